@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+# Finds nvcc and decides whether CUDA sources are built. Sets RACELINE_HAS_CUDA.
+set(RACELINE_HAS_CUDA OFF)
+if(NOT RACELINE_CUDA STREQUAL "OFF")
+  find_program(RACELINE_NVCC nvcc HINTS $ENV{CUDA_HOME}/bin $ENV{CUDA_PATH}/bin /usr/local/cuda/bin)
+  if(RACELINE_NVCC)
+    set(CMAKE_CUDA_COMPILER ${RACELINE_NVCC})
+    set(CMAKE_CUDA_ARCHITECTURES ${RACELINE_CUDA_ARCHS})
+    enable_language(CUDA)
+    find_package(CUDAToolkit REQUIRED)
+    # CMake 3.25 knows no C++20 flag for nvcc and would silently take C++17.
+    set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
+    set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")
+    set(CMAKE_CUDA_STANDARD 20)
+    set(CMAKE_CUDA_VISIBILITY_PRESET hidden)
+    set(CMAKE_CUDA_RUNTIME_LIBRARY Static)
+    set(RACELINE_HAS_CUDA ON)
+    message(STATUS "raceline: CUDA ${CUDAToolkit_VERSION} found: CUDA kernels are built")
+  elseif(RACELINE_CUDA STREQUAL "ON")
+    message(FATAL_ERROR "RACELINE_CUDA=ON, but nvcc was not found on PATH, in CUDA_HOME or in "
+                        "/usr/local/cuda/bin. Install the CUDA 13 toolkit or set CUDA_HOME.")
+  else()
+    message(STATUS "raceline: no nvcc: CPU build, complete without CUDA kernels")
+  endif()
+endif()

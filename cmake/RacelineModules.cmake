@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+# Functions that turn a folder of the tree into a target. Globs use CONFIGURE_DEPENDS: a new file or
+# kernel folder is picked up by `cmake --build` alone.
+
+# -Wno-restrict: g++ 12 reports std::string concatenation (GCC bug 105651).
+set(RACELINE_WARNINGS -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wno-restrict -Werror)
+
+function(raceline_host_options target)
+  target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}
+                                               ${CMAKE_BINARY_DIR}/generated)
+  target_include_directories(${target} PUBLIC
+    $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${RACELINE_WARNINGS}>)
+  if(RACELINE_SANITIZE)
+    target_compile_options(${target} PRIVATE
+      $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${RACELINE_SANITIZE};-fno-omit-frame-pointer;-g>
+      $<$<COMPILE_LANGUAGE:C>:-fsanitize=${RACELINE_SANITIZE}>)
+    target_link_options(${target} PUBLIC -fsanitize=${RACELINE_SANITIZE})
+  endif()
+  if(RACELINE_FUZZ)
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=fuzzer-no-link>)
+  endif()
+endfunction()
+
+# src/NAME -> static library rl_NAME. Files named *_nocuda.cpp stand in for the .cu files of a build
+# without CUDA. .cu builds for RACELINE_CUDA_ARCHS, .sm90a.cu for 90a.
+function(raceline_module name)
+  file(GLOB host CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.cpp)
+  file(GLOB device CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.cu)
+  if(RACELINE_HAS_CUDA)
+    list(FILTER host EXCLUDE REGEX "_nocuda\\.cpp$")
+  else()
+    set(device)
+  endif()
+  if(NOT host AND NOT device)
+    return()
+  endif()
+  add_library(rl_${name} STATIC ${host})
+  raceline_host_options(rl_${name})
+  target_link_libraries(rl_${name} PRIVATE OpenMP::OpenMP_CXX)
+  raceline_device_objects(rl_${name} "${device}" objects)
+  target_sources(rl_${name} PRIVATE ${objects})
+  set_property(GLOBAL APPEND PROPERTY RACELINE_OBJECTS $<TARGET_OBJECTS:rl_${name}>)
+  set_property(GLOBAL APPEND PROPERTY RACELINE_MODULES rl_${name})
+endfunction()
+
+# Device files of one folder -> one OBJECT library per architecture list; their objects in OUT.
+function(raceline_device_objects owner files out)
+  set(found)
+  set(plain ${files})
+  list(FILTER plain EXCLUDE REGEX "\\.sm90a\\.cu$")
+  set(sm90a ${files})
+  list(FILTER sm90a INCLUDE REGEX "\\.sm90a\\.cu$")
+  foreach(variant plain sm90a)
+    if(${variant} AND RACELINE_HAS_CUDA)
+      set(target ${owner}_${variant})
+      add_library(${target} OBJECT ${${variant}})
+      raceline_host_options(${target})
+      target_compile_options(${target} PRIVATE
+        $<$<COMPILE_LANGUAGE:CUDA>:-Xptxas=-v;-lineinfo;--expt-relaxed-constexpr;-Xcompiler=-Wall>)
+      if(variant STREQUAL "sm90a")
+        set_target_properties(${target} PROPERTIES CUDA_ARCHITECTURES 90a-real)
+      endif()
+      list(APPEND found $<TARGET_OBJECTS:${target}>)
+    endif()
+  endforeach()
+  set(${out} ${found} PARENT_SCOPE)
+endfunction()
+
+# kernels/NAME or ladder/NAME -> OBJECT library kernel_NAME, and an entry in the generated list.
+function(raceline_kernel tree folder)
+  get_filename_component(name ${folder} NAME)
+  if(NOT name MATCHES "^[a-z][a-z0-9_]*$")
+    message(FATAL_ERROR "${tree}/${name}: a kernel folder's name must be a lower-case C identifier")
+  endif()
+  file(GLOB host CONFIGURE_DEPENDS ${folder}/*.cpp)
+  file(GLOB device CONFIGURE_DEPENDS ${folder}/*.cu)
+  add_library(kernel_${name} OBJECT ${host})
+  raceline_host_options(kernel_${name})
+  target_link_libraries(kernel_${name} PRIVATE OpenMP::OpenMP_CXX)
+  raceline_device_objects(kernel_${name} "${device}" objects)
+  # A folder with device files needs CUDA for its launch; one without runs on the host.
+  if(device AND NOT RACELINE_HAS_CUDA)
+    set(launch 0)
+  else()
+    set(launch 1)
+  endif()
+  if(tree STREQUAL "ladder")
+    set(ladder true)
+  else()
+    set(ladder false)
+  endif()
+  set_property(GLOBAL APPEND PROPERTY RACELINE_OBJECTS $<TARGET_OBJECTS:kernel_${name}> ${objects})
+  set_property(GLOBAL APPEND PROPERTY RACELINE_KERNELS "${tree}/${name}:${ladder}:${launch}")
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${folder})
+endfunction()

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+# The library: modules in layer order, kernels, the generated sources, static and shared.
+set(generated ${CMAKE_BINARY_DIR}/generated)
+file(MAKE_DIRECTORY ${generated})
+
+foreach(module support receipt timing workload device model registry run tune api report)
+  raceline_module(${module})
+endforeach()
+
+foreach(tree kernels ladder)
+  # Files are globbed, so that a new folder re-runs CMake on the next build.
+  file(GLOB records CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${tree}/*/*.cpp)
+  set(folders)
+  foreach(record ${records})
+    get_filename_component(folder ${record} DIRECTORY)
+    list(APPEND folders ${folder})
+  endforeach()
+  list(REMOVE_DUPLICATES folders)
+  list(SORT folders)
+  foreach(folder ${folders})
+    raceline_kernel(${tree} ${folder})
+  endforeach()
+endforeach()
+
+# The generator is a host program of its own: it must exist before anything else is compiled.
+add_executable(embed tools/embed.cpp src/support/sha256.cpp)
+target_include_directories(embed PRIVATE src include ${LIBMD_INCLUDE})
+target_link_libraries(embed PRIVATE ${LIBMD_LIBRARY})
+
+file(GLOB data CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}
+     devices/*.json receipts/*/ceilings.jsonl)
+list(TRANSFORM data PREPEND ${CMAKE_SOURCE_DIR}/ OUTPUT_VARIABLE data_files)
+add_custom_command(
+  OUTPUT ${generated}/embedded_files.cpp
+  COMMAND embed files ${generated}/embedded_files.cpp ${CMAKE_SOURCE_DIR} ${data}
+  DEPENDS embed ${data_files} VERBATIM)
+
+# Hashes and the git state are looked at in every build; files change only if their content does.
+get_property(kernels GLOBAL PROPERTY RACELINE_KERNELS)
+list(JOIN kernels "," kernel_list)
+add_custom_target(build_info_files
+  COMMAND ${CMAKE_COMMAND} -DSOURCE=${CMAKE_SOURCE_DIR} -DOUT=${generated}
+          -DEMBED=$<TARGET_FILE:embed> -DKERNELS=${kernel_list} -DVERSION=${PROJECT_VERSION}
+          "-DCOMPILER=${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}"
+          -DBUILD_TYPE=${CMAKE_BUILD_TYPE} "-DCUDA=${CUDAToolkit_VERSION}"
+          -P ${CMAKE_SOURCE_DIR}/tools/build_info.cmake
+  BYPRODUCTS ${generated}/build_info.cpp ${generated}/kernels.inc
+  DEPENDS embed VERBATIM)
+
+add_library(rl_build_info STATIC ${generated}/build_info.cpp ${generated}/embedded_files.cpp)
+raceline_host_options(rl_build_info)
+add_dependencies(rl_build_info build_info_files)
+if(TARGET rl_registry)
+  add_dependencies(rl_registry build_info_files)
+endif()
+set_property(GLOBAL APPEND PROPERTY RACELINE_OBJECTS $<TARGET_OBJECTS:rl_build_info>)
+set_property(GLOBAL APPEND PROPERTY RACELINE_MODULES rl_build_info)
+
+add_library(raceline_dependencies INTERFACE)
+target_link_libraries(raceline_dependencies INTERFACE
+  OpenMP::OpenMP_CXX hwy::hwy ${LIBMD_LIBRARY} ${CMAKE_DL_LIBS}
+  $<$<BOOL:${RACELINE_HAS_CUDA}>:CUDA::cudart_static>)
+
+get_property(objects GLOBAL PROPERTY RACELINE_OBJECTS)
+add_library(raceline STATIC ${objects})
+add_library(raceline::raceline ALIAS raceline)
+raceline_host_options(raceline)
+set_target_properties(raceline PROPERTIES LINKER_LANGUAGE CXX EXPORT_NAME raceline)
+target_link_libraries(raceline PUBLIC $<BUILD_INTERFACE:raceline_dependencies>)

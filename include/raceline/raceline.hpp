@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// The C++ API: attention over views of the caller's memory, and its predicted time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "raceline/dtype.hpp"
+#include "raceline/error.hpp"
+
+namespace raceline {
+
+/// A strided view of the caller's memory. Shape and strides are in elements; the last dimension
+/// must be contiguous (stride 1). No ownership.
+struct TensorView {
+    void* data = nullptr;
+    DType dtype = DType::fp32;
+    std::vector<std::int64_t> shape;
+    std::vector<std::int64_t> strides;
+
+    /// A row-major contiguous view.
+    static TensorView contiguous(void* data, DType dtype, std::vector<std::int64_t> shape);
+};
+
+/// Options of every attention call. Offsets and LSE as in docs/architecture.md: causal and windows
+/// align bottom-right, LSE is natural-log float32 and includes the sink.
+struct AttentionOptions {
+    bool causal = false;
+    std::optional<std::pair<std::int64_t, std::int64_t>> window;  ///< inclusive; negative: unbounded
+    std::optional<double> scale;                                  ///< none: 1 / sqrt(headdim)
+    double softcap = 0;                                           ///< 0: none
+    const float* sinks = nullptr;  ///< heads_q logits on the same device, or null
+    std::string backend;           ///< a kernel's name; empty: chosen by the model
+    bool checked = false;  ///< decode: reads the block table (synchronising on a GPU) and refuses a
+                           ///< page index out of range
+    int threads = 0;       ///< CPU; 0: all
+};
+
+/// Where a call runs: a CUDA stream (cudaStream_t) for device memory; host memory ignores it.
+enum class Place : std::int32_t { cpu = 0, cuda = 1 };
+struct Execution {
+    Place place = Place::cpu;
+    void* stream = nullptr;
+    void* workspace = nullptr;  ///< on the same device, at least the size the query gives
+    std::size_t workspace_bytes = 0;
+};
+
+/// Prefill and training forward. q (batch, seqlen_q, heads_q, headdim), k and v (batch, seqlen_k,
+/// heads_kv, headdim[_v]), out like q with headdim_v; ragged: (total, heads, headdim) with
+/// cu_seqlens (int32, batch + 1). lse: (batch, seqlen_q, heads_q) or (total, heads_q) float32, may
+/// have a null pointer. Host copies of the prefix sums give lengths where memory is on a device.
+struct ForwardArgs {
+    TensorView q, k, v, out, lse;
+    std::span<const std::int32_t> cu_seqlens_q, cu_seqlens_k;  ///< host; empty: fixed length
+    const std::int32_t* device_cu_seqlens_q = nullptr;  ///< GPU only: the same on the device
+    const std::int32_t* device_cu_seqlens_k = nullptr;
+    AttentionOptions options;
+};
+std::size_t forward_workspace(const ForwardArgs& args, Place place);
+/// Throws Error; on any error the output is untouched.
+void forward(const ForwardArgs& args, const Execution& execution);
+
+/// One or few query tokens against a cache. q and out (batch, seqlen_q, heads_q, headdim[_v]);
+/// caches (batch, capacity, heads_kv, headdim[_v]) or, with a block table, (pages, page_size,
+/// heads_kv, headdim[_v]). seqlens_k: used length of each sequence, int32, on the device of the
+/// call. e4m3 caches take float32 scales (batch, heads_kv).
+struct DecodeArgs {
+    TensorView q, k_cache, v_cache, out, lse;
+    const std::int32_t* seqlens_k = nullptr;
+    std::int64_t max_seqlen_k = 0;  ///< host's upper bound of seqlens_k; plans and predictions use it
+    const std::int32_t* block_table = nullptr;  ///< (batch, block_table_stride) int32, or null
+    std::int64_t block_table_stride = 0;
+    const float* k_scale = nullptr;
+    const float* v_scale = nullptr;
+    AttentionOptions options;
+};
+std::size_t decode_workspace(const DecodeArgs& args, Place place);
+void decode(const DecodeArgs& args, const Execution& execution);
+
+/// What a call would cost. `device` is a name in `devices()` or empty for this machine.
+struct PredictedTime {
+    double seconds = 0;
+    std::string limiter;
+    std::string kernel;
+    std::string tile;
+    std::vector<std::pair<std::string, double>> resources;  ///< layer 1: seconds by resource
+    std::vector<std::pair<std::string, double>> terms;      ///< layer 2: they sum to seconds
+    std::optional<std::pair<double, double>> band;
+    std::string rates_id;
+};
+PredictedTime predict_forward(const ForwardArgs& args, const std::string& device = {});
+PredictedTime predict_decode(const DecodeArgs& args, const std::string& device = {});
+/// The same for a shape in the grammar of the command line.
+PredictedTime predict_shape(const std::string& shape, const std::string& device = {},
+                            const std::string& kernel = {});
+std::vector<std::string> devices();
+
+/// "1.2.3"
+std::string version();
+
+}  // namespace raceline

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where devices come from: the compiled-in devices/*.json, the machine itself, and measured
+// ceilings laid over either.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "device/ceiling.hpp"
+#include "device/device.hpp"
+#include "support/json.hpp"
+
+namespace raceline {
+
+std::vector<std::string> device_ids();  ///< sorted names of devices/*.json, compiled in
+
+/// Datasheet device. Unknown ids throw Error(no_device) with the nearest one.
+Device datasheet_device(std::string_view id);
+Device device_from_json(const Json& object, std::string_view where);
+
+/// This machine's CPU by cpuid and sysfs: name, cores this process may run on, caches, SIMD, id
+/// "cpu". Rates come from the generic CPU's datasheet formula until ceilings are laid over it.
+Device live_cpu();
+
+/// The first CUDA device through the runtime, matched to a file in devices/ by name; nothing if
+/// there is no driver, no device, or raceline was built without CUDA.
+std::optional<Device> live_cuda();
+
+/// Order of precedence: `rates_file` if given; the user's cache if measured on this very device;
+/// committed receipts/<device>/ceilings.jsonl (compiled in); datasheet. Fills rates and rates_id.
+void apply_rates(Device& device, const std::optional<std::string>& rates_file);
+
+Json ceiling_to_json(const Ceiling& ceiling);
+Ceiling ceiling_from_json(const Json& object);
+
+/// Refuses (throws Error(internal)) a ceiling more than 3 % above its arithmetic limit.
+void check_ceiling(const Ceiling& ceiling);
+
+/// Fingerprint of the very machine (name, cores, driver; memory size) that a cache entry must match.
+std::string device_fingerprint(const Device& device);
+/// $XDG_CACHE_HOME/raceline/ceilings-<fingerprint>.jsonl
+std::string ceilings_cache_path(const Device& device);
+
+}  // namespace raceline

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a machine can do: its rates and its sizes. Plain data, no JSON here.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace raceline {
+
+enum class DeviceKind : std::int32_t { cpu, cuda, rocm };
+
+/// A number with its provenance. `value` is in SI units of the id's kind: flop/s, op/s, byte/s for
+/// rates; seconds for ids that start with "latency." or "floor.".
+struct Rate {
+    double value = 0;
+    std::string source;    ///< "datasheet: …" or "probe: …"
+    double clock_hz = 0;   ///< the unit clock at which the value holds; 0: does not depend on it
+    std::string note;      ///< dense/sparse, accumulator, burst/sustained
+};
+
+/// Resource ids (also keys of Counts::work, of devices/*.json and of ceilings):
+///   flop.wgmma.{bf16,fp16,e4m3,tf32}  flop.mma.{bf16,fp16,tf32,e4m3}  flop.fma.{fp32,fp64,fp16}
+///   flop.dot.bf16 (CPU)  op.ex2 (GPU)  op.exp (CPU, fp32 exponentials)  op.simd (CPU, fp32 lane
+///   operations other than FMA)  byte.dram_read  byte.dram_write  byte.dram_copy  byte.llc (CPU)
+///   byte.l2  byte.l1 (CPU loads)  byte.smem_lsu  byte.smem_mma
+/// and times, in seconds:
+///   floor.launch_stream  floor.launch_graph  floor.parallel_region  latency.dram  latency.l2
+///   floor.cta (start and drain of a CTA)
+/// A rate is that of the whole device with all units busy. "<id>.unit" is what a single unit (SM or
+/// core) reaches alone, where it differs from rate / units (DRAM above all).
+struct Device {
+    std::string id;    ///< file name in devices/ without .json
+    std::string name;  ///< as the vendor writes it
+    std::string driver;
+    DeviceKind kind = DeviceKind::cpu;
+    int year = 0;
+    int compute_capability = 0;  ///< 90 for sm_90; 0 elsewhere
+    int units = 1;               ///< SMs, CUs or cores (threads in use on a CPU)
+    double clock_hz = 0;         ///< boost or as probed
+    double sustained_clock_hz = 0;  ///< under matrix load, if known
+    int simd_bits = 0;              ///< CPU: widest vector in use
+    bool has_bf16_dot = false;      ///< CPU: AVX-512 BF16 or better
+    std::int64_t memory_bytes = 0;
+    std::int64_t l1_bytes = 0;   ///< CPU: data cache of a core
+    std::int64_t l2_bytes = 0;   ///< GPU: whole; CPU: of a core
+    std::int64_t llc_bytes = 0;  ///< CPU: last level, whole; GPU: = l2_bytes
+    std::int64_t smem_bytes_per_unit = 0;
+    std::int64_t smem_bytes_per_cta = 0;
+    int registers_per_unit = 0;
+    int threads_per_unit = 0;
+    int ctas_per_unit = 0;
+    double link_bytes_per_second = 0;  ///< NVLink, Infinity Fabric or PCIe, both directions
+    bool live = false;                 ///< found on this machine by probing
+
+    std::map<std::string, Rate, std::less<>> rates;
+    std::string rates_id;  ///< hash of `rates` and where they come from, as written in receipts
+
+    /// The rate, or nothing if this device has no such resource.
+    [[nodiscard]] std::optional<double> find(std::string_view resource) const;
+    /// The rate; throws Error(unsupported) naming device and resource if there is none.
+    [[nodiscard]] double rate(std::string_view resource) const;
+};
+
+}  // namespace raceline

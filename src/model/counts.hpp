@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// A kernel's work for one launch, as counted from its code. For CPU and GPU alike: on a CPU a CTA
+// is a task and a unit is a core.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace raceline {
+
+/// Amounts by resource id (see device/device.hpp): flops, operations, bytes.
+using Work = std::map<std::string, double, std::less<>>;
+
+/// Bytes that are read more than once, and the footprint they are read from: if the footprint fits
+/// in the last-level cache, all but the first pass are served there, else from DRAM.
+struct Reread {
+    double bytes = 0;      ///< all passes after the first
+    double footprint = 0;  ///< bytes that must stay resident between passes
+};
+
+/// One phase on a CTA's critical path.
+struct Step {
+    std::string name;
+    double repeat = 1;  ///< times on the critical path of the heaviest CTA
+    Work work;          ///< of one CTA, one repeat
+    std::string waits;  ///< id of a latency paid at each repeat (latency.dram, …), or empty
+};
+
+struct Counts {
+    std::string launch;  ///< name of this launch: "main", "merge", …
+    Work work;           ///< totals over the launch
+    std::vector<Reread> reread;
+
+    std::int64_t ctas = 1;
+    int cluster = 1;
+    int threads = 1;         ///< per CTA
+    int registers = 0;       ///< per thread, declared; a test compares with the compiler's report
+    std::int64_t smem_bytes = 0;  ///< per CTA, dynamic and static
+    double bytes_in_flight = 0;   ///< per CTA, loads outstanding at once; 0: not a stream
+    /// Work of the heaviest CTA over the mean (causal triangle, ragged batch); 1: balanced.
+    double imbalance = 1;
+    /// The CTAs are handed out longest first or dynamically, so that imbalance costs only the tail.
+    bool balanced_order = false;
+
+    std::vector<Step> steps;
+    /// Resource ids that run side by side within a step; ids in no group are laid end to end.
+    std::vector<std::vector<std::string>> overlap;
+};
+
+}  // namespace raceline

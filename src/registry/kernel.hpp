@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernel record: one constant a folder, from which prediction, test, benchmark, tuning space
+// and docs row follow. Typed where a kernel writes it, erased to (name, tile index) elsewhere.
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "device/device.hpp"
+#include "model/counts.hpp"
+#include "workload/attention_args.hpp"
+#include "workload/precision.hpp"
+#include "workload/workload.hpp"
+
+namespace raceline {
+
+/// Which kind of device runs a kernel.
+enum class Engine : std::int32_t { cpu, cuda };
+
+/// A tile outside its kernel: named fields, in the order of declaration.
+using TileFields = std::vector<std::pair<std::string_view, std::int64_t>>;
+
+/// One field of a tile: its name in JSON and on the command line, and where it lives.
+template <class Tile>
+struct TileField {
+    std::string_view name;
+    std::int32_t Tile::*member;
+};
+
+/// A tile is a plain struct of int32 fields that lists them: `static constexpr auto fields()`
+/// returns an array of TileField, one for every field.
+template <class Tile>
+concept TileType = std::is_aggregate_v<Tile> && std::is_trivially_copyable_v<Tile> && requires {
+    { Tile::fields()[0] } -> std::convertible_to<TileField<Tile>>;
+    requires sizeof(Tile) == Tile::fields().size() * sizeof(std::int32_t);
+};
+
+/// A value that must be given: leaving it out of the record does not compile.
+template <class T>
+struct Required {
+    T value;
+    template <class U>
+        requires std::convertible_to<U, T>
+    constexpr Required(U&& given) : value(std::forward<U>(given)) {}  // NOLINT
+    Required() = delete;
+};
+
+/// Ladder only. `predecessor` may be empty for a first rung.
+struct Rung {
+    std::string_view track;        ///< prefill, decode, from-scratch
+    std::string_view predecessor;  ///< name of the rung that this one changes
+    std::string_view changes;      ///< the one variable
+    std::string_view evidence;     ///< what must be visible in SASS or counters
+};
+
+/// The record that a kernel folder writes. Functions are references and data is Required, so that
+/// a forgotten field is a compile error.
+template <TileType Tile>
+struct KernelRecord {
+    Required<std::string_view> name;
+    Required<std::string_view> summary;
+    Required<Engine> engine;
+    Required<std::span<const Tile>> tiles;
+    /// Empty if supported, else the reason why not, as a clause: "head dim 300 is over 256".
+    std::string (&supports)(const Workload&, const Tile&, const Device&);
+    /// One Counts a launch.
+    std::vector<Counts> (&counts)(const Workload&, const Tile&, const Device&);
+    Precision (&precision)(const Workload&);
+    /// Bytes of scratch; the caller allocates, the runner fills it with NaN.
+    std::size_t (&workspace)(const Workload&, const Tile&, const Device&);
+    const Rung* rung = nullptr;
+};
+
+/// Enqueues the kernel. Never synchronises, never allocates device memory. `stream` is a
+/// cudaStream_t on a GPU and null on a CPU; a CPU kernel uses `device.units` threads and has
+/// finished when it returns.
+using LaunchFn = void (*)(const AttentionArgs& args, int tile, const Device& device,
+                          void* workspace, void* stream);
+
+/// The erased record: what everything outside kernels/ and ladder/ sees.
+class Kernel {
+public:
+    template <TileType Tile>
+    explicit Kernel(const KernelRecord<Tile>& record);
+
+    std::string_view name, summary;
+    Engine engine{};
+    const Rung* rung = nullptr;
+    bool ladder = false;            ///< lives in ladder/: never dispatched to by the API
+    LaunchFn launch = nullptr;      ///< null: this build has no code for it (no CUDA)
+    std::string_view source_hash;   ///< of the folder and the gpu/ headers, from the build
+
+    [[nodiscard]] int tile_count() const { return static_cast<int>(tiles_.size()); }
+    [[nodiscard]] const TileFields& tile(int index) const { return tiles_.at(index); }
+    /// "m=64,n=128"
+    [[nodiscard]] std::string tile_text(int index) const;
+    /// Index of the tile with exactly these fields, -1 if there is none.
+    [[nodiscard]] int find_tile(const TileFields& fields) const;
+
+    [[nodiscard]] std::string why_not(const Workload& w, int tile, const Device& d) const {
+        return erased_.supports(record_, w, tile, d);
+    }
+    [[nodiscard]] std::vector<Counts> counts(const Workload& w, int tile, const Device& d) const {
+        return erased_.counts(record_, w, tile, d);
+    }
+    [[nodiscard]] Precision precision(const Workload& w) const {
+        return erased_.precision(record_, w);
+    }
+    [[nodiscard]] std::size_t workspace(const Workload& w, int tile, const Device& d) const {
+        return erased_.workspace(record_, w, tile, d);
+    }
+
+private:
+    struct Erased {
+        std::string (*supports)(const void*, const Workload&, int, const Device&);
+        std::vector<Counts> (*counts)(const void*, const Workload&, int, const Device&);
+        Precision (*precision)(const void*, const Workload&);
+        std::size_t (*workspace)(const void*, const Workload&, int, const Device&);
+    };
+    const void* record_;
+    Erased erased_;
+    std::vector<TileFields> tiles_;
+};
+
+template <TileType Tile>
+Kernel::Kernel(const KernelRecord<Tile>& record)
+    : name(record.name.value),
+      summary(record.summary.value),
+      engine(record.engine.value),
+      rung(record.rung),
+      record_(&record) {
+    using R = KernelRecord<Tile>;
+    erased_.supports = [](const void* r, const Workload& w, int tile, const Device& d) {
+        const auto& self = *static_cast<const R*>(r);
+        return self.supports(w, self.tiles.value[tile], d);
+    };
+    erased_.counts = [](const void* r, const Workload& w, int tile, const Device& d) {
+        const auto& self = *static_cast<const R*>(r);
+        return self.counts(w, self.tiles.value[tile], d);
+    };
+    erased_.precision = [](const void* r, const Workload& w) {
+        return static_cast<const R*>(r)->precision(w);
+    };
+    erased_.workspace = [](const void* r, const Workload& w, int tile, const Device& d) {
+        const auto& self = *static_cast<const R*>(r);
+        return self.workspace(w, self.tiles.value[tile], d);
+    };
+    for (const Tile& tile : record.tiles.value) {
+        TileFields fields;
+        for (const auto& field : Tile::fields()) {
+            fields.emplace_back(field.name, tile.*field.member);
+        }
+        tiles_.push_back(std::move(fields));
+    }
+}
+
+}  // namespace raceline
+
+/// Ends a kernel's record file. NAME is the folder's name; RECORD a `static const KernelRecord`.
+/// Exports the function that the generated list calls (a const object would have internal linkage).
+#define RACELINE_KERNEL(NAME, RECORD)                              \
+    namespace raceline::kernels::NAME {                            \
+    ::raceline::Kernel kernel() { return ::raceline::Kernel(RECORD); } \
+    }

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "registry/registry.hpp"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "support/check.hpp"
+#include "support/nearest.hpp"
+
+// One declaration a folder. `launch` is declared for all and referenced only where it is compiled,
+// so that a forgotten one does not link and a missing toolkit leaves it null.
+#define X(name, ladder, has_launch, hash)                                               \
+    namespace raceline::kernels::name {                                                 \
+    Kernel kernel();                                                                    \
+    void launch(const AttentionArgs&, int, const Device&, void*, void*);                \
+    template <bool compiled>                                                            \
+    LaunchFn launch_if() {                                                              \
+        if constexpr (compiled) {                                                       \
+            return &launch;                                                             \
+        } else {                                                                        \
+            return nullptr;                                                             \
+        }                                                                               \
+    }                                                                                   \
+    }
+#include "kernels.inc"
+#undef X
+
+namespace raceline {
+
+std::string Kernel::tile_text(int index) const {
+    std::string text;
+    for (const auto& [field, value] : tile(index)) {
+        text += (text.empty() ? "" : ",") + std::string(field) + "=" + std::to_string(value);
+    }
+    return text;
+}
+
+int Kernel::find_tile(const TileFields& fields) const {
+    const auto found = std::find(tiles_.begin(), tiles_.end(), fields);
+    return found == tiles_.end() ? -1 : static_cast<int>(found - tiles_.begin());
+}
+
+std::span<const Kernel> all_kernels() {
+    static const std::vector<Kernel> kernels = [] {
+        std::vector<Kernel> list;
+#define X(id, in_ladder, has_launch, hash)                       \
+    list.push_back(kernels::id::kernel());                       \
+    list.back().ladder = in_ladder;                              \
+    list.back().launch = kernels::id::launch_if<has_launch>();   \
+    list.back().source_hash = hash;
+#include "kernels.inc"
+#undef X
+        return list;
+    }();
+    return kernels;
+}
+
+const Kernel& find_kernel(std::string_view name) {
+    std::vector<std::string_view> names;
+    for (const Kernel& kernel : all_kernels()) {
+        if (kernel.name == name) {
+            return kernel;
+        }
+        names.push_back(kernel.name);
+    }
+    const std::string_view near = nearest(name, names);
+    fail(Status::invalid_argument, "kernel '{}' does not exist{}; `raceline kernels` lists them",
+         name, near.empty() ? "" : fmt::format(": did you mean '{}'?", near));
+}
+
+std::string why_not(const Kernel& kernel, const Workload& workload, const Device& device) {
+    const bool on_cpu = device.kind == DeviceKind::cpu;
+    if (on_cpu != (kernel.engine == Engine::cpu) || device.kind == DeviceKind::rocm) {
+        return fmt::format("it runs on {}, not on {}",
+                           kernel.engine == Engine::cpu ? "CPUs" : "CUDA GPUs", device.id);
+    }
+    std::string first;
+    for (int tile = 0; tile < kernel.tile_count(); ++tile) {
+        std::string reason = kernel.why_not(workload, tile, device);
+        if (reason.empty()) {
+            return {};
+        }
+        first = first.empty() ? std::move(reason) : first;
+    }
+    return first.empty() ? "it lists no tile" : first;
+}
+
+}  // namespace raceline

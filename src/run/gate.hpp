@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// The correctness gate: float64 answer, reference that rounds like the kernel, bound, verdict.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "support/json.hpp"
+#include "workload/inputs.hpp"
+#include "workload/precision.hpp"
+#include "workload/workload.hpp"
+
+namespace raceline {
+
+/// In the receipt's names.
+struct Correctness {
+    bool passed = false;
+    double relative_rms = 0;  ///< ‖out − ref‖ / ‖ref‖ over the checked rows
+    double worst = 0;         ///< largest element error / RMS of the reference output
+    double bound = 0;         ///< on relative_rms
+    double bound_worst = 0;   ///< on worst
+    double lse_worst = 0;     ///< largest LSE error, absolute, natural log; 0 if not asked for
+    std::int64_t cases = 0;   ///< rows checked
+    std::string why;          ///< empty if passed, else the first reason in a sentence
+};
+Json correctness_to_json(const Correctness& correctness);
+
+/// Rows to check: all if few, else a seeded sample that always holds the first, the last and the
+/// rows around multiples of 16 … 256. One entry is (sequence, query row, query head).
+struct Row {
+    std::int64_t sequence, row, head;
+};
+std::vector<Row> rows_to_check(const Workload& workload, std::uint64_t seed,
+                               std::int64_t at_most = 512);
+
+/// Judges what a kernel left in `out` and `lse` (packed as inputs.hpp lays them out; lse may be
+/// empty). Every element must have been written: poison left anywhere fails, on unchecked rows too.
+Correctness judge(const Workload& workload, const Inputs& inputs, const Precision& precision,
+                  std::span<const std::byte> out, std::span<const float> lse, std::uint64_t seed);
+
+}  // namespace raceline

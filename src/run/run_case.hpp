@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one place where a case is predicted, proven, measured and written down.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "receipt/file.hpp"
+#include "receipt/row.hpp"
+#include "run/backend.hpp"
+
+namespace raceline {
+
+struct Case {
+    std::string suite;  ///< empty: from --shape
+    const Kernel* kernel = nullptr;
+    int tile = 0;
+    Workload workload;
+    CaseOptions options;
+};
+
+/// Rows go to the writer if there is one, and to `emit` if given, in the same form.
+struct RowSink {
+    const RowContext* context = nullptr;
+    ReceiptWriter* writer = nullptr;
+    std::function<void(const Json& row)> emit;
+    Json put(std::string_view kind, std::string_view source_hash, const Json& content) const;
+};
+
+struct CaseResult {
+    std::optional<Prediction> prediction;
+    std::optional<Correctness> correctness;
+    std::optional<Measurement> measurement;
+    std::string refusal;  ///< why nothing ran, if nothing did
+    [[nodiscard]] bool failed() const { return correctness && !correctness->passed; }
+};
+
+/// prediction row, then gate, then measurement row. A case that the kernel does not support leaves
+/// a refusal row with the reason; a failed gate leaves its row without a time.
+CaseResult run_case(const Case& which, Backend& backend, const RowSink& sink);
+
+/// Only the gate, as a `check` row.
+CaseResult check_case(const Case& which, Backend& backend, const RowSink& sink);
+
+/// The members that every row about a case has: suite, device, kernel, tile, workload, case.
+Json case_to_json(const Case& which, const Device& device);
+
+}  // namespace raceline

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the build knows about itself; written by tools/build_info.cmake at every build.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace raceline::build_info {
+
+std::string_view version();     ///< "0.1.0"
+std::string_view git_commit();  ///< 40 hex digits, or "unknown" outside a checkout
+bool git_dirty();
+std::string_view compiler();    ///< "GNU 12.2.0"
+std::string_view build_type();  ///< "Release"
+std::string_view cuda();        ///< "13.0", or "" in a build without CUDA
+std::string_view model_hash();  ///< SHA-256 over src/model, comments and white space removed
+
+/// Files compiled in: devices/*.json and receipts/*/ceilings.jsonl, named as in the tree.
+struct EmbeddedFile {
+    std::string_view path, content;
+};
+std::span<const EmbeddedFile> embedded_files();
+
+}  // namespace raceline::build_info

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+
+namespace raceline {
+
+/// Keys keep their order, so that a row reads the way it was written.
+using Json = nlohmann::ordered_json;
+
+/// Parse one document. `where` names the source in the error ("devices/h200.json", "line 7").
+Json parse_json(std::string_view text, std::string_view where);
+
+/// One line, no spaces, shortest round-trip numbers; NaN and infinities are refused.
+std::string dump_json(const Json& value);
+
+}  // namespace raceline

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+namespace raceline {
+
+struct Interval {
+    double low, high;
+};
+
+/// Median of the samples (mean of the two middle ones if even). Throws if empty.
+double median(std::span<const double> samples);
+
+/// Quantile with linear interpolation between order statistics, q in [0, 1].
+double quantile(std::span<const double> samples, double q);
+
+/// 95 % confidence interval of the median from order statistics (binomial, distribution-free).
+/// Fewer than 6 samples cannot give 95 %: the full range is returned.
+Interval median_interval(std::span<const double> samples);
+
+/// Accuracy of predictions: errors are predicted / measured - 1.
+struct Accuracy {
+    std::size_t count;
+    double mean_absolute, median_absolute, p90_absolute, bias, within_10, within_20;
+};
+Accuracy accuracy(std::span<const double> predicted, std::span<const double> measured);
+
+}  // namespace raceline

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace raceline {
+
+/// A table for a terminal: columns padded to their widest cell (counted in code points), numbers
+/// right-aligned, a rule under the header. Rows are only collected; `str` lays them out.
+class TextTable {
+public:
+    enum class Align { left, right };
+    struct Column {
+        std::string title;
+        Align align = Align::left;
+    };
+    explicit TextTable(std::vector<Column> columns);
+    void add(std::vector<std::string> cells);  ///< throws if the cell count differs
+    [[nodiscard]] std::string str() const;
+    [[nodiscard]] std::string markdown() const;
+
+private:
+    std::vector<Column> columns_;
+    std::vector<std::vector<std::string>> rows_;
+};
+
+/// "12.3 µs", "4.56 ms": three significant digits and the SI prefix that fits.
+std::string format_seconds(double seconds);
+/// 1234567 -> "1.23 M" + unit, SI (1 k = 1000).
+std::string format_si(double value, std::string_view unit);
+
+}  // namespace raceline

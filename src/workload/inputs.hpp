@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Seeded data for a workload, laid out as a caller of the library would, with every trap that the
+// design asks for: outliers, poisoned pages, garbage past the end of block tables.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "workload/attention_args.hpp"
+#include "workload/workload.hpp"
+
+namespace raceline {
+
+struct InputOptions {
+    std::uint64_t seed = 1;
+    bool outliers = true;      ///< a few query/key channels ×8, so that logits have a long tail
+    bool poison = true;        ///< NaN in unused pages and past the end of every sequence's cache
+};
+
+/// Host copies. Contiguous layouts: fixed length (batch, seqlen, heads, headdim); ragged packed
+/// (total, heads, headdim) with cu_seqlens; paged (pages, page_size, heads_kv, headdim) with a
+/// shuffled block table and seqlens_k. MLA: `v` is empty and V is read from `k`.
+struct Inputs {
+    std::vector<std::byte> q, k, v;
+    std::vector<float> sinks;
+    std::vector<std::int32_t> cu_seqlens_q, cu_seqlens_k, seqlens_k, block_table;
+    std::int64_t block_table_stride = 0;
+    std::vector<float> k_scale, v_scale;  ///< (batch, heads_kv), e4m3 caches only
+
+    /// Elements of the output, packed like q with headdim_v, and of the LSE, (total_q, heads_q).
+    std::size_t out_elements = 0;
+    std::size_t lse_elements = 0;
+};
+Inputs make_inputs(const Workload& workload, const InputOptions& options);
+
+/// Device (or host) addresses of what Inputs holds.
+struct InputPointers {
+    void *q = nullptr, *k = nullptr, *v = nullptr, *out = nullptr;
+    float* lse = nullptr;
+    const float* sinks = nullptr;
+    const std::int32_t *cu_seqlens_q = nullptr, *cu_seqlens_k = nullptr, *seqlens_k = nullptr;
+    const std::int32_t* block_table = nullptr;
+    const float *k_scale = nullptr, *v_scale = nullptr;
+};
+/// The arguments of a launch over such inputs: strides, lengths, masks folded.
+AttentionArgs make_args(const Workload& workload, const Inputs& inputs, const InputPointers& at);
+
+/// Element i of packed storage as double, and a value rounded into storage. nvfp4 is refused.
+double load_element(const std::byte* base, DType dtype, std::size_t index);
+void store_element(std::byte* base, DType dtype, std::size_t index, double value);
+
+}  // namespace raceline

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+namespace raceline {
+
+/// A type that values are rounded to.
+enum class Rounding : std::int32_t { fp64, fp32, tf32, bf16, fp16, e4m3 };
+
+/// Where a kernel rounds. The gate rounds its reference at the same places and takes its bound
+/// from that reference's error, so that a kernel is held to its own arithmetic and no other.
+struct Precision {
+    Rounding products;       ///< operands of both matrix products, as they enter the multiplier
+    Rounding exponentials;   ///< result of exp
+    Rounding probabilities;  ///< P as it enters the second product
+    Rounding accumulators;   ///< partial sums of both products and of the denominator
+    Rounding output;         ///< O as stored
+};
+
+}  // namespace raceline

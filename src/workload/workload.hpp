@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is asked for: one attention problem, without data and without a device.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "raceline/dtype.hpp"
+
+namespace raceline {
+
+enum class Mask : std::int32_t { full = 0, causal = 1 };
+
+/// Inclusive offsets after bottom-right alignment: query i (aligned) sees keys i-left … i+right.
+/// A negative side is unbounded.
+struct Window {
+    std::int64_t left = -1;
+    std::int64_t right = -1;
+    bool operator==(const Window&) const = default;
+};
+
+/// One attention problem. Tensors are (batch, seqlen, heads, headdim), ragged batches are packed
+/// (total tokens, heads, headdim); paged caches are (pages, page_size, heads_kv, headdim).
+struct Workload {
+    std::int64_t batch = 1;
+    std::int64_t heads_q = 1;
+    std::int64_t heads_kv = 1;
+    std::int64_t seqlen_q = 1;            ///< the longest, if ragged
+    std::int64_t seqlen_k = 1;            ///< the longest, if ragged
+    std::vector<std::int64_t> seqlens_q;  ///< one a sequence; empty: all are seqlen_q
+    std::vector<std::int64_t> seqlens_k;  ///< one a sequence; empty: all are seqlen_k
+    std::int64_t headdim = 64;            ///< of Q and K
+    std::int64_t headdim_v = 64;          ///< of V and the output
+    DType dtype = DType::bf16;            ///< of Q and the output
+    DType kv_dtype = DType::bf16;         ///< of K and V
+    Mask mask = Mask::full;
+    std::optional<Window> window;
+    double softcap = 0;           ///< 0: none; else s -> softcap * tanh(s / softcap)
+    bool sinks = false;           ///< one extra logit a query head, in the denominator only
+    std::optional<double> scale;  ///< none: 1 / sqrt(headdim)
+    std::int64_t page_size = 0;   ///< 0: contiguous
+    bool mla = false;             ///< V is the first headdim_v columns of K: one latent cache
+
+    bool operator==(const Workload&) const = default;
+
+    [[nodiscard]] std::int64_t length_q(std::int64_t b) const;
+    [[nodiscard]] std::int64_t length_k(std::int64_t b) const;
+    [[nodiscard]] std::int64_t tokens_q() const;  ///< sum over the batch
+    [[nodiscard]] std::int64_t tokens_k() const;  ///< sum over the batch
+    [[nodiscard]] bool ragged() const { return !seqlens_q.empty() || !seqlens_k.empty(); }
+    [[nodiscard]] double scale_value() const;
+    [[nodiscard]] std::int64_t group() const { return heads_q / heads_kv; }
+
+    /// Keys that query row i of sequence b sees: [first, last), empty if first >= last. The one
+    /// place that turns mask and window into indices on the host.
+    struct KeyRange {
+        std::int64_t first, last;
+    };
+    [[nodiscard]] KeyRange visible(std::int64_t b, std::int64_t i) const;
+
+    /// Unmasked (query, key) pairs of one query head, summed over the batch; exact.
+    [[nodiscard]] double visited_pairs() const;
+    /// 2 * (headdim + headdim_v) a visited pair and query head: 4·B·H·Sq·Sk·d for full attention.
+    [[nodiscard]] double flops() const;
+    /// Compulsory traffic: Q, K and V read once (latent once for MLA), O and nothing else written.
+    [[nodiscard]] double bytes_q() const;
+    [[nodiscard]] double bytes_kv() const;
+    [[nodiscard]] double bytes_out() const;
+};
+
+/// Throws Error(invalid_argument) naming the first field that cannot be: heads_q not a multiple of
+/// heads_kv, a negative length, lengths whose count is not batch, MLA with heads_kv != 1, …
+void validate(const Workload& workload);
+
+}  // namespace raceline
