@@ -14,13 +14,16 @@ namespace raceline {
 using Work = std::map<std::string, double, std::less<>>;
 
 /// Bytes that are read more than once, and the footprint they are read from: if the footprint fits
-/// in the last-level cache, all but the first pass are served there, else from DRAM.
+/// in the last-level cache, all but the first pass are served there, else from DRAM. They stand in
+/// no `byte.dram_read` of work or steps (that is the first pass alone). Where `work` names the last
+/// cache (`byte.llc` on a CPU, `byte.l2` on a GPU) that amount is all traffic through it, these
+/// bytes included; where it does not, the model charges these bytes there itself.
 struct Reread {
     double bytes = 0;      ///< all passes after the first
     double footprint = 0;  ///< bytes that must stay resident between passes
 };
 
-/// One phase on a CTA's critical path.
+/// One phase on a CTA's critical path. Without steps, the CTA's share of `work` is one phase.
 struct Step {
     std::string name;
     double repeat = 1;  ///< times on the critical path of the heaviest CTA
@@ -35,8 +38,8 @@ struct Counts {
 
     std::int64_t ctas = 1;
     int cluster = 1;
-    int threads = 1;         ///< per CTA
-    int registers = 0;       ///< per thread, declared; a test compares with the compiler's report
+    int threads = 1;    ///< per CTA
+    int registers = 0;  ///< per thread, declared; a test compares with the compiler's report
     std::int64_t smem_bytes = 0;  ///< per CTA, dynamic and static
     double bytes_in_flight = 0;   ///< per CTA, loads outstanding at once; 0: not a stream
     /// Work of the heaviest CTA over the mean (causal triangle, ragged batch); 1: balanced.
@@ -45,7 +48,9 @@ struct Counts {
     bool balanced_order = false;
 
     std::vector<Step> steps;
-    /// Resource ids that run side by side within a step; ids in no group are laid end to end.
+    /// Resource ids that run side by side within a step; ids in no group are laid end to end. Two
+    /// ids overlap if some group holds both, so an id may stand in several groups: with {fma, dram}
+    /// and {exp, dram} a step takes max(fma + exp, dram). DRAM reads and writes are one resource.
     std::vector<std::vector<std::string>> overlap;
 };
 
