@@ -64,4 +64,9 @@ struct Device {
     [[nodiscard]] double rate(std::string_view resource) const;
 };
 
+/// The same device with only `units` of its cores in use (CPU threads). Compute and private caches
+/// scale with the cores; shared resources keep their rate up to what that many cores can draw
+/// (`<id>.unit` each, where measured). Throws Error(invalid_argument) below 1.
+Device restrict_units(Device device, int units);
+
 }  // namespace raceline

@@ -36,6 +36,9 @@ struct CaseResult {
     [[nodiscard]] bool failed() const { return correctness && !correctness->passed; }
 };
 
+/// The model's answer for one case, with the hash of model and kernel filled in. Writes nothing.
+Prediction predict_case(const Case& which, const Device& device);
+
 /// prediction row, then gate, then measurement row. A case that the kernel does not support leaves
 /// a refusal row with the reason; a failed gate leaves its row without a time.
 CaseResult run_case(const Case& which, Backend& backend, const RowSink& sink);

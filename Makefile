@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+# The two commands are `make demo` and `make test`; both do all set-up on a fresh Debian or Ubuntu.
+
+BUILD ?= build
+JOBS ?= $(shell nproc)
+
+.PHONY: demo test lint format sanitize fuzz release clean help
+
+help:
+	@echo "make demo      build, measure this machine's ceilings once, bench the quickstart suite, report"
+	@echo "make test      build everything and run all tests"
+	@echo "make lint      clang-format, clang-tidy, layering and size budgets"
+	@echo "make sanitize  the CPU tests under address, undefined-behaviour and thread sanitizers"
+	@echo "make fuzz      each fuzz target for FUZZ_SECONDS (default 20)"
+	@echo "make format    rewrite the tree with clang-format"
+	@echo "RACELINE_NO_INSTALL=1 names missing packages instead of installing them"
+
+demo:
+	@tools/bootstrap.sh build
+	@test -f $(BUILD)/build.ninja || cmake --preset auto -B $(BUILD) -DBUILD_TESTING=OFF
+	@cmake --build $(BUILD) --target raceline_cli -j $(JOBS)
+	@$(BUILD)/raceline measure --if-missing
+	@$(BUILD)/raceline bench --suite quickstart
+	@$(BUILD)/raceline report
+
+test:
+	@tools/bootstrap.sh test
+	@cmake --preset auto -B $(BUILD) -DBUILD_TESTING=ON
+	@cmake --build $(BUILD) -j $(JOBS)
+	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
+
+lint:
+	@tools/bootstrap.sh lint
+	@tools/lint.sh
+
+format:
+	@tools/bootstrap.sh lint
+	@git ls-files '*.cpp' '*.hpp' '*.h' '*.c' '*.cu' '*.cuh' | xargs clang-format-19 -i
+
+sanitize:
+	@tools/bootstrap.sh sanitize
+	@tools/sanitize.sh
+
+FUZZ_SECONDS ?= 20
+fuzz:
+	@tools/bootstrap.sh sanitize
+	@tools/fuzz.sh $(FUZZ_SECONDS)
+
+clean:
+	@rm -rf build build-asan build-tsan build-fuzz build-lint build-release

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <nlohmann/json.hpp>
+
+#include "options.hpp"
+#include "registry/registry.hpp"
+#include "run/run_case.hpp"
+#include "support/text_table.hpp"
+#include "terminal.hpp"
+
+namespace raceline::cli {
+namespace {
+
+Json kernel_content(const Kernel& kernel) {
+    Json tiles = Json::array();
+    for (int i = 0; i < kernel.tile_count(); ++i) {
+        Json tile = Json::object();
+        for (const auto& [field, value] : kernel.tile(i)) {
+            tile[std::string(field)] = value;
+        }
+        tiles.push_back(tile);
+    }
+    Json content{{"suite", ""},
+                 {"kernel", kernel.name},
+                 {"summary", kernel.summary},
+                 {"engine", kernel.engine == Engine::cpu ? "cpu" : "cuda"},
+                 {"compiled", kernel.launch != nullptr},
+                 {"ladder", kernel.ladder},
+                 {"tiles", tiles}};
+    if (kernel.rung != nullptr) {
+        content["rung"] = Json{{"track", kernel.rung->track},
+                               {"predecessor", kernel.rung->predecessor},
+                               {"changes", kernel.rung->changes},
+                               {"evidence", kernel.rung->evidence}};
+    }
+    return content;
+}
+
+}  // namespace
+
+int run_kernels(const Options& options) {
+    TextTable table({{"kernel"}, {"engine"}, {"tiles", TextTable::Align::right}, {"what it is"}});
+    for (const Kernel& kernel : all_kernels()) {
+        if (options.json) {
+            RowSink{.context = &options.context, .writer = nullptr, .emit = print_row}.put(
+                "kernel", kernel.source_hash, kernel_content(kernel));
+            continue;
+        }
+        std::string what(kernel.summary);
+        if (kernel.rung != nullptr) {
+            const std::string after = kernel.rung->predecessor.empty()
+                                          ? "first rung"
+                                          : "after " + std::string(kernel.rung->predecessor);
+            what += fmt::format(" [{} ladder, {}: {}]", kernel.rung->track, after,
+                                kernel.rung->changes);
+        }
+        if (kernel.launch == nullptr) {
+            what += " (not in this build: predicted only)";
+        }
+        table.add({std::string(kernel.name), kernel.engine == Engine::cpu ? "cpu" : "cuda",
+                   std::to_string(kernel.tile_count()), what});
+    }
+    if (!options.json) {
+        fmt::print("{}", table.str());
+    }
+    return exit_ok;
+}
+
+}  // namespace raceline::cli

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the command line said, and the commands it can name.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "receipt/row.hpp"
+
+namespace raceline::cli {
+
+/// Exit codes that a script can act on.
+enum Exit : int { exit_ok = 0, exit_failed = 1, exit_usage = 2, exit_no_device = 3 };
+
+struct Options {
+    RowContext context;  ///< argv, git, environment of this process
+    bool json = false;
+    std::string device;                ///< empty: cuda if live, else cpu
+    std::vector<std::string> kernels;  ///< empty: all that support the shape
+    std::string suite;
+    std::vector<std::string> shapes;
+    std::string tile = "best";
+    std::string dtype;  ///< empty: the suite's own
+    int threads = 0;
+    std::uint64_t seed = 1;
+    bool warm = false;
+    std::string launch_path;  ///< empty: graph on a GPU, parallel on a CPU
+    double max_seconds = 0;   ///< per case; 0: the default of the stop rule
+    std::optional<std::string> rates;
+    std::string receipts;  ///< empty: default of the command
+    bool force = false;    ///< measure: even if this machine has ceilings
+    bool if_missing = false;
+
+    std::vector<std::string> files;  ///< report
+    bool check = false;              ///< report
+};
+
+int run_devices(const Options& options);
+int run_measure(const Options& options);
+int run_kernels(const Options& options);
+int run_predict(const Options& options);
+int run_check(const Options& options);
+int run_bench(const Options& options);
+int run_report(const Options& options);
+
+}  // namespace raceline::cli

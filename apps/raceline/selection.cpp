@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "selection.hpp"
+
+#include <algorithm>
+
+#include "device/catalog.hpp"
+#include "registry/registry.hpp"
+#include "support/check.hpp"
+#include "tune/best_tile.hpp"
+#include "workload/shape_grammar.hpp"
+#include "workload/suites.hpp"
+
+namespace raceline::cli {
+namespace {
+
+constexpr std::string_view replay_prefix = "replay:";
+
+Device named_device(const std::string& name) {
+    if (name.empty()) {
+        auto cuda = live_cuda();
+        return cuda ? *cuda : live_cpu();
+    }
+    if (name == "cpu") {
+        return live_cpu();
+    }
+    auto cuda = live_cuda();
+    if (cuda && (name == "cuda" || name == cuda->id)) {
+        return *cuda;
+    }
+    require(name != "cuda", Status::no_device,
+            "device 'cuda' is not live: no CUDA driver or device was found, or raceline was built "
+            "without CUDA");
+    return datasheet_device(name);
+}
+
+LaunchCase launch_case(const Options& options, const Device& device) {
+    const bool on_cpu = device.kind == DeviceKind::cpu;
+    LaunchCase how;
+    how.cold = !options.warm;
+    how.launch_path = options.launch_path.empty() ? (on_cpu ? "parallel" : "graph")
+                                                  : options.launch_path;
+    const bool known = on_cpu ? how.launch_path == "parallel"
+                              : how.launch_path == "graph" || how.launch_path == "stream";
+    require(known, Status::invalid_argument,
+            "launch path '{}' does not exist on {}: expected {}", how.launch_path, device.id,
+            on_cpu ? "parallel" : "graph or stream");
+    how.threads = on_cpu ? device.units : 0;
+    return how;
+}
+
+}  // namespace
+
+Device select_device(const Options& options) {
+    if (options.device.starts_with(replay_prefix)) {
+        return make_replay_backend(options.device.substr(replay_prefix.size()))->device();
+    }
+    Device device = named_device(options.device);
+    apply_rates(device, options.rates);
+    if (options.threads != 0) {
+        require(device.kind == DeviceKind::cpu, Status::invalid_argument,
+                "--threads {}: only a CPU has threads to choose, {} is a GPU", options.threads,
+                device.id);
+        device = restrict_units(std::move(device), options.threads);
+    }
+    return device;
+}
+
+std::unique_ptr<Backend> select_backend(const Options& options) {
+    if (options.device.starts_with(replay_prefix)) {
+        return make_replay_backend(options.device.substr(replay_prefix.size()));
+    }
+    Device device = select_device(options);
+    require(device.live, Status::no_device,
+            "device '{}' is not on this machine: bench and check need a live device (`raceline "
+            "devices` marks them) or replay:FILE; predict takes any",
+            device.id);
+    return device.kind == DeviceKind::cpu ? make_cpu_backend(std::move(device))
+                                          : make_cuda_backend(std::move(device));
+}
+
+std::vector<Workload> select_workloads(const Options& options, std::string* suite_name) {
+    std::optional<DType> dtype;
+    if (!options.dtype.empty()) {
+        dtype = parse_dtype(options.dtype);
+    }
+    require(options.suite.empty() || options.shapes.empty(), Status::invalid_argument,
+            "--suite and --shape exclude each other");
+    if (options.shapes.empty()) {
+        const Suite suite =
+            make_suite(options.suite.empty() ? "quickstart" : options.suite, dtype);
+        *suite_name = suite.name;
+        return suite.workloads;
+    }
+    suite_name->clear();
+    std::vector<Workload> list;
+    for (const std::string& shape : options.shapes) {
+        list.push_back(parse_shape(shape, dtype.value_or(DType::bf16)));
+    }
+    return list;
+}
+
+std::vector<Case> select_cases(const Options& options, const Device& device) {
+    Case base;
+    const std::vector<Workload> workloads = select_workloads(options, &base.suite);
+    base.options.how = launch_case(options, device);
+    base.options.seed = options.seed;
+    if (options.max_seconds > 0) {
+        base.options.limits.max_seconds = options.max_seconds;
+    }
+    std::vector<const Kernel*> kernels;
+    if (options.kernels.empty()) {
+        const bool on_cpu = device.kind == DeviceKind::cpu;
+        for (const Kernel& kernel : all_kernels()) {
+            if (on_cpu == (kernel.engine == Engine::cpu)) {
+                kernels.push_back(&kernel);
+            }
+        }
+    } else {
+        std::transform(options.kernels.begin(), options.kernels.end(),
+                       std::back_inserter(kernels),
+                       [](const std::string& name) { return &find_kernel(name); });
+    }
+    std::vector<Case> cases;
+    for (const Workload& workload : workloads) {
+        for (const Kernel* kernel : kernels) {
+            Case one = base;
+            one.kernel = kernel;
+            one.workload = workload;
+            if (!why_not(*kernel, workload, device).empty()) {
+                cases.push_back(one);
+                continue;
+            }
+            for (const int tile : select_tiles(*kernel, options.tile, workload, device,
+                                               base.options.how)) {
+                one.tile = tile;
+                cases.push_back(one);
+            }
+        }
+    }
+    return cases;
+}
+
+}  // namespace raceline::cli

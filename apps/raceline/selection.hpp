@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the words of the command line to a device and a list of cases.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "options.hpp"
+#include "run/backend.hpp"
+#include "run/run_case.hpp"
+
+namespace raceline::cli {
+
+/// The device named, with its rates applied and threads restricted: live if this machine has it,
+/// else from its datasheet. `replay:FILE` gives the device of the file.
+Device select_device(const Options& options);
+
+/// The backend that runs cases; throws Error(no_device) if the device named is not live.
+std::unique_ptr<Backend> select_backend(const Options& options);
+
+std::vector<Workload> select_workloads(const Options& options, std::string* suite_name);
+
+/// Workloads × kernels × tiles. A kernel that cannot run a shape appears once, for its refusal.
+std::vector<Case> select_cases(const Options& options, const Device& device);
+
+}  // namespace raceline::cli

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cases as a table for a terminal, with the accuracy of their predictions under it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "run/run_case.hpp"
+
+namespace raceline {
+
+/// What one row of a case table shows; filled from a live run or from receipt rows.
+struct CaseLine {
+    std::string shape, kernel, tile, limiter, refusal, why;
+    double flops = 0;          ///< of the workload: the visited half for causal
+    double bytes = 0;          ///< compulsory
+    double intensity = 0;
+    double bound = 0;          ///< layer 1, seconds; 0: not known
+    double predicted = 0;      ///< layer 2, seconds; 0: not known
+    double measured = 0;       ///< 0: not measured
+    double spread = 0;         ///< half the 95 % interval / median
+    double relative_rms = 0, rms_bound = 0, worst = 0;
+    bool checked = false, passed = false;
+};
+
+class CaseTable {
+public:
+    enum class Columns { prediction, correctness, all };
+    explicit CaseTable(const Device& device);
+
+    void add(const Case& which, const CaseResult& result);
+    void add(CaseLine line);
+
+    /// The table, then refusals grouped by reason, then accuracy by regime where times were taken.
+    [[nodiscard]] std::string str(Columns columns) const;
+
+private:
+    [[nodiscard]] std::string accuracy_lines() const;
+    [[nodiscard]] std::string refusal_lines() const;
+    double dram_read_ = 0;  ///< ceiling, for % of DRAM
+    std::vector<CaseLine> lines_;
+};
+
+}  // namespace raceline

@@ -1,0 +1,45 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Installs the Debian/Ubuntu packages that a step needs and this machine lacks.
+#   tools/bootstrap.sh build|test|lint|sanitize
+# Prints them first; uses sudo when not root; RACELINE_NO_INSTALL=1 only names what is missing.
+set -eu
+
+build="g++ cmake ninja-build libhwy-dev libcli11-dev nlohmann-json3-dev libfmt-dev libmd-dev"
+test="$build libgtest-dev libgmock-dev git"
+sanitize="$test clang-19 libomp-19-dev libclang-rt-19-dev"
+lint="$sanitize clang-format-19 clang-tidy-19"
+
+case "${1:-}" in
+    build) wanted=$build ;;
+    test) wanted=$test ;;
+    lint) wanted=$lint ;;
+    sanitize) wanted=$sanitize ;;
+    *) echo "usage: tools/bootstrap.sh build|test|lint|sanitize" >&2; exit 2 ;;
+esac
+
+if ! command -v dpkg-query >/dev/null 2>&1; then
+    echo "raceline: no dpkg here: install the equivalents of: $wanted" >&2
+    exit 0
+fi
+
+missing=""
+for package in $wanted; do
+    state=$(dpkg-query -W -f '${Status}' "$package" 2>/dev/null || true)
+    [ "$state" = "install ok installed" ] || missing="$missing $package"
+done
+[ -n "$missing" ] || exit 0
+
+sudo=""
+[ "$(id -u)" = 0 ] || sudo="sudo"
+install="apt-get install -y --no-install-recommends$missing"
+if [ "${RACELINE_NO_INSTALL:-0}" = 1 ]; then
+    echo "raceline: missing packages:$missing" >&2
+    echo "raceline: install them with: ${sudo:+$sudo }$install" >&2
+    exit 1
+fi
+echo "raceline: installing$missing"
+export DEBIAN_FRONTEND=noninteractive
+# A fresh image has no package lists, or old ones that name versions no longer served.
+${sudo:+$sudo --preserve-env=DEBIAN_FRONTEND} apt-get update -qq
+${sudo:+$sudo --preserve-env=DEBIAN_FRONTEND} $install -qq

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+# Checks the #include lines against the layers: src/X includes only what stands above it, kernels
+# and rungs never include another one, host files never include CUDA headers, device files never
+# reach formatting or JSON. Run: cmake -DSOURCE=DIR -P tools/layering.cmake
+set(layers support receipt timing workload device model registry run tune api report)
+set(kernel_may support workload device model registry gpu raceline)
+set(bad 0)
+
+function(complain file include why)
+  message("${file}: includes \"${include}\": ${why}")
+  math(EXPR n "${bad} + 1")
+  set(bad ${n} PARENT_SCOPE)
+endfunction()
+
+file(GLOB_RECURSE files RELATIVE ${SOURCE}
+     ${SOURCE}/src/*.[ch]pp ${SOURCE}/src/*.cu ${SOURCE}/src/*.cuh ${SOURCE}/kernels/*.[ch]pp
+     ${SOURCE}/kernels/*.cu* ${SOURCE}/ladder/*.[ch]pp ${SOURCE}/ladder/*.cu*
+     ${SOURCE}/gpu/*.cuh ${SOURCE}/gpu/*.hpp)
+foreach(file ${files})
+  string(REPLACE "/" ";" parts ${file})
+  list(GET parts 0 tree)
+  list(GET parts 1 folder)
+  file(STRINGS ${SOURCE}/${file} includes REGEX "^#include ")
+  foreach(line ${includes})
+    string(REGEX REPLACE "^#include [<\"]([^>\"]*)[>\"].*" "\\1" include "${line}")
+    string(REGEX REPLACE "/.*" "" top ${include})
+    if(file MATCHES "\\.(cpp|hpp)$" AND include MATCHES "^(cuda|cublas|nvrtc|cupti|nvml|mma\\.h)")
+      complain(${file} ${include} "CUDA headers belong in .cu files")
+    endif()
+    if(file MATCHES "\\.cuh?$" AND include MATCHES "^(fmt|nlohmann|support/(check|json))")
+      complain(${file} ${include} "device files must not reach formatting or JSON headers")
+    endif()
+    if(tree STREQUAL "src")
+      list(FIND layers ${folder} mine)
+      list(FIND layers ${top} theirs)
+      if(theirs GREATER mine)
+        complain(${file} ${include} "src/${folder} stands above src/${top}")
+      elseif(top MATCHES "^(kernels|ladder|apps)$")
+        complain(${file} ${include} "src/ knows no kernel and no program by name")
+      endif()
+    elseif(tree MATCHES "^(kernels|ladder)$" AND line MATCHES "\"" AND include MATCHES "/")
+      list(FIND kernel_may ${top} allowed)
+      if(allowed EQUAL -1 AND NOT include MATCHES "^${tree}/${folder}/")
+        complain(${file} ${include} "a kernel may include ${kernel_may} and its own folder")
+      endif()
+    endif()
+  endforeach()
+endforeach()
+if(bad GREATER 0)
+  message(FATAL_ERROR "layering: ${bad} includes break the layers of docs/architecture.md")
+endif()
+list(LENGTH files count)
+message("layering: ${count} files obey")

@@ -1,0 +1,16 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Format, layering, and clang-tidy over host files.
+set -eu
+cd "$(dirname "$0")/.."
+git ls-files '*.cpp' '*.hpp' '*.h' '*.c' '*.cu' '*.cuh' | xargs clang-format-19 --dry-run --Werror
+cmake --preset cpu -B build-lint -DBUILD_TESTING=OFF -DCMAKE_CXX_COMPILER=clang++-19 >/dev/null
+cmake --build build-lint --target build_info_files embed >/dev/null
+cmake -DSOURCE="$PWD" -P tools/layering.cmake
+# Kernels written in Highway are compiled once a target by including themselves; tidy reads each
+# file once and cannot follow, so that it looks at everything else.
+git ls-files 'src/*.cpp' 'apps/*.cpp' 'tools/*.cpp' 'kernels/*.cpp' 'ladder/*.cpp' |
+    grep -v -e _nocuda -e src/support/fmt.cpp -e cuda_backend.cpp |
+    xargs grep -L foreach_target |
+    xargs -P "$(nproc)" -n 4 clang-tidy-19 -p build-lint --quiet --warnings-as-errors='*'
+echo "lint: clean"
