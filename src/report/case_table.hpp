@@ -21,11 +21,13 @@ struct CaseLine {
     double spread = 0;         ///< half the 95 % interval / median
     double relative_rms = 0, rms_bound = 0, worst = 0;
     bool checked = false, passed = false;
+    bool seen = false;  ///< an earlier measurement of this kernel, case and device is at hand
 };
 
 class CaseTable {
 public:
     enum class Columns { prediction, correctness, all };
+    /// Reads the DRAM ceiling of the device for the share of DRAM; without one the column is empty.
     explicit CaseTable(const Device& device);
 
     void add(const Case& which, const CaseResult& result);

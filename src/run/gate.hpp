@@ -40,4 +40,7 @@ std::vector<Row> rows_to_check(const Workload& workload, std::uint64_t seed,
 Correctness judge(const Workload& workload, const Inputs& inputs, const Precision& precision,
                   std::span<const std::byte> out, std::span<const float> lse, std::uint64_t seed);
 
+/// One verdict of two: failed if either is, errors the larger share of their bound, rows added.
+Correctness worse_of(const Correctness& a, const Correctness& b);
+
 }  // namespace raceline

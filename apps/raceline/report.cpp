@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/receipt_report.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "options.hpp"
+#include "receipt/file.hpp"
+#include "support/check.hpp"
+#include "terminal.hpp"
+
+namespace raceline::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The newest file where `bench` puts receipts by default.
+std::string newest_receipt() {
+    const fs::path folder = fs::path(default_receipt_path("any")).parent_path();
+    fs::path newest;
+    std::error_code none;
+    for (const auto& entry : fs::directory_iterator(folder, none)) {
+        const bool receipt = entry.path().extension() == ".jsonl";
+        if (receipt && (newest.empty() || entry.last_write_time() > fs::last_write_time(newest))) {
+            newest = entry.path();
+        }
+    }
+    require(!newest.empty(), Status::invalid_argument,
+            "no receipts in {}: run `raceline bench` first, or name a file", folder.string());
+    return newest.string();
+}
+
+}  // namespace
+
+int run_report(const Options& options) {
+    std::vector<std::string> files = options.files;
+    if (files.empty()) {
+        files.push_back(newest_receipt());
+        say("{}", files.front());
+    }
+    ReceiptReport report;
+    for (const std::string& file : files) {
+        report.add(file);
+    }
+    const std::vector<Finding>& findings = options.check ? report.findings() : report.broken();
+    for (const Finding& finding : findings) {
+        say("{}: line {}: {}", finding.file, finding.line, finding.what);
+    }
+    if (options.json) {
+        for (const Json& row : report.rows()) {
+            print_row(row);
+        }
+    } else if (!options.check) {
+        fmt::print("{}", report.str());
+    }
+    if (options.check) {
+        say("{} rows, {} findings, {} stale", report.rows().size(), findings.size(),
+            report.stale());
+    }
+    // A corrupt line is bad input wherever it is met; what --check finds beyond it is a failure.
+    if (!report.broken().empty()) {
+        return exit_usage;
+    }
+    return findings.empty() ? exit_ok : exit_failed;
+}
+
+}  // namespace raceline::cli

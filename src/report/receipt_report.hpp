@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// What receipts say: predictions beside measurements, accuracy at first sight and when seen.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "receipt/file.hpp"
+#include "report/case_table.hpp"
+
+namespace raceline {
+
+/// A finding of `report --check`, with the line it is about.
+struct Finding {
+    std::string file;
+    std::size_t line = 0;
+    std::string what;
+};
+
+/// Rows of several files, joined in the order of writing.
+class ReceiptReport {
+public:
+    /// Reads a file and adds its rows. Lines that are no rows become findings; the rest is kept.
+    void add(const std::string& path);
+
+    [[nodiscard]] std::string str() const;
+
+    /// Broken lines alone: they concern every reader.
+    [[nodiscard]] const std::vector<Finding>& broken() const { return broken_; }
+
+    /// All that `--check` refuses: broken lines, chain, hashes, pairs, and cases that were faster
+    /// than the bound of their own ceilings allows (the probe is wrong until it is mended).
+    [[nodiscard]] const std::vector<Finding>& findings() const { return findings_; }
+
+    /// Measurements whose kernel has changed since: never a failure, always said.
+    [[nodiscard]] int stale() const { return stale_; }
+    [[nodiscard]] const std::vector<Json>& rows() const { return rows_; }
+
+private:
+    void add_measurement(const std::string& path, std::size_t line, const Json& row);
+    std::vector<Json> rows_;
+    std::vector<Finding> broken_, findings_;
+    std::map<std::string, Json> predictions_;  ///< by id
+    std::map<std::string, int> seen_;          ///< measurements by device, kernel and case
+    std::vector<CaseLine> lines_;
+    std::string device_text_;
+    int stale_ = 0;
+};
+
+}  // namespace raceline
