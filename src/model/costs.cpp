@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/costs.hpp"
+
+#include <algorithm>
+
+#include "model/rates.hpp"
+#include "model/residency.hpp"
+#include "support/check.hpp"
+
+namespace raceline {
+namespace {
+
+constexpr std::size_t cache_index = 1;
+
+struct Speed {
+    double device = 0;
+    double alone = 0;
+};
+
+// Fills a LaunchCosts; keeps what only the filling needs.
+struct Builder {
+    const Device& device;
+    const Counts& counts;
+    double warm_hits;
+    LaunchCosts& out;
+    std::array<Speed, max_resources> speeds{};
+    Speed dram_read{}, dram_write{};
+    bool cache_counted = false;  // the kernel counts all traffic through the last cache itself
+    bool cache_known = false;    // the device has a rate for it
+
+    [[nodiscard]] Speed speed(std::string_view id) const {
+        return {sustained_rate(device, id), unit_rate(device, id)};
+    }
+
+    std::size_t index(std::string_view id) {
+        for (std::size_t i = 0; i < out.resources; ++i) {
+            if (out.names[i] == id) {
+                return i;
+            }
+        }
+        require(out.resources < max_resources, Status::internal,
+                "launch '{}' uses more than {} resources", counts.launch, max_resources);
+        out.names[out.resources] = id;
+        speeds[out.resources] = speed(id);
+        return out.resources++;
+    }
+
+    void add_dram(Costs& costs, double read, double write) {
+        if (read > 0) {
+            dram_read = dram_read.device > 0 ? dram_read : speed("byte.dram_read");
+            costs.device[dram_index] += read / dram_read.device;
+            costs.alone[dram_index] += read / dram_read.alone;
+            costs.dram_read_bytes += read;
+        }
+        if (write > 0) {
+            dram_write = dram_write.device > 0 ? dram_write : speed("byte.dram_write");
+            costs.device[dram_index] += write / dram_write.device;
+            costs.alone[dram_index] += write / dram_write.alone;
+        }
+    }
+
+    void add_at(Costs& costs, std::size_t i, double amount) {
+        costs.device[i] += amount / speeds[i].device;
+        costs.alone[i] += amount / speeds[i].alone;
+    }
+
+    // Served by the last cache without the kernel having counted it there.
+    void add_hits(Costs& costs, double bytes) {
+        if (!cache_counted && cache_known && bytes > 0) {
+            add_at(costs, cache_index, bytes);
+        }
+    }
+
+    void add_work(Costs& costs, const Work& work, double factor) {
+        for (const auto& [id, amount] : work) {
+            if (amount <= 0) {
+                continue;
+            }
+            if (id == "byte.dram_read") {
+                add_dram(costs, factor * amount * (1 - warm_hits), 0);
+                add_hits(costs, factor * amount * warm_hits);
+            } else if (id == "byte.dram_write") {
+                add_dram(costs, 0, factor * amount);
+            } else {
+                add_at(costs, index(id), factor * amount);
+            }
+        }
+    }
+
+    void open() {
+        const std::string_view cache = last_cache_id(device);
+        out.resources = 2;
+        out.names[dram_index] = dram;
+        out.names[cache_index] = cache;
+        cache_counted = counts.work.contains(cache);
+        cache_known = cache_counted || device.rates.contains(cache);
+        if (cache_known) {
+            speeds[cache_index] = speed(cache);
+        }
+    }
+
+    void note_overlap();
+    void add_steps(const RereadSplit& rereads);
+};
+
+void Builder::note_overlap() {
+    for (const auto& group : counts.overlap) {
+        std::uint32_t members = 0;
+        for (const std::string& id : group) {
+            const std::string_view name = is_dram(id) ? dram : std::string_view(id);
+            for (std::size_t i = 0; i < out.resources; ++i) {
+                members |= out.names[i] == name ? std::uint32_t{1} << i : 0;
+            }
+        }
+        for (std::size_t i = 0; i < out.resources; ++i) {
+            out.beside[i] |= (members >> i & 1) != 0 ? members : 0;
+        }
+    }
+    // Cache traffic that only the model knows of overlaps what the DRAM traffic it replaces does.
+    if (!cache_counted) {
+        constexpr std::uint32_t both = 1U << dram_index | 1U << cache_index;
+        const std::uint32_t with_dram = out.beside[dram_index] | both;
+        for (std::size_t i = 0; i < out.resources; ++i) {
+            out.beside[i] |= (with_dram >> i & 1) != 0 ? 1U << cache_index : 0;
+        }
+        out.beside[cache_index] |= with_dram;
+        out.beside[dram_index] |= both;
+    }
+    for (std::size_t i = 0; i < out.resources; ++i) {
+        const bool gpu_l2 = device.kind != DeviceKind::cpu && out.names[i] == "byte.l2";
+        out.shared[i] = i == dram_index || out.names[i] == "byte.llc" || gpu_l2;
+    }
+}
+
+double amount_of(const Work& work, std::string_view id) {
+    const auto found = work.find(id);
+    return found == work.end() ? 0 : found->second;
+}
+
+// Re-reads belong to a launch, not to a step: they are spread over the steps as the memory traffic
+// of each is, or evenly where the steps name none.
+void Builder::add_steps(const RereadSplit& rereads) {
+    const double heaviest = counts.imbalance / static_cast<double>(counts.ctas);
+    std::vector<double> traffic;
+    double traffic_total = 0, repeats = 0;
+    for (const Step& step : counts.steps) {
+        traffic.push_back(amount_of(step.work, "byte.dram_read") +
+                          amount_of(step.work, out.names[cache_index]));
+        traffic_total += step.repeat * traffic.back();
+        repeats += step.repeat;
+    }
+    for (std::size_t s = 0; s < counts.steps.size(); ++s) {
+        const Step& step = counts.steps[s];
+        StepCosts& costs = out.steps.emplace_back();
+        costs.repeat = step.repeat;
+        costs.wait_seconds = step.waits.empty() ? 0 : known_seconds(device, step.waits);
+        add_work(costs.costs, step.work, 1);
+        const double share = traffic_total > 0 ? traffic[s] / traffic_total
+                             : repeats > 0     ? 1 / repeats
+                                               : 0;
+        add_dram(costs.costs, heaviest * share * rereads.dram, 0);
+        add_hits(costs.costs, heaviest * share * rereads.cache);
+    }
+}
+
+}  // namespace
+
+LaunchCosts launch_costs(const Device& device, const Counts& counts, double warm_hits) {
+    require(counts.ctas > 0 && counts.imbalance >= 1 && counts.cluster >= 1, Status::internal,
+            "launch '{}' counts {} CTAs, clusters of {} and an imbalance of {}; each is at least 1",
+            counts.launch, counts.ctas, counts.cluster, counts.imbalance);
+    LaunchCosts out;
+    Builder builder{.device = device, .counts = counts, .warm_hits = warm_hits, .out = out};
+    builder.open();
+    const RereadSplit rereads =
+        split_rereads(counts.reread, static_cast<double>(last_cache_bytes(device)));
+    const double mean = 1 / static_cast<double>(counts.ctas);
+    builder.add_work(out.mean, counts.work, mean);
+    builder.add_dram(out.mean, mean * rereads.dram, 0);
+    builder.add_hits(out.mean, mean * rereads.cache);
+
+    out.steps.reserve(std::max<std::size_t>(1, counts.steps.size()));
+    if (counts.steps.empty()) {
+        StepCosts& whole = out.steps.emplace_back();
+        whole.repeat = counts.imbalance;
+        whole.costs = out.mean;
+    } else {
+        builder.add_steps(rereads);
+    }
+    builder.note_overlap();
+    const double latency = known_seconds(device, "latency.dram");
+    if (counts.bytes_in_flight > 0 && latency > 0) {
+        out.latency_per_byte = latency / counts.bytes_in_flight;
+    }
+    return out;
+}
+
+}  // namespace raceline

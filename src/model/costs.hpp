@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// A launch's amounts turned into seconds on one device, resource by resource.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "device/device.hpp"
+#include "model/counts.hpp"
+
+namespace raceline {
+
+inline constexpr std::size_t max_resources = 24;
+using Seconds = std::array<double, max_resources>;
+
+/// Seconds that an amount of work takes: with the whole device on it, and on one unit that is
+/// alone. With k units at work a unit's share of the device is 1/k, so that its work takes
+/// max(alone, k × device).
+struct Costs {
+    Seconds device{};
+    Seconds alone{};
+    double dram_read_bytes = 0;
+
+    [[nodiscard]] double with_units(std::size_t resource, std::int64_t units) const {
+        const double share = static_cast<double>(units) * device[resource];
+        return share > alone[resource] ? share : alone[resource];
+    }
+};
+
+struct StepCosts {
+    double repeat = 1;
+    double wait_seconds = 0;  ///< a latency paid at each repeat
+    Costs costs;              ///< of one repeat
+};
+
+/// Everything layer 2 needs to know about a launch. Names refer into Counts or to literals.
+struct LaunchCosts {
+    std::size_t resources = 0;
+    std::array<std::string_view, max_resources> names{};
+    std::array<std::uint32_t, max_resources> beside{};  ///< bit j: overlaps with resource j
+    std::array<bool, max_resources> shared{};           ///< one for all units, not one a unit
+    Costs mean;                                         ///< of the average CTA
+    std::vector<StepCosts> steps;                       ///< of the heaviest CTA
+    /// Seconds a byte read from DRAM costs a CTA that has bytes_in_flight outstanding; 0: not
+    /// known.
+    double latency_per_byte = 0;
+};
+
+/// Index of DRAM among the resources of every launch.
+inline constexpr std::size_t dram_index = 0;
+
+/// `warm_hits`: share of first-pass DRAM reads that the last-level cache already holds.
+/// Little's law gives latency_per_byte: a CTA with b bytes outstanding reads b / latency.dram.
+/// Throws Error(unsupported) if the device lacks a resource that the launch needs.
+LaunchCosts launch_costs(const Device& device, const Counts& counts, double warm_hits);
+
+}  // namespace raceline

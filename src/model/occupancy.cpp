@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/occupancy.hpp"
+
+#include <algorithm>
+#include <limits>
+
+#include "support/check.hpp"
+
+namespace raceline {
+namespace {
+
+constexpr std::int64_t warp_threads = 32;
+constexpr std::int64_t register_unit = 256;  // registers are given to a warp in these portions
+constexpr std::int64_t warp_unit = 4;        // and to warps in fours, one a sub-partition
+
+std::int64_t round_up(std::int64_t value, std::int64_t unit) {
+    return (value + unit - 1) / unit * unit;
+}
+
+std::int64_t register_limit(const Device& device, const Counts& counts, std::int64_t warps) {
+    const std::int64_t per_warp = round_up(counts.registers * warp_threads, register_unit);
+    const std::int64_t held = device.registers_per_unit / per_warp / warp_unit * warp_unit;
+    return held / round_up(warps, warp_unit);
+}
+
+std::int64_t smem_limit(const Device& device, const Counts& counts) {
+    // The driver keeps 1 KiB a CTA for itself from compute capability 8.0 on.
+    const bool ampere = device.compute_capability >= 80;
+    const std::int64_t portion =
+        round_up(counts.smem_bytes + (ampere ? 1024 : 0), ampere ? 128 : 256);
+    return portion > 0 ? device.smem_bytes_per_unit / portion
+                       : std::numeric_limits<std::int64_t>::max();
+}
+
+}  // namespace
+
+int occupancy(const Device& device, const Counts& counts) {
+    if (device.kind == DeviceKind::cpu) {
+        return 1;
+    }
+    const std::int64_t warps = (counts.threads + warp_threads - 1) / warp_threads;
+    std::int64_t held = device.ctas_per_unit > 0 ? device.ctas_per_unit : 32;
+    if (device.threads_per_unit > 0) {
+        held = std::min(held, device.threads_per_unit / (warps * warp_threads));
+    }
+    if (device.registers_per_unit > 0 && counts.registers > 0) {
+        held = std::min(held, register_limit(device, counts, warps));
+    }
+    if (device.smem_bytes_per_unit > 0) {
+        held = std::min(held, smem_limit(device, counts));
+    }
+    const bool fits =
+        device.smem_bytes_per_cta == 0 || counts.smem_bytes <= device.smem_bytes_per_cta;
+    require(held > 0 && fits, Status::unsupported,
+            "launch '{}' asks for {} threads of {} registers and {} bytes of shared memory a CTA; "
+            "one unit of {} has {} threads, {} registers and {} bytes ({} a CTA)",
+            counts.launch, counts.threads, counts.registers, counts.smem_bytes, device.id,
+            device.threads_per_unit, device.registers_per_unit, device.smem_bytes_per_unit,
+            device.smem_bytes_per_cta);
+    return static_cast<int>(held);
+}
+
+std::int64_t slots(int units, int residents, int cluster) {
+    const std::int64_t all = std::int64_t{units} * residents;
+    return std::max<std::int64_t>(cluster, all / cluster * cluster);
+}
+
+}  // namespace raceline

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/rates.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+namespace raceline {
+namespace {
+
+const Rate* find_rate(const Device& device, std::string_view id) {
+    const auto found = device.rates.find(id);
+    return found == device.rates.end() ? nullptr : &found->second;
+}
+
+const Rate* find_ceiling(const Device& device, std::string_view id) {
+    const Rate* rate = find_rate(device, id);
+    return rate == nullptr && id == "byte.dram_write" ? find_rate(device, "byte.dram_read") : rate;
+}
+
+// Matrix engines alone draw enough power to pull the clock down.
+double clock_scale(const Device& device, std::string_view id, const Rate& rate) {
+    const bool matrix = id.starts_with("flop.wgmma.") || id.starts_with("flop.mma.");
+    if (!matrix || rate.clock_hz <= 0 || device.sustained_clock_hz <= 0) {
+        return 1;
+    }
+    return std::min(1.0, device.sustained_clock_hz / rate.clock_hz);
+}
+
+}  // namespace
+
+bool is_dram(std::string_view id) {
+    return id == "byte.dram_read" || id == "byte.dram_write" || id == dram;
+}
+
+double ceiling(const Device& device, std::string_view id) {
+    const Rate* rate = find_ceiling(device, id);
+    // device.rate says what is missing; it is asked only then.
+    return rate != nullptr && rate->value > 0 ? rate->value : device.rate(id);
+}
+
+double sustained_rate(const Device& device, std::string_view id) {
+    const double value = ceiling(device, id);
+    const Rate* rate = find_rate(device, id);
+    return rate == nullptr ? value : value * clock_scale(device, id, *rate);
+}
+
+double unit_rate(const Device& device, std::string_view id) {
+    constexpr std::string_view suffix = ".unit";
+    std::array<char, 64> name;  // no allocation on this path
+    if (id.size() + suffix.size() <= name.size()) {
+        char* end = std::copy(id.begin(), id.end(), name.data());
+        end = std::copy(suffix.begin(), suffix.end(), end);
+        const std::string_view alone(name.data(), static_cast<std::size_t>(end - name.data()));
+        if (const Rate* rate = find_ceiling(device, alone); rate != nullptr && rate->value > 0) {
+            return rate->value;
+        }
+    }
+    return sustained_rate(device, id) / std::max(1, device.units);
+}
+
+double known_seconds(const Device& device, std::string_view id) {
+    const Rate* rate = find_rate(device, id);
+    return rate == nullptr ? 0 : rate->value;
+}
+
+}  // namespace raceline

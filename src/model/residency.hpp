@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the last-level cache keeps between two passes over the same bytes.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "device/device.hpp"
+#include "model/counts.hpp"
+
+namespace raceline {
+
+/// Share of a repeated pass that is served by a cache: 1 up to its capacity, falling linearly to 0
+/// at twice the capacity, 0 without a cache. Between the two classic policies for cyclic passes:
+/// least-recently-used drops to 0 at once, random replacement keeps 0.42 at 1.5 and 0.20 at 2 times
+/// the capacity (h = exp(-(1 - h) footprint / capacity)).
+double hit_fraction(double footprint, double capacity);
+
+/// Capacity of the last-level cache in bytes, and the resource id of its traffic.
+std::int64_t last_cache_bytes(const Device& device);
+std::string_view last_cache_id(const Device& device);
+
+/// Bytes that all launches of a call touch in DRAM, first passes only: what must stay in the cache
+/// for the next, warm call.
+double call_footprint(std::span<const Counts> launches);
+
+/// Bytes of re-reads that the cache serves, and those that go to DRAM.
+struct RereadSplit {
+    double cache = 0;
+    double dram = 0;
+};
+RereadSplit split_rereads(std::span<const Reread> rereads, double capacity);
+
+}  // namespace raceline

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// Layer 2: a call is its launches one after the other; each is its floor, the start and drain of
+// its waves, and its schedule.
+#include <algorithm>
+#include <vector>
+
+#include "model/occupancy.hpp"
+#include "model/prediction.hpp"
+#include "model/rates.hpp"
+#include "model/residency.hpp"
+#include "model/waves.hpp"
+#include "support/build_info.hpp"
+#include "support/check.hpp"
+
+namespace raceline {
+namespace {
+
+// Terms in the order in which they first appear. Names outlive the prediction's making.
+struct Terms {
+    std::vector<std::pair<std::string_view, double>> list;
+
+    void add(std::string_view name, double seconds) {
+        if (seconds <= 0) {
+            return;
+        }
+        for (auto& [known, total] : list) {
+            if (known == name) {
+                total += seconds;
+                return;
+            }
+        }
+        list.emplace_back(name, seconds);
+    }
+};
+
+// What one launch costs before its first CTA runs. On a CPU every launch opens a parallel region.
+double launch_floor(const Device& device, const LaunchCase& how) {
+    if (device.kind == DeviceKind::cpu) {
+        return known_seconds(device, "floor.parallel_region");
+    }
+    require(how.launch_path == "stream" || how.launch_path == "graph", Status::invalid_argument,
+            "launch path '{}' is unknown on {}; stream and graph are accepted", how.launch_path,
+            device.id);
+    return known_seconds(device,
+                         how.launch_path == "graph" ? "floor.launch_graph" : "floor.launch_stream");
+}
+
+Layout layout_of(const Device& device, const Counts& counts, const LaunchCase& how) {
+    int units = std::max(1, device.units);
+    if (device.kind == DeviceKind::cpu && how.threads > 0) {
+        units = std::min(units, how.threads);
+    }
+    return {.ctas = counts.ctas,
+            .slots = slots(units, occupancy(device, counts), counts.cluster),
+            .units = units,
+            .imbalance = counts.imbalance,
+            .balanced_order = counts.balanced_order};
+}
+
+// Latency is what the schedule takes longer than if every load were there when it is needed.
+void add_launch(const Device& device, const Counts& counts, const LaunchCase& how, double warm_hits,
+                Terms& terms) {
+    const LaunchCosts costs = launch_costs(device, counts, warm_hits);
+    const Layout layout = layout_of(device, counts, how);
+    const ScheduleTime busy = schedule_time(costs, layout, false);
+    const ScheduleTime real = schedule_time(costs, layout, true);
+    terms.add("launch.cta", busy.waves * known_seconds(device, "floor.cta"));
+    for (std::size_t i = 0; i < costs.resources; ++i) {
+        terms.add(costs.names[i], busy.by_resource[i]);
+    }
+    terms.add("tail", busy.tail);
+    terms.add("latency", real.ideal + real.tail - busy.ideal - busy.tail);
+}
+
+// The largest contributor; the parts of launching count as one.
+std::string limiter_of(const Terms& terms) {
+    std::string_view limiter = "launch";
+    double largest = 0;
+    for (const auto& [name, seconds] : terms.list) {
+        largest += name.starts_with("launch") ? seconds : 0;
+    }
+    for (const auto& [name, seconds] : terms.list) {
+        if (!name.starts_with("launch") && seconds > largest) {
+            largest = seconds;
+            limiter = name;
+        }
+    }
+    return std::string(limiter);
+}
+
+}  // namespace
+
+Prediction predict(const Device& device, std::span<const Counts> launches, const LaunchCase& how) {
+    Prediction prediction;
+    prediction.layer1 = roofline(device, launches);
+    const double warm_hits = how.cold ? 0
+                                      : hit_fraction(call_footprint(launches),
+                                                     static_cast<double>(last_cache_bytes(device)));
+    Terms terms;
+    terms.list.reserve(16);
+    const double floor = launch_floor(device, how);
+    for (std::size_t i = 0; i < launches.size(); ++i) {
+        terms.add(i == 0 ? "launch" : "launch.extra", floor);
+        if (launches[i].ctas > 0) {
+            add_launch(device, launches[i], how, warm_hits, terms);
+        }
+    }
+    prediction.limiter = limiter_of(terms);
+    prediction.layer2.reserve(terms.list.size());
+    for (const auto& [name, seconds] : terms.list) {
+        prediction.layer2.emplace_back(name, seconds);
+        prediction.seconds += seconds;
+    }
+    prediction.rates_id = device.rates_id;
+    prediction.sm_clock_hz =
+        device.sustained_clock_hz > 0 ? device.sustained_clock_hz : device.clock_hz;
+    prediction.model_hash = build_info::model_hash();
+    return prediction;
+}
+
+}  // namespace raceline

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/waves.hpp"
+
+#include <algorithm>
+
+#include "model/overlap.hpp"
+
+namespace raceline {
+namespace {
+
+void scale(Seconds& seconds, double factor) {
+    for (double& value : seconds) {
+        value *= factor;
+    }
+}
+
+// The tail of unequal CTAs on top of equal ones. Sizes are taken to be spread evenly around the
+// mean, from 2 - imbalance to imbalance times it, as under a causal mask. Handed out in order, the
+// heaviest may come last and ends (imbalance - 1) × mean after its wave. Longest first or
+// dynamically, the gaps are filled by the lightest CTAs, and no launch beats its heaviest CTA.
+double makespan(double equal, double ideal, double heaviest, const Layout& layout) {
+    if (layout.balanced_order) {
+        const double lightest = std::max(0.0, 2 - layout.imbalance);
+        return std::max(ideal + lightest * (equal - ideal), heaviest);
+    }
+    return equal + heaviest * (1 - 1 / layout.imbalance);
+}
+
+}  // namespace
+
+SerialTime serial_time(const LaunchCosts& costs, std::int64_t units, bool with_latency) {
+    SerialTime result;
+    for (const StepCosts& step : costs.steps) {
+        Seconds seconds{};
+        for (std::size_t i = 0; i < costs.resources; ++i) {
+            seconds[i] = step.costs.with_units(i, units);
+        }
+        if (with_latency) {
+            seconds[dram_index] =
+                std::max(seconds[dram_index], step.costs.dram_read_bytes * costs.latency_per_byte);
+        }
+        const StepTime one =
+            step_time({seconds.data(), costs.resources}, {costs.beside.data(), costs.resources});
+        for (std::size_t i = 0; i < costs.resources; ++i) {
+            result.by_resource[i] += (one.chain >> i & 1) != 0 ? step.repeat * seconds[i] : 0;
+        }
+        result.seconds += step.repeat * (one.seconds + (with_latency ? step.wait_seconds : 0));
+    }
+    return result;
+}
+
+WaveTime wave_time(const LaunchCosts& costs, const Layout& layout, std::int64_t ctas,
+                   bool with_latency) {
+    const std::int64_t units = std::min(ctas, layout.units);
+    const auto on_fullest = static_cast<double>((ctas + layout.units - 1) / layout.units);
+    const SerialTime serial = serial_time(costs, units, with_latency);
+    WaveTime wave;
+    wave.serial_heaviest = serial.seconds;
+    wave.seconds = serial.seconds / layout.imbalance;
+    wave.by_resource = serial.by_resource;
+    scale(wave.by_resource, 1 / layout.imbalance);
+    for (std::size_t i = 0; i < costs.resources; ++i) {
+        // A shared resource serves whichever unit asks: units that have less to do leave it to
+        // others.
+        const double all = static_cast<double>(ctas) * costs.mean.device[i];
+        const double busy = costs.shared[i] ? std::max(on_fullest * costs.mean.alone[i], all)
+                                            : on_fullest * costs.mean.with_units(i, units);
+        wave.shared_seconds =
+            costs.shared[i] ? std::max(wave.shared_seconds, all) : wave.shared_seconds;
+        if (busy > wave.seconds) {
+            wave.seconds = busy;
+            wave.by_resource = {};
+            wave.by_resource[i] = busy;
+        }
+    }
+    return wave;
+}
+
+ScheduleTime schedule_time(const LaunchCosts& costs, const Layout& layout, bool with_latency) {
+    const std::int64_t full = layout.ctas / layout.slots;
+    const std::int64_t rest = layout.ctas % layout.slots;
+    ScheduleTime result;
+    result.waves = static_cast<double>(full + (rest > 0 ? 1 : 0));
+    const WaveTime last = rest > 0 ? wave_time(costs, layout, rest, with_latency) : WaveTime{};
+    const WaveTime whole =
+        full > 0 ? wave_time(costs, layout, layout.slots, with_latency) : WaveTime{};
+    const WaveTime& typical = full > 0 ? whole : last;
+
+    const double equal = static_cast<double>(full) * whole.seconds + last.seconds;
+    // A launch of less than one wave fills as many CTAs a unit as its fullest unit has.
+    const std::int64_t filled =
+        full > 0 ? layout.slots : (rest + layout.units - 1) / layout.units * layout.units;
+    const double used = static_cast<double>(layout.ctas) / static_cast<double>(filled);
+    const double shared =
+        typical.shared_seconds *
+        (full > 0 ? static_cast<double>(layout.ctas) / static_cast<double>(layout.slots) : 1);
+    result.ideal = std::min(equal, std::max(used * typical.seconds, shared));
+    result.tail = makespan(equal, result.ideal, typical.serial_heaviest, layout) - result.ideal;
+    result.by_resource = typical.by_resource;
+    if (typical.seconds > 0) {
+        scale(result.by_resource, result.ideal / typical.seconds);
+    }
+    return result;
+}
+
+}  // namespace raceline

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tune/best_tile.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include "registry/registry.hpp"
+#include "support/check.hpp"
+#include "support/nearest.hpp"
+#include "workload/shape_grammar.hpp"
+
+namespace raceline {
+namespace {
+
+struct Wanted {
+    std::string_view field;
+    std::int64_t value;
+};
+
+// "m=64,128 | n=32": every field of the kernel's tiles with the values that occur.
+std::string tile_space(const Kernel& kernel) {
+    std::string text;
+    const std::size_t fields = kernel.tile_count() > 0 ? kernel.tile(0).size() : 0;
+    for (std::size_t f = 0; f < fields; ++f) {
+        std::vector<std::int64_t> values;
+        for (int tile = 0; tile < kernel.tile_count(); ++tile) {
+            values.push_back(kernel.tile(tile)[f].second);
+        }
+        std::sort(values.begin(), values.end());
+        values.erase(std::unique(values.begin(), values.end()), values.end());
+        text += fmt::format("{}{}=", text.empty() ? "" : " | ", kernel.tile(0)[f].first);
+        for (std::size_t v = 0; v < values.size(); ++v) {
+            text += fmt::format("{}{}", v == 0 ? "" : ",", values[v]);
+        }
+    }
+    return text.empty() ? "no fields" : text;
+}
+
+void check_field(const Kernel& kernel, std::string_view text, const Wanted& wanted) {
+    std::vector<std::string_view> names;
+    for (const auto& field : kernel.tile(0)) {
+        names.push_back(field.first);
+    }
+    if (std::find(names.begin(), names.end(), wanted.field) != names.end()) {
+        return;
+    }
+    const std::string_view near = nearest(wanted.field, names);
+    fail(Status::invalid_argument, "tile '{}' has a field '{}' that {} does not have{}; it has {}",
+         text, wanted.field, kernel.name,
+         near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near), tile_space(kernel));
+}
+
+Wanted parse_field(const Kernel& kernel, std::string_view text, std::string_view part) {
+    const std::size_t equals = part.find('=');
+    Wanted wanted{part.substr(0, equals), 0};
+    const std::string_view value =
+        equals == std::string_view::npos ? std::string_view{} : part.substr(equals + 1);
+    const auto [end, error] =
+        std::from_chars(value.data(), value.data() + value.size(), wanted.value);
+    require(
+        !value.empty() && error == std::errc{} && end == value.data() + value.size(),
+        Status::invalid_argument,
+        "tile '{}': '{}' is not field=whole number; accepted are best, all, or fields of {}: {}",
+        text, part, kernel.name, tile_space(kernel));
+    check_field(kernel, text, wanted);
+    return wanted;
+}
+
+std::vector<Wanted> parse_tile(const Kernel& kernel, std::string_view text) {
+    std::vector<Wanted> wanted;
+    for (std::size_t start = 0; start <= text.size();) {
+        const std::size_t end = std::min(text.find(',', start), text.size());
+        const Wanted next = parse_field(kernel, text, text.substr(start, end - start));
+        for (const Wanted& known : wanted) {
+            require(known.field != next.field, Status::invalid_argument,
+                    "tile '{}' gives field '{}' twice; once is accepted", text, next.field);
+        }
+        wanted.push_back(next);
+        start = end + 1;
+    }
+    return wanted;
+}
+
+bool matches(const TileFields& tile, const std::vector<Wanted>& wanted) {
+    return std::all_of(wanted.begin(), wanted.end(), [&](const Wanted& want) {
+        return std::find(tile.begin(), tile.end(), std::pair(want.field, want.value)) != tile.end();
+    });
+}
+
+// Of `tiles`, those that support the workload; throws with the first reason if none does.
+std::vector<int> supporting(const Kernel& kernel, const std::vector<int>& tiles,
+                            const Workload& workload, const Device& device) {
+    std::vector<int> fit;
+    std::string reason = "it lists no tile";
+    for (const int tile : tiles) {
+        const std::string why = kernel.why_not(workload, tile, device);
+        if (why.empty()) {
+            fit.push_back(tile);
+        } else if (tile == tiles.front()) {
+            reason = fmt::format("{} (tile {})", why, kernel.tile_text(tile));
+        }
+    }
+    require(!fit.empty(), Status::unsupported, "{} does not support {} on {}: {}", kernel.name,
+            format_shape(workload), device.id, reason);
+    return fit;
+}
+
+std::vector<int> all_tiles(const Kernel& kernel) {
+    std::vector<int> tiles;
+    for (int tile = 0; tile < kernel.tile_count(); ++tile) {
+        tiles.push_back(tile);
+    }
+    return tiles;
+}
+
+}  // namespace
+
+std::vector<TileChoice> ranked_tiles(const Kernel& kernel, const Workload& workload,
+                                     const Device& device, const LaunchCase& how) {
+    std::vector<TileChoice> ranked;
+    for (const int tile : all_tiles(kernel)) {
+        if (kernel.why_not(workload, tile, device).empty()) {
+            ranked.push_back({tile, predict(device, kernel.counts(workload, tile, device), how)});
+        }
+    }
+    // Equal times keep the order in which the kernel lists its tiles.
+    std::stable_sort(ranked.begin(), ranked.end(), [](const TileChoice& a, const TileChoice& b) {
+        return a.prediction.seconds < b.prediction.seconds;
+    });
+    return ranked;
+}
+
+std::vector<int> select_tiles(const Kernel& kernel, std::string_view text, const Workload& workload,
+                              const Device& device, const LaunchCase& how) {
+    const std::vector<int> every = all_tiles(kernel);
+    if (text == "all" || text == "best") {
+        std::vector<int> fit = supporting(kernel, every, workload, device);
+        return text == "all"
+                   ? fit
+                   : std::vector{ranked_tiles(kernel, workload, device, how).front().tile};
+    }
+    require(!every.empty(), Status::invalid_argument,
+            "tile '{}' cannot be chosen: {} lists no tile", text, kernel.name);
+    const std::vector<Wanted> wanted = parse_tile(kernel, text);
+    std::vector<int> chosen;
+    std::copy_if(every.begin(), every.end(), std::back_inserter(chosen),
+                 [&](int tile) { return matches(kernel.tile(tile), wanted); });
+    require(!chosen.empty(), Status::invalid_argument,
+            "tile '{}' matches none of the {} tiles of {}; its fields and their values are {}",
+            text, every.size(), kernel.name, tile_space(kernel));
+    return supporting(kernel, chosen, workload, device);
+}
+
+}  // namespace raceline
