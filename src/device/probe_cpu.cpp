@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <omp.h>
+
+#include "device/probe_steps.hpp"
+#include "device/probes.hpp"
+#include "support/check.hpp"
+
+namespace raceline {
+
+std::vector<Ceiling> probe_cpu(const Device& device, int threads, const ProbeProgress& progress,
+                               ProbeEffort effort) {
+    require(threads >= 0, Status::invalid_argument,
+            "threads must be 0 (all {} cores) or more, got {}", device.units, threads);
+    const auto sets = probe::vector_loops();
+    probe::Setting setting{device, threads == 0 ? device.units : threads, {}, sets.front(), sets};
+    if (effort == ProbeEffort::quick) {
+        setting.effort = {.seconds = 0.0004, .repetitions = 3};
+    }
+    std::vector<probe::Step> steps;
+    probe::append_memory_steps(setting, steps);
+    probe::append_arithmetic_steps(setting, steps);
+
+    // The runtime may otherwise start fewer threads than asked for, and a rate would be of those.
+    const int dynamic = omp_get_dynamic();
+    omp_set_dynamic(0);
+    std::vector<Ceiling> ceilings;
+    int done = 0;
+    const int total = static_cast<int>(steps.size());
+    for (const probe::Step& step : steps) {
+        if (progress) {
+            progress(step.what, done++, total);
+        }
+        step.run(setting, ceilings);
+    }
+    omp_set_dynamic(dynamic);
+    if (progress) {
+        progress("done", total, total);
+    }
+    return ceilings;
+}
+
+}  // namespace raceline

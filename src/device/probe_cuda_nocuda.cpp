@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device/probes.hpp"
+#include "support/check.hpp"
+
+namespace raceline {
+
+std::vector<Ceiling> probe_cuda(const Device& device, const ProbeProgress& /*progress*/,
+                                ProbeEffort /*effort*/) {
+    fail(Status::no_device,
+         "{} cannot be probed: this raceline was built without CUDA; build it where nvcc is found",
+         device.id.empty() ? "a CUDA device" : device.id);
+}
+
+}  // namespace raceline
