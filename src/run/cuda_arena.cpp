@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/cuda_arena.hpp"
+
+#include <algorithm>
+
+namespace raceline {
+namespace {
+constexpr std::size_t alignment = 256;  // of every tensor, as cudaMalloc gives
+constexpr unsigned char poison = 0xFF;
+
+template <class T>
+std::size_t bytes_in(const std::vector<T>& values) {
+    return values.size() * sizeof(T);
+}
+}  // namespace
+
+bool red_zone_intact(const std::byte* device_end) {
+    std::array<std::byte, red_zone_bytes> zone{};
+    cuda::download(zone.data(), device_end, zone.size());
+    return std::all_of(zone.begin(), zone.end(),
+                       [](std::byte b) { return b == std::byte{poison}; });
+}
+
+CudaArena::Layout CudaArena::make_layout(const Workload& w, const Inputs& in) {
+    Layout layout;
+    layout.bytes = {in.q.size(),
+                    in.k.size(),
+                    in.v.size(),
+                    bytes_in(in.sinks),
+                    bytes_in(in.cu_seqlens_q),
+                    bytes_in(in.cu_seqlens_k),
+                    bytes_in(in.seqlens_k),
+                    bytes_in(in.block_table),
+                    bytes_in(in.k_scale),
+                    bytes_in(in.v_scale),
+                    in.out_elements * static_cast<std::size_t>(bytes_of(w.dtype)),
+                    in.lse_elements * sizeof(float)};
+    for (std::size_t part = 0; part < parts; ++part) {
+        layout.offset[part] = layout.total;
+        const std::size_t end = layout.total + layout.bytes[part] + red_zone_bytes;
+        layout.total = (end + alignment - 1) / alignment * alignment;
+    }
+    return layout;
+}
+
+std::size_t CudaArena::set_bytes(const Workload& workload, const Inputs& inputs) {
+    return make_layout(workload, inputs).total;
+}
+
+CudaArena::CudaArena(const Workload& workload, const Inputs& inputs, int count)
+    : workload_(workload),
+      inputs_(inputs),
+      layout_(make_layout(workload, inputs)),
+      memory_(layout_.total * static_cast<std::size_t>(count)) {
+    cuda::fill(memory_.data(), poison, memory_.bytes());
+}
+
+std::array<const void*, CudaArena::parts> CudaArena::sources() const {
+    const Inputs& in = inputs_;
+    return {in.q.data(),
+            in.k.data(),
+            in.v.data(),
+            in.sinks.data(),
+            in.cu_seqlens_q.data(),
+            in.cu_seqlens_k.data(),
+            in.seqlens_k.data(),
+            in.block_table.data(),
+            in.k_scale.data(),
+            in.v_scale.data(),
+            nullptr,
+            nullptr};
+}
+
+std::byte* CudaArena::at(int index, Part part) const {
+    return memory_.data() + layout_.total * static_cast<std::size_t>(index) + layout_.offset[part];
+}
+
+void CudaArena::upload_all(int index) const {
+    const auto from = sources();
+    for (std::size_t part = 0; part < o; ++part) {
+        if (layout_.bytes[part] > 0) {
+            cuda::upload(at(index, static_cast<Part>(part)), from[part], layout_.bytes[part]);
+        }
+    }
+}
+
+void CudaArena::randomize(int index, std::uint64_t seed) const {
+    const auto from = sources();
+    for (std::size_t part = sinks; part < o; ++part) {
+        if (layout_.bytes[part] > 0) {
+            cuda::upload(at(index, static_cast<Part>(part)), from[part], layout_.bytes[part]);
+        }
+    }
+    const auto normals = [&](Part part, DType dtype, std::uint64_t stream) {
+        const auto count = layout_.bytes[part] / static_cast<std::size_t>(bytes_of(dtype));
+        cuda::fill_normal(at(index, part), dtype, count, 3 * seed + stream);
+    };
+    normals(q, workload_.dtype, 0);
+    normals(k, workload_.kv_dtype, 1);
+    normals(v, workload_.kv_dtype, 2);
+}
+
+AttentionArgs CudaArena::args(int index) const {
+    // An absent input is a null pointer; an empty tensor still has an address.
+    const auto optional = [&](Part part) {
+        return layout_.bytes[part] > 0 ? at(index, part) : nullptr;
+    };
+    InputPointers to;
+    to.q = at(index, q);
+    to.k = at(index, k);
+    to.v = workload_.mla ? to.k : at(index, v);
+    to.out = at(index, o);
+    to.lse = reinterpret_cast<float*>(at(index, l));
+    to.sinks = reinterpret_cast<const float*>(optional(sinks));
+    to.cu_seqlens_q = reinterpret_cast<const std::int32_t*>(optional(cu_q));
+    to.cu_seqlens_k = reinterpret_cast<const std::int32_t*>(optional(cu_k));
+    to.seqlens_k = reinterpret_cast<const std::int32_t*>(optional(seqlens));
+    to.block_table = reinterpret_cast<const std::int32_t*>(optional(table));
+    to.k_scale = reinterpret_cast<const float*>(optional(k_scale));
+    to.v_scale = reinterpret_cast<const float*>(optional(v_scale));
+    return make_args(workload_, inputs_, to);
+}
+
+std::vector<std::byte> CudaArena::out(int index) const {
+    std::vector<std::byte> host(layout_.bytes[o]);
+    cuda::download(host.data(), at(index, o), host.size());
+    return host;
+}
+
+std::vector<float> CudaArena::lse(int index) const {
+    std::vector<float> host(inputs_.lse_elements);
+    cuda::download(host.data(), at(index, l), host.size() * sizeof(float));
+    return host;
+}
+
+std::string CudaArena::overrun(int index) const {
+    if (!red_zone_intact(at(index, o) + layout_.bytes[o])) {
+        return "it wrote past the end of the output";
+    }
+    return red_zone_intact(at(index, l) + layout_.bytes[l]) ? ""
+                                                            : "it wrote past the end of the LSE";
+}
+
+}  // namespace raceline

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Device memory of one or many calls: inputs, outputs and the gaps between them, in one allocation.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "timing/cuda_runtime.hpp"
+#include "workload/attention_args.hpp"
+#include "workload/inputs.hpp"
+#include "workload/workload.hpp"
+
+namespace raceline {
+
+/// `count` copies of what one call touches. Everything starts as 0xFF bytes, a NaN in every
+/// floating type: outputs are poisoned, and the gaps behind them show writes past the end.
+class CudaArena {
+public:
+    /// Bytes of one set, for planning how many fit.
+    static std::size_t set_bytes(const Workload& workload, const Inputs& inputs);
+
+    CudaArena(const Workload& workload, const Inputs& inputs, int count);
+
+    /// Copies of the host's data into set `index`.
+    void upload_all(int index) const;
+    /// Structure (lengths, tables, sinks, scales) from the host, Q, K and V fresh standard normals:
+    /// for timing, where the values do not matter but must differ from set to set.
+    void randomize(int index, std::uint64_t seed) const;
+
+    [[nodiscard]] AttentionArgs args(int index) const;
+    [[nodiscard]] std::vector<std::byte> out(int index) const;
+    [[nodiscard]] std::vector<float> lse(int index) const;
+    /// Empty, or which output of the set was written past its end.
+    [[nodiscard]] std::string overrun(int index) const;
+
+private:
+    enum Part : std::size_t { q, k, v, sinks, cu_q, cu_k, seqlens, table, k_scale, v_scale, o, l };
+    static constexpr std::size_t parts = 12;
+    struct Layout {
+        std::array<std::size_t, parts> offset{}, bytes{};
+        std::size_t total = 0;
+    };
+    static Layout make_layout(const Workload& workload, const Inputs& inputs);
+    [[nodiscard]] std::array<const void*, parts> sources() const;
+    [[nodiscard]] std::byte* at(int index, Part part) const;
+
+    const Workload& workload_;
+    const Inputs& inputs_;
+    Layout layout_;
+    cuda::DeviceBuffer memory_;
+};
+
+/// Bytes behind `used` that must still hold the poison; true if they do.
+inline constexpr std::size_t red_zone_bytes = 256;
+bool red_zone_intact(const std::byte* device_end);
+
+}  // namespace raceline

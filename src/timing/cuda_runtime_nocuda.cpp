@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// A build without CUDA: nothing is available, and asking anyway is refused by name.
+#include "support/check.hpp"
+#include "timing/cuda_runtime.hpp"
+
+namespace raceline::cuda {
+namespace {
+[[noreturn]] void refuse(const char* what) {
+    fail(Status::no_device, "{} needs a build with CUDA; this one was configured without nvcc",
+         what);
+}
+}  // namespace
+
+bool available() {
+    return false;
+}
+std::size_t l2_bytes() {
+    refuse("the size of a GPU's L2");
+}
+std::size_t free_bytes() {
+    refuse("the free memory of a GPU");
+}
+
+DeviceBuffer::DeviceBuffer(std::size_t) {
+    refuse("device memory");
+}
+DeviceBuffer::DeviceBuffer(DeviceBuffer&&) noexcept {}
+DeviceBuffer& DeviceBuffer::operator=(DeviceBuffer&&) noexcept {
+    return *this;
+}
+DeviceBuffer::~DeviceBuffer() = default;
+
+void upload(void*, const void*, std::size_t) {
+    refuse("a copy to a GPU");
+}
+void download(void*, const void*, std::size_t) {
+    refuse("a copy from a GPU");
+}
+void copy(void*, const void*, std::size_t) {
+    refuse("a copy on a GPU");
+}
+void fill(void*, unsigned char, std::size_t) {
+    refuse("a fill on a GPU");
+}
+void fill_normal(void*, DType, std::size_t, std::uint64_t) {
+    refuse("a fill on a GPU");
+}
+void synchronize() {
+    refuse("waiting for a GPU");
+}
+void check_launch(const char* what) {
+    refuse(what);
+}
+
+Stream::Stream() {
+    refuse("a CUDA stream");
+}
+Stream::~Stream() = default;
+void Stream::synchronize() const {}
+
+Graph::Graph(const Stream&, const std::function<void(void*, int)>&, int) {
+    refuse("a CUDA graph");
+}
+Graph::~Graph() = default;
+void Graph::launch(const Stream&) const {}
+
+StreamTimer::StreamTimer() {
+    refuse("a CUDA event");
+}
+StreamTimer::~StreamTimer() = default;
+void StreamTimer::begin(const Stream&) const {}
+void StreamTimer::end(const Stream&) const {}
+double StreamTimer::seconds() const {
+    return 0;
+}
+
+struct Nvml::Library {};
+Nvml::Nvml() = default;
+Nvml::~Nvml() = default;
+ClockState Nvml::read() const {
+    return {};
+}
+
+}  // namespace raceline::cuda
