@@ -13,12 +13,12 @@ namespace raceline::cli {
 int run_bench(const Options& options) {
     const auto backend = select_backend(options);
     const std::vector<Case> cases = select_cases(options, backend->device());
-    const std::string what = cases.empty() || cases.front().suite.empty() ? "shape"
-                                                                          : cases.front().suite;
+    const std::string what =
+        cases.empty() || cases.front().suite.empty() ? "shape" : cases.front().suite;
     ReceiptWriter writer(options.receipts.empty() ? default_receipt_path(what) : options.receipts);
     if (writer.repaired() > 0) {
-        say("{}: cut an unfinished last line of {} bytes that a killed run had left",
-            writer.path(), writer.repaired());
+        say("{}: cut an unfinished last line of {} bytes that a killed run had left", writer.path(),
+            writer.repaired());
     }
     RowSink sink{.context = &options.context, .writer = &writer, .emit = {}};
     if (options.json) {
@@ -33,8 +33,8 @@ int run_bench(const Options& options) {
     {
         Progress progress(static_cast<int>(cases.size()));
         for (const Case& one : cases) {
-            progress.step(done++, fmt::format("{} {}", one.kernel->name,
-                                              format_shape(one.workload)));
+            progress.step(done++,
+                          fmt::format("{} {}", one.kernel->name, format_shape(one.workload)));
             const CaseResult result = run_case(one, *backend, sink);
             failed += result.failed() ? 1 : 0;
             ran += result.correctness ? 1 : 0;

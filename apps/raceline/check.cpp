@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "support/check.hpp"
+
 #include "options.hpp"
 #include "report/case_table.hpp"
 #include "selection.hpp"
-#include "support/check.hpp"
 #include "terminal.hpp"
 #include "workload/shape_grammar.hpp"
 

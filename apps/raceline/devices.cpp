@@ -96,10 +96,16 @@ int run_devices(const Options& options) {
         return exit_ok;
     }
     using Align = TextTable::Align;
-    TextTable table({{"device"}, {"live"}, {"name"}, {"year", Align::right},
-                     {"units", Align::right}, {"bf16 dense", Align::right},
-                     {"fp32", Align::right}, {"DRAM read", Align::right},
-                     {"memory", Align::right}, {"rates"}});
+    TextTable table({{"device"},
+                     {"live"},
+                     {"name"},
+                     {"year", Align::right},
+                     {"units", Align::right},
+                     {"bf16 dense", Align::right},
+                     {"fp32", Align::right},
+                     {"DRAM read", Align::right},
+                     {"memory", Align::right},
+                     {"rates"}});
     for (const Device& d : devices) {
         table.add({d.id, d.live ? "live" : "", d.name, d.year > 0 ? std::to_string(d.year) : "",
                    std::to_string(d.units), best_matrix_rate(d),

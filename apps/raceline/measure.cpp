@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <unistd.h>
-
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
 #include "device/catalog.hpp"
 #include "device/probes.hpp"
@@ -20,21 +19,23 @@ Device live_device(const Options& options) {
     if (options.device == "cpu" || (options.device.empty() && !cuda)) {
         return live_cpu();
     }
-    require(cuda && (options.device.empty() || options.device == "cuda" ||
-                     options.device == cuda->id),
-            Status::no_device, "device '{}' is not on this machine: only a live one can be measured",
-            options.device);
+    require(
+        cuda && (options.device.empty() || options.device == "cuda" || options.device == cuda->id),
+        Status::no_device, "device '{}' is not on this machine: only a live one can be measured",
+        options.device);
     return *cuda;
 }
 
 void print_table(const std::vector<Ceiling>& ceilings) {
     using Align = TextTable::Align;
-    TextTable table({{"resource", Align::left}, {"ceiling", Align::right},
-                     {"of its limit", Align::right}, {"clock", Align::right},
+    TextTable table({{"resource", Align::left},
+                     {"ceiling", Align::right},
+                     {"of its limit", Align::right},
+                     {"clock", Align::right},
                      {"how", Align::left}});
     for (const Ceiling& c : ceilings) {
-        const std::string value = c.unit == "s" ? format_seconds(c.value)
-                                                : format_si(c.value, c.unit);
+        const std::string value =
+            c.unit == "s" ? format_seconds(c.value) : format_si(c.value, c.unit);
         table.add({c.resource, value,
                    c.limit > 0 ? fmt::format("{:.0f} %", 100 * c.value / c.limit) : "",
                    c.clock_hz > 0 ? fmt::format("{:.2f} GHz", c.clock_hz / 1e9) : "", c.method});
@@ -70,15 +71,15 @@ int run_measure(const Options& options) {
     }
     for (const Ceiling& ceiling : ceilings) {
         check_ceiling(ceiling);
-        const Json content{{"suite", ""},
-                           {"device",
-                            {{"id", device.id}, {"name", device.name}, {"driver", device.driver}}},
-                           {"ceiling", ceiling_to_json(ceiling)}};
+        const Json content{
+            {"suite", ""},
+            {"device", {{"id", device.id}, {"name", device.name}, {"driver", device.driver}}},
+            {"ceiling", ceiling_to_json(ceiling)}};
         const Json row = RowSink{.context = &options.context, .writer = &*cache, .emit = {}}.put(
             "ceiling", "", content);
         if (also) {
             RowSink{.context = &options.context, .writer = &*also, .emit = {}}.put("ceiling", "",
-                                                                                  content);
+                                                                                   content);
         }
         if (options.json) {
             print_row(row);

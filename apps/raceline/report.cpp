@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "report/receipt_report.hpp"
-
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "options.hpp"
 #include "receipt/file.hpp"
+#include "report/receipt_report.hpp"
 #include "support/check.hpp"
 #include "terminal.hpp"
 

@@ -37,13 +37,12 @@ LaunchCase launch_case(const Options& options, const Device& device) {
     const bool on_cpu = device.kind == DeviceKind::cpu;
     LaunchCase how;
     how.cold = !options.warm;
-    how.launch_path = options.launch_path.empty() ? (on_cpu ? "parallel" : "graph")
-                                                  : options.launch_path;
+    how.launch_path =
+        options.launch_path.empty() ? (on_cpu ? "parallel" : "graph") : options.launch_path;
     const bool known = on_cpu ? how.launch_path == "parallel"
                               : how.launch_path == "graph" || how.launch_path == "stream";
-    require(known, Status::invalid_argument,
-            "launch path '{}' does not exist on {}: expected {}", how.launch_path, device.id,
-            on_cpu ? "parallel" : "graph or stream");
+    require(known, Status::invalid_argument, "launch path '{}' does not exist on {}: expected {}",
+            how.launch_path, device.id, on_cpu ? "parallel" : "graph or stream");
     how.threads = on_cpu ? device.units : 0;
     return how;
 }
@@ -86,8 +85,7 @@ std::vector<Workload> select_workloads(const Options& options, std::string* suit
     require(options.suite.empty() || options.shapes.empty(), Status::invalid_argument,
             "--suite and --shape exclude each other");
     if (options.shapes.empty()) {
-        const Suite suite =
-            make_suite(options.suite.empty() ? "quickstart" : options.suite, dtype);
+        const Suite suite = make_suite(options.suite.empty() ? "quickstart" : options.suite, dtype);
         *suite_name = suite.name;
         return suite.workloads;
     }
@@ -116,8 +114,7 @@ std::vector<Case> select_cases(const Options& options, const Device& device) {
             }
         }
     } else {
-        std::transform(options.kernels.begin(), options.kernels.end(),
-                       std::back_inserter(kernels),
+        std::transform(options.kernels.begin(), options.kernels.end(), std::back_inserter(kernels),
                        [](const std::string& name) { return &find_kernel(name); });
     }
     std::vector<Case> cases;
@@ -130,8 +127,8 @@ std::vector<Case> select_cases(const Options& options, const Device& device) {
                 cases.push_back(one);
                 continue;
             }
-            for (const int tile : select_tiles(*kernel, options.tile, workload, device,
-                                               base.options.how)) {
+            for (const int tile :
+                 select_tiles(*kernel, options.tile, workload, device, base.options.how)) {
                 one.tile = tile;
                 cases.push_back(one);
             }

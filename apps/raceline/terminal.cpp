@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "terminal.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <string>
+#include <unistd.h>
 
 #include "support/check.hpp"
 
@@ -12,8 +11,8 @@ namespace raceline::cli {
 
 void print_row(const Json& row) {
     const std::string line = dump_json(row) + "\n";
-    const bool written = std::fwrite(line.data(), 1, line.size(), stdout) == line.size() &&
-                         std::fflush(stdout) == 0;
+    const bool written =
+        std::fwrite(line.data(), 1, line.size(), stdout) == line.size() && std::fflush(stdout) == 0;
     require(written, Status::io, "stdout cannot be written: the row was lost");
 }
 

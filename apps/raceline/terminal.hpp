@@ -2,9 +2,8 @@
 // What goes to a person: messages and progress on stderr, results on stdout.
 #pragma once
 
-#include <fmt/core.h>
-
 #include <cstdio>
+#include <fmt/core.h>
 #include <string_view>
 #include <utility>
 

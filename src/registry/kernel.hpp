@@ -30,7 +30,7 @@ using TileFields = std::vector<std::pair<std::string_view, std::int64_t>>;
 template <class Tile>
 struct TileField {
     std::string_view name;
-    std::int32_t Tile::*member;
+    std::int32_t Tile::* member;
 };
 
 /// A tile is a plain struct of int32 fields that lists them: `static constexpr auto fields()`
@@ -92,9 +92,9 @@ public:
     std::string_view name, summary;
     Engine engine{};
     const Rung* rung = nullptr;
-    bool ladder = false;            ///< lives in ladder/: never dispatched to by the API
-    LaunchFn launch = nullptr;      ///< null: this build has no code for it (no CUDA)
-    std::string_view source_hash;   ///< of the folder and the gpu/ headers, from the build
+    bool ladder = false;           ///< lives in ladder/: never dispatched to by the API
+    LaunchFn launch = nullptr;     ///< null: this build has no code for it (no CUDA)
+    std::string_view source_hash;  ///< of the folder and the gpu/ headers, from the build
 
     [[nodiscard]] int tile_count() const { return static_cast<int>(tiles_.size()); }
     [[nodiscard]] const TileFields& tile(int index) const { return tiles_.at(index); }
@@ -164,7 +164,9 @@ Kernel::Kernel(const KernelRecord<Tile>& record)
 
 /// Ends a kernel's record file. NAME is the folder's name; RECORD a `static const KernelRecord`.
 /// Exports the function that the generated list calls (a const object would have internal linkage).
-#define RACELINE_KERNEL(NAME, RECORD)                              \
-    namespace raceline::kernels::NAME {                            \
-    ::raceline::Kernel kernel() { return ::raceline::Kernel(RECORD); } \
+#define RACELINE_KERNEL(NAME, RECORD)      \
+    namespace raceline::kernels::NAME {    \
+    ::raceline::Kernel kernel() {          \
+        return ::raceline::Kernel(RECORD); \
+    }                                      \
     }

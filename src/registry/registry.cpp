@@ -10,18 +10,18 @@
 
 // One declaration a folder. `launch` is declared for all and referenced only where it is compiled,
 // so that a forgotten one does not link and a missing toolkit leaves it null.
-#define X(name, ladder, has_launch, hash)                                               \
-    namespace raceline::kernels::name {                                                 \
-    Kernel kernel();                                                                    \
-    void launch(const AttentionArgs&, int, const Device&, void*, void*);                \
-    template <bool compiled>                                                            \
-    LaunchFn launch_if() {                                                              \
-        if constexpr (compiled) {                                                       \
-            return &launch;                                                             \
-        } else {                                                                        \
-            return nullptr;                                                             \
-        }                                                                               \
-    }                                                                                   \
+#define X(name, ladder, has_launch, hash)                                \
+    namespace raceline::kernels::name {                                  \
+    Kernel kernel();                                                     \
+    void launch(const AttentionArgs&, int, const Device&, void*, void*); \
+    template <bool compiled>                                             \
+    LaunchFn launch_if() {                                               \
+        if constexpr (compiled) {                                        \
+            return &launch;                                              \
+        } else {                                                         \
+            return nullptr;                                              \
+        }                                                                \
+    }                                                                    \
     }
 #include "kernels.inc"
 #undef X
@@ -44,10 +44,10 @@ int Kernel::find_tile(const TileFields& fields) const {
 std::span<const Kernel> all_kernels() {
     static const std::vector<Kernel> kernels = [] {
         std::vector<Kernel> list;
-#define X(id, in_ladder, has_launch, hash)                       \
-    list.push_back(kernels::id::kernel());                       \
-    list.back().ladder = in_ladder;                              \
-    list.back().launch = kernels::id::launch_if<has_launch>();   \
+#define X(id, in_ladder, has_launch, hash)                     \
+    list.push_back(kernels::id::kernel());                     \
+    list.back().ladder = in_ladder;                            \
+    list.back().launch = kernels::id::launch_if<has_launch>(); \
     list.back().source_hash = hash;
 #include "kernels.inc"
 #undef X

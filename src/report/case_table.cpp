@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/case_table.hpp"
 
-#include <fmt/format.h>
-
 #include <array>
 #include <cmath>
+#include <fmt/format.h>
 #include <map>
 #include <set>
 
@@ -44,7 +43,8 @@ std::string accuracy_text(const char* regime, bool seen, const Accuracy& a) {
 
 }  // namespace
 
-CaseTable::CaseTable(const Device& device) : dram_read_(device.find("byte.dram_read").value_or(0)) {}
+CaseTable::CaseTable(const Device& device)
+    : dram_read_(device.find("byte.dram_read").value_or(0)) {}
 
 void CaseTable::add(const Case& which, const CaseResult& result) {
     CaseLine line;
@@ -87,17 +87,21 @@ std::string CaseTable::str(Columns columns) const {
     const bool checked = columns != Columns::prediction;
     const bool measured = columns == Columns::all;
     if (predicted) {
-        header.insert(header.end(), {{"limiter"}, {"FLOP/B", Align::right},
-                                     {"bound", Align::right}, {"predicted", Align::right}});
+        header.insert(header.end(), {{"limiter"},
+                                     {"FLOP/B", Align::right},
+                                     {"bound", Align::right},
+                                     {"predicted", Align::right}});
     }
     if (measured) {
-        header.insert(header.end(), {{"measured", Align::right}, {"±", Align::right},
-                                     {"error", Align::right}, {"rate", Align::right},
+        header.insert(header.end(), {{"measured", Align::right},
+                                     {"±", Align::right},
+                                     {"error", Align::right},
+                                     {"rate", Align::right},
                                      {"DRAM", Align::right}});
     }
     if (checked) {
-        header.insert(header.end(), {{"rel. RMS", Align::right}, {"of bound", Align::right},
-                                     {"gate"}});
+        header.insert(header.end(),
+                      {{"rel. RMS", Align::right}, {"of bound", Align::right}, {"gate"}});
     }
     TextTable table(header);
     std::string failures;
@@ -108,9 +112,10 @@ std::string CaseTable::str(Columns columns) const {
         std::vector<std::string> cells{line.shape, line.kernel, line.tile};
         if (predicted) {
             const bool has = line.predicted > 0;
-            cells.insert(cells.end(), {line.limiter, has ? fmt::format("{:.3g}", line.intensity) : "",
-                                       has ? format_seconds(line.bound) : "",
-                                       has ? format_seconds(line.predicted) : ""});
+            cells.insert(
+                cells.end(),
+                {line.limiter, has ? fmt::format("{:.3g}", line.intensity) : "",
+                 has ? format_seconds(line.bound) : "", has ? format_seconds(line.predicted) : ""});
         }
         if (measured) {
             const bool has = line.measured > 0;
@@ -128,8 +133,8 @@ std::string CaseTable::str(Columns columns) const {
                           line.passed ? "pass" : "FAIL"});
         }
         if (line.checked && !line.passed) {
-            failures += fmt::format("FAIL {} {} {}: {}\n", line.kernel, line.tile, line.shape,
-                                    line.why);
+            failures +=
+                fmt::format("FAIL {} {} {}: {}\n", line.kernel, line.tile, line.shape, line.why);
         }
         table.add(std::move(cells));
     }

@@ -12,13 +12,13 @@ namespace raceline {
 /// What one row of a case table shows; filled from a live run or from receipt rows.
 struct CaseLine {
     std::string shape, kernel, tile, limiter, refusal, why;
-    double flops = 0;          ///< of the workload: the visited half for causal
-    double bytes = 0;          ///< compulsory
+    double flops = 0;  ///< of the workload: the visited half for causal
+    double bytes = 0;  ///< compulsory
     double intensity = 0;
-    double bound = 0;          ///< layer 1, seconds; 0: not known
-    double predicted = 0;      ///< layer 2, seconds; 0: not known
-    double measured = 0;       ///< 0: not measured
-    double spread = 0;         ///< half the 95 % interval / median
+    double bound = 0;      ///< layer 1, seconds; 0: not known
+    double predicted = 0;  ///< layer 2, seconds; 0: not known
+    double measured = 0;   ///< 0: not measured
+    double spread = 0;     ///< half the 95 % interval / median
     double relative_rms = 0, rms_bound = 0, worst = 0;
     bool checked = false, passed = false;
     bool seen = false;  ///< an earlier measurement of this kernel, case and device is at hand

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/receipt_report.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "registry/registry.hpp"
@@ -114,15 +113,16 @@ void ReceiptReport::add_measurement(const std::string& path, std::size_t number,
         if (row.at("case").at("cold").get<bool>() && m.seconds_median < beaten * line.bound) {
             findings_.push_back(
                 {path, number,
-                 fmt::format("{} took {} on {}, less than the {} that its ceilings allow: the probe "
-                             "of its limiter must be mended",
-                             line.kernel, format_seconds(m.seconds_median), line.shape,
-                             format_seconds(line.bound))});
+                 fmt::format(
+                     "{} took {} on {}, less than the {} that its ceilings allow: the probe "
+                     "of its limiter must be mended",
+                     line.kernel, format_seconds(m.seconds_median), line.shape,
+                     format_seconds(line.bound))});
         }
     }
     const std::string id = row.at("device").at("id").get<std::string>();
-    if (lines_.empty() || device_text_.find(row.at("device").at("name").get<std::string>()) ==
-                              std::string::npos) {
+    if (lines_.empty() ||
+        device_text_.find(row.at("device").at("name").get<std::string>()) == std::string::npos) {
         device_text_ += fmt::format("{}{} ({})", device_text_.empty() ? "" : "; ",
                                     row.at("device").at("name").get<std::string>(), id);
     }

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "command_line.hpp"
+
+#include <CLI/CLI.hpp>
+#include <sstream>
+
+#include "support/build_info.hpp"
+
+namespace raceline::cli {
+namespace {
+
+constexpr const char* shape_help =
+    "one problem, as in b=1,h=32/8,q=1,k=8192,d=128,dtype=bf16,causal; repeatable";
+
+void add_cases(CLI::App& command, Options& o) {
+    command.add_option("--suite", o.suite,
+                       "named shapes: quickstart ladder from-scratch training-16k llama3-8b "
+                       "llama3-70b deepseek-v3 gpt-oss random:SEED (default: quickstart)");
+    command.add_option("--shape", o.shapes, shape_help)->allow_extra_args(false);
+    command.add_option("--kernel", o.kernels, "a kernel's name; repeatable (default: all)")
+        ->allow_extra_args(false);
+    command.add_option("--tile", o.tile, "best (the model's choice), all, or fields: m=128,n=64");
+    command.add_option("--dtype", o.dtype, "fp32, fp16 or bf16 for every shape of a suite");
+    command.add_option("--threads", o.threads, "CPU threads (default: all cores)")
+        ->check(CLI::Range(1, 4096));
+    command.add_option("--launch-path", o.launch_path, "GPU: graph (default) or stream");
+    command.add_flag("--warm", o.warm, "same inputs again and again instead of cold caches");
+    command.add_option("--rates", o.rates, "ceilings from this file instead of the measured ones");
+}
+
+void add_device(CLI::App& command, Options& o, const char* help) {
+    command.add_option("--device", o.device, help);
+}
+
+void add_json(CLI::App& command, Options& o) {
+    command.add_flag("--json", o.json, "receipt rows on stdout, one a line, and nothing else");
+}
+
+void add_receipts(CLI::App& command, Options& o, const char* help) {
+    command.add_option("--receipts", o.receipts, help);
+}
+
+struct Command {
+    CLI::App* app;
+    int (*run)(const Options&);
+};
+
+constexpr const char* live_help =
+    "cuda, cpu, a name in `raceline devices` that is live, or replay:FILE (default: cuda if live, "
+    "else cpu)";
+
+void add_listing_commands(CLI::App& app, Options& o, std::vector<Command>& commands) {
+    auto* devices = app.add_subcommand("devices", "Devices that the model knows; live ones marked");
+    add_json(*devices, o);
+    add_device(*devices, o, "only this one, with every rate and its source");
+    devices->add_option("--rates", o.rates, "ceilings from this file");
+    devices->footer("Examples:\n  raceline devices\n  raceline devices --device h200");
+    commands.push_back({devices, run_devices});
+
+    auto* kernels = app.add_subcommand("kernels", "Kernels of this build, their tiles and rungs");
+    add_json(*kernels, o);
+    kernels->footer("Examples:\n  raceline kernels\n  raceline kernels --json");
+    commands.push_back({kernels, run_kernels});
+
+    auto* measure = app.add_subcommand(
+        "measure", "Probe this machine's ceilings and keep them in the user's cache");
+    add_json(*measure, o);
+    add_device(*measure, o, "cuda or cpu (default: cuda if live, else cpu)");
+    measure->add_flag("--if-missing", o.if_missing, "do nothing if this machine has ceilings");
+    measure->add_option("--threads", o.threads, "CPU threads (default: all cores)")
+        ->check(CLI::Range(1, 4096));
+    add_receipts(*measure, o, "also append the ceilings to this receipt file");
+    measure->footer("Examples:\n  raceline measure --if-missing --device cpu");
+    commands.push_back({measure, run_measure});
+}
+
+void add_case_commands(CLI::App& app, Options& o, std::vector<Command>& commands) {
+    auto* predict = app.add_subcommand("predict", "Limiter and time, before anything runs");
+    add_cases(*predict, o);
+    add_device(*predict, o, "any name in `raceline devices` (default: cuda if live, else cpu)");
+    add_receipts(*predict, o, "append prediction rows to this file (default: none is written)");
+    add_json(*predict, o);
+    predict->footer(
+        "Examples:\n"
+        "  raceline predict --device h200 --shape b=64,h=32/8,q=1,k=8192,d=128\n"
+        "  raceline predict --device cpu --suite quickstart");
+    commands.push_back({predict, run_predict});
+
+    auto* check = app.add_subcommand("check", "The float64 gate over every tile; nothing is timed");
+    add_cases(*check, o);
+    add_device(*check, o, live_help);
+    check->add_option("--seed", o.seed, "of the inputs (default: 1)");
+    add_receipts(*check, o, "append check rows to this file (default: none is written)");
+    add_json(*check, o);
+    check->footer(
+        "Examples:\n"
+        "  raceline check --device cpu --shape b=1,h=4/2,q=33,k=65,d=64,causal\n"
+        "  raceline check --device cpu --kernel cpu_flash --shape b=2,h=2,q=1,k=300,d=64,page=16");
+    commands.push_back({check, run_check});
+
+    auto* bench = app.add_subcommand("bench", "Predict, prove, measure; both halves in a receipt");
+    add_cases(*bench, o);
+    add_device(*bench, o, live_help);
+    bench->add_option("--seed", o.seed, "of the inputs (default: 1)");
+    bench->add_option("--max-seconds", o.max_seconds, "timed work per case before giving up noise")
+        ->check(CLI::Range(0.001, 3600.0));
+    add_receipts(*bench, o, "receipt file (default: a new one in the user's state folder)");
+    add_json(*bench, o);
+    bench->footer(
+        "Examples:\n"
+        "  raceline bench --device cpu --shape b=1,h=2,q=128,k=128,d=64,dtype=fp32\n"
+        "  raceline bench --suite quickstart");
+    commands.push_back({bench, run_bench});
+
+    auto* report = app.add_subcommand("report", "Tables from receipts; --check verifies them");
+    report->add_option("files", o.files, "receipt files (default: the newest of this user)");
+    report->add_flag("--check", o.check,
+                     "verify chain, hashes, pairs and ceilings; exit 1 if broken");
+    add_json(*report, o);
+    report->footer("Examples:\n  raceline report --help\n  raceline report --check FILE.jsonl");
+    commands.push_back({report, run_report});
+}
+
+}  // namespace
+
+CommandLine parse_command_line(int argc, const char* const* argv) {
+    CommandLine line;
+    Options& options = line.options;
+    CLI::App app(
+        "raceline: attention kernels that know their own speed limit, and the instrument "
+        "that proves it");
+    app.set_version_flag("--version", "raceline " + std::string(build_info::version()));
+    app.require_subcommand(1);
+    app.footer(
+        "Exit codes: 0 fine, 1 a check failed, 2 wrong usage or input, 3 no such device.\n"
+        "Examples:\n  raceline devices\n  raceline bench --suite quickstart");
+    std::vector<Command> commands;
+    add_listing_commands(app, options, commands);
+    add_case_commands(app, options, commands);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        std::ostringstream out;
+        std::ostringstream err;
+        line.exit = app.exit(error, out, err) == 0 ? exit_ok : exit_usage;
+        line.out = out.str();
+        line.err = err.str();
+        return line;
+    }
+    for (const Command& command : commands) {
+        if (command.app->parsed()) {
+            line.run = command.run;
+        }
+    }
+    return line;
+}
+
+}  // namespace raceline::cli

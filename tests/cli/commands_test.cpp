@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// The program as a user meets it: output, exit codes, refusals.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/program.hpp"
+#include "receipt/file.hpp"
+#include "receipt/row.hpp"
+
+namespace raceline::test {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* tiny = "--device cpu --shape b=1,h=2,q=64,k=64,d=64,dtype=fp32";
+
+class Cli : public testing::Test {
+protected:
+    Sandbox box;
+};
+
+TEST_F(Cli, bench_writes_a_prediction_then_a_measurement_that_names_it) {
+    const Outcome bench = box.run(std::string("bench --receipts r.jsonl ") + tiny);
+    ASSERT_EQ(bench.exit, 0) << bench.err;
+    EXPECT_THAT(bench.out, HasSubstr("cpu_flash"));
+    EXPECT_THAT(bench.out, HasSubstr("pass"));
+    EXPECT_THAT(bench.err, HasSubstr("r.jsonl"));
+    const ReceiptFile file = read_receipts(box.path("r.jsonl"));
+    EXPECT_TRUE(check_receipts(file).empty());
+    const Json* predicted = nullptr;
+    int measured = 0;
+    for (const Json& row : file.rows) {
+        if (row.at("kind") == "prediction") {
+            predicted = &row;
+        } else if (row.at("kind") == "measurement") {
+            ASSERT_NE(predicted, nullptr) << "a measurement before its prediction";
+            EXPECT_EQ(row.at("prediction_id"), predicted->at("id"));
+            EXPECT_LT(predicted->at("written"), row.at("written"));
+            EXPECT_GT(row.at("measurement").at("seconds_median").get<double>(), 0);
+            ++measured;
+        }
+    }
+    EXPECT_GE(measured, 1);
+}
+
+TEST_F(Cli, json_is_rows_on_stdout_and_nothing_else) {
+    for (const std::string command :
+         {std::string("bench ") + tiny, std::string("check ") + tiny,
+          std::string("predict ") + tiny, std::string("devices"), std::string("kernels")}) {
+        const Outcome run = box.run(command + " --json");
+        ASSERT_EQ(run.exit, 0) << command << ": " << run.err;
+        ASSERT_FALSE(run.lines().empty()) << command;
+        for (const std::string& line : run.lines()) {
+            const Json row = Json::parse(line);
+            if (!row.contains("prev")) {
+                EXPECT_EQ(row.at("schema"), receipt_schema) << command;
+            } else {
+                EXPECT_NO_THROW(validate_row(row)) << command;
+            }
+        }
+    }
+}
+
+TEST_F(Cli, predict_writes_no_file_unless_asked) {
+    ASSERT_EQ(box.run("predict --device h200 --suite llama3-8b").exit, 0);
+    EXPECT_FALSE(std::filesystem::exists(box.path("state")));
+    ASSERT_EQ(box.run("predict --device h200 --suite llama3-8b --receipts p.jsonl").exit, 0);
+    EXPECT_GT(read_receipts(box.path("p.jsonl")).rows.size(), 5U);
+}
+
+TEST_F(Cli, a_device_that_is_not_live_is_predicted_but_not_run) {
+    EXPECT_EQ(box.run("predict --device b200 --shape b=1,h=8,q=512,k=512,d=64").exit, 0);
+    for (const char* command : {"bench", "check"}) {
+        const Outcome run =
+            box.run(std::string(command) + " --device mi300x --shape b=1,h=8,q=512,k=512,d=64");
+        EXPECT_EQ(run.exit, 3) << run.err;
+        EXPECT_THAT(run.err, HasSubstr("mi300x"));
+    }
+    const Outcome unknown = box.run("predict --device h2000");
+    EXPECT_EQ(unknown.exit, 3);
+    EXPECT_THAT(unknown.err, HasSubstr("h200"));
+}
+
+TEST_F(Cli, wrong_words_are_named_with_the_nearest_right_ones) {
+    const auto refused = [&](const std::string& words, const std::string& name) {
+        const Outcome run = box.run(words);
+        EXPECT_EQ(run.exit, 2) << words << ": " << run.err;
+        EXPECT_THAT(run.err + run.out, HasSubstr(name)) << words;
+    };
+    refused("bench --suite quickstrat", "quickstart");
+    refused("bench --device cpu --kernel cpu_flsh", "cpu_flash");
+    refused("predict --device cpu --shape b=1,h=8,q=1,k=64,d=64,casual", "causal");
+    refused("predict --device cpu --shape b=1,h=8/3,q=1,k=64,d=64", "8");
+    refused("predict --device cpu --shape b=1,h=8,q=-4,k=64,d=64", "q");
+    refused("predict --device cpu --dtype fp33", "fp33");
+    refused("predict --device h200 --threads 4", "threads");
+    refused("bench --device cpu --threads 0", "threads");
+    refused("bench --tile rows=7 --kernel cpu_flash " + std::string(tiny), "rows");
+    refused("bench --receipts /proc/nowhere/r.jsonl " + std::string(tiny), "/proc/nowhere");
+    refused("report /no/such/file.jsonl", "/no/such/file.jsonl");
+    refused("frobnicate", "");
+    refused("", "");
+}
+
+TEST_F(Cli, a_corrupt_line_is_named_and_the_rest_is_still_read) {
+    ASSERT_EQ(box.run(std::string("bench --receipts r.jsonl ") + tiny).exit, 0);
+    const std::string rows = Sandbox::read(box.path("r.jsonl"));
+    box.write("bad.jsonl", rows.substr(0, rows.find('\n') + 1) + "{\"schema\": 1, nonsense\n" +
+                               rows.substr(rows.find('\n') + 1));
+    const Outcome report = box.run("report bad.jsonl");
+    EXPECT_EQ(report.exit, 2);
+    EXPECT_THAT(report.err, HasSubstr("line 2"));
+    EXPECT_THAT(report.out, HasSubstr("cpu_flash"));
+}
+
+TEST_F(Cli, report_check_refuses_an_edited_prediction) {
+    ASSERT_EQ(box.run(std::string("bench --receipts r.jsonl ") + tiny).exit, 0);
+    EXPECT_EQ(box.run("report --check r.jsonl").exit, 0);
+    std::string rows = Sandbox::read(box.path("r.jsonl"));
+    const std::size_t at = rows.find("\"limiter\":\"");
+    ASSERT_NE(at, std::string::npos);
+    rows.insert(at + 11, "x");
+    box.write("edited.jsonl", rows);
+    const Outcome check = box.run("report --check edited.jsonl");
+    EXPECT_EQ(check.exit, 1) << check.err;
+    EXPECT_THAT(check.err, HasSubstr("line 1"));
+}
+
+TEST_F(Cli, replay_answers_from_a_receipt) {
+    ASSERT_EQ(box.run(std::string("bench --receipts r.jsonl ") + tiny).exit, 0);
+    const std::string shape = "--shape b=1,h=2,q=64,k=64,d=64,dtype=fp32";
+    const Outcome again = box.run(
+        "bench --device replay:r.jsonl --json --receipts again.jsonl "
+        "--kernel cpu_flash " +
+        shape);
+    ASSERT_EQ(again.exit, 0) << again.err;
+    const auto median = [&](const std::string& file) {
+        for (const Json& row : read_receipts(box.path(file)).rows) {
+            if (row.at("kind") == "measurement") {
+                return row.at("measurement").at("seconds_median").get<double>();
+            }
+        }
+        return -1.0;
+    };
+    EXPECT_EQ(median("r.jsonl"), median("again.jsonl"));
+    // A case that the file does not hold fails; it is not answered with another one's time.
+    const Outcome other = box.run(
+        "bench --device replay:r.jsonl --kernel cpu_flash --shape "
+        "b=1,h=2,q=65,k=64,d=64,dtype=fp32");
+    EXPECT_EQ(other.exit, 1);
+}
+
+TEST_F(Cli, a_full_disk_loses_the_row_in_flight_and_no_other) {
+    ASSERT_EQ(box.run(std::string("bench --receipts r.jsonl ") + tiny).exit, 0);
+    const std::string whole = Sandbox::read(box.path("r.jsonl"));
+    // A file-size limit just past what is there stops the next append as a full disk would.
+    const std::string limit = std::to_string(whole.size() / 1024 + 1);
+    const Outcome full =
+        box.run(std::string("bench --receipts r.jsonl ") + tiny,
+                "bash -c 'trap \"\" XFSZ; ulimit -f " + limit + "; exec \"$0\" \"$@\"'");
+    EXPECT_EQ(full.exit, 2) << full.err;
+    EXPECT_THAT(full.err, HasSubstr("r.jsonl"));
+    const ReceiptFile after = read_receipts(box.path("r.jsonl"));
+    EXPECT_TRUE(after.bad.empty());
+    EXPECT_FALSE(after.unfinished);
+    EXPECT_TRUE(check_receipts(after).empty());
+}
+
+}  // namespace
+}  // namespace raceline::test

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every example that --help prints must work as printed.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/program.hpp"
+
+namespace raceline::test {
+namespace {
+
+std::vector<std::string> examples_of(const Outcome& help) {
+    std::vector<std::string> found;
+    bool inside = false;
+    for (const std::string& line : help.lines()) {
+        inside = inside || line.find("Examples:") != std::string::npos;
+        const std::size_t at = line.find("raceline ");
+        if (inside && at != std::string::npos && line.find_first_not_of(' ') == at) {
+            found.push_back(line.substr(at + 9));
+        }
+    }
+    return found;
+}
+
+TEST(Help, every_example_runs) {
+    const Sandbox box;
+    // What the report examples read.
+    ASSERT_EQ(box.run("bench --device cpu --receipts FILE.jsonl --shape "
+                      "b=1,h=2,q=64,k=64,d=64,dtype=fp32")
+                  .exit,
+              0);
+    int ran = 0;
+    for (const char* command :
+         {"", "devices", "kernels", "measure", "predict", "check", "bench", "report"}) {
+        const Outcome help = box.run(std::string(command) + " --help");
+        ASSERT_EQ(help.exit, 0) << command;
+        const std::vector<std::string> examples = examples_of(help);
+        EXPECT_GE(examples.size(), 1U) << "no example in " << command << " --help";
+        for (const std::string& example : examples) {
+            const Outcome run = box.run(example);
+            EXPECT_EQ(run.exit, 0) << "raceline " << example << "\n" << run.err;
+            ++ran;
+        }
+    }
+    EXPECT_GE(ran, 12);
+}
+
+}  // namespace
+}  // namespace raceline::test

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/run_case.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "device/catalog.hpp"
+#include "registry/registry.hpp"
+#include "workload/shape_grammar.hpp"
+
+namespace raceline {
+namespace {
+
+// A backend whose answers a test decides.
+class ScriptedBackend final : public Backend {
+public:
+    ScriptedBackend() : device_(live_cpu()) { apply_rates(device_, std::nullopt); }
+    [[nodiscard]] std::string_view name() const override { return "cpu"; }
+    [[nodiscard]] const Device& device() const override { return device_; }
+    Correctness check(const Kernel&, int, const Workload&, const CaseOptions&) override {
+        ++checks;
+        return verdict;
+    }
+    Measurement measure(const Kernel&, int, const Workload&, const CaseOptions&) override {
+        ++measurements;
+        return summarize({1e-3, 2e-3, 3e-3});
+    }
+    Correctness verdict;
+    int checks = 0;
+    int measurements = 0;
+
+private:
+    Device device_;
+};
+
+class RunCase : public testing::Test {
+protected:
+    RunCase() {
+        which.kernel = &find_kernel("cpu_flash");
+        which.workload = parse_shape("b=1,h=4/2,q=16,k=16,d=64,dtype=fp32");
+        which.options.how = {.cold = true, .launch_path = "parallel", .threads = 1};
+        sink.context = &context;
+        sink.emit = [this](const Json& row) { rows.push_back(row); };
+    }
+    RowContext context;
+    RowSink sink;
+    Case which;
+    ScriptedBackend backend;
+    std::vector<Json> rows;
+};
+
+TEST_F(RunCase, predicts_before_it_proves_and_proves_before_it_measures) {
+    backend.verdict.passed = true;
+    const CaseResult result = run_case(which, backend, sink);
+    EXPECT_FALSE(result.failed());
+    ASSERT_EQ(rows.size(), 2U);
+    EXPECT_EQ(rows[0].at("kind"), "prediction");
+    EXPECT_EQ(rows[0].at("prediction").at("model_hash").get<std::string>().size(), 64U);
+    EXPECT_EQ(rows[1].at("kind"), "measurement");
+    EXPECT_EQ(rows[1].at("prediction_id"), rows[0].at("id"));
+    EXPECT_EQ(rows[1].at("measurement").at("seconds_median"), 2e-3);
+}
+
+TEST_F(RunCase, a_wrong_answer_keeps_its_row_and_has_no_time) {
+    backend.verdict.passed = false;
+    backend.verdict.why = "row 3 is off";
+    const CaseResult result = run_case(which, backend, sink);
+    EXPECT_TRUE(result.failed());
+    EXPECT_EQ(backend.measurements, 0);
+    ASSERT_EQ(rows.size(), 2U);
+    EXPECT_TRUE(rows[1].at("measurement").is_null());
+    EXPECT_EQ(rows[1].at("correctness").at("passed"), false);
+}
+
+TEST_F(RunCase, what_the_kernel_does_not_support_is_a_row_with_the_reason) {
+    which.kernel = &find_kernel("simt");
+    const CaseResult result = run_case(which, backend, sink);
+    EXPECT_FALSE(result.refusal.empty());
+    EXPECT_EQ(backend.checks, 0);
+    ASSERT_EQ(rows.size(), 1U);
+    EXPECT_EQ(rows[0].at("kind"), "refusal");
+    EXPECT_EQ(rows[0].at("reason"), result.refusal);
+}
+
+TEST_F(RunCase, the_cpu_backend_refuses_a_wrong_scale) {
+    // The gate as a whole, through the real backend: right as it is …
+    Device device = live_cpu();
+    apply_rates(device, std::nullopt);
+    const auto real = make_cpu_backend(device);
+    const CaseResult good = check_case(which, *real, sink);
+    EXPECT_FALSE(good.failed()) << good.correctness->why;
+    EXPECT_GT(good.correctness->cases, 0);
+    // … and refused with a softmax scale that is 2 % off.
+    Kernel broken = *which.kernel;
+    broken.launch = [](const AttentionArgs& args, int tile, const Device& d, void* scratch,
+                       void* stream) {
+        AttentionArgs wrong = args;
+        wrong.scale *= 1.02F;
+        find_kernel("cpu_flash").launch(wrong, tile, d, scratch, stream);
+    };
+    which.kernel = &broken;
+    EXPECT_TRUE(check_case(which, *real, sink).failed());
+}
+
+}  // namespace
+}  // namespace raceline
