@@ -66,7 +66,7 @@ void probe_fma(const Setting& setting, std::vector<Ceiling>& out) {
 void probe_dot(const Setting& setting, std::vector<Ceiling>& out) {
     const auto pass = best_arithmetic(setting, setting.threads, {dot_bf16});
     out.push_back({"flop.dot.bf16", pass.rate, "flop/s", pass.clock_hz, 0,
-                   fmt::format("VDPBF16PS on 512 bits, 12 independent chains, {} threads, best "
+                   fmt::format("VDPBF16PS on 512 bits, 20 independent chains, {} threads, best "
                                "repetition",
                                setting.threads),
                    2.0 * dot_bf16_flops_per_instruction * pass.summed_clock_hz});
