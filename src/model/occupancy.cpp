@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t warp_threads = 32;
 constexpr std::int64_t register_unit = 256;  // registers are given to a warp in these portions
-constexpr std::int64_t warp_unit = 4;        // and to warps in fours, one a sub-partition
+constexpr std::int64_t partitions = 4;       // of a unit; each has a fourth of the registers
 
 std::int64_t round_up(std::int64_t value, std::int64_t unit) {
     return (value + unit - 1) / unit * unit;
@@ -19,8 +19,10 @@ std::int64_t round_up(std::int64_t value, std::int64_t unit) {
 
 std::int64_t register_limit(const Device& device, const Counts& counts, std::int64_t warps) {
     const std::int64_t per_warp = round_up(counts.registers * warp_threads, register_unit);
-    const std::int64_t held = device.registers_per_unit / per_warp / warp_unit * warp_unit;
-    return held / round_up(warps, warp_unit);
+    if (round_up(warps, partitions) * per_warp > device.registers_per_unit) {
+        return 0;
+    }
+    return device.registers_per_unit / partitions / per_warp * partitions / warps;
 }
 
 std::int64_t smem_limit(const Device& device, const Counts& counts) {

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every layer-2 term with numbers worked out by hand. A core of cpu4() does 1 Tflop/s or 100 Gop/s
+// and, with all four at work, reads 25 GB/s; an SM of gpu10() does 1 Tflop/s and reads 100 GB/s.
+#include <gtest/gtest.h>
+
+#include "model_fixtures.hpp"
+#include "raceline/error.hpp"
+
+namespace raceline {
+namespace {
+
+constexpr double us = 1e-6;
+constexpr double tiny = 1e-14;
+
+// One step of `work` a CTA, `ctas` equal ones.
+Counts equal_ctas(const Work& work, std::int64_t ctas) {
+    Work total = work;
+    for (auto& [id, amount] : total) {
+        amount *= static_cast<double>(ctas);
+    }
+    Counts counts = counts_of(total, ctas);
+    counts.steps = {{"all", 1, work, ""}};
+    return counts;
+}
+
+TEST(Serial, EnginesEndToEndMemoryBeside) {
+    Counts counts = equal_ctas({{"flop.fma.fp32", 6e6},    // 6 µs
+                                {"op.exp", 2e5},           // 2 µs
+                                {"op.simd", 1e5},          // 1 µs
+                                {"byte.dram_read", 1e5}},  // 4 µs
+                               4);
+    counts.overlap = {{"flop.fma.fp32", "byte.dram_read"},
+                      {"op.exp", "byte.dram_read"},
+                      {"op.simd", "byte.dram_read"}};
+    const Prediction prediction = predict_one(cpu4(), counts);
+    EXPECT_NEAR(prediction.seconds, 9 * us, tiny);
+    EXPECT_NEAR(term(prediction, "flop.fma.fp32"), 6 * us, tiny);
+    EXPECT_NEAR(term(prediction, "op.exp"), 2 * us, tiny);
+    EXPECT_NEAR(term(prediction, "op.simd"), 1 * us, tiny);
+    EXPECT_EQ(term(prediction, "dram"), 0) << "hidden";
+    EXPECT_EQ(prediction.limiter, "flop.fma.fp32");
+    EXPECT_NEAR(prediction.layer1.bound_seconds, 6 * us, tiny);
+    counts.overlap.clear();
+    EXPECT_NEAR(predict_one(cpu4(), counts).seconds, 13 * us, tiny) << "nothing overlaps";
+}
+
+TEST(Serial, StepsRepeatAndAdd) {
+    Counts counts = counts_of({{"flop.fma.fp32", 4 * 7e6}}, 4);
+    counts.steps = {{"prologue", 1, {{"flop.fma.fp32", 1e6}}, ""},
+                    {"loop", 3, {{"flop.fma.fp32", 2e6}}, ""}};
+    EXPECT_NEAR(predict_one(cpu4(), counts).seconds, 7 * us, tiny);
+}
+
+TEST(Serial, ACtaAloneReachesWhatAUnitReachesAlone) {
+    Device device = cpu4();
+    const Counts one = equal_ctas({{"byte.dram_read", 1e6}}, 1);
+    EXPECT_NEAR(predict_one(device, one).seconds, 40 * us, tiny) << "a fourth of 100 GB/s";
+    device.rates["byte.dram_read.unit"].value = 5e10;
+    EXPECT_NEAR(predict_one(device, one).seconds, 20 * us, tiny) << "50 GB/s";
+    const Counts four = equal_ctas({{"byte.dram_read", 1e6}}, 4);
+    EXPECT_NEAR(predict_one(device, four).seconds, 40 * us, tiny) << "four share 100 GB/s";
+    EXPECT_NEAR(term(predict_one(device, four), "dram"), 40 * us, tiny);
+    EXPECT_NEAR(predict_one(device, four, {.threads = 2}).seconds, 2 * 20 * us, tiny);
+}
+
+TEST(Dram, ReadsAndWritesAddUpInOneResource) {
+    const Counts counts = counts_of({{"byte.dram_read", 1e6}, {"byte.dram_write", 1e6}}, 4);
+    const Prediction prediction = predict_one(cpu4(), counts);
+    EXPECT_NEAR(prediction.layer1.seconds.at("dram"), 10 * us + 20 * us, tiny);
+    EXPECT_NEAR(term(prediction, "dram"), 30 * us, tiny);
+    Device no_write = cpu4();
+    no_write.rates.erase("byte.dram_write");
+    EXPECT_NEAR(predict_one(no_write, counts).seconds, 20 * us, tiny);
+}
+
+TEST(Residents, OverlapEachOtherUntilAResourceIsFull) {
+    const Work work{{"flop.fma.fp32", 3e6}, {"byte.dram_read", 1e5}};  // 3 µs and 1 µs
+    EXPECT_NEAR(predict_one(gpu10(), equal_ctas(work, 10)).seconds, 4 * us, tiny);
+    // Two on an SM: 2 × 3 µs of FMA exceed one CTA's 4 µs.
+    const Prediction two = predict_one(gpu10(), equal_ctas(work, 20));
+    EXPECT_NEAR(two.seconds, 6 * us, tiny);
+    EXPECT_NEAR(term(two, "flop.fma.fp32"), 6 * us, tiny);
+    EXPECT_EQ(term(two, "dram"), 0);
+}
+
+TEST(Waves, ThePartlyFilledLastOneIsTail) {
+    const Work work{{"flop.fma.fp32", 1e6}};  // 1 µs
+    const Prediction two = predict_one(cpu4(), equal_ctas(work, 8));
+    EXPECT_NEAR(two.seconds, 2 * us, tiny);
+    EXPECT_EQ(term(two, "tail"), 0);
+    const Prediction nine = predict_one(cpu4(), equal_ctas(work, 9));
+    EXPECT_NEAR(nine.seconds, 3 * us, tiny);
+    EXPECT_NEAR(term(nine, "flop.fma.fp32"), 2.25 * us, tiny);
+    EXPECT_NEAR(term(nine, "tail"), 0.75 * us, tiny);
+}
+
+TEST(Waves, AFewResidentsInTheLastWaveAreFaster) {
+    // 40 slots: 4 CTAs an SM take 4 × 1 µs; the 5 of the second wave have an SM each: 1 µs.
+    EXPECT_NEAR(predict_one(gpu10(), equal_ctas({{"flop.fma.fp32", 1e6}}, 45)).seconds, 5 * us,
+                tiny);
+}
+
+TEST(Waves, UnitsWithoutACtaAreTail) {
+    const Prediction one = predict_one(gpu10(), equal_ctas({{"flop.fma.fp32", 10e6}}, 1));
+    EXPECT_NEAR(one.seconds, 10 * us, tiny);
+    EXPECT_NEAR(term(one, "flop.fma.fp32"), 1 * us, tiny);
+    EXPECT_NEAR(term(one, "tail"), 9 * us, tiny);
+    EXPECT_EQ(one.limiter, "tail");
+    // A single core that fills the DRAM alone leaves nothing for others: no tail.
+    Device device = cpu4();
+    device.rates["byte.dram_read.unit"].value = 1e11;
+    const Prediction full = predict_one(device, equal_ctas({{"byte.dram_read", 1e6}}, 1));
+    EXPECT_NEAR(term(full, "dram"), 10 * us, tiny);
+    EXPECT_EQ(full.limiter, "dram");
+}
+
+// A causal triangle: mean 1 µs, heaviest 2 µs, 16 CTAs on 4 cores.
+Counts triangle(bool balanced, std::int64_t ctas) {
+    Counts counts = counts_of({{"flop.fma.fp32", 1e6 * static_cast<double>(ctas)}}, ctas);
+    counts.imbalance = 2;
+    counts.balanced_order = balanced;
+    counts.steps = {{"all", 1, {{"flop.fma.fp32", 2e6}}, ""}};
+    return counts;
+}
+
+TEST(Imbalance, InOrderTheHeaviestEndsLast) {
+    const Prediction in_order = predict_one(cpu4(), triangle(false, 16));
+    EXPECT_NEAR(in_order.seconds, 4 * us + 1 * us, tiny);
+    EXPECT_NEAR(term(in_order, "tail"), 1 * us, tiny);
+    EXPECT_NEAR(predict_one(cpu4(), triangle(false, 4)).seconds, 2 * us, tiny) << "one wave";
+}
+
+TEST(Imbalance, LongestFirstCostsOnlyTheTail) {
+    EXPECT_NEAR(predict_one(cpu4(), triangle(true, 16)).seconds, 4 * us, tiny);
+    // 17: the lightest of a triangle fill the gap, 17 / 4 of a mean CTA.
+    EXPECT_NEAR(predict_one(cpu4(), triangle(true, 17)).seconds, 4.25 * us, tiny);
+    // Half the spread: lightest 0.5, so half of the 0.75 µs that equal CTAs lose.
+    Counts half = triangle(true, 17);
+    half.imbalance = 1.5;
+    half.steps[0].work["flop.fma.fp32"] = 1.5e6;
+    EXPECT_NEAR(predict_one(cpu4(), half).seconds, 4.25 * us + 0.5 * 0.75 * us, tiny);
+    // Nothing ends before its heaviest CTA.
+    EXPECT_NEAR(predict_one(cpu4(), triangle(true, 5)).seconds, 2 * us, tiny);
+}
+
+TEST(Imbalance, WithoutStepsTheHeaviestIsTheImbalancedShare) {
+    Counts counts = triangle(false, 4);
+    counts.steps.clear();
+    EXPECT_NEAR(predict_one(cpu4(), counts).seconds, 2 * us, tiny);
+}
+
+TEST(Latency, LittlesLawHoldsAStreamToBytesInFlight) {
+    Device device = gpu10();
+    Counts counts = equal_ctas({{"byte.dram_read", 1e6}}, 10);  // 10 µs at 100 GB/s an SM
+    counts.bytes_in_flight = 32e3;
+    EXPECT_NEAR(predict_one(device, counts).seconds, 10 * us, tiny) << "latency not known";
+    device.rates["latency.dram"].value = 800e-9;
+    // 32 kB each 0.8 µs: 40 GB/s, so 25 µs, 15 of them latency.
+    const Prediction one = predict_one(device, counts);
+    EXPECT_NEAR(one.seconds, 25 * us, tiny);
+    EXPECT_NEAR(term(one, "dram"), 10 * us, tiny);
+    EXPECT_NEAR(term(one, "latency"), 15 * us, tiny);
+    EXPECT_EQ(one.limiter, "latency");
+    // Three on an SM have 96 kB in flight, more than 100 GB/s × 0.8 µs.
+    Counts three = equal_ctas({{"byte.dram_read", 1e6}}, 30);
+    three.bytes_in_flight = 32e3;
+    EXPECT_NEAR(predict_one(device, three).seconds, 30 * us, tiny);
+}
+
+TEST(Latency, AWaitIsPaidAtEachRepeat) {
+    Device device = gpu10();
+    device.rates["latency.dram"].value = 500e-9;
+    Counts counts = counts_of({{"flop.fma.fp32", 10 * 4e6}}, 10);
+    counts.steps = {{"page", 4, {{"flop.fma.fp32", 1e6}}, "latency.dram"}};
+    const Prediction prediction = predict_one(device, counts);
+    EXPECT_NEAR(prediction.seconds, 6 * us, tiny);
+    EXPECT_NEAR(term(prediction, "latency"), 2 * us, tiny);
+    // A second CTA on the SM works while the first one waits.
+    counts.ctas = 20;
+    counts.work["flop.fma.fp32"] *= 2;
+    EXPECT_NEAR(predict_one(device, counts).seconds, 8 * us, tiny);
+}
+
+TEST(Launch, TheFloorIsThatOfThePathUsed) {
+    Device device = gpu10();
+    device.rates["floor.launch_stream"].value = 3e-6;
+    device.rates["floor.launch_graph"].value = 1e-6;
+    const Counts counts = equal_ctas({{"flop.fma.fp32", 1e6}}, 10);
+    EXPECT_NEAR(predict_one(device, counts, {.launch_path = "stream"}).seconds, 4 * us, tiny);
+    const Prediction graph = predict_one(device, counts, {.launch_path = "graph"});
+    EXPECT_NEAR(graph.seconds, 2 * us, tiny);
+    EXPECT_NEAR(term(graph, "launch"), 1 * us, tiny);
+    EXPECT_THROW(predict_one(device, counts, {.launch_path = "grph"}), Error);
+    Device cpu = cpu4();
+    cpu.rates["floor.parallel_region"].value = 5e-6;
+    EXPECT_NEAR(predict_one(cpu, equal_ctas({{"flop.fma.fp32", 1e6}}, 4)).seconds, 6 * us, tiny);
+}
+
+TEST(Launch, EachExtraLaunchAndEachWavePays) {
+    Device device = gpu10();
+    device.ctas_per_unit = 1;
+    device.rates["floor.launch_graph"].value = 1e-6;
+    device.rates["floor.cta"].value = 0.5e-6;
+    const std::vector<Counts> launches{equal_ctas({{"flop.fma.fp32", 1e6}}, 20),
+                                       equal_ctas({{"flop.fma.fp32", 1e6}}, 10),
+                                       equal_ctas({{"flop.fma.fp32", 1e6}}, 5)};
+    const Prediction prediction = predict(device, launches, {.launch_path = "graph"});
+    EXPECT_NEAR(term(prediction, "launch"), 1 * us, tiny);
+    EXPECT_NEAR(term(prediction, "launch.extra"), 2 * us, tiny);
+    EXPECT_NEAR(term(prediction, "launch.cta"), 4 * 0.5 * us, tiny);
+    EXPECT_NEAR(prediction.seconds, 5 * us + 4 * us, tiny);
+    EXPECT_EQ(prediction.limiter, "launch") << "its three parts count as one: 5 against 3.5 µs";
+}
+
+TEST(Clock, MatrixRatesFallToTheSustainedClock) {
+    Device device = gpu10();
+    device.rates["flop.wgmma.bf16"].clock_hz = 1980e6;
+    device.sustained_clock_hz = 1485e6;
+    const Counts counts = equal_ctas({{"flop.wgmma.bf16", 10e6}}, 10);  // 1 µs at 1980 MHz
+    const Prediction prediction = predict_one(device, counts);
+    EXPECT_NEAR(prediction.seconds, 1 * us / 0.75, tiny);
+    EXPECT_NEAR(prediction.layer1.bound_seconds, 1 * us, tiny) << "layer 1 is the ceiling";
+    EXPECT_DOUBLE_EQ(prediction.sm_clock_hz, 1485e6);
+    // A rate that was probed at a lower clock holds as it is.
+    device.rates["flop.wgmma.bf16"].clock_hz = 1400e6;
+    EXPECT_NEAR(predict_one(device, counts).seconds, 1 * us, tiny);
+}
+
+TEST(Predict, AMissingResourceIsNamed) {
+    try {
+        predict_one(cpu4(), counts_of({{"flop.dot.bf16", 1e6}}, 4));
+        FAIL() << "accepted";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.status(), Status::unsupported);
+        EXPECT_NE(std::string(error.what()).find("flop.dot.bf16"), std::string::npos);
+    }
+}
+
+}  // namespace
+}  // namespace raceline
