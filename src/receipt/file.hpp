@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "support/json.hpp"
@@ -26,13 +27,21 @@ struct ReceiptFile {
 /// Reads every whole row. Throws Error(io) if the file cannot be opened.
 ReceiptFile read_receipts(const std::string& path);
 
-/// What `report --check` says of one file: chain, hashes, row form, pairs. Empty: all holds.
+/// The same of text in memory; never throws for its content.
+ReceiptFile parse_receipts(std::string_view text);
+
+/// What `report --check` says of one file: bad lines, chain, hashes, row form, pairs. Empty: all
+/// holds. The chain runs over the valid rows: where a row became unreadable, it breaks at the next.
+/// An unfinished last line is no finding: the next writer cuts it.
 std::vector<BadLine> check_receipts(const ReceiptFile& file);
 
 /// Appends rows to one file, one write(2) a row, holding an advisory lock, chained by `prev`.
 /// Opening an existing file cuts an unfinished last line (`repaired` says so) and continues its
-/// chain. Directories are created. Throws Error(io) naming path and cause; on a full disk the
-/// part written of the row is cut off again, so that no row is half-written.
+/// chain from the last valid row as it stands, also where an earlier line is corrupt. Directories
+/// are created. Throws Error(io) naming path and cause; on a full disk the part written of the row
+/// is cut off again, so that no row is half-written. A file that holds something else than receipts
+/// is refused with Error(corrupt) and left alone. Several processes may append to one file, each
+/// through a writer of its own; one writer serves one thread at a time.
 class ReceiptWriter {
 public:
     explicit ReceiptWriter(const std::string& path);
@@ -40,11 +49,12 @@ public:
     ReceiptWriter(ReceiptWriter&&) noexcept;
     ReceiptWriter& operator=(ReceiptWriter&&) noexcept;
 
-    /// Adds prev and hash, appends; returns the row as written.
+    /// Adds prev and hash, appends; returns the row as written. A row that validate_row refuses
+    /// throws Error(invalid_argument) and is not written.
     Json append(Json row);
 
     [[nodiscard]] const std::string& path() const;
-    /// Bytes of an unfinished line that were cut when the file was opened; 0: none.
+    /// Bytes of unfinished lines that were cut, of others' killed while this one was open too.
     [[nodiscard]] std::size_t repaired() const;
 
 private:
@@ -52,7 +62,8 @@ private:
     std::unique_ptr<State> state_;
 };
 
-/// $XDG_STATE_HOME/raceline/<date>-<what>-<commit>.jsonl, the default of --receipts.
+/// $XDG_STATE_HOME/raceline/<date>T<time>-<what>-<commit>.jsonl (~/.local/state without the
+/// variable), the default of --receipts. Time is UTC; `what` is reduced to letters, digits and -._
 std::string default_receipt_path(std::string_view what);
 
 }  // namespace raceline

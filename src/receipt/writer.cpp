@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// The writing half of file.hpp. Invariant, held under the lock before every append: the file ends
+// with a newline (or is empty) and `last_hash` is the hash of its last valid row.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "receipt/appended_file.hpp"
+#include "receipt/file.hpp"
+#include "receipt/row.hpp"
+#include "support/check.hpp"
+
+namespace raceline {
+namespace {
+
+constexpr std::string_view row_begin = "{\"schema\":";
+
+// Bytes up to and with the last newline. Read backwards in growing steps: a file may be long, its
+// last line seldom is.
+std::size_t whole_size(const AppendedFile& file, std::size_t size) {
+    for (std::size_t step = 4096; size > 0; step *= 4) {
+        const std::size_t begin = size - std::min(step, size);
+        const std::size_t newline = file.read(begin, size).rfind('\n');
+        if (newline != std::string::npos) {
+            return begin + newline + 1;
+        }
+        if (begin == 0) {
+            break;
+        }
+    }
+    return 0;
+}
+
+// Member `hash` of the last valid row before `size`, as it stands: a row that was changed since is
+// for check_receipts to find, not for a writer to mend. null if there is no valid row.
+Json last_hash(const AppendedFile& file, std::size_t size) {
+    for (std::size_t step = 8192; size > 0; step *= 4) {
+        const std::size_t begin = size - std::min(step, size);
+        std::string tail = file.read(begin, size);
+        if (begin > 0) {
+            // Starts in the middle of a line.
+            tail.erase(0, tail.find('\n') + 1);
+        }
+        const ReceiptFile rows = parse_receipts(tail);
+        if (!rows.rows.empty()) {
+            return rows.rows.back().at("hash");
+        }
+        if (begin == 0) {
+            break;
+        }
+    }
+    return nullptr;
+}
+
+}  // namespace
+
+struct ReceiptWriter::State {
+    explicit State(const std::string& path) : file(path) {}
+
+    // Cuts an unfinished last line and finds the chain's end, unless nobody wrote since `known`.
+    void take_up() {
+        const std::size_t size = file.size();
+        if (size == known) {
+            return;
+        }
+        const std::size_t whole = whole_size(file, size);
+        hash = last_hash(file, whole);
+        require_receipts(whole, size);
+        if (whole != size) {
+            file.truncate(whole);
+            repaired += size - whole;
+        }
+        known = whole;
+    }
+
+    // A mistyped path must not cost a user the last line of some other file.
+    void require_receipts(std::size_t whole, std::size_t size) const {
+        require(whole == 0 || !hash.is_null(), Status::corrupt,
+                "{}: holds no valid receipt row: rows are appended to a receipt file or a new one",
+                file.path());
+        const std::string tail = file.read(whole, std::min(size, whole + row_begin.size()));
+        require(row_begin.starts_with(tail), Status::corrupt,
+                "{}: ends in an unfinished line that is no receipt row: rows are appended to a "
+                "receipt file or a new one",
+                file.path());
+    }
+
+    AppendedFile file;
+    std::size_t known = 0;  ///< size after our last look; another one means that others wrote
+    Json hash = nullptr;
+    std::size_t repaired = 0;
+};
+
+ReceiptWriter::ReceiptWriter(const std::string& path) : state_(std::make_unique<State>(path)) {
+    const AppendedFile::Lock lock(state_->file);
+    state_->take_up();
+}
+
+ReceiptWriter::~ReceiptWriter() = default;
+ReceiptWriter::ReceiptWriter(ReceiptWriter&&) noexcept = default;
+ReceiptWriter& ReceiptWriter::operator=(ReceiptWriter&&) noexcept = default;
+
+Json ReceiptWriter::append(Json row) {
+    // The repair recognises an unfinished row by how rows begin.
+    require(row.is_object() && !row.empty() && row.begin().key() == "schema",
+            Status::invalid_argument,
+            "a receipt row must be an object whose first member is "
+            "\"schema\"; make_row builds one");
+    const AppendedFile::Lock lock(state_->file);
+    state_->take_up();
+    row["prev"] = state_->hash;
+    row["hash"] = row_hash(row);
+    try {
+        validate_row(row);
+    } catch (const Error& e) {
+        fail(Status::invalid_argument, "{}: a row that is not valid is not written: {}", path(),
+             e.what());
+    }
+    const std::string line = dump_json(row) + '\n';
+    state_->file.append(line, state_->known);
+    state_->known += line.size();
+    state_->hash = row.at("hash");
+    return row;
+}
+
+const std::string& ReceiptWriter::path() const {
+    return state_->file.path();
+}
+
+std::size_t ReceiptWriter::repaired() const {
+    return state_->repaired;
+}
+
+}  // namespace raceline
