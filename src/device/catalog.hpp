@@ -16,8 +16,13 @@ namespace raceline {
 
 std::vector<std::string> device_ids();  ///< sorted names of devices/*.json, compiled in
 
+/// The id of the file in devices/ that lists `runtime_name` ("NVIDIA H200"); nothing if none does.
+/// Exact names only: an "NVIDIA H200 NVL" has other clocks and must not pass for an H200.
+std::optional<std::string> device_id_of(std::string_view runtime_name);
+
 /// Datasheet device. Unknown ids throw Error(no_device) with the nearest one.
 Device datasheet_device(std::string_view id);
+/// Reads one file of devices/ (form: docs/devices.md). Throws Error(corrupt) naming the member.
 Device device_from_json(const Json& object, std::string_view where);
 
 /// This machine's CPU by cpuid and sysfs: name, cores this process may run on, caches, SIMD, id
@@ -31,6 +36,25 @@ std::optional<Device> live_cuda();
 /// Order of precedence: `rates_file` if given; the user's cache if measured on this very device;
 /// committed receipts/<device>/ceilings.jsonl (compiled in); datasheet. Fills rates and rates_id.
 void apply_rates(Device& device, const std::optional<std::string>& rates_file);
+/// Committed ceilings, else datasheet; never a file or this user's cache. What the API chooses its
+/// tiles by.
+void apply_committed_rates(Device& device);
+
+/// Committed receipts/<device>/ceilings.jsonl or datasheet only, so that the choice of a tile is the
+/// same everywhere. Fills rates and rates_id.
+void apply_committed_rates(Device& device);
+
+/// One resource before and after ceilings were laid over it.
+struct RateComparison {
+    std::string resource;
+    std::optional<Rate> datasheet;
+    std::optional<Rate> measured;
+};
+/// For tables: `before` as it came from the catalog, `after` the same with rates applied.
+std::vector<RateComparison> compare_rates(const Device& before, const Device& after);
+
+/// First 16 hex digits of SHA-256 over `origin` and the sorted rates.
+std::string rates_id_of(const Device& device, std::string_view origin);
 
 Json ceiling_to_json(const Ceiling& ceiling);
 Ceiling ceiling_from_json(const Json& object);

@@ -19,10 +19,14 @@ struct Rate {
     std::string source;    ///< "datasheet: …" or "probe: …"
     double clock_hz = 0;   ///< the unit clock at which the value holds; 0: does not depend on it
     std::string note;      ///< dense/sparse, accumulator, burst/sustained
+    /// What one unit does a clock: units × this × clock is the arithmetic limit. 0: not clocked.
+    double per_clock_per_unit = 0;
 };
 
 /// Resource ids (also keys of Counts::work, of devices/*.json and of ceilings):
 ///   flop.wgmma.{bf16,fp16,e4m3,tf32}  flop.mma.{bf16,fp16,tf32,e4m3}  flop.fma.{fp32,fp64,fp16}
+///   flop.tcgen05.* (Blackwell)  flop.mfma.* (AMD); matrix rates are dense and accumulate in fp32,
+///   "<id>_acc16" in fp16 where that is faster
 ///   flop.dot.bf16 (CPU)  op.ex2 (GPU)  op.exp (CPU, fp32 exponentials)  op.simd (CPU, fp32 lane
 ///   operations other than FMA)  byte.dram_read  byte.dram_write  byte.dram_copy  byte.llc (CPU)
 ///   byte.l2  byte.l1 (CPU loads)  byte.smem_lsu  byte.smem_mma

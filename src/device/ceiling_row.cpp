@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// A ceiling as the member `ceiling` of a receipt row.
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "device/catalog.hpp"
+#include "support/check.hpp"
+
+namespace raceline {
+namespace {
+
+// The clock is read while it moves: the probes are allowed this much over the arithmetic.
+constexpr double tolerance = 1.03;
+
+double number_or_zero(const Json& object, const char* key) {
+    const auto found = object.find(key);
+    return found != object.end() && found->is_number() ? found->get<double>() : 0;
+}
+
+std::string text_or_empty(const Json& object, const char* key) {
+    const auto found = object.find(key);
+    return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+}  // namespace
+
+Json ceiling_to_json(const Ceiling& ceiling) {
+    return Json{{"resource", ceiling.resource}, {"value", ceiling.value},
+                {"unit", ceiling.unit},         {"clock_hz", ceiling.clock_hz},
+                {"power_w", ceiling.power_w},   {"method", ceiling.method},
+                {"limit", ceiling.limit}};
+}
+
+Ceiling ceiling_from_json(const Json& object) {
+    require(object.is_object(), Status::corrupt, "a ceiling must be an object");
+    Ceiling ceiling;
+    ceiling.resource = text_or_empty(object, "resource");
+    ceiling.value = number_or_zero(object, "value");
+    ceiling.unit = text_or_empty(object, "unit");
+    ceiling.clock_hz = number_or_zero(object, "clock_hz");
+    ceiling.power_w = number_or_zero(object, "power_w");
+    ceiling.method = text_or_empty(object, "method");
+    ceiling.limit = number_or_zero(object, "limit");
+    require(!ceiling.resource.empty(), Status::corrupt,
+            "a ceiling's member \"resource\" must be a string that is not empty");
+    require(std::isfinite(ceiling.value) && ceiling.value > 0, Status::corrupt,
+            "ceiling {}: member \"value\" must be a number above 0", ceiling.resource);
+    return ceiling;
+}
+
+void check_ceiling(const Ceiling& ceiling) {
+    require(std::isfinite(ceiling.value) && ceiling.value > 0, Status::internal,
+            "ceiling {}: the probe gave {}, which is not a rate above 0", ceiling.resource,
+            ceiling.value);
+    require(
+        ceiling.limit <= 0 || ceiling.value <= tolerance * ceiling.limit, Status::internal,
+        "ceiling {}: {:.4g} {} is {:.1f} % above units x rate per clock x clock = {:.4g}; at most "
+        "3 % is accepted, so the probe or its clock is wrong",
+        ceiling.resource, ceiling.value, ceiling.unit, 100 * (ceiling.value / ceiling.limit - 1),
+        ceiling.limit);
+}
+
+}  // namespace raceline

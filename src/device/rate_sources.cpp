@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which rates a device goes by: a given file, this machine's cache, committed, datasheet.
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "device/catalog.hpp"
+#include "receipt/file.hpp"
+#include "support/build_info.hpp"
+#include "support/check.hpp"
+#include "support/sha256.hpp"
+
+namespace raceline {
+namespace {
+
+constexpr std::string_view measured_mark = "probe: ";
+constexpr std::string_view sustained_suffix = ".sustained";
+
+struct MeasuredCeiling {
+    std::string device_id, device_name, driver;
+    Ceiling ceiling;
+};
+
+std::string text_or_empty(const Json& object, const char* key) {
+    const auto found = object.find(key);
+    return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+// A row of another kind, or one that this version cannot read, is passed over: rows of newer
+// versions must not take the older ones with them.
+void collect(const Json& row, std::vector<MeasuredCeiling>& into) {
+    if (!row.is_object() || text_or_empty(row, "kind") != "ceiling" || !row.contains("ceiling") ||
+        !row.contains("device") || !row.at("device").is_object()) {
+        return;
+    }
+    const Json& device = row.at("device");
+    try {
+        into.push_back({text_or_empty(device, "id"), text_or_empty(device, "name"),
+                        text_or_empty(device, "driver"), ceiling_from_json(row.at("ceiling"))});
+    } catch (const Error& error) {
+        if (error.status() != Status::corrupt)
+            throw;
+    }
+}
+
+std::vector<MeasuredCeiling> ceilings_of_file(const std::string& path) {
+    std::vector<MeasuredCeiling> found;
+    for (const Json& row : read_receipts(path).rows) {
+        collect(row, found);
+    }
+    return found;
+}
+
+std::vector<MeasuredCeiling> ceilings_of_text(std::string_view text, std::string_view where) {
+    std::vector<MeasuredCeiling> found;
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find('\n'), text.size());
+        const std::string_view line = text.substr(0, end);
+        text.remove_prefix(std::min(end + 1, text.size()));
+        if (line.empty())
+            continue;
+        try {
+            collect(parse_json(line, where), found);
+        } catch (const Error& error) {
+            if (error.status() != Status::corrupt)
+                throw;
+        }
+    }
+    return found;
+}
+
+std::vector<MeasuredCeiling> committed_ceilings(const Device& device) {
+    const std::string path = "receipts/" + device.id + "/ceilings.jsonl";
+    std::vector<MeasuredCeiling> found;
+    for (const auto& file : build_info::embedded_files()) {
+        if (file.path == path) {
+            found = ceilings_of_text(file.content, file.path);
+        }
+    }
+    // "cpu" is every CPU and "cuda" every GPU without a file: there only the same model's count.
+    const bool generic = device.id == "cpu" || device.id == "cuda";
+    std::erase_if(found, [&](const MeasuredCeiling& row) {
+        return row.device_id != device.id || (generic && row.device_name != device.name);
+    });
+    return found;
+}
+
+std::vector<MeasuredCeiling> cached_ceilings(const Device& device) {
+    const std::string path = ceilings_cache_path(device);
+    std::error_code ignored;
+    if (!device.live || !std::filesystem::exists(path, ignored)) {
+        return {};
+    }
+    std::vector<MeasuredCeiling> found = ceilings_of_file(path);
+    std::erase_if(found, [&](const MeasuredCeiling& row) {
+        return row.device_id != device.id || row.device_name != device.name ||
+               row.driver != device.driver;
+    });
+    return found;
+}
+
+// A file named by the user: rows for other devices in it are no error, none for this one is.
+std::vector<MeasuredCeiling> given_ceilings(const Device& device, const std::string& path) {
+    std::vector<MeasuredCeiling> found = ceilings_of_file(path);
+    std::set<std::string> others;
+    for (const MeasuredCeiling& row : found) {
+        others.insert(row.device_id);
+    }
+    std::erase_if(found, [&](const MeasuredCeiling& row) { return row.device_id != device.id; });
+    require(!found.empty(), Status::invalid_argument,
+            "rates file {} holds no ceilings of device \"{}\"; {}", path, device.id,
+            others.empty() ? std::string("it holds no ceiling row at all")
+                           : fmt::format("it has those of {}", fmt::join(others, ", ")));
+    return found;
+}
+
+// Later rows win: a file that was measured into twice holds the older values first.
+void lay_over(Device& device, const std::vector<MeasuredCeiling>& measured) {
+    for (const auto& [id, name, driver, ceiling] : measured) {
+        Rate& rate = device.rates[ceiling.resource];
+        rate.value = ceiling.value;
+        rate.clock_hz = ceiling.clock_hz;
+        rate.source = std::string(measured_mark) + ceiling.method;
+        rate.note = ceiling.resource.ends_with(sustained_suffix) ? "sustained" : "";
+    }
+    double sustained = 0;
+    for (const auto& [resource, rate] : device.rates) {
+        if (resource.ends_with(sustained_suffix) && rate.clock_hz > 0) {
+            sustained = sustained > 0 ? std::min(sustained, rate.clock_hz) : rate.clock_hz;
+        }
+    }
+    if (sustained > 0) {
+        device.sustained_clock_hz = sustained;
+    }
+}
+
+}  // namespace
+
+std::string rates_id_of(const Device& device, std::string_view origin) {
+    std::string text(origin);
+    for (const auto& [resource, rate] : device.rates) {
+        text += fmt::format("\n{} {:.17g}", resource, rate.value);
+    }
+    return sha256_hex(text).substr(0, 16);
+}
+
+void apply_committed_rates(Device& device) {
+    const std::vector<MeasuredCeiling> committed = committed_ceilings(device);
+    lay_over(device, committed);
+    device.rates_id = rates_id_of(device, committed.empty() ? "datasheet" : "committed");
+}
+
+void apply_rates(Device& device, const std::optional<std::string>& rates_file) {
+    if (rates_file) {
+        lay_over(device, given_ceilings(device, *rates_file));
+        device.rates_id = rates_id_of(device, "file");
+        return;
+    }
+    if (const auto cached = cached_ceilings(device); !cached.empty()) {
+        lay_over(device, cached);
+        device.rates_id = rates_id_of(device, "cache");
+        return;
+    }
+    apply_committed_rates(device);
+}
+
+std::vector<RateComparison> compare_rates(const Device& before, const Device& after) {
+    std::set<std::string_view> resources;
+    for (const auto* device : {&before, &after}) {
+        for (const auto& [resource, rate] : device->rates) {
+            resources.insert(resource);
+        }
+    }
+    std::vector<RateComparison> compared;
+    for (const std::string_view resource : resources) {
+        RateComparison row{std::string(resource), std::nullopt, std::nullopt};
+        if (const auto found = before.rates.find(resource);
+            found != before.rates.end() && !found->second.source.starts_with(measured_mark)) {
+            row.datasheet = found->second;
+        }
+        if (const auto found = after.rates.find(resource);
+            found != after.rates.end() && found->second.source.starts_with(measured_mark)) {
+            row.measured = found->second;
+        }
+        compared.push_back(std::move(row));
+    }
+    return compared;
+}
+
+std::string device_fingerprint(const Device& device) {
+    // Whole GiB: the kernel's own share of the memory changes with every update.
+    const std::int64_t gib = (device.memory_bytes + (std::int64_t{1} << 29)) >> 30;
+    const std::string text = fmt::format(
+        "{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", device.id, device.name, device.driver, device.units,
+        gib, device.simd_bits, device.l1_bytes, device.l2_bytes, device.llc_bytes);
+    return device.id + "-" + sha256_hex(text).substr(0, 16);
+}
+
+std::string ceilings_cache_path(const Device& device) {
+    std::filesystem::path folder;
+    if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache == '/') {
+        folder = cache;
+    } else if (const char* home = std::getenv("HOME"); home != nullptr && *home != '\0') {
+        folder = std::filesystem::path(home) / ".cache";
+    } else {
+        folder = std::filesystem::temp_directory_path();
+    }
+    return (folder / "raceline" / ("ceilings-" + device_fingerprint(device) + ".jsonl")).string();
+}
+
+}  // namespace raceline
