@@ -16,8 +16,9 @@
 
 namespace raceline {
 
-/// A strided view of the caller's memory. Shape and strides are in elements; the last dimension
-/// must be contiguous (stride 1). No ownership.
+/// A strided view of the caller's memory. Shape and strides are in elements, strides are zero or
+/// positive; the last dimension must be contiguous (stride 1), except in an LSE, which may have
+/// any. Inputs may repeat elements (stride 0), outputs may not. No ownership.
 struct TensorView {
     void* data = nullptr;
     DType dtype = DType::fp32;
@@ -30,11 +31,15 @@ struct TensorView {
 
 /// Options of every attention call. Offsets and LSE as in docs/architecture.md: causal and windows
 /// align bottom-right, LSE is natural-log float32 and includes the sink.
+/// Without `backend` the kernel and its tile with the least predicted time run. The choice knows
+/// committed and datasheet rates only, never this user's measurements, so that one call takes one
+/// tile on every machine of a kind.
 struct AttentionOptions {
     bool causal = false;
-    std::optional<std::pair<std::int64_t, std::int64_t>> window;  ///< inclusive; negative: unbounded
-    std::optional<double> scale;                                  ///< none: 1 / sqrt(headdim)
-    double softcap = 0;                                           ///< 0: none
+    std::optional<std::pair<std::int64_t, std::int64_t>>
+        window;                    ///< inclusive; negative: unbounded
+    std::optional<double> scale;   ///< none: 1 / sqrt(headdim)
+    double softcap = 0;            ///< 0: none
     const float* sinks = nullptr;  ///< heads_q logits on the same device, or null
     std::string backend;           ///< a kernel's name; empty: chosen by the model
     bool checked = false;  ///< decode: reads the block table (synchronising on a GPU) and refuses a
@@ -44,6 +49,10 @@ struct AttentionOptions {
 
 /// Where a call runs: a CUDA stream (cudaStream_t) for device memory; host memory ignores it.
 enum class Place : std::int32_t { cpu = 0, cuda = 1 };
+
+/// A workspace starts at a multiple of this many bytes.
+inline constexpr std::size_t workspace_alignment = 64;
+
 struct Execution {
     Place place = Place::cpu;
     void* stream = nullptr;
@@ -55,25 +64,33 @@ struct Execution {
 /// heads_kv, headdim[_v]), out like q with headdim_v; ragged: (total, heads, headdim) with
 /// cu_seqlens (int32, batch + 1). lse: (batch, seqlen_q, heads_q) or (total, heads_q) float32, may
 /// have a null pointer. Host copies of the prefix sums give lengths where memory is on a device.
+/// Sizes may be zero: without queries nothing happens, a query without keys gets zeros and an LSE
+/// of -inf (of its sink's logit, where there are sinks). `out` and `lse` must not overlap any
+/// input.
 struct ForwardArgs {
     TensorView q, k, v, out, lse;
     std::span<const std::int32_t> cu_seqlens_q, cu_seqlens_k;  ///< host; empty: fixed length
-    const std::int32_t* device_cu_seqlens_q = nullptr;  ///< GPU only: the same on the device
+    const std::int32_t* device_cu_seqlens_q = nullptr;         ///< GPU only: the same on the device
     const std::int32_t* device_cu_seqlens_k = nullptr;
     AttentionOptions options;
 };
+/// Bytes of workspace that `forward` needs for these arguments. Throws what `forward` throws.
 std::size_t forward_workspace(const ForwardArgs& args, Place place);
-/// Throws Error; on any error the output is untouched.
+/// Throws Error; on any error the output is untouched. On a GPU the work is enqueued on the stream.
 void forward(const ForwardArgs& args, const Execution& execution);
 
 /// One or few query tokens against a cache. q and out (batch, seqlen_q, heads_q, headdim[_v]);
 /// caches (batch, capacity, heads_kv, headdim[_v]) or, with a block table, (pages, page_size,
 /// heads_kv, headdim[_v]). seqlens_k: used length of each sequence, int32, on the device of the
-/// call. e4m3 caches take float32 scales (batch, heads_kv).
+/// call; null: all are max_seqlen_k. e4m3 caches take float32 scales (batch, heads_kv), null for 1.
+/// MLA is one latent cache: v_cache has k_cache's pointer and strides, heads_kv is 1.
+/// The workspace depends on shapes and max_seqlen_k alone: one that was queried for the longest
+/// context serves every step up to it.
 struct DecodeArgs {
     TensorView q, k_cache, v_cache, out, lse;
     const std::int32_t* seqlens_k = nullptr;
-    std::int64_t max_seqlen_k = 0;  ///< host's upper bound of seqlens_k; plans and predictions use it
+    std::int64_t max_seqlen_k =
+        0;  ///< host's upper bound of seqlens_k; plans and predictions use it
     const std::int32_t* block_table = nullptr;  ///< (batch, block_table_stride) int32, or null
     std::int64_t block_table_stride = 0;
     const float* k_scale = nullptr;
@@ -81,9 +98,12 @@ struct DecodeArgs {
     AttentionOptions options;
 };
 std::size_t decode_workspace(const DecodeArgs& args, Place place);
+/// Throws Error; on any error the output is untouched.
 void decode(const DecodeArgs& args, const Execution& execution);
 
-/// What a call would cost. `device` is a name in `devices()` or empty for this machine.
+/// What a call would cost. `device` is a name in `devices()`, "cpu" for this machine's processor,
+/// or empty for this machine (its GPU if it has one). Only shapes, types and lengths are looked at:
+/// pointers may be null. Rates are the best known ones, this user's measurements included.
 struct PredictedTime {
     double seconds = 0;
     std::string limiter;
@@ -99,6 +119,7 @@ PredictedTime predict_decode(const DecodeArgs& args, const std::string& device =
 /// The same for a shape in the grammar of the command line.
 PredictedTime predict_shape(const std::string& shape, const std::string& device = {},
                             const std::string& kernel = {});
+/// Names of the devices that raceline has a datasheet of, sorted.
 std::vector<std::string> devices();
 
 /// "1.2.3"

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0
+ * The C interface of raceline, C11: attention over views of the caller's memory, its predicted
+ * time, and receipts of what was measured. docs/api.md shows it in use.
+ *
+ * - Every function that can fail returns an rl_status; rl_last_error() then has the sentence that
+ *   says why, of the calling thread. On any failure the outputs are untouched.
+ * - Structs begin with their size: set struct_size to sizeof the struct and clear the rest, so that
+ *   programs built against an older header keep working. RL_INIT(type) does both.
+ * - Texts are UTF-8. A `char**` result is allocated by the library: give it back with rl_free.
+ * - Functions may be called from several threads at once. */
+#ifndef RACELINE_H
+#define RACELINE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define RL_API __attribute__((visibility("default")))
+#else
+#define RL_API
+#endif
+
+/* A cleared struct that knows its size: rl_options options = RL_INIT(rl_options); */
+#ifdef __cplusplus
+template <class T>
+inline T rl_init() {
+    T cleared{};
+    cleared.struct_size = sizeof(T);
+    return cleared;
+}
+#define RL_INIT(type) ::rl_init<type>()
+extern "C" {
+#else
+#define RL_INIT(type) {.struct_size = sizeof(type)}
+#endif
+
+/* Status of a call. */
+typedef int32_t rl_status;
+enum {
+    RL_OK = 0,
+    RL_INVALID_ARGUMENT = 1, /* the call is wrong */
+    RL_UNSUPPORTED = 2,      /* valid, but no kernel here serves it */
+    RL_NO_DEVICE = 3,        /* the named device is unknown or not live */
+    RL_IO = 4,               /* a file could not be read or written */
+    RL_CORRUPT = 5,          /* a file or text was read and its content is broken */
+    RL_INTERNAL = 6          /* out of memory, a failing driver, or a bug */
+};
+
+/* Storage types. */
+enum { RL_FP32 = 0, RL_FP16 = 1, RL_BF16 = 2, RL_E4M3 = 3, RL_NVFP4 = 4 };
+
+/* Where a call's memory is and where it runs. */
+enum { RL_CPU = 0, RL_CUDA = 1 };
+
+/* Start of a workspace: a multiple of this many bytes. */
+enum { RL_WORKSPACE_ALIGNMENT = 64 };
+
+/* "1.2.3" */
+RL_API const char* rl_version(void);
+/* Sentence of the calling thread's last failed call, "" after a call that succeeded. Valid until
+ * this thread's next call. */
+RL_API const char* rl_last_error(void);
+/* "fp32", "fp16", "bf16", "e4m3", "nvfp4", or "?". */
+RL_API const char* rl_dtype_name(int32_t dtype);
+/* Frees a text that the library allocated; null is fine. */
+RL_API void rl_free(char* text);
+
+/* ---- attention ---- */
+
+/* A strided view; shape and strides in elements, rank 2 to 4, last dimension contiguous. */
+typedef struct rl_tensor {
+    size_t struct_size;
+    void* data;
+    int32_t dtype;
+    int32_t rank;
+    int64_t shape[4];
+    int64_t strides[4];
+} rl_tensor;
+
+/* Row-major view of the first `rank` sizes. */
+RL_API rl_tensor rl_contiguous(void* data, int32_t dtype, int32_t rank, const int64_t* shape);
+
+/* Cleared: full attention, scale 1 / sqrt(headdim), kernel chosen by the model, all cores. */
+typedef struct rl_options {
+    size_t struct_size;
+    int32_t causal;
+    int32_t has_window;
+    int64_t window_left; /* inclusive offsets after bottom-right alignment; negative: unbounded */
+    int64_t window_right;
+    double scale;        /* 0: 1 / sqrt(headdim) */
+    double softcap;      /* 0: none */
+    const float* sinks;  /* heads_q logits on the device of the call, or null */
+    const char* backend; /* a kernel's name; null or "": chosen by the model */
+    int32_t checked;     /* decode: reads lengths and block table, refuses a page out of range */
+    int32_t threads;     /* CPU; 0: all */
+} rl_options;
+
+/* q (batch, seqlen_q, heads_q, headdim), k and v (batch, seqlen_k, heads_kv, headdim[_v]), out like
+ * q with headdim_v, lse (batch, seqlen_q, heads_q) float32. Ragged: (total, heads, headdim), lse
+ * (total, heads_q), with prefix sums (batch + 1, int32) on the host, and for a GPU on the device
+ * too. lse, options and prefix sums may be null. */
+typedef struct rl_forward_args {
+    size_t struct_size;
+    const rl_tensor* q;
+    const rl_tensor* k;
+    const rl_tensor* v;
+    const rl_tensor* out;
+    const rl_tensor* lse;
+    const rl_options* options;
+    int64_t cu_seqlens_count; /* batch + 1, or 0: fixed lengths */
+    const int32_t* cu_seqlens_q;
+    const int32_t* cu_seqlens_k;
+    const int32_t* device_cu_seqlens_q;
+    const int32_t* device_cu_seqlens_k;
+} rl_forward_args;
+
+/* q and out (batch, seqlen_q, heads_q, headdim[_v]); caches (batch, capacity, heads_kv,
+ * headdim[_v]) or, with a block table, (pages, page_size, heads_kv, headdim[_v]). */
+typedef struct rl_decode_args {
+    size_t struct_size;
+    const rl_tensor* q;
+    const rl_tensor* k_cache;
+    const rl_tensor* v_cache;
+    const rl_tensor* out;
+    const rl_tensor* lse;
+    const rl_options* options;
+    const int32_t* seqlens_k;   /* batch used lengths, or null: all max_seqlen_k */
+    int64_t max_seqlen_k;       /* the host's upper bound of seqlens_k */
+    const int32_t* block_table; /* (batch, block_table_stride), or null */
+    int64_t block_table_stride;
+    const float* k_scale; /* e4m3 caches: (batch, heads_kv), or null for 1 */
+    const float* v_scale;
+} rl_decode_args;
+
+/* Bytes of workspace that the call needs; write nothing else. */
+RL_API rl_status rl_forward_workspace(const rl_forward_args* args, int32_t place, size_t* bytes);
+RL_API rl_status rl_decode_workspace(const rl_decode_args* args, int32_t place, size_t* bytes);
+
+/* stream: a cudaStream_t, ignored on a CPU. workspace: on the device of the call. */
+RL_API rl_status rl_forward(const rl_forward_args* args, int32_t place, void* stream,
+                            void* workspace, size_t workspace_bytes);
+RL_API rl_status rl_decode(const rl_decode_args* args, int32_t place, void* stream, void* workspace,
+                           size_t workspace_bytes);
+
+/* ---- prediction ---- */
+
+/* A JSON array of the known devices, {"id", "name", "year", "live"}, live ones first. */
+RL_API rl_status rl_devices(char** json);
+
+/* The predicted case as a JSON object in the receipt's form: device, kernel, tile, workload, case
+ * and prediction {seconds, limiter, layer1, layer2, ...}. device: an id of rl_devices; null or "":
+ * this machine. kernel: a name; null or "": the one a call would run. Tensors may lack data. */
+RL_API rl_status rl_predict_shape(const char* shape, const char* device, const char* kernel,
+                                  char** json);
+RL_API rl_status rl_predict_forward(const rl_forward_args* args, const char* device, char** json);
+RL_API rl_status rl_predict_decode(const rl_decode_args* args, const char* device, char** json);
+
+/* ---- statistics and receipts ---- */
+
+typedef struct rl_summary {
+    size_t struct_size;
+    int64_t samples;
+    double median;
+    double low; /* 95 % confidence interval of the median */
+    double high;
+} rl_summary;
+
+/* Median and interval of raw samples, computed as in every receipt. `summary` must know its size.
+ */
+RL_API rl_status rl_summarize(const double* samples, int64_t count, rl_summary* summary);
+
+/* An open receipt file. May be shared by threads; close it once. */
+typedef struct rl_receipt rl_receipt;
+
+/* Opens a file to append rows to, creating it and its folders. path null or "": a new file in the
+ * user's state folder. argc and argv say how this program was called; they go into every row. */
+RL_API rl_status rl_receipt_open(const char* path, int argc, const char* const* argv,
+                                 rl_receipt** receipt);
+/* The file's path, valid until it is closed. */
+RL_API const char* rl_receipt_path(const rl_receipt* receipt);
+/* Bytes of an unfinished last line that opening cut off; 0: none. */
+RL_API size_t rl_receipt_repaired(const rl_receipt* receipt);
+
+/* Appends one row of a kind (prediction measurement counters comparison ceiling check refusal
+ * device kernel). content: a JSON object, the row's own members; the library adds the rest. row
+ * (may be null) gets the row as written. */
+RL_API rl_status rl_receipt_append(rl_receipt* receipt, const char* kind, const char* content,
+                                   char** row);
+
+/* One side of a comparison: raw samples in seconds. */
+typedef struct rl_samples {
+    size_t struct_size;
+    const double* seconds;
+    int64_t count;
+    double seconds_call; /* what a host pays for one call; 0: the median */
+} rl_samples;
+
+/* Appends a `comparison` row. about: a JSON object with what both sides ran (kernel, tile,
+ * workload, device, case, ... as rl_predict_* returns it; correctness of ours). peer: a JSON object
+ * with name, version, backend and correctness {"passed": ...}. Medians, intervals and the ratio
+ * (peer's time / ours) with its interval are computed here. */
+RL_API rl_status rl_receipt_append_comparison(rl_receipt* receipt, const char* about,
+                                              const rl_samples* ours, const char* peer,
+                                              const rl_samples* theirs, char** row);
+/* Closes the file; null is fine. */
+RL_API void rl_receipt_close(rl_receipt* receipt);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

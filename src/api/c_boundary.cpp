@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/c_boundary.hpp"
+
+#include <cstdlib>
+#include <span>
+
+#include "support/build_info.hpp"
+
+namespace raceline::api {
+namespace {
+
+// A plain array: keeping a sentence must not itself fail for want of memory.
+thread_local char last_error[2048] = "";
+
+TensorView read_tensor(const rl_tensor* given, std::string_view name) {
+    const rl_tensor tensor = read_struct(given, name);
+    require(tensor.rank >= 1 && tensor.rank <= 4, Status::invalid_argument,
+            "{}.rank is {}; it must be 1 to 4", name, tensor.rank);
+    TensorView view;
+    view.data = tensor.data;
+    view.dtype = dtype_of(tensor.dtype, name);
+    view.shape.assign(tensor.shape, tensor.shape + tensor.rank);
+    view.strides.assign(tensor.strides, tensor.strides + tensor.rank);
+    return view;
+}
+
+AttentionOptions read_options(const rl_options* given) {
+    AttentionOptions options;
+    if (given == nullptr) {
+        return options;
+    }
+    const rl_options known = read_struct(given, "options");
+    options.causal = known.causal != 0;
+    if (known.has_window != 0) {
+        options.window = std::pair(known.window_left, known.window_right);
+    }
+    if (known.scale != 0) {
+        options.scale = known.scale;
+    }
+    options.softcap = known.softcap;
+    options.sinks = known.sinks;
+    options.backend = text_or_empty(known.backend);
+    options.checked = known.checked != 0;
+    options.threads = known.threads;
+    return options;
+}
+
+std::span<const std::int32_t> prefix_sums(const std::int32_t* sums, std::int64_t count,
+                                          std::string_view name) {
+    require(count >= 0, Status::invalid_argument,
+            "cu_seqlens_count is {}; it must be batch + 1, or 0 without prefix sums", count);
+    if (count == 0) {
+        require(sums == nullptr, Status::invalid_argument,
+                "{} is given, but cu_seqlens_count is 0; it must be batch + 1", name);
+        return {};
+    }
+    require_pointer(sums, name);
+    return {sums, static_cast<std::size_t>(count)};
+}
+
+}  // namespace
+
+rl_status record_status(Status status, std::string_view sentence) noexcept {
+    const std::size_t kept = std::min(sentence.size(), sizeof(last_error) - 1);
+    std::memcpy(last_error, sentence.data(), kept);
+    last_error[kept] = '\0';
+    return static_cast<rl_status>(status);
+}
+
+char* copied_text(std::string_view text) {
+    auto* const copy = static_cast<char*>(std::malloc(text.size() + 1));
+    if (copy == nullptr) {
+        throw std::bad_alloc();
+    }
+    std::memcpy(copy, text.data(), text.size());
+    copy[text.size()] = '\0';
+    return copy;
+}
+
+DType dtype_of(std::int32_t number, std::string_view name) {
+    require(number >= RL_FP32 && number <= RL_NVFP4, Status::invalid_argument,
+            "{}.dtype is {}; it must be 0 (fp32) to 4 (nvfp4)", name, number);
+    return static_cast<DType>(number);
+}
+
+Place place_of(std::int32_t number) {
+    require(number == RL_CPU || number == RL_CUDA, Status::invalid_argument,
+            "place is {}; it must be 0 (cpu) or 1 (cuda)", number);
+    return static_cast<Place>(number);
+}
+
+ForwardArgs read_forward(const rl_forward_args* given) {
+    const rl_forward_args known = read_struct(given, "args");
+    ForwardArgs args;
+    args.q = read_tensor(known.q, "q");
+    args.k = read_tensor(known.k, "k");
+    args.v = read_tensor(known.v, "v");
+    args.out = read_tensor(known.out, "out");
+    if (known.lse != nullptr) {
+        args.lse = read_tensor(known.lse, "lse");
+    }
+    args.cu_seqlens_q = prefix_sums(known.cu_seqlens_q, known.cu_seqlens_count, "cu_seqlens_q");
+    args.cu_seqlens_k = prefix_sums(known.cu_seqlens_k, known.cu_seqlens_count, "cu_seqlens_k");
+    args.device_cu_seqlens_q = known.device_cu_seqlens_q;
+    args.device_cu_seqlens_k = known.device_cu_seqlens_k;
+    args.options = read_options(known.options);
+    return args;
+}
+
+DecodeArgs read_decode(const rl_decode_args* given) {
+    const rl_decode_args known = read_struct(given, "args");
+    DecodeArgs args;
+    args.q = read_tensor(known.q, "q");
+    args.k_cache = read_tensor(known.k_cache, "k_cache");
+    args.v_cache = read_tensor(known.v_cache, "v_cache");
+    args.out = read_tensor(known.out, "out");
+    if (known.lse != nullptr) {
+        args.lse = read_tensor(known.lse, "lse");
+    }
+    args.seqlens_k = known.seqlens_k;
+    args.max_seqlen_k = known.max_seqlen_k;
+    args.block_table = known.block_table;
+    args.block_table_stride = known.block_table_stride;
+    args.k_scale = known.k_scale;
+    args.v_scale = known.v_scale;
+    args.options = read_options(known.options);
+    return args;
+}
+
+}  // namespace raceline::api
+
+extern "C" {
+
+const char* rl_version(void) {
+    static const std::string version = raceline::version();
+    return version.c_str();
+}
+
+const char* rl_last_error(void) {
+    return raceline::api::last_error;
+}
+
+const char* rl_dtype_name(int32_t dtype) {
+    return raceline::name_of(static_cast<raceline::DType>(dtype));
+}
+
+void rl_free(char* text) {
+    std::free(text);
+}
+
+rl_tensor rl_contiguous(void* data, int32_t dtype, int32_t rank, const int64_t* shape) {
+    rl_tensor tensor{};
+    tensor.struct_size = sizeof(tensor);
+    tensor.data = data;
+    tensor.dtype = dtype;
+    tensor.rank = rank;
+    std::uint64_t stride = 1;  // unsigned: a nonsensical shape is refused by the call, not here
+    for (int32_t i = std::min(rank, 4); shape != nullptr && i-- > 0;) {
+        tensor.shape[i] = shape[i];
+        tensor.strides[i] = static_cast<std::int64_t>(stride);
+        stride *= static_cast<std::uint64_t>(std::max<std::int64_t>(shape[i], 1));
+    }
+    return tensor;
+}
+
+}  // extern "C"

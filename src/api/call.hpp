@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// A checked call: the public arguments turned into what kernels take.
+#pragma once
+
+#include <span>
+
+#include "api/tensor_checks.hpp"
+#include "raceline/raceline.hpp"
+#include "workload/attention_args.hpp"
+#include "workload/workload.hpp"
+
+namespace raceline::api {
+
+struct Call {
+    Workload workload;   ///< what is asked for; choice, workspace and prediction follow from it
+    AttentionArgs args;  ///< where its data is
+    MemoryRange out, lse;
+    /// No output element: nothing to do.
+    [[nodiscard]] bool empty() const { return workload.tokens_q() == 0 || workload.heads_q == 0; }
+};
+
+/// Checks everything that can be known without running, and translates. Throws
+/// Error(invalid_argument) with a sentence; reads no tensor. On a CPU decode reads `seqlens_k`; in
+/// checked mode it reads seqlens_k and the block table wherever they are.
+Call check_forward(const ForwardArgs& args, Place place, Pointers pointers);
+Call check_decode(const DecodeArgs& args, const Execution& execution, Pointers pointers);
+
+/// The options that both share, folded into workload and arguments.
+void apply_options(const AttentionOptions& options, Call& call);
+/// Batch, heads, lengths, head dims and types of the finished workload, validated and copied to
+/// the arguments.
+void apply_sizes(Call& call);
+/// An LSE view's pointer and strides; `fixed` views are (batch, seqlen, heads), others packed.
+void apply_lse(const TensorView& lse, bool fixed, AttentionArgs& args);
+/// The element type that q and the output may have.
+void check_compute_dtype(const TensorView& q);
+/// Query heads must be a positive multiple of KV heads; head dims at least 1.
+void check_heads(const Workload& workload);
+
+/// Pages that the sequences use must exist: `lengths` and `table` are host copies.
+void check_pages(std::span<const std::int32_t> lengths, std::span<const std::int32_t> table,
+                 std::int64_t table_stride, std::int64_t page_size, std::int64_t pages);
+/// Used lengths must be 0 to `longest`.
+void check_lengths(std::span<const std::int32_t> lengths, std::int64_t longest);
+
+/// Copies device memory to the host and waits for it, in the stream's order. Throws
+/// Error(no_device) in a build without CUDA.
+void read_device_memory(void* host, const void* device, std::size_t bytes, void* stream);
+
+}  // namespace raceline::api

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// What forward and decode share.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "api/call.hpp"
+#include "support/check.hpp"
+
+namespace raceline::api {
+namespace {
+
+constexpr auto bad = Status::invalid_argument;
+
+// An offset beyond any length is no bound at all.
+std::int64_t offset(std::int64_t given) {
+    return given < 0 || given >= std::numeric_limits<std::int32_t>::max() ? -1 : given;
+}
+
+}  // namespace
+
+void apply_options(const AttentionOptions& options, Call& call) {
+    require(std::isfinite(options.softcap) && options.softcap >= 0, bad,
+            "softcap is {}; it must be 0 (none) or a positive number", options.softcap);
+    require(!options.scale || (std::isfinite(*options.scale) && *options.scale > 0), bad,
+            "scale is {}; it must be a finite number above 0", options.scale.value_or(0));
+    require(options.threads >= 0 && options.threads <= 4096, bad,
+            "threads is {}; it must be 0 (all) to 4096", options.threads);
+    Workload& w = call.workload;
+    AttentionArgs& a = call.args;
+    w.mask = options.causal ? Mask::causal : Mask::full;
+    if (options.window) {
+        const Window window{offset(options.window->first), offset(options.window->second)};
+        // Unbounded on both sides is no window: one problem has one description.
+        if (window != Window{}) {
+            w.window = window;
+        }
+    }
+    w.softcap = options.softcap;
+    w.sinks = options.sinks != nullptr;
+    w.scale = options.scale;
+    a.sinks = options.sinks;
+    a.softcap = static_cast<float>(options.softcap);
+    const Window window = w.window.value_or(Window{});
+    a.window_left = static_cast<std::int32_t>(window.left);
+    a.window_right = static_cast<std::int32_t>(options.causal ? 0 : window.right);
+}
+
+void apply_sizes(Call& call) {
+    const Workload& w = call.workload;
+    AttentionArgs& a = call.args;
+    a.batch = static_cast<std::int32_t>(w.batch);
+    a.heads_q = static_cast<std::int32_t>(w.heads_q);
+    a.heads_kv = static_cast<std::int32_t>(w.heads_kv);
+    a.seqlen_q = static_cast<std::int32_t>(w.seqlen_q);
+    a.seqlen_k = static_cast<std::int32_t>(w.seqlen_k);
+    a.headdim = static_cast<std::int32_t>(w.headdim);
+    a.headdim_v = static_cast<std::int32_t>(w.headdim_v);
+    a.page_size = static_cast<std::int32_t>(w.page_size);
+    a.scale = static_cast<float>(w.scale_value());
+    a.dtype = w.dtype;
+    a.kv_dtype = w.kv_dtype;
+    if (!call.empty()) {  // a workload has at least one sequence and one head
+        validate(w);
+    }
+}
+
+void apply_lse(const TensorView& lse, bool fixed, AttentionArgs& args) {
+    if (lse.data == nullptr) {
+        return;
+    }
+    const std::size_t seq = fixed ? 1 : 0;
+    args.lse = static_cast<float*>(lse.data);
+    args.lse_batch_stride = fixed ? lse.strides[0] : 0;
+    args.lse_seq_stride = lse.strides[seq];
+    args.lse_head_stride = lse.strides[seq + 1];
+}
+
+void check_compute_dtype(const TensorView& q) {
+    require(q.dtype == DType::fp32 || q.dtype == DType::fp16 || q.dtype == DType::bf16, bad,
+            "q has dtype {}; queries are fp32, fp16 or bf16", name_of(q.dtype));
+}
+
+void check_heads(const Workload& w) {
+    require(w.headdim >= 1, bad, "q's head dim is {}; it must be at least 1", w.headdim);
+    require(w.headdim_v >= 1, bad, "v's head dim is {}; it must be at least 1", w.headdim_v);
+    require(w.heads_q == 0 || (w.heads_kv > 0 && w.heads_q % w.heads_kv == 0), bad,
+            "q has {} heads and k has {}; q's must be a multiple of k's", w.heads_q, w.heads_kv);
+}
+
+void check_lengths(std::span<const std::int32_t> lengths, std::int64_t longest) {
+    for (std::size_t b = 0; b < lengths.size(); ++b) {
+        require(lengths[b] >= 0 && lengths[b] <= longest, bad,
+                "seqlens_k[{}] is {}; it must be 0 to max_seqlen_k ({})", b, lengths[b], longest);
+    }
+}
+
+void check_pages(std::span<const std::int32_t> lengths, std::span<const std::int32_t> table,
+                 std::int64_t table_stride, std::int64_t page_size, std::int64_t pages) {
+    for (std::size_t b = 0; b < lengths.size(); ++b) {
+        const std::int64_t used = (lengths[b] + page_size - 1) / page_size;
+        for (std::int64_t i = 0; i < used; ++i) {
+            // What stands past the used entries is nobody's business.
+            const std::int32_t page =
+                table[static_cast<std::size_t>(static_cast<std::int64_t>(b) * table_stride + i)];
+            require(page >= 0 && page < pages, bad,
+                    "block_table[{}][{}] is page {}; the caches have pages 0 to {}", b, i, page,
+                    pages - 1);
+        }
+    }
+}
+
+}  // namespace raceline::api

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <vector>
+
+#include "api/call.hpp"
+#include "support/check.hpp"
+
+namespace raceline::api {
+namespace {
+
+constexpr auto bad = Status::invalid_argument;
+
+void check_types(const DecodeArgs& args) {
+    check_compute_dtype(args.q);
+    check_dtype("out", args.out, args.q.dtype, "q");
+    check_dtype("v_cache", args.v_cache, args.k_cache.dtype, "k_cache");
+    require(args.k_cache.dtype == args.q.dtype || args.k_cache.dtype == DType::e4m3, bad,
+            "k_cache has dtype {}; caches have q's, {}, or e4m3", name_of(args.k_cache.dtype),
+            name_of(args.q.dtype));
+    require(
+        (args.k_scale == nullptr && args.v_scale == nullptr) || args.k_cache.dtype == DType::e4m3,
+        bad, "k_scale or v_scale is given for {} caches; only e4m3 caches have scales",
+        name_of(args.k_cache.dtype));
+}
+
+// Caches as pages or one row a sequence; max_seqlen_k must fit into either.
+void check_caches(const DecodeArgs& args, Workload& w) {
+    const auto& cache = args.k_cache.shape;
+    const bool paged = args.block_table != nullptr;
+    require(args.max_seqlen_k >= 0, bad, "max_seqlen_k is {}; a length must not be negative",
+            args.max_seqlen_k);
+    if (paged) {
+        require(cache[1] >= 1, bad, "k_cache has pages of {} tokens; a page holds at least 1",
+                cache[1]);
+        w.page_size = cache[1];
+        // Divided, not multiplied: a stride near the type's end must not overflow.
+        require(args.block_table_stride >= (args.max_seqlen_k + cache[1] - 1) / cache[1], bad,
+                "block_table_stride is {}; max_seqlen_k {} needs {} pages of {} tokens a sequence",
+                args.block_table_stride, args.max_seqlen_k,
+                (args.max_seqlen_k + cache[1] - 1) / cache[1], cache[1]);
+        check_shape("k_cache", args.k_cache, {cache[0], cache[1], w.heads_kv, w.headdim},
+                    "(pages, page_size, heads_kv, headdim)");
+        check_shape("v_cache", args.v_cache, {cache[0], cache[1], w.heads_kv, w.headdim_v},
+                    "(pages, page_size, heads_kv, headdim_v)");
+    } else {
+        require(args.max_seqlen_k <= cache[1], bad,
+                "max_seqlen_k is {}; k_cache holds {} tokens a sequence", args.max_seqlen_k,
+                cache[1]);
+        check_shape("k_cache", args.k_cache, {w.batch, cache[1], w.heads_kv, w.headdim},
+                    "(batch, capacity, heads_kv, headdim)");
+        check_shape("v_cache", args.v_cache, {w.batch, cache[1], w.heads_kv, w.headdim_v},
+                    "(batch, capacity, heads_kv, headdim_v)");
+    }
+    w.seqlen_k = args.max_seqlen_k;
+}
+
+void check_queries(const DecodeArgs& args, const Workload& w) {
+    check_shape("out", args.out, {w.batch, w.seqlen_q, w.heads_q, w.headdim_v},
+                "(batch, seqlen_q, heads_q, headdim_v)");
+    if (args.lse.data != nullptr) {
+        check_shape("lse", args.lse, {w.batch, w.seqlen_q, w.heads_q},
+                    "(batch, seqlen_q, heads_q)");
+    }
+}
+
+// Used lengths, as a host copy: those of the call or, without any, max_seqlen_k for all.
+std::vector<std::int32_t> host_lengths(const DecodeArgs& args, const Execution& execution,
+                                       const Workload& w) {
+    std::vector<std::int32_t> lengths(static_cast<std::size_t>(w.batch),
+                                      static_cast<std::int32_t>(w.seqlen_k));
+    if (args.seqlens_k != nullptr && !lengths.empty()) {
+        if (execution.place == Place::cuda) {
+            read_device_memory(lengths.data(), args.seqlens_k,
+                               lengths.size() * sizeof(std::int32_t), execution.stream);
+        } else {
+            std::copy_n(args.seqlens_k, lengths.size(), lengths.begin());
+        }
+    }
+    return lengths;
+}
+
+// Checked mode: what only the data can tell.
+void check_data(const DecodeArgs& args, const Execution& execution, const Workload& w) {
+    const std::vector<std::int32_t> lengths = host_lengths(args, execution, w);
+    check_lengths(lengths, w.seqlen_k);
+    if (w.page_size == 0) {
+        return;
+    }
+    const auto count = static_cast<std::size_t>(w.batch * args.block_table_stride);
+    std::vector<std::int32_t> copy;
+    const std::int32_t* table = args.block_table;
+    if (execution.place == Place::cuda) {
+        copy.resize(count);
+        read_device_memory(copy.data(), table, count * sizeof(std::int32_t), execution.stream);
+        table = copy.data();
+    }
+    check_pages(lengths, {table, count}, args.block_table_stride, w.page_size,
+                args.k_cache.shape[0]);
+}
+
+void check_memory(const DecodeArgs& args, const Execution& execution, Call& call,
+                  const MemoryRange& q, const MemoryRange& k, const MemoryRange& v) {
+    const Workload& w = call.workload;
+    const auto optional = [](std::string_view name, const void* data, std::int64_t count) {
+        return data == nullptr ? MemoryRange{} : check_array(name, data, count, 4);
+    };
+    std::int64_t entries = 0;
+    require(!__builtin_mul_overflow(w.batch, args.block_table_stride, &entries), bad,
+            "block_table_stride is {}; the table would be larger than memory can be",
+            args.block_table_stride);
+    const MemoryRange sinks = optional("sinks", args.options.sinks, w.heads_q);
+    const MemoryRange lengths = optional("seqlens_k", args.seqlens_k, w.batch);
+    const MemoryRange table = optional("block_table", args.block_table, entries);
+    const MemoryRange k_scale = optional("k_scale", args.k_scale, w.batch * w.heads_kv);
+    const MemoryRange v_scale = optional("v_scale", args.v_scale, w.batch * w.heads_kv);
+    check_apart(call.out, {q, k, v, sinks, lengths, table, k_scale, v_scale, call.lse});
+    check_apart(call.lse, {q, k, v, sinks, lengths, table, k_scale, v_scale});
+    if (execution.place == Place::cpu && args.seqlens_k != nullptr) {
+        check_lengths({args.seqlens_k, static_cast<std::size_t>(w.batch)}, w.seqlen_k);
+    }
+    if (args.options.checked) {
+        check_data(args, execution, w);
+    }
+}
+
+void fill_arguments(const DecodeArgs& args, Call& call) {
+    const auto argument = [](const TensorView& view) {
+        return TensorArg{view.data, view.strides[0], view.strides[1], view.strides[2]};
+    };
+    AttentionArgs& a = call.args;
+    a.q = argument(args.q);
+    a.k = argument(args.k_cache);
+    a.v = argument(args.v_cache);
+    a.out = argument(args.out);
+    a.seqlens_k = args.seqlens_k;
+    a.block_table = args.block_table;
+    a.block_table_stride = args.block_table == nullptr ? 0 : args.block_table_stride;
+    a.k_scale = args.k_scale;
+    a.v_scale = args.v_scale;
+    apply_lse(args.lse, true, a);
+}
+
+}  // namespace
+
+Call check_decode(const DecodeArgs& args, const Execution& execution, Pointers pointers) {
+    const MemoryRange q = check_view("q", args.q, 4, pointers);
+    const MemoryRange k = check_view("k_cache", args.k_cache, 4, pointers);
+    const MemoryRange v = check_view("v_cache", args.v_cache, 4, pointers);
+    Call call;
+    call.out = check_output("out", args.out, 4, pointers);
+    if (args.lse.data != nullptr) {
+        call.lse = check_lse(args.lse, 3, pointers);
+    }
+    check_types(args);
+    Workload& w = call.workload;
+    w.batch = args.q.shape[0];
+    w.seqlen_q = args.q.shape[1];
+    w.heads_q = args.q.shape[2];
+    w.headdim = args.q.shape[3];
+    w.heads_kv = args.k_cache.shape[2];
+    w.headdim_v = args.v_cache.shape[3];
+    w.dtype = args.q.dtype;
+    w.kv_dtype = args.k_cache.dtype;
+    check_heads(w);
+    check_caches(args, w);
+    check_queries(args, w);
+    // One latent cache read once: V is a prefix of K's columns.
+    w.mla = args.k_cache.data != nullptr && args.v_cache.data == args.k_cache.data &&
+            args.v_cache.strides == args.k_cache.strides && w.heads_kv == 1 &&
+            w.headdim_v <= w.headdim;
+    apply_options(args.options, call);
+    apply_sizes(call);
+    fill_arguments(args, call);
+    if (pointers == Pointers::needed) {
+        check_memory(args, execution, call, q, k, v);
+    }
+    return call;
+}
+
+}  // namespace raceline::api

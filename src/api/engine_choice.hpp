@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which kernel and tile run a call: the model's answer, remembered per shape.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "api/tensor_checks.hpp"
+#include "device/device.hpp"
+#include "model/prediction.hpp"
+#include "registry/kernel.hpp"
+#include "workload/workload.hpp"
+
+namespace raceline::api {
+
+struct EngineChoice {
+    const Kernel* kernel = nullptr;
+    int tile = 0;
+    const Device* device = nullptr;  ///< lives as long as the process
+};
+
+/// How the API launches on such a device: what the model is asked about.
+LaunchCase launch_case(const Device& device, int threads);
+
+/// What may be chosen from: `backend` by name if given (ladder rungs too), else every engine.
+struct Candidates {
+    std::string_view backend;
+    bool must_run = true;  ///< code for it is compiled in; a prediction does not need it
+};
+
+/// The least predicted time over all candidates and their tiles, ties to the first listed. Throws
+/// Error(unsupported) with every candidate's reason if none serves the workload.
+EngineChoice choose_engine(const Workload& workload, const Device& device, int threads,
+                           const Candidates& candidates);
+
+/// The device of a place as the API sees it: found once, with committed or datasheet rates, only
+/// `threads` cores of a CPU (0: all). Throws Error(no_device).
+const Device& device_of(Place place, int threads);
+
+/// choose_engine, remembered: shapes that are nearly alike share one decision, which depends on
+/// the shape alone, never on the order of calls. Safe to call from several threads.
+EngineChoice remembered_engine(const Workload& workload, Place place, int threads,
+                               std::string_view backend);
+
+/// Rounded up to four significant bits: what shapes that share a decision have in common.
+std::int64_t rounded_size(std::int64_t size);
+
+/// The workload that decides for all that share a decision with `workload`.
+Workload representative(const Workload& workload);
+
+}  // namespace raceline::api

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "api/call.hpp"
+#include "support/check.hpp"
+
+namespace raceline::api {
+namespace {
+
+constexpr auto bad = Status::invalid_argument;
+
+// Prefix sums from 0 to the packed total; fills the lengths and returns the longest.
+std::int64_t read_prefix_sums(std::string_view name, std::span<const std::int32_t> sums,
+                              std::string_view tensor, std::int64_t total,
+                              std::vector<std::int64_t>& lengths) {
+    require(sums.front() == 0, bad, "{}[0] is {}; prefix sums start at 0", name, sums.front());
+    std::int64_t longest = 0;
+    lengths.reserve(sums.size() - 1);
+    for (std::size_t b = 0; b + 1 < sums.size(); ++b) {
+        require(sums[b + 1] >= sums[b], bad,
+                "{0}[{1}] is {2} after {3}: sequence {4} would have a negative length; prefix "
+                "sums must not fall",
+                name, b + 1, sums[b + 1], sums[b], b);
+        lengths.push_back(std::int64_t{sums[b + 1]} - sums[b]);
+        longest = std::max(longest, lengths.back());
+    }
+    require(sums.back() == total, bad, "{} ends at {}; it must end at {}'s {} tokens", name,
+            sums.back(), tensor, total);
+    return longest;
+}
+
+void read_lengths(const ForwardArgs& args, Place place, Pointers pointers, Call& call) {
+    const auto& sums_q = args.cu_seqlens_q;
+    const auto& sums_k = args.cu_seqlens_k;
+    require(sums_q.size() == sums_k.size(), bad,
+            "cu_seqlens_q has {} entries and cu_seqlens_k has {}; both need batch + 1",
+            sums_q.size(), sums_k.size());
+    Workload& w = call.workload;
+    w.batch = static_cast<std::int64_t>(sums_q.size()) - 1;
+    w.seqlen_q = read_prefix_sums("cu_seqlens_q", sums_q, "q", args.q.shape[0], w.seqlens_q);
+    w.seqlen_k = read_prefix_sums("cu_seqlens_k", sums_k, "k", args.k.shape[0], w.seqlens_k);
+    const bool on_gpu = place == Place::cuda && pointers == Pointers::needed;
+    require(!on_gpu || (args.device_cu_seqlens_q != nullptr && args.device_cu_seqlens_k != nullptr),
+            bad,
+            "device_cu_seqlens_q or device_cu_seqlens_k is null; a ragged call on a GPU needs the "
+            "prefix sums on the device too");
+    call.args.cu_seqlens_q = on_gpu ? args.device_cu_seqlens_q : sums_q.data();
+    call.args.cu_seqlens_k = on_gpu ? args.device_cu_seqlens_k : sums_k.data();
+}
+
+TensorArg argument(const TensorView& view, bool ragged) {
+    const std::size_t seq = ragged ? 0 : 1;
+    return {view.data, ragged ? 0 : view.strides[0], view.strides[seq], view.strides[seq + 1]};
+}
+
+void check_types(const ForwardArgs& args) {
+    check_compute_dtype(args.q);
+    check_dtype("k", args.k, args.q.dtype, "q");
+    check_dtype("v", args.v, args.q.dtype, "q");
+    check_dtype("out", args.out, args.q.dtype, "q");
+}
+
+// The sizes that must agree, once q and k say what they are.
+void check_shapes(const ForwardArgs& args, const Workload& w, bool ragged) {
+    if (ragged) {
+        const std::int64_t tokens_q = args.q.shape[0];
+        const std::int64_t tokens_k = args.k.shape[0];
+        check_shape("k", args.k, {tokens_k, w.heads_kv, w.headdim}, "(total_k, heads_kv, headdim)");
+        check_shape("v", args.v, {tokens_k, w.heads_kv, w.headdim_v},
+                    "(total_k, heads_kv, headdim_v)");
+        check_shape("out", args.out, {tokens_q, w.heads_q, w.headdim_v},
+                    "(total_q, heads_q, headdim_v)");
+        if (args.lse.data != nullptr) {
+            check_shape("lse", args.lse, {tokens_q, w.heads_q}, "(total_q, heads_q)");
+        }
+        return;
+    }
+    check_shape("k", args.k, {w.batch, w.seqlen_k, w.heads_kv, w.headdim},
+                "(batch, seqlen_k, heads_kv, headdim)");
+    check_shape("v", args.v, {w.batch, w.seqlen_k, w.heads_kv, w.headdim_v},
+                "(batch, seqlen_k, heads_kv, headdim_v)");
+    check_shape("out", args.out, {w.batch, w.seqlen_q, w.heads_q, w.headdim_v},
+                "(batch, seqlen_q, heads_q, headdim_v)");
+    if (args.lse.data != nullptr) {
+        check_shape("lse", args.lse, {w.batch, w.seqlen_q, w.heads_q},
+                    "(batch, seqlen_q, heads_q)");
+    }
+}
+
+}  // namespace
+
+Call check_forward(const ForwardArgs& args, Place place, Pointers pointers) {
+    const bool ragged = !args.cu_seqlens_q.empty() || !args.cu_seqlens_k.empty();
+    const std::size_t rank = ragged ? 3 : 4;
+    const MemoryRange q = check_view("q", args.q, rank, pointers);
+    const MemoryRange k = check_view("k", args.k, rank, pointers);
+    const MemoryRange v = check_view("v", args.v, rank, pointers);
+    Call call;
+    call.out = check_output("out", args.out, rank, pointers);
+    if (args.lse.data != nullptr) {
+        call.lse = check_lse(args.lse, rank - 1, pointers);
+    }
+    check_types(args);
+
+    Workload& w = call.workload;
+    const std::size_t seq = ragged ? 0 : 1;
+    w.heads_q = args.q.shape[seq + 1];
+    w.heads_kv = args.k.shape[seq + 1];
+    w.headdim = args.q.shape[seq + 2];
+    w.headdim_v = args.v.shape[seq + 2];
+    w.dtype = args.q.dtype;
+    w.kv_dtype = args.k.dtype;
+    if (ragged) {
+        read_lengths(args, place, pointers, call);
+    } else {
+        w.batch = args.q.shape[0];
+        w.seqlen_q = args.q.shape[1];
+        w.seqlen_k = args.k.shape[1];
+    }
+    check_heads(w);
+    check_shapes(args, w, ragged);
+    apply_options(args.options, call);
+    apply_sizes(call);
+    call.args.q = argument(args.q, ragged);
+    call.args.k = argument(args.k, ragged);
+    call.args.v = argument(args.v, ragged);
+    call.args.out = argument(args.out, ragged);
+    apply_lse(args.lse, !ragged, call.args);
+    if (pointers == Pointers::needed) {
+        const MemoryRange sinks =
+            w.sinks ? check_array("sinks", args.options.sinks, w.heads_q, 4) : MemoryRange{};
+        check_apart(call.out, {q, k, v, sinks, call.lse});
+        check_apart(call.lse, {q, k, v, sinks});
+    }
+    return call;
+}
+
+}  // namespace raceline::api

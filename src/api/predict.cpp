@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <nlohmann/json.hpp>
+
+#include "api/engine_choice.hpp"
+#include "api/predicted_case.hpp"
+#include "device/catalog.hpp"
+#include "support/check.hpp"
+#include "workload/shape_grammar.hpp"
+
+namespace raceline {
+namespace api {
+namespace {
+
+// Without any rates laid over it yet.
+Device named_device(const std::string& name) {
+    if (name == "cpu") {
+        return live_cpu();
+    }
+    if (std::optional<Device> cuda = live_cuda(); cuda && (name.empty() || cuda->id == name)) {
+        return *std::move(cuda);
+    }
+    return name.empty() ? live_cpu() : datasheet_device(name);
+}
+
+PredictedTime time_of(const PredictedCase& predicted) {
+    const Prediction& p = predicted.prediction;
+    PredictedTime time;
+    time.seconds = p.seconds;
+    time.limiter = p.limiter;
+    time.kernel = predicted.which.kernel->name;
+    time.tile = predicted.which.kernel->tile_text(predicted.which.tile);
+    time.resources.assign(p.layer1.seconds.begin(), p.layer1.seconds.end());
+    time.terms = p.layer2;
+    if (p.band) {
+        time.band = std::pair(p.band->low, p.band->high);
+    }
+    time.rates_id = p.rates_id;
+    return time;
+}
+
+}  // namespace
+
+PredictedCase predict_workload(const Workload& workload, const std::string& device_name,
+                               const std::string& kernel, int threads) {
+    validate(workload);
+    PredictedCase predicted;
+    Device& device = predicted.device;
+    device = named_device(device_name);
+    // Chosen by the rates that a call chooses by, timed by the best ones known.
+    Device committed = device;
+    apply_committed_rates(committed);
+    apply_rates(device, std::nullopt);
+    // Ceilings are those of the whole machine: fewer cores are cut out of it afterwards.
+    if (device.kind == DeviceKind::cpu && threads > 0) {
+        committed = restrict_units(std::move(committed), threads);
+        device = restrict_units(std::move(device), threads);
+    }
+    const EngineChoice choice =
+        choose_engine(workload, committed, threads, {.backend = kernel, .must_run = false});
+    Case& which = predicted.which;
+    which.kernel = choice.kernel;
+    which.tile = choice.tile;
+    which.workload = workload;
+    which.options.how = launch_case(device, threads);
+    predicted.prediction = predict_case(which, device);
+    return predicted;
+}
+
+PredictedCase predict_forward_case(const ForwardArgs& args, const std::string& device) {
+    const Call call = check_forward(args, Place::cpu, Pointers::ignored);
+    return predict_workload(call.workload, device, args.options.backend, args.options.threads);
+}
+
+PredictedCase predict_decode_case(const DecodeArgs& args, const std::string& device) {
+    const Call call = check_decode(args, {}, Pointers::ignored);
+    return predict_workload(call.workload, device, args.options.backend, args.options.threads);
+}
+
+PredictedCase predict_shape_case(const std::string& shape, const std::string& device,
+                                 const std::string& kernel) {
+    return predict_workload(parse_shape(shape), device, kernel, 0);
+}
+
+Json predicted_case_to_json(const PredictedCase& predicted) {
+    Json content = case_to_json(predicted.which, predicted.device);
+    content["prediction"] = prediction_to_json(predicted.prediction);
+    return content;
+}
+
+}  // namespace api
+
+PredictedTime predict_forward(const ForwardArgs& args, const std::string& device) {
+    return api::time_of(api::predict_forward_case(args, device));
+}
+
+PredictedTime predict_decode(const DecodeArgs& args, const std::string& device) {
+    return api::time_of(api::predict_decode_case(args, device));
+}
+
+PredictedTime predict_shape(const std::string& shape, const std::string& device,
+                            const std::string& kernel) {
+    return api::time_of(api::predict_shape_case(shape, device, kernel));
+}
+
+std::vector<std::string> devices() {
+    return device_ids();
+}
+
+}  // namespace raceline

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// A prediction with all that it is about, behind both the C++ and the C interface.
+#pragma once
+
+#include <string>
+
+#include "api/call.hpp"
+#include "run/run_case.hpp"
+
+namespace raceline::api {
+
+struct PredictedCase {
+    Case which;
+    Device device;
+    Prediction prediction;
+};
+
+/// The kernel and tile that the API would choose on that device (or the named kernel, ladder rungs
+/// too, with its best tile), predicted with the best rates known. `device` as in raceline.hpp.
+PredictedCase predict_workload(const Workload& workload, const std::string& device,
+                               const std::string& kernel, int threads);
+PredictedCase predict_forward_case(const ForwardArgs& args, const std::string& device);
+PredictedCase predict_decode_case(const DecodeArgs& args, const std::string& device);
+PredictedCase predict_shape_case(const std::string& shape, const std::string& device,
+                                 const std::string& kernel);
+
+/// The content of a `prediction` row: what it is about, and `prediction`.
+Json predicted_case_to_json(const PredictedCase& predicted);
+
+}  // namespace raceline::api
