@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <string>
 
 namespace raceline {
 namespace {
@@ -20,7 +19,11 @@ const Rate* find_ceiling(const Device& device, std::string_view id) {
 
 // Matrix engines alone draw enough power to pull the clock down.
 double clock_scale(const Device& device, std::string_view id, const Rate& rate) {
-    const bool matrix = id.starts_with("flop.wgmma.") || id.starts_with("flop.mma.");
+    constexpr std::array<std::string_view, 4> engines{"flop.wgmma.", "flop.mma.", "flop.tcgen05.",
+                                                      "flop.mfma."};
+    const bool matrix = std::any_of(engines.begin(), engines.end(), [&](std::string_view engine) {
+        return id.starts_with(engine);
+    });
     if (!matrix || rate.clock_hz <= 0 || device.sustained_clock_hz <= 0) {
         return 1;
     }

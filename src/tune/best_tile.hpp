@@ -19,10 +19,10 @@ struct TileChoice {
 std::vector<TileChoice> ranked_tiles(const Kernel& kernel, const Workload& workload,
                                      const Device& device, const LaunchCase& how);
 
-/// `text` is best, all, or fields as in "m=128,n=64" (a subset of the fields selects every tile that
-/// matches). Throws Error(invalid_argument) naming the fields and their values if none matches.
-std::vector<int> select_tiles(const Kernel& kernel, std::string_view text,
-                              const Workload& workload, const Device& device,
-                              const LaunchCase& how);
+/// `text` is best, all, or fields as in "m=128,n=64" (a subset of the fields selects every tile
+/// that matches). Throws Error(invalid_argument) naming the fields and their values if none
+/// matches.
+std::vector<int> select_tiles(const Kernel& kernel, std::string_view text, const Workload& workload,
+                              const Device& device, const LaunchCase& how);
 
 }  // namespace raceline
