@@ -20,7 +20,9 @@ constexpr double bits_of(DType t) {
     }
     return 0;
 }
-constexpr double bytes_of(DType t) { return bits_of(t) / 8; }
+constexpr double bytes_of(DType t) {
+    return bits_of(t) / 8;
+}
 
 constexpr const char* name_of(DType t) {
     switch (t) {

@@ -36,12 +36,8 @@ std::optional<Device> live_cuda();
 /// Order of precedence: `rates_file` if given; the user's cache if measured on this very device;
 /// committed receipts/<device>/ceilings.jsonl (compiled in); datasheet. Fills rates and rates_id.
 void apply_rates(Device& device, const std::optional<std::string>& rates_file);
-/// Committed ceilings, else datasheet; never a file or this user's cache. What the API chooses its
-/// tiles by.
-void apply_committed_rates(Device& device);
-
-/// Committed receipts/<device>/ceilings.jsonl or datasheet only, so that the choice of a tile is the
-/// same everywhere. Fills rates and rates_id.
+/// Committed receipts/<device>/ceilings.jsonl or datasheet only, so that the choice of a tile is
+/// the same everywhere. Fills rates and rates_id.
 void apply_committed_rates(Device& device);
 
 /// One resource before and after ceilings were laid over it.
@@ -62,7 +58,8 @@ Ceiling ceiling_from_json(const Json& object);
 /// Refuses (throws Error(internal)) a ceiling more than 3 % above its arithmetic limit.
 void check_ceiling(const Ceiling& ceiling);
 
-/// Fingerprint of the very machine (name, cores, driver; memory size) that a cache entry must match.
+/// Fingerprint of the very machine (name, cores, driver; memory size) that a cache entry must
+/// match.
 std::string device_fingerprint(const Device& device);
 /// $XDG_CACHE_HOME/raceline/ceilings-<fingerprint>.jsonl
 std::string ceilings_cache_path(const Device& device);
