@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/cpu_flash/counts.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "kernels/cpu_flash/plan.hpp"
+
+namespace raceline::kernels::cpu_flash {
+namespace {
+
+/// Problem of a workload, with the arrays that its lengths point into.
+struct Shaped {
+    Problem problem;
+    std::vector<std::int32_t> cu_q, cu_k;
+
+    explicit Shaped(const Workload& w) {
+        if (w.ragged()) {
+            cu_q.push_back(0);
+            cu_k.push_back(0);
+            for (std::int64_t b = 0; b < w.batch; ++b) {
+                cu_q.push_back(cu_q.back() + static_cast<std::int32_t>(w.length_q(b)));
+                cu_k.push_back(cu_k.back() + static_cast<std::int32_t>(w.length_k(b)));
+            }
+        }
+        Problem& p = problem;
+        p.lengths = {w.ragged() ? cu_q.data() : nullptr, w.ragged() ? cu_k.data() : nullptr,
+                     nullptr, w.seqlen_q, w.seqlen_k};
+        p.batch = w.batch;
+        p.heads_kv = w.heads_kv;
+        p.group = w.group();
+        p.headdim = w.headdim;
+        p.headdim_v = w.headdim_v;
+        p.window_left = w.window ? w.window->left : -1;
+        p.window_right = w.window ? w.window->right : -1;
+        if (w.mask == Mask::causal) {
+            p.window_right = p.window_right < 0 ? 0 : std::min<std::int64_t>(p.window_right, 0);
+        }
+    }
+};
+
+/// How the SIMD target of the device lays out panels; the same numbers as in gemm-inl.hpp.
+struct Target {
+    std::int64_t lanes;
+    std::int64_t vectors;
+    bool dot;
+
+    Target(const Workload& w, const Device& device) {
+        lanes = std::max(4, device.simd_bits / 32);
+        vectors = lanes == 16 ? 4 : 2;
+        dot = device.has_bf16_dot && w.dtype == DType::bf16 &&
+              (w.kv_dtype == DType::bf16 || w.kv_dtype == DType::e4m3);
+    }
+    /// Lanes that are computed for so many rows of a panel.
+    [[nodiscard]] std::int64_t width(std::int64_t rows) const {
+        if (vectors == 4 && rows > 2 * lanes) {
+            return 4 * lanes;
+        }
+        return rows > lanes ? 2 * lanes : lanes;
+    }
+};
+
+struct Amounts {
+    double products = 0;  ///< multiplier lanes × 2 (dot: × 4), flops
+    double exponentials = 0;
+    double simd = 0;
+
+    Amounts& operator+=(const Amounts& o) {
+        products += o.products;
+        exponentials += o.exponentials;
+        simd += o.simd;
+        return *this;
+    }
+    [[nodiscard]] Work work(bool dot) const {
+        return {{dot ? "flop.dot.bf16" : "flop.fma.fp32", products},
+                {"op.exp", exponentials},
+                {"op.simd", simd}};
+    }
+};
+
+/// Keys [low, high) of one panel against one block, as step_panel runs them.
+Amounts panel_step(const Workload& w, const Target& target, std::int64_t width, std::int64_t keys,
+                   bool masked) {
+    Amounts a;
+    const double scores = static_cast<double>(keys * width);
+    const std::int64_t d = target.dot ? (w.headdim + 1) / 2 * 2 : w.headdim;
+    const double padded = static_cast<double>((target.dot ? (keys + 1) / 2 * 2 : keys) * width);
+    a.products =
+        2 * scores * static_cast<double>(d) + 2 * padded * static_cast<double>(w.headdim_v);
+    a.exponentials = scores;
+    // Peak, scaling of the score, sum; for pairs of bf16 a rounding and an interleaving.
+    a.simd = (3 + (target.dot ? 1 : 0)) * scores;
+    a.simd += masked ? 4 * scores : 0;
+    // tanh: 20 operations and a division (4), see simd-inl.hpp.
+    a.simd += w.softcap > 0 ? 26 * scores : 0;
+    return a;
+}
+
+Amounts prefill_piece(const Workload& w, const Problem& p, const Target& target, const Tile& tile,
+                      const Piece& piece) {
+    Amounts sum;
+    const std::int64_t panel_rows = target.vectors * target.lanes;
+    for (std::int64_t row = 0; row < piece.rows; row += panel_rows) {
+        const std::int64_t rows = std::min(panel_rows, piece.rows - row);
+        const auto span = [&](std::int64_t r) {
+            const KeySpan s = visible_keys(p, piece.sequence, (piece.row0 + r) / p.group);
+            const std::int64_t low = std::clamp(s.first, piece.key0, piece.key1);
+            return KeySpan{low, std::clamp(s.last, low, piece.key1)};
+        };
+        const KeySpan first = span(row);
+        const KeySpan last = span(row + rows - 1);
+        const std::int64_t width = target.width(rows);
+        for (std::int64_t key = piece.key0; key < piece.key1; key += tile.keys) {
+            std::int64_t low = std::max(key, first.first);
+            low -= target.dot ? (low - key) % 2 : 0;
+            const std::int64_t high = std::min({piece.key1, key + tile.keys, last.last});
+            if (low < high) {
+                sum +=
+                    panel_step(w, target, width, high - low, low < last.first || high > first.last);
+            }
+        }
+        // Q into lanes and O out of them, each through a transposition; O cleared.
+        sum.simd += static_cast<double>(width * (3 * w.headdim + 4 * w.headdim_v));
+    }
+    // Each key is copied, widened or interleaved once a task.
+    sum.simd += 2 * static_cast<double>((piece.key1 - piece.key0) * (w.headdim + w.headdim_v));
+    return sum;
+}
+
+/// Few rows: lanes along the head dim, rounded up to whole vectors.
+Amounts decode_piece(const Workload& w, const Target& target, const Piece& piece) {
+    Amounts a;
+    const auto whole = [&](std::int64_t n) {
+        return static_cast<double>((n + target.lanes - 1) / target.lanes * target.lanes);
+    };
+    const auto keys = static_cast<double>(piece.key1 - piece.key0);
+    const auto rows = static_cast<double>(piece.rows);
+    a.products = 2 * keys * rows * (whole(w.headdim) + whole(w.headdim_v));
+    a.exponentials = keys * rows;
+    // Summing lanes: about three operations a lane; peak, scale, sum of a score; widening.
+    a.simd = keys * rows * (3 * static_cast<double>(target.lanes) + 4);
+    a.simd += w.kv_dtype == DType::fp32 ? 0 : 2 * keys * (whole(w.headdim) + whole(w.headdim_v));
+    return a;
+}
+
+}  // namespace
+
+std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& device) {
+    const Shaped shaped(w);
+    const Problem& p = shaped.problem;
+    const int units = std::max(1, device.units);
+    const Plan plan = make_plan(p, tile, units);
+    const Target target(w, device);
+    const bool dot = target.dot && !plan.decode;
+    Amounts total;
+    Amounts heaviest;
+    const auto heads = static_cast<double>(p.heads_kv);
+    const double heads_a_task =
+        std::ceil(heads / static_cast<double>(std::max<std::int64_t>(1, plan.head_ranges)));
+    for (const Piece& piece : plan.pieces) {
+        Amounts one =
+            plan.decode ? decode_piece(w, target, piece) : prefill_piece(w, p, target, tile, piece);
+        for (int h = 0; h < 1; ++h) {
+            Amounts all{one.products * heads, one.exponentials * heads, one.simd * heads};
+            total += all;
+        }
+        if (one.products > heaviest.products) {
+            heaviest = one;
+        }
+    }
+    Counts main;
+    main.launch = "main";
+    main.work = total.work(dot);
+    main.work["byte.dram_read"] = w.bytes_q() + w.bytes_kv();
+    main.work["byte.dram_write"] = w.bytes_out();
+    main.ctas = plan.tasks();
+    Amounts task{heaviest.products * heads_a_task, heaviest.exponentials * heads_a_task,
+                 heaviest.simd * heads_a_task};
+    main.steps.push_back({"blocks", 1, task.work(dot), ""});
+    const double mean = total.products / static_cast<double>(std::max<std::int64_t>(1, main.ctas));
+    main.imbalance = mean > 0 ? task.products / mean : 1;
+    main.balanced_order = true;
+    return {main};
+}
+
+}  // namespace raceline::kernels::cpu_flash

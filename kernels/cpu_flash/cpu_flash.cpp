@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// The record of cpu_flash: blocked online softmax on SIMD and OpenMP, prefill and decode.
+#include <fmt/format.h>
+
+#include "kernels/cpu_flash/counts.hpp"
+#include "kernels/cpu_flash/engine.hpp"
+#include "kernels/cpu_flash/workspace.hpp"
+#include "registry/kernel.hpp"
+
+namespace raceline::kernels::cpu_flash {
+namespace {
+
+constexpr std::int64_t kHeaddimMost = 512;
+
+bool stored(DType type) {
+    return type == DType::fp32 || type == DType::fp16 || type == DType::bf16;
+}
+
+std::string supports(const Workload& w, const Tile& tile, const Device& device) {
+    if (device.kind != DeviceKind::cpu) {
+        return fmt::format("it runs on CPUs, not on {}", device.id);
+    }
+    if (w.headdim < 1 || w.headdim > kHeaddimMost) {
+        return fmt::format("head dim {} is not between 1 and {}", w.headdim, kHeaddimMost);
+    }
+    if (w.headdim_v < 1 || w.headdim_v > kHeaddimMost) {
+        return fmt::format("V's head dim {} is not between 1 and {}", w.headdim_v, kHeaddimMost);
+    }
+    if (!stored(w.dtype)) {
+        return fmt::format("queries of type {} are not read; fp32, fp16 and bf16 are",
+                           name_of(w.dtype));
+    }
+    if (!stored(w.kv_dtype) && w.kv_dtype != DType::e4m3) {
+        return fmt::format("a cache of type {} is not read; fp32, fp16, bf16 and e4m3 are",
+                           name_of(w.kv_dtype));
+    }
+    // Decode cuts by keys alone: one tile stands for all, the tuner need not try the others.
+    if (is_decode(w.seqlen_q, w.group()) && &tile != kTiles.data() &&
+        (tile.rows != kTiles[0].rows || tile.keys != kTiles[0].keys)) {
+        return "decode does not depend on the tile; only the first one is offered";
+    }
+    return {};
+}
+
+Precision precision(const Workload& w) {
+    const bool dot = !is_decode(w.seqlen_q, w.group()) && uses_dot(w.dtype, w.kv_dtype);
+    const auto output = w.dtype == DType::fp16   ? Rounding::fp16
+                        : w.dtype == DType::bf16 ? Rounding::bf16
+                                                 : Rounding::fp32;
+    const Rounding operand = dot ? Rounding::bf16 : Rounding::fp32;
+    return {operand, Rounding::fp32, operand, Rounding::fp32, output};
+}
+
+std::size_t workspace(const Workload& w, const Tile& tile, const Device& device) {
+    Problem p;
+    p.batch = w.batch;
+    p.heads_kv = w.heads_kv;
+    p.group = w.group();
+    p.headdim = w.headdim;
+    p.headdim_v = w.headdim_v;
+    p.lengths.longest_q = w.seqlen_q;
+    p.lengths.longest_k = w.seqlen_k;
+    const WorkspaceLayout layout(p, tile, std::max(1, device.units));
+    return static_cast<std::size_t>(layout.total) * sizeof(float);
+}
+
+const KernelRecord<Tile> record{
+    .name = std::string_view("cpu_flash"),
+    .summary =
+        std::string_view("blocked online softmax for CPUs: prefill and decode, every option"),
+    .engine = Engine::cpu,
+    .tiles = std::span<const Tile>(kTiles),
+    .supports = supports,
+    .counts = counts,
+    .precision = precision,
+    .workspace = workspace,
+};
+
+}  // namespace
+}  // namespace raceline::kernels::cpu_flash
+
+RACELINE_KERNEL(cpu_flash, raceline::kernels::cpu_flash::record)

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Between the launch, which knows threads and tasks, and the code that exists once a SIMD target.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/cpu_flash/plan.hpp"
+#include "workload/attention_args.hpp"
+
+namespace raceline::kernels::cpu_flash {
+
+/// True where this process multiplies pairs of bf16: the CPU has AVX-512 BF16 and AVX-512 is among
+/// the targets that may be used.
+bool has_dot();
+
+/// True for prefill whose operands are exact in bf16, where has_dot().
+bool uses_dot(DType dtype, DType kv_dtype);
+
+/// One task: rows of a piece, K/V heads [head0, head1).
+struct Task {
+    const AttentionArgs* args;
+    const Problem* problem;
+    Piece piece;
+    std::int64_t head0, head1;
+    std::int64_t tile_rows, tile_keys;
+    bool dot;
+    float* scratch;   ///< of this thread
+    float* partials;  ///< slots of `slot_stride` floats
+    std::int64_t slot_stride;
+};
+void run_prefill(const Task& task);
+void run_decode(const Task& task);
+
+/// Merges the pieces of rows [row0, row1) of a split for one K/V head.
+struct MergeTask {
+    const AttentionArgs* args;
+    const Problem* problem;
+    Split split;
+    std::int64_t head;
+    const float* partials;
+    std::int64_t slot_stride;
+    float* scratch;
+};
+void run_merge(const MergeTask& task);
+
+/// `count` floats times `factor`, as elements of the output's type.
+void store_output(const float* from, float factor, DType type, std::int64_t count, void* to);
+
+std::int64_t decode_scratch_floats(const Problem& problem);
+
+}  // namespace raceline::kernels::cpu_flash

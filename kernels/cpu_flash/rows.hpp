@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Addresses of rows in the caller's memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/cpu_flash/engine.hpp"
+
+namespace raceline::kernels::cpu_flash {
+
+/// Rows of K or V of one sequence and head, contiguous or by pages.
+struct CacheRows {
+    const std::byte* data;
+    std::int64_t row_bytes;
+    std::int64_t page_bytes;
+    const std::int32_t* pages;  ///< null: contiguous
+    std::int64_t page_size;
+    DType dtype;
+
+    [[nodiscard]] const std::byte* row(std::int64_t key) const {
+        if (!pages) {
+            return data + key * row_bytes;
+        }
+        return data + pages[key / page_size] * page_bytes + key % page_size * row_bytes;
+    }
+};
+
+inline CacheRows cache_rows(const AttentionArgs& a, const TensorArg& tensor, std::int64_t sequence,
+                            std::int64_t head) {
+    const auto bytes = static_cast<std::int64_t>(bytes_of(a.kv_dtype));
+    const auto* data =
+        static_cast<const std::byte*>(tensor.data) + head * tensor.head_stride * bytes;
+    CacheRows rows{
+        data,      tensor.seq_stride * bytes, tensor.batch_stride * bytes, nullptr, a.page_size,
+        a.kv_dtype};
+    if (a.block_table) {
+        rows.pages = a.block_table + sequence * a.block_table_stride;
+    } else if (a.cu_seqlens_k) {
+        rows.data += a.cu_seqlens_k[sequence] * rows.row_bytes;
+    } else {
+        rows.data += sequence * rows.page_bytes;
+    }
+    return rows;
+}
+
+/// Row r of a piece's rows (query r / group, head r % group of the group) in a tensor like Q.
+inline std::int64_t query_offset(const AttentionArgs& a, const TensorArg& tensor,
+                                 std::int64_t sequence, std::int64_t query, std::int64_t head) {
+    const std::int64_t start = a.cu_seqlens_q ? a.cu_seqlens_q[sequence] * tensor.seq_stride
+                                              : sequence * tensor.batch_stride;
+    return start + query * tensor.seq_stride + head * tensor.head_stride;
+}
+
+inline std::byte* query_row(const AttentionArgs& a, const TensorArg& tensor, std::int64_t sequence,
+                            std::int64_t query, std::int64_t head) {
+    const auto bytes = static_cast<std::int64_t>(bytes_of(a.dtype));
+    return static_cast<std::byte*>(tensor.data) +
+           query_offset(a, tensor, sequence, query, head) * bytes;
+}
+
+inline float* lse_at(const AttentionArgs& a, std::int64_t sequence, std::int64_t query,
+                     std::int64_t head) {
+    if (!a.lse) {
+        return nullptr;
+    }
+    const std::int64_t start = a.cu_seqlens_q ? a.cu_seqlens_q[sequence] * a.lse_seq_stride
+                                              : sequence * a.lse_batch_stride;
+    return a.lse + start + query * a.lse_seq_stride + head * a.lse_head_stride;
+}
+
+/// What turns a row's peak and sum into its answer.
+struct RowEnd {
+    float factor;  ///< on the accumulated output
+    float lse;     ///< natural log, sink included
+};
+/// `peak` in powers of two; `value_scale` is that of a quantised V.
+RowEnd end_row(const AttentionArgs& args, std::int64_t head, float peak, float sum,
+               float value_scale);
+
+/// Dequantisation scales of one sequence and K/V head; 1 where there are none.
+struct CacheScales {
+    float k, v;
+};
+inline CacheScales cache_scales(const AttentionArgs& a, std::int64_t sequence, std::int64_t head) {
+    const std::int64_t at = sequence * a.heads_kv + head;
+    return {a.k_scale ? a.k_scale[at] : 1.0F, a.v_scale ? a.v_scale[at] : 1.0F};
+}
+
+/// How a raw product q·k becomes a power of two: 2^(factor * score), where score is the product
+/// times `sign`, or for a soft cap limit * tanh(product * sign * inner).
+struct ScoreForm {
+    float sign;  ///< into Q: exact in every type, and leaves the factor positive
+    float factor;
+    float inner;  ///< 0: no soft cap
+    float limit;
+};
+ScoreForm score_form(const AttentionArgs& args, float k_scale);
+
+}  // namespace raceline::kernels::cpu_flash

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+// Vector pieces that prefill and decode share, compiled once for each SIMD target: conversion of
+// storage types, 2^x, tanh.
+#if defined(RACELINE_CPU_FLASH_SIMD_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef RACELINE_CPU_FLASH_SIMD_INL
+#undef RACELINE_CPU_FLASH_SIMD_INL
+#else
+#define RACELINE_CPU_FLASH_SIMD_INL
+#endif
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <hwy/highway.h>
+#include <limits>
+
+#include "raceline/dtype.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace raceline::kernels::cpu_flash::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using F = hn::ScalableTag<float>;
+using I = hn::RebindToSigned<F>;
+using U = hn::RebindToUnsigned<F>;
+using Vec = hn::Vec<F>;
+inline constexpr std::size_t kLanes = HWY_MAX_BYTES / sizeof(float);
+
+// Far below every score in powers of two, yet finite: a row without keys so far stays at it, and
+// differences from it never become NaN.
+inline constexpr float kNoPeak = -1e30F;
+
+/// 2^x, x finite or -inf. Minimax polynomial of degree 5 for the fraction, 7.5e-8 relative; with
+/// roundings under 1.5 ulp. Results under 2^-126 are 0.
+HWY_INLINE Vec exp2(Vec x) {
+    const F d;
+#if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
+    // One instruction each for the fraction and for the power; -inf comes out as 0.
+    const Vec f{_mm512_reduce_ps(x.raw, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC)};
+    Vec p = hn::MulAdd(f, hn::Set(d, 1.877576700e-03F), hn::Set(d, 8.989340024e-03F));
+    p = hn::MulAdd(p, f, hn::Set(d, 5.582631812e-02F));
+    p = hn::MulAdd(p, f, hn::Set(d, 2.401536170e-01F));
+    p = hn::MulAdd(p, f, hn::Set(d, 6.931530732e-01F));
+    p = hn::MulAdd(p, f, hn::Set(d, 9.999999251e-01F));
+    return Vec{_mm512_scalef_ps(p.raw, x.raw)};
+#else
+    const I di;
+    const Vec limit = hn::Set(d, -126.0F);
+    const Vec z = hn::Max(x, limit);
+    // Adding 1.5 * 2^23 rounds to an integer, which then stands in the low bits.
+    const Vec magic = hn::Set(d, 12582912.0F);
+    const Vec shifted = hn::Add(z, magic);
+    const Vec f = hn::Sub(z, hn::Sub(shifted, magic));
+    Vec p = hn::MulAdd(f, hn::Set(d, 1.327647217e-03F), hn::Set(d, 9.675541331e-03F));
+    p = hn::MulAdd(p, f, hn::Set(d, 5.550713273e-02F));
+    p = hn::MulAdd(p, f, hn::Set(d, 2.402211972e-01F));
+    p = hn::MulAdd(p, f, hn::Set(d, 6.931469671e-01F));
+    p = hn::MulAdd(p, f, hn::Set(d, 1.000000072e+00F));
+    const auto power = hn::ShiftLeft<23>(hn::BitCast(di, shifted));
+    const Vec y = hn::BitCast(d, hn::Add(hn::BitCast(di, p), power));
+    return hn::IfThenZeroElse(hn::Lt(x, limit), y);
+#endif
+}
+
+/// tanh(x) through 2^y - 1, which keeps small arguments exact to a few ulp.
+HWY_INLINE Vec tanh(Vec x) {
+    const F d;
+    const I di;
+    const Vec one = hn::Set(d, 1.0F);
+    // tanh(|x|) = e / (e + 2) with e = 2^y - 1 and y = 2 |x| log2(e); over 10 it is 1 in fp32.
+    const Vec y = hn::Mul(hn::Min(hn::Abs(x), hn::Set(d, 10.0F)), hn::Set(d, 2.885390082F));
+    const Vec n = hn::Round(y);
+    const Vec f = hn::Sub(y, n);
+    // (2^f - 1) / f on [-1/2, 1/2], Taylor to 1e-9.
+    Vec p = hn::MulAdd(f, hn::Set(d, 1.525273e-05F), hn::Set(d, 1.540353e-04F));
+    p = hn::MulAdd(p, f, hn::Set(d, 1.333355815e-03F));
+    p = hn::MulAdd(p, f, hn::Set(d, 9.618129108e-03F));
+    p = hn::MulAdd(p, f, hn::Set(d, 5.550410866e-02F));
+    p = hn::MulAdd(p, f, hn::Set(d, 2.402265070e-01F));
+    p = hn::MulAdd(p, f, hn::Set(d, 6.931471806e-01F));
+    const auto bits = hn::ShiftLeft<23>(hn::Add(hn::ConvertTo(di, n), hn::Set(di, 127)));
+    const Vec power = hn::BitCast(d, bits);
+    const Vec e = hn::MulAdd(hn::Mul(p, f), power, hn::Sub(power, one));
+    return hn::CopySignToAbs(hn::Div(e, hn::Add(e, hn::Set(d, 2.0F))), x);
+}
+
+/// One element as float.
+inline float load_one(const void* at, DType type) {
+    switch (type) {
+        case DType::fp32: {
+            float x;
+            std::memcpy(&x, at, 4);
+            return x;
+        }
+        case DType::fp16: {
+            const hn::CappedTag<float, 1> one;
+            const hn::Rebind<hwy::float16_t, decltype(one)> half;
+            hwy::float16_t h;
+            std::memcpy(&h, at, 2);
+            return hn::GetLane(hn::PromoteTo(one, hn::LoadU(half, &h)));
+        }
+        case DType::bf16: {
+            std::uint16_t bits;
+            std::memcpy(&bits, at, 2);
+            return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
+        }
+        default: {  // e4m3: one sign, four exponent (bias 7), three mantissa bits; no infinity
+            std::uint8_t bits;
+            std::memcpy(&bits, at, 1);
+            if ((bits & 0x7F) == 0x7F) {
+                return std::numeric_limits<float>::quiet_NaN();
+            }
+            const float size =
+                std::bit_cast<float>(static_cast<std::uint32_t>(bits & 0x7F) << 20) * 0x1p120F;
+            return (bits & 0x80) ? -size : size;
+        }
+    }
+}
+
+/// kLanes elements as float. `type` is a template parameter in inner loops.
+template <DType type>
+HWY_INLINE Vec load(const void* at) {
+    const F d;
+    const U du;
+    if constexpr (type == DType::fp32) {
+        return hn::LoadU(d, static_cast<const float*>(at));
+    } else if constexpr (type == DType::fp16) {
+        const hn::Rebind<hwy::float16_t, F> dh;
+        return hn::PromoteTo(d, hn::LoadU(dh, static_cast<const hwy::float16_t*>(at)));
+    } else if constexpr (type == DType::bf16) {
+        const hn::Rebind<std::uint16_t, F> dh;
+        const auto bits = hn::PromoteTo(du, hn::LoadU(dh, static_cast<const std::uint16_t*>(at)));
+        return hn::BitCast(d, hn::ShiftLeft<16>(bits));
+    } else {
+        const hn::Rebind<std::uint8_t, F> db;
+        const auto bits = hn::PromoteTo(du, hn::LoadU(db, static_cast<const std::uint8_t*>(at)));
+        const auto size = hn::ShiftLeft<20>(hn::And(bits, hn::Set(du, 0x7F)));
+        // Exponent bias 7 -> 127; subnormals come out right because the product normalises them.
+        const Vec value = hn::Mul(hn::BitCast(d, size), hn::Set(d, 0x1p120F));
+        const auto sign = hn::ShiftLeft<24>(hn::And(bits, hn::Set(du, 0x80)));
+        const auto nan = hn::Eq(size, hn::Set(du, 0x07F00000));
+        const auto made = hn::Or(hn::BitCast(du, value), sign);
+        return hn::BitCast(d, hn::IfThenElse(nan, hn::Set(du, 0x7FC00000), made));
+    }
+}
+
+template <DType type>
+HWY_INLINE void convert_row(const std::byte* from, std::size_t count, float* to) {
+    constexpr auto bytes = static_cast<std::size_t>(bytes_of(type));
+    const F d;
+    std::size_t i = 0;
+    for (; i + kLanes <= count; i += kLanes) {
+        hn::StoreU(load<type>(from + i * bytes), d, to + i);
+    }
+    for (; i < count; ++i) {
+        to[i] = load_one(from + i * bytes, type);
+    }
+}
+
+/// `count` stored elements -> float.
+inline void to_float(const void* from, DType type, std::size_t count, float* to) {
+    const auto* bytes = static_cast<const std::byte*>(from);
+    switch (type) {
+        case DType::fp32: convert_row<DType::fp32>(bytes, count, to); break;
+        case DType::fp16: convert_row<DType::fp16>(bytes, count, to); break;
+        case DType::bf16: convert_row<DType::bf16>(bytes, count, to); break;
+        default: convert_row<DType::e4m3>(bytes, count, to); break;
+    }
+}
+
+/// Nearest bf16, ties to even. NaN keeps its top bits and its quiet bit.
+inline std::uint16_t bf16_bits(float x) {
+    const auto bits = std::bit_cast<std::uint32_t>(x);
+    if ((bits & 0x7FFFFFFF) > 0x7F800000) {
+        return static_cast<std::uint16_t>(bits >> 16 | 0x40);
+    }
+    return static_cast<std::uint16_t>((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
+}
+
+/// `count` floats times `factor` -> fp32, fp16 or bf16.
+inline void from_float(const float* from, float factor, DType type, std::size_t count, void* to) {
+    const F d;
+    const U du;
+    const Vec scale = hn::Set(d, factor);
+    std::size_t i = 0;
+    if (type == DType::fp32) {
+        auto* out = static_cast<float*>(to);
+        for (; i + kLanes <= count; i += kLanes) {
+            hn::StoreU(hn::Mul(hn::LoadU(d, from + i), scale), d, out + i);
+        }
+        for (; i < count; ++i) {
+            out[i] = from[i] * factor;
+        }
+    } else if (type == DType::fp16) {
+        const hn::Rebind<hwy::float16_t, F> dh;
+        auto* out = static_cast<hwy::float16_t*>(to);
+        for (; i + kLanes <= count; i += kLanes) {
+            hn::StoreU(hn::DemoteTo(dh, hn::Mul(hn::LoadU(d, from + i), scale)), dh, out + i);
+        }
+        for (; i < count; ++i) {
+            const hn::CappedTag<float, 1> one;
+            const hn::Rebind<hwy::float16_t, decltype(one)> half;
+            hn::StoreU(hn::DemoteTo(half, hn::Set(one, from[i] * factor)), half, out + i);
+        }
+    } else {
+        const hn::Rebind<std::uint16_t, F> dh;
+        auto* out = static_cast<std::uint16_t*>(to);
+        for (; i + kLanes <= count; i += kLanes) {
+            const Vec x = hn::Mul(hn::LoadU(d, from + i), scale);
+            const auto bits = hn::BitCast(du, x);
+            const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 1));
+            const auto up = hn::Add(bits, hn::Add(odd, hn::Set(du, 0x7FFF)));
+            const auto safe = hn::IfThenElse(hn::RebindMask(du, hn::IsNaN(x)),
+                                             hn::Or(bits, hn::Set(du, 0x400000)), up);
+            hn::StoreU(hn::TruncateTo(dh, hn::ShiftRight<16>(safe)), dh, out + i);
+        }
+        for (; i < count; ++i) {
+            out[i] = bf16_bits(from[i] * factor);
+        }
+    }
+}
+
+}  // namespace raceline::kernels::cpu_flash::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "registry/kernel.hpp"
+
+namespace raceline::kernels::cpu_flash {
+
+struct Tile {
+    std::int32_t rows;  ///< query rows × group heads of one task: how often a K/V block is reused
+    std::int32_t keys;  ///< keys of a block: with its scores it has to stay in the private caches
+
+    static constexpr auto fields() {
+        return std::array{TileField<Tile>{"rows", &Tile::rows},
+                          TileField<Tile>{"keys", &Tile::keys}};
+    }
+};
+
+// Rows in multiples of the widest panel (64), keys even (bf16 products take keys in pairs) and in
+// multiples of 12, which all register tiles divide.
+inline constexpr std::array<Tile, 6> kTiles{{
+    {256, 96},
+    {128, 96},
+    {64, 96},
+    {256, 192},
+    {128, 192},
+    {512, 96},
+}};
+static_assert([] {
+    for (const Tile& t : kTiles) {
+        if (t.rows % 64 != 0 || t.keys % 12 != 0) {
+            return false;
+        }
+    }
+    return true;
+}());
+
+}  // namespace raceline::kernels::cpu_flash
