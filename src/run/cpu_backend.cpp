@@ -88,8 +88,8 @@ public:
         // that a lost key elsewhere would go unseen; without them every key counts.
         Correctness verdict = check_once(kernel, tile, workload, options.seed, true);
         if (verdict.passed) {
-            verdict = worse_of(verdict,
-                               check_once(kernel, tile, workload, options.seed + 1, false));
+            verdict =
+                worse_of(verdict, check_once(kernel, tile, workload, options.seed + 1, false));
         }
         return verdict;
     } catch (const std::exception& error) {
@@ -109,19 +109,18 @@ public:
         do {
             sets.push_back(std::make_unique<CallSet>(
                 workload,
-                InputOptions{.seed = options.seed + 1 + sets.size(),
-                             .outliers = false,
-                             .poison = false},
+                InputOptions{
+                    .seed = options.seed + 1 + sets.size(), .outliers = false, .poison = false},
                 scratch));
             total += sets.back()->bytes();
         } while (total <= enough && sets.size() < max_sets);
-        return time_on_cpu(
-            [](int) {},
-            [&](int i) {
-                const CallSet& set = *sets[static_cast<std::size_t>(i) % sets.size()];
-                kernel.launch(set.args, tile, device_, set.scratch.data(), nullptr);
-            },
-            options.limits);
+        return time_on_cpu([](int) {},
+                           [&](int i) {
+                               const CallSet& set =
+                                   *sets[static_cast<std::size_t>(i) % sets.size()];
+                               kernel.launch(set.args, tile, device_, set.scratch.data(), nullptr);
+                           },
+                           options.limits);
     }
 
 private:

@@ -75,11 +75,8 @@ public:
 private:
     const Json* find(const Kernel& kernel, int tile, const Workload& workload,
                      const CaseOptions& options) const {
-        const Case which{.suite = {},
-                         .kernel = &kernel,
-                         .tile = tile,
-                         .workload = workload,
-                         .options = options};
+        const Case which{
+            .suite = {}, .kernel = &kernel, .tile = tile, .workload = workload, .options = options};
         const auto found = rows_.find(key_of(case_to_json(which, device_)));
         return found == rows_.end() ? nullptr : &found->second;
     }

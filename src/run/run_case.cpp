@@ -58,8 +58,7 @@ Json case_to_json(const Case& which, const Device& device) {
         {"kernel", which.kernel->name},
         {"tile", tile_to_json(which.kernel->tile(which.tile))},
         {"workload", workload_to_json(which.workload)},
-        {"case",
-         {{"cold", how.cold}, {"launch_path", how.launch_path}, {"threads", how.threads}}},
+        {"case", {{"cold", how.cold}, {"launch_path", how.launch_path}, {"threads", how.threads}}},
     };
 }
 
@@ -90,10 +89,9 @@ CaseResult run_case(const Case& which, Backend& backend, const RowSink& sink) {
     }
     CaseResult result;
     result.prediction = predict_case(which, device);
-    const Json predicted =
-        sink.put("prediction", which.kernel->source_hash,
-                 with_case(which, device,
-                           Json{{"prediction", prediction_to_json(*result.prediction)}}));
+    const Json predicted = sink.put(
+        "prediction", which.kernel->source_hash,
+        with_case(which, device, Json{{"prediction", prediction_to_json(*result.prediction)}}));
 
     result.correctness = backend.check(*which.kernel, which.tile, which.workload, which.options);
     Json content{{"prediction_id", predicted.at("id")},
@@ -116,9 +114,9 @@ CaseResult check_case(const Case& which, Backend& backend, const RowSink& sink) 
     }
     CaseResult result;
     result.correctness = backend.check(*which.kernel, which.tile, which.workload, which.options);
-    sink.put("check", which.kernel->source_hash,
-             with_case(which, device,
-                       Json{{"correctness", correctness_to_json(*result.correctness)}}));
+    sink.put(
+        "check", which.kernel->source_hash,
+        with_case(which, device, Json{{"correctness", correctness_to_json(*result.correctness)}}));
     return result;
 }
 

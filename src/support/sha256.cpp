@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/sha256.hpp"
 
-#include <sha2.h>
-
 #include <array>
 #include <cstdint>
+#include <sha2.h>
 
 namespace raceline {
 
