@@ -209,6 +209,16 @@ TEST(PredictionJson, WrongFormIsCorrupt) {
     }
 }
 
+TEST(Intensity, CountsTheFlopsOfAllEnginesAndLaunches) {
+    const std::vector<Counts> launches{
+        counts_of({{"flop.fma.fp32", 2e6}, {"flop.wgmma.bf16", 5e6}, {"op.exp", 0}}, 10),
+        counts_of({{"flop.fma.fp32", 1e6}, {"byte.dram_read", 3e6}, {"byte.dram_write", 1e6}}, 10)};
+    const Roofline line = roofline(gpu10(), launches);
+    EXPECT_DOUBLE_EQ(line.arithmetic_intensity, 8e6 / 4e6);
+    // The engine that is busy longest: 3 Mflop at 10 Tflop/s against 5 at 100.
+    EXPECT_DOUBLE_EQ(line.ridge, 10);
+}
+
 TEST(Ridge, IsThatOfTheEngineUsedAndTheBestBeside) {
     const Counts counts = counts_of({{"flop.fma.fp32", 1e6}, {"byte.dram_read", 1e6}}, 10);
     const Roofline line = roofline(gpu10(), {&counts, 1});

@@ -60,7 +60,16 @@ TEST(Serial, ACtaAloneReachesWhatAUnitReachesAlone) {
     const Counts four = equal_ctas({{"byte.dram_read", 1e6}}, 4);
     EXPECT_NEAR(predict_one(device, four).seconds, 40 * us, tiny) << "four share 100 GB/s";
     EXPECT_NEAR(term(predict_one(device, four), "dram"), 40 * us, tiny);
-    EXPECT_NEAR(predict_one(device, four, {.threads = 2}).seconds, 2 * 20 * us, tiny);
+    // End to end with 10 µs of flops, all four share the DRAM while they read.
+    const Counts mixed = equal_ctas({{"byte.dram_read", 1e6}, {"flop.fma.fp32", 10e6}}, 4);
+    EXPECT_NEAR(predict_one(device, mixed).seconds, 50 * us, tiny);
+}
+
+TEST(Serial, FewerThreadsAreFewerCores) {
+    const Counts four = equal_ctas({{"flop.fma.fp32", 1e6}}, 4);
+    EXPECT_NEAR(predict_one(cpu4(), four, {.threads = 3}).seconds, 2 * us, tiny);
+    EXPECT_NEAR(predict_one(cpu4(), four, {.threads = 9}).seconds, 1 * us, tiny);
+    EXPECT_NEAR(predict_one(gpu10(), four, {.threads = 1}).seconds, 1 * us, tiny) << "CPU only";
 }
 
 TEST(Dram, ReadsAndWritesAddUpInOneResource) {
