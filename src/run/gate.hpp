@@ -35,6 +35,10 @@ struct Row {
 std::vector<Row> rows_to_check(const Workload& workload, std::uint64_t seed,
                                std::int64_t at_most = 512);
 
+/// Every byte of an output before a launch, LSE included: NaN in every storage type, so that an
+/// element which no launch wrote is found.
+inline constexpr unsigned char output_poison = 0xff;
+
 /// Judges what a kernel left in `out` and `lse` (packed as inputs.hpp lays them out; lse may be
 /// empty). Every element must have been written: poison left anywhere fails, on unchecked rows too.
 Correctness judge(const Workload& workload, const Inputs& inputs, const Precision& precision,

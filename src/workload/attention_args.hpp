@@ -29,11 +29,11 @@ struct AttentionArgs {
     std::int64_t lse_seq_stride = 0;
     std::int64_t lse_head_stride = 0;
 
-    const float* sinks = nullptr;                 ///< heads_q logits, or null
-    const std::int32_t* cu_seqlens_q = nullptr;   ///< batch + 1 prefix sums, or null
-    const std::int32_t* cu_seqlens_k = nullptr;   ///< batch + 1 prefix sums, or null
-    const std::int32_t* seqlens_k = nullptr;      ///< used lengths in a cache, or null
-    const std::int32_t* block_table = nullptr;    ///< (batch, block_table_stride), or null
+    const float* sinks = nullptr;                ///< heads_q logits, or null
+    const std::int32_t* cu_seqlens_q = nullptr;  ///< batch + 1 prefix sums, or null
+    const std::int32_t* cu_seqlens_k = nullptr;  ///< batch + 1 prefix sums, or null
+    const std::int32_t* seqlens_k = nullptr;     ///< used lengths in a cache, or null
+    const std::int32_t* block_table = nullptr;   ///< (batch, block_table_stride), or null
     std::int64_t block_table_stride = 0;
     const float* k_scale = nullptr;  ///< (batch, heads_kv) dequantisation scales, or null for 1
     const float* v_scale = nullptr;

@@ -15,8 +15,8 @@ namespace raceline {
 
 struct InputOptions {
     std::uint64_t seed = 1;
-    bool outliers = true;      ///< a few query/key channels ×8, so that logits have a long tail
-    bool poison = true;        ///< NaN in unused pages and past the end of every sequence's cache
+    bool outliers = true;  ///< a few query/key channels ×8, so that logits have a long tail
+    bool poison = true;    ///< NaN in unused pages and past the end of every sequence's cache
 };
 
 /// Host copies. Contiguous layouts: fixed length (batch, seqlen, heads, headdim); ragged packed

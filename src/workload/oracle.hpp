@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The float64 answer for one output row, and the same row rounded where a kernel rounds.
+// The float64 answer for output rows, and the same rows rounded where a kernel rounds.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "workload/inputs.hpp"
@@ -14,6 +15,9 @@ namespace raceline {
 struct OracleRow {
     std::vector<double> out;  ///< headdim_v values; all 0 for a row without keys
     double lse;               ///< natural log, sink included; -inf for a row without keys
+    /// RMS that an element of `out` would have if the rows of V were unrelated:
+    /// sqrt(sum of P² · mean of V²). The scale of rounding errors where `out` itself cancels.
+    double spread = 0;
 };
 
 /// Row `row` of query head `head` in sequence `sequence`, every operation in float64 on the stored
@@ -22,9 +26,20 @@ OracleRow oracle_row(const Workload& workload, const Inputs& inputs, std::int64_
                      std::int64_t row, std::int64_t head);
 
 /// The same, rounding each operand, exponential, probability, partial sum and output to the type
-/// that `precision` names. Two-pass softmax in key order.
+/// that `precision` names. Two-pass softmax in key order, sums one term after the other.
 OracleRow rounded_row(const Workload& workload, const Inputs& inputs, std::int64_t sequence,
                       std::int64_t row, std::int64_t head, const Precision& precision);
+
+/// Many rows of one sequence that share a KV head, exact and rounded, reading the cache once.
+struct QueryRow {
+    std::int64_t row, head;
+};
+struct AnsweredRow {
+    OracleRow exact, rounded;
+};
+std::vector<AnsweredRow> answer_rows(const Workload& workload, const Inputs& inputs,
+                                     std::int64_t sequence, std::span<const QueryRow> rows,
+                                     const Precision& precision);
 
 /// Nearest value of the type, ties to even, saturating for e4m3.
 double round_to(double value, Rounding type);

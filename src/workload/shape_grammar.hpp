@@ -14,7 +14,8 @@ namespace raceline {
 /// `fallback_dtype` is used where the text names no dtype.
 Workload parse_shape(std::string_view text, DType fallback_dtype = DType::bf16);
 
-/// The shortest text that parses back to the same workload.
+/// Canonical text that parses back to the same workload: h, q, k, d and dtype always, the rest only
+/// where it is not the default.
 std::string format_shape(const Workload& workload);
 
 DType parse_dtype(std::string_view text);  ///< throws Error(invalid_argument) listing the names

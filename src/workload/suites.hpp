@@ -20,6 +20,7 @@ struct Suite {
 /// random:SEED (20 shapes that are in no other suite). bf16 unless the suite mixes dtypes itself or
 /// `dtype` overrides all of them. Unknown names throw Error(invalid_argument) with the nearest one.
 Suite make_suite(std::string_view name, std::optional<DType> dtype = std::nullopt);
+/// The names that make_suite takes as they stand: all of the above but random:SEED.
 std::vector<std::string> suite_names();
 
 }  // namespace raceline

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/gate.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <set>
+#include <tuple>
+
+#include "support/check.hpp"
+#include "workload/normal.hpp"
+#include "workload/oracle.hpp"
+
+namespace raceline {
+namespace {
+
+constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
+
+// ---- The bound. Everything that decides between accepted and refused stands in this section; its
+// reasons are in docs/correctness.md. ----
+
+constexpr double rms_factor = 2;    // times the rounding reference's relative RMS
+constexpr double worst_factor = 3;  // times its worst element, and its worst LSE
+
+/// Half the distance between 1 and the next value.
+double unit_roundoff(Rounding type) {
+    switch (type) {
+        case Rounding::fp64: return 0x1p-53;
+        case Rounding::fp32: return 0x1p-24;
+        case Rounding::tf32:
+        case Rounding::fp16: return 0x1p-11;
+        case Rounding::bf16: return 0x1p-8;
+        case Rounding::e4m3: return 0x1p-4;
+    }
+    return 0;
+}
+
+/// Where the reference happens to be exact (one key, equal logits) a kernel still may round in its
+/// accumulator type: an exponential off by two ulp (4 roundoffs), its product with V, the sum, the
+/// reciprocal of the denominator, the product with it. Relative to the element.
+double floor_of(const Precision& precision) {
+    return 8 * unit_roundoff(precision.accumulators);
+}
+
+/// Errors of a set of rows, each row relative to its own scale.
+struct Errors {
+    double squares = 0, worst = 0, lse = 0;
+    void add(double error, double scale) {
+        const double relative = error == 0 ? 0 : std::abs(error) / scale;
+        squares += relative * relative;
+        worst = std::max(worst, relative);
+    }
+    void merge(const Errors& other) {
+        squares += other.squares;
+        worst = std::max(worst, other.worst);
+        lse = std::max(lse, other.lse);
+    }
+};
+
+/// What a comparison of some rows adds up to.
+struct Comparison {
+    Errors kernel, reference;
+    double largest = 0;  ///< largest |element| of the answer / its row's scale
+    std::int64_t elements = 0;
+    std::string why;
+    void merge(const Comparison& other) {
+        kernel.merge(other.kernel);
+        reference.merge(other.reference);
+        largest = std::max(largest, other.largest);
+        elements += other.elements;
+        if (why.empty()) {
+            why = other.why;
+        }
+    }
+};
+
+/// LSE errors count in units of max(1, |LSE|): float32 cannot hold a large one any closer.
+double lse_unit(double lse) {
+    return std::max(1.0, std::abs(lse));
+}
+
+void decide(Correctness& verdict, const Comparison& found, const Precision& precision,
+            bool with_lse) {
+    const double count = static_cast<double>(std::max<std::int64_t>(1, found.elements));
+    const double least = floor_of(precision);
+    verdict.relative_rms = std::sqrt(found.kernel.squares / count);
+    verdict.worst = found.kernel.worst;
+    verdict.bound = std::max(rms_factor * std::sqrt(found.reference.squares / count), least);
+    verdict.bound_worst = std::max(worst_factor * found.reference.worst, least * found.largest);
+    const double bound_lse =
+        std::max(worst_factor * found.reference.lse, 8 * unit_roundoff(Rounding::fp32));
+    verdict.why = found.why;
+    if (!verdict.why.empty()) {
+    } else if (!(verdict.relative_rms <= verdict.bound)) {
+        verdict.why = fmt::format("relative RMS error {:.3g} exceeds {:.3g}", verdict.relative_rms,
+                                  verdict.bound);
+    } else if (!(verdict.worst <= verdict.bound_worst)) {
+        verdict.why = fmt::format("worst element is off by {:.3g} of its row's RMS, over {:.3g}",
+                                  verdict.worst, verdict.bound_worst);
+    } else if (with_lse && !(found.kernel.lse <= bound_lse)) {
+        verdict.why = fmt::format("LSE is off by {:.3g} of max(1, |LSE|), over {:.3g}",
+                                  found.kernel.lse, bound_lse);
+    }
+    verdict.passed = verdict.why.empty();
+}
+
+// ---- The comparison. ----
+
+/// Index of the first token of a sequence in packed (tokens, heads) storage.
+std::int64_t first_token(const Workload& w, const Inputs& inputs, std::int64_t sequence) {
+    return inputs.cu_seqlens_q.empty() ? sequence * w.seqlen_q : inputs.cu_seqlens_q[sequence];
+}
+
+std::string place(const Row& at) {
+    return fmt::format("row {} of head {} in sequence {}", at.row, at.head, at.sequence);
+}
+
+struct Judged {
+    const Workload& workload;
+    const Inputs& inputs;
+    const Precision& precision;
+    std::span<const std::byte> out;
+    std::span<const float> lse;
+};
+
+void compare_row(const Judged& what, const Row& at, const AnsweredRow& answer, double& lse_worst,
+                 Comparison& found) {
+    const Workload& w = what.workload;
+    const std::int64_t index =
+        (first_token(w, what.inputs, at.sequence) + at.row) * w.heads_q + at.head;
+    const std::vector<double>& truth = answer.exact.out;
+    const double power = std::inner_product(truth.begin(), truth.end(), truth.begin(), 0.0);
+    const double rms = std::sqrt(power / static_cast<double>(truth.size()));
+    const double scale = std::max(rms, answer.exact.spread);
+    for (std::size_t c = 0; c < truth.size(); ++c) {
+        const double got = load_element(what.out.data(), w.dtype,
+                                        index * w.headdim_v + static_cast<std::int64_t>(c));
+        // A row without keys is exactly 0: any other value is infinitely wrong.
+        found.kernel.add(got - truth[c], scale);
+        found.reference.add(answer.rounded.out[c] - truth[c], scale);
+        found.largest = std::max(found.largest, scale == 0 ? 0 : std::abs(truth[c]) / scale);
+        ++found.elements;
+    }
+    if (what.lse.empty()) {
+        return;
+    }
+    const double got = static_cast<double>(what.lse[index]);
+    const double expected = answer.exact.lse;
+    if (std::isinf(expected) || std::isinf(got)) {
+        if (got != expected && found.why.empty()) {
+            found.why = fmt::format("LSE of {} is {}, not {}", place(at), got, expected);
+        }
+        return;
+    }
+    const double unit = lse_unit(expected);
+    const double rounded = round_to(answer.rounded.lse, Rounding::fp32);
+    found.kernel.lse = std::max(found.kernel.lse, std::abs(got - expected) / unit);
+    found.reference.lse = std::max(found.reference.lse, std::abs(rounded - expected) / unit);
+    lse_worst = std::max(lse_worst, std::abs(got - expected));
+}
+
+/// Runs of rows that share a sequence and a KV head, at most `longest` each: a unit of work.
+std::vector<std::span<const Row>> tasks_of(std::span<const Row> rows, std::int64_t group) {
+    constexpr std::size_t longest = 8;
+    std::vector<std::span<const Row>> tasks;
+    for (std::size_t from = 0; from < rows.size();) {
+        std::size_t to = from + 1;
+        while (to < rows.size() && to - from < longest &&
+               rows[to].sequence == rows[from].sequence &&
+               rows[to].head / group == rows[from].head / group) {
+            ++to;
+        }
+        tasks.push_back(rows.subspan(from, to - from));
+        from = to;
+    }
+    return tasks;
+}
+
+Comparison compare_rows(const Judged& what, std::span<const Row> rows, double& lse_worst) {
+    const auto tasks = tasks_of(rows, what.workload.group());
+    const auto count = static_cast<std::int64_t>(tasks.size());
+    std::vector<Comparison> parts(tasks.size());
+    std::vector<double> lse_parts(tasks.size(), 0);
+#pragma omp parallel for schedule(dynamic)
+    for (std::int64_t t = 0; t < count; ++t) {
+        std::vector<QueryRow> wanted;
+        for (const Row& row : tasks[t]) {
+            wanted.push_back({row.row, row.head});
+        }
+        const auto answers = answer_rows(what.workload, what.inputs, tasks[t].front().sequence,
+                                         wanted, what.precision);
+        for (std::size_t i = 0; i < answers.size(); ++i) {
+            compare_row(what, tasks[t][i], answers[i], lse_parts[t], parts[t]);
+        }
+    }
+    Comparison all;  // merged in order, so that the verdict does not depend on the threads
+    for (std::size_t t = 0; t < parts.size(); ++t) {
+        all.merge(parts[t]);
+        lse_worst = std::max(lse_worst, lse_parts[t]);
+    }
+    return all;
+}
+
+// ---- Poison. ----
+
+/// First element of `count` whose exponent bits are all ones (NaN or infinity), or -1.
+template <class Bits>
+std::int64_t first_not_finite(const void* data, std::int64_t count, Bits exponent) {
+    const auto* bytes = static_cast<const std::byte*>(data);
+    std::int64_t found = count;
+#pragma omp parallel for schedule(static) reduction(min : found)
+    for (std::int64_t i = 0; i < count; ++i) {
+        Bits bits;
+        std::memcpy(&bits, bytes + i * static_cast<std::int64_t>(sizeof(Bits)), sizeof(Bits));
+        if ((bits & exponent) == exponent) {
+            found = std::min(found, i);
+        }
+    }
+    return found == count ? -1 : found;
+}
+
+std::int64_t first_not_finite(std::span<const std::byte> out, DType dtype, std::int64_t count) {
+    switch (dtype) {
+        case DType::fp32: return first_not_finite<std::uint32_t>(out.data(), count, 0x7f800000U);
+        case DType::fp16: return first_not_finite<std::uint16_t>(out.data(), count, 0x7c00);
+        case DType::bf16: return first_not_finite<std::uint16_t>(out.data(), count, 0x7f80);
+        default: return first_not_finite<std::uint8_t>(out.data(), count, 0x7f);
+    }
+}
+
+/// (sequence, row, head) of element `index` of packed (tokens, heads) storage.
+Row row_at(const Workload& w, std::int64_t index) {
+    std::int64_t token = index / w.heads_q;
+    std::int64_t sequence = 0;
+    while (sequence + 1 < w.batch && token >= w.length_q(sequence)) {
+        token -= w.length_q(sequence++);
+    }
+    return {sequence, token, index % w.heads_q};
+}
+
+std::string find_poison(const Workload& w, std::span<const std::byte> out,
+                        std::span<const float> lse) {
+    const std::int64_t rows = w.tokens_q() * w.heads_q;
+    const std::int64_t bad = first_not_finite(out, w.dtype, rows * w.headdim_v);
+    if (bad >= 0) {
+        const double value = load_element(out.data(), w.dtype, bad);
+        return fmt::format("element {} of {} {}", bad % w.headdim_v,
+                           place(row_at(w, bad / w.headdim_v)),
+                           std::isnan(value) ? "was never written, or is NaN" : "is infinite");
+    }
+    for (std::int64_t i = 0; i < static_cast<std::int64_t>(lse.size()); ++i) {
+        if (std::isnan(lse[i]) || lse[i] == std::numeric_limits<float>::infinity()) {
+            return fmt::format("LSE of {} {}", place(row_at(w, i)),
+                               std::isnan(lse[i]) ? "was never written, or is NaN" : "is +inf");
+        }
+    }
+    return {};
+}
+
+}  // namespace
+
+Json correctness_to_json(const Correctness& correctness) {
+    const auto number = [](double value) { return std::isfinite(value) ? Json(value) : Json(); };
+    Json object;
+    object["passed"] = correctness.passed;
+    object["relative_rms"] = number(correctness.relative_rms);
+    object["worst"] = number(correctness.worst);
+    object["bound"] = number(correctness.bound);
+    object["bound_worst"] = number(correctness.bound_worst);
+    object["lse_worst"] = number(correctness.lse_worst);
+    object["cases"] = correctness.cases;
+    if (!correctness.why.empty()) {
+        object["why"] = correctness.why;
+    }
+    return object;
+}
+
+Correctness judge(const Workload& workload, const Inputs& inputs, const Precision& precision,
+                  std::span<const std::byte> out, std::span<const float> lse, std::uint64_t seed) {
+    const auto rows = static_cast<std::size_t>(workload.tokens_q() * workload.heads_q);
+    const std::size_t bytes =
+        rows * workload.headdim_v * static_cast<std::size_t>(bytes_of(workload.dtype));
+    require(out.size() == bytes, Status::invalid_argument, "the output has {} bytes, not {}",
+            out.size(), bytes);
+    require(lse.empty() || lse.size() == rows, Status::invalid_argument,
+            "the LSE has {} elements, not {}", lse.size(), rows);
+    Correctness verdict;
+    verdict.why = find_poison(workload, out, lse);
+    if (!verdict.why.empty()) {
+        verdict.relative_rms = verdict.worst = verdict.bound = verdict.bound_worst = nothing;
+        return verdict;
+    }
+    const std::vector<Row> sample = rows_to_check(workload, seed);
+    const Judged what{workload, inputs, precision, out, lse};
+    const Comparison found = compare_rows(what, sample, verdict.lse_worst);
+    verdict.cases = static_cast<std::int64_t>(sample.size());
+    decide(verdict, found, precision, !lse.empty());
+    return verdict;
+}
+
+}  // namespace raceline

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inputs to the arguments of a launch.
+#include <algorithm>
+
+#include "workload/inputs.hpp"
+
+namespace raceline {
+namespace {
+
+/// Contiguous (batch, seqlen, heads, width); `rows` tokens from one batch entry (or page) to the
+/// next.
+TensorArg tensor(void* data, std::int64_t rows, std::int64_t heads, std::int64_t width) {
+    return {.data = data,
+            .batch_stride = rows * heads * width,
+            .seq_stride = heads * width,
+            .head_stride = width};
+}
+
+/// Offsets beyond every length mean unbounded: int32 arithmetic in kernels must not overflow.
+std::int32_t side(std::int64_t offset, std::int64_t longest) {
+    return offset < 0 || offset >= longest ? -1 : static_cast<std::int32_t>(offset);
+}
+
+}  // namespace
+
+AttentionArgs make_args(const Workload& w, const Inputs& inputs, const InputPointers& at) {
+    AttentionArgs args;
+    const std::int64_t slots = w.page_size != 0 ? w.page_size : w.seqlen_k;
+    args.q = tensor(at.q, w.seqlen_q, w.heads_q, w.headdim);
+    args.out = tensor(at.out, w.seqlen_q, w.heads_q, w.headdim_v);
+    args.k = tensor(at.k, slots, w.heads_kv, w.headdim);
+    args.v = w.mla ? args.k : tensor(at.v, slots, w.heads_kv, w.headdim_v);
+
+    args.lse = at.lse;
+    args.lse_batch_stride = w.seqlen_q * w.heads_q;
+    args.lse_seq_stride = w.heads_q;
+    args.lse_head_stride = 1;
+
+    args.sinks = w.sinks ? at.sinks : nullptr;
+    args.cu_seqlens_q = inputs.cu_seqlens_q.empty() ? nullptr : at.cu_seqlens_q;
+    args.cu_seqlens_k = inputs.cu_seqlens_k.empty() ? nullptr : at.cu_seqlens_k;
+    args.seqlens_k = inputs.seqlens_k.empty() ? nullptr : at.seqlens_k;
+    args.block_table = w.page_size != 0 ? at.block_table : nullptr;
+    args.block_table_stride = inputs.block_table_stride;
+    args.k_scale = inputs.k_scale.empty() ? nullptr : at.k_scale;
+    args.v_scale = inputs.v_scale.empty() ? nullptr : at.v_scale;
+
+    args.batch = static_cast<std::int32_t>(w.batch);
+    args.heads_q = static_cast<std::int32_t>(w.heads_q);
+    args.heads_kv = static_cast<std::int32_t>(w.heads_kv);
+    args.seqlen_q = static_cast<std::int32_t>(w.seqlen_q);
+    args.seqlen_k = static_cast<std::int32_t>(w.seqlen_k);
+    args.headdim = static_cast<std::int32_t>(w.headdim);
+    args.headdim_v = static_cast<std::int32_t>(w.headdim_v);
+    args.page_size = static_cast<std::int32_t>(w.page_size);
+    args.scale = static_cast<float>(w.scale_value());
+    args.softcap = static_cast<float>(w.softcap);
+
+    const std::int64_t longest = w.seqlen_q + w.seqlen_k;
+    const Window window = w.window.value_or(Window{});
+    args.window_left = side(window.left, longest);
+    args.window_right = w.mask == Mask::causal ? 0 : side(window.right, longest);
+    args.dtype = w.dtype;
+    args.kv_dtype = w.kv_dtype;
+    return args;
+}
+
+}  // namespace raceline

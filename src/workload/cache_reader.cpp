@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workload/cache_reader.hpp"
+
+#include <bit>
+#include <cstring>
+
+#include "support/check.hpp"
+
+namespace raceline {
+namespace {
+
+/// Consecutive elements as float; the two common types without a call an element.
+void load_run(const std::byte* base, DType dtype, std::size_t first, std::int64_t count,
+              float* out) {
+    if (dtype == DType::fp32) {
+        std::memcpy(out, base + first * sizeof(float), count * sizeof(float));
+        return;
+    }
+    if (dtype == DType::bf16) {
+        for (std::int64_t i = 0; i < count; ++i) {
+            std::uint16_t bits;
+            std::memcpy(&bits, base + (first + i) * sizeof(bits), sizeof(bits));
+            out[i] = std::bit_cast<float>(std::uint32_t{bits} << 16);
+        }
+        return;
+    }
+    for (std::int64_t i = 0; i < count; ++i) {
+        out[i] = static_cast<float>(load_element(base, dtype, first + i));
+    }
+}
+
+}  // namespace
+
+CacheReader::CacheReader(const Workload& workload, const Inputs& inputs, std::int64_t sequence,
+                         std::int64_t kv_head)
+    : workload_(workload), inputs_(inputs), sequence_(sequence), kv_head_(kv_head) {}
+
+std::int64_t CacheReader::slot(std::int64_t token) const {
+    const Workload& w = workload_;
+    if (w.page_size != 0) {
+        const std::int64_t page =
+            inputs_.block_table[sequence_ * inputs_.block_table_stride + token / w.page_size];
+        return page * w.page_size + token % w.page_size;
+    }
+    const std::int64_t start =
+        inputs_.cu_seqlens_k.empty() ? sequence_ * w.seqlen_k : inputs_.cu_seqlens_k[sequence_];
+    return start + token;
+}
+
+void CacheReader::keys(std::int64_t first, std::int64_t count,
+                       std::vector<float>& transposed) const {
+    const std::int64_t width = workload_.headdim;
+    std::vector<float> key(width);
+    transposed.resize(width * count);
+    for (std::int64_t j = 0; j < count; ++j) {
+        const std::int64_t at = (slot(first + j) * workload_.heads_kv + kv_head_) * width;
+        load_run(inputs_.k.data(), workload_.kv_dtype, at, width, key.data());
+        for (std::int64_t c = 0; c < width; ++c) {
+            transposed[c * count + j] = key[c];
+        }
+    }
+}
+
+void CacheReader::values(std::int64_t first, std::int64_t count, std::vector<float>& rows) const {
+    // MLA: V is the first columns of K, so rows of K's width apart.
+    const std::int64_t pitch = workload_.mla ? workload_.headdim : workload_.headdim_v;
+    const std::byte* base = workload_.mla ? inputs_.k.data() : inputs_.v.data();
+    rows.resize(workload_.headdim_v * count);
+    for (std::int64_t j = 0; j < count; ++j) {
+        const std::int64_t at = (slot(first + j) * workload_.heads_kv + kv_head_) * pitch;
+        load_run(base, workload_.kv_dtype, at, workload_.headdim_v,
+                 rows.data() + j * workload_.headdim_v);
+    }
+}
+
+std::vector<double> CacheReader::query(std::int64_t row, std::int64_t head) const {
+    const Workload& w = workload_;
+    const std::int64_t start =
+        inputs_.cu_seqlens_q.empty() ? sequence_ * w.seqlen_q : inputs_.cu_seqlens_q[sequence_];
+    std::vector<double> values(w.headdim);
+    for (std::int64_t c = 0; c < w.headdim; ++c) {
+        values[c] = load_element(inputs_.q.data(), w.dtype,
+                                 ((start + row) * w.heads_q + head) * w.headdim + c);
+    }
+    return values;
+}
+
+double CacheReader::key_scale() const {
+    return inputs_.k_scale.empty() ? 1.0
+                                   : inputs_.k_scale[sequence_ * workload_.heads_kv + kv_head_];
+}
+
+double CacheReader::value_scale() const {
+    return inputs_.v_scale.empty() ? 1.0
+                                   : inputs_.v_scale[sequence_ * workload_.heads_kv + kv_head_];
+}
+
+}  // namespace raceline

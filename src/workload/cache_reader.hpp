@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads inputs back by their meaning (sequence, token, head), whatever their layout. Written for
+// the oracle and apart from make_args, so that an error in one does not hide in the other.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "workload/inputs.hpp"
+#include "workload/workload.hpp"
+
+namespace raceline {
+
+class CacheReader {
+public:
+    CacheReader(const Workload& workload, const Inputs& inputs, std::int64_t sequence,
+                std::int64_t kv_head);
+
+    /// Keys [first, first + count) transposed to (headdim, count), as stored and without scale:
+    /// a float holds every storage type exactly.
+    void keys(std::int64_t first, std::int64_t count, std::vector<float>& transposed) const;
+    /// Values [first, first + count) as (count, headdim_v).
+    void values(std::int64_t first, std::int64_t count, std::vector<float>& rows) const;
+    /// Row `row` of query head `head` of the sequence.
+    [[nodiscard]] std::vector<double> query(std::int64_t row, std::int64_t head) const;
+
+    [[nodiscard]] double key_scale() const;
+    [[nodiscard]] double value_scale() const;
+
+private:
+    [[nodiscard]] std::int64_t slot(std::int64_t token) const;
+    const Workload& workload_;
+    const Inputs& inputs_;
+    std::int64_t sequence_, kv_head_;
+};
+
+}  // namespace raceline

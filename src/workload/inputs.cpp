@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workload/inputs.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <new>
+#include <numeric>
+
+#include "support/check.hpp"
+#include "workload/normal.hpp"
+
+namespace raceline {
+namespace {
+
+enum Stream : std::uint64_t {
+    stream_q,
+    stream_k,
+    stream_v,
+    stream_sinks,
+    stream_scales,
+    stream_pages,
+    stream_channels
+};
+
+// A page that no cache can hold: reading it runs off every allocation.
+constexpr std::int32_t no_page = 0x7fffffff;
+constexpr std::byte nan_byte{0xff};  // all ones is NaN in every storage type
+constexpr double outlier = 8;        // a power of two: exact in every type
+
+std::vector<std::int32_t> prefix_sums(const std::vector<std::int64_t>& lengths) {
+    std::vector<std::int32_t> sums{0};
+    std::int64_t sum = 0;
+    for (const std::int64_t length : lengths) {
+        sum += length;
+        require(sum <= std::numeric_limits<std::int32_t>::max(), Status::unsupported,
+                "a packed batch of {} tokens or more: prefix sums are int32", sum);
+        sums.push_back(static_cast<std::int32_t>(sum));
+    }
+    return sums;
+}
+
+/// Query rows alternate between two regimes, so that every workload meets both: plain rows weigh
+/// many keys (a dropped page shows), outlier rows reach logits near ±100 and weigh few (a missed
+/// rescale shows).
+bool is_outlier_row(std::int64_t token, std::int64_t head, std::uint64_t seed) {
+    return ((static_cast<std::uint64_t>(token + head) + seed) & 1) != 0;
+}
+
+/// The channel of K that is ×8 in every key. MLA takes it from the columns that are not V's.
+std::int64_t outlier_channel(const Workload& w, std::uint64_t seed) {
+    const std::uint64_t key = stream_key(seed, stream_channels);
+    const std::int64_t from = w.mla && w.headdim > w.headdim_v ? w.headdim_v : 0;
+    return from + static_cast<std::int64_t>(
+                      random_below(key, 0, static_cast<std::uint64_t>(w.headdim - from)));
+}
+
+void amplify(std::byte* at, DType dtype, std::int64_t index) {
+    const auto i = static_cast<std::size_t>(index);
+    store_element(at, dtype, i, outlier * load_element(at, dtype, i));
+}
+
+/// The first and the last value of every sequence, ×sqrt(length) / 4 in powers of two: one key of
+/// thousands weighs so little that a kernel which never read it would pass. Not for MLA, whose
+/// values are its keys.
+void amplify_ends(Inputs& in, const Workload& w, const std::vector<std::int64_t>& slots) {
+    const std::int64_t run = w.heads_kv * w.headdim_v;
+    std::int64_t start = 0;
+    for (std::int64_t b = 0; b < w.batch; start += w.length_k(b++)) {
+        const std::int64_t length = w.length_k(b);
+        const double factor =
+            std::exp2(std::floor(std::log2(std::sqrt(static_cast<double>(length)) / 4)));
+        if (length < 64) {
+            continue;
+        }
+        for (const std::int64_t token : {start, start + length - 1}) {
+            for (std::int64_t i = slots[token] * run; i < (slots[token] + 1) * run; ++i) {
+                const auto at = static_cast<std::size_t>(i);
+                store_element(in.v.data(), w.kv_dtype, at,
+                              std::min(factor, 64.0) * load_element(in.v.data(), w.kv_dtype, at));
+            }
+        }
+    }
+}
+
+void fill_queries(Inputs& in, const Workload& w, const InputOptions& options) {
+    const std::int64_t run = w.heads_q * w.headdim;
+    const std::size_t bytes = static_cast<std::size_t>(bytes_of(w.dtype)) * run;
+    const std::uint64_t key = stream_key(options.seed, stream_q);
+    const std::int64_t shared = outlier_channel(w, options.seed);
+    const std::int64_t other = (shared + 1) % w.headdim;
+    in.q.resize(bytes * w.tokens_q());
+    fill_normal(in.q.data(), w.dtype, 0, key, 0);  // builds the table before threads need it
+#pragma omp parallel for schedule(static)
+    for (std::int64_t token = 0; token < w.tokens_q(); ++token) {
+        std::byte* at = in.q.data() + bytes * token;
+        fill_normal(at, w.dtype, run, key, token);
+        for (std::int64_t head = 0; options.outliers && head < w.heads_q; ++head) {
+            if (is_outlier_row(token, head, options.seed)) {
+                amplify(at, w.dtype, head * w.headdim + shared);
+                if (other != shared) {
+                    amplify(at, w.dtype, head * w.headdim + other);
+                }
+            }
+        }
+    }
+}
+
+/// Where each token of the cache goes: its index in (tokens, heads_kv, headdim).
+std::vector<std::int64_t> token_slots(const Workload& w, const Inputs& in) {
+    std::vector<std::int64_t> slots(w.tokens_k());
+    if (w.page_size == 0) {
+        std::iota(slots.begin(), slots.end(), std::int64_t{0});
+        return slots;
+    }
+    std::size_t token = 0;
+    for (std::int64_t b = 0; b < w.batch; ++b) {
+        for (std::int64_t j = 0; j < w.length_k(b); ++j) {
+            const std::int64_t page = in.block_table[b * in.block_table_stride + j / w.page_size];
+            slots[token++] = page * w.page_size + j % w.page_size;
+        }
+    }
+    return slots;
+}
+
+/// Fills a cache of `tokens` slots; slots that no token takes stay poisoned (or zero).
+void fill_cache(std::vector<std::byte>& cache, const Workload& w, const InputOptions& options,
+                const std::vector<std::int64_t>& slots, std::int64_t tokens, bool keys) {
+    const std::int64_t width = keys ? w.headdim : w.headdim_v;
+    const std::int64_t run = w.heads_kv * width;
+    const std::size_t bytes = static_cast<std::size_t>(bytes_of(w.kv_dtype)) * run;
+    const std::uint64_t key = stream_key(options.seed, keys ? stream_k : stream_v);
+    const std::int64_t channel = outlier_channel(w, options.seed);
+    const bool poisoned = options.poison && w.page_size != 0;
+    cache.resize(bytes * tokens, poisoned ? nan_byte : std::byte{0});
+    fill_normal(cache.data(), w.kv_dtype, 0, key, 0);
+    const auto count = static_cast<std::int64_t>(slots.size());
+#pragma omp parallel for schedule(static)
+    for (std::int64_t token = 0; token < count; ++token) {
+        std::byte* at = cache.data() + bytes * slots[token];
+        fill_normal(at, w.kv_dtype, run, key, token);
+        for (std::int64_t head = 0; keys && options.outliers && head < w.heads_kv; ++head) {
+            amplify(at, w.kv_dtype, head * width + channel);
+        }
+    }
+}
+
+/// A shuffled block table over more pages than are used. Entries past a sequence's last page are
+/// garbage, and there is at least one of them in every row.
+std::int64_t make_pages(Inputs& in, const Workload& w, const InputOptions& options) {
+    std::int64_t used = 0;
+    std::int64_t widest = 0;
+    for (std::int64_t b = 0; b < w.batch; ++b) {
+        const std::int64_t pages = (w.length_k(b) + w.page_size - 1) / w.page_size;
+        used += pages;
+        widest = std::max(widest, pages);
+        in.seqlens_k.push_back(static_cast<std::int32_t>(w.length_k(b)));
+    }
+    const std::int64_t pages = used + std::clamp<std::int64_t>(used / 8, 1, 64);
+    require(pages < no_page, Status::unsupported, "{} pages: page indices are int32", pages);
+    std::vector<std::int32_t> order(pages);
+    std::iota(order.begin(), order.end(), 0);
+    const std::uint64_t key = stream_key(options.seed, stream_pages);
+    for (std::int64_t i = pages - 1; i > 0; --i) {
+        std::swap(order[i], order[random_below(key, i, i + 1)]);
+    }
+    in.block_table_stride = widest + 1;
+    in.block_table.assign(w.batch * in.block_table_stride, options.poison ? no_page : 0);
+    std::int64_t next = 0;
+    for (std::int64_t b = 0; b < w.batch; ++b) {
+        for (std::int64_t p = 0; p * w.page_size < w.length_k(b); ++p) {
+            in.block_table[b * in.block_table_stride + p] = order[next++];
+        }
+    }
+    return pages * w.page_size;
+}
+
+/// Logits of about the row's own LSE, so that a sink takes about half of the weight: one near 0
+/// would vanish beside thousands of keys, and a kernel that ignored it would pass.
+void fill_sinks(Inputs& in, const Workload& w, std::uint64_t seed) {
+    const std::uint64_t key = stream_key(seed, stream_sinks);
+    double keys = static_cast<double>(w.seqlen_k);
+    if (w.window && w.window->left >= 0) {
+        keys = std::min(keys, static_cast<double>(w.window->left + 1));
+    }
+    for (std::int64_t head = 0; head < w.heads_q; ++head) {
+        const auto bits = static_cast<std::uint16_t>(random_bits(key, head));
+        in.sinks.push_back(static_cast<float>(std::log(keys + 1) + normal_quantile(bits)));
+    }
+}
+
+void fill_scales(Inputs& in, const Workload& w, std::uint64_t seed) {
+    const std::uint64_t key = stream_key(seed, stream_scales);
+    for (std::int64_t i = 0; i < w.batch * w.heads_kv; ++i) {
+        in.k_scale.push_back(static_cast<float>(0.75 + 0.5 * random_unit(key, 2 * i)));
+        in.v_scale.push_back(static_cast<float>(0.75 + 0.5 * random_unit(key, 2 * i + 1)));
+    }
+    if (w.mla) {
+        in.v_scale = in.k_scale;  // one latent, one scale
+    }
+}
+
+Inputs build(const Workload& w, const InputOptions& options) {
+    Inputs in;
+    std::int64_t slots = w.tokens_k();
+    if (!w.seqlens_q.empty()) {
+        in.cu_seqlens_q = prefix_sums(w.seqlens_q);
+    }
+    if (w.page_size != 0) {
+        slots = make_pages(in, w, options);
+    } else if (!w.seqlens_k.empty()) {
+        in.cu_seqlens_k = prefix_sums(w.seqlens_k);
+    }
+    fill_queries(in, w, options);
+    const std::vector<std::int64_t> where = token_slots(w, in);
+    fill_cache(in.k, w, options, where, slots, true);
+    if (!w.mla) {
+        fill_cache(in.v, w, options, where, slots, false);
+        if (options.outliers) {
+            amplify_ends(in, w, where);
+        }
+    }
+    if (w.sinks) {
+        fill_sinks(in, w, options.seed);
+    }
+    if (w.kv_dtype == DType::e4m3) {
+        fill_scales(in, w, options.seed);
+    }
+    in.lse_elements = w.tokens_q() * w.heads_q;
+    in.out_elements = in.lse_elements * w.headdim_v;
+    return in;
+}
+
+}  // namespace
+
+Inputs make_inputs(const Workload& workload, const InputOptions& options) {
+    validate(workload);
+    require(workload.kv_dtype != DType::nvfp4, Status::unsupported,
+            "no inputs in nvfp4 yet: its block scales need a quantiser; use fp32, fp16, bf16 or "
+            "e4m3");
+    const double bytes = workload.bytes_q() + static_cast<double>(workload.tokens_k()) *
+                                                  static_cast<double>(workload.heads_kv) *
+                                                  static_cast<double>(workload.headdim) * 2 *
+                                                  bytes_of(workload.kv_dtype);
+    try {
+        // Kernels count a packed run in one block of the random stream.
+        require(workload.heads_q * workload.headdim <= static_cast<std::int64_t>(longest_run),
+                Status::unsupported, "heads × head dim of {} is too many for one token's data",
+                workload.heads_q * workload.headdim);
+        return build(workload, options);
+    } catch (const std::bad_alloc&) {
+        fail(Status::unsupported, "inputs of {:.1f} GB do not fit this machine's memory",
+             bytes / 1e9);
+    } catch (const std::length_error&) {
+        fail(Status::unsupported, "inputs of {:.1f} GB do not fit this machine's memory",
+             bytes / 1e9);
+    }
+}
+
+}  // namespace raceline

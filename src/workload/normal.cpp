@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workload/normal.hpp"
+
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <numbers>
+#include <vector>
+
+#include "support/check.hpp"
+#include "workload/inputs.hpp"
+
+namespace raceline {
+namespace {
+
+constexpr std::size_t table_size = 65536;
+
+/// Quantiles of (i + 1/2) / 65536 by Newton's method, each started from its neighbour.
+std::vector<double> make_quantiles() {
+    std::vector<double> table(table_size);
+    double x = 0;
+    for (std::size_t i = table_size / 2; i < table_size; ++i) {
+        const double upper = 1 - (static_cast<double>(i) + 0.5) / table_size;
+        for (int step = 0; step < 6; ++step) {
+            const double tail = 0.5 * std::erfc(x / std::numbers::sqrt2);
+            const double density = std::exp(-x * x / 2) / std::sqrt(2 * std::numbers::pi);
+            x += (tail - upper) / density;
+        }
+        table[i] = x;
+        table[table_size - 1 - i] = -x;
+    }
+    return table;
+}
+
+const std::vector<double>& quantiles() {
+    static const std::vector<double> table = make_quantiles();
+    return table;
+}
+
+/// The same quantiles as stored bits of a type: filling is then a table look-up an element.
+template <class Bits>
+std::vector<Bits> make_encoded(DType dtype) {
+    std::vector<Bits> table(table_size);
+    for (std::size_t i = 0; i < table_size; ++i) {
+        store_element(reinterpret_cast<std::byte*>(table.data()), dtype, i, quantiles()[i]);
+    }
+    return table;
+}
+
+template <class Bits>
+void fill(std::byte* at, const std::vector<Bits>& table, std::size_t count, std::uint64_t key,
+          std::uint64_t counter) {
+    std::size_t done = 0;
+    for (; done + 4 <= count; done += 4) {
+        const std::uint64_t random = random_bits(key, counter++);
+        const std::array<Bits, 4> four{table[random & 0xffff], table[(random >> 16) & 0xffff],
+                                       table[(random >> 32) & 0xffff], table[random >> 48]};
+        std::memcpy(at + done * sizeof(Bits), four.data(), sizeof(four));
+    }
+    for (std::uint64_t random = random_bits(key, counter); done < count; ++done, random >>= 16) {
+        std::memcpy(at + done * sizeof(Bits), &table[random & 0xffff], sizeof(Bits));
+    }
+}
+
+}  // namespace
+
+double normal_quantile(std::uint16_t bits) {
+    return quantiles()[bits];
+}
+
+void fill_normal(std::byte* at, DType dtype, std::size_t count, std::uint64_t key,
+                 std::uint64_t block) {
+    const std::uint64_t counter = block * (longest_run / 4);
+    switch (dtype) {
+        case DType::fp32: {
+            static const auto table = make_encoded<std::uint32_t>(dtype);
+            return fill(at, table, count, key, counter);
+        }
+        case DType::fp16: {
+            static const auto table = make_encoded<std::uint16_t>(dtype);
+            return fill(at, table, count, key, counter);
+        }
+        case DType::bf16: {
+            static const auto table = make_encoded<std::uint16_t>(dtype);
+            return fill(at, table, count, key, counter);
+        }
+        case DType::e4m3: {
+            static const auto table = make_encoded<std::uint8_t>(dtype);
+            return fill(at, table, count, key, counter);
+        }
+        case DType::nvfp4: break;
+    }
+    fail(Status::unsupported, "no inputs in nvfp4 yet: its block scales need a quantiser");
+}
+
+}  // namespace raceline

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workload/random_suite.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "workload/normal.hpp"
+
+namespace raceline {
+namespace {
+
+/// Draws in order from one stream: the same on every machine and standard library.
+class Draw {
+public:
+    explicit Draw(std::uint64_t seed) : key_(stream_key(seed, 0x72616e646f6d)) {}
+
+    /// Whole number in [low, high].
+    std::int64_t between(std::int64_t low, std::int64_t high) {
+        return low + static_cast<std::int64_t>(random_below(
+                         key_, counter_++, static_cast<std::uint64_t>(high - low + 1)));
+    }
+    bool one_in(std::int64_t n) { return between(1, n) == 1; }
+
+    template <std::size_t N>
+    std::int64_t of(const std::array<std::int64_t, N>& values) {
+        return values[static_cast<std::size_t>(between(0, std::int64_t{N} - 1))];
+    }
+    /// Near `size`, seldom a multiple of anything.
+    std::int64_t length_near(std::int64_t size) { return between(size / 2 + 1, size); }
+
+private:
+    std::uint64_t key_;
+    std::uint64_t counter_ = 0;
+};
+
+constexpr double most_flops = 3e9;         // a prefill of tens of milliseconds on two cores
+constexpr double most_cache_bytes = 48e6;  // a decode of a few milliseconds
+
+void draw_heads(Draw& draw, Workload& w) {
+    w.heads_kv = draw.of(std::array<std::int64_t, 5>{1, 2, 4, 8, 3});
+    w.heads_q = w.heads_kv * draw.of(std::array<std::int64_t, 5>{1, 1, 2, 4, 8});
+    w.headdim = draw.of(std::array<std::int64_t, 8>{64, 64, 64, 128, 128, 128, 96, 32});
+    w.headdim_v = w.headdim;
+}
+
+void draw_options(Draw& draw, Workload& w) {
+    constexpr std::array types{DType::fp32, DType::bf16, DType::bf16, DType::fp32, DType::fp16};
+    w.dtype = types[static_cast<std::size_t>(draw.between(0, 4))];
+    w.kv_dtype = w.dtype;
+    if (draw.one_in(5)) {
+        w.window = Window{.left = draw.between(31, 600), .right = -1};
+        w.mask = Mask::causal;
+    }
+    if (draw.one_in(8)) {
+        w.softcap = static_cast<double>(draw.of(std::array<std::int64_t, 3>{20, 30, 50}));
+    }
+    w.sinks = draw.one_in(8);
+    if (draw.one_in(3)) {
+        w.page_size = draw.of(std::array<std::int64_t, 4>{16, 32, 64, 128});
+    }
+}
+
+Workload draw_prefill(Draw& draw) {
+    Workload w;
+    draw_heads(draw, w);
+    w.mask = draw.one_in(2) ? Mask::causal : Mask::full;
+    draw_options(draw, w);
+    const std::int64_t size = draw.of(std::array<std::int64_t, 4>{300, 600, 1200, 2400});
+    if (draw.one_in(3)) {
+        w.batch = draw.between(2, 4);
+        for (std::int64_t b = 0; b < w.batch; ++b) {
+            w.seqlens_q.push_back(draw.length_near(size));
+        }
+        w.seqlens_k = w.seqlens_q;
+        w.seqlen_q = *std::max_element(w.seqlens_q.begin(), w.seqlens_q.end());
+        w.seqlen_k = w.seqlen_q;
+        return w;
+    }
+    w.batch = draw.between(1, 2);
+    w.seqlen_q = draw.length_near(size);
+    // Now and then a chunk of new tokens over an older context.
+    w.seqlen_k = w.seqlen_q + (draw.one_in(4) ? draw.length_near(size) : 0);
+    return w;
+}
+
+Workload draw_decode(Draw& draw) {
+    Workload w;
+    draw_heads(draw, w);
+    draw_options(draw, w);
+    const std::int64_t size = draw.of(std::array<std::int64_t, 4>{1500, 4000, 10000, 24000});
+    w.batch = draw.of(std::array<std::int64_t, 5>{1, 1, 2, 4, 9});
+    w.seqlen_q = 1;
+    w.seqlen_k = draw.length_near(size);
+    if (w.batch > 1 && draw.one_in(2)) {
+        for (std::int64_t b = 0; b < w.batch; ++b) {
+            w.seqlens_k.push_back(draw.length_near(size));
+        }
+        w.seqlen_k = *std::max_element(w.seqlens_k.begin(), w.seqlens_k.end());
+    }
+    return w;
+}
+
+bool fits(const Workload& w) {
+    return w.flops() <= most_flops && w.bytes_kv() <= most_cache_bytes && w.flops() > 1e6;
+}
+
+bool same_but_types(const Workload& a, Workload b) {
+    b.dtype = a.dtype;
+    b.kv_dtype = a.kv_dtype;
+    return a == b;
+}
+
+bool contains(std::span<const Workload> list, const Workload& w) {
+    return std::any_of(list.begin(), list.end(),
+                       [&](const Workload& other) { return same_but_types(other, w); });
+}
+
+}  // namespace
+
+std::vector<Workload> draw_workloads(std::uint64_t seed, std::size_t count,
+                                     std::span<const Workload> taken) {
+    Draw draw(seed);
+    std::vector<Workload> drawn;
+    while (drawn.size() < count) {
+        // Halves of prefill and decode, whatever is rejected in between.
+        const Workload w = drawn.size() % 2 == 0 ? draw_prefill(draw) : draw_decode(draw);
+        if (fits(w) && !contains(taken, w) && !contains(drawn, w)) {
+            validate(w);
+            drawn.push_back(w);
+        }
+    }
+    return drawn;
+}
+
+}  // namespace raceline

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+// The named suites, written in the shape grammar so that each line can be pasted after --shape.
+#include "workload/suites.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "support/check.hpp"
+#include "support/nearest.hpp"
+#include "workload/random_suite.hpp"
+#include "workload/shape_grammar.hpp"
+
+namespace raceline {
+namespace {
+
+constexpr std::string_view random_prefix = "random:";
+constexpr std::size_t random_count = 20;
+
+using Shapes = std::vector<std::string>;
+
+/// Small enough for two cores in half a minute, with everything in it that a kernel can get wrong.
+Shapes quickstart() {
+    return {
+        "h=4,k=2048,d=64,dtype=fp32",
+        "h=4,k=2048,d=128,dtype=fp32",
+        "h=4,k=2048,d=64,dtype=fp32,causal",
+        "h=8/2,k=512,d=128,dtype=fp32,causal",
+        "h=8,k=512,d=64,dtype=bf16",
+        "h=8,k=1024,d=64,dtype=bf16,causal",
+        "h=8,k=1024,d=128,dtype=bf16",
+        "h=8/2,k=1024,d=128,dtype=bf16,causal",
+        "h=8/2,k=511;100;333,d=64,dtype=bf16,causal",
+        "h=8/2,q=200,k=1000,d=128,dtype=bf16,causal,page=64",
+        "h=8,q=1,k=8192,d=64,dtype=fp32",
+        "h=8,q=1,k=8192,d=128,dtype=bf16",
+        "h=32/8,q=1,k=8192,d=128,dtype=fp32",
+        "h=32/8,q=1,k=32768,d=128,dtype=bf16",
+        "h=16/2,q=1,k=4096,d=64,dtype=fp32,page=64",
+        "b=4,h=32/8,q=1,k=2048,d=128,dtype=bf16,page=64",
+        "b=8,h=8/1,q=1,k=3000;17;1024;2048;513;4096;1;777,d=64,dtype=bf16,page=16",
+        "h=64/8,q=1,k=4096,d=64,dtype=bf16,causal,window=127,sinks",
+        "b=4,h=8,q=1,k=1024,d=64,dtype=fp16",
+    };
+}
+
+/// What the ladder's rungs were published on. fp16: the one type that every rung takes.
+Shapes ladder() {
+    Shapes shapes;
+    for (const int d : {64, 128}) {
+        for (const char* mask : {"", ",causal"}) {
+            for (const int n : {512, 2048, 8192}) {
+                shapes.push_back(fmt::format("h=8,k={},d={},dtype=fp16{}", n, d, mask));
+            }
+        }
+    }
+    for (const int d : {64, 128}) {
+        for (const int k : {2048, 8192, 16384}) {
+            shapes.push_back(fmt::format("h=8,q=1,k={},d={},dtype=fp16", k, d));
+        }
+    }
+    for (const int group : {1, 2, 4, 8, 16, 32}) {
+        shapes.push_back(fmt::format("h=32/{},q=1,k=8192,d=128,dtype=fp16", 32 / group));
+    }
+    for (const int batch : {2, 4, 8, 16, 32, 64, 128}) {
+        shapes.push_back(fmt::format("b={},h=32/8,q=1,k=8192,d=128,dtype=fp16", batch));
+    }
+    for (const int k : {32768, 131072, 524288, 1048576}) {
+        shapes.push_back(fmt::format("h=32/8,q=1,k={},d=128,dtype=fp16", k));
+    }
+    shapes.emplace_back("h=32/8,q=1,k=8192,d=128,dtype=fp16,page=64");
+    shapes.emplace_back("h=32/8,q=1,k=8192,d=128,dtype=fp16,kv=e4m3");
+    for (const int k : {2048, 8192, 32768}) {
+        shapes.push_back(fmt::format("h=128,q=1,k={},mla=512+64,dtype=fp16", k));
+    }
+    return shapes;
+}
+
+Shapes from_scratch() {
+    return {"h=8,k=512,d=64,dtype=fp16", "h=8,k=512,d=64,dtype=fp16,causal"};
+}
+
+/// 16,384 tokens in all, 2048 hidden columns.
+Shapes training() {
+    Shapes shapes;
+    for (const int d : {64, 128, 256}) {
+        for (const char* mask : {"", ",causal"}) {
+            for (int n = 512; n <= 16384; n *= 2) {
+                shapes.push_back(fmt::format("b={},h={},q={},k={},d={},dtype=bf16{}", 16384 / n,
+                                             2048 / d, n, n, d, mask));
+            }
+        }
+    }
+    return shapes;
+}
+
+struct Served {
+    std::int64_t batch, context;
+};
+// From one interactive user to a full machine; the product stays within one GPU's memory.
+constexpr std::array served{Served{1, 2048},   Served{1, 8192},  Served{1, 32768},
+                            Served{1, 131072}, Served{8, 8192},  Served{64, 8192},
+                            Served{128, 2048}, Served{32, 32768}};
+
+/// Prefill of one prompt and of several, a chunk over an older context, and decode, contiguous and
+/// paged. `model` is the part of the shape that the model fixes.
+Shapes serving(const std::string& model) {
+    Shapes shapes;
+    for (const int n : {512, 2048, 8192, 32768}) {
+        shapes.push_back(fmt::format("k={},{},dtype=bf16,causal", n, model));
+    }
+    shapes.push_back(fmt::format("b=8,k=2048,{},dtype=bf16,causal", model));
+    shapes.push_back(fmt::format("q=512,k=8192,{},dtype=bf16,causal,page=64", model));
+    for (const Served& s : served) {
+        const std::string decode =
+            fmt::format("b={},q=1,k={},{},dtype=bf16", s.batch, s.context, model);
+        shapes.push_back(decode);
+        shapes.push_back(decode + ",page=64");
+    }
+    return shapes;
+}
+
+/// Prefill expands the latent (192 columns of K, 128 of V); decode reads it as it is, with the
+/// scale of the expanded head dim.
+Shapes deepseek() {
+    Shapes shapes;
+    for (const int n : {512, 2048, 8192}) {
+        shapes.push_back(fmt::format("h=128,k={},d=192/128,dtype=bf16,causal", n));
+    }
+    shapes.emplace_back("b=8,h=128,k=2048,d=192/128,dtype=bf16,causal");
+    for (const Served& s : served) {
+        const std::string decode =
+            fmt::format("b={},h=128,q=1,k={},mla=512+64,dtype=bf16,scale=0.07216878364870323",
+                        s.batch, s.context);
+        shapes.push_back(decode);
+        shapes.push_back(decode + ",page=64");
+    }
+    return shapes;
+}
+
+/// Layers alternate between 128 tokens of window and the whole context; all have sinks.
+Shapes gpt_oss() {
+    Shapes shapes;
+    for (const char* layer : {"", ",window=127"}) {
+        for (const int n : {512, 2048, 8192, 32768}) {
+            shapes.push_back(fmt::format("h=64/8,k={},d=64,dtype=bf16,causal{},sinks", n, layer));
+        }
+        for (const Served& s : served) {
+            shapes.push_back(
+                fmt::format("b={},h=64/8,q=1,k={},d=64,dtype=bf16,causal{},sinks,page=64", s.batch,
+                            s.context, layer));
+        }
+    }
+    return shapes;
+}
+
+struct Entry {
+    std::string_view name, summary;
+    Shapes (*shapes)();
+};
+constexpr std::array entries{
+    Entry{"quickstart", "a bit of everything, half a minute on two cores", quickstart},
+    Entry{"ladder", "the shapes of the teaching rungs, fp16", ladder},
+    Entry{"from-scratch", "one shape, full and causal, fp16", from_scratch},
+    Entry{"training-16k", "16,384 tokens in all, d 64 to 256, full and causal", training},
+    Entry{"llama3-8b", "32/8 heads of 128: prefill and decode",
+          +[] { return serving("h=32/8,d=128"); }},
+    Entry{"llama3-70b", "64/8 heads of 128: prefill and decode",
+          +[] { return serving("h=64/8,d=128"); }},
+    Entry{"deepseek-v3", "128 heads: expanded prefill (192/128), latent decode (512+64)", deepseek},
+    Entry{"gpt-oss", "64/8 heads of 64 with sinks, every other layer a window of 128", gpt_oss},
+};
+
+std::vector<Workload> parse_all(const Shapes& shapes) {
+    std::vector<Workload> workloads;
+    for (const std::string& shape : shapes) {
+        workloads.push_back(parse_shape(shape));
+    }
+    return workloads;
+}
+
+Suite random_suite(std::string_view name) {
+    const std::string_view digits = name.substr(random_prefix.size());
+    std::uint64_t seed = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), seed);
+    require(error == std::errc{} && end == digits.data() + digits.size(), Status::invalid_argument,
+            "suite 'random:' needs a seed from 0 to 2^64 - 1, such as random:7");
+    std::vector<Workload> taken;
+    for (const Entry& entry : entries) {
+        const auto workloads = parse_all(entry.shapes());
+        taken.insert(taken.end(), workloads.begin(), workloads.end());
+    }
+    return {std::string(name), "20 shapes drawn from a seed, in no other suite",
+            draw_workloads(seed, random_count, taken)};
+}
+
+Suite named_suite(std::string_view name) {
+    if (name.starts_with(random_prefix)) {
+        return random_suite(name);
+    }
+    std::vector<std::string_view> names{"random:SEED"};
+    for (const Entry& entry : entries) {
+        if (entry.name == name) {
+            return {std::string(name), std::string(entry.summary), parse_all(entry.shapes())};
+        }
+        names.push_back(entry.name);
+    }
+    const std::string_view shown = name.substr(0, 40);
+    const std::string_view near = nearest(shown, names);
+    fail(Status::invalid_argument, "suite '{}' is unknown{}; suites: {}", shown,
+         near.empty() ? "" : fmt::format("; did you mean '{}'?", near),
+         "quickstart ladder from-scratch training-16k llama3-8b llama3-70b deepseek-v3 gpt-oss "
+         "random:SEED");
+}
+
+}  // namespace
+
+Suite make_suite(std::string_view name, std::optional<DType> dtype) {
+    Suite suite = named_suite(name);
+    if (!dtype) {
+        return suite;
+    }
+    std::vector<Workload> overridden;
+    for (Workload& w : suite.workloads) {
+        w.kv_dtype = w.kv_dtype == w.dtype ? *dtype : w.kv_dtype;
+        w.dtype = *dtype;
+        validate(w);
+        // Shapes that differed in their type alone are now one.
+        if (std::find(overridden.begin(), overridden.end(), w) == overridden.end()) {
+            overridden.push_back(std::move(w));
+        }
+    }
+    suite.workloads = std::move(overridden);
+    return suite;
+}
+
+std::vector<std::string> suite_names() {
+    std::vector<std::string> names;
+    for (const Entry& entry : entries) {
+        names.emplace_back(entry.name);
+    }
+    return names;
+}
+
+}  // namespace raceline

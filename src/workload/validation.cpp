@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rules that every workload obeys, whoever wrote it: command line, receipt or API call.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string_view>
+
+#include "support/check.hpp"
+#include "workload/workload.hpp"
+
+namespace raceline {
+namespace {
+
+constexpr auto bad = Status::invalid_argument;
+// Lengths are int32 in every kernel and prefix sum; the others keep products inside int64.
+constexpr std::int64_t longest = std::numeric_limits<std::int32_t>::max();
+constexpr std::int64_t largest_batch = 1'000'000;
+constexpr std::int64_t most_heads = 65'536;
+constexpr std::int64_t widest_head = 1024;
+constexpr std::int64_t largest_page = 1 << 20;
+
+void within(std::string_view field, std::int64_t value, std::int64_t low, std::int64_t high) {
+    require(value >= low && value <= high, bad, "{} is {}: it must be {} to {}", field, value, low,
+            high);
+}
+
+void check_lengths(std::string_view field, const std::vector<std::int64_t>& lengths,
+                   std::int64_t longest_given, std::int64_t batch) {
+    within(field, longest_given, 0, longest);
+    if (lengths.empty()) {
+        return;
+    }
+    require(static_cast<std::int64_t>(lengths.size()) == batch, bad,
+            "{} has {} ragged lengths for batch {}: give one a sequence", field, lengths.size(),
+            batch);
+    for (std::size_t b = 0; b < lengths.size(); ++b) {
+        require(lengths[b] >= 0 && lengths[b] <= longest, bad,
+                "{} of sequence {} is {}: it must be 0 to {}", field, b, lengths[b], longest);
+    }
+    const std::int64_t found = *std::max_element(lengths.begin(), lengths.end());
+    require(found == longest_given, bad, "{} is {} but its longest sequence has {}", field,
+            longest_given, found);
+}
+
+void check_heads(const Workload& w) {
+    within("heads_q", w.heads_q, 1, most_heads);
+    within("heads_kv", w.heads_kv, 1, most_heads);
+    require(w.heads_q % w.heads_kv == 0, bad,
+            "heads_q {} is not a multiple of heads_kv {}: every KV head serves the same number of "
+            "query heads",
+            w.heads_q, w.heads_kv);
+    within("headdim", w.headdim, 1, widest_head);
+    within("headdim_v", w.headdim_v, 1, widest_head);
+    require(!w.mla || w.heads_kv == 1, bad,
+            "heads_kv is {} with MLA: the one latent cache has 1 KV head", w.heads_kv);
+    require(!w.mla || w.headdim_v <= w.headdim, bad,
+            "headdim_v {} exceeds headdim {} with MLA: V is the first columns of K", w.headdim_v,
+            w.headdim);
+}
+
+void check_types(const Workload& w) {
+    require(w.dtype != DType::nvfp4, bad,
+            "dtype nvfp4 is a cache format: q and the output take fp32, fp16, bf16 or e4m3");
+    require(w.kv_dtype == w.dtype || w.kv_dtype == DType::e4m3 || w.kv_dtype == DType::nvfp4, bad,
+            "kv_dtype {} beside dtype {}: the cache has q's type, e4m3 or nvfp4",
+            name_of(w.kv_dtype), name_of(w.dtype));
+    require(w.kv_dtype != DType::nvfp4 || (w.headdim % 16 == 0 && w.headdim_v % 16 == 0), bad,
+            "head dims {}/{} with an nvfp4 cache: they must be multiples of its block of 16",
+            w.headdim, w.headdim_v);
+}
+
+void check_softmax(const Workload& w) {
+    if (w.window) {
+        within("window's left side", w.window->left, -1, longest);
+        within("window's right side", w.window->right, -1, longest);
+    }
+    require(std::isfinite(w.softcap) && w.softcap >= 0, bad,
+            "softcap is {}: it must be a finite number, 0 for none", w.softcap);
+    if (w.scale) {
+        require(std::isfinite(*w.scale) && *w.scale > 0, bad,
+                "scale is {}: it must be a finite number above 0", *w.scale);
+    }
+}
+
+/// Bytes of every tensor must fit an address, so that no later product of sizes can overflow.
+void check_sizes(const Workload& w) {
+    const double most = std::ldexp(1.0, 60);
+    const double wide = static_cast<double>(std::max(w.headdim, w.headdim_v)) * 4;
+    const double q = static_cast<double>(w.tokens_q()) * static_cast<double>(w.heads_q) * wide;
+    // A page more a sequence: a cache is a whole number of pages.
+    const double tokens =
+        static_cast<double>(w.tokens_k()) + static_cast<double>(w.batch * w.page_size);
+    const double kv = tokens * static_cast<double>(w.heads_kv) * wide;
+    require(q < most && kv < most, bad,
+            "batch {} × lengths {}/{} × heads {}/{} × head dims {}/{} is over 2^60 bytes", w.batch,
+            w.seqlen_q, w.seqlen_k, w.heads_q, w.heads_kv, w.headdim, w.headdim_v);
+}
+
+}  // namespace
+
+void validate(const Workload& w) {
+    within("batch", w.batch, 1, largest_batch);
+    check_heads(w);
+    check_lengths("seqlen_q", w.seqlens_q, w.seqlen_q, w.batch);
+    check_lengths("seqlen_k", w.seqlens_k, w.seqlen_k, w.batch);
+    check_types(w);
+    check_softmax(w);
+    within("page_size", w.page_size, 0, largest_page);
+    check_sizes(w);
+}
+
+}  // namespace raceline

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workload/workload.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace raceline {
+namespace {
+
+/// Sum over i in [0, rows) of clamp(i + offset, 0, limit), without a loop: lengths reach 2^31.
+std::int64_t sum_of_clamped(std::int64_t rows, std::int64_t offset, std::int64_t limit) {
+    // Rows below `rise` clamp to 0, rows from `flat` on to the limit, between them i + offset.
+    const std::int64_t rise = std::clamp<std::int64_t>(-offset, 0, rows);
+    const std::int64_t flat = std::clamp<std::int64_t>(limit - offset, rise, rows);
+    const std::int64_t count = flat - rise;
+    const std::int64_t ends = (rise + offset) + (flat - 1 + offset);
+    // One of count and ends is even: an arithmetic series of integers has an integer sum.
+    const std::int64_t slope = count % 2 == 0 ? count / 2 * ends : ends / 2 * count;
+    return (count == 0 ? 0 : slope) + (rows - flat) * limit;
+}
+
+/// Causal folded into the window's right side: negative means unbounded.
+Window effective_window(const Workload& w) {
+    Window window = w.window.value_or(Window{});
+    if (w.mask == Mask::causal) {
+        window.right = 0;
+    }
+    return window;
+}
+
+double pairs_of(const Workload& w, std::int64_t length_q, std::int64_t length_k) {
+    const Window window = effective_window(w);
+    const std::int64_t shift = length_k - length_q;
+    const std::int64_t last = window.right < 0
+                                  ? length_q * length_k
+                                  : sum_of_clamped(length_q, shift + window.right + 1, length_k);
+    const std::int64_t first =
+        window.left < 0 ? 0 : sum_of_clamped(length_q, shift - window.left, length_k);
+    return static_cast<double>(last - first);
+}
+
+/// Keys of sequence b that at least one row sees: windows slide by one, so they are contiguous.
+std::int64_t keys_seen(const Workload& w, std::int64_t b) {
+    const std::int64_t rows = w.length_q(b);
+    if (rows == 0) {
+        return 0;
+    }
+    const std::int64_t first = w.visible(b, 0).first;
+    const std::int64_t last = w.visible(b, rows - 1).last;
+    return std::max<std::int64_t>(0, last - first);
+}
+
+std::int64_t total(const std::vector<std::int64_t>& lengths, std::int64_t batch,
+                   std::int64_t same) {
+    return lengths.empty() ? batch * same
+                           : std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
+}
+
+}  // namespace
+
+std::int64_t Workload::length_q(std::int64_t b) const {
+    return seqlens_q.empty() ? seqlen_q : seqlens_q.at(static_cast<std::size_t>(b));
+}
+
+std::int64_t Workload::length_k(std::int64_t b) const {
+    return seqlens_k.empty() ? seqlen_k : seqlens_k.at(static_cast<std::size_t>(b));
+}
+
+std::int64_t Workload::tokens_q() const {
+    return total(seqlens_q, batch, seqlen_q);
+}
+
+std::int64_t Workload::tokens_k() const {
+    return total(seqlens_k, batch, seqlen_k);
+}
+
+double Workload::scale_value() const {
+    return scale.value_or(1 / std::sqrt(static_cast<double>(headdim)));
+}
+
+Workload::KeyRange Workload::visible(std::int64_t b, std::int64_t i) const {
+    const std::int64_t keys = length_k(b);
+    const std::int64_t aligned = i + keys - length_q(b);  // bottom-right: the last row sees the end
+    const Window side = effective_window(*this);
+    const std::int64_t first = side.left < 0 ? 0 : std::max<std::int64_t>(0, aligned - side.left);
+    const std::int64_t last = side.right < 0 ? keys : std::min(keys, aligned + side.right + 1);
+    return {first, last};
+}
+
+double Workload::visited_pairs() const {
+    if (!ragged()) {
+        return static_cast<double>(batch) * pairs_of(*this, seqlen_q, seqlen_k);
+    }
+    double pairs = 0;
+    for (std::int64_t b = 0; b < batch; ++b) {
+        pairs += pairs_of(*this, length_q(b), length_k(b));
+    }
+    return pairs;
+}
+
+double Workload::flops() const {
+    return 2.0 * static_cast<double>(headdim + headdim_v) * static_cast<double>(heads_q) *
+           visited_pairs();
+}
+
+double Workload::bytes_q() const {
+    return static_cast<double>(tokens_q()) * static_cast<double>(heads_q * headdim) *
+           bytes_of(dtype);
+}
+
+double Workload::bytes_kv() const {
+    double tokens = 0;
+    if (!ragged()) {
+        tokens = static_cast<double>(batch) * static_cast<double>(keys_seen(*this, 0));
+    } else {
+        for (std::int64_t b = 0; b < batch; ++b) {
+            tokens += static_cast<double>(keys_seen(*this, b));
+        }
+    }
+    const std::int64_t width = mla ? headdim : headdim + headdim_v;
+    return tokens * static_cast<double>(heads_kv * width) * bytes_of(kv_dtype);
+}
+
+double Workload::bytes_out() const {
+    return static_cast<double>(tokens_q()) * static_cast<double>(heads_q * headdim_v) *
+           bytes_of(dtype);
+}
+
+}  // namespace raceline
