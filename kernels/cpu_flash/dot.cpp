@@ -10,7 +10,7 @@ namespace raceline::kernels::cpu_flash {
 
 bool has_dot() {
 #if HWY_ARCH_X86
-    return false;
+    return __builtin_cpu_supports("avx512bf16") && (hwy::SupportedTargets() & HWY_AVX3) != 0;
 #else
     return false;
 #endif

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <hwy/highway.h>
 
+#include "kernels/cpu_flash/dot-inl.hpp"
 #include "kernels/cpu_flash/engine.hpp"
 #include "kernels/cpu_flash/gemm-inl.hpp"
 #include "kernels/cpu_flash/panel-inl.hpp"
@@ -103,8 +104,8 @@ void load_panel(const Work& w, const Panel& panel) {
             to_float(q, w.args.dtype, w.headdim, to);
             std::fill(to + w.headdim, to + padded, 0.0F);
         }
-        Engine::pack_queries(rows, padded, w.headdim, w.form.sign, lanes + v * kLanes,
-                             vectors * kLanes);
+        Engine::pack_queries(rows, padded, w.headdim, w.form.sign,
+                             reinterpret_cast<float*>(lanes + v * kLanes), vectors * kLanes);
     }
     std::fill_n(w.floats(w.at.peak) + panel.row0, vectors * kLanes, kNoPeak);
     std::fill_n(w.floats(w.at.sum) + panel.row0, vectors * kLanes, 0.0F);
@@ -277,6 +278,12 @@ void store(const float* from, float factor, DType type, std::int64_t count, void
 
 void prefill_task(const Task& task) {
     for (std::int64_t head = task.head0; head < task.head1; ++head) {
+#if HWY_TARGET == HWY_AVX3 && HWY_ARCH_X86
+        if (task.dot) {
+            prefill<DotEngine>(task, head);
+            continue;
+        }
+#endif
         prefill<FmaEngine>(task, head);
     }
 }
