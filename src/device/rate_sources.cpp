@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which rates a device goes by: a given file, this machine's cache, committed, datasheet.
+#include "device/rate_sources.hpp"
+
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "device/catalog.hpp"
 #include "receipt/file.hpp"
-#include "support/build_info.hpp"
 #include "support/check.hpp"
 #include "support/sha256.hpp"
 
@@ -45,38 +46,21 @@ void collect(const Json& row, std::vector<MeasuredCeiling>& into) {
     }
 }
 
-std::vector<MeasuredCeiling> ceilings_of_file(const std::string& path) {
+std::vector<MeasuredCeiling> ceilings_in(const ReceiptFile& file) {
     std::vector<MeasuredCeiling> found;
-    for (const Json& row : read_receipts(path).rows) {
+    for (const Json& row : file.rows) {
         collect(row, found);
     }
     return found;
 }
 
-std::vector<MeasuredCeiling> ceilings_of_text(std::string_view text, std::string_view where) {
-    std::vector<MeasuredCeiling> found;
-    while (!text.empty()) {
-        const std::size_t end = std::min(text.find('\n'), text.size());
-        const std::string_view line = text.substr(0, end);
-        text.remove_prefix(std::min(end + 1, text.size()));
-        if (line.empty())
-            continue;
-        try {
-            collect(parse_json(line, where), found);
-        } catch (const Error& error) {
-            if (error.status() != Status::corrupt)
-                throw;
-        }
-    }
-    return found;
-}
-
-std::vector<MeasuredCeiling> committed_ceilings(const Device& device) {
+std::vector<MeasuredCeiling> committed_ceilings(
+    const Device& device, std::span<const build_info::EmbeddedFile> embedded) {
     const std::string path = "receipts/" + device.id + "/ceilings.jsonl";
     std::vector<MeasuredCeiling> found;
-    for (const auto& file : build_info::embedded_files()) {
+    for (const auto& file : embedded) {
         if (file.path == path) {
-            found = ceilings_of_text(file.content, file.path);
+            found = ceilings_in(parse_receipts(file.content));
         }
     }
     // "cpu" is every CPU and "cuda" every GPU without a file: there only the same model's count.
@@ -93,7 +77,7 @@ std::vector<MeasuredCeiling> cached_ceilings(const Device& device) {
     if (!device.live || !std::filesystem::exists(path, ignored)) {
         return {};
     }
-    std::vector<MeasuredCeiling> found = ceilings_of_file(path);
+    std::vector<MeasuredCeiling> found = ceilings_in(read_receipts(path));
     std::erase_if(found, [&](const MeasuredCeiling& row) {
         return row.device_id != device.id || row.device_name != device.name ||
                row.driver != device.driver;
@@ -103,7 +87,7 @@ std::vector<MeasuredCeiling> cached_ceilings(const Device& device) {
 
 // A file named by the user: rows for other devices in it are no error, none for this one is.
 std::vector<MeasuredCeiling> given_ceilings(const Device& device, const std::string& path) {
-    std::vector<MeasuredCeiling> found = ceilings_of_file(path);
+    std::vector<MeasuredCeiling> found = ceilings_in(read_receipts(path));
     std::set<std::string> others;
     for (const MeasuredCeiling& row : found) {
         others.insert(row.device_id);
@@ -146,13 +130,18 @@ std::string rates_id_of(const Device& device, std::string_view origin) {
     return sha256_hex(text).substr(0, 16);
 }
 
-void apply_committed_rates(Device& device) {
-    const std::vector<MeasuredCeiling> committed = committed_ceilings(device);
+void apply_committed_rates(Device& device, std::span<const build_info::EmbeddedFile> embedded) {
+    const std::vector<MeasuredCeiling> committed = committed_ceilings(device, embedded);
     lay_over(device, committed);
     device.rates_id = rates_id_of(device, committed.empty() ? "datasheet" : "committed");
 }
 
-void apply_rates(Device& device, const std::optional<std::string>& rates_file) {
+void apply_committed_rates(Device& device) {
+    apply_committed_rates(device, build_info::embedded_files());
+}
+
+void apply_rates(Device& device, const std::optional<std::string>& rates_file,
+                 std::span<const build_info::EmbeddedFile> embedded) {
     if (rates_file) {
         lay_over(device, given_ceilings(device, *rates_file));
         device.rates_id = rates_id_of(device, "file");
@@ -163,7 +152,11 @@ void apply_rates(Device& device, const std::optional<std::string>& rates_file) {
         device.rates_id = rates_id_of(device, "cache");
         return;
     }
-    apply_committed_rates(device);
+    apply_committed_rates(device, embedded);
+}
+
+void apply_rates(Device& device, const std::optional<std::string>& rates_file) {
+    apply_rates(device, rates_file, build_info::embedded_files());
 }
 
 std::vector<RateComparison> compare_rates(const Device& before, const Device& after) {

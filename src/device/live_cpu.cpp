@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <hwy/targets.h>
+#include <nlohmann/json.hpp>
+
+#include "device/catalog.hpp"
+#include "device/cpu_topology.hpp"
+#include "device/datasheet.hpp"
+
+namespace raceline {
+namespace {
+
+// The kernels dispatch through Highway, so its answer is what counts, not cpuid alone.
+int widest_vector_bits() {
+    const auto targets = hwy::SupportedTargets();
+    if ((targets & (HWY_AVX3 | HWY_AVX3_DL)) != 0)
+        return 512;
+    if ((targets & HWY_AVX2) != 0)
+        return 256;
+    constexpr auto narrow = HWY_SSSE3 | HWY_SSE4 | HWY_NEON;
+    return (targets & narrow) != 0 ? 128 : 32;
+}
+
+bool bf16_dot_products() {
+#if defined(__x86_64__)
+    return __builtin_cpu_supports("avx512bf16") != 0;
+#else
+    return false;  // the bf16 path of the CPU kernels is AVX-512 only
+#endif
+}
+
+template <class T>
+void take(T& into, T value) {
+    if (value > 0)
+        into = value;
+}
+
+}  // namespace
+
+Device live_cpu() {
+    const Device generic = datasheet_device("cpu");
+    const CpuTopology found = read_cpu_topology("/", allowed_cpus());
+    Device device = generic;
+    device.live = true;
+    device.year = 0;  // of the generic entry, not of this machine
+    if (!found.name.empty())
+        device.name = found.name;
+    device.units = found.cores;
+    device.clock_hz = found.clock_hz;
+    device.simd_bits = widest_vector_bits();
+    device.has_bf16_dot = bf16_dot_products();
+    take(device.memory_bytes, found.memory_bytes);
+    take(device.l1_bytes, found.l1_bytes);
+    take(device.l2_bytes, found.l2_bytes);
+    take(device.llc_bytes, found.llc_bytes);
+    device.rates.clear();
+    read_rates(datasheet_json("cpu"), "devices/cpu.json", generic, device);
+    device.rates_id = rates_id_of(device, "datasheet");
+    return device;
+}
+
+}  // namespace raceline

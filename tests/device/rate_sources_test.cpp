@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which rates win: a given file, the cache of this very machine, committed, datasheet.
+#include "device/rate_sources.hpp"
+
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+#include "device/catalog.hpp"
+#include "raceline/error.hpp"
+#include "receipt/file.hpp"
+#include "receipt/row.hpp"
+
+namespace raceline {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+Json ceiling_row(const Device& device, std::string_view resource, double value,
+                 double clock_hz = 1.7e9) {
+    const Ceiling ceiling{std::string(resource), value, "byte/s", clock_hz, 0, "as a test says", 0};
+    const char* argv[] = {"test"};
+    return make_row(
+        RowContext::of_this_process(1, argv), "ceiling", "none",
+        Json{{"device", Json{{"id", device.id}, {"name", device.name}, {"driver", device.driver}}},
+             {"ceiling", ceiling_to_json(ceiling)}});
+}
+
+class RateSources : public testing::Test {
+protected:
+    void SetUp() override {
+        folder_ = fs::temp_directory_path() /
+                  ("raceline-rates-" +
+                   std::string(testing::UnitTest::GetInstance()->current_test_info()->name()));
+        fs::remove_all(folder_);
+        fs::create_directories(folder_);
+        if (const char* before = std::getenv("XDG_CACHE_HOME"))
+            before_ = before;
+        setenv("XDG_CACHE_HOME", folder_.c_str(), 1);
+        device_ = datasheet_device("h200");
+        device_.driver = "580.95.05";
+        device_.live = true;
+    }
+    void TearDown() override {
+        before_ ? setenv("XDG_CACHE_HOME", before_->c_str(), 1) : unsetenv("XDG_CACHE_HOME");
+        fs::remove_all(folder_);
+    }
+    void write(const std::string& path, const std::vector<Json>& rows) {
+        ReceiptWriter writer(path);
+        for (const Json& row : rows)
+            writer.append(row);
+    }
+    // What tools/embed would compile in for the device.
+    void commit(const std::vector<Json>& rows) {
+        const std::string path = (folder_ / "committed.jsonl").string();
+        write(path, rows);
+        std::ifstream in(path);
+        text_.assign(std::istreambuf_iterator<char>(in), {});
+        embedded_[0] = {"receipts/h200/ceilings.jsonl", text_};
+    }
+    void apply(const std::optional<std::string>& file = {}) {
+        apply_rates(device_, file, embedded_);
+    }
+
+    fs::path folder_;
+    std::optional<std::string> before_;
+    Device device_;
+    std::string text_;
+    std::array<build_info::EmbeddedFile, 1> embedded_{};
+};
+
+TEST_F(RateSources, DatasheetWhereNothingIsMeasured) {
+    const Device before = device_;
+    apply();
+    EXPECT_EQ(device_.rate("byte.dram_read"), before.rate("byte.dram_read"));
+    EXPECT_EQ(device_.rates_id, rates_id_of(before, "datasheet"));
+    EXPECT_EQ(device_.rates_id.size(), 16U);
+}
+
+TEST_F(RateSources, EachSourceBeatsTheNext) {
+    commit({ceiling_row(device_, "byte.dram_read", 4.1e12)});
+    apply();
+    EXPECT_EQ(device_.rate("byte.dram_read"), 4.1e12);
+    const std::string committed = device_.rates_id;
+
+    write(ceilings_cache_path(device_), {ceiling_row(device_, "byte.dram_read", 4.2e12)});
+    device_ = datasheet_device("h200");
+    device_.driver = "580.95.05";
+    device_.live = true;
+    apply();
+    EXPECT_EQ(device_.rate("byte.dram_read"), 4.2e12);
+    EXPECT_NE(device_.rates_id, committed);
+
+    const std::string file = (folder_ / "given.jsonl").string();
+    write(file, {ceiling_row(device_, "byte.dram_read", 4.3e12)});
+    apply(file);
+    EXPECT_EQ(device_.rate("byte.dram_read"), 4.3e12);
+    // The API's choice of tile must not see the cache.
+    apply_committed_rates(device_, embedded_);
+    EXPECT_EQ(device_.rate("byte.dram_read"), 4.1e12);
+}
+
+TEST_F(RateSources, MeasuredKeepsTheOthersAndSaysSo) {
+    const Device before = device_;
+    commit({ceiling_row(device_, "byte.dram_read", 4.1e12),
+            ceiling_row(device_, "byte.dram_read", 4.15e12),
+            ceiling_row(device_, "floor.launch_graph", 1.1e-6)});
+    apply();
+    EXPECT_EQ(device_.rate("byte.dram_read"), 4.15e12) << "the later row wins";
+    EXPECT_EQ(device_.rate("flop.wgmma.bf16"), before.rate("flop.wgmma.bf16"));
+    EXPECT_EQ(device_.rates.at("byte.dram_read").source, "probe: as a test says");
+    EXPECT_EQ(device_.rates.at("op.ex2").per_clock_per_unit, 16);
+
+    bool found = false;
+    for (const RateComparison& row : compare_rates(before, device_)) {
+        if (row.resource == "byte.dram_read") {
+            EXPECT_EQ(row.datasheet->value, 4.8e12);
+            EXPECT_EQ(row.measured->value, 4.15e12);
+            found = true;
+        } else if (row.resource == "floor.launch_graph") {
+            EXPECT_FALSE(row.datasheet.has_value());
+            EXPECT_TRUE(row.measured.has_value());
+        } else {
+            EXPECT_FALSE(row.measured.has_value()) << row.resource;
+        }
+    }
+    EXPECT_TRUE(found);
+}
+
+TEST_F(RateSources, CacheOfAnotherMachineIsPassedOver) {
+    Device other = device_;
+    other.driver = "570.1";
+    // In this machine's file, but measured under another driver: the row's own device decides.
+    write(ceilings_cache_path(device_), {ceiling_row(other, "byte.dram_read", 1e12)});
+    apply();
+    EXPECT_EQ(device_.rate("byte.dram_read"), 4.8e12);
+}
+
+TEST_F(RateSources, CacheCountsOnlyWhereTheDeviceIsLive) {
+    write(ceilings_cache_path(device_), {ceiling_row(device_, "byte.dram_read", 4.2e12)});
+    device_.live = false;
+    apply();
+    EXPECT_EQ(device_.rate("byte.dram_read"), 4.8e12);
+}
+
+TEST_F(RateSources, CommittedCpuCeilingsAreOfThatModelOnly) {
+    Device cpu = datasheet_device("cpu");
+    cpu.name = "One CPU";
+    commit({ceiling_row(cpu, "byte.dram_read", 3e10)});
+    embedded_[0].path = "receipts/cpu/ceilings.jsonl";
+    apply_committed_rates(cpu, embedded_);
+    EXPECT_EQ(cpu.rate("byte.dram_read"), 3e10);
+    Device another = datasheet_device("cpu");
+    another.name = "Another CPU";
+    apply_committed_rates(another, embedded_);
+    EXPECT_NE(another.rate("byte.dram_read"), 3e10);
+}
+
+TEST_F(RateSources, BrokenLinesLeaveTheRest) {
+    commit({ceiling_row(device_, "byte.dram_read", 4.1e12)});
+    text_ = "{not json\n" + text_ + "{\"kind\":\"ceiling\"}\n{\"unfinished";
+    embedded_[0].content = text_;
+    apply();
+    EXPECT_EQ(device_.rate("byte.dram_read"), 4.1e12);
+}
+
+TEST_F(RateSources, GivenFileMustHoldThisDevice) {
+    const std::string file = (folder_ / "given.jsonl").string();
+    write(file, {ceiling_row(datasheet_device("t4"), "byte.dram_read", 2.4e11)});
+    try {
+        apply(file);
+        FAIL();
+    } catch (const Error& error) {
+        EXPECT_EQ(error.status(), Status::invalid_argument);
+        EXPECT_THAT(error.what(), HasSubstr("h200"));
+        EXPECT_THAT(error.what(), HasSubstr("t4"));
+    }
+    EXPECT_THROW(apply((folder_ / "absent.jsonl").string()), Error);
+}
+
+TEST_F(RateSources, SustainedClockComesFromSustainedRows) {
+    commit({ceiling_row(device_, "flop.wgmma.bf16", 8e14, 1.8e9),
+            ceiling_row(device_, "flop.wgmma.bf16.sustained", 7e14, 1.5e9)});
+    apply();
+    EXPECT_EQ(device_.sustained_clock_hz, 1.5e9);
+    EXPECT_EQ(device_.rates.at("flop.wgmma.bf16").clock_hz, 1.8e9);
+}
+
+TEST_F(RateSources, IdFollowsValuesAndOrigin) {
+    const std::string id = rates_id_of(device_, "cache");
+    EXPECT_NE(id, rates_id_of(device_, "file"));
+    device_.rates.at("op.ex2").value *= 1 + 1e-12;
+    EXPECT_NE(id, rates_id_of(device_, "cache"));
+}
+
+TEST_F(RateSources, FingerprintFollowsTheMachine) {
+    const std::string print = device_fingerprint(device_);
+    Device other = device_;
+    other.memory_bytes += 1 << 20;  // the kernel's own share
+    EXPECT_EQ(device_fingerprint(other), print);
+    other.units -= 1;
+    EXPECT_NE(device_fingerprint(other), print);
+    other = device_;
+    other.driver += "1";
+    EXPECT_NE(device_fingerprint(other), print);
+    EXPECT_THAT(ceilings_cache_path(device_),
+                testing::StartsWith(folder_.string() + "/raceline/ceilings-h200-"));
+}
+
+TEST(CeilingRow, RoundTripAndRefusal) {
+    const Ceiling ceiling{"op.ex2", 3.9e12, "op/s", 1.9e9, 400, "independent chains", 4e12};
+    const Ceiling back = ceiling_from_json(ceiling_to_json(ceiling));
+    EXPECT_EQ(back.resource, ceiling.resource);
+    EXPECT_EQ(back.value, ceiling.value);
+    EXPECT_EQ(back.unit, ceiling.unit);
+    EXPECT_EQ(back.clock_hz, ceiling.clock_hz);
+    EXPECT_EQ(back.power_w, ceiling.power_w);
+    EXPECT_EQ(back.method, ceiling.method);
+    EXPECT_EQ(back.limit, ceiling.limit);
+    EXPECT_THROW(ceiling_from_json(Json{{"resource", "op.ex2"}, {"value", "fast"}}), Error);
+    EXPECT_THROW(ceiling_from_json(Json{{"value", 1.0}}), Error);
+    EXPECT_THROW(ceiling_from_json(Json(nullptr)), Error);
+}
+
+TEST(CeilingRow, MoreThanThreePerCentOverTheArithmeticIsRefused) {
+    Ceiling ceiling{"op.ex2", 1.029e12, "op/s", 1e9, 0, "m", 1e12};
+    EXPECT_NO_THROW(check_ceiling(ceiling));
+    ceiling.value = 1.031e12;
+    EXPECT_THROW(check_ceiling(ceiling), Error);
+    ceiling.limit = 0;
+    EXPECT_NO_THROW(check_ceiling(ceiling));
+    ceiling.value = 0;
+    EXPECT_THROW(check_ceiling(ceiling), Error);
+}
+
+}  // namespace
+}  // namespace raceline
