@@ -166,7 +166,9 @@ void Builder::add_steps(const RereadSplit& rereads) {
 }  // namespace
 
 LaunchCosts launch_costs(const Device& device, const Counts& counts, double warm_hits) {
-    require(counts.ctas > 0 && counts.imbalance >= 1 && counts.cluster >= 1, Status::internal,
+    // A ratio of sums may fall short of 1 by rounding.
+    require(counts.ctas > 0 && counts.imbalance >= 1 - 1e-6 && counts.cluster >= 1,
+            Status::internal,
             "launch '{}' counts {} CTAs, clusters of {} and an imbalance of {}; each is at least 1",
             counts.launch, counts.ctas, counts.cluster, counts.imbalance);
     LaunchCosts out;
@@ -182,7 +184,7 @@ LaunchCosts launch_costs(const Device& device, const Counts& counts, double warm
     out.steps.reserve(std::max<std::size_t>(1, counts.steps.size()));
     if (counts.steps.empty()) {
         StepCosts& whole = out.steps.emplace_back();
-        whole.repeat = counts.imbalance;
+        whole.repeat = std::max(1.0, counts.imbalance);
         whole.costs = out.mean;
     } else {
         builder.add_steps(rereads);

@@ -53,7 +53,7 @@ Layout layout_of(const Device& device, const Counts& counts, const LaunchCase& h
     return {.ctas = counts.ctas,
             .slots = slots(units, occupancy(device, counts), counts.cluster),
             .units = units,
-            .imbalance = counts.imbalance,
+            .imbalance = std::max(1.0, counts.imbalance),
             .balanced_order = counts.balanced_order};
 }
 

@@ -158,6 +158,16 @@ TEST(Imbalance, WithoutStepsTheHeaviestIsTheImbalancedShare) {
     EXPECT_NEAR(predict_one(cpu4(), counts).seconds, 2 * us, tiny);
 }
 
+TEST(Imbalance, BelowOneIsABugOfTheKernel) {
+    Counts counts = triangle(true, 4);
+    counts.imbalance = 0.9;
+    EXPECT_THROW(predict_one(cpu4(), counts), Error);
+    counts = equal_ctas({{"flop.fma.fp32", 1e6}}, 4);
+    const double exact = predict_one(cpu4(), counts).seconds;
+    counts.imbalance = 1 - 1e-15;
+    EXPECT_NEAR(predict_one(cpu4(), counts).seconds, exact, tiny) << "rounding is not";
+}
+
 TEST(Latency, LittlesLawHoldsAStreamToBytesInFlight) {
     Device device = gpu10();
     Counts counts = equal_ctas({{"byte.dram_read", 1e6}}, 10);  // 10 µs at 100 GB/s an SM
