@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// A valid file is changed in one way after another; each change must be found, in its line.
+#include <algorithm>
+#include <functional>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/receipt/example_rows.hpp"
+
+namespace raceline {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+class Check : public example::Folder {
+protected:
+    Check() {
+        ReceiptWriter writer(path());
+        writer.append(example::row("device"));
+        const Json predicted = writer.append(example::row("prediction"));
+        writer.append(
+            make_row(example::context(), "measurement", "", example::measurement(predicted)));
+        writer.append(example::row("check"));
+        file_ = read_receipts(path());
+    }
+
+    /// Changes row `i` and gives it and its successors fitting hashes: only the content is wrong.
+    ReceiptFile changed(std::size_t i, const std::function<void(Json&)>& change) const {
+        ReceiptFile file = file_;
+        change(file.rows[i]);
+        for (std::size_t r = i; r < file.rows.size(); ++r) {
+            if (r > 0) {
+                file.rows[r]["prev"] = file.rows[r - 1].at("hash");
+            }
+            file.rows[r]["hash"] = row_hash(file.rows[r]);
+        }
+        return file;
+    }
+    ReceiptFile file_;
+};
+
+TEST_F(Check, AWrittenFileHolds) {
+    ASSERT_EQ(file_.rows.size(), 4U);
+    EXPECT_EQ(file_.rows[0].at("prev"), nullptr);
+    EXPECT_EQ(file_.rows[1].at("prev"), file_.rows[0].at("hash"));
+    EXPECT_EQ(example::findings(file_), "");
+}
+
+TEST_F(Check, EachChangedValueIsFoundByTheHash) {
+    for (std::size_t i = 0; i < 4; ++i) {
+        ReceiptFile file = file_;
+        file.rows[i]["source_hash"] = "forged";
+        EXPECT_THAT(example::findings(file),
+                    AllOf(StartsWith(std::to_string(i + 1) + ": "), HasSubstr("changed")));
+    }
+}
+
+TEST_F(Check, RemovedAndReorderedRowsBreakTheChain) {
+    for (std::size_t i = 0; i + 1 < 4; ++i) {
+        ReceiptFile file = file_;
+        file.rows.erase(file.rows.begin() + static_cast<std::ptrdiff_t>(i));
+        file.lines.pop_back();
+        EXPECT_THAT(example::findings(file), HasSubstr(std::to_string(i + 1) + ": prev")) << i;
+    }
+    ReceiptFile file = file_;
+    std::swap(file.rows[0], file.rows[3]);
+    EXPECT_THAT(example::findings(file), AllOf(HasSubstr("1: prev"), HasSubstr("4: prev")));
+}
+
+TEST_F(Check, PairsThatDifferAreRefused) {
+    struct {
+        const char *at, *value, *named;
+    } const cases[] = {{"/kernel", "\"other\"", "kernel"},
+                       {"/tile/m", "65", "tile"},
+                       {"/workload/seqlen_k", "513", "workload"},
+                       {"/device/id", "\"h200\"", "device id"},
+                       {"/case/threads", "3", "case"}};
+    for (const auto& c : cases) {
+        const ReceiptFile file =
+            changed(2, [&](Json& row) { row.at(Json::json_pointer(c.at)) = Json::parse(c.value); });
+        EXPECT_THAT(example::findings(file), AllOf(StartsWith(std::string("3: ") + c.named + " is"),
+                                                   HasSubstr("prediction in line 2")));
+    }
+}
+
+TEST_F(Check, MemberOrderMakesNoOtherCase) {
+    const ReceiptFile file =
+        changed(2, [](Json& row) { row["tile"] = Json{{"n", 128}, {"m", 64}}; });
+    EXPECT_EQ(example::findings(file), "");
+}
+
+TEST_F(Check, AMeasurementNeedsAnEarlierPrediction) {
+    EXPECT_THAT(example::findings(
+                    changed(2, [](Json& row) { row["prediction_id"] = std::string(32, 'f'); })),
+                HasSubstr("3: prediction_id ffff"));
+    // Of another kind, though the id exists.
+    const Json device_id = file_.rows[0].at("id");
+    EXPECT_THAT(example::findings(changed(2, [&](Json& row) { row["prediction_id"] = device_id; })),
+                HasSubstr("no earlier prediction"));
+    // Later in the file.
+    ReceiptFile file = file_;
+    std::swap(file.rows[1], file.rows[2]);
+    EXPECT_THAT(example::findings(file), HasSubstr("2: prediction_id"));
+    // Written later by its own clock.
+    EXPECT_THAT(example::findings(
+                    changed(1, [](Json& row) { row["written"] = "2999-01-01T00:00:00.000000Z"; })),
+                HasSubstr("before its prediction in line 2"));
+}
+
+TEST_F(Check, CountersNeedAnEarlierMeasurement) {
+    ReceiptWriter writer(path());
+    Json row = example::row("counters");
+    row["measurement_id"] = file_.rows[2].at("id");
+    writer.append(row);
+    EXPECT_EQ(example::findings(read_receipts(path())), "");
+    row = example::row("counters");
+    row["measurement_id"] = file_.rows[1].at("id");  // a prediction
+    writer.append(row);
+    EXPECT_THAT(example::findings(read_receipts(path())), StartsWith("6: measurement_id"));
+}
+
+TEST_F(Check, IdsAreUnique) {
+    const Json id = file_.rows[0].at("id");
+    EXPECT_THAT(example::findings(changed(3, [&](Json& row) { row["id"] = id; })),
+                AllOf(StartsWith("4: id "), HasSubstr("line 1")));
+}
+
+TEST_F(Check, BadLinesAndRowsOfAWrongFormAreFindings) {
+    ReceiptFile file = file_;
+    file.rows[1].erase("prediction");
+    file.bad.push_back({9, "unreadable"});
+    EXPECT_THAT(example::findings(file), AllOf(HasSubstr("2: member \"prediction\" is missing"),
+                                               HasSubstr("9: unreadable")));
+}
+
+}  // namespace
+}  // namespace raceline

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <gtest/gtest.h>
+#include <regex>
+#include <string_view>
+
+#include "raceline/error.hpp"
+#include "support/nearest.hpp"
+#include "support/sha256.hpp"
+#include "support/text_table.hpp"
+#include "support/time.hpp"
+
+namespace raceline {
+namespace {
+
+TEST(TextTable, PadsByCodePointsAndAlignsNumbersRight) {
+    TextTable table({{"kernel"}, {"time", TextTable::Align::right}});
+    table.add({"flash", "12.3 µs"});
+    table.add({"é", "4 s"});
+    EXPECT_EQ(table.str(),
+              "kernel     time\n"
+              "------  -------\n"
+              "flash   12.3 µs\n"
+              "é           4 s\n");
+}
+
+TEST(TextTable, MarkdownEscapesItsSeparator) {
+    TextTable table({{"a"}, {"b", TextTable::Align::right}});
+    table.add({"x|y", "1\n2"});
+    EXPECT_EQ(table.markdown(), "| a | b |\n|---|---:|\n| x\\|y | 1 2 |\n");
+}
+
+TEST(TextTable, RefusesARowOfAnotherWidth) {
+    TextTable table({{"a"}, {"b"}});
+    EXPECT_THROW(table.add({"1"}), Error);
+    EXPECT_THROW(table.add({"1", "2", "3"}), Error);
+}
+
+TEST(FormatSeconds, ThreeDigitsAndThePrefixThatFits) {
+    EXPECT_EQ(format_seconds(12.34e-6), "12.3 µs");
+    EXPECT_EQ(format_seconds(4.56e-3), "4.56 ms");
+    EXPECT_EQ(format_seconds(1), "1.00 s");
+    EXPECT_EQ(format_seconds(123.4), "123 s");
+    EXPECT_EQ(format_seconds(3600), "3600 s");
+    EXPECT_EQ(format_seconds(5e-9), "5.00 ns");
+    EXPECT_EQ(format_seconds(0.2e-9), "200 ps");
+    EXPECT_EQ(format_seconds(0), "0 s");
+    EXPECT_EQ(format_seconds(-1.5e-3), "-1.50 ms");
+}
+
+TEST(FormatSeconds, RoundingUpTakesTheNextPrefixOrOneDigitLess) {
+    EXPECT_EQ(format_seconds(999.4e-6), "999 µs");
+    EXPECT_EQ(format_seconds(999.6e-6), "1.00 ms");
+    EXPECT_EQ(format_seconds(9.996e-3), "10.0 ms");
+    EXPECT_EQ(format_seconds(99.96e-3), "100 ms");
+}
+
+TEST(FormatSi, UnitFollowsThePrefix) {
+    EXPECT_EQ(format_si(1234567, "B"), "1.23 MB");
+    EXPECT_EQ(format_si(1234567, ""), "1.23 M");
+    EXPECT_EQ(format_si(4.8e12, "B/s"), "4.80 TB/s");
+    EXPECT_EQ(format_si(989.4e12, "flop/s"), "989 Tflop/s");
+    EXPECT_EQ(format_si(12, ""), "12.0");
+    EXPECT_EQ(format_si(0, "B"), "0 B");
+}
+
+TEST(UtcNow, IsRfc3339WithMicrosecondsAndDoesNotRunBackwards) {
+    const std::string first = utc_now();
+    const std::string second = utc_now();
+    EXPECT_TRUE(std::regex_match(
+        first, std::regex(R"(20\d\d-[01]\d-[0-3]\dT[0-2]\d:[0-5]\d:[0-6]\d\.\d{6}Z)")))
+        << first;
+    EXPECT_LE(first, second);
+}
+
+// The two vectors of FIPS 180-2, appendix B, and the empty message.
+TEST(Sha256, PublishedVectors) {
+    EXPECT_EQ(sha256_hex(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+    EXPECT_EQ(sha256_hex("abc"),
+              "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    EXPECT_EQ(sha256_hex("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"),
+              "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+}
+
+TEST(Nearest, FindsWhatWasMeantAndNothingFarther) {
+    constexpr std::array<std::string_view, 3> names{"window", "dtype", "heads"};
+    EXPECT_EQ(nearest("windw", names), "window");
+    EXPECT_EQ(nearest("dtpye", names), "");  // a swap is two edits, a third of five letters is one
+    EXPECT_EQ(nearest("detype", names), "dtype");
+    EXPECT_EQ(nearest("softcap", names), "");
+}
+
+}  // namespace
+}  // namespace raceline
