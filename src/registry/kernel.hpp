@@ -26,12 +26,16 @@ enum class Engine : std::int32_t { cpu, cuda };
 /// A tile outside its kernel: named fields, in the order of declaration.
 using TileFields = std::vector<std::pair<std::string_view, std::int64_t>>;
 
+// nvcc's front end puts parentheses around the member when it hands this to the host compiler.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wparentheses"
 /// One field of a tile: its name in JSON and on the command line, and where it lives.
 template <class Tile>
 struct TileField {
     std::string_view name;
     std::int32_t Tile::* member;
 };
+#pragma GCC diagnostic pop
 
 /// A tile is a plain struct of int32 fields that lists them: `static constexpr auto fields()`
 /// returns an array of TileField, one for every field.

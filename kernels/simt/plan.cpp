@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/simt/plan.hpp"
+
+#include <algorithm>
+
+#include "kernels/simt/index.hpp"
+
+namespace raceline::kernels::simt {
+namespace {
+
+int width_for(int headdim_v) {
+    const auto* found = std::lower_bound(v_widths.begin(), v_widths.end(), headdim_v);
+    return found == v_widths.end() ? 0 : *found;
+}
+
+// Q, K and V tiles and the probabilities; the finish reuses the same bytes for outputs and sums.
+std::int64_t shared_bytes(const Tile& t, int pitch, int v_width, bool shared_kv) {
+    const std::int64_t staged = std::int64_t{t.rows + t.keys} * pitch +
+                                (shared_kv ? 0 : std::int64_t{t.keys} * v_width) +
+                                std::int64_t{t.rows} * t.key_warps * t.probability_pitch();
+    const std::int64_t finish = std::int64_t{t.key_warps} * t.rows * (v_width + 2);
+    return std::max(staged, finish) * static_cast<std::int64_t>(sizeof(float));
+}
+
+// The most keys that one CTA can see: a window bounds it, whatever the length.
+std::int64_t longest_range(const Shape& s, const Tile& tile) {
+    if (s.left < 0 || s.right < 0) {
+        return s.seqlen_k;
+    }
+    const std::int64_t queries = (tile.rows - 1) / std::max<std::int64_t>(s.group(), 1) + 2;
+    return std::min(s.seqlen_k, s.left + s.right + queries);
+}
+
+// Splits fill the device once: as many as there is room for CTAs, at most one a tile of keys. The
+// room does not depend on whether V shares K's tile, which the workspace query may not know.
+std::int64_t splits_for(const Shape& s, const Tile& tile, const Device& device, std::int64_t ctas,
+                        std::int64_t smem) {
+    const std::int64_t by_smem = smem > 0 ? device.smem_bytes_per_unit / smem : 1;
+    const std::int64_t by_threads = device.threads_per_unit / tile.threads;
+    const std::int64_t resident = std::max<std::int64_t>(1, std::min(by_smem, by_threads));
+    const std::int64_t room = resident * device.units / std::max<std::int64_t>(ctas, 1);
+    const std::int64_t key_tiles = divide_up(longest_range(s, tile), tile.keys);
+    return std::clamp<std::int64_t>(room, 1, std::max<std::int64_t>(key_tiles, 1));
+}
+
+}  // namespace
+
+Shape shape_of(const Workload& w) {
+    const Window window = w.window.value_or(Window{});
+    const std::int64_t right =
+        w.mask == Mask::causal ? (window.right < 0 ? 0 : std::min<std::int64_t>(window.right, 0))
+                               : window.right;
+    return {w.batch,
+            w.heads_q,
+            w.heads_kv,
+            w.seqlen_q,
+            w.seqlen_k,
+            static_cast<std::int32_t>(w.headdim),
+            static_cast<std::int32_t>(w.headdim_v),
+            window.left,
+            right,
+            w.mla};
+}
+
+Shape shape_of(const AttentionArgs& a) {
+    const bool shared = a.k.data == a.v.data && a.k.batch_stride == a.v.batch_stride &&
+                        a.k.seq_stride == a.v.seq_stride && a.k.head_stride == a.v.head_stride;
+    return {a.batch,   a.heads_q,   a.heads_kv,    a.seqlen_q,     a.seqlen_k,
+            a.headdim, a.headdim_v, a.window_left, a.window_right, shared};
+}
+
+Plan make_plan(const Shape& s, const Tile& tile, const Device& device) {
+    Plan p{};
+    p.v_width = width_for(s.headdim_v);
+    p.depth = (s.headdim + 15) / 16 * 16;
+    p.pitch = p.depth + 4;
+    p.shared_kv = s.shared_kv && s.headdim_v <= s.headdim && p.v_width <= p.depth;
+    p.smem_bytes = shared_bytes(tile, p.pitch, p.v_width, p.shared_kv);
+    p.row_tiles = divide_up(s.seqlen_q * s.group(), tile.rows);
+    const std::int64_t base = p.row_tiles * s.heads_kv * s.batch;
+    p.splits = splits_for(s, tile, device, base, shared_bytes(tile, p.pitch, p.v_width, false));
+    p.ctas = base * p.splits;
+    p.total_rows = s.batch * s.seqlen_q * s.heads_q;
+    p.partial_width = (s.headdim_v + 3) / 4 * 4;
+    if (p.splits > 1) {
+        // Sums of a row stand apart from its output; 16 bytes are for aligning the caller's
+        // address.
+        const std::int64_t floats = p.splits * p.total_rows * (p.partial_width + 2);
+        p.workspace_bytes = static_cast<std::size_t>(floats) * sizeof(float) + 16;
+    }
+    return p;
+}
+
+}  // namespace raceline::kernels::simt

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tuning space of simt, shared by host and device.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "registry/kernel.hpp"
+
+namespace raceline::kernels::simt {
+
+/// A warp is 4 row groups of 8 lanes. Rows of a tile are (query, head of the group) pairs, so that
+/// the heads that share a key/value head read it once.
+struct Tile {
+    std::int32_t rows;       ///< packed query rows a CTA owns
+    std::int32_t keys;       ///< keys staged in shared memory at a time
+    std::int32_t threads;    ///< of a CTA
+    std::int32_t key_warps;  ///< warps that share the rows and divide the staged keys
+
+    bool operator==(const Tile&) const = default;
+    static constexpr auto fields() {
+        return std::array<TileField<Tile>, 4>{{{"rows", &Tile::rows},
+                                               {"keys", &Tile::keys},
+                                               {"threads", &Tile::threads},
+                                               {"key_warps", &Tile::key_warps}}};
+    }
+    [[nodiscard]] constexpr int row_warps() const { return threads / 32 / key_warps; }
+    [[nodiscard]] constexpr int rows_per_lane() const { return rows / (4 * row_warps()); }
+    [[nodiscard]] constexpr int keys_per_warp() const { return keys / key_warps; }
+    [[nodiscard]] constexpr int keys_per_lane() const { return keys_per_warp() / 8; }
+    /// Pitch of a warp's probabilities in floats: 8 modulo 16 keeps four rows on distinct banks.
+    [[nodiscard]] constexpr int probability_pitch() const { return keys_per_warp() + 8; }
+};
+
+/// Few rows for decode (all warps on the same rows, each its own keys), many for prefill.
+inline constexpr std::array<Tile, 6> tiles{{
+    {4, 64, 128, 4},
+    {8, 64, 128, 4},
+    {16, 64, 128, 4},
+    {16, 32, 128, 1},
+    {32, 32, 128, 1},
+    {64, 32, 128, 1},
+}};
+
+/// Widths of V that device code is compiled for; a V in between is padded with zeros.
+inline constexpr std::array<std::int32_t, 6> v_widths{32, 64, 128, 192, 256, 512};
+
+/// Output accumulators a lane holds. Beyond 64 the compiler would run out of registers.
+constexpr int accumulators(const Tile& tile, int v_width) {
+    return tile.rows_per_lane() * v_width / 8;
+}
+/// 16-byte loads of a thread in flight at once: many where the outputs leave registers for them.
+constexpr int load_batch(const Tile& tile, int v_width) {
+    return accumulators(tile, v_width) <= 32 && tile.rows <= 8 ? 8 : 4;
+}
+constexpr bool compiled(const Tile& tile, int v_width) {
+    return accumulators(tile, v_width) <= 64;
+}
+
+constexpr bool valid(const Tile& t) {
+    return t.threads % 32 == 0 && (t.threads / 32) % t.key_warps == 0 &&
+           t.rows == 4 * t.row_warps() * t.rows_per_lane() && t.rows_per_lane() > 0 &&
+           t.keys == 8 * t.key_warps * t.keys_per_lane() && t.keys_per_lane() > 0 &&
+           t.keys_per_warp() % 16 == 0;
+}
+static_assert([] {
+    for (const Tile& tile : tiles) {
+        if (!valid(tile)) {
+            return false;
+        }
+    }
+    return true;
+}());
+
+}  // namespace raceline::kernels::simt
