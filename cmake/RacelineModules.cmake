@@ -22,8 +22,8 @@ function(raceline_host_options target)
   endif()
 endfunction()
 
-# src/NAME -> static library rl_NAME. Files named *_nocuda.cpp stand in for the .cu files of a build
-# without CUDA. .cu builds for RACELINE_CUDA_ARCHS, .sm90a.cu for 90a.
+# src/NAME -> static library rl_NAME. Files named *_nocuda.cpp stand in for the .cu and .cpp files
+# of the same name in a build without CUDA. .cu builds for RACELINE_CUDA_ARCHS, .sm90a.cu for 90a.
 function(raceline_module name)
   file(GLOB host CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.cpp)
   file(GLOB device CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.cu)
@@ -31,6 +31,13 @@ function(raceline_module name)
     list(FILTER host EXCLUDE REGEX "_nocuda\\.cpp$")
   else()
     set(device)
+    # x_nocuda.cpp takes the place of x.cpp as well, where x is host code over the CUDA runtime.
+    foreach(stand_in ${host})
+      if(stand_in MATCHES "_nocuda\\.cpp$")
+        string(REPLACE "_nocuda.cpp" ".cpp" original ${stand_in})
+        list(REMOVE_ITEM host ${original})
+      endif()
+    endforeach()
   endif()
   if(NOT host AND NOT device)
     return()
