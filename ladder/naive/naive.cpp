@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rung 1 of the prefill ladder: the record, and what its three launches move.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ladder/naive/tile.hpp"
+
+namespace raceline::kernels::naive {
+namespace {
+
+std::string supports(const Workload& w, const Tile&, const Device& device) {
+    if (device.kind != DeviceKind::cuda) {
+        return "it needs an NVIDIA GPU";
+    }
+    if ((w.dtype != DType::fp32 && w.dtype != DType::fp16) || w.kv_dtype != w.dtype) {
+        return std::string("it reads Q, K and V all in fp32 or all in fp16, not ") +
+               name_of(w.dtype) + " and " + name_of(w.kv_dtype);
+    }
+    if ((w.headdim != 64 && w.headdim != 128) || w.headdim_v != w.headdim || w.mla) {
+        return "it takes head dims 64 and 128, the same for V";
+    }
+    if (w.heads_q != w.heads_kv) {
+        return "it has no grouped heads";
+    }
+    if (w.ragged() || w.page_size > 0) {
+        return "it takes contiguous sequences of one length";
+    }
+    if (w.window || w.softcap != 0 || w.sinks) {
+        return "it knows no window, softcap or sinks";
+    }
+    const double matrix = static_cast<double>(w.batch * w.heads_q * w.seqlen_q) *
+                          static_cast<double>(w.seqlen_k) * sizeof(float);
+    if (device.memory_bytes > 0 && matrix > 0.5 * static_cast<double>(device.memory_bytes)) {
+        return "its score matrix takes more than half of the device's memory";
+    }
+    return {};
+}
+
+Precision precision(const Workload& w) {
+    const Rounding output = w.dtype == DType::fp16 ? Rounding::fp16 : Rounding::fp32;
+    return {Rounding::fp32, Rounding::fp32, Rounding::fp32, Rounding::fp32, output};
+}
+
+std::size_t workspace(const Workload& w, const Tile&, const Device&) {
+    return static_cast<std::size_t>(w.batch * w.heads_q * w.seqlen_q * w.seqlen_k) * sizeof(float);
+}
+
+constexpr double pass_bytes = 128;  // one line of the L1, which shares its path with shared memory
+
+// What all three launches are made of.
+struct Sizes {
+    double rows, pairs, matrix;
+    double element, d;
+    double bytes_q, bytes_kv;
+    // The matrix goes to DRAM and comes back only where the L2 cannot keep it.
+    double spilled;
+    double threads;
+};
+
+Counts scores_launch(const Workload& w, const Sizes& z) {
+    Counts c;
+    c.launch = "scores";
+    const double key_blocks = std::ceil(static_cast<double>(w.seqlen_k) / z.threads);
+    c.work["flop.fma.fp32"] = 2 * z.pairs * z.d;
+    c.work["byte.dram_read"] = z.bytes_q + z.bytes_kv / 2;
+    c.work["byte.dram_write"] = z.spilled;
+    // A row of Q meets every key of its head: K crosses the L2 once a query.
+    c.work["byte.l2"] =
+        z.pairs * z.d * z.element + z.rows * key_blocks * z.d * z.element + z.matrix;
+    // 32 lanes read 32 rows of K: as many lines a load; Q's element is the same for all.
+    c.work["byte.smem_lsu"] = z.pairs / 32 * z.d * (32 + 1) * pass_bytes;
+    c.reread.push_back({z.pairs * z.d * z.element - z.bytes_kv / 2, z.bytes_kv / 2});
+    c.ctas = static_cast<std::int64_t>(z.rows * key_blocks);
+    c.bytes_in_flight = z.threads * 4 * z.element;
+    const double ctas = static_cast<double>(c.ctas);
+    // A thread waits once for each sector of its row of K; the sector's other elements are hits.
+    const double sectors = z.d * z.element / 32;
+    c.steps = {{"sectors",
+                sectors,
+                {{"flop.fma.fp32", c.work["flop.fma.fp32"] / ctas / sectors},
+                 {"byte.smem_lsu", c.work["byte.smem_lsu"] / ctas / sectors},
+                 {"byte.l2", c.work["byte.l2"] / ctas / sectors}},
+                "latency.l2"}};
+    return c;
+}
+
+Counts softmax_launch(const Workload& w, const Sizes& z, const Device& device) {
+    Counts c;
+    c.launch = "softmax";
+    c.work["op.ex2"] = z.pairs;
+    // Three sweeps read, two write.
+    c.work["byte.l2"] = 5 * z.matrix + z.rows * sizeof(float);
+    c.work["byte.dram_read"] = z.spilled;
+    c.work["byte.dram_write"] = z.spilled + z.rows * sizeof(float);
+    c.work["byte.smem_lsu"] = 5 * z.matrix;
+    // Between its sweeps a row must survive beside the rows of all other resident warps.
+    const double resident_rows = device.units * (device.threads_per_unit / 32.0);
+    c.reread.push_back(
+        {2 * z.matrix, std::min(z.matrix, resident_rows * static_cast<double>(w.seqlen_k) * 4)});
+    c.ctas = static_cast<std::int64_t>(std::ceil(z.rows * 32 / z.threads));
+    c.bytes_in_flight = z.threads * 4 * sizeof(float);
+    const double ctas = static_cast<double>(c.ctas);
+    const double repeats = 3 * std::ceil(static_cast<double>(w.seqlen_k) / 128);
+    c.steps = {{"sweeps",
+                repeats,
+                {{"op.ex2", z.pairs / ctas / repeats}, {"byte.l2", 5 * z.matrix / ctas / repeats}},
+                "latency.l2"}};
+    return c;
+}
+
+Counts outputs_launch(const Workload& w, const Sizes& z) {
+    Counts c;
+    c.launch = "outputs";
+    const double rows_per_cta = z.threads / z.d;
+    c.work["flop.fma.fp32"] = 2 * z.pairs * z.d;
+    c.work["byte.dram_read"] = z.bytes_kv / 2 + z.spilled;
+    c.work["byte.dram_write"] = w.bytes_out();
+    // Rows of a CTA pass over V side by side and share its lines in the L1.
+    const double v_bytes = z.pairs / rows_per_cta * z.d * z.element;
+    c.work["byte.l2"] = v_bytes + z.matrix + w.bytes_out();
+    // A warp's load of V and its one probability are a pass each.
+    c.work["byte.smem_lsu"] = z.pairs * z.d / 32 * 2 * pass_bytes;
+    c.reread.push_back({std::max(0.0, v_bytes - z.bytes_kv / 2), z.bytes_kv / 2});
+    c.ctas = static_cast<std::int64_t>(std::ceil(z.rows * z.d / z.threads));
+    c.bytes_in_flight = z.threads * 4 * z.element;
+    const double ctas = static_cast<double>(c.ctas);
+    // The compiler unrolls the loop over keys four times: one wait for four loads.
+    const double repeats = std::ceil(static_cast<double>(w.seqlen_k) / 4);
+    c.imbalance = z.rows * static_cast<double>(w.seqlen_k) / std::max(z.pairs, 1.0);
+    c.steps = {{"keys",
+                repeats,
+                {{"flop.fma.fp32", c.work["flop.fma.fp32"] / ctas / repeats},
+                 {"byte.smem_lsu", c.work["byte.smem_lsu"] / ctas / repeats},
+                 {"byte.l2", c.work["byte.l2"] / ctas / repeats}},
+                "latency.l2"}};
+    return c;
+}
+
+std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& device) {
+    Sizes z{};
+    z.rows = static_cast<double>(w.tokens_q() * w.heads_q);
+    z.pairs = w.visited_pairs() * static_cast<double>(w.heads_q);
+    z.matrix = z.pairs * sizeof(float);
+    z.element = bytes_of(w.dtype);
+    z.d = static_cast<double>(w.headdim);
+    z.bytes_q = w.bytes_q();
+    z.bytes_kv = w.bytes_kv();
+    z.spilled = z.matrix > static_cast<double>(device.l2_bytes) ? z.matrix : 0;
+    z.threads = tile.threads;
+    std::vector<Counts> launches{scores_launch(w, z), softmax_launch(w, z, device),
+                                 outputs_launch(w, z)};
+    constexpr std::array<int, 3> registers{30, 31, 32};  // as the compiler reports for sm_90
+    for (std::size_t i = 0; i < launches.size(); ++i) {
+        launches[i].threads = tile.threads;
+        launches[i].registers = registers[i];
+        launches[i].overlap = {{"flop.fma.fp32", "byte.smem_lsu", "byte.l2", "op.ex2"}};
+    }
+    return launches;
+}
+
+constexpr Rung rung{
+    .track = "prefill",
+    .predecessor = "",
+    .changes = "the start: three passes in fp32, the score matrix S in global memory",
+    .evidence =
+        "three launches; S written once and read by the two that follow; plain 4- or 2-byte "
+        "loads, no shared memory, no matrix instruction",
+};
+
+const KernelRecord<Tile> record{
+    .name = "naive",
+    .summary = "three passes with the score matrix in global memory",
+    .engine = Engine::cuda,
+    .tiles = std::span<const Tile>(tiles),
+    .supports = supports,
+    .counts = counts,
+    .precision = precision,
+    .workspace = workspace,
+    .rung = &rung,
+};
+
+}  // namespace
+}  // namespace raceline::kernels::naive
+
+RACELINE_KERNEL(naive, raceline::kernels::naive::record)
