@@ -46,6 +46,4 @@ void run_merge(const MergeTask& task);
 /// `count` floats times `factor`, as elements of the output's type.
 void store_output(const float* from, float factor, DType type, std::int64_t count, void* to);
 
-std::int64_t decode_scratch_floats(const Problem& problem);
-
 }  // namespace raceline::kernels::cpu_flash

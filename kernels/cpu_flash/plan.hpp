@@ -76,7 +76,7 @@ struct Plan {
 Plan make_plan(const Problem& problem, const Tile& tile, int units);
 
 /// Rows of a decode task, at most; more rows go the way of prefill.
-inline constexpr std::int64_t kDecodeRows = 0;
+inline constexpr std::int64_t kDecodeRows = 8;
 bool is_decode(std::int64_t longest_q, std::int64_t group);
 
 /// Upper bound of Plan::slots whatever the lengths are, and rows of a slot.

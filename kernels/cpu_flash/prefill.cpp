@@ -147,28 +147,6 @@ void step_panel(const Work& w, const Panel& panel, std::int64_t key0, std::int64
                           state.out, Engine::steps(keys), true);
 }
 
-/// A row's answer into the caller's output, or its part into a slot.
-inline void store_row(const Work& w, std::int64_t row, const float* out) {
-    const float peak = w.floats(w.at.peak)[row];
-    const float sum = w.floats(w.at.sum)[row];
-    const Piece& piece = w.task.piece;
-    if (piece.slot >= 0) {
-        float* slot = w.task.partials + (piece.slot + w.head) * w.task.slot_stride;
-        std::copy_n(out, w.headdim_v, slot + row * w.args.headdim_v);
-        float* ends = slot + piece.rows * w.args.headdim_v + 2 * row;
-        ends[0] = peak;
-        ends[1] = sum;
-        return;
-    }
-    const std::int64_t head = w.query_head(row);
-    const RowEnd end = end_row(w.args, head, peak, sum, w.scales.v);
-    from_float(out, end.factor, w.args.dtype, w.headdim_v,
-               query_row(w.args, w.args.out, piece.sequence, w.query(row), head));
-    if (float* lse = lse_at(w.args, piece.sequence, w.query(row), head)) {
-        *lse = end.lse;
-    }
-}
-
 template <int vectors>
 void close_panel(const Work& w, const Panel& panel) {
     const std::size_t padded = static_cast<std::size_t>(whole_lines(w.args.headdim_v));
@@ -179,7 +157,9 @@ void close_panel(const Work& w, const Panel& panel) {
         const auto first = static_cast<std::int64_t>(v * kLanes);
         const std::int64_t end = std::min<std::int64_t>(panel.rows, first + kLanes);
         for (std::int64_t r = first; r < end; ++r) {
-            store_row(w, panel.row0 + r, rows + (r - first) * static_cast<std::int64_t>(padded));
+            const std::int64_t row = panel.row0 + r;
+            close_row(w.task, w.head, row, w.floats(w.at.peak)[row], w.floats(w.at.sum)[row],
+                      rows + (r - first) * static_cast<std::int64_t>(padded));
         }
     }
 }

@@ -23,6 +23,30 @@ RowEnd end_row(const AttentionArgs& a, std::int64_t head, float peak, float sum,
     return {static_cast<float>(static_cast<double>(value_scale) / total), static_cast<float>(lse)};
 }
 
+void close_row(const Task& task, std::int64_t head_kv, std::int64_t row, float peak, float sum,
+               const float* out) {
+    const AttentionArgs& a = *task.args;
+    const Piece& piece = task.piece;
+    if (piece.slot >= 0) {
+        float* slot = task.partials + (piece.slot + head_kv) * task.slot_stride;
+        std::copy_n(out, a.headdim_v, slot + row * a.headdim_v);
+        float* ends = slot + piece.rows * a.headdim_v + 2 * row;
+        ends[0] = peak;
+        ends[1] = sum;
+        return;
+    }
+    const std::int64_t group = task.problem->group;
+    const std::int64_t query = (piece.row0 + row) / group;
+    const std::int64_t head = head_kv * group + (piece.row0 + row) % group;
+    const float scale = cache_scales(a, piece.sequence, head_kv).v;
+    const RowEnd end = end_row(a, head, peak, sum, scale);
+    store_output(out, end.factor, a.dtype, a.headdim_v,
+                 query_row(a, a.out, piece.sequence, query, head));
+    if (float* lse = lse_at(a, piece.sequence, query, head)) {
+        *lse = end.lse;
+    }
+}
+
 ScoreForm score_form(const AttentionArgs& a, float k_scale) {
     const float scale = a.scale * k_scale;
     const float size = std::fabs(scale);

@@ -78,6 +78,11 @@ struct RowEnd {
 RowEnd end_row(const AttentionArgs& args, std::int64_t head, float peak, float sum,
                float value_scale);
 
+/// Writes what a task found for row `row` of its piece: the answer into the caller's output, or the
+/// part into its slot.
+void close_row(const Task& task, std::int64_t head_kv, std::int64_t row, float peak, float sum,
+               const float* out);
+
 /// Dequantisation scales of one sequence and K/V head; 1 where there are none.
 struct CacheScales {
     float k, v;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "kernels/cpu_flash/decode_scratch.hpp"
 #include "kernels/cpu_flash/engine.hpp"
 #include "kernels/cpu_flash/scratch.hpp"
 
@@ -17,7 +18,7 @@ struct WorkspaceLayout {
     WorkspaceLayout(const Problem& p, const Tile& tile, int units) {
         const bool decode = is_decode(p.lengths.longest_q, p.group);
         const std::int64_t used =
-            decode ? decode_scratch_floats(p)
+            decode ? DecodeScratch(p).total
                    : PrefillScratch(tile.rows, tile.keys, p.headdim, p.headdim_v).total;
         // A page more, so that threads share neither lines nor the sets of their caches.
         thread_stride = (used + 1023) / 1024 * 1024 + 80;
