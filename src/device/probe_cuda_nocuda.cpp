@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "device/probes.hpp"
-#include "support/check.hpp"
+// A build without CUDA has no kernels to probe with. probe_cuda says so before it gets here.
+#include "device/probe_gpu.hpp"
+#include "raceline/error.hpp"
 
-namespace raceline {
+namespace raceline::probe {
 
-std::vector<Ceiling> probe_cuda(const Device& device, const ProbeProgress& /*progress*/,
-                                ProbeEffort /*effort*/) {
-    fail(Status::no_device,
-         "{} cannot be probed: this raceline was built without CUDA; build it where nvcc is found",
-         device.id.empty() ? "a CUDA device" : device.id);
+const GpuKernels& gpu_kernels() {
+    throw Error(Status::no_device, "probing a GPU needs a build with CUDA; this one has none");
 }
 
-}  // namespace raceline
+}  // namespace raceline::probe

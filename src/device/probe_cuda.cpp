@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device/probe_gpu_steps.hpp"
+#include "device/probes.hpp"
+#include "support/check.hpp"
+
+namespace raceline {
+namespace {
+
+// An idle chip stands at a fraction of its clock and takes some tenths of a second to leave it.
+void ramp_clock(probe::GpuSetting& with) {
+    with.timer.sustained(
+        [&](int rounds, probe::GpuSpan* span, void* stream) {
+            return with.kernels.fma({2 * with.device.units, 512, 8}, rounds, span, stream);
+        },
+        with.timer.quick() ? 0.1 : 0.5, "");
+}
+
+}  // namespace
+
+std::vector<Ceiling> probe_cuda(const Device& device, const ProbeProgress& progress,
+                                ProbeEffort effort) {
+    const std::string reason = cuda::why_unavailable();
+    require(reason.empty(), Status::no_device, "{} cannot be probed: {}",
+            device.id.empty() ? "a CUDA device" : device.id, reason);
+    require(device.kind == DeviceKind::cuda && device.units > 0, Status::invalid_argument,
+            "device '{}' is not a CUDA device with its SMs counted; pass the one of live_cuda()",
+            device.id);
+    std::vector<probe::GpuStep> steps;
+    probe::append_gpu_memory_steps(device, steps);
+    probe::append_gpu_arithmetic_steps(device, steps);
+    probe::append_gpu_floor_steps(device, steps);
+
+    probe::GpuTimer timer(effort == ProbeEffort::quick);
+    probe::GpuSetting setting{device, probe::gpu_kernels(), timer};
+    ramp_clock(setting);
+    std::vector<Ceiling> ceilings;
+    int done = 0;
+    const int total = static_cast<int>(steps.size());
+    for (const probe::GpuStep& step : steps) {
+        if (progress) {
+            progress(step.what, done++, total);
+        }
+        step.run(setting, ceilings);
+    }
+    if (progress) {
+        progress("done", total, total);
+    }
+    return ceilings;
+}
+
+}  // namespace raceline

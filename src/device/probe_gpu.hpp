@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernels of the GPU probes, as host code sees them. Plain types: the device files that fill
+// the table reach neither formatting nor JSON, and a build without CUDA has none to fill it with.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace raceline::probe {
+
+/// What a kernel's first CTA saw of its own run: the mean SM clock is cycles / time.
+struct GpuSpan {
+    std::uint64_t cycles = 0;
+    std::uint64_t nanoseconds = 0;
+};
+
+struct GpuGrid {
+    int ctas = 1;
+    int threads = 256;
+    int unroll = 4;  ///< vectors a thread has in flight (4, 8 or 16)
+};
+
+enum class MatrixType { bf16, fp16, e4m3, tf32 };
+enum class StorePolicy { regular, streaming };
+
+/// Every function enqueues on `stream` (a cudaStream_t), never waits, and returns the work that it
+/// enqueued: bytes moved, flops, operations. `span` is device memory for one GpuSpan; functions
+/// without it read no clock. Buffers are device memory, aligned to 256 bytes.
+struct GpuKernels {
+    /// Each byte once, by 16-byte loads that take no place in L1.
+    double (*read)(const GpuGrid&, const void* from, std::size_t bytes, GpuSpan*, void* stream);
+    /// Each byte once, by bulk copies into shared memory, `stages` of `chunk` bytes in flight.
+    /// sm_90.
+    double (*read_bulk)(int ctas, int chunk, int stages, const void* from, std::size_t bytes,
+                        GpuSpan*, void* stream);
+    /// Every CTA reads all of `from` `rounds` times, each from another start, past L1.
+    double (*reread)(const GpuGrid&, const void* from, std::size_t bytes, int rounds, GpuSpan*,
+                     void* stream);
+    double (*write)(const GpuGrid&, StorePolicy, void* to, std::size_t bytes, GpuSpan*,
+                    void* stream);
+    double (*write_driver)(void* to, std::size_t bytes, void* stream);  ///< cudaMemsetAsync
+    /// Bytes read and bytes written.
+    double (*copy)(const GpuGrid&, StorePolicy, void* to, const void* from, std::size_t bytes,
+                   GpuSpan*, void* stream);
+    double (*copy_driver)(void* to, const void* from, std::size_t bytes, void* stream);
+    double (*copy_bulk)(int ctas, int chunk, void* to, const void* from, std::size_t bytes,
+                        GpuSpan*, void* stream);  ///< through shared memory. sm_90
+
+    double (*shared)(const GpuGrid&, int rounds, GpuSpan*, void* stream);  ///< bytes loaded
+    double (*fma)(const GpuGrid&, int rounds, GpuSpan*, void* stream);     ///< unroll = chains
+    double (*ex2)(const GpuGrid&, int rounds, GpuSpan*, void* stream);     ///< unroll = chains
+    /// mma.sync m16n8 on random operands. `operands`: matrix_operand_bytes of that type.
+    double (*mma)(MatrixType, int ctas, int threads, int rounds, const void* operands, GpuSpan*,
+                  void* stream);
+    /// wgmma m64n256 by two warpgroups a CTA, A from shared memory or registers. sm_90a.
+    double (*wgmma)(MatrixType, bool a_in_registers, int ctas, int rounds, const void* operands,
+                    GpuSpan*, void* stream);
+
+    void (*empty)(void* stream);
+    /// CTAs that do nothing but hold `shared_bytes` of shared memory.
+    void (*ctas)(int ctas, int threads, int shared_bytes, void* stream);
+    /// Node i of `nodes` (at i × stride) points to node order[i].
+    void (*link)(void* nodes, const std::uint32_t* order, std::uint32_t count, std::uint32_t stride,
+                 void* stream);
+    /// One thread follows `steps` pointers from byte offset *at on and leaves its end there.
+    void (*chase)(const void* nodes, std::uint32_t* at, int steps, GpuSpan*, void* stream);
+};
+
+/// Random-normal operands of one CTA's matrix products: 2 × 64 rows of A and 256 of B, 128 bytes a
+/// row, in four stages.
+constexpr std::size_t matrix_stage_bytes = (2 * 64 + 256) * 128;
+constexpr int matrix_stages = 4;
+constexpr std::size_t matrix_operand_bytes = matrix_stage_bytes * matrix_stages;
+
+/// Throws Error(no_device) in a build without CUDA.
+const GpuKernels& gpu_kernels();
+
+// The parts of the table, one a device file.
+void add_memory_kernels(GpuKernels& table);
+void add_bulk_kernels(GpuKernels& table);
+void add_arithmetic_kernels(GpuKernels& table);
+void add_mma_kernels(GpuKernels& table);
+void add_wgmma_kernels(GpuKernels& table);
+
+}  // namespace raceline::probe
