@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What forward and decode share.
-#include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "api/call.hpp"
 #include "support/check.hpp"
@@ -12,9 +10,9 @@ namespace {
 
 constexpr auto bad = Status::invalid_argument;
 
-// An offset beyond any length is no bound at all.
-std::int64_t offset(std::int64_t given) {
-    return given < 0 || given >= std::numeric_limits<std::int32_t>::max() ? -1 : given;
+// An offset beyond every length is no bound at all: kernels add it to 32-bit indices.
+std::int64_t offset(std::int64_t given, std::int64_t longest) {
+    return given < 0 || given >= longest ? -1 : given;
 }
 
 }  // namespace
@@ -30,20 +28,24 @@ void apply_options(const AttentionOptions& options, Call& call) {
     AttentionArgs& a = call.args;
     w.mask = options.causal ? Mask::causal : Mask::full;
     if (options.window) {
-        const Window window{offset(options.window->first), offset(options.window->second)};
+        const std::int64_t longest = w.seqlen_q + w.seqlen_k;
+        const Window window{offset(options.window->first, longest),
+                            offset(options.window->second, longest)};
+        a.window_left = static_cast<std::int32_t>(window.left);
+        a.window_right = static_cast<std::int32_t>(window.right);
         // Unbounded on both sides is no window: one problem has one description.
         if (window != Window{}) {
             w.window = window;
         }
+    }
+    if (options.causal) {
+        a.window_right = 0;
     }
     w.softcap = options.softcap;
     w.sinks = options.sinks != nullptr;
     w.scale = options.scale;
     a.sinks = options.sinks;
     a.softcap = static_cast<float>(options.softcap);
-    const Window window = w.window.value_or(Window{});
-    a.window_left = static_cast<std::int32_t>(window.left);
-    a.window_right = static_cast<std::int32_t>(options.causal ? 0 : window.right);
 }
 
 void apply_sizes(Call& call) {

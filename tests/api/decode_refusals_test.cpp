@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every decode call that is refused, and every workspace.
+#include "tests/api/refusal.hpp"
+
+namespace raceline {
+namespace {
+
+using tests::ample;
+using tests::DecodeFault;
+using tests::expect_refused;
+using tests::most;
+using tests::name_of_fault;
+using tests::WorkloadCall;
+
+class RefusedDecode : public testing::TestWithParam<DecodeFault> {};
+
+TEST_P(RefusedDecode, LeavesTheOutputAlone) {
+    WorkloadCall call("b=2,h=4/2,q=1,k=40;17,d=64,dtype=fp32,page=16");
+    DecodeArgs args = call.decode_args();
+    args.options.checked = true;
+    GetParam().plant(call, args);
+    expect_refused(call, args, ample(), GetParam().status, GetParam().said);
+}
+
+const DecodeFault decode_faults[] = {
+    {"NegativePage", [](WorkloadCall& c, DecodeArgs&) { c.inputs.block_table[1] = -1; },
+     "block_table[0][1] is page -1; the caches have pages 0 to"},
+    {"PageTooLarge",
+     [](WorkloadCall& c, DecodeArgs& a) {
+         c.inputs.block_table[static_cast<std::size_t>(a.block_table_stride) + 1] =
+             static_cast<std::int32_t>(a.k_cache.shape[0]);
+     },
+     "block_table[1][1] is page"},
+    {"NegativeUsedLength", [](WorkloadCall& c, DecodeArgs&) { c.inputs.seqlens_k[1] = -3; },
+     "seqlens_k[1] is -3; it must be 0 to max_seqlen_k (40)"},
+    {"UsedLengthOverMax", [](WorkloadCall& c, DecodeArgs&) { c.inputs.seqlens_k[0] = 41; },
+     "seqlens_k[0] is 41"},
+    {"LengthsReadUnchecked",
+     [](WorkloadCall& c, DecodeArgs& a) {
+         a.options.checked = false;
+         c.inputs.seqlens_k[0] = 41;
+     },
+     "seqlens_k[0] is 41"},
+    {"NegativeMax", [](WorkloadCall&, DecodeArgs& a) { a.max_seqlen_k = -1; },
+     "max_seqlen_k is -1"},
+    {"TableTooNarrow", [](WorkloadCall&, DecodeArgs& a) { a.block_table_stride = 2; },
+     "block_table_stride is 2; max_seqlen_k 40 needs 3 pages of 16 tokens"},
+    {"HugeMax", [](WorkloadCall&, DecodeArgs& a) { a.max_seqlen_k = most; },
+     "max_seqlen_k is 9223372036854775807"},
+    {"HugeTable", [](WorkloadCall&, DecodeArgs& a) { a.block_table_stride = most; },
+     "block_table_stride is 9223372036854775807"},
+    {"EmptyPages",
+     [](WorkloadCall&, DecodeArgs& a) { a.k_cache.shape[1] = a.v_cache.shape[1] = 0; },
+     "k_cache has pages of 0 tokens"},
+    {"CacheTypes", [](WorkloadCall&, DecodeArgs& a) { a.v_cache.dtype = DType::bf16; },
+     "v_cache has dtype bf16; it must be k_cache's, fp32"},
+    {"CacheTypeOther",
+     [](WorkloadCall&, DecodeArgs& a) { a.k_cache.dtype = a.v_cache.dtype = DType::bf16; },
+     "k_cache has dtype bf16; caches have q's, fp32, or e4m3"},
+    {"ScalesWithoutE4m3",
+     [](WorkloadCall&, DecodeArgs& a) {
+         static const float scale[4] = {1, 1, 1, 1};
+         a.k_scale = scale;
+     },
+     "only e4m3 caches have scales"},
+    {"PagesDiffer", [](WorkloadCall&, DecodeArgs& a) { a.v_cache.shape[0] -= 1; },
+     "v_cache has shape"},
+    {"OutputOverCache", [](WorkloadCall& c, DecodeArgs& a) { a.v_cache.data = c.out.data(); },
+     "out overlaps v_cache in memory"},
+    {"OutputOverTable",
+     [](WorkloadCall& c, DecodeArgs& a) {
+         a.block_table = reinterpret_cast<const std::int32_t*>(c.out.data());
+     },
+     "out overlaps block_table in memory"},
+    {"CapacityTooSmall",
+     [](WorkloadCall& c, DecodeArgs& a) {
+         a.block_table = nullptr;
+         a.k_cache = TensorView::contiguous(c.k.data(), DType::fp32, {2, 30, 2, 64});
+         a.v_cache = TensorView::contiguous(c.v.data(), DType::fp32, {2, 30, 2, 64});
+     },
+     "max_seqlen_k is 40; k_cache holds 30 tokens a sequence"},
+};
+INSTANTIATE_TEST_SUITE_P(Faults, RefusedDecode, testing::ValuesIn(decode_faults),
+                         name_of_fault<testing::TestParamInfo<DecodeFault>>);
+
+// A call that needs a workspace, given one that will not do.
+class RefusedWorkspace : public testing::Test {
+protected:
+    WorkloadCall call{"b=1,h=4,q=64,k=300,d=64,dtype=fp32"};
+    ForwardArgs args = call.forward_args();
+    std::size_t needed = forward_workspace(args, Place::cpu);
+    void SetUp() override { ASSERT_GT(needed, 0U) << "choose a shape that needs a workspace"; }
+};
+
+TEST_F(RefusedWorkspace, TooSmall) {
+    Execution execution = ample();
+    execution.workspace_bytes = needed - 1;
+    expect_refused(call, args, execution, Status::invalid_argument,
+                   fmt::format("workspace has {} bytes; this call needs {}", needed - 1, needed));
+}
+
+TEST_F(RefusedWorkspace, Null) {
+    Execution execution;
+    execution.workspace_bytes = needed;
+    expect_refused(call, args, execution, Status::invalid_argument, "workspace is a null pointer");
+}
+
+TEST_F(RefusedWorkspace, Misaligned) {
+    Execution execution = ample();
+    execution.workspace = static_cast<std::byte*>(execution.workspace) + 16;
+    expect_refused(call, args, execution, Status::invalid_argument, "not a multiple of 64 bytes");
+}
+
+TEST_F(RefusedWorkspace, OverTheOutput) {
+    Execution execution = ample();
+    args.lse = {};
+    auto* const start = static_cast<std::byte*>(execution.workspace);
+    std::memset(start, 0xff, needed);
+    args.out.data = start + 256;
+    expect_refused(call, args, execution, Status::invalid_argument,
+                   "workspace overlaps out in memory");
+    for (std::size_t i = 0; i < needed; ++i) {
+        ASSERT_EQ(start[i], std::byte{0xff});
+    }
+}
+
+TEST_F(RefusedWorkspace, ExactlyEnoughIsEnough) {
+    const tests::Workspace exact(needed);
+    EXPECT_NO_THROW(forward(args, exact.execution));
+}
+
+TEST(Refused, NoSuchPlace) {
+    WorkloadCall call("b=1,h=1,q=1,k=1,d=8,dtype=fp32");
+    Execution execution = ample();
+    execution.place = static_cast<Place>(9);
+    expect_refused(call, call.forward_args(), execution, Status::invalid_argument, "place is 9");
+}
+
+}  // namespace
+}  // namespace raceline
