@@ -85,8 +85,9 @@ CgroupLimits read_cgroup_limits(const fs::path& root) {
     for (std::string line; std::getline(in, line);) {  // number:controllers:group
         const std::size_t first = line.find(':');
         const std::size_t second = first == std::string::npos ? first : line.find(':', first + 1);
-        if (second == std::string::npos)
+        if (second == std::string::npos) {
             continue;
+        }
         read_group(root / "sys/fs/cgroup", line.substr(first + 1, second - first - 1),
                    line.substr(second + 1), limits);
     }

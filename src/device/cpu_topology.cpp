@@ -30,8 +30,9 @@ std::string first_line(const fs::path& path) {
 std::int64_t binary_size(const std::string& text) {
     char* end = nullptr;
     const long long value = std::strtoll(text.c_str(), &end, 10);
-    if (value <= 0)
+    if (value <= 0) {
         return 0;
+    }
     switch (*end) {
         case 'K': return value << 10;
         case 'M': return value << 20;
@@ -70,8 +71,9 @@ std::map<int, Cache> caches(const fs::path& root, const std::vector<int>& cpus) 
         for (int index = 0; index < 16; ++index) {
             const fs::path folder = cpu_folder(root, cpu) / "cache" / fmt::format("index{}", index);
             const int level = std::atoi(first_line(folder / "level").c_str());
-            if (level < 1 || first_line(folder / "type") == "Instruction")
+            if (level < 1 || first_line(folder / "type") == "Instruction") {
                 continue;
+            }
             Cache& cache = levels[level];
             cache.bytes = std::max(cache.bytes, binary_size(first_line(folder / "size")));
             cache.instances.insert(first_line(folder / "shared_cpu_list"));
@@ -82,8 +84,9 @@ std::map<int, Cache> caches(const fs::path& root, const std::vector<int>& cpus) 
 
 void read_caches(const fs::path& root, const std::vector<int>& cpus, CpuTopology& topology) {
     const std::map<int, Cache> levels = caches(root, cpus);
-    if (levels.empty())
+    if (levels.empty()) {
         return;
+    }
     const auto size_of = [&](int level) {
         const auto found = levels.find(level);
         return found == levels.end() ? std::int64_t{0} : found->second.bytes;
@@ -101,23 +104,29 @@ std::pair<std::string, double> read_cpuinfo(const fs::path& path) {
     double mhz = 0;
     for (std::string line; std::getline(in, line);) {
         const std::size_t colon = line.find(':');
-        if (colon == std::string::npos)
+        if (colon == std::string::npos) {
             continue;
+        }
         const std::string key = line.substr(0, line.find_last_not_of(" \t", colon - 1) + 1);
         const std::size_t begin = line.find_first_not_of(" \t", colon + 1);
         const std::string value = begin == std::string::npos ? "" : line.substr(begin);
-        if (key == "model name" && name.empty())
+        if (key == "model name" && name.empty()) {
             name = value;
-        if (key == "CPU implementer")
+        }
+        if (key == "CPU implementer") {
             implementer = value;
-        if (key == "CPU part")
+        }
+        if (key == "CPU part") {
             part = value;
-        if (key == "cpu MHz")
+        }
+        if (key == "cpu MHz") {
             mhz = std::max(mhz, std::strtod(value.c_str(), nullptr));
+        }
     }
     // 64-bit Arm names neither vendor nor model, only their numbers.
-    if (name.empty() && !part.empty())
+    if (name.empty() && !part.empty()) {
         name = "arm " + implementer + ":" + part;
+    }
     return {name, mhz};
 }
 
@@ -147,19 +156,22 @@ std::vector<int> allowed_cpus() {
     // Machines beyond 1024 CPUs need a larger set: the size is doubled until the call accepts it.
     for (int count = CPU_SETSIZE; count <= (1 << 20); count *= 2) {
         cpu_set_t* set = CPU_ALLOC(static_cast<std::size_t>(count));
-        if (set == nullptr)
+        if (set == nullptr) {
             break;
+        }
         const std::size_t size = CPU_ALLOC_SIZE(static_cast<std::size_t>(count));
         std::vector<int> cpus;
         if (sched_getaffinity(0, size, set) == 0) {
             for (int cpu = 0; cpu < count; ++cpu) {
-                if (CPU_ISSET_S(static_cast<std::size_t>(cpu), size, set))
+                if (CPU_ISSET_S(static_cast<std::size_t>(cpu), size, set)) {
                     cpus.push_back(cpu);
+                }
             }
         }
         CPU_FREE(set);
-        if (!cpus.empty())
+        if (!cpus.empty()) {
             return cpus;
+        }
     }
     return {0};
 }

@@ -29,8 +29,9 @@ void scale_units(Device& device, int units) {
 
 template <class T>
 void take(T& into, T value) {
-    if (value > 0)
+    if (value > 0) {
         into = value;
+    }
 }
 
 void take_sizes(Device& device, const CudaProperties& properties) {
@@ -58,15 +59,17 @@ std::string read_driver(int cuda_version) {
 std::string driver_in(std::string_view text) {
     constexpr std::string_view digits = "0123456789.";
     const std::size_t line = text.find("NVRM version:");
-    if (line == std::string_view::npos)
+    if (line == std::string_view::npos) {
         return {};
+    }
     text = text.substr(line, text.find('\n', line) - line);
     // The version is the first word of digits with a dot; "x86_64" before it has none.
     for (std::size_t begin = text.find_first_of(digits); begin != std::string_view::npos;) {
         const std::size_t end = std::min(text.find_first_not_of(digits, begin), text.size());
         const std::string_view word = text.substr(begin, end - begin);
-        if (word.find('.') != std::string_view::npos && word.size() > 3)
+        if (word.find('.') != std::string_view::npos && word.size() > 3) {
             return std::string(word);
+        }
         begin = text.find_first_of(digits, end);
     }
     return {};

@@ -79,12 +79,15 @@ constexpr Size sizes[] = {
 };
 
 DeviceKind kind_of(std::string_view word, std::string_view where) {
-    if (word == "cpu")
+    if (word == "cpu") {
         return DeviceKind::cpu;
-    if (word == "cuda")
+    }
+    if (word == "cuda") {
         return DeviceKind::cuda;
-    if (word == "rocm")
+    }
+    if (word == "rocm") {
         return DeviceKind::rocm;
+    }
     fail(Status::corrupt, "{}: kind is \"{}\"; cpu, cuda and rocm are accepted", where, word);
 }
 
@@ -115,8 +118,9 @@ std::optional<double> scale_of(const Json& words, std::string_view where, const 
         } else if (word == "simd") {
             factor *= static_cast<double>(device.simd_bits) / base.simd_bits;
         } else if (word == "bf16_dot") {
-            if (!device.has_bf16_dot)
+            if (!device.has_bf16_dot) {
                 return std::nullopt;
+            }
         } else {
             fail(Status::corrupt,
                  "{}: scales_with holds \"{}\"; units, clock, simd and bf16_dot are "

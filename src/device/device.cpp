@@ -11,13 +11,12 @@ std::optional<double> Device::find(std::string_view resource) const {
 }
 
 double Device::rate(std::string_view resource) const {
-    const auto found = find(resource);
-    require(
-        found.has_value(), Status::unsupported,
-        "device {} ({}) has no rate for {}: the engine does not exist there, or no source states "
-        "how fast it is",
-        id, name, resource);
-    return *found;
+    const auto found = rates.find(resource);
+    require(found != rates.end(), Status::unsupported,
+            "device {} ({}) has no rate for {}: the engine does not exist there, or no source "
+            "states how fast it is",
+            id, name, resource);
+    return found->second.value;
 }
 
 }  // namespace raceline

@@ -12,10 +12,12 @@ namespace {
 // The kernels dispatch through Highway, so its answer is what counts, not cpuid alone.
 int widest_vector_bits() {
     const auto targets = hwy::SupportedTargets();
-    if ((targets & (HWY_AVX3 | HWY_AVX3_DL)) != 0)
+    if ((targets & (HWY_AVX3 | HWY_AVX3_DL)) != 0) {
         return 512;
-    if ((targets & HWY_AVX2) != 0)
+    }
+    if ((targets & HWY_AVX2) != 0) {
         return 256;
+    }
     constexpr auto narrow = HWY_SSSE3 | HWY_SSE4 | HWY_NEON;
     return (targets & narrow) != 0 ? 128 : 32;
 }
@@ -30,8 +32,9 @@ bool bf16_dot_products() {
 
 template <class T>
 void take(T& into, T value) {
-    if (value > 0)
+    if (value > 0) {
         into = value;
+    }
 }
 
 }  // namespace
@@ -42,8 +45,9 @@ Device live_cpu() {
     Device device = generic;
     device.live = true;
     device.year = 0;  // of the generic entry, not of this machine
-    if (!found.name.empty())
+    if (!found.name.empty()) {
         device.name = found.name;
+    }
     device.units = found.cores;
     device.clock_hz = found.clock_hz;
     device.simd_bits = widest_vector_bits();

@@ -41,8 +41,9 @@ void collect(const Json& row, std::vector<MeasuredCeiling>& into) {
         into.push_back({text_or_empty(device, "id"), text_or_empty(device, "name"),
                         text_or_empty(device, "driver"), ceiling_from_json(row.at("ceiling"))});
     } catch (const Error& error) {
-        if (error.status() != Status::corrupt)
+        if (error.status() != Status::corrupt) {
             throw;
+        }
     }
 }
 

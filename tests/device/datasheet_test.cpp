@@ -49,12 +49,14 @@ TEST(Datasheet, UnitsTimesRateTimesClockIsThePeak) {
         const Json file = read_file(id);
         const double units = file.at("sizes").at("units").at("value").get<double>();
         for (const auto& [resource, rate] : file.at("rates").items()) {
-            const std::string which = id + " " + resource;
+            std::string which = id;
+            which.append(" ").append(resource);
             if (is_compute(resource)) {
                 ASSERT_TRUE(rate.contains("per_clock_per_unit")) << which;
             }
-            if (!rate.contains("per_clock_per_unit"))
+            if (!rate.contains("per_clock_per_unit")) {
                 continue;
+            }
             const double product = units * rate.at("per_clock_per_unit").at("value").get<double>() *
                                    rate.at("clock_hz").get<double>();
             const double off = std::abs(rate.at("value").get<double>() / product - 1);
@@ -165,7 +167,7 @@ TEST(Datasheet, MissingRateNamesDeviceAndResource) {
     }
 }
 
-void expect_refused(Json file, const char* member) {
+void expect_refused(const Json& file, const char* member) {
     try {
         device_from_json(file, "test.json");
         FAIL() << member;

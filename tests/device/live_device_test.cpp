@@ -209,8 +209,9 @@ TEST(CudaDevice, UnknownOneIsDerivedFromItsCapability) {
     const Device known = datasheet_device("h200");
     // Whatever can be predicted on the known sibling can be predicted on the unknown one.
     for (const auto& [resource, rate] : known.rates) {
-        if (resource.starts_with("latency.") || resource == "flop.mma.fp64")
+        if (resource.starts_with("latency.") || resource == "flop.mma.fp64") {
             continue;
+        }
         EXPECT_TRUE(device.find(resource).has_value()) << resource;
     }
     EXPECT_EQ(device.rate("flop.mma.e4m3"), device.rate("flop.mma.fp16"));
@@ -220,8 +221,9 @@ TEST(CudaDevice, UnknownOneIsDerivedFromItsCapability) {
 TEST(CudaDevice, CapabilityTableAgreesWithTheFiles) {
     for (const std::string& id : device_ids()) {
         const Device known = datasheet_device(id);
-        if (known.kind != DeviceKind::cuda)
+        if (known.kind != DeviceKind::cuda) {
             continue;
+        }
         const bool consumer = known.name.find("GeForce") != std::string::npos;
         const Device derived =
             cuda_device(gpu(consumer ? "NVIDIA GeForce unheard of" : "unheard of",
@@ -229,8 +231,9 @@ TEST(CudaDevice, CapabilityTableAgreesWithTheFiles) {
                         "1");
         for (const auto& [resource, rate] : known.rates) {
             const auto found = derived.rates.find(resource);
-            if (found == derived.rates.end() || resource == "byte.l2")
+            if (found == derived.rates.end() || resource == "byte.l2") {
                 continue;
+            }
             EXPECT_NEAR(found->second.per_clock_per_unit, rate.per_clock_per_unit,
                         0.001 * rate.per_clock_per_unit)
                 << id << " " << resource;
