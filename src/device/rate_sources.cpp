@@ -17,7 +17,7 @@ namespace raceline {
 namespace {
 
 constexpr std::string_view measured_mark = "probe: ";
-constexpr std::string_view sustained_suffix = ".sustained";
+constexpr std::string_view burst_suffix = ".burst";
 
 struct MeasuredCeiling {
     std::string device_id, device_name, driver;
@@ -101,6 +101,35 @@ std::vector<MeasuredCeiling> given_ceilings(const Device& device, const std::str
     return found;
 }
 
+bool is_measured(const Rate& rate) {
+    return rate.source.starts_with(measured_mark);
+}
+
+// The probes measure a matrix rate twice: "<id>" under lasting load, "<id>.burst" before the power
+// limit pulls the clock down.
+std::string load_of(std::string_view resource) {
+    if (resource.ends_with(burst_suffix)) {
+        return "burst";
+    }
+    const bool matrix = resource.starts_with("flop.wgmma.") || resource.starts_with("flop.mma.") ||
+                        resource.starts_with("flop.tcgen05.");
+    return matrix ? "sustained" : "";
+}
+
+// The highest, since the model scales every matrix rate down to this clock: a measured one holds at
+// its own and must not be scaled twice. mma.sync draws less power, so it counts only alone.
+double sustained_clock(const Device& device) {
+    double strongest = 0;
+    double warp_level = 0;
+    for (const auto& [resource, rate] : device.rates) {
+        if (is_measured(rate) && rate.note == "sustained") {
+            double& highest = resource.starts_with("flop.mma.") ? warp_level : strongest;
+            highest = std::max(highest, rate.clock_hz);
+        }
+    }
+    return strongest > 0 ? strongest : warp_level;
+}
+
 // Later rows win: a file that was measured into twice holds the older values first.
 void lay_over(Device& device, const std::vector<MeasuredCeiling>& measured) {
     for (const auto& [id, name, driver, ceiling] : measured) {
@@ -108,16 +137,10 @@ void lay_over(Device& device, const std::vector<MeasuredCeiling>& measured) {
         rate.value = ceiling.value;
         rate.clock_hz = ceiling.clock_hz;
         rate.source = std::string(measured_mark) + ceiling.method;
-        rate.note = ceiling.resource.ends_with(sustained_suffix) ? "sustained" : "";
+        rate.note = load_of(ceiling.resource);
     }
-    double sustained = 0;
-    for (const auto& [resource, rate] : device.rates) {
-        if (resource.ends_with(sustained_suffix) && rate.clock_hz > 0) {
-            sustained = sustained > 0 ? std::min(sustained, rate.clock_hz) : rate.clock_hz;
-        }
-    }
-    if (sustained > 0) {
-        device.sustained_clock_hz = sustained;
+    if (const double clock = sustained_clock(device); clock > 0) {
+        device.sustained_clock_hz = clock;
     }
 }
 
@@ -171,11 +194,11 @@ std::vector<RateComparison> compare_rates(const Device& before, const Device& af
     for (const std::string_view resource : resources) {
         RateComparison row{std::string(resource), std::nullopt, std::nullopt};
         if (const auto found = before.rates.find(resource);
-            found != before.rates.end() && !found->second.source.starts_with(measured_mark)) {
+            found != before.rates.end() && !is_measured(found->second)) {
             row.datasheet = found->second;
         }
         if (const auto found = after.rates.find(resource);
-            found != after.rates.end() && found->second.source.starts_with(measured_mark)) {
+            found != after.rates.end() && is_measured(found->second)) {
             row.measured = found->second;
         }
         compared.push_back(std::move(row));

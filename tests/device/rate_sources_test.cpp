@@ -184,12 +184,25 @@ TEST_F(RateSources, GivenFileMustHoldThisDevice) {
     EXPECT_THROW(apply((folder_ / "absent.jsonl").string()), Error);
 }
 
-TEST_F(RateSources, SustainedClockComesFromSustainedRows) {
-    commit({ceiling_row(device_, "flop.wgmma.bf16", 8e14, 1.8e9),
-            ceiling_row(device_, "flop.wgmma.bf16.sustained", 7e14, 1.5e9)});
+// The model scales matrix rates down to this clock, so it may not be below that of any of them, and
+// neither a burst nor the weaker mma.sync may raise it.
+TEST_F(RateSources, SustainedClockIsTheHighestUnderLastingMatrixLoad) {
+    commit({ceiling_row(device_, "flop.wgmma.bf16", 7e14, 1.5e9),
+            ceiling_row(device_, "flop.wgmma.e4m3", 13e14, 1.4e9),
+            ceiling_row(device_, "flop.wgmma.bf16.burst", 8e14, 1.8e9),
+            ceiling_row(device_, "flop.mma.bf16", 6e14, 1.7e9),
+            ceiling_row(device_, "flop.fma.fp32", 6e13, 1.95e9)});
     apply();
     EXPECT_EQ(device_.sustained_clock_hz, 1.5e9);
-    EXPECT_EQ(device_.rates.at("flop.wgmma.bf16").clock_hz, 1.8e9);
+    EXPECT_EQ(device_.rates.at("flop.wgmma.bf16").note, "sustained");
+    EXPECT_EQ(device_.rates.at("flop.wgmma.bf16.burst").note, "burst");
+    EXPECT_EQ(device_.rates.at("flop.fma.fp32").note, "");
+}
+
+TEST_F(RateSources, SustainedClockIsThatOfMmaWhereThereIsNothingStronger) {
+    commit({ceiling_row(device_, "flop.mma.bf16", 6e14, 1.7e9)});
+    apply();
+    EXPECT_EQ(device_.sustained_clock_hz, 1.7e9);
 }
 
 TEST_F(RateSources, IdFollowsValuesAndOrigin) {
