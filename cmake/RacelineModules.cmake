@@ -2,8 +2,11 @@
 # Functions that turn a folder of the tree into a target. Globs use CONFIGURE_DEPENDS: a new file or
 # kernel folder is picked up by `cmake --build` alone.
 
-# -Wno-restrict: g++ 12 reports std::string concatenation (GCC bug 105651).
-set(RACELINE_WARNINGS -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wno-restrict -Werror)
+set(RACELINE_WARNINGS -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Werror)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # g++ 12 reports std::string concatenation (GCC bug 105651); clang does not know the option.
+  list(APPEND RACELINE_WARNINGS -Wno-restrict)
+endif()
 
 function(raceline_host_options target)
   target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}

@@ -2,6 +2,7 @@
 #include "receipt/row.hpp"
 
 #include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <sys/utsname.h>
@@ -106,6 +107,11 @@ std::string row_hash(const Json& row) {
     Json rest = row;
     rest.erase("hash");
     return sha256_hex(dump_json(rest));
+}
+
+double number_or_nan(const Json& object, const char* member) {
+    const Json& value = object.at(member);
+    return value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>();
 }
 
 }  // namespace raceline

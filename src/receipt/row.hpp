@@ -36,4 +36,8 @@ std::string row_hash(const Json& row);
 /// Throws Error(corrupt) naming the first missing or wrong member, if `row` is not of schema 1.
 void validate_row(const Json& row);
 
+/// A number member of a valid row, or NaN where it is null: JSON has no spelling for what is not
+/// finite, and a failed verdict may have such an error.
+double number_or_nan(const Json& object, const char* member);
+
 }  // namespace raceline

@@ -2,114 +2,22 @@
 // The form of schema 1 as tables: which members a row of each kind has, and what each may hold.
 // Members that are not named here are free.
 #include <array>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <span>
 
 #include "receipt/row.hpp"
+#include "receipt/value_forms.hpp"
 #include "support/check.hpp"
 
 namespace raceline {
 namespace {
 
-// A form tells whether a value has it; `wanted` completes "must be …".
-struct Form {
-    bool (*holds)(const Json& value);
-    const char* wanted;
-};
+using namespace form;
+
 struct Member {
     const char* name;
     Form form;
 };
-
-template <class... Names>
-bool one_of(const Json& value, Names... names) {
-    return value.is_string() && (... || (value.get_ref<const std::string&>() == names));
-}
-
-bool is_hex(const Json& value, std::size_t digits) {
-    if (!value.is_string()) {
-        return false;
-    }
-    const auto& text = value.get_ref<const std::string&>();
-    return text.size() == digits && text.find_first_not_of("0123456789abcdef") == std::string::npos;
-}
-
-// Exactly what utc_now writes, so that times compare as text.
-bool is_time(const Json& value) {
-    constexpr std::string_view form = "dddd-dd-ddTdd:dd:dd.ddddddZ";
-    if (!value.is_string() || value.get_ref<const std::string&>().size() != form.size()) {
-        return false;
-    }
-    const auto& text = value.get_ref<const std::string&>();
-    for (std::size_t i = 0; i < form.size(); ++i) {
-        const bool digit = text[i] >= '0' && text[i] <= '9';
-        if (form[i] == 'd' ? !digit : text[i] != form[i]) {
-            return false;
-        }
-    }
-    return true;
-}
-
-// Readers take counts as 64-bit signed.
-bool is_count(const Json& v) {
-    return v.is_number_integer() && v >= 0 && v <= std::numeric_limits<std::int64_t>::max();
-}
-
-bool is_amount(const Json& value) {
-    return value.is_number() && value >= 0;
-}
-
-template <bool (*Holds)(const Json&)>
-bool each(const Json& value) {
-    for (const auto& member : value) {
-        if (!Holds(member)) {
-            return false;
-        }
-    }
-    return value.is_structured();
-}
-
-bool is_number(const Json& value) {
-    return value.is_number();
-}
-bool is_integer(const Json& value) {
-    return value.is_number_integer();
-}
-bool is_string(const Json& value) {
-    return value.is_string();
-}
-bool is_field(const Json& value) {
-    return value.is_primitive() && !value.is_null();
-}
-
-bool is_window(const Json& value) {
-    return value.is_null() || (value.is_array() && value.size() == 2 && each<is_integer>(value));
-}
-
-bool is_band(const Json& value) {
-    return value.is_null() || (value.is_array() && value.size() == 2 && each<is_number>(value) &&
-                               value[0] <= value[1]);
-}
-
-constexpr Form string{is_string, "a string"};
-constexpr Form name{[](const Json& v) { return v.is_string() && v != ""; }, "a string, not empty"};
-constexpr Form boolean{[](const Json& v) { return v.is_boolean(); }, "true or false"};
-constexpr Form object{[](const Json& v) { return v.is_object(); }, "an object"};
-constexpr Form number{is_number, "a number"};
-constexpr Form amount{is_amount, "a number, 0 or more"};
-constexpr Form count{is_count, "a whole number, 0 or more"};
-constexpr Form hash{[](const Json& v) { return is_hex(v, 64); }, "64 lower-case hex digits"};
-constexpr Form hash_or_null{[](const Json& v) { return v.is_null() || is_hex(v, 64); },
-                            "null or 64 lower-case hex digits"};
-constexpr Form id{[](const Json& v) { return is_hex(v, 32); }, "32 lower-case hex digits"};
-constexpr Form seconds_by_name{[](const Json& v) { return v.is_object() && each<is_number>(v); },
-                               "an object of numbers"};
-constexpr Form fields{[](const Json& v) { return v.is_object() && each<is_field>(v); },
-                      "an object of plain values"};
-constexpr Form dtype{
-    [](const Json& v) { return one_of(v, "fp32", "fp16", "bf16", "e4m3", "nvfp4"); },
-    "fp32, fp16, bf16, e4m3 or nvfp4"};
 
 constexpr std::array every_row{
     Member{"schema",
@@ -150,13 +58,9 @@ constexpr std::array workload_members{
     Member{"kv_dtype", dtype},
     Member{"mask", {[](const Json& v) { return one_of(v, "full", "causal"); }, "full or causal"}},
     Member{"window", {is_window, "null or [left, right] in whole numbers"}},
-    Member{"softcap",
-           {[](const Json& v) { return v.is_null() || is_amount(v); },
-            "a number, 0 or more, or null"}},
+    Member{"softcap", amount},
     Member{"sinks", boolean},
-    Member{"page_size",
-           {[](const Json& v) { return v.is_null() || is_count(v); },
-            "a whole number, 0 or more, or null"}},
+    Member{"page_size", count},
 };
 constexpr std::array case_members{Member{"cold", boolean}, Member{"launch_path", string},
                                   Member{"threads", count}};
@@ -170,9 +74,9 @@ constexpr std::array prediction_members{
     Member{"sm_clock_hz", amount},
     Member{"model_hash", string},
 };
-constexpr std::array correctness_members{Member{"passed", boolean}, Member{"relative_rms", amount},
-                                         Member{"worst", amount}, Member{"bound", amount},
-                                         Member{"cases", count}};
+constexpr std::array correctness_members{
+    Member{"passed", boolean}, Member{"relative_rms", amount_or_null},
+    Member{"worst", amount_or_null}, Member{"bound", amount_or_null}, Member{"cases", count}};
 constexpr std::array measurement_members{
     Member{"seconds_median", amount}, Member{"seconds_low", amount}, Member{"seconds_high", amount},
     Member{"seconds_call", amount},   Member{"samples", count},      Member{"sm_clock_hz", amount},
@@ -216,9 +120,18 @@ void check_case(const Json& row) {
     check_in(row, "", "case", case_members);
 }
 
+void check_verdict(const Json& row) {
+    check_in(row, "", "correctness", correctness_members);
+    const Json& verdict = row.at("correctness");
+    for (const char* error : {"relative_rms", "worst", "bound"}) {
+        require(verdict.at(error).is_number() || verdict.at("passed") == false, Status::corrupt,
+                "member \"correctness.{}\" is null; what passed has a number", error);
+    }
+}
+
 void check_measurement(const Json& row) {
     check(row, "", std::array{Member{"prediction_id", id}});
-    check_in(row, "", "correctness", correctness_members);
+    check_verdict(row);
     check(row, "",
           std::array{Member{"measurement",
                             {[](const Json& v) { return v.is_null() || v.is_object(); },
@@ -259,8 +172,7 @@ constexpr std::array kinds{
              check_in(row, "", "device", device_members);
              check_in(row, "", "ceiling", ceiling_members);
          }},
-    Kind{"check", true,
-         [](const Json& row) { check_in(row, "", "correctness", correctness_members); }},
+    Kind{"check", true, check_verdict},
     Kind{"refusal", true,
          [](const Json& row) { check(row, "", std::array{Member{"reason", name}}); }},
     Kind{"device", false, [](const Json& row) { check_in(row, "", "device", device_members); }},

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "receipt/row.hpp"
 #include "registry/registry.hpp"
 #include "support/text_table.hpp"
 #include "workload/shape_grammar.hpp"
@@ -93,9 +94,9 @@ void ReceiptReport::add_measurement(const std::string& path, std::size_t number,
     const Json& verdict = row.at("correctness");
     line.checked = true;
     line.passed = verdict.at("passed").get<bool>();
-    line.relative_rms = verdict.at("relative_rms").get<double>();
-    line.rms_bound = verdict.at("bound").get<double>();
-    line.worst = verdict.at("worst").get<double>();
+    line.relative_rms = number_or_nan(verdict, "relative_rms");
+    line.rms_bound = number_or_nan(verdict, "bound");
+    line.worst = number_or_nan(verdict, "worst");
     line.why = verdict.value("why", "");
     line.seen = seen_[case_key(row)]++ > 0;
     const auto found = predictions_.find(row.at("prediction_id").get<std::string>());

@@ -6,6 +6,7 @@
 
 #include "device/catalog.hpp"
 #include "receipt/file.hpp"
+#include "receipt/row.hpp"
 #include "run/backend.hpp"
 #include "run/run_case.hpp"
 #include "support/check.hpp"
@@ -56,9 +57,9 @@ public:
         }
         const Json& seen = row->at("correctness");
         verdict.passed = seen.at("passed").get<bool>();
-        verdict.relative_rms = seen.at("relative_rms").get<double>();
-        verdict.worst = seen.at("worst").get<double>();
-        verdict.bound = seen.at("bound").get<double>();
+        verdict.relative_rms = number_or_nan(seen, "relative_rms");
+        verdict.worst = number_or_nan(seen, "worst");
+        verdict.bound = number_or_nan(seen, "bound");
         verdict.cases = seen.at("cases").get<std::int64_t>();
         verdict.why = seen.value("why", "");
         return verdict;

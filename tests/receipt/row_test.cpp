@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "receipt/row.hpp"
 
+#include <cmath>
 #include <cstdlib>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -169,7 +170,8 @@ TEST(RowForm, ValuesOutOfRangeAreRefusedByName) {
         {"check", "/workload/window", "[1,0.5]"},
         {"check", "/case/cold", "1"},
         {"check", "/correctness/passed", "null"},
-        {"check", "/correctness/relative_rms", "null"},
+        {"check", "/correctness/relative_rms", "\"nan\""},
+        {"measurement", "/correctness/worst", "null"},
         {"prediction", "/prediction/seconds", "-1e-9"},
         {"prediction", "/prediction/band", "[2,1]"},
         {"prediction", "/prediction/layer1", "{\"a\":\"b\"}"},
@@ -193,6 +195,16 @@ TEST(RowForm, AFailedCaseKeepsItsRowWithoutATime) {
     EXPECT_THAT(refusal(row), HasSubstr("holds a time although"));
     row["measurement"] = nullptr;
     EXPECT_EQ(refusal(row), "accepted");
+}
+
+TEST(RowForm, AnErrorThatIsNotFiniteIsNullAndReadAsNan) {
+    Json row = chained("check");
+    row["correctness"]["relative_rms"] = nullptr;
+    EXPECT_EQ(refusal(row), "accepted");
+    EXPECT_TRUE(std::isnan(number_or_nan(row["correctness"], "relative_rms")));
+    EXPECT_EQ(number_or_nan(row["correctness"], "worst"), 2e-3);
+    row["correctness"]["passed"] = true;
+    EXPECT_THAT(refusal(row), HasSubstr("correctness.relative_rms"));
 }
 
 TEST(RowForm, NullsOfTheDesignAreAccepted) {
