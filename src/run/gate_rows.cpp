@@ -81,9 +81,8 @@ std::vector<Row> rows_to_check(const Workload& w, std::uint64_t seed, std::int64
             const auto edges = edge_rows(length);
             const auto which = static_cast<std::size_t>(t % pairs + t / pairs) % edges.size();
             const std::int64_t row =
-                std::ssize(chosen) < limit / 2
-                    ? edges[which]
-                    : static_cast<std::int64_t>(random_below(key, 2 + t, length));
+                t < limit / 2 ? edges[which]
+                              : static_cast<std::int64_t>(random_below(key, 2 + t, length));
             chosen.insert({b, row, pair % w.heads_q});
         }
         pair = (pair + stride) % pairs;

@@ -61,24 +61,24 @@ void amplify(std::byte* at, DType dtype, std::int64_t index) {
     store_element(at, dtype, i, outlier * load_element(at, dtype, i));
 }
 
-/// The first and the last value of every sequence, ×sqrt(length) / 4 in powers of two: one key of
-/// thousands weighs so little that a kernel which never read it would pass. Not for MLA, whose
-/// values are its keys.
+/// The first and the last value of every sequence, ×sqrt(length) in powers of two, at most 64: one
+/// key of thousands weighs so little that a kernel which never read it would pass. Not for MLA,
+/// whose values are its keys.
 void amplify_ends(Inputs& in, const Workload& w, const std::vector<std::int64_t>& slots) {
     const std::int64_t run = w.heads_kv * w.headdim_v;
     std::int64_t start = 0;
     for (std::int64_t b = 0; b < w.batch; start += w.length_k(b++)) {
         const std::int64_t length = w.length_k(b);
         const double factor =
-            std::exp2(std::floor(std::log2(std::sqrt(static_cast<double>(length)) / 4)));
-        if (length < 64) {
+            std::min(64.0, std::exp2(std::floor(std::log2(static_cast<double>(length)) / 2)));
+        if (length < 16) {
             continue;
         }
         for (const std::int64_t token : {start, start + length - 1}) {
             for (std::int64_t i = slots[token] * run; i < (slots[token] + 1) * run; ++i) {
                 const auto at = static_cast<std::size_t>(i);
                 store_element(in.v.data(), w.kv_dtype, at,
-                              std::min(factor, 64.0) * load_element(in.v.data(), w.kv_dtype, at));
+                              factor * load_element(in.v.data(), w.kv_dtype, at));
             }
         }
     }

@@ -93,7 +93,6 @@ public:
             const double below = accumulated(static_cast<double>(s) - largest_);
             const double p = round_to(std::exp(below), precision_.exponentials);
             sum_ = accumulated(sum_ + p);
-            squares_ += p * p;
             s = static_cast<T>(round_to(p, precision_.probabilities));
         }
         if (workload_.sinks) {
@@ -102,17 +101,19 @@ public:
         }
     }
 
-    void add_values(std::int64_t first, std::int64_t count, const float* rows) {
+    /// `squares` are the mean squares of the rows of V.
+    void add_values(std::int64_t first, std::int64_t count, const float* rows,
+                    const std::vector<double>& squares) {
         const auto [low, high] = overlap(first, count);
         const std::int64_t width = workload_.headdim_v;
         for (std::int64_t j = low; j < high; ++j) {
-            accumulate(out_.data(), logits_[j - range_.first], rows + (j - first) * width, width,
-                       precision_.accumulators);
+            const T p = logits_[j - range_.first];
+            accumulate(out_.data(), p, rows + (j - first) * width, width, precision_.accumulators);
+            squares_ += static_cast<double>(p) * static_cast<double>(p) * squares[j - first];
         }
     }
 
-    /// `square` is the mean square of the stored values of V.
-    OracleRow finish(double square) const {
+    [[nodiscard]] OracleRow finish() const {
         OracleRow row{std::vector<double>(out_.size(), 0.0), -infinity, 0};
         if (largest_ == -infinity) {
             row.lse = workload_.sinks ? sink_ : -infinity;
@@ -123,7 +124,7 @@ public:
             row.out[c] = round_to(accumulated(mean * value_scale_), precision_.output);
         }
         row.lse = accumulated(largest_ + accumulated(std::log(sum_)));
-        row.spread = std::sqrt(squares_ * square) * value_scale_ / sum_;
+        row.spread = std::sqrt(squares_) * value_scale_ / sum_;
         return row;
     }
 
@@ -154,13 +155,14 @@ private:
     double largest_ = -infinity, sum_ = 0, squares_ = 0;
 };
 
-/// The mean square of the values that are stored in a block, for the rows' spread.
-double sum_of_squares(const std::vector<float>& values) {
-    double sum = 0;
-    for (const float value : values) {
-        sum += static_cast<double>(value) * static_cast<double>(value);
+/// The mean square of each row of V, for the spread.
+std::vector<double> mean_squares(const std::vector<float>& values, std::int64_t width) {
+    std::vector<double> means(values.size() / width, 0.0);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        const auto value = static_cast<double>(values[i]);
+        means[i / width] += value * value / static_cast<double>(width);
     }
-    return sum;
+    return means;
 }
 
 template <class T>
@@ -194,7 +196,6 @@ std::vector<OracleRow> run_rows(const Workload& w, const Inputs& inputs, std::in
             state.add_keys(at, count, gathered.data());
         }
     }
-    double squares = 0;
     for (RowState<T>& state : states) {
         state.normalise();
     }
@@ -202,16 +203,14 @@ std::vector<OracleRow> run_rows(const Workload& w, const Inputs& inputs, std::in
         const std::int64_t count = std::min(block, last - at);
         cache.values(at, count, gathered);
         round_operands();
-        squares += sum_of_squares(gathered);
+        const std::vector<double> squares = mean_squares(gathered, w.headdim_v);
         for (RowState<T>& state : states) {
-            state.add_values(at, count, gathered.data());
+            state.add_values(at, count, gathered.data(), squares);
         }
     }
-    const double stored = static_cast<double>(std::max<std::int64_t>(1, last - first)) *
-                          static_cast<double>(w.headdim_v);
     std::vector<OracleRow> answers;
     for (const RowState<T>& state : states) {
-        answers.push_back(state.finish(squares / stored));
+        answers.push_back(state.finish());
     }
     return answers;
 }

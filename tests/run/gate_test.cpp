@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+// The gate is tested by mutation: it must accept a plain implementation and refuse the same one
+// with any classic mistake in it.
+#include "run/gate.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <tuple>
+
+#include "mutant.hpp"
+#include "support/check.hpp"
+#include "workload/oracle.hpp"
+#include "workload/shape_grammar.hpp"
+
+namespace raceline {
+namespace {
+
+using mutation::Mistake;
+using mutation::Result;
+
+Result run_kernel(const Workload& w, const Inputs& in, Mistake mistake) {
+    Result result;
+    result.out.assign(in.out_elements * static_cast<std::size_t>(bytes_of(w.dtype)),
+                      std::byte{output_poison});
+    result.lse.resize(in.lse_elements);
+    std::memset(result.lse.data(), output_poison, result.lse.size() * sizeof(float));
+    auto* q = const_cast<std::byte*>(in.q.data());
+    auto* k = const_cast<std::byte*>(in.k.data());
+    auto* v = const_cast<std::byte*>(in.v.data());
+    const InputPointers at{.q = q,
+                           .k = k,
+                           .v = v,
+                           .out = result.out.data(),
+                           .lse = result.lse.data(),
+                           .sinks = in.sinks.data(),
+                           .cu_seqlens_q = in.cu_seqlens_q.data(),
+                           .cu_seqlens_k = in.cu_seqlens_k.data(),
+                           .seqlens_k = in.seqlens_k.data(),
+                           .block_table = in.block_table.data(),
+                           .k_scale = in.k_scale.data(),
+                           .v_scale = in.v_scale.data()};
+    mutation::Kernel(w, in, make_args(w, in, at), mistake).run();
+    return result;
+}
+
+struct Verdicts {
+    Correctness with_lse, without;
+};
+
+Verdicts verdicts_on(const std::string& shape, Mistake mistake, std::uint64_t seed) {
+    const Workload w = parse_shape(shape);
+    const Inputs in = make_inputs(w, {.seed = seed});
+    const Result result = run_kernel(w, in, mistake);
+    const Precision precision = mutation::precision_of(w);
+    return {judge(w, in, precision, result.out, result.lse, seed),
+            judge(w, in, precision, result.out, {}, seed)};
+}
+
+std::string figures(const std::string& shape, Mistake mistake, const Correctness& c) {
+    return fmt::format("{} mistake {}: relative RMS {:.3g} of {:.3g}, worst {:.3g} of {:.3g}",
+                       shape, static_cast<int>(mistake), c.relative_rms, c.bound, c.worst,
+                       c.bound_worst);
+}
+
+struct Case {
+    std::string shape;
+    std::vector<Mistake> mistakes;
+};
+
+const std::vector<Mistake> always{Mistake::dropped_block,     Mistake::lost_split,
+                                  Mistake::wrong_scale,       Mistake::stale_maximum,
+                                  Mistake::unread_tail,       Mistake::unwritten_row,
+                                  Mistake::narrow_accumulator};
+
+std::vector<Mistake> with(std::vector<Mistake> more) {
+    more.insert(more.begin(), always.begin(), always.end());
+    return more;
+}
+
+std::vector<Case> cases() {
+    std::vector<Case> list;
+    for (const std::string dtype : {"fp32", "fp16", "bf16"}) {
+        for (const std::string d : {"64", "128"}) {
+            const std::string rest = ",d=" + d + ",dtype=" + dtype;
+            list.push_back({"h=4,q=150,k=500" + rest, always});
+            list.push_back({"h=4/2,k=300" + rest + ",causal",
+                            with({Mistake::shifted_mask, Mistake::wrong_kv_head})});
+            list.push_back({"h=8,q=1,k=8192" + rest, always});
+            list.push_back({"b=2,h=8/2,q=1,k=2000,page=16" + rest, with({Mistake::wrong_kv_head})});
+        }
+    }
+    list.push_back({"h=8/2,q=64,k=8192,d=64,dtype=fp32,causal",
+                    with({Mistake::shifted_mask, Mistake::wrong_kv_head})});
+    list.push_back({"h=4/2,q=100;37;1,k=333;512;700,d=64,dtype=bf16,causal,page=64",
+                    with({Mistake::wrong_kv_head, Mistake::shifted_mask})});
+    list.push_back({"h=16/2,q=1,k=4096,d=64,dtype=bf16,causal,window=255,sinks",
+                    {Mistake::no_sink, Mistake::unread_tail, Mistake::lost_split,
+                     Mistake::wrong_kv_head, Mistake::wrong_scale}});
+    list.push_back({"h=4,k=256,d=64,dtype=bf16,causal,softcap=30",
+                    {Mistake::no_softcap, Mistake::shifted_mask}});
+    list.push_back({"h=4,k=256,d=64,dtype=fp32,softcap=50,sinks",
+                    {Mistake::no_softcap, Mistake::no_sink, Mistake::dropped_block}});
+    list.push_back({"h=8/2,q=1,k=1000,d=128,dtype=bf16,kv=e4m3,page=64", {Mistake::dropped_block}});
+    list.push_back({"h=16,q=1,k=700,mla=64+16,dtype=bf16",
+                    {Mistake::dropped_block, Mistake::unread_tail, Mistake::wrong_scale}});
+    return list;
+}
+
+class Gate : public testing::TestWithParam<Case> {};
+
+TEST_P(Gate, AcceptsWhatIsRight) {
+    for (const auto& [seed, style] :
+         {std::pair{1, Mistake::none}, {2, Mistake::none}, {3, Mistake::folded_exponential}}) {
+        const Correctness verdict = verdicts_on(GetParam().shape, style, seed).with_lse;
+        EXPECT_TRUE(verdict.passed) << figures(GetParam().shape, style, verdict) << verdict.why;
+        EXPECT_GT(verdict.cases, 0);
+        EXPECT_GT(verdict.relative_rms, 0);
+        EXPECT_LT(verdict.bound, 0.01);
+    }
+}
+
+// The output alone must give every mistake away too: not every caller asks for the LSE.
+TEST_P(Gate, RefusesEveryMistake) {
+    for (const Mistake mistake : GetParam().mistakes) {
+        const Verdicts verdicts = verdicts_on(GetParam().shape, mistake, 1);
+        for (const Correctness& verdict : {verdicts.with_lse, verdicts.without}) {
+            EXPECT_FALSE(verdict.passed) << figures(GetParam().shape, mistake, verdict);
+            EXPECT_FALSE(verdict.why.empty());
+        }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, Gate, testing::ValuesIn(cases()),
+                         [](const auto& which) { return std::to_string(which.index); });
+
+TEST(GateVerdict, NamesTheRowThatWasNotWritten) {
+    const auto verdict = verdicts_on("b=2,h=4,k=40,d=64,dtype=bf16", Mistake::unwritten_row, 1);
+    EXPECT_EQ(verdict.with_lse.why,
+              "element 0 of row 20 of head 2 in sequence 1 was never written, or is NaN");
+    const Json row = correctness_to_json(verdict.with_lse);
+    EXPECT_FALSE(row["passed"].get<bool>());
+    EXPECT_TRUE(row["relative_rms"].is_null());
+}
+
+TEST(GateVerdict, MaskedRowsAreExactlyZero) {
+    const Workload w = parse_shape("h=2,q=20,k=8,d=16,dtype=fp32,causal");
+    const Inputs in = make_inputs(w, {});
+    Result result = run_kernel(w, in, Mistake::none);
+    const Precision precision = mutation::precision_of(w);
+    EXPECT_TRUE(judge(w, in, precision, result.out, result.lse, 1).passed);
+    store_element(result.out.data(), w.dtype, 3, 1e-30);
+    EXPECT_FALSE(judge(w, in, precision, result.out, result.lse, 1).passed);
+    store_element(result.out.data(), w.dtype, 3, 0);
+    result.lse[0] = -1e30F;
+    EXPECT_FALSE(judge(w, in, precision, result.out, result.lse, 1).passed);
+}
+
+TEST(GateVerdict, RefusesBuffersOfTheWrongSize) {
+    const Workload w = parse_shape("h=2,k=8,d=16,dtype=fp32");
+    const Inputs in = make_inputs(w, {});
+    const std::vector<std::byte> out(12);
+    EXPECT_THROW(judge(w, in, mutation::precision_of(w), out, {}, 1), Error);
+}
+
+TEST(GateVerdict, HasNoAbsoluteTolerance) {
+    // The same relative mistake on values a thousand times smaller is refused just the same.
+    const Workload w = parse_shape("h=4,q=1,k=4096,d=64,dtype=fp32");
+    Inputs in = make_inputs(w, {});
+    for (std::size_t i = 0; i < in.v.size() / 4; ++i) {
+        store_element(in.v.data(), DType::fp32, i,
+                      1e-3 * load_element(in.v.data(), DType::fp32, i));
+    }
+    const Precision precision = mutation::precision_of(w);
+    const Result right = run_kernel(w, in, Mistake::none);
+    EXPECT_TRUE(judge(w, in, precision, right.out, {}, 1).passed);
+    const Result wrong = run_kernel(w, in, Mistake::dropped_block);
+    EXPECT_FALSE(judge(w, in, precision, wrong.out, {}, 1).passed);
+}
+
+TEST(GateRows, HoldsTheEdgesAndNoRowTwice) {
+    const Workload w = parse_shape("b=2,h=4,q=1000,k=1000,d=64");
+    std::set<std::tuple<std::int64_t, std::int64_t, std::int64_t>> seen;
+    std::set<std::int64_t> rows;
+    for (const Row& at : rows_to_check(w, 7)) {
+        EXPECT_TRUE(seen.insert({at.sequence, at.row, at.head}).second);
+        EXPECT_TRUE(at.row >= 0 && at.row < 1000 && at.sequence < 2 && at.head < 4);
+        rows.insert(at.row);
+    }
+    EXPECT_LE(seen.size(), 512U);
+    EXPECT_GT(seen.size(), 400U);
+    for (const std::int64_t edge : {0, 15, 16, 63, 64, 127, 128, 255, 256, 767, 768, 999}) {
+        EXPECT_TRUE(rows.contains(edge)) << edge;
+    }
+}
+
+TEST(GateRows, FirstAndLastStayWhenFewAreAffordable) {
+    const Workload w = parse_shape("h=1,q=4096,k=1048576,d=128");
+    std::set<std::int64_t> rows;
+    for (const Row& at : rows_to_check(w, 3)) {
+        rows.insert(at.row);
+    }
+    EXPECT_LE(rows.size(), 8U);
+    EXPECT_TRUE(rows.contains(0) && rows.contains(4095));
+}
+
+TEST(GateRows, SmallWorkloadsAreCheckedWhole) {
+    EXPECT_EQ(rows_to_check(parse_shape("h=4,q=3;0;5,k=9;2;7,d=64"), 1).size(), 32U);
+}
+
+}  // namespace
+}  // namespace raceline
