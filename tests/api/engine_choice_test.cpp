@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which engine a call gets: the least predicted time, the same one whatever was called before.
+#include "api/engine_choice.hpp"
+
+#include <algorithm>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <numeric>
+#include <random>
+
+#include "registry/registry.hpp"
+#include "support/check.hpp"
+#include "tune/best_tile.hpp"
+#include "workload/shape_grammar.hpp"
+
+namespace raceline::api {
+namespace {
+
+TEST(RoundedSize, KeepsFourSignificantBitsRoundedUp) {
+    for (const std::int64_t exact : {0, 1, 15, 16, 18, 20, 32, 36, 1024, 1152, 32768}) {
+        EXPECT_EQ(rounded_size(exact), exact);
+    }
+    EXPECT_EQ(rounded_size(17), 18);
+    EXPECT_EQ(rounded_size(33), 36);
+    EXPECT_EQ(rounded_size(1025), 1152);
+    EXPECT_EQ(rounded_size(2147483647), 2147483647);
+    for (std::int64_t n = 1; n < 100000; n += 7) {
+        EXPECT_GE(rounded_size(n), n);
+        EXPECT_LE(static_cast<double>(rounded_size(n)), 1.125 * static_cast<double>(n));
+        EXPECT_EQ(rounded_size(rounded_size(n)), rounded_size(n));
+    }
+}
+
+TEST(EngineChoice, HasTheLeastPredictedTimeOfAllEngines) {
+    const Device& device = device_of(Place::cpu, 0);
+    for (const char* shape : {"b=1,h=16,q=1024,k=1024,d=64,dtype=fp32,causal",
+                              "b=8,h=32/8,q=1,k=4096,d=128,dtype=bf16"}) {
+        const Workload workload = parse_shape(shape);
+        const EngineChoice choice = remembered_engine(workload, Place::cpu, 0, "");
+        const auto seconds = [&](const Kernel& kernel, int tile) {
+            return predict(device, kernel.counts(workload, tile, device), launch_case(device, 0))
+                .seconds;
+        };
+        const double chosen = seconds(*choice.kernel, choice.tile);
+        EXPECT_FALSE(choice.kernel->ladder);
+        for (const Kernel& kernel : all_kernels()) {
+            for (int tile = 0; tile < kernel.tile_count(); ++tile) {
+                if (!kernel.ladder && why_not(kernel, workload, device).empty() &&
+                    kernel.why_not(workload, tile, device).empty()) {
+                    EXPECT_LE(chosen, seconds(kernel, tile)) << kernel.name << tile;
+                }
+            }
+        }
+    }
+}
+
+// More shapes than are remembered, in random order and again in another: a shape's engine is its
+// own, whoever came first and whatever was forgotten in between.
+TEST(EngineChoice, DoesNotDependOnTheOrderOfCalls) {
+    std::vector<Workload> shapes;
+    for (int q : {1, 3, 100, 1000}) {
+        for (int k : {17, 18, 1000, 1001, 5000}) {
+            shapes.push_back(parse_shape(fmt::format("b=2,h=8/2,q={},k={},d=64,dtype=fp32", q, k)));
+        }
+    }
+    std::vector<EngineChoice> first;
+    for (const Workload& shape : shapes) {
+        first.push_back(remembered_engine(shape, Place::cpu, 0, ""));
+    }
+    for (int headdim = 1; headdim <= 32; ++headdim) {  // 32 × 144 other decisions
+        for (int i = 0; i < 144; ++i) {
+            Workload other = shapes[0];
+            other.headdim = other.headdim_v = headdim;
+            other.heads_q = other.heads_kv = 1 + i;
+            remembered_engine(other, Place::cpu, 0, "");
+        }
+    }
+    std::vector<std::size_t> order(shapes.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::shuffle(order.begin(), order.end(), std::mt19937(3));
+    for (const std::size_t i : order) {
+        const EngineChoice again = remembered_engine(shapes[i], Place::cpu, 0, "");
+        EXPECT_EQ(again.kernel, first[i].kernel);
+        EXPECT_EQ(again.tile, first[i].tile);
+        EXPECT_EQ(again.device, first[i].device);
+    }
+}
+
+TEST(EngineChoice, NearlyEqualShapesShareTheirRepresentative) {
+    const Workload a = representative(parse_shape("b=2,h=4,q=1,k=1000,d=64"));
+    const Workload b = representative(parse_shape("b=2,h=4,q=1,k=1001,d=64"));
+    EXPECT_EQ(a, b);
+    EXPECT_EQ(a.seqlen_k, 1024);
+    const Workload ragged = representative(parse_shape("b=3,h=4,q=10;20;30,k=40;50;60,d=64"));
+    EXPECT_NO_THROW(validate(ragged));
+    EXPECT_EQ(ragged.seqlens_q.front(), 30);
+}
+
+TEST(EngineChoice, BackendByNameAndRefusalsWithEveryReason) {
+    const Workload workload = parse_shape("b=1,h=2,q=4,k=4,d=64,dtype=fp32");
+    EXPECT_EQ(remembered_engine(workload, Place::cpu, 0, "cpu_flash").kernel->name, "cpu_flash");
+    try {
+        remembered_engine(workload, Place::cpu, 0, "simt");
+        ADD_FAILURE() << "simt does not run on a CPU";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.status(), Status::unsupported);
+        EXPECT_THAT(error.what(), testing::HasSubstr("simt: it runs on CUDA GPUs"));
+    }
+    try {
+        remembered_engine(parse_shape("b=1,h=2,q=4,k=4,d=1000,dtype=fp32"), Place::cpu, 0, "");
+        ADD_FAILURE() << "no engine takes head dim 1000";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.status(), Status::unsupported);
+        EXPECT_THAT(error.what(), testing::HasSubstr("cpu_flash: head dim 1000"));
+    }
+}
+
+}  // namespace
+}  // namespace raceline::api
