@@ -14,7 +14,7 @@ std::vector<Ceiling> probe_cpu(const Device& device, int threads, const ProbePro
     const auto sets = probe::vector_loops();
     probe::Setting setting{device, threads == 0 ? device.units : threads, {}, sets.front(), sets};
     if (effort == ProbeEffort::quick) {
-        setting.effort = {.seconds = 0.0004, .repetitions = 3};
+        setting.effort = {.seconds = 0.0005, .repetitions = 4};
     }
     std::vector<probe::Step> steps;
     probe::append_memory_steps(setting, steps);

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// A build without CUDA has no kernels to probe with. probe_cuda says so before it gets here.
-#include "device/probe_gpu.hpp"
-#include "raceline/error.hpp"
+#include "device/probes.hpp"
+#include "support/check.hpp"
 
-namespace raceline::probe {
+namespace raceline {
 
-const GpuKernels& gpu_kernels() {
-    throw Error(Status::no_device, "probing a GPU needs a build with CUDA; this one has none");
+std::vector<Ceiling> probe_cuda(const Device& device, const ProbeProgress& /*progress*/,
+                                ProbeEffort /*effort*/) {
+    fail(Status::no_device,
+         "{} cannot be probed: this raceline was built without CUDA; build it where nvcc is found",
+         device.id.empty() ? "a CUDA device" : device.id);
 }
 
-}  // namespace raceline::probe
+}  // namespace raceline

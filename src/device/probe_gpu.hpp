@@ -72,7 +72,7 @@ constexpr std::size_t matrix_stage_bytes = (2 * 64 + 256) * 128;
 constexpr int matrix_stages = 4;
 constexpr std::size_t matrix_operand_bytes = matrix_stage_bytes * matrix_stages;
 
-/// Throws Error(no_device) in a build without CUDA.
+/// The whole table. Only in builds with CUDA.
 const GpuKernels& gpu_kernels();
 
 // The parts of the table, one a device file.
