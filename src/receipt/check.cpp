@@ -3,6 +3,7 @@
 #include "support/check.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -18,7 +19,7 @@ std::string text(const Json& row, const char* member) {
 
 class Checker {
 public:
-    explicit Checker(const ReceiptFile& file) : file_(file), found_(file.bad) {}
+    explicit Checker(const ReceiptFile& file) : file_(file) {}
 
     std::vector<BadLine> run() {
         for (std::size_t i = 0; i < file_.rows.size(); ++i) {
@@ -31,9 +32,12 @@ public:
                 find(e.what());
             }
         }
-        std::stable_sort(found_.begin(), found_.end(),
-                         [](const BadLine& a, const BadLine& b) { return a.line < b.line; });
-        return std::move(found_);
+        // Both are in the order of lines.
+        std::vector<BadLine> all;
+        std::merge(file_.bad.begin(), file_.bad.end(), found_.begin(), found_.end(),
+                   std::back_inserter(all),
+                   [](const BadLine& a, const BadLine& b) { return a.line < b.line; });
+        return all;
     }
 
 private:

@@ -88,8 +88,9 @@ inline bool is_band(const Json& value) {
 }
 
 inline constexpr Form string{is_string, "a string"};
-inline constexpr Form name{[](const Json& v) { return v.is_string() && v != ""; },
-                           "a string, not empty"};
+inline constexpr Form name{
+    [](const Json& v) { return is_string(v) && !v.get_ref<const std::string&>().empty(); },
+    "a string, not empty"};
 inline constexpr Form boolean{[](const Json& v) { return v.is_boolean(); }, "true or false"};
 inline constexpr Form object{[](const Json& v) { return v.is_object(); }, "an object"};
 inline constexpr Form number{is_number, "a number"};

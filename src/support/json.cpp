@@ -68,7 +68,7 @@ void require_finite(const Json& value, const std::string& path) {
                 path.empty() ? "/" : path);
     } else if (value.is_structured()) {
         for (const auto& [key, member] : value.items()) {
-            require_finite(member, path + "/" + key);
+            require_finite(member, fmt::format("{}/{}", path, key));
         }
     }
 }
