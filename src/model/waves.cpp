@@ -52,7 +52,8 @@ SerialTime serial_time(const LaunchCosts& costs, std::int64_t units, bool with_l
 WaveTime wave_time(const LaunchCosts& costs, const Layout& layout, std::int64_t ctas,
                    bool with_latency) {
     const std::int64_t units = std::min(ctas, layout.units);
-    const auto on_fullest = static_cast<double>((ctas + layout.units - 1) / layout.units);
+    const std::int64_t residents = (ctas + layout.units - 1) / layout.units;
+    const auto on_fullest = static_cast<double>(residents);
     const SerialTime serial = serial_time(costs, units, with_latency);
     WaveTime wave;
     wave.serial_heaviest = serial.seconds;

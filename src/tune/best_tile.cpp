@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <numeric>
 
 #include "registry/registry.hpp"
 #include "support/check.hpp"
@@ -23,6 +24,7 @@ std::string tile_space(const Kernel& kernel) {
     const std::size_t fields = kernel.tile_count() > 0 ? kernel.tile(0).size() : 0;
     for (std::size_t f = 0; f < fields; ++f) {
         std::vector<std::int64_t> values;
+        values.reserve(static_cast<std::size_t>(kernel.tile_count()));
         for (int tile = 0; tile < kernel.tile_count(); ++tile) {
             values.push_back(kernel.tile(tile)[f].second);
         }
@@ -106,10 +108,8 @@ std::vector<int> supporting(const Kernel& kernel, const std::vector<int>& tiles,
 }
 
 std::vector<int> all_tiles(const Kernel& kernel) {
-    std::vector<int> tiles;
-    for (int tile = 0; tile < kernel.tile_count(); ++tile) {
-        tiles.push_back(tile);
-    }
+    std::vector<int> tiles(static_cast<std::size_t>(kernel.tile_count()));
+    std::iota(tiles.begin(), tiles.end(), 0);
     return tiles;
 }
 
@@ -124,8 +124,8 @@ std::vector<TileChoice> ranked_tiles(const Kernel& kernel, const Workload& workl
         }
     }
     // Equal times keep the order in which the kernel lists its tiles.
-    std::stable_sort(ranked.begin(), ranked.end(), [](const TileChoice& a, const TileChoice& b) {
-        return a.prediction.seconds < b.prediction.seconds;
+    std::sort(ranked.begin(), ranked.end(), [](const TileChoice& a, const TileChoice& b) {
+        return std::pair(a.prediction.seconds, a.tile) < std::pair(b.prediction.seconds, b.tile);
     });
     return ranked;
 }

@@ -193,8 +193,8 @@ TEST(PredictionJson, RoundTrips) {
     EXPECT_EQ(back.layer1.limiter, prediction.layer1.limiter);
     EXPECT_EQ(back.layer1.bound_seconds, prediction.layer1.bound_seconds);
     EXPECT_EQ(back.layer2, prediction.layer2);
-    ASSERT_TRUE(back.band);
-    EXPECT_EQ(back.band->high, 3e-6);
+    EXPECT_EQ(back.band.value_or(Interval{}).low, 1e-6);
+    EXPECT_EQ(back.band.value_or(Interval{}).high, 3e-6);
     EXPECT_EQ(back.model_hash, prediction.model_hash);
 }
 
