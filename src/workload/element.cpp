@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <vector>
 
 #include "support/check.hpp"
 #include "workload/inputs.hpp"
@@ -72,13 +73,27 @@ double decode(std::uint32_t bits, const Format& format, int width) {
     return sign * std::ldexp(scaled, exponent - 1 + format.lowest_exponent - format.mantissa);
 }
 
-double decode_fp16(std::uint16_t bits) {
+double decode_fp16(std::uint32_t bits) {
     if ((bits & 0x7c00) == 0x7c00) {  // infinity or NaN
         const double special = (bits & 0x3ff) != 0 ? std::numeric_limits<double>::quiet_NaN()
                                                    : std::numeric_limits<double>::infinity();
         return (bits & 0x8000) != 0 ? -special : special;
     }
     return decode(bits, fp16, 16);
+}
+
+double decode_e4m3(std::uint32_t bits) {
+    return (bits & 0x7f) == 0x7f ? std::numeric_limits<double>::quiet_NaN() : decode(bits, e4m3, 8);
+}
+
+/// All values of a small type: the oracle reads millions of elements.
+template <std::size_t N>
+std::vector<float> all_values(double (*decoder)(std::uint32_t)) {
+    std::vector<float> values(N);
+    for (std::uint32_t bits = 0; bits < N; ++bits) {
+        values[bits] = static_cast<float>(decoder(bits));
+    }
+    return values;
 }
 
 template <class Bits>
@@ -110,15 +125,17 @@ double round_to(double value, Rounding type) {
 double load_element(const std::byte* base, DType dtype, std::size_t index) {
     switch (dtype) {
         case DType::fp32: return static_cast<double>(read<float>(base, index));
-        case DType::fp16: return decode_fp16(read<std::uint16_t>(base, index));
+        case DType::fp16: {
+            static const std::vector<float> values = all_values<65536>(decode_fp16);
+            return static_cast<double>(values[read<std::uint16_t>(base, index)]);
+        }
         case DType::bf16: {
             const std::uint32_t bits = read<std::uint16_t>(base, index);
             return static_cast<double>(std::bit_cast<float>(bits << 16));
         }
         case DType::e4m3: {
-            const std::uint32_t bits = read<std::uint8_t>(base, index);
-            return (bits & 0x7f) == 0x7f ? std::numeric_limits<double>::quiet_NaN()
-                                         : decode(bits, e4m3, 8);
+            static const std::vector<float> values = all_values<256>(decode_e4m3);
+            return static_cast<double>(values[read<std::uint8_t>(base, index)]);
         }
         case DType::nvfp4: break;
     }

@@ -7,6 +7,7 @@
 #include <limits>
 #include <new>
 #include <numeric>
+#include <unistd.h>
 
 #include "support/check.hpp"
 #include "workload/normal.hpp"
@@ -239,10 +240,17 @@ Inputs make_inputs(const Workload& workload, const InputOptions& options) {
     require(workload.kv_dtype != DType::nvfp4, Status::unsupported,
             "no inputs in nvfp4 yet: its block scales need a quantiser; use fp32, fp16, bf16 or "
             "e4m3");
-    const double bytes = workload.bytes_q() + static_cast<double>(workload.tokens_k()) *
-                                                  static_cast<double>(workload.heads_kv) *
-                                                  static_cast<double>(workload.headdim) * 2 *
-                                                  bytes_of(workload.kv_dtype);
+    // Refused before anything is allocated: an operating system that overcommits would say yes and
+    // kill the process later. The 8 bytes a token are the list of slots.
+    const double cache = static_cast<double>(workload.tokens_k()) *
+                         (8 + static_cast<double>(workload.heads_kv) * bytes_of(workload.kv_dtype) *
+                                  static_cast<double>(workload.headdim + workload.headdim_v));
+    const double bytes = workload.bytes_q() + cache;
+    const double memory =
+        static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+    require(bytes < memory, Status::unsupported,
+            "inputs of {:.1f} GB do not fit this machine's memory of {:.1f} GB", bytes / 1e9,
+            memory / 1e9);
     try {
         // Kernels count a packed run in one block of the random stream.
         require(workload.heads_q * workload.headdim <= static_cast<std::int64_t>(longest_run),

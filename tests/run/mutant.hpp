@@ -109,6 +109,7 @@ private:
     static std::vector<float> unpack(const std::vector<std::byte>& from, DType dtype) {
         const auto size = static_cast<std::size_t>(bytes_of(dtype));
         std::vector<float> values(from.size() / size);
+#pragma omp parallel for
         for (std::size_t i = 0; i < values.size(); ++i) {
             values[i] = static_cast<float>(load_element(from.data(), dtype, i));
         }
