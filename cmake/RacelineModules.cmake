@@ -50,7 +50,8 @@ function(raceline_module name)
   target_link_libraries(rl_${name} PRIVATE OpenMP::OpenMP_CXX)
   raceline_device_objects(rl_${name} "${device}" objects)
   target_sources(rl_${name} PRIVATE ${objects})
-  set_property(GLOBAL APPEND PROPERTY RACELINE_OBJECTS $<TARGET_OBJECTS:rl_${name}>)
+  # TARGET_OBJECTS of a library lists what it compiles itself, not the objects it was given.
+  set_property(GLOBAL APPEND PROPERTY RACELINE_OBJECTS $<TARGET_OBJECTS:rl_${name}> ${objects})
   set_property(GLOBAL APPEND PROPERTY RACELINE_MODULES rl_${name})
 endfunction()
 
