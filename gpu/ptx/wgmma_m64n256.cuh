@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Warpgroup matrix products d += a·b, 64 × 256 with fp32 accumulators (sm_90a): four warps that
-// start at a multiple of four. A from shared memory (ss) or registers (rs, layout of the PTX
-// manual), B from shared memory, both K-major. Asynchronous: wgmma_fence before the first, then
-// wgmma_commit_group and wgmma_wait_group before `d` is read or an operand overwritten.
+// Warpgroup matrix products d = a·b, or d += a·b if `accumulate`, 64 × 256 with fp32 accumulators
+// (sm_90a): four warps that start at a multiple of four. A from shared memory (ss) or registers
+// (rs, layout of the PTX manual), B from shared memory, both K-major. Asynchronous: wgmma_fence
+// before the first, then wgmma_commit_group and wgmma_wait_group before `d` is read or an operand
+// overwritten.
 #pragma once
 
 #include <cstdint>
@@ -55,71 +56,91 @@ namespace raceline::ptx {
 // clang-format on
 
 /// wgmma.mma_async.m64n256k16.f32.bf16.bf16, A and B by descriptor.
-__device__ inline void wgmma_m64n256k16_bf16_ss(float (&d)[128], std::uint64_t a, std::uint64_t b) {
-    asm volatile("wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 {" RACELINE_WGMMA_D
-                 "}, %128, %129, 1, 1, 1, 0, 0;"
-                 : RACELINE_WGMMA_D_OPERANDS
-                 : "l"(a), "l"(b));
+__device__ inline void wgmma_m64n256k16_bf16_ss(float (&d)[128], std::uint64_t a, std::uint64_t b,
+                                                bool accumulate) {
+    asm volatile(
+        "{\n.reg .pred p;\nsetp.ne.b32 p, %130, 0;\n"
+        "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 {" RACELINE_WGMMA_D
+        "}, %128, %129, p, 1, 1, 0, 0;\n}"
+        : RACELINE_WGMMA_D_OPERANDS
+        : "l"(a), "l"(b), "r"(static_cast<int>(accumulate)));
 }
 
 /// wgmma.mma_async.m64n256k16.f32.bf16.bf16, A in registers, B by descriptor.
 __device__ inline void wgmma_m64n256k16_bf16_rs(float (&d)[128], const std::uint32_t (&a)[4],
-                                                std::uint64_t b) {
-    asm volatile("wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 {" RACELINE_WGMMA_D
-                 "}, {%128, %129, %130, %131}, %132, 1, 1, 1, 0;"
-                 : RACELINE_WGMMA_D_OPERANDS
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));
+                                                std::uint64_t b, bool accumulate) {
+    asm volatile(
+        "{\n.reg .pred p;\nsetp.ne.b32 p, %133, 0;\n"
+        "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 {" RACELINE_WGMMA_D
+        "}, {%128, %129, %130, %131}, %132, p, 1, 1, 0;\n}"
+        : RACELINE_WGMMA_D_OPERANDS
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(static_cast<int>(accumulate)));
 }
 
 /// wgmma.mma_async.m64n256k16.f32.f16.f16, A and B by descriptor.
-__device__ inline void wgmma_m64n256k16_f16_ss(float (&d)[128], std::uint64_t a, std::uint64_t b) {
-    asm volatile("wgmma.mma_async.sync.aligned.m64n256k16.f32.f16.f16 {" RACELINE_WGMMA_D
-                 "}, %128, %129, 1, 1, 1, 0, 0;"
-                 : RACELINE_WGMMA_D_OPERANDS
-                 : "l"(a), "l"(b));
+__device__ inline void wgmma_m64n256k16_f16_ss(float (&d)[128], std::uint64_t a, std::uint64_t b,
+                                               bool accumulate) {
+    asm volatile(
+        "{\n.reg .pred p;\nsetp.ne.b32 p, %130, 0;\n"
+        "wgmma.mma_async.sync.aligned.m64n256k16.f32.f16.f16 {" RACELINE_WGMMA_D
+        "}, %128, %129, p, 1, 1, 0, 0;\n}"
+        : RACELINE_WGMMA_D_OPERANDS
+        : "l"(a), "l"(b), "r"(static_cast<int>(accumulate)));
 }
 
 /// wgmma.mma_async.m64n256k16.f32.f16.f16, A in registers, B by descriptor.
 __device__ inline void wgmma_m64n256k16_f16_rs(float (&d)[128], const std::uint32_t (&a)[4],
-                                               std::uint64_t b) {
-    asm volatile("wgmma.mma_async.sync.aligned.m64n256k16.f32.f16.f16 {" RACELINE_WGMMA_D
-                 "}, {%128, %129, %130, %131}, %132, 1, 1, 1, 0;"
-                 : RACELINE_WGMMA_D_OPERANDS
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));
+                                               std::uint64_t b, bool accumulate) {
+    asm volatile(
+        "{\n.reg .pred p;\nsetp.ne.b32 p, %133, 0;\n"
+        "wgmma.mma_async.sync.aligned.m64n256k16.f32.f16.f16 {" RACELINE_WGMMA_D
+        "}, {%128, %129, %130, %131}, %132, p, 1, 1, 0;\n}"
+        : RACELINE_WGMMA_D_OPERANDS
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(static_cast<int>(accumulate)));
 }
 
 /// wgmma.mma_async.m64n256k32.f32.e4m3.e4m3, A and B by descriptor.
-__device__ inline void wgmma_m64n256k32_e4m3_ss(float (&d)[128], std::uint64_t a, std::uint64_t b) {
-    asm volatile("wgmma.mma_async.sync.aligned.m64n256k32.f32.e4m3.e4m3 {" RACELINE_WGMMA_D
-                 "}, %128, %129, 1, 1, 1;"
-                 : RACELINE_WGMMA_D_OPERANDS
-                 : "l"(a), "l"(b));
+__device__ inline void wgmma_m64n256k32_e4m3_ss(float (&d)[128], std::uint64_t a, std::uint64_t b,
+                                                bool accumulate) {
+    asm volatile(
+        "{\n.reg .pred p;\nsetp.ne.b32 p, %130, 0;\n"
+        "wgmma.mma_async.sync.aligned.m64n256k32.f32.e4m3.e4m3 {" RACELINE_WGMMA_D
+        "}, %128, %129, p, 1, 1;\n}"
+        : RACELINE_WGMMA_D_OPERANDS
+        : "l"(a), "l"(b), "r"(static_cast<int>(accumulate)));
 }
 
 /// wgmma.mma_async.m64n256k32.f32.e4m3.e4m3, A in registers, B by descriptor.
 __device__ inline void wgmma_m64n256k32_e4m3_rs(float (&d)[128], const std::uint32_t (&a)[4],
-                                                std::uint64_t b) {
-    asm volatile("wgmma.mma_async.sync.aligned.m64n256k32.f32.e4m3.e4m3 {" RACELINE_WGMMA_D
-                 "}, {%128, %129, %130, %131}, %132, 1, 1, 1;"
-                 : RACELINE_WGMMA_D_OPERANDS
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));
+                                                std::uint64_t b, bool accumulate) {
+    asm volatile(
+        "{\n.reg .pred p;\nsetp.ne.b32 p, %133, 0;\n"
+        "wgmma.mma_async.sync.aligned.m64n256k32.f32.e4m3.e4m3 {" RACELINE_WGMMA_D
+        "}, {%128, %129, %130, %131}, %132, p, 1, 1;\n}"
+        : RACELINE_WGMMA_D_OPERANDS
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(static_cast<int>(accumulate)));
 }
 
 /// wgmma.mma_async.m64n256k8.f32.tf32.tf32, A and B by descriptor.
-__device__ inline void wgmma_m64n256k8_tf32_ss(float (&d)[128], std::uint64_t a, std::uint64_t b) {
-    asm volatile("wgmma.mma_async.sync.aligned.m64n256k8.f32.tf32.tf32 {" RACELINE_WGMMA_D
-                 "}, %128, %129, 1, 1, 1;"
-                 : RACELINE_WGMMA_D_OPERANDS
-                 : "l"(a), "l"(b));
+__device__ inline void wgmma_m64n256k8_tf32_ss(float (&d)[128], std::uint64_t a, std::uint64_t b,
+                                               bool accumulate) {
+    asm volatile(
+        "{\n.reg .pred p;\nsetp.ne.b32 p, %130, 0;\n"
+        "wgmma.mma_async.sync.aligned.m64n256k8.f32.tf32.tf32 {" RACELINE_WGMMA_D
+        "}, %128, %129, p, 1, 1;\n}"
+        : RACELINE_WGMMA_D_OPERANDS
+        : "l"(a), "l"(b), "r"(static_cast<int>(accumulate)));
 }
 
 /// wgmma.mma_async.m64n256k8.f32.tf32.tf32, A in registers, B by descriptor.
 __device__ inline void wgmma_m64n256k8_tf32_rs(float (&d)[128], const std::uint32_t (&a)[4],
-                                               std::uint64_t b) {
-    asm volatile("wgmma.mma_async.sync.aligned.m64n256k8.f32.tf32.tf32 {" RACELINE_WGMMA_D
-                 "}, {%128, %129, %130, %131}, %132, 1, 1, 1;"
-                 : RACELINE_WGMMA_D_OPERANDS
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b));
+                                               std::uint64_t b, bool accumulate) {
+    asm volatile(
+        "{\n.reg .pred p;\nsetp.ne.b32 p, %133, 0;\n"
+        "wgmma.mma_async.sync.aligned.m64n256k8.f32.tf32.tf32 {" RACELINE_WGMMA_D
+        "}, {%128, %129, %130, %131}, %132, p, 1, 1;\n}"
+        : RACELINE_WGMMA_D_OPERANDS
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(static_cast<int>(accumulate)));
 }
 
 #undef RACELINE_WGMMA_D

@@ -30,8 +30,9 @@ std::vector<Ceiling> probe_cuda(const Device& device, const ProbeProgress& progr
     probe::append_gpu_arithmetic_steps(device, steps);
     probe::append_gpu_floor_steps(device, steps);
 
-    probe::GpuTimer timer(effort == ProbeEffort::quick);
-    probe::GpuSetting setting{device, probe::gpu_kernels(), timer};
+    const probe::GpuKernels& kernels = probe::gpu_kernels();
+    probe::GpuTimer timer(kernels, effort == ProbeEffort::quick);
+    probe::GpuSetting setting{device, kernels, timer};
     ramp_clock(setting);
     std::vector<Ceiling> ceilings;
     int done = 0;

@@ -56,6 +56,7 @@ struct GpuKernels {
     double (*wgmma)(MatrixType, bool a_in_registers, int ctas, int rounds, const void* operands,
                     GpuSpan*, void* stream);
 
+    void (*wait)(int microseconds, void* stream);  ///< one thread that does nothing for so long
     void (*empty)(void* stream);
     /// CTAs that do nothing but hold `shared_bytes` of shared memory.
     void (*ctas)(int ctas, int threads, int shared_bytes, void* stream);

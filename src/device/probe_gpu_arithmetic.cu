@@ -14,7 +14,8 @@ constexpr int steps_per_round = 64;  // long enough that the loop's own instruct
 
 // x -> x * factor + term with its fixed point near 1: never a denormal, never infinite.
 template <int chains>
-__global__ void fma_kernel(int rounds, float factor, float term, GpuSpan* span) {
+__global__ void __launch_bounds__(1024)
+    fma_kernel(int rounds, float factor, float term, GpuSpan* span) {
     const SpanReader reader;
     float x[chains];
 #pragma unroll
@@ -41,7 +42,7 @@ __global__ void fma_kernel(int rounds, float factor, float term, GpuSpan* span) 
 
 // x -> 2^-x settles at 0.64; the sign is a modifier of the instruction's operand.
 template <int chains>
-__global__ void ex2_kernel(int rounds, GpuSpan* span) {
+__global__ void __launch_bounds__(1024) ex2_kernel(int rounds, GpuSpan* span) {
     const SpanReader reader;
     float x[chains];
 #pragma unroll
@@ -71,7 +72,7 @@ __global__ void ex2_kernel(int rounds, GpuSpan* span) {
 constexpr int shared_runs = 16;
 constexpr int shared_bytes = 32 * 1024;
 
-__global__ void shared_kernel(int rounds, GpuSpan* span) {
+__global__ void __launch_bounds__(1024) shared_kernel(int rounds, GpuSpan* span) {
     __shared__ uint4 data[shared_bytes / sizeof(uint4)];
     for (unsigned i = threadIdx.x; i < shared_bytes / sizeof(uint4); i += blockDim.x) {
         data[i] = {i, i * 3, i * 5, i * 7};
@@ -82,6 +83,7 @@ __global__ void shared_kernel(int rounds, GpuSpan* span) {
     const unsigned start = (threadIdx.x / 32 % slots) * 512 + threadIdx.x % 32 * 16;
     const auto address = static_cast<std::uint32_t>(__cvta_generic_to_shared(data)) + start;
     std::uint32_t sum = 0;
+#pragma unroll 1
     for (int round = 0; round < rounds; ++round) {
 #pragma unroll
         for (int run = 0; run < shared_runs; ++run) {

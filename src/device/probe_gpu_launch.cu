@@ -4,11 +4,18 @@
 
 #include "device/probe_gpu.hpp"
 #include "device/probe_gpu_span.cuh"
+#include "gpu/ptx/globaltimer.cuh"
 #include "gpu/ptx/ld_global_cg_u32.cuh"
 #include "raceline/error.hpp"
 
 namespace raceline::probe {
 namespace {
+
+__global__ void wait_kernel(std::uint64_t nanoseconds) {
+    const std::uint64_t begin = ptx::globaltimer();
+    while (ptx::globaltimer() - begin < nanoseconds) {
+    }
+}
 
 __global__ void empty_kernel() {}
 
@@ -41,6 +48,10 @@ __global__ void chase_kernel(const std::byte* nodes, std::uint32_t* at, int step
     }
     *at = offset;
     reader.end(span);
+}
+
+void wait(int microseconds, void* stream) {
+    wait_kernel<<<1, 1, 0, as_stream(stream)>>>(static_cast<std::uint64_t>(microseconds) * 1000);
 }
 
 void empty(void* stream) {
@@ -78,6 +89,7 @@ const GpuKernels& gpu_kernels() {
         add_arithmetic_kernels(all);
         add_mma_kernels(all);
         add_wgmma_kernels(all);
+        all.wait = wait;
         all.empty = empty;
         all.ctas = ctas;
         all.link = link;

@@ -56,6 +56,7 @@ __global__ void __launch_bounds__(256)
         }
     }
     const SpanReader reader;
+#pragma unroll 1
     for (int round = 0; round < rounds; ++round) {
 #pragma unroll
         for (int step = 0; step < steps; ++step) {

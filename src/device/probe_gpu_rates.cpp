@@ -71,14 +71,14 @@ void add_burst_and_sustained(GpuSetting& with, const std::string& id, const GpuL
                              const std::string& variant, const std::string& method,
                              std::vector<Ceiling>& out) {
     const double seconds = with.timer.quick() ? 0.1 : 1.2;
-    const GpuPass burst = with.timer.burst(loop, 0.0006, variant);
+    const GpuPass burst = with.timer.burst(loop, 0.002, variant);
     const GpuPass lasting = with.timer.sustained(loop, seconds, variant);
     out.push_back(gpu_ceiling(id, "flop/s", lasting, with.device,
                               fmt::format("{}, sustained: median rate of the later half of {} s "
                                           "without a gap",
                                           method, seconds)));
     out.push_back(gpu_ceiling(id + ".burst", "flop/s", burst, with.device,
-                              method + ", burst: shortest of launches of 0.6 ms after a pause"));
+                              method + ", burst: shortest of launches of 2 ms after a pause"));
 }
 
 void probe_wgmma(GpuSetting& with, const NamedType& type, std::vector<Ceiling>& out) {
@@ -89,8 +89,8 @@ void probe_wgmma(GpuSetting& with, const NamedType& type, std::vector<Ceiling>& 
                                       operands.data(), span, stream);
         };
     };
-    const auto from_shared = with.timer.best_loop(loop_of(false), 0.001, "A from shared memory");
-    const auto from_registers = with.timer.best_loop(loop_of(true), 0.001, "A from registers");
+    const auto from_shared = with.timer.best_loop(loop_of(false), 0.002, "A from shared memory");
+    const auto from_registers = with.timer.best_loop(loop_of(true), 0.002, "A from registers");
     const bool registers = from_registers.rate > from_shared.rate;
     const std::string id = fmt::format("flop.wgmma.{}", type.name);
     add_burst_and_sustained(with, id, loop_of(registers),

@@ -12,7 +12,7 @@
 
 namespace raceline::probe {
 
-GpuTimer::GpuTimer(bool quick) : quick_(quick) {}
+GpuTimer::GpuTimer(const GpuKernels& kernels, bool quick) : kernels_(kernels), quick_(quick) {}
 
 // Kernels without a reading of their own (the driver's fills and copies) fall back to NVML.
 double GpuTimer::span_clock_hz() {
@@ -27,7 +27,10 @@ double GpuTimer::span_clock_hz() {
     return nvml_.read().sm_clock_hz;
 }
 
+// A kernel that waits goes first: begin, launch and end are then queued before the device reaches
+// them, and the host's time for the launch is not in the reading.
 GpuPass GpuTimer::once(const GpuLaunch& launch) {
+    kernels_.wait(50, stream_.get());
     timer_.begin(stream_);
     const double work = launch(reinterpret_cast<GpuSpan*>(span_.data()), stream_.get());
     timer_.end(stream_);
@@ -85,8 +88,8 @@ GpuPass GpuTimer::burst(const GpuLoop& loop, double seconds, const std::string& 
 }
 
 GpuPass GpuTimer::sustained(const GpuLoop& loop, double seconds, const std::string& variant) {
-    constexpr double launch_seconds = 0.004;
-    constexpr int launches_per_window = 10;
+    constexpr double launch_seconds = 0.01;  // long against its own start
+    constexpr int launches_per_window = 4;
     const int rounds = rounds_for(loop, launch_seconds);
     const int windows =
         std::max(2, static_cast<int>(seconds / (launch_seconds * launches_per_window)));

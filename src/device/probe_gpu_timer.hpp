@@ -28,7 +28,7 @@ using GpuLoop = std::function<double(int rounds, GpuSpan* span, void* stream)>;
 /// What all parts of the GPU probe share: stream, events, clock readings.
 class GpuTimer {
 public:
-    explicit GpuTimer(bool quick);
+    GpuTimer(const GpuKernels& kernels, bool quick);
 
     /// The fastest of some launches, after one that is not counted.
     GpuPass best(const GpuLaunch& launch, const std::string& variant);
@@ -49,6 +49,7 @@ private:
     int rounds_for(const GpuLoop& loop, double seconds);
     double span_clock_hz();
 
+    const GpuKernels& kernels_;
     bool quick_;
     cuda::Stream stream_;
     cuda::StreamTimer timer_;

@@ -22,28 +22,29 @@ constexpr int k_steps = row_bytes / 32;  // an instruction takes 32 bytes along 
 static_assert(matrix_stage_bytes == warpgroups * a_bytes + 256 * row_bytes);
 
 template <MatrixType type>
-__device__ void product_ss(float (&d)[128], std::uint64_t a, std::uint64_t b) {
+__device__ void product_ss(float (&d)[128], std::uint64_t a, std::uint64_t b, bool accumulate) {
     if constexpr (type == MatrixType::bf16) {
-        ptx::wgmma_m64n256k16_bf16_ss(d, a, b);
+        ptx::wgmma_m64n256k16_bf16_ss(d, a, b, accumulate);
     } else if constexpr (type == MatrixType::fp16) {
-        ptx::wgmma_m64n256k16_f16_ss(d, a, b);
+        ptx::wgmma_m64n256k16_f16_ss(d, a, b, accumulate);
     } else if constexpr (type == MatrixType::e4m3) {
-        ptx::wgmma_m64n256k32_e4m3_ss(d, a, b);
+        ptx::wgmma_m64n256k32_e4m3_ss(d, a, b, accumulate);
     } else {
-        ptx::wgmma_m64n256k8_tf32_ss(d, a, b);
+        ptx::wgmma_m64n256k8_tf32_ss(d, a, b, accumulate);
     }
 }
 
 template <MatrixType type>
-__device__ void product_rs(float (&d)[128], const std::uint32_t (&a)[4], std::uint64_t b) {
+__device__ void product_rs(float (&d)[128], const std::uint32_t (&a)[4], std::uint64_t b,
+                           bool accumulate) {
     if constexpr (type == MatrixType::bf16) {
-        ptx::wgmma_m64n256k16_bf16_rs(d, a, b);
+        ptx::wgmma_m64n256k16_bf16_rs(d, a, b, accumulate);
     } else if constexpr (type == MatrixType::fp16) {
-        ptx::wgmma_m64n256k16_f16_rs(d, a, b);
+        ptx::wgmma_m64n256k16_f16_rs(d, a, b, accumulate);
     } else if constexpr (type == MatrixType::e4m3) {
-        ptx::wgmma_m64n256k32_e4m3_rs(d, a, b);
+        ptx::wgmma_m64n256k32_e4m3_rs(d, a, b, accumulate);
     } else {
-        ptx::wgmma_m64n256k8_tf32_rs(d, a, b);
+        ptx::wgmma_m64n256k8_tf32_rs(d, a, b, accumulate);
     }
 }
 
@@ -57,17 +58,19 @@ __device__ void load_operands(uint4* shared, const uint4* operands) {
 }
 
 // One stage: the products along its 128 bytes of k, one group. At most one older group is left
-// running, so that the tensor cores never wait for an instruction to be issued.
+// running, so that the tensor cores never wait for an instruction to be issued. A round's first
+// product starts its sums anew, as every tile of a real kernel does: sums that only ever grow stop
+// switching their low bits, and the chip would seem to need less power than it does.
 template <MatrixType type, bool a_in_registers>
 __device__ void stage_products(float (&d)[128], const std::uint32_t (&a_registers)[k_steps][4],
-                               std::uint64_t a, std::uint64_t b) {
+                               std::uint64_t a, std::uint64_t b, bool first) {
     ptx::wgmma_fence();
 #pragma unroll
     for (int k = 0; k < k_steps; ++k) {
         if constexpr (a_in_registers) {
-            product_rs<type>(d, a_registers[k], b + 2 * k);
+            product_rs<type>(d, a_registers[k], b + 2 * k, !first || k > 0);
         } else {
-            product_ss<type>(d, a + 2 * k, b + 2 * k);
+            product_ss<type>(d, a + 2 * k, b + 2 * k, !first || k > 0);
         }
     }
     ptx::wgmma_commit_group();
@@ -95,7 +98,7 @@ __global__ void __launch_bounds__(threads, 1)
             const std::uint32_t at = base + stage * static_cast<int>(matrix_stage_bytes);
             const auto a = ptx::wgmma_descriptor_k_major_128b(at + warpgroup * a_bytes);
             const auto b = ptx::wgmma_descriptor_k_major_128b(at + warpgroups * a_bytes);
-            stage_products<type, a_in_registers>(d, a_registers, a, b);
+            stage_products<type, a_in_registers>(d, a_registers, a, b, stage == 0);
         }
     }
     ptx::wgmma_wait_group<0>();
