@@ -35,7 +35,8 @@ std::int64_t longest_range(const Shape& s, const Tile& tile) {
 // room does not depend on whether V shares K's tile, which the workspace query may not know.
 std::int64_t splits_for(const Shape& s, const Tile& tile, const Device& device, std::int64_t ctas,
                         std::int64_t smem) {
-    const std::int64_t by_smem = smem > 0 ? device.smem_bytes_per_unit / smem : 1;
+    constexpr std::int64_t reserved = 1024;  // by the system, of every CTA (programming guide)
+    const std::int64_t by_smem = device.smem_bytes_per_unit / (smem + reserved);
     const std::int64_t by_threads = device.threads_per_unit / tile.threads;
     const std::int64_t resident = std::max<std::int64_t>(1, std::min(by_smem, by_threads));
     const std::int64_t room = resident * device.units / std::max<std::int64_t>(ctas, 1);

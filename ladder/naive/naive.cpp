@@ -76,7 +76,7 @@ Counts scores_launch(const Workload& w, const Sizes& z) {
     c.reread.push_back({z.pairs * z.d * z.element - z.bytes_kv / 2, z.bytes_kv / 2});
     c.ctas = static_cast<std::int64_t>(z.rows * key_blocks);
     c.bytes_in_flight = z.threads * 4 * z.element;
-    const double ctas = static_cast<double>(c.ctas);
+    const double ctas = std::max(1.0, static_cast<double>(c.ctas));
     // A thread waits once for each sector of its row of K; the sector's other elements are hits.
     const double sectors = z.d * z.element / 32;
     c.steps = {{"sectors",
@@ -103,8 +103,8 @@ Counts softmax_launch(const Workload& w, const Sizes& z, const Device& device) {
         {2 * z.matrix, std::min(z.matrix, resident_rows * static_cast<double>(w.seqlen_k) * 4)});
     c.ctas = static_cast<std::int64_t>(std::ceil(z.rows * 32 / z.threads));
     c.bytes_in_flight = z.threads * 4 * sizeof(float);
-    const double ctas = static_cast<double>(c.ctas);
-    const double repeats = 3 * std::ceil(static_cast<double>(w.seqlen_k) / 128);
+    const double ctas = std::max(1.0, static_cast<double>(c.ctas));
+    const double repeats = 3 * std::max(1.0, std::ceil(static_cast<double>(w.seqlen_k) / 128));
     c.steps = {{"sweeps",
                 repeats,
                 {{"op.ex2", z.pairs / ctas / repeats}, {"byte.l2", 5 * z.matrix / ctas / repeats}},
@@ -127,9 +127,9 @@ Counts outputs_launch(const Workload& w, const Sizes& z) {
     c.reread.push_back({std::max(0.0, v_bytes - z.bytes_kv / 2), z.bytes_kv / 2});
     c.ctas = static_cast<std::int64_t>(std::ceil(z.rows * z.d / z.threads));
     c.bytes_in_flight = z.threads * 4 * z.element;
-    const double ctas = static_cast<double>(c.ctas);
+    const double ctas = std::max(1.0, static_cast<double>(c.ctas));
     // The compiler unrolls the loop over keys four times: one wait for four loads.
-    const double repeats = std::ceil(static_cast<double>(w.seqlen_k) / 4);
+    const double repeats = std::max(1.0, std::ceil(static_cast<double>(w.seqlen_k) / 4));
     c.imbalance = z.rows * static_cast<double>(w.seqlen_k) / std::max(z.pairs, 1.0);
     c.steps = {{"keys",
                 repeats,
