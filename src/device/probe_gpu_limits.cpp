@@ -25,8 +25,8 @@ constexpr std::array table{
     PerClock{"flop.mma.bf16", 80, 80, 2048},   PerClock{"flop.mma.fp16", 86, 89, 1024},
     PerClock{"flop.mma.bf16", 86, 89, 1024},   PerClock{"flop.mma.e4m3", 89, 89, 2048},
     PerClock{"flop.mma.fp16", 90, 90, 4096},   PerClock{"flop.mma.bf16", 90, 90, 4096},
-    PerClock{"flop.mma.e4m3", 90, 90, 8192},   PerClock{"flop.mma.fp16", 120, 129, 1024},
-    PerClock{"flop.mma.bf16", 120, 129, 1024}, PerClock{"flop.mma.e4m3", 120, 129, 2048},
+    PerClock{"flop.mma.fp16", 120, 129, 1024}, PerClock{"flop.mma.bf16", 120, 129, 1024},
+    PerClock{"flop.mma.e4m3", 120, 129, 2048},
 };
 
 }  // namespace

@@ -10,15 +10,10 @@
 namespace raceline::probe {
 namespace {
 
-constexpr int columns = 4;                        // B fragments a warp holds
-constexpr int steps = 8;                          // unrolled
+constexpr int rows = 4;     // A fragments a warp holds
+constexpr int columns = 4;  // B fragments: 16 products on independent accumulators
+constexpr int steps = 8;    // unrolled
 constexpr double flops_per_depth = 16.0 * 8 * 2;  // of one 16 × 8 product, for each element along k
-
-// A fragments: 16 products on independent accumulators. Hopper has no e4m3 form of this instruction
-// and converts to fp16 on the way, which needs registers.
-constexpr int rows_of(MatrixType type) {
-    return type == MatrixType::e4m3 ? 2 : 4;
-}
 
 template <MatrixType type>
 __device__ void product(float (&d)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2]) {
@@ -27,7 +22,9 @@ __device__ void product(float (&d)[4], const std::uint32_t (&a)[4], const std::u
     } else if constexpr (type == MatrixType::fp16) {
         ptx::mma_m16n8k16_f16(d, a, b);
     } else {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 890
+        // Hopper has no such instruction: ptxas replaces it by fp16 products and, as operands never
+        // change here, by one product for many. The host does not ask for it there.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 890 && __CUDA_ARCH__ != 900
         ptx::mma_m16n8k32_e4m3(d, a, b);
 #endif
     }
@@ -36,7 +33,6 @@ __device__ void product(float (&d)[4], const std::uint32_t (&a)[4], const std::u
 template <MatrixType type>
 __global__ void __launch_bounds__(256)
     mma_kernel(int rounds, const std::uint32_t* operands, GpuSpan* span) {
-    constexpr int rows = rows_of(type);
     std::uint32_t a[rows][4];
     std::uint32_t b[columns][2];
     float d[rows][columns][4] = {};
@@ -80,7 +76,7 @@ __global__ void __launch_bounds__(256)
 
 double mma(MatrixType type, int ctas, int threads, int rounds, const void* operands, GpuSpan* span,
            void* stream) {
-    const std::size_t words = static_cast<std::size_t>(threads) * (rows_of(type) * 4 + columns * 2);
+    const std::size_t words = static_cast<std::size_t>(threads) * (rows * 4 + columns * 2);
     if (words * 4 > matrix_operand_bytes || threads > 256) {
         throw Error(Status::internal, "the mma probe takes at most 256 threads a CTA");
     }
@@ -90,8 +86,7 @@ double mma(MatrixType type, int ctas, int threads, int rounds, const void* opera
                                                    : mma_kernel<MatrixType::e4m3>;
     kernel<<<ctas, threads, 0, as_stream(stream)>>>(rounds, data, span);
     const double depth = type == MatrixType::e4m3 ? 32 : 16;
-    return flops_per_depth * depth * rows_of(type) * columns * steps * rounds * ctas *
-           (threads / 32);
+    return flops_per_depth * depth * rows * columns * steps * rounds * ctas * (threads / 32);
 }
 
 }  // namespace

@@ -141,7 +141,9 @@ void append_gpu_arithmetic_steps(const Device& device, std::vector<GpuStep>& ste
                                  probe_wgmma(with, type, out);
                              }});
         }
-        if (device.compute_capability >= type.mma_from) {
+        // Hopper computes e4m3 by wgmma alone; its mma.sync converts to fp16, no unit of its own.
+        const bool converted = device.compute_capability == 90 && type.type == MatrixType::e4m3;
+        if (device.compute_capability >= type.mma_from && !converted) {
             steps.push_back({fmt::format("mma.sync {}", type.name),
                              [&type](GpuSetting& with, std::vector<Ceiling>& out) {
                                  probe_mma(with, type, out);

@@ -12,7 +12,10 @@
 
 namespace raceline::probe {
 
-GpuTimer::GpuTimer(const GpuKernels& kernels, bool quick) : kernels_(kernels), quick_(quick) {}
+GpuTimer::GpuTimer(const GpuKernels& kernels, bool quick) : kernels_(kernels), quick_(quick) {
+    cuda::fill(span_.data(), 0, span_.bytes());
+    cuda::synchronize();
+}
 
 // Kernels without a reading of their own (the driver's fills and copies) fall back to NVML.
 double GpuTimer::span_clock_hz() {

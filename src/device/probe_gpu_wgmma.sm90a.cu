@@ -18,6 +18,7 @@ constexpr int warpgroups = 2;
 constexpr int threads = warpgroups * 128;
 constexpr int row_bytes = 128;  // one swizzle row: 64 elements of bf16 along k
 constexpr int a_bytes = 64 * row_bytes;
+constexpr int rounds_of_a_sum = 4;       // a power of two
 constexpr int k_steps = row_bytes / 32;  // an instruction takes 32 bytes along k
 static_assert(matrix_stage_bytes == warpgroups * a_bytes + 256 * row_bytes);
 
@@ -58,28 +59,30 @@ __device__ void load_operands(uint4* shared, const uint4* operands) {
 }
 
 // One stage: the products along its 128 bytes of k, one group. At most one older group is left
-// running, so that the tensor cores never wait for an instruction to be issued. A round's first
-// product starts its sums anew, as every tile of a real kernel does: sums that only ever grow stop
-// switching their low bits, and the chip would seem to need less power than it does.
+// running, so that the tensor cores never wait for an instruction to be issued. Without `carry` the
+// sums start anew.
 template <MatrixType type, bool a_in_registers>
 __device__ void stage_products(float (&d)[128], const std::uint32_t (&a_registers)[k_steps][4],
-                               std::uint64_t a, std::uint64_t b, bool first) {
+                               std::uint64_t a, std::uint64_t b, bool carry) {
     ptx::wgmma_fence();
 #pragma unroll
     for (int k = 0; k < k_steps; ++k) {
         if constexpr (a_in_registers) {
-            product_rs<type>(d, a_registers[k], b + 2 * k, !first || k > 0);
+            product_rs<type>(d, a_registers[k], b + 2 * k, carry || k > 0);
         } else {
-            product_ss<type>(d, a + 2 * k, b + 2 * k, !first || k > 0);
+            product_ss<type>(d, a + 2 * k, b + 2 * k, carry || k > 0);
         }
     }
     ptx::wgmma_commit_group();
     ptx::wgmma_wait_group<1>();
 }
 
+// Sums start anew in some rounds, as they do for every tile of a real kernel: sums that only grow
+// stop switching their low bits, and the chip seems to need less power than it does. In which
+// rounds is known at run time only: where ptxas could tell, it dropped all products before.
 template <MatrixType type, bool a_in_registers>
 __global__ void __launch_bounds__(threads, 1)
-    wgmma_kernel(int rounds, const uint4* operands, GpuSpan* span) {
+    wgmma_kernel(int rounds, int carry_mask, const uint4* operands, GpuSpan* span) {
     extern __shared__ __align__(1024) uint4 shared[];
     load_operands(shared, operands);
     const auto base = static_cast<std::uint32_t>(__cvta_generic_to_shared(shared));
@@ -92,13 +95,15 @@ __global__ void __launch_bounds__(threads, 1)
     }
     float d[128] = {};
     const SpanReader reader;
+#pragma unroll 1
     for (int round = 0; round < rounds; ++round) {
 #pragma unroll
         for (int stage = 0; stage < matrix_stages; ++stage) {
             const std::uint32_t at = base + stage * static_cast<int>(matrix_stage_bytes);
             const auto a = ptx::wgmma_descriptor_k_major_128b(at + warpgroup * a_bytes);
             const auto b = ptx::wgmma_descriptor_k_major_128b(at + warpgroups * a_bytes);
-            stage_products<type, a_in_registers>(d, a_registers, a, b, stage == 0);
+            stage_products<type, a_in_registers>(d, a_registers, a, b,
+                                                 stage > 0 || (round & carry_mask) != 0);
         }
     }
     ptx::wgmma_wait_group<0>();
@@ -129,7 +134,7 @@ double wgmma(MatrixType type, bool a_in_registers, int ctas, int rounds, const v
                     std::string("the wgmma probe's shared memory: ") + cudaGetErrorString(status));
     }
     kernel<<<ctas, threads, matrix_operand_bytes, as_stream(stream)>>>(
-        rounds, static_cast<const uint4*>(operands), span);
+        rounds, rounds_of_a_sum - 1, static_cast<const uint4*>(operands), span);
     const double depth = type == MatrixType::tf32 ? 8 : type == MatrixType::e4m3 ? 32 : 16;
     const double flops_per_product = 2.0 * 64 * 256 * depth;
     return flops_per_product * k_steps * matrix_stages * rounds * warpgroups * ctas;
