@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Workload to text and to the receipt's object, and back from the latter.
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "support/check.hpp"
@@ -26,6 +27,13 @@ std::string side_text(std::int64_t side) {
     return side < 0 ? "inf" : fmt::format("{}", side);
 }
 
+/// nlohmann's get would wrap an unsigned number past int64 around to a negative one.
+bool is_int64(const Json& value) {
+    return value.is_number_integer() &&
+           !(value.is_number_unsigned() &&
+             value.get<std::uint64_t>() > std::uint64_t{std::numeric_limits<std::int64_t>::max()});
+}
+
 /// A member of the wanted type; a receipt is a file that anybody may have edited.
 template <class T>
 T member(const Json& object, const char* name) {
@@ -39,7 +47,7 @@ T member(const Json& object, const char* name) {
     } else if constexpr (std::is_same_v<T, double>) {
         fits = found->is_number();
     } else {
-        fits = found->is_number_integer();
+        fits = is_int64(*found);
     }
     require(fits, Status::corrupt, "workload member '{}' has the wrong type", name);
     return found->template get<T>();
@@ -54,7 +62,7 @@ std::vector<std::int64_t> lengths_from(const Json& object, const char* name) {
     require(found->is_array() && !found->empty(), Status::corrupt,
             "workload member '{}' is not a list of lengths", name);
     for (const Json& length : *found) {
-        require(length.is_number_integer(), Status::corrupt,
+        require(is_int64(length), Status::corrupt,
                 "workload member '{}' holds something that is no length", name);
         lengths.push_back(length.get<std::int64_t>());
     }
@@ -66,9 +74,9 @@ std::optional<Window> window_from(const Json& object) {
     if (found == object.end() || found->is_null()) {
         return std::nullopt;
     }
-    require(found->is_array() && found->size() == 2 && (*found)[0].is_number_integer() &&
-                (*found)[1].is_number_integer(),
-            Status::corrupt, "workload member 'window' is neither null nor [left, right]");
+    require(
+        found->is_array() && found->size() == 2 && is_int64((*found)[0]) && is_int64((*found)[1]),
+        Status::corrupt, "workload member 'window' is neither null nor [left, right]");
     return Window{(*found)[0].get<std::int64_t>(), (*found)[1].get<std::int64_t>()};
 }
 

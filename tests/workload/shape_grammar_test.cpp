@@ -208,6 +208,8 @@ TEST(WorkloadJson, DamageIsCorruptAndNamed) {
     EXPECT_THAT(refused("mask", "diagonal"), HasSubstr("'mask'"));
     EXPECT_THAT(refused("window", Json::array({1})), HasSubstr("'window'"));
     EXPECT_THAT(refused("seqlens_k", Json::array({1, "x"})), HasSubstr("'seqlens_k'"));
+    EXPECT_THAT(refused("window", Json::array({~std::uint64_t{0}, 1})), HasSubstr("'window'"));
+    EXPECT_THAT(refused("batch", ~std::uint64_t{0}), HasSubstr("'batch'"));
     Json missing = good;
     missing.erase("sinks");
     EXPECT_THROW(workload_from_json(missing), Error);
