@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <hwy/cache_control.h>
 
 #include "kernels/cpu_flash/gemm-inl.hpp"
 #include "kernels/cpu_flash/simd-inl.hpp"
@@ -78,19 +79,58 @@ HWY_INLINE void store_sums(Vec a, Vec b, Vec c, Vec e, float* to) {
     }
 }
 
+/// Rows that are read next. Their lines are asked for while others are worked on: rows of one head
+/// lie apart, in pages of their own, where the prefetcher of the hardware does not follow.
+struct Ahead {
+    const std::byte* const* rows;
+    std::size_t count, bytes;
+
+    HWY_INLINE void touch(std::size_t first, std::size_t last) const {
+        for (std::size_t j = first; j < last && j < count; ++j) {
+            for (std::size_t b = 0; b < bytes; b += 64) {
+                hwy::Prefetch(rows[j] + b);
+            }
+        }
+    }
+};
+
+/// Four keys against `rows` rows of Q, one unit of columns: sum[r][i] += q[r] * row[i].
+template <DType type, int rows, bool rest>
+HWY_INLINE void dot_unit(const std::byte* const* row, std::size_t c, std::size_t columns,
+                         const float* q, std::size_t q_row, Vec (&sum)[rows][4]) {
+    const F d;
+    constexpr auto bytes = static_cast<std::size_t>(bytes_of(type));
+    RACELINE_UNROLL
+    for (int i = 0; i < 4; ++i) {
+        Vec a;
+        Vec b;
+        if constexpr (rest) {
+            load_rest<type>(row[i] + c * bytes, columns - c, a, b);
+        } else {
+            load_unit<type>(row[i] + c * bytes, a, b);
+        }
+        RACELINE_UNROLL
+        for (int r = 0; r < rows; ++r) {
+            const float* at = q + static_cast<std::size_t>(r) * q_row + c;
+            sum[r][i] = hn::MulAdd(a, hn::Load(d, at), sum[r][i]);
+            sum[r][i] = hn::MulAdd(b, hn::Load(d, at + kLanes), sum[r][i]);
+        }
+    }
+}
+
 /// scores[r][j] = q[r] · k[j]; rows of q are whole units. Writes up to three scores past the last.
 template <DType type, int rows>
 HWY_INLINE void dot_rows(const std::byte* const* k, std::size_t keys, const float* q,
                          std::size_t q_row, std::size_t columns, float* scores,
-                         std::size_t score_row) {
+                         std::size_t score_row, const Ahead& ahead) {
     const F d;
-    constexpr auto bytes = static_cast<std::size_t>(bytes_of(type));
     const std::size_t whole = columns / kUnit * kUnit;
     for (std::size_t j = 0; j < keys; j += 4) {
         const std::byte* row[4];
         for (std::size_t i = 0; i < 4; ++i) {
             row[i] = k[j + i < keys ? j + i : keys - 1];
         }
+        ahead.touch(j, j + 4);
         Vec sum[rows][4];
         RACELINE_UNROLL
         for (int r = 0; r < rows; ++r) {
@@ -99,23 +139,11 @@ HWY_INLINE void dot_rows(const std::byte* const* k, std::size_t keys, const floa
                 sum[r][i] = hn::Zero(d);
             }
         }
-        for (std::size_t c = 0; c < columns; c += kUnit) {
-            RACELINE_UNROLL
-            for (int i = 0; i < 4; ++i) {
-                Vec a;
-                Vec b;
-                if (HWY_LIKELY(c < whole)) {
-                    load_unit<type>(row[i] + c * bytes, a, b);
-                } else {
-                    load_rest<type>(row[i] + c * bytes, columns - c, a, b);
-                }
-                RACELINE_UNROLL
-                for (int r = 0; r < rows; ++r) {
-                    const float* at = q + static_cast<std::size_t>(r) * q_row + c;
-                    sum[r][i] = hn::MulAdd(a, hn::Load(d, at), sum[r][i]);
-                    sum[r][i] = hn::MulAdd(b, hn::Load(d, at + kLanes), sum[r][i]);
-                }
-            }
+        for (std::size_t c = 0; c < whole; c += kUnit) {
+            dot_unit<type, rows, false>(row, c, columns, q, q_row, sum);
+        }
+        if (whole < columns) {
+            dot_unit<type, rows, true>(row, whole, columns, q, q_row, sum);
         }
         RACELINE_UNROLL
         for (int r = 0; r < rows; ++r) {
@@ -125,12 +153,12 @@ HWY_INLINE void dot_rows(const std::byte* const* k, std::size_t keys, const floa
     }
 }
 
-/// out[r][c …] += sum over j of p[r][j] * v[j][c …] for `units` units of columns from c on; `rest`
-/// columns only if it is not 0.
-template <DType type, int rows, int units>
+/// out[r][c …] += sum over j of p[r][j] * v[j][c …] for `units` units of columns from c on, of
+/// which only `left` columns exist if `rest`.
+template <DType type, int rows, int units, bool rest>
 HWY_INLINE void weigh_columns(const std::byte* const* v, std::size_t keys, const float* p,
-                              std::size_t p_row, std::size_t c, std::size_t rest, float* out,
-                              std::size_t out_row) {
+                              std::size_t p_row, std::size_t c, std::size_t left, float* out,
+                              std::size_t out_row, const Ahead& ahead) {
     const F d;
     constexpr auto bytes = static_cast<std::size_t>(bytes_of(type));
     Vec sum[rows][2 * units];
@@ -142,15 +170,16 @@ HWY_INLINE void weigh_columns(const std::byte* const* v, std::size_t keys, const
         }
     }
     for (std::size_t j = 0; j < keys; ++j) {
+        ahead.touch(j, j + 1);
         Vec value[2 * units];
         const std::byte* at = v[j] + c * bytes;
-        if (HWY_LIKELY(rest == 0)) {
+        if constexpr (rest) {
+            load_rest<type>(at, left, value[0], value[1]);
+        } else {
             RACELINE_UNROLL
             for (int u = 0; u < units; ++u) {
                 load_unit<type>(at + u * kUnit * bytes, value[2 * u], value[2 * u + 1]);
             }
-        } else {
-            load_rest<type>(at, rest, value[0], value[1]);
         }
         RACELINE_UNROLL
         for (int r = 0; r < rows; ++r) {
@@ -172,18 +201,20 @@ HWY_INLINE void weigh_columns(const std::byte* const* v, std::size_t keys, const
 
 template <DType type, int rows>
 HWY_INLINE void weigh_rows(const std::byte* const* v, std::size_t keys, const float* p,
-                           std::size_t p_row, std::size_t columns, float* out,
-                           std::size_t out_row) {
+                           std::size_t p_row, std::size_t columns, float* out, std::size_t out_row,
+                           Ahead ahead) {
     constexpr int most = kVectorsMost == 4 ? (rows == 4 ? 2 : 4) : (rows == 1 ? 4 : 2);
     std::size_t c = 0;
     for (; c + most * kUnit <= columns; c += most * kUnit) {
-        weigh_columns<type, rows, most>(v, keys, p, p_row, c, 0, out, out_row);
+        weigh_columns<type, rows, most, false>(v, keys, p, p_row, c, 0, out, out_row, ahead);
+        ahead.count = 0;
     }
     for (; c + kUnit <= columns; c += kUnit) {
-        weigh_columns<type, rows, 1>(v, keys, p, p_row, c, 0, out, out_row);
+        weigh_columns<type, rows, 1, false>(v, keys, p, p_row, c, 0, out, out_row, ahead);
+        ahead.count = 0;
     }
     if (c < columns) {
-        weigh_columns<type, rows, 1>(v, keys, p, p_row, c, columns - c, out, out_row);
+        weigh_columns<type, rows, 1, true>(v, keys, p, p_row, c, columns - c, out, out_row, ahead);
     }
 }
 

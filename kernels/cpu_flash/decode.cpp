@@ -148,11 +148,13 @@ struct DotRows {
     const DecodeHead& h;
     const std::byte* const* k;
     std::size_t keys;
+    Ahead ahead;
     template <int rows>
     void run(std::int64_t r) const {
         dot_rows<type, rows>(k, keys, h.q + r * h.at.q_row, static_cast<std::size_t>(h.at.q_row),
                              static_cast<std::size_t>(h.args.headdim),
-                             h.scores + r * kDecodeChunkMost, kDecodeChunkMost);
+                             h.scores + r * kDecodeChunkMost, kDecodeChunkMost,
+                             r == 0 ? ahead : Ahead{});
     }
 };
 template <DType type>
@@ -160,11 +162,25 @@ struct WeighRows {
     const DecodeHead& h;
     const std::byte* const* v;
     std::size_t keys;
+    Ahead ahead;
     template <int rows>
     void run(std::int64_t r) const {
         weigh_rows<type, rows>(v, keys, h.scores + r * kDecodeChunkMost, kDecodeChunkMost,
                                static_cast<std::size_t>(h.args.headdim_v), h.out + r * h.at.out_row,
-                               static_cast<std::size_t>(h.at.out_row));
+                               static_cast<std::size_t>(h.at.out_row), r == 0 ? ahead : Ahead{});
+    }
+};
+
+/// Addresses of a chunk's rows.
+struct RowList {
+    const std::byte* at[kDecodeChunkMost];
+    std::size_t count = 0;
+
+    void fill(const CacheRows& cache, std::int64_t key0, std::int64_t key1) {
+        count = 0;
+        for (std::int64_t key = key0; key < key1; ++key) {
+            at[count++] = cache.row(key);
+        }
     }
 };
 
@@ -175,22 +191,32 @@ void decode(const Task& task) {
         open_head<type>(DecodeHead(task, head));
     }
     const std::int64_t chunk = decode_chunk(*task.args);
-    const std::byte* k[kDecodeChunkMost];
-    const std::byte* v[kDecodeChunkMost];
+    const auto bytes = static_cast<std::size_t>(bytes_of(type));
+    const std::size_t k_bytes = static_cast<std::size_t>(task.args->headdim) * bytes;
+    const std::size_t v_bytes = static_cast<std::size_t>(task.args->headdim_v) * bytes;
+    RowList lists[3];
+    RowList* k = &lists[0];
+    RowList* next = &lists[1];
+    RowList& v = lists[2];
+    next->fill(DecodeHead(task, task.head0).k, piece.key0,
+               std::min(piece.key1, piece.key0 + chunk));
     for (std::int64_t key = piece.key0; key < piece.key1; key += chunk) {
-        const std::int64_t keys = std::min(chunk, piece.key1 - key);
-        const auto count = static_cast<std::size_t>(keys);
+        const std::int64_t end = std::min(piece.key1, key + chunk);
         for (std::int64_t head = task.head0; head < task.head1; ++head) {
             const DecodeHead h(task, head);
-            for (std::int64_t j = 0; j < keys; ++j) {
-                k[j] = h.k.row(key + j);
-                v[j] = h.v.row(key + j);
+            std::swap(k, next);
+            v.fill(h.v, key, end);
+            if (head + 1 < task.head1) {
+                next->fill(DecodeHead(task, head + 1).k, key, end);
+            } else {
+                next->fill(DecodeHead(task, task.head0).k, end, std::min(piece.key1, end + chunk));
             }
-            by_rows(piece.rows, DotRows<type>{h, k, count});
+            by_rows(piece.rows, DotRows<type>{h, k->at, k->count, {v.at, v.count, v_bytes}});
             for (std::int64_t row = 0; row < piece.rows; ++row) {
-                weigh(h, row, key, count);
+                weigh(h, row, key, k->count);
             }
-            by_rows(piece.rows, WeighRows<type>{h, v, count});
+            by_rows(piece.rows,
+                    WeighRows<type>{h, v.at, v.count, {next->at, next->count, k_bytes}});
         }
     }
     for (std::int64_t head = task.head0; head < task.head1; ++head) {
@@ -201,6 +227,11 @@ void decode(const Task& task) {
             close_row(task, head, row, h.peak[row], h.sum[row], out);
         }
     }
+}
+
+/// Whether this target's code could multiply pairs of bf16, were the instruction there.
+bool dot_target() {
+    return HWY_TARGET == HWY_AVX3 && HWY_ARCH_X86 != 0;
 }
 
 void decode_task(const Task& task) {
@@ -217,6 +248,23 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace raceline::kernels::cpu_flash {
+// The dispatch remembers its choice; asking Highway for the targets executes CPUID, which under a
+// hypervisor costs microseconds.
+HWY_EXPORT(dot_target);
+bool has_dot() {
+#if HWY_ARCH_X86
+    return __builtin_cpu_supports("avx512bf16") && HWY_DYNAMIC_DISPATCH(dot_target)();
+#else
+    return false;
+#endif
+}
+
+bool uses_dot(DType dtype, DType kv_dtype) {
+    // e4m3 has fewer exponent and mantissa bits than bf16: it is exact there.
+    return dtype == DType::bf16 && (kv_dtype == DType::bf16 || kv_dtype == DType::e4m3) &&
+           has_dot();
+}
+
 HWY_EXPORT(decode_task);
 void run_decode(const Task& task) {
     HWY_DYNAMIC_DISPATCH(decode_task)(task);
