@@ -38,7 +38,8 @@ rl_status guarded(Body&& body) noexcept {
 }
 
 /// Refuses a null pointer argument.
-inline void require_pointer(const void* pointer, std::string_view name) {
+template <class T>
+void require_pointer(T* pointer, std::string_view name) {
     require(pointer != nullptr, Status::invalid_argument,
             "{} is a null pointer; it must point to a value", name);
 }

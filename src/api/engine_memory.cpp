@@ -150,9 +150,11 @@ const Device& device_of(Place place, int threads) {
     require(place == Place::cpu || place == Place::cuda, Status::invalid_argument,
             "place is {}; it must be 0 (cpu) or 1 (cuda)", static_cast<int>(place));
     const std::optional<Device>& whole = whole_device(place);
-    require(whole.has_value(), Status::no_device,
-            "place is cuda, but no CUDA device was found or raceline was built without CUDA; cpu "
-            "would be accepted");
+    if (!whole) {
+        fail(Status::no_device,
+             "place is cuda, but no CUDA device was found or raceline was built without CUDA; cpu "
+             "would be accepted");
+    }
     if (place == Place::cuda || threads == 0 || threads == whole->units) {
         return *whole;
     }
