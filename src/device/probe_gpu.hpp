@@ -69,7 +69,7 @@ struct GpuKernels {
 
 /// Random-normal operands of one CTA's matrix products: 2 × 64 rows of A and 256 of B, 128 bytes a
 /// row, in four stages.
-constexpr std::size_t matrix_stage_bytes = (2 * 64 + 256) * 128;
+constexpr std::size_t matrix_stage_bytes = std::size_t{2 * 64 + 256} * 128;
 constexpr int matrix_stages = 4;
 constexpr std::size_t matrix_operand_bytes = matrix_stage_bytes * matrix_stages;
 

@@ -55,14 +55,15 @@ GpuPass best_read(GpuSetting& with, const std::byte* from, std::size_t bytes) {
     if (with.device.compute_capability != 90) {
         return best;
     }
-    for (const auto& [chunk, stages] : {BulkShape{8192, 24}, {16384, 12}, {32768, 6}, {4096, 24}}) {
-        best = better(
-            best, with.timer.best(
-                      [&, chunk = chunk, stages = stages](GpuSpan* span, void* stream) {
-                          return with.kernels.read_bulk(with.device.units, chunk, stages, from,
-                                                        bytes, span, stream);
-                      },
-                      fmt::format("bulk copies of {} bytes, {} in flight an SM", chunk, stages)));
+    for (const BulkShape shape : {BulkShape{8192, 24}, {16384, 12}, {32768, 6}, {4096, 24}}) {
+        best = better(best, with.timer.best(
+                                [&](GpuSpan* span, void* stream) {
+                                    return with.kernels.read_bulk(with.device.units, shape.chunk,
+                                                                  shape.stages, from, bytes, span,
+                                                                  stream);
+                                },
+                                fmt::format("bulk copies of {} bytes, {} in flight an SM",
+                                            shape.chunk, shape.stages)));
     }
     return best;
 }

@@ -196,7 +196,11 @@ void probe_level(const std::string& id, const Setting& setting, std::vector<Ceil
     }
 }
 
-// A random cycle through every node (Sattolo's shuffle), a node a line: each load waits for the one
+struct Node {
+    const Node* next;
+};
+
+// A random cycle through every node (Sattolo's shuffle), one a line: each load waits for the one
 // before, and no prefetcher guesses the next.
 void probe_latency(const Setting& setting, std::vector<Ceiling>& out) {
     constexpr std::size_t max_nodes = std::size_t{1} << 22U;
@@ -210,17 +214,19 @@ void probe_latency(const Setting& setting, std::vector<Ceiling>& out) {
         std::swap(order[i], order[random() % i]);
     }
     const Pages pages(nodes * stride);
+    const auto node = [&](std::size_t i) {
+        return reinterpret_cast<Node*>(pages.data() + i * stride);
+    };
     for (std::size_t i = 0; i < nodes; ++i) {
-        const std::byte* next = pages.data() + order[i] * stride;
-        std::memcpy(pages.data() + i * stride, &next, sizeof(next));
+        node(i)->next = node(order[i]);
     }
-    const std::byte* at = pages.data();
+    const Node* at = node(0);
     const Pass pass = best_pass(1, setting.effort, [&at](int, std::uint64_t rounds) {
-        const std::byte* node = at;
+        const Node* next = at;
         for (std::uint64_t step = 0; step < rounds * 256; ++step) {
-            std::memcpy(&node, node, sizeof(node));
+            next = next->next;
         }
-        at = node;  // the next repetition goes on where this one stopped, on cold lines
+        at = next;  // the next repetition goes on where this one stopped, on cold lines
         return static_cast<double>(rounds * 256);
     });
     out.push_back({"latency.dram", 1 / pass.rate, "s", pass.clock_hz, 0,
