@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// The CUDA kernels' own source, run on the host and judged by the gate, over every tile. What only
+// a GPU can show (the memory model, the approximate instructions' real error, speed) stays to it.
+#include <cstring>
+#include <gtest/gtest.h>
+#include <string>
+#include <vector>
+
+#include "registry/registry.hpp"
+#include "run/gate.hpp"
+#include "workload/inputs.hpp"
+#include "workload/shape_grammar.hpp"
+
+namespace raceline::kernels::simt {
+// What `extern __shared__` names in the kernel; one CTA runs at a time.
+float4 dynamic_shared[test::most_shared_bytes / sizeof(float4) + test::guard_floats];
+}  // namespace raceline::kernels::simt
+
+namespace raceline {
+namespace {
+
+constexpr std::size_t red_zone = 256;
+
+// Memory that starts as NaN, with a zone behind it that must stay so.
+class Poisoned {
+public:
+    explicit Poisoned(std::size_t bytes) : bytes_(bytes), memory_(bytes + red_zone, 0xFF) {}
+    template <class T>
+    T* at() {
+        return reinterpret_cast<T*>(memory_.data());
+    }
+    [[nodiscard]] bool intact() const {
+        for (std::size_t i = bytes_; i < memory_.size(); ++i) {
+            if (memory_[i] != 0xFF) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+private:
+    std::size_t bytes_;
+    std::vector<unsigned char> memory_;
+};
+
+Device small_gpu(int units) {
+    Device d;
+    d.kind = DeviceKind::cuda;
+    d.units = units;
+    d.smem_bytes_per_unit = 233472;
+    d.smem_bytes_per_cta = test::most_shared_bytes;
+    d.threads_per_unit = 2048;
+    d.memory_bytes = std::int64_t{1} << 36;
+    d.l2_bytes = 50 << 20;
+    return d;
+}
+
+Correctness run(const Kernel& kernel, const Workload& w, int tile, const Device& device) {
+    const Inputs in = make_inputs(w, {.seed = 7});
+    Poisoned out(in.out_elements * static_cast<std::size_t>(bytes_of(w.dtype)));
+    Poisoned lse(in.lse_elements * sizeof(float));
+    Poisoned scratch(kernel.workspace(w, tile, device));
+    const auto data = [](const auto& list) { return list.empty() ? nullptr : list.data(); };
+    const auto writable = [](const std::vector<std::byte>& bytes) {
+        return const_cast<std::byte*>(bytes.data());
+    };
+    InputPointers at;
+    at.q = writable(in.q);
+    at.k = writable(in.k);
+    at.v = writable(w.mla ? in.k : in.v);
+    at.out = out.at<void*>();
+    at.lse = lse.at<float>();
+    at.sinks = data(in.sinks);
+    at.cu_seqlens_q = data(in.cu_seqlens_q);
+    at.cu_seqlens_k = data(in.cu_seqlens_k);
+    at.seqlens_k = data(in.seqlens_k);
+    at.block_table = data(in.block_table);
+    at.k_scale = data(in.k_scale);
+    at.v_scale = data(in.v_scale);
+    kernel.launch(make_args(w, in, at), tile, device, scratch.at<void*>(), nullptr);
+    EXPECT_TRUE(out.intact() && lse.intact() && scratch.intact());
+    return judge(
+        w, in, kernel.precision(w),
+        {out.at<std::byte>(), in.out_elements * static_cast<std::size_t>(bytes_of(w.dtype))},
+        {lse.at<float>(), in.lse_elements}, 7);
+}
+
+void every_tile(const char* name, const std::string& shape) {
+    test::shared_memory() = [] { return reinterpret_cast<float*>(kernels::simt::dynamic_shared); };
+    const Kernel& kernel = find_kernel(name);
+    const Workload w = parse_shape(shape);
+    int ran = 0;
+    // One unit: no splits. Many: as many as there are tiles of keys, some of them empty.
+    for (int units : {1, 132}) {
+        const Device device = small_gpu(units);
+        for (int tile = 0; tile < kernel.tile_count(); ++tile) {
+            if (kernel.why_not(w, tile, device).empty()) {
+                const Correctness c = run(kernel, w, tile, device);
+                EXPECT_TRUE(c.passed) << name << ' ' << shape << ' ' << kernel.tile_text(tile)
+                                      << " on " << units << " units: " << c.why;
+                ++ran;
+            }
+        }
+    }
+    EXPECT_GT(ran, 0) << name << ' ' << shape;
+}
+
+class Simt : public testing::TestWithParam<const char*> {};
+TEST_P(Simt, is_correct_in_every_tile) {
+    every_tile("simt", GetParam());
+}
+INSTANTIATE_TEST_SUITE_P(
+    Emulated, Simt,
+    testing::Values(
+        "b=2,h=8/2,q=1,k=300,d=128,dtype=bf16", "b=2,h=8/2,q=1,k=300,d=128,dtype=bf16,page=16",
+        "b=2,h=8/2,q=1,k=300,d=128,dtype=fp16,page=24",
+        "b=3,h=4,q=1,k=100;517;7,d=64,dtype=bf16,page=64",
+        "b=3,h=4/1,q=3;1;9,k=100;217;7,d=64,dtype=fp32,causal",
+        "b=3,h=4/1,q=3;0;9,k=100;0;7,d=64,dtype=fp32,causal",
+        "b=2,h=6/2,q=5,k=131,d=72,dtype=fp16,causal", "b=1,h=2,q=17,k=90,d=33/19,dtype=bf16",
+        "b=1,h=2,q=17,k=90,d=33/19,dtype=fp32,window=10",
+        "b=1,h=2/1,q=40,k=90,d=192/128,dtype=bf16,causal",
+        "b=1,h=2/1,q=20,k=90,d=128/192,dtype=bf16,causal",
+        "b=1,h=2/1,q=20,k=90,d=256,dtype=fp16,causal", "b=1,h=2/1,q=9,k=90,d=200/250,dtype=fp32",
+        "b=2,h=4/2,q=30,k=90,d=64,dtype=fp32,softcap=5,causal",
+        "b=2,h=4/2,q=30,k=90,d=64,dtype=bf16,sinks,window=12,causal,scale=0.3",
+        "b=1,h=4/2,q=90,k=30,d=64,dtype=fp32,causal", "b=1,h=16/1,q=1,k=333,mla=512+64,dtype=bf16",
+        "b=1,h=4/1,q=2,k=133,mla=40+8,dtype=fp32",
+        "b=2,h=8/2,q=6,k=300,d=40,dtype=bf16,kv=e4m3,page=16,causal",
+        "b=2,h=8/2,q=1,k=300,d=128,dtype=fp32,kv=e4m3", "b=1,h=5,q=1,k=1,d=1,dtype=fp32",
+        "b=1,h=1,q=3,k=0,d=64,dtype=fp32", "b=1,h=7/1,q=1,k=2000,d=96,dtype=bf16",
+        "b=2,h=4/2,q=3,k=200,d=64,dtype=bf16,softcap=30,sinks,window=50,page=16,causal"));
+
+class Naive : public testing::TestWithParam<const char*> {};
+TEST_P(Naive, is_correct_in_every_tile) {
+    every_tile("naive", GetParam());
+}
+INSTANTIATE_TEST_SUITE_P(Emulated, Naive,
+                         testing::Values("b=2,h=2,q=37,k=70,d=64,dtype=fp32",
+                                         "b=1,h=2,q=70,k=37,d=128,dtype=fp16,causal",
+                                         "b=1,h=2,q=37,k=300,d=64,dtype=fp16,causal",
+                                         "b=1,h=1,q=3,k=0,d=64,dtype=fp32",
+                                         "b=1,h=2,q=1,k=513,d=128,dtype=fp32"));
+
+}  // namespace
+}  // namespace raceline

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// A GPU for tests on machines without one: the kernels' own source compiled for the host, every
+// thread of a CTA a fiber, CTAs one after the other. Fibers run in random order between barriers,
+// so that a missing barrier gives a wrong answer; shared memory starts as NaN and has a guard
+// behind it. Rounding differs from a GPU only where the kernel asks for an approximation.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_fp8.h>
+#include <cuda_runtime_api.h>
+#include <functional>
+#include <random>
+#include <stdexcept>
+#include <ucontext.h>
+#include <vector>
+
+#undef __device__
+#undef __global__
+#undef __host__
+#undef __shared__
+#undef __forceinline__
+#undef __grid_constant__
+#undef __launch_bounds__
+#define __device__
+#define __global__
+#define __host__
+#define __shared__ static
+#define __forceinline__ inline
+#define __grid_constant__
+#define __launch_bounds__(...)
+#define cudaFuncSetAttribute(...) cudaSuccess
+#define cudaGetLastError() cudaSuccess
+
+inline uint3 threadIdx, blockIdx;
+inline dim3 gridDim, blockDim;
+using std::max;
+using std::min;
+
+namespace raceline::test {
+
+constexpr std::size_t most_shared_bytes = 232448;  // of a Hopper CTA
+constexpr std::size_t guard_floats = 64;
+
+class Machine {
+public:
+    static Machine& get() {
+        static Machine machine;
+        return machine;
+    }
+    void run_cta(unsigned threads, std::function<void()> body);
+    void wait_for_cta() { pause(Waits::for_cta); }
+    void wait_for_warp() { pause(Waits::for_warp); }
+    float exchange(float mine, int lanes) {
+        const unsigned me = threadIdx.x;
+        slots_[me] = mine;
+        wait_for_warp();
+        const float theirs = slots_[me ^ static_cast<unsigned>(lanes)];
+        wait_for_warp();
+        return theirs;
+    }
+
+private:
+    enum class Waits { for_nothing, for_cta, for_warp, for_ever };
+    struct Fiber {
+        ucontext_t context{};
+        std::vector<char> stack = std::vector<char>(96 * 1024);
+        Waits waits = Waits::for_nothing;
+    };
+
+    static void enter() {
+        Machine& m = get();
+        m.body_();
+        m.pause(Waits::for_ever);
+    }
+    void pause(Waits waits) {
+        Fiber& me = fibers_[current_];
+        me.waits = waits;
+        swapcontext(&me.context, &scheduler_);
+    }
+    bool step(const std::vector<unsigned>& order);
+    bool release_warps(bool all);
+    bool all_wait(Waits waits) const {
+        return std::all_of(fibers_.begin(), fibers_.end(),
+                           [&](const Fiber& f) { return f.waits == waits; });
+    }
+
+    std::vector<Fiber> fibers_;
+    std::vector<float> slots_;
+    std::function<void()> body_;
+    ucontext_t scheduler_{};
+    unsigned current_ = 0;
+    std::mt19937 random_{1};
+};
+
+inline bool Machine::step(const std::vector<unsigned>& order) {
+    bool ran = false;
+    for (const unsigned i : order) {
+        if (fibers_[i].waits == Waits::for_nothing) {
+            current_ = i;
+            threadIdx = {i, 0, 0};
+            swapcontext(&scheduler_, &fibers_[i].context);
+            ran = true;
+        }
+    }
+    return ran;
+}
+
+// Some of the warps whose lanes have all arrived go on, or all of them.
+inline bool Machine::release_warps(bool all) {
+    bool released = false;
+    for (std::size_t warp = 0; warp < fibers_.size(); warp += 32) {
+        const auto first = fibers_.begin() + static_cast<std::ptrdiff_t>(warp);
+        const bool arrived = std::all_of(first, first + 32,
+                                         [](const Fiber& f) { return f.waits == Waits::for_warp; });
+        if (arrived && (all || random_() % 2 == 0)) {
+            std::for_each(first, first + 32, [](Fiber& f) { f.waits = Waits::for_nothing; });
+            released = true;
+        }
+    }
+    return released;
+}
+
+inline void Machine::run_cta(unsigned threads, std::function<void()> body) {
+    body_ = std::move(body);
+    slots_.assign(threads, 0);
+    if (fibers_.size() != threads) {
+        fibers_ = std::vector<Fiber>(threads);
+    }
+    std::vector<unsigned> order(threads);
+    for (unsigned i = 0; i < threads; ++i) {
+        Fiber& f = fibers_[i];
+        f.waits = Waits::for_nothing;
+        getcontext(&f.context);
+        f.context.uc_stack.ss_sp = f.stack.data();
+        f.context.uc_stack.ss_size = f.stack.size();
+        makecontext(&f.context, &Machine::enter, 0);
+        order[i] = i;
+    }
+    while (!all_wait(Waits::for_ever)) {
+        std::shuffle(order.begin(), order.end(), random_);
+        const bool ran = step(order);
+        if (!release_warps(!ran) && !ran) {
+            if (!all_wait(Waits::for_cta)) {
+                throw std::logic_error("threads of a CTA wait at different barriers");
+            }
+            for (Fiber& f : fibers_) {
+                f.waits = Waits::for_nothing;
+            }
+        }
+    }
+}
+
+/// The dynamic shared memory of each emulated kernel: its own array, which the test defines.
+inline std::function<float*()>& shared_memory() {
+    static std::function<float*()> memory;
+    return memory;
+}
+
+/// Stands in for kernel<<<grid, threads, bytes, stream>>>.
+template <class Kernel>
+auto enqueue(Kernel kernel, dim3 grid, unsigned threads, std::size_t bytes = 0,
+             void* /*stream*/ = nullptr) {
+    return [=](auto... args) {
+        gridDim = grid;
+        blockDim = dim3(threads);
+        const std::size_t floats = bytes / sizeof(float);
+        float* memory = shared_memory()();
+        for (blockIdx.z = 0; blockIdx.z < grid.z; ++blockIdx.z) {
+            for (blockIdx.y = 0; blockIdx.y < grid.y; ++blockIdx.y) {
+                for (blockIdx.x = 0; blockIdx.x < grid.x; ++blockIdx.x) {
+                    std::fill_n(memory, floats, std::nanf(""));
+                    std::fill_n(memory + floats, guard_floats, 12345.0F);
+                    Machine::get().run_cta(threads, [&] { kernel(args...); });
+                    if (std::count(memory + floats, memory + floats + guard_floats, 12345.0F) !=
+                        static_cast<std::ptrdiff_t>(guard_floats)) {
+                        throw std::logic_error("a CTA wrote past its shared memory");
+                    }
+                }
+            }
+        }
+    };
+}
+
+}  // namespace raceline::test
+
+inline void __syncthreads() {
+    raceline::test::Machine::get().wait_for_cta();
+}
+inline void __syncwarp() {
+    raceline::test::Machine::get().wait_for_warp();
+}
+inline float __shfl_xor_sync(unsigned, float x, int lanes) {
+    return raceline::test::Machine::get().exchange(x, lanes);
+}
+template <class T>
+T __ldg(const T* from) {
+    return *from;
+}
+inline int __clz(int x) {
+    return x == 0 ? 32 : __builtin_clz(static_cast<unsigned>(x));
+}
+inline float __uint_as_float(std::uint32_t bits) {
+    float x = 0;
+    std::memcpy(&x, &bits, sizeof(x));
+    return x;
+}
