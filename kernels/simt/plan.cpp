@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "kernels/simt/counts.hpp"
 #include "kernels/simt/index.hpp"
 
 namespace raceline::kernels::simt {
@@ -31,14 +32,23 @@ std::int64_t longest_range(const Shape& s, const Tile& tile) {
     return std::min(s.seqlen_k, s.left + s.right + queries);
 }
 
+// CTAs that a unit holds at once. Registers are those declared for sm_90: what matters is that the
+// workspace query and the launch agree, not that another architecture's count is met exactly.
+std::int64_t resident_ctas(const Tile& tile, int v_width, const Device& device, std::int64_t smem) {
+    constexpr std::int64_t reserved = 1024;  // bytes of the system (CUDA programming guide)
+    const std::int64_t registers = (declared_registers(tile, v_width) + 7) / 8 * 8;  // granularity
+    std::int64_t most = std::min<std::int64_t>(device.smem_bytes_per_unit / (smem + reserved),
+                                               device.threads_per_unit / tile.threads);
+    if (registers > 0 && device.registers_per_unit > 0) {
+        most = std::min(most, device.registers_per_unit / (registers * tile.threads));
+    }
+    return std::max<std::int64_t>(1, most);
+}
+
 // Splits fill the device once: as many as there is room for CTAs, at most one a tile of keys. The
 // room does not depend on whether V shares K's tile, which the workspace query may not know.
-std::int64_t splits_for(const Shape& s, const Tile& tile, const Device& device, std::int64_t ctas,
-                        std::int64_t smem) {
-    constexpr std::int64_t reserved = 1024;  // by the system, of every CTA (programming guide)
-    const std::int64_t by_smem = device.smem_bytes_per_unit / (smem + reserved);
-    const std::int64_t by_threads = device.threads_per_unit / tile.threads;
-    const std::int64_t resident = std::max<std::int64_t>(1, std::min(by_smem, by_threads));
+std::int64_t splits_for(const Shape& s, const Tile& tile, std::int64_t resident,
+                        const Device& device, std::int64_t ctas) {
     const std::int64_t room = resident * device.units / std::max<std::int64_t>(ctas, 1);
     const std::int64_t key_tiles = divide_up(longest_range(s, tile), tile.keys);
     return std::clamp<std::int64_t>(room, 1, std::max<std::int64_t>(key_tiles, 1));
@@ -79,7 +89,8 @@ Plan make_plan(const Shape& s, const Tile& tile, const Device& device) {
     p.smem_bytes = shared_bytes(tile, p.pitch, p.v_width, p.shared_kv);
     p.row_tiles = divide_up(s.seqlen_q * s.group(), tile.rows);
     const std::int64_t base = p.row_tiles * s.heads_kv * s.batch;
-    p.splits = splits_for(s, tile, device, base, shared_bytes(tile, p.pitch, p.v_width, false));
+    const std::int64_t unshared = shared_bytes(tile, p.pitch, p.v_width, false);
+    p.splits = splits_for(s, tile, resident_ctas(tile, p.v_width, device, unshared), device, base);
     p.ctas = base * p.splits;
     p.total_rows = s.batch * s.seqlen_q * s.heads_q;
     p.partial_width = (s.headdim_v + 3) / 4 * 4;
