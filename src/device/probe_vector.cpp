@@ -65,7 +65,7 @@ void read(const std::byte* from, std::size_t bytes, std::uint64_t rounds) {
                 hwy::Prefetch(p + 512 + 6 * lanes);
             }
 #define RACELINE_ADD(i) \
-    sum##i = hn::Add(sum##i, hn::Load(tag, p + (i / 2) * front + (i % 2) * lanes));
+    sum##i = hn::Add(sum##i, hn::Load(tag, p + ((i) / 2) * front + ((i) % 2) * lanes));
             RACELINE_CHAINS_8(RACELINE_ADD)
 #undef RACELINE_ADD
         }
@@ -93,7 +93,7 @@ void write(std::byte* to, std::size_t bytes, std::uint64_t rounds) {
     for (std::uint64_t round = 0; round < rounds; ++round) {
         const auto value = hn::Set(tag, static_cast<std::uint32_t>(round) + 0x3f800001U);
         for (std::size_t at = 0; at < count; at += 4 * lanes) {
-#define RACELINE_STORE(i) store<streaming>(value, tag, base + at + i * lanes);
+#define RACELINE_STORE(i) store<streaming>(value, tag, base + at + (i) * lanes);
             RACELINE_CHAINS_4(RACELINE_STORE)
 #undef RACELINE_STORE
         }
@@ -110,8 +110,8 @@ void copy(std::byte* to, const std::byte* from, std::size_t bytes, std::uint64_t
     const std::size_t count = bytes / sizeof(std::uint32_t);
     for (std::uint64_t round = 0; round < rounds; ++round) {
         for (std::size_t at = 0; at < count; at += 4 * lanes) {
-#define RACELINE_LOAD(i) const auto value##i = hn::Load(tag, source + at + i * lanes);
-#define RACELINE_STORE(i) store<streaming>(value##i, tag, target + at + i * lanes);
+#define RACELINE_LOAD(i) const auto value##i = hn::Load(tag, source + at + (i) * lanes);
+#define RACELINE_STORE(i) store<streaming>(value##i, tag, target + at + (i) * lanes);
             RACELINE_CHAINS_4(RACELINE_LOAD)
             RACELINE_CHAINS_4(RACELINE_STORE)
 #undef RACELINE_LOAD
@@ -165,7 +165,7 @@ double simd_mix(std::uint64_t rounds) {
     RACELINE_CHAINS_12(RACELINE_START)
     for (std::uint64_t round = 0; round < rounds * 64; ++round) {
         bound = hn::Add(bound, step);
-#define RACELINE_MIX(i) x##i = (i % 2) == 0 ? hn::Max(x##i, bound) : hn::Add(x##i, step);
+#define RACELINE_MIX(i) x##i = ((i) % 2) == 0 ? hn::Max(x##i, bound) : hn::Add(x##i, step);
         RACELINE_CHAINS_12(RACELINE_MIX)
 #undef RACELINE_MIX
     }
@@ -198,8 +198,8 @@ hn::Vec<Floats> exp2_lanes(Floats tag, hn::Vec<Floats> x) {
     return hn::BitCast(tag, hn::Add(hn::BitCast(bits, p), exponent));
 }
 
-#define RACELINE_EXP(i) const auto y##i = exp2_lanes(tag, hn::Load(tag, from + at + i * lanes));
-#define RACELINE_STORE(i) hn::Store(y##i, tag, to + at + i * lanes);
+#define RACELINE_EXP(i) const auto y##i = exp2_lanes(tag, hn::Load(tag, from + at + (i) * lanes));
+#define RACELINE_STORE(i) hn::Store(y##i, tag, to + at + (i) * lanes);
 
 void exp2_by_4(float* to, const float* from, std::size_t count, std::uint64_t rounds) {
     const Floats tag;
