@@ -158,7 +158,7 @@ void probe_l2(GpuSetting& with, std::vector<Ceiling>& out) {
         if (bytes == 0) {
             continue;
         }
-        for (const GpuGrid& grid : {GpuGrid{4 * sms, 512, 4}, {2 * sms, 512, 8}, {sms, 512, 16}}) {
+        for (const GpuGrid& grid : {GpuGrid{3 * sms, 512, 4}, {2 * sms, 512, 8}, {sms, 512, 16}}) {
             best = better(best, with.timer.best_loop(
                                     [&](int rounds, GpuSpan* span, void* stream) {
                                         return with.kernels.reread(grid, buffer.data(), bytes,

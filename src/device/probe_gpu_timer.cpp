@@ -63,7 +63,7 @@ int GpuTimer::rounds_for(const GpuLoop& loop, double seconds) {
     for (;;) {
         const GpuPass pass =
             once([&](GpuSpan* span, void* stream) { return loop(rounds, span, stream); });
-        if (pass.seconds >= 0.8 * seconds || rounds > (1 << 28)) {
+        if (pass.seconds >= 0.8 * seconds || rounds > (1 << 26)) {
             return rounds;
         }
         // At most 16-fold: a launch of a few microseconds says little about a long one.
