@@ -16,9 +16,9 @@ enum class DeviceKind : std::int32_t { cpu, cuda, rocm };
 /// rates; seconds for ids that start with "latency." or "floor.".
 struct Rate {
     double value = 0;
-    std::string source;    ///< "datasheet: …" or "probe: …"
-    double clock_hz = 0;   ///< the unit clock at which the value holds; 0: does not depend on it
-    std::string note;      ///< dense/sparse, accumulator, burst/sustained
+    std::string source;   ///< "datasheet: …" or "probe: …"
+    double clock_hz = 0;  ///< the unit clock at which the value holds; 0: does not depend on it
+    std::string note;     ///< dense/sparse, accumulator, burst/sustained
     /// What one unit does a clock: units × this × clock is the arithmetic limit. 0: not clocked.
     double per_clock_per_unit = 0;
 };
@@ -41,9 +41,9 @@ struct Device {
     std::string driver;
     DeviceKind kind = DeviceKind::cpu;
     int year = 0;
-    int compute_capability = 0;  ///< 90 for sm_90; 0 elsewhere
-    int units = 1;               ///< SMs, CUs or cores (threads in use on a CPU)
-    double clock_hz = 0;         ///< boost or as probed
+    int compute_capability = 0;     ///< 90 for sm_90; 0 elsewhere
+    int units = 1;                  ///< SMs, CUs or cores (threads in use on a CPU)
+    double clock_hz = 0;            ///< boost or as probed
     double sustained_clock_hz = 0;  ///< under matrix load, if known
     int simd_bits = 0;              ///< CPU: widest vector in use
     bool has_bf16_dot = false;      ///< CPU: AVX-512 BF16 or better

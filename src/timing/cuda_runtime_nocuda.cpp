@@ -14,6 +14,9 @@ namespace {
 bool available() {
     return false;
 }
+std::string why_unavailable() {
+    return "this build was configured without nvcc";
+}
 std::size_t l2_bytes() {
     refuse("the size of a GPU's L2");
 }
