@@ -18,58 +18,66 @@ Ceiling floor_of(const Device& device, const std::string& id, double seconds,
     return gpu_ceiling(id, "s", pass, device, method);
 }
 
+// Samples of the four ways to pay for a launch.
+struct LaunchSamples {
+    std::vector<double> in_stream, in_graph, call_stream, call_graph;
+};
+
 // Device time between launches that follow one another, and host time of one call.
-void probe_launches(GpuSetting& with, std::vector<Ceiling>& out) {
-    const int launches = with.timer.quick() ? 100 : 1000;
-    const int repetitions = with.timer.quick() ? 3 : 15;
+LaunchSamples sample_launches(const GpuSetting& with, int launches, int repetitions) {
     const cuda::Stream& stream = with.timer.stream();
     const cuda::StreamTimer timer;
-    const cuda::Graph many(stream, [&](void* to, int) { with.kernels.empty(to); }, launches);
-    const cuda::Graph one(stream, [&](void* to, int) { with.kernels.empty(to); }, 1);
-    std::vector<double> in_stream;
-    std::vector<double> in_graph;
-    std::vector<double> call_stream;
-    std::vector<double> call_graph;
-    const auto elapsed_of = [&](const auto& enqueue) {
+    const auto enqueue = [&](void* to, int) { with.kernels.empty(to); };
+    const cuda::Graph many(stream, enqueue, launches);
+    const cuda::Graph one(stream, enqueue, 1);
+    const auto device_seconds = [&](const auto& work) {
         timer.begin(stream);
-        enqueue();
+        work();
         timer.end(stream);
         return timer.seconds();
     };
+    const auto host_seconds = [&](const auto& call) {
+        const double begin = monotonic_seconds();
+        call();
+        const double elapsed = monotonic_seconds() - begin;
+        stream.synchronize();
+        return elapsed;
+    };
+    LaunchSamples samples;
     for (int repetition = -1; repetition < repetitions; ++repetition) {
-        const double streamed = elapsed_of([&] {
+        const double streamed = device_seconds([&] {
             for (int launch = 0; launch < launches; ++launch) {
-                with.kernels.empty(stream.get());
+                enqueue(stream.get(), launch);
             }
         });
-        const double graphed = elapsed_of([&] { many.launch(stream); });
-        const double begin = monotonic_seconds();
-        with.kernels.empty(stream.get());
-        const double middle = monotonic_seconds();
-        stream.synchronize();
-        const double before = monotonic_seconds();
-        one.launch(stream);
-        const double after = monotonic_seconds();
-        stream.synchronize();
+        const double graphed = device_seconds([&] { many.launch(stream); });
+        const double call = host_seconds([&] { enqueue(stream.get(), 0); });
+        const double graph_call = host_seconds([&] { one.launch(stream); });
         if (repetition >= 0) {  // the first round loads the kernel
-            in_stream.push_back(streamed / launches);
-            in_graph.push_back(graphed / launches);
-            call_stream.push_back(middle - begin);
-            call_graph.push_back(after - before);
+            samples.in_stream.push_back(streamed / launches);
+            samples.in_graph.push_back(graphed / launches);
+            samples.call_stream.push_back(call);
+            samples.call_graph.push_back(graph_call);
         }
     }
     cuda::check_launch("an empty kernel");
-    out.push_back(floor_of(with.device, "floor.launch_stream", median(in_stream),
+    return samples;
+}
+
+void probe_launches(GpuSetting& with, std::vector<Ceiling>& out) {
+    const int launches = with.timer.quick() ? 100 : 1000;
+    const auto samples = sample_launches(with, launches, with.timer.quick() ? 3 : 15);
+    out.push_back(floor_of(with.device, "floor.launch_stream", median(samples.in_stream),
                            fmt::format("{} empty kernels launched one after the other into a "
                                        "stream, device time of one, median",
                                        launches)));
-    out.push_back(floor_of(with.device, "floor.launch_graph", median(in_graph),
+    out.push_back(floor_of(with.device, "floor.launch_graph", median(samples.in_graph),
                            fmt::format("graph of {} empty kernels in a row, device time of a "
                                        "node, median",
                                        launches)));
-    out.push_back(floor_of(with.device, "floor.call_stream", median(call_stream),
+    out.push_back(floor_of(with.device, "floor.call_stream", median(samples.call_stream),
                            "host time of one launch into an idle stream, median"));
-    out.push_back(floor_of(with.device, "floor.call_graph", median(call_graph),
+    out.push_back(floor_of(with.device, "floor.call_graph", median(samples.call_graph),
                            "host time of launching a graph of one kernel, median"));
 }
 
