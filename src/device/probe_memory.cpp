@@ -18,7 +18,7 @@ constexpr std::size_t mebibyte = std::size_t{1} << 20U;
 // Far more than any cache keeps, also where a virtual machine states a share of a larger one.
 std::size_t dram_footprint(const Device& device) {
     const std::size_t wanted =
-        std::max(std::size_t{256} * mebibyte, 4 * static_cast<std::size_t>(device.llc_bytes));
+        std::max(std::size_t{1024} * mebibyte, 32 * static_cast<std::size_t>(device.llc_bytes));
     const auto memory = static_cast<std::size_t>(device.memory_bytes);
     return memory == 0 ? wanted : std::min(wanted, memory / 4);
 }
