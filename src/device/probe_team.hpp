@@ -8,10 +8,12 @@
 
 namespace raceline::probe {
 
-/// How long and how often one point of a probe runs.
+/// How long and how often one point of a probe runs. Short and often: on a machine with something
+/// else to do, all threads must get through one repetition before one loses its core, which the
+/// scheduler takes away every few milliseconds.
 struct Effort {
-    double seconds = 0.004;  ///< of one repetition, at least
-    int repetitions = 9;
+    double seconds = 0.001;  ///< of one repetition, at least
+    int repetitions = 30;
 };
 
 /// The best repetition, and the clock beside it.
