@@ -15,9 +15,11 @@ function(raceline_host_options target)
     $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${RACELINE_WARNINGS}>)
   if(RACELINE_SANITIZE)
+    # A finding ends the program: one that only prints would pass for clean.
+    set(sanitize -fsanitize=${RACELINE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer
+                 -gline-tables-only)
     target_compile_options(${target} PRIVATE
-      $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${RACELINE_SANITIZE};-fno-omit-frame-pointer;-g>
-      $<$<COMPILE_LANGUAGE:C>:-fsanitize=${RACELINE_SANITIZE}>)
+      $<$<COMPILE_LANGUAGE:CXX>:${sanitize}> $<$<COMPILE_LANGUAGE:C>:${sanitize}>)
     target_link_options(${target} PUBLIC -fsanitize=${RACELINE_SANITIZE})
   endif()
   if(RACELINE_FUZZ)

@@ -2,6 +2,7 @@
 #include "kernels/cpu_flash/plan.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 namespace raceline::kernels::cpu_flash {
 namespace {
@@ -109,8 +110,11 @@ Plan make_plan(const Problem& p, const Tile& tile, int units) {
         }
     }
     if (p.lengths.cu_q || p.lengths.cu_k || p.lengths.used_k) {
-        std::stable_sort(whole.begin(), whole.end(), [](const Piece& x, const Piece& y) {
-            return (x.key1 - x.key0) * x.rows > (y.key1 - y.key0) * y.rows;
+        // The largest first; equal ones keep their order. (std::stable_sort uses what clang calls
+        // deprecated.)
+        std::sort(whole.begin(), whole.end(), [](const Piece& x, const Piece& y) {
+            return std::tuple((y.key1 - y.key0) * y.rows, y.row0, x.sequence) <
+                   std::tuple((x.key1 - x.key0) * x.rows, x.row0, y.sequence);
         });
     }
     const std::int64_t least = plan.decode ? kDecodeKeys : kPrefillBlocks * tile.keys;

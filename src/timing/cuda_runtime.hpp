@@ -79,7 +79,7 @@ public:
     void launch(const Stream& stream) const;
 
 private:
-    void* executable_ = nullptr;
+    [[maybe_unused]] void* executable_ = nullptr;  // unused without CUDA, as below
 };
 
 /// Device time between two points of a stream, by events (resolution about half a microsecond).
@@ -94,8 +94,8 @@ public:
     [[nodiscard]] double seconds() const;  ///< waits for `end`
 
 private:
-    void* begin_ = nullptr;
-    void* end_ = nullptr;
+    [[maybe_unused]] void* begin_ = nullptr;
+    [[maybe_unused]] void* end_ = nullptr;
 };
 
 /// What the driver says about clocks now. All zero where NVML is absent or refuses.
