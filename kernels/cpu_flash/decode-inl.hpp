@@ -84,11 +84,13 @@ HWY_INLINE void store_sums(Vec a, Vec b, Vec c, Vec e, float* to) {
 struct Ahead {
     const std::byte* const* rows;
     std::size_t count, bytes;
+    std::size_t each;  ///< rows to ask for while one key is worked on
 
-    HWY_INLINE void touch(std::size_t first, std::size_t last) const {
-        for (std::size_t j = first; j < last && j < count; ++j) {
+    /// The share of keys [j, j + keys).
+    HWY_INLINE void touch(std::size_t j, std::size_t keys) const {
+        for (std::size_t r = j * each; r < (j + keys) * each && r < count; ++r) {
             for (std::size_t b = 0; b < bytes; b += 64) {
-                hwy::Prefetch(rows[j] + b);
+                hwy::Prefetch(rows[r] + b);
             }
         }
     }
@@ -130,7 +132,7 @@ HWY_INLINE void dot_rows(const std::byte* const* k, std::size_t keys, const floa
         for (std::size_t i = 0; i < 4; ++i) {
             row[i] = k[j + i < keys ? j + i : keys - 1];
         }
-        ahead.touch(j, j + 4);
+        ahead.touch(j, 4);
         Vec sum[rows][4];
         RACELINE_UNROLL
         for (int r = 0; r < rows; ++r) {
@@ -170,7 +172,7 @@ HWY_INLINE void weigh_columns(const std::byte* const* v, std::size_t keys, const
         }
     }
     for (std::size_t j = 0; j < keys; ++j) {
-        ahead.touch(j, j + 1);
+        ahead.touch(j, 1);
         Vec value[2 * units];
         const std::byte* at = v[j] + c * bytes;
         if constexpr (rest) {

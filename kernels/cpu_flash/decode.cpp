@@ -171,15 +171,44 @@ struct WeighRows {
     }
 };
 
-/// Addresses of a chunk's rows.
+/// Part of the next chunk that is asked for while one head of this chunk is worked on: some of its
+/// keys with all their heads, so that memory is asked for in the order in which it lies.
+struct Share {
+    std::int64_t key0, key1;
+    Share(const Task& task, std::int64_t head, std::int64_t first, std::int64_t last) {
+        const std::int64_t heads = task.head1 - task.head0;
+        const std::int64_t nth = head - task.head0;
+        key0 = first + (last - first) * nth / heads;
+        key1 = first + (last - first) * (nth + 1) / heads;
+    }
+};
+
+/// Addresses of rows of K or V.
 struct RowList {
-    const std::byte* at[kDecodeChunkMost];
+    static constexpr std::int64_t most = 2 * kDecodeChunkMost;
+    const std::byte* at[most];
     std::size_t count = 0;
 
+    [[nodiscard]] Ahead ahead(std::size_t keys, std::size_t bytes) const {
+        return {at, count, bytes, (count + keys - 1) / keys};
+    }
     void fill(const CacheRows& cache, std::int64_t key0, std::int64_t key1) {
         count = 0;
         for (std::int64_t key = key0; key < key1; ++key) {
             at[count++] = cache.row(key);
+        }
+    }
+    void fill(const Task& task, const Share& share, const TensorArg& tensor) {
+        count = 0;
+        const CacheRows rows = cache_rows(*task.args, tensor, task.piece.sequence, task.head0);
+        const std::int64_t next =
+            tensor.head_stride * static_cast<std::int64_t>(bytes_of(rows.dtype));
+        const std::int64_t heads = task.head1 - task.head0;
+        for (std::int64_t key = share.key0; key < share.key1; ++key) {
+            const std::byte* row = rows.row(key);
+            for (std::int64_t h = 0; h < heads && count < most; ++h) {
+                at[count++] = row + h * next;
+            }
         }
     }
 };
@@ -194,29 +223,25 @@ void decode(const Task& task) {
     const auto bytes = static_cast<std::size_t>(bytes_of(type));
     const std::size_t k_bytes = static_cast<std::size_t>(task.args->headdim) * bytes;
     const std::size_t v_bytes = static_cast<std::size_t>(task.args->headdim_v) * bytes;
-    RowList lists[3];
-    RowList* k = &lists[0];
-    RowList* next = &lists[1];
-    RowList& v = lists[2];
-    next->fill(DecodeHead(task, task.head0).k, piece.key0,
-               std::min(piece.key1, piece.key0 + chunk));
+    RowList k;
+    RowList v;
+    RowList next_k;
+    RowList next_v;
     for (std::int64_t key = piece.key0; key < piece.key1; key += chunk) {
         const std::int64_t end = std::min(piece.key1, key + chunk);
+        const std::int64_t next_end = std::min(piece.key1, end + chunk);
         for (std::int64_t head = task.head0; head < task.head1; ++head) {
             const DecodeHead h(task, head);
-            std::swap(k, next);
+            k.fill(h.k, key, end);
             v.fill(h.v, key, end);
-            if (head + 1 < task.head1) {
-                next->fill(DecodeHead(task, head + 1).k, key, end);
-            } else {
-                next->fill(DecodeHead(task, task.head0).k, end, std::min(piece.key1, end + chunk));
-            }
-            by_rows(piece.rows, DotRows<type>{h, k->at, k->count, {v.at, v.count, v_bytes}});
+            const Share share(task, head, end, next_end);
+            next_k.fill(task, share, task.args->k);
+            next_v.fill(task, share, task.args->v);
+            by_rows(piece.rows, DotRows<type>{h, k.at, k.count, next_k.ahead(k.count, k_bytes)});
             for (std::int64_t row = 0; row < piece.rows; ++row) {
-                weigh(h, row, key, k->count);
+                weigh(h, row, key, k.count);
             }
-            by_rows(piece.rows,
-                    WeighRows<type>{h, v.at, v.count, {next->at, next->count, k_bytes}});
+            by_rows(piece.rows, WeighRows<type>{h, v.at, v.count, next_v.ahead(v.count, v_bytes)});
         }
     }
     for (std::int64_t head = task.head0; head < task.head1; ++head) {

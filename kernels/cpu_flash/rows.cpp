@@ -10,9 +10,9 @@ namespace raceline::kernels::cpu_flash {
 
 RowEnd end_row(const AttentionArgs& a, std::int64_t head, float peak, float sum,
                float value_scale) {
-    // No keys: the sum is 0 whatever the peak was initialised with, and the sink does not count.
+    // No keys: the sum is 0 whatever the peak was initialised with; only a sink is left.
     if (sum == 0.0F) {
-        return {0.0F, -std::numeric_limits<float>::infinity()};
+        return {0.0F, a.sinks ? a.sinks[head] : -std::numeric_limits<float>::infinity()};
     }
     double total = sum;
     if (a.sinks) {

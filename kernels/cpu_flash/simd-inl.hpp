@@ -178,6 +178,24 @@ inline std::uint16_t bf16_bits(float x) {
     return static_cast<std::uint16_t>((bits + 0x7FFF + (bits >> 16 & 1)) >> 16);
 }
 
+/// Nearest fp16, ties to even. Highway's emulation, on targets without the instruction, truncates.
+inline std::uint16_t fp16_bits(float x) {
+    const auto bits = std::bit_cast<std::uint32_t>(x);
+    const auto sign = static_cast<std::uint16_t>(bits >> 16 & 0x8000);
+    const std::uint32_t size = bits & 0x7FFFFFFF;
+    if (size > 0x7F800000) {
+        return sign | 0x7E00;
+    }
+    if (size < 0x38800000) {
+        // Below 2^-14 halves are multiples of 2^-24: adding 1/2 makes the float's unit just that.
+        const float rounded = std::bit_cast<float>(size) + 0.5F;
+        return static_cast<std::uint16_t>(sign | (std::bit_cast<std::uint32_t>(rounded) & 0x7FF));
+    }
+    const std::uint32_t even = size + 0xFFF + (size >> 13 & 1);
+    const std::uint32_t half = (even - 0x38000000) >> 13;
+    return static_cast<std::uint16_t>(sign | (half < 0x7C00 ? half : 0x7C00));
+}
+
 /// `count` floats times `factor` -> fp32, fp16 or bf16.
 inline void from_float(const float* from, float factor, DType type, std::size_t count, void* to) {
     const F d;
@@ -193,15 +211,16 @@ inline void from_float(const float* from, float factor, DType type, std::size_t 
             out[i] = from[i] * factor;
         }
     } else if (type == DType::fp16) {
+        auto* out = static_cast<std::uint16_t*>(to);
+#if HWY_TARGET <= HWY_AVX2 || HWY_TARGET == HWY_NEON
         const hn::Rebind<hwy::float16_t, F> dh;
-        auto* out = static_cast<hwy::float16_t*>(to);
         for (; i + kLanes <= count; i += kLanes) {
-            hn::StoreU(hn::DemoteTo(dh, hn::Mul(hn::LoadU(d, from + i), scale)), dh, out + i);
+            hn::StoreU(hn::DemoteTo(dh, hn::Mul(hn::LoadU(d, from + i), scale)), dh,
+                       reinterpret_cast<hwy::float16_t*>(out + i));
         }
+#endif
         for (; i < count; ++i) {
-            const hn::CappedTag<float, 1> one;
-            const hn::Rebind<hwy::float16_t, decltype(one)> half;
-            hn::StoreU(hn::DemoteTo(half, hn::Set(one, from[i] * factor)), half, out + i);
+            out[i] = fp16_bits(from[i] * factor);
         }
     } else {
         const hn::Rebind<std::uint16_t, F> dh;

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random cases of cpu_flash through the gate, on every SIMD target of this machine.
+#include <cmath>
+#include <cstring>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <hwy/targets.h>
+#include <random>
+#include <vector>
+
+#include "device/catalog.hpp"
+#include "registry/registry.hpp"
+#include "run/gate.hpp"
+#include "workload/inputs.hpp"
+#include "workload/shape_grammar.hpp"
+
+namespace raceline {
+namespace {
+
+using Random = std::mt19937_64;
+
+std::int64_t between(Random& random, std::int64_t low, std::int64_t high) {
+    return std::uniform_int_distribution<std::int64_t>(low, high)(random);
+}
+bool one_in(Random& random, int n) {
+    return between(random, 1, n) == 1;
+}
+
+template <class T>
+T any_of(Random& random, std::initializer_list<T> list) {
+    return *(list.begin() + between(random, 0, static_cast<std::int64_t>(list.size()) - 1));
+}
+
+void draw_lengths(Random& random, Workload& w) {
+    const bool decode = one_in(random, 3);
+    w.seqlen_q = decode
+                     ? between(random, 1, 3)
+                     : any_of<std::int64_t>(random, {0, 1, 15, 16, 17, 63, 64, 65, 100, 255, 300});
+    w.seqlen_k = any_of<std::int64_t>(random, {0, 1, 2, 31, 95, 96, 97, 192, 200, 383, 500, 700});
+    if (one_in(random, 3)) {
+        for (std::int64_t b = 0; b < w.batch; ++b) {
+            w.seqlens_q.push_back(between(random, 0, w.seqlen_q));
+            w.seqlens_k.push_back(between(random, 0, w.seqlen_k));
+        }
+        // The longest must be one of them.
+        w.seqlens_q[0] = w.seqlen_q;
+        w.seqlens_k[static_cast<std::size_t>(w.batch) - 1] = w.seqlen_k;
+    } else if (one_in(random, 3)) {
+        w.page_size = any_of<std::int64_t>(random, {1, 7, 16, 64});
+    }
+}
+
+Workload draw(Random& random) {
+    Workload w;
+    w.batch = between(random, 1, 3);
+    w.heads_kv = between(random, 1, 3);
+    w.heads_q = w.heads_kv * any_of<std::int64_t>(random, {1, 1, 2, 3, 4, 5, 8, 13});
+    draw_lengths(random, w);
+    w.headdim = any_of<std::int64_t>(random, {1, 2, 7, 16, 33, 64, 72, 80, 96, 128, 192, 512});
+    w.headdim_v = one_in(random, 2)
+                      ? w.headdim
+                      : any_of<std::int64_t>(random, {1, 3, 8, 17, 48, 64, 100, 128, 512});
+    w.dtype = any_of(random, {DType::fp32, DType::fp16, DType::bf16});
+    w.kv_dtype = one_in(random, 6) ? DType::e4m3 : w.dtype;
+    w.mask = one_in(random, 2) ? Mask::causal : Mask::full;
+    if (one_in(random, 4)) {
+        w.window = Window{between(random, -1, 200), between(random, -1, 60)};
+    }
+    w.softcap = one_in(random, 5) ? 3.0 : 0.0;
+    w.sinks = one_in(random, 4);
+    if (one_in(random, 6)) {
+        w.scale = any_of(random, {1e-3, 0.3, 1.0});
+    }
+    if (one_in(random, 8)) {
+        w.mla = true;
+        w.heads_q = w.heads_q / w.heads_kv;
+        w.heads_kv = 1;
+        w.headdim_v = std::max<std::int64_t>(1, w.headdim - 8);
+    }
+    return w;
+}
+
+/// Output, LSE and workspace of one launch, poisoned; the workspace ends in a guard.
+struct Call {
+    static constexpr std::size_t guard = 256;
+    std::vector<std::byte> out, workspace;
+    std::vector<float> lse;
+
+    Call(const Workload& w, const Inputs& inputs, std::size_t workspace_bytes)
+        : out(inputs.out_elements * static_cast<std::size_t>(bytes_of(w.dtype)), std::byte{0xFF}),
+          workspace(workspace_bytes + guard, std::byte{0xFF}),
+          lse(inputs.lse_elements, std::nanf("")) {}
+
+    [[nodiscard]] AttentionArgs args(const Workload& w, Inputs& inputs) {
+        const auto or_null = [](auto& list) { return list.empty() ? nullptr : list.data(); };
+        InputPointers at;
+        at.q = inputs.q.data();
+        at.k = inputs.k.data();
+        at.v = w.mla ? inputs.k.data() : inputs.v.data();
+        at.out = out.data();
+        at.lse = lse.data();
+        at.sinks = or_null(inputs.sinks);
+        at.cu_seqlens_q = or_null(inputs.cu_seqlens_q);
+        at.cu_seqlens_k = or_null(inputs.cu_seqlens_k);
+        at.seqlens_k = or_null(inputs.seqlens_k);
+        at.block_table = or_null(inputs.block_table);
+        at.k_scale = or_null(inputs.k_scale);
+        at.v_scale = or_null(inputs.v_scale);
+        return make_args(w, inputs, at);
+    }
+    [[nodiscard]] bool guard_intact() const {
+        for (std::size_t i = workspace.size() - guard; i < workspace.size(); ++i) {
+            if (workspace[i] != std::byte{0xFF}) {
+                return false;
+            }
+        }
+        return true;
+    }
+};
+
+Device cpu(int threads) {
+    Device device = live_cpu();
+    device.units = threads;
+    return device;
+}
+
+void expect_right(const Workload& w, int tile, int threads, std::uint64_t seed) {
+    const Kernel& kernel = find_kernel("cpu_flash");
+    const Device device = cpu(threads);
+    if (const std::string why = kernel.why_not(w, tile, device); !why.empty()) {
+        EXPECT_THAT(why, testing::HasSubstr("does not depend on the tile"));
+        tile = 0;
+    }
+    SCOPED_TRACE(format_shape(w) + " tile " + kernel.tile_text(tile) + " threads " +
+                 std::to_string(threads) + " seed " + std::to_string(seed));
+    Inputs inputs = make_inputs(w, {.seed = seed, .outliers = seed % 2 == 0, .poison = true});
+    Call call(w, inputs, kernel.workspace(w, tile, device));
+    const AttentionArgs args = call.args(w, inputs);
+    kernel.launch(args, tile, device, call.workspace.data(), nullptr);
+    EXPECT_TRUE(call.guard_intact()) << "wrote past the end of the workspace";
+    const Correctness verdict = judge(w, inputs, kernel.precision(w), call.out, call.lse, seed);
+    EXPECT_TRUE(verdict.passed) << verdict.why;
+}
+
+/// SIMD targets that this machine can run; restored at the end.
+class Target : public testing::TestWithParam<std::int64_t> {
+protected:
+    void SetUp() override {
+        if ((hwy::SupportedTargets() & GetParam()) == 0 && GetParam() != HWY_EMU128) {
+            GTEST_SKIP() << "this CPU lacks " << hwy::TargetName(GetParam());
+        }
+        hwy::SetSupportedTargetsForTest(GetParam());
+    }
+    void TearDown() override { hwy::SetSupportedTargetsForTest(0); }
+};
+
+TEST_P(Target, RandomCases) {
+    const int cases = GetParam() == HWY_EMU128 ? 40 : 150;
+    const int tiles = find_kernel("cpu_flash").tile_count();
+    for (int i = 0; i < cases && !HasFatalFailure() && !HasNonfatalFailure(); ++i) {
+        Random random(static_cast<std::uint64_t>(i + 1000));
+        const Workload w = draw(random);
+        expect_right(w, static_cast<int>(between(random, 0, tiles - 1)),
+                     static_cast<int>(between(random, 1, 4)), static_cast<std::uint64_t>(i));
+    }
+}
+
+TEST_P(Target, ShapesThatSplitKeys) {
+    const int few = GetParam() == HWY_EMU128 ? 1 : 4;
+    for (const char* shape :
+         {"b=1,h=1,q=1,k=5000,d=64,dtype=fp32", "b=1,h=8/1,q=1,k=3001,d=128,dtype=bf16,sinks",
+          "b=1,h=32/1,q=1,k=4096,d=64,dtype=bf16,page=64", "b=1,h=1,q=65,k=4000,d=64,causal",
+          "b=2,h=4/2,q=2,k=900,d=80,dtype=fp16,window=700"}) {
+        for (int threads = 1; threads <= few; ++threads) {
+            expect_right(parse_shape(shape), 0, threads, 7);
+        }
+    }
+}
+
+#if HWY_ARCH_X86
+constexpr std::int64_t kTargets[] = {HWY_AVX3, HWY_AVX2, HWY_SSE4, HWY_EMU128};
+#else
+constexpr std::int64_t kTargets[] = {HWY_NEON, HWY_EMU128};
+#endif
+INSTANTIATE_TEST_SUITE_P(Every, Target, testing::ValuesIn(kTargets),
+                         [](const auto& target) { return hwy::TargetName(target.param); });
+
+/// Moves packed rows apart: `pad` elements after every row of `width`.
+std::vector<std::byte> spread(const std::vector<std::byte>& packed, std::size_t width,
+                              std::size_t pad, std::size_t bytes) {
+    const std::size_t rows = packed.size() / (width * bytes);
+    std::vector<std::byte> apart(rows * (width + pad) * bytes, std::byte{0xFF});
+    for (std::size_t r = 0; r < rows; ++r) {
+        std::memcpy(apart.data() + r * (width + pad) * bytes, packed.data() + r * width * bytes,
+                    width * bytes);
+    }
+    return apart;
+}
+
+TEST(CpuFlash, StridesAreFollowed) {
+    for (const char* shape : {"b=2,h=6/2,q=40,k=130,d=64,dtype=fp32,causal",
+                              "b=2,h=6/2,q=1,k=130,d=80/48,dtype=bf16"}) {
+        SCOPED_TRACE(shape);
+        const Kernel& kernel = find_kernel("cpu_flash");
+        const Workload w = parse_shape(shape);
+        const Device device = cpu(2);
+        Inputs inputs = make_inputs(w, {.seed = 3});
+        Call call(w, inputs, kernel.workspace(w, 0, device));
+        AttentionArgs args = call.args(w, inputs);
+        constexpr std::size_t pad = 5;
+        const auto bytes = static_cast<std::size_t>(bytes_of(w.dtype));
+        const auto d = static_cast<std::size_t>(w.headdim);
+        const auto dv = static_cast<std::size_t>(w.headdim_v);
+        auto q = spread(inputs.q, d, pad, bytes);
+        auto k = spread(inputs.k, d, pad, bytes);
+        auto v = spread(inputs.v, dv, pad, bytes);
+        auto out = spread(call.out, dv, pad, bytes);
+        const auto stretch = [&](TensorArg& t, std::vector<std::byte>& data, std::size_t width) {
+            const auto wide = [&](std::int64_t stride) {
+                return stride / static_cast<std::int64_t>(width) *
+                       static_cast<std::int64_t>(width + pad);
+            };
+            t = {data.data(), wide(t.batch_stride), wide(t.seq_stride), wide(t.head_stride)};
+        };
+        stretch(args.q, q, d);
+        stretch(args.k, k, d);
+        stretch(args.v, v, dv);
+        stretch(args.out, out, dv);
+        kernel.launch(args, 0, device, call.workspace.data(), nullptr);
+        for (std::size_t r = 0; r < call.out.size() / (dv * bytes); ++r) {
+            std::memcpy(call.out.data() + r * dv * bytes, out.data() + r * (dv + pad) * bytes,
+                        dv * bytes);
+            for (std::size_t i = 0; i < pad * bytes; ++i) {
+                ASSERT_EQ(out[(r * (dv + pad) + dv) * bytes + i], std::byte{0xFF})
+                    << "wrote behind row " << r;
+            }
+        }
+        const Correctness verdict = judge(w, inputs, kernel.precision(w), call.out, call.lse, 3);
+        EXPECT_TRUE(verdict.passed) << verdict.why;
+    }
+}
+
+TEST(CpuFlash, RefusesWhatItCannotRead) {
+    const Kernel& kernel = find_kernel("cpu_flash");
+    EXPECT_THAT(kernel.why_not(parse_shape("b=1,h=1,q=1,k=1,d=513,dtype=fp32"), 0, cpu(1)),
+                testing::HasSubstr("head dim 513"));
+    Workload fp4 = parse_shape("b=1,h=1,q=1,k=16,d=64");
+    fp4.kv_dtype = DType::nvfp4;
+    EXPECT_THAT(kernel.why_not(fp4, 0, cpu(1)), testing::HasSubstr("nvfp4"));
+}
+
+/// The counted products are at least the useful ones, and not much more on whole tiles.
+TEST(CpuFlash, CountsCoverTheWork) {
+    const Kernel& kernel = find_kernel("cpu_flash");
+    for (const char* shape :
+         {"b=1,h=8,q=2048,k=2048,d=64,dtype=fp32", "b=1,h=8,q=2048,k=2048,d=128,dtype=fp32,causal",
+          "b=1,h=32/8,q=1,k=4096,d=128,dtype=fp32"}) {
+        SCOPED_TRACE(shape);
+        const Workload w = parse_shape(shape);
+        const std::vector<Counts> counts = kernel.counts(w, 0, cpu(2));
+        const double products = counts.at(0).work.at("flop.fma.fp32");
+        EXPECT_GE(products, w.flops());
+        EXPECT_LE(products, 1.1 * w.flops());
+    }
+}
+
+}  // namespace
+}  // namespace raceline
