@@ -45,7 +45,7 @@ TEST_F(Cli, bench_writes_a_prediction_then_a_measurement_that_names_it) {
 }
 
 TEST_F(Cli, json_is_rows_on_stdout_and_nothing_else) {
-    for (const std::string command :
+    for (const std::string& command :
          {std::string("bench ") + tiny, std::string("check ") + tiny,
           std::string("predict ") + tiny, std::string("devices"), std::string("kernels")}) {
         const Outcome run = box.run(command + " --json");
