@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "kernels/cpu_flash/plan.hpp"
 
@@ -71,6 +70,9 @@ struct Amounts {
         exponentials += o.exponentials;
         simd += o.simd;
         return *this;
+    }
+    [[nodiscard]] Amounts times(double factor) const {
+        return {products * factor, exponentials * factor, simd * factor};
     }
     [[nodiscard]] Work work(bool dot) const {
         return {{dot ? "flop.dot.bf16" : "flop.fma.fp32", products},
@@ -144,43 +146,57 @@ Amounts decode_piece(const Workload& w, const Target& target, const Piece& piece
     return a;
 }
 
+Work with_traffic(const Workload& w, Work work, double share) {
+    work["byte.dram_read"] = share * (w.bytes_q() + w.bytes_kv());
+    work["byte.dram_write"] = share * w.bytes_out();
+    return work;
+}
+
 }  // namespace
 
 std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& device) {
     const Shaped shaped(w);
     const Problem& p = shaped.problem;
-    const int units = std::max(1, device.units);
-    const Plan plan = make_plan(p, tile, units);
+    const Plan plan = make_plan(p, tile, std::max(1, device.units));
     const Target target(w, device);
     const bool dot = target.dot && !plan.decode;
-    Amounts total;
-    Amounts heaviest;
     const auto heads = static_cast<double>(p.heads_kv);
     const double heads_a_task =
         std::ceil(heads / static_cast<double>(std::max<std::int64_t>(1, plan.head_ranges)));
+    Amounts total;
+    Amounts heaviest;
+    double streamed = 0;  // bytes of K and V that all tasks read together
+    const double key_bytes =
+        static_cast<double>(w.headdim + (w.mla ? 0 : w.headdim_v)) * bytes_of(w.kv_dtype);
     for (const Piece& piece : plan.pieces) {
-        Amounts one =
+        const Amounts one =
             plan.decode ? decode_piece(w, target, piece) : prefill_piece(w, p, target, tile, piece);
-        for (int h = 0; h < 1; ++h) {
-            Amounts all{one.products * heads, one.exponentials * heads, one.simd * heads};
-            total += all;
-        }
-        if (one.products > heaviest.products) {
-            heaviest = one;
-        }
+        total += one.times(heads);
+        heaviest = one.products > heaviest.products ? one : heaviest;
+        streamed += heads * static_cast<double>(piece.key1 - piece.key0) * key_bytes;
     }
+    for (const Split& split : plan.splits) {
+        // A merge scales and adds every part; writing it was counted with the task's end.
+        total.simd += heads * 2 * static_cast<double>(split.pieces * split.rows * w.headdim_v);
+    }
+    const Amounts task = heaviest.times(heads_a_task);
+    const double share = total.products > 0 ? task.products / total.products : 1;
     Counts main;
     main.launch = "main";
-    main.work = total.work(dot);
-    main.work["byte.dram_read"] = w.bytes_q() + w.bytes_kv();
-    main.work["byte.dram_write"] = w.bytes_out();
+    main.work = with_traffic(w, total.work(dot), 1);
     main.ctas = plan.tasks();
-    Amounts task{heaviest.products * heads_a_task, heaviest.exponentials * heads_a_task,
-                 heaviest.simd * heads_a_task};
-    main.steps.push_back({"blocks", 1, task.work(dot), ""});
-    const double mean = total.products / static_cast<double>(std::max<std::int64_t>(1, main.ctas));
-    main.imbalance = mean > 0 ? task.products / mean : 1;
+    main.steps.push_back({"blocks", 1, with_traffic(w, task.work(dot), share), ""});
+    main.imbalance = std::max(1.0, share * static_cast<double>(main.ctas));
     main.balanced_order = true;
+    if (streamed > w.bytes_kv()) {
+        // Row blocks are the outer order of tasks, heads the inner: all of K and V between passes.
+        main.reread.push_back({streamed - w.bytes_kv(), w.bytes_kv()});
+    }
+    // Multiplications, exponentials and plain operations fill the same ports one after another;
+    // memory runs beside all of them: the next rows are asked for while these are worked on.
+    for (const char* id : {dot ? "flop.dot.bf16" : "flop.fma.fp32", "op.exp", "op.simd"}) {
+        main.overlap.push_back({id, "byte.dram_read", "byte.dram_write", "byte.llc"});
+    }
     return {main};
 }
 
