@@ -13,14 +13,14 @@ struct RowSum {
 };
 
 /// LSE and the factor that turns the row's accumulator into its output. A sink adds to the
-/// denominator alone, and only to a row that has a key.
+/// denominator alone; a row without keys has its sink's logit as LSE, or -inf without a sink.
 struct RowEnd {
     float factor, lse;
 };
 __device__ __forceinline__ RowEnd end_row(const AttentionArgs& a, RowSum row, int head_q,
                                           float v_scale) {
     if (row.maximum == -INFINITY) {
-        return {0, -INFINITY};
+        return {0, a.sinks != nullptr ? a.sinks[head_q] : -INFINITY};
     }
     float shift = 0;
     if (a.sinks != nullptr) {

@@ -22,7 +22,8 @@ struct TensorArg {
 struct AttentionArgs {
     TensorArg q, k, v, out;
 
-    /// Natural-log LSE in float32, sink included, -inf for a row without keys; null: not wanted.
+    /// Natural-log LSE in float32, sink included; a row without keys has its sink's logit, or -inf
+    /// where there are no sinks. Null: not wanted.
     /// Strides in elements as for a tensor without the last dimension.
     float* lse = nullptr;
     std::int64_t lse_batch_stride = 0;

@@ -14,7 +14,7 @@ namespace raceline {
 
 struct OracleRow {
     std::vector<double> out;  ///< headdim_v values; all 0 for a row without keys
-    double lse;               ///< natural log, sink included; -inf for a row without keys
+    double lse;               ///< natural log, sink included; without keys the sink, or -inf
     /// RMS that an element of `out` would have if the rows of V were unrelated:
     /// sqrt(sum of P² · mean of V²). The scale of rounding errors where `out` itself cancels.
     double spread = 0;

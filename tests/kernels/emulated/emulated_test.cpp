@@ -129,7 +129,8 @@ INSTANTIATE_TEST_SUITE_P(
         "b=2,h=8/2,q=6,k=300,d=40,dtype=bf16,kv=e4m3,page=16,causal",
         "b=2,h=8/2,q=1,k=300,d=128,dtype=fp32,kv=e4m3", "b=1,h=5,q=1,k=1,d=1,dtype=fp32",
         "b=1,h=1,q=3,k=0,d=64,dtype=fp32", "b=1,h=7/1,q=1,k=2000,d=96,dtype=bf16",
-        "b=2,h=4/2,q=3,k=200,d=64,dtype=bf16,softcap=30,sinks,window=50,page=16,causal"));
+        "b=2,h=4/2,q=3,k=200,d=64,dtype=bf16,softcap=30,sinks,window=50,page=16,causal",
+        "b=1,h=2,q=20,k=10,d=64,causal,sinks", "b=3,h=4/1,q=3;0;9,k=100;0;0,d=64,causal,sinks"));
 
 class Naive : public testing::TestWithParam<const char*> {};
 TEST_P(Naive, is_correct_in_every_tile) {
