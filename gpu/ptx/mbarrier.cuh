@@ -26,6 +26,12 @@ __device__ inline void mbarrier_arrive_expect_tx(std::uint32_t barrier, std::uin
                  : "memory");
 }
 
+/// mbarrier.arrive: one arrival. Release at CTA scope: orders this thread's accesses before it for
+/// those who wait for the phase.
+__device__ inline void mbarrier_arrive(std::uint32_t barrier) {
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
+}
+
 /// mbarrier.try_wait.parity, repeated until the phase of that parity is complete. Acquire at CTA
 /// scope: what the phase's arrivals and copies wrote may be read after it.
 __device__ inline void mbarrier_wait_parity(std::uint32_t barrier, std::uint32_t parity) {

@@ -23,4 +23,14 @@ __device__ inline void wgmma_wait_group() {
     asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(pending) : "memory");
 }
 
+/// No instruction: accumulators as the compiler knows them pass through here, so that no use of
+/// them can be moved before a wait that stands above, nor a write after a fence that stands below.
+template <int count>
+__device__ __forceinline__ void pin_registers(float (&d)[count]) {
+#pragma unroll
+    for (float& register_of_d : d) {
+        asm volatile("" : "+f"(register_of_d)::"memory");
+    }
+}
+
 }  // namespace raceline::ptx

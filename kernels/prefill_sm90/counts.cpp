@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// prefill_sm90's work as its code does it: whole blocks, masked parts, padding of rows, keys and
+// head dims included; nothing timed.
+#include "kernels/prefill_sm90/counts.hpp"
+
+#include <algorithm>
+#include <string>
+
+namespace raceline::kernels::prefill_sm90 {
+namespace {
+
+// Beyond this many items CTAs get so many each that the unevenness of one more does not show.
+constexpr std::int32_t items_walked = 1 << 18;
+
+Work operator*(Work work, double factor) {
+    for (auto& [id, amount] : work) {
+        amount *= factor;
+    }
+    return work;
+}
+
+Work operator+(Work a, const Work& b) {
+    for (const auto& [id, amount] : b) {
+        a[id] += amount;
+    }
+    return a;
+}
+
+// What one item with `n` blocks does is: scores, n - 1 × (scores + values), values, and n ×
+// softmax.
+struct Pieces {
+    Work scores, softmax, values, start, finish;
+};
+
+Pieces pieces_of(const Workload& w, const Tile& t) {
+    const double rows = t.rows;
+    const double keys = t.keys;
+    const double warpgroups = t.warpgroups();
+    const std::string flop = std::string("flop.wgmma.") + name_of(w.dtype);
+    // A lane's slot of the FMA pipe is two flops to the model, whatever instruction takes it.
+    constexpr double slot = 2;
+    Pieces p;
+    p.scores[flop] = 2 * rows * keys * t.headdim;
+    // Every warpgroup reads its rows of Q and the whole block of K.
+    p.scores["byte.smem_mma"] = t.q_bytes() + warpgroups * t.k_bytes();
+    p.scores["byte.l2"] = keys * static_cast<double>(w.headdim) * 2;
+    p.values[flop] = 2 * rows * keys * t.headdim_v;
+    p.values["byte.smem_mma"] = warpgroups * t.v_bytes();
+    p.values["byte.l2"] = keys * static_cast<double>(w.headdim_v) * 2;
+    // One exponential a score, one a thread and row for what was summed before.
+    p.softmax["op.ex2"] = rows * keys + rows * 4;
+    // A score: maximum, multiply-add, sum, half a conversion. An output: one multiplication.
+    p.softmax["flop.fma.fp32"] = slot * (rows * keys * 3.5 + rows * t.headdim_v);
+    p.start["byte.l2"] = rows * static_cast<double>(w.headdim) * 2;
+    p.finish["byte.l2"] = rows * static_cast<double>(w.headdim_v) * 2;
+    p.finish["flop.fma.fp32"] = slot * rows * t.headdim_v * 1.5;
+    return p;
+}
+
+std::vector<Step> steps_of(const Share& share, const Pieces& p) {
+    const double ahead = share.most_blocks - share.its_items;  // blocks with another one after them
+    return {{"start", share.its_items, p.start, "latency.l2"},
+            {"first scores", share.its_items, p.scores, ""},
+            {"first softmax", share.its_items, p.softmax, ""},
+            {"block", std::max(0.0, ahead), p.scores + p.softmax + p.values, ""},
+            {"last values", share.its_items, p.values, ""},
+            {"finish", share.its_items, p.finish, ""}};
+}
+
+}  // namespace
+
+Share share_of(const Plan& plan, const Tile& tile) {
+    Share share;
+    const std::int32_t items = plan.order.items();
+    share.items = items;
+    const double heads = plan.order.heads;
+    for (std::int32_t tile_row = 0; tile_row < plan.order.row_tiles; ++tile_row) {
+        const std::int32_t first = tile_row * tile.rows;
+        const Blocks blocks = plan.band.blocks(first, tile.rows, tile.keys);
+        share.blocks += heads * blocks.count();
+        if (blocks.count() > 0) {
+            share.keys += heads * (smaller(blocks.last * tile.keys, plan.band.length_k) -
+                                   blocks.first * tile.keys);
+            share.rows += heads * smaller(tile.rows, plan.band.length_q - first);
+        }
+    }
+    if (items > items_walked) {
+        share.most_blocks = share.blocks / plan.ctas;
+        share.its_items = share.items / plan.ctas;
+        return share;
+    }
+    for (std::int32_t cta = 0; cta < plan.ctas; ++cta) {
+        double blocks = 0, with_blocks = 0;
+        for (std::int32_t round = 0;; ++round) {
+            const std::int32_t index = index_of(cta, plan.ctas, round, items);
+            if (index == items) {
+                break;
+            }
+            const std::int32_t row = plan.order.item(index).row_tile * tile.rows;
+            const std::int32_t count = plan.band.blocks(row, tile.rows, tile.keys).count();
+            blocks += count;
+            with_blocks += count > 0 ? 1 : 0;
+        }
+        if (blocks > share.most_blocks) {
+            share.most_blocks = blocks;
+            share.its_items = with_blocks;
+        }
+    }
+    return share;
+}
+
+std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& device) {
+    const Plan plan = make_plan(shape_of(w), tile, device);
+    const Share share = share_of(plan, tile);
+    const Pieces p = pieces_of(w, tile);
+    const double kv_row_bytes = static_cast<double>(w.headdim + w.headdim_v) * 2;
+    const double q_row_bytes = static_cast<double>(w.headdim) * 2;
+    const double lse_bytes = static_cast<double>(w.tokens_q() * w.heads_q) * sizeof(float);
+
+    Counts c;
+    c.launch = "main";
+    c.work = (p.scores + p.softmax + p.values) * share.blocks + p.finish * share.items;
+    c.work["byte.l2"] =
+        share.keys * kv_row_bytes + share.rows * q_row_bytes + w.bytes_out() + lse_bytes;
+    c.work["byte.dram_read"] = w.bytes_q() + w.bytes_kv();
+    c.work["byte.dram_write"] = w.bytes_out() + lse_bytes;
+    // Tiles of rows and heads of a group read keys and values that another item has read; what must
+    // stay in between belongs to the heads that are worked on together.
+    const double kv_heads_together =
+        static_cast<double>(plan.order.heads_per_group) / static_cast<double>(w.group());
+    c.reread.push_back(
+        {std::max(0.0, share.keys * kv_row_bytes - w.bytes_kv()),
+         std::max(1.0, kv_heads_together) * static_cast<double>(w.seqlen_k) * kv_row_bytes});
+
+    c.ctas = std::max(1, plan.ctas);
+    c.threads = tile.threads();
+    c.registers = register_split(tile).entry;
+    c.smem_bytes = shared_bytes(tile);
+    c.bytes_in_flight = tile.stages * static_cast<double>(tile.k_bytes() + tile.v_bytes());
+    const double mean = share.blocks / static_cast<double>(c.ctas);
+    c.imbalance = mean > 0 ? std::max(1.0, share.most_blocks / mean) : 1;
+    c.balanced_order = true;
+    c.steps = steps_of(share, p);
+    const std::string flop = std::string("flop.wgmma.") + name_of(w.dtype);
+    // Products run beside everything; a softmax's exponentials stand between its other operations.
+    for (const char* id : {"op.ex2", "flop.fma.fp32"}) {
+        c.overlap.push_back(
+            {flop, id, "byte.smem_mma", "byte.l2", "byte.dram_read", "byte.dram_write"});
+    }
+    return {c};
+}
+
+}  // namespace raceline::kernels::prefill_sm90

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the device code of prefill_sm90 gets.
+#pragma once
+
+#include <cstdint>
+#include <cuda.h>
+
+#include "kernels/prefill_sm90/schedule.hpp"
+#include "workload/attention_args.hpp"
+
+namespace raceline::kernels::prefill_sm90 {
+
+/// Coordinates of every map: column, token, head, sequence.
+struct Params {
+    CUtensorMap q, k, v;
+    AttentionArgs args;
+    Band band;
+    Order order;
+    std::int32_t group;  ///< query heads a KV head
+    float scale_log2;    ///< softmax scale × log2 e
+    bool chunked_out;    ///< output rows can be written in aligned 16-byte pieces
+};
+
+}  // namespace raceline::kernels::prefill_sm90

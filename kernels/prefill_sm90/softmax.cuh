@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// Online softmax on accumulators of scores. A thread has two rows of its warpgroup's 64, each
+// shared with the three other threads of its quad.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include "gpu/ptx/ex2_approx_ftz_f32.cuh"
+#include "kernels/prefill_sm90/fragment.hpp"
+#include "kernels/prefill_sm90/schedule.hpp"
+#include "kernels/prefill_sm90/tile.hpp"
+
+namespace raceline::kernels::prefill_sm90 {
+
+/// What a thread keeps of its two rows between blocks. `maximum` is of raw products, `sum` of this
+/// thread's own columns only, until the finish.
+struct RowState {
+    float maximum[2], sum[2];
+    __device__ __forceinline__ RowState() : maximum{-INFINITY, -INFINITY}, sum{0, 0} {}
+};
+
+/// Rows of a warpgroup and the blocks that need no mask: those whose keys all of them see.
+struct WarpgroupRows {
+    std::int32_t first;      ///< query row of the warpgroup's row 0
+    std::int32_t seen_from;  ///< keys [seen_from, seen_to) are seen by all 64 rows
+    std::int32_t seen_to;
+    __device__ __forceinline__ WarpgroupRows(const Band& band, std::int32_t first_row)
+        : first(first_row), seen_from(band.begin(first_row + 63)), seen_to(band.end(first_row)) {}
+    __device__ __forceinline__ bool sees_all(std::int32_t first_key, std::int32_t keys) const {
+        return first_key >= seen_from && first_key + keys <= seen_to;
+    }
+};
+
+/// Scores of keys that a row does not see become -inf.
+template <Tile tile>
+__device__ __forceinline__ void mask_scores(const Band& band, const WarpgroupRows& rows,
+                                            std::int32_t first_key, float (&score)[tile.keys / 2]) {
+    const int lane = static_cast<int>(threadIdx.x % 32);
+    const int warp = static_cast<int>(threadIdx.x / 32 % 4);
+    // Columns of this thread relative to its first one: compared with constants below.
+    const std::int32_t origin = first_key + fragment_column(lane, 0, 0);
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+        const std::int32_t row = rows.first + fragment_row(warp, lane, i);
+        const std::int32_t from = band.begin(row) - origin;
+        const std::int32_t to = band.end(row) - origin;
+#pragma unroll
+        for (int j = 0; j < tile.keys / 8; ++j) {
+#pragma unroll
+            for (int e = 0; e < 2; ++e) {
+                float& x = score[fragment_element(j, i, e)];
+                const int column = 8 * j + e;
+                x = column >= from && column < to ? x : -INFINITY;
+            }
+        }
+    }
+}
+
+/// Turns scores into probabilities relative to 2^(maximum·scale), in place, and says by what the
+/// rows' earlier sums must be multiplied. `state.sum` is already brought up to date.
+template <Tile tile>
+__device__ __forceinline__ void exponentiate(float scale_log2, float (&score)[tile.keys / 2],
+                                             RowState& state, float (&keep)[2]) {
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+        float highest = state.maximum[i];
+#pragma unroll
+        for (int j = 0; j < tile.keys / 8; ++j) {
+            highest = fmaxf(
+                highest, fmaxf(score[fragment_element(j, i, 0)], score[fragment_element(j, i, 1)]));
+        }
+        highest = fmaxf(highest, __shfl_xor_sync(0xFFFFFFFFU, highest, 1));
+        highest = fmaxf(highest, __shfl_xor_sync(0xFFFFFFFFU, highest, 2));
+        // A row that has seen no key keeps -inf; subtracting 0 instead avoids inf - inf.
+        const float base = highest == -INFINITY ? 0.0F : highest * scale_log2;
+        keep[i] = ptx::ex2_approx_ftz_f32(fmaf(state.maximum[i], scale_log2, -base));
+        state.maximum[i] = highest;
+        float sum[2] = {0, 0};  // two chains: additions wait for each other
+#pragma unroll
+        for (int j = 0; j < tile.keys / 8; ++j) {
+#pragma unroll
+            for (int e = 0; e < 2; ++e) {
+                float& x = score[fragment_element(j, i, e)];
+                x = ptx::ex2_approx_ftz_f32(fmaf(x, scale_log2, -base));
+                sum[e] += x;
+            }
+        }
+        state.sum[i] = fmaf(state.sum[i], keep[i], sum[0] + sum[1]);
+    }
+}
+
+/// Two floats as the product's operand takes them, the first in the low half.
+template <bool bf16>
+__device__ __forceinline__ std::uint32_t packed(float low, float high) {
+    std::uint32_t word;
+    if constexpr (bf16) {
+        const __nv_bfloat162 two = __floats2bfloat162_rn(low, high);
+        static_assert(sizeof(two) == sizeof(word));
+        memcpy(&word, &two, sizeof(word));
+    } else {
+        const __half2 two = __floats2half2_rn(low, high);
+        static_assert(sizeof(two) == sizeof(word));
+        memcpy(&word, &two, sizeof(word));
+    }
+    return word;
+}
+
+template <Tile tile, bool bf16>
+__device__ __forceinline__ void pack_probabilities(const float (&score)[tile.keys / 2],
+                                                   std::uint32_t (&p)[tile.keys / 16][4]) {
+#pragma unroll
+    for (int step = 0; step < tile.keys / 16; ++step) {
+#pragma unroll
+        for (int w = 0; w < 4; ++w) {
+            const int from = operand_source(step, w);
+            p[step][w] = packed<bf16>(score[from], score[from + 1]);
+        }
+    }
+}
+
+template <int count>
+__device__ __forceinline__ void scale_rows(float (&out)[count], const float (&factor)[2]) {
+#pragma unroll
+    for (int j = 0; j < count / 4; ++j) {
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+            out[fragment_element(j, i, 0)] *= factor[i];
+            out[fragment_element(j, i, 1)] *= factor[i];
+        }
+    }
+}
+
+}  // namespace raceline::kernels::prefill_sm90

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tensor maps for the copy engine, built on the host.
+#pragma once
+
+#include <cstdint>
+#include <cuda.h>
+#include <string>
+
+#include "workload/attention_args.hpp"
+
+namespace raceline::kernels::prefill_sm90 {
+
+struct TensorExtent {
+    std::int64_t headdim, seqlen, heads, batch;
+};
+
+/// Empty if the copy engine can read the tensor, else why not: addresses and strides must be
+/// multiples of 16 bytes.
+std::string why_not_mapped(const TensorArg& tensor, const TensorExtent& extent);
+
+/// Dimensions (column, token, head, sequence) of 16-bit elements; boxes of 64 columns and `rows`
+/// tokens, 128-byte swizzle, zeros outside. Every extent is at least 1. Throws Error(internal) if
+/// the driver refuses. Enqueues nothing, so that it may run while a stream is being captured.
+CUtensorMap make_tensor_map(const char* name, const TensorArg& tensor, const TensorExtent& extent,
+                            int rows, bool bf16);
+
+}  // namespace raceline::kernels::prefill_sm90

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tuning space of prefill_sm90 and what follows from a tile, shared by host and device.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "registry/kernel.hpp"
+
+namespace raceline::kernels::prefill_sm90 {
+
+/// A CTA has one producer warpgroup that starts copies and rows / 64 matrix warpgroups.
+struct Tile {
+    std::int32_t headdim;    ///< of Q and K in shared memory: the call's, rounded up
+    std::int32_t headdim_v;  ///< of V in shared memory and of the accumulators
+    std::int32_t rows;       ///< query rows a CTA works on at a time, 64 a matrix warpgroup
+    std::int32_t keys;       ///< keys of one block
+    std::int32_t stages;     ///< blocks of K and of V that shared memory holds
+    std::int32_t turns;      ///< 1: the warpgroups take turns at issuing products; 0: they do not
+
+    bool operator==(const Tile&) const = default;
+    static constexpr auto fields() {
+        return std::array<TileField<Tile>, 6>{{{"headdim", &Tile::headdim},
+                                               {"headdim_v", &Tile::headdim_v},
+                                               {"rows", &Tile::rows},
+                                               {"keys", &Tile::keys},
+                                               {"stages", &Tile::stages},
+                                               {"turns", &Tile::turns}}};
+    }
+    [[nodiscard]] constexpr int warpgroups() const { return rows / 64; }
+    [[nodiscard]] constexpr int threads() const { return 128 * (warpgroups() + 1); }
+    [[nodiscard]] constexpr int q_bytes() const { return rows * headdim * 2; }
+    [[nodiscard]] constexpr int k_bytes() const { return keys * headdim * 2; }
+    [[nodiscard]] constexpr int v_bytes() const { return keys * headdim_v * 2; }
+};
+
+inline constexpr std::array<Tile, 13> tiles{{
+    {64, 64, 192, 128, 2, 1},
+    {64, 64, 192, 96, 2, 1},
+    {64, 64, 128, 128, 2, 1},
+    {64, 64, 128, 192, 2, 1},
+    {64, 64, 192, 128, 2, 0},
+    {128, 128, 128, 128, 2, 1},
+    {128, 128, 128, 176, 2, 1},
+    {128, 128, 128, 96, 3, 1},
+    {128, 128, 192, 80, 2, 1},
+    {128, 128, 128, 128, 2, 0},
+    {192, 128, 128, 112, 2, 1},
+    {256, 256, 128, 80, 2, 1},
+    {256, 256, 128, 64, 2, 1},
+}};
+
+/// Columns of 16 bits in one 128-byte row of swizzled shared memory, and bytes of such a row.
+inline constexpr int slab_columns = 64;
+inline constexpr int slab_row_bytes = 128;
+
+/// Registers of a thread after setmaxnreg. The sums are what the launch bound gave the CTA: 168
+/// times 384 threads, 128 times 512.
+struct RegisterSplit {
+    int entry, producer, matrix;
+};
+constexpr RegisterSplit register_split(const Tile& tile) {
+    return tile.warpgroups() == 3 ? RegisterSplit{128, 32, 160} : RegisterSplit{168, 24, 240};
+}
+
+/// Bytes from the start of a CTA's shared memory, which is a multiple of 1024: Q, the stages of K,
+/// those of V, the barriers.
+struct SharedLayout {
+    int k, v, barriers, bytes;
+};
+constexpr SharedLayout shared_layout(const Tile& tile) {
+    const int k = tile.q_bytes();
+    const int v = k + tile.stages * tile.k_bytes();
+    const int barriers = v + tile.stages * tile.v_bytes();
+    return {k, v, barriers, barriers + 8 * (2 + 4 * tile.stages)};
+}
+/// What a launch asks for: dynamic shared memory may start at any multiple of 16.
+constexpr int shared_bytes(const Tile& tile) {
+    return shared_layout(tile).bytes + 1024 - 16;
+}
+
+constexpr bool valid(const Tile& t) {
+    constexpr int most_shared = 232448;  // of a CTA on Hopper (CUDA C++ Programming Guide)
+    const RegisterSplit r = register_split(t);
+    return t.headdim % slab_columns == 0 && t.headdim_v % slab_columns == 0 &&
+           t.headdim_v <= t.headdim && t.rows % 64 == 0 && t.warpgroups() >= 2 &&
+           t.warpgroups() <= 3 && t.keys % 16 == 0 && t.keys <= 256 && t.headdim_v <= 256 &&
+           t.stages >= 2 && shared_bytes(t) <= most_shared &&
+           128 * (r.producer + t.warpgroups() * r.matrix) <= r.entry * t.threads();
+}
+static_assert([] {
+    for (const Tile& tile : tiles) {
+        if (!valid(tile)) {
+            return false;
+        }
+    }
+    return true;
+}());
+
+/// The narrowest pair of head dims that serves a call, as a tile's headdim and headdim_v; zeros if
+/// none does.
+struct Widths {
+    std::int32_t headdim, headdim_v;
+    bool operator==(const Widths&) const = default;
+};
+constexpr Widths widths_for(std::int64_t headdim, std::int64_t headdim_v) {
+    Widths best{0, 0};
+    for (const Tile& t : tiles) {
+        const bool serves = headdim <= t.headdim && headdim_v <= t.headdim_v;
+        const bool narrower =
+            best.headdim == 0 || t.headdim + t.headdim_v < best.headdim + best.headdim_v;
+        if (serves && narrower) {
+            best = {t.headdim, t.headdim_v};
+        }
+    }
+    return best;
+}
+
+}  // namespace raceline::kernels::prefill_sm90
