@@ -50,7 +50,7 @@ __device__ __forceinline__ void store_piece(std::uint16_t* to, const std::uint32
 }
 
 /// The factor that turns the row's accumulators into its output, and its LSE. A sink adds to the
-/// denominator alone, and only to a row that has a key.
+/// denominator alone; a row without keys has its sink's logit as LSE, or -inf without a sink.
 struct RowEnd {
     float factor, lse;
 };
@@ -58,7 +58,7 @@ __device__ __forceinline__ RowEnd end_row(const Params& p, float maximum, float 
     sum += __shfl_xor_sync(0xFFFFFFFFU, sum, 1);
     sum += __shfl_xor_sync(0xFFFFFFFFU, sum, 2);
     if (maximum == -INFINITY) {
-        return {0, -INFINITY};
+        return {0, p.args.sinks != nullptr ? p.args.sinks[head] : -INFINITY};
     }
     float highest = maximum * p.scale_log2;
     float shrink = 1;

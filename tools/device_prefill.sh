@@ -1,0 +1,112 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# One visit to a Hopper machine for prefill_sm90, under four minutes: the gate over every tile, the
+# sanitizers on small shapes, then training-16k. Needs the built program only; a missing tool is
+# reported and skipped.
+#
+#   OUT=folder tools/device_prefill.sh [program] [step ...]
+#
+# Steps: check bench sanitize (default: all, in this order). TESTS=path of test_kernels adds the
+# cases that the command line cannot name (strides). A shared library carried beside the program
+# (libhwy.so.1) is found there.
+set -u
+program=${1:-build-cuda/raceline}
+[ $# -gt 0 ] && shift
+steps=${*:-check bench sanitize}
+out=${OUT:-device-prefill}
+mkdir -p "$out"
+kernel=(--device cuda --kernel prefill_sm90)
+export XDG_CACHE_HOME=${XDG_CACHE_HOME:-$(mktemp -d)}
+export XDG_STATE_HOME=${XDG_STATE_HOME:-$XDG_CACHE_HOME}
+here=$(cd "$(dirname "$program")" 2>/dev/null && pwd)
+export LD_LIBRARY_PATH="$here${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+failed=()
+
+if [ ! -x "$program" ]; then
+    echo "device_prefill: no program at $program; build it with -DRACELINE_CUDA=ON" >&2
+    exit 2
+fi
+
+# run SECONDS LOG COMMAND...: both streams into the log, its tail on the terminal.
+run() {
+    local limit=$1 log=$out/$2 status
+    shift 2
+    printf '\n$ %s\n' "$*" >>"$log"
+    timeout --signal=INT --kill-after=10 "$limit" "$@" >>"$log" 2>&1
+    status=$?
+    echo "exit status $status" >>"$log"
+    tail -n 5 "$log"
+    if [ $status -ne 0 ]; then
+        failed+=("$(basename "$log"): $1 ... (status $status)")
+    fi
+    return $status
+}
+
+# A few dozen shapes in three calls, so that a broken head dim does not hide the others.
+step_check() {
+    local d shapes length
+    for d in 64 128 256; do
+        shapes=()
+        # One of everything first: a plain tile, then each way of not filling one.
+        for length in 128 1 63 64 65 127 129 1000; do
+            shapes+=(--shape "b=1,h=2,q=$length,k=$length,d=$d,dtype=bf16")
+            shapes+=(--shape "b=2,h=4/2,q=$length,k=$length,d=$d,dtype=bf16,causal")
+        done
+        shapes+=(
+            --shape "b=2,h=4/2,q=100,k=333,d=$d,dtype=fp16,causal"
+            --shape "b=2,h=4/1,q=333,k=100,d=$d,dtype=bf16,causal"
+            --shape "b=1,h=6/3,q=515,k=1,d=$d,dtype=fp16"
+            --shape "b=1,h=2,q=70,k=0,d=$d,dtype=bf16"
+            --shape "b=3,h=16/4,q=777,k=1500,d=$d,dtype=bf16"
+            --shape "b=5,h=32/8,q=385,k=385,d=$d,dtype=bf16,causal"
+            --shape "b=1,h=4/2,q=600,k=600,d=$d,dtype=bf16,window=100"
+            --shape "b=2,h=4/4,q=260,k=400,d=$d,dtype=bf16,causal,sinks"
+            --shape "b=1,h=2,q=200,k=300,d=$((d - 24)),dtype=bf16,causal"
+        )
+        run 40 check.log "$program" check "${kernel[@]}" --tile all "${shapes[@]}"
+    done
+    run 20 check.log "$program" check "${kernel[@]}" --tile all \
+        --shape b=2,h=4/2,q=300,k=300,d=192/128,dtype=bf16,causal \
+        --shape b=1,h=4/2,q=100,k=513,d=160/72,dtype=fp16
+    if [ -n "${TESTS:-}" ]; then
+        run 30 check.log "$TESTS" --gtest_filter='PrefillOnDevice.*'
+    fi
+}
+
+step_bench() {
+    run 90 bench.log "$program" bench "${kernel[@]}" --suite training-16k --max-seconds 0.1 \
+        --receipts "$out/training-16k.jsonl"
+    run 20 bench.log "$program" report --check "$out/training-16k.jsonl"
+}
+
+# Small shapes: a sanitizer slows a kernel down a hundredfold.
+step_sanitize() {
+    local log=sanitizer.log tool sanitizer
+    sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer \
+        /opt/nvidia/*/*/compute-sanitizer 2>/dev/null | head -n 1)
+    if [ -z "$sanitizer" ]; then
+        echo "compute-sanitizer: not found" | tee -a "$out/$log"
+        return
+    fi
+    for tool in memcheck racecheck synccheck; do
+        run 30 $log "$sanitizer" --tool $tool --error-exitcode 9 --launch-timeout 30 "$program" \
+            check "${kernel[@]}" --tile best \
+            --shape b=1,h=4/2,q=150,k=300,d=64,dtype=bf16,causal \
+            --shape b=1,h=4/2,q=300,k=150,d=128,dtype=fp16,causal \
+            --shape b=1,h=2,q=129,k=257,d=256,dtype=bf16
+    done
+}
+
+for step in $steps; do
+    echo "== $step"
+    if declare -F "step_$step" >/dev/null; then
+        "step_$step"
+    else
+        failed+=("$step: no such step")
+    fi
+done
+echo "== $(ls "$out" | wc -l) files in $out"
+if [ ${#failed[@]} -gt 0 ]; then
+    printf 'failed: %s\n' "${failed[@]}"
+    exit 1
+fi
