@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Everything a first visit to a GPU machine is for, in one command: ceilings, the gate, the
-# quickstart benchmark, compute-sanitizer, one profile. Needs the built program only; a missing tool
+# quickstart benchmark, compute-sanitizer, profiles. Needs the built program only; a missing tool
 # is reported and skipped. At most eight files are left in $OUT.
 #
 #   OUT=folder tools/device_quickstart.sh [program] [step ...]
@@ -95,6 +95,13 @@ step_sanitize() {
     done
 }
 
+# profile LAUNCHES KERNEL NAMES SHAPE: with what step_profile has set.
+profile() {
+    run 90 "$log" "$ncu" --set detailed --metrics "$metrics" -k "regex:$3" --launch-count "$1" \
+        "$program" bench --device cuda --kernel "$2" --launch-path stream --max-seconds 0.05 \
+        --shape "$4" --receipts "$XDG_CACHE_HOME/profile.jsonl"
+}
+
 step_profile() {
     local log=profile.log ncu
     ncu=$(find_tool ncu)
@@ -102,9 +109,16 @@ step_profile() {
         echo "ncu: not found" | tee -a "$out/$log"
         return
     fi
-    run 120 $log "$ncu" --set detailed --launch-skip 2 --launch-count 2 "$program" bench \
-        --device cuda --kernel simt --launch-path stream --max-seconds 0.05 \
-        --shape b=4,h=32/8,q=1,k=8192,d=128,dtype=bf16 --receipts "$XDG_CACHE_HOME/profile.jsonl"
+    # The program's own fills come first: kernels are chosen by the names of their __global__s. Bank
+    # conflicts (replays of shared-memory accesses) and issue slots are what the sets leave out.
+    local metrics=smsp__issue_active.avg.pct_of_peak_sustained_active
+    metrics+=,smsp__inst_executed.sum,smsp__average_warps_issue_stalled_no_instruction_per_issue_active.ratio
+    metrics+=,l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum
+    metrics+=,l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum
+    metrics+=,l1tex__data_pipe_lsu_wavefronts_mem_shared.sum
+    profile 2 simt '^(forward|merge)$' b=4,h=32/8,q=1,k=8192,d=128,dtype=bf16
+    profile 1 simt '^forward$' h=4,q=2048,k=2048,d=64,dtype=fp32
+    profile 3 naive '^(scores|softmax|outputs)$' h=4,q=2048,k=2048,d=64,dtype=fp32
 }
 
 for step in $steps; do
