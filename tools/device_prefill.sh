@@ -62,6 +62,8 @@ step_check() {
             --shape "b=1,h=4/2,q=600,k=600,d=$d,dtype=bf16,window=100"
             --shape "b=2,h=4/4,q=260,k=400,d=$d,dtype=bf16,causal,sinks"
             --shape "b=1,h=2,q=200,k=300,d=$((d - 24)),dtype=bf16,causal"
+            --shape "b=4,h=4/2,q=300;1;129;0,k=300;70;129;5,d=$d,dtype=bf16,causal"
+            --shape "b=3,h=8/2,q=7,k=100;517;7,d=$d,dtype=fp16"
         )
         run 40 check.log "$program" check "${kernel[@]}" --tile all "${shapes[@]}"
     done

@@ -4,11 +4,13 @@
 #pragma once
 
 #include "gpu/ptx/bar.cuh"
+#include "gpu/ptx/fence_proxy_async_shared.cuh"
+#include "gpu/ptx/st_shared_v4_u32.cuh"
 #include "gpu/ptx/wgmma_descriptor.cuh"
 #include "gpu/ptx/wgmma_group.cuh"
 #include "gpu/ptx/wgmma_k16.cuh"
-#include "kernels/prefill_sm90/params.cuh"
 #include "kernels/prefill_sm90/pipeline.cuh"
+#include "kernels/prefill_sm90/sequence.cuh"
 #include "kernels/prefill_sm90/softmax.cuh"
 
 namespace raceline::kernels::prefill_sm90 {
@@ -85,6 +87,22 @@ struct Turn {
     }
 };
 
+/// Zeros for the rows of a block of V from `row` on, written by all matrix warpgroups together.
+template <Tile tile>
+__device__ __forceinline__ void clear_values(std::uint32_t v, int row) {
+    constexpr int threads = 128 * tile.warpgroups();
+    const int bytes = (tile.keys - row) * slab_row_bytes;
+#pragma unroll 1
+    for (int slab = 0; slab < tile.headdim_v / slab_columns; ++slab) {
+        const std::uint32_t start = v + (slab * tile.keys + row) * slab_row_bytes;
+        for (int at = 16 * (static_cast<int>(threadIdx.x) - 128); at < bytes; at += 16 * threads) {
+            ptx::st_shared_v4_u32(start + at, make_uint4(0, 0, 0, 0));
+        }
+    }
+    ptx::fence_proxy_async_shared();
+    ptx::bar_sync(matrix_barrier, threads);
+}
+
 /// Says that this warp has read what the barrier guards.
 __device__ __forceinline__ void release(std::uint32_t barrier) {
     if (threadIdx.x % 32 == 0) {
@@ -125,8 +143,10 @@ struct Consumer {
     }
 
     /// `out` must be zero. Leaves in it the sum over all keys, not yet divided.
-    __device__ __forceinline__ void attend(const WarpgroupRows& rows, Blocks blocks,
+    __device__ __forceinline__ void attend(const Work& w, const WarpgroupRows& rows,
                                            float (&out)[tile.headdim_v / 2], RowState& state) {
+        const Band& band = w.sequence.band;
+        const Blocks blocks = w.blocks;
         float score[tile.keys / 2];
         std::uint32_t probability[tile.keys / 16][4];
         float keep[2];
@@ -139,10 +159,14 @@ struct Consumer {
         release_k();
         int first_key = (blocks.last - 1) * tile.keys;
         if (!rows.sees_all(first_key, tile.keys)) {
-            mask_scores<tile>(p.band, rows, first_key, score);
+            mask_scores<tile>(band, rows, first_key, score);
         }
         exponentiate<tile>(p.scale_log2, score, state, keep);
         pack_probabilities<tile, bf16>(score, probability);
+        if (w.sequence.followed && band.length_k - first_key < tile.keys) {
+            ptx::mbarrier_wait_parity(s.v_full(v_ring.stage), v_ring.parity);
+            clear_values<tile>(s.v(v_ring.stage), band.length_k - first_key);
+        }
 #pragma unroll 1
         for (int block = blocks.last - 2; block >= blocks.first; --block) {
             ptx::mbarrier_wait_parity(s.k_full(k_ring.stage), k_ring.parity);
@@ -156,7 +180,7 @@ struct Consumer {
             release_k();
             first_key -= tile.keys;
             if (!rows.sees_all(first_key, tile.keys)) {
-                mask_scores<tile>(p.band, rows, first_key, score);
+                mask_scores<tile>(band, rows, first_key, score);
             }
             exponentiate<tile>(p.scale_log2, score, state, keep);
             ptx::wgmma_wait_group<0>();

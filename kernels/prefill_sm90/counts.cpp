@@ -67,22 +67,43 @@ std::vector<Step> steps_of(const Share& share, const Pieces& p) {
             {"finish", share.its_items, p.finish, ""}};
 }
 
+Band band_of(const Workload& w, const Plan& plan, std::int64_t b) {
+    Band band = plan.band;
+    if (w.ragged()) {
+        band.length_q = static_cast<std::int32_t>(w.length_q(b));
+        band.length_k = static_cast<std::int32_t>(w.length_k(b));
+    }
+    return band;
+}
+
+Blocks blocks_of(const Band& band, std::int32_t row, const Tile& tile) {
+    return row < band.length_q ? band.blocks(row, tile.rows, tile.keys) : Blocks{0, 0};
+}
+
+void add_sequence(Share& share, const Band& band, const Tile& tile, double heads) {
+    for (std::int32_t row = 0; row < band.length_q; row += tile.rows) {
+        const Blocks blocks = blocks_of(band, row, tile);
+        if (blocks.count() > 0) {
+            share.blocks += heads * blocks.count();
+            share.keys += heads * (smaller(blocks.last * tile.keys, band.length_k) -
+                                   blocks.first * tile.keys);
+            share.rows += heads * smaller(tile.rows, band.length_q - row);
+        }
+    }
+}
+
 }  // namespace
 
-Share share_of(const Plan& plan, const Tile& tile) {
+Share share_of(const Workload& w, const Plan& plan, const Tile& tile) {
     Share share;
     const std::int32_t items = plan.order.items();
     share.items = items;
-    const double heads = plan.order.heads;
-    for (std::int32_t tile_row = 0; tile_row < plan.order.row_tiles; ++tile_row) {
-        const std::int32_t first = tile_row * tile.rows;
-        const Blocks blocks = plan.band.blocks(first, tile.rows, tile.keys);
-        share.blocks += heads * blocks.count();
-        if (blocks.count() > 0) {
-            share.keys += heads * (smaller(blocks.last * tile.keys, plan.band.length_k) -
-                                   blocks.first * tile.keys);
-            share.rows += heads * smaller(tile.rows, plan.band.length_q - first);
+    if (w.ragged()) {
+        for (std::int64_t b = 0; b < w.batch; ++b) {
+            add_sequence(share, band_of(w, plan, b), tile, static_cast<double>(w.heads_q));
         }
+    } else {
+        add_sequence(share, plan.band, tile, plan.order.heads);
     }
     if (items > items_walked) {
         share.most_blocks = share.blocks / plan.ctas;
@@ -96,8 +117,9 @@ Share share_of(const Plan& plan, const Tile& tile) {
             if (index == items) {
                 break;
             }
-            const std::int32_t row = plan.order.item(index).row_tile * tile.rows;
-            const std::int32_t count = plan.band.blocks(row, tile.rows, tile.keys).count();
+            const Item item = plan.order.item(index);
+            const Band band = band_of(w, plan, item.head / w.heads_q);
+            const std::int32_t count = blocks_of(band, item.row_tile * tile.rows, tile).count();
             blocks += count;
             with_blocks += count > 0 ? 1 : 0;
         }
@@ -111,7 +133,7 @@ Share share_of(const Plan& plan, const Tile& tile) {
 
 std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& device) {
     const Plan plan = make_plan(shape_of(w), tile, device);
-    const Share share = share_of(plan, tile);
+    const Share share = share_of(w, plan, tile);
     const Pieces p = pieces_of(w, tile);
     const double kv_row_bytes = static_cast<double>(w.headdim + w.headdim_v) * 2;
     const double q_row_bytes = static_cast<double>(w.headdim) * 2;

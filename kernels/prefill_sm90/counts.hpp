@@ -18,7 +18,7 @@ struct Share {
     double most_blocks = 0;
     double its_items = 0;  ///< of the CTA with most_blocks, those that have a block
 };
-Share share_of(const Plan& plan, const Tile& tile);
+Share share_of(const Workload& workload, const Plan& plan, const Tile& tile);
 
 std::vector<Counts> counts(const Workload& workload, const Tile& tile, const Device& device);
 

@@ -73,22 +73,25 @@ __device__ __forceinline__ RowEnd end_row(const Params& p, float maximum, float 
 }
 
 template <Tile tile, bool bf16>
-__device__ __forceinline__ void write_rows(const Params& p, const WarpgroupRows& rows, int sequence,
-                                           int head, float (&out)[tile.headdim_v / 2],
+__device__ __forceinline__ void write_rows(const Params& p, const Work& w,
+                                           const WarpgroupRows& rows,
+                                           float (&out)[tile.headdim_v / 2],
                                            const RowState& state) {
     const AttentionArgs& a = p.args;
     const int lane = static_cast<int>(threadIdx.x % 32);
     const int warp = static_cast<int>(threadIdx.x / 32 % 4);
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
-        const RowEnd end = end_row(p, state.maximum[i], state.sum[i], head);
+        const RowEnd end = end_row(p, state.maximum[i], state.sum[i], w.head);
         const int row = rows.first + fragment_row(warp, lane, i);
-        const bool exists = row < p.band.length_q;
-        auto* to = static_cast<std::uint16_t*>(a.out.data) + sequence * a.out.batch_stride +
-                   row * a.out.seq_stride + head * a.out.head_stride;
+        const bool exists = row < w.sequence.band.length_q;
+        const std::int64_t index = w.sequence.q_index;
+        const std::int64_t token = w.sequence.q_token + row;
+        auto* to = static_cast<std::uint16_t*>(a.out.data) + index * a.out.batch_stride +
+                   token * a.out.seq_stride + w.head * a.out.head_stride;
         if (exists && a.lse != nullptr && lane % 4 == 0) {
-            a.lse[sequence * a.lse_batch_stride + row * a.lse_seq_stride +
-                  head * a.lse_head_stride] = end.lse;
+            a.lse[index * a.lse_batch_stride + token * a.lse_seq_stride +
+                  w.head * a.lse_head_stride] = end.lse;
         }
 #pragma unroll
         for (int four = 0; four < tile.headdim_v / 32; ++four) {
@@ -115,27 +118,27 @@ __device__ __forceinline__ void consume(const Params& p, const Shared<tile>& s, 
     const int items = p.order.items();
     const int cta = static_cast<int>(blockIdx.x);
     const int ctas = static_cast<int>(gridDim.x);
+#pragma unroll 1
     for (int round = 0;; ++round) {
         const int index = index_of(cta, ctas, round, items);
         if (index == items) {
             break;
         }
-        const Item item = p.order.item(index);
-        const int first_row = item.row_tile * tile.rows;
-        const Blocks blocks = p.band.blocks(first_row, tile.rows, tile.keys);
-        const WarpgroupRows rows(p.band, first_row + 64 * warpgroup);
+        const Work w = work_of<tile>(p, p.order.item(index));
+        if (w.empty) {
+            continue;
+        }
+        const WarpgroupRows rows(w.sequence.band, w.first_row + 64 * warpgroup);
         float out[tile.headdim_v / 2];
 #pragma unroll
         for (float& x : out) {
             x = 0;
         }
         RowState state;
-        if (blocks.count() > 0) {
-            consumer.attend(rows, blocks, out, state);
+        if (w.blocks.count() > 0) {
+            consumer.attend(w, rows, out, state);
         }
-        const int sequence = item.head / p.args.heads_q;
-        write_rows<tile, bf16>(p, rows, sequence, item.head - sequence * p.args.heads_q, out,
-                               state);
+        write_rows<tile, bf16>(p, w, rows, out, state);
     }
     consumer.turn.close();
 }

@@ -26,9 +26,7 @@ __global__ void __launch_bounds__(tiles[index].threads(), 1)
     __syncthreads();
     if (warpgroup == 0) {
         ptx::setmaxnreg_dec<registers.producer>();
-        if (threadIdx.x == 0) {
-            produce(p, s);
-        }
+        produce(p, s);
     } else {
         ptx::setmaxnreg_inc<registers.matrix>();
         consume<tile, bf16>(p, s, warpgroup - 1);

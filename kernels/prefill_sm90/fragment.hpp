@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the elements of a warpgroup's accumulators stand, and how probabilities become the next
-// product's A operand. PTX ISA, "Register fragments for wgmma". Tested on the host.
+// Where elements stand in shared memory and in a warpgroup's accumulators, and how probabilities
+// become the next product's A operand. PTX ISA, "Register fragments for wgmma". Tested on the host.
 #pragma once
 
 namespace raceline::kernels::prefill_sm90 {
@@ -21,6 +21,13 @@ constexpr int fragment_column(int lane, int j, int e) {
 /// is made of, the second follows it: A's layout is the accumulators' own.
 constexpr int operand_source(int step, int w) {
     return 8 * step + 2 * w;
+}
+
+/// Byte of a 16-byte piece in shared memory as TMA's and wgmma's 128-byte swizzle have it: slabs of
+/// eight pieces a row, pieces exchanged within a row by the row's place among eight. `piece` counts
+/// through all slabs, `rows` is of a slab.
+constexpr int swizzled_bytes(int row, int piece, int rows) {
+    return (piece / 8 * rows + row) * 128 + ((piece % 8) ^ (row % 8)) * 16;
 }
 
 }  // namespace raceline::kernels::prefill_sm90

@@ -13,10 +13,12 @@ namespace {
 
 constexpr float log2_of_e = 1.4426950408889634F;
 
-// A sequence without tokens is mapped as one token that no item reads.
-TensorExtent extent_of(std::int64_t headdim, std::int64_t seqlen, std::int64_t heads,
-                       std::int64_t batch) {
-    return {headdim, std::max<std::int64_t>(1, seqlen), heads, batch};
+// What the maps cover: all tokens of a packed tensor are one sequence. One without tokens is
+// mapped as one token, which no item reads.
+TensorExtent extent_of(std::int64_t headdim, std::int64_t heads, const void* packed,
+                       std::int64_t tokens, const AttentionArgs& a, std::int64_t seqlen) {
+    const std::int64_t length = packed != nullptr ? tokens : seqlen;
+    return {headdim, std::max<std::int64_t>(1, length), heads, packed != nullptr ? 1 : a.batch};
 }
 
 bool chunked(const TensorArg& out, const AttentionArgs& a) {
@@ -25,19 +27,14 @@ bool chunked(const TensorArg& out, const AttentionArgs& a) {
            out.seq_stride % piece == 0 && out.head_stride % piece == 0 && a.headdim_v % piece == 0;
 }
 
-void require_mapped(const char* name, const TensorArg& tensor, const TensorExtent& extent) {
-    const std::string reason = why_not_mapped(tensor, extent);
-    if (!reason.empty()) {
-        throw Error(Status::unsupported,
-                    std::string("prefill_sm90 cannot read ") + name + ": " + reason);
-    }
-}
-
 Params make_params(const AttentionArgs& a, const Plan& plan, const Tile& tile) {
     const bool bf16 = a.dtype == DType::bf16;
-    const TensorExtent q = extent_of(a.headdim, a.seqlen_q, a.heads_q, a.batch);
-    const TensorExtent k = extent_of(a.headdim, a.seqlen_k, a.heads_kv, a.batch);
-    const TensorExtent v = extent_of(a.headdim_v, a.seqlen_k, a.heads_kv, a.batch);
+    const TensorExtent q =
+        extent_of(a.headdim, a.heads_q, a.cu_seqlens_q, a.tokens_q, a, a.seqlen_q);
+    const TensorExtent k =
+        extent_of(a.headdim, a.heads_kv, a.cu_seqlens_k, a.tokens_k, a, a.seqlen_k);
+    TensorExtent v = k;
+    v.headdim = a.headdim_v;
     Params p{};
     p.args = a;
     p.band = plan.band;
@@ -45,11 +42,10 @@ Params make_params(const AttentionArgs& a, const Plan& plan, const Tile& tile) {
     p.group = a.heads_q / a.heads_kv;
     p.scale_log2 = a.scale * log2_of_e;
     p.chunked_out = chunked(a.out, a);
-    require_mapped("q", a.q, q);
-    p.q = make_tensor_map("q", a.q, q, tile.rows, bf16);
-    if (a.seqlen_k > 0) {
-        require_mapped("k", a.k, k);
-        require_mapped("v", a.v, v);
+    // Without keys nothing is read; k and v may then point nowhere.
+    p.by_hand = a.seqlen_k == 0 || !can_map(a.q, q) || !can_map(a.k, k) || !can_map(a.v, v);
+    if (!p.by_hand) {
+        p.q = make_tensor_map("q", a.q, q, tile.rows, bf16);
         p.k = make_tensor_map("k", a.k, k, tile.keys, bf16);
         p.v = make_tensor_map("v", a.v, v, tile.keys, bf16);
     }

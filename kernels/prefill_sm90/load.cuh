@@ -1,87 +1,157 @@
 // SPDX-License-Identifier: Apache-2.0
-// The producer: one thread walks through the CTA's items and starts the copies of Q once an item
-// and of K and V once a block, as soon as their place is empty.
+// The producer walks through the CTA's items and fetches Q once an item and K and V once a block,
+// as soon as their place is empty: one thread by TMA or, where an address or a stride is nothing
+// that the copy engine can read, the whole warpgroup by loads and stores.
 #pragma once
 
+#include "gpu/ptx/bar.cuh"
 #include "gpu/ptx/cp_async_bulk_tensor.cuh"
-#include "kernels/prefill_sm90/params.cuh"
+#include "gpu/ptx/fence_proxy_async_shared.cuh"
+#include "gpu/ptx/st_shared_v4_u32.cuh"
 #include "kernels/prefill_sm90/pipeline.cuh"
+#include "kernels/prefill_sm90/sequence.cuh"
 
 namespace raceline::kernels::prefill_sm90 {
 
-/// `rows` tokens from `token` on as slabs of 64 columns, one behind the other. Columns and tokens
-/// that the tensor does not have become zeros.
+/// `rows` tokens from `token` on, as slabs of 64 columns one behind the other. Columns that the
+/// tensor does not have become zeros, and so do tokens behind its end.
+struct Box {
+    std::uint32_t to, full;  ///< where it goes, and the barrier that says that it is there
+    const CUtensorMap* map;
+    const TensorArg* tensor;
+    std::int32_t headdim, token, head, index;
+    std::int32_t tokens;  ///< from `token` on that the sequence has; read by fetch_by_hand only
+};
+
 template <int columns, int rows>
-__device__ __forceinline__ void load_slabs(std::uint32_t to, const CUtensorMap& map, int token,
-                                           int head, int sequence, std::uint32_t barrier) {
-    ptx::mbarrier_arrive_expect_tx(barrier, columns * rows * 2);
+__device__ __forceinline__ void fetch(const Box& box) {
+    ptx::mbarrier_arrive_expect_tx(box.full, columns * rows * 2);
 #pragma unroll
     for (int slab = 0; slab < columns / slab_columns; ++slab) {
-        ptx::cp_async_bulk_tensor_4d_shared_global(to + slab * rows * slab_row_bytes, &map,
-                                                   slab * slab_columns, token, head, sequence,
-                                                   barrier);
+        ptx::cp_async_bulk_tensor_4d_shared_global(box.to + slab * rows * slab_row_bytes, box.map,
+                                                   slab * slab_columns, box.token, box.head,
+                                                   box.index, box.full);
     }
 }
 
-template <Tile tile>
+/// Eight elements of two bytes, those from `count` on zero.
+__device__ __forceinline__ uint4 load_piece(const std::uint16_t* from, int count) {
+    std::uint32_t words[4] = {0, 0, 0, 0};
+#pragma unroll
+    for (int e = 0; e < 8; ++e) {
+        if (e < count) {
+            words[e / 2] |= static_cast<std::uint32_t>(from[e]) << (16 * (e % 2));
+        }
+    }
+    return make_uint4(words[0], words[1], words[2], words[3]);
+}
+
+/// The same place for the same element as TMA's 128-byte swizzle gives it.
+template <int columns, int rows>
+__device__ __forceinline__ void fetch_by_hand(const Box& box) {
+    constexpr int pieces = columns / 8;
+    const TensorArg& t = *box.tensor;
+    const std::uint16_t* from = static_cast<const std::uint16_t*>(t.data) +
+                                box.index * t.batch_stride + box.head * t.head_stride;
+#pragma unroll 1
+    for (int i = static_cast<int>(threadIdx.x); i < rows * pieces; i += 128) {
+        const int row = i / pieces;
+        const int piece = i - row * pieces;
+        const int count = row < box.tokens ? box.headdim - 8 * piece : 0;
+        ptx::st_shared_v4_u32(
+            box.to + swizzled_bytes(row, piece, rows),
+            load_piece(from + (box.token + row) * t.seq_stride + 8 * piece, count));
+    }
+    ptx::fence_proxy_async_shared();
+    ptx::bar_sync(producer_barrier, 128);
+    if (threadIdx.x == 0) {
+        ptx::mbarrier_arrive(box.full);
+    }
+}
+
+template <Tile tile, bool by_hand>
 struct Producer {
     const Params& p;
     Shared<tile> s;
     Ring<tile.stages> k_ring, v_ring;
     std::uint32_t q_parity = 0;
 
-    __device__ __forceinline__ void load_k(int block, int head, int sequence) {
+    template <int columns, int rows>
+    __device__ __forceinline__ void fetch_box(const Box& box) const {
+        if constexpr (by_hand) {
+            fetch_by_hand<columns, rows>(box);
+        } else {
+            fetch<columns, rows>(box);
+        }
+    }
+    __device__ __forceinline__ void load_q(const Work& w) {
+        ptx::mbarrier_wait_parity(s.q_empty(), q_parity ^ 1);
+        q_parity ^= 1;
+        fetch_box<tile.headdim, tile.rows>(
+            {s.q(), s.q_full(), &p.q, &p.args.q, p.args.headdim, w.sequence.q_token + w.first_row,
+             w.head, w.sequence.q_index, w.sequence.band.length_q - w.first_row});
+    }
+    __device__ __forceinline__ void load_k(const Work& w, int block) {
+        const int key = block * tile.keys;
         ptx::mbarrier_wait_parity(s.k_empty(k_ring.stage), k_ring.parity ^ 1);
-        load_slabs<tile.headdim, tile.keys>(s.k(k_ring.stage), p.k, block * tile.keys, head,
-                                            sequence, s.k_full(k_ring.stage));
+        fetch_box<tile.headdim, tile.keys>({s.k(k_ring.stage), s.k_full(k_ring.stage), &p.k,
+                                            &p.args.k, p.args.headdim, w.sequence.k_token + key,
+                                            w.head_kv, w.sequence.k_index,
+                                            w.sequence.band.length_k - key});
         k_ring.advance();
     }
-    __device__ __forceinline__ void load_v(int block, int head, int sequence) {
+    __device__ __forceinline__ void load_v(const Work& w, int block) {
+        const int key = block * tile.keys;
         ptx::mbarrier_wait_parity(s.v_empty(v_ring.stage), v_ring.parity ^ 1);
-        load_slabs<tile.headdim_v, tile.keys>(s.v(v_ring.stage), p.v, block * tile.keys, head,
-                                              sequence, s.v_full(v_ring.stage));
+        fetch_box<tile.headdim_v, tile.keys>({s.v(v_ring.stage), s.v_full(v_ring.stage), &p.v,
+                                              &p.args.v, p.args.headdim_v, w.sequence.k_token + key,
+                                              w.head_kv, w.sequence.k_index,
+                                              w.sequence.band.length_k - key});
         v_ring.advance();
     }
     /// In the order in which attend() asks: a block's values follow the next block's keys. The
     /// first keys do not wait for the last item's Q to be done with.
-    __device__ __forceinline__ void load_item(Item item) {
-        const int first_row = item.row_tile * tile.rows;
-        const Blocks blocks = p.band.blocks(first_row, tile.rows, tile.keys);
-        if (blocks.count() == 0) {
+    __device__ __forceinline__ void load_item(const Work& w) {
+        if (w.blocks.count() == 0) {
             return;
         }
-        const int sequence = item.head / p.args.heads_q;
-        const int head = item.head - sequence * p.args.heads_q;
-        const int head_kv = head / p.group;
-        load_k(blocks.last - 1, head_kv, sequence);
-        ptx::mbarrier_wait_parity(s.q_empty(), q_parity ^ 1);
-        q_parity ^= 1;
-        load_slabs<tile.headdim, tile.rows>(s.q(), p.q, first_row, head, sequence, s.q_full());
-        for (int block = blocks.last - 1; block > blocks.first; --block) {
-            load_k(block - 1, head_kv, sequence);
-            load_v(block, head_kv, sequence);
+        load_k(w, w.blocks.last - 1);
+        load_q(w);
+#pragma unroll 1
+        for (int block = w.blocks.last - 1; block > w.blocks.first; --block) {
+            load_k(w, block - 1);
+            load_v(w, block);
         }
-        load_v(blocks.first, head_kv, sequence);
+        load_v(w, w.blocks.first);
     }
 };
 
-template <Tile tile>
+template <Tile tile, bool by_hand>
 __device__ __forceinline__ void produce(const Params& p, const Shared<tile>& s) {
-    ptx::prefetch_tensormap(&p.q);
-    if (p.band.length_k > 0) {  // else there is no map of K and V
-        ptx::prefetch_tensormap(&p.k);
-        ptx::prefetch_tensormap(&p.v);
-    }
-    Producer<tile> producer{p, s, {}, {}};
+    Producer<tile, by_hand> producer{p, s, {}, {}};
     const int items = p.order.items();
     const int cta = static_cast<int>(blockIdx.x);
     const int ctas = static_cast<int>(gridDim.x);
+#pragma unroll 1
     for (int round = 0;; ++round) {
         const int index = index_of(cta, ctas, round, items);
         if (index == items) {
             return;
         }
-        producer.load_item(p.order.item(index));
+        producer.load_item(work_of<tile>(p, p.order.item(index)));
+    }
+}
+
+/// Executed by the producer's warpgroup.
+template <Tile tile>
+__device__ __forceinline__ void produce(const Params& p, const Shared<tile>& s) {
+    if (p.by_hand) {
+        produce<tile, true>(p, s);
+    } else if (threadIdx.x == 0) {
+        ptx::prefetch_tensormap(&p.q);
+        ptx::prefetch_tensormap(&p.k);
+        ptx::prefetch_tensormap(&p.v);
+        produce<tile, false>(p, s);
     }
 }
 

@@ -18,6 +18,7 @@ struct Params {
     Order order;
     std::int32_t group;  ///< query heads a KV head
     float scale_log2;    ///< softmax scale × log2 e
+    bool by_hand;        ///< the maps do not exist: the copy engine cannot read a tensor
     bool chunked_out;    ///< output rows can be written in aligned 16-byte pieces
 };
 

@@ -6,9 +6,14 @@
 #include <cstdint>
 
 #include "gpu/ptx/mbarrier.cuh"
+#include "kernels/prefill_sm90/fragment.hpp"
 #include "kernels/prefill_sm90/tile.hpp"
 
 namespace raceline::kernels::prefill_sm90 {
+
+/// Named barriers. 0 is the CTA's, 1 to 3 are the turns of the matrix warpgroups.
+inline constexpr int matrix_barrier = 4;    ///< all matrix warpgroups
+inline constexpr int producer_barrier = 5;  ///< the producer's
 
 /// Shared-memory addresses (cvta to shared).
 template <Tile tile>

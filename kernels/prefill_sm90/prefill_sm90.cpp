@@ -16,8 +16,8 @@ std::string why_not_asked(const Workload& w) {
         return std::string("it takes Q, K and V all in bf16 or all in fp16, not ") +
                name_of(w.dtype) + " and " + name_of(w.kv_dtype);
     }
-    if (w.ragged() || w.page_size > 0) {
-        return "it takes sequences of one length in one piece, not ragged or paged ones";
+    if (w.page_size > 0) {
+        return "it takes keys and values in one piece, not in pages";
     }
     if (w.mla) {
         return "it takes K and V apart, not one latent cache";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cudaTypedefs.h>
 #include <cuda_runtime.h>
+#include <string>
 
 #include "kernels/prefill_sm90/tensor_map.hpp"
 #include "kernels/prefill_sm90/tile.hpp"
@@ -33,25 +34,15 @@ cuuint64_t stride_bytes(std::int64_t stride, std::int64_t extent) {
 
 }  // namespace
 
-std::string why_not_mapped(const TensorArg& t, const TensorExtent& extent) {
+bool can_map(const TensorArg& t, const TensorExtent& extent) {
     constexpr std::int64_t most = std::int64_t{1} << 40;  // cuTensorMapEncodeTiled, globalStrides
-    if (reinterpret_cast<std::uintptr_t>(t.data) % piece_bytes != 0) {
-        return "its address is no multiple of 16 bytes";
-    }
-    const struct {
-        const char* name;
-        std::int64_t stride, extent;
-    } strides[] = {{"seqlen", t.seq_stride, extent.seqlen},
-                   {"heads", t.head_stride, extent.heads},
-                   {"batch", t.batch_stride, extent.batch}};
-    for (const auto& s : strides) {
-        const std::int64_t bytes = s.stride * element_bytes;
-        if (s.extent > 1 && (bytes <= 0 || bytes % piece_bytes != 0 || bytes >= most)) {
-            return std::string("its ") + s.name + " stride is " + std::to_string(bytes) +
-                   " bytes; a positive multiple of 16 below 2^40 can be read";
-        }
-    }
-    return {};
+    const auto strides_well = [](std::int64_t stride, std::int64_t count) {
+        const std::int64_t bytes = stride * element_bytes;
+        return count <= 1 || (bytes > 0 && bytes < most && bytes % piece_bytes == 0);
+    };
+    return reinterpret_cast<std::uintptr_t>(t.data) % piece_bytes == 0 &&
+           strides_well(t.seq_stride, extent.seqlen) && strides_well(t.head_stride, extent.heads) &&
+           strides_well(t.batch_stride, extent.batch);
 }
 
 CUtensorMap make_tensor_map(const char* name, const TensorArg& t, const TensorExtent& extent,

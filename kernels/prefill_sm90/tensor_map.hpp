@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <cuda.h>
-#include <string>
 
 #include "workload/attention_args.hpp"
 
@@ -14,9 +13,9 @@ struct TensorExtent {
     std::int64_t headdim, seqlen, heads, batch;
 };
 
-/// Empty if the copy engine can read the tensor, else why not: addresses and strides must be
-/// multiples of 16 bytes.
-std::string why_not_mapped(const TensorArg& tensor, const TensorExtent& extent);
+/// The copy engine can read the tensor: its address and its strides are multiples of 16 bytes, no
+/// stride is 0 or from 2^40 bytes on.
+bool can_map(const TensorArg& tensor, const TensorExtent& extent);
 
 /// Dimensions (column, token, head, sequence) of 16-bit elements; boxes of 64 columns and `rows`
 /// tokens, 128-byte swizzle, zeros outside. Every extent is at least 1. Throws Error(internal) if

@@ -60,7 +60,7 @@ struct RegisterSplit {
     int entry, producer, matrix;
 };
 constexpr RegisterSplit register_split(const Tile& tile) {
-    return tile.warpgroups() == 3 ? RegisterSplit{128, 32, 160} : RegisterSplit{168, 24, 240};
+    return tile.warpgroups() == 3 ? RegisterSplit{128, 32, 160} : RegisterSplit{168, 40, 232};
 }
 
 /// Bytes from the start of a CTA's shared memory, which is a multiple of 1024: Q, the stages of K,

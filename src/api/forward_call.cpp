@@ -46,6 +46,8 @@ void read_lengths(const ForwardArgs& args, Place place, Pointers pointers, Call&
             "prefix sums on the device too");
     call.args.cu_seqlens_q = on_gpu ? args.device_cu_seqlens_q : sums_q.data();
     call.args.cu_seqlens_k = on_gpu ? args.device_cu_seqlens_k : sums_k.data();
+    call.args.tokens_q = args.q.shape[0];
+    call.args.tokens_k = args.k.shape[0];
 }
 
 TensorArg argument(const TensorView& view, bool ragged) {

@@ -53,6 +53,8 @@ AttentionArgs make_args(const Workload& w, const Inputs& inputs, const InputPoin
     args.headdim = static_cast<std::int32_t>(w.headdim);
     args.headdim_v = static_cast<std::int32_t>(w.headdim_v);
     args.page_size = static_cast<std::int32_t>(w.page_size);
+    args.tokens_q = args.cu_seqlens_q != nullptr ? w.tokens_q() : 0;
+    args.tokens_k = args.cu_seqlens_k != nullptr ? w.tokens_k() : 0;
     args.scale = static_cast<float>(w.scale_value());
     args.softcap = static_cast<float>(w.softcap);
 

@@ -48,6 +48,9 @@ struct AttentionArgs {
     std::int32_t headdim_v = 0;
     std::int32_t page_size = 0;  ///< 0: contiguous
 
+    std::int64_t tokens_q = 0;  ///< of a packed q and out (cu_seqlens_q given), over the batch
+    std::int64_t tokens_k = 0;  ///< of a packed k and v (cu_seqlens_k given), over the batch
+
     float scale = 1;
     float softcap = 0;
     /// Inclusive offsets after bottom-right alignment; negative: unbounded. Causal is folded in:
