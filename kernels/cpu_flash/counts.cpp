@@ -192,10 +192,13 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
         // Row blocks are the outer order of tasks, heads the inner: all of K and V between passes.
         main.reread.push_back({streamed - w.bytes_kv(), w.bytes_kv()});
     }
-    // Multiplications, exponentials and plain operations fill the same ports one after another;
-    // memory runs beside all of them: the next rows are asked for while these are worked on.
-    for (const char* id : {dot ? "flop.dot.bf16" : "flop.fma.fp32", "op.exp", "op.simd"}) {
-        main.overlap.push_back({id, "byte.dram_read", "byte.dram_write", "byte.llc"});
+    // Multiplications, exponentials and plain operations fill the same ports one after another. In
+    // decode memory runs beside all of them, since the next rows are asked for ahead; prefill
+    // copies a block of K and V before it works on it.
+    if (plan.decode) {
+        for (const char* id : {"flop.fma.fp32", "op.exp", "op.simd"}) {
+            main.overlap.push_back({id, "byte.dram_read", "byte.dram_write", "byte.llc"});
+        }
     }
     return {main};
 }
