@@ -43,7 +43,8 @@ LaunchCase launch_case(const Options& options, const Device& device) {
                               : how.launch_path == "graph" || how.launch_path == "stream";
     require(known, Status::invalid_argument, "launch path '{}' does not exist on {}: expected {}",
             how.launch_path, device.id, on_cpu ? "parallel" : "graph or stream");
-    how.threads = on_cpu ? device.units : 0;
+    // A replayed file may hold one case with several numbers of threads.
+    how.threads = on_cpu ? (options.threads != 0 ? options.threads : device.units) : 0;
     return how;
 }
 

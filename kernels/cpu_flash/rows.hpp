@@ -29,11 +29,16 @@ struct CacheRows {
 inline CacheRows cache_rows(const AttentionArgs& a, const TensorArg& tensor, std::int64_t sequence,
                             std::int64_t head) {
     const auto bytes = static_cast<std::int64_t>(bytes_of(a.kv_dtype));
-    const auto* data =
-        static_cast<const std::byte*>(tensor.data) + head * tensor.head_stride * bytes;
-    CacheRows rows{
-        data,      tensor.seq_stride * bytes, tensor.batch_stride * bytes, nullptr, a.page_size,
-        a.kv_dtype};
+    CacheRows rows{static_cast<const std::byte*>(tensor.data),
+                   tensor.seq_stride * bytes,
+                   tensor.batch_stride * bytes,
+                   nullptr,
+                   a.page_size,
+                   a.kv_dtype};
+    if (!rows.data) {
+        return rows;  // a cache without a single key: nothing is read
+    }
+    rows.data += head * tensor.head_stride * bytes;
     if (a.block_table) {
         rows.pages = a.block_table + sequence * a.block_table_stride;
     } else if (a.cu_seqlens_k) {

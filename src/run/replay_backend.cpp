@@ -25,6 +25,7 @@ public:
     explicit ReplayBackend(const std::string& path) : path_(path) {
         const ReceiptFile file = read_receipts(path);
         std::string id;
+        int threads = 0;
         for (const Json& row : file.rows) {
             if (row.at("kind") != "measurement") {
                 continue;
@@ -36,6 +37,7 @@ public:
             rows_[key_of(row)] = row;
             device_.name = row.at("device").at("name").get<std::string>();
             device_.driver = row.at("device").at("driver").get<std::string>();
+            threads = row.at("case").at("threads").get<int>();
         }
         require(!rows_.empty(), Status::no_device, "{}: holds no measurement to replay", path);
         const std::string name = device_.name;
@@ -43,6 +45,8 @@ public:
         device_ = datasheet_device(id);
         device_.name = name;
         device_.driver = driver;
+        // The machine of the receipt, not the datasheet's: its cases name the threads that ran.
+        device_.units = threads > 0 ? threads : device_.units;
     }
     [[nodiscard]] std::string_view name() const override { return "replay"; }
     [[nodiscard]] const Device& device() const override { return device_; }

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <fmt/core.h>
-
 #include <utility>
 
 #include "raceline/error.hpp"
