@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "machine.cuh"
+
+namespace raceline::test {
+namespace {
+
+// The copy engine's and wgmma's 128-byte swizzle: address bits 4–6 take part of bits 7–9.
+std::uint32_t swizzled(std::uint32_t address) {
+    return address ^ ((address >> 7U & 7U) << 4U);
+}
+
+CUresult encode(CUtensorMap* map, CUtensorMapDataType, cuuint32_t rank, void* base,
+                const cuuint64_t* sizes, const cuuint64_t* strides, const cuuint32_t* box,
+                const cuuint32_t* steps, CUtensorMapInterleave, CUtensorMapSwizzle swizzle,
+                CUtensorMapL2promotion, CUtensorMapFloatOOBfill) {
+    MapRecord record{};
+    bool good = rank == 4 && swizzle == CU_TENSOR_MAP_SWIZZLE_128B &&
+                reinterpret_cast<std::uintptr_t>(base) % 16 == 0 && box[0] * 2 == 128;
+    for (int i = 0; i < 4; ++i) {
+        good = good && sizes[i] > 0 && box[i] > 0 && box[i] <= 256 && steps[i] == 1;
+        record.sizes[i] = sizes[i];
+        record.box[i] = box[i];
+        if (i < 3) {
+            good = good && strides[i] > 0 && strides[i] % 16 == 0;
+            record.strides[i] = strides[i];
+        }
+    }
+    record.base = static_cast<const std::byte*>(base);
+    static_assert(sizeof(record) <= sizeof(CUtensorMap));
+    std::memcpy(map, &record, sizeof(record));
+    return good ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+float value(std::uint16_t bits, bool bf16) {
+    if (bf16) {
+        return __bfloat162float(__nv_bfloat16_raw{bits});
+    }
+    return __half2float(__half_raw{bits});
+}
+
+constexpr std::uint64_t field(std::uint64_t descriptor, int from) {
+    return (descriptor >> from & 0x3fff) << 4;
+}
+
+}  // namespace
+
+cudaError_t find_driver_function(const char* name, void** function, unsigned, unsigned long long,
+                                 cudaDriverEntryPointQueryResult* found) {
+    const bool known = std::strcmp(name, "cuTensorMapEncodeTiled") == 0;
+    *function = known ? reinterpret_cast<void*>(&encode) : nullptr;
+    *found = known ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
+    return cudaSuccess;
+}
+
+Machine& Machine::get() {
+    static Machine machine;
+    return machine;
+}
+
+std::byte* Machine::at(std::uint32_t address, std::size_t bytes) {
+    if (address < first_address || address + bytes > first_address + shared_bytes_) {
+        throw std::logic_error("an access outside the CTA's shared memory");
+    }
+    return shared_ + (address - first_address);
+}
+
+void Machine::enter() {
+    Machine& m = get();
+    m.body_();
+    m.me().ended = true;
+    m.moved();
+    m.pause();
+}
+
+void Machine::pause() {
+    swapcontext(&me().context, &scheduler_);
+}
+
+void Machine::run_cta(unsigned threads, std::size_t shared_bytes,
+                      const std::function<void()>& body) {
+    constexpr int idle_passes = 200;
+    threads_ = threads;
+    body_ = body;
+    fibers_ = std::vector<Fiber>(threads);
+    warps_.assign(threads / 32, {});
+    warpgroups_.assign(threads / 128, {});
+    barriers_.clear();
+    named_ = {};
+    copies_.clear();
+    shared_bytes_ = shared_bytes;
+    std::fill_n(shared_, shared_bytes, std::byte{0xff});  // NaN
+    std::vector<unsigned> order;
+    for (unsigned i = 0; i < threads; ++i) {
+        Fiber& f = fibers_[i];
+        getcontext(&f.context);
+        f.context.uc_stack.ss_sp = f.stack.data();
+        f.context.uc_stack.ss_size = f.stack.size();
+        makecontext(&f.context, &Machine::enter, 0);
+        order.push_back(i);
+    }
+    int idle = 0;
+    while (!order.empty()) {
+        const std::uint64_t before = moves_;
+        std::shuffle(order.begin(), order.end(), random_);
+        for (const unsigned i : order) {
+            threadIdx = {i, 0, 0};
+            swapcontext(&scheduler_, &fibers_[i].context);
+        }
+        std::erase_if(order, [&](unsigned i) { return fibers_[i].ended; });
+        work_behind_the_scenes();
+        idle = moves_ == before ? idle + 1 : 0;
+        if (idle > idle_passes) {
+            throw std::logic_error("the CTA is deadlocked");
+        }
+    }
+    for (const Named& barrier : named_) {
+        if (barrier.threads != 0) {
+            throw std::logic_error("a named barrier is left half full");
+        }
+    }
+    if (!copies_.empty()) {
+        throw std::logic_error("a copy is under way after the CTA's end");
+    }
+}
+
+void Machine::work_behind_the_scenes() {
+    if (!copies_.empty() && random_() % 2 == 0) {
+        const std::size_t which = random_() % copies_.size();
+        const auto copy = copies_[which];
+        copies_.erase(copies_.begin() + static_cast<std::ptrdiff_t>(which));
+        copy();
+        moved();
+    }
+    if (random_() % 4 == 0) {
+        execute_next(warpgroups_[random_() % warpgroups_.size()]);
+    }
+}
+
+void Machine::init_barrier(std::uint32_t address, std::uint32_t arrivals) {
+    at(address, 8);
+    barriers_[address] = {arrivals, arrivals, 0, 0};
+}
+
+void Machine::settle(Barrier& barrier) {
+    if (barrier.pending == 0 && barrier.bytes == 0) {
+        barrier.pending = barrier.arrivals;
+        ++barrier.phase;
+    }
+    moved();
+}
+
+void Machine::arrive(std::uint32_t address, std::int64_t bytes, bool counts) {
+    Barrier& barrier = barriers_.at(address);
+    if (counts && barrier.pending == 0) {
+        throw std::logic_error("more arrivals at an mbarrier than its phase has");
+    }
+    barrier.pending -= counts ? 1 : 0;
+    barrier.bytes += bytes;
+    settle(barrier);
+}
+
+void Machine::wait_parity(std::uint32_t address, std::uint32_t parity) {
+    const Barrier& barrier = barriers_.at(address);
+    while (barrier.phase % 2 == parity) {
+        pause();
+    }
+}
+
+void Machine::copy_box(std::uint32_t to, const void* map, std::array<int, 4> from,
+                       std::uint32_t barrier) {
+    MapRecord m{};
+    std::memcpy(&m, map, sizeof(m));
+    copies_.push_back([=, this] {
+        std::int64_t bytes = 0;
+        for (std::uint32_t row = 0; row < m.box[1]; ++row) {
+            for (std::uint32_t column = 0; column < m.box[0]; ++column) {
+                const std::array<std::int64_t, 4> c{from[0] + std::int64_t{column},
+                                                    from[1] + std::int64_t{row}, from[2], from[3]};
+                std::uint16_t element = 0;
+                bool inside = true;
+                std::int64_t offset = 2 * c[0];
+                for (std::size_t i = 0; i < 4; ++i) {
+                    inside = inside && c[i] >= 0 && c[i] < static_cast<std::int64_t>(m.sizes[i]);
+                    offset += i == 0 ? 0 : c[i] * static_cast<std::int64_t>(m.strides[i - 1]);
+                }
+                if (inside) {
+                    std::memcpy(&element, m.base + offset, 2);
+                }
+                std::memcpy(at(swizzled(to + row * 128 + column * 2), 2), &element, 2);
+                bytes += 2;
+            }
+        }
+        arrive(barrier, -bytes, false);
+    });
+}
+
+void Machine::named_barrier(int number, int threads, bool waits) {
+    Named& barrier = named_[static_cast<std::size_t>(number)];
+    const std::uint64_t generation = barrier.generation;
+    if (++barrier.threads == threads) {
+        barrier.threads = 0;
+        ++barrier.generation;
+    } else if (barrier.threads > threads) {
+        throw std::logic_error("a named barrier is used with two counts");
+    }
+    moved();
+    while (waits && barrier.generation == generation) {
+        pause();
+    }
+}
+
+std::uint32_t Machine::exchange(std::uint32_t mine, unsigned from_lane) {
+    Warp& warp = warps_[threadIdx.x / 32];
+    const std::uint64_t generation = warp.generation;
+    auto& slots = warp.slots[generation % 2];
+    slots[threadIdx.x % 32] = mine;
+    if (++warp.arrived == 32) {
+        warp.arrived = 0;
+        ++warp.generation;
+        moved();
+    }
+    while (warp.generation == generation) {
+        pause();
+    }
+    return slots[from_lane];
+}
+
+void Machine::start_product(const Product& of_thread, float* d, const std::uint32_t* a_words) {
+    Warpgroup& group = warpgroups_[threadIdx.x / 128];
+    const std::size_t index = me().products++ - group.executed;
+    if (index >= group.products.size()) {
+        group.products.push_back(of_thread);
+    }
+    Product& product = group.products.at(index);
+    if (product.a != of_thread.a || product.b != of_thread.b ||
+        product.accumulate != of_thread.accumulate || product.columns != of_thread.columns) {
+        throw std::logic_error("threads of a warpgroup start different products");
+    }
+    product.d[threadIdx.x % 128] = d;
+    product.a_words[threadIdx.x % 128] = a_words;
+    ++product.threads;
+    moved();
+}
+
+void Machine::commit_group() {
+    me().groups.push_back(me().products);
+}
+
+void Machine::wait_group(std::size_t pending) {
+    if (me().groups.size() <= pending) {
+        return;
+    }
+    const std::size_t target = me().groups[me().groups.size() - 1 - pending];
+    Warpgroup& group = warpgroups_[threadIdx.x / 128];
+    while (group.executed < target) {
+        if (!execute_next(group)) {
+            pause();
+        }
+    }
+}
+
+// The accumulators' and the A operand's layout over threads is written here from the PTX manual's
+// figures by (row, column), not taken from the kernel.
+bool Machine::execute_next(Warpgroup& group) {
+    if (group.products.empty() || group.products.front().threads < 128) {
+        return false;
+    }
+    const Product p = group.products.front();
+    group.products.pop_front();
+    ++group.executed;
+    const auto load = [&](std::uint64_t address) {
+        std::uint16_t bits = 0;
+        std::memcpy(&bits, at(swizzled(static_cast<std::uint32_t>(address)), 2), 2);
+        return value(bits, p.bf16);
+    };
+    std::vector<float> a(64 * 16);
+    for (int m = 0; m < 64; ++m) {
+        for (int k = 0; k < 16; ++k) {
+            if (p.a_in_registers) {
+                const int thread = m / 16 * 32 + m % 8 * 4 + k % 8 / 2;
+                const int word = m % 16 / 8 + k / 8 * 2;
+                const std::uint32_t bits = p.a_words[thread][word];
+                a[m * 16 + k] = value(static_cast<std::uint16_t>(bits >> (k % 2 * 16)), p.bf16);
+            } else {
+                a[m * 16 + k] = load(field(p.a, 0) + m / 8 * field(p.a, 32) + m % 8 * 128 + k * 2);
+            }
+        }
+    }
+    std::vector<float> b(static_cast<std::size_t>(p.columns) * 16);
+    for (int n = 0; n < p.columns; ++n) {
+        for (int k = 0; k < 16; ++k) {
+            b[n * 16 + k] =
+                p.a_in_registers
+                    ? load(field(p.b, 0) + n / 64 * field(p.b, 16) + k / 8 * field(p.b, 32) +
+                           k % 8 * 128 + n % 64 * 2)
+                    : load(field(p.b, 0) + n / 8 * field(p.b, 32) + n % 8 * 128 + k * 2);
+        }
+    }
+    for (int m = 0; m < 64; ++m) {
+        for (int n = 0; n < p.columns; ++n) {
+            float sum = 0;
+            for (int k = 0; k < 16; ++k) {
+                sum += a[m * 16 + k] * b[n * 16 + k];
+            }
+            const int thread = m / 16 * 32 + m % 8 * 4 + n % 8 / 2;
+            float& d = p.d[thread][n / 8 * 4 + m % 16 / 8 * 2 + n % 2];
+            d = p.accumulate ? d + sum : sum;
+        }
+    }
+    moved();
+    return true;
+}
+
+}  // namespace raceline::test

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// A Hopper SM for tests on machines without one. Every thread of a CTA is a fiber; fibers run in
+// random order. What is asynchronous on the device happens here at some random later time: copies
+// land late, products are executed as late as their wait allows and read registers and shared
+// memory only then, so that a buffer given back too early or a missing wait gives a wrong answer.
+// Waiting is polling: when nothing moves any more, that is a deadlock and is thrown.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <cuda.h>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_runtime_api.h>
+#include <deque>
+#include <functional>
+#include <map>
+#include <random>
+#include <stdexcept>
+#include <ucontext.h>
+#include <vector>
+#include <vector_functions.h>
+
+#undef __device__
+#undef __global__
+#undef __host__
+#undef __shared__
+#undef __forceinline__
+#undef __grid_constant__
+#undef __launch_bounds__
+#define __device__
+#define __global__
+#define __host__
+#define __shared__ static
+#define __forceinline__ inline
+#define __grid_constant__
+#define __launch_bounds__(...)
+#define cudaFuncSetAttribute(...) cudaSuccess
+#define cudaGetLastError() cudaSuccess
+#define cudaGetDriverEntryPointByVersion raceline::test::find_driver_function
+
+inline uint3 threadIdx, blockIdx;
+inline dim3 gridDim, blockDim;
+
+namespace raceline::test {
+
+/// What cuTensorMapEncodeTiled was told, kept in the map's own bytes.
+struct MapRecord {
+    const std::byte* base;
+    std::array<std::uint64_t, 4> sizes;
+    std::array<std::uint64_t, 3> strides;
+    std::array<std::uint32_t, 4> box;
+};
+cudaError_t find_driver_function(const char* name, void** function, unsigned version,
+                                 unsigned long long flags, cudaDriverEntryPointQueryResult* found);
+
+/// One wgmma of a warpgroup: every thread brings its own registers.
+struct Product {
+    bool a_in_registers = false, bf16 = false, accumulate = false;
+    int columns = 0;
+    std::uint64_t a = 0, b = 0;
+    std::array<float*, 128> d{};
+    std::array<const std::uint32_t*, 128> a_words{};
+    int threads = 0;
+};
+
+class Machine {
+public:
+    static Machine& get();
+    void run_cta(unsigned threads, std::size_t shared_bytes, const std::function<void()>& body);
+    void pause();               ///< lets others run
+    void moved() { ++moves_; }  ///< something happened that another fiber may wait for
+
+    // Shared memory. Addresses start off a multiple of 1024, as the manual allows.
+    static constexpr std::uint32_t first_address = 1024 + 16;
+    std::byte* at(std::uint32_t address, std::size_t bytes);
+    /// What `extern __shared__` names in the kernel, at least 228 KiB.
+    void use_memory(void* memory) { shared_ = static_cast<std::byte*>(memory); }
+    std::uint32_t address_of(const void* pointer) const {
+        return first_address +
+               static_cast<std::uint32_t>(static_cast<const std::byte*>(pointer) - shared_);
+    }
+
+    void init_barrier(std::uint32_t address, std::uint32_t arrivals);
+    void arrive(std::uint32_t address, std::int64_t bytes, bool counts);
+    void wait_parity(std::uint32_t address, std::uint32_t parity);
+    void copy_box(std::uint32_t to, const void* map, std::array<int, 4> from,
+                  std::uint32_t barrier);
+    void named_barrier(int barrier, int threads, bool waits);
+    void sync_threads() { named_barrier(0, static_cast<int>(threads_), true); }
+    std::uint32_t exchange(std::uint32_t mine, unsigned from_lane);
+
+    void start_product(const Product& of_thread, float* d, const std::uint32_t* a_words);
+    void commit_group();
+    void wait_group(std::size_t pending);
+
+private:
+    struct Fiber {
+        ucontext_t context{};
+        std::vector<char> stack = std::vector<char>(128 * 1024);
+        bool ended = false;
+        std::size_t products = 0;         ///< started so far
+        std::vector<std::size_t> groups;  ///< `products` at every commit
+    };
+    struct Barrier {
+        std::uint32_t arrivals = 0, pending = 0;
+        std::int64_t bytes = 0;
+        std::uint64_t phase = 0;
+    };
+    struct Named {
+        int threads = 0;
+        std::uint64_t generation = 0;
+    };
+    struct Warp {
+        std::array<std::array<std::uint32_t, 32>, 2> slots{};
+        unsigned arrived = 0;
+        std::uint64_t generation = 0;
+    };
+    struct Warpgroup {
+        std::deque<Product> products;  ///< those not executed
+        std::size_t executed = 0;
+    };
+    static void enter();
+    void settle(Barrier& barrier);
+    bool execute_next(Warpgroup& group);
+    void work_behind_the_scenes();
+    Fiber& me() { return fibers_[threadIdx.x]; }
+
+    unsigned threads_ = 0;
+    std::vector<Fiber> fibers_;
+    std::byte* shared_ = nullptr;  ///< the kernel's array, defined by the test
+    std::size_t shared_bytes_ = 0;
+    std::map<std::uint32_t, Barrier> barriers_;
+    std::array<Named, 16> named_{};
+    std::vector<Warp> warps_;
+    std::vector<Warpgroup> warpgroups_;
+    std::vector<std::function<void()>> copies_;
+    std::function<void()> body_;
+    ucontext_t scheduler_{};
+    std::uint64_t moves_ = 0;
+    std::mt19937 random_{1};
+};
+
+/// Stands in for kernel<<<grid, threads, bytes, stream>>>.
+template <class Kernel>
+auto enqueue(Kernel kernel, dim3 grid, unsigned threads, std::size_t bytes, void* /*stream*/) {
+    return [=](const auto&... args) {
+        gridDim = grid;
+        blockDim = dim3(threads);
+        for (blockIdx.x = 0; blockIdx.x < grid.x; ++blockIdx.x) {
+            Machine::get().run_cta(threads, bytes, [&] { kernel(args...); });
+        }
+    };
+}
+
+}  // namespace raceline::test
+
+inline void __syncthreads() {
+    raceline::test::Machine::get().sync_threads();
+}
+inline std::size_t __cvta_generic_to_shared(const void* pointer) {
+    return raceline::test::Machine::get().address_of(pointer);
+}
+template <class T>
+T exchange_bits(T x, unsigned from_lane) {
+    static_assert(sizeof(T) == 4);
+    std::uint32_t bits = 0;
+    std::memcpy(&bits, &x, 4);
+    bits = raceline::test::Machine::get().exchange(bits, from_lane);
+    std::memcpy(&x, &bits, 4);
+    return x;
+}
+template <class T>
+T __shfl_xor_sync(unsigned, T x, int lanes) {
+    return exchange_bits(x, (threadIdx.x % 32) ^ static_cast<unsigned>(lanes));
+}
+template <class T>
+T __shfl_sync(unsigned, T x, int lane) {
+    return exchange_bits(x, static_cast<unsigned>(lane));
+}
