@@ -5,7 +5,7 @@
 
 #include "kernels/prefill_sm90/dispatch.hpp"
 #include "kernels/prefill_sm90/plan.hpp"
-#include "kernels/prefill_sm90/tensor_map.hpp"
+#include "kernels/prefill_sm90/tensor_map.cuh"
 #include "raceline/error.hpp"
 
 namespace raceline::kernels::prefill_sm90 {

@@ -3,7 +3,7 @@
 #include <cuda_runtime.h>
 #include <string>
 
-#include "kernels/prefill_sm90/tensor_map.hpp"
+#include "kernels/prefill_sm90/tensor_map.cuh"
 #include "kernels/prefill_sm90/tile.hpp"
 #include "raceline/error.hpp"
 
