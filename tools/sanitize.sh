@@ -6,6 +6,10 @@ cd "$(dirname "$0")/.."
 for preset in ${1:-asan tsan}; do
     cmake --preset "$preset"
     cmake --build --preset "$preset" -j "$(nproc)"
-    # Tests that build other projects or time the machine say nothing more under a sanitizer.
-    ctest --preset "$preset" -j "$(nproc)" -LE "no_sanitizer"
+    # Left out: tests that build other projects (labelled), and one that compares measured rates,
+    # which under a sanitizer are the sanitizer's. Under the thread sanitizer, ten times slower, so
+    # are repetitions: the probes run once in another test, the commands in the other tests of cli.
+    skip='CpuProbe\.ValuesStand'
+    [ "$preset" != tsan ] || skip="$skip|CpuProbe\.NamesAreTheSame|Help\.every_example"
+    ctest --preset "$preset" -j "$(nproc)" -LE no_sanitizer -E "$skip"
 done
