@@ -84,8 +84,9 @@ public:
 
     Correctness verdict() {
         download();
+        const std::string device = live_cuda().value().id;
         const PredictedTime time =
-            decode_ ? predict_decode(decode_args, "cuda") : predict_forward(forward_args, "cuda");
+            decode_ ? predict_decode(decode_args, device) : predict_forward(forward_args, device);
         return host_.verdict(find_kernel(time.kernel).precision(host_.workload));
     }
     std::vector<std::byte> download() {
