@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/receipt_report.hpp"
+
+#include <filesystem>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include "model/prediction.hpp"
+#include "registry/registry.hpp"
+#include "run/run_case.hpp"
+#include "timing/measurement.hpp"
+#include "workload/shape_grammar.hpp"
+
+namespace raceline {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+// Writes runs of one case whose times a test decides.
+class Report : public testing::Test {
+protected:
+    Report()
+        : path_((std::filesystem::temp_directory_path() /
+                 ("raceline-report-" + std::to_string(::getpid()) + ".jsonl"))
+                    .string()) {
+        std::filesystem::remove(path_);
+        which_.kernel = &find_kernel("cpu_flash");
+        which_.workload = parse_shape("b=1,h=4/2,q=16,k=16,d=64,dtype=fp32");
+        which_.options.how = {.cold = true, .launch_path = "parallel", .threads = 2};
+        device_.id = "cpu";
+        device_.name = "a test's CPU";
+    }
+    ~Report() override { std::filesystem::remove(path_); }
+
+    void write(double predicted, double bound, double measured, bool stale = false) {
+        ReceiptWriter writer(path_);
+        const RowSink sink{.context = &context_, .writer = &writer, .emit = {}};
+        const std::string_view hash = stale ? "0" : which_.kernel->source_hash;
+        Prediction p;
+        p.seconds = predicted;
+        p.limiter = "dram";
+        p.layer1.limiter = "dram";
+        p.layer1.bound_seconds = bound;
+        p.layer1.seconds = {{"dram", bound}};
+        p.layer2 = {{"dram", predicted}};
+        p.rates_id = "test";
+        p.model_hash = std::string(64, 'a');
+        Json content = case_to_json(which_, device_);
+        content["prediction"] = prediction_to_json(p);
+        const Json row = sink.put("prediction", hash, content);
+        Correctness verdict;
+        verdict.passed = true;
+        verdict.relative_rms = 1e-7;
+        verdict.worst = 1e-7;
+        verdict.bound = 1e-6;
+        verdict.cases = 64;
+        content = case_to_json(which_, device_);
+        content["prediction_id"] = row.at("id");
+        content["correctness"] = correctness_to_json(verdict);
+        content["measurement"] = measurement_to_json(summarize({measured, measured, measured}));
+        sink.put("measurement", hash, content);
+    }
+
+    ReceiptReport read() {
+        ReceiptReport report;
+        report.add(path_);
+        return report;
+    }
+
+    std::string path_;
+    RowContext context_;
+    Case which_;
+    Device device_;
+};
+
+TEST_F(Report, keeps_first_sight_apart_from_seen) {
+    write(1.1e-3, 0.5e-3, 1e-3);  // +10 %, first sight
+    write(2e-3, 0.5e-3, 1e-3);    // +100 %, seen
+    const std::string text = read().str();
+    EXPECT_THAT(text, HasSubstr("model error, all: median 10.0 %"));
+    EXPECT_THAT(text, HasSubstr("model error, all, seen before: median 100.0 %"));
+    EXPECT_THAT(text, HasSubstr("of 1 rows"));
+    EXPECT_THAT(text, HasSubstr("a test's CPU (cpu)"));
+}
+
+TEST_F(Report, a_case_faster_than_its_ceilings_is_a_finding) {
+    write(1e-3, 0.9e-3, 1e-3);
+    EXPECT_TRUE(read().findings().empty());
+    write(1e-3, 1.2e-3, 1e-3);
+    const ReceiptReport report = read();
+    ASSERT_EQ(report.findings().size(), 1U);
+    EXPECT_EQ(report.findings()[0].line, 4U);
+    EXPECT_THAT(report.findings()[0].what, HasSubstr("probe"));
+    EXPECT_TRUE(report.broken().empty());
+}
+
+TEST_F(Report, a_row_of_an_older_kernel_is_marked_and_never_a_finding) {
+    write(1e-3, 0.9e-3, 1e-3, true);
+    const ReceiptReport report = read();
+    EXPECT_EQ(report.stale(), 1);
+    EXPECT_TRUE(report.findings().empty());
+    EXPECT_THAT(report.str(), HasSubstr("stale"));
+}
+
+TEST_F(Report, regimes_are_told_apart_by_the_measured_time) {
+    write(1e-5, 1e-6, 1e-5);
+    which_.workload.seqlen_q = 17;
+    write(5e-5, 1e-6, 5e-5);
+    which_.workload.seqlen_q = 18;
+    write(5e-3, 1e-6, 5e-3);
+    const std::string text = read().str();
+    EXPECT_THAT(text, HasSubstr("under 20 µs: median 0.0 %"));
+    EXPECT_THAT(text, HasSubstr("20–100 µs: median 0.0 %"));
+    EXPECT_THAT(text, HasSubstr("over 100 µs: median 0.0 %"));
+    EXPECT_THAT(text, HasSubstr("of 3 rows"));
+    EXPECT_THAT(text, Not(HasSubstr("seen before")));
+}
+
+// Every committed receipt verifies: chain, hashes, pairs, ceilings. Staleness is no failure.
+TEST(CommittedReceipts, all_verify) {
+    int files = 0;
+    const std::filesystem::path root = std::filesystem::path(RACELINE_SOURCE_DIR) / "receipts";
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(root)) {
+        if (entry.path().extension() != ".jsonl") {
+            continue;
+        }
+        ReceiptReport report;
+        report.add(entry.path().string());
+        for (const Finding& finding : report.findings()) {
+            ADD_FAILURE() << finding.file << ": line " << finding.line << ": " << finding.what;
+        }
+        EXPECT_FALSE(report.rows().empty()) << entry.path();
+        ++files;
+    }
+    EXPECT_GE(files, 2);
+}
+
+}  // namespace
+}  // namespace raceline
