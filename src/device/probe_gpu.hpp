@@ -33,7 +33,7 @@ struct GpuKernels {
     /// sm_90.
     double (*read_bulk)(int ctas, int chunk, int stages, const void* from, std::size_t bytes,
                         GpuSpan*, void* stream);
-    /// Every CTA reads all of `from` `rounds` times, each from another start, past L1.
+    /// Every CTA reads its own slice of `from`, whole tiles of it, `rounds` times, past L1.
     double (*reread)(const GpuGrid&, const void* from, std::size_t bytes, int rounds, GpuSpan*,
                      void* stream);
     double (*write)(const GpuGrid&, StorePolicy, void* to, std::size_t bytes, GpuSpan*,

@@ -144,7 +144,8 @@ void probe_dram(GpuSetting& with, std::vector<Ceiling>& out) {
     add("byte.dram_write", best_write(with, buffer.data(), bytes), "write");
 }
 
-// Footprints well inside the L2: of half of it, the other half may be copies of the far partition.
+// Footprints from a quarter to three quarters of the L2, whatever of a slice L1 could hold being
+// passed by; of more than half, the far partition may no longer keep copies.
 void probe_l2(GpuSetting& with, std::vector<Ceiling>& out) {
     const std::size_t l2 = with.device.l2_bytes > 0 ? static_cast<std::size_t>(with.device.l2_bytes)
                                                     : cuda::l2_bytes();
@@ -153,12 +154,14 @@ void probe_l2(GpuSetting& with, std::vector<Ceiling>& out) {
     cuda::synchronize();
     const int sms = with.device.units;
     GpuPass best;
-    for (const std::size_t share : {16, 8, 4, 3, 2}) {
-        const std::size_t bytes = l2 / share / mebibyte * mebibyte;
-        if (bytes == 0) {
-            continue;
-        }
-        for (const GpuGrid& grid : {GpuGrid{3 * sms, 512, 4}, {2 * sms, 512, 8}, {sms, 512, 16}}) {
+    for (const std::size_t quarters : {1, 2, 3}) {
+        const std::size_t bytes = l2 * quarters / 4 / mebibyte * mebibyte;
+        for (const GpuGrid& grid :
+             {GpuGrid{3 * sms, 512, 4}, {2 * sms, 512, 8}, {sms, 512, 16}, {2 * sms, 256, 4}}) {
+            const auto loads = static_cast<std::size_t>(grid.threads) * grid.unroll;
+            if (bytes / grid.ctas < loads * 16) {
+                continue;  // a CTA's slice would hold no whole tile
+            }
             best = better(best, with.timer.best_loop(
                                     [&](int rounds, GpuSpan* span, void* stream) {
                                         return with.kernels.reread(grid, buffer.data(), bytes,
@@ -170,8 +173,8 @@ void probe_l2(GpuSetting& with, std::vector<Ceiling>& out) {
         }
     }
     out.push_back(gpu_ceiling("byte.l2", "byte/s", best, with.device,
-                              "footprints from a 16th to half of the L2 read by every CTA again "
-                              "and again, past L1"));
+                              "footprints from a quarter to three quarters of the L2, each CTA "
+                              "its own slice again and again, past L1"));
     const std::size_t bytes = l2 / 8 / mebibyte * mebibyte + mebibyte;
     const GpuPass alone = with.timer.best_loop(
         [&](int rounds, GpuSpan* span, void* stream) {

@@ -38,17 +38,19 @@ __global__ void __launch_bounds__(max_threads, 1)
     keep(sum, span);
 }
 
-// Starts are spread over the footprint, so that CTAs do not all ask one slice of the L2 at once.
+// A CTA re-reads its own tiles b × own … (b + 1) × own: no line is asked for by two SMs, whose
+// requests could meet before the L2.
 template <int unroll>
 __global__ void __launch_bounds__(max_threads, 1)
-    reread_kernel(const uint4* from, std::size_t tiles, int rounds, GpuSpan* span) {
+    reread_kernel(const uint4* from, std::size_t own, int rounds, GpuSpan* span) {
     const SpanReader reader;
     std::uint32_t sum = 0;
-    std::size_t tile = tiles * blockIdx.x / gridDim.x;
+    std::size_t tile = 0;
+    from += own * blockIdx.x * unroll * blockDim.x;
 #pragma unroll 1
-    for (std::size_t left = tiles * rounds; left > 0; --left) {
+    for (std::size_t left = own * rounds; left > 0; --left) {
         const uint4* base = from + tile * unroll * blockDim.x + threadIdx.x;
-        tile = tile + 1 == tiles ? 0 : tile + 1;
+        tile = tile + 1 == own ? 0 : tile + 1;
         uint4 vectors[unroll];
 #pragma unroll
         for (int u = 0; u < unroll; ++u) {
@@ -140,12 +142,15 @@ double read(const GpuGrid& grid, const void* from, std::size_t bytes, GpuSpan* s
 
 double reread(const GpuGrid& grid, const void* from, std::size_t bytes, int rounds, GpuSpan* span,
               void* stream) {
-    const std::size_t tiles = whole_tiles(grid, bytes);
+    const std::size_t own = whole_tiles(grid, bytes / grid.ctas);
+    if (own == 0) {
+        throw Error(Status::internal, "the footprint of an L2 probe holds a tile of every CTA");
+    }
     with_unroll(grid.unroll, [&]<int unroll>() {
         reread_kernel<unroll><<<grid.ctas, grid.threads, 0, as_stream(stream)>>>(
-            static_cast<const uint4*>(from), tiles, rounds, span);
+            static_cast<const uint4*>(from), own, rounds, span);
     });
-    return tile_bytes(grid, tiles) * rounds * grid.ctas;
+    return tile_bytes(grid, own) * rounds * grid.ctas;
 }
 
 double write(const GpuGrid& grid, StorePolicy policy, void* to, std::size_t bytes, GpuSpan* span,
