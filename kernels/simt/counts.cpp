@@ -7,13 +7,12 @@
 #include <cmath>
 
 #include "kernels/simt/index.hpp"
+#include "kernels/simt/instructions.hpp"
 #include "kernels/simt/plan.hpp"
+#include "kernels/simt/steps.hpp"
 
 namespace raceline::kernels::simt {
 namespace {
-
-// A shared-memory access of a warp takes at least one pass of 32 banks of 4 bytes.
-constexpr double pass_bytes = 128;
 
 // What all CTAs of the main launch do together, and the one that does most.
 struct Totals {
@@ -62,85 +61,58 @@ Totals totals_of(const Workload& w, const Shape& s, const Plan& plan, const Tile
     return t;
 }
 
-// One CTA, one tile of keys: the body of the kernel's loop.
-Work tile_work(const Workload& w, const Plan& plan, const Tile& tile, double kv_row_bytes) {
-    const double rows = tile.rows;
-    const double keys = tile.keys;
-    const double warps = tile.threads / 32.0;
-    const double lane_rows = tile.rows_per_lane();
-    const double depth_quads = plan.depth / 4.0;
-    const double staged = keys * (plan.depth + (plan.shared_kv ? 0 : plan.v_width)) * sizeof(float);
-    // Per warp: Q and K quads of the scores; P written and read; V quads, once a key.
-    const double passes =
-        warps *
-        (depth_quads * (lane_rows + tile.keys_per_lane()) + lane_rows * tile.keys_per_lane() +
-         tile.keys_per_warp() / 4.0 * lane_rows + tile.keys_per_warp() * plan.v_width / 32.0);
-    Work work;
-    work["flop.fma.fp32"] = 2 * rows * keys * (plan.depth + plan.v_width);
-    // One exponential a score, one a row and lane to rescale; tanh is an exponential and a
-    // division.
-    work["op.ex2"] = rows * keys * (w.softcap > 0 ? 3 : 1) + rows * 8 * tile.key_warps;
-    work["byte.smem_lsu"] = staged + passes * pass_bytes;
-    work["byte.l2"] = keys * kv_row_bytes;
-    return work;
+void add_scaled(Work& into, const Step& step, double factor) {
+    for (const auto& [id, amount] : step.work) {
+        into[id] += factor * amount;
+    }
 }
 
-Work scaled(Work work, double factor) {
-    for (auto& [id, amount] : work) {
-        amount *= factor;
-    }
-    return work;
+// All traffic of the launch through memory; the steps know only one CTA's.
+void count_memory(Counts& c, const Body& b, const Totals& t, double partial_bytes) {
+    const Workload& w = b.w;
+    const double kv_row_bytes =
+        static_cast<double>(w.headdim + (w.mla ? 0 : w.headdim_v)) * bytes_of(w.kv_dtype);
+    const double q_row_bytes = static_cast<double>(w.headdim) * bytes_of(w.dtype);
+    const double lse_bytes = static_cast<double>(w.tokens_q() * w.heads_q) * sizeof(float);
+    const double out_bytes = b.plan.splits > 1 ? 0 : w.bytes_out() + lse_bytes;
+    c.work["byte.dram_read"] = w.bytes_q() + w.bytes_kv();
+    c.work["byte.dram_write"] = out_bytes;
+    c.work["byte.l2"] =
+        t.keys * b.row_bytes + t.query_rows * q_row_bytes + partial_bytes + out_bytes;
+    // Row tiles of a head, and splits for Q, read what another CTA has read.
+    c.reread.push_back({std::max(0.0, t.keys * kv_row_bytes - w.bytes_kv()), w.bytes_kv()});
+    c.reread.push_back({std::max(0.0, t.query_rows * q_row_bytes - w.bytes_q()), w.bytes_q()});
+    c.bytes_in_flight = std::min(b.tile.keys * b.row_bytes,
+                                 b.tile.threads * 16.0 * load_batch(b.tile, b.plan.v_width));
 }
 
 Counts main_launch(const Workload& w, const Shape& s, const Plan& plan, const Tile& tile) {
     const Totals t = totals_of(w, s, plan, tile);
-    const double kv_row_bytes =
-        static_cast<double>(w.headdim + (w.mla ? 0 : w.headdim_v)) * bytes_of(w.kv_dtype);
-    // MLA whose V cannot share K's tile in shared memory is read twice.
-    const double loaded_row_bytes =
-        kv_row_bytes +
-        (w.mla && !plan.shared_kv ? static_cast<double>(w.headdim_v) * bytes_of(w.kv_dtype) : 0);
-    const double q_row_bytes = static_cast<double>(w.headdim) * bytes_of(w.dtype);
-    const double rows_out = static_cast<double>(w.tokens_q() * w.heads_q);
-    const double lse_bytes = rows_out * sizeof(float);
+    const Body b = body_of(w, plan, tile);
     const double partial_bytes =
         plan.splits > 1 ? t.query_rows * sizeof(float) * static_cast<double>(plan.partial_width + 2)
                         : 0;
-    const Work one = tile_work(w, plan, tile, loaded_row_bytes);
-
+    const double out_bytes = plan.splits > 1
+                                 ? partial_bytes / std::max(t.ctas, 1.0)
+                                 : tile.rows * static_cast<double>(w.headdim_v) * bytes_of(w.dtype);
     Counts c;
     c.launch = "main";
-    c.work = scaled(one, t.tiles);
-    c.work["byte.dram_read"] = w.bytes_q() + w.bytes_kv();
-    c.work["byte.dram_write"] = plan.splits > 1 ? 0 : w.bytes_out() + lse_bytes;
-    c.work["byte.l2"] = t.keys * loaded_row_bytes + t.query_rows * q_row_bytes + partial_bytes +
-                        (plan.splits > 1 ? 0 : w.bytes_out() + lse_bytes);
-    // Row tiles of a head, and splits for Q, read what another CTA has read.
-    c.reread.push_back({std::max(0.0, t.keys * kv_row_bytes - w.bytes_kv()), w.bytes_kv()});
-    c.reread.push_back({std::max(0.0, t.query_rows * q_row_bytes - w.bytes_q()), w.bytes_q()});
+    c.steps = steps_of(b, t.most_tiles, out_bytes);
+    for (const Step& step : c.steps) {
+        const bool once = step.repeat == 1 && (step.name == "setup" || step.name == "finish");
+        const double heaviest = std::max(t.most_tiles, 1.0);
+        add_scaled(c.work, step, once ? t.ctas : step.repeat / heaviest * t.tiles);
+    }
+    count_memory(c, b, t, partial_bytes);
 
     c.ctas = plan.ctas;
     c.threads = tile.threads;
     c.registers = declared_registers(tile, plan.v_width);
     c.smem_bytes = plan.smem_bytes;
-    c.bytes_in_flight = std::min(tile.keys * loaded_row_bytes,
-                                 tile.threads * 16.0 * load_batch(tile, plan.v_width));
     const double mean = t.ctas > 0 ? t.tiles / t.ctas : 0;
     c.imbalance = mean > 0 ? t.most_tiles / mean : 1;
     c.balanced_order = true;
-
-    const double setup_bytes = tile.rows * q_row_bytes;
-    const double out_bytes = plan.splits > 1
-                                 ? partial_bytes / std::max(t.ctas, 1.0)
-                                 : tile.rows * static_cast<double>(w.headdim_v) * bytes_of(w.dtype);
-    c.steps = {{"setup", 1, {{"byte.l2", setup_bytes}}, "latency.dram"},
-               {"tile", t.most_tiles, one, "latency.dram"},
-               {"finish",
-                1,
-                {{"byte.smem_lsu", 2.0 * tile.key_warps * tile.rows * plan.v_width * sizeof(float)},
-                 {"byte.l2", out_bytes}},
-                ""}};
-    c.overlap = {{"flop.fma.fp32", "byte.smem_lsu", "op.ex2"}};
+    c.overlap = {{"flop.fma.fp32", "byte.smem_lsu", "op.ex2", "op.issue"}};
     return c;
 }
 
@@ -160,12 +132,22 @@ Counts merge_launch(const Workload& w, const Plan& plan) {
     c.registers = merge_registers;
     c.smem_bytes = 4 * 512 * sizeof(float);
     c.bytes_in_flight = std::min(read, 4.0 * 4 * plan.partial_width * sizeof(float));
-    // Two dependent passes over the sums, then four warps with four loads in flight each.
-    c.steps = {{"sums", 2 * std::ceil(splits / 32), {}, "latency.l2"},
+    // Sums of a row: both passes ask for them, the second finds them in L1. Then a warp takes every
+    // fourth split, one after the other.
+    const double own = std::ceil(splits / 4);
+    const double threads = c.threads;
+    c.steps = {{"sums", std::ceil(splits / 32), {}, "latency.l2"},
+               {"totals", 1, {{"op.issue", threads * merge_totals.instructions}}, ""},
                {"outputs",
-                std::ceil(splits / 16),
-                {{"byte.l2", 16.0 * plan.partial_width * sizeof(float)}},
+                own,
+                {{"byte.l2", 16.0 * plan.partial_width * sizeof(float)},
+                 {"op.issue", threads * merge_split.instructions}},
                 "latency.l2"}};
+    c.steps[1].clocks = merge_totals.clocks;
+    c.steps[2].clocks = merge_split.clocks;
+    c.work["op.issue"] =
+        rows * threads * (merge_totals.instructions + own * merge_split.instructions);
+    c.overlap = {{"flop.fma.fp32", "op.ex2", "op.issue"}};
     return c;
 }
 

@@ -59,13 +59,32 @@ struct Sizes {
     // The matrix goes to DRAM and comes back only where the L2 cannot keep it.
     double spilled;
     double threads;
+    bool wide;         // elements of 4 bytes: no conversions
+    bool read_before;  // by another query: what a thread waits for is the L2, not DRAM
 };
+
+// Instructions and clocks of the loops as nvcc compiles them for sm_90, all unrolled 16 or 4 times
+// (nvdisasm). Clocks are the compiler's stall counts and the latencies of arithmetic; the loads
+// that a loop waits for are counted as waits.
+struct Loop {
+    double instructions, clocks;  // of one element of the innermost loop, one lane
+};
+constexpr Loop scores_loop(bool wide) {
+    return wide ? Loop{58 / 16.0, 59 / 16.0} : Loop{88 / 16.0, 146 / 16.0};
+}
+constexpr Loop outputs_loop(bool wide) {
+    return wide ? Loop{87 / 16.0, 85 / 16.0} : Loop{103 / 16.0, 162 / 16.0};
+}
+// Maximum, exponentials, division: sixteen keys with two waits, four with one, four with four.
+constexpr Loop softmax_loops{37 / 16.0 + 57 / 4.0 + 71 / 4.0, 18 / 16.0 + 92 / 4.0 + 237 / 4.0};
+constexpr double softmax_waits = 2 / 16.0 + 1 / 4.0 + 4 / 4.0;
 
 Counts scores_launch(const Workload& w, const Sizes& z) {
     Counts c;
     c.launch = "scores";
     const double key_blocks = std::ceil(static_cast<double>(w.seqlen_k) / z.threads);
     c.work["flop.fma.fp32"] = 2 * z.pairs * z.d;
+    c.work["op.issue"] = z.pairs * z.d * scores_loop(z.wide).instructions;
     c.work["byte.dram_read"] = z.bytes_q + z.bytes_kv / 2;
     c.work["byte.dram_write"] = z.spilled;
     // A row of Q meets every key of its head: K crosses the L2 once a query.
@@ -82,9 +101,11 @@ Counts scores_launch(const Workload& w, const Sizes& z) {
     c.steps = {{"sectors",
                 sectors,
                 {{"flop.fma.fp32", c.work["flop.fma.fp32"] / ctas / sectors},
+                 {"op.issue", c.work["op.issue"] / ctas / sectors},
                  {"byte.smem_lsu", c.work["byte.smem_lsu"] / ctas / sectors},
                  {"byte.l2", c.work["byte.l2"] / ctas / sectors}},
-                "latency.l2"}};
+                z.read_before ? "latency.l2" : "latency.dram",
+                z.d / sectors * scores_loop(z.wide).clocks}};
     return c;
 }
 
@@ -92,6 +113,7 @@ Counts softmax_launch(const Workload& w, const Sizes& z, const Device& device) {
     Counts c;
     c.launch = "softmax";
     c.work["op.ex2"] = z.pairs;
+    c.work["op.issue"] = z.pairs * softmax_loops.instructions;
     // Three sweeps read, two write.
     c.work["byte.l2"] = 5 * z.matrix + z.rows * sizeof(float);
     c.work["byte.dram_read"] = z.spilled;
@@ -104,11 +126,15 @@ Counts softmax_launch(const Workload& w, const Sizes& z, const Device& device) {
     c.ctas = static_cast<std::int64_t>(std::ceil(z.rows * 32 / z.threads));
     c.bytes_in_flight = z.threads * 4 * sizeof(float);
     const double ctas = std::max(1.0, static_cast<double>(c.ctas));
-    const double repeats = 3 * std::max(1.0, std::ceil(static_cast<double>(w.seqlen_k) / 128));
+    const double keys = std::max(1.0, std::ceil(static_cast<double>(w.seqlen_k) / 32));  // a lane
+    const double repeats = keys * softmax_waits;
     c.steps = {{"sweeps",
                 repeats,
-                {{"op.ex2", z.pairs / ctas / repeats}, {"byte.l2", 5 * z.matrix / ctas / repeats}},
-                "latency.l2"}};
+                {{"op.ex2", z.pairs / ctas / repeats},
+                 {"op.issue", c.work["op.issue"] / ctas / repeats},
+                 {"byte.l2", 5 * z.matrix / ctas / repeats}},
+                "latency.l2",
+                softmax_loops.clocks / softmax_waits}};
     return c;
 }
 
@@ -117,6 +143,7 @@ Counts outputs_launch(const Workload& w, const Sizes& z) {
     c.launch = "outputs";
     const double rows_per_cta = z.threads / z.d;
     c.work["flop.fma.fp32"] = 2 * z.pairs * z.d;
+    c.work["op.issue"] = z.pairs * z.d * outputs_loop(z.wide).instructions;
     c.work["byte.dram_read"] = z.bytes_kv / 2 + z.spilled;
     c.work["byte.dram_write"] = w.bytes_out();
     // Rows of a CTA pass over V side by side and share its lines in the L1.
@@ -128,15 +155,17 @@ Counts outputs_launch(const Workload& w, const Sizes& z) {
     c.ctas = static_cast<std::int64_t>(std::ceil(z.rows * z.d / z.threads));
     c.bytes_in_flight = z.threads * 4 * z.element;
     const double ctas = std::max(1.0, static_cast<double>(c.ctas));
-    // The compiler unrolls the loop over keys four times: one wait for four loads.
+    // Four waits in the sixteen keys of the unrolled loop.
     const double repeats = std::max(1.0, std::ceil(static_cast<double>(w.seqlen_k) / 4));
     c.imbalance = z.rows * static_cast<double>(w.seqlen_k) / std::max(z.pairs, 1.0);
     c.steps = {{"keys",
                 repeats,
                 {{"flop.fma.fp32", c.work["flop.fma.fp32"] / ctas / repeats},
+                 {"op.issue", c.work["op.issue"] / ctas / repeats},
                  {"byte.smem_lsu", c.work["byte.smem_lsu"] / ctas / repeats},
                  {"byte.l2", c.work["byte.l2"] / ctas / repeats}},
-                "latency.l2"}};
+                z.read_before ? "latency.l2" : "latency.dram",
+                4 * outputs_loop(z.wide).clocks}};
     return c;
 }
 
@@ -151,13 +180,15 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     z.bytes_kv = w.bytes_kv();
     z.spilled = z.matrix > static_cast<double>(device.l2_bytes) ? z.matrix : 0;
     z.threads = tile.threads;
+    z.wide = w.dtype == DType::fp32;
+    z.read_before = w.seqlen_q > 1;
     std::vector<Counts> launches{scores_launch(w, z), softmax_launch(w, z, device),
                                  outputs_launch(w, z)};
     constexpr std::array<int, 3> registers{30, 31, 32};  // as the compiler reports for sm_90
     for (std::size_t i = 0; i < launches.size(); ++i) {
         launches[i].threads = tile.threads;
         launches[i].registers = registers[i];
-        launches[i].overlap = {{"flop.fma.fp32", "byte.smem_lsu", "byte.l2", "op.ex2"}};
+        launches[i].overlap = {{"flop.fma.fp32", "byte.smem_lsu", "byte.l2", "op.ex2", "op.issue"}};
     }
     return launches;
 }

@@ -82,6 +82,9 @@ void fill_capability_rates(Device& device, const CudaProperties& properties) {
     fill.unit("flop.fma.fp64", row.fma_fp64);
     fill.unit("flop.fma.fp16", row.fma_fp16);
     fill.unit("op.ex2", row.ex2);
+    // Four schedulers of 32 lanes an SM, one instruction a clock each; compute capability 6.0 has
+    // two (CUDA C++ Programming Guide, the chapter of each).
+    fill.unit("op.issue", row.capability == 60 ? 64 : 128);
     fill.unit("byte.smem_lsu", 128);
     fill.unit("byte.smem_mma", 128);
     // GeForce halves the rate with fp32 accumulation (GA102, Ada and RTX Blackwell whitepapers).

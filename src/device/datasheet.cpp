@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::string_view folder = "devices/";
 constexpr std::string_view suffix = ".json";
+constexpr double issue_slots_per_unit = 128;
 
 std::optional<std::string_view> id_of_path(std::string_view path) {
     if (!path.starts_with(folder) || !path.ends_with(suffix)) {
@@ -131,6 +132,19 @@ std::optional<double> scale_of(const Json& words, std::string_view where, const 
     return factor;
 }
 
+// One instruction a clock from each of four schedulers, for 32 lanes each: CUDA C++ Programming
+// Guide, "Compute Capability 7.x" to "12.0" (a multiprocessor has four warp schedulers, each issues
+// one instruction for one warp a clock). A file that states the rate keeps its own.
+void derive_issue_rate(Device& device) {
+    if (device.kind != DeviceKind::cuda || device.clock_hz <= 0 ||
+        device.rates.contains("op.issue")) {
+        return;
+    }
+    device.rates["op.issue"] = {device.units * issue_slots_per_unit * device.clock_hz,
+                                "datasheet: derived from SMs x 4 schedulers x 32 lanes x clock",
+                                device.clock_hz, "", issue_slots_per_unit};
+}
+
 }  // namespace
 
 void read_rates(const Json& object, std::string_view where, const Device& base, Device& device) {
@@ -178,6 +192,7 @@ Device device_from_json(const Json& object, std::string_view where) {
     read_sizes(object, where, device);
     const Device base = device;
     read_rates(object, where, base, device);
+    derive_issue_rate(device);
     device.rates_id = rates_id_of(device, "datasheet");
     return device;
 }

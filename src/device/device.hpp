@@ -27,9 +27,10 @@ struct Rate {
 ///   flop.wgmma.{bf16,fp16,e4m3,tf32}  flop.mma.{bf16,fp16,tf32,e4m3}  flop.fma.{fp32,fp64,fp16}
 ///   flop.tcgen05.* (Blackwell)  flop.mfma.* (AMD); matrix rates are dense and accumulate in fp32,
 ///   "<id>_acc16" in fp16 where that is faster
-///   flop.dot.bf16 (CPU)  op.ex2 (GPU)  op.exp (CPU, fp32 exponentials)  op.simd (CPU, fp32 lane
-///   operations other than FMA)  byte.dram_read  byte.dram_write  byte.dram_copy  byte.llc (CPU)
-///   byte.l2  byte.l1 (CPU loads)  byte.smem_lsu  byte.smem_mma
+///   op.issue (GPU, thread-level instruction slots: a warp's instruction takes 32, whatever it
+///   does) flop.dot.bf16 (CPU)  op.ex2 (GPU)  op.exp (CPU, fp32 exponentials)  op.simd (CPU, fp32
+///   lane operations other than FMA)  byte.dram_read  byte.dram_write  byte.dram_copy  byte.llc
+///   (CPU) byte.l2  byte.l1 (CPU loads)  byte.smem_lsu  byte.smem_mma
 /// and times, in seconds:
 ///   floor.launch_stream  floor.launch_graph  floor.parallel_region  latency.dram  latency.l2
 ///   floor.cta (start and drain of a CTA)

@@ -154,6 +154,7 @@ void Builder::add_steps(const RereadSplit& rereads) {
         StepCosts& costs = out.steps.emplace_back();
         costs.repeat = step.repeat;
         costs.wait_seconds = step.waits.empty() ? 0 : known_seconds(device, step.waits);
+        costs.chain_seconds = device.clock_hz > 0 ? step.clocks / device.clock_hz : 0;
         add_work(costs.costs, step.work, 1);
         const double share = traffic_total > 0 ? traffic[s] / traffic_total
                              : repeats > 0     ? 1 / repeats

@@ -31,8 +31,9 @@ struct Costs {
 
 struct StepCosts {
     double repeat = 1;
-    double wait_seconds = 0;  ///< a latency paid at each repeat
-    Costs costs;              ///< of one repeat
+    double wait_seconds = 0;   ///< a latency paid at each repeat
+    double chain_seconds = 0;  ///< of dependent instructions: clocks / the device's clock
+    Costs costs;               ///< of one repeat
 };
 
 /// Everything layer 2 needs to know about a launch. Names refer into Counts or to literals.

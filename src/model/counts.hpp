@@ -29,6 +29,10 @@ struct Step {
     double repeat = 1;  ///< times on the critical path of the heaviest CTA
     Work work;          ///< of one CTA, one repeat
     std::string waits;  ///< id of a latency paid at each repeat (latency.dram, …), or empty
+    /// Clocks of a unit that the CTA's slowest thread or warp needs for one repeat with nothing in
+    /// its way: dependent instructions, counted from the code. The repeat takes no less; other CTAs
+    /// of the unit run meanwhile. 0: not counted.
+    double clocks = 0;
 };
 
 struct Counts {

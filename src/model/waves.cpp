@@ -44,9 +44,32 @@ SerialTime serial_time(const LaunchCosts& costs, std::int64_t units, bool with_l
         for (std::size_t i = 0; i < costs.resources; ++i) {
             result.by_resource[i] += (one.chain >> i & 1) != 0 ? step.repeat * seconds[i] : 0;
         }
-        result.seconds += step.repeat * (one.seconds + (with_latency ? step.wait_seconds : 0));
+        result.seconds += step.repeat * (with_latency ? std::max(one.seconds, step.chain_seconds) +
+                                                            step.wait_seconds
+                                                      : one.seconds);
     }
     return result;
+}
+
+double resident_seconds(double serial, double busy, std::int64_t residents) {
+    const double delay = std::max(0.0, serial - busy);
+    double response = std::max(serial, busy);
+    double queue = 0;
+    for (std::int64_t n = 1; n <= residents; ++n) {
+        const double at_queue = busy * (1 + queue);
+        response = at_queue + delay;
+        queue = response > 0 ? static_cast<double>(n) * at_queue / response : 0;
+    }
+    return response;
+}
+
+double heaviest_seconds(double serial, double busy, std::int64_t residents, double imbalance) {
+    const double all_there = std::max(0.0, 2 - imbalance) / imbalance;
+    double fewer = 0;
+    for (std::int64_t n = 1; n <= residents; ++n) {
+        fewer += resident_seconds(serial, busy, n) / static_cast<double>(residents);
+    }
+    return all_there * resident_seconds(serial, busy, residents) + (1 - all_there) * fewer;
 }
 
 WaveTime wave_time(const LaunchCosts& costs, const Layout& layout, std::int64_t ctas,
@@ -55,9 +78,20 @@ WaveTime wave_time(const LaunchCosts& costs, const Layout& layout, std::int64_t 
     const std::int64_t residents = (ctas + layout.units - 1) / layout.units;
     const auto on_fullest = static_cast<double>(residents);
     const SerialTime serial = serial_time(costs, units, with_latency);
+    double busiest = 0;  // of the average CTA, on a resource that its unit has to itself
+    for (std::size_t i = 0; with_latency && i < costs.resources; ++i) {
+        busiest = costs.shared[i] ? busiest : std::max(busiest, costs.mean.with_units(i, units));
+    }
     WaveTime wave;
     wave.serial_heaviest = serial.seconds;
     wave.seconds = serial.seconds / layout.imbalance;
+    const bool counted = std::any_of(costs.steps.begin(), costs.steps.end(),
+                                     [](const StepCosts& s) { return s.chain_seconds > 0; });
+    if (with_latency && counted && residents > 1) {
+        wave.seconds = resident_seconds(wave.seconds, busiest, residents);
+        wave.serial_heaviest = heaviest_seconds(serial.seconds, busiest * layout.imbalance,
+                                                residents, layout.imbalance);
+    }
     wave.by_resource = serial.by_resource;
     scale(wave.by_resource, 1 / layout.imbalance);
     for (std::size_t i = 0; i < costs.resources; ++i) {

@@ -23,11 +23,25 @@ struct SerialTime {
     double seconds = 0;
     Seconds by_resource{};  ///< of the chains; without latency they sum to seconds
 };
-/// `with_latency` adds each step's wait and holds DRAM reads to bytes in flight / latency.
+/// `with_latency` adds each step's wait, holds a step to its chain of dependent instructions and
+/// DRAM reads to bytes in flight / latency.
 SerialTime serial_time(const LaunchCosts& costs, std::int64_t units, bool with_latency);
 
+/// Seconds in which each of `residents` CTAs of a unit is done, if one alone takes `serial`, of
+/// which `busy` on the unit's busiest resource, which serves one at a time. Mean-value analysis of
+/// a closed queueing network (Reiser and Lavenberg, JACM 27(2), 1980) with one queue and a delay
+/// of serial - busy: response(n) = busy × (1 + queue(n - 1)) + delay, queue(n) = n × busy × (1 +
+/// queue(n - 1)) / response(n). Never under max(serial, residents × busy), and equal to it where
+/// there is no delay: few residents cannot hide each other's latency perfectly.
+double resident_seconds(double serial, double busy, std::int64_t residents);
+
+/// Mean of resident_seconds over what the heaviest CTA of a unit meets: `residents` others of its
+/// kind until the lightest (2 - imbalance of the mean) is done, then evenly fewer.
+double heaviest_seconds(double serial, double busy, std::int64_t residents, double imbalance);
+
 /// `ctas` CTAs at once: the largest of
-/// - one average CTA's serial time,
+/// - one average CTA's serial time; with latency, and where the kernel counts its chains, stretched
+///   by the residents (resident_seconds),
 /// - CTAs on the fullest unit × the average CTA's busiest resource of a unit,
 /// - all of them × the busiest shared resource (DRAM, last-level cache) at its ceiling.
 struct WaveTime {

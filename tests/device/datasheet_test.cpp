@@ -138,6 +138,23 @@ TEST(Datasheet, EnginesAreOnlyWhereTheyExist) {
     }
 }
 
+TEST(Datasheet, IssueSlotsFollowFromSchedulersAndClock) {
+    for (const std::string& id : device_ids()) {
+        const Device device = datasheet_device(id);
+        EXPECT_EQ(device.find("op.issue").has_value(), device.kind == DeviceKind::cuda) << id;
+        if (device.kind == DeviceKind::cuda) {
+            EXPECT_DOUBLE_EQ(device.rate("op.issue"), 128.0 * device.units * device.clock_hz) << id;
+            // A multiply-add takes a slot: no device does more of them than it can issue.
+            EXPECT_LE(device.rate("flop.fma.fp32") / 2, device.rate("op.issue") * 1.01) << id;
+            EXPECT_NE(device.rates.at("op.issue").source.find("derived"), std::string::npos) << id;
+        }
+    }
+    Json stated = datasheet_json("h200");
+    stated["rates"]["op.issue"] = stated["rates"]["op.ex2"];
+    EXPECT_EQ(device_from_json(stated, "stated").rate("op.issue"),
+              datasheet_device("h200").rate("op.ex2"));
+}
+
 TEST(Datasheet, MmaOnHopperIsSlowerThanWgmma) {
     const Device device = datasheet_device("h200");
     EXPECT_NEAR(device.rate("flop.mma.bf16") / device.rate("flop.wgmma.bf16"), 0.629, 0.001);

@@ -48,7 +48,24 @@ public:
         return found;
     }
 
+    /// Machine code for `sm` by mangled name.
+    [[nodiscard]] std::map<std::string, std::string> code(int sm) const {
+        std::map<std::string, std::string> found;
+        read_sections();
+        for (const Section& s : sections_) {
+            constexpr std::string_view prefix = ".text.";
+            if (s.name.starts_with(prefix) && architecture() == sm &&
+                s.offset + s.size <= bytes_.size()) {
+                found[s.name.substr(prefix.size())] = bytes_.substr(s.offset, s.size);
+            }
+        }
+        return found;
+    }
+
 private:
+    [[nodiscard]] int architecture() const {
+        return static_cast<int>((at<std::uint32_t>(48) >> 8) & 0xFF);
+    }
     struct Section {
         std::string name;
         std::uint32_t type = 0, link = 0;
@@ -98,7 +115,7 @@ private:
         constexpr int sized = 4;  // payload follows; other formats are 4 bytes in all
         constexpr int frame_size = 0x11;
         constexpr int register_count = 0x2f;
-        const int sm = static_cast<int>((at<std::uint32_t>(48) >> 8) & 0xFF);
+        const int sm = architecture();
         for (std::uint64_t p = s.offset; p + 4 <= s.offset + s.size;) {
             const int format = at<std::uint8_t>(p);
             const int attribute = at<std::uint8_t>(p + 1);
@@ -122,22 +139,37 @@ private:
     mutable std::vector<Section> sections_;
 };
 
-/// Functions of every cubin in an object file that was compiled for `sm`, by mangled name. An
-/// object file is itself an ELF file, so the first magic number is its own.
-inline std::map<std::string, FunctionReport> compiler_report(const std::string& object, int sm) {
+/// Calls `visit` with every cubin in an object file, which is itself an ELF file: the first magic
+/// number is its own.
+template <class Visit>
+void each_cubin(const std::string& object, const Visit& visit) {
     std::ifstream file(object, std::ios::binary);
     const std::string bytes{std::istreambuf_iterator<char>(file), {}};
     constexpr std::string_view magic =
         "\x7f"
         "ELF";
-    std::map<std::string, FunctionReport> all;
     for (auto p = bytes.find(magic, 1); p != std::string::npos; p = bytes.find(magic, p + 1)) {
-        for (const auto& [name, f] : Cubin(std::string_view(bytes).substr(p)).functions()) {
+        visit(Cubin(std::string_view(bytes).substr(p)));
+    }
+}
+
+/// Functions of every cubin in an object file that was compiled for `sm`, by mangled name.
+inline std::map<std::string, FunctionReport> compiler_report(const std::string& object, int sm) {
+    std::map<std::string, FunctionReport> all;
+    each_cubin(object, [&](const Cubin& cubin) {
+        for (const auto& [name, f] : cubin.functions()) {
             if (f.sm == sm) {
                 all[name] = f;
             }
         }
-    }
+    });
+    return all;
+}
+
+/// Machine code of the same functions.
+inline std::map<std::string, std::string> machine_code(const std::string& object, int sm) {
+    std::map<std::string, std::string> all;
+    each_cubin(object, [&](const Cubin& cubin) { all.merge(cubin.code(sm)); });
     return all;
 }
 
