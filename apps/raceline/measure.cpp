@@ -19,11 +19,12 @@ Device live_device(const Options& options) {
     if (options.device == "cpu" || (options.device.empty() && !cuda)) {
         return live_cpu();
     }
-    require(
-        cuda && (options.device.empty() || options.device == "cuda" || options.device == cuda->id),
-        Status::no_device, "device '{}' is not on this machine: only a live one can be measured",
-        options.device);
-    return *cuda;
+    if (cuda &&
+        (options.device.empty() || options.device == "cuda" || options.device == cuda->id)) {
+        return *cuda;
+    }
+    fail(Status::no_device, "device '{}' is not on this machine: only a live one can be measured",
+         options.device);
 }
 
 void print_table(const std::vector<Ceiling>& ceilings) {

@@ -92,6 +92,7 @@ std::vector<Workload> select_workloads(const Options& options, std::string* suit
     }
     suite_name->clear();
     std::vector<Workload> list;
+    list.reserve(options.shapes.size());
     for (const std::string& shape : options.shapes) {
         list.push_back(parse_shape(shape, dtype.value_or(DType::bf16)));
     }

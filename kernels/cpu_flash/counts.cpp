@@ -134,7 +134,8 @@ Amounts prefill_piece(const Workload& w, const Problem& p, const Target& target,
 Amounts decode_piece(const Workload& w, const Target& target, const Piece& piece) {
     Amounts a;
     const auto whole = [&](std::int64_t n) {
-        return static_cast<double>((n + target.lanes - 1) / target.lanes * target.lanes);
+        const std::int64_t vectors = (n + target.lanes - 1) / target.lanes;
+        return static_cast<double>(vectors * target.lanes);
     };
     const auto keys = static_cast<double>(piece.key1 - piece.key0);
     const auto rows = static_cast<double>(piece.rows);

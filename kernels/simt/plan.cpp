@@ -36,7 +36,8 @@ std::int64_t longest_range(const Shape& s, const Tile& tile) {
 // workspace query and the launch agree, not that another architecture's count is met exactly.
 std::int64_t resident_ctas(const Tile& tile, int v_width, const Device& device, std::int64_t smem) {
     constexpr std::int64_t reserved = 1024;  // bytes of the system (CUDA programming guide)
-    const std::int64_t registers = (declared_registers(tile, v_width) + 7) / 8 * 8;  // granularity
+    const std::int64_t registers =
+        (declared_registers(tile, v_width) + 7LL) / 8 * 8;  // granularity
     std::int64_t most = std::min<std::int64_t>(device.smem_bytes_per_unit / (smem + reserved),
                                                device.threads_per_unit / tile.threads);
     if (registers > 0 && device.registers_per_unit > 0) {

@@ -18,7 +18,7 @@ void load_run(const std::byte* base, DType dtype, std::size_t first, std::int64_
     }
     if (dtype == DType::bf16) {
         for (std::int64_t i = 0; i < count; ++i) {
-            std::uint16_t bits;
+            std::uint16_t bits = 0;
             std::memcpy(&bits, base + (first + i) * sizeof(bits), sizeof(bits));
             out[i] = std::bit_cast<float>(std::uint32_t{bits} << 16);
         }

@@ -4,6 +4,7 @@
 #include "workload/oracle.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -22,7 +23,8 @@ constexpr Precision exact{Rounding::fp64, Rounding::fp64, Rounding::fp64, Roundi
 bool holds(Rounding type, DType stored) {
     switch (type) {
         case Rounding::fp64:
-        case Rounding::fp32: return true;
+        case Rounding::fp32:
+        case Rounding::fp32_rz: return true;
         case Rounding::tf32: return stored != DType::fp32;
         case Rounding::bf16: return stored == DType::bf16 || stored == DType::e4m3;
         case Rounding::fp16: return stored == DType::fp16 || stored == DType::e4m3;
@@ -37,6 +39,17 @@ void accumulate(T* sum, T factor, const float* terms, std::int64_t count, Roundi
     if (type == Rounding::fp32 || type == Rounding::fp64) {
         for (std::int64_t i = 0; i < count; ++i) {
             sum[i] += factor * static_cast<T>(terms[i]);
+        }
+        return;
+    }
+    if (type == Rounding::fp32_rz) {
+        // Cutting the 29 bits that a double has more than a float rounds toward zero, and
+        // vectorises.
+        for (std::int64_t i = 0; i < count; ++i) {
+            const double whole = static_cast<double>(sum[i]) +
+                                 static_cast<double>(factor) * static_cast<double>(terms[i]);
+            const auto cut = std::bit_cast<std::uint64_t>(whole) & ~((std::uint64_t{1} << 29U) - 1);
+            sum[i] = static_cast<T>(std::bit_cast<double>(cut));
         }
         return;
     }
@@ -130,7 +143,9 @@ public:
 
 private:
     [[nodiscard]] double accumulated(double value) const {
-        return round_to(value, precision_.accumulators);
+        // Only a tensor core's own additions round toward zero, not what is done with their sums.
+        const bool truncates = precision_.accumulators == Rounding::fp32_rz;
+        return round_to(value, truncates ? Rounding::fp32 : precision_.accumulators);
     }
 
     [[nodiscard]] Workload::KeyRange overlap(std::int64_t first, std::int64_t count) const {
@@ -209,6 +224,7 @@ std::vector<OracleRow> run_rows(const Workload& w, const Inputs& inputs, std::in
         }
     }
     std::vector<OracleRow> answers;
+    answers.reserve(states.size());
     for (const RowState<T>& state : states) {
         answers.push_back(state.finish());
     }
@@ -251,6 +267,7 @@ std::vector<AnsweredRow> answer_rows(const Workload& workload, const Inputs& inp
     std::vector<OracleRow> answers = run(workload, inputs, sequence, rows, exact);
     std::vector<OracleRow> rounded = run(workload, inputs, sequence, rows, precision);
     std::vector<AnsweredRow> both;
+    both.reserve(answers.size());
     for (std::size_t i = 0; i < answers.size(); ++i) {
         both.push_back({std::move(answers[i]), std::move(rounded[i])});
     }

@@ -42,6 +42,7 @@ std::string quoted(std::string_view text) {
 
 [[noreturn]] void unknown_field(std::string_view key) {
     std::vector<std::string_view> known;
+    known.reserve(std::size(spellings));
     for (const Spelling& spelling : spellings) {
         known.push_back(spelling.written);
     }

@@ -236,6 +236,7 @@ Suite make_suite(std::string_view name, std::optional<DType> dtype) {
 
 std::vector<std::string> suite_names() {
     std::vector<std::string> names;
+    names.reserve(std::size(entries));
     for (const Entry& entry : entries) {
         names.emplace_back(entry.name);
     }
