@@ -27,6 +27,7 @@ double unit_roundoff(Rounding type) {
     switch (type) {
         case Rounding::fp64: return 0x1p-53;
         case Rounding::fp32: return 0x1p-24;
+        case Rounding::fp32_rz: return 0x1p-23;
         case Rounding::tf32:
         case Rounding::fp16: return 0x1p-11;
         case Rounding::bf16: return 0x1p-8;

@@ -118,6 +118,11 @@ double round_to(double value, Rounding type) {
         case Rounding::bf16: return nearest_in(value, bf16);
         case Rounding::fp16: return nearest_in(value, fp16);
         case Rounding::e4m3: return nearest_in(value, e4m3);
+        case Rounding::fp32_rz: {
+            const auto nearest = static_cast<float>(value);
+            const bool away = std::abs(static_cast<double>(nearest)) > std::abs(value);
+            return static_cast<double>(away ? std::nextafter(nearest, 0.0F) : nearest);
+        }
     }
     return value;
 }

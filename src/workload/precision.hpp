@@ -5,8 +5,10 @@
 
 namespace raceline {
 
-/// A type that values are rounded to.
-enum class Rounding : std::int32_t { fp64, fp32, tf32, bf16, fp16, e4m3 };
+/// A type that values are rounded to, to nearest except where the name says otherwise.
+/// fp32_rz: fp32 rounded toward zero at every addition, as NVIDIA's tensor cores add (Fasi, Higham,
+/// Mikaitis, Pranesh: Numerical behavior of NVIDIA tensor cores, PeerJ Computer Science 7, 2021).
+enum class Rounding : std::int32_t { fp64, fp32, tf32, bf16, fp16, e4m3, fp32_rz };
 
 /// Where a kernel rounds. The gate rounds its reference at the same places and takes its bound
 /// from that reference's error, so that a kernel is held to its own arithmetic and no other.

@@ -177,6 +177,9 @@ TEST(Oracle, ErrorsOfTheRoundedRowFollowItsTypes) {
 
 TEST(RoundTo, TiesGoToEvenAndRangesEnd) {
     EXPECT_EQ(round_to(1 + 0x1p-8, Rounding::bf16), 1);
+    EXPECT_EQ(round_to(1 + 0x1.8p-23, Rounding::fp32), 1 + 0x1p-22);
+    EXPECT_EQ(round_to(1 + 0x1.8p-23, Rounding::fp32_rz), 1 + 0x1p-23);
+    EXPECT_EQ(round_to(-1 - 0x1.8p-23, Rounding::fp32_rz), -1 - 0x1p-23);
     EXPECT_EQ(round_to(1 + 3 * 0x1p-8, Rounding::bf16), 1 + 0x1p-6);
     EXPECT_EQ(round_to(1 + 0x1p-8 + 0x1p-40, Rounding::bf16), 1 + 0x1p-7);  // no double rounding
     EXPECT_EQ(round_to(65519, Rounding::fp16), 65504);
