@@ -64,7 +64,7 @@ std::string supports(const Workload& w, const Tile& tile, const Device& device) 
 // Both products' operands and P are rounded to the storage type; everything else is fp32.
 Precision precision(const Workload& w) {
     const Rounding stored = w.dtype == DType::fp16 ? Rounding::fp16 : Rounding::bf16;
-    return {stored, Rounding::fp32, stored, Rounding::fp32, stored};
+    return {stored, Rounding::fp32, stored, Rounding::fp32_rz, stored};
 }
 
 std::size_t workspace(const Workload&, const Tile&, const Device&) {
