@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The committed evidence of the CPU side, one file a run under receipts/cpu/: ceilings, quickstart, a
+# random suite at first sight, the figures that the README quotes, and PyTorch side by side.
+#
+#   tools/cpu_evidence.sh SEED [program] [libraceline.so] [python with torch]
+#
+# Run it on an otherwise idle machine, from a clean checkout. SEED must never have been run before.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+seed=${1:?"usage: tools/cpu_evidence.sh SEED [program] [library] [python]"}
+program=${2:-build/raceline}
+library=${3:-build/libraceline.so}
+python=${4:-}
+stem() { echo "receipts/cpu/$(date -u +%Y-%m-%d)-$1-$(git rev-parse --short=12 HEAD).jsonl"; }
+
+"$program" measure --device cpu --receipts "$(stem ceilings)"
+"$program" bench --device cpu --suite quickstart --receipts "$(stem quickstart)"
+"$program" bench --device cpu --suite "random:$seed" --receipts "$(stem "random-$seed")"
+
+shapes=()
+for d in 64 128; do
+    for n in 2048 4096; do
+        for dtype in fp32 bf16 fp16; do
+            shapes+=(--shape "h=8,q=$n,k=$n,d=$d,dtype=$dtype")
+            shapes+=(--shape "h=8,q=$n,k=$n,d=$d,dtype=$dtype,causal")
+        done
+    done
+done
+# Caches of four times the last-level cache and more.
+for dtype in fp32 bf16 fp16; do
+    shapes+=(--shape "h=32/8,q=1,k=32768,d=128,dtype=$dtype")
+    shapes+=(--shape "h=32/32,q=1,k=16384,d=128,dtype=$dtype")
+done
+"$program" bench --device cpu --kernel cpu_flash "${shapes[@]}" --receipts "$(stem figures)"
+if [ -n "$python" ]; then
+    "$python" bench/torch_cpu.py --library "$library" --receipts "$(stem torch)"
+fi
+for file in "$(stem quickstart)" "$(stem "random-$seed")" "$(stem figures)"; do
+    "$program" report --check "$file"
+done
