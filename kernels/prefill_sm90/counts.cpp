@@ -131,6 +131,25 @@ Share share_of(const Workload& w, const Plan& plan, const Tile& tile) {
     return share;
 }
 
+namespace {
+
+// Keys and values are read once an item. CTAs that work on one head walk its keys at the same time
+// and share each pass; passes of different times share what the L2 keeps of the heads in work.
+void add_rereads(Counts& c, const Workload& w, const Plan& plan, double bytes, const Tile& tile) {
+    const double heads_kv = std::max(
+        1.0, static_cast<double>(plan.order.heads_per_group) / static_cast<double>(w.group()));
+    const double sharing = std::max(1.0, plan.ctas / heads_kv);
+    const double passes = std::max(w.bytes_kv(), bytes / sharing);
+    const double row_bytes = static_cast<double>(w.headdim + w.headdim_v) * 2;
+    c.reread.push_back(
+        {passes - w.bytes_kv(), heads_kv * static_cast<double>(w.seqlen_k) * row_bytes});
+    c.reread.push_back(
+        {std::max(0.0, bytes - passes),
+         static_cast<double>(tile.stages * (tile.k_bytes() + tile.v_bytes())) * plan.ctas});
+}
+
+}  // namespace
+
 std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& device) {
     const Plan plan = make_plan(shape_of(w), tile, device);
     const Share share = share_of(w, plan, tile);
@@ -146,13 +165,7 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
         share.keys * kv_row_bytes + share.rows * q_row_bytes + w.bytes_out() + lse_bytes;
     c.work["byte.dram_read"] = w.bytes_q() + w.bytes_kv();
     c.work["byte.dram_write"] = w.bytes_out() + lse_bytes;
-    // Tiles of rows and heads of a group read keys and values that another item has read; what must
-    // stay in between belongs to the heads that are worked on together.
-    const double kv_heads_together =
-        static_cast<double>(plan.order.heads_per_group) / static_cast<double>(w.group());
-    c.reread.push_back(
-        {std::max(0.0, share.keys * kv_row_bytes - w.bytes_kv()),
-         std::max(1.0, kv_heads_together) * static_cast<double>(w.seqlen_k) * kv_row_bytes});
+    add_rereads(c, w, plan, share.keys * kv_row_bytes, tile);
 
     c.ctas = std::max(1, plan.ctas);
     c.threads = tile.threads();

@@ -2,6 +2,7 @@
 #include "kernels/prefill_sm90/plan.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace raceline::kernels::prefill_sm90 {
 namespace {
@@ -10,14 +11,24 @@ std::int32_t side(std::int64_t offset, std::int64_t most) {
     return offset < 0 ? -1 : static_cast<std::int32_t>(std::min(offset, most));
 }
 
-// Query heads whose keys and values half of the L2 holds, whole groups of them: the other half is
-// for Q, the output and what has not been evicted yet.
-std::int64_t heads_together(const Shape& s, const Device& device) {
+// Query heads that are worked on at a time. Equal items: as many as half of the L2 holds the keys
+// and values of; the other half is for Q, the output and what has not been evicted yet. Under a
+// causal mask items differ, and rounds come in pairs, a long item and a short one (index_of):
+// groups are as large as makes their items whole pairs of rounds, if the L2 holds that, else all
+// heads are one group and share what they read by walking the keys at the same time.
+std::int64_t heads_together(const Shape& s, const Tile& tile, const Device& device) {
+    const std::int64_t heads = std::max<std::int64_t>(1, s.batch * s.heads_q);
     const std::int64_t head_bytes =
         std::max<std::int64_t>(1, s.seqlen_k * (s.headdim + s.headdim_v) * 2);
-    const std::int64_t heads_kv = std::max<std::int64_t>(1, device.l2_bytes / 2 / head_bytes);
-    return std::clamp<std::int64_t>(heads_kv * s.group(), 1,
-                                    std::max<std::int64_t>(1, s.batch * s.heads_q));
+    if (s.right < 0) {
+        const std::int64_t heads_kv = std::max<std::int64_t>(1, device.l2_bytes / 2 / head_bytes);
+        return std::min(heads_kv * s.group(), heads);
+    }
+    const std::int64_t pair = 2 * std::int64_t{device.units};
+    const std::int64_t row_tiles = std::max<std::int64_t>(1, divide_up(s.seqlen_q, tile.rows));
+    const std::int64_t whole = pair / std::gcd(pair, row_tiles);
+    const bool held = divide_up(whole, s.group()) * head_bytes <= device.l2_bytes / 10 * 7;
+    return held ? std::min(whole, heads) : heads;
 }
 
 }  // namespace
@@ -45,7 +56,7 @@ Plan make_plan(const Shape& s, const Tile& tile, const Device& device) {
               side(s.left, reach), side(s.right, reach)};
     p.order = {static_cast<std::int32_t>(divide_up(s.seqlen_q, tile.rows)),
                static_cast<std::int32_t>(s.batch * s.heads_q),
-               static_cast<std::int32_t>(heads_together(s, device))};
+               static_cast<std::int32_t>(heads_together(s, tile, device))};
     p.ctas = static_cast<std::int32_t>(std::min<std::int64_t>(device.units, p.order.items()));
     return p;
 }

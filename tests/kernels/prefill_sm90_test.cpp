@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// prefill_sm90's schedule, layouts, counts and compiler's report; the kernel itself runs in
+// test_emulated_sm90.
+#include <algorithm>
+#include <filesystem>
+#include <gtest/gtest.h>
+#include <map>
+#include <set>
+#include <vector>
+
+#define __device__
+#include "gpu/ptx/wgmma_descriptor.cuh"
+#undef __device__
+#include "device/catalog.hpp"
+#include "kernels/prefill_sm90/counts.hpp"
+#include "kernels/prefill_sm90/fragment.hpp"
+#include "kernels/prefill_sm90/plan.hpp"
+#include "registry/registry.hpp"
+#include "tests/kernels/cubin.hpp"
+#include "workload/shape_grammar.hpp"
+#include "workload/suites.hpp"
+
+namespace raceline {
+namespace {
+
+namespace prefill = kernels::prefill_sm90;
+
+TEST(PrefillSm90Schedule, every_item_is_done_once_and_long_ones_first) {
+    for (const prefill::Order order :
+         {prefill::Order{5, 12, 4}, {5, 13, 4}, {1, 1, 1}, {7, 3, 3}, {2, 300, 66}}) {
+        for (int ctas : {1, 2, 5, 132}) {
+            std::set<std::pair<int, int>> seen;
+            for (int cta = 0; cta < ctas; ++cta) {
+                for (int round = 0;; ++round) {
+                    const int index = prefill::index_of(cta, ctas, round, order.items());
+                    if (index == order.items()) {
+                        break;
+                    }
+                    const prefill::Item item = order.item(index);
+                    ASSERT_TRUE(seen.emplace(item.row_tile, item.head).second);
+                    ASSERT_LT(item.row_tile, order.row_tiles);
+                    ASSERT_LT(item.head, order.heads);
+                }
+            }
+            EXPECT_EQ(static_cast<int>(seen.size()), order.items());
+        }
+        EXPECT_EQ(order.item(0).row_tile, order.row_tiles - 1);
+        EXPECT_EQ(order.item(order.items() - 1).row_tile, 0);
+        // Within a group of heads no item has more rows' keys than the one before.
+        for (int i = 1; i < order.items(); ++i) {
+            if (order.item(i).head / order.heads_per_group ==
+                order.item(i - 1).head / order.heads_per_group) {
+                EXPECT_LE(order.item(i).row_tile, order.item(i - 1).row_tile);
+            }
+        }
+    }
+}
+
+TEST(PrefillSm90Schedule, blocks_hold_the_keys_of_their_rows_and_no_block_too_many) {
+    for (const char* shape :
+         {"q=300,k=300", "q=300,k=300,causal", "q=100,k=517,causal", "q=517,k=100,causal",
+          "q=300,k=400,window=60", "q=4,k=0,causal", "q=500,k=200,window=30,causal"}) {
+        const Workload w = parse_shape(std::string("b=1,h=1,d=64,") + shape);
+        for (const prefill::Tile& tile : prefill::tiles) {
+            const prefill::Plan plan =
+                prefill::make_plan(prefill::shape_of(w), tile, datasheet_device("h200"));
+            for (int first = 0; first < w.seqlen_q; first += tile.rows) {
+                std::int64_t from = w.seqlen_k, to = 0;
+                const std::int64_t end = std::min<std::int64_t>(first + tile.rows, w.seqlen_q);
+                for (std::int64_t row = first; row < end; ++row) {
+                    const Workload::KeyRange keys = w.visible(0, row);
+                    if (keys.first < keys.last) {
+                        from = std::min(from, keys.first);
+                        to = std::max(to, keys.last);
+                    }
+                }
+                const prefill::Blocks blocks = plan.band.blocks(first, tile.rows, tile.keys);
+                if (from >= to) {
+                    EXPECT_EQ(blocks.count(), 0) << shape << " row " << first;
+                    continue;
+                }
+                EXPECT_EQ(blocks.first, from / tile.keys) << shape << " row " << first;
+                EXPECT_EQ(blocks.last, (to + tile.keys - 1) / tile.keys) << shape;
+            }
+        }
+    }
+}
+
+TEST(PrefillSm90Schedule, no_cta_gets_much_more_than_its_share) {
+    const Device h200 = datasheet_device("h200");
+    const Kernel& kernel = find_kernel("prefill_sm90");
+    for (const Workload& w : make_suite("training-16k").workloads) {
+        int tile = 0;
+        while (!kernel.why_not(w, tile, h200).empty()) {
+            ++tile;
+        }
+        // 132 CTAs leave up to 8 % of a wave of equal items idle at these shapes (rows of 192).
+        EXPECT_LE(kernel.counts(w, tile, h200).front().imbalance, 1.09) << format_shape(w);
+    }
+}
+
+TEST(PrefillSm90Layout, descriptors_are_encoded_as_the_manual_says) {
+    // Bits 0-13 address, 16-29 leading, 32-45 stride (all / 16), 62-63 mode 1.
+    EXPECT_EQ(ptx::wgmma_descriptor_k_major_128b(0x8400), 0x4000004000010840U);
+    EXPECT_EQ(ptx::wgmma_descriptor_mn_major_128b(0x8400, 128 * 128), 0x4000004004000840U);
+}
+
+TEST(PrefillSm90Layout, a_swizzled_slab_is_a_permutation_free_of_bank_conflicts) {
+    std::set<int> seen;
+    for (int row = 0; row < 80; ++row) {
+        for (int piece = 0; piece < 16; ++piece) {
+            seen.insert(prefill::swizzled_bytes(row, piece, 80));
+        }
+    }
+    EXPECT_EQ(seen.size(), 80U * 16);
+    EXPECT_EQ(*seen.rbegin(), 80 * 16 * 16 - 16);
+    // One column of eight rows covers all 32 banks.
+    std::set<int> banks;
+    for (int row = 8; row < 16; ++row) {
+        banks.insert(prefill::swizzled_bytes(row, 3, 80) % 128);
+    }
+    EXPECT_EQ(banks.size(), 8U);
+}
+
+TEST(PrefillSm90Counts, count_what_two_blocks_do) {
+    // One head, 128 rows, 200 keys: one item of two blocks of 128.
+    const Workload w = parse_shape("b=1,h=1,q=128,k=200,d=128,dtype=bf16");
+    const prefill::Tile tile{128, 128, 128, 128, 2, 1};
+    const auto launches = prefill::counts(w, tile, datasheet_device("h200"));
+    ASSERT_EQ(launches.size(), 1U);
+    const Counts& c = launches[0];
+    EXPECT_DOUBLE_EQ(c.work.at("flop.wgmma.bf16"), 2.0 * 128 * 256 * (128 + 128));
+    EXPECT_DOUBLE_EQ(c.work.at("op.ex2"), 2.0 * (128 * 128 + 128 * 4));
+    EXPECT_DOUBLE_EQ(c.work.at("byte.dram_read"), 2.0 * (128 + 200 + 200) * 128);
+    EXPECT_DOUBLE_EQ(c.work.at("byte.dram_write"), 2.0 * 128 * 128 + 4 * 128);
+    EXPECT_EQ(c.ctas, 1);
+    double flops = 0;
+    for (const Step& step : c.steps) {
+        const auto found = step.work.find("flop.wgmma.bf16");
+        flops += found == step.work.end() ? 0 : step.repeat * found->second;
+    }
+    EXPECT_DOUBLE_EQ(flops, c.work.at("flop.wgmma.bf16"));
+}
+
+TEST(PrefillSm90Report, no_spills_and_the_declared_registers) {
+    const Kernel& kernel = find_kernel("prefill_sm90");
+    if (kernel.launch == nullptr) {
+        GTEST_SKIP() << "a build without CUDA has no device code to report on";
+    }
+    std::map<std::string, test::FunctionReport> all;
+    const std::filesystem::path objects =
+        std::string(RACELINE_BINARY_DIR) + "/CMakeFiles/kernel_prefill_sm90_sm90a.dir";
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(objects)) {
+        if (entry.path().extension() == ".o") {
+            all.merge(test::compiler_report(entry.path().string(), 90));
+        }
+    }
+    EXPECT_EQ(std::count_if(all.begin(), all.end(),
+                            [](const auto& f) {
+                                return f.first.starts_with("_Z") &&
+                                       f.first.find("7forwardILi") != std::string::npos;
+                            }),
+              static_cast<std::ptrdiff_t>(2 * prefill::tiles.size()));
+    for (std::size_t i = 0; i < prefill::tiles.size(); ++i) {
+        for (const char* bf16 : {"0", "1"}) {
+            const std::string part = "7forwardILi" + std::to_string(i) + "ELb" + bf16 + "E";
+            const auto found = std::find_if(all.begin(), all.end(), [&](const auto& f) {
+                return f.first.starts_with("_Z") && f.first.find(part) != std::string::npos;
+            });
+            ASSERT_NE(found, all.end()) << part;
+            EXPECT_EQ(found->second.stack_bytes, 0) << part;
+            EXPECT_EQ(found->second.registers, prefill::register_split(prefill::tiles[i]).entry)
+                << part;
+        }
+    }
+}
+
+}  // namespace
+}  // namespace raceline
