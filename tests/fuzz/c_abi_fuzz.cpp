@@ -39,6 +39,12 @@ std::int64_t size_from(FuzzedDataProvider& data) {
                : data.ConsumeIntegral<std::int64_t>();
 }
 
+// −1, no limit, is as likely as any small offset.
+std::int64_t window_from(FuzzedDataProvider& data) {
+    const std::int64_t size = size_from(data);
+    return size == INT64_MIN ? size : size - 1;
+}
+
 bool fits(const rl_tensor& t) {
     constexpr std::array<std::int64_t, 4> bytes{4, 2, 2, 1};
     std::int64_t reach = 1;
@@ -79,8 +85,8 @@ rl_options options_from(FuzzedDataProvider& data, const std::string& backend) {
     rl_options o = RL_INIT(rl_options);
     o.causal = data.ConsumeBool() ? 1 : 0;
     o.has_window = data.ConsumeBool() ? 1 : 0;
-    o.window_left = size_from(data) - 1;
-    o.window_right = size_from(data) - 1;
+    o.window_left = window_from(data);
+    o.window_right = window_from(data);
     o.scale = data.ConsumeBool() ? 0 : data.ConsumeFloatingPoint<double>();
     o.softcap = data.ConsumeBool() ? 0 : data.ConsumeFloatingPoint<double>();
     o.backend = backend.c_str();
