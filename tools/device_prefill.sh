@@ -6,7 +6,7 @@
 #
 #   OUT=folder tools/device_prefill.sh [program] [step ...]
 #
-# Steps: check bench sanitize (default: all, in this order). TESTS=path of test_kernels adds the
+# Steps: check bench sanitize (default: all, in this order). TESTS=path of device_test_kernels adds the
 # cases that the command line cannot name (strides). A shared library carried beside the program
 # (libhwy.so.1) is found there.
 set -u
@@ -71,7 +71,7 @@ step_check() {
         --shape b=2,h=4/2,q=300,k=300,d=192/128,dtype=bf16,causal \
         --shape b=1,h=4/2,q=100,k=513,d=160/72,dtype=fp16
     if [ -n "${TESTS:-}" ]; then
-        run 30 check.log "$TESTS" --gtest_filter='PrefillOnDevice.*'
+        run 30 check.log "$TESTS"
     fi
 }
 

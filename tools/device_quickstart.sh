@@ -6,12 +6,13 @@
 #
 #   OUT=folder tools/device_quickstart.sh [program] [step ...]
 #
-# Steps: environment measure check bench sanitize profile (default: all, in this order). A shared
+# Steps: environment measure check api bench sanitize profile (default: all, in this order). The step
+# api runs device_test_api, the API's test, if it was carried beside the program. A shared
 # library carried beside the program (libhwy.so.1) is found there.
 set -u
 program=${1:-build-cuda/raceline}
 [ $# -gt 0 ] && shift
-steps=${*:-environment measure check bench sanitize profile}
+steps=${*:-environment measure check api bench sanitize profile}
 out=${OUT:-device-quickstart}
 mkdir -p "$out"
 kernels=(--kernel simt --kernel naive)
@@ -68,6 +69,14 @@ step_measure() {
 
 step_check() {
     run 300 check.log "$program" check --suite quickstart --device cuda "${kernels[@]}"
+}
+
+step_api() {
+    if [ -x "$here/device_test_api" ]; then
+        run 60 check.log "$here/device_test_api"
+    else
+        echo "device_test_api: not beside the program" | tee -a "$out/check.log"
+    fi
 }
 
 step_bench() {
