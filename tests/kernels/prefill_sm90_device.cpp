@@ -91,7 +91,6 @@ void every_tile(const std::string& shape, std::size_t gap, std::size_t offset) {
 }
 
 TEST(PrefillOnDevice, reads_and_writes_any_strides_and_repeats_itself) {
-    const Kernel& kernel = find_kernel("prefill_sm90");
     ASSERT_EQ(cuda::why_unavailable(), "");
     for (const char* shape :
          {"b=2,h=4/2,q=333,k=517,d=64,causal", "b=2,h=4/2,q=333,k=517,d=128,dtype=fp16",
