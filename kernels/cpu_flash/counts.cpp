@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/cpu_flash/engine.hpp"
 #include "kernels/cpu_flash/plan.hpp"
 
 namespace raceline::kernels::cpu_flash {
@@ -26,7 +27,9 @@ struct Shaped {
         Problem& p = problem;
         p.lengths = {w.ragged() ? cu_q.data() : nullptr, w.ragged() ? cu_k.data() : nullptr,
                      nullptr, w.seqlen_q, w.seqlen_k};
-        p.batch = w.batch;
+        // Sequences of one length are cut alike: one stands for all.
+        p.batch = w.ragged() ? w.batch : std::min<std::int64_t>(w.batch, 1);
+        p.copies = w.ragged() ? 1 : std::max<std::int64_t>(w.batch, 1);
         p.heads_kv = w.heads_kv;
         p.group = w.group();
         p.headdim = w.headdim;
@@ -48,8 +51,8 @@ struct Target {
     Target(const Workload& w, const Device& device) {
         lanes = std::max(4, device.simd_bits / 32);
         vectors = lanes == 16 ? 4 : 2;
-        dot = device.has_bf16_dot && w.dtype == DType::bf16 &&
-              (w.kv_dtype == DType::bf16 || w.kv_dtype == DType::e4m3);
+        dot = device.has_bf16_dot &&
+              multiplies_pairs(w.dtype, w.kv_dtype, is_decode(w.seqlen_q, w.group()));
     }
     /// Lanes that are computed for so many rows of a panel.
     [[nodiscard]] std::int64_t width(std::int64_t rows) const {
@@ -113,15 +116,18 @@ Amounts prefill_piece(const Workload& w, const Problem& p, const Target& target,
         const KeySpan first = span(row);
         const KeySpan last = span(row + rows - 1);
         const std::int64_t width = target.width(rows);
-        for (std::int64_t key = piece.key0; key < piece.key1; key += tile.keys) {
-            std::int64_t low = std::max(key, first.first);
-            low -= target.dot ? (low - key) % 2 : 0;
-            const std::int64_t high = std::min({piece.key1, key + tile.keys, last.last});
-            if (low < high) {
-                sum +=
-                    panel_step(w, target, width, high - low, low < last.first || high > first.last);
-            }
-        }
+        const std::int64_t low = first.first;
+        const std::int64_t high = std::max(low, last.last);
+        // Blocks inside [last.first, first.last), which every row sees, need no mask. Blocks are
+        // counted from the piece's first key; those at the ends stop at low and high.
+        const auto down = [&](std::int64_t key) {
+            return piece.key0 + (key - piece.key0) / tile.keys * tile.keys;
+        };
+        const std::int64_t from = low >= last.first ? low : down(last.first + tile.keys - 1);
+        const std::int64_t to = high <= first.last ? high : down(first.last);
+        const std::int64_t plain = std::clamp<std::int64_t>(to - from, 0, high - low);
+        sum += panel_step(w, target, width, plain, false);
+        sum += panel_step(w, target, width, high - low - plain, true);
         // Q into lanes and O out of them, each through a transposition; O cleared.
         sum.simd += static_cast<double>(width * (3 * w.headdim + 4 * w.headdim_v));
     }
@@ -141,9 +147,16 @@ Amounts decode_piece(const Workload& w, const Target& target, const Piece& piece
     const auto rows = static_cast<double>(piece.rows);
     a.products = 2 * keys * rows * (whole(w.headdim) + whole(w.headdim_v));
     a.exponentials = keys * rows;
-    // Summing lanes: about three operations a lane; peak, scale, sum of a score; widening.
+    // Summing lanes takes about three operations a lane and four scores; a score is hidden behind
+    // peak, scale, sum.
     a.simd = keys * rows * (3 * static_cast<double>(target.lanes) + 4);
-    a.simd += w.kv_dtype == DType::fp32 ? 0 : 2 * keys * (whole(w.headdim) + whole(w.headdim_v));
+    if (target.dot) {
+        // Two keys' rows of V are interleaved, a shuffle a stored vector; P is rounded and stored.
+        a.simd += keys * whole(w.headdim_v) / 2 + 10 * keys * rows;
+    } else if (w.kv_dtype != DType::fp32) {
+        a.simd +=
+            (w.kv_dtype == DType::e4m3 ? 7 : 1) * keys * (whole(w.headdim) + whole(w.headdim_v));
+    }
     return a;
 }
 
@@ -160,7 +173,8 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     const Problem& p = shaped.problem;
     const Plan plan = make_plan(p, tile, std::max(1, device.units));
     const Target target(w, device);
-    const bool dot = target.dot && !plan.decode;
+    const bool dot = target.dot;
+    const auto copies = static_cast<double>(p.copies);
     const auto heads = static_cast<double>(p.heads_kv);
     const double heads_a_task =
         std::ceil(heads / static_cast<double>(std::max<std::int64_t>(1, plan.head_ranges)));
@@ -169,23 +183,30 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     double streamed = 0;  // bytes of K and V that all tasks read together
     const double key_bytes =
         static_cast<double>(w.headdim + (w.mla ? 0 : w.headdim_v)) * bytes_of(w.kv_dtype);
-    for (const Piece& piece : plan.pieces) {
+    // Of very many pieces some stand for their neighbours; they change slowly from one to the next.
+    constexpr std::size_t most = 1024;
+    const std::size_t every = (plan.pieces.size() + most - 1) / most;
+    for (std::size_t i = 0; i < plan.pieces.size(); i += every) {
+        const std::size_t here = std::min(every, plan.pieces.size() - i);
+        const Piece& piece = plan.pieces[i + here / 2];
         const Amounts one =
             plan.decode ? decode_piece(w, target, piece) : prefill_piece(w, p, target, tile, piece);
-        total += one.times(heads);
+        const double alike = copies * heads * static_cast<double>(here);
+        total += one.times(alike);
         heaviest = one.products > heaviest.products ? one : heaviest;
-        streamed += heads * static_cast<double>(piece.key1 - piece.key0) * key_bytes;
+        streamed += alike * static_cast<double>(piece.key1 - piece.key0) * key_bytes;
     }
     for (const Split& split : plan.splits) {
         // A merge scales and adds every part; writing it was counted with the task's end.
-        total.simd += heads * 2 * static_cast<double>(split.pieces * split.rows * w.headdim_v);
+        const auto parts = static_cast<double>(split.pieces * split.rows);
+        total.simd += copies * heads * 2 * parts * static_cast<double>(w.headdim_v);
     }
     const Amounts task = heaviest.times(heads_a_task);
     const double share = total.products > 0 ? task.products / total.products : 1;
     Counts main;
     main.launch = "main";
     main.work = with_traffic(w, total.work(dot), 1);
-    main.ctas = plan.tasks();
+    main.ctas = plan.tasks() * p.copies;
     main.steps.push_back({"blocks", 1, with_traffic(w, task.work(dot), share), ""});
     main.imbalance = std::max(1.0, share * static_cast<double>(main.ctas));
     main.balanced_order = true;
@@ -194,10 +215,10 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
         main.reread.push_back({streamed - w.bytes_kv(), w.bytes_kv()});
     }
     // Multiplications, exponentials and plain operations fill the same ports one after another. In
-    // decode memory runs beside all of them, since the next rows are asked for ahead; prefill
-    // copies a block of K and V before it works on it.
+    // decode memory runs beside all of them, since the hardware asks for the next rows ahead;
+    // prefill copies a block of K and V before it works on it.
     if (plan.decode) {
-        for (const char* id : {"flop.fma.fp32", "op.exp", "op.simd"}) {
+        for (const char* id : {"flop.fma.fp32", "flop.dot.bf16", "op.exp", "op.simd"}) {
             main.overlap.push_back({id, "byte.dram_read", "byte.dram_write", "byte.llc"});
         }
     }

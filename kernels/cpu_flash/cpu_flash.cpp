@@ -43,7 +43,7 @@ std::string supports(const Workload& w, const Tile& tile, const Device& device) 
 }
 
 Precision precision(const Workload& w) {
-    const bool dot = !is_decode(w.seqlen_q, w.group()) && uses_dot(w.dtype, w.kv_dtype);
+    const bool dot = uses_dot(w.dtype, w.kv_dtype, is_decode(w.seqlen_q, w.group()));
     const auto output = w.dtype == DType::fp16   ? Rounding::fp16
                         : w.dtype == DType::bf16 ? Rounding::bf16
                                                  : Rounding::fp32;

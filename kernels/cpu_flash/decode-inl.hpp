@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products for few rows: lanes along the head dim, so that K and V stream through once and memory
-// is the limit. A stored row is taken in units of two vectors.
+// is the limit. A step takes kStreams keys; a stored row is taken in units of two vectors.
 #if defined(RACELINE_CPU_FLASH_DECODE_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef RACELINE_CPU_FLASH_DECODE_INL
 #undef RACELINE_CPU_FLASH_DECODE_INL
@@ -8,10 +8,11 @@
 #define RACELINE_CPU_FLASH_DECODE_INL
 #endif
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
-#include <hwy/cache_control.h>
 
+#include "kernels/cpu_flash/decode_scratch.hpp"
 #include "kernels/cpu_flash/gemm-inl.hpp"
 #include "kernels/cpu_flash/simd-inl.hpp"
 
@@ -21,38 +22,29 @@ namespace raceline::kernels::cpu_flash::HWY_NAMESPACE {
 inline constexpr std::size_t kUnit = 2 * kLanes;
 // Rows that share a load of K or V; their accumulators have to stay in registers.
 inline constexpr int kRowsAtOnce = kVectorsMost == 4 ? 4 : 2;
+static_assert(kStreams == 4, "sums are taken four keys at once");
 
-/// Order of a unit's elements in registers: bf16 comes apart into even and odd ones, for that is
-/// one operation a vector. Q is brought into this order and the output back.
-template <DType type>
-constexpr std::size_t unit_order(std::size_t i) {
-    if constexpr (type == DType::bf16) {
-        return i < kLanes ? 2 * i : 2 * (i - kLanes) + 1;
-    } else {
-        return i;
+/// Rows of K or V of one step, each already at its head.
+using StepRows = const std::byte* [kStreams];
+
+/// Floats of one K/V head and some of its rows.
+struct RowBlock {
+    float* data;
+    std::size_t stride;  ///< floats from row to row
+    HWY_INLINE float* row(int r) const { return data + static_cast<std::size_t>(r) * stride; }
+};
+
+/// Puts whole units of `row` into the order of registers (`order(i)` is the element at place i), or
+/// back.
+template <class Order>
+void reorder(float* row, std::size_t count, bool back, const Order& order) {
+    float unit[kUnit];
+    for (std::size_t c = 0; c < count; c += kUnit) {
+        std::copy_n(row + c, kUnit, unit);
+        for (std::size_t i = 0; i < kUnit; ++i) {
+            (back ? row[c + order(i)] : row[c + i]) = back ? unit[i] : unit[order(i)];
+        }
     }
-}
-
-template <DType type>
-HWY_INLINE void load_unit(const std::byte* at, Vec& a, Vec& b) {
-    if constexpr (type == DType::bf16) {
-        const F d;
-        const U du;
-        const auto both = hn::LoadU(du, reinterpret_cast<const std::uint32_t*>(at));
-        a = hn::BitCast(d, hn::ShiftLeft<16>(both));
-        b = hn::BitCast(d, hn::And(both, hn::Set(du, 0xFFFF0000U)));
-    } else {
-        a = load<type>(at);
-        b = load<type>(at + kLanes * static_cast<std::size_t>(bytes_of(type)));
-    }
-}
-
-/// The last elements of a row, fewer than a unit; zeros follow.
-template <DType type>
-HWY_INLINE void load_rest(const std::byte* at, std::size_t count, Vec& a, Vec& b) {
-    HWY_ALIGN std::byte whole[kUnit * sizeof(float)] = {};
-    std::memcpy(whole, at, count * static_cast<std::size_t>(bytes_of(type)));
-    load_unit<type>(whole, a, b);
 }
 
 /// Sums of four vectors' lanes, side by side.
@@ -79,146 +71,144 @@ HWY_INLINE void store_sums(Vec a, Vec b, Vec c, Vec e, float* to) {
     }
 }
 
-/// Rows that are read next. Their lines are asked for while others are worked on: rows of one head
-/// lie apart, in pages of their own, where the prefetcher of the hardware does not follow.
-struct Ahead {
-    const std::byte* const* rows;
-    std::size_t count, bytes;
-    std::size_t each;  ///< rows to ask for while one key is worked on
+/// Storage of every type, widened to floats on the way into registers.
+template <DType type>
+struct Widened {
+    static constexpr auto bytes = static_cast<std::size_t>(bytes_of(type));
 
-    /// The share of keys [j, j + keys).
-    HWY_INLINE void touch(std::size_t j, std::size_t keys) const {
-        for (std::size_t r = j * each; r < (j + keys) * each && r < count; ++r) {
-            for (std::size_t b = 0; b < bytes; b += 64) {
-                hwy::Prefetch(rows[r] + b);
+    /// bf16 comes apart into even and odd elements, for that is one operation a vector. Q is
+    /// brought into this order and the output back.
+    static std::size_t order(std::size_t i) { return i < kLanes ? 2 * i : 2 * (i - kLanes) + 1; }
+    static void pack_query(float* row, std::size_t count) {
+        if constexpr (type == DType::bf16) {
+            reorder(row, count, false, order);
+        }
+    }
+    static void unpack_output(float* row, std::size_t count) {
+        if constexpr (type == DType::bf16) {
+            reorder(row, count, true, order);
+        }
+    }
+    static void pack_weights(float* /*p*/, std::size_t /*count*/) {}
+
+    static HWY_INLINE void load_unit(const std::byte* at, Vec& a, Vec& b) {
+        if constexpr (type == DType::bf16) {
+            const F d;
+            const U du;
+            const auto both = hn::LoadU(du, reinterpret_cast<const std::uint32_t*>(at));
+            a = hn::BitCast(d, hn::ShiftLeft<16>(both));
+            b = hn::BitCast(d, hn::And(both, hn::Set(du, 0xFFFF0000U)));
+        } else {
+            a = load<type>(at);
+            b = load<type>(at + kLanes * bytes);
+        }
+    }
+    /// The unit at column c; zeros follow the last of `columns` columns.
+    template <bool rest>
+    static HWY_INLINE void load_at(const std::byte* row, std::size_t c, std::size_t columns, Vec& a,
+                                   Vec& b) {
+        if constexpr (rest) {
+            HWY_ALIGN std::byte whole[kUnit * sizeof(float)] = {};
+            std::memcpy(whole, row + c * bytes, (columns - c) * bytes);
+            load_unit(whole, a, b);
+        } else {
+            load_unit(row + c * bytes, a, b);
+        }
+    }
+
+    template <int rows, bool rest>
+    static HWY_INLINE void dot_unit(const StepRows& k, std::size_t c, std::size_t columns,
+                                    RowBlock q, Vec (&sum)[rows][kStreams]) {
+        const F d;
+        RACELINE_UNROLL
+        for (int i = 0; i < kStreams; ++i) {
+            Vec a;
+            Vec b;
+            load_at<rest>(k[i], c, columns, a, b);
+            RACELINE_UNROLL
+            for (int r = 0; r < rows; ++r) {
+                sum[r][i] = hn::MulAdd(a, hn::Load(d, q.row(r) + c), sum[r][i]);
+                sum[r][i] = hn::MulAdd(b, hn::Load(d, q.row(r) + c + kLanes), sum[r][i]);
             }
         }
     }
-};
 
-/// Four keys against `rows` rows of Q, one unit of columns: sum[r][i] += q[r] * row[i].
-template <DType type, int rows, bool rest>
-HWY_INLINE void dot_unit(const std::byte* const* row, std::size_t c, std::size_t columns,
-                         const float* q, std::size_t q_row, Vec (&sum)[rows][4]) {
-    const F d;
-    constexpr auto bytes = static_cast<std::size_t>(bytes_of(type));
-    RACELINE_UNROLL
-    for (int i = 0; i < 4; ++i) {
-        Vec a;
-        Vec b;
-        if constexpr (rest) {
-            load_rest<type>(row[i] + c * bytes, columns - c, a, b);
-        } else {
-            load_unit<type>(row[i] + c * bytes, a, b);
-        }
-        RACELINE_UNROLL
-        for (int r = 0; r < rows; ++r) {
-            const float* at = q + static_cast<std::size_t>(r) * q_row + c;
-            sum[r][i] = hn::MulAdd(a, hn::Load(d, at), sum[r][i]);
-            sum[r][i] = hn::MulAdd(b, hn::Load(d, at + kLanes), sum[r][i]);
-        }
-    }
-}
-
-/// scores[r][j] = q[r] · k[j]; rows of q are whole units. Writes up to three scores past the last.
-template <DType type, int rows>
-HWY_INLINE void dot_rows(const std::byte* const* k, std::size_t keys, const float* q,
-                         std::size_t q_row, std::size_t columns, float* scores,
-                         std::size_t score_row, const Ahead& ahead) {
-    const F d;
-    const std::size_t whole = columns / kUnit * kUnit;
-    for (std::size_t j = 0; j < keys; j += 4) {
-        const std::byte* row[4];
-        for (std::size_t i = 0; i < 4; ++i) {
-            row[i] = k[j + i < keys ? j + i : keys - 1];
-        }
-        ahead.touch(j, 4);
-        Vec sum[rows][4];
+    /// scores[r][i] = q[r] · k[i]; rows of q are whole units.
+    template <int rows>
+    static HWY_INLINE void dots(const StepRows& k, std::size_t columns, RowBlock q,
+                                RowBlock scores) {
+        const F d;
+        Vec sum[rows][kStreams];
         RACELINE_UNROLL
         for (int r = 0; r < rows; ++r) {
             RACELINE_UNROLL
-            for (int i = 0; i < 4; ++i) {
+            for (int i = 0; i < kStreams; ++i) {
                 sum[r][i] = hn::Zero(d);
             }
         }
+        const std::size_t whole = columns / kUnit * kUnit;
         for (std::size_t c = 0; c < whole; c += kUnit) {
-            dot_unit<type, rows, false>(row, c, columns, q, q_row, sum);
+            dot_unit<rows, false>(k, c, columns, q, sum);
         }
         if (whole < columns) {
-            dot_unit<type, rows, true>(row, whole, columns, q, q_row, sum);
+            dot_unit<rows, true>(k, whole, columns, q, sum);
         }
         RACELINE_UNROLL
         for (int r = 0; r < rows; ++r) {
-            store_sums(sum[r][0], sum[r][1], sum[r][2], sum[r][3],
-                       scores + static_cast<std::size_t>(r) * score_row + j);
+            store_sums(sum[r][0], sum[r][1], sum[r][2], sum[r][3], scores.row(r));
         }
     }
-}
 
-/// out[r][c …] += sum over j of p[r][j] * v[j][c …] for `units` units of columns from c on, of
-/// which only `left` columns exist if `rest`.
-template <DType type, int rows, int units, bool rest>
-HWY_INLINE void weigh_columns(const std::byte* const* v, std::size_t keys, const float* p,
-                              std::size_t p_row, std::size_t c, std::size_t left, float* out,
-                              std::size_t out_row, const Ahead& ahead) {
-    const F d;
-    constexpr auto bytes = static_cast<std::size_t>(bytes_of(type));
-    Vec sum[rows][2 * units];
-    RACELINE_UNROLL
-    for (int r = 0; r < rows; ++r) {
+    template <int rows, bool rest>
+    static HWY_INLINE void weigh_unit(const StepRows& v, std::size_t c, std::size_t columns,
+                                      const Vec (&weight)[rows][kStreams], RowBlock out) {
+        const F d;
+        Vec sum[rows][2];
         RACELINE_UNROLL
-        for (int i = 0; i < 2 * units; ++i) {
-            sum[r][i] = hn::Load(d, out + static_cast<std::size_t>(r) * out_row + c + i * kLanes);
+        for (int r = 0; r < rows; ++r) {
+            sum[r][0] = hn::Load(d, out.row(r) + c);
+            sum[r][1] = hn::Load(d, out.row(r) + c + kLanes);
         }
-    }
-    for (std::size_t j = 0; j < keys; ++j) {
-        ahead.touch(j, 1);
-        Vec value[2 * units];
-        const std::byte* at = v[j] + c * bytes;
-        if constexpr (rest) {
-            load_rest<type>(at, left, value[0], value[1]);
-        } else {
+        RACELINE_UNROLL
+        for (int i = 0; i < kStreams; ++i) {
+            Vec a;
+            Vec b;
+            load_at<rest>(v[i], c, columns, a, b);
             RACELINE_UNROLL
-            for (int u = 0; u < units; ++u) {
-                load_unit<type>(at + u * kUnit * bytes, value[2 * u], value[2 * u + 1]);
+            for (int r = 0; r < rows; ++r) {
+                sum[r][0] = hn::MulAdd(weight[r][i], a, sum[r][0]);
+                sum[r][1] = hn::MulAdd(weight[r][i], b, sum[r][1]);
             }
         }
         RACELINE_UNROLL
         for (int r = 0; r < rows; ++r) {
-            const Vec weight = hn::Set(d, p[static_cast<std::size_t>(r) * p_row + j]);
+            hn::Store(sum[r][0], d, out.row(r) + c);
+            hn::Store(sum[r][1], d, out.row(r) + c + kLanes);
+        }
+    }
+
+    /// out[r] += sum over i of the r-th row's weight of this step's key i times v[i].
+    template <int rows>
+    static HWY_INLINE void weigh(const StepRows& v, std::size_t columns, RowBlock weights,
+                                 std::size_t step, RowBlock out) {
+        const F d;
+        Vec weight[rows][kStreams];
+        RACELINE_UNROLL
+        for (int r = 0; r < rows; ++r) {
             RACELINE_UNROLL
-            for (int i = 0; i < 2 * units; ++i) {
-                sum[r][i] = hn::MulAdd(weight, value[i], sum[r][i]);
+            for (int i = 0; i < kStreams; ++i) {
+                weight[r][i] = hn::Set(d, weights.row(r)[step * kStreams + std::size_t(i)]);
             }
         }
-    }
-    RACELINE_UNROLL
-    for (int r = 0; r < rows; ++r) {
-        RACELINE_UNROLL
-        for (int i = 0; i < 2 * units; ++i) {
-            hn::Store(sum[r][i], d, out + static_cast<std::size_t>(r) * out_row + c + i * kLanes);
+        const std::size_t whole = columns / kUnit * kUnit;
+        for (std::size_t c = 0; c < whole; c += kUnit) {
+            weigh_unit<rows, false>(v, c, columns, weight, out);
+        }
+        if (whole < columns) {
+            weigh_unit<rows, true>(v, whole, columns, weight, out);
         }
     }
-}
-
-template <DType type, int rows>
-HWY_INLINE void weigh_rows(const std::byte* const* v, std::size_t keys, const float* p,
-                           std::size_t p_row, std::size_t columns, float* out, std::size_t out_row,
-                           Ahead ahead) {
-    constexpr int most = kVectorsMost == 4 ? (rows == 4 ? 2 : 4) : (rows == 1 ? 4 : 2);
-    std::size_t c = 0;
-    for (; c + most * kUnit <= columns; c += most * kUnit) {
-        weigh_columns<type, rows, most, false>(v, keys, p, p_row, c, 0, out, out_row, ahead);
-        ahead.count = 0;
-    }
-    for (; c + kUnit <= columns; c += kUnit) {
-        weigh_columns<type, rows, 1, false>(v, keys, p, p_row, c, 0, out, out_row, ahead);
-        ahead.count = 0;
-    }
-    if (c < columns) {
-        weigh_columns<type, rows, 1, true>(v, keys, p, p_row, c, columns - c, out, out_row, ahead);
-    }
-}
+};
 
 }  // namespace raceline::kernels::cpu_flash::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();

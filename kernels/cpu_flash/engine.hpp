@@ -13,8 +13,14 @@ namespace raceline::kernels::cpu_flash {
 /// the targets that may be used.
 bool has_dot();
 
-/// True for prefill whose operands are exact in bf16, where has_dot().
-bool uses_dot(DType dtype, DType kv_dtype);
+/// True for operands that are exact in bf16: there, a CPU that can multiplies pairs. Prefill brings
+/// K and V into that form, e4m3 too, which has fewer exponent and mantissa bits; decode takes them
+/// as they are stored.
+constexpr bool multiplies_pairs(DType dtype, DType kv_dtype, bool decode) {
+    return dtype == DType::bf16 &&
+           (kv_dtype == DType::bf16 || (kv_dtype == DType::e4m3 && !decode));
+}
+bool uses_dot(DType dtype, DType kv_dtype, bool decode);
 
 /// One task: rows of a piece, K/V heads [head0, head1).
 struct Task {

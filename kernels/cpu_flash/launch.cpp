@@ -68,10 +68,11 @@ void launch(const AttentionArgs& args, int tile, const Device& device, void* wor
     const Plan plan = make_plan(problem, chosen, units);
     const WorkspaceLayout layout(problem, chosen, units);
     // The caller's block need not be aligned; the layout has room for a cache line.
+    const std::uintptr_t over = reinterpret_cast<std::uintptr_t>(workspace) % 64;
     auto* base =
-        reinterpret_cast<float*>((reinterpret_cast<std::uintptr_t>(workspace) + 63) / 64 * 64);
-    const Launch call{
-        args, problem, plan, chosen, layout, base, uses_dot(args.dtype, args.kv_dtype)};
+        reinterpret_cast<float*>(static_cast<std::byte*>(workspace) + (over ? 64 - over : 0));
+    const bool dot = uses_dot(args.dtype, args.kv_dtype, plan.decode);
+    const Launch call{args, problem, plan, chosen, layout, base, dot};
     const std::int64_t tasks = plan.tasks();
     const auto merges = static_cast<std::int64_t>(plan.splits.size()) * problem.heads_kv;
     const int threads =

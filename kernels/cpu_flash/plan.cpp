@@ -62,6 +62,7 @@ Problem problem_of(const AttentionArgs& a) {
     p.headdim_v = a.headdim_v;
     p.window_left = a.window_left;
     p.window_right = a.window_right;
+    p.head_major = a.heads_kv > 1 && a.k.head_stride > a.k.seq_stride;
     return p;
 }
 
@@ -119,19 +120,23 @@ Plan make_plan(const Problem& p, const Tile& tile, int units) {
     }
     const std::int64_t least = plan.decode ? kDecodeKeys : kPrefillBlocks * tile.keys;
     const std::int64_t target = target_tasks(units);
-    // Prefill makes a task of each head; decode walks the heads of a range of keys, which lie side
-    // by side in memory, and cuts by heads only what is too short to be cut by keys.
-    const std::int64_t spread = plan.decode ? 1 : p.heads_kv;
-    const std::int64_t chunk = units == 1 ? std::max<std::int64_t>(keys, 1)
-                                          : std::max(least, ceil_div(keys * spread, target));
+    // Prefill makes a task of each head. Decode walks memory in the order in which it lies: tokens
+    // with all their heads, cut by heads only where there are too few to be cut by keys, or heads
+    // with all their tokens.
+    const bool by_heads = !plan.decode || p.head_major;
+    const std::int64_t spread = by_heads ? std::max<std::int64_t>(1, p.heads_kv) : 1;
+    const std::int64_t chunk = units == 1
+                                   ? std::max<std::int64_t>(keys, 1)
+                                   : std::max(least, ceil_div(keys * p.copies * spread, target));
     for (const Piece& piece : whole) {
         cut(plan, p, piece, chunk);
     }
-    const auto pieces = std::max<std::int64_t>(1, static_cast<std::int64_t>(plan.pieces.size()));
-    plan.head_ranges = plan.decode
-                           ? std::clamp<std::int64_t>(ceil_div(units == 1 ? 1 : 2 * units, pieces),
-                                                      1, std::max<std::int64_t>(1, p.heads_kv))
-                           : std::max<std::int64_t>(1, p.heads_kv);
+    const auto pieces =
+        std::max<std::int64_t>(1, p.copies * static_cast<std::int64_t>(plan.pieces.size()));
+    plan.head_ranges = by_heads
+                           ? spread
+                           : std::clamp<std::int64_t>(ceil_div(units == 1 ? 1 : 2 * units, pieces),
+                                                      1, std::max<std::int64_t>(1, p.heads_kv));
     return plan;
 }
 

@@ -37,6 +37,11 @@ struct Problem {
     std::int64_t headdim_v = 0;
     std::int64_t window_left = -1;
     std::int64_t window_right = -1;
+    /// K and V keep the tokens of a head together, not the heads of a token.
+    bool head_major = false;
+    /// Batches like this one that are cut together with it: the counts look at one of many equal
+    /// sequences.
+    std::int64_t copies = 1;
 };
 Problem problem_of(const AttentionArgs& args);
 
