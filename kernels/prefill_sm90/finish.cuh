@@ -60,7 +60,7 @@ __device__ __forceinline__ RowEnd end_row(const Params& p, float maximum, float 
     if (maximum == -INFINITY) {
         return {0, p.args.sinks != nullptr ? p.args.sinks[head] : -INFINITY};
     }
-    float highest = maximum * p.scale_log2;
+    float highest = __fmul_rn(maximum, p.scale_log2);  // the base that the sum stands on
     float shrink = 1;
     if (p.args.sinks != nullptr) {
         const float sink = p.args.sinks[head] * log2_e;

@@ -38,7 +38,7 @@ public:
     explicit DeviceCall(const std::string& shape, Layout layout = Layout::packed)
         : host_(shape, layout) {
         const Workload& w = host_.workload;
-        decode_ = w.page_size != 0 || !host_.inputs.seqlens_k.empty();
+        decode_ = w.page_size != 0 || w.mla || !host_.inputs.seqlens_k.empty();
         out_ = mirror_.place(host_.out.data(), host_.out.size());
         lse_ = mirror_.place(host_.lse.data(), host_.lse.size());
         void* q = mirror_.place_bytes(host_.q);

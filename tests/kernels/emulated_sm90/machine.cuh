@@ -159,6 +159,10 @@ auto enqueue(Kernel kernel, dim3 grid, unsigned threads, std::size_t bytes, void
 
 }  // namespace raceline::test
 
+inline float __fmul_rn(float a, float b) {
+    return a * b;
+}
+
 inline void __syncthreads() {
     raceline::test::Machine::get().sync_threads();
 }
