@@ -130,7 +130,7 @@ Counts merge_launch(const Workload& w, const Plan& plan) {
     c.ctas = plan.total_rows;
     c.threads = 128;
     c.registers = merge_registers;
-    c.smem_bytes = 4 * 512 * sizeof(float);
+    c.smem_bytes = 512 * (4 * sizeof(float));
     c.bytes_in_flight = std::min(read, 4.0 * 4 * plan.partial_width * sizeof(float));
     // Sums of a row: both passes ask for them, the second finds them in L1. Then a warp takes every
     // fourth split, one after the other.

@@ -90,7 +90,7 @@ Step accumulating(const Body& b, double key_tiles) {
 
 // Before the first tile: who am I, Q into shared memory.
 Step starting(const Body& b, double bytes) {
-    const auto element = static_cast<double>(bytes_of(b.w.dtype));
+    const double element = bytes_of(b.w.dtype);
     const double chunks = std::ceil(b.tile.rows * b.plan.depth * element / 16 / b.tile.threads);
     Step step;
     step.name = "setup";
@@ -127,7 +127,7 @@ Body body_of(const Workload& w, const Plan& plan, const Tile& tile) {
             tile.threads / 32.0,
             static_cast<double>(tile.rows_per_lane()),
             plan.v_width / 32.0,
-            static_cast<double>(bytes_of(w.kv_dtype)),
+            bytes_of(w.kv_dtype),
             columns * bytes_of(w.kv_dtype)};
 }
 

@@ -53,8 +53,8 @@ bool fits(const rl_tensor& t) {
         if (t.shape[i] == 0) {
             return true;
         }
-        if (__builtin_mul_overflow(t.shape[i] - 1, t.strides[i], &part) || part < 0 ||
-            __builtin_add_overflow(reach, part, &reach)) {
+        if (t.shape[i] < 0 || __builtin_mul_overflow(t.shape[i] - 1, t.strides[i], &part) ||
+            part < 0 || __builtin_add_overflow(reach, part, &reach)) {
             return false;
         }
     }
