@@ -67,26 +67,33 @@ struct Amounts {
     double products = 0;  ///< multiplier lanes × 2 (dot: × 4), flops
     double exponentials = 0;
     double simd = 0;
+    double l2 = 0;  ///< bytes
 
     Amounts& operator+=(const Amounts& o) {
         products += o.products;
         exponentials += o.exponentials;
         simd += o.simd;
+        l2 += o.l2;
         return *this;
     }
     [[nodiscard]] Amounts times(double factor) const {
-        return {products * factor, exponentials * factor, simd * factor};
+        return {products * factor, exponentials * factor, simd * factor, l2 * factor};
     }
     [[nodiscard]] Work work(bool dot) const {
         return {{dot ? "flop.dot.bf16" : "flop.fma.fp32", products},
                 {"op.exp", exponentials},
-                {"op.simd", simd}};
+                {"op.simd", simd},
+                {"byte.l2", l2}};
     }
 };
 
-/// Keys [low, high) of one panel against one block, as step_panel runs them.
+/// A store takes a port for a cycle, in which two plain operations could start (one 512-bit store a
+/// cycle: AMD's optimization guide for family 1Ah, Intel's for server cores since Skylake).
+constexpr double store_slots = 2;
+
+/// `keys` keys against one panel, in blocks of `block` keys, as step_panel runs them.
 Amounts panel_step(const Workload& w, const Target& target, std::int64_t width, std::int64_t keys,
-                   bool masked) {
+                   std::int64_t block, bool masked) {
     Amounts a;
     const double scores = static_cast<double>(keys * width);
     const std::int64_t d = target.dot ? (w.headdim + 1) / 2 * 2 : w.headdim;
@@ -96,6 +103,16 @@ Amounts panel_step(const Workload& w, const Target& target, std::int64_t width, 
     a.exponentials = scores;
     // Peak, scaling of the score, sum; for pairs of bf16 a rounding and an interleaving.
     a.simd = (3 + (target.dot ? 1 : 0)) * scores;
+    // A score is stored by the first product, its exponential for the second.
+    a.simd += 2 * store_slots * scores;
+    // All panels of a task pass over a block before the next: a panel's Q and O, and the block,
+    // have left L1 by then. O comes and goes.
+    const double operand = target.dot ? 2 : 4;
+    const auto columns = static_cast<double>(w.headdim);
+    const auto columns_v = static_cast<double>(w.headdim_v);
+    const double blocks = static_cast<double>(keys) / static_cast<double>(block);
+    a.l2 = blocks * static_cast<double>(width) * (operand * columns + 8 * columns_v) +
+           static_cast<double>(keys) * operand * (columns + columns_v);
     a.simd += masked ? 4 * scores : 0;
     // tanh: 20 operations and a division (4), see simd-inl.hpp.
     a.simd += w.softcap > 0 ? 26 * scores : 0;
@@ -126,8 +143,8 @@ Amounts prefill_piece(const Workload& w, const Problem& p, const Target& target,
         const std::int64_t from = low >= last.first ? low : down(last.first + tile.keys - 1);
         const std::int64_t to = high <= first.last ? high : down(first.last);
         const std::int64_t plain = std::clamp<std::int64_t>(to - from, 0, high - low);
-        sum += panel_step(w, target, width, plain, false);
-        sum += panel_step(w, target, width, high - low - plain, true);
+        sum += panel_step(w, target, width, plain, tile.keys, false);
+        sum += panel_step(w, target, width, high - low - plain, tile.keys, true);
         // Q into lanes and O out of them, each through a transposition; O cleared.
         sum.simd += static_cast<double>(width * (3 * w.headdim + 4 * w.headdim_v));
     }
@@ -150,6 +167,8 @@ Amounts decode_piece(const Workload& w, const Target& target, const Piece& piece
     // Summing lanes takes about three operations a lane and four scores; a score is hidden behind
     // peak, scale, sum.
     a.simd = keys * rows * (3 * static_cast<double>(target.lanes) + 4);
+    // Outputs are stored after every step of four keys.
+    a.simd += store_slots * keys / 4 * rows * whole(w.headdim_v);
     if (target.dot) {
         // Two keys' rows of V are interleaved, a shuffle a stored vector; P is rounded and stored.
         a.simd += keys * whole(w.headdim_v) / 2 + 10 * keys * rows;
@@ -214,14 +233,10 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
         // Row blocks are the outer order of tasks, heads the inner: all of K and V between passes.
         main.reread.push_back({streamed - w.bytes_kv(), w.bytes_kv()});
     }
-    // Multiplications, exponentials and plain operations fill the same ports one after another. In
-    // decode memory runs beside all of them, since the hardware asks for the next rows ahead;
-    // prefill copies a block of K and V before it works on it.
-    if (plan.decode) {
-        for (const char* id : {"flop.fma.fp32", "flop.dot.bf16", "op.exp", "op.simd"}) {
-            main.overlap.push_back({id, "byte.dram_read", "byte.dram_write", "byte.llc"});
-        }
-    }
+    // Multiplications, exponentials and plain operations fill the same ports one after another, and
+    // memory is laid end to end with them: prefill copies a block of K and V before it works on it,
+    // decode asks 2 KiB ahead, four rows of 512 bytes, which its arithmetic passes in less time
+    // than latency.dram. What the hardware hides beyond that makes this an upper estimate.
     return {main};
 }
 

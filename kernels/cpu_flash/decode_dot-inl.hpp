@@ -58,6 +58,7 @@ struct Pairs {
             RACELINE_UNROLL
             for (int i = 0; i < kStreams; ++i) {
                 lanes[i] = (__m512bh)load_at(k[i], c, columns);
+                hwy::Prefetch(k[i] + c * 2 + kAhead);
             }
             RACELINE_UNROLL
             for (int r = 0; r < rows; ++r) {
@@ -96,6 +97,8 @@ struct Pairs {
             for (int i = 0; i < pairs; ++i) {
                 const __m512i a = load_at(v[2 * i], c, columns);
                 const __m512i b = load_at(v[2 * i + 1], c, columns);
+                hwy::Prefetch(v[2 * i] + c * 2 + kAhead);
+                hwy::Prefetch(v[2 * i + 1] + c * 2 + kAhead);
                 low[i] = (__m512bh)_mm512_unpacklo_epi16(a, b);
                 high[i] = (__m512bh)_mm512_unpackhi_epi16(a, b);
             }
