@@ -114,7 +114,7 @@ std::string CaseTable::str(Columns columns) const {
             const bool has = line.predicted > 0;
             cells.insert(
                 cells.end(),
-                {line.limiter, has ? fmt::format("{:.3g}", line.intensity) : "",
+                {line.limiter, line.intensity > 0 ? fmt::format("{:.3g}", line.intensity) : "",
                  has ? format_seconds(line.bound) : "", has ? format_seconds(line.predicted) : ""});
         }
         if (measured) {
