@@ -6,7 +6,8 @@
 #
 #   OUT=folder tools/device_prefill.sh [program] [step ...]
 #
-# Steps: check bench sanitize (default: all, in this order). TESTS=path of device_test_kernels adds the
+# Steps: check bench sanitize (default: all, in this order), and on request sweep (every tile on
+# training-16k: what the dispatcher could have chosen) and profile (counters of the longest shapes). TESTS=path of device_test_kernels adds the
 # cases that the command line cannot name (strides). A shared library carried beside the program
 # (libhwy.so.1) is found there.
 set -u
@@ -79,6 +80,29 @@ step_bench() {
     run 90 bench.log "$program" bench "${kernel[@]}" --suite training-16k --max-seconds 0.1 \
         --receipts "$out/training-16k.jsonl"
     run 20 bench.log "$program" report --check "$out/training-16k.jsonl"
+}
+
+step_sweep() {
+    run 420 sweep.log "$program" bench "${kernel[@]}" --suite training-16k --tile all \
+        --max-seconds 0.05 --receipts "$out/sweep.jsonl"
+    run 20 sweep.log "$program" report --check "$out/sweep.jsonl"
+}
+
+# Clocks are left alone: a profiled launch stands alone and runs faster than many in a row.
+step_profile() {
+    local ncu shape
+    ncu=$(command -v ncu || ls /usr/local/cuda/bin/ncu /opt/nvidia/nsight-compute/*/ncu \
+        2>/dev/null | head -n 1)
+    if [ -z "$ncu" ]; then
+        echo "ncu: not found" | tee -a "$out/profile.log"
+        return
+    fi
+    for shape in b=1,h=16,q=16384,k=16384,d=128 b=32,h=16,q=512,k=512,d=128 \
+        b=1,h=32,q=16384,k=16384,d=64 b=2,h=16,q=8192,k=8192,d=128,causal; do
+        run 40 profile.log "$ncu" --clock-control none --set detailed -k regex:^forward \
+            --launch-skip 2 --launch-count 1 "$program" bench "${kernel[@]}" --launch-path stream \
+            --max-seconds 0.02 --shape "$shape,dtype=bf16" --receipts "$XDG_CACHE_HOME/p.jsonl"
+    done
 }
 
 # Small shapes: a sanitizer slows a kernel down a hundredfold.

@@ -2,6 +2,8 @@
 // Ordering of warpgroup matrix products (sm_90a). Executed by all threads of the warpgroup.
 #pragma once
 
+#include <cstdint>
+
 namespace raceline::ptx {
 
 /// wgmma.fence: orders this thread's accesses to registers before it (accumulators, A fragments)
@@ -28,9 +30,17 @@ __device__ inline void wgmma_wait_group() {
 template <int count>
 __device__ __forceinline__ void pin_registers(float (&d)[count]) {
 #pragma unroll
-    for (float& register_of_d : d) {
-        asm volatile("" : "+f"(register_of_d)::"memory");
+    for (int i = 0; i < count; ++i) {
+        asm volatile("" : "+f"(d[i])::"memory");
     }
+}
+
+/// No instruction: x as a value that the compiler knows nothing of. What is computed from it, such as
+/// a product's descriptors, is then computed where it is used instead of being kept in registers
+/// through a loop.
+__device__ __forceinline__ std::uint32_t recomputed(std::uint32_t x) {
+    asm volatile("" : "+r"(x));
+    return x;
 }
 
 }  // namespace raceline::ptx

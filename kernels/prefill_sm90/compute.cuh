@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// A matrix warpgroup: 64 rows against the blocks of keys, last to first. While the values of one
-// block are multiplied, the scores of the next become probabilities.
+// A matrix warpgroup: 64 rows against the blocks of keys, last to first, one item after the other.
+// While the values of one block are multiplied, the scores of the next become probabilities, and
+// the block after an item's last is the next item's first: nothing drains in between.
 #pragma once
 
 #include "gpu/ptx/bar.cuh"
 #include "gpu/ptx/fence_proxy_async_shared.cuh"
+#include "gpu/ptx/ld_shared_u32.cuh"
 #include "gpu/ptx/st_shared_v4_u32.cuh"
 #include "gpu/ptx/wgmma_descriptor.cuh"
 #include "gpu/ptx/wgmma_group.cuh"
 #include "gpu/ptx/wgmma_k16.cuh"
+#include "kernels/prefill_sm90/finish.cuh"
 #include "kernels/prefill_sm90/pipeline.cuh"
 #include "kernels/prefill_sm90/sequence.cuh"
 #include "kernels/prefill_sm90/softmax.cuh"
@@ -29,7 +32,7 @@ __device__ __forceinline__ void start_scores(float (&score)[tile.keys / 2], std:
     for (int step = 0; step < tile.headdim / 16; ++step) {
         const int slab = step / steps_per_slab;
         const int inside = step % steps_per_slab * k_step_units;
-        const std::uint64_t a = q + slab * (tile.rows * slab_row_bytes / 16) + inside;
+        const std::uint64_t a = q + slab * (64 * slab_row_bytes / 16) + inside;
         const std::uint64_t b = k + slab * (tile.keys * slab_row_bytes / 16) + inside;
         if constexpr (bf16) {
             ptx::wgmma_k16_bf16_ss(score, a, b, step > 0);
@@ -110,92 +113,245 @@ __device__ __forceinline__ void release(std::uint32_t barrier) {
     }
 }
 
+/// What stays in registers from step to step: references to plain arrays, which the compiler puts
+/// there, whereas it keeps a struct of arrays in memory.
+template <Tile tile>
+struct Accumulators {
+    float (&score)[tile.keys / 2];
+    float (&out)[tile.headdim_v / 2];
+    std::uint32_t (&probability)[tile.keys / 16][4];  ///< of the block whose values come next
+    RowState& state;
+};
+
 template <Tile tile, bool bf16>
 struct Consumer {
     const Params& p;
     Shared<tile> s;
     int warpgroup;
-    std::uint64_t q;  ///< descriptor of this warpgroup's rows
     Turn<tile> turn;
     Ring<tile.stages> k_ring, v_ring;
-    std::uint32_t q_parity = 0;
+    Ring<Shared<tile>::layout.q_slots> q_ring;
+    Ring<announced_items> item_ring;
 
     __device__ __forceinline__ Consumer(const Params& params, const Shared<tile>& shared, int wg)
-        : p(params),
-          s(shared),
-          warpgroup(wg),
-          q(ptx::wgmma_descriptor_k_major_128b(shared.q() + wg * 64 * slab_row_bytes)),
-          turn{wg} {}
+        : p(params), s(shared), warpgroup(wg), turn{wg} {}
 
-    __device__ __forceinline__ std::uint64_t k_descriptor() const {
-        return ptx::wgmma_descriptor_k_major_128b(s.k(k_ring.stage));
+    __device__ __forceinline__ void start_scores_of(const Accumulators<tile>& a) const {
+        start_scores<tile, bf16>(
+            a.score, ptx::wgmma_descriptor_k_major_128b(ptx::recomputed(s.q(q_ring.stage, warpgroup))),
+            ptx::wgmma_descriptor_k_major_128b(s.k(k_ring.stage)));
     }
-    __device__ __forceinline__ std::uint64_t v_descriptor() const {
-        return ptx::wgmma_descriptor_mn_major_128b(s.v(v_ring.stage), tile.keys * slab_row_bytes);
+    __device__ __forceinline__ void start_values_of(const Accumulators<tile>& a) const {
+        start_values<tile, bf16>(a.out, a.probability,
+                                 ptx::wgmma_descriptor_mn_major_128b(
+                                     s.v(v_ring.stage), tile.keys * slab_row_bytes));
     }
-    __device__ __forceinline__ void release_k() {
+    __device__ __forceinline__ void wait_q() const {
+        ptx::mbarrier_wait_parity(s.q_full(q_ring.stage, warpgroup), q_ring.parity);
+    }
+    __device__ __forceinline__ void wait_k() const {
+        ptx::mbarrier_wait_parity(s.k_full(k_ring.stage), k_ring.parity);
+    }
+    __device__ __forceinline__ void wait_v() const {
+        ptx::mbarrier_wait_parity(s.v_full(v_ring.stage), v_ring.parity);
+    }
+    /// Index of the next item; as many as there are items: no more.
+    __device__ __forceinline__ int next_item() {
+        ptx::mbarrier_wait_parity(s.item_full(item_ring.stage), item_ring.parity);
+        const auto index = static_cast<int>(ptx::ld_shared_u32(s.announced(item_ring.stage)));
+        __syncwarp();
+        release(s.item_empty(item_ring.stage));
+        item_ring.advance();
+        return index;
+    }
+    /// The product with K is complete; with the item's last block, Q is done with too.
+    __device__ __forceinline__ void release_k(bool last_of_item) {
         release(s.k_empty(k_ring.stage));
         k_ring.advance();
+        if (last_of_item) {
+            release(s.q_empty(q_ring.stage, warpgroup));
+            q_ring.advance();
+        }
     }
     __device__ __forceinline__ void release_v() {
         release(s.v_empty(v_ring.stage));
         v_ring.advance();
     }
+    /// An item's first block, where it reaches past the sequence: see Sequence::followed.
+    __device__ __forceinline__ void clear_tail(const Work& w) const {
+        const int rest = w.sequence.band.length_k - (w.blocks.last - 1) * tile.keys;
+        if (w.sequence.followed && rest < tile.keys) {
+            wait_v();
+            clear_values<tile>(s.v(v_ring.stage), rest);
+        }
+    }
 
-    /// `out` must be zero. Leaves in it the sum over all keys, not yet divided.
-    __device__ __forceinline__ void attend(const Work& w, const WarpgroupRows& rows,
-                                           float (&out)[tile.headdim_v / 2], RowState& state) {
-        const Band& band = w.sequence.band;
-        const Blocks blocks = w.blocks;
-        float score[tile.keys / 2];
-        std::uint32_t probability[tile.keys / 16][4];
+    /// The first block of all: there are no earlier values to multiply.
+    __device__ __forceinline__ void begin(const Accumulators<tile>& a, const Work& w,
+                                          const WarpgroupRows& rows) {
+        const int block = w.blocks.last - 1;
         float keep[2];
-        ptx::mbarrier_wait_parity(s.q_full(), q_parity);
-        q_parity ^= 1;
-        ptx::mbarrier_wait_parity(s.k_full(k_ring.stage), k_ring.parity);
-        start_scores<tile, bf16>(score, q, k_descriptor());
+        wait_q();
+        wait_k();
+        start_scores_of(a);
         ptx::wgmma_wait_group<0>();
-        ptx::pin_registers(score);
-        release_k();
-        int first_key = (blocks.last - 1) * tile.keys;
-        if (!rows.sees_all(first_key, tile.keys)) {
-            mask_scores<tile>(band, rows, first_key, score);
+        ptx::pin_registers(a.score);
+        release_k(block == w.blocks.first);
+        if (!rows.sees_all(block * tile.keys, tile.keys)) {
+            mask_scores<tile>(w.sequence.band, rows, block * tile.keys, a.score);
         }
-        exponentiate<tile>(p.scale_log2, score, state, keep);
-        pack_probabilities<tile, bf16>(score, probability);
-        if (w.sequence.followed && band.length_k - first_key < tile.keys) {
-            ptx::mbarrier_wait_parity(s.v_full(v_ring.stage), v_ring.parity);
-            clear_values<tile>(s.v(v_ring.stage), band.length_k - first_key);
+        exponentiate<tile, true>(p.scale_log2, a.score, a.state, keep);
+        pack_probabilities<tile, bf16>(a.score, a.probability);
+        clear_tail(w);
+    }
+
+    /// Products of one step: scores of `block` and, under them, the values of the block before.
+    __device__ __forceinline__ void multiply(const Accumulators<tile>& a, const Work& w, int block) {
+        wait_k();
+        turn.take();
+        start_scores_of(a);
+        wait_v();
+        start_values_of(a);
+        turn.pass();
+        ptx::wgmma_wait_group<1>();
+        ptx::pin_registers(a.score);
+        release_k(block == w.blocks.first);
+    }
+    /// The values are multiplied. The softmax belongs before this wait, or it lies under nothing. The
+    /// assembler moves the wait up to the start of its basic block, past any arithmetic; so a block
+    /// starts here, with a wait that is due anyway: for the keys of this item's next block.
+    __device__ __forceinline__ void await_values(const Accumulators<tile>& a, bool more_keys) {
+        ptx::pin_registers(a.score);
+        if (more_keys) {
+            wait_k();
         }
-#pragma unroll 1
-        for (int block = blocks.last - 2; block >= blocks.first; --block) {
-            ptx::mbarrier_wait_parity(s.k_full(k_ring.stage), k_ring.parity);
-            turn.take();
-            start_scores<tile, bf16>(score, q, k_descriptor());
-            ptx::mbarrier_wait_parity(s.v_full(v_ring.stage), v_ring.parity);
-            start_values<tile, bf16>(out, probability, v_descriptor());
-            turn.pass();
-            ptx::wgmma_wait_group<1>();
-            ptx::pin_registers(score);
-            release_k();
-            first_key -= tile.keys;
-            if (!rows.sees_all(first_key, tile.keys)) {
-                mask_scores<tile>(band, rows, first_key, score);
-            }
-            exponentiate<tile>(p.scale_log2, score, state, keep);
-            ptx::wgmma_wait_group<0>();
-            ptx::pin_registers(out);
-            release_v();
-            scale_rows(out, keep);
-            pack_probabilities<tile, bf16>(score, probability);
-        }
-        release(s.q_empty());  // the last product with Q is complete
-        ptx::mbarrier_wait_parity(s.v_full(v_ring.stage), v_ring.parity);
-        start_values<tile, bf16>(out, probability, v_descriptor());
         ptx::wgmma_wait_group<0>();
-        ptx::pin_registers(out);
+        ptx::pin_registers(a.out);
         release_v();
     }
+
+    /// Blocks that all rows see, from `block` down to `end`.
+    __device__ __forceinline__ void run(const Accumulators<tile>& a, const Work& w, int block,
+                                        int end) {
+#pragma unroll 1
+        for (; block >= end; --block) {
+            float keep[2];
+            multiply(a, w, block);
+            const bool moves = exponentiate<tile, false>(p.scale_log2, a.score, a.state, keep);
+            await_values(a, block > w.blocks.first);
+            if (moves) {
+                scale_rows(a.out, keep);
+            }
+            pack_probabilities<tile, bf16>(a.score, a.probability);
+        }
+    }
+
+    /// A block that may need a mask. `before`: the item that the values belong to if `fresh`, that
+    /// is if the block is another item's first; its output is complete then and is written.
+    __device__ __forceinline__ void masked(const Accumulators<tile>& a, const Work& w,
+                                           const WarpgroupRows& rows, int block, bool fresh,
+                                           int before) {
+        float keep[2];
+        if (fresh) {
+            wait_q();
+        }
+        multiply(a, w, block);
+        if (!rows.sees_all(block * tile.keys, tile.keys)) {
+            mask_scores<tile>(w.sequence.band, rows, block * tile.keys, a.score);
+        }
+        const RowState ended = a.state;
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+            a.state.maximum[i] = fresh ? -INFINITY : a.state.maximum[i];
+            a.state.sum[i] = fresh ? 0 : a.state.sum[i];
+        }
+        const bool moves = exponentiate<tile, true>(p.scale_log2, a.score, a.state, keep);
+        await_values(a, block > w.blocks.first);
+        pack_probabilities<tile, bf16>(a.score, a.probability);
+        if (fresh) {
+            write(a, before, ended);
+            clear(a.out);
+            clear_tail(w);
+        } else if (moves) {
+            scale_rows(a.out, keep);
+        }
+    }
+
+    /// The last values of all, of the item `last`.
+    __device__ __forceinline__ void end(const Accumulators<tile>& a, int last) {
+        wait_v();
+        start_values_of(a);
+        ptx::wgmma_wait_group<0>();
+        ptx::pin_registers(a.out);
+        release_v();
+        write(a, last, a.state);
+    }
+    __device__ __forceinline__ WarpgroupRows rows_of(const Work& w) const {
+        return {w.sequence.band, w.first_row + 64 * warpgroup};
+    }
+    /// Looked up once more: registers are dearer than arithmetic once an item.
+    __device__ __forceinline__ void write(const Accumulators<tile>& a, int item,
+                                          const RowState& state) const {
+        const Work w = work_of<tile>(p, p.order.item(item));
+        write_rows<tile, bf16>(p, w, rows_of(w), a.out, state);
+    }
 };
+
+/// Executed by a matrix warpgroup.
+template <Tile tile, bool bf16>
+__device__ __forceinline__ void consume(const Params& p, const Shared<tile>& s, int warpgroup) {
+    Consumer<tile, bf16> consumer(p, s, warpgroup);
+    const int items = p.order.items();
+    Work w;
+    int index = 0;
+    // Items whose rows see no key have no part in the stream of blocks.
+    const auto next = [&] {
+        for (index = consumer.next_item(); index < items; index = consumer.next_item()) {
+            w = work_of<tile>(p, p.order.item(index));
+            if (w.blocks.count() > 0) {
+                return true;
+            }
+            if (!w.empty) {
+                write_no_keys(p, w, w.first_row + 64 * warpgroup);
+            }
+        }
+        return false;
+    };
+    consumer.turn.open();
+    if (next()) {
+        float score[tile.keys / 2];
+        float out[tile.headdim_v / 2];
+        std::uint32_t probability[tile.keys / 16][4];
+        RowState state;
+        const Accumulators<tile> a{score, out, probability, state};
+        clear(out);
+        WarpgroupRows rows = consumer.rows_of(w);
+        consumer.begin(a, w, rows);
+        int block = w.blocks.last - 1;  // the one whose probabilities stand ready
+#pragma unroll 1
+        for (;;) {
+            const int before = index;
+            const bool fresh = block == w.blocks.first;
+            if (fresh) {
+                if (!next()) {
+                    consumer.end(a, before);
+                    break;
+                }
+                rows = consumer.rows_of(w);
+                block = w.blocks.last;
+            }
+            --block;
+            if (fresh || !rows.sees_all(block * tile.keys, tile.keys)) {
+                consumer.masked(a, w, rows, block, fresh, before);
+            } else {
+                const int end =
+                    larger(w.blocks.first, (rows.seen_from + tile.keys - 1) / tile.keys);
+                consumer.run(a, w, block, end);
+                block = end;
+            }
+        }
+    }
+    consumer.turn.close();
+}
 
 }  // namespace raceline::kernels::prefill_sm90

@@ -4,6 +4,7 @@
 #include "kernels/prefill_sm90/counts.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <string>
 
 namespace raceline::kernels::prefill_sm90 {
@@ -26,8 +27,8 @@ Work operator+(Work a, const Work& b) {
     return a;
 }
 
-// What one item with `n` blocks does is: scores, n - 1 × (scores + values), values, and n ×
-// softmax.
+// A CTA's blocks are one stream over all its items: first the scores and the softmax of a block, then
+// for every other block its scores, its softmax and the values of the block before, at last values.
 struct Pieces {
     Work scores, softmax, values, start, finish;
 };
@@ -58,12 +59,12 @@ Pieces pieces_of(const Workload& w, const Tile& t) {
 }
 
 std::vector<Step> steps_of(const Share& share, const Pieces& p) {
-    const double ahead = share.most_blocks - share.its_items;  // blocks with another one after them
-    return {{"start", share.its_items, p.start, "latency.l2"},
-            {"first scores", share.its_items, p.scores, ""},
-            {"first softmax", share.its_items, p.softmax, ""},
-            {"block", std::max(0.0, ahead), p.scores + p.softmax + p.values, ""},
-            {"last values", share.its_items, p.values, ""},
+    const double any = share.most_blocks > 0 ? 1 : 0;
+    return {{"start", any, p.start, "latency.l2"},
+            {"first scores", any, p.scores, ""},
+            {"first softmax", any, p.softmax, ""},
+            {"block", share.most_blocks - any, p.scores + p.softmax + p.values, ""},
+            {"last values", any, p.values, ""},
             {"finish", share.its_items, p.finish, ""}};
 }
 
@@ -92,6 +93,45 @@ void add_sequence(Share& share, const Band& band, const Tile& tile, double heads
     }
 }
 
+// What a CTA has to do.
+struct Load {
+    double blocks = 0;
+    double items = 0;  ///< of those with a block
+    void add(std::int32_t count) {
+        blocks += count;
+        items += count > 0 ? 1 : 0;
+    }
+    bool operator<(const Load& other) const { return blocks < other.blocks; }
+    bool operator>(const Load& other) const { return blocks > other.blocks; }
+};
+
+template <class BlocksOfItem>
+std::vector<Load> fixed_shares(const Plan& plan, std::int32_t items, const BlocksOfItem& blocks) {
+    std::vector<Load> loads(static_cast<std::size_t>(plan.ctas));
+    for (std::int32_t cta = 0; cta < plan.ctas; ++cta) {
+        for (std::int32_t round = 0;; ++round) {
+            const std::int32_t index = index_of(cta, plan.ctas, round, items);
+            if (index == items) {
+                break;
+            }
+            loads[static_cast<std::size_t>(cta)].add(blocks(index));
+        }
+    }
+    return loads;
+}
+
+// Whoever has done the least so far takes the next item.
+template <class BlocksOfItem>
+std::vector<Load> handed_out(const Plan& plan, std::int32_t items, const BlocksOfItem& blocks) {
+    std::vector<Load> loads(static_cast<std::size_t>(plan.ctas));  // a heap, the least in front
+    for (std::int32_t index = 0; index < items; ++index) {
+        std::pop_heap(loads.begin(), loads.end(), std::greater<>());
+        loads.back().add(blocks(index));
+        std::push_heap(loads.begin(), loads.end(), std::greater<>());
+    }
+    return loads;
+}
+
 }  // namespace
 
 Share share_of(const Workload& w, const Plan& plan, const Tile& tile) {
@@ -110,24 +150,16 @@ Share share_of(const Workload& w, const Plan& plan, const Tile& tile) {
         share.its_items = share.items / plan.ctas;
         return share;
     }
-    for (std::int32_t cta = 0; cta < plan.ctas; ++cta) {
-        double blocks = 0, with_blocks = 0;
-        for (std::int32_t round = 0;; ++round) {
-            const std::int32_t index = index_of(cta, plan.ctas, round, items);
-            if (index == items) {
-                break;
-            }
-            const Item item = plan.order.item(index);
-            const Band band = band_of(w, plan, item.head / w.heads_q);
-            const std::int32_t count = blocks_of(band, item.row_tile * tile.rows, tile).count();
-            blocks += count;
-            with_blocks += count > 0 ? 1 : 0;
-        }
-        if (blocks > share.most_blocks) {
-            share.most_blocks = blocks;
-            share.its_items = with_blocks;
-        }
-    }
+    const auto blocks_of_item = [&](std::int32_t index) {
+        const Item item = plan.order.item(index);
+        return blocks_of(band_of(w, plan, item.head / w.heads_q), item.row_tile * tile.rows, tile)
+            .count();
+    };
+    const std::vector<Load> loads = plan.handed_out ? handed_out(plan, items, blocks_of_item)
+                                                    : fixed_shares(plan, items, blocks_of_item);
+    const Load most = *std::max_element(loads.begin(), loads.end());
+    share.most_blocks = most.blocks;
+    share.its_items = most.items;
     return share;
 }
 
@@ -136,13 +168,16 @@ namespace {
 // Keys and values are read once an item. CTAs that work on one head walk its keys at the same time
 // and share each pass; passes of different times share what the L2 keeps of the heads in work.
 void add_rereads(Counts& c, const Workload& w, const Plan& plan, double bytes, const Tile& tile) {
-    const double heads_kv = std::max(
-        1.0, static_cast<double>(plan.order.heads_per_group) / static_cast<double>(w.group()));
-    const double sharing = std::max(1.0, plan.ctas / heads_kv);
+    const double items_per_kv_head =
+        static_cast<double>(plan.order.row_tiles) * static_cast<double>(w.group());
+    const double heads_kv_at_once = std::max(
+        {1.0, static_cast<double>(plan.order.heads_per_group) / static_cast<double>(w.group()),
+         plan.ctas / items_per_kv_head});
+    const double sharing = std::max(1.0, plan.ctas / heads_kv_at_once);
     const double passes = std::max(w.bytes_kv(), bytes / sharing);
     const double row_bytes = static_cast<double>(w.headdim + w.headdim_v) * 2;
-    c.reread.push_back(
-        {passes - w.bytes_kv(), heads_kv * static_cast<double>(w.seqlen_k) * row_bytes});
+    c.reread.push_back({passes - w.bytes_kv(),
+                        heads_kv_at_once * static_cast<double>(w.seqlen_k) * row_bytes});
     c.reread.push_back(
         {std::max(0.0, bytes - passes),
          static_cast<double>(tile.stages * (tile.k_bytes() + tile.v_bytes())) * plan.ctas});

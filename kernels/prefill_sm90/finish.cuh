@@ -3,7 +3,8 @@
 // accumulators, so that the next tile's copies and products need not wait for shared memory.
 #pragma once
 
-#include "kernels/prefill_sm90/compute.cuh"
+#include "kernels/prefill_sm90/sequence.cuh"
+#include "kernels/prefill_sm90/softmax.cuh"
 
 namespace raceline::kernels::prefill_sm90 {
 
@@ -54,11 +55,14 @@ __device__ __forceinline__ void store_piece(std::uint16_t* to, const std::uint32
 struct RowEnd {
     float factor, lse;
 };
+__device__ __forceinline__ float lse_without_keys(const Params& p, int head) {
+    return p.args.sinks != nullptr ? p.args.sinks[head] : -INFINITY;
+}
 __device__ __forceinline__ RowEnd end_row(const Params& p, float maximum, float sum, int head) {
     sum += __shfl_xor_sync(0xFFFFFFFFU, sum, 1);
     sum += __shfl_xor_sync(0xFFFFFFFFU, sum, 2);
     if (maximum == -INFINITY) {
-        return {0, p.args.sinks != nullptr ? p.args.sinks[head] : -INFINITY};
+        return {0, lse_without_keys(p, head)};
     }
     float highest = __fmul_rn(maximum, p.scale_log2);  // the base that the sum stands on
     float shrink = 1;
@@ -111,36 +115,33 @@ __device__ __forceinline__ void write_rows(const Params& p, const Work& w,
     }
 }
 
-template <Tile tile, bool bf16>
-__device__ __forceinline__ void consume(const Params& p, const Shared<tile>& s, int warpgroup) {
-    Consumer<tile, bf16> consumer(p, s, warpgroup);
-    consumer.turn.open();
-    const int items = p.order.items();
-    const int cta = static_cast<int>(blockIdx.x);
-    const int ctas = static_cast<int>(gridDim.x);
+/// Rows that see no key, 64 from `first` on: zeros, and an LSE that says so.
+__device__ inline void write_no_keys(const Params& p, const Work& w, int first) {
+    const AttentionArgs& a = p.args;
+    const int thread = static_cast<int>(threadIdx.x % 128);
+    const int rows = smaller(64, w.sequence.band.length_q - first);
+    const std::int64_t index = w.sequence.q_index;
+    const std::int64_t token = w.sequence.q_token + first;
+    auto* to = static_cast<std::uint16_t*>(a.out.data) + index * a.out.batch_stride +
+               token * a.out.seq_stride + w.head * a.out.head_stride;
 #pragma unroll 1
-    for (int round = 0;; ++round) {
-        const int index = index_of(cta, ctas, round, items);
-        if (index == items) {
-            break;
+    for (int row = 0; row < rows; ++row) {
+        for (int column = thread; column < a.headdim_v; column += 128) {
+            to[row * a.out.seq_stride + column] = 0;
         }
-        const Work w = work_of<tile>(p, p.order.item(index));
-        if (w.empty) {
-            continue;
+        if (a.lse != nullptr && thread == 0) {
+            a.lse[index * a.lse_batch_stride + (token + row) * a.lse_seq_stride +
+                  w.head * a.lse_head_stride] = lse_without_keys(p, w.head);
         }
-        const WarpgroupRows rows(w.sequence.band, w.first_row + 64 * warpgroup);
-        float out[tile.headdim_v / 2];
-#pragma unroll
-        for (float& x : out) {
-            x = 0;
-        }
-        RowState state;
-        if (w.blocks.count() > 0) {
-            consumer.attend(w, rows, out, state);
-        }
-        write_rows<tile, bf16>(p, w, rows, out, state);
     }
-    consumer.turn.close();
+}
+
+template <int count>
+__device__ __forceinline__ void clear(float (&x)[count]) {
+#pragma unroll
+    for (int i = 0; i < count; ++i) {
+        x[i] = 0;
+    }
 }
 
 }  // namespace raceline::kernels::prefill_sm90

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "gpu/ptx/setmaxnreg.cuh"
-#include "kernels/prefill_sm90/finish.cuh"
+#include "kernels/prefill_sm90/compute.cuh"
 #include "kernels/prefill_sm90/load.cuh"
 
 namespace raceline::kernels::prefill_sm90 {

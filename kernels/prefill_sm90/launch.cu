@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the registry calls: fills the kernel's parameters and enqueues one launch.
 #include <algorithm>
+#include <cuda_runtime.h>
 #include <string>
 
 #include "kernels/prefill_sm90/dispatch.hpp"
@@ -45,7 +46,7 @@ Params make_params(const AttentionArgs& a, const Plan& plan, const Tile& tile) {
     // Without keys nothing is read; k and v may then point nowhere.
     p.by_hand = a.seqlen_k == 0 || !can_map(a.q, q) || !can_map(a.k, k) || !can_map(a.v, v);
     if (!p.by_hand) {
-        p.q = make_tensor_map("q", a.q, q, tile.rows, bf16);
+        p.q = make_tensor_map("q", a.q, q, 64, bf16);  // a warpgroup's rows
         p.k = make_tensor_map("k", a.k, k, tile.keys, bf16);
         p.v = make_tensor_map("v", a.v, v, tile.keys, bf16);
     }
@@ -65,7 +66,7 @@ void launch_plan(int tile, const Params& p, int ctas, void* stream) {
 
 }  // namespace
 
-void launch(const AttentionArgs& args, int tile, const Device& device, void* /*workspace*/,
+void launch(const AttentionArgs& args, int tile, const Device& device, void* workspace,
             void* stream) {
     const Tile& shape = tiles.at(static_cast<std::size_t>(tile));
     const Plan plan = make_plan(shape_of(args), shape, device);
@@ -77,7 +78,16 @@ void launch(const AttentionArgs& args, int tile, const Device& device, void* /*w
                                              "; it takes the largest product of a row for the "
                                              "largest score, so the scale must be positive");
     }
-    const Params params = make_params(args, plan, shape);
+    Params params = make_params(args, plan, shape);
+    if (plan.handed_out) {
+        params.handed_out = static_cast<unsigned*>(workspace);
+        const cudaError_t status = cudaMemsetAsync(workspace, 0, sizeof(unsigned),
+                                                   static_cast<cudaStream_t>(stream));
+        if (status != cudaSuccess) {
+            throw Error(Status::internal, std::string("prefill_sm90: clearing a counter failed: ") +
+                                              cudaGetErrorString(status));
+        }
+    }
     if (args.dtype == DType::bf16) {
         launch_plan<true>(tile, params, plan.ctas, stream);
     } else {

@@ -7,7 +7,10 @@
 #include "gpu/ptx/bar.cuh"
 #include "gpu/ptx/cp_async_bulk_tensor.cuh"
 #include "gpu/ptx/fence_proxy_async_shared.cuh"
+#include "gpu/ptx/ld_shared_u32.cuh"
+#include "gpu/ptx/st_shared_u32.cuh"
 #include "gpu/ptx/st_shared_v4_u32.cuh"
+#include "gpu/ptx/wgmma_group.cuh"
 #include "kernels/prefill_sm90/pipeline.cuh"
 #include "kernels/prefill_sm90/sequence.cuh"
 
@@ -74,7 +77,9 @@ struct Producer {
     const Params& p;
     Shared<tile> s;
     Ring<tile.stages> k_ring, v_ring;
-    std::uint32_t q_parity = 0;
+    Ring<Shared<tile>::layout.q_slots> q_ring;
+    Ring<announced_items> item_ring;
+    int round = 0;
 
     template <int columns, int rows>
     __device__ __forceinline__ void fetch_box(const Box& box) const {
@@ -85,11 +90,16 @@ struct Producer {
         }
     }
     __device__ __forceinline__ void load_q(const Work& w) {
-        ptx::mbarrier_wait_parity(s.q_empty(), q_parity ^ 1);
-        q_parity ^= 1;
-        fetch_box<tile.headdim, tile.rows>(
-            {s.q(), s.q_full(), &p.q, &p.args.q, p.args.headdim, w.sequence.q_token + w.first_row,
-             w.head, w.sequence.q_index, w.sequence.band.length_q - w.first_row});
+#pragma unroll 1
+        for (int warpgroup = 0; warpgroup < tile.warpgroups(); ++warpgroup) {
+            const int row = w.first_row + 64 * warpgroup;
+            ptx::mbarrier_wait_parity(s.q_empty(q_ring.stage, warpgroup), q_ring.parity ^ 1);
+            fetch_box<tile.headdim, 64>({s.q(q_ring.stage, warpgroup),
+                                         s.q_full(q_ring.stage, warpgroup), &p.q, &p.args.q,
+                                         p.args.headdim, w.sequence.q_token + row, w.head,
+                                         w.sequence.q_index, w.sequence.band.length_q - row});
+        }
+        q_ring.advance();
     }
     __device__ __forceinline__ void load_k(const Work& w, int block) {
         const int key = block * tile.keys;
@@ -109,49 +119,74 @@ struct Producer {
                                               w.sequence.band.length_k - key});
         v_ring.advance();
     }
-    /// In the order in which attend() asks: a block's values follow the next block's keys. The
-    /// first keys do not wait for the last item's Q to be done with.
-    __device__ __forceinline__ void load_item(const Work& w) {
-        if (w.blocks.count() == 0) {
-            return;
+    /// The item to load next, announced to the matrix warpgroups; one past the last if there is none.
+    __device__ __forceinline__ int next_item() {
+        if (!by_hand || threadIdx.x == 0) {
+            ptx::mbarrier_wait_parity(s.item_empty(item_ring.stage), item_ring.parity ^ 1);
+            ptx::st_shared_u32(s.announced(item_ring.stage), static_cast<std::uint32_t>(draw()));
+            ptx::mbarrier_arrive(s.item_full(item_ring.stage));
         }
-        load_k(w, w.blocks.last - 1);
-        load_q(w);
+        if constexpr (by_hand) {
+            ptx::bar_sync(producer_barrier, 128);
+        }
+        const auto index = static_cast<int>(ptx::ld_shared_u32(s.announced(item_ring.stage)));
+        item_ring.advance();
+        ++round;
+        return index;
+    }
+    __device__ __forceinline__ int draw() const {
+        const int items = p.order.items();
+        const int cta = static_cast<int>(blockIdx.x);
+        const int ctas = static_cast<int>(gridDim.x);
+        if (p.handed_out == nullptr || round == 0) {
+            return index_of(cta, ctas, round, items);
+        }
+        return smaller(items, ctas + static_cast<int>(atomicAdd(p.handed_out, 1U)));
+    }
+    /// A block's values follow the keys of the block after it, as the matrix warpgroups ask for them.
+    /// An item's last values do not wait for the next item: it may be announced only when this one's
+    /// values are there (clear_tail).
+    __device__ __forceinline__ void load_all() {
+        const int items = p.order.items();
 #pragma unroll 1
-        for (int block = w.blocks.last - 1; block > w.blocks.first; --block) {
-            load_k(w, block - 1);
-            load_v(w, block);
+        for (int index = next_item(); index < items; index = next_item()) {
+            const Work w = work_of<tile>(p, p.order.item(index));
+            if (w.blocks.count() == 0) {
+                continue;
+            }
+            load_k(again(w, index), w.blocks.last - 1);
+            load_q(again(w, index));
+#pragma unroll 1
+            for (int block = w.blocks.last - 1; block > w.blocks.first; --block) {
+                load_k(again(w, index), block - 1);
+                load_v(again(w, index), block);
+            }
+            load_v(again(w, index), w.blocks.first);
         }
-        load_v(w, w.blocks.first);
+    }
+    /// The producer has few registers: by hand, where a block takes long anyway, the item is looked
+    /// up anew for every block.
+    __device__ __forceinline__ Work again(const Work& w, int index) const {
+        if constexpr (by_hand) {
+            return work_of<tile>(
+                p, p.order.item(static_cast<int>(
+                       ptx::recomputed(static_cast<std::uint32_t>(index)))));
+        } else {
+            return w;
+        }
     }
 };
-
-template <Tile tile, bool by_hand>
-__device__ __forceinline__ void produce(const Params& p, const Shared<tile>& s) {
-    Producer<tile, by_hand> producer{p, s, {}, {}};
-    const int items = p.order.items();
-    const int cta = static_cast<int>(blockIdx.x);
-    const int ctas = static_cast<int>(gridDim.x);
-#pragma unroll 1
-    for (int round = 0;; ++round) {
-        const int index = index_of(cta, ctas, round, items);
-        if (index == items) {
-            return;
-        }
-        producer.load_item(work_of<tile>(p, p.order.item(index)));
-    }
-}
 
 /// Executed by the producer's warpgroup.
 template <Tile tile>
 __device__ __forceinline__ void produce(const Params& p, const Shared<tile>& s) {
     if (p.by_hand) {
-        produce<tile, true>(p, s);
+        Producer<tile, true>{p, s, {}, {}, {}, {}}.load_all();
     } else if (threadIdx.x == 0) {
         ptx::prefetch_tensormap(&p.q);
         ptx::prefetch_tensormap(&p.k);
         ptx::prefetch_tensormap(&p.v);
-        produce<tile, false>(p, s);
+        Producer<tile, false>{p, s, {}, {}, {}, {}}.load_all();
     }
 }
 

@@ -16,6 +16,8 @@ struct Params {
     AttentionArgs args;
     Band band;
     Order order;
+    /// Items handed out so far beyond every CTA's first, 0 at the start; null: fixed shares.
+    unsigned* handed_out;
     std::int32_t group;  ///< query heads a KV head
     float scale_log2;    ///< softmax scale × log2 e
     bool by_hand;        ///< the maps do not exist: the copy engine cannot read a tensor

@@ -21,7 +21,10 @@ struct Shared {
     static constexpr SharedLayout layout = shared_layout(tile);
     std::uint32_t base;
 
-    __device__ __forceinline__ std::uint32_t q() const { return base; }
+    /// The 64 rows of Q that are a warpgroup's, slabs of 64 columns one behind the other.
+    __device__ __forceinline__ std::uint32_t q(int slot, int warpgroup) const {
+        return base + slot * tile.q_bytes() + warpgroup * (64 * tile.headdim * 2);
+    }
     __device__ __forceinline__ std::uint32_t k(int stage) const {
         return base + layout.k + stage * tile.k_bytes();
     }
@@ -29,17 +32,34 @@ struct Shared {
         return base + layout.v + stage * tile.v_bytes();
     }
     /// "full": the copies have landed. "empty": the matrix warpgroups have read.
-    __device__ __forceinline__ std::uint32_t q_full() const { return barrier(0); }
-    __device__ __forceinline__ std::uint32_t q_empty() const { return barrier(1); }
-    __device__ __forceinline__ std::uint32_t k_full(int stage) const { return barrier(2 + stage); }
+    __device__ __forceinline__ std::uint32_t k_full(int stage) const { return barrier(stage); }
     __device__ __forceinline__ std::uint32_t k_empty(int stage) const {
-        return barrier(2 + tile.stages + stage);
+        return barrier(tile.stages + stage);
     }
     __device__ __forceinline__ std::uint32_t v_full(int stage) const {
-        return barrier(2 + 2 * tile.stages + stage);
+        return barrier(2 * tile.stages + stage);
     }
     __device__ __forceinline__ std::uint32_t v_empty(int stage) const {
-        return barrier(2 + 3 * tile.stages + stage);
+        return barrier(3 * tile.stages + stage);
+    }
+    /// Every warpgroup's rows for themselves: one that is ahead gets its next ones without waiting
+    /// for the others.
+    __device__ __forceinline__ std::uint32_t q_full(int slot, int warpgroup) const {
+        return barrier(4 * tile.stages + slot * tile.warpgroups() + warpgroup);
+    }
+    __device__ __forceinline__ std::uint32_t q_empty(int slot, int warpgroup) const {
+        return barrier(4 * tile.stages + (layout.q_slots + slot) * tile.warpgroups() + warpgroup);
+    }
+    /// An item's index, for the matrix warpgroups to work on next.
+    __device__ __forceinline__ std::uint32_t announced(int slot) const {
+        return base + layout.announced + 4 * slot;
+    }
+    __device__ __forceinline__ std::uint32_t item_full(int slot) const {
+        return barrier(4 * tile.stages + 2 * layout.q_slots * tile.warpgroups() + slot);
+    }
+    __device__ __forceinline__ std::uint32_t item_empty(int slot) const {
+        return barrier(4 * tile.stages + 2 * layout.q_slots * tile.warpgroups() + announced_items +
+                       slot);
     }
     __device__ __forceinline__ std::uint32_t barrier(int index) const {
         return base + layout.barriers + 8 * index;
@@ -50,13 +70,21 @@ template <Tile tile>
 __device__ __forceinline__ void init_barriers(const Shared<tile>& s) {
     // Every matrix warp says for itself that it has read: its wait covers its own products only.
     constexpr std::uint32_t readers = 4 * tile.warpgroups();
-    ptx::mbarrier_init(s.q_full(), 1);
-    ptx::mbarrier_init(s.q_empty(), readers);
+    for (int slot = 0; slot < Shared<tile>::layout.q_slots; ++slot) {
+        for (int warpgroup = 0; warpgroup < tile.warpgroups(); ++warpgroup) {
+            ptx::mbarrier_init(s.q_full(slot, warpgroup), 1);
+            ptx::mbarrier_init(s.q_empty(slot, warpgroup), 4);
+        }
+    }
     for (int stage = 0; stage < tile.stages; ++stage) {
         ptx::mbarrier_init(s.k_full(stage), 1);
         ptx::mbarrier_init(s.k_empty(stage), readers);
         ptx::mbarrier_init(s.v_full(stage), 1);
         ptx::mbarrier_init(s.v_empty(stage), readers);
+    }
+    for (int slot = 0; slot < announced_items; ++slot) {
+        ptx::mbarrier_init(s.item_full(slot), 1);
+        ptx::mbarrier_init(s.item_empty(slot), readers);
     }
     ptx::fence_mbarrier_init();
 }

@@ -16,6 +16,7 @@ namespace raceline::kernels::prefill_sm90 {
 struct Shape {
     std::int64_t batch, heads_q, heads_kv, seqlen_q, seqlen_k, headdim, headdim_v;
     std::int64_t left, right;  ///< causal folded in; negative: unbounded
+    bool uneven;               ///< items may differ in their number of keys
     [[nodiscard]] std::int64_t group() const { return heads_kv > 0 ? heads_q / heads_kv : 1; }
 };
 Shape shape_of(const Workload& workload);
@@ -25,7 +26,12 @@ struct Plan {
     Band band;
     Order order;
     std::int32_t ctas;  ///< 0: there is no query anywhere
+    /// A CTA that is done takes the next item, instead of a share fixed beforehand: needs a counter
+    /// in the workspace.
+    bool handed_out;
 };
+/// Of every call: whether lengths differ may be known on the device only.
+inline constexpr std::size_t workspace_bytes = 64;
 /// Lengths at most longest_length, items() at most most_items.
 Plan make_plan(const Shape& shape, const Tile& tile, const Device& device);
 

@@ -68,7 +68,7 @@ Precision precision(const Workload& w) {
 }
 
 std::size_t workspace(const Workload&, const Tile&, const Device&) {
-    return 0;
+    return workspace_bytes;
 }
 
 const KernelRecord<Tile> record{

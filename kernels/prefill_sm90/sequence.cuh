@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/prefill_sm90/params.cuh"
+#include "kernels/prefill_sm90/tile.hpp"
 
 namespace raceline::kernels::prefill_sm90 {
 

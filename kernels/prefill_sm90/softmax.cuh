@@ -59,40 +59,90 @@ __device__ __forceinline__ void mask_scores(const Band& band, const WarpgroupRow
     }
 }
 
-/// Turns scores into probabilities relative to 2^(maximum·scale), in place, and says by what the
-/// rows' earlier sums must be multiplied. `state.sum` is already brought up to date.
+/// Largest score of each of the thread's rows in this block, known to the whole quad.
 template <Tile tile>
-__device__ __forceinline__ void exponentiate(float scale_log2, float (&score)[tile.keys / 2],
-                                             RowState& state, float (&keep)[2]) {
+__device__ __forceinline__ void row_maxima(const float (&score)[tile.keys / 2],
+                                           float (&highest)[2]) {
+    // Chains of maxima wait for each other: four at a time keep the pipe filled.
+    float chain[2][2];
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
-        float highest = state.maximum[i];
 #pragma unroll
-        for (int j = 0; j < tile.keys / 8; ++j) {
-            highest = fmaxf(
-                highest, fmaxf(score[fragment_element(j, i, 0)], score[fragment_element(j, i, 1)]));
+        for (int e = 0; e < 2; ++e) {
+            chain[i][e] = score[fragment_element(0, i, e)];
         }
-        highest = fmaxf(highest, __shfl_xor_sync(0xFFFFFFFFU, highest, 1));
-        highest = fmaxf(highest, __shfl_xor_sync(0xFFFFFFFFU, highest, 2));
+    }
+#pragma unroll
+    for (int j = 1; j < tile.keys / 8; ++j) {
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+#pragma unroll
+            for (int e = 0; e < 2; ++e) {
+                chain[i][e] = fmaxf(chain[i][e], score[fragment_element(j, i, e)]);
+            }
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+        highest[i] = fmaxf(chain[i][0], chain[i][1]);
+    }
+#pragma unroll
+    for (int distance = 1; distance <= 2; distance *= 2) {
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+            highest[i] = fmaxf(highest[i], __shfl_xor_sync(0xFFFFFFFFU, highest[i], distance));
+        }
+    }
+}
+
+/// How far, as a power of two, a row's scores may rise above what its sums stand relative to before
+/// the sums are brought up to date. Probabilities are then up to 2^8: exact in every type in
+/// question, and far from where fp16 ends. As FlashAttention-4 does it (FlashAttention: algorithms
+/// and kernel pipelining co-design for Blackwell).
+inline constexpr float rescale_slack = 8;
+
+/// Turns scores into probabilities relative to 2^(maximum·scale), in place. True, in the whole
+/// warp, if the maxima have moved: earlier products must then be multiplied by `keep`. `state.sum`
+/// already is. `hidden`: some rows may have seen no key so far.
+template <Tile tile, bool hidden>
+__device__ __forceinline__ bool exponentiate(float scale_log2, float (&score)[tile.keys / 2],
+                                             RowState& state, float (&keep)[2]) {
+    float highest[2];
+    row_maxima<tile>(score, highest);
+    const float rise =
+        fmaxf(highest[0] - state.maximum[0], highest[1] - state.maximum[1]) * scale_log2;
+    const bool moves = __any_sync(0xFFFFFFFFU, rise > rescale_slack) != 0;
+    float base[2];
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+        const float before = state.maximum[i];
+        const float now = moves ? fmaxf(before, highest[i]) : before;
         // A row that has seen no key keeps -inf; subtracting 0 instead avoids inf - inf.
         // Sums stand relative to 2^base, base as rounded: the step from one base to the next must
         // take both rounded (and not fused into an FMA), or every block turns the sums a little
         // even where the maximum stays: 5e-6 of the LSE after 200 blocks.
-        const float base = highest == -INFINITY ? 0.0F : __fmul_rn(highest, scale_log2);
-        keep[i] = ptx::ex2_approx_ftz_f32(__fmul_rn(state.maximum[i], scale_log2) - base);
-        state.maximum[i] = highest;
-        float sum[2] = {0, 0};  // two chains: additions wait for each other
+        base[i] = __fmul_rn(hidden && now == -INFINITY ? 0.0F : now, scale_log2);
+        keep[i] = ptx::ex2_approx_ftz_f32(__fmul_rn(before, scale_log2) - base[i]);
+        state.maximum[i] = now;
+    }
+    float sum[2][2] = {{0, 0}, {0, 0}};  // additions wait for each other
 #pragma unroll
-        for (int j = 0; j < tile.keys / 8; ++j) {
+    for (int j = 0; j < tile.keys / 8; ++j) {
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
 #pragma unroll
             for (int e = 0; e < 2; ++e) {
                 float& x = score[fragment_element(j, i, e)];
-                x = ptx::ex2_approx_ftz_f32(fmaf(x, scale_log2, -base));
-                sum[e] += x;
+                x = ptx::ex2_approx_ftz_f32(fmaf(x, scale_log2, -base[i]));
+                sum[i][e] += x;
             }
         }
-        state.sum[i] = fmaf(state.sum[i], keep[i], sum[0] + sum[1]);
     }
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+        state.sum[i] = fmaf(state.sum[i], keep[i], sum[i][0] + sum[i][1]);
+    }
+    return moves;
 }
 
 /// Two floats as the product's operand takes them, the first in the low half.

@@ -57,24 +57,36 @@ constexpr RegisterSplit register_split(const Tile& tile) {
     return tile.warpgroups() == 3 ? RegisterSplit{128, 32, 160} : RegisterSplit{168, 40, 232};
 }
 
-/// Bytes from the start of a CTA's shared memory, which is a multiple of 1024: Q, the stages of K,
-/// those of V, the barriers.
+/// Items that the producer may announce before a matrix warpgroup has taken notice of the first.
+inline constexpr int announced_items = 2;
+
+/// Bytes from the start of a CTA's shared memory, which is a multiple of 1024: the slots of Q, the
+/// stages of K, those of V, the barriers, the announced items.
 struct SharedLayout {
-    int k, v, barriers, bytes;
+    int q_slots, k, v, barriers, announced, bytes;
 };
-constexpr SharedLayout shared_layout(const Tile& tile) {
-    const int k = tile.q_bytes();
+constexpr SharedLayout shared_layout(const Tile& tile, int q_slots) {
+    const int k = q_slots * tile.q_bytes();
     const int v = k + tile.stages * tile.k_bytes();
     const int barriers = v + tile.stages * tile.v_bytes();
-    return {k, v, barriers, barriers + 8 * (2 + 4 * tile.stages)};
+    const int announced = barriers + 8 * (2 * q_slots * tile.warpgroups() + 4 * tile.stages +
+                                          2 * announced_items);
+    return {q_slots, k, v, barriers, announced, announced + 4 * announced_items};
 }
-/// What a launch asks for: dynamic shared memory may start at any multiple of 16.
+/// Dynamic shared memory may start at any multiple of 16 and is rounded up to the swizzle's 1024.
+inline constexpr int shared_slack = 1024 - 16;
+inline constexpr int most_shared = 232448;  // of a CTA on Hopper (CUDA C++ Programming Guide)
+/// Two slots of Q, where they fit, let the next item's Q come while this item's is in use.
+constexpr SharedLayout shared_layout(const Tile& tile) {
+    const SharedLayout two = shared_layout(tile, 2);
+    return two.bytes + shared_slack <= most_shared ? two : shared_layout(tile, 1);
+}
+/// What a launch asks for.
 constexpr int shared_bytes(const Tile& tile) {
-    return shared_layout(tile).bytes + 1024 - 16;
+    return shared_layout(tile).bytes + shared_slack;
 }
 
 constexpr bool valid(const Tile& t) {
-    constexpr int most_shared = 232448;  // of a CTA on Hopper (CUDA C++ Programming Guide)
     const RegisterSplit r = register_split(t);
     return t.headdim % slab_columns == 0 && t.headdim_v % slab_columns == 0 &&
            t.headdim_v <= t.headdim && t.rows % 64 == 0 && t.warpgroups() >= 2 &&

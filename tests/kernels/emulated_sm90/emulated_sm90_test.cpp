@@ -80,7 +80,8 @@ Correctness run(const Workload& w, int tile, const Device& device, const Layout&
     args.k = with_strides(args.k, k.start, w.headdim, w.headdim + layout.gap);
     args.v = with_strides(args.v, v.start, w.headdim_v, w.headdim_v + layout.gap);
     args.out = with_strides(args.out, out.start, w.headdim_v, w.headdim_v + layout.gap);
-    kernel.launch(args, tile, device, nullptr, nullptr);
+    std::vector<std::byte> workspace(kernel.workspace(w, tile, device), std::byte{0xff});
+    kernel.launch(args, tile, device, workspace.data(), nullptr);
 
     std::vector<std::uint16_t> packed(rows_q * dv);
     for (std::size_t i = 0; i < rows_q; ++i) {
@@ -166,7 +167,8 @@ TEST(EmulatedSm90, keys_behind_the_used_length_do_not_count) {
     const Kernel& kernel = find_kernel("prefill_sm90");
     for (int tile = 0; tile < kernel.tile_count(); ++tile) {
         if (kernel.why_not(w, tile, small_hopper(2)).empty()) {
-            kernel.launch(args, tile, small_hopper(2), nullptr, nullptr);
+            std::vector<std::byte> workspace(64, std::byte{0xff});
+            kernel.launch(args, tile, small_hopper(2), workspace.data(), nullptr);
             const Correctness c = judge(used, packed, kernel.precision(w), out, lse, 3);
             EXPECT_TRUE(c.passed) << kernel.tile_text(tile) << ": " << c.why;
         }

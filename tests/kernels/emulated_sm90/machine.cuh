@@ -41,6 +41,7 @@
 #define __launch_bounds__(...)
 #define cudaFuncSetAttribute(...) cudaSuccess
 #define cudaGetLastError() cudaSuccess
+#define cudaMemsetAsync(at, byte, bytes, stream) (std::memset(at, byte, bytes), cudaSuccess)
 #define cudaGetDriverEntryPointByVersion raceline::test::find_driver_function
 
 inline uint3 threadIdx, blockIdx;
@@ -185,4 +186,19 @@ T __shfl_xor_sync(unsigned, T x, int lanes) {
 template <class T>
 T __shfl_sync(unsigned, T x, int lane) {
     return exchange_bits(x, static_cast<unsigned>(lane));
+}
+inline unsigned atomicAdd(unsigned* at, unsigned by) {  // fibers of one thread: nothing in between
+    const unsigned before = *at;
+    *at += by;
+    return before;
+}
+inline void __syncwarp() {
+    __shfl_xor_sync(~0U, 0, 1);
+}
+inline int __any_sync(unsigned mask, bool x) {
+    int any = x ? 1 : 0;
+    for (int lanes = 1; lanes < 32; lanes *= 2) {
+        any |= __shfl_xor_sync(mask, any, lanes);
+    }
+    return any;
 }
