@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "api/engine_choice.hpp"
+#include "device/catalog.hpp"
 #include "raceline/raceline.h"
 #include "support/json.hpp"
 #include "tests/api/c_view.hpp"
@@ -223,21 +224,25 @@ TEST(CPrediction, TakesALaunchPathAndThreads) {
     EXPECT_EQ(predicted(which).at("case").at("threads"), 1);
 }
 
-// 2049 keys share the decision of 2304: the row must name the tile that the call really takes.
+// 2049 keys share the decision of 2304: the row must name the tile that a call really takes there.
 TEST(CPrediction, NamesTheTileThatACallTakes) {
+    Device h200 = datasheet_device("h200");
+    apply_committed_rates(h200);
+    const api::Candidates any{.backend = "", .must_run = false};
     int differing = 0;
-    for (int length = 17; length < 3000; length += length / 3) {
-        const std::string shape = fmt::format("b=1,h=2,q={0},k={0},d=64,dtype=fp32", length + 1);
+    for (int length = 17; length < 5000; length += length / 5) {
+        const std::string shape = fmt::format("b=1,h=8,q={0},k={0},d=128,dtype=bf16", length);
         rl_case which = RL_INIT(rl_case);
         which.shape = shape.c_str();
-        which.device = "cpu";
+        which.device = "h200";
         const Workload workload = parse_shape(shape);
-        const auto call = api::remembered_engine(workload, Place::cpu, 0, "");
-        const Json named = predicted(which).at("tile");
+        const auto call = api::choose_engine(api::representative(workload), h200, 0, any);
+        const Json row = predicted(which);
+        EXPECT_EQ(row.at("kernel"), call.kernel->name) << shape;
         for (const auto& [field, value] : call.kernel->tile(call.tile)) {
-            EXPECT_EQ(named.at(std::string(field)), value) << shape;
+            EXPECT_EQ(row.at("tile").at(std::string(field)), value) << shape;
         }
-        const auto own = api::choose_engine(workload, *call.device, 0, {});
+        const auto own = api::choose_engine(workload, h200, 0, any);
         differing += own.tile != call.tile ? 1 : 0;
     }
     EXPECT_GT(differing, 0) << "shapes whose own choice is the shared one prove nothing";
