@@ -175,6 +175,10 @@ def run(comparison, problems, arguments):
     results = Results([peer.label for peer in comparison.peers])
     begun, left = time.monotonic(), []
     print(results.header(), flush=True)
+    # Collected between shapes alone: a pause inside a sample would be measured, and what the peers'
+    # compilers left behind takes long to walk.
+    gc.disable()
+    gc.freeze()
     for problem, about in problems:
         if arguments.seconds and time.monotonic() - begun > arguments.seconds:
             left.append(problem.text)
@@ -218,6 +222,8 @@ def parse(argv):
     parser.add_argument("--quick", action="store_true",
                         help="one shape of every head dim and mask, sampled a fifth as long")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--no-profiler", action="store_true",
+                        help="do not ask PyTorch's profiler which kernels ran")
     parser.add_argument("--site", default="", help="folder of peers that bench/peer_wheels.py made")
     arguments = parser.parse_args(argv)
     if arguments.device != "cpu" and not arguments.device.isdigit():
@@ -236,18 +242,17 @@ def make_machine(arguments, library, gpu=None):
         return CpuMachine(arguments.threads, StopRule(least_rounds=9, most_seconds=seconds))
     from gpu_time import GpuMachine
     index = 0 if on_cpu else int(arguments.device)
-    return GpuMachine(index, StopRule(most_seconds=seconds), library.read_clock, gpu)
+    machine = GpuMachine(index, StopRule(most_seconds=seconds), library.read_clock, gpu)
+    machine.gpu.profiled = not arguments.no_profiler
+    return machine
 
 
 def suite_of(arguments, library):
     """Texts of the shapes; names the suite in the rows."""
     on_cpu = arguments.device == "cpu"
     suite = arguments.suite or ("" if on_cpu or arguments.shape else GPU_SUITE)
-    texts = list(arguments.shape)
-    if suite:
-        texts += library.suite(suite, arguments.dtype)
-    elif not texts:
-        texts = cpu_shapes()
+    texts = arguments.shape + (library.suite(suite, arguments.dtype) if suite else [])
+    texts = texts or cpu_shapes()
     arguments.suite_name = suite or ("shapes" if arguments.shape else "torch-cpu")
     return [text for text in texts if arguments.only in text]
 

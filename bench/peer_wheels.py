@@ -11,7 +11,7 @@ not be this one, and says which of their needs the other machine must have itsel
 wheels uncompressed in one archive, compresses that as a whole and cuts it into parts, with a list
 of parts and their hashes; parts may travel one by one. install joins what has come, checks it, and
 installs without a network into a folder, which `bench/compare.py --site` adds with its path files;
---path-file makes this Python add it by itself. Python's standard library and pip are all it needs.
+--path-file makes this Python add it by itself. Python 3.11 and pip are all it needs.
 """
 
 import argparse
@@ -34,8 +34,8 @@ CUTE = ["nvidia-cutlass-dsl==4.8.1", "nvidia-cutlass-dsl-libs-base==4.8.1",
         "apache-tvm-ffi==0.1.15.post2"]
 PINS = {
     "fa4": ["flash-attn-4==4.0.0b36", "quack-kernels==0.6.5", "torch-c-dlpack-ext==0.1.5", *CUTE],
-    "flashinfer": ["flashinfer-python==0.7.2.post1", "nvidia-cudnn-frontend==1.32.0",
-                   "cuda-tile==1.7.0", "nccl4py==0.6.0", "nccl-extensions==0.1.0", *CUTE],
+    # What else it names (cuDNN's front end, NCCL, tiles) belongs to functions that no one asks here.
+    "flashinfer": ["flashinfer-python==0.7.2.post1", *CUTE],
 }
 INDEX = "peers.json"
 STEM = "peers.tar.xz"
@@ -75,22 +75,34 @@ def normal(name):
     return name.lower().replace("_", "-").replace(".", "-")
 
 
-def requirements_of(wheel):
-    """Lines of Requires-Dist that hold without extras."""
+def wanted(need, python):
+    """Whether a line of Requires-Dist holds for that Python on Linux, without extras."""
+    try:
+        from pip._vendor.packaging.requirements import Requirement
+    except ImportError:  # a Python without pip: say too much rather than too little
+        return "extra ==" not in need.partition(";")[2]
+    there = {"python_version": python, "python_full_version": f"{python}.0", "extra": "",
+             "sys_platform": "linux", "platform_system": "Linux", "platform_machine": "x86_64"}
+    marker = Requirement(need).marker
+    return marker is None or marker.evaluate(there)
+
+
+def requirements_of(wheel, python):
+    """Lines of Requires-Dist that hold there."""
     with zipfile.ZipFile(wheel) as archive:
         metadata = next(n for n in archive.namelist() if n.endswith(".dist-info/METADATA"))
         lines = archive.read(metadata).decode().splitlines()
     needs = [line.removeprefix("Requires-Dist:").strip() for line in lines
              if line.startswith("Requires-Dist:")]
-    return [need for need in needs if "extra ==" not in need.partition(";")[2]]
+    return [need for need in needs if wanted(need, python)]
 
 
-def needed_there(wheels):
+def needed_there(wheels, python):
     """{requirement: [wheels that name it]} that the wheels do not meet among themselves."""
     here = {normal(wheel.name.split("-")[0]) for wheel in wheels}
     needs = {}
     for wheel in wheels:
-        for need in requirements_of(wheel):
+        for need in requirements_of(wheel, python):
             name = need
             for stop in " ;<>=!~[(":
                 name = name.partition(stop)[0]
@@ -105,7 +117,7 @@ def gather(folder, peers, python, platform):
     wheels = sorted(folder.glob("*.whl"))
     for wheel in wheels:
         print(f"{wheel.stat().st_size / 1e6:8.2f} MB  {wheel.name}")
-    for need, names in sorted(needed_there(wheels).items()):
+    for need, names in sorted(needed_there(wheels, python).items()):
         print(f"must be there already: {need} (for {', '.join(names)})")
 
 
@@ -148,11 +160,8 @@ class Cut:
 
 
 def sha256(path):
-    digest = hashlib.sha256()
     with path.open("rb") as file:
-        while block := file.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def pack(wheels, folder, part_bytes):
@@ -173,8 +182,8 @@ def pack(wheels, folder, part_bytes):
             entry.size = len(data)
             tar.addfile(entry, io.BytesIO(data))
     cut.close()
-    parts = [{"name": p.name, "bytes": p.stat().st_size, "sha256": sha256(p)} for p in cut.parts]
-    index = {"wheels": [wheel.name for wheel in sorted(wheels)], "parts": parts}
+    index = {"wheels": [wheel.name for wheel in sorted(wheels)],
+             "parts": [{"name": p.name, "sha256": sha256(p)} for p in cut.parts]}
     (folder / INDEX).write_text(json.dumps(index, indent=1) + "\n", encoding="utf-8")
     return cut.parts
 
@@ -238,9 +247,8 @@ def install(folder, site, path_file):
                     "--target", str(site), *map(str, wheels)], check=True)
     for wheel in wheels:
         wheel.unlink()
-    print(f"{len(wheels)} wheels in {site}")
-    for file in sorted(site.glob("*.pth")):
-        print(f"path file {file.name}")
+    names = ", ".join(file.name for file in sorted(site.glob("*.pth"))) or "none"
+    print(f"{len(wheels)} wheels in {site}; path files: {names}")
     if path_file:
         # A plain path in a .pth is added, but the .pth files inside are not read: addsitedir does.
         to = Path(sysconfig.get_path("purelib")) / "raceline_peers.pth"

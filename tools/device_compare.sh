@@ -21,7 +21,7 @@ python=${PYTHON:-python3}
 mkdir -p "$out"
 here=$(cd "$(dirname "$library")" 2>/dev/null && pwd)
 export LD_LIBRARY_PATH="$here${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
-export XDG_STATE_HOME=${XDG_STATE_HOME:-$(mktemp -d)} PYTHONUNBUFFERED=1
+export XDG_STATE_HOME=${XDG_STATE_HOME:-$(mktemp -d)} PYTHONUNBUFFERED=1 PYTHONWARNINGS=ignore
 
 if [ ! -f "$library" ]; then
     echo "device_compare: no library at $library; build raceline_shared with CUDA" >&2

@@ -28,8 +28,6 @@ if READY:
     import gpu_time
     import peers_cuda
     import stand_in_gpu
-    from c_library import Series
-    from stop_rule import StopRule
 
 SMALL = "b=2,h=4/2,q=40,k=40,d=64,dtype=bf16,causal"
 
@@ -209,53 +207,6 @@ class OnAStandIn(Run):
         (refusal,) = self.of_kind("refusal")
         self.assertIn("fa4: element 0 of row 0 of head 0 in sequence 0 was never written",
                       refusal["reason"])
-
-
-@unittest.skipUnless(READY, "needs PyTorch and the built library")
-class Turns(unittest.TestCase):
-    def test_samples_are_the_events_divided_by_the_calls(self):
-        gpu = stand_in_gpu.StandInGpu()
-        machine = gpu_time.GpuMachine(0, StopRule(), stand_in_gpu.clock, gpu)
-        out = torch.zeros(4)
-
-        class Fixed:
-            """A replay that takes a known time."""
-            run = sample = staticmethod(lambda: None)
-
-            def __init__(self, seconds):
-                self.value = seconds
-
-            def seconds(self):
-                return self.value
-        series = {"a": Series(launch_path="graph"), "b": Series(launch_path="graph")}
-
-        def summarize(values):
-            from types import SimpleNamespace
-            middle = sorted(values)[len(values) // 2]
-            return SimpleNamespace(median=middle, low=middle, high=middle)
-        machine.sample({"a": Fixed(1.0), "b": Fixed(2.0)}, series, summarize)
-        self.assertEqual(set(series["a"].seconds), {1.0})
-        self.assertEqual(len(series["a"].seconds), len(series["b"].seconds))
-        self.assertEqual(len(series["a"].seconds), 11)  # steady: the least number of rounds
-        self.assertTrue(series["b"].settled)
-        self.assertEqual(series["b"].power_w, 600.0)
-        replay = gpu_time.Replay(gpu, lambda i: out, contextlib.nullcontext, 4)
-        replay.begin.at, replay.end.at = 10.0, 10.002
-        self.assertAlmostEqual(replay.seconds(), 0.0005)
-
-    def test_calls_per_sample_last_and_are_cold(self):
-        gpu = stand_in_gpu.StandInGpu()
-        machine = gpu_time.GpuMachine(0, StopRule(), stand_in_gpu.clock, gpu)
-        from types import SimpleNamespace
-        sets = [None] * 100
-
-        def calls(seconds, set_bytes):
-            problem = SimpleNamespace(set_bytes=lambda: set_bytes)
-            return machine.calls_per_sample(seconds, problem, sets)
-        self.assertEqual(calls([1e-3, 50e-6], 1 << 30), 4)  # the fastest decides
-        self.assertEqual(calls([1e-3], 1 << 30), 1)
-        self.assertEqual(calls([1e-3], 1 << 18), 9)  # 9 × 256 KiB exceed 2 × 1 MiB
-        self.assertEqual(calls([1e-9], 1 << 30), 100)
 
 
 if __name__ == "__main__":

@@ -50,7 +50,8 @@ class Parts(unittest.TestCase):
         make_wheel(self.wheels, "alpha", {"alpha/__init__.py": "value = 7\n",
                                           "alpha/blob": os.urandom(30000),
                                           "alpha.pth": "import alpha; alpha.marked = True\n"},
-                   ["beta>=1", "torch", "numpy<3; python_version < '4'", "ruff; extra == 'dev'"])
+                   ["beta>=1", "torch", "numpy<3; python_version < '4'", "ruff; extra == 'dev'",
+                    "enum34; python_version < '3.11'"])
         make_wheel(self.wheels, "beta", {"beta/__init__.py": "from alpha import value\n"})
 
     def pack(self, kilobytes=10):
@@ -115,13 +116,13 @@ class Parts(unittest.TestCase):
         done = subprocess.run([sys.executable, peer_wheels.__file__, "install", str(self.parts),
                                "--site", str(site)], capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("path file alpha.pth", done.stdout)
+        self.assertIn("path files: alpha.pth", done.stdout)
         script = (f"import site; site.addsitedir({str(site)!r}); import alpha, beta;"
                   "assert beta.value == 7 and alpha.marked")
         subprocess.run([sys.executable, "-c", script], check=True)
 
     def test_needs_that_the_other_machine_must_have(self):
-        needs = peer_wheels.needed_there(sorted(self.wheels.glob("*.whl")))
+        needs = peer_wheels.needed_there(sorted(self.wheels.glob("*.whl")), "3.12")
         self.assertEqual(needs, {"torch": ["alpha"], "numpy<3; python_version < '4'": ["alpha"]})
 
 
