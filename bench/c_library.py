@@ -4,8 +4,11 @@
 import ctypes as c
 import json
 import sys
+from dataclasses import dataclass, field
 
-FP32, FP16, BF16 = 0, 1, 2
+DTYPES = {"fp32": 0, "fp16": 1, "bf16": 2}
+CPU, CUDA = 0, 1
+WORKSPACE_ALIGNMENT = 64
 
 
 class Tensor(c.Structure):
@@ -30,7 +33,18 @@ class ForwardArgs(c.Structure):
 
 class Samples(c.Structure):
     _fields_ = [("struct_size", c.c_size_t), ("seconds", c.POINTER(c.c_double)),
-                ("count", c.c_int64), ("seconds_call", c.c_double)]
+                ("count", c.c_int64), ("seconds_call", c.c_double), ("sm_clock_hz", c.c_double),
+                ("power_w", c.c_double), ("settled", c.c_int32), ("throttled", c.c_int32)]
+
+
+class Case(c.Structure):
+    _fields_ = [("struct_size", c.c_size_t), ("shape", c.c_char_p), ("device", c.c_char_p),
+                ("kernel", c.c_char_p), ("launch_path", c.c_char_p), ("threads", c.c_int32)]
+
+
+class ClockState(c.Structure):
+    _fields_ = [("struct_size", c.c_size_t), ("sm_clock_hz", c.c_double), ("power_w", c.c_double),
+                ("throttled", c.c_int32)]
 
 
 class Summary(c.Structure):
@@ -41,6 +55,33 @@ class Summary(c.Structure):
 def sized(kind, **fields):
     """A struct that knows its size, with the fields given and the rest cleared."""
     return kind(struct_size=c.sizeof(kind), **fields)
+
+
+@dataclass
+class Series:
+    """One side's raw samples: device time of one call in seconds, and what was seen meanwhile."""
+
+    seconds: list = field(default_factory=list)
+    seconds_call: float = 0.0  # what a host pays for one call and the wait for it
+    sm_clock_hz: float = 0.0
+    power_w: float = 0.0
+    settled: bool = False
+    throttled: bool = False
+    launch_path: str = ""  # graph, events, parallel: how a sample was taken
+
+    def as_c(self):
+        values = (c.c_double * len(self.seconds))(*self.seconds)
+        return sized(Samples, seconds=values, count=len(self.seconds),
+                     seconds_call=self.seconds_call, sm_clock_hz=self.sm_clock_hz,
+                     power_w=self.power_w, settled=int(self.settled),
+                     throttled=int(self.throttled))
+
+
+def view(data, dtype, shape, strides):
+    """A tensor of up to four dimensions at an address; strides in elements."""
+    rank = len(shape)
+    return sized(Tensor, data=data, dtype=DTYPES[dtype], rank=rank,
+                 shape=(c.c_int64 * 4)(*shape), strides=(c.c_int64 * 4)(*strides))
 
 
 class Library:
@@ -69,20 +110,55 @@ class Library:
     def receipt_path(self):
         return self.lib.rl_receipt_path(self.receipt).decode()
 
-    def predict_shape(self, shape, device=""):
+    def json(self, function, *arguments):
+        """Calls a function whose last argument takes a JSON text, and reads that."""
         out = c.c_void_p()
-        self.check(self.lib.rl_predict_shape(shape.encode(), device.encode(), None, c.byref(out)))
+        self.check(function(*arguments, c.byref(out)))
         return json.loads(self.text(out))
 
-    def append(self, kind, content):
-        self.check(self.lib.rl_receipt_append(self.receipt, kind.encode(),
-                                              json.dumps(content).encode(), None))
+    def predict(self, shape, device="", kernel="", launch_path="", threads=0):
+        """The predicted case, in the form of a receipt row."""
+        which = sized(Case, shape=shape.encode(), device=device.encode(), kernel=kernel.encode(),
+                      launch_path=launch_path.encode(), threads=threads)
+        return self.json(self.lib.rl_predict_case, c.byref(which))
 
-    def samples(self, seconds):
-        values = (c.c_double * len(seconds))(*seconds)
-        return sized(Samples, seconds=values, count=len(seconds), seconds_call=0.0)
+    def suite(self, name, dtype=""):
+        """Texts of a suite's shapes."""
+        return self.json(self.lib.rl_suite, name.encode(), dtype.encode())
+
+    def forward_args(self, q, k, v, out, options):
+        """A call over views; keep the result alive, it holds what the pointers point to."""
+        return sized(ForwardArgs, q=c.pointer(q), k=c.pointer(k), v=c.pointer(v),
+                     out=c.pointer(out), options=c.pointer(options))
+
+    def options(self, causal, kernel="", threads=0):
+        return sized(Options, causal=int(causal), threads=threads,
+                     backend=kernel.encode() if kernel else None)
+
+    def workspace(self, args, place):
+        """Bytes of workspace that a call needs."""
+        size = c.c_size_t()
+        self.check(self.lib.rl_forward_workspace(c.byref(args), place, c.byref(size)))
+        return size.value
+
+    def check_forward(self, args, kernel, seed):
+        """The gate's verdict on an output in host memory, as a receipt holds it."""
+        return self.json(self.lib.rl_check_forward, c.byref(args), kernel.encode(),
+                         c.c_uint64(seed))
+
+    def read_clock(self):
+        """SM clock, power and throttling of the current GPU; zeros where no driver tells."""
+        state = sized(ClockState)
+        self.check(self.lib.rl_read_clock(c.byref(state)))
+        return state
+
+    def append(self, kind, content):
+        """Appends a row and returns it as written."""
+        return self.json(self.lib.rl_receipt_append, self.receipt, kind.encode(),
+                         json.dumps(content).encode())
 
     def summarize(self, seconds):
+        """Median and its interval, computed as in every receipt."""
         values = (c.c_double * len(seconds))(*seconds)
         summary = sized(Summary)
         self.check(self.lib.rl_summarize(values, c.c_int64(len(seconds)), c.byref(summary)))
@@ -90,12 +166,10 @@ class Library:
 
     def append_comparison(self, about, ours, peer, theirs):
         """Appends the row and returns it: medians, intervals and the ratio are the library's."""
-        out = c.c_void_p()
-        mine, other = self.samples(ours), self.samples(theirs)
-        self.check(self.lib.rl_receipt_append_comparison(
-            self.receipt, json.dumps(about).encode(), c.byref(mine), json.dumps(peer).encode(),
-            c.byref(other), c.byref(out)))
-        return json.loads(self.text(out))
+        mine, other = ours.as_c(), theirs.as_c()
+        return self.json(self.lib.rl_receipt_append_comparison, self.receipt,
+                         json.dumps(about).encode(), c.byref(mine), json.dumps(peer).encode(),
+                         c.byref(other))
 
     def close(self):
         self.lib.rl_receipt_close(self.receipt)

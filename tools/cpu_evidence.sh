@@ -34,8 +34,8 @@ for dtype in fp32 bf16 fp16; do
 done
 "$program" bench --device cpu --kernel cpu_flash "${shapes[@]}" --receipts "$(stem figures)"
 if [ -n "$python" ]; then
-    "$python" bench/torch_cpu.py --library "$library" --receipts "$(stem torch)"
+    "$python" bench/compare.py --device cpu --library "$library" --receipts "$(stem torch)"
 fi
-for file in "$(stem quickstart)" "$(stem "random-$seed")" "$(stem figures)"; do
+for file in "$(stem quickstart)" "$(stem "random-$seed")" "$(stem figures)" ${python:+"$(stem torch)"}; do
     "$program" report --check "$file"
 done

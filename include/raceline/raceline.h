@@ -155,6 +155,31 @@ RL_API rl_status rl_predict_shape(const char* shape, const char* device, const c
 RL_API rl_status rl_predict_forward(const rl_forward_args* args, const char* device, char** json);
 RL_API rl_status rl_predict_decode(const rl_decode_args* args, const char* device, char** json);
 
+/* A case that is not launched as rl_forward launches it. Members as above where cleared. */
+typedef struct rl_case {
+    size_t struct_size;
+    const char* shape;
+    const char* device;
+    const char* kernel;
+    const char* launch_path; /* GPU: "graph" or "stream"; null or "": as a call would */
+    int32_t threads;         /* CPU; 0: all */
+} rl_case;
+RL_API rl_status rl_predict_case(const rl_case* which, char** json);
+
+/* A JSON array of the shapes of a suite, as texts that rl_predict_shape takes, or random:SEED.
+ * dtype: "bf16", ... for all of them; null or "": the suite's own. */
+RL_API rl_status rl_suite(const char* name, const char* dtype, char** json);
+
+/* ---- correctness ---- */
+
+/* The gate over an output that anyone computed, on the host: q, k, v, out (and lse, if given) are
+ * host memory, whatever device the answer came from. kernel: the name of the kernel whose declared
+ * rounding sets the bound. seed: which rows of a large output are compared with float64 and with
+ * the rounded reference. json: {"passed", "relative_rms", "worst", "bound", "bound_worst", "cases"
+ * and, if it did not pass, "why"}. A refused output is RL_OK with "passed" false. */
+RL_API rl_status rl_check_forward(const rl_forward_args* args, const char* kernel, uint64_t seed,
+                                  char** json);
+
 /* ---- statistics and receipts ---- */
 
 typedef struct rl_summary {
@@ -168,6 +193,15 @@ typedef struct rl_summary {
 /* Median and interval of raw samples, computed as in every receipt. `summary` must know its size.
  */
 RL_API rl_status rl_summarize(const double* samples, int64_t count, rl_summary* summary);
+
+/* Clocks of the current CUDA device, now: all clear where no driver tells. */
+typedef struct rl_clock_state {
+    size_t struct_size;
+    double sm_clock_hz;
+    double power_w;
+    int32_t throttled;
+} rl_clock_state;
+RL_API rl_status rl_read_clock(rl_clock_state* state);
 
 /* An open receipt file. May be shared by threads; close it once. */
 typedef struct rl_receipt rl_receipt;
@@ -187,12 +221,16 @@ RL_API size_t rl_receipt_repaired(const rl_receipt* receipt);
 RL_API rl_status rl_receipt_append(rl_receipt* receipt, const char* kind, const char* content,
                                    char** row);
 
-/* One side of a comparison: raw samples in seconds. */
+/* One side of a comparison: raw samples in seconds, and what was seen while they were taken. */
 typedef struct rl_samples {
     size_t struct_size;
     const double* seconds;
     int64_t count;
     double seconds_call; /* what a host pays for one call; 0: the median */
+    double sm_clock_hz;  /* 0: unknown */
+    double power_w;      /* 0: unknown */
+    int32_t settled;     /* the noise had settled, not the time run out */
+    int32_t throttled;   /* the driver slowed the clock down for heat or power */
 } rl_samples;
 
 /* Appends a `comparison` row. about: a JSON object with what both sides ran (kernel, tile,

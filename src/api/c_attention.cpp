@@ -6,6 +6,8 @@
 #include "api/predicted_case.hpp"
 #include "device/catalog.hpp"
 #include "support/json.hpp"
+#include "workload/shape_grammar.hpp"
+#include "workload/suites.hpp"
 
 namespace {
 
@@ -99,6 +101,31 @@ rl_status rl_predict_forward(const rl_forward_args* args, const char* device, ch
 rl_status rl_predict_decode(const rl_decode_args* args, const char* device, char** json) {
     return predict_into(json, [&] {
         return api::predict_decode_case(api::read_decode(args), api::text_or_empty(device));
+    });
+}
+
+rl_status rl_predict_case(const rl_case* which, char** json) {
+    return predict_into(json, [&] {
+        const rl_case known = api::read_struct(which, "which");
+        api::require_pointer(known.shape, "which.shape");
+        return api::predict_workload(parse_shape(known.shape), api::text_or_empty(known.device),
+                                     api::text_or_empty(known.kernel), known.threads,
+                                     api::text_or_empty(known.launch_path));
+    });
+}
+
+rl_status rl_suite(const char* name, const char* dtype, char** json) {
+    return guarded([&] {
+        api::require_pointer(json, "json");
+        *json = nullptr;
+        api::require_pointer(name, "name");
+        const std::string type = api::text_or_empty(dtype);
+        const auto wanted = type.empty() ? std::nullopt : std::optional(parse_dtype(type));
+        Json shapes = Json::array();
+        for (const Workload& workload : make_suite(name, wanted).workloads) {
+            shapes.push_back(format_shape(workload));
+        }
+        *json = api::copied_text(dump_json(shapes));
     });
 }
 

@@ -64,6 +64,12 @@ T read_struct(const T* given, std::string_view name) {
     return known;
 }
 
+/// Back into the caller's struct, as much of it as he has room for.
+template <class T>
+void write_struct(const T& known, T* given) {
+    std::memcpy(static_cast<void*>(given), &known, std::min(known.struct_size, sizeof(T)));
+}
+
 /// A text that C frees with rl_free.
 char* copied_text(std::string_view text);
 

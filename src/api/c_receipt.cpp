@@ -10,6 +10,7 @@
 #include "receipt/row.hpp"
 #include "registry/registry.hpp"
 #include "support/json.hpp"
+#include "timing/cuda_runtime.hpp"
 #include "timing/measurement.hpp"
 
 struct rl_receipt {
@@ -37,14 +38,24 @@ std::vector<double> checked_samples(const double* samples, std::int64_t count,
     return {all.begin(), all.end()};
 }
 
+void check_amount(double value, std::string_view name, const char* member, const char* wanted) {
+    require(std::isfinite(value) && value >= 0, bad, "{}.{} is {}; it must be {}, or 0", name,
+            member, value, wanted);
+}
+
 Measurement measured(const rl_samples* given, std::string_view name) {
     const rl_samples side = api::read_struct(given, name);
-    require(std::isfinite(side.seconds_call) && side.seconds_call >= 0, bad,
-            "{}.seconds_call is {}; it must be a time in seconds, or 0", name, side.seconds_call);
+    check_amount(side.seconds_call, name, "seconds_call", "a time in seconds");
+    check_amount(side.sm_clock_hz, name, "sm_clock_hz", "a clock in Hz");
+    check_amount(side.power_w, name, "power_w", "a power in W");
     Measurement m = summarize(checked_samples(side.seconds, side.count, name));
     require(m.seconds_low > 0, bad, "{} has an interval from {} s; times must be above 0", name,
             m.seconds_low);
     m.seconds_call = side.seconds_call > 0 ? side.seconds_call : m.seconds_median;
+    m.sm_clock_hz = side.sm_clock_hz;
+    m.power_w = side.power_w;
+    m.settled = side.settled != 0;
+    m.throttled = side.throttled != 0;
     return m;
 }
 
@@ -94,7 +105,8 @@ Json comparison(const char* about, const rl_samples* ours, const char* peer,
     Json other = object_from(peer, "peer");
     check_free_of(content, "about", {"measurement", "peer", "ratio", "ratio_low", "ratio_high"});
     check_free_of(other, "peer",
-                  {"seconds_median", "seconds_low", "seconds_high", "seconds_call", "samples"});
+                  {"seconds_median", "seconds_low", "seconds_high", "seconds_call", "samples",
+                   "sm_clock_hz", "power_w", "settled", "throttled"});
     for (const char* member : {"name", "version", "backend"}) {
         require(other.contains(member) && other.at(member).is_string(), bad,
                 "peer has no text '{}'; name, version and backend say what was compared", member);
@@ -102,11 +114,7 @@ Json comparison(const char* about, const rl_samples* ours, const char* peer,
     const Measurement a = measured(ours, "ours");
     const Measurement b = measured(theirs, "theirs");
     content["measurement"] = measurement_to_json(a);
-    other["seconds_median"] = b.seconds_median;
-    other["seconds_low"] = b.seconds_low;
-    other["seconds_high"] = b.seconds_high;
-    other["seconds_call"] = b.seconds_call;
-    other["samples"] = b.samples;
+    other.update(measurement_to_json(b));
     content["peer"] = other;
     // The widest that both intervals allow: never narrower than the truth.
     content["ratio"] = b.seconds_median / a.seconds_median;
@@ -127,8 +135,19 @@ rl_status rl_summarize(const double* samples, int64_t count, rl_summary* summary
         known.median = m.seconds_median;
         known.low = m.seconds_low;
         known.high = m.seconds_high;
-        // Only as much as the caller has room for.
-        std::memcpy(summary, &known, std::min(known.struct_size, sizeof(known)));
+        api::write_struct(known, summary);
+    });
+}
+
+rl_status rl_read_clock(rl_clock_state* state) {
+    return guarded([&] {
+        rl_clock_state known = api::read_struct(state, "state");
+        static const cuda::Nvml nvml;  // loading it takes longer than all that it says
+        const cuda::ClockState now = nvml.read();
+        known.sm_clock_hz = now.sm_clock_hz;
+        known.power_w = now.power_w;
+        known.throttled = now.throttled ? 1 : 0;
+        api::write_struct(known, state);
     });
 }
 

@@ -38,7 +38,12 @@ EngineChoice choose_engine(const Workload& workload, const Device& device, int t
 /// `threads` cores of a CPU (0: all). Throws Error(no_device).
 const Device& device_of(Place place, int threads);
 
-/// choose_engine, remembered: shapes that are nearly alike share one decision, which depends on
+/// The choice of a call with this workload: choose_engine for its representative, or for the very
+/// workload if that choice does not serve it.
+EngineChoice decide_engine(const Workload& workload, const Device& device, int threads,
+                           const Candidates& candidates);
+
+/// decide_engine, remembered: shapes that are nearly alike share one decision, which depends on
 /// the shape alone, never on the order of calls. Safe to call from several threads.
 EngineChoice remembered_engine(const Workload& workload, Place place, int threads,
                                std::string_view backend);

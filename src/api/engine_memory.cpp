@@ -118,6 +118,25 @@ private:
     std::unordered_map<Key, EngineChoice, KeyHash> decisions_;
 };
 
+bool serves(const EngineChoice& choice, const Workload& workload, const Device& device) {
+    return choice.kernel->why_not(workload, choice.tile, device).empty();
+}
+
+// What the representative gets, if that serves the workload too: only this may be remembered.
+std::optional<EngineChoice> shared_choice(const Workload& workload, const Device& device,
+                                          int threads, const Candidates& candidates) {
+    try {
+        const EngineChoice choice =
+            choose_engine(representative(workload), device, threads, candidates);
+        return serves(choice, workload, device) ? std::optional(choice) : std::nullopt;
+    } catch (const Error& error) {
+        if (error.status() != Status::unsupported) {
+            throw;
+        }
+        return std::nullopt;
+    }
+}
+
 }  // namespace
 
 std::int64_t rounded_size(std::int64_t size) {
@@ -172,31 +191,26 @@ const Device& device_of(Place place, int threads) {
     return restricted.try_emplace(threads, restrict_units(*whole, threads)).first->second;
 }
 
+EngineChoice decide_engine(const Workload& workload, const Device& device, int threads,
+                           const Candidates& candidates) {
+    const auto shared = shared_choice(workload, device, threads, candidates);
+    // A limit lies between the workload and its rounded sizes: ask about the very workload.
+    return shared ? *shared : choose_engine(workload, device, threads, candidates);
+}
+
 EngineChoice remembered_engine(const Workload& workload, Place place, int threads,
                                std::string_view backend) {
     static Decisions decisions;
     const Device& device = device_of(place, threads);
     const Key key = key_of(workload, place, threads, backend);
-    const auto serves = [&](const EngineChoice& choice) {
-        return choice.kernel->why_not(workload, choice.tile, device).empty();
-    };
-    if (const auto known = decisions.find(key); known && serves(*known)) {
+    if (const auto known = decisions.find(key); known && serves(*known, workload, device)) {
         return *known;
     }
     const Candidates candidates{.backend = backend};
-    try {
-        const EngineChoice choice =
-            choose_engine(representative(workload), device, threads, candidates);
-        if (serves(choice)) {
-            decisions.keep(key, choice);
-            return choice;
-        }
-    } catch (const Error& error) {
-        if (error.status() != Status::unsupported) {
-            throw;
-        }
+    if (const auto shared = shared_choice(workload, device, threads, candidates)) {
+        decisions.keep(key, *shared);
+        return *shared;
     }
-    // A limit lies between the workload and its rounded sizes: ask about the very workload.
     return choose_engine(workload, device, threads, candidates);
 }
 

@@ -41,8 +41,11 @@ PredictedTime time_of(const PredictedCase& predicted) {
 }  // namespace
 
 PredictedCase predict_workload(const Workload& workload, const std::string& device_name,
-                               const std::string& kernel, int threads) {
+                               const std::string& kernel, int threads,
+                               const std::string& launch_path) {
     validate(workload);
+    require(threads >= 0, Status::invalid_argument, "threads is {}; it must be 0 (all) or more",
+            threads);
     PredictedCase predicted;
     Device& device = predicted.device;
     device = named_device(device_name);
@@ -56,12 +59,19 @@ PredictedCase predict_workload(const Workload& workload, const std::string& devi
         device = restrict_units(std::move(device), threads);
     }
     const EngineChoice choice =
-        choose_engine(workload, committed, threads, {.backend = kernel, .must_run = false});
+        decide_engine(workload, committed, threads, {.backend = kernel, .must_run = false});
     Case& which = predicted.which;
     which.kernel = choice.kernel;
     which.tile = choice.tile;
     which.workload = workload;
     which.options.how = launch_case(device, threads);
+    if (!launch_path.empty()) {
+        const bool known = launch_path == "graph" || launch_path == "stream";
+        require(device.kind != DeviceKind::cpu && known, Status::invalid_argument,
+                "launch_path is '{}'; it must be graph or stream on a GPU, and empty on a CPU",
+                launch_path);
+        which.options.how.launch_path = launch_path;
+    }
     predicted.prediction = predict_case(which, device);
     return predicted;
 }

@@ -17,8 +17,10 @@ struct PredictedCase {
 
 /// The kernel and tile that the API would choose on that device (or the named kernel, ladder rungs
 /// too, with its best tile), predicted with the best rates known. `device` as in raceline.hpp.
+/// `launch_path` "": that of a call; it changes the time, never the choice.
 PredictedCase predict_workload(const Workload& workload, const std::string& device,
-                               const std::string& kernel, int threads);
+                               const std::string& kernel, int threads,
+                               const std::string& launch_path = {});
 PredictedCase predict_forward_case(const ForwardArgs& args, const std::string& device);
 PredictedCase predict_decode_case(const DecodeArgs& args, const std::string& device);
 PredictedCase predict_shape_case(const std::string& shape, const std::string& device,

@@ -92,6 +92,9 @@ TEST_F(CReceipt, ComputesAComparisonFromRawSamples) {
     b.seconds = theirs.data();
     a.count = b.count = 8;
     b.seconds_call = 9;
+    a.sm_clock_hz = 1.98e9;
+    a.power_w = 655;
+    a.settled = b.throttled = 1;
     char* text = nullptr;
     ASSERT_EQ(rl_receipt_append_comparison(receipt, about.c_str(), &a, peer.c_str(), &b, &text),
               RL_OK)
@@ -101,6 +104,13 @@ TEST_F(CReceipt, ComputesAComparisonFromRawSamples) {
     EXPECT_EQ(row.at("measurement").at("seconds_median"), 2.0);
     EXPECT_EQ(row.at("peer").at("seconds_median"), 6.0);
     EXPECT_EQ(row.at("peer").at("seconds_call"), 9.0);
+    EXPECT_EQ(row.at("measurement").at("sm_clock_hz"), 1.98e9);
+    EXPECT_EQ(row.at("measurement").at("power_w"), 655.0);
+    EXPECT_EQ(row.at("measurement").at("settled"), true);
+    EXPECT_EQ(row.at("measurement").at("throttled"), false);
+    EXPECT_EQ(row.at("peer").at("settled"), false);
+    EXPECT_EQ(row.at("peer").at("throttled"), true);
+    EXPECT_EQ(row.at("peer").at("name"), "torch_cpu");
     EXPECT_EQ(row.at("ratio"), 3.0);
     const Interval mine = median_interval(ours), other = median_interval(theirs);
     EXPECT_EQ(row.at("ratio_low").get<double>(), other.low / mine.high);
@@ -125,6 +135,36 @@ TEST_F(CReceipt, RefusesBadRowsAndWritesNone) {
               RL_INVALID_ARGUMENT);
     EXPECT_THAT(rl_last_error(), HasSubstr("peer has no text 'name'"));
     EXPECT_EQ(rows(), 0U);
+}
+
+// A caller from before the clock was asked for: what lies behind his struct is not his.
+TEST_F(CReceipt, ReadsSamplesOfAnOlderCaller) {
+    const double seconds[] = {2, 2, 2};
+    rl_samples older = RL_INIT(rl_samples);
+    older.struct_size = offsetof(rl_samples, sm_clock_hz);
+    older.seconds = seconds;
+    older.count = 3;
+    older.sm_clock_hz = older.power_w = -1;
+    char* text = nullptr;
+    ASSERT_EQ(
+        rl_receipt_append_comparison(receipt, about.c_str(), &older, peer.c_str(), &older, &text),
+        RL_OK)
+        << rl_last_error();
+    EXPECT_EQ(parse_json(text, "row").at("measurement").at("sm_clock_hz"), 0.0);
+    rl_free(text);
+    older.struct_size = sizeof(older);
+    EXPECT_EQ(
+        rl_receipt_append_comparison(receipt, about.c_str(), &older, peer.c_str(), &older, nullptr),
+        RL_INVALID_ARGUMENT);
+    EXPECT_THAT(rl_last_error(), HasSubstr("ours.sm_clock_hz is -1"));
+}
+
+TEST(CClock, IsClearOrPlausible) {
+    rl_clock_state state = RL_INIT(rl_clock_state);
+    state.sm_clock_hz = 77;
+    ASSERT_EQ(rl_read_clock(&state), RL_OK) << rl_last_error();
+    EXPECT_TRUE(state.sm_clock_hz == 0 || (state.sm_clock_hz > 1e8 && state.sm_clock_hz < 1e10));
+    EXPECT_EQ(rl_read_clock(nullptr), RL_INVALID_ARGUMENT);
 }
 
 TEST_F(CReceipt, RefusesAPathThatCannotBeWritten) {

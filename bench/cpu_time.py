@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Times contenders on a CPU: each call by the clock on the wall, in turns of random order."""
+
+import os
+import random
+import time
+
+import torch
+
+from c_library import Series
+from tensors import Inputs
+
+
+def last_level_cache():
+    """Bytes; 32 MiB where the system does not say."""
+    sizes = []
+    base = "/sys/devices/system/cpu/cpu0/cache"
+    for index in os.listdir(base) if os.path.isdir(base) else []:
+        try:
+            with open(f"{base}/{index}/size", encoding="ascii") as file:
+                sizes.append(int(file.read().strip().rstrip("K")) * 1024)
+        except (OSError, ValueError):
+            continue
+    return max(sizes, default=32 << 20)
+
+
+class CpuMachine:
+    """Cold calls: the sets of inputs, used in turn, together exceed twice the last-level cache."""
+
+    device_id = "cpu"
+    launch_path = ""  # that of a call
+    most_sets = 64
+
+    def __init__(self, threads, rule):
+        self.device = torch.device("cpu")
+        self.threads = threads or os.cpu_count()
+        self.rule = rule
+        self.cache_bytes = last_level_cache()
+        torch.set_num_threads(self.threads)
+
+    def describe(self):
+        return (f"PyTorch {torch.__version__} ({torch.backends.cpu.get_cpu_capability()}), "
+                f"{self.threads} threads")
+
+    def peers(self, names):
+        from peers_cpu import torch_forms
+        forms = torch_forms()
+        known = {form.backend for form in forms} | {"torch_cpu"}
+        missing = [(name, "no peer on a CPU") for name in names if name not in known]
+        return [f for f in forms if f.name in names or f.backend in names], missing
+
+    def make_sets(self, problem, seed):
+        generator = torch.Generator().manual_seed(seed)
+        each = problem.set_bytes()
+        count = min(self.most_sets, 2 * self.cache_bytes // each + 1)
+        if count < 3 and problem.cache_bytes() < 4 * self.cache_bytes:
+            count = 3  # else a turn would find what the turn before it read
+        return [Inputs(problem, generator, self.device) for _ in range(count)]
+
+    def first_answer(self, call):
+        """Runs a contender for the first time: its output, and no names of kernels."""
+        return call(0), []
+
+    def release(self):
+        """Nothing is kept."""
+
+    def measure(self, calls, problem, sets, summarize, answers):
+        """({name: Series}, {}) of `calls` {name: (call of a set's index, context)}."""
+        names = list(calls)
+        series = {name: Series(launch_path="parallel") for name in names}
+        begun, rounds = time.perf_counter(), 0
+
+        def settled():
+            return all(self.rule.settled(s.seconds, summarize) for s in series.values())
+
+        while not self.rule.done(rounds, time.perf_counter() - begun, settled):
+            random.shuffle(names)
+            for position, name in enumerate(names):
+                call, context = calls[name]
+                index = (rounds * len(names) + position) % len(sets)
+                with context():
+                    start = time.perf_counter()
+                    call(index)
+                    series[name].seconds.append(time.perf_counter() - start)
+            rounds += 1
+        for s in series.values():
+            s.settled = self.rule.settled(s.seconds, summarize)
+        return series, {}

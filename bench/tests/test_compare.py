@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+"""bench/compare.py from end to end, on the CPU and with a stand-in for the GPU. Needs PyTorch and
+the built library: RACELINE_LIBRARY names it, else build/libraceline.so."""
+
+import contextlib
+import io
+import json
+import os
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent), str(HERE)]
+
+LIBRARY = os.environ.get("RACELINE_LIBRARY",
+                         str(HERE.parents[1] / "build" / "libraceline.so"))
+try:
+    import torch
+    import torch.nn.functional as F
+except ImportError:
+    torch = None
+READY = torch is not None and Path(LIBRARY).exists()
+
+if READY:
+    import compare
+    import gpu_time
+    import peers_cuda
+    import stand_in_gpu
+
+SMALL = "b=2,h=4/2,q=40,k=40,d=64,dtype=bf16,causal"
+
+
+class Run(unittest.TestCase):
+    """Runs the program and keeps what it printed and the rows that it wrote."""
+
+    def setUp(self):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.receipts = Path(scratch.name) / "rows.jsonl"
+
+    def compare(self, *arguments, gpu=None):
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+            status = compare.main(["--library", LIBRARY, "--receipts", str(self.receipts),
+                                   "--shape-seconds", "0.2", *arguments], gpu)
+        self.said = out.getvalue()
+        self.rows = [json.loads(line) for line in self.receipts.read_text().splitlines()]
+        return status
+
+    def of_kind(self, kind):
+        return [row for row in self.rows if row["kind"] == kind]
+
+
+@unittest.skipUnless(READY, "needs PyTorch and the built library")
+class OnACpu(Run):
+    def test_forms_become_rows_with_a_verdict_and_a_ratio(self):
+        self.assertEqual(self.compare("--device", "cpu", "--shape",
+                                      "b=2,h=4/2,q=30,k=30,d=64,dtype=fp32"), 0)
+        rows = self.of_kind("comparison")
+        self.assertEqual({r["peer"]["backend"] for r in rows},
+                         {"enable_gqa", "folded_rows", "matmul_softmax"})
+        for row in rows:
+            self.assertEqual(row["peer"]["name"], "torch_cpu")
+            self.assertTrue(row["peer"]["correctness"]["passed"])
+            self.assertLess(row["peer"]["correctness"]["relative_rms"], 1e-6)
+            self.assertTrue(row["correctness"]["passed"])
+            self.assertEqual(row["workload"]["heads_kv"], 2)
+            self.assertAlmostEqual(row["ratio"], row["peer"]["seconds_median"]
+                                   / row["measurement"]["seconds_median"])
+        prediction = self.of_kind("prediction")[0]
+        self.assertEqual(rows[0]["prediction_id"], prediction["id"])
+        self.assertIn("geometric mean", self.said)
+
+    def test_causal_forms_agree_with_float64(self):
+        self.assertEqual(self.compare("--device", "cpu", "--shape",
+                                      "b=1,h=2,q=70,k=70,d=64,dtype=fp32,causal"), 0)
+        self.assertEqual({r["peer"]["backend"] for r in self.of_kind("comparison")},
+                         {"sdpa", "matmul_softmax"})
+
+    def test_wrong_peer_is_named_with_its_error_and_not_compared(self):
+        from peers_cpu import TorchForm, torch_forms
+        import peers_cpu
+
+        def wrong(problem, sets):
+            return lambda i: F.scaled_dot_product_attention(
+                sets[i].q_t, sets[i].k_t, sets[i].v_t, scale=0.126).transpose(1, 2)
+
+        def raising(problem, sets):
+            raise ValueError("no such engine\nsecond line")
+        forms = torch_forms() + [TorchForm("wrong", lambda p: "", wrong),
+                                 TorchForm("raising", lambda p: "", raising)]
+        original, peers_cpu.torch_forms = peers_cpu.torch_forms, lambda: forms
+        self.addCleanup(setattr, peers_cpu, "torch_forms", original)
+        self.assertEqual(self.compare("--device", "cpu", "--shape",
+                                      "b=1,h=2,q=70,k=70,d=64,dtype=fp32"), 0)
+        self.assertNotIn("wrong", {r["peer"]["backend"] for r in self.of_kind("comparison")})
+        refusals = {r["peer"]["backend"]: r for r in self.of_kind("refusal")}
+        self.assertIn("exceeds", refusals["wrong"]["reason"])
+        self.assertGreater(refusals["wrong"]["peer"]["correctness"]["relative_rms"], 1e-3)
+        self.assertIn("raising: ValueError: no such engine", refusals["raising"]["reason"])
+        self.assertNotIn("second line", refusals["raising"]["reason"])
+
+    def test_shapes_that_no_peer_is_asked_for_are_named(self):
+        status = self.compare("--device", "cpu", "--shape", "b=1,h=2,q=9,k=9,d=64,window=3",
+                              "--shape", "b=1,h=2,q=9,k=9,d=64,dtype=fp32")
+        self.assertEqual(status, 0)
+        self.assertIn("left out: window", self.said)
+
+    def test_time_limit_names_what_was_not_run(self):
+        self.compare("--device", "cpu", "--seconds", "0.001", "--shape",
+                     "b=1,h=2,q=9,k=9,d=64,dtype=fp32", "--shape",
+                     "b=1,h=2,q=10,k=10,d=64,dtype=fp32")
+        self.assertIn("not run", self.said)
+        self.assertIn("q=10", self.said.split("not run")[1])
+
+    def test_peers_that_are_not_there_are_named(self):
+        self.assertEqual(self.compare("--device", "cpu", "--peers", "sdpa,fa9", "--shape",
+                                      "b=1,h=2,q=9,k=9,d=64,dtype=fp32"), 0)
+        self.assertIn("peer fa9: left out", self.said)
+        self.assertEqual(len(self.of_kind("comparison")), 1)
+
+
+class FakePeer:
+    """A peer whose answer is sdpa's, with one fault."""
+
+    version = "1"
+
+    def __init__(self, name, fault=""):
+        self.name = self.label = self.backend = name
+        self.fault, self.kept = fault, None
+
+    def context(self):
+        return contextlib.nullcontext()
+
+    def refusal(self, problem):
+        return ""
+
+    def bind(self, problem, sets):
+        gpu = self.gpu
+
+        def call(i):
+            if gpu.capturing and self.fault == "cannot be captured":
+                raise RuntimeError("operation not permitted when stream is capturing")
+            x = sets[i]
+            out = F.scaled_dot_product_attention(x.q_t, x.k_t, x.v_t, is_causal=problem.masked,
+                                                 enable_gqa=True).transpose(1, 2).contiguous()
+            if self.fault == "other stream":  # a graph that holds nothing of it
+                out.uncaptured = gpu.capturing
+            if self.fault == "writes once":
+                self.kept = out if self.kept is None else self.kept
+                return self.kept
+            return out
+        return call
+
+
+@unittest.skipUnless(READY, "needs PyTorch and the built library")
+class OnAStandIn(Run):
+    def run_with(self, peers, *arguments, gpu=None):
+        gpu = gpu or stand_in_gpu.StandInGpu()
+        for peer in peers:
+            peer.gpu = gpu
+        original = peers_cuda.open_peers
+        peers_cuda.open_peers = lambda names: (peers, [("fa4", "ImportError: none here")])
+        self.addCleanup(setattr, peers_cuda, "open_peers", original)
+        self.addCleanup(setattr, gpu_time.GpuMachine, "device_id", "")
+        self.addCleanup(setattr, gpu_time.GpuMachine, "launch_path", "graph")
+        # The stand-in is a CPU: predicted as one.
+        gpu_time.GpuMachine.device_id, gpu_time.GpuMachine.launch_path = "cpu", ""
+        return self.compare(*arguments, "--shape", SMALL, gpu=gpu), gpu
+
+    def test_graphs_are_timed_cold_and_in_turns(self):
+        status, gpu = self.run_with([FakePeer("cudnn"), FakePeer("fa2")])
+        self.assertEqual(status, 0, self.said)
+        rows = self.of_kind("comparison")
+        self.assertEqual({r["peer"]["name"] for r in rows}, {"cudnn", "fa2"})
+        for row in rows:
+            self.assertEqual(row["case"]["launch_path"], "graph")
+            self.assertEqual(row["peer"]["launch_path"], "graph")
+            self.assertEqual(row["peer"]["backend"],
+                             f"{row['peer']['name']}: stand_in_kernel")
+            self.assertGreaterEqual(row["measurement"]["samples"], 3)
+            self.assertGreater(row["measurement"]["seconds_call"], 0)
+        self.assertIn("peer fa4: left out", self.said)
+        # Before each replay of a sample the cache is turned over; rounds begin with a spin.
+        sampling = gpu.log[gpu.log.index("chill"):]
+        self.assertEqual(sampling.count("chill"), 3 * sampling.count("spin") + 3)
+
+    def test_one_that_cannot_be_captured_is_timed_by_events_and_marked(self):
+        status, _ = self.run_with([FakePeer("fa4", "cannot be captured")])
+        self.assertEqual(status, 0, self.said)
+        (row,) = self.of_kind("comparison")
+        self.assertEqual(row["peer"]["launch_path"], "events")
+        self.assertEqual(row["case"]["launch_path"], "graph")
+
+    def test_graph_that_misses_the_work_is_refused(self):
+        status, _ = self.run_with([FakePeer("fa2"), FakePeer("fa4", "other stream")])
+        self.assertEqual(status, 0, self.said)
+        self.assertEqual([r["peer"]["name"] for r in self.of_kind("comparison")], ["fa2"])
+        (refusal,) = self.of_kind("refusal")
+        self.assertIn("fa4: RuntimeError: its graph leaves output 0 unwritten", refusal["reason"])
+
+    def test_memory_that_held_an_answer_is_no_answer(self):
+        self.run_with([FakePeer("fa2"), FakePeer("fa4", "writes once")])
+        self.assertEqual([r["peer"]["name"] for r in self.of_kind("comparison")], ["fa2"])
+        (refusal,) = self.of_kind("refusal")
+        self.assertIn("fa4: element 0 of row 0 of head 0 in sequence 0 was never written",
+                      refusal["reason"])
+
+
+if __name__ == "__main__":
+    unittest.main()
