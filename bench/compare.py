@@ -272,7 +272,11 @@ def main(argv=None, gpu=None):
     random.seed(arguments.seed)
     library = Library(path, arguments.receipts)
     try:
-        machine = make_machine(arguments, library, gpu)
+        try:
+            machine = make_machine(arguments, library, gpu)
+        except RuntimeError as error:
+            print(f"compare: {error}", file=sys.stderr)
+            return 2
         print(machine.describe())
         names = arguments.peers or ("torch_cpu" if arguments.device == "cpu" else GPU_PEERS)
         peers, missing = machine.peers([n.strip() for n in names.split(",") if n.strip()])

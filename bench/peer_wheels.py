@@ -39,8 +39,12 @@ PINS = {
 }
 INDEX = "peers.json"
 STEM = "peers.tar.xz"
+
+
 # The x86 filter turns relative addresses in code into absolute ones, which repeat.
-FILTERS = [{"id": lzma.FILTER_X86}, {"id": lzma.FILTER_LZMA2, "preset": 6, "dict_size": 64 << 20}]
+def filters(preset):
+    return [{"id": lzma.FILTER_X86},
+            {"id": lzma.FILTER_LZMA2, "preset": preset, "dict_size": 64 << 20}]
 
 
 def pins_of(peers):
@@ -164,7 +168,7 @@ def sha256(path):
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def pack(wheels, folder, part_bytes):
+def pack(wheels, folder, part_bytes, preset=6):
     """Writes the parts and their list; returns the paths of the parts."""
     if not wheels:
         raise ValueError("there are no wheels to pack")
@@ -174,7 +178,7 @@ def pack(wheels, folder, part_bytes):
     for old in folder.glob(STEM + ".*"):
         old.unlink()
     cut = Cut(folder, STEM, part_bytes)
-    with lzma.open(cut, "wb", filters=FILTERS) as compressed, \
+    with lzma.open(cut, "wb", filters=filters(preset)) as compressed, \
             tarfile.open(fileobj=compressed, mode="w|") as tar:
         for wheel in sorted(wheels):
             data = stored(wheel)
@@ -270,6 +274,7 @@ def main(argv=None):
     one.add_argument("folder", type=Path)
     one.add_argument("parts", type=Path)
     one.add_argument("--part-megabytes", type=float, default=58)
+    one.add_argument("--preset", type=int, default=6, help="of xz: 0 (fast) to 9 (small)")
     one.add_argument("--beyond", type=Path, help="leave out wheels that stand in this folder too")
     one = commands.add_parser("missing", help="which parts have not come; status 3 if any")
     one.add_argument("parts", type=Path)
@@ -284,7 +289,7 @@ def main(argv=None):
         elif a.command == "pack":
             known = {w.name for w in a.beyond.glob("*.whl")} if a.beyond else set()
             wheels = [w for w in a.folder.glob("*.whl") if w.name not in known]
-            for part in pack(wheels, a.parts, int(a.part_megabytes * 1e6)):
+            for part in pack(wheels, a.parts, int(a.part_megabytes * 1e6), a.preset):
                 print(f"{part.stat().st_size / 1e6:8.2f} MB  {part.name}")
         elif a.command == "missing":
             missing = missing_parts(a.parts)

@@ -159,6 +159,12 @@ void fuzz_forward(FuzzedDataProvider& data) {
                                         query == RL_OK && bytes > arena_bytes ? 0 : arena_bytes);
     check_status(status);
     check(status == RL_OK || outputs_untouched());
+    char* verdict = nullptr;
+    const rl_status judged = rl_check_forward(&args, "cpu_flash", 1, &verdict);
+    check_status(judged);
+    check((judged == RL_OK) == (verdict != nullptr));
+    rl_free(verdict);
+    check(status == RL_OK || outputs_untouched());
 }
 
 void fuzz_decode(FuzzedDataProvider& data) {
