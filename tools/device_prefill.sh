@@ -88,21 +88,37 @@ step_sweep() {
     run 20 sweep.log "$program" report --check "$out/sweep.jsonl"
 }
 
-# Clocks are left alone: a profiled launch stands alone and runs faster than many in a row.
+# Counters of single launches: what the pipes do and what the warps wait for. Clocks are left alone: a
+# profiled launch stands alone and runs faster than many in a row.
 step_profile() {
-    local ncu shape
+    local ncu d tile reason metrics
     ncu=$(command -v ncu || ls /usr/local/cuda/bin/ncu /opt/nvidia/nsight-compute/*/ncu \
         2>/dev/null | head -n 1)
     if [ -z "$ncu" ]; then
         echo "ncu: not found" | tee -a "$out/profile.log"
         return
     fi
-    for shape in b=1,h=16,q=16384,k=16384,d=128 b=32,h=16,q=512,k=512,d=128 \
-        b=1,h=32,q=16384,k=16384,d=64 b=2,h=16,q=8192,k=8192,d=128,causal; do
-        run 40 profile.log "$ncu" --clock-control none --set detailed -k regex:^forward \
-            --launch-skip 2 --launch-count 1 "$program" bench "${kernel[@]}" --launch-path stream \
-            --max-seconds 0.02 --shape "$shape,dtype=bf16" --receipts "$XDG_CACHE_HOME/p.jsonl"
+    metrics=sm__cycles_elapsed.max,sm__inst_executed_pipe_tensor.avg.pct_of_peak_sustained_active
+    metrics+=,sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active
+    metrics+=,sm__inst_executed_pipe_xu.avg.pct_of_peak_sustained_active
+    metrics+=,smsp__issue_active.avg.pct_of_peak_sustained_active,dram__bytes.sum
+    metrics+=,lts__t_sectors.sum,l1tex__data_pipe_lsu_wavefronts_mem_shared.sum
+    for reason in barrier gmma long_scoreboard short_scoreboard math_pipe_throttle wait \
+        mio_throttle dispatch_stall sleeping not_selected membar no_instruction branch_resolve; do
+        metrics+=,smsp__average_warps_issue_stalled_${reason}_per_issue_active.ratio
     done
+    while read -r d tile; do
+        run 40 profile.log "$ncu" --clock-control none --metrics "$metrics" -k regex:^forward \
+            --launch-skip 2 --launch-count 1 "$program" bench "${kernel[@]}" --launch-path stream \
+            --max-seconds 0.02 --shape "b=1,h=$((2048 / d)),q=16384,k=16384,d=$d,dtype=bf16" \
+            --tile "$tile" --receipts "$XDG_CACHE_HOME/p.jsonl" </dev/null
+    done <<'END'
+64 headdim=64,rows=192,keys=128,stages=2,turns=1
+64 headdim=64,rows=128,keys=128,stages=2,turns=1
+128 headdim=128,rows=128,keys=128,stages=2,turns=1
+128 headdim=128,rows=192,keys=80,stages=2,turns=1
+256 headdim=256,rows=128,keys=64,stages=2,turns=1
+END
 }
 
 # Small shapes: a sanitizer slows a kernel down a hundredfold.

@@ -138,13 +138,14 @@ struct Consumer {
 
     __device__ __forceinline__ void start_scores_of(const Accumulators<tile>& a) const {
         start_scores<tile, bf16>(
-            a.score, ptx::wgmma_descriptor_k_major_128b(ptx::recomputed(s.q(q_ring.stage, warpgroup))),
+            a.score,
+            ptx::wgmma_descriptor_k_major_128b(ptx::recomputed(s.q(q_ring.stage, warpgroup))),
             ptx::wgmma_descriptor_k_major_128b(s.k(k_ring.stage)));
     }
     __device__ __forceinline__ void start_values_of(const Accumulators<tile>& a) const {
-        start_values<tile, bf16>(a.out, a.probability,
-                                 ptx::wgmma_descriptor_mn_major_128b(
-                                     s.v(v_ring.stage), tile.keys * slab_row_bytes));
+        start_values<tile, bf16>(
+            a.out, a.probability,
+            ptx::wgmma_descriptor_mn_major_128b(s.v(v_ring.stage), tile.keys * slab_row_bytes));
     }
     __device__ __forceinline__ void wait_q() const {
         ptx::mbarrier_wait_parity(s.q_full(q_ring.stage, warpgroup), q_ring.parity);
@@ -206,7 +207,8 @@ struct Consumer {
     }
 
     /// Products of one step: scores of `block` and, under them, the values of the block before.
-    __device__ __forceinline__ void multiply(const Accumulators<tile>& a, const Work& w, int block) {
+    __device__ __forceinline__ void multiply(const Accumulators<tile>& a, const Work& w,
+                                             int block) {
         wait_k();
         turn.take();
         start_scores_of(a);
@@ -217,9 +219,9 @@ struct Consumer {
         ptx::pin_registers(a.score);
         release_k(block == w.blocks.first);
     }
-    /// The values are multiplied. The softmax belongs before this wait, or it lies under nothing. The
-    /// assembler moves the wait up to the start of its basic block, past any arithmetic; so a block
-    /// starts here, with a wait that is due anyway: for the keys of this item's next block.
+    /// The values are multiplied. The softmax belongs before this wait, or it lies under nothing.
+    /// The assembler moves the wait up to the start of its basic block, past any arithmetic; so a
+    /// block starts here, with a wait that is due anyway: for the keys of this item's next block.
     __device__ __forceinline__ void await_values(const Accumulators<tile>& a, bool more_keys) {
         ptx::pin_registers(a.score);
         if (more_keys) {

@@ -27,8 +27,9 @@ Work operator+(Work a, const Work& b) {
     return a;
 }
 
-// A CTA's blocks are one stream over all its items: first the scores and the softmax of a block, then
-// for every other block its scores, its softmax and the values of the block before, at last values.
+// A CTA's blocks are one stream over all its items: first the scores and the softmax of a block,
+// then for every other block its scores, its softmax and the values of the block before, at last
+// values.
 struct Pieces {
     Work scores, softmax, values, start, finish;
 };
@@ -58,12 +59,25 @@ Pieces pieces_of(const Workload& w, const Tile& t) {
     return p;
 }
 
-std::vector<Step> steps_of(const Share& share, const Pieces& p) {
+// Clocks of a matrix warp from one block to the next with nothing in its way. Read from the
+// compiled loops: the stall counts in the instructions sum up to 7.2 a key (maxima, exponentials at
+// eight a warp, sums, packing), 12 a product of 16 columns started, and 230; what has no fixed
+// latency is two rounds of shuffles, a vote, a turn and four barriers, some 20 each. Unless they
+// are ahead, it waits for its own scores: half a clock a column of K and step of 16.
+double clocks_of_block(const Tile& t) {
+    const double keys = t.keys;
+    const double steps_qk = t.headdim / 16.0;
+    const double scores = t.ahead != 0 ? 0 : steps_qk * keys / 2;
+    return 7.2 * keys + 12 * (steps_qk + keys / 16) + 230 + 8 * 20 + scores;
+}
+
+std::vector<Step> steps_of(const Share& share, const Pieces& p, const Tile& tile) {
     const double any = share.most_blocks > 0 ? 1 : 0;
     return {{"start", any, p.start, "latency.l2"},
             {"first scores", any, p.scores, ""},
             {"first softmax", any, p.softmax, ""},
-            {"block", share.most_blocks - any, p.scores + p.softmax + p.values, ""},
+            {"block", share.most_blocks - any, p.scores + p.softmax + p.values, "",
+             clocks_of_block(tile)},
             {"last values", any, p.values, ""},
             {"finish", share.its_items, p.finish, ""}};
 }
@@ -176,8 +190,8 @@ void add_rereads(Counts& c, const Workload& w, const Plan& plan, double bytes, c
     const double sharing = std::max(1.0, plan.ctas / heads_kv_at_once);
     const double passes = std::max(w.bytes_kv(), bytes / sharing);
     const double row_bytes = static_cast<double>(w.headdim + w.headdim_v) * 2;
-    c.reread.push_back({passes - w.bytes_kv(),
-                        heads_kv_at_once * static_cast<double>(w.seqlen_k) * row_bytes});
+    c.reread.push_back(
+        {passes - w.bytes_kv(), heads_kv_at_once * static_cast<double>(w.seqlen_k) * row_bytes});
     c.reread.push_back(
         {std::max(0.0, bytes - passes),
          static_cast<double>(tile.stages * (tile.k_bytes() + tile.v_bytes())) * plan.ctas});
@@ -210,7 +224,7 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     const double mean = share.blocks / static_cast<double>(c.ctas);
     c.imbalance = mean > 0 ? std::max(1.0, share.most_blocks / mean) : 1;
     c.balanced_order = true;
-    c.steps = steps_of(share, p);
+    c.steps = steps_of(share, p, tile);
     const std::string flop = std::string("flop.wgmma.") + name_of(w.dtype);
     // Products run beside everything; a softmax's exponentials stand between its other operations.
     for (const char* id : {"op.ex2", "flop.fma.fp32"}) {

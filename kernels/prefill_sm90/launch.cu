@@ -81,8 +81,8 @@ void launch(const AttentionArgs& args, int tile, const Device& device, void* wor
     Params params = make_params(args, plan, shape);
     if (plan.handed_out) {
         params.handed_out = static_cast<unsigned*>(workspace);
-        const cudaError_t status = cudaMemsetAsync(workspace, 0, sizeof(unsigned),
-                                                   static_cast<cudaStream_t>(stream));
+        const cudaError_t status =
+            cudaMemsetAsync(workspace, 0, sizeof(unsigned), static_cast<cudaStream_t>(stream));
         if (status != cudaSuccess) {
             throw Error(Status::internal, std::string("prefill_sm90: clearing a counter failed: ") +
                                               cudaGetErrorString(status));

@@ -119,7 +119,8 @@ struct Producer {
                                               w.sequence.band.length_k - key});
         v_ring.advance();
     }
-    /// The item to load next, announced to the matrix warpgroups; one past the last if there is none.
+    /// The item to load next, announced to the matrix warpgroups; one past the last if there is
+    /// none.
     __device__ __forceinline__ int next_item() {
         if (!by_hand || threadIdx.x == 0) {
             ptx::mbarrier_wait_parity(s.item_empty(item_ring.stage), item_ring.parity ^ 1);
@@ -143,9 +144,9 @@ struct Producer {
         }
         return smaller(items, ctas + static_cast<int>(atomicAdd(p.handed_out, 1U)));
     }
-    /// A block's values follow the keys of the block after it, as the matrix warpgroups ask for them.
-    /// An item's last values do not wait for the next item: it may be announced only when this one's
-    /// values are there (clear_tail).
+    /// A block's values follow the keys of the block after it, as the matrix warpgroups ask for
+    /// them. An item's last values do not wait for the next item: it may be announced only when
+    /// this one's values are there (clear_tail).
     __device__ __forceinline__ void load_all() {
         const int items = p.order.items();
 #pragma unroll 1
@@ -169,8 +170,8 @@ struct Producer {
     __device__ __forceinline__ Work again(const Work& w, int index) const {
         if constexpr (by_hand) {
             return work_of<tile>(
-                p, p.order.item(static_cast<int>(
-                       ptx::recomputed(static_cast<std::uint32_t>(index)))));
+                p,
+                p.order.item(static_cast<int>(ptx::recomputed(static_cast<std::uint32_t>(index)))));
         } else {
             return w;
         }
