@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tensor.hpp"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+#include <optional>
+#include <utility>
+
+#include "dlpack.hpp"
+
+namespace raceline::python {
+namespace {
+
+struct NamedType {
+    const char* name;
+    char format;  ///< the buffer protocol's letter, 0: it has none
+    ElementType type;
+};
+
+constexpr std::array named_types{
+    NamedType{"fp32", 'f', {dlpack::floating, 32}},
+    NamedType{"fp16", 'e', {dlpack::floating, 16}},
+    NamedType{"bf16", 0, {dlpack::bfloat, 16}},
+    NamedType{"e4m3", 0, {dlpack::e4m3fn, 8}},
+    NamedType{"int32", 'i', {dlpack::integer, 32}},
+    NamedType{"int64", 'l', {dlpack::integer, 64}},
+    NamedType{"float64", 'd', {dlpack::floating, 64}},
+    NamedType{"uint8", 'B', {dlpack::unsigned_integer, 8}},
+    NamedType{"int8", 'b', {dlpack::integer, 8}},
+    NamedType{"bool", '?', {dlpack::boolean, 8}},
+};
+
+std::string list(const std::vector<std::int64_t>& values) {
+    return fmt::format("({})", fmt::join(values, ", "));
+}
+
+void set_place(Tensor& tensor, std::int32_t type, std::int32_t id) {
+    const bool host = type == dlpack::cpu || type == dlpack::cuda_host;
+    if (!host && type != dlpack::cuda && type != dlpack::cuda_managed) {
+        raise_value_error(fmt::format(
+            "{} is on a device of DLPack type {}; CPU and CUDA memory would be accepted",
+            tensor.name, type));
+    }
+    tensor.place = host ? Place::cpu : Place::cuda;
+    tensor.device = host ? 0 : id;
+}
+
+void set_row_major(Tensor& tensor) {
+    tensor.strides.resize(tensor.shape.size());
+    std::int64_t stride = 1;
+    for (std::size_t i = tensor.shape.size(); i-- > 0;) {
+        tensor.strides[i] = stride;
+        stride *= std::max<std::int64_t>(tensor.shape[i], 1);
+    }
+}
+
+void take_dlpack(Tensor& tensor, const dlpack::Tensor& given) {
+    set_place(tensor, given.device.type, given.device.id);
+    if (given.dtype.lanes != 1) {
+        raise_type_error(
+            fmt::format("{} has vectors as elements; they must be scalars", tensor.name));
+    }
+    tensor.type = {given.dtype.code, given.dtype.bits};
+    tensor.shape.assign(given.shape, given.shape + given.ndim);
+    if (given.strides != nullptr) {
+        tensor.strides.assign(given.strides, given.strides + given.ndim);
+    } else {
+        set_row_major(tensor);
+    }
+    tensor.data =
+        given.data == nullptr ? nullptr : static_cast<char*>(given.data) + given.byte_offset;
+}
+
+// The capsule is not consumed: it owns the export for as long as the Tensor holds it.
+void take_capsule(Tensor& tensor, nb::object capsule) {
+    if (PyCapsule_IsValid(capsule.ptr(), dlpack::versioned_capsule_name) != 0) {
+        const auto* managed = static_cast<dlpack::ManagedVersioned*>(
+            PyCapsule_GetPointer(capsule.ptr(), dlpack::versioned_capsule_name));
+        if (managed->major != 1) {
+            raise_type_error(fmt::format("{} speaks DLPack {}; raceline reads versions 0 and 1",
+                                         tensor.name, managed->major));
+        }
+        take_dlpack(tensor, managed->tensor);
+    } else if (PyCapsule_IsValid(capsule.ptr(), dlpack::capsule_name) != 0) {
+        const auto* managed = static_cast<dlpack::Managed*>(
+            PyCapsule_GetPointer(capsule.ptr(), dlpack::capsule_name));
+        take_dlpack(tensor, managed->tensor);
+    } else {
+        raise_type_error(fmt::format("{}'s __dlpack__ gave no DLPack capsule", tensor.name));
+    }
+    tensor.owner = std::move(capsule);
+}
+
+// Asks with a version first, so that read-only memory may come; older exporters know no keyword.
+nb::object dlpack_capsule(nb::handle object, nb::handle stream) {
+    nb::object method = object.attr("__dlpack__");
+    nb::dict keywords;
+    if (!stream.is_none()) {
+        keywords["stream"] = stream;
+    }
+    static const nb::object* version = new nb::object(nb::make_tuple(1, 1));
+    try {
+        return method(nb::arg("max_version") = *version, **keywords);
+    } catch (nb::python_error& error) {
+        if (!error.matches(PyExc_TypeError)) {
+            throw;
+        }
+    }
+    return method(**keywords);
+}
+
+struct Buffer {
+    Py_buffer view{};
+    Buffer() = default;
+    Buffer(const Buffer&) = delete;
+    Buffer& operator=(const Buffer&) = delete;
+    ~Buffer() { PyBuffer_Release(&view); }
+};
+
+std::optional<ElementType> buffer_type(const Py_buffer& view) {
+    const std::string_view format = view.format == nullptr ? "B" : view.format;
+    for (const NamedType& named : named_types) {
+        if (format.size() == 1 && format.front() == named.format &&
+            view.itemsize * 8 == named.type.bits) {
+            return named.type;
+        }
+    }
+    return std::nullopt;
+}
+
+void take_buffer(Tensor& tensor, nb::handle object) {
+    auto buffer = std::make_unique<Buffer>();
+    if (PyObject_GetBuffer(object.ptr(), &buffer->view, PyBUF_RECORDS_RO) != 0) {
+        throw nb::python_error();
+    }
+    const Py_buffer& view = buffer->view;
+    const auto type = buffer_type(view);
+    if (!type) {
+        raise_type_error(
+            fmt::format("{} has elements of format '{}'; tensors are float32, "
+                        "float16, bfloat16 or float8_e4m3fn",
+                        tensor.name, view.format == nullptr ? "B" : view.format));
+    }
+    tensor.type = *type;
+    tensor.data = view.buf;
+    tensor.shape.assign(view.shape, view.shape + view.ndim);
+    for (int i = 0; i < view.ndim; ++i) {
+        tensor.strides.push_back(view.strides[i] / view.itemsize);
+    }
+    tensor.owner = nb::capsule(buffer.release(),
+                               [](void* held) noexcept { delete static_cast<Buffer*>(held); });
+}
+
+std::vector<std::int64_t> integers(nb::handle sequence) {
+    std::vector<std::int64_t> values;
+    values.reserve(4);
+    for (nb::handle value : nb::borrow<nb::tuple>(sequence)) {
+        values.push_back(nb::cast<std::int64_t>(value));
+    }
+    return values;
+}
+
+void take_description(Tensor& tensor, nb::handle object) {
+    const auto parts = nb::borrow<nb::tuple>(object);
+    tensor.data = reinterpret_cast<void*>(nb::cast<std::uintptr_t>(parts[0]));
+    const char* const name = nb::cast<const char*>(parts[1]);
+    const auto* const named = std::ranges::find_if(
+        named_types, [&](const NamedType& known) { return std::string_view(known.name) == name; });
+    if (named == named_types.end()) {
+        raise_type_error(
+            fmt::format("{} has dtype {}; tensors are float32, float16, bfloat16 or "
+                        "float8_e4m3fn",
+                        tensor.name, name));
+    }
+    tensor.type = named->type;
+    tensor.shape = integers(parts[2]);
+    if (parts[3].is_none()) {
+        set_row_major(tensor);
+    } else {
+        tensor.strides = integers(parts[3]);
+    }
+    tensor.place = nb::cast<bool>(parts[4]) ? Place::cuda : Place::cpu;
+    tensor.device = tensor.place == Place::cuda ? nb::cast<int>(parts[5]) : 0;
+    tensor.owner = nb::borrow(object);
+}
+
+}  // namespace
+
+void raise_type_error(const std::string& sentence) {
+    throw nb::type_error(sentence.c_str());
+}
+
+void raise_value_error(const std::string& sentence) {
+    throw nb::value_error(sentence.c_str());
+}
+
+Tensor read_tensor(std::string_view name, nb::handle object, nb::handle stream) {
+    Tensor tensor;
+    tensor.name = name;
+    if (PyTuple_CheckExact(object.ptr())) {
+        take_description(tensor, object);
+        return tensor;
+    }
+    if (!nb::hasattr(object, "__dlpack__")) {
+        if (PyObject_CheckBuffer(object.ptr()) != 0) {
+            take_buffer(tensor, object);
+            return tensor;
+        }
+        raise_type_error(fmt::format(
+            "{} is a {}; a tensor of NumPy, PyTorch, CuPy or JAX (an object with __dlpack__) would "
+            "be accepted",
+            name, nb::type_name(object.type()).c_str()));
+    }
+    try {
+        take_capsule(tensor, dlpack_capsule(object, stream));
+    } catch (nb::python_error& error) {
+        if (!error.matches(PyExc_BufferError) || PyObject_CheckBuffer(object.ptr()) == 0) {
+            throw;
+        }
+        take_buffer(tensor, object);
+    }
+    return tensor;
+}
+
+std::string type_name(const ElementType& type) {
+    const auto* const named = std::ranges::find(named_types, type, &NamedType::type);
+    return named == named_types.end() ? fmt::format("DLPack {}/{}", type.code, type.bits)
+                                      : named->name;
+}
+
+DType storage_type(const Tensor& tensor) {
+    constexpr std::array storage{DType::fp32, DType::fp16, DType::bf16, DType::e4m3};
+    for (std::size_t i = 0; i < storage.size(); ++i) {
+        if (tensor.type == named_types[i].type) {
+            return storage[i];
+        }
+    }
+    raise_type_error(fmt::format(
+        "{} has dtype {}; tensors are float32, float16, bfloat16 or (caches) float8_e4m3fn",
+        tensor.name, type_name(tensor.type)));
+}
+
+TensorView view_of(const Tensor& tensor) {
+    return {tensor.data, storage_type(tensor), tensor.shape, tensor.strides};
+}
+
+namespace {
+
+void require_type(const Tensor& tensor, ElementType type) {
+    if (tensor.type != type) {
+        raise_type_error(fmt::format("{} has dtype {}; it must be {}", tensor.name,
+                                     type_name(tensor.type), type_name(type)));
+    }
+}
+
+void require_contiguous(const Tensor& tensor) {
+    std::int64_t stride = 1;
+    for (std::size_t i = tensor.shape.size(); i-- > 0;) {
+        if (tensor.shape[i] > 1 && tensor.strides[i] != stride) {
+            raise_value_error(fmt::format("{} has strides {} for shape {}; it must be contiguous",
+                                          tensor.name, list(tensor.strides), list(tensor.shape)));
+        }
+        stride *= tensor.shape[i];
+    }
+}
+
+}  // namespace
+
+const float* float_array(const Tensor& tensor, const std::vector<std::int64_t>& shape) {
+    require_type(tensor, named_types[0].type);
+    if (tensor.shape != shape) {
+        raise_value_error(fmt::format("{} has shape {}; it must be {}", tensor.name,
+                                      list(tensor.shape), list(shape)));
+    }
+    require_contiguous(tensor);
+    return static_cast<const float*>(tensor.data);
+}
+
+const std::int32_t* int32_array(const Tensor& tensor, std::size_t rank) {
+    require_type(tensor, {dlpack::integer, 32});
+    if (tensor.shape.size() != rank) {
+        raise_value_error(fmt::format("{} has shape {}; it must have {} dimension{}", tensor.name,
+                                      list(tensor.shape), rank, rank == 1 ? "" : "s"));
+    }
+    require_contiguous(tensor);
+    return static_cast<const std::int32_t*>(tensor.data);
+}
+
+void require_same_device(const Tensor& tensor, const Tensor& first) {
+    const auto where = [](const Tensor& t) {
+        return t.place == Place::cpu ? std::string("the CPU")
+                                     : fmt::format("CUDA device {}", t.device);
+    };
+    if (tensor.place != first.place || tensor.device != first.device) {
+        raise_value_error(
+            fmt::format("{} is on {} and {} on {}; all tensors of a call must be on "
+                        "one device",
+                        tensor.name, where(tensor), first.name, where(first)));
+    }
+}
+
+}  // namespace raceline::python
