@@ -74,7 +74,7 @@ class Prediction:
         return f"<p>{self._title()}</p>{html_table(self._HEAD, self._rows())}"
 
 
-_memory = _core.Predictions()
+_memory: dict[bytes, Prediction] = {}
 
 
 def predict(
@@ -129,7 +129,7 @@ def predict(
     microseconds until this user's measured rates change. Source: docs/model.md.
     """
     if isinstance(q, str):
-        return _memory.of_shape(q, device, backend, Prediction)
+        return _core.predicted_shape(_memory, q, device, backend, Prediction)
     decoding = any(x is not None for x in (k_cache, v_cache, block_table, seqlens, max_seqlen))
     if decoding:
         k, v = k if k_cache is None else k_cache, v if v_cache is None else v_cache
@@ -146,7 +146,7 @@ def predict(
     else:
         call = _forward_call(like, q, k, v, sinks, cu_seqlens_q, cu_seqlens_k, causal, window,
                              scale, softcap, backend)
-    return _memory.of_call(call, device, Prediction)
+    return _core.predicted_call(_memory, call, device, Prediction)
 
 
 _DTYPES = {

@@ -20,6 +20,7 @@ class Library:
 
     def __init__(self, module: str):
         self.module = importlib.import_module(module)
+        self._extended_names: dict[Any, str | None] = {}
 
     def view(self, name: str, x: Any) -> Any:
         """An object that `_core` reads without a copy. Only where a kernel cannot address `x` (its
@@ -29,18 +30,14 @@ class Library:
             (strides[-1] != x.itemsize and x.shape[-1] > 1) or min(strides) < 0
         ):
             x = self.module.ascontiguousarray(x)
-        if x.dtype.kind in "fiub" and x.dtype.name not in _EXTENDED:
-            return x
-        return self._extended(name, x)
+        try:
+            dtype = self._extended_names[x.dtype]
+        except KeyError:  # a dtype's name takes ten times as long as all the rest
+            dtype = self._extended_names[x.dtype] = _EXTENDED.get(x.dtype.name)
+        return x if dtype is None else self._described(x, dtype)
 
-    def _extended(self, name: str, x: Any) -> Any:
-        """Types of ml_dtypes, which DLPack refuses to export for NumPy."""
-        dtype = _EXTENDED.get(x.dtype.name)
-        if dtype is None:
-            raise TypeError(
-                f"{name} has dtype {x.dtype}; tensors are float32, float16, bfloat16 or (caches) "
-                "float8_e4m3fn"
-            )
+    def _described(self, x: Any, dtype: str) -> Any:
+        """Types of ml_dtypes, which DLPack does not export for NumPy."""
         strides = tuple(stride // x.itemsize for stride in x.strides)
         return (self._address(x), dtype, x.shape, strides, self._on_gpu, self._device(x), x)
 
@@ -239,12 +236,14 @@ class _Torch(Library):
 _LIBRARIES = {"numpy": Library, "torch": _Torch, "cupy": _CuPy, "jax": _Jax, "jaxlib": _Jax}
 
 
+_by_type: dict[type, Library] = {}
+
+
 @functools.lru_cache(maxsize=None)
 def _library(root: str) -> Library:
     return _LIBRARIES[root](root)
 
 
-@functools.lru_cache(maxsize=None)
 def _root_of(kind: type) -> str | None:
     for base in kind.__mro__:
         root = base.__module__.partition(".")[0]
@@ -255,17 +254,21 @@ def _root_of(kind: type) -> str | None:
 
 def library_of(name: str, x: Any) -> Library:
     """The library of a tensor. TypeError, naming the argument, for anything else."""
-    root = _root_of(type(x))
-    if root is None or not hasattr(x, "__dlpack__"):
-        raise TypeError(
-            f"{name} is a {type(x).__name__}; a tensor of NumPy, PyTorch, CuPy or JAX would be "
-            "accepted"
-        )
-    return _library(root)
+    library = _by_type.get(type(x))
+    if library is None:
+        root = _root_of(type(x))
+        if root is None or not hasattr(x, "__dlpack__"):
+            raise TypeError(
+                f"{name} is a {type(x).__name__}; a tensor of NumPy, PyTorch, CuPy or JAX would be "
+                "accepted"
+            )
+        library = _by_type[type(x)] = _library(root)
+    return library
 
 
 def is_torch(x: Any) -> bool:
-    return _root_of(type(x)) == "torch"
+    library = _by_type.get(type(x))
+    return _root_of(type(x)) == "torch" if library is None else isinstance(library, _Torch)
 
 
 def view(name: str, x: Any) -> Any:

@@ -54,8 +54,9 @@ HostWorkspace& host_workspace() {
 
 }  // namespace
 
-bool Inputs::has(const char* name) const {
-    return given.contains(name) && !nb::object(given[name]).is_none();
+nb::object Inputs::at(const char* name) const {
+    PyObject* const found = PyDict_GetItemString(given.ptr(), name);
+    return found == nullptr ? nb::none() : nb::borrow(found);
 }
 
 Tensor Inputs::tensor(const char* name) const {

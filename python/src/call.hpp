@@ -18,8 +18,9 @@ struct Inputs {
     nb::dict given;
     nb::object stream;  ///< None: host memory
 
-    [[nodiscard]] nb::object at(const char* name) const { return given[name]; }
-    [[nodiscard]] bool has(const char* name) const;
+    /// None too for what was not given.
+    [[nodiscard]] nb::object at(const char* name) const;
+    [[nodiscard]] bool has(const char* name) const { return !at(name).is_none(); }
     [[nodiscard]] Tensor tensor(const char* name) const;
     [[nodiscard]] AttentionOptions options() const;
 };

@@ -110,7 +110,8 @@ std::string measure(const std::string& device, int threads, bool if_missing, boo
 
 void bind_devices(nb::module_& module) {
     module.def("devices", &devices);
-    module.def("measure", &measure);
+    module.def("measure", &measure, nb::arg("device"), nb::arg("threads"), nb::arg("if_missing"),
+               nb::arg("quick"), nb::arg("argv"), nb::arg("progress").none());
     module.def("ceilings_path",
                [](const std::string& device) { return ceilings_cache_path(live_device(device)); });
 }

@@ -16,19 +16,20 @@
 namespace raceline::python {
 namespace {
 
-// The library's sentences name its own arguments; two of them have other names in Python.
+// The library's sentences name its own arguments; some have other names in Python.
 std::string sentence_of(const Error& error) {
     constexpr std::string_view longest = "max_seqlen_k";
-    constexpr std::string_view lengths = "seqlens_k";
     std::string text = error.what();
-    if (constexpr std::string_view place = "place is cuda"; text.starts_with(place)) {
-        text.replace(0, place.size(), "q is on a CUDA device");
-    }
+    const auto replace_start = [&](std::string_view before, std::string_view after) {
+        if (text.starts_with(before)) {
+            text.replace(0, before.size(), after);
+        }
+    };
+    replace_start("place is cuda", "q is on a CUDA device");
+    replace_start("kernel '", "backend '");
+    replace_start("seqlens_k", "seqlens");
     for (std::size_t at = 0; (at = text.find(longest, at)) != std::string::npos;) {
         text.erase(at + longest.size() - 2, 2);
-    }
-    if (text.starts_with(lengths)) {
-        text.erase(lengths.size() - 2, 2);
     }
     return text;
 }

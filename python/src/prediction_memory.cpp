@@ -7,7 +7,6 @@
 #include <functional>
 #include <map>
 #include <optional>
-#include <unordered_map>
 #include <utility>
 
 #include "call.hpp"
@@ -53,15 +52,14 @@ std::string rates_stamp(const std::string& device) {
     return missing ? place : place + std::to_string(changed.time_since_epoch().count());
 }
 
-using Memory = std::unordered_map<std::string, nb::object>;
-
-// Python objects must not outlive the interpreter: the module owns the memory, not a static.
-nb::object remembered(Memory& memory, std::string key, const std::string& device,
+// The memory is a dict of Python's, which its garbage collector can see through.
+nb::object remembered(nb::dict memory, const std::string& about, const std::string& device,
                       const nb::object& make, const std::function<std::string()>& predict) {
     constexpr std::size_t most = 4096;
-    key += '\0' + device + '\0' + rates_stamp(device);
-    if (const auto found = memory.find(key); found != memory.end()) {
-        return found->second;
+    const std::string text = about + '\0' + device + '\0' + rates_stamp(device);
+    const nb::bytes key(text.data(), text.size());
+    if (PyObject* const found = PyDict_GetItemWithError(memory.ptr(), key.ptr())) {
+        return nb::borrow(found);
     }
     std::string json;
     {
@@ -72,31 +70,33 @@ nb::object remembered(Memory& memory, std::string key, const std::string& device
     if (memory.size() >= most) {
         memory.clear();
     }
-    memory.emplace(std::move(key), made);
+    memory[key] = made;
     return made;
+}
+
+nb::object predicted_call(nb::dict memory, const Call& call, nb::handle device,
+                          const nb::object& make) {
+    const std::string name = read_text("device", device);
+    return remembered(std::move(memory), call.key(), name, make,
+                      [&] { return call.predict(name); });
+}
+
+nb::object predicted_shape(nb::dict memory, nb::handle shape, nb::handle device, nb::handle backend,
+                           const nb::object& make) {
+    const std::string text = read_text("shape", shape);
+    const std::string name = read_text("device", device);
+    const std::string kernel = read_text("backend", backend);
+    return remembered(std::move(memory), "shape " + text + '\0' + kernel, name, make,
+                      [&] { return predict_shape(text, name, kernel); });
 }
 
 }  // namespace
 
 void bind_predictions(nb::module_& module) {
-    nb::class_<Memory>(module, "Predictions", "Predictions by what they depend on.")
-        .def(nb::init<>())
-        .def("__len__", &Memory::size)
-        .def("clear", [](Memory& memory) { memory.clear(); })
-        .def("of_call",
-             [](Memory& memory, const Call& call, nb::handle device, const nb::object& make) {
-                 const std::string name = read_text("device", device);
-                 return remembered(memory, call.key(), name, make,
-                                   [&] { return call.predict(name); });
-             })
-        .def("of_shape", [](Memory& memory, nb::handle shape, nb::handle device, nb::handle backend,
-                            const nb::object& make) {
-            const std::string text = read_text("shape", shape);
-            const std::string name = read_text("device", device);
-            const std::string kernel = read_text("backend", backend);
-            return remembered(memory, "shape " + text + '\0' + kernel, name, make,
-                              [&] { return predict_shape(text, name, kernel); });
-        });
+    module.def("predicted_call", &predicted_call, nb::arg("memory"), nb::arg("call"),
+               nb::arg("device").none(), nb::arg("make"));
+    module.def("predicted_shape", &predicted_shape, nb::arg("memory"), nb::arg("shape"),
+               nb::arg("device").none(), nb::arg("backend").none(), nb::arg("make"));
 }
 
 }  // namespace raceline::python

@@ -93,21 +93,28 @@ void take_capsule(Tensor& tensor, nb::object capsule) {
 }
 
 // Asks with a version first, so that read-only memory may come; older exporters know no keyword.
+// By vectorcall: this is most of what a prediction from memory costs.
 nb::object dlpack_capsule(nb::handle object, nb::handle stream) {
-    nb::object method = object.attr("__dlpack__");
-    nb::dict keywords;
-    if (!stream.is_none()) {
-        keywords["stream"] = stream;
-    }
-    static const nb::object* version = new nb::object(nb::make_tuple(1, 1));
-    try {
-        return method(nb::arg("max_version") = *version, **keywords);
-    } catch (nb::python_error& error) {
-        if (!error.matches(PyExc_TypeError)) {
-            throw;
+    static PyObject* const method = PyUnicode_InternFromString("__dlpack__");
+    static PyObject* const version = Py_BuildValue("(ii)", 1, 1);
+    static PyObject* const with_version = Py_BuildValue("(s)", "max_version");
+    static PyObject* const with_both = Py_BuildValue("(ss)", "max_version", "stream");
+    const bool waits = !stream.is_none();
+    const std::array arguments{object.ptr(), version, stream.ptr()};
+    PyObject* capsule =
+        PyObject_VectorcallMethod(method, arguments.data(), 1, waits ? with_both : with_version);
+    if (capsule == nullptr && PyErr_ExceptionMatches(PyExc_TypeError) != 0) {
+        PyErr_Clear();
+        nb::dict keywords;
+        if (waits) {
+            keywords["stream"] = stream;
         }
+        return object.attr("__dlpack__")(**keywords);
     }
-    return method(**keywords);
+    if (capsule == nullptr) {
+        throw nb::python_error();
+    }
+    return nb::steal(capsule);
 }
 
 struct Buffer {
@@ -185,6 +192,35 @@ void take_description(Tensor& tensor, nb::handle object) {
     tensor.owner = nb::borrow(object);
 }
 
+// Of an empty array, or along a dimension of one, any stride is right; exporters write odd ones.
+void tidy_strides(Tensor& tensor) {
+    if (std::ranges::find(tensor.shape, 0) != tensor.shape.end()) {
+        set_row_major(tensor);
+    }
+    for (std::size_t i = 0; i < tensor.shape.size(); ++i) {
+        if (tensor.shape[i] == 1) {
+            tensor.strides[i] = std::max<std::int64_t>(tensor.strides[i], 0);
+        }
+    }
+}
+
+void take(Tensor& tensor, nb::handle object, nb::handle stream) {
+    if (PyTuple_CheckExact(object.ptr())) {
+        take_description(tensor, object);
+        return;
+    }
+    try {
+        take_capsule(tensor, dlpack_capsule(object, stream));
+    } catch (nb::python_error& error) {
+        const bool refused =
+            error.matches(PyExc_BufferError) || error.matches(PyExc_AttributeError);
+        if (!refused || PyObject_CheckBuffer(object.ptr()) == 0) {
+            throw;
+        }
+        take_buffer(tensor, object);
+    }
+}
+
 }  // namespace
 
 void raise_type_error(const std::string& sentence) {
@@ -198,28 +234,8 @@ void raise_value_error(const std::string& sentence) {
 Tensor read_tensor(std::string_view name, nb::handle object, nb::handle stream) {
     Tensor tensor;
     tensor.name = name;
-    if (PyTuple_CheckExact(object.ptr())) {
-        take_description(tensor, object);
-        return tensor;
-    }
-    if (!nb::hasattr(object, "__dlpack__")) {
-        if (PyObject_CheckBuffer(object.ptr()) != 0) {
-            take_buffer(tensor, object);
-            return tensor;
-        }
-        raise_type_error(fmt::format(
-            "{} is a {}; a tensor of NumPy, PyTorch, CuPy or JAX (an object with __dlpack__) would "
-            "be accepted",
-            name, nb::type_name(object.type()).c_str()));
-    }
-    try {
-        take_capsule(tensor, dlpack_capsule(object, stream));
-    } catch (nb::python_error& error) {
-        if (!error.matches(PyExc_BufferError) || PyObject_CheckBuffer(object.ptr()) == 0) {
-            throw;
-        }
-        take_buffer(tensor, object);
-    }
+    take(tensor, object, stream);
+    tidy_strides(tensor);
     return tensor;
 }
 

@@ -29,7 +29,7 @@ def test_measure_quickly_keeps_nothing(tmp_path, monkeypatch):
     rates = {c.resource: c for c in found.ceilings}
     read = rates["byte.dram_read"]
     # What any machine that runs this has, to the order: a broken unit would miss by a thousand.
-    assert read.unit == "B/s" and 1e8 < read.value < 1e13
+    assert read.unit == "byte/s" and 1e8 < read.value < 1e13
     assert rates["flop.fma.fp32"].value > 1e9
     assert all(c.value > 0 and c.method for c in found.ceilings)
     assert not list(tmp_path.rglob("*.jsonl"))

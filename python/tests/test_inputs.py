@@ -50,12 +50,15 @@ def test_inputs_stay_as_they_are(normal, form):
 
 
 def test_addressable_inputs_are_not_copied(normal):
-    """A batch that repeats one sequence by stride 0 would need terabytes as a copy."""
-    k = np.broadcast_to(normal(1, 1, 1, 64), (1, 1 << 12, 1, 64))
-    huge = np.broadcast_to(k, (1 << 20, *k.shape[1:]))
-    assert huge.nbytes > 1 << 40
-    out = raceline.attention(normal(1, 1, 1, 64), huge[:1], huge[:1])
-    oracle.check(out, np.broadcast_to(k[:, :1], out.shape).astype(np.float64))
+    """A batch that repeats one sequence by stride 0 would need a terabyte as a copy."""
+    k = normal(1, 64, 1, 64)
+    huge = np.broadcast_to(k, (1 << 26, *k.shape[1:]))
+    assert huge.nbytes >= 1 << 40
+    q = np.broadcast_to(normal(1, 1, 1, 64), (1 << 26, 1, 1, 64))
+    with pytest.raises(ValueError, match="scale"):  # read, described and checked, and then refused
+        raceline.attention(q, huge, huge, scale=-1.0)
+    out = raceline.attention(q[:3], huge[:3], huge[:3])
+    oracle.check(out, oracle.batch(q[:3], huge[:3], huge[:3])[0])
 
 
 @pytest.mark.parametrize("make", ["flag", "mmap", "bytes"])

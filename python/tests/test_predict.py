@@ -43,8 +43,10 @@ def test_decode_forms(normal):
     )
     assert pages.workload["page_size"] == 64 and pages.workload["kv_dtype"] == "e4m3"
     assert pages.workload["seqlen_k"] == 64 * 128 and pages.workload["sinks"]
-    latent = normal(1, 100, 1, 576)
-    assert raceline.predict(normal(1, 1, 16, 576), latent, latent[..., :512], max_seqlen=9)
+    latent = normal(1, 100, 1, 192)
+    once = raceline.predict(normal(1, 1, 16, 192), latent, latent[..., :128], max_seqlen=90)
+    apart = raceline.predict(normal(1, 1, 16, 192), latent, latent[..., :128].copy(), max_seqlen=90)
+    assert once is not apart and once.workload != apart.workload
 
 
 def test_ragged_lengths_count():
@@ -63,11 +65,11 @@ def test_every_argument_is_part_of_what_is_remembered():
     assert raceline.predict(*shapes, **base) is first
     changes = [
         {"device": "a100-80"}, {"dtype": "fp16"}, {"causal": True}, {"window": (64, 0)},
-        {"softcap": 3.0}, {"sinks": True}, {"backend": "simt"}, {"backend": "naive"},
+        {"softcap": 3.0}, {"sinks": True}, {"backend": "simt"}, {"backend": "prefill_sm90"},
     ]
     seen = [raceline.predict(*shapes, **base | change) for change in changes]
     assert len({id(p) for p in [first, *seen]}) == len(seen) + 1
-    assert [p.kernel for p in seen[-2:]] == ["simt", "naive"]
+    assert [p.kernel for p in seen[-2:]] == ["simt", "prefill_sm90"]
     assert raceline.predict((2, 512, 8, 128), (2, 513, 8, 128), **base) is not first
 
 
