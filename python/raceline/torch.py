@@ -29,11 +29,16 @@ def attention(
     return_lse: bool = False, backend: str | None = None,
 ) -> Any:
     """`raceline.attention` for tensors of PyTorch."""
+    if _nobody_watches(q, k, v, sinks):
+        library = library_of("q", q)
+        given = forward_inputs(library, q, k, v, sinks, cu_seqlens_q, cu_seqlens_k, causal, window,
+                               scale, softcap, backend)
+        return run(library, _core.ForwardCall, q, given, return_lse)
     out, lse = _attention(
         q, _tensor("k", k), _tensor("v", v), _tensor("sinks", sinks),
         _tensor("cu_seqlens_q", cu_seqlens_q), _tensor("cu_seqlens_k", cu_seqlens_k),
         _flag("causal", causal), _window(window), _number("scale", scale),
-        _number("softcap", softcap), _flag("return_lse", return_lse), backend,
+        _number("softcap", softcap), _flag("return_lse", return_lse), _text("backend", backend),
     )
     return (out, lse) if return_lse else out
 
@@ -48,15 +53,48 @@ def decode(
     return_lse: bool = False, backend: str | None = None, checked: bool | None = None,
 ) -> Any:
     """`raceline.decode` for tensors of PyTorch."""
+    if _nobody_watches(q, k_cache, v_cache, sinks, k_scale, v_scale):
+        given = decode_inputs(q, k_cache, v_cache, block_table, seqlens, max_seqlen, sinks, k_scale,
+                              v_scale, causal, window, scale, softcap, backend, checked)
+        return run(library_of("q", q), _core.DecodeCall, q, given, return_lse)
     out, lse = _decode(
         q, _tensor("k_cache", k_cache), _tensor("v_cache", v_cache),
-        _tensor("block_table", block_table), _tensor("seqlens", seqlens), max_seqlen,
+        _tensor("block_table", block_table), _tensor("seqlens", seqlens),
+        _integer("max_seqlen", max_seqlen),
         _tensor("sinks", sinks), _tensor("k_scale", k_scale), _tensor("v_scale", v_scale),
         _flag("causal", causal), _window(window), _number("scale", scale),
-        _number("softcap", softcap), _flag("return_lse", return_lse), backend,
+        _number("softcap", softcap), _flag("return_lse", return_lse), _text("backend", backend),
         None if checked is None else _flag("checked", checked),
     )
     return (out, lse) if return_lse else out
+
+
+def _nobody_watches(*tensors: Any) -> bool:
+    """Whether the operator may be left out: nothing compiles, traces, intercepts or differentiates.
+    An operator that is written in Python costs several times what the rest of a short call does."""
+    if torch.compiler.is_compiling() or torch.jit.is_tracing() or _intercepted():
+        return False
+    gradients = torch.is_grad_enabled()
+    for x in tensors:
+        if isinstance(x, torch.Tensor):
+            if type(x) not in _PLAIN or x.is_meta or (gradients and x.requires_grad):
+                return False
+    return True
+
+
+_PLAIN = (torch.Tensor, torch.nn.Parameter)
+
+
+def _intercepted() -> bool:
+    """An active mode (fake tensors, tracing) or transformation (vmap). Where this PyTorch does not
+    tell, one is taken to be."""
+    try:
+        return (
+            torch._C._len_torch_dispatch_stack() != 0
+            or torch._C._functorch.peek_interpreter_stack() is not None
+        )
+    except AttributeError:
+        return True
 
 
 # What the operators' schemas would refuse without naming the argument.
@@ -83,6 +121,18 @@ def _number(name: str, value: Any) -> Optional[float]:
     return float(value)
 
 
+def _integer(name: str, value: Any) -> Any:
+    if value is not None and not isinstance(value, (int, torch.SymInt)):
+        raise TypeError(f"{name} is a {type(value).__name__}; it must be an integer")
+    return value
+
+
+def _text(name: str, value: Any) -> Optional[str]:
+    if value is not None and not isinstance(value, str):
+        raise TypeError(f"{name} is a {type(value).__name__}; it must be None or a text")
+    return value
+
+
 def _window(window: Any) -> Optional[list[int]]:
     if window is None:
         return None
@@ -92,6 +142,9 @@ def _window(window: Any) -> Optional[list[int]]:
         )
     if len(window) != 2:
         raise ValueError(f"window has {len(window)} entries; it must be None or a pair")
+    for side in window:
+        if side is not None and not isinstance(side, (int, torch.SymInt)):
+            raise TypeError(f"window holds a {type(side).__name__}; offsets are integers or None")
     return [-1 if side is None else side for side in window]
 
 
@@ -134,17 +187,27 @@ def _pair(result: Any, q: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 @_attention.register_fake
 def _(q, k, v, sinks, cu_seqlens_q, cu_seqlens_k, causal, window, scale, softcap, return_lse,
       backend):
-    return _fake(q, v, return_lse)
+    return _fake(return_lse, q=q, k=k, v=v, sinks=sinks)
 
 
 @_decode.register_fake
 def _(q, k_cache, v_cache, block_table, seqlens, max_seqlen, sinks, k_scale, v_scale, causal,
       window, scale, softcap, return_lse, backend, checked):
-    return _fake(q, v_cache, return_lse)
+    return _fake(return_lse, q=q, k_cache=k_cache, v_cache=v_cache, sinks=sinks, seqlens=seqlens,
+                 block_table=block_table, k_scale=k_scale, v_scale=v_scale)
 
 
-def _fake(q: torch.Tensor, v: torch.Tensor, return_lse: bool):
-    lse = (*q.shape[:-1],) if return_lse else (0,)
+def _fake(return_lse: bool, **tensors: Optional[torch.Tensor]):
+    """Shapes alone. One tensor on the meta device is enough to come here, so the others must be
+    looked at: an output of memory that nothing wrote must not get out."""
+    q, _, v, *_ = tensors.values()
+    for name, x in tensors.items():
+        if x is not None and x.device != q.device:
+            raise ValueError(
+                f"{name} is on {x.device} and q on {q.device}; all tensors of a call must be on "
+                "one device"
+            )
+    lse = q.shape[:-1] if return_lse else (0,)
     return q.new_empty((*q.shape[:-1], v.shape[-1])), q.new_empty(lse, dtype=torch.float32)
 
 

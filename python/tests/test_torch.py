@@ -130,7 +130,10 @@ def refusals(randn):
     ]
 
 
-def test_refusals_name_the_argument(randn):
+@pytest.mark.parametrize("watched", [False, True], ids=["call", "operator"])
+def test_refusals_name_the_argument(randn, watched, monkeypatch):
+    if watched:
+        monkeypatch.setattr(raceline.torch, "_nobody_watches", lambda *tensors: False)
     for argument, kind, call in refusals(randn):
         with pytest.raises(kind, match=rf"\b{argument}\b"):
             call()
@@ -183,6 +186,24 @@ def samples(randn, device, dtype=torch.bfloat16):
 def test_opcheck(randn, device):
     for operator, arguments in samples(randn, device):
         torch.library.opcheck(operator, arguments)
+
+
+def test_the_operator_is_there_for_those_who_look(randn, device):
+    """Modes and transformations see an operator, whose answer is the plain call's."""
+    from torch._subclasses.fake_tensor import FakeTensorMode
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    q, k = randn(1, 9, 4, 64), randn(1, 9, 2, 64)
+    plain = raceline.attention(q, k, k)
+    assert torch.equal(torch.ops.raceline.attention(q, k, k, *[None] * 3, False, *[None] * 3, False,
+                                                    None)[0], plain)
+    traced = make_fx(lambda q, k: raceline.attention(q, k, k))(q, k)
+    assert "raceline.attention" in str(traced.graph) and torch.equal(traced(q, k), plain)
+    with FakeTensorMode() as mode:
+        fake = raceline.attention(mode.from_tensor(q), mode.from_tensor(k), mode.from_tensor(k))
+        assert fake.shape == q.shape and type(fake) is not torch.Tensor
+    subclass = raceline.attention(q.as_subclass(type("Named", (torch.Tensor,), {})), k, k)
+    assert torch.equal(subclass.as_subclass(torch.Tensor), plain)
 
 
 def test_compiles_without_a_graph_break(randn, device):
