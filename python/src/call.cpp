@@ -12,37 +12,27 @@
 namespace raceline::python {
 namespace {
 
-// Host scratch that a thread keeps: fresh pages cost more than a short call. A large one goes back
-// after its call, which is long enough not to notice.
+// Host scratch that a thread keeps, as large as its largest call wanted: fresh pages would cost
+// more than a short call. It is a few hundred KiB a core.
 class HostWorkspace {
 public:
     HostWorkspace() = default;
     HostWorkspace(const HostWorkspace&) = delete;
     HostWorkspace& operator=(const HostWorkspace&) = delete;
-    ~HostWorkspace() { release(); }
+    ~HostWorkspace() { ::operator delete(data_, alignment); }
 
     void* at_least(std::size_t bytes) {
         if (bytes > bytes_) {
-            release();
+            ::operator delete(std::exchange(data_, nullptr), alignment);
+            bytes_ = 0;
             data_ = ::operator new(bytes, alignment);
             bytes_ = bytes;
         }
         return data_;
     }
-    void shrink() {
-        if (bytes_ > kept) {
-            release();
-        }
-    }
 
 private:
     static constexpr std::align_val_t alignment{workspace_alignment};
-    static constexpr std::size_t kept = std::size_t{64} << 20;
-    void release() {
-        ::operator delete(data_, alignment);
-        data_ = nullptr;
-        bytes_ = 0;
-    }
     void* data_ = nullptr;
     std::size_t bytes_ = 0;
 };
@@ -117,9 +107,6 @@ void Call::run(nb::handle out_tensor, nb::handle lse_tensor, std::uintptr_t work
         execution.workspace = host_workspace().at_least(execution.workspace_bytes);
     }
     launch(execution);
-    if (place == Place::cpu) {
-        host_workspace().shrink();
-    }
 }
 
 ForwardCall::ForwardCall(nb::dict given, nb::object stream) {

@@ -54,16 +54,11 @@ CALLS = {
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 def test_no_leak_over_ten_thousand_calls(normal, call):
-    """One kept output of 64 KiB a call would be 655 MB, one kept view of 100 bytes a megabyte."""
-    x = normal(1, 64, 4, 64)
+    """One kept output of 4 KiB a call would be 41 MB, one kept view of 100 bytes a megabyte."""
+    x = normal(1, 16, 1, 64)
     references = sys.getrefcount(x)
     assert grown_bytes(lambda: call(x)) < 1_000_000
     assert sys.getrefcount(x) == references
-
-
-def test_the_host_workspace_of_a_long_call_goes_back(normal):
-    q, k = normal(1, 1, 1, 64), np.broadcast_to(normal(1, 1, 1, 64), (1, 1 << 20, 1, 64))
-    assert grown_bytes(lambda: raceline.attention(q, k, k), calls=3) < 80_000_000
 
 
 def test_several_threads(normal):
