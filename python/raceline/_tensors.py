@@ -222,6 +222,7 @@ class _Torch(Library):
         if stream is None:
             call.run(self.view("out", out), sums, 0, 0, 0)
             return
+        # Kernels launch on the current device, which need not be the tensors'.
         with self.module.cuda.device(like.device):
             size = call.workspace_bytes
             scratch = like.new_empty((size,), dtype=self.module.uint8)

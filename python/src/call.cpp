@@ -98,8 +98,8 @@ void Call::run(nb::handle out_tensor, nb::handle lse_tensor, std::uintptr_t work
         lse() = {sums.data, DType::fp32, sums.shape, sums.strides};
     }
     Execution execution{.place = place,
-                        .stream = reinterpret_cast<void*>(stream),
-                        .workspace = reinterpret_cast<void*>(workspace_address),
+                        .stream = pointer(stream),
+                        .workspace = pointer(workspace_address),
                         .workspace_bytes = bytes};
     const nb::gil_scoped_release released;
     if (place == Place::cpu) {

@@ -33,6 +33,11 @@ struct Tensor {
     nb::object owner;
 };
 
+/// An address as Python has it: a number.
+inline void* pointer(std::uintptr_t address) {
+    return reinterpret_cast<void*>(address);  // NOLINT(performance-no-int-to-ptr)
+}
+
 /// Takes any of
 /// - an object with `__dlpack__` (asked for memory that is ready on `stream`, None: on a CPU),
 /// - an object with the buffer protocol, where DLPack refuses (read-only arrays of older NumPy),

@@ -147,7 +147,7 @@ std::vector<std::int64_t> integers(nb::handle sequence) {
 
 void take_description(Tensor& tensor, nb::handle object) {
     const auto parts = nb::borrow<nb::tuple>(object);
-    tensor.data = reinterpret_cast<void*>(nb::cast<std::uintptr_t>(parts[0]));
+    tensor.data = pointer(nb::cast<std::uintptr_t>(parts[0]));
     const char* const name = nb::cast<const char*>(parts[1]);
     const auto* const named = std::ranges::find_if(
         named_types, [&](const NamedType& known) { return std::string_view(known.name) == name; });
