@@ -206,6 +206,25 @@ def test_the_operator_is_there_for_those_who_look(randn, device):
     assert torch.equal(subclass.as_subclass(torch.Tensor), plain)
 
 
+OPTIONS = [
+    {"window": (3, 0)}, {"window": (None, 0), "softcap": 2}, {"window": [0, None], "scale": 1},
+    {"causal": True, "window": (4, -1), "scale": 0.4, "return_lse": True}, {"backend": "cpu_flash"},
+]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_the_operator_takes_every_option(randn, device, options, monkeypatch):
+    if device == "cuda" and "backend" in options:
+        options = {"backend": "simt"}
+    q, k = randn(2, 9, 4, 64), randn(2, 12, 2, 64)
+    calls = [lambda: raceline.attention(q, k, k, **options),
+             lambda: raceline.decode(q, k, k, max_seqlen=11, **options)]
+    plain = [call() for call in calls]
+    monkeypatch.setattr(raceline.torch, "_nobody_watches", lambda *tensors: False)
+    for call, expected in zip(calls, plain):
+        torch.testing.assert_close(call(), expected, rtol=0, atol=0)
+
+
 def test_compiles_without_a_graph_break(randn, device):
     q, k = randn(1, 32, 4, 64), randn(1, 32, 2, 64)
 
