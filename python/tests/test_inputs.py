@@ -177,8 +177,10 @@ def test_a_gpu_that_is_not_there(normal):
         given = dict.fromkeys(("window", "scale", "softcap", "backend", "sinks"))
         return _core.ForwardCall({"q": q, "k": k, "v": q, "causal": False, **given}, None)
 
-    with pytest.raises(ValueError, match="k is on CUDA device 1 and q on the CPU"):
-        call(described(False), described(True, 1))
+    with pytest.raises(ValueError, match="k is on CUDA device 0 and q on the CPU"):
+        call(described(False), described(True))
+    with pytest.raises(ValueError, match="k is on the CPU and q on CUDA device 0"):
+        call(described(True), described(False))
     with pytest.raises(ValueError, match="k is on CUDA device 1 and q on CUDA device 0"):
         call(described(True), described(True, 1))
     if not any(d.live and d.id != "cpu" for d in raceline.devices()):
