@@ -48,13 +48,15 @@ fuzz:
 	@tools/fuzz.sh $(FUZZ_SECONDS)
 
 # The environment and the folder that pip builds in stay, so that a second run builds what changed.
+# Kernels for a GPU take long to compile and need one to be tested: PYTHON_CUDA=ON builds them too.
 PYTHON ?= python3
+PYTHON_CUDA ?= OFF
 PIP = build-python/venv/bin/python -m pip install --quiet --disable-pip-version-check
 python-test:
 	@tools/bootstrap.sh python
 	@test -x build-python/venv/bin/python || $(PYTHON) -m venv build-python/venv
 	@$(PIP) scikit-build-core nanobind 'cmake>=3.26' ninja ml_dtypes
-	@$(PIP) --no-build-isolation '.[test]'
+	@$(PIP) --no-build-isolation -C cmake.define.RACELINE_CUDA=$(PYTHON_CUDA) '.[test]'
 	@cd build-python && venv/bin/python -m pytest -q ../python/tests
 
 clean:
