@@ -38,7 +38,7 @@ class Device:
 _DEVICE_HEAD = ["device", "", "name", "units", "clock", "DRAM read"]
 
 
-class Devices(list):
+class Devices(list[Device]):
     """A list of Device that prints as a table."""
 
     def __str__(self) -> str:
@@ -48,7 +48,7 @@ class Devices(list):
         return html_table(_DEVICE_HEAD, [device._row() for device in self])
 
 
-def devices() -> list[Device]:
+def devices() -> Devices:
     """Every device that raceline can predict for; this machine's come first.
 
     A device's `id` is what `predict(device=...)` takes. Rates are the best known: for this machine

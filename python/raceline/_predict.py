@@ -133,11 +133,12 @@ def predict(
     decoding = any(x is not None for x in (k_cache, v_cache, block_table, seqlens, max_seqlen))
     if decoding:
         k, v = k if k_cache is None else k_cache, v if v_cache is None else v_cache
+    like: Library | _Shapes
     if isinstance(q, (tuple, list)):
         like = _Shapes(dtype, kv_dtype)
     else:
-        like = library_of("q", q)
-        if device is None and like.stream(q) is None:
+        like = library = library_of("q", q)
+        if device is None and library.stream(q) is None:
             device = "cpu"
     v = k if v is None else v
     if decoding:

@@ -197,10 +197,13 @@ def _(q, k_cache, v_cache, block_table, seqlens, max_seqlen, sinks, k_scale, v_s
                  block_table=block_table, k_scale=k_scale, v_scale=v_scale)
 
 
-def _fake(return_lse: bool, **tensors: Optional[torch.Tensor]):
+def _fake(
+    return_lse: bool, **tensors: Optional[torch.Tensor]
+) -> tuple[torch.Tensor, torch.Tensor]:
     """Shapes alone. One tensor on the meta device is enough to come here, so the others must be
     looked at: an output of memory that nothing wrote must not get out."""
     q, _, v, *_ = tensors.values()
+    assert q is not None and v is not None
     for name, x in tensors.items():
         if x is not None and x.device != q.device:
             raise ValueError(

@@ -57,7 +57,7 @@ def attention_forward(
             '(batch, tokens): use attn_implementation="eager" for others'
         )
     causal = getattr(module, "is_causal", True) if is_causal is None else is_causal
-    options = {"causal": bool(causal), "scale": scaling, "softcap": softcap}
+    options: dict[str, Any] = {"causal": bool(causal), "scale": scaling, "softcap": softcap}
     if sliding_window is not None:
         options["window"] = (sliding_window - 1, 0 if causal else sliding_window - 1)
     if s_aux is not None:
@@ -69,22 +69,22 @@ def attention_forward(
         k, v = k[:, : attention_mask.shape[1]], v[:, : attention_mask.shape[1]]
     if attention_mask is not None and not bool(attention_mask.all()):
         return _padded(q, k, v, attention_mask, options), None
-    if cu_seq_lens_q is None and _is_packed(q, k, position_ids):
+    if cu_seq_lens_q is None and position_ids is not None and _is_packed(q, k, position_ids):
         starts = (position_ids[0] == 0).nonzero().flatten()
         cu_seq_lens_q = torch.nn.functional.pad(starts, (0, 1), value=q.shape[1])
-        cu_seq_lens_k = cu_seq_lens_q
     if cu_seq_lens_q is not None:
+        sums_q = cu_seq_lens_q.int()
+        sums_k = sums_q if cu_seq_lens_k is None else cu_seq_lens_k.int()
         out = operators.attention(
-            q[0], k[0], v[0], cu_seqlens_q=cu_seq_lens_q.int(), cu_seqlens_k=cu_seq_lens_k.int(),
-            **options,
+            q[0], k[0], v[0], cu_seqlens_q=sums_q, cu_seqlens_k=sums_k, **options
         )
         return out[None], None
     return operators.attention(q, k, v, **options), None
 
 
-def _is_packed(q: torch.Tensor, k: torch.Tensor, position_ids: torch.Tensor | None) -> bool:
+def _is_packed(q: torch.Tensor, k: torch.Tensor, position_ids: torch.Tensor) -> bool:
     """One row that holds several sequences end to end, each counting its positions from 0."""
-    if position_ids is None or q.shape[0] != 1 or q.shape[1] == 1 or q.shape[1] != k.shape[1]:
+    if q.shape[0] != 1 or q.shape[1] == 1 or q.shape[1] != k.shape[1]:
         return False
     return position_ids.dim() == 2 and bool((position_ids[0, 1:] == 0).any())
 
