@@ -4,13 +4,14 @@
 BUILD ?= build
 JOBS ?= $(shell nproc)
 
-.PHONY: demo test lint format sanitize fuzz release clean help
+.PHONY: demo test lint format sanitize fuzz release python-test clean help
 
 help:
 	@echo "make demo      build, measure this machine's ceilings once, bench the quickstart suite, report"
 	@echo "make test      build everything and run all tests"
 	@echo "make lint      clang-format, clang-tidy, layering and size budgets"
 	@echo "make sanitize  the CPU tests under address, undefined-behaviour and thread sanitizers"
+	@echo "make python-test  the Python package in an environment of its own, and its tests"
 	@echo "make fuzz      each fuzz target for FUZZ_SECONDS (default 20)"
 	@echo "make format    rewrite the tree with clang-format"
 	@echo "RACELINE_NO_INSTALL=1 names missing packages instead of installing them"
@@ -46,5 +47,17 @@ fuzz:
 	@tools/bootstrap.sh sanitize
 	@tools/fuzz.sh $(FUZZ_SECONDS)
 
+# The environment and the folder that pip builds in stay, so that a second run builds what changed.
+# Kernels for a GPU take long to compile and need one to be tested: PYTHON_CUDA=ON builds them too.
+PYTHON ?= python3
+PYTHON_CUDA ?= OFF
+PIP = build-python/venv/bin/python -m pip install --quiet --disable-pip-version-check
+python-test:
+	@tools/bootstrap.sh python
+	@test -x build-python/venv/bin/python || $(PYTHON) -m venv build-python/venv
+	@$(PIP) scikit-build-core nanobind 'cmake>=3.26' ninja ml_dtypes
+	@$(PIP) --no-build-isolation -C cmake.define.RACELINE_CUDA=$(PYTHON_CUDA) '.[test]'
+	@cd build-python && venv/bin/python -m pytest -q ../python/tests
+
 clean:
-	@rm -rf build build-asan build-tsan build-fuzz build-lint build-release
+	@rm -rf build build-python build-asan build-tsan build-fuzz build-lint build-release

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Installs the Debian/Ubuntu packages that a step needs and this machine lacks.
-#   tools/bootstrap.sh build|test|lint|sanitize
+#   tools/bootstrap.sh build|test|lint|sanitize|python
 # Prints them first; uses sudo when not root; RACELINE_NO_INSTALL=1 only names what is missing.
 set -eu
 
@@ -9,13 +9,17 @@ build="g++ cmake ninja-build libhwy-dev libcli11-dev nlohmann-json3-dev libfmt-d
 test="$build libgtest-dev libgmock-dev git"
 sanitize="$test clang-19 libomp-19-dev libclang-rt-19-dev"
 lint="$sanitize clang-format-19 clang-tidy-19"
+python="$build binutils"
+# Debian's Python makes virtual environments only with a package of its own; others bring all.
+python3 -c 'import ensurepip, venv' 2>/dev/null || python="$python python3-venv"
 
 case "${1:-}" in
     build) wanted=$build ;;
     test) wanted=$test ;;
     lint) wanted=$lint ;;
     sanitize) wanted=$sanitize ;;
-    *) echo "usage: tools/bootstrap.sh build|test|lint|sanitize" >&2; exit 2 ;;
+    python) wanted=$python ;;
+    *) echo "usage: tools/bootstrap.sh build|test|lint|sanitize|python" >&2; exit 2 ;;
 esac
 
 if ! command -v dpkg-query >/dev/null 2>&1; then

@@ -1,31 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <unistd.h>
 
-#include "device/catalog.hpp"
-#include "device/probes.hpp"
 #include "options.hpp"
+#include "run/ceiling_run.hpp"
 #include "run/run_case.hpp"
-#include "support/check.hpp"
 #include "support/text_table.hpp"
 #include "terminal.hpp"
 
 namespace raceline::cli {
 namespace {
-
-Device live_device(const Options& options) {
-    auto cuda = live_cuda();
-    if (options.device == "cpu" || (options.device.empty() && !cuda)) {
-        return live_cpu();
-    }
-    if (cuda &&
-        (options.device.empty() || options.device == "cuda" || options.device == cuda->id)) {
-        return *cuda;
-    }
-    fail(Status::no_device, "device '{}' is not on this machine: only a live one can be measured",
-         options.device);
-}
 
 void print_table(const std::vector<Ceiling>& ceilings) {
     using Align = TextTable::Align;
@@ -47,7 +31,7 @@ void print_table(const std::vector<Ceiling>& ceilings) {
 }  // namespace
 
 int run_measure(const Options& options) {
-    Device device = live_device(options);
+    const Device device = live_device(options.device);
     const std::string path = ceilings_cache_path(device);
     if (options.if_missing && std::filesystem::exists(path)) {
         say("ceilings of {} are in {}", device.name, path);
@@ -60,24 +44,13 @@ int run_measure(const Options& options) {
             bar = bar ? std::move(bar) : std::make_unique<Progress>(total);
             bar->step(done, what);
         };
-        ceilings = device.kind == DeviceKind::cpu ? probe_cpu(device, options.threads, progress)
-                                                  : probe_cuda(device, progress);
+        ceilings = probe_ceilings(device, options.threads, progress, ProbeEffort::full);
     }
-    // A new file takes the old one's place only when it is whole.
-    const std::string fresh = fmt::format("{}.{}", path, getpid());
-    std::optional<ReceiptWriter> cache(fresh);
     std::optional<ReceiptWriter> also;
     if (!options.receipts.empty()) {
         also.emplace(options.receipts);
     }
-    for (const Ceiling& ceiling : ceilings) {
-        check_ceiling(ceiling);
-        const Json content{
-            {"suite", ""},
-            {"device", {{"id", device.id}, {"name", device.name}, {"driver", device.driver}}},
-            {"ceiling", ceiling_to_json(ceiling)}};
-        const Json row = RowSink{.context = &options.context, .writer = &*cache, .emit = {}}.put(
-            "ceiling", "", content);
+    keep_ceilings(device, ceilings, options.context, [&](const Json& content, const Json& row) {
         if (also) {
             RowSink{.context = &options.context, .writer = &*also, .emit = {}}.put("ceiling", "",
                                                                                    content);
@@ -85,9 +58,7 @@ int run_measure(const Options& options) {
         if (options.json) {
             print_row(row);
         }
-    }
-    cache.reset();
-    std::filesystem::rename(fresh, path);
+    });
     if (!options.json) {
         print_table(ceilings);
     }

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Attention kernels that know their own speed limit.
+
+    >>> import numpy, raceline
+    >>> q = numpy.random.randn(1, 1024, 8, 64).astype("float32")  # (batch, seqlen, heads, headdim)
+    >>> out = raceline.attention(q, q, q, causal=True)
+    >>> print(raceline.predict(q, q, q, causal=True))
+
+Tensors of NumPy, PyTorch, CuPy and JAX are read without a copy, and results come back in the
+library of `q`. `raceline.torch` has the operators for torch.compile, `raceline.transformers` the
+attention implementation for Hugging Face models.
+"""
+
+from ._attention import attention, decode
+from ._core import version as _version
+from ._devices import Ceiling, Ceilings, Device, devices, measure
+from ._predict import Prediction, predict
+
+__version__ = _version()
+
+__all__ = [
+    "Ceiling",
+    "Ceilings",
+    "Device",
+    "Prediction",
+    "attention",
+    "decode",
+    "devices",
+    "measure",
+    "predict",
+]

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Attention and decode over tensors of any library."""
+
+from __future__ import annotations
+
+from typing import Any, Mapping
+
+from . import _core
+from ._tensors import Library, is_torch, library_of, view
+
+
+def attention(
+    q: Any,
+    k: Any,
+    v: Any,
+    *,
+    causal: bool = False,
+    window: tuple[int | None, int | None] | None = None,
+    scale: float | None = None,
+    softcap: float | None = None,
+    sinks: Any = None,
+    cu_seqlens_q: Any = None,
+    cu_seqlens_k: Any = None,
+    return_lse: bool = False,
+    backend: str | None = None,
+) -> Any:
+    """softmax(scale · q kᵀ + mask) v for every head: prefill, and the forward pass of training.
+
+    Args:
+        q: (batch, seqlen_q, heads_q, headdim), float32, float16 or bfloat16.
+        k: (batch, seqlen_k, heads_kv, headdim), of q's dtype; heads_q is a multiple of heads_kv.
+        v: (batch, seqlen_k, heads_kv, headdim_v), of q's dtype.
+        causal: query i sees keys up to i + seqlen_k - seqlen_q (aligned bottom-right).
+        window: (left, right), inclusive offsets around the aligned query: keys i - left to
+            i + right. None or a negative number leaves a side unbounded.
+        scale: factor of the logits, above 0; None: 1 / sqrt(headdim).
+        softcap: s becomes softcap · tanh(s / softcap); None or 0: not at all.
+        sinks: (heads_q,) float32: a logit a head that takes its share of the sum and has no value.
+        cu_seqlens_q, cu_seqlens_k: prefix sums (batch + 1,) int32 of a ragged batch; q, k and v are
+            then packed as (total tokens, heads, headdim). For tensors on a GPU they are copied to
+            the host (or from it), which waits for the stream and cannot be captured in a graph.
+        return_lse: also return the log-sum-exp of each row.
+        backend: a kernel's name; None: the one with the least predicted time.
+
+    Returns:
+        out, (batch, seqlen_q, heads_q, headdim_v) or (total, heads_q, headdim_v), of q's dtype and
+        library, on its device; with `return_lse` a pair (out, lse), lse float32, natural logarithm,
+        (batch, seqlen_q, heads_q) or (total, heads_q). A query that sees no key gets zeros and an
+        LSE of -inf (of its sink, where there are sinks).
+
+    Raises:
+        TypeError: an argument is no tensor, or has a dtype that attention does not take.
+        ValueError: shapes, devices or values do not fit; the sentence names the argument.
+        NotImplementedError: a named backend does not serve the call; says why.
+
+    Inputs may be read-only, strided, empty or repeat elements; one whose last dimension is not
+    contiguous is copied first. On a GPU the work is enqueued on the current stream. The GIL is
+    released while kernels run. Source: docs/api.md, docs/python.md.
+    """
+    if is_torch(q):
+        from . import torch
+
+        return torch.attention(
+            q, k, v, causal=causal, window=window, scale=scale, softcap=softcap, sinks=sinks,
+            cu_seqlens_q=cu_seqlens_q, cu_seqlens_k=cu_seqlens_k, return_lse=return_lse,
+            backend=backend,
+        )
+    library = library_of("q", q)
+    given = forward_inputs(
+        library, q, k, v, sinks, cu_seqlens_q, cu_seqlens_k, causal, window, scale, softcap, backend
+    )
+    return run(library, _core.ForwardCall, q, given, return_lse)
+
+
+def decode(
+    q: Any,
+    k_cache: Any,
+    v_cache: Any,
+    *,
+    block_table: Any = None,
+    seqlens: Any = None,
+    max_seqlen: int | None = None,
+    causal: bool = False,
+    window: tuple[int | None, int | None] | None = None,
+    scale: float | None = None,
+    softcap: float | None = None,
+    sinks: Any = None,
+    k_scale: Any = None,
+    v_scale: Any = None,
+    return_lse: bool = False,
+    backend: str | None = None,
+    checked: bool | None = None,
+) -> Any:
+    """One or a few new tokens of each sequence against its cache.
+
+    Args:
+        q: (batch, seqlen_q, heads_q, headdim), float32, float16 or bfloat16.
+        k_cache: (batch, capacity, heads_kv, headdim) or, with a block table, (pages, page_size,
+            heads_kv, headdim); of q's dtype or float8_e4m3fn. Holds the new tokens already.
+        v_cache: like k_cache with headdim_v. The first columns of k_cache itself (a view) make it
+            one latent cache, as in MLA.
+        block_table: (batch, pages of a sequence) int32: page i of a sequence in the caches. Entries
+            past a sequence's length are not read.
+        seqlens: (batch,) int32, used lengths; None: all are max_seqlen.
+        max_seqlen: bound of the lengths, for plans that are made without looking at them. None:
+            their maximum on a CPU, what the cache holds on a GPU. Give it on a GPU if you know it.
+        causal, window, scale, softcap, sinks: as in `attention`. With one query a sequence, causal
+            changes nothing.
+        k_scale, v_scale: (batch, heads_kv) float32, factors of e4m3 caches; None: 1.
+        return_lse: also return the log-sum-exp of each row.
+        backend: a kernel's name; None: the one with the least predicted time.
+        checked: refuse pages and lengths out of range before running. None: on a CPU. On a GPU
+            it waits for the stream.
+
+    Returns, raises: as `attention`; lse is (batch, seqlen_q, heads_q).
+    """
+    if is_torch(q):
+        from . import torch
+
+        return torch.decode(
+            q, k_cache, v_cache, block_table=block_table, seqlens=seqlens, max_seqlen=max_seqlen,
+            causal=causal, window=window, scale=scale, softcap=softcap, sinks=sinks,
+            k_scale=k_scale, v_scale=v_scale, return_lse=return_lse, backend=backend,
+            checked=checked,
+        )
+    library = library_of("q", q)
+    given = decode_inputs(
+        q, k_cache, v_cache, block_table, seqlens, max_seqlen, sinks, k_scale, v_scale, causal,
+        window, scale, softcap, backend, checked,
+    )
+    return run(library, _core.DecodeCall, q, given, return_lse)
+
+
+def forward_inputs(
+    library: Library, q: Any, k: Any, v: Any, sinks: Any, cu_seqlens_q: Any, cu_seqlens_k: Any,
+    causal: Any, window: Any, scale: Any, softcap: Any, backend: Any,
+) -> dict[str, Any]:
+    """Everything that `_core.ForwardCall` reads, by name."""
+    given = {
+        "q": library.view("q", q), "k": view("k", k), "v": view("v", v),
+        "sinks": view("sinks", sinks), "causal": causal, "window": window, "scale": scale,
+        "softcap": softcap, "backend": backend,
+    }
+    for name, sums in (("cu_seqlens_q", cu_seqlens_q), ("cu_seqlens_k", cu_seqlens_k)):
+        if sums is not None:
+            given[name], given["device_" + name] = library.prefix_sums(name, sums, q)
+    return given
+
+
+def decode_inputs(
+    q: Any, k_cache: Any, v_cache: Any, block_table: Any, seqlens: Any, max_seqlen: Any, sinks: Any,
+    k_scale: Any, v_scale: Any, causal: Any, window: Any, scale: Any, softcap: Any, backend: Any,
+    checked: Any,
+) -> dict[str, Any]:
+    """Everything that `_core.DecodeCall` reads, by name."""
+    return {
+        "q": view("q", q), "k_cache": view("k_cache", k_cache), "v_cache": view("v_cache", v_cache),
+        "block_table": view("block_table", block_table), "seqlens": view("seqlens", seqlens),
+        "max_seqlen": max_seqlen, "sinks": view("sinks", sinks),
+        "k_scale": view("k_scale", k_scale), "v_scale": view("v_scale", v_scale),
+        "causal": causal, "window": window, "scale": scale, "softcap": softcap,
+        "backend": backend, "checked": checked,
+    }
+
+
+def run(
+    library: Library, kind: Any, q: Any, given: Mapping[str, Any], return_lse: bool
+) -> Any:
+    """Checks the call, allocates its outputs in q's library, and runs it on the current stream."""
+    if not isinstance(return_lse, bool):
+        raise TypeError(f"return_lse is a {type(return_lse).__name__}; it must be True or False")
+    stream = library.stream(q)
+    call = kind(given, stream)
+    out = library.empty(call.out_shape, q)
+    lse = library.empty_float(call.lse_shape, q) if return_lse else None
+    library.launch(call, q, out, lse, stream)
+    if lse is None:
+        return library.finished(out)
+    return library.finished(out), library.finished(lse)

@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a call would cost, before it runs."""
+
+from __future__ import annotations
+
+import array
+import json
+from typing import Any, Sequence
+
+from . import _core
+from ._attention import decode_inputs, forward_inputs
+from ._table import html_table, seconds, text_table
+from ._tensors import Library, library_of, view
+
+
+class Prediction:
+    """Predicted time of one call. Times are seconds.
+
+    Attributes:
+        seconds: the predicted time.
+        limiter: the resource that limits it.
+        terms: seconds by term of the schedule; they sum to `seconds`.
+        resources: seconds that each resource alone would need.
+        band: (low, high) seconds from past residuals, or None where there are fewer than 20.
+        kernel, tile: what would run.
+        device: id of the device; `rates_id` names the set of its rates.
+        workload: the shape, as a receipt's `workload`.
+    """
+
+    __slots__ = ("seconds", "limiter", "terms", "resources", "band", "kernel", "tile", "device",
+                 "device_name", "rates_id", "workload")
+
+    def __init__(self, text: str):
+        case = json.loads(text)
+        made = case["prediction"]
+        self.seconds: float = made["seconds"]
+        self.limiter: str = made["limiter"]
+        self.terms: dict[str, float] = made["layer2"]
+        self.resources: dict[str, float] = made["layer1"]
+        self.band: tuple[float, float] | None = made["band"] and tuple(made["band"])
+        self.kernel: str = case["kernel"]
+        self.tile: dict[str, int] = case["tile"]
+        self.device: str = case["device"]["id"]
+        self.device_name: str = case["device"]["name"]
+        self.rates_id: str = made["rates_id"]
+        self.workload: dict[str, Any] = case["workload"]
+
+    def _rows(self) -> list[list[str]]:
+        """Terms and resources that matter, the largest first."""
+        least = self.seconds / 1000
+        rows = []
+        for kind, times in (("term", self.terms), ("resource", self.resources)):
+            for name, time in sorted(times.items(), key=lambda item: -item[1]):
+                if time >= least:
+                    share = f"{time / self.seconds:.0%}" if self.seconds else ""
+                    rows.append([kind, name, seconds(time), share])
+        return rows
+
+    _HEAD = ("", "", "time", "of total")
+
+    def _title(self) -> str:
+        band = f" ({seconds(self.band[0])} to {seconds(self.band[1])})" if self.band else ""
+        return (f"{seconds(self.seconds)}{band} on {self.device_name or self.device}, limited by "
+                f"{self.limiter}: {self.kernel}")
+
+    def __repr__(self) -> str:
+        return (f"<Prediction {seconds(self.seconds)}, limiter {self.limiter}, kernel "
+                f"{self.kernel}, device {self.device}>")
+
+    def __str__(self) -> str:
+        return f"{self._title()}\n{text_table(self._HEAD, self._rows())}"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{self._title()}</p>{html_table(self._HEAD, self._rows())}"
+
+
+_memory: dict[bytes, Prediction] = {}
+
+
+def predict(
+    q: Any,
+    k: Any = None,
+    v: Any = None,
+    *,
+    k_cache: Any = None,
+    v_cache: Any = None,
+    block_table: Any = None,
+    seqlens: Any = None,
+    max_seqlen: int | None = None,
+    causal: bool = False,
+    window: tuple[int | None, int | None] | None = None,
+    scale: float | None = None,
+    softcap: float | None = None,
+    sinks: Any = None,
+    cu_seqlens_q: Any = None,
+    cu_seqlens_k: Any = None,
+    k_scale: Any = None,
+    v_scale: Any = None,
+    return_lse: bool = False,
+    backend: str | None = None,
+    device: str | None = None,
+    dtype: Any = None,
+    kv_dtype: Any = None,
+) -> Prediction:
+    """Predicts the time of the call that has the same arguments; runs and writes nothing.
+
+    Three forms:
+        predict(q, k, v, causal=True)                    tensors, as for `attention`
+        predict(q, k_cache=k, v_cache=v, seqlens=n)      tensors, as for `decode`
+        predict((1, 4096, 32, 128), (1, 4096, 8, 128), dtype="bf16", device="h200")
+                                                         shapes; k stands for v if v is None
+        predict("b=64,h=32/8,q=1,k=8192,d=128", device="h200")   the command line's grammar
+
+    Args:
+        q, k, v, k_cache, v_cache: tensors, or their shapes as tuples of int.
+        block_table, seqlens, sinks, k_scale, v_scale: tensors, or with shapes their shape (seqlens:
+            use max_seqlen); sinks=True stands for (heads_q,).
+        cu_seqlens_q, cu_seqlens_k: with shapes: sequences of int.
+        return_lse: accepted so that a call can be copied; it changes no prediction.
+        device: an id of `devices()`; "cpu" for this machine's processor; None: where the tensors
+            are, and for shapes this machine (its GPU if it has one).
+        dtype, kv_dtype: with shapes: of q and of k and v: "fp32", "fp16", "bf16", "e4m3" (kv_dtype
+            only), "float32", ..., or a library's dtype. None: bf16, and kv_dtype like dtype.
+        Others: as in `attention` and `decode`.
+
+    Raises: as `attention`; ValueError too for an unknown device.
+
+    The first prediction of a shape takes milliseconds; it is remembered, and given again within
+    microseconds until this user's measured rates change. Source: docs/model.md.
+    """
+    if isinstance(q, str):
+        return _core.predicted_shape(_memory, q, device, backend, Prediction)
+    decoding = any(x is not None for x in (k_cache, v_cache, block_table, seqlens, max_seqlen))
+    if decoding:
+        k, v = k if k_cache is None else k_cache, v if v_cache is None else v_cache
+    like: Library | _Shapes
+    if isinstance(q, (tuple, list)):
+        like = _Shapes(dtype, kv_dtype)
+    else:
+        like = library = library_of("q", q)
+        if device is None and library.stream(q) is None:
+            device = "cpu"
+    v = k if v is None else v
+    if decoding:
+        call = _decode_call(like, q, k, v, block_table, seqlens, max_seqlen, sinks, k_scale,
+                            v_scale, causal, window, scale, softcap, backend)
+    else:
+        call = _forward_call(like, q, k, v, sinks, cu_seqlens_q, cu_seqlens_k, causal, window,
+                             scale, softcap, backend)
+    return _core.predicted_call(_memory, call, device, Prediction)
+
+
+_DTYPES = {
+    "fp32": "fp32", "float32": "fp32", "float": "fp32", "fp16": "fp16", "float16": "fp16",
+    "half": "fp16", "bf16": "bf16", "bfloat16": "bf16", "e4m3": "e4m3", "float8_e4m3fn": "e4m3",
+}
+
+
+def _dtype_name(name: str, dtype: Any) -> str:
+    text = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", None) or str(dtype)
+    known = _DTYPES.get(text.rpartition(".")[2])
+    if known is None:
+        raise TypeError(f"{name} is {dtype!r}; it must be one of {', '.join(_DTYPES)}")
+    return known
+
+
+class _Shapes:
+    """Stands in for a library where there are only shapes: descriptions without memory."""
+
+    def __init__(self, dtype: Any, kv_dtype: Any):
+        self.dtype = "bf16" if dtype is None else _dtype_name("dtype", dtype)
+        self.kv_dtype = self.dtype if kv_dtype is None else _dtype_name("kv_dtype", kv_dtype)
+
+    # An address says that an optional tensor is there; nothing reads it.
+    def describe(self, name: str, shape: Any, dtype: str, address: int = 0) -> Any:
+        if not isinstance(shape, (tuple, list)):
+            raise TypeError(
+                f"{name} is a {type(shape).__name__}; with q as a shape it must be a tuple of int"
+            )
+        return (address, dtype, tuple(shape), None, False, 0, None)
+
+    def optional(self, name: str, shape: Any, dtype: str) -> Any:
+        return None if shape is None else self.describe(name, shape, dtype, 64)
+
+
+def _sums(sums: Sequence[int] | Any) -> Any:
+    return array.array("i", sums) if isinstance(sums, (tuple, list)) else sums
+
+
+def _forward_call(
+    like: Library | _Shapes, q: Any, k: Any, v: Any, sinks: Any, cu_seqlens_q: Any,
+    cu_seqlens_k: Any, causal: Any, window: Any, scale: Any, softcap: Any, backend: Any,
+) -> Any:
+    if isinstance(like, Library):
+        given = forward_inputs(like, q, k, v, sinks, cu_seqlens_q, cu_seqlens_k, causal, window,
+                               scale, softcap, backend)
+        return _core.ForwardCall(given, like.stream(q))
+    given = {
+        "q": like.describe("q", q, like.dtype), "k": like.describe("k", k, like.kv_dtype),
+        "v": like.describe("v", v, like.kv_dtype), "sinks": _sink_shape(like, sinks, q),
+        "cu_seqlens_q": _sums(cu_seqlens_q), "cu_seqlens_k": _sums(cu_seqlens_k),
+        "causal": causal, "window": window, "scale": scale, "softcap": softcap, "backend": backend,
+    }
+    return _core.ForwardCall(given, None)
+
+
+def _decode_call(
+    like: Library | _Shapes, q: Any, k: Any, v: Any, block_table: Any, seqlens: Any,
+    max_seqlen: Any, sinks: Any, k_scale: Any, v_scale: Any, causal: Any, window: Any, scale: Any,
+    softcap: Any, backend: Any,
+) -> Any:
+    if isinstance(like, Library):
+        given = decode_inputs(q, k, v, block_table, seqlens, max_seqlen, sinks, k_scale, v_scale,
+                              causal, window, scale, softcap, backend, False)
+        return _core.DecodeCall(given, like.stream(q))
+    if seqlens is not None:
+        raise TypeError("seqlens must be None with q as a shape; give max_seqlen")
+    given = {
+        "q": like.describe("q", q, like.dtype),
+        "k_cache": like.describe("k_cache", k, like.kv_dtype),
+        "v_cache": like.describe("v_cache", v, like.kv_dtype),
+        "sinks": _sink_shape(like, sinks, q),
+        "block_table": like.optional("block_table", block_table, "int32"),
+        "seqlens": None, "max_seqlen": max_seqlen,
+        "k_scale": like.optional("k_scale", k_scale, "fp32"),
+        "v_scale": like.optional("v_scale", v_scale, "fp32"),
+        "causal": causal, "window": window, "scale": scale, "softcap": softcap, "backend": backend,
+        "checked": False,
+    }
+    return _core.DecodeCall(given, None)
+
+
+def _sink_shape(like: _Shapes, sinks: Any, q: Sequence[int]) -> Any:
+    if sinks is False:
+        return None
+    return like.optional("sinks", (q[-2],) if sinks is True else sinks, "fp32")

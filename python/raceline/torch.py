@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The operators torch.ops.raceline.attention and .decode, and the functions that call them.
+
+`raceline.attention` and `raceline.decode` come here with PyTorch's tensors, so that torch.compile,
+CUDA graphs and torch.export see one operator each. There is no backward kernel yet: gradients raise.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Optional, Sequence
+
+import torch
+
+from . import _core
+from ._attention import decode_inputs, forward_inputs, run
+from ._tensors import library_of
+
+_NO_BACKWARD = (
+    "raceline has no backward kernel yet: call it under torch.no_grad(), or on tensors that need "
+    "no gradient (x.detach())"
+)
+
+
+def attention(
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *, causal: bool = False,
+    window: tuple[int | None, int | None] | None = None, scale: float | None = None,
+    softcap: float | None = None, sinks: torch.Tensor | None = None,
+    cu_seqlens_q: torch.Tensor | None = None, cu_seqlens_k: torch.Tensor | None = None,
+    return_lse: bool = False, backend: str | None = None,
+) -> Any:
+    """`raceline.attention` for tensors of PyTorch."""
+    if _nobody_watches(q, k, v, sinks):
+        library = library_of("q", q)
+        given = forward_inputs(library, q, k, v, sinks, cu_seqlens_q, cu_seqlens_k, causal, window,
+                               scale, softcap, backend)
+        return run(library, _core.ForwardCall, q, given, return_lse)
+    out, lse = _attention(
+        q, _tensor("k", k), _tensor("v", v), _tensor("sinks", sinks),
+        _tensor("cu_seqlens_q", cu_seqlens_q), _tensor("cu_seqlens_k", cu_seqlens_k),
+        _flag("causal", causal), _window(window), _number("scale", scale),
+        _number("softcap", softcap), _flag("return_lse", return_lse), _text("backend", backend),
+    )
+    return (out, lse) if return_lse else out
+
+
+def decode(
+    q: torch.Tensor, k_cache: torch.Tensor, v_cache: torch.Tensor, *,
+    block_table: torch.Tensor | None = None, seqlens: torch.Tensor | None = None,
+    max_seqlen: int | None = None, causal: bool = False,
+    window: tuple[int | None, int | None] | None = None, scale: float | None = None,
+    softcap: float | None = None, sinks: torch.Tensor | None = None,
+    k_scale: torch.Tensor | None = None, v_scale: torch.Tensor | None = None,
+    return_lse: bool = False, backend: str | None = None, checked: bool | None = None,
+) -> Any:
+    """`raceline.decode` for tensors of PyTorch."""
+    if _nobody_watches(q, k_cache, v_cache, sinks, k_scale, v_scale):
+        given = decode_inputs(q, k_cache, v_cache, block_table, seqlens, max_seqlen, sinks, k_scale,
+                              v_scale, causal, window, scale, softcap, backend, checked)
+        return run(library_of("q", q), _core.DecodeCall, q, given, return_lse)
+    out, lse = _decode(
+        q, _tensor("k_cache", k_cache), _tensor("v_cache", v_cache),
+        _tensor("block_table", block_table), _tensor("seqlens", seqlens),
+        _integer("max_seqlen", max_seqlen),
+        _tensor("sinks", sinks), _tensor("k_scale", k_scale), _tensor("v_scale", v_scale),
+        _flag("causal", causal), _window(window), _number("scale", scale),
+        _number("softcap", softcap), _flag("return_lse", return_lse), _text("backend", backend),
+        None if checked is None else _flag("checked", checked),
+    )
+    return (out, lse) if return_lse else out
+
+
+def _nobody_watches(*tensors: Any) -> bool:
+    """Whether the operator may be left out: nothing compiles, traces, intercepts or differentiates.
+    An operator that is written in Python costs several times what the rest of a short call does."""
+    if torch.compiler.is_compiling() or torch.jit.is_tracing() or _intercepted():
+        return False
+    gradients = torch.is_grad_enabled()
+    for x in tensors:
+        if isinstance(x, torch.Tensor):
+            if type(x) not in _PLAIN or x.is_meta or (gradients and x.requires_grad):
+                return False
+    return True
+
+
+_PLAIN = (torch.Tensor, torch.nn.Parameter)
+
+
+def _intercepted() -> bool:
+    """An active mode (fake tensors, tracing) or transformation (vmap). Where this PyTorch does not
+    tell, one is taken to be."""
+    try:
+        return (
+            torch._C._len_torch_dispatch_stack() != 0
+            or torch._C._functorch.peek_interpreter_stack() is not None
+        )
+    except AttributeError:
+        return True
+
+
+# What the operators' schemas would refuse without naming the argument.
+
+
+def _tensor(name: str, x: Any) -> Any:
+    if x is None or isinstance(x, torch.Tensor):
+        return x
+    library_of(name, x)  # refuses what is no tensor
+    return torch.from_dlpack(x)
+
+
+def _flag(name: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise TypeError(f"{name} is a {type(value).__name__}; it must be True or False")
+    return value
+
+
+def _number(name: str, value: Any) -> Optional[float]:
+    if value is None or isinstance(value, float):
+        return value
+    if isinstance(value, str) or not hasattr(value, "__float__"):
+        raise TypeError(f"{name} is a {type(value).__name__}; it must be a number")
+    return float(value)
+
+
+def _integer(name: str, value: Any) -> Any:
+    if value is not None and not isinstance(value, (int, torch.SymInt)):
+        raise TypeError(f"{name} is a {type(value).__name__}; it must be an integer")
+    return value
+
+
+def _text(name: str, value: Any) -> Optional[str]:
+    if value is not None and not isinstance(value, str):
+        raise TypeError(f"{name} is a {type(value).__name__}; it must be None or a text")
+    return value
+
+
+def _window(window: Any) -> Optional[list[int]]:
+    if window is None:
+        return None
+    if not isinstance(window, Sequence) or isinstance(window, str):
+        raise TypeError(
+            f"window is a {type(window).__name__}; it must be None or a pair (left, right)"
+        )
+    if len(window) != 2:
+        raise ValueError(f"window has {len(window)} entries; it must be None or a pair")
+    for side in window:
+        if side is not None and not isinstance(side, (int, torch.SymInt)):
+            raise TypeError(f"window holds a {type(side).__name__}; offsets are integers or None")
+    return [-1 if side is None else side for side in window]
+
+
+# The operators. A lse that was not asked for comes back empty: an operator has one signature.
+
+
+@torch.library.custom_op("raceline::attention", mutates_args=())
+def _attention(
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, sinks: Optional[torch.Tensor],
+    cu_seqlens_q: Optional[torch.Tensor], cu_seqlens_k: Optional[torch.Tensor], causal: bool,
+    window: Optional[Sequence[int]], scale: Optional[float], softcap: Optional[float],
+    return_lse: bool, backend: Optional[str],
+) -> tuple[torch.Tensor, torch.Tensor]:
+    library = library_of("q", q)
+    given = forward_inputs(library, q, k, v, sinks, cu_seqlens_q, cu_seqlens_k, causal, window,
+                           scale, softcap, backend)
+    return _pair(run(library, _core.ForwardCall, q, given, return_lse), q)
+
+
+@torch.library.custom_op("raceline::decode", mutates_args=())
+def _decode(
+    q: torch.Tensor, k_cache: torch.Tensor, v_cache: torch.Tensor,
+    block_table: Optional[torch.Tensor], seqlens: Optional[torch.Tensor],
+    max_seqlen: Optional[int], sinks: Optional[torch.Tensor], k_scale: Optional[torch.Tensor],
+    v_scale: Optional[torch.Tensor], causal: bool, window: Optional[Sequence[int]],
+    scale: Optional[float], softcap: Optional[float], return_lse: bool, backend: Optional[str],
+    checked: Optional[bool],
+) -> tuple[torch.Tensor, torch.Tensor]:
+    given = decode_inputs(q, k_cache, v_cache, block_table, seqlens, max_seqlen, sinks, k_scale,
+                          v_scale, causal, window, scale, softcap, backend, checked)
+    return _pair(run(library_of("q", q), _core.DecodeCall, q, given, return_lse), q)
+
+
+def _pair(result: Any, q: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    if isinstance(result, tuple):
+        return result
+    return result, q.new_empty((0,), dtype=torch.float32)
+
+
+@_attention.register_fake
+def _(q, k, v, sinks, cu_seqlens_q, cu_seqlens_k, causal, window, scale, softcap, return_lse,
+      backend):
+    return _fake(return_lse, q=q, k=k, v=v, sinks=sinks)
+
+
+@_decode.register_fake
+def _(q, k_cache, v_cache, block_table, seqlens, max_seqlen, sinks, k_scale, v_scale, causal,
+      window, scale, softcap, return_lse, backend, checked):
+    return _fake(return_lse, q=q, k_cache=k_cache, v_cache=v_cache, sinks=sinks, seqlens=seqlens,
+                 block_table=block_table, k_scale=k_scale, v_scale=v_scale)
+
+
+def _fake(
+    return_lse: bool, **tensors: Optional[torch.Tensor]
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Shapes alone. One tensor on the meta device is enough to come here, so the others must be
+    looked at: an output of memory that nothing wrote must not get out."""
+    q, _, v, *_ = tensors.values()
+    assert q is not None and v is not None
+    for name, x in tensors.items():
+        if x is not None and x.device != q.device:
+            raise ValueError(
+                f"{name} is on {x.device} and q on {q.device}; all tensors of a call must be on "
+                "one device"
+            )
+    lse = q.shape[:-1] if return_lse else (0,)
+    return q.new_empty((*q.shape[:-1], v.shape[-1])), q.new_empty(lse, dtype=torch.float32)
+
+
+def _refuse(context: Any, *gradients: Any) -> Any:
+    raise NotImplementedError(_NO_BACKWARD)
+
+
+_attention.register_autograd(_refuse)
+_decode.register_autograd(_refuse)

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "call.hpp"
+
+#include <fmt/format.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+#include <new>
+#include <utility>
+
+#include "options.hpp"
+
+namespace raceline::python {
+namespace {
+
+// Host scratch that a thread keeps, as large as its largest call wanted: fresh pages would cost
+// more than a short call. It is a few hundred KiB a core.
+class HostWorkspace {
+public:
+    HostWorkspace() = default;
+    HostWorkspace(const HostWorkspace&) = delete;
+    HostWorkspace& operator=(const HostWorkspace&) = delete;
+    ~HostWorkspace() { ::operator delete(data_, alignment); }
+
+    void* at_least(std::size_t bytes) {
+        if (bytes > bytes_) {
+            ::operator delete(std::exchange(data_, nullptr), alignment);
+            bytes_ = 0;
+            data_ = ::operator new(bytes, alignment);
+            bytes_ = bytes;
+        }
+        return data_;
+    }
+
+private:
+    static constexpr std::align_val_t alignment{workspace_alignment};
+    void* data_ = nullptr;
+    std::size_t bytes_ = 0;
+};
+
+HostWorkspace& host_workspace() {
+    thread_local HostWorkspace workspace;
+    return workspace;
+}
+
+}  // namespace
+
+nb::object Inputs::at(const char* name) const {
+    PyObject* const found = PyDict_GetItemString(given.ptr(), name);
+    return found == nullptr ? nb::none() : nb::borrow(found);
+}
+
+Tensor Inputs::tensor(const char* name) const {
+    return read_tensor(name, at(name), stream);
+}
+
+AttentionOptions Inputs::options() const {
+    return read_options(at("causal"), at("window"), at("scale"), at("softcap"), at("backend"));
+}
+
+const Tensor& Call::keep(Tensor tensor) {
+    if (!tensors_.empty()) {
+        require_same_device(tensor, tensors_.front());
+    }
+    return tensors_.emplace_back(std::move(tensor));
+}
+
+void Call::set_out_shape(const Tensor& q, const Tensor& v) {
+    out_shape_ = q.shape;
+    // A tensor without dimensions is refused by the library, by name.
+    if (!out_shape_.empty() && !v.shape.empty()) {
+        out_shape_.back() = v.shape.back();
+    }
+    out() = TensorView::contiguous(nullptr, storage_type(q), out_shape_);
+}
+
+nb::tuple Call::lse_shape() const {
+    nb::list sizes;
+    for (std::size_t i = 0; i + 1 < out_shape_.size(); ++i) {
+        sizes.append(out_shape_[i]);
+    }
+    return nb::tuple(sizes);
+}
+
+std::size_t Call::workspace_bytes() const {
+    return workspace(tensors_.front().place);
+}
+
+void Call::run(nb::handle out_tensor, nb::handle lse_tensor, std::uintptr_t workspace_address,
+               std::size_t bytes, std::uintptr_t stream) {
+    const Place place = tensors_.front().place;
+    const nb::object ready = place == Place::cpu ? nb::none() : nb::cast(stream);
+    const Tensor result = read_tensor("out", out_tensor, ready);
+    out().data = result.data;
+    out().strides = result.strides;
+    Tensor sums;
+    if (!lse_tensor.is_none()) {
+        sums = read_tensor("lse", lse_tensor, ready);
+        lse() = {sums.data, DType::fp32, sums.shape, sums.strides};
+    }
+    Execution execution{.place = place,
+                        .stream = pointer(stream),
+                        .workspace = pointer(workspace_address),
+                        .workspace_bytes = bytes};
+    const nb::gil_scoped_release released;
+    if (place == Place::cpu) {
+        execution.workspace_bytes = workspace(place);
+        execution.workspace = host_workspace().at_least(execution.workspace_bytes);
+    }
+    launch(execution);
+}
+
+ForwardCall::ForwardCall(nb::dict given, nb::object stream) {
+    const Inputs inputs{std::move(given), std::move(stream)};
+    tensors_.reserve(8);
+    const Tensor& q = keep(inputs.tensor("q"));
+    const Tensor& k = keep(inputs.tensor("k"));
+    const Tensor& v = keep(inputs.tensor("v"));
+    args_.q = view_of(q);
+    args_.k = view_of(k);
+    args_.v = view_of(v);
+    args_.options = inputs.options();
+    set_out_shape(q, v);
+    read_prefix_sums(inputs);
+    if (inputs.has("sinks")) {
+        const std::size_t heads = q.shape.size() < 2 ? 0 : q.shape.size() - 2;
+        args_.options.sinks = float_array(keep(inputs.tensor("sinks")), {q.shape[heads]});
+    }
+}
+
+void ForwardCall::read_prefix_sums(const Inputs& inputs) {
+    const bool ragged_q = inputs.has("cu_seqlens_q");
+    const bool ragged_k = inputs.has("cu_seqlens_k");
+    if (ragged_q != ragged_k) {
+        raise_value_error(
+            fmt::format("{} is None; a ragged call needs cu_seqlens_q and "
+                        "cu_seqlens_k",
+                        ragged_q ? "cu_seqlens_k" : "cu_seqlens_q"));
+    }
+    if (!ragged_q) {
+        return;
+    }
+    const auto host = [&](const char* name) {
+        // Always on the host, wherever the call is, and so not kept by the device check.
+        Tensor sums = read_tensor(name, inputs.at(name), nb::none());
+        const std::int32_t* data = int32_array(sums, 1);
+        const auto count = static_cast<std::size_t>(sums.shape[0]);
+        if (count == 0) {
+            raise_value_error(fmt::format("{} is empty; it needs batch + 1 entries", name));
+        }
+        sums.place = tensors_.front().place;
+        sums.device = tensors_.front().device;
+        keep(std::move(sums));
+        return std::span(data, count);
+    };
+    args_.cu_seqlens_q = host("cu_seqlens_q");
+    args_.cu_seqlens_k = host("cu_seqlens_k");
+    if (inputs.has("device_cu_seqlens_q")) {
+        args_.device_cu_seqlens_q = int32_array(keep(inputs.tensor("device_cu_seqlens_q")), 1);
+        args_.device_cu_seqlens_k = int32_array(keep(inputs.tensor("device_cu_seqlens_k")), 1);
+    }
+}
+
+}  // namespace raceline::python

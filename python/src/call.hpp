@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// The two calls as Python prepares them: read and checked first, then run on outputs that the
+// caller's own library allocated, or only predicted.
+#pragma once
+
+#include <cstdint>
+#include <nanobind/nanobind.h>
+#include <string>
+#include <vector>
+
+#include "raceline/raceline.hpp"
+#include "tensor.hpp"
+
+namespace raceline::python {
+
+/// What a Python function passed on: tensors as read_tensor takes them, options as they came.
+struct Inputs {
+    nb::dict given;
+    nb::object stream;  ///< None: host memory
+
+    /// None too for what was not given.
+    [[nodiscard]] nb::object at(const char* name) const;
+    [[nodiscard]] bool has(const char* name) const { return !at(name).is_none(); }
+    [[nodiscard]] Tensor tensor(const char* name) const;
+    [[nodiscard]] AttentionOptions options() const;
+};
+
+class Call {
+public:
+    Call() = default;
+    Call(const Call&) = delete;
+    Call& operator=(const Call&) = delete;
+    virtual ~Call() = default;
+
+    [[nodiscard]] const std::vector<std::int64_t>& out_shape() const { return out_shape_; }
+    /// The output's shape without the head dimension.
+    [[nodiscard]] nb::tuple lse_shape() const;
+    /// Bytes of workspace that `run` wants; on a CPU it brings its own.
+    [[nodiscard]] std::size_t workspace_bytes() const;
+    /// out and lse (or None): tensors that nothing else uses. workspace: an address, 0 on a CPU.
+    void run(nb::handle out, nb::handle lse, std::uintptr_t workspace, std::size_t bytes,
+             std::uintptr_t stream);
+
+    /// The predicted case as JSON; and everything that it depends on, as a key.
+    [[nodiscard]] virtual std::string predict(const std::string& device) const = 0;
+    [[nodiscard]] virtual std::string key() const = 0;
+
+protected:
+    virtual std::size_t workspace(Place place) const = 0;
+    virtual void launch(const Execution& execution) = 0;
+    virtual TensorView& out() = 0;
+    virtual TensorView& lse() = 0;
+
+    /// Reads a tensor, keeps its memory alive and checks that it is where the first one is.
+    const Tensor& keep(Tensor tensor);
+    void set_out_shape(const Tensor& q, const Tensor& v);
+
+    std::vector<Tensor> tensors_;
+    std::vector<std::int64_t> out_shape_;
+};
+
+/// raceline::forward. Names: q k v sinks cu_seqlens_q cu_seqlens_k (host), device_cu_seqlens_q
+/// device_cu_seqlens_k, and the options.
+class ForwardCall final : public Call {
+public:
+    ForwardCall(nb::dict given, nb::object stream);
+    std::string predict(const std::string& device) const override;
+    std::string key() const override;
+
+protected:
+    std::size_t workspace(Place place) const override { return forward_workspace(args_, place); }
+    void launch(const Execution& execution) override { forward(args_, execution); }
+    TensorView& out() override { return args_.out; }
+    TensorView& lse() override { return args_.lse; }
+
+private:
+    void read_prefix_sums(const Inputs& inputs);
+    ForwardArgs args_;
+};
+
+/// raceline::decode. Names: q k_cache v_cache sinks block_table seqlens max_seqlen k_scale v_scale
+/// checked, and the options.
+class DecodeCall final : public Call {
+public:
+    DecodeCall(nb::dict given, nb::object stream);
+    std::string predict(const std::string& device) const override;
+    std::string key() const override;
+
+protected:
+    std::size_t workspace(Place place) const override { return decode_workspace(args_, place); }
+    void launch(const Execution& execution) override { decode(args_, execution); }
+    TensorView& out() override { return args_.out; }
+    TensorView& lse() override { return args_.lse; }
+
+private:
+    void read_cache(const Inputs& inputs);
+    void read_scales(const Inputs& inputs);
+    void read_lengths(const Inputs& inputs);
+    DecodeArgs args_;
+};
+
+}  // namespace raceline::python

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "call.hpp"
+#include "options.hpp"
+
+namespace raceline::python {
+namespace {
+
+// Rows of a table may be a slice of longer ones.
+const std::int32_t* table_rows(const Tensor& table, std::int64_t batch) {
+    if (table.shape.size() == 2 && table.shape[0] != batch) {
+        raise_value_error(
+            fmt::format("block_table has {} rows; it must have one for each of q's "
+                        "{} sequences",
+                        table.shape[0], batch));
+    }
+    Tensor rows = table;
+    if (rows.shape.size() == 2 && rows.strides[0] >= rows.shape[1]) {
+        rows.strides[0] = rows.shape[1];
+    }
+    return int32_array(rows, 2);
+}
+
+}  // namespace
+
+DecodeCall::DecodeCall(nb::dict given, nb::object stream) {
+    const Inputs inputs{std::move(given), std::move(stream)};
+    tensors_.reserve(8);
+    const Tensor& q = keep(inputs.tensor("q"));
+    const Tensor& k = keep(inputs.tensor("k_cache"));
+    const Tensor& v = keep(inputs.tensor("v_cache"));
+    for (const Tensor* tensor : {&q, &k, &v}) {
+        if (tensor->shape.size() != 4) {
+            raise_value_error(fmt::format("{} has {} dimensions; it must have 4", tensor->name,
+                                          tensor->shape.size()));
+        }
+    }
+    args_.q = view_of(q);
+    args_.k_cache = view_of(k);
+    args_.v_cache = view_of(v);
+    args_.options = inputs.options();
+    const bool host = q.place == Place::cpu;
+    // On a CPU a table out of range would read past the cache; looking costs next to nothing there.
+    args_.options.checked =
+        inputs.has("checked") ? read_bool("checked", inputs.at("checked")) : host;
+    set_out_shape(q, v);
+    if (inputs.has("sinks")) {
+        args_.options.sinks = float_array(keep(inputs.tensor("sinks")), {q.shape[2]});
+    }
+    read_cache(inputs);
+    read_scales(inputs);
+    read_lengths(inputs);
+}
+
+void DecodeCall::read_cache(const Inputs& inputs) {
+    args_.max_seqlen_k = tensors_[1].shape[1];
+    if (inputs.has("block_table")) {
+        const Tensor& table = keep(inputs.tensor("block_table"));
+        args_.block_table = table_rows(table, tensors_[0].shape[0]);
+        args_.block_table_stride = table.shape[0] > 1 ? table.strides[0] : table.shape[1];
+        args_.max_seqlen_k *= table.shape[1];
+    }
+}
+
+void DecodeCall::read_scales(const Inputs& inputs) {
+    const std::vector<std::int64_t> shape{tensors_[0].shape[0], tensors_[1].shape[2]};
+    if (inputs.has("k_scale")) {
+        args_.k_scale = float_array(keep(inputs.tensor("k_scale")), shape);
+    }
+    if (inputs.has("v_scale")) {
+        args_.v_scale = float_array(keep(inputs.tensor("v_scale")), shape);
+    }
+}
+
+// The bound that plans go by: given, or the longest of the lengths where the host can see them, or
+// what the cache holds.
+void DecodeCall::read_lengths(const Inputs& inputs) {
+    const std::int64_t capacity = args_.max_seqlen_k;
+    if (inputs.has("seqlens")) {
+        const Tensor& lengths = keep(inputs.tensor("seqlens"));
+        args_.seqlens_k = int32_array(lengths, 1);
+        const std::int64_t batch = tensors_[0].shape[0];
+        if (lengths.shape[0] != batch) {
+            raise_value_error(
+                fmt::format("seqlens has {} entries; it must have one for each of "
+                            "q's {} sequences",
+                            lengths.shape[0], batch));
+        }
+        if (lengths.place == Place::cpu && lengths.data != nullptr && batch > 0) {
+            args_.max_seqlen_k =
+                std::max(0, *std::max_element(args_.seqlens_k, args_.seqlens_k + batch));
+        }
+    }
+    if (inputs.has("max_seqlen")) {
+        args_.max_seqlen_k = read_integer("max_seqlen", inputs.at("max_seqlen"));
+    }
+    if (args_.max_seqlen_k < 0 || args_.max_seqlen_k > capacity) {
+        raise_value_error(fmt::format(
+            "{} is {}; it must be 0 to what {} hold{}, {}",
+            inputs.has("max_seqlen") ? "max_seqlen" : "the longest of seqlens", args_.max_seqlen_k,
+            inputs.has("block_table") ? "block_table's pages" : "k_cache",
+            inputs.has("block_table") ? "" : "s", capacity));
+    }
+}
+
+}  // namespace raceline::python

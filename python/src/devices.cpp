@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// Devices and their ceilings, as JSON texts.
+#include "devices.hpp"
+
+#include <filesystem>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "run/ceiling_run.hpp"
+#include "support/json.hpp"
+
+namespace raceline::python {
+namespace {
+
+namespace nb = nanobind;
+
+Json device_json(Device device) {
+    apply_rates(device, std::nullopt);
+    Json rates = Json::object();
+    for (const auto& [resource, rate] : device.rates) {
+        rates[resource] = Json{{"value", rate.value}, {"source", rate.source}};
+    }
+    return Json{{"id", device.id},
+                {"name", device.name},
+                {"live", device.live},
+                {"year", device.year},
+                {"units", device.units},
+                {"clock_hz", device.clock_hz},
+                {"memory_bytes", device.memory_bytes},
+                {"l2_bytes", device.l2_bytes},
+                {"llc_bytes", device.llc_bytes},
+                {"rates_id", device.rates_id},
+                {"rates", rates}};
+}
+
+std::string devices() {
+    const nb::gil_scoped_release released;
+    Json all = Json::array();
+    const std::optional<Device> cuda = live_cuda();
+    if (cuda) {
+        all.push_back(device_json(*cuda));
+    }
+    all.push_back(device_json(live_cpu()));
+    for (const std::string& id : device_ids()) {
+        if (id != "cpu" && (!cuda || cuda->id != id)) {
+            all.push_back(device_json(datasheet_device(id)));
+        }
+    }
+    return dump_json(all);
+}
+
+struct MeasureOptions {
+    std::string device;
+    int threads = 0;
+    bool if_missing = false;
+    bool quick = false;
+};
+
+// Called between two probes: the one place where Ctrl-C can be heard.
+void report(const nb::object& progress, std::string_view what, int done, int total) {
+    const nb::gil_scoped_acquire acquired;
+    if (PyErr_CheckSignals() != 0) {
+        throw nb::python_error();
+    }
+    if (!progress.is_none()) {
+        progress(nb::str(what.data(), what.size()), done, total);
+    }
+}
+
+Json measured(const MeasureOptions& options, const RowContext& context,
+              const nb::object& progress) {
+    const Device device = live_device(options.device);
+    const std::string path = ceilings_cache_path(device);
+    Json result{{"device", device.id}, {"name", device.name}, {"path", path}};
+    Json& rows = result["ceilings"] = Json::array();
+    if (options.if_missing && std::filesystem::exists(path)) {
+        return result;
+    }
+    const auto ceilings = probe_ceilings(
+        device, options.threads,
+        [&](std::string_view what, int done, int total) { report(progress, what, done, total); },
+        options.quick ? ProbeEffort::quick : ProbeEffort::full);
+    for (const Ceiling& ceiling : ceilings) {
+        rows.push_back(ceiling_to_json(ceiling));
+    }
+    if (options.quick) {
+        result["path"] = "";  // too noisy to be anyone's rates
+    } else {
+        keep_ceilings(device, ceilings, context, {});
+    }
+    return result;
+}
+
+std::string measure(const std::string& device, int threads, bool if_missing, bool quick,
+                    const std::vector<std::string>& argv, const nb::object& progress) {
+    std::vector<const char*> words;
+    words.reserve(argv.size());
+    for (const std::string& word : argv) {
+        words.push_back(word.c_str());
+    }
+    const nb::gil_scoped_release released;
+    return dump_json(measured(
+        {device, threads, if_missing, quick},
+        RowContext::of_this_process(static_cast<int>(words.size()), words.data()), progress));
+}
+
+}  // namespace
+
+void bind_devices(nb::module_& module) {
+    module.def("devices", &devices);
+    module.def("measure", &measure, nb::arg("device"), nb::arg("threads"), nb::arg("if_missing"),
+               nb::arg("quick"), nb::arg("argv"), nb::arg("progress").none());
+    module.def("ceilings_path",
+               [](const std::string& device) { return ceilings_cache_path(live_device(device)); });
+}
+
+}  // namespace raceline::python

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// raceline._core: what the package's Python files call. No interface of its own.
+#include <exception>
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+#include <string>
+#include <string_view>
+
+#include "call.hpp"
+#include "devices.hpp"
+#include "prediction.hpp"
+#include "raceline/raceline.hpp"
+#include "timing/cuda_runtime.hpp"
+
+namespace raceline::python {
+namespace {
+
+// The library's sentences name its own arguments; some have other names in Python.
+std::string sentence_of(const Error& error) {
+    constexpr std::string_view longest = "max_seqlen_k";
+    std::string text = error.what();
+    const auto replace_start = [&](std::string_view before, std::string_view after) {
+        if (text.starts_with(before)) {
+            text.replace(0, before.size(), after);
+        }
+    };
+    replace_start("place is cuda", "q is on a CUDA device");
+    replace_start("kernel '", "backend '");
+    replace_start("seqlens_k", "seqlens");
+    for (std::size_t at = 0; (at = text.find(longest, at)) != std::string::npos;) {
+        text.erase(at + longest.size() - 2, 2);
+    }
+    return text;
+}
+
+PyObject* exception_of(Status status) {
+    switch (status) {
+        case Status::invalid_argument:
+        case Status::no_device: return PyExc_ValueError;
+        case Status::unsupported: return PyExc_NotImplementedError;
+        case Status::io: return PyExc_OSError;
+        default: return PyExc_RuntimeError;
+    }
+}
+
+void translate(const std::exception_ptr& thrown, void*) {
+    try {
+        std::rethrow_exception(thrown);
+    } catch (const Error& error) {
+        PyErr_SetString(exception_of(error.status()), sentence_of(error).c_str());
+    }
+}
+
+void bind_call(nb::module_& module) {
+    nb::class_<Call>(module, "Call", "A checked call.")
+        .def_prop_ro("out_shape",
+                     [](const Call& call) {
+                         nb::list sizes;
+                         for (const std::int64_t size : call.out_shape()) {
+                             sizes.append(size);
+                         }
+                         return nb::tuple(sizes);
+                     })
+        .def_prop_ro("lse_shape", &Call::lse_shape)
+        .def_prop_ro("workspace_bytes", &Call::workspace_bytes)
+        .def("run", &Call::run, nb::arg("out"), nb::arg("lse").none(), nb::arg("workspace"),
+             nb::arg("workspace_bytes"), nb::arg("stream"));
+    nb::class_<ForwardCall, Call>(module, "ForwardCall")
+        .def(nb::init<nb::dict, nb::object>(), nb::arg("given"), nb::arg("stream").none());
+    nb::class_<DecodeCall, Call>(module, "DecodeCall")
+        .def(nb::init<nb::dict, nb::object>(), nb::arg("given"), nb::arg("stream").none());
+}
+
+}  // namespace
+}  // namespace raceline::python
+
+NB_MODULE(_core, module) {
+    using namespace raceline::python;
+    nb::register_exception_translator(translate);
+    module.def("version", &raceline::version);
+    module.def("synchronize", [] {
+        const nb::gil_scoped_release released;
+        raceline::cuda::synchronize();
+    });
+    bind_call(module);
+    bind_predictions(module);
+    bind_devices(module);
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "options.hpp"
+
+#include <fmt/format.h>
+#include <utility>
+
+#include "tensor.hpp"
+
+namespace raceline::python {
+namespace {
+
+std::string kind_of(nb::handle value) {
+    return nb::type_name(value.type()).c_str();
+}
+
+std::int64_t read_offset(nb::handle value) {
+    return value.is_none() ? -1 : read_integer("window", value);
+}
+
+std::pair<std::int64_t, std::int64_t> read_window(nb::handle window) {
+    if (PySequence_Check(window.ptr()) == 0 || PyUnicode_Check(window.ptr()) != 0) {
+        raise_type_error(fmt::format("window is a {}; it must be None or a pair (left, right)",
+                                     kind_of(window)));
+    }
+    const Py_ssize_t size = PySequence_Size(window.ptr());
+    if (size != 2) {
+        raise_value_error(
+            fmt::format("window has {} entries; it must be None or a pair (left, right)", size));
+    }
+    return {read_offset(nb::object(window[0])), read_offset(nb::object(window[1]))};
+}
+
+}  // namespace
+
+bool read_bool(std::string_view name, nb::handle value) {
+    const int truth = PyObject_IsTrue(value.ptr());
+    const std::string kind = PyBool_Check(value.ptr()) != 0 ? "bool" : kind_of(value);
+    if (truth < 0 || (kind != "bool" && kind != "bool_" && kind != "numpy.bool")) {
+        PyErr_Clear();
+        raise_type_error(fmt::format("{} is a {}; it must be True or False", name, kind));
+    }
+    return truth == 1;
+}
+
+double read_number(std::string_view name, nb::handle value) {
+    const double number = PyFloat_AsDouble(value.ptr());
+    if (number == -1 && PyErr_Occurred() != nullptr) {
+        PyErr_Clear();
+        raise_type_error(fmt::format("{} is a {}; it must be a number", name, kind_of(value)));
+    }
+    return number;
+}
+
+std::int64_t read_integer(std::string_view name, nb::handle value) {
+    nb::object index = nb::steal(PyNumber_Index(value.ptr()));
+    if (!index.is_valid()) {
+        PyErr_Clear();
+        raise_type_error(
+            fmt::format("{} is or holds a {}; it must be an integer", name, kind_of(value)));
+    }
+    const long long number = PyLong_AsLongLong(index.ptr());
+    if (number == -1 && PyErr_Occurred() != nullptr) {
+        PyErr_Clear();
+        raise_value_error(fmt::format("{} does not fit into 64 bits", name));
+    }
+    return number;
+}
+
+std::string read_text(std::string_view name, nb::handle value) {
+    if (value.is_none()) {
+        return {};
+    }
+    if (PyUnicode_Check(value.ptr()) == 0) {
+        raise_type_error(
+            fmt::format("{} is a {}; it must be None or a text", name, kind_of(value)));
+    }
+    return nb::str(value).c_str();
+}
+
+AttentionOptions read_options(nb::handle causal, nb::handle window, nb::handle scale,
+                              nb::handle softcap, nb::handle backend) {
+    AttentionOptions options;
+    options.causal = read_bool("causal", causal);
+    if (!window.is_none()) {
+        options.window = read_window(window);
+    }
+    if (!scale.is_none()) {
+        options.scale = read_number("scale", scale);
+    }
+    if (!softcap.is_none()) {
+        options.softcap = read_number("softcap", softcap);
+    }
+    options.backend = read_text("backend", backend);
+    return options;
+}
+
+}  // namespace raceline::python

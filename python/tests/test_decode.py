@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+import numpy as np
+import oracle
+import pytest
+import raceline
+
+
+def int32(*values):
+    return np.array(values, np.int32)
+
+
+@pytest.fixture
+def caches(normal):
+    k, v = normal(3, 70, 2, 32), normal(3, 70, 2, 32)
+    return normal(3, 1, 8, 32), k, v
+
+
+def test_full_caches(caches):
+    out, lse = raceline.decode(*caches, return_lse=True)
+    reference, sums = oracle.cached(*caches, [70, 70, 70])
+    oracle.check(out, reference)
+    oracle.check_lse(lse, sums)
+
+
+@pytest.mark.parametrize("options", [{}, {"window": (20, None)}, {"softcap": 3.0}], ids=str)
+def test_lengths_and_nothing_read_past_them(caches, options):
+    q, k, v = caches
+    seqlens = int32(70, 1, 33)
+    for cache in (k, v):
+        for b, length in enumerate(seqlens):
+            cache[b, length:] = np.nan
+    out = raceline.decode(q, k, v, seqlens=seqlens, **options)
+    oracle.check(out, oracle.cached(q, k, v, seqlens, **options)[0])
+    bounded = raceline.decode(q, k, v, seqlens=seqlens, max_seqlen=70, **options)
+    oracle.check(bounded, oracle.cached(q, k, v, seqlens, **options)[0])
+
+
+def test_several_new_tokens_are_causal(normal):
+    q, k, v = normal(2, 4, 4, 32), normal(2, 50, 4, 32), normal(2, 50, 4, 32)
+    seqlens = int32(50, 21)
+    out, lse = raceline.decode(q, k, v, seqlens=seqlens, causal=True, return_lse=True)
+    reference, sums = oracle.cached(q, k, v, seqlens, causal=True)
+    oracle.check(out, reference)
+    oracle.check_lse(lse, sums)
+
+
+def test_an_empty_sequence(caches):
+    q, k, v = caches
+    out, lse = raceline.decode(q, k, v, seqlens=int32(5, 0, 7), return_lse=True)
+    assert (out[1] == 0).all() and np.isneginf(lse[1]).all()
+    oracle.check(out, oracle.cached(q, k, v, [5, 0, 7])[0])
+
+
+@pytest.mark.parametrize("sliced", [False, True], ids=["whole", "slice of a wider table"])
+def test_pages(normal, rng, sliced):
+    k, v, q = normal(11, 16, 2, 32), normal(11, 16, 2, 48), normal(2, 1, 4, 32)
+    table = rng.permutation(11)[:8].reshape(2, 4).astype(np.int32)
+    seqlens = int32(61, 17)
+    table[1, 2:] = 99999  # past its end: nobody's business
+    if sliced:
+        wide = np.full((2, 9), -7, np.int32)
+        wide[:, :4] = table
+        table = wide[:, :4]
+    out = raceline.decode(q, k, v, block_table=table, seqlens=seqlens)
+    oracle.check(out, oracle.cached(q, k, v, seqlens, table)[0])
+
+
+def test_a_page_out_of_range_is_refused(normal):
+    k, q = normal(4, 16, 2, 32), normal(1, 1, 2, 32)
+    for page in (4, -1, 2**30):
+        with pytest.raises(ValueError, match="block_table"):
+            raceline.decode(q, k, k, block_table=int32([0, page]), seqlens=int32(20))
+
+
+def test_latent_cache(normal):
+    q, cache = normal(2, 1, 8, 72), normal(2, 40, 1, 72)
+    out = raceline.decode(q, cache, cache[..., :64], seqlens=int32(40, 13))
+    oracle.check(out, oracle.cached(q, cache, cache[..., :64], [40, 13])[0])
+
+
+def test_e4m3_caches_and_their_scales(normal, rng):
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    q = normal(2, 1, 4, 32)
+    k, v = (normal(2, 50, 2, 32).astype(ml_dtypes.float8_e4m3fn) for _ in range(2))
+    k_scale, v_scale = (rng.uniform(0.5, 2, (2, 2)).astype(np.float32) for _ in range(2))
+    out = raceline.decode(q, k, v, k_scale=k_scale, v_scale=v_scale)
+    wide = [
+        x.astype(np.float64) * s[:, None, :, None] for x, s in ((k, k_scale), (v, v_scale))
+    ]
+    oracle.check(out, oracle.cached(q, *wide, [50, 50])[0])
+
+
+REFUSED = [
+    ({"seqlens": int32(71, 1, 1)}, ValueError, "seqlens"),
+    ({"seqlens": int32(3, -1, 1)}, ValueError, "seqlens"),
+    ({"seqlens": int32(3, 1)}, ValueError, "seqlens"),
+    ({"seqlens": np.array([3, 1, 2])}, TypeError, "seqlens"),
+    ({"seqlens": [3, 1, 2]}, TypeError, "seqlens"),
+    ({"max_seqlen": 71}, ValueError, "max_seqlen"),
+    ({"max_seqlen": "70"}, TypeError, "max_seqlen"),
+    ({"max_seqlen": 5, "seqlens": int32(6, 5, 4)}, ValueError, "seqlens"),
+    ({"block_table": int32([0], [1])}, ValueError, "block_table"),
+    ({"block_table": int32(0, 1, 2)}, ValueError, "block_table"),
+    ({"k_scale": np.ones((3, 2), np.float32)}, ValueError, "k_scale"),
+    ({"v_scale": np.ones((3, 2), np.float64)}, TypeError, "v_scale"),
+    ({"sinks": np.ones(7, np.float32)}, ValueError, "sinks"),
+    ({"checked": 2}, TypeError, "checked"),
+]
+
+
+@pytest.mark.parametrize("given, kind, name", REFUSED, ids=lambda x: str(x)[:40])
+def test_refusals_name_the_argument(caches, given, kind, name):
+    with pytest.raises(kind, match=name) as refused:
+        raceline.decode(*caches, **given)
+    assert "seqlen_k" not in str(refused.value) and "seqlens_k" not in str(refused.value)

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+import os
+import pathlib
+import statistics
+import time
+
+import numpy as np
+import pytest
+import raceline
+from raceline import _core
+
+
+def test_sums_and_limits():
+    p = raceline.predict("b=64,h=32/8,q=1,k=8192,d=128", device="h200")
+    assert p.device == "h200" and p.workload["batch"] == 64
+    assert p.seconds == pytest.approx(sum(p.terms.values()))
+    assert p.seconds >= max(p.resources.values()) > 0
+    # 64 sequences of 8192 keys and values, 8 heads of 128 bf16: 17.2 GB of a cache that is read
+    # once, at no more than the 4.8 TB/s of the datasheet.
+    assert p.resources[p.limiter] >= 64 * 8192 * 8 * 128 * 2 * 2 / 4.8e12
+    assert p.band is None or p.band[0] <= p.band[1]
+
+
+def test_tensors_shapes_and_grammar_agree(normal):
+    q, k = normal(2, 64, 8, 64), normal(2, 96, 2, 64)
+    tensors = raceline.predict(q, k, k, causal=True)
+    shapes = raceline.predict(q.shape, k.shape, dtype="fp32", device="cpu", causal=True)
+    text = raceline.predict("b=2,h=8/2,q=64,k=96,d=64,dtype=fp32,causal", device="cpu")
+    assert tensors is shapes
+    assert tensors.seconds == text.seconds and tensors.workload == text.workload
+
+
+def test_decode_forms(normal):
+    q, k = normal(2, 1, 8, 64), normal(2, 500, 2, 64)
+    tensors = raceline.predict(q, k_cache=k, v_cache=k.copy(), max_seqlen=300)
+    shapes = raceline.predict(
+        q.shape, k_cache=k.shape, max_seqlen=300, dtype=np.float32, device="cpu"
+    )
+    assert tensors is shapes and tensors.workload["seqlen_k"] == 300
+    pages = raceline.predict(
+        (4, 1, 32, 128), (1000, 64, 8, 128), block_table=(4, 128), dtype="bf16", kv_dtype="e4m3",
+        k_scale=(4, 8), v_scale=(4, 8), sinks=True, device="h200",
+    )
+    assert pages.workload["page_size"] == 64 and pages.workload["kv_dtype"] == "e4m3"
+    assert pages.workload["seqlen_k"] == 64 * 128 and pages.workload["sinks"]
+    latent = normal(1, 100, 1, 192)
+    once = raceline.predict(normal(1, 1, 16, 192), latent, latent[..., :128], max_seqlen=90)
+    apart = raceline.predict(normal(1, 1, 16, 192), latent, latent[..., :128].copy(), max_seqlen=90)
+    assert once is not apart and once.workload != apart.workload
+
+
+def test_ragged_lengths_count():
+    shape = ((300, 8, 64), (300, 2, 64))
+    even = raceline.predict(*shape, cu_seqlens_q=[0, 150, 300], cu_seqlens_k=[0, 150, 300],
+                            dtype="fp16", device="h200", causal=True)
+    one = raceline.predict(*shape, cu_seqlens_q=[0, 300], cu_seqlens_k=[0, 300], dtype="fp16",
+                           device="h200", causal=True)
+    assert even is not one and even.workload["batch"] == 2
+
+
+def test_every_argument_is_part_of_what_is_remembered():
+    base = {"dtype": "bf16", "device": "h200"}
+    shapes = ((2, 512, 8, 128), (2, 512, 8, 128))
+    first = raceline.predict(*shapes, **base)
+    assert raceline.predict(*shapes, **base) is first
+    changes = [
+        {"device": "a100-80"}, {"dtype": "fp16"}, {"causal": True}, {"window": (64, 0)},
+        {"softcap": 3.0}, {"sinks": True}, {"backend": "simt"}, {"backend": "prefill_sm90"},
+    ]
+    seen = [raceline.predict(*shapes, **base | change) for change in changes]
+    assert len({id(p) for p in [first, *seen]}) == len(seen) + 1
+    assert [p.kernel for p in seen[-2:]] == ["simt", "prefill_sm90"]
+    assert raceline.predict((2, 512, 8, 128), (2, 513, 8, 128), **base) is not first
+
+
+def test_new_rates_are_seen(tmp_path, monkeypatch, normal):
+    """A prediction for this machine is made anew when its file of rates comes, changes or goes."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    q = normal(1, 64, 2, 64)
+    before = raceline.predict(q, q, q)
+    assert raceline.predict(q, q, q) is before
+    file = pathlib.Path(_core.ceilings_path("cpu"))
+    assert file.parent.parent == tmp_path
+    file.parent.mkdir()
+    file.write_text("")
+    with_file = raceline.predict(q, q, q)
+    assert with_file is not before
+    os.utime(file, (1, 1))
+    assert raceline.predict(q, q, q) is not with_file
+    file.unlink()
+    assert raceline.predict(q, q, q) is before
+
+
+def test_prints_as_a_table():
+    p = raceline.predict("b=4,h=32/8,q=1,k=8192,d=128", device="h200")
+    text = str(p)
+    assert p.limiter in text and "H200" in text and p.kernel in text
+    assert all(len(line) < 120 for line in text.splitlines())
+    for name, value in p.terms.items():
+        assert (name in text) or value < p.seconds / 1000
+    html = p._repr_html_()
+    assert html.count("<tr>") == len(text.splitlines()) - 2 and p.limiter in html
+    assert "\n" not in repr(p) and p.limiter in repr(p)
+
+
+REFUSED = [
+    ("device", ValueError, lambda: raceline.predict("b=1,h=2,q=3,k=4,d=64", device="h20O")),
+    ("device", TypeError, lambda: raceline.predict("b=1,h=2,q=3,k=4,d=64", device=1)),
+    ("z", ValueError, lambda: raceline.predict("b=1,z=2")),
+    ("dtype", TypeError, lambda: raceline.predict((1, 2, 3, 4), (1, 2, 3, 4), dtype="int8")),
+    ("kv_dtype", TypeError, lambda: raceline.predict((1, 2, 3, 4), (1, 2, 3, 4), kv_dtype=3)),
+    ("k", TypeError, lambda: raceline.predict((1, 2, 3, 4))),
+    ("k", ValueError, lambda: raceline.predict((1, 2, 3, 4), (1, 2, 3))),
+    ("q", TypeError, lambda: raceline.predict(3, 4)),
+    ("seqlens", TypeError, lambda: raceline.predict((1, 1, 3, 4), (1, 2, 3, 4), seqlens=[2])),
+    ("backend", ValueError, lambda: raceline.predict((1, 1, 3, 4), (1, 2, 3, 4), backend="no")),
+]
+
+
+@pytest.mark.parametrize("name, kind, call", REFUSED)
+def test_refusals_name_the_argument(name, kind, call):
+    with pytest.raises(kind, match=rf"\b{name}\b|'{name}'"):
+        call()
+
+
+def microseconds(call, calls=2000, rounds=15):
+    """The best of many rounds: what the call costs where nothing else gets in between."""
+    call()
+    best = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        for _ in range(calls):
+            call()
+        best.append((time.perf_counter() - start) / calls * 1e6)
+    return min(best), statistics.median(best)
+
+
+def test_is_fast(normal):
+    q, k = normal(1, 1, 32, 128), normal(1, 4096, 8, 128)
+    text = "b=64,h=32/8,q=1,k=8192,d=128"
+    calls = {
+        "tensors": lambda: raceline.predict(q, k, k, causal=True),
+        "decode": lambda: raceline.predict(q, k_cache=k, v_cache=k, max_seqlen=4000),
+        "shapes": lambda: raceline.predict(q.shape, k.shape, dtype="bf16", device="h200"),
+        "text": lambda: raceline.predict(text, device="h200"),
+    }
+    best = {name: microseconds(call)[0] for name, call in calls.items()}
+    assert max(best.values()) < 20, best

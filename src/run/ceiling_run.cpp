@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/ceiling_run.hpp"
+
+#include <filesystem>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <unistd.h>
+
+#include "run/run_case.hpp"
+#include "support/check.hpp"
+
+namespace raceline {
+
+Device live_device(const std::string& name) {
+    auto cuda = live_cuda();
+    if (name == "cpu" || (name.empty() && !cuda)) {
+        return live_cpu();
+    }
+    if (cuda && (name.empty() || name == "cuda" || name == cuda->id)) {
+        return *std::move(cuda);
+    }
+    fail(Status::no_device, "device '{}' is not on this machine: only a live one can be measured",
+         name);
+}
+
+std::vector<Ceiling> probe_ceilings(const Device& device, int threads,
+                                    const ProbeProgress& progress, ProbeEffort effort) {
+    std::vector<Ceiling> ceilings = device.kind == DeviceKind::cpu
+                                        ? probe_cpu(device, threads, progress, effort)
+                                        : probe_cuda(device, progress, effort);
+    for (const Ceiling& ceiling : ceilings) {
+        check_ceiling(ceiling);
+    }
+    return ceilings;
+}
+
+std::string keep_ceilings(const Device& device, std::span<const Ceiling> ceilings,
+                          const RowContext& context,
+                          const std::function<void(const Json& content, const Json& row)>& seen) {
+    const std::string path = ceilings_cache_path(device);
+    const std::string fresh = fmt::format("{}.{}", path, getpid());
+    std::optional<ReceiptWriter> cache(fresh);
+    for (const Ceiling& ceiling : ceilings) {
+        const Json content{
+            {"suite", ""},
+            {"device", {{"id", device.id}, {"name", device.name}, {"driver", device.driver}}},
+            {"ceiling", ceiling_to_json(ceiling)}};
+        const Json row =
+            RowSink{.context = &context, .writer = &*cache, .emit = {}}.put("ceiling", "", content);
+        if (seen) {
+            seen(content, row);
+        }
+    }
+    cache.reset();
+    std::filesystem::rename(fresh, path);
+    return path;
+}
+
+}  // namespace raceline

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Measuring the ceilings of this machine and keeping them as this user's rates.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "device/catalog.hpp"
+#include "device/probes.hpp"
+#include "receipt/row.hpp"
+
+namespace raceline {
+
+/// The live device of a name: "" is the GPU if there is one, else the CPU; "cpu"; "cuda" or the
+/// GPU's id. Throws Error(no_device) for one that is not on this machine.
+Device live_device(const std::string& name);
+
+/// Probes it. Throws Error(internal) if a value is above its arithmetic limit.
+std::vector<Ceiling> probe_ceilings(const Device& device, int threads,
+                                    const ProbeProgress& progress, ProbeEffort effort);
+
+/// Writes the user's cache, whose old file is replaced when the new one is whole, and returns its
+/// path. `seen` is given each row's content and the row as written; it may be empty.
+std::string keep_ceilings(const Device& device, std::span<const Ceiling> ceilings,
+                          const RowContext& context,
+                          const std::function<void(const Json& content, const Json& row)>& seen);
+
+}  // namespace raceline
