@@ -95,13 +95,44 @@ Pieces pieces_of(const Workload& w, const Tile& t) {
     return p;
 }
 
-std::vector<Step> steps_of(double blocks, const Pieces& p) {
-    return {{"start", 1, p.start, "latency.dram"},
-            {"scores", blocks, p.copies + p.scores, ""},
-            {"maximum", blocks, p.maximum, ""},
-            {"first exponentials", blocks, p.first_exponentials, ""},
+// Clocks of a warp alone from its last product with K to its first exponential, and what the
+// products wait for before: the fragments of K and of V (ldmatrix, 29: arXiv 2402.13499, H100), the
+// last product and the vote on the maxima (33 and 12, assumed), and the maxima themselves, which
+// the ALU takes two clocks each for (CUDA C++ Programming Guide, throughput of compare and
+// maximum).
+double clocks_between_products(const Tile& t) {
+    const double scores_of_lane = t.row_groups() * t.keys / 2.0;
+    return 29 + 29 + 33 + 12 + 2 * scores_of_lane;
+}
+
+// Before the first copy: a CTA works out its item with four integer divisions, each a reciprocal
+// between two conversions (110 clocks by the stall counts of its code and 3 × 18, assumed), behind
+// one another, then passes it on through shared memory.
+constexpr double setup_clocks = 4 * 110 + 29;
+
+// Four warps, one a partition of the SM, are alone there in what they wait for; with eight, one
+// warp's products run in the other's waits.
+std::vector<Step> steps_of(double blocks, const Pieces& p, const Tile& t) {
+    if (t.warps > 4) {
+        std::vector<Step> steps{
+            {"setup", 1, {}, ""},
+            {"start", 1, p.start, "latency.dram"},
+            {"scores", blocks, p.copies + p.scores + p.maximum + p.first_exponentials, ""},
             {"values", blocks, p.values, ""},
             {"finish", 1, p.finish, ""}};
+        steps[0].clocks = setup_clocks;
+        return steps;
+    }
+    std::vector<Step> steps{{"setup", 1, {}, ""},
+                            {"start", 1, p.start, "latency.dram"},
+                            {"scores", blocks, p.copies + p.scores, ""},
+                            {"maximum", blocks, p.maximum, ""},
+                            {"first exponentials", blocks, p.first_exponentials, ""},
+                            {"values", blocks, p.values, ""},
+                            {"finish", 1, p.finish, ""}};
+    steps[0].clocks = setup_clocks;
+    steps[3].clocks = clocks_between_products(t);
+    return steps;
 }
 
 void add_sequence(Share& share, const Band& band, const Tile& tile, double heads) {
@@ -178,7 +209,7 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     const double mean = share.blocks / static_cast<double>(c.ctas);
     c.imbalance = mean > 0 ? std::max(1.0, share.most_blocks / mean) : 1;
     c.balanced_order = true;
-    c.steps = steps_of(share.most_blocks, p);
+    c.steps = steps_of(share.most_blocks, p, tile);
     c.overlap.push_back({std::string("flop.mma.") + name_of(w.dtype), "op.ex2", "flop.fma.fp32",
                          "op.issue", "byte.smem_lsu", "byte.l2", "byte.dram_read",
                          "byte.dram_write"});

@@ -13,7 +13,8 @@ std::int32_t side(std::int64_t offset, std::int64_t most) {
 // Query heads that are worked on at a time: as many as half of the L2 holds the keys and values of;
 // the other half is for Q, the output and what has not been evicted yet. Under a causal mask CTAs
 // differ, and a group has at least two CTAs for every place: with the longest first, none is then
-// longer than what its place gets from this group on average, and the last group ends evenly.
+// longer than what its place gets from this group on average. Groups are equal, so that the last
+// one ends as evenly.
 std::int64_t heads_together(const Shape& s, const Tile& tile, const Device& device) {
     const std::int64_t heads = std::max<std::int64_t>(1, s.batch * s.heads_q);
     const std::int64_t head_bytes =
@@ -25,7 +26,8 @@ std::int64_t heads_together(const Shape& s, const Tile& tile, const Device& devi
         const std::int64_t row_tiles = std::max<std::int64_t>(1, divide_up(s.seqlen_q, tile.rows));
         together = std::max(together, divide_up(2 * places, row_tiles));
     }
-    return std::min(together, heads);
+    const std::int64_t groups = std::max<std::int64_t>(1, heads / std::min(together, heads));
+    return divide_up(divide_up(heads, groups), s.group()) * s.group();
 }
 
 }  // namespace

@@ -55,12 +55,12 @@ std::string supports(const Workload& w, const Tile& tile, const Device& device) 
     if (const std::string reason = why_not_asked(w); !reason.empty()) {
         return reason;
     }
-    if (const std::string reason = why_not_tiled(w, tile); !reason.empty()) {
-        return reason;
-    }
     const std::string rate = std::string("flop.mma.") + name_of(w.dtype);
     if (!device.find(rate)) {
-        return "nobody has measured " + rate + " of this device, so its time cannot be told";
+        return "the rate " + rate + " of this device is not known, so its time cannot be predicted";
+    }
+    if (const std::string reason = why_not_tiled(w, tile); !reason.empty()) {
+        return reason;
     }
     if (all_shared_bytes(tile) > device.smem_bytes_per_cta) {
         return "this tile takes " + std::to_string(all_shared_bytes(tile)) +
