@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// Online softmax on a warp's accumulators of scores. A lane has two rows of every 16, each shared
+// with the three other lanes of its quad.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include "gpu/ptx/ex2_approx_ftz_f32.cuh"
+#include "gpu/ptx/tid_x_volatile.cuh"
+#include "kernels/prefill_mma/fragment.hpp"
+#include "kernels/prefill_mma/sequence.cuh"
+
+namespace raceline::kernels::prefill_mma {
+
+template <Tile tile>
+using Scores = float[tile.row_groups()][tile.keys / 8][4];
+template <Tile tile>
+using Outputs = float[tile.row_groups()][tile.headdim_v / 8][4];
+
+/// Of a row that has seen no key: less than any score, and finite, so that it can be subtracted.
+inline constexpr float no_base = -3e38F;
+
+/// A row's exponentials stand relative to 2^base. The base follows the row's maximum only when that
+/// has grown by more than this power of 2, so that most blocks rescale nothing; exponentials are
+/// then at most 2^8, which changes no rounding: their precision is relative.
+inline constexpr float slack = 8;
+
+/// What a lane keeps of its rows between blocks. `sum` is of its own columns only, until the
+/// finish.
+template <Tile tile>
+struct RowState {
+    float base[tile.row_groups()][2], sum[tile.row_groups()][2];
+    __device__ __forceinline__ RowState() {
+#pragma unroll
+        for (int g = 0; g < tile.row_groups(); ++g) {
+#pragma unroll
+            for (int i = 0; i < 2; ++i) {
+                base[g][i] = no_base;
+                sum[g][i] = 0;
+            }
+        }
+    }
+};
+
+/// Rows of a warp and the blocks that need no mask: those whose keys all of them see.
+struct WarpRows {
+    std::int32_t first;      ///< query row of the warp's row 0
+    std::int32_t seen_from;  ///< keys [seen_from, seen_to) are seen by all rows
+    std::int32_t seen_to;
+    __device__ __forceinline__ WarpRows(const Band& band, std::int32_t first_row, std::int32_t rows)
+        : first(first_row),
+          seen_from(band.begin(first_row + rows - 1)),
+          seen_to(band.end(first_row)) {}
+    __device__ __forceinline__ bool sees_all(std::int32_t first_key, std::int32_t keys) const {
+        return first_key >= seen_from && first_key + keys <= seen_to;
+    }
+};
+
+__device__ __forceinline__ int lane_of_warp() {
+    return static_cast<int>(threadIdx.x % 32);
+}
+
+template <Tile tile>
+__device__ __forceinline__ WarpRows warp_rows(const Work& w) {
+    const auto warp = static_cast<std::int32_t>(ptx::tid_x_volatile() / 32);
+    return {w.sequence.band, w.first_row + warp * tile.warp_rows(), tile.warp_rows()};
+}
+
+/// Scores of keys that a row does not see become -inf.
+template <Tile tile>
+__device__ __forceinline__ void mask_scores(const Band& band, const WarpRows& rows,
+                                            std::int32_t first_key, Scores<tile>& score) {
+    const int lane = lane_of_warp();
+    // Columns of this lane relative to its first one: compared with constants below.
+    const std::int32_t origin = first_key + fragment_column(lane, 0, 0);
+#pragma unroll
+    for (int g = 0; g < tile.row_groups(); ++g) {
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+            const std::int32_t row = rows.first + 16 * g + fragment_row(lane, i);
+            const std::int32_t from = band.begin(row) - origin;
+            const std::int32_t to = band.end(row) - origin;
+#pragma unroll
+            for (int j = 0; j < tile.keys / 8; ++j) {
+#pragma unroll
+                for (int e = 0; e < 2; ++e) {
+                    float& x = score[g][j][fragment_register(i, e)];
+                    const int column = 8 * j + e;
+                    x = column >= from && column < to ? x : -INFINITY;
+                }
+            }
+        }
+    }
+}
+
+/// tanh of products times the scale over the cap, as 1 - 2 / (e^2x + 1).
+template <Tile tile>
+__device__ __forceinline__ void cap_scores(float cap_log2, Scores<tile>& score) {
+#pragma unroll
+    for (int g = 0; g < tile.row_groups(); ++g) {
+#pragma unroll
+        for (int j = 0; j < tile.keys / 8; ++j) {
+#pragma unroll
+            for (float& x : score[g][j]) {
+                x = 1 - __fdividef(2, ptx::ex2_approx_ftz_f32(x * cap_log2) + 1);
+            }
+        }
+    }
+}
+
+/// Brings the bases of the warp's rows up to their maxima where those have outgrown them, and with
+/// them what was summed before. `highest`: of this lane's columns.
+template <Tile tile>
+__device__ __forceinline__ void raise_bases(float scale_log2,
+                                            const float (&highest)[tile.row_groups()][2],
+                                            Outputs<tile>& out, RowState<tile>& state) {
+#pragma unroll
+    for (int g = 0; g < tile.row_groups(); ++g) {
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+            float top = highest[g][i];
+            top = fmaxf(top, __shfl_xor_sync(0xFFFFFFFFU, top, 1));
+            top = fmaxf(top, __shfl_xor_sync(0xFFFFFFFFU, top, 2)) * scale_log2;
+            float& base = state.base[g][i];
+            const float raised = top > base + slack ? top : base;
+            const float keep = ptx::ex2_approx_ftz_f32(base - raised);
+            base = raised;
+            state.sum[g][i] *= keep;
+#pragma unroll
+            for (int j = 0; j < tile.headdim_v / 8; ++j) {
+#pragma unroll
+                for (int e = 0; e < 2; ++e) {
+                    out[g][j][fragment_register(i, e)] *= keep;
+                }
+            }
+        }
+    }
+}
+
+/// Turns scores into exponentials relative to 2^base, in place; `out` and `state` are brought to
+/// the same base, and the row sums up to date.
+template <Tile tile>
+__device__ __forceinline__ void exponentiate(float scale_log2, Scores<tile>& score,
+                                             Outputs<tile>& out, RowState<tile>& state) {
+    float highest[tile.row_groups()][2];
+    bool outgrown = false;
+#pragma unroll
+    for (int g = 0; g < tile.row_groups(); ++g) {
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+            float top = -INFINITY;
+#pragma unroll
+            for (int j = 0; j < tile.keys / 8; ++j) {
+                top = fmaxf(top, fmaxf(score[g][j][fragment_register(i, 0)],
+                                       score[g][j][fragment_register(i, 1)]));
+            }
+            highest[g][i] = top;
+            outgrown = outgrown || top * scale_log2 > state.base[g][i] + slack;
+        }
+    }
+    if (__any_sync(0xFFFFFFFFU, outgrown)) {
+        raise_bases<tile>(scale_log2, highest, out, state);
+    }
+#pragma unroll
+    for (int g = 0; g < tile.row_groups(); ++g) {
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+            float sum[2] = {0, 0};  // two chains: additions wait for each other
+#pragma unroll
+            for (int j = 0; j < tile.keys / 8; ++j) {
+#pragma unroll
+                for (int e = 0; e < 2; ++e) {
+                    float& x = score[g][j][fragment_register(i, e)];
+                    x = ptx::ex2_approx_ftz_f32(fmaf(x, scale_log2, -state.base[g][i]));
+                    sum[e] += x;
+                }
+            }
+            state.sum[g][i] += sum[0] + sum[1];
+        }
+    }
+}
+
+/// Two floats as a product's operand takes them, the first in the low half.
+template <bool bf16>
+__device__ __forceinline__ std::uint32_t packed(float low, float high) {
+    std::uint32_t word;
+    if constexpr (bf16) {
+        const __nv_bfloat162 two = __floats2bfloat162_rn(low, high);
+        static_assert(sizeof(two) == sizeof(word));
+        memcpy(&word, &two, sizeof(word));
+    } else {
+        const __half2 two = __floats2half2_rn(low, high);
+        static_assert(sizeof(two) == sizeof(word));
+        memcpy(&word, &two, sizeof(word));
+    }
+    return word;
+}
+
+}  // namespace raceline::kernels::prefill_mma

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tuning space of prefill_mma and what follows from a tile, shared by host and device.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "registry/kernel.hpp"
+
+namespace raceline::kernels::prefill_mma {
+
+/// Every warp of a CTA owns rows / warps query rows: 16, or 32 where registers allow it, since each
+/// warp reads all of K and V from shared memory.
+struct Tile {
+    std::int32_t headdim;      ///< of Q and K in shared memory: the call's, rounded up
+    std::int32_t headdim_v;    ///< of V in shared memory and of the accumulators
+    std::int32_t rows;         ///< query rows of a CTA
+    std::int32_t keys;         ///< keys of one block
+    std::int32_t warps;        ///< of a CTA
+    std::int32_t stages;       ///< blocks of K and of V that shared memory holds: 1 or 2
+    std::int32_t q_registers;  ///< 1: a warp keeps its Q in registers; 0: reads it for every block
+    std::int32_t residents;    ///< CTAs that the registers of an SM must hold
+
+    bool operator==(const Tile&) const = default;
+    static constexpr auto fields() {
+        return std::array<TileField<Tile>, 8>{{{"headdim", &Tile::headdim},
+                                               {"headdim_v", &Tile::headdim_v},
+                                               {"rows", &Tile::rows},
+                                               {"keys", &Tile::keys},
+                                               {"warps", &Tile::warps},
+                                               {"stages", &Tile::stages},
+                                               {"q_registers", &Tile::q_registers},
+                                               {"residents", &Tile::residents}}};
+    }
+    [[nodiscard]] constexpr int threads() const { return 32 * warps; }
+    [[nodiscard]] constexpr int warp_rows() const { return rows / warps; }
+    /// 16-row products that a warp does with each fragment of K and V.
+    [[nodiscard]] constexpr int row_groups() const { return warp_rows() / 16; }
+    [[nodiscard]] constexpr int q_bytes() const { return rows * headdim * 2; }
+    [[nodiscard]] constexpr int k_bytes() const { return keys * headdim * 2; }
+    [[nodiscard]] constexpr int v_bytes() const { return keys * headdim_v * 2; }
+};
+
+inline constexpr std::array<Tile, 27> tiles{{
+    {64, 64, 128, 64, 4, 2, 1, 2},   {64, 64, 128, 64, 4, 2, 0, 3},
+    {64, 64, 128, 32, 4, 2, 0, 3},   {64, 64, 128, 96, 4, 2, 1, 2},
+    {64, 64, 128, 128, 4, 1, 0, 2},  {64, 64, 256, 64, 8, 2, 1, 1},
+    {64, 64, 64, 64, 4, 2, 0, 4},    {128, 128, 128, 64, 4, 2, 0, 2},
+    {128, 128, 128, 64, 4, 1, 0, 2}, {128, 128, 256, 64, 8, 2, 0, 1},
+    {128, 128, 128, 48, 4, 2, 0, 2}, {128, 128, 128, 32, 4, 2, 0, 2},
+    {128, 128, 128, 32, 4, 1, 0, 2}, {128, 128, 64, 64, 4, 2, 1, 2},
+    {128, 128, 64, 64, 4, 1, 0, 3},  {192, 128, 128, 64, 4, 1, 0, 2},
+    {192, 128, 256, 64, 8, 1, 0, 1}, {192, 128, 128, 48, 4, 1, 0, 2},
+    {192, 128, 128, 32, 4, 2, 0, 2}, {192, 128, 64, 64, 4, 1, 0, 3},
+    {192, 128, 64, 32, 4, 1, 0, 3},  {256, 256, 64, 64, 4, 1, 0, 2},
+    {256, 256, 128, 64, 8, 1, 0, 1}, {256, 256, 128, 32, 8, 2, 0, 1},
+    {256, 256, 64, 48, 4, 1, 0, 2},  {256, 256, 64, 32, 4, 2, 0, 2},
+    {256, 256, 64, 32, 4, 1, 0, 2},
+}};
+
+/// Columns of 16 bits in one 128-byte row of swizzled shared memory, and bytes of such a row.
+inline constexpr int slab_columns = 64;
+inline constexpr int slab_row_bytes = 128;
+
+/// Bytes from the start of a CTA's shared memory, which is a multiple of 128: Q, the stages of K,
+/// those of V.
+struct SharedLayout {
+    int k, v, bytes;
+};
+constexpr SharedLayout shared_layout(const Tile& tile) {
+    const int k = tile.q_bytes();
+    const int v = k + tile.stages * tile.k_bytes();
+    return {k, v, v + tile.stages * tile.v_bytes()};
+}
+/// What a launch asks for: dynamic shared memory may start at any multiple of 16.
+constexpr int shared_bytes(const Tile& tile) {
+    return shared_layout(tile).bytes + slab_row_bytes - 16;
+}
+/// With what the kernel itself declares, what a CTA has to do.
+inline constexpr int work_bytes = 64;
+constexpr int all_shared_bytes(const Tile& tile) {
+    return shared_bytes(tile) + work_bytes;
+}
+
+constexpr bool valid(const Tile& t) {
+    constexpr int most_shared = 232448;       // of a CTA on Hopper (CUDA C++ Programming Guide)
+    constexpr int most_registers = 255;       // of a thread
+    const int copied_rows = t.threads() / 8;  // that one pass of all threads copies
+    const int held =
+        t.row_groups() * (t.headdim_v / 2 + t.keys / 2 + t.q_registers * t.headdim / 4);
+    return t.headdim % slab_columns == 0 && t.headdim_v % slab_columns == 0 &&
+           t.rows == 16 * t.row_groups() * t.warps && t.row_groups() > 0 && t.keys % 16 == 0 &&
+           t.rows % copied_rows == 0 && t.keys % copied_rows == 0 && t.stages >= 1 &&
+           t.stages <= 2 && t.residents * t.threads() <= 1536 && held < most_registers &&
+           all_shared_bytes(t) <= most_shared;
+}
+static_assert([] {
+    for (const Tile& tile : tiles) {
+        if (!valid(tile)) {
+            return false;
+        }
+    }
+    return true;
+}());
+
+/// The narrowest pair of head dims that serves a call, as a tile's headdim and headdim_v; zeros if
+/// none does.
+struct Widths {
+    std::int32_t headdim, headdim_v;
+    bool operator==(const Widths&) const = default;
+};
+constexpr Widths widths_for(std::int64_t headdim, std::int64_t headdim_v) {
+    Widths best{0, 0};
+    for (const Tile& t : tiles) {
+        const bool serves = headdim <= t.headdim && headdim_v <= t.headdim_v;
+        const bool narrower =
+            best.headdim == 0 || t.headdim + t.headdim_v < best.headdim + best.headdim_v;
+        if (serves && narrower) {
+            best = {t.headdim, t.headdim_v};
+        }
+    }
+    return best;
+}
+
+/// The tile that stands in for `index` where rows are no aligned 16-byte pieces and are copied by
+/// loads and stores: the first of these head dims with 16 rows a warp, which leaves registers for
+/// that.
+constexpr int by_hand_tile(int index) {
+    const auto count = static_cast<int>(tiles.size());
+    for (int i = 0; i < count; ++i) {
+        if (tiles[i].headdim == tiles[index].headdim &&
+            tiles[i].headdim_v == tiles[index].headdim_v && tiles[i].row_groups() == 1) {
+            return i;
+        }
+    }
+    return index;
+}
+
+}  // namespace raceline::kernels::prefill_mma

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+// prefill_mma's schedule, layouts, counts and compiler's report; the kernel itself runs in
+// test_emulated_mma.
+#include <algorithm>
+#include <filesystem>
+#include <gtest/gtest.h>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "device/catalog.hpp"
+#include "kernels/prefill_mma/counts.hpp"
+#include "kernels/prefill_mma/fragment.hpp"
+#include "kernels/prefill_mma/plan.hpp"
+#include "kernels/prefill_mma/registers.hpp"
+#include "model/occupancy.hpp"
+#include "registry/registry.hpp"
+#include "tests/kernels/cubin.hpp"
+#include "workload/shape_grammar.hpp"
+#include "workload/suites.hpp"
+
+namespace raceline {
+namespace {
+
+namespace prefill = kernels::prefill_mma;
+
+TEST(PrefillMmaSchedule, every_item_is_done_once_and_long_ones_first) {
+    for (const prefill::Order order :
+         {prefill::Order{5, 12, 4}, {5, 13, 4}, {1, 1, 1}, {7, 3, 3}, {2, 300, 66}}) {
+        std::set<std::pair<int, int>> seen;
+        for (int i = 0; i < order.items(); ++i) {
+            const prefill::Item item = order.item(i);
+            ASSERT_TRUE(seen.emplace(item.row_tile, item.head).second);
+            ASSERT_TRUE(item.row_tile >= 0 && item.row_tile < order.row_tiles);
+            ASSERT_TRUE(item.head >= 0 && item.head < order.heads);
+            const prefill::Item before = order.item(std::max(0, i - 1));
+            if (item.head / order.heads_per_group == before.head / order.heads_per_group) {
+                EXPECT_LE(item.row_tile, before.row_tile);
+            } else {
+                EXPECT_GT(item.head, before.head);
+            }
+        }
+    }
+}
+
+TEST(PrefillMmaSchedule, blocks_hold_the_keys_of_their_rows_and_no_block_too_many) {
+    for (const char* shape :
+         {"q=300,k=300", "q=300,k=300,causal", "q=100,k=517,causal", "q=517,k=100,causal",
+          "q=300,k=400,window=60", "q=300,k=400,window=20:9", "q=4,k=0,causal",
+          "q=500,k=200,window=30,causal"}) {
+        const Workload w = parse_shape(std::string("b=1,h=1,d=64,") + shape);
+        for (const prefill::Tile& tile : prefill::tiles) {
+            const prefill::Plan plan =
+                prefill::make_plan(prefill::shape_of(w), tile, datasheet_device("h200"));
+            for (int first = 0; first < w.seqlen_q; first += tile.rows) {
+                std::int64_t from = w.seqlen_k, to = 0;
+                const std::int64_t end = std::min<std::int64_t>(first + tile.rows, w.seqlen_q);
+                for (std::int64_t row = first; row < end; ++row) {
+                    const Workload::KeyRange keys = w.visible(0, row);
+                    if (keys.first < keys.last) {
+                        from = std::min(from, keys.first);
+                        to = std::max(to, keys.last);
+                    }
+                }
+                const prefill::Blocks blocks = plan.band.blocks(first, tile.rows, tile.keys);
+                if (from >= to) {
+                    EXPECT_EQ(blocks.count(), 0) << shape << " row " << first;
+                    continue;
+                }
+                EXPECT_EQ(blocks.first, from / tile.keys) << shape << " row " << first;
+                EXPECT_EQ(blocks.last, (to + tile.keys - 1) / tile.keys) << shape;
+            }
+        }
+    }
+}
+
+// CTAs start in order, each on the place that is free first: no launch of training-16k with enough
+// CTAs leaves more than a twentieth of its places' time unused.
+TEST(PrefillMmaSchedule, causal_work_ends_evenly) {
+    const Device h200 = datasheet_device("h200");
+    for (const Workload& w : make_suite("training-16k").workloads) {
+        for (const prefill::Tile& tile : prefill::tiles) {
+            if (prefill::widths_for(w.headdim, w.headdim_v) !=
+                prefill::Widths{tile.headdim, tile.headdim_v}) {
+                continue;
+            }
+            const prefill::Plan plan = prefill::make_plan(prefill::shape_of(w), tile, h200);
+            std::multiset<std::int64_t> busy;
+            for (int i = 0; i < h200.units * tile.residents; ++i) {
+                busy.insert(0);
+            }
+            const std::size_t places = busy.size();
+            std::int64_t all = 0;
+            for (int i = 0; i < plan.order.items(); ++i) {
+                const int row = plan.order.item(i).row_tile * tile.rows;
+                const int blocks = plan.band.blocks(row, tile.rows, tile.keys).count();
+                all += blocks;
+                busy.insert(*busy.begin() + blocks);
+                busy.erase(busy.begin());
+            }
+            const auto mean = static_cast<double>(all) / static_cast<double>(places);
+            if (w.mask == Mask::causal && plan.order.items() >= static_cast<int>(4 * places)) {
+                EXPECT_LE(static_cast<double>(*busy.rbegin()), 1.05 * mean)
+                    << format_shape(w) << " rows " << tile.rows << " keys " << tile.keys;
+            }
+        }
+    }
+}
+
+TEST(PrefillMmaLayout, a_swizzled_slab_is_a_permutation_free_of_bank_conflicts) {
+    std::set<unsigned> seen;
+    for (unsigned row = 0; row < 80; ++row) {
+        for (unsigned piece = 0; piece < 16; ++piece) {
+            seen.insert(prefill::swizzled_bytes(row, piece, 80));
+        }
+    }
+    EXPECT_EQ(seen.size(), 80U * 16);
+    EXPECT_EQ(*seen.rbegin(), 80U * 16 * 16 - 16);
+}
+
+// Eight lanes at a time, each 16 bytes: the phases of ldmatrix and of the copies' writes.
+TEST(PrefillMmaLayout, ldmatrix_and_copies_meet_all_banks) {
+    for (unsigned phase = 0; phase < 4; ++phase) {
+        for (unsigned step = 0; step < 4; ++step) {
+            std::set<unsigned> of_rows, of_columns, of_copies;
+            for (unsigned lane = 8 * phase; lane < 8 * phase + 8; ++lane) {
+                const prefill::Corner a = prefill::rows_first(lane);
+                const prefill::Corner b = prefill::columns_first(lane);
+                const auto bank = [&](prefill::Corner c) {
+                    return prefill::swizzled_step(prefill::swizzled_bytes(c.row, c.piece, 64),
+                                                  step) %
+                           128;
+                };
+                of_rows.insert(bank(a));
+                of_columns.insert(bank(b));
+                of_copies.insert(prefill::swizzled_bytes(lane / 8, lane % 8, 64) % 128);
+            }
+            EXPECT_EQ(of_rows.size(), 8U);
+            EXPECT_EQ(of_columns.size(), 8U);
+            EXPECT_EQ(of_copies.size(), 8U);
+        }
+    }
+}
+
+TEST(PrefillMmaLayout, a_step_along_a_row_is_an_exclusive_or) {
+    for (unsigned row = 0; row < 16; ++row) {
+        for (unsigned piece = 0; piece < 2; ++piece) {
+            for (unsigned step = 0; step < 4; ++step) {
+                EXPECT_EQ(prefill::swizzled_step(prefill::swizzled_bytes(row, piece, 64), step),
+                          prefill::swizzled_bytes(row, piece + 2 * step, 64));
+            }
+        }
+    }
+}
+
+TEST(PrefillMmaCounts, count_what_two_blocks_do) {
+    // One head, 128 rows, 120 keys: one CTA, two blocks of 64.
+    const Workload w = parse_shape("b=1,h=1,q=128,k=120,d=128,dtype=bf16");
+    const prefill::Tile tile{128, 128, 128, 64, 4, 2, 0, 2};
+    const auto launches = prefill::counts(w, tile, datasheet_device("h200"));
+    ASSERT_EQ(launches.size(), 1U);
+    const Counts& c = launches[0];
+    EXPECT_DOUBLE_EQ(c.work.at("flop.mma.bf16"), 2.0 * 128 * 128 * (128 + 128));
+    EXPECT_DOUBLE_EQ(c.work.at("op.ex2"), 128.0 * 128);
+    EXPECT_DOUBLE_EQ(c.work.at("byte.dram_read"), 2.0 * (128 + 120 + 120) * 128);
+    EXPECT_DOUBLE_EQ(c.work.at("byte.dram_write"), 2.0 * 128 * 128 + 4 * 128);
+    // Two blocks: K and V written once and read by four warps, Q read; Q and the first K written.
+    EXPECT_DOUBLE_EQ(c.work.at("byte.smem_lsu"),
+                     2.0 * 128 * (2 * (64 + 64) + 2 * 4 * (64 + 64) + 2 * 128 + 128 + 64));
+    EXPECT_EQ(c.ctas, 1);
+    EXPECT_EQ(c.smem_bytes, 128 * 256 + 2 * 2 * 64 * 256 + 112 + 64);
+    double flops = 0;
+    for (const Step& step : c.steps) {
+        const auto found = step.work.find("flop.mma.bf16");
+        flops += found == step.work.end() ? 0 : step.repeat * found->second;
+    }
+    EXPECT_DOUBLE_EQ(flops, c.work.at("flop.mma.bf16"));
+}
+
+TEST(PrefillMmaCounts, registers_hold_the_declared_residents) {
+    Device sm = datasheet_device("h200");
+    sm.smem_bytes_per_unit = 0;  // registers alone
+    for (const prefill::Tile& tile : prefill::tiles) {
+        Counts c;
+        c.threads = tile.threads();
+        c.registers = prefill::declared_registers(tile);
+        EXPECT_GE(occupancy(sm, c), tile.residents);
+    }
+}
+
+TEST(PrefillMmaRecord, every_ampere_or_later_device_has_a_tile) {
+    const Kernel& kernel = find_kernel("prefill_mma");
+    for (const char* name : {"a100-40", "a10", "l4", "rtx4090", "rtx5090", "h200"}) {
+        const Device device = datasheet_device(name);
+        for (const char* dims : {"64", "128", "192/128", "256", "8", "72", "248/16"}) {
+            const Workload w =
+                parse_shape(std::string("b=1,h=2,q=300,k=300,dtype=fp16,causal,d=") + dims);
+            EXPECT_EQ(why_not(kernel, w, device), "") << name << ' ' << dims;
+        }
+    }
+    const Workload w = parse_shape("b=1,h=2,q=300,k=300,dtype=fp16,d=64");
+    EXPECT_NE(why_not(kernel, w, datasheet_device("t4")), "");
+}
+
+class PrefillMmaReport : public testing::Test {
+protected:
+    void SetUp() override {
+        if (find_kernel("prefill_mma").launch == nullptr) {
+            GTEST_SKIP() << "a build without CUDA has no device code to report on";
+        }
+        const std::filesystem::path objects =
+            std::string(RACELINE_BINARY_DIR) + "/CMakeFiles/kernel_prefill_mma_plain.dir";
+        for (const auto& entry : std::filesystem::recursive_directory_iterator(objects)) {
+            if (entry.path().extension() == ".o") {
+                reports.merge(test::compiler_report(entry.path().string(), 90));
+                code.merge(test::machine_code(entry.path().string(), 90));
+            }
+        }
+        std::erase_if(reports, [](const auto& f) {
+            return f.first.find("7forwardILi") == std::string::npos;
+        });
+    }
+    std::map<std::string, test::FunctionReport> reports;
+    std::map<std::string, std::string> code;
+};
+
+TEST_F(PrefillMmaReport, no_spills_and_the_declared_registers) {
+    // Every tile in both types, and four head dims again for rows that cp.async cannot copy.
+    EXPECT_EQ(reports.size(), 2 * (prefill::tiles.size() + 4));
+    for (std::size_t i = 0; i < prefill::tiles.size(); ++i) {
+        int most = 0;
+        for (const auto& [name, report] : reports) {
+            if (name.find("7forwardILi" + std::to_string(i) + "E") != std::string::npos) {
+                EXPECT_EQ(report.stack_bytes, 0) << name;
+                // What the system software takes of every CTA's shared memory comes on top.
+                EXPECT_EQ(report.static_smem, prefill::work_bytes + 1024) << name;
+                most =
+                    std::max(most, name.find("Lb0EEE") != std::string::npos ? report.registers : 0);
+            }
+        }
+        EXPECT_EQ(most, prefill::tile_registers[i])
+            << find_kernel("prefill_mma").tile_text(static_cast<int>(i));
+    }
+}
+
+TEST_F(PrefillMmaReport, products_fragments_and_copies_are_single_instructions) {
+    // The lowest 12 bits of an instruction are its opcode, as nvdisasm shows.
+    constexpr std::uint64_t hmma = 0x23c, ldsm = 0x83b, ldgsts = 0xfae;
+    for (const auto& [name, bytes] : code) {
+        const auto at = name.find("7forwardILi");
+        if (at == std::string::npos) {
+            continue;
+        }
+        const prefill::Tile& t =
+            prefill::tiles[static_cast<std::size_t>(std::stoi(name.substr(at + 11)))];
+        const bool by_hand = name.find("Lb1EEE") != std::string::npos;
+        std::map<std::uint64_t, int> found;
+        for (std::size_t i = 0; i + 16 <= bytes.size(); i += 16) {
+            std::uint64_t low = 0;
+            std::memcpy(&low, bytes.data() + i, sizeof(low));
+            ++found[low & 0xFFF];
+        }
+        // One block's products of one warp; the fragments' reads of one block and of Q.
+        EXPECT_EQ(found[hmma], t.row_groups() * t.keys / 8 * (t.headdim + t.headdim_v) / 16)
+            << name;
+        EXPECT_EQ(found[ldsm],
+                  t.keys / 16 * (t.headdim + t.headdim_v) / 16 + t.row_groups() * t.headdim / 16)
+            << name;
+        // The first block's copies, Q's and the next block's.
+        const int pieces = (t.q_bytes() + 2 * t.k_bytes() + t.stages * t.v_bytes()) / 16;
+        EXPECT_EQ(found[ldgsts], by_hand ? 0 : pieces / t.threads()) << name;
+    }
+}
+
+}  // namespace
+}  // namespace raceline
