@@ -10,3 +10,9 @@ namespace raceline::test {
 inline float4 dynamic_shared[most_shared_bytes / sizeof(float4) + guard_floats];
 
 }  // namespace raceline::test
+
+// A store with the default policy.
+template <class T>
+void __stwb(T* to, T value) {
+    *to = value;
+}
