@@ -46,9 +46,9 @@ constexpr double warps = threads / 32.0;
 struct Code {
     double instructions, clocks;
 };
-constexpr Code stage_code(
-    double headdim) {  // headdim / 2 elements of K and V a thread, and the rest
-    return {190 + 5.8 * headdim, 460 + 13.5 * headdim};
+// headdim / 2 elements of K and V a thread, halves to be converted, and the rest of a tile.
+constexpr Code stage_code(double headdim, bool convert) {
+    return {convert ? 190 + 5.8 * headdim : 142 + 5.2 * headdim, 460 + 13.5 * headdim};
 }
 constexpr Code score_code(double headdim) {  // a row: a load of K and an FMA a column, Q by fours
     return {14 + 2.25 * headdim, 35 + 29 + 5.4 * headdim};
@@ -64,7 +64,7 @@ constexpr Code rest_code(double headdim, double rows) {
 
 // As the compiler reports for sm_90: rows as in `tiles`, then (64, 128) × (fp32, fp16).
 int registers(const Tile& tile, const Workload& w) {
-    constexpr std::array<std::array<int, 4>, 2> table{{{92, 79, 167, 142}, {80, 96, 154, 200}}};
+    constexpr std::array<std::array<int, 4>, 2> table{{{92, 79, 167, 144}, {94, 96, 152, 200}}};
     const std::size_t column = (w.headdim == 128 ? 2U : 0U) + (w.dtype == DType::fp16 ? 1U : 0U);
     return table[tile.rows == 16 ? 0 : 1][column];
 }
@@ -74,7 +74,7 @@ std::vector<Step> tile_steps(const Tile& tile, double d, double element, const c
     const double rows = tile.rows;
     const double accumulators = rows * d / threads;
     const double own = rows / warps;  // rows of a warp
-    const Code stage = stage_code(d);
+    const Code stage = stage_code(d, element < 4);
     const Code score = score_code(d);
     const Code accumulate = accumulate_code(accumulators);
     const auto issue = [](double working, double instructions) {

@@ -45,8 +45,8 @@ struct RowTile {
     }
     // Keys that a query sees: all, or up to its own place, counted from both sequences' ends.
     __device__ int keys(const AttentionArgs& a, int query) const {
-        const int causal = min(a.seqlen_k, max(0, query + 1 + a.seqlen_k - a.seqlen_q));
-        return a.window_right < 0 ? a.seqlen_k : causal;
+        const int beyond = a.window_right < 0 ? a.seqlen_k : a.seqlen_k - a.seqlen_q + 1;
+        return min(a.seqlen_k, max(0, query + beyond));
     }
     // Of the tile's last query, which sees most.
     __device__ int most_keys(const AttentionArgs& a, int rows) const {
@@ -94,7 +94,7 @@ __device__ void scores(Shared<rows, headdim>& shared, const RowTile& at, const A
         for (int d = 0; d < headdim; ++d) {
             sum = fmaf(shared.q[row][d], shared.k[lane][d], sum);
         }
-        const bool seen = first_key + lane < at.keys(a, min(at.first + row, a.seqlen_q - 1));
+        const bool seen = first_key + lane < at.keys(a, at.first + row);
         shared.s[row][lane] = seen ? sum * a.scale : -INFINITY;
     }
 }

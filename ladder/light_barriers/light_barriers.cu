@@ -73,7 +73,7 @@ __device__ void softmax(Shared<rows, headdim>& shared, Rows<count>& known, const
 #pragma unroll
     for (int i = 0; i < count; ++i) {
         const int row = static_cast<int>(threadIdx.x / 32) * count + i;
-        const bool seen = first_key + lane < at.keys(a, min(at.first + row, a.seqlen_q - 1));
+        const bool seen = first_key + lane < at.keys(a, at.first + row);
         const float s = score<headdim>(shared.q[row], shared.k[buffer][lane]);
         const float masked = seen ? s * a.scale : -INFINITY;
         const float before = known.highest[i];

@@ -23,8 +23,8 @@ struct RowTile {
     }
     // Keys that a query sees: all, or up to its own place, counted from both sequences' ends.
     __device__ int keys(const AttentionArgs& a, int query) const {
-        const int causal = min(a.seqlen_k, max(0, query + 1 + a.seqlen_k - a.seqlen_q));
-        return a.window_right < 0 ? a.seqlen_k : causal;
+        const int beyond = a.window_right < 0 ? a.seqlen_k : a.seqlen_k - a.seqlen_q + 1;
+        return min(a.seqlen_k, max(0, query + beyond));
     }
     // Of the tile's last query, which sees most.
     __device__ int most_keys(const AttentionArgs& a, int rows) const {

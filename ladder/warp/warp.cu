@@ -74,7 +74,7 @@ __device__ void softmax(Shared<rows, headdim>& shared, Rows<rows / warps>& known
 #pragma unroll
     for (int i = 0; i < rows / warps; ++i) {
         const int row = static_cast<int>(threadIdx.x / 32) + i * warps;
-        const bool seen = first_key + lane < at.keys(a, min(at.first + row, a.seqlen_q - 1));
+        const bool seen = first_key + lane < at.keys(a, at.first + row);
         const float s = score<headdim>(shared.q[row], shared.k[lane]);
         const float masked = seen ? s * a.scale : -INFINITY;
         const float before = known.highest[i];

@@ -53,7 +53,7 @@ protected:
     const Kernel& kernel = find_kernel(GetParam());
     std::map<std::string, Function> functions;
 };
-INSTANTIATE_TEST_SUITE_P(Rungs, Tensor, testing::Values("wmma"));
+INSTANTIATE_TEST_SUITE_P(Rungs, Tensor, testing::Values("wmma", "tensor_cores", "wide_vectors"));
 
 TEST_P(Tensor, every_product_is_a_matrix_instruction) {
     each([](const Function& f, const Counts& c, int d) {
@@ -96,6 +96,33 @@ TEST_P(Tensor, counts_are_as_compiled) {
     });
 }
 
+class Scratch : public Tensor {};
+INSTANTIATE_TEST_SUITE_P(Rungs, Scratch, testing::Values("tensor_cores", "wide_vectors"));
+
+TEST_P(Scratch, keeps_one_barrier_and_sixteen_bytes_a_load) {
+    each([](const Function& f, const Counts& c, int d) {
+        EXPECT_EQ(f.loop().barriers, 1);
+        EXPECT_EQ(f.all.barriers, 1);
+        EXPECT_EQ(f.loop().global_loads.at(16), 2 * 32 * d * 2 / 16 / c.threads);
+        EXPECT_EQ(Mix::total(f.all.global_loads), f.all.global_loads.at(16));
+    });
+}
+
+class WideVectors : public Tensor {};
+INSTANTIATE_TEST_SUITE_P(Rungs, WideVectors, testing::Values("wide_vectors"));
+
+TEST_P(WideVectors, stores_nothing_narrow) {
+    each([](const Function& f, const Counts& c, int d) {
+        EXPECT_EQ(c.threads, 256);
+        EXPECT_LE(f.report.registers, 65536 / 256);
+        EXPECT_EQ(f.all.global_stores.at(16), d / 16);           // of 16 columns, eight a lane
+        EXPECT_EQ(Mix::total(f.all.global_stores), d / 16 + 1);  // and the LSE of a row
+        // Staged chunks, two of P, two of factors; accumulators are what WMMA stores by eight.
+        EXPECT_EQ(f.loop().shared_stores.at(16), f.loop().global_loads.at(16) + 4);
+        EXPECT_EQ(f.loop().shared_loads.at(16), 4);
+    });
+}
+
 // Eight rows at a time, 16 bytes of each: what a fragment of halves is read by.
 template <int width>
 int fragment_passes() {
@@ -123,6 +150,17 @@ TEST(Banks, fragments_have_no_conflicts) {
     EXPECT_EQ((row_passes<16 + 8, 4>(16)), 4);
     EXPECT_EQ((row_passes<keys + 8, 2>(8)), 2);
     EXPECT_GT((fragment_passes<64>()), 4) << "without padding there are some";
+    // wide_vectors: a lane a row, every other four rows in the other order.
+    const auto swapped = [](int width) {
+        return test::shared_passes(16, [&](int lane) {
+            return (lane % 16 * width + lane / 16 * 8 + lane / 4 % 2 * 4) * 4;
+        });
+    };
+    EXPECT_EQ(swapped(keys + 8), 4);
+    EXPECT_EQ(swapped(16 + 8), 4);
+    EXPECT_EQ(test::shared_passes(
+                  16, [](int lane) { return (lane % 16 * (keys + 8) + lane / 16 * 8) * 2; }),
+              4);
 }
 
 }  // namespace
