@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rung 1 from scratch: the record, and what its one launch moves.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "ladder/minimal/tile.hpp"
+#include "workload/tile_cover.hpp"
+
+namespace raceline::kernels::minimal {
+namespace {
+
+std::string supports(const Workload& w, const Tile&, const Device& device) {
+    if (device.kind != DeviceKind::cuda) {
+        return "it needs an NVIDIA GPU";
+    }
+    if ((w.dtype != DType::fp32 && w.dtype != DType::fp16) || w.kv_dtype != w.dtype) {
+        return std::string("it reads Q, K and V all in fp32 or all in fp16, not ") +
+               name_of(w.dtype) + " and " + name_of(w.kv_dtype);
+    }
+    if (w.headdim != 64 && w.headdim != 128) {
+        return "it takes head dims 64 and 128";
+    }
+    if (std::string beyond = beyond_plain(w); !beyond.empty()) {
+        return beyond;
+    }
+    constexpr std::int64_t own = 1024;  // maximum, sum and what the system takes
+    if (device.smem_bytes_per_cta > 0 &&
+        shared_bytes(w.headdim, w.seqlen_k) + own > device.smem_bytes_per_cta) {
+        return "the scores of one row do not fit into a CTA's shared memory";
+    }
+    return {};
+}
+
+Precision precision(const Workload& w) {
+    const Rounding output = w.dtype == DType::fp16 ? Rounding::fp16 : Rounding::fp32;
+    return {Rounding::fp32, Rounding::fp32, Rounding::fp32, Rounding::fp32, output};
+}
+
+std::size_t workspace(const Workload&, const Tile&, const Device&) {
+    return 0;
+}
+
+constexpr double pass_bytes = 128;  // one line of the L1, which shares its path with shared memory
+
+// What a warp executes, read from the machine code that nvcc makes for sm_90 and held to it by a
+// test: loops over sixteen columns or keys, over four keys for the exponentials. Clocks are the
+// compiler's stall counts and 29 for a load of shared memory that the next instruction needs; waits
+// for global memory are counted as such.
+struct Code {
+    double instructions, clocks;
+};
+struct Codes {
+    Code columns, key, serial, exponentials, keys, rest;
+};
+constexpr Codes codes(bool wide) {
+    return {wide ? Code{44, 143 + 29} : Code{60, 156 + 29},  // sixteen columns of a score
+            {25, 65},                                        // a key's address and its score
+            {25, 87 + 29},                                   // sixteen keys of maximum or sum
+            {50, 95 + 29 + 18},                              // four keys
+            wide ? Code{73, 188 + 29} : Code{89, 243 + 29},  // sixteen keys of an output
+            {450, 1700}};
+}
+
+std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device&) {
+    const TileCover cover = cover_tiles(w, 1, 1);  // a tile is a row and a key
+    const Codes code = codes(w.dtype == DType::fp32);
+    const auto d = static_cast<double>(w.headdim);
+    const double element = bytes_of(w.dtype);
+    const double threads = tile.threads;
+    const double warps = threads / 32;
+    const double rows = std::max(1.0, cover.row_tiles);
+    const double most = cover.most_tiles;
+    const double mean = cover.pairs / rows;
+    const double columns = std::ceil(d / threads);  // of a thread
+    const double working = std::min(warps, d / 32);
+
+    // Of a row with n keys. Steps go by what a warp waits for.
+    const auto steps = [&](double n) {
+        const double keys = std::ceil(n / threads);  // of a thread
+        const double key_warps = std::ceil(n / 32);
+        const Code per_key = {code.columns.instructions + code.key.instructions * 16 / d,
+                              code.columns.clocks + code.key.clocks * 16 / d};
+        Step scores{"scores", keys * d / 16, {}, "latency.l2", per_key.clocks};
+        const double loads = d * (32 + 1);  // 32 lanes read 32 rows; of Q all lanes read the same
+        const double repeats = std::max(1.0, scores.repeat);
+        scores.work = {{"flop.fma.fp32", 2 * n * d / repeats},
+                       {"op.issue", key_warps * d / 16 * 32 * per_key.instructions / repeats},
+                       {"byte.smem_lsu", key_warps * loads * pass_bytes / repeats},
+                       {"byte.l2", n * d * element / repeats}};
+        Step serial{"serial",
+                    n / 16,
+                    {{"op.issue", 2 * 32 * code.serial.instructions}, {"byte.smem_lsu", 8 * 128.0}},
+                    "",
+                    2 * code.serial.clocks};
+        Step exponentials{"exponentials",
+                          1,
+                          {{"op.ex2", n},
+                           {"op.issue", key_warps * 32 * code.exponentials.instructions / 4},
+                           {"byte.smem_lsu", key_warps * 2 * pass_bytes}},
+                          "",
+                          std::ceil(keys / 4) * code.exponentials.clocks};
+        // A load of V a key and warp, and for four keys one of the scores.
+        Step outputs{"outputs",
+                     columns * n / 16,
+                     {{"flop.fma.fp32", 2 * 16 * d / columns},
+                      {"op.issue", working * 32 * code.keys.instructions},
+                      {"byte.smem_lsu", working * 16 * 2 * pass_bytes},
+                      {"byte.l2", 16 * d * element / columns}},
+                     "latency.l2",
+                     code.keys.clocks};
+        Step rest{"rest",
+                  1,
+                  {{"op.issue", threads * code.rest.instructions},
+                   {"byte.l2", (w.bytes_q() + w.bytes_out()) / rows}},
+                  "latency.dram",
+                  code.rest.clocks};
+        return std::vector<Step>{rest, scores, serial, exponentials, outputs};
+    };
+    Counts c;
+    c.launch = "forward";
+    for (const Step& step : steps(mean)) {
+        for (const auto& [id, amount] : step.work) {
+            c.work[id] += rows * step.repeat * amount;
+        }
+    }
+    c.steps = steps(most);
+    c.work["byte.dram_read"] = w.bytes_q() + w.bytes_kv();
+    c.work["byte.dram_write"] = w.bytes_out() + rows * sizeof(float);
+    c.reread.push_back({std::max(0.0, cover.pairs * 2 * d * element - w.bytes_kv()), w.bytes_kv()});
+    c.ctas = static_cast<std::int64_t>(cover.row_tiles);
+    c.threads = tile.threads;
+    c.registers = w.dtype == DType::fp32 ? 40 : 32;
+    c.smem_bytes = shared_bytes(w.headdim, w.seqlen_k) + 2 * static_cast<int>(sizeof(float));
+    c.bytes_in_flight = threads * 16 * element;
+    c.imbalance = cover.imbalance();
+    c.overlap = {{"flop.fma.fp32", "byte.smem_lsu", "byte.l2", "op.ex2", "op.issue"}};
+    return {c};
+}
+
+constexpr Rung rung{
+    .track = "from-scratch",
+    .predecessor = "",
+    .changes =
+        "the start: a CTA a query row, its scores in shared memory, maximum and sum by one "
+        "thread",
+    .evidence =
+        "one launch of as many CTAs as there are query rows; plain 2- or 4-byte loads, no "
+        "shuffle, no matrix instruction",
+};
+
+const KernelRecord<Tile> record{
+    .name = "minimal",
+    .summary = "one CTA a query row, everything else left undone",
+    .engine = Engine::cuda,
+    .tiles = std::span<const Tile>(tiles),
+    .supports = supports,
+    .counts = counts,
+    .precision = precision,
+    .workspace = workspace,
+    .rung = &rung,
+};
+
+}  // namespace
+}  // namespace raceline::kernels::minimal
+
+RACELINE_KERNEL(minimal, raceline::kernels::minimal::record)

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "registry/kernel.hpp"
+
+namespace raceline::kernels::minimal {
+
+struct Tile {
+    std::int32_t threads;  ///< of a CTA, which has one query row
+
+    static constexpr auto fields() {
+        return std::array<TileField<Tile>, 1>{{{"threads", &Tile::threads}}};
+    }
+};
+
+inline constexpr std::array<Tile, 2> tiles{{{128}, {256}}};
+
+/// Dynamic shared memory of a CTA: the query and a score for every key, in floats.
+constexpr std::int64_t shared_bytes(std::int64_t headdim, std::int64_t keys) {
+    return 4 * (headdim + keys);
+}
+
+}  // namespace raceline::kernels::minimal

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "registry/kernel.hpp"
+
+namespace raceline::kernels::warp {
+
+struct Tile {
+    std::int32_t rows;  ///< query rows of a CTA
+    std::int32_t wide;  ///< 1: a load from global memory has sixteen bytes; 0: one element
+
+    static constexpr auto fields() {
+        return std::array<TileField<Tile>, 2>{{{"rows", &Tile::rows}, {"wide", &Tile::wide}}};
+    }
+};
+
+inline constexpr std::array<Tile, 4> tiles{{{16, 1}, {32, 1}, {16, 0}, {32, 0}}};
+
+inline constexpr int threads = 128;
+inline constexpr int tile_keys = 32;  // of a staged K or V: a lane each
+
+/// Shared memory of a CTA. Lanes read 16 bytes of 32 rows of K, and of a few rows of P: four floats
+/// of padding put neighbouring rows into different banks.
+template <int rows, int headdim>
+struct Shared {
+    alignas(16) float q[rows][headdim];
+    alignas(16) float k[tile_keys][headdim + 4];
+    alignas(16) float v[tile_keys][headdim];
+    alignas(16) float p[rows][tile_keys + 4];
+    float rescale[rows];  // what came before to the maximum of now
+};
+
+/// Its size, for the host.
+constexpr std::int64_t shared_bytes(std::int64_t rows, std::int64_t headdim) {
+    return 4 * (rows * headdim + tile_keys * (2 * headdim + 4) + rows * (tile_keys + 4 + 1));
+}
+
+}  // namespace raceline::kernels::warp

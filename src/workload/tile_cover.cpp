@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workload/tile_cover.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace raceline {
+namespace {
+
+// Tiles of `size` that [first, last) touches.
+double tiles_in(std::int64_t first, std::int64_t last, std::int64_t size) {
+    const std::int64_t from = std::max<std::int64_t>(first, 0);
+    return from < last ? static_cast<double>((last - 1) / size - from / size + 1) : 0;
+}
+
+void add_sequence(TileCover& cover, const Workload& w, std::int64_t b, double heads,
+                  std::int64_t rows, std::int64_t keys) {
+    const std::int64_t length = w.length_q(b);
+    for (std::int64_t start = 0; start < length; start += rows) {
+        const std::int64_t end = std::min(start + rows, length);
+        std::int64_t first = std::numeric_limits<std::int64_t>::max();
+        std::int64_t last = 0;
+        for (std::int64_t row = start; row < end; ++row) {
+            const Workload::KeyRange seen = w.visible(b, row);
+            if (seen.first < seen.last) {
+                first = std::min(first, seen.first);
+                last = std::max(last, seen.last);
+                cover.row_visits += heads * tiles_in(seen.first, seen.last, keys);
+            }
+        }
+        const double visited = tiles_in(first, last, keys);
+        cover.row_tiles += heads;
+        cover.tiles += heads * visited;
+        cover.most_tiles = std::max(cover.most_tiles, visited);
+    }
+}
+
+}  // namespace
+
+TileCover cover_tiles(const Workload& w, std::int64_t rows, std::int64_t keys) {
+    TileCover cover;
+    const auto heads = static_cast<double>(w.heads_q);
+    cover.pairs = w.visited_pairs() * heads;
+    if (!w.ragged() && w.batch > 0) {
+        add_sequence(cover, w, 0, heads * static_cast<double>(w.batch), rows, keys);
+    } else {
+        for (std::int64_t b = 0; b < w.batch; ++b) {
+            add_sequence(cover, w, b, heads, rows, keys);
+        }
+    }
+    return cover;
+}
+
+std::string beyond_plain(const Workload& w) {
+    if (w.headdim_v != w.headdim || w.mla) {
+        return "its V is as wide as its K, and no part of it";
+    }
+    if (w.heads_q != w.heads_kv) {
+        return "it has no grouped heads";
+    }
+    if (w.ragged() || w.page_size > 0) {
+        return "it takes contiguous sequences of one length";
+    }
+    if (w.window || w.softcap != 0 || w.sinks) {
+        return "it knows no window, softcap or sinks";
+    }
+    if (w.batch * w.heads_q * std::max<std::int64_t>(w.seqlen_q, 1) >
+        std::numeric_limits<std::int32_t>::max()) {
+        return "it counts the query rows of all heads in 31 bits";
+    }
+    return {};
+}
+
+}  // namespace raceline
