@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// What each decode rung names must be in its machine code, and what its counts() declare must be
+// what the compiler did.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <numeric>
+#include <set>
+
+#include "device/catalog.hpp"
+#include "registry/registry.hpp"
+#include "tests/ladder/decode/machine_code.hpp"
+#include "workload/shape_grammar.hpp"
+
+namespace raceline {
+namespace {
+
+using test::Code;
+using test::Instruction;
+using test::RungCode;
+
+const char* const all_rungs[] = {"splitkv"};
+
+class DecodeCode : public testing::Test {
+protected:
+    void SetUp() override {
+        if (find_kernel("splitkv").launch == nullptr) {
+            GTEST_SKIP() << "a build without CUDA has no machine code";
+        }
+    }
+    // Registers that the first launch of `shape` declares.
+    int declared(const char* rung, const std::string& shape) const {
+        return find_kernel(rung).counts(parse_shape(shape), 0, h200).front().registers;
+    }
+    Device h200 = datasheet_device("h200");
+};
+
+// The loop without a loop in it that has exactly so many shuffles; empty if there is not one.
+Code loop_with_shuffles(const Code& code, int shuffles) {
+    Code found;
+    for (const Code& loop : test::loops_of(code)) {
+        if (test::count_if(loop, [](auto i) { return i.is_shuffle(); }) == shuffles &&
+            (found.empty() || loop.size() < found.size())) {
+            found = loop;
+        }
+    }
+    return found;
+}
+
+// Most 16-byte loads from global memory with no store to shared memory between them.
+int loads_under_way(const Code& code) {
+    int most = 0, now = 0;
+    for (const Instruction& i : code) {
+        now = i.stores_shared() ? 0 : now + (i.loads_global_16_bytes() ? 1 : 0);
+        most = std::max(most, now);
+    }
+    return most;
+}
+
+// Instructions of a warp a key, as counts() has them: what four more keys of one unsplit row add
+// where the stage loads the same batches.
+double declared_per_key(const char* rung, std::string shape, int tile, const Device& device) {
+    const Kernel& kernel = find_kernel(rung);
+    const auto issue = [&](const char* keys) {
+        const Workload w = parse_shape(shape + ",q=1,k=" + keys);
+        return kernel.counts(w, tile, device).front().work.at("op.issue");
+    };
+    return (issue("8") - issue("4")) / (4 * 32);
+}
+
+TEST_F(DecodeCode, nothing_spills) {
+    for (const char* rung : all_rungs) {
+        const RungCode code(rung);
+        EXPECT_FALSE(code.reports().empty()) << rung;
+        for (const auto& [name, report] : code.reports()) {
+            EXPECT_EQ(report.stack_bytes, 0) << name;
+        }
+    }
+}
+
+struct Variant {
+    const char* mangled;
+    const char* shape;
+};
+constexpr Variant splitkv_variants[] = {{"7partialIfLi64E", "h=1,d=64,dtype=fp32"},
+                                        {"7partialIfLi128E", "h=1,d=128,dtype=fp32"},
+                                        {"7partialI6__halfLi64E", "h=1,d=64,dtype=fp16"},
+                                        {"7partialI6__halfLi128E", "h=1,d=128,dtype=fp16"}};
+
+TEST_F(DecodeCode, splitkv_declares_what_was_compiled) {
+    const RungCode code("splitkv");
+    const int unsplit = find_kernel("splitkv").tile_count() - 1;
+    for (const auto& [mangled, shape] : splitkv_variants) {
+        EXPECT_EQ(declared("splitkv", std::string(shape) + ",q=1,k=4096"),
+                  code.report(mangled).registers)
+            << mangled;
+        const Code loop = loop_with_shuffles(code.function(mangled), 5);
+        EXPECT_NEAR(declared_per_key("splitkv", shape, unsplit, h200),
+                    static_cast<double>(loop.size()), 1)
+            << mangled;
+    }
+    for (const char* merge :
+         {"5mergeIfLi64E", "5mergeIfLi128E", "5mergeI6__halfLi64E", "5mergeI6__halfLi128E"}) {
+        const auto launches =
+            find_kernel("splitkv").counts(parse_shape("h=1,q=1,k=4096,d=64,dtype=fp16"), 0, h200);
+        EXPECT_EQ(launches.at(1).registers, code.report(merge).registers) << merge;
+    }
+}
+
+TEST_F(DecodeCode, splitkv_keeps_loads_under_way) {
+    const RungCode code("splitkv");
+    for (const auto& [mangled, shape] : splitkv_variants) {
+        EXPECT_GE(loads_under_way(code.function(mangled)), 8) << mangled;
+    }
+}
+
+// Splits come from the number of SMs: no constant of another device, no cap.
+TEST(DecodePlan, splits_follow_the_device) {
+    const Kernel& kernel = find_kernel("splitkv");
+    const Workload w = parse_shape("h=8,q=1,k=16384,d=128,dtype=fp16");
+    std::set<std::int64_t> seen;
+    for (const char* name : {"t4", "l4", "a100-80", "h200", "b300"}) {
+        Device device = datasheet_device(name);
+        device.smem_bytes_per_unit = 233472;  // the same room, so that only the SMs differ
+        const Counts c = kernel.counts(w, 0, device).front();
+        EXPECT_LE(c.ctas, std::int64_t{2} * device.units) << name;
+        EXPECT_GT(c.ctas, std::int64_t{2} * device.units - 2 * w.heads_q) << name;
+        seen.insert(c.ctas);
+    }
+    EXPECT_EQ(seen.size(), 5U);
+    const Workload one = parse_shape("h=1,q=1,k=1048576,d=128,dtype=fp16");
+    EXPECT_GT(kernel.counts(one, 4, datasheet_device("h200")).front().ctas, 8000);
+}
+
+// All keys are somebody's, whatever the length.
+TEST(DecodePlan, splits_cover_the_keys) {
+    const Kernel& kernel = find_kernel("splitkv");
+    const Device h200 = datasheet_device("h200");
+    for (const int keys : {1, 3, 4, 5, 63, 777, 2047, 2048, 10007}) {
+        for (int tile = 0; tile < kernel.tile_count(); ++tile) {
+            const Workload w =
+                parse_shape("b=2,h=6,q=1,k=" + std::to_string(keys) + ",d=64,dtype=fp16");
+            const Counts c = kernel.counts(w, tile, h200).front();
+            double staged = 0;
+            for (const Step& step : c.steps) {
+                staged += step.name == "keys" ? step.repeat : 0;
+            }
+            EXPECT_GE(static_cast<double>(c.ctas) * staged * 4, 12.0 * keys) << keys;
+            EXPECT_DOUBLE_EQ(c.work.at("byte.dram_read"), w.bytes_q() + w.bytes_kv());
+        }
+    }
+}
+
+}  // namespace
+}  // namespace raceline

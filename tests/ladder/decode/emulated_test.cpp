@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// The decode rungs' own device source, run on the host and judged by the gate. What only a GPU can
+// show (the memory model, the approximate instructions' real error, speed) stays to it.
+#include <string>
+
+#include "tests/ladder/decode/emulated_case.hpp"
+#include "workload/shape_grammar.hpp"
+
+namespace raceline {
+namespace {
+
+float4 shared_block[test::most_shared_bytes / sizeof(float4) + test::guard_floats];
+
+struct Case {
+    const char* rung;
+    const char* shape;
+};
+
+class DecodeRung : public testing::TestWithParam<Case> {};
+
+// One unit: few splits. 132: as many as there are keys for. Unsplit where the rung has that tile.
+TEST_P(DecodeRung, is_correct) {
+    test::shared_memory() = [] { return reinterpret_cast<float*>(shared_block); };
+    const Kernel& kernel = find_kernel(GetParam().rung);
+    const Workload w = parse_shape(GetParam().shape);
+    for (const int units : {1, 132}) {
+        const Device device = test::small_gpu(units);
+        for (const int tile : {0, kernel.tile_count() - 1}) {
+            ASSERT_EQ(kernel.why_not(w, tile, device), "");
+            const Correctness c = test::run_emulated(kernel, w, tile, device);
+            EXPECT_TRUE(c.passed) << kernel.name << ' ' << GetParam().shape << ' '
+                                  << kernel.tile_text(tile) << " on " << units
+                                  << " units: " << c.why;
+        }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(splitkv, DecodeRung,
+                         testing::Values(Case{"splitkv", "b=2,h=4/2,q=1,k=205,d=128,dtype=fp16"},
+                                         Case{"splitkv",
+                                              "b=1,h=2,q=1,k=389,d=64,dtype=fp16,causal"},
+                                         Case{"splitkv", "b=1,h=2/1,q=1,k=101,d=128,dtype=fp32"},
+                                         Case{"splitkv", "b=2,h=1,q=1,k=197,d=64,dtype=fp32"},
+                                         Case{"splitkv", "b=1,h=1,q=1,k=0,d=64,dtype=fp16"},
+                                         Case{"splitkv", "b=1,h=3,q=1,k=1,d=64,dtype=fp32"}));
+
+}  // namespace
+}  // namespace raceline
