@@ -18,7 +18,7 @@ using test::Code;
 using test::Instruction;
 using test::RungCode;
 
-const char* const all_rungs[] = {"splitkv"};
+const char* const all_rungs[] = {"splitkv", "paged"};
 
 class DecodeCode : public testing::Test {
 protected:
@@ -26,10 +26,6 @@ protected:
         if (find_kernel("splitkv").launch == nullptr) {
             GTEST_SKIP() << "a build without CUDA has no machine code";
         }
-    }
-    // Registers that the first launch of `shape` declares.
-    int declared(const char* rung, const std::string& shape) const {
-        return find_kernel(rung).counts(parse_shape(shape), 0, h200).front().registers;
     }
     Device h200 = datasheet_device("h200");
 };
@@ -86,30 +82,54 @@ constexpr Variant splitkv_variants[] = {{"7partialIfLi64E", "h=1,d=64,dtype=fp32
                                         {"7partialI6__halfLi64E", "h=1,d=64,dtype=fp16"},
                                         {"7partialI6__halfLi128E", "h=1,d=128,dtype=fp16"}};
 
-TEST_F(DecodeCode, splitkv_declares_what_was_compiled) {
-    const RungCode code("splitkv");
-    const int unsplit = find_kernel("splitkv").tile_count() - 1;
+// splitkv and paged are compiled for the same types and head dims.
+class SameVariants : public DecodeCode, public testing::WithParamInterface<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Rungs, SameVariants, testing::Values("splitkv", "paged"));
+
+TEST_P(SameVariants, declare_what_was_compiled) {
+    const RungCode code(GetParam());
+    const Kernel& kernel = find_kernel(GetParam());
     for (const auto& [mangled, shape] : splitkv_variants) {
-        EXPECT_EQ(declared("splitkv", std::string(shape) + ",q=1,k=4096"),
-                  code.report(mangled).registers)
-            << mangled;
+        const auto launches =
+            kernel.counts(parse_shape(std::string(shape) + ",q=1,k=4096"), 0, h200);
+        EXPECT_EQ(launches.at(0).registers, code.report(mangled).registers) << mangled;
         const Code loop = loop_with_shuffles(code.function(mangled), 5);
-        EXPECT_NEAR(declared_per_key("splitkv", shape, unsplit, h200),
+        EXPECT_NEAR(declared_per_key(GetParam(), shape, kernel.tile_count() - 1, h200),
                     static_cast<double>(loop.size()), 1)
             << mangled;
     }
     for (const char* merge :
          {"5mergeIfLi64E", "5mergeIfLi128E", "5mergeI6__halfLi64E", "5mergeI6__halfLi128E"}) {
-        const auto launches =
-            find_kernel("splitkv").counts(parse_shape("h=1,q=1,k=4096,d=64,dtype=fp16"), 0, h200);
+        const auto launches = kernel.counts(parse_shape("h=1,q=1,k=4096,d=64,dtype=fp16"), 0, h200);
         EXPECT_EQ(launches.at(1).registers, code.report(merge).registers) << merge;
     }
 }
 
-TEST_F(DecodeCode, splitkv_keeps_loads_under_way) {
-    const RungCode code("splitkv");
+TEST_P(SameVariants, keep_loads_under_way) {
+    const RungCode code(GetParam());
     for (const auto& [mangled, shape] : splitkv_variants) {
         EXPECT_GE(loads_under_way(code.function(mangled)), 8) << mangled;
+    }
+}
+
+// Page arithmetic is a shift and a mask: the loop over keys reads no global memory, the loop that
+// stages has one table entry for two rows' loads, and neither divides.
+TEST_F(DecodeCode, paged_hoists_the_page) {
+    const RungCode code("paged");
+    for (const auto& [mangled, shape] : splitkv_variants) {
+        const Code keys = loop_with_shuffles(code.function(mangled), 5);
+        EXPECT_EQ(test::count_if(keys, [](auto i) { return i.loads_global(); }), 0) << mangled;
+        bool found = false;
+        for (const Code& loop : test::loops_of(code.function(mangled))) {
+            if (loads_under_way(loop) == 8 && loop.size() < 200) {
+                found = true;
+                EXPECT_EQ(test::count_if(loop, [](auto i) { return i.loads_global(); }), 12)
+                    << mangled;
+                EXPECT_EQ(test::count_if(loop, [](auto i) { return i.is_special(); }), 0)
+                    << mangled << ": an integer division takes a reciprocal";
+            }
+        }
+        EXPECT_TRUE(found) << mangled;
     }
 }
 

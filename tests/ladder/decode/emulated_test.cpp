@@ -36,13 +36,21 @@ TEST_P(DecodeRung, is_correct) {
 }
 
 INSTANTIATE_TEST_SUITE_P(splitkv, DecodeRung,
-                         testing::Values(Case{"splitkv", "b=2,h=4/2,q=1,k=205,d=128,dtype=fp16"},
+                         testing::Values(Case{"splitkv", "b=2,h=4/2,q=1,k=389,d=128,dtype=fp16"},
                                          Case{"splitkv",
-                                              "b=1,h=2,q=1,k=389,d=64,dtype=fp16,causal"},
+                                              "b=1,h=2,q=1,k=205,d=64,dtype=fp16,causal"},
                                          Case{"splitkv", "b=1,h=2/1,q=1,k=101,d=128,dtype=fp32"},
                                          Case{"splitkv", "b=2,h=1,q=1,k=197,d=64,dtype=fp32"},
                                          Case{"splitkv", "b=1,h=1,q=1,k=0,d=64,dtype=fp16"},
                                          Case{"splitkv", "b=1,h=3,q=1,k=1,d=64,dtype=fp32"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    paged, DecodeRung,
+    testing::Values(Case{"paged", "b=1,h=4/2,q=1,k=389,d=128,dtype=fp16,page=64"},
+                    Case{"paged", "b=3,h=2/1,q=1,k=100;317;7,d=64,dtype=fp16,page=16"},
+                    Case{"paged", "b=2,h=2,q=1,k=57;0,d=64,dtype=fp32,page=1"},
+                    Case{"paged", "b=2,h=2/1,q=1,k=101,d=128,dtype=fp32,page=8"},
+                    Case{"paged", "b=2,h=2/1,q=1,k=77,d=128,dtype=fp16,causal"}));
 
 }  // namespace
 }  // namespace raceline

@@ -21,6 +21,7 @@ struct Instruction {
     [[nodiscard]] int opcode() const { return static_cast<int>(low & 0xFFF); }
     [[nodiscard]] bool is(int code) const { return opcode() == code; }
     [[nodiscard]] int width_field() const { return static_cast<int>((high >> 9) & 7); }
+    [[nodiscard]] bool loads_global() const { return is(0x981); }
     [[nodiscard]] bool loads_global_16_bytes() const { return is(0x981) && width_field() == 6; }
     [[nodiscard]] bool copies_global_to_shared() const { return is(0xfae); }
     [[nodiscard]] bool stores_shared() const { return is(0x388); }
