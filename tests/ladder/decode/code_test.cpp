@@ -18,7 +18,7 @@ using test::Code;
 using test::Instruction;
 using test::RungCode;
 
-const char* const all_rungs[] = {"splitkv", "paged"};
+const char* const all_rungs[] = {"splitkv", "paged", "gqa"};
 
 class DecodeCode : public testing::Test {
 protected:
@@ -54,13 +54,14 @@ int loads_under_way(const Code& code) {
 
 // Instructions of a warp a key, as counts() has them: what four more keys of one unsplit row add
 // where the stage loads the same batches.
-double declared_per_key(const char* rung, std::string shape, int tile, const Device& device) {
+double declared_per_key(const char* rung, std::string shape, int tile, const Device& device,
+                        int key_warps = 4) {
     const Kernel& kernel = find_kernel(rung);
     const auto issue = [&](const char* keys) {
         const Workload w = parse_shape(shape + ",q=1,k=" + keys);
         return kernel.counts(w, tile, device).front().work.at("op.issue");
     };
-    return (issue("8") - issue("4")) / (4 * 32);
+    return (issue("8") - issue("4")) * key_warps / (4 * 128);
 }
 
 TEST_F(DecodeCode, nothing_spills) {
@@ -131,6 +132,59 @@ TEST_F(DecodeCode, paged_hoists_the_page) {
         }
         EXPECT_TRUE(found) << mangled;
     }
+}
+
+// A rung whose partial<T, d, rows> packs a group of `rows` into every warp.
+struct Packed {
+    std::string mangled, shape;
+    int rows;
+};
+std::vector<Packed> packed_variants(const char* type) {
+    const std::string name = std::string(type) == "fp32" ? "f" : "6__half";
+    std::vector<Packed> all;
+    for (const char* d : {"64", "128"}) {
+        for (const int rows : {1, 2, 4, 8}) {
+            const std::string r = std::to_string(rows);
+            all.push_back({"7partialI" + name + "Li" + d + "ELi" + r + "E",
+                           "h=" + r + "/1,d=" + d + ",dtype=" + type, rows});
+        }
+    }
+    return all;
+}
+
+TEST_F(DecodeCode, gqa_declares_what_was_compiled) {
+    const RungCode code("gqa");
+    const Kernel& kernel = find_kernel("gqa");
+    for (const char* type : {"fp32", "fp16"}) {
+        for (const auto& [mangled, shape, rows] : packed_variants(type)) {
+            const Workload w = parse_shape(shape + ",q=1,k=4096");
+            EXPECT_EQ(kernel.counts(w, 0, h200).front().registers, code.report(mangled).registers)
+                << mangled;
+            // One load of K and one of V for all rows; five shuffles for each.
+            const Code loop = loop_with_shuffles(code.function(mangled), 5 * rows);
+            EXPECT_EQ(test::count_if(loop, [](auto i) { return i.loads_shared(); }), 2) << mangled;
+            EXPECT_NEAR(declared_per_key("gqa", shape, kernel.tile_count() - 1, h200),
+                        static_cast<double>(loop.size()), 2)
+                << mangled;
+            EXPECT_GE(loads_under_way(code.function(mangled)), 8) << mangled;
+        }
+    }
+}
+
+// One CTA reads the keys of a whole group: what crosses the L2 for K and V falls by its size.
+TEST(DecodePlan, gqa_reads_kv_once_a_group) {
+    const Device h200 = datasheet_device("h200");
+    const auto kv_bytes = [&](const char* rung, const char* heads) {
+        const Workload w = parse_shape(std::string("q=1,k=65536,d=128,dtype=fp16,h=") + heads);
+        const Counts c = find_kernel(rung).counts(w, 0, h200).front();
+        double bytes = 0;
+        for (const Step& step : c.steps) {
+            bytes += step.name == "stage" ? step.repeat * step.work.at("byte.l2") : 0;
+        }
+        return bytes * static_cast<double>(c.ctas);
+    };
+    EXPECT_NEAR(kv_bytes("paged", "32/4") / kv_bytes("gqa", "32/4"), 8, 0.1);
+    EXPECT_NEAR(kv_bytes("paged", "32/1") / kv_bytes("gqa", "32/1"), 32, 0.4);
 }
 
 // Splits come from the number of SMs: no constant of another device, no cap.

@@ -52,5 +52,21 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"paged", "b=2,h=2/1,q=1,k=101,d=128,dtype=fp32,page=8"},
                     Case{"paged", "b=2,h=2/1,q=1,k=77,d=128,dtype=fp16,causal"}));
 
+// Groups of every packing: 1, 2, 4 and 8 rows a warp, and groups over one, two and four warps, some
+// of them not full.
+#define RACELINE_GROUPED_CASES(rung)                                       \
+    Case{rung, "b=1,h=2/2,q=1,k=389,d=128,dtype=fp16,page=64"},            \
+        Case{rung, "b=3,h=4/2,q=1,k=100;317;7,d=64,dtype=fp16,page=16"},   \
+        Case{rung, "b=1,h=3/1,q=1,k=109,d=64,dtype=fp16"},                 \
+        Case{rung, "b=1,h=7/1,q=1,k=205,d=128,dtype=fp16,page=32,causal"}, \
+        Case{rung, "b=1,h=16/1,q=1,k=43,d=64,dtype=fp16"},                 \
+        Case{rung, "b=1,h=29/1,q=1,k=21,d=128,dtype=fp16,page=16"},        \
+        Case{rung, "b=2,h=8/2,q=1,k=0,d=64,dtype=fp16"}
+
+INSTANTIATE_TEST_SUITE_P(gqa, DecodeRung,
+                         testing::Values(RACELINE_GROUPED_CASES("gqa"),
+                                         Case{"gqa", "b=1,h=8/2,q=1,k=107,d=128,dtype=fp32"},
+                                         Case{"gqa", "b=1,h=5/1,q=1,k=207,d=64,dtype=fp32"}));
+
 }  // namespace
 }  // namespace raceline
