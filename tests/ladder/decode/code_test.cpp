@@ -18,7 +18,7 @@ using test::Code;
 using test::Instruction;
 using test::RungCode;
 
-const char* const all_rungs[] = {"splitkv", "paged", "gqa"};
+const char* const all_rungs[] = {"splitkv", "paged", "gqa", "gqa_wmma"};
 
 class DecodeCode : public testing::Test {
 protected:
@@ -52,16 +52,14 @@ int loads_under_way(const Code& code) {
     return most;
 }
 
-// Instructions of a warp a key, as counts() has them: what four more keys of one unsplit row add
-// where the stage loads the same batches.
-double declared_per_key(const char* rung, std::string shape, int tile, const Device& device,
-                        int key_warps = 4) {
-    const Kernel& kernel = find_kernel(rung);
-    const auto issue = [&](const char* keys) {
-        const Workload w = parse_shape(shape + ",q=1,k=" + keys);
-        return kernel.counts(w, tile, device).front().work.at("op.issue");
-    };
-    return (issue("8") - issue("4")) * key_warps / (4 * 128);
+// Instructions of a warp in one round of its loop over keys, as counts() has them.
+double declared_per_round(const Kernel& kernel, const Workload& w, const Device& device) {
+    for (const Step& step : kernel.counts(w, 0, device).front().steps) {
+        if (step.name == "keys") {
+            return step.work.at("op.issue") / (32 * 4);
+        }
+    }
+    return 0;
 }
 
 TEST_F(DecodeCode, nothing_spills) {
@@ -91,12 +89,11 @@ TEST_P(SameVariants, declare_what_was_compiled) {
     const RungCode code(GetParam());
     const Kernel& kernel = find_kernel(GetParam());
     for (const auto& [mangled, shape] : splitkv_variants) {
-        const auto launches =
-            kernel.counts(parse_shape(std::string(shape) + ",q=1,k=4096"), 0, h200);
+        const Workload w = parse_shape(std::string(shape) + ",q=1,k=4096");
+        const auto launches = kernel.counts(w, 0, h200);
         EXPECT_EQ(launches.at(0).registers, code.report(mangled).registers) << mangled;
         const Code loop = loop_with_shuffles(code.function(mangled), 5);
-        EXPECT_NEAR(declared_per_key(GetParam(), shape, kernel.tile_count() - 1, h200),
-                    static_cast<double>(loop.size()), 1)
+        EXPECT_NEAR(declared_per_round(kernel, w, h200), static_cast<double>(loop.size()), 1)
             << mangled;
     }
     for (const char* merge :
@@ -163,11 +160,28 @@ TEST_F(DecodeCode, gqa_declares_what_was_compiled) {
             // One load of K and one of V for all rows; five shuffles for each.
             const Code loop = loop_with_shuffles(code.function(mangled), 5 * rows);
             EXPECT_EQ(test::count_if(loop, [](auto i) { return i.loads_shared(); }), 2) << mangled;
-            EXPECT_NEAR(declared_per_key("gqa", shape, kernel.tile_count() - 1, h200),
-                        static_cast<double>(loop.size()), 2)
+            EXPECT_NEAR(declared_per_round(kernel, w, h200), static_cast<double>(loop.size()), 2)
                 << mangled;
             EXPECT_GE(loads_under_way(code.function(mangled)), 8) << mangled;
         }
+    }
+}
+
+TEST_F(DecodeCode, gqa_wmma_multiplies_on_tensor_cores) {
+    const RungCode code("gqa_wmma");
+    const Kernel& kernel = find_kernel("gqa_wmma");
+    for (const int d : {64, 128}) {
+        const std::string mangled = "7partialILi" + std::to_string(d) + "E";
+        const Workload w = parse_shape("h=32/4,q=1,k=4096,dtype=fp16,d=" + std::to_string(d));
+        const Counts c = kernel.counts(w, 0, h200).front();
+        EXPECT_EQ(c.registers, code.report(mangled).registers);
+        EXPECT_GT(c.threads, 64);
+        // Both products of a 16 x 16 block, two instructions each; one shuffle, of the maximum.
+        const Code loop = loop_with_shuffles(code.function(mangled), 1);
+        EXPECT_EQ(test::count_if(loop, [](auto i) { return i.is_matrix_product(); }),
+                  2 * 2 * d / 16);
+        EXPECT_NEAR(declared_per_round(kernel, w, h200), static_cast<double>(loop.size()), 3);
+        EXPECT_GE(loads_under_way(code.function(mangled)), 8);
     }
 }
 

@@ -9,7 +9,7 @@
 namespace raceline {
 namespace {
 
-float4 shared_block[test::most_shared_bytes / sizeof(float4) + test::guard_floats];
+alignas(1024) float4 shared_block[test::most_shared_bytes / sizeof(float4) + test::guard_floats];
 
 struct Case {
     const char* rung;
@@ -67,6 +67,8 @@ INSTANTIATE_TEST_SUITE_P(gqa, DecodeRung,
                          testing::Values(RACELINE_GROUPED_CASES("gqa"),
                                          Case{"gqa", "b=1,h=8/2,q=1,k=107,d=128,dtype=fp32"},
                                          Case{"gqa", "b=1,h=5/1,q=1,k=207,d=64,dtype=fp32"}));
+
+INSTANTIATE_TEST_SUITE_P(gqa_wmma, DecodeRung, testing::Values(RACELINE_GROUPED_CASES("gqa_wmma")));
 
 }  // namespace
 }  // namespace raceline

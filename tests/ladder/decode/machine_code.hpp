@@ -29,6 +29,7 @@ struct Instruction {
     [[nodiscard]] bool is_shuffle() const {
         return is(0xf89) || is(0x589) || is(0x389) || is(0x989);
     }
+    [[nodiscard]] bool is_matrix_product() const { return is(0x23c); }
     [[nodiscard]] bool is_fma() const { return (low & 0x1FF) == 0x023; }
     [[nodiscard]] bool is_special() const { return is(0x308); }
     [[nodiscard]] bool is_branch() const { return is(0x947); }

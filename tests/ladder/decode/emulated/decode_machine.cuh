@@ -2,6 +2,8 @@
 // The emulated GPU of tests/kernels/emulated with what the rungs of the decode ladder use beside.
 #pragma once
 
+#include <array>
+
 #include "machine.cuh"
 
 namespace raceline::test {
@@ -10,6 +12,12 @@ namespace raceline::test {
 template <class T>
 T* dynamic_shared() {
     return reinterpret_cast<T*>(shared_memory()());
+}
+
+/// What every thread shows the others of its warp, for instructions that all of them take part in.
+inline std::vector<std::array<const void*, 2>>& warp_pointers() {
+    static std::vector<std::array<const void*, 2>> pointers(1024);
+    return pointers;
 }
 
 }  // namespace raceline::test

@@ -4,6 +4,6 @@ file(READ "${IN}" text)
 string(REPLACE ">>>(" "@(" text "${text}")
 string(REGEX REPLACE "([a-z_]+(<[A-Za-z0-9_, ]*>)?)<<<([^@]*)@\\("
        "raceline::test::enqueue(\\1, \\3)(" text "${text}")
-string(REGEX REPLACE "extern __shared__ ([A-Za-z0-9_]+) ([a-z_]+)\\[\\];"
-       "auto* \\2 = raceline::test::dynamic_shared<\\1>();" text "${text}")
+string(REGEX REPLACE "extern __shared__ (__align__\\([0-9]+\\) )?([A-Za-z0-9_]+) ([a-z_]+)\\[\\];"
+       "auto* \\3 = raceline::test::dynamic_shared<\\2>();" text "${text}")
 file(WRITE "${OUT}" "${text}")
