@@ -18,7 +18,7 @@ using test::Code;
 using test::Instruction;
 using test::RungCode;
 
-const char* const all_rungs[] = {"splitkv", "paged", "gqa", "gqa_wmma"};
+const char* const all_rungs[] = {"splitkv", "paged", "gqa", "gqa_wmma", "gqa_doublebuffer"};
 
 class DecodeCode : public testing::Test {
 protected:
@@ -149,9 +149,13 @@ std::vector<Packed> packed_variants(const char* type) {
     return all;
 }
 
-TEST_F(DecodeCode, gqa_declares_what_was_compiled) {
-    const RungCode code("gqa");
-    const Kernel& kernel = find_kernel("gqa");
+// Rungs that are compiled like gqa and have its loop over keys.
+class LikeGqa : public DecodeCode, public testing::WithParamInterface<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Rungs, LikeGqa, testing::Values("gqa", "gqa_doublebuffer"));
+
+TEST_P(LikeGqa, declare_what_was_compiled) {
+    const RungCode code(GetParam());
+    const Kernel& kernel = find_kernel(GetParam());
     for (const char* type : {"fp32", "fp16"}) {
         for (const auto& [mangled, shape, rows] : packed_variants(type)) {
             const Workload w = parse_shape(shape + ",q=1,k=4096");
@@ -162,8 +166,36 @@ TEST_F(DecodeCode, gqa_declares_what_was_compiled) {
             EXPECT_EQ(test::count_if(loop, [](auto i) { return i.loads_shared(); }), 2) << mangled;
             EXPECT_NEAR(declared_per_round(kernel, w, h200), static_cast<double>(loop.size()), 2)
                 << mangled;
+        }
+    }
+}
+
+TEST_F(DecodeCode, gqa_keeps_loads_under_way) {
+    const RungCode code("gqa");
+    for (const char* type : {"fp32", "fp16"}) {
+        for (const auto& [mangled, shape, rows] : packed_variants(type)) {
             EXPECT_GE(loads_under_way(code.function(mangled)), 8) << mangled;
         }
+    }
+}
+
+// The loop over tiles starts copies, then waits for all groups but the latest, then computes.
+TEST_F(DecodeCode, gqa_doublebuffer_copies_while_it_computes) {
+    const RungCode code("gqa_doublebuffer");
+    for (const auto& [mangled, shape, rows] : packed_variants("fp16")) {
+        bool found = false;
+        for (const Code& loop : test::loops_of(code.function(mangled))) {
+            const auto first_of = [&](auto is) {
+                return std::find_if(loop.begin(), loop.end(), is) - loop.begin();
+            };
+            const auto copy = first_of([](auto i) { return i.copies_global_to_shared(); });
+            const auto wait = first_of([](auto i) { return i.waits_for_groups_but(1); });
+            const auto shuffle = first_of([](auto i) { return i.is_shuffle(); });
+            const auto end = static_cast<std::ptrdiff_t>(loop.size());
+            found = found || (copy < wait && wait < shuffle && shuffle < end);
+        }
+        EXPECT_TRUE(found) << mangled;
+        EXPECT_EQ(loads_under_way(code.function(mangled)), 0) << mangled;
     }
 }
 

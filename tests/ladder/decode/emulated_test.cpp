@@ -70,5 +70,11 @@ INSTANTIATE_TEST_SUITE_P(gqa, DecodeRung,
 
 INSTANTIATE_TEST_SUITE_P(gqa_wmma, DecodeRung, testing::Values(RACELINE_GROUPED_CASES("gqa_wmma")));
 
+INSTANTIATE_TEST_SUITE_P(
+    gqa_doublebuffer, DecodeRung,
+    testing::Values(RACELINE_GROUPED_CASES("gqa_doublebuffer"),
+                    Case{"gqa_doublebuffer", "b=1,h=8/2,q=1,k=157,d=128,dtype=fp32"},
+                    Case{"gqa_doublebuffer", "b=1,h=5/1,q=1,k=207,d=64,dtype=fp32"}));
+
 }  // namespace
 }  // namespace raceline

@@ -24,6 +24,10 @@ struct Instruction {
     [[nodiscard]] bool loads_global() const { return is(0x981); }
     [[nodiscard]] bool loads_global_16_bytes() const { return is(0x981) && width_field() == 6; }
     [[nodiscard]] bool copies_global_to_shared() const { return is(0xfae); }
+    /// DEPBAR.LE SB0, n
+    [[nodiscard]] bool waits_for_groups_but(int groups) const {
+        return is(0x91a) && ((low >> 38) & 0x3F) == static_cast<std::uint64_t>(groups);
+    }
     [[nodiscard]] bool stores_shared() const { return is(0x388); }
     [[nodiscard]] bool loads_shared() const { return is(0x984); }
     [[nodiscard]] bool is_shuffle() const {
