@@ -2,7 +2,8 @@
 # Two programs for the rungs of the decode ladder: test_ladder_decode reads records and machine code,
 # test_emulated_decode runs the device files on the host (see tests/kernels/emulated.cmake).
 set(decode ${CMAKE_CURRENT_SOURCE_DIR}/ladder/decode)
-set(decode_rungs splitkv paged gqa gqa_wmma gqa_doublebuffer)
+set(decode_rungs splitkv paged gqa gqa_wmma gqa_doublebuffer
+    gqa_occupancy gqa_ilp)
 
 add_executable(test_ladder_decode ${decode}/code_test.cpp)
 raceline_host_options(test_ladder_decode)

@@ -18,7 +18,8 @@ using test::Code;
 using test::Instruction;
 using test::RungCode;
 
-const char* const all_rungs[] = {"splitkv", "paged", "gqa", "gqa_wmma", "gqa_doublebuffer"};
+const char* const all_rungs[] = {"splitkv",          "paged",         "gqa",    "gqa_wmma",
+                                 "gqa_doublebuffer", "gqa_occupancy", "gqa_ilp"};
 
 class DecodeCode : public testing::Test {
 protected:
@@ -151,7 +152,8 @@ std::vector<Packed> packed_variants(const char* type) {
 
 // Rungs that are compiled like gqa and have its loop over keys.
 class LikeGqa : public DecodeCode, public testing::WithParamInterface<const char*> {};
-INSTANTIATE_TEST_SUITE_P(Rungs, LikeGqa, testing::Values("gqa", "gqa_doublebuffer"));
+INSTANTIATE_TEST_SUITE_P(Rungs, LikeGqa,
+                         testing::Values("gqa", "gqa_doublebuffer", "gqa_occupancy"));
 
 TEST_P(LikeGqa, declare_what_was_compiled) {
     const RungCode code(GetParam());
@@ -177,6 +179,59 @@ TEST_F(DecodeCode, gqa_keeps_loads_under_way) {
             EXPECT_GE(loads_under_way(code.function(mangled)), 8) << mangled;
         }
     }
+}
+
+// Half the tile and few enough registers: twice the CTAs fit an SM.
+TEST_F(DecodeCode, gqa_occupancy_fits_twice) {
+    const RungCode code("gqa_occupancy");
+    for (const char* type : {"fp32", "fp16"}) {
+        for (const auto& [mangled, shape, rows] : packed_variants(type)) {
+            const Workload w = parse_shape(shape + ",q=1,k=65536");
+            const Counts half = find_kernel("gqa_occupancy").counts(w, 0, h200).front();
+            const Counts whole = find_kernel("gqa").counts(w, 0, h200).front();
+            EXPECT_EQ(h200.smem_bytes_per_unit / (whole.smem_bytes + 1024), 2);
+            EXPECT_EQ(h200.smem_bytes_per_unit / (half.smem_bytes + 1024), 4);
+            EXPECT_LE(code.report(mangled).registers * half.threads * 4, h200.registers_per_unit);
+            EXPECT_NEAR(static_cast<double>(half.ctas) / static_cast<double>(whole.ctas), 2, 0.02);
+        }
+    }
+}
+
+// Between a shuffle and the addition that waits for it stands work of other keys: instructions, on
+// average over the loop. One chain alone has none.
+double work_between(const Code& loop) {
+    double instructions = 0;
+    int shuffles = 0;
+    for (auto i = loop.begin(); i != loop.end(); ++i) {
+        const auto use = std::find_if(i, loop.end(), [&](const Instruction& later) {
+            return later.is_add() && later.reads(i->destination());
+        });
+        if (i->is_shuffle() && use != loop.end()) {
+            instructions += static_cast<double>(use - i - 1);
+            ++shuffles;
+        }
+    }
+    return shuffles > 0 ? instructions / shuffles : 0;
+}
+
+TEST_F(DecodeCode, gqa_ilp_has_independent_chains) {
+    const RungCode code("gqa_ilp");
+    const RungCode before("gqa");
+    const Kernel& kernel = find_kernel("gqa_ilp");
+    for (const char* type : {"fp32", "fp16"}) {
+        for (const auto& [mangled, shape, rows] : packed_variants(type)) {
+            const Workload w = parse_shape(shape + ",q=1,k=4096");
+            EXPECT_EQ(kernel.counts(w, 0, h200).front().registers, code.report(mangled).registers)
+                << mangled;
+            const Code loop = loop_with_shuffles(code.function(mangled), 4 * 5 * rows);
+            EXPECT_NEAR(declared_per_round(kernel, w, h200), static_cast<double>(loop.size()),
+                        1 + 0.02 * static_cast<double>(loop.size()))
+                << mangled;
+            EXPECT_GE(work_between(loop), 3) << mangled;
+        }
+    }
+    EXPECT_LT(work_between(loop_with_shuffles(before.function("7partialI6__halfLi128ELi1E"), 5)),
+              2);
 }
 
 // The loop over tiles starts copies, then waits for all groups but the latest, then computes.

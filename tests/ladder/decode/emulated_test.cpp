@@ -76,5 +76,16 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"gqa_doublebuffer", "b=1,h=8/2,q=1,k=157,d=128,dtype=fp32"},
                     Case{"gqa_doublebuffer", "b=1,h=5/1,q=1,k=207,d=64,dtype=fp32"}));
 
+INSTANTIATE_TEST_SUITE_P(
+    gqa_occupancy, DecodeRung,
+    testing::Values(RACELINE_GROUPED_CASES("gqa_occupancy"),
+                    Case{"gqa_occupancy", "b=1,h=8/2,q=1,k=157,d=128,dtype=fp32"},
+                    Case{"gqa_occupancy", "b=1,h=5/1,q=1,k=207,d=64,dtype=fp32"}));
+
+INSTANTIATE_TEST_SUITE_P(gqa_ilp, DecodeRung,
+                         testing::Values(RACELINE_GROUPED_CASES("gqa_ilp"),
+                                         Case{"gqa_ilp", "b=1,h=8/2,q=1,k=157,d=128,dtype=fp32"},
+                                         Case{"gqa_ilp", "b=1,h=5/1,q=1,k=207,d=64,dtype=fp32"}));
+
 }  // namespace
 }  // namespace raceline

@@ -34,6 +34,12 @@ struct Instruction {
         return is(0xf89) || is(0x589) || is(0x389) || is(0x989);
     }
     [[nodiscard]] bool is_matrix_product() const { return is(0x23c); }
+    [[nodiscard]] bool is_add() const { return (low & 0x1FF) == 0x021; }
+    [[nodiscard]] int destination() const { return static_cast<int>((low >> 16) & 0xFF); }
+    [[nodiscard]] bool reads(int reg) const {
+        return static_cast<int>((low >> 24) & 0xFF) == reg ||
+               static_cast<int>((low >> 32) & 0xFF) == reg;
+    }
     [[nodiscard]] bool is_fma() const { return (low & 0x1FF) == 0x023; }
     [[nodiscard]] bool is_special() const { return is(0x308); }
     [[nodiscard]] bool is_branch() const { return is(0x947); }
