@@ -18,8 +18,9 @@ using test::Code;
 using test::Instruction;
 using test::RungCode;
 
-const char* const all_rungs[] = {"splitkv",          "paged",         "gqa",    "gqa_wmma",
-                                 "gqa_doublebuffer", "gqa_occupancy", "gqa_ilp"};
+const char* const all_rungs[] = {
+    "splitkv",          "paged",         "gqa",     "gqa_wmma",
+    "gqa_doublebuffer", "gqa_occupancy", "gqa_ilp", "gqa_scorestationary"};
 
 class DecodeCode : public testing::Test {
 protected:
@@ -232,6 +233,46 @@ TEST_F(DecodeCode, gqa_ilp_has_independent_chains) {
     }
     EXPECT_LT(work_between(loop_with_shuffles(before.function("7partialI6__halfLi128ELi1E"), 5)),
               2);
+}
+
+// partial<d, rows> of the rungs that know fp16 alone.
+std::vector<Packed> packed_halves(const std::string& kv = "") {
+    std::vector<Packed> all;
+    for (const char* d : {"64", "128"}) {
+        for (const int rows : {1, 2, 4, 8}) {
+            const std::string r = std::to_string(rows);
+            all.push_back({std::string("7partialILi") + d + "ELi" + r + "E",
+                           "h=" + r + "/1,d=" + d + ",dtype=fp16" + kv, rows});
+        }
+    }
+    return all;
+}
+
+// A row's 32 scores are reduced once: five shuffles a row in the loop over 32 keys, whose two inner
+// loops, over columns and over values, have none.
+void expect_score_stationary(const RungCode& code, const Kernel& kernel, const Packed& variant,
+                             const Device& device) {
+    const auto& [mangled, shape, rows] = variant;
+    const Workload w = parse_shape(shape + ",q=1,k=4096");
+    EXPECT_EQ(kernel.counts(w, 0, device).front().registers, code.report(mangled).registers)
+        << mangled;
+    const Code block = loop_with_shuffles(code.function(mangled), 5 * rows);
+    const auto inner = test::loops_of(block);
+    ASSERT_EQ(inner.size(), 3U) << mangled << ": columns, values, and the block itself";
+    const auto dots = static_cast<double>(inner[0].size());
+    const auto values = static_cast<double>(inner[1].size());
+    const double executed = static_cast<double>(w.headdim) / 32 * dots + 4 * values +
+                            static_cast<double>(block.size()) - dots - values;
+    EXPECT_NEAR(declared_per_round(kernel, w, device), executed, 0.03 * executed) << mangled;
+    EXPECT_EQ(test::count_if(inner[0], [](auto i) { return i.is_fma(); }), 32 * rows) << mangled;
+}
+
+TEST_F(DecodeCode, gqa_scorestationary_reduces_once_for_32_keys) {
+    const RungCode code("gqa_scorestationary");
+    for (const Packed& variant : packed_halves()) {
+        expect_score_stationary(code, find_kernel("gqa_scorestationary"), variant, h200);
+        EXPECT_GE(loads_under_way(code.function(variant.mangled)), 8) << variant.mangled;
+    }
 }
 
 // The loop over tiles starts copies, then waits for all groups but the latest, then computes.

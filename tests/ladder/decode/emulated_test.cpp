@@ -87,5 +87,8 @@ INSTANTIATE_TEST_SUITE_P(gqa_ilp, DecodeRung,
                                          Case{"gqa_ilp", "b=1,h=8/2,q=1,k=157,d=128,dtype=fp32"},
                                          Case{"gqa_ilp", "b=1,h=5/1,q=1,k=207,d=64,dtype=fp32"}));
 
+INSTANTIATE_TEST_SUITE_P(gqa_scorestationary, DecodeRung,
+                         testing::Values(RACELINE_GROUPED_CASES("gqa_scorestationary")));
+
 }  // namespace
 }  // namespace raceline
