@@ -18,9 +18,15 @@ using test::Code;
 using test::Instruction;
 using test::RungCode;
 
-const char* const all_rungs[] = {
-    "splitkv",          "paged",         "gqa",     "gqa_wmma",
-    "gqa_doublebuffer", "gqa_occupancy", "gqa_ilp", "gqa_scorestationary"};
+const char* const all_rungs[] = {"splitkv",
+                                 "paged",
+                                 "gqa",
+                                 "gqa_wmma",
+                                 "gqa_doublebuffer",
+                                 "gqa_occupancy",
+                                 "gqa_ilp",
+                                 "gqa_scorestationary",
+                                 "fp8_kv"};
 
 class DecodeCode : public testing::Test {
 protected:
@@ -273,6 +279,25 @@ TEST_F(DecodeCode, gqa_scorestationary_reduces_once_for_32_keys) {
         expect_score_stationary(code, find_kernel("gqa_scorestationary"), variant, h200);
         EXPECT_GE(loads_under_way(code.function(variant.mangled)), 8) << variant.mangled;
     }
+}
+
+TEST_F(DecodeCode, fp8_kv_converts_on_the_way) {
+    const RungCode code("fp8_kv");
+    const Kernel& kernel = find_kernel("fp8_kv");
+    for (const Packed& variant : packed_halves(",kv=e4m3")) {
+        expect_score_stationary(code, kernel, variant, h200);
+        const Code whole = code.function(variant.mangled);
+        EXPECT_GE(loads_under_way(whole), 8) << variant.mangled;
+        const Code keys = loop_with_shuffles(whole, 5 * variant.rows);
+        const auto converts = [](auto i) { return i.unpacks_e4m3(); };
+        // Eight loads of sixteen elements, two a conversion; the loop over keys sees halves.
+        EXPECT_EQ(test::count_if(whole, converts), 64) << variant.mangled;
+        EXPECT_EQ(test::count_if(keys, converts), 0) << variant.mangled;
+    }
+    EXPECT_EQ(code.functions().size(), 8U + 2U) << "eight packings and two merges, no cast";
+    const Counts c =
+        kernel.counts(parse_shape("h=8/1,d=128,q=1,k=8192,dtype=fp16,kv=e4m3"), 0, h200).front();
+    EXPECT_DOUBLE_EQ(c.work.at("byte.dram_read"), 8 * 128 * 2 + 2.0 * 8192 * 128);
 }
 
 // The loop over tiles starts copies, then waits for all groups but the latest, then computes.

@@ -54,14 +54,16 @@ INSTANTIATE_TEST_SUITE_P(
 
 // Groups of every packing: 1, 2, 4 and 8 rows a warp, and groups over one, two and four warps, some
 // of them not full.
-#define RACELINE_GROUPED_CASES(rung)                                       \
-    Case{rung, "b=1,h=2/2,q=1,k=389,d=128,dtype=fp16,page=64"},            \
-        Case{rung, "b=3,h=4/2,q=1,k=100;317;7,d=64,dtype=fp16,page=16"},   \
-        Case{rung, "b=1,h=3/1,q=1,k=109,d=64,dtype=fp16"},                 \
-        Case{rung, "b=1,h=7/1,q=1,k=205,d=128,dtype=fp16,page=32,causal"}, \
-        Case{rung, "b=1,h=16/1,q=1,k=43,d=64,dtype=fp16"},                 \
-        Case{rung, "b=1,h=29/1,q=1,k=21,d=128,dtype=fp16,page=16"},        \
-        Case{rung, "b=2,h=8/2,q=1,k=0,d=64,dtype=fp16"}
+#define RACELINE_GROUPED_CASES_OF(rung, kv)                                   \
+    Case{rung, "b=1,h=2/2,q=1,k=389,d=128,dtype=fp16,page=64" kv},            \
+        Case{rung, "b=3,h=4/2,q=1,k=100;317;7,d=64,dtype=fp16,page=16" kv},   \
+        Case{rung, "b=1,h=3/1,q=1,k=109,d=64,dtype=fp16" kv},                 \
+        Case{rung, "b=1,h=7/1,q=1,k=205,d=128,dtype=fp16,page=32,causal" kv}, \
+        Case{rung, "b=1,h=16/1,q=1,k=43,d=64,dtype=fp16" kv},                 \
+        Case{rung, "b=1,h=29/1,q=1,k=21,d=128,dtype=fp16,page=16" kv}, Case { \
+        rung, "b=2,h=8/2,q=1,k=0,d=64,dtype=fp16" kv                          \
+    }
+#define RACELINE_GROUPED_CASES(rung) RACELINE_GROUPED_CASES_OF(rung, "")
 
 INSTANTIATE_TEST_SUITE_P(gqa, DecodeRung,
                          testing::Values(RACELINE_GROUPED_CASES("gqa"),
@@ -89,6 +91,9 @@ INSTANTIATE_TEST_SUITE_P(gqa_ilp, DecodeRung,
 
 INSTANTIATE_TEST_SUITE_P(gqa_scorestationary, DecodeRung,
                          testing::Values(RACELINE_GROUPED_CASES("gqa_scorestationary")));
+
+INSTANTIATE_TEST_SUITE_P(fp8_kv, DecodeRung,
+                         testing::Values(RACELINE_GROUPED_CASES_OF("fp8_kv", ",kv=e4m3")));
 
 }  // namespace
 }  // namespace raceline
