@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Found before the real wrapper: 2^x with an error spread over all that the instruction may have.
+// Found before the real wrapper: 2^x with an error spread over all that the instruction may have;
+// 2^0 is exact (PTX ISA, table of ex2).
 #pragma once
 
 #include <cmath>
@@ -8,6 +9,9 @@
 namespace raceline::ptx {
 
 inline float ex2_approx_ftz_f32(float x) {
+    if (x == 0) {
+        return 1;
+    }
     static std::uint32_t state = 1;
     state = state * 1664525U + 1013904223U;
     const double error = (state / 2147483648.0 - 1) * 0x1p-22;

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tuning space of splitkv and how a call is cut: the same answer for the workspace query, the
+// counts and the launch.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "registry/kernel.hpp"
+
+namespace raceline::kernels::splitkv {
+
+struct Tile {
+    std::int32_t waves;  ///< of CTAs that the splits make on the device; 0: the keys stay whole
+
+    static constexpr auto fields() {
+        return std::array<TileField<Tile>, 1>{{{"waves", &Tile::waves}}};
+    }
+};
+
+inline constexpr std::array<Tile, 6> tiles{{{1}, {2}, {4}, {8}, {32}, {0}}};
+
+inline constexpr int warps = 4;
+inline constexpr int threads = 32 * warps;
+inline constexpr std::int64_t stage_bytes = 96 * 1024;  ///< of K and V together: two CTAs an SM
+
+/// Keys that K's half of the stage holds.
+constexpr int tile_keys(int headdim, int element_bytes) {
+    return static_cast<int>(stage_bytes / 2 / headdim / element_bytes);
+}
+
+/// Floats that one CTA leaves of a row: outputs, then maximum and sum, padded to 16 bytes.
+constexpr int part_floats(int headdim) {
+    return headdim + 4;
+}
+
+/// CTAs that a unit holds: shared memory decides, registers would allow more.
+inline std::int64_t resident_ctas(const Device& device) {
+    constexpr std::int64_t reserved = 1024;  // bytes of the system a CTA (CUDA programming guide)
+    return std::max<std::int64_t>(1, device.smem_bytes_per_unit / (stage_bytes + reserved));
+}
+
+struct Plan {
+    std::int64_t rows;    ///< (sequence, query head) pairs
+    std::int64_t splits;  ///< of every row's keys
+    std::int64_t keys;    ///< of one split; the last one may have fewer
+    std::size_t workspace_bytes;
+};
+
+/// As many splits as fill the device `waves` times: from its units and what one of them holds.
+inline Plan make_plan(std::int64_t batch, std::int64_t heads, std::int64_t keys, int headdim,
+                      const Tile& tile, const Device& device) {
+    Plan plan{.rows = batch * heads, .splits = 1, .keys = keys, .workspace_bytes = 0};
+    // A split has a key for every warp.
+    const std::int64_t most = std::max<std::int64_t>(1, (keys + warps - 1) / warps);
+    const std::int64_t wanted = std::clamp<std::int64_t>(
+        tile.waves * resident_ctas(device) * device.units / std::max<std::int64_t>(1, plan.rows), 1,
+        most);
+    if (wanted > 1) {
+        plan.keys = (keys + wanted - 1) / wanted;
+        plan.splits = (keys + plan.keys - 1) / plan.keys;  // none of them empty
+        const std::int64_t floats = plan.rows * plan.splits * part_floats(headdim);
+        // 16 bytes more, for aligning the caller's address.
+        plan.workspace_bytes = static_cast<std::size_t>(floats) * sizeof(float) + 16;
+    }
+    return plan;
+}
+
+}  // namespace raceline::kernels::splitkv

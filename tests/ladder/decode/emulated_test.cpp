@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// The decode rungs' own device source, run on the host and judged by the gate. What only a GPU can
+// show (the memory model, the approximate instructions' real error, speed) stays to it.
+#include <string>
+
+#include "tests/ladder/decode/emulated_case.hpp"
+#include "workload/shape_grammar.hpp"
+
+namespace raceline {
+namespace {
+
+alignas(1024) float4 shared_block[test::most_shared_bytes / sizeof(float4) + test::guard_floats];
+
+struct Case {
+    const char* rung;
+    const char* shape;
+};
+
+class DecodeRung : public testing::TestWithParam<Case> {};
+
+// One unit: few splits. 132: as many as there are keys for. Unsplit where the rung has that tile.
+TEST_P(DecodeRung, is_correct) {
+    test::shared_memory() = [] { return reinterpret_cast<float*>(shared_block); };
+    const Kernel& kernel = find_kernel(GetParam().rung);
+    const Workload w = parse_shape(GetParam().shape);
+    for (const int units : {1, 132}) {
+        const Device device = test::small_gpu(units);
+        for (const int tile : {0, kernel.tile_count() - 1}) {
+            ASSERT_EQ(kernel.why_not(w, tile, device), "");
+            const Correctness c = test::run_emulated(kernel, w, tile, device);
+            EXPECT_TRUE(c.passed) << kernel.name << ' ' << GetParam().shape << ' '
+                                  << kernel.tile_text(tile) << " on " << units
+                                  << " units: " << c.why;
+        }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(splitkv, DecodeRung,
+                         testing::Values(Case{"splitkv", "b=2,h=4/2,q=1,k=389,d=128,dtype=fp16"},
+                                         Case{"splitkv",
+                                              "b=1,h=2,q=1,k=205,d=64,dtype=fp16,causal"},
+                                         Case{"splitkv", "b=1,h=2/1,q=1,k=101,d=128,dtype=fp32"},
+                                         Case{"splitkv", "b=2,h=1,q=1,k=197,d=64,dtype=fp32"},
+                                         Case{"splitkv", "b=1,h=1,q=1,k=0,d=64,dtype=fp16"},
+                                         Case{"splitkv", "b=1,h=3,q=1,k=1,d=64,dtype=fp32"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    paged, DecodeRung,
+    testing::Values(Case{"paged", "b=1,h=4/2,q=1,k=389,d=128,dtype=fp16,page=64"},
+                    Case{"paged", "b=3,h=2/1,q=1,k=100;317;7,d=64,dtype=fp16,page=16"},
+                    Case{"paged", "b=2,h=2,q=1,k=57;0,d=64,dtype=fp32,page=1"},
+                    Case{"paged", "b=2,h=2/1,q=1,k=101,d=128,dtype=fp32,page=8"},
+                    Case{"paged", "b=2,h=2/1,q=1,k=77,d=128,dtype=fp16,causal"}));
+
+// Groups of every packing: 1, 2, 4 and 8 rows a warp, and groups over one, two and four warps, some
+// of them not full.
+#define RACELINE_GROUPED_CASES_OF(rung, kv)                                   \
+    Case{rung, "b=1,h=2/2,q=1,k=389,d=128,dtype=fp16,page=64" kv},            \
+        Case{rung, "b=3,h=4/2,q=1,k=100;317;7,d=64,dtype=fp16,page=16" kv},   \
+        Case{rung, "b=1,h=3/1,q=1,k=109,d=64,dtype=fp16" kv},                 \
+        Case{rung, "b=1,h=7/1,q=1,k=205,d=128,dtype=fp16,page=32,causal" kv}, \
+        Case{rung, "b=1,h=16/1,q=1,k=43,d=64,dtype=fp16" kv},                 \
+        Case{rung, "b=1,h=29/1,q=1,k=21,d=128,dtype=fp16,page=16" kv}, Case { \
+        rung, "b=2,h=8/2,q=1,k=0,d=64,dtype=fp16" kv                          \
+    }
+#define RACELINE_GROUPED_CASES(rung) RACELINE_GROUPED_CASES_OF(rung, "")
+
+INSTANTIATE_TEST_SUITE_P(gqa, DecodeRung,
+                         testing::Values(RACELINE_GROUPED_CASES("gqa"),
+                                         Case{"gqa", "b=1,h=8/2,q=1,k=107,d=128,dtype=fp32"},
+                                         Case{"gqa", "b=1,h=5/1,q=1,k=207,d=64,dtype=fp32"}));
+
+INSTANTIATE_TEST_SUITE_P(gqa_wmma, DecodeRung, testing::Values(RACELINE_GROUPED_CASES("gqa_wmma")));
+
+INSTANTIATE_TEST_SUITE_P(
+    gqa_doublebuffer, DecodeRung,
+    testing::Values(RACELINE_GROUPED_CASES("gqa_doublebuffer"),
+                    Case{"gqa_doublebuffer", "b=1,h=8/2,q=1,k=157,d=128,dtype=fp32"},
+                    Case{"gqa_doublebuffer", "b=1,h=5/1,q=1,k=207,d=64,dtype=fp32"}));
+
+INSTANTIATE_TEST_SUITE_P(
+    gqa_occupancy, DecodeRung,
+    testing::Values(RACELINE_GROUPED_CASES("gqa_occupancy"),
+                    Case{"gqa_occupancy", "b=1,h=8/2,q=1,k=157,d=128,dtype=fp32"},
+                    Case{"gqa_occupancy", "b=1,h=5/1,q=1,k=207,d=64,dtype=fp32"}));
+
+INSTANTIATE_TEST_SUITE_P(gqa_ilp, DecodeRung,
+                         testing::Values(RACELINE_GROUPED_CASES("gqa_ilp"),
+                                         Case{"gqa_ilp", "b=1,h=8/2,q=1,k=157,d=128,dtype=fp32"},
+                                         Case{"gqa_ilp", "b=1,h=5/1,q=1,k=207,d=64,dtype=fp32"}));
+
+INSTANTIATE_TEST_SUITE_P(gqa_scorestationary, DecodeRung,
+                         testing::Values(RACELINE_GROUPED_CASES("gqa_scorestationary")));
+
+INSTANTIATE_TEST_SUITE_P(fp8_kv, DecodeRung,
+                         testing::Values(RACELINE_GROUPED_CASES_OF("fp8_kv", ",kv=e4m3")));
+
+}  // namespace
+}  // namespace raceline
