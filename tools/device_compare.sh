@@ -42,13 +42,17 @@ if [[ ",$peers," == *,flashinfer,* ]]; then
     tail -n 2 "$out"/flashinfer-*.log
 fi
 
-rm -f "$out/compare.jsonl"
+# Rows say how they were asked for: under a relative path they name no folder of this machine.
+rows=build-peers/compare.jsonl
+mkdir -p build-peers
+rm -f "$rows"
 timeout --signal=INT --kill-after=20 $((budget + 60)) "${compare[@]}" --suite training-16k \
-    --peers "$peers" --receipts "$out/compare.jsonl" --seconds "$budget" "$@" 2>&1 |
+    --peers "$peers" --receipts "$rows" --seconds "$budget" "$@" 2>&1 |
     tee "$out/compare.log"
 status=${PIPESTATUS[0]}
 if [ -x "$here/raceline" ]; then
-    "$here/raceline" report --check "$out/compare.jsonl" || status=1
+    "$here/raceline" report --check "$rows" || status=1
 fi
+cp "$rows" "$out/compare.jsonl"
 echo "status $status, $(wc -l <"$out/compare.jsonl" 2>/dev/null || echo 0) rows in $out/compare.jsonl"
 exit "$status"
