@@ -35,8 +35,8 @@ __device__ __forceinline__ void pin_registers(float (&d)[count]) {
     }
 }
 
-/// No instruction: x as a value that the compiler knows nothing of. What is computed from it, such as
-/// a product's descriptors, is then computed where it is used instead of being kept in registers
+/// No instruction: x as a value that the compiler knows nothing of. What is computed from it, such
+/// as a product's descriptors, is then computed where it is used instead of being kept in registers
 /// through a loop.
 __device__ __forceinline__ std::uint32_t recomputed(std::uint32_t x) {
     asm volatile("" : "+r"(x));

@@ -57,9 +57,6 @@ private:
 
 }  // namespace raceline::test
 
-inline bool __any_sync(unsigned, bool mine) {
-    return raceline::test::Ampere::get().any(mine);
-}
 inline float __fdividef(float a, float b) {
     return a / b;
 }
