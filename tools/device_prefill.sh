@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# One visit to a Hopper machine for prefill_sm90, under four minutes: the gate over every tile, the
-# sanitizers on small shapes, then training-16k. Needs the built program only; a missing tool is
-# reported and skipped.
+# One visit to a Hopper machine for prefill_sm90 or prefill_mma, under four minutes: the gate over
+# every tile, the sanitizers on small shapes, then training-16k. Needs the built program only; a
+# missing tool is reported and skipped.
 #
-#   OUT=folder tools/device_prefill.sh [program] [step ...]
+#   OUT=folder [KERNEL=prefill_mma] tools/device_prefill.sh [program] [step ...]
 #
 # Steps: check bench sanitize (default: all, in this order), and on request sweep (every tile on
 # training-16k: what the dispatcher could have chosen) and profile (counters of the longest shapes). TESTS=path of device_test_kernels adds the
@@ -16,7 +16,8 @@ program=${1:-build-cuda/raceline}
 steps=${*:-check bench sanitize}
 out=${OUT:-device-prefill}
 mkdir -p "$out"
-kernel=(--device cuda --kernel prefill_sm90)
+name=${KERNEL:-prefill_sm90}
+kernel=(--device cuda --kernel "$name")
 export XDG_CACHE_HOME=${XDG_CACHE_HOME:-$(mktemp -d)}
 export XDG_STATE_HOME=${XDG_STATE_HOME:-$XDG_CACHE_HOME}
 here=$(cd "$(dirname "$program")" 2>/dev/null && pwd)
@@ -71,6 +72,12 @@ step_check() {
     run 20 check.log "$program" check "${kernel[@]}" --tile all \
         --shape b=2,h=4/2,q=300,k=300,d=192/128,dtype=bf16,causal \
         --shape b=1,h=4/2,q=100,k=513,d=160/72,dtype=fp16
+    if [ "$name" = prefill_mma ]; then
+        run 20 check.log "$program" check "${kernel[@]}" --tile all \
+            --shape b=2,h=4/2,q=300,k=300,d=64,dtype=bf16,causal,softcap=30 \
+            --shape b=1,h=4/2,q=200,k=333,d=128,dtype=fp16,softcap=5,sinks \
+            --shape b=1,h=2,q=300,k=300,d=256,dtype=bf16,window=60:9,softcap=50
+    fi
     if [ -n "${TESTS:-}" ]; then
         run 30 check.log "$TESTS"
     fi
@@ -112,12 +119,27 @@ step_profile() {
             --launch-skip 2 --launch-count 1 "$program" bench "${kernel[@]}" --launch-path stream \
             --max-seconds 0.02 --shape "b=1,h=$((2048 / d)),q=16384,k=16384,d=$d,dtype=bf16" \
             --tile "$tile" --receipts "$XDG_CACHE_HOME/p.jsonl" </dev/null
-    done <<'END'
+    done < <("tiles_of_$name")
+}
+
+# Head dim and tile, by name, of what step_profile looks at.
+tiles_of_prefill_sm90() {
+    cat <<'END'
 64 headdim=64,rows=192,keys=128,stages=2,turns=1
 64 headdim=64,rows=128,keys=128,stages=2,turns=1
 128 headdim=128,rows=128,keys=128,stages=2,turns=1
 128 headdim=128,rows=192,keys=80,stages=2,turns=1
 256 headdim=256,rows=128,keys=64,stages=2,turns=1
+END
+}
+tiles_of_prefill_mma() {
+    cat <<'END'
+64 headdim=64,rows=128,keys=64,stages=2,q_registers=0,residents=3
+64 headdim=64,rows=128,keys=64,stages=2,q_registers=1
+128 headdim=128,rows=128,keys=64,warps=4,stages=2
+128 headdim=128,rows=256
+256 headdim=256,rows=64,keys=64
+256 headdim=256,rows=128,keys=64
 END
 }
 

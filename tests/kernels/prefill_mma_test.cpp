@@ -8,6 +8,7 @@
 #include <set>
 #include <vector>
 
+#include "api/engine_choice.hpp"
 #include "device/catalog.hpp"
 #include "kernels/prefill_mma/counts.hpp"
 #include "kernels/prefill_mma/fragment.hpp"
@@ -200,6 +201,20 @@ TEST(PrefillMmaRecord, every_ampere_or_later_device_has_a_tile) {
     }
     const Workload w = parse_shape("b=1,h=2,q=300,k=300,dtype=fp16,d=64");
     EXPECT_NE(why_not(kernel, w, datasheet_device("t4")), "");
+}
+
+TEST(PrefillMmaRecord, the_api_takes_it_where_the_kernel_for_hopper_cannot) {
+    const auto chosen = [](const char* device, const char* shape) {
+        return api::choose_engine(parse_shape(shape), datasheet_device(device), 0,
+                                  {.backend = {}, .must_run = false})
+            .kernel->name;
+    };
+    const char* long_prompt = "b=2,h=16,q=4096,k=4096,d=128,dtype=bf16,causal";
+    EXPECT_EQ(chosen("a100-80", long_prompt), "prefill_mma");
+    EXPECT_EQ(chosen("l4", long_prompt), "prefill_mma");
+    EXPECT_EQ(chosen("h200", long_prompt), "prefill_sm90");
+    EXPECT_EQ(chosen("h200", "b=2,h=16,q=4096,k=4096,d=128,dtype=bf16,causal,softcap=50"),
+              "prefill_mma");
 }
 
 class PrefillMmaReport : public testing::Test {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// prefill_sm90 on a live Hopper GPU with strides that the command line cannot name, and bit-equal
-// from run to run. A program of its own, run by tools/device_prefill.sh; ctest has no entry for it.
+// prefill_sm90 and prefill_mma on a live Hopper GPU with strides that the command line cannot name,
+// and bit-equal from run to run. A program of its own, run by tools/device_prefill.sh; ctest has no
+// entry for it.
 #include <cstring>
 #include <gtest/gtest.h>
 #include <span>
@@ -51,8 +52,8 @@ Rows rows_of(std::int64_t rows, std::int64_t width, std::size_t gap, std::size_t
     return {static_cast<std::size_t>(rows), static_cast<std::size_t>(width), gap, offset};
 }
 
-void every_tile(const std::string& shape, std::size_t gap, std::size_t offset) {
-    const Kernel& kernel = find_kernel("prefill_sm90");
+void every_tile(const Kernel& kernel, const std::string& shape, std::size_t gap,
+                std::size_t offset) {
     const Workload w = parse_shape(shape);
     const Device device = datasheet_device("h200");
     const Inputs in = make_inputs(w, {.seed = 11});
@@ -90,17 +91,20 @@ void every_tile(const std::string& shape, std::size_t gap, std::size_t offset) {
     EXPECT_GT(ran, 0) << shape;
 }
 
-TEST(PrefillOnDevice, reads_and_writes_any_strides_and_repeats_itself) {
+class PrefillOnDevice : public testing::TestWithParam<const char*> {};
+TEST_P(PrefillOnDevice, reads_and_writes_any_strides_and_repeats_itself) {
     ASSERT_EQ(cuda::why_unavailable(), "");
+    const Kernel& kernel = find_kernel(GetParam());
     for (const char* shape :
          {"b=2,h=4/2,q=333,k=517,d=64,causal", "b=2,h=4/2,q=333,k=517,d=128,dtype=fp16",
           "b=1,h=2,q=200,k=300,d=256,causal", "b=1,h=2,q=200,k=300,d=192/128,causal"}) {
-        every_tile(shape, 0, 0);
-        every_tile(shape, 8, 0);  // the copy engine reads it
-        every_tile(shape, 0, 1);  // it does not: the address
-        every_tile(shape, 3, 2);  // nor this: the strides
+        every_tile(kernel, shape, 0, 0);
+        every_tile(kernel, shape, 8, 0);  // rows of aligned 16-byte pieces
+        every_tile(kernel, shape, 0, 1);  // not so: the address
+        every_tile(kernel, shape, 3, 2);  // nor this: the strides
     }
 }
+INSTANTIATE_TEST_SUITE_P(Hopper, PrefillOnDevice, testing::Values("prefill_sm90", "prefill_mma"));
 
 }  // namespace
 }  // namespace raceline
