@@ -133,6 +133,33 @@ INSTANTIATE_TEST_SUITE_P(
                     "b=4,h=2/1,q=130;1;129;0,k=70;70;129;5,d=64,causal",
                     "b=3,h=1,q=7,k=100;117;7,d=128,dtype=fp16"));
 
+// Head dims, groups, masks, lengths and types drawn at random, one tile each.
+TEST(EmulatedMma, random_calls) {
+    std::mt19937 random(11);
+    const auto upto = [&](unsigned most) { return static_cast<int>(random() % (most + 1)); };
+    const Kernel& kernel = find_kernel("prefill_mma");
+    for (int i = 0; i < 40; ++i) {
+        const int d = 8 + 8 * upto(31);
+        const int heads_kv = 1 + upto(1);
+        std::string shape = "b=1,h=" + std::to_string(heads_kv * (1 + upto(2))) + "/" +
+                            std::to_string(heads_kv) + ",q=" + std::to_string(upto(90)) +
+                            ",k=" + std::to_string(upto(140)) + ",d=" + std::to_string(d) + "/" +
+                            std::to_string(8 + 8 * upto(d / 8 - 1));
+        shape += upto(1) ? ",dtype=bf16" : ",dtype=fp16";
+        shape += upto(1) ? ",causal" : "";
+        shape += upto(2) == 0 ? ",window=" + std::to_string(upto(70)) : "";
+        shape += upto(3) == 0 ? ",sinks" : "";
+        shape += upto(3) == 0 ? ",softcap=" + std::to_string(1 + upto(40)) : "";
+        const Workload w = parse_shape(shape);
+        int tile = upto(kernel.tile_count() - 1);
+        while (!kernel.why_not(w, tile, small_gpu(2)).empty()) {
+            tile = (tile + 1) % kernel.tile_count();
+        }
+        const Correctness c = run(w, tile, small_gpu(2), {});
+        EXPECT_TRUE(c.passed) << shape << ' ' << kernel.tile_text(tile) << ": " << c.why;
+    }
+}
+
 TEST(EmulatedMma, reads_and_writes_any_strides) {
     // Rows of aligned 16-byte pieces; those that are not, by address and by stride.
     every_tile("b=2,h=2/1,q=70,k=100,d=64,causal", {.gap = 8});
