@@ -30,13 +30,13 @@ __device__ __forceinline__ void transpose_quad(std::uint32_t (&x)[4]) {
 }
 
 /// Up to eight outputs at `to`, as many as `columns` has.
+template <bool by_hand>
 __device__ __forceinline__ void store_piece(std::uint16_t* to, const std::uint32_t (&x)[4],
-                                            int columns, bool chunked) {
-    if (columns <= 0) {
-        return;
-    }
-    if (chunked) {
-        *reinterpret_cast<uint4*>(to) = make_uint4(x[0], x[1], x[2], x[3]);
+                                            int columns) {
+    if constexpr (!by_hand) {
+        if (columns > 0) {
+            *reinterpret_cast<uint4*>(to) = make_uint4(x[0], x[1], x[2], x[3]);
+        }
         return;
     }
 #pragma unroll
@@ -69,7 +69,7 @@ __device__ __forceinline__ RowEnd end_row(const float* sinks, int head, float ba
     return {shrink / sum, (base + log2f(sum)) * ln_2};
 }
 
-template <Tile tile, bool bf16>
+template <Tile tile, bool bf16, bool by_hand>
 __device__ __forceinline__ void write_rows(const Params& p, const Work& w, const Outputs<tile>& out,
                                            const RowState<tile>& state) {
     const AttentionArgs& a = p.args;
@@ -102,7 +102,7 @@ __device__ __forceinline__ void write_rows(const Params& p, const Work& w, const
                 transpose_quad(x);  // lane t of the quad now has the t-th eight of 32 columns
                 const int column = 32 * four + 8 * (lane % 4);
                 if (exists) {
-                    store_piece(to + column, x, a.headdim_v - column, p.chunked_out);
+                    store_piece<by_hand>(to + column, x, a.headdim_v - column);
                 }
             }
         }

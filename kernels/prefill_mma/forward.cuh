@@ -6,7 +6,8 @@
 
 namespace raceline::kernels::prefill_mma {
 
-/// by_hand: a row of Q, K or V is no row of aligned 16-byte pieces, which cp.async needs.
+/// by_hand: a row of Q, K, V or the output is no row of aligned 16-byte pieces, which cp.async
+/// and wide stores need.
 /// index: of the tile in `tiles`; a struct of a namespace cannot be a parameter of a __global__.
 template <int index, bool bf16, bool by_hand>
 __global__ void __launch_bounds__(tiles[index].threads(), tiles[index].residents)
@@ -29,7 +30,7 @@ __global__ void __launch_bounds__(tiles[index].threads(), tiles[index].residents
     if (w.blocks.count() > 0) {
         attend<tile, bf16, by_hand>(p, w, s, out, state);
     }
-    write_rows<tile, bf16>(p, w, out, state);
+    write_rows<tile, bf16, by_hand>(p, w, out, state);
 }
 
 }  // namespace raceline::kernels::prefill_mma

@@ -19,7 +19,8 @@ bool chunked(const TensorArg& tensor, std::int64_t headdim) {
 }
 
 bool by_hand(const AttentionArgs& a) {
-    return !chunked(a.q, a.headdim) || !chunked(a.k, a.headdim) || !chunked(a.v, a.headdim_v);
+    return !chunked(a.q, a.headdim) || !chunked(a.k, a.headdim) || !chunked(a.v, a.headdim_v) ||
+           !chunked(a.out, a.headdim_v);
 }
 
 Params make_params(const AttentionArgs& a, const Plan& plan) {
@@ -32,7 +33,6 @@ Params make_params(const AttentionArgs& a, const Plan& plan) {
     p.scale_log2 = (capped ? a.softcap : a.scale) * log2_of_e;
     p.cap_log2 = capped ? 2 * a.scale / a.softcap * log2_of_e : 0;
     p.by_hand = by_hand(a);
-    p.chunked_out = chunked(a.out, a.headdim_v);
     return p;
 }
 

@@ -16,8 +16,7 @@ struct Params {
     std::int32_t group;  ///< query heads a KV head
     float scale_log2;    ///< of a product, or of tanh where there is a softcap, to units of log2
     float cap_log2;      ///< softcap: exponent of 2 for a product of 1, in e^(2·product·scale/cap)
-    bool by_hand;        ///< rows of Q, K or V cannot be read in aligned 16-byte pieces
-    bool chunked_out;    ///< output rows can be written in aligned 16-byte pieces
+    bool by_hand;        ///< rows of a tensor are not aligned 16-byte pieces
 };
 
 }  // namespace raceline::kernels::prefill_mma
