@@ -158,17 +158,4 @@ void Ampere::multiply(float (&d)[4], const std::uint32_t (&a)[4], const std::uin
     });
 }
 
-bool Ampere::any(bool mine) {
-    together(5, &mine, [](const Lanes& lanes) {
-        bool found = false;
-        for (int lane = 0; lane < 32; ++lane) {
-            found = found || of<bool>(lanes, lane);
-        }
-        for (int lane = 0; lane < 32; ++lane) {
-            of<bool>(lanes, lane) = found;
-        }
-    });
-    return mine;
-}
-
 }  // namespace raceline::test

@@ -21,7 +21,6 @@ public:
     void load_matrices(std::uint32_t (&d)[4], std::uint32_t address, bool transposed);
     void multiply(float (&d)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2],
                   bool bf16);
-    bool any(bool mine);
 
     std::size_t copies_under_way() const;
     std::uint64_t products() const { return products_; }  ///< 16 × 8 × 16, since the start
