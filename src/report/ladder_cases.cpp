@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/ladder_cases.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "registry/registry.hpp"
+#include "workload/shape_grammar.hpp"
+#include "workload/suites.hpp"
+
+namespace raceline {
+namespace {
+
+std::string text(const Json& row, const char* member) {
+    return row.at(member).get<std::string>();
+}
+
+std::string runs_key(std::string_view device, std::string_view suite, std::string_view kernel) {
+    return std::string(device) + '\n' + std::string(suite) + '\n' + std::string(kernel);
+}
+
+// Without what a rung may change of the cache.
+std::string loose(Workload w) {
+    w.kv_dtype = w.dtype;
+    w.page_size = 0;
+    return format_shape(w);
+}
+
+bool is_stale(const Json& row) {
+    for (const Kernel& kernel : all_kernels()) {
+        if (kernel.name == text(row, "kernel")) {
+            return row.at("source_hash") != kernel.source_hash;
+        }
+    }
+    return true;
+}
+
+}  // namespace
+
+LadderCases::LadderCases(std::span<const Json> rows) {
+    std::vector<const Json*> by_time;
+    for (const Json& row : rows) {
+        const std::string kind = text(row, "kind");
+        if (kind == "counters" && row.at("counters").contains("limiter")) {
+            counted_[text(row, "measurement_id")] = text(row.at("counters"), "limiter");
+        } else if (kind == "prediction") {
+            predictions_[text(row, "id")] = row;
+        }
+        if (kind == "prediction" || kind == "measurement") {
+            by_time.push_back(&row);
+        }
+    }
+    std::stable_sort(by_time.begin(), by_time.end(), [](const Json* a, const Json* b) {
+        return text(*a, "written") < text(*b, "written");
+    });
+    for (const Json* row : by_time) {
+        if (text(*row, "suite") == "ladder" || text(*row, "suite") == "from-scratch") {
+            add(*row);
+        }
+    }
+}
+
+void LadderCases::add(const Json& row) {
+    const bool measured = text(row, "kind") == "measurement";
+    const Workload w = workload_from_json(row.at("workload"));
+    const std::string device = text(row.at("device"), "id");
+    Run run{format_shape(w), loose(w), text(row, "written"), {}};
+    run.result.shape = run.shape;
+    run.result.tile = row.at("tile").dump();
+    run.result.stale = is_stale(row);
+    const Json* prediction = &row;
+    if (measured) {
+        const auto found = predictions_.find(text(row, "prediction_id"));
+        if (found == predictions_.end()) {
+            return;  // `report --check` says so
+        }
+        prediction = &found->second;
+        run.result.passed = row.at("correctness").at("passed").get<bool>();
+        run.result.measured = row.at("measurement").is_object()
+                                  ? row.at("measurement").at("seconds_median").get<double>()
+                                  : 0;
+        const auto counted = counted_.find(text(row, "id"));
+        run.result.counted = counted == counted_.end() ? "" : counted->second;
+    }
+    run.result.predicted = prediction->at("prediction").at("seconds").get<double>();
+    run.result.limiter = text(prediction->at("prediction"), "limiter");
+    devices_.insert(device);
+    auto& runs = runs_[runs_key(device, text(row, "suite"), text(row, "kernel"))];
+    const auto [at, fresh] = runs.try_emplace(run.shape + row.at("case").dump(), run);
+    // A prediction never hides a measurement of its tile; of several tiles the model's choice
+    // counts.
+    const bool same_tile = at->second.result.tile == run.result.tile;
+    const bool replaces = same_tile ? measured || at->second.result.measured <= 0
+                                    : run.result.predicted < at->second.result.predicted;
+    if (!fresh && replaces) {
+        at->second = run;
+    }
+}
+
+const LadderCases::Run* LadderCases::before(const std::string& device, std::string_view suite,
+                                            std::string_view predecessor, const Run& run) const {
+    const auto found = runs_.find(runs_key(device, suite, predecessor));
+    if (found == runs_.end()) {
+        return nullptr;
+    }
+    const Run* near = nullptr;
+    for (const auto& [key, other] : found->second) {
+        if (other.shape == run.shape) {
+            return &other;
+        }
+        near = near == nullptr && other.loose_shape == run.loose_shape ? &other : near;
+    }
+    return near;
+}
+
+std::vector<RungCase> LadderCases::of(const std::string& device, const Kernel& rung,
+                                      std::string_view suite) const {
+    const auto found = runs_.find(runs_key(device, suite, rung.name));
+    if (found == runs_.end()) {
+        return {};
+    }
+    std::vector<RungCase> cases;
+    for (const Workload& w : make_suite(suite).workloads) {
+        for (const auto& [key, run] : found->second) {
+            if (run.shape != format_shape(w)) {
+                continue;
+            }
+            RungCase c = run.result;
+            const Run* other = before(device, suite, rung.rung->predecessor, run);
+            if (other != nullptr && other->result.passed) {
+                c.predicted_before = other->result.predicted;
+                c.measured_before = other->result.measured;
+            }
+            cases.push_back(std::move(c));
+        }
+    }
+    return cases;
+}
+
+}  // namespace raceline
