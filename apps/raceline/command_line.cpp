@@ -121,7 +121,7 @@ void add_case_commands(CLI::App& app, Options& o, std::vector<Command>& commands
     add_json(*report, o);
     report->footer(
         "Examples:\n  raceline report --help\n  raceline report --check FILE.jsonl\n"
-        "  raceline report --ladder receipts/*/*-ladder-*.jsonl >docs/ladder.md");
+        "  raceline report --ladder");
     commands.push_back({report, run_report});
 }
 

@@ -50,8 +50,10 @@ LadderCases::LadderCases(std::span<const Json> rows) {
             by_time.push_back(&row);
         }
     }
-    std::stable_sort(by_time.begin(), by_time.end(), [](const Json* a, const Json* b) {
-        return text(*a, "written") < text(*b, "written");
+    // Rows stand in an array: of two written at once the first in it comes first.
+    std::sort(by_time.begin(), by_time.end(), [](const Json* a, const Json* b) {
+        const auto order = text(*a, "written").compare(text(*b, "written"));
+        return order != 0 ? order < 0 : a < b;
     });
     for (const Json* row : by_time) {
         if (text(*row, "suite") == "ladder" || text(*row, "suite") == "from-scratch") {

@@ -174,6 +174,15 @@ TEST_F(LadderRows, a_cache_of_another_type_is_compared_with_the_plain_one) {
     EXPECT_DOUBLE_EQ(found[0].speedup_measured(), 2.5);
 }
 
+TEST_F(LadderRows, a_causal_case_is_never_compared_with_a_full_one) {
+    run("naive", reference, 9e-3, 10e-3);
+    run("tiled", "h=8,k=2048,d=64,dtype=fp16,causal", 1e-3, 1e-3);
+    const auto found = LadderCases(rows_).of("h200", find_kernel("tiled"), "ladder");
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_EQ(found[0].speedup_predicted(), 0);
+    EXPECT_EQ(found[0].speedup_measured(), 0);
+}
+
 // Each rung runs somewhere in the suite of its track, and all of it can be predicted.
 TEST(LadderSuites, run_every_rung) {
     const Device h200 = datasheet_device("h200");
