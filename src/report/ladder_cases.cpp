@@ -66,8 +66,8 @@ void LadderCases::add(const Json& row) {
     const bool measured = text(row, "kind") == "measurement";
     const Workload w = workload_from_json(row.at("workload"));
     const std::string device = text(row.at("device"), "id");
-    Run run{format_shape(w), loose(w), text(row, "written"), {}};
-    run.result.shape = run.shape;
+    Run run{row.at("git").dump() + row.at("argv").dump(), {}};
+    run.result.shape = format_shape(w);
     run.result.tile = row.at("tile").dump();
     run.result.stale = is_stale(row);
     const Json* prediction = &row;
@@ -87,30 +87,53 @@ void LadderCases::add(const Json& row) {
     run.result.predicted = prediction->at("prediction").at("seconds").get<double>();
     run.result.limiter = text(prediction->at("prediction"), "limiter");
     devices_.insert(device);
-    auto& runs = runs_[runs_key(device, text(row, "suite"), text(row, "kernel"))];
-    const auto [at, fresh] = runs.try_emplace(run.shape + row.at("case").dump(), run);
-    // A prediction never hides a measurement of its tile; of several tiles the model's choice
-    // counts.
-    const bool same_tile = at->second.result.tile == run.result.tile;
-    const bool replaces = same_tile ? measured || at->second.result.measured <= 0
-                                    : run.result.predicted < at->second.result.predicted;
-    if (!fresh && replaces) {
-        at->second = run;
-    }
+    auto& kernel = runs_[runs_key(device, text(row, "suite"), text(row, "kernel"))];
+    Runs& runs = kernel[run.result.shape + row.at("case").dump()];
+    runs.shape = run.result.shape;
+    runs.loose_shape = loose(w);
+    runs.in_time.push_back(std::move(run));
 }
 
-const LadderCases::Run* LadderCases::before(const std::string& device, std::string_view suite,
-                                            std::string_view predecessor, const Run& run) const {
+RungCase LadderCases::Runs::at_first_sight() const {
+    const auto counts = [](const Run& run) { return run.result.passed && run.result.measured > 0; };
+    // Of the session of `run`, what the model would have chosen.
+    const auto chosen = [&](const Run& run) {
+        const Run* best = &run;
+        for (const Run& other : in_time) {
+            const bool same = other.session == run.session && counts(other) == counts(run);
+            best = same && other.result.predicted < best->result.predicted ? &other : best;
+        }
+        return best;
+    };
+    const auto first = std::find_if(in_time.begin(), in_time.end(), counts);
+    if (first == in_time.end()) {  // predicted only, or refused by the gate
+        const auto refused = std::find_if(in_time.begin(), in_time.end(),
+                                          [](const Run& run) { return !run.result.passed; });
+        return refused != in_time.end() ? refused->result : chosen(in_time.back())->result;
+    }
+    const auto last = std::find_if(in_time.rbegin(), in_time.rend(), counts);
+    RungCase result = chosen(*first)->result;
+    const RungCase& now = chosen(*last)->result;
+    result.stale = now.stale;
+    if (last->session != first->session) {
+        result.predicted_last = now.predicted;
+        result.measured_last = now.measured;
+    }
+    return result;
+}
+
+const LadderCases::Runs* LadderCases::before(const std::string& device, std::string_view suite,
+                                             std::string_view predecessor, const Runs& runs) const {
     const auto found = runs_.find(runs_key(device, suite, predecessor));
     if (found == runs_.end()) {
         return nullptr;
     }
-    const Run* near = nullptr;
+    const Runs* near = nullptr;
     for (const auto& [key, other] : found->second) {
-        if (other.shape == run.shape) {
+        if (other.shape == runs.shape) {
             return &other;
         }
-        near = near == nullptr && other.loose_shape == run.loose_shape ? &other : near;
+        near = near == nullptr && other.loose_shape == runs.loose_shape ? &other : near;
     }
     return near;
 }
@@ -123,15 +146,16 @@ std::vector<RungCase> LadderCases::of(const std::string& device, const Kernel& r
     }
     std::vector<RungCase> cases;
     for (const Workload& w : make_suite(suite).workloads) {
-        for (const auto& [key, run] : found->second) {
-            if (run.shape != format_shape(w)) {
+        for (const auto& [key, runs] : found->second) {
+            if (runs.shape != format_shape(w)) {
                 continue;
             }
-            RungCase c = run.result;
-            const Run* other = before(device, suite, rung.rung->predecessor, run);
-            if (other != nullptr && other->result.passed) {
-                c.predicted_before = other->result.predicted;
-                c.measured_before = other->result.measured;
+            RungCase c = runs.at_first_sight();
+            const Runs* other = before(device, suite, rung.rung->predecessor, runs);
+            const RungCase earlier = other != nullptr ? other->at_first_sight() : RungCase{};
+            if (earlier.passed) {
+                c.predicted_before = earlier.predicted;
+                c.measured_before = earlier.measured;
             }
             cases.push_back(std::move(c));
         }

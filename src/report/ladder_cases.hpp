@@ -20,25 +20,33 @@ public:
 
     [[nodiscard]] const std::set<std::string>& devices() const { return devices_; }
 
-    /// Cases of a rung in a suite, in the suite's order, each with the same case of the rung's
-    /// predecessor: the same workload, or the one that differs in what the rung may change alone,
-    /// the cache's type and its paging.
+    /// Cases of a rung in a suite, in the suite's order, as they ran at first sight: in the first
+    /// program run whose result the gate passed, and of several tiles with the one predicted to be
+    /// the fastest. Later runs cannot mend a miss; the last one stands beside. Each comes with the
+    /// same case of the rung's predecessor: the same workload, or the one that differs in what a
+    /// rung may change alone, the cache's type and its paging.
     [[nodiscard]] std::vector<RungCase> of(const std::string& device, const Kernel& rung,
                                            std::string_view suite) const;
 
 private:
     struct Run {
-        std::string shape, loose_shape, written;
+        std::string session;  ///< of one program run
         RungCase result;
     };
+    struct Runs {
+        std::string shape, loose_shape;
+        std::vector<Run> in_time;
+        [[nodiscard]] RungCase at_first_sight() const;
+    };
     void add(const Json& row);
-    [[nodiscard]] const Run* before(const std::string& device, std::string_view suite,
-                                    std::string_view predecessor, const Run& run) const;
+    [[nodiscard]] const Runs* before(const std::string& device, std::string_view suite,
+                                     std::string_view predecessor, const Runs& runs) const;
 
     std::set<std::string> devices_;
-    std::map<std::string, Json> predictions_;                 ///< by id
-    std::map<std::string, std::string> counted_;              ///< limiter by measurement id
-    std::map<std::string, std::map<std::string, Run>> runs_;  ///< by device/suite/kernel, then case
+    std::map<std::string, Json> predictions_;     ///< by id
+    std::map<std::string, std::string> counted_;  ///< limiter by measurement id
+    std::map<std::string, std::map<std::string, Runs>>
+        runs_;  ///< by device/suite/kernel, then case
 };
 
 }  // namespace raceline

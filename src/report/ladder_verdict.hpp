@@ -20,10 +20,11 @@ struct RungCase {
     std::string shape, tile;
     double predicted = 0, measured = 0;                ///< seconds
     double predicted_before = 0, measured_before = 0;  ///< of the predecessor
+    double predicted_last = 0, measured_last = 0;      ///< of a later run, where there is one
     std::string limiter;                               ///< predicted
     std::string counted;  ///< by hardware counters; empty: not profiled
     bool passed = true;   ///< false: the gate refused it
-    bool stale = false;   ///< the rung has changed since
+    bool stale = false;   ///< the rung has changed since its last run
 
     [[nodiscard]] double speedup_predicted() const;  ///< over the predecessor; 0: not known
     [[nodiscard]] double speedup_measured() const;
