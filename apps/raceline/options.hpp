@@ -35,6 +35,7 @@ struct Options {
 
     std::vector<std::string> files;  ///< report
     bool check = false;              ///< report
+    bool ladder = false;             ///< report: docs/ladder.md
 };
 
 int run_devices(const Options& options);

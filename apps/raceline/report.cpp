@@ -5,6 +5,7 @@
 
 #include "options.hpp"
 #include "receipt/file.hpp"
+#include "report/ladder_report.hpp"
 #include "report/receipt_report.hpp"
 #include "support/check.hpp"
 #include "terminal.hpp"
@@ -34,7 +35,7 @@ std::string newest_receipt() {
 
 int run_report(const Options& options) {
     std::vector<std::string> files = options.files;
-    if (files.empty()) {
+    if (files.empty() && !options.ladder) {
         files.push_back(newest_receipt());
         say("{}", files.front());
     }
@@ -46,7 +47,9 @@ int run_report(const Options& options) {
     for (const Finding& finding : findings) {
         say("{}: line {}: {}", finding.file, finding.line, finding.what);
     }
-    if (options.json) {
+    if (options.ladder) {
+        fmt::print("{}", ladder_markdown(report.rows()));
+    } else if (options.json) {
         for (const Json& row : report.rows()) {
             print_row(row);
         }

@@ -155,7 +155,7 @@ constexpr Rung rung{
         "one CTA barrier a tile, the fewest for a tile that all warps fill and read (which brings "
         "a second "
         "buffer for K and V; a warp keeps to its own rows in the output too)",
-    .evidence = "one BAR in the loop over keys, WARPSYNC in the place of the others",
+    .evidence = "one BAR in the loop over keys",
 };
 
 const KernelRecord<Tile> record{

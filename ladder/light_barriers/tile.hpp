@@ -34,7 +34,7 @@ struct Shared {
 
 /// Its size, for the host.
 constexpr std::int64_t shared_bytes(std::int64_t rows, std::int64_t headdim) {
-    return 4 * (rows * headdim + 2 * tile_keys * (2 * headdim + 4) + rows * (tile_keys + 4));
+    return 4 * (rows * headdim + (2 * headdim + 4) * 2 * tile_keys + rows * (tile_keys + 4));
 }
 
 }  // namespace raceline::kernels::light_barriers

@@ -134,7 +134,7 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device&) {
     c.ctas = static_cast<std::int64_t>(cover.row_tiles);
     c.threads = tile.threads;
     c.registers = w.dtype == DType::fp32 ? 40 : 32;
-    c.smem_bytes = shared_bytes(w.headdim, w.seqlen_k) + 2 * static_cast<int>(sizeof(float));
+    c.smem_bytes = shared_bytes(w.headdim, w.seqlen_k) + std::int64_t{8};
     c.bytes_in_flight = threads * 16 * element;
     c.imbalance = cover.imbalance();
     c.overlap = {{"flop.fma.fp32", "byte.smem_lsu", "byte.l2", "op.ex2", "op.issue"}};

@@ -192,7 +192,7 @@ Counts outputs_launch(const Workload& w, const Sizes& z, const Tile& tile) {
     c.work["byte.dram_read"] = w.bytes_kv() / 2 + z.spilled;
     c.work["byte.dram_write"] = w.bytes_out();
     c.reread.push_back({std::max(0.0, v_bytes - w.bytes_kv() / 2), w.bytes_kv() / 2});
-    c.bytes_in_flight = tile_keys * (z.d * z.element + tile.rows * sizeof(float));
+    c.bytes_in_flight = tile_keys * (z.d * z.element + 4.0 * tile.rows);
     c.steps = {{"tiles", z.cover.most_tiles, tile_work, z.operands, loop.clocks},
                {"rest", 1, {{"op.issue", rest}, {"byte.l2", out}}, "", outputs_rest.clocks}};
     return c;

@@ -38,7 +38,7 @@ struct Shared {
 
 /// Its size, for the host.
 constexpr std::int64_t shared_bytes(std::int64_t rows, std::int64_t headdim) {
-    return 2 * (rows + 2 * tile_keys) * (headdim + 8) +
+    return 2 * (rows + std::int64_t{2} * tile_keys) * (headdim + 8) +
            rows * (4 * (tile_keys + 8) + 2 * (tile_keys + 8) + 4 * (side + 8));
 }
 

@@ -58,8 +58,8 @@ constexpr Code rest_code(double headdim) {
 // of four passes: Q and K once a product, P, V. Accumulators are eight passes: scores out, factors
 // in. The softmax reads sixteen scores a lane and writes as many halves and eight factors.
 constexpr double loop_passes(double headdim) {
-    const double products = headdim / side * (tile_keys / side);
-    const double fragments = 3 * products + tile_keys / static_cast<double>(side);
+    constexpr int key_blocks = tile_keys / side;
+    const double fragments = 3 * headdim / side * key_blocks + key_blocks;
     return 4 * fragments + 8 * 2 + 8 + 16 + 8 + 8;
 }
 

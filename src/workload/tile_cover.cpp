@@ -10,7 +10,8 @@ namespace {
 // Tiles of `size` that [first, last) touches.
 double tiles_in(std::int64_t first, std::int64_t last, std::int64_t size) {
     const std::int64_t from = std::max<std::int64_t>(first, 0);
-    return from < last ? static_cast<double>((last - 1) / size - from / size + 1) : 0;
+    const std::int64_t tiles = from < last ? (last - 1) / size - from / size + 1 : 0;
+    return static_cast<double>(tiles);
 }
 
 void add_sequence(TileCover& cover, const Workload& w, std::int64_t b, double heads,

@@ -76,6 +76,7 @@ struct Mix {
 /// One __global__ function.
 struct Function {
     FunctionReport report;
+    std::string code;
     Mix all;                 ///< without the branch to itself that follows the code
     std::vector<Mix> loops;  ///< stretches from a target back to its branch, inner ones included
 
@@ -90,7 +91,7 @@ struct Function {
 inline Function function_of(const std::string& code, const FunctionReport& report) {
     std::vector<Instruction> list(code.size() / sizeof(Instruction));
     std::memcpy(list.data(), code.data(), list.size() * sizeof(Instruction));
-    Function f{report, {}, {}};
+    Function f{report, code, {}, {}};
     for (std::size_t i = 0; i < list.size(); ++i) {
         constexpr unsigned branch = 0x947;
         const std::int64_t target = static_cast<std::int64_t>(i) + 1 + list[i].distance();

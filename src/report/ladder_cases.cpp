@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/ladder_cases.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "registry/registry.hpp"
+#include "workload/shape_grammar.hpp"
+#include "workload/suites.hpp"
+
+namespace raceline {
+namespace {
+
+std::string text(const Json& row, const char* member) {
+    return row.at(member).get<std::string>();
+}
+
+std::string runs_key(std::string_view device, std::string_view suite, std::string_view kernel) {
+    return std::string(device) + '\n' + std::string(suite) + '\n' + std::string(kernel);
+}
+
+// Without what a rung may change of the cache.
+std::string loose(Workload w) {
+    w.kv_dtype = w.dtype;
+    w.page_size = 0;
+    return format_shape(w);
+}
+
+bool is_stale(const Json& row) {
+    for (const Kernel& kernel : all_kernels()) {
+        if (kernel.name == text(row, "kernel")) {
+            return row.at("source_hash") != kernel.source_hash;
+        }
+    }
+    return true;
+}
+
+}  // namespace
+
+LadderCases::LadderCases(std::span<const Json> rows) {
+    std::vector<const Json*> by_time;
+    for (const Json& row : rows) {
+        const std::string kind = text(row, "kind");
+        if (kind == "counters" && row.at("counters").contains("limiter")) {
+            counted_[text(row, "measurement_id")] = text(row.at("counters"), "limiter");
+        } else if (kind == "prediction") {
+            predictions_[text(row, "id")] = row;
+        }
+        if (kind == "prediction" || kind == "measurement") {
+            by_time.push_back(&row);
+        }
+    }
+    // Rows stand in an array: of two written at once the first in it comes first.
+    std::sort(by_time.begin(), by_time.end(), [](const Json* a, const Json* b) {
+        const auto order = text(*a, "written").compare(text(*b, "written"));
+        return order != 0 ? order < 0 : a < b;
+    });
+    for (const Json* row : by_time) {
+        if (text(*row, "suite") == "ladder" || text(*row, "suite") == "from-scratch") {
+            add(*row);
+        }
+    }
+}
+
+void LadderCases::add(const Json& row) {
+    const bool measured = text(row, "kind") == "measurement";
+    const Workload w = workload_from_json(row.at("workload"));
+    const std::string device = text(row.at("device"), "id");
+    Run run{row.at("git").dump() + row.at("argv").dump(), {}};
+    run.result.shape = format_shape(w);
+    run.result.tile = row.at("tile").dump();
+    run.result.stale = is_stale(row);
+    const Json* prediction = &row;
+    if (measured) {
+        const auto found = predictions_.find(text(row, "prediction_id"));
+        if (found == predictions_.end()) {
+            return;  // `report --check` says so
+        }
+        prediction = &found->second;
+        run.result.passed = row.at("correctness").at("passed").get<bool>();
+        run.result.measured = row.at("measurement").is_object()
+                                  ? row.at("measurement").at("seconds_median").get<double>()
+                                  : 0;
+        const auto counted = counted_.find(text(row, "id"));
+        run.result.counted = counted == counted_.end() ? "" : counted->second;
+    }
+    run.result.predicted = prediction->at("prediction").at("seconds").get<double>();
+    run.result.limiter = text(prediction->at("prediction"), "limiter");
+    devices_.insert(device);
+    auto& kernel = runs_[runs_key(device, text(row, "suite"), text(row, "kernel"))];
+    Runs& runs = kernel[run.result.shape + row.at("case").dump()];
+    runs.shape = run.result.shape;
+    runs.loose_shape = loose(w);
+    runs.in_time.push_back(std::move(run));
+}
+
+RungCase LadderCases::Runs::at_first_sight() const {
+    const auto counts = [](const Run& run) { return run.result.passed && run.result.measured > 0; };
+    // Of the session of `run`, what the model would have chosen.
+    const auto chosen = [&](const Run& run) {
+        const Run* best = &run;
+        for (const Run& other : in_time) {
+            const bool same = other.session == run.session && counts(other) == counts(run);
+            best = same && other.result.predicted < best->result.predicted ? &other : best;
+        }
+        return best;
+    };
+    const auto first = std::find_if(in_time.begin(), in_time.end(), counts);
+    if (first == in_time.end()) {  // predicted only, or refused by the gate
+        const auto refused = std::find_if(in_time.begin(), in_time.end(),
+                                          [](const Run& run) { return !run.result.passed; });
+        return refused != in_time.end() ? refused->result : chosen(in_time.back())->result;
+    }
+    const auto last = std::find_if(in_time.rbegin(), in_time.rend(), counts);
+    RungCase result = chosen(*first)->result;
+    const RungCase& now = chosen(*last)->result;
+    result.stale = now.stale;
+    if (last->session != first->session) {
+        result.predicted_last = now.predicted;
+        result.measured_last = now.measured;
+    }
+    return result;
+}
+
+const LadderCases::Runs* LadderCases::before(const std::string& device, std::string_view suite,
+                                             std::string_view predecessor, const Runs& runs) const {
+    const auto found = runs_.find(runs_key(device, suite, predecessor));
+    if (found == runs_.end()) {
+        return nullptr;
+    }
+    const Runs* near = nullptr;
+    for (const auto& [key, other] : found->second) {
+        if (other.shape == runs.shape) {
+            return &other;
+        }
+        near = near == nullptr && other.loose_shape == runs.loose_shape ? &other : near;
+    }
+    return near;
+}
+
+std::vector<RungCase> LadderCases::of(const std::string& device, const Kernel& rung,
+                                      std::string_view suite) const {
+    const auto found = runs_.find(runs_key(device, suite, rung.name));
+    if (found == runs_.end()) {
+        return {};
+    }
+    std::vector<RungCase> cases;
+    for (const Workload& w : make_suite(suite).workloads) {
+        for (const auto& [key, runs] : found->second) {
+            if (runs.shape != format_shape(w)) {
+                continue;
+            }
+            RungCase c = runs.at_first_sight();
+            const Runs* other = before(device, suite, rung.rung->predecessor, runs);
+            const RungCase earlier = other != nullptr ? other->at_first_sight() : RungCase{};
+            if (earlier.passed) {
+                c.predicted_before = earlier.predicted;
+                c.measured_before = earlier.measured;
+            }
+            cases.push_back(std::move(c));
+        }
+    }
+    return cases;
+}
+
+}  // namespace raceline

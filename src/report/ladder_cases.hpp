@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Receipt rows of the ladder's suites, arranged by device, rung and case.
+#pragma once
+
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "registry/kernel.hpp"
+#include "report/ladder_verdict.hpp"
+#include "support/json.hpp"
+
+namespace raceline {
+
+class LadderCases {
+public:
+    explicit LadderCases(std::span<const Json> rows);
+
+    [[nodiscard]] const std::set<std::string>& devices() const { return devices_; }
+
+    /// Cases of a rung in a suite, in the suite's order, as they ran at first sight: in the first
+    /// program run whose result the gate passed, and of several tiles with the one predicted to be
+    /// the fastest. Later runs cannot mend a miss; the last one stands beside. Each comes with the
+    /// same case of the rung's predecessor: the same workload, or the one that differs in what a
+    /// rung may change alone, the cache's type and its paging.
+    [[nodiscard]] std::vector<RungCase> of(const std::string& device, const Kernel& rung,
+                                           std::string_view suite) const;
+
+private:
+    struct Run {
+        std::string session;  ///< of one program run
+        RungCase result;
+    };
+    struct Runs {
+        std::string shape, loose_shape;
+        std::vector<Run> in_time;
+        [[nodiscard]] RungCase at_first_sight() const;
+    };
+    void add(const Json& row);
+    [[nodiscard]] const Runs* before(const std::string& device, std::string_view suite,
+                                     std::string_view predecessor, const Runs& runs) const;
+
+    std::set<std::string> devices_;
+    std::map<std::string, Json> predictions_;     ///< by id
+    std::map<std::string, std::string> counted_;  ///< limiter by measurement id
+    std::map<std::string, std::map<std::string, Runs>>
+        runs_;  ///< by device/suite/kernel, then case
+};
+
+}  // namespace raceline

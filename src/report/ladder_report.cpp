@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/ladder_report.hpp"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "device/catalog.hpp"
+#include "registry/registry.hpp"
+#include "report/ladder_cases.hpp"
+#include "report/ladder_verdict.hpp"
+#include "support/build_info.hpp"
+#include "support/text_table.hpp"
+#include "workload/shape_grammar.hpp"
+
+namespace raceline {
+namespace {
+
+using Align = TextTable::Align;
+
+struct Track {
+    std::string_view name, title, suite;
+    std::string_view reference;  ///< the case shown of every rung that takes it
+};
+constexpr std::array tracks{
+    Track{"prefill", "Prefill", "ladder", "h=8,q=2048,k=2048,d=64,dtype=fp16"},
+    Track{"decode", "Decode", "ladder", "h=32/8,q=1,k=8192,d=128,dtype=fp16"},
+    Track{"from-scratch", "From scratch on one shape", "from-scratch",
+          "h=8,q=512,k=512,d=64,dtype=fp16"}};
+
+// Rungs of a track, each after its predecessor, by name where several share one.
+void add_after(std::string_view predecessor, std::string_view track,
+               std::vector<const Kernel*>& order) {
+    for (const Kernel& kernel : all_kernels()) {
+        if (kernel.rung != nullptr && kernel.rung->track == track &&
+            kernel.rung->predecessor == predecessor &&
+            std::find(order.begin(), order.end(), &kernel) == order.end()) {
+            order.push_back(&kernel);
+            add_after(kernel.name, track, order);
+        }
+    }
+}
+std::vector<const Kernel*> rungs_of(std::string_view track) {
+    std::vector<const Kernel*> order;
+    add_after("", track, order);
+    for (const Kernel& kernel : all_kernels()) {  // those that begin after another track's rung
+        if (kernel.rung != nullptr && kernel.rung->track == track) {
+            add_after(kernel.rung->predecessor, track, order);
+        }
+    }
+    return order;
+}
+
+std::string seconds_text(double seconds) {
+    return seconds > 0 ? format_seconds(seconds) : "";
+}
+
+std::string over(const Kernel& kernel) {
+    const std::string_view before = kernel.rung->predecessor;
+    if (before.empty()) {
+        return "";
+    }
+    const auto all = all_kernels();
+    const bool there = std::any_of(all.begin(), all.end(),
+                                   [&](const Kernel& other) { return other.name == before; });
+    return std::string(before) + (there ? "" : " (missing)");
+}
+
+// Scratch of the reference case, where the rung takes it.
+std::string scratch_text(const Kernel& kernel, const Workload& w, const Device& device) {
+    for (int tile = 0; tile < kernel.tile_count(); ++tile) {
+        if (kernel.why_not(w, tile, device).empty()) {
+            const auto bytes = static_cast<double>(kernel.workspace(w, tile, device));
+            return bytes > 0 ? format_si(bytes, "B") : "0";
+        }
+    }
+    return "";
+}
+
+// The case of a rung that its line shows: the track's, else the first that it ran.
+const RungCase* shown_case(const std::vector<RungCase>& cases, std::string_view reference) {
+    for (const RungCase& c : cases) {
+        if (c.shape == reference) {
+            return &c;
+        }
+    }
+    return cases.empty() ? nullptr : &cases.front();
+}
+
+std::string percent(double share) {
+    return fmt::format("{:+.0f} %", 100 * share);
+}
+
+std::string last_text(const RungCase& c) {
+    return c.measured_last > 0 ? fmt::format("{} ({})", format_seconds(c.measured_last),
+                                             percent(c.predicted_last / c.measured_last - 1))
+                               : "";
+}
+
+std::vector<std::string> line_of(const Kernel& kernel, const std::vector<RungCase>& cases,
+                                 const Track& track, const Device& h200) {
+    const RungCase* c = shown_case(cases, track.reference);
+    const RungScore score = score_rung(cases);
+    std::vector<std::string> line{std::string(kernel.name), over(kernel),
+                                  std::string(kernel.rung->changes)};
+    if (c == nullptr) {
+        line.insert(line.end(), {"", "", "", "", "", "", "", "", ""});
+    } else {
+        const bool timed = c->measured > 0 && c->predicted > 0;
+        const std::string other = c->shape == track.reference ? "" : " on " + c->shape;
+        line.insert(
+            line.end(),
+            {seconds_text(c->predicted) + other, seconds_text(c->measured),
+             timed ? percent(c->predicted / c->measured - 1) : "", last_text(*c),
+             c->speedup_predicted() > 0 ? fmt::format("{:.2f}×", c->speedup_predicted()) : "",
+             c->speedup_measured() > 0 ? fmt::format("{:.2f}×", c->speedup_measured()) : "",
+             c->limiter, c->counted,
+             score.cases > 0 ? fmt::format("{:.0f} % of {}", 100 * score.median_error, score.cases)
+                             : ""});
+    }
+    line.push_back(scratch_text(kernel, parse_shape(track.reference), h200));
+    const bool stale =
+        std::any_of(cases.begin(), cases.end(), [](const RungCase& k) { return k.stale; });
+    line.push_back(score.verdict() + (stale ? " (of older code)" : ""));
+    return line;
+}
+
+// How the model did on a track, all cases of all its rungs together.
+std::string score_text(const std::vector<std::vector<RungCase>>& all) {
+    std::vector<RungCase> together;
+    int hits = 0, run = 0;
+    for (const auto& cases : all) {
+        const RungScore score = score_rung(cases);
+        run += score.cases > 0 ? 1 : 0;
+        hits += score.verdict() == "hit" ? 1 : 0;
+        together.insert(together.end(), cases.begin(), cases.end());
+    }
+    const RungScore score = score_rung(together);
+    if (score.cases == 0) {
+        return "";
+    }
+    std::string text = fmt::format(
+        "\nOf {} rungs that ran {} are hits. Median error of the time {:.0f} % over {} cases; "
+        "speed-up over the predecessor hit in {} of {}; ",
+        run, hits, 100 * score.median_error, score.cases, score.speedup_hits, score.speedups);
+    text += score.profiled > 0 ? fmt::format("limiter right in {} of {} profiled.\n",
+                                             score.limiter_hits, score.profiled)
+                               : "no case was profiled.\n";
+    return text;
+}
+
+std::string track_text(const Track& track, const LadderCases& cases, const std::string& device) {
+    const std::vector<const Kernel*> rungs = rungs_of(track.name);
+    if (rungs.empty()) {
+        return "";
+    }
+    TextTable table({{"rung"},
+                     {"after"},
+                     {"what changed"},
+                     {"predicted", Align::right},
+                     {"measured", Align::right},
+                     {"error", Align::right},
+                     {"last run", Align::right},
+                     {"speed-up predicted", Align::right},
+                     {"measured", Align::right},
+                     {"limiter predicted"},
+                     {"by counters"},
+                     {"median error", Align::right},
+                     {"scratch", Align::right},
+                     {"verdict"}});
+    const Device h200 = datasheet_device("h200");
+    std::vector<std::vector<RungCase>> all;
+    for (const Kernel* kernel : rungs) {
+        all.push_back(cases.of(device, *kernel, track.suite));
+        table.add(line_of(*kernel, all.back(), track, h200));
+    }
+    return table.markdown() + score_text(all);
+}
+
+// The paragraph under `## name` in ladder/lessons.md.
+std::string lesson_of(std::string_view name) {
+    for (const build_info::EmbeddedFile& file : build_info::embedded_files()) {
+        if (file.path != "ladder/lessons.md") {
+            continue;
+        }
+        const std::string heading = fmt::format("\n## {}\n", name);
+        const auto at = file.content.find(heading);
+        if (at == std::string_view::npos) {
+            return "";
+        }
+        const std::string_view rest = file.content.substr(at + heading.size());
+        std::string_view body = rest.substr(0, rest.find("\n## "));
+        while (body.starts_with('\n')) {
+            body.remove_prefix(1);
+        }
+        while (body.ends_with('\n')) {
+            body.remove_suffix(1);
+        }
+        return std::string(body) + "\n";
+    }
+    return "";
+}
+
+std::string rung_text(const Kernel& kernel) {
+    std::string text =
+        fmt::format("\n### {}\n\nMust be visible: {}.\n", kernel.name, kernel.rung->evidence);
+    const std::string lesson = lesson_of(kernel.name);
+    return text + (lesson.empty() ? "" : "\n" + lesson);
+}
+
+}  // namespace
+
+std::string ladder_markdown(std::span<const Json> rows) {
+    const LadderCases cases(rows);
+    std::string text = fmt::format(
+        "# The ladder\n\n"
+        "Generated by `raceline report --ladder` from the rungs' records, `ladder/lessons.md` and "
+        "receipts; a test fails when it is stale. Every rung changes one thing over the one "
+        "before. Its time and limiter are predicted, and written to the receipt, before it runs; "
+        "what counts is the first run that was correct, hit or miss; the last one, by a model that "
+        "may have learned from it, stands beside.\n\n"
+        "A *hit* is decided by fixed numbers (`src/report/ladder_verdict.hpp`): the median error "
+        "of the time over all of a rung's shapes is at most {:.0f} %, and more than half of its "
+        "speed-ups over the predecessor are within {:.0f} % of the measured ones and on the same "
+        "side of 1 (within {:.0f} % of it: no effect). Times are those of one shape a track; the "
+        "median error is that of all. Scratch is what the rung asks for beside inputs and "
+        "outputs.\n",
+        100 * time_tolerance, 100 * speedup_tolerance, 100 * no_effect);
+    std::set<std::string> devices = cases.devices();
+    if (devices.empty()) {
+        devices.insert("");
+    }
+    for (const Track& track : tracks) {
+        text += fmt::format("\n## {}\n\nTimes of `{}`.\n", track.title, track.reference);
+        for (const std::string& device : devices) {
+            const std::string table = track_text(track, cases, device);
+            text +=
+                (device.empty() || table.empty() ? "\n" : fmt::format("\n### On {}\n\n", device)) +
+                (table.empty() ? "No rung of it is built yet.\n" : table);
+        }
+    }
+    text += "\n## What each rung is about\n";
+    for (const Track& track : tracks) {
+        for (const Kernel* kernel : rungs_of(track.name)) {
+            text += rung_text(*kernel);
+        }
+    }
+    return text;
+}
+
+}  // namespace raceline
