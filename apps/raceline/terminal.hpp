@@ -14,6 +14,7 @@ namespace raceline::cli {
 /// A line on stderr.
 template <class... Args>
 void say(fmt::format_string<Args...> format, Args&&... args) {
+    std::fflush(stdout);  // so that both make sense in one file
     fmt::print(stderr, format, std::forward<Args>(args)...);
     std::fputc('\n', stderr);
 }

@@ -86,7 +86,7 @@ def test_several_threads(normal):
 
 def test_the_gil_is_released(normal):
     """While one long call runs, this thread keeps counting."""
-    x = normal(1, 2048, 8, 64)
+    x = normal(1, 6144, 8, 64)  # long enough on many cores, too
     done = threading.Event()
     worker = threading.Thread(target=lambda: (raceline.attention(x, x, x), done.set()))
     turns = []

@@ -60,6 +60,17 @@ std::string fresh_id() {
     return id;
 }
 
+// An absolute path names a folder of one machine and nothing that a reader could use: its last part
+// stays. `--name=/path` counts, too.
+std::string without_folders(const std::string& argument) {
+    const std::size_t equals = argument.starts_with("--") ? argument.find('=') : std::string::npos;
+    const std::size_t value = equals == std::string::npos ? 0 : equals + 1;
+    if (value >= argument.size() || argument[value] != '/') {
+        return argument;
+    }
+    return argument.substr(0, value) + argument.substr(argument.rfind('/') + 1);
+}
+
 }  // namespace
 
 Json RowContext::environment() const {
@@ -82,7 +93,7 @@ Json make_row(const RowContext& context, std::string_view kind, std::string_view
             "the content of a {} row must be an object, got {}", kind, content.type_name());
     Json argv = Json::array();
     for (const std::string& argument : context.argv) {
-        argv.push_back(valid_utf8(argument));
+        argv.push_back(valid_utf8(without_folders(argument)));
     }
     Json row{
         {"schema", receipt_schema},

@@ -25,7 +25,8 @@ struct RowContext {
     static RowContext of_this_process(int argc, const char* const* argv);
 };
 
-/// Builds a row without prev and hash: schema, kind, id (fresh, 128 random bits in hex), argv,
+/// Builds a row without prev and hash: schema, kind, id (fresh, 128 random bits in hex), argv (of
+/// absolute paths the last part only, so that evidence can be committed as it was written),
 /// written, git, source_hash, environment, then the members of `content`, in this order.
 Json make_row(const RowContext& context, std::string_view kind, std::string_view source_hash,
               const Json& content);

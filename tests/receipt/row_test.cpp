@@ -68,6 +68,18 @@ TEST(Row, ContentCannotReplaceTheRowsOwnMembers) {
     EXPECT_THROW(make_row(example::context(), "kernel", "", Json::array()), Error);
 }
 
+TEST(Row, NamesNoFolderOfTheMachine) {
+    RowContext context = example::context();
+    context.argv = {"/home/someone/build/raceline",
+                    "--receipts=/var/tmp/a.jsonl",
+                    "../b.jsonl",
+                    "/",
+                    "--shape",
+                    "b=1,h=32/8"};
+    EXPECT_EQ(make_row(context, "kernel", "", Json::object()).at("argv"),
+              Json({"raceline", "--receipts=a.jsonl", "../b.jsonl", "", "--shape", "b=1,h=32/8"}));
+}
+
 TEST(Row, ArgumentsOfAnyBytesGiveAValidRow) {
     RowContext context = example::context();
     context.argv = {"räceline", "\x01\n\"\\\x7f", "\xff\xfe", "µ\xe2\x82", "日本"};
