@@ -11,6 +11,7 @@
 
 #include "support/check.hpp"
 #include "workload/normal.hpp"
+#include "workload/nvfp4.hpp"
 
 namespace raceline {
 namespace {
@@ -65,22 +66,32 @@ void amplify(std::byte* at, DType dtype, std::int64_t index) {
 /// The first and the last value of every sequence, ×sqrt(length) in powers of two, at most 64: one
 /// key of thousands weighs so little that a kernel which never read it would pass. Not for MLA,
 /// whose values are its keys.
-void amplify_ends(Inputs& in, const Workload& w, const std::vector<std::int64_t>& slots) {
-    const std::int64_t run = w.heads_kv * w.headdim_v;
+struct End {
+    std::int64_t token;
+    double factor;
+};
+std::vector<End> amplified_ends(const Workload& w) {
+    std::vector<End> ends;
     std::int64_t start = 0;
     for (std::int64_t b = 0; b < w.batch; start += w.length_k(b++)) {
         const std::int64_t length = w.length_k(b);
         const double factor =
             std::min(64.0, std::exp2(std::floor(std::log2(static_cast<double>(length)) / 2)));
-        if (length < 16) {
-            continue;
+        if (length >= 16) {
+            ends.push_back({start, factor});
+            ends.push_back({start + length - 1, factor});
         }
-        for (const std::int64_t token : {start, start + length - 1}) {
-            for (std::int64_t i = slots[token] * run; i < (slots[token] + 1) * run; ++i) {
-                const auto at = static_cast<std::size_t>(i);
-                store_element(in.v.data(), w.kv_dtype, at,
-                              factor * load_element(in.v.data(), w.kv_dtype, at));
-            }
+    }
+    return ends;
+}
+
+void amplify_ends(Inputs& in, const Workload& w, const std::vector<std::int64_t>& slots) {
+    const std::int64_t run = w.heads_kv * w.headdim_v;
+    for (const auto& [token, factor] : amplified_ends(w)) {
+        for (std::int64_t i = slots[token] * run; i < (slots[token] + 1) * run; ++i) {
+            const auto at = static_cast<std::size_t>(i);
+            store_element(in.v.data(), w.kv_dtype, at,
+                          factor * load_element(in.v.data(), w.kv_dtype, at));
         }
     }
 }
@@ -144,6 +155,37 @@ void fill_cache(std::vector<std::byte>& cache, const Workload& w, const InputOpt
         for (std::int64_t head = 0; keys && options.outliers && head < w.heads_kv; ++head) {
             amplify(at, w.kv_dtype, head * width + channel);
         }
+    }
+}
+
+/// The same in nvfp4, quantised a token at a time: outliers come before their block's scale.
+void fill_nvfp4_cache(std::vector<std::byte>& cache, const Workload& w, const InputOptions& options,
+                      const std::vector<std::int64_t>& slots, std::int64_t tokens, bool keys) {
+    const std::int64_t width = keys ? w.headdim : w.headdim_v;
+    const std::int64_t run = w.heads_kv * width;
+    const Nvfp4Pages pages(w, run);
+    const std::uint64_t key = stream_key(options.seed, keys ? stream_k : stream_v);
+    const std::int64_t channel = outlier_channel(w, options.seed);
+    const bool poisoned = options.poison && w.page_size != 0;
+    cache.resize((tokens + pages.tokens - 1) / pages.tokens * pages.bytes(),
+                 poisoned ? nan_byte : std::byte{0});
+    std::vector<float> factors(slots.size(), 1);
+    if (!keys && options.outliers) {
+        for (const auto& [token, factor] : amplified_ends(w)) {
+            factors[token] = static_cast<float>(factor);
+        }
+    }
+    const auto count = static_cast<std::int64_t>(slots.size());
+#pragma omp parallel for schedule(static)
+    for (std::int64_t token = 0; token < count; ++token) {
+        std::vector<float> row(run);
+        fill_normal(reinterpret_cast<std::byte*>(row.data()), DType::fp32, run, key, token);
+        for (std::int64_t i = 0; i < run; ++i) {
+            const bool loud = keys && options.outliers && i % width == channel;
+            row[i] *= loud ? static_cast<float>(outlier) : factors[token];
+        }
+        store_nvfp4(cache.data() + slots[token] / pages.tokens * pages.bytes(), pages.elements,
+                    slots[token] % pages.tokens * run, row);
     }
 }
 
@@ -215,17 +257,19 @@ Inputs build(const Workload& w, const InputOptions& options) {
     }
     fill_queries(in, w, options);
     const std::vector<std::int64_t> where = token_slots(w, in);
-    fill_cache(in.k, w, options, where, slots, true);
+    const bool nvfp4 = w.kv_dtype == DType::nvfp4;
+    const auto fill = nvfp4 ? fill_nvfp4_cache : fill_cache;
+    fill(in.k, w, options, where, slots, true);
     if (!w.mla) {
-        fill_cache(in.v, w, options, where, slots, false);
-        if (options.outliers) {
+        fill(in.v, w, options, where, slots, false);
+        if (options.outliers && !nvfp4) {
             amplify_ends(in, w, where);
         }
     }
     if (w.sinks) {
         fill_sinks(in, w, options.seed);
     }
-    if (w.kv_dtype == DType::e4m3) {
+    if (w.kv_dtype == DType::e4m3 || nvfp4) {
         fill_scales(in, w, options.seed);
     }
     in.lse_elements = w.tokens_q() * w.heads_q;
@@ -237,9 +281,6 @@ Inputs build(const Workload& w, const InputOptions& options) {
 
 Inputs make_inputs(const Workload& workload, const InputOptions& options) {
     validate(workload);
-    require(workload.kv_dtype != DType::nvfp4, Status::unsupported,
-            "no inputs in nvfp4 yet: its block scales need a quantiser; use fp32, fp16, bf16 or "
-            "e4m3");
     // Refused before anything is allocated: an operating system that overcommits would say yes and
     // kill the process later. The 8 bytes a token are the list of slots.
     const double cache = static_cast<double>(workload.tokens_k()) *

@@ -18,15 +18,10 @@ using test::Code;
 using test::Instruction;
 using test::RungCode;
 
-const char* const all_rungs[] = {"splitkv",
-                                 "paged",
-                                 "gqa",
-                                 "gqa_wmma",
-                                 "gqa_doublebuffer",
-                                 "gqa_occupancy",
-                                 "gqa_ilp",
-                                 "gqa_scorestationary",
-                                 "fp8_kv"};
+const char* const all_rungs[] = {
+    "splitkv",          "paged",         "gqa",     "gqa_wmma",
+    "gqa_doublebuffer", "gqa_occupancy", "gqa_ilp", "gqa_scorestationary",
+    "fp8_kv",           "nvfp4_kv"};
 
 class DecodeCode : public testing::Test {
 protected:
@@ -254,6 +249,22 @@ std::vector<Packed> packed_halves(const std::string& kv = "") {
     return all;
 }
 
+// Instructions of a round of the loop over tiles besides the loop over keys in it, and of the loop
+// that decodes K in its first round and V in its second.
+struct Staging {
+    double all, decoding;
+};
+Staging staging_of(const Code& code, const Code& keys) {
+    std::size_t longest = 0, decoding = 0;
+    for (const Code& loop : test::loops_of(code)) {
+        const bool shuffles = test::count_if(loop, [](auto i) { return i.is_shuffle(); }) > 0;
+        const int permutes = test::count_if(loop, [](auto i) { return i.is_permute(); });
+        longest = std::max(longest, loop.size());
+        decoding = !shuffles && permutes > 100 ? loop.size() : decoding;
+    }
+    return {static_cast<double>(longest - keys.size()), static_cast<double>(decoding)};
+}
+
 // A row's 32 scores are reduced once: five shuffles a row in the loop over 32 keys, whose two inner
 // loops, over columns and over values, have none.
 void expect_score_stationary(const RungCode& code, const Kernel& kernel, const Packed& variant,
@@ -298,6 +309,38 @@ TEST_F(DecodeCode, fp8_kv_converts_on_the_way) {
     const Counts c =
         kernel.counts(parse_shape("h=8/1,d=128,q=1,k=8192,dtype=fp16,kv=e4m3"), 0, h200).front();
     EXPECT_DOUBLE_EQ(c.work.at("byte.dram_read"), 8 * 128 * 2 + 2.0 * 8192 * 128);
+}
+
+TEST_F(DecodeCode, nvfp4_kv_looks_codes_up) {
+    const RungCode code("nvfp4_kv");
+    const Kernel& kernel = find_kernel("nvfp4_kv");
+    for (const Packed& variant : packed_halves(",kv=nvfp4")) {
+        expect_score_stationary(code, kernel, variant, h200);
+        const Code whole = code.function(variant.mangled);
+        EXPECT_GE(loads_under_way(whole), 8) << variant.mangled;
+        // Four loads of four words of eight codes, twice. A word is two permutes for magnitudes,
+        // two for signs and four that make pairs, then four multiplications.
+        const auto permutes = [](auto i) { return i.is_permute(); };
+        EXPECT_GE(test::count_if(whole, permutes), 4 * 4 * 8);
+        EXPECT_GE(test::count_if(whole, [](auto i) { return i.multiplies_halves(); }), 4 * 4 * 2);
+        // Both scales of a load at once, and nothing else converts.
+        EXPECT_EQ(test::count_if(whole, [](auto i) { return i.unpacks_e4m3(); }), 4);
+        const Code keys = loop_with_shuffles(whole, 5 * variant.rows);
+        EXPECT_EQ(test::count_if(keys, [](auto i) { return i.unpacks_e4m3(); }), 0);
+        EXPECT_LE(test::count_if(keys, permutes), 1);
+        const Staging staging = staging_of(whole, keys);
+        const double executed = staging.all + staging.decoding;
+        const auto launches = kernel.counts(parse_shape(variant.shape + ",q=1,k=4096"), 0, h200);
+        for (const Step& step : launches.front().steps) {
+            if (step.name == "stage") {
+                EXPECT_NEAR(step.work.at("op.issue") / 128, executed, 0.06 * executed);
+            }
+        }
+    }
+    EXPECT_EQ(code.functions().size(), 8U + 2U) << "eight packings and two merges, no cast";
+    const Counts c =
+        kernel.counts(parse_shape("h=8/1,d=128,q=1,k=8192,dtype=fp16,kv=nvfp4"), 0, h200).front();
+    EXPECT_DOUBLE_EQ(c.work.at("byte.dram_read"), 8 * 128 * 2 + 2.0 * 8192 * 128 * 0.5625);
 }
 
 // The loop over tiles starts copies, then waits for all groups but the latest, then computes.

@@ -95,5 +95,13 @@ INSTANTIATE_TEST_SUITE_P(gqa_scorestationary, DecodeRung,
 INSTANTIATE_TEST_SUITE_P(fp8_kv, DecodeRung,
                          testing::Values(RACELINE_GROUPED_CASES_OF("fp8_kv", ",kv=e4m3")));
 
+INSTANTIATE_TEST_SUITE_P(nvfp4_kv, DecodeRung,
+                         testing::Values(RACELINE_GROUPED_CASES_OF("nvfp4_kv", ",kv=nvfp4"),
+                                         Case{"nvfp4_kv",
+                                              "b=3,h=4/1,q=1,k=7,d=64,dtype=fp16,kv=nvfp4"},
+                                         Case{"nvfp4_kv",
+                                              "b=2,h=2/1,q=1,k=5;9,d=64,dtype=fp16,kv=nvfp4,"
+                                              "page=1"}));
+
 }  // namespace
 }  // namespace raceline
