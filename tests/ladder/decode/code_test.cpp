@@ -21,7 +21,7 @@ using test::RungCode;
 const char* const all_rungs[] = {
     "splitkv",          "paged",         "gqa",     "gqa_wmma",
     "gqa_doublebuffer", "gqa_occupancy", "gqa_ilp", "gqa_scorestationary",
-    "fp8_kv",           "nvfp4_kv"};
+    "fp8_kv",           "nvfp4_kv",      "mla"};
 
 class DecodeCode : public testing::Test {
 protected:
@@ -341,6 +341,31 @@ TEST_F(DecodeCode, nvfp4_kv_looks_codes_up) {
     const Counts c =
         kernel.counts(parse_shape("h=8/1,d=128,q=1,k=8192,dtype=fp16,kv=nvfp4"), 0, h200).front();
     EXPECT_DOUBLE_EQ(c.work.at("byte.dram_read"), 8 * 128 * 2 + 2.0 * 8192 * 128 * 0.5625);
+}
+
+// A key is read once for all rows and both products: two loads of 16 bytes and one of four.
+TEST_F(DecodeCode, mla_reads_the_latent_once) {
+    const RungCode code("mla");
+    const Kernel& kernel = find_kernel("mla");
+    for (const int rows : {1, 2, 4}) {
+        const std::string mangled = "7partialILi" + std::to_string(rows) + "E";
+        const Workload w =
+            parse_shape("q=1,k=4096,mla=512+64,dtype=fp16,h=" + std::to_string(rows));
+        EXPECT_EQ(kernel.counts(w, 0, h200).front().registers, code.report(mangled).registers);
+        const Code loop = loop_with_shuffles(code.function(mangled), 5 * rows);
+        EXPECT_EQ(test::count_if(loop, [](auto i) { return i.loads_shared(); }), 3) << mangled;
+        EXPECT_GE(test::count_if(loop, [](auto i) { return i.is_fma(); }), (18 + 16) * rows);
+        EXPECT_NEAR(declared_per_round(kernel, w, h200) / 2, static_cast<double>(loop.size()),
+                    0.03 * static_cast<double>(loop.size()))
+            << mangled;
+        EXPECT_GE(loads_under_way(code.function(mangled)), 6) << mangled;
+    }
+    const auto launches =
+        kernel.counts(parse_shape("h=128,q=1,k=8192,mla=512+64,dtype=fp16"), 0, h200);
+    EXPECT_EQ(launches.at(1).registers, code.report("5merge").registers);
+    // Four CTAs share a split's keys, and each reads them: three times out of the L2.
+    EXPECT_DOUBLE_EQ(launches[0].work.at("byte.dram_read"), 128 * 576 * 2 + 8192.0 * 576 * 2);
+    EXPECT_DOUBLE_EQ(launches[0].reread.at(1).bytes, 3 * 8192.0 * 576 * 2);
 }
 
 // The loop over tiles starts copies, then waits for all groups but the latest, then computes.
