@@ -21,7 +21,7 @@ using test::RungCode;
 const char* const all_rungs[] = {
     "splitkv",          "paged",         "gqa",     "gqa_wmma",
     "gqa_doublebuffer", "gqa_occupancy", "gqa_ilp", "gqa_scorestationary",
-    "fp8_kv",           "nvfp4_kv",      "mla"};
+    "fp8_kv",           "nvfp4_kv",      "mla",     "mla_tensor"};
 
 class DecodeCode : public testing::Test {
 protected:
@@ -366,6 +366,34 @@ TEST_F(DecodeCode, mla_reads_the_latent_once) {
     // Four CTAs share a split's keys, and each reads them: three times out of the L2.
     EXPECT_DOUBLE_EQ(launches[0].work.at("byte.dram_read"), 128 * 576 * 2 + 8192.0 * 576 * 2);
     EXPECT_DOUBLE_EQ(launches[0].reread.at(1).bytes, 3 * 8192.0 * 576 * 2);
+}
+
+// A tile: 576 columns of scores in steps of 16, 64 keys of values in steps of 16, and behind the
+// first products the copies of the next tile.
+TEST_F(DecodeCode, mla_tensor_multiplies_on_the_matrix_engine) {
+    const RungCode code("mla_tensor");
+    const Kernel& kernel = find_kernel("mla_tensor");
+    const Workload w = parse_shape("h=128,q=1,k=8192,mla=512+64,dtype=fp16");
+    const auto launches = kernel.counts(w, 0, h200);
+    EXPECT_EQ(launches.at(0).registers, code.report("7partial").registers);
+    EXPECT_EQ(launches.at(1).registers, code.report("5merge").registers);
+    Code tile;
+    for (const Code& loop : test::loops_of(code.function("7partial"))) {
+        tile = loop.size() > tile.size() ? loop : tile;
+    }
+    EXPECT_EQ(test::count_if(tile, [](auto i) { return i.is_group_product(); }), 36 + 4);
+    EXPECT_EQ(test::count_if(tile, [](auto i) { return i.copies_global_to_shared(); }), 18);
+    EXPECT_EQ(test::count_if(tile, [](auto i) { return i.loads_global_16_bytes(); }), 0);
+    double declared = 0;
+    for (const Step& step : launches[0].steps) {
+        if (step.name == "scores" || step.name == "softmax" || step.name == "values") {
+            declared += step.work.at("op.issue") / launches[0].threads;
+        }
+    }
+    EXPECT_NEAR(declared, static_cast<double>(tile.size()),
+                0.03 * static_cast<double>(tile.size()));
+    EXPECT_DOUBLE_EQ(launches[0].work.at("flop.wgmma.fp16"), 2 * 128 * 8192.0 * (576 + 512));
+    EXPECT_DOUBLE_EQ(launches[0].work.at("byte.dram_read"), 128 * 576 * 2 + 8192.0 * 576 * 2);
 }
 
 // The loop over tiles starts copies, then waits for all groups but the latest, then computes.
