@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "support/check.hpp"
+#include "workload/block_table.hpp"
 #include "workload/normal.hpp"
 #include "workload/nvfp4.hpp"
 
@@ -26,8 +27,6 @@ enum Stream : std::uint64_t {
     stream_channels
 };
 
-// A page that no cache can hold: reading it runs off every allocation.
-constexpr std::int32_t no_page = 0x7fffffff;
 constexpr std::byte nan_byte{0xff};  // all ones is NaN in every storage type
 constexpr double outlier = 8;        // a power of two: exact in every type
 
@@ -119,23 +118,6 @@ void fill_queries(Inputs& in, const Workload& w, const InputOptions& options) {
     }
 }
 
-/// Where each token of the cache goes: its index in (tokens, heads_kv, headdim).
-std::vector<std::int64_t> token_slots(const Workload& w, const Inputs& in) {
-    std::vector<std::int64_t> slots(w.tokens_k());
-    if (w.page_size == 0) {
-        std::iota(slots.begin(), slots.end(), std::int64_t{0});
-        return slots;
-    }
-    std::size_t token = 0;
-    for (std::int64_t b = 0; b < w.batch; ++b) {
-        for (std::int64_t j = 0; j < w.length_k(b); ++j) {
-            const std::int64_t page = in.block_table[b * in.block_table_stride + j / w.page_size];
-            slots[token++] = page * w.page_size + j % w.page_size;
-        }
-    }
-    return slots;
-}
-
 /// Fills a cache of `tokens` slots; slots that no token takes stay poisoned (or zero).
 void fill_cache(std::vector<std::byte>& cache, const Workload& w, const InputOptions& options,
                 const std::vector<std::int64_t>& slots, std::int64_t tokens, bool keys) {
@@ -189,36 +171,6 @@ void fill_nvfp4_cache(std::vector<std::byte>& cache, const Workload& w, const In
     }
 }
 
-/// A shuffled block table over more pages than are used. Entries past a sequence's last page are
-/// garbage, and there is at least one of them in every row.
-std::int64_t make_pages(Inputs& in, const Workload& w, const InputOptions& options) {
-    std::int64_t used = 0;
-    std::int64_t widest = 0;
-    for (std::int64_t b = 0; b < w.batch; ++b) {
-        const std::int64_t pages = (w.length_k(b) + w.page_size - 1) / w.page_size;
-        used += pages;
-        widest = std::max(widest, pages);
-        in.seqlens_k.push_back(static_cast<std::int32_t>(w.length_k(b)));
-    }
-    const std::int64_t pages = used + std::clamp<std::int64_t>(used / 8, 1, 64);
-    require(pages < no_page, Status::unsupported, "{} pages: page indices are int32", pages);
-    std::vector<std::int32_t> order(pages);
-    std::iota(order.begin(), order.end(), 0);
-    const std::uint64_t key = stream_key(options.seed, stream_pages);
-    for (std::int64_t i = pages - 1; i > 0; --i) {
-        std::swap(order[i], order[random_below(key, i, i + 1)]);
-    }
-    in.block_table_stride = widest + 1;
-    in.block_table.assign(w.batch * in.block_table_stride, options.poison ? no_page : 0);
-    std::int64_t next = 0;
-    for (std::int64_t b = 0; b < w.batch; ++b) {
-        for (std::int64_t p = 0; p * w.page_size < w.length_k(b); ++p) {
-            in.block_table[b * in.block_table_stride + p] = order[next++];
-        }
-    }
-    return pages * w.page_size;
-}
-
 /// Logits of about the row's own LSE, so that a sink takes about half of the weight: one near 0
 /// would vanish beside thousands of keys, and a kernel that ignored it would pass.
 void fill_sinks(Inputs& in, const Workload& w, std::uint64_t seed) {
@@ -251,7 +203,7 @@ Inputs build(const Workload& w, const InputOptions& options) {
         in.cu_seqlens_q = prefix_sums(w.seqlens_q);
     }
     if (w.page_size != 0) {
-        slots = make_pages(in, w, options);
+        slots = make_pages(in, w, options.poison, stream_key(options.seed, stream_pages));
     } else if (!w.seqlens_k.empty()) {
         in.cu_seqlens_k = prefix_sums(w.seqlens_k);
     }
