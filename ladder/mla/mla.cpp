@@ -102,10 +102,10 @@ struct Sizes {
 };
 Sizes sizes_of(const Workload& w) {
     const Packing packing = packing_of(w.heads_q);
+    const int key_warps = warps / packing.row_warps;
     return {static_cast<double>(w.batch * w.heads_q),
             static_cast<double>(std::min<std::int64_t>(w.heads_q, most_heads)),
-            static_cast<double>(packing.rows), static_cast<double>(warps / packing.row_warps),
-            w.page_size > 0};
+            static_cast<double>(packing.rows), static_cast<double>(key_warps), w.page_size > 0};
 }
 
 // Batches of loads that bring `keys` keys: whole tiles, then what is left.

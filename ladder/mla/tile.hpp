@@ -46,7 +46,7 @@ constexpr Packing packing_of(std::int64_t heads) {
     while (p.rows < most_rows && p.rows < heads) {
         p.rows *= 2;
     }
-    while (p.row_warps < warps && p.rows * p.row_warps < heads) {
+    while (p.row_warps < warps && std::int64_t{p.rows} * p.row_warps < heads) {
         p.row_warps *= 2;
     }
     return p;
@@ -74,7 +74,7 @@ inline Plan make_plan(std::int64_t batch, std::int64_t heads, std::int64_t keys,
     // A split has a key for every warp.
     const std::int64_t most = std::max<std::int64_t>(1, (keys + warps - 1) / warps);
     const std::int64_t wanted = std::clamp<std::int64_t>(
-        tile.waves * device.units / std::max<std::int64_t>(1, plan.groups), 1, most);
+        std::int64_t{tile.waves} * device.units / std::max<std::int64_t>(1, plan.groups), 1, most);
     if (wanted > 1) {
         plan.keys = (keys + wanted - 1) / wanted;
         plan.splits = (keys + plan.keys - 1) / plan.keys;  // none of them empty

@@ -63,7 +63,7 @@ inline Plan make_plan(std::int64_t batch, std::int64_t heads, std::int64_t keys,
     const std::int64_t groups = batch * plan.head_blocks;
     const std::int64_t key_tiles = std::max<std::int64_t>(1, (keys + tile_keys - 1) / tile_keys);
     const std::int64_t wanted = std::clamp<std::int64_t>(
-        tile.waves * device.units / std::max<std::int64_t>(1, groups), 1, key_tiles);
+        std::int64_t{tile.waves} * device.units / std::max<std::int64_t>(1, groups), 1, key_tiles);
     if (wanted > 1) {
         plan.keys = (key_tiles + wanted - 1) / wanted * tile_keys;
         plan.splits = (keys + plan.keys - 1) / plan.keys;  // none of them empty

@@ -124,12 +124,13 @@ struct Sizes {
 };
 Sizes sizes_of(const Workload& w) {
     const Packing packing = packing_of(w.group());
+    const int key_warps = warps / packing.row_warps;
     return {static_cast<double>(w.batch * w.heads_q),
             static_cast<double>(w.group()),
             static_cast<double>(w.headdim),
             2 * static_cast<double>(w.headdim) * bytes_of(w.kv_dtype),
             static_cast<double>(packing.rows),
-            static_cast<double>(warps / packing.row_warps),
+            static_cast<double>(key_warps),
             w.page_size > 0};
 }
 
@@ -157,7 +158,7 @@ std::vector<Step> steps_of(const Sizes& z, double keys, double left_bytes) {
         32 * 2 * z.d * half_bytes + z.packed * ((z.d / 4 + 8) * shared_quad + 6 * line);
     const Code setup = setup_code(z.packed);
     const Code finish = finish_code(z.packed, std::ceil(z.group / warps), z.key_warps);
-    const double part = part_floats(static_cast<int>(z.d)) * sizeof(float);
+    const double part = 4.0 * part_floats(static_cast<int>(z.d));
     return {
         {"setup",
          1,
@@ -210,7 +211,7 @@ int registers_of(const Workload& w) {
 Counts partial_launch(const Workload& w, const Plan& plan) {
     const Sizes z = sizes_of(w);
     const auto splits = static_cast<double>(plan.splits);
-    const double part = part_floats(static_cast<int>(w.headdim)) * sizeof(float);
+    const double part = 4.0 * part_floats(static_cast<int>(w.headdim));
     const double left = z.group * (splits > 1 ? part : z.d * half_bytes);
     Counts c;
     c.launch = "partial";
@@ -243,7 +244,7 @@ Counts partial_launch(const Workload& w, const Plan& plan) {
 
 Counts merge_launch(const Workload& w, const Plan& plan) {
     const Sizes z = sizes_of(w);
-    const double part = part_floats(static_cast<int>(w.headdim)) * sizeof(float);
+    const double part = 4.0 * part_floats(static_cast<int>(w.headdim));
     const double groups = std::ceil(static_cast<double>(plan.splits) / (4 * warps));
     Counts c;
     c.launch = "merge";

@@ -51,7 +51,7 @@ constexpr Packing packing_of(std::int64_t group) {
     while (p.rows < most_rows && p.rows < group) {
         p.rows *= 2;
     }
-    while (p.rows * p.row_warps < group) {
+    while (std::int64_t{p.rows} * p.row_warps < group) {
         p.row_warps *= 2;
     }
     return p;
@@ -60,8 +60,9 @@ constexpr Packing packing_of(std::int64_t group) {
 /// K and V, the warps' probabilities, the rows of Q as floats.
 constexpr std::int64_t smem_bytes(int headdim, const Packing& p) {
     const std::int64_t keys = tile_keys(headdim);
-    return 2 * keys * (pitch_of(headdim) + headdim) + 4 * (warps * p.rows * 32) +
-           4 * (p.rows * p.row_warps * headdim);
+    const std::int64_t columns = pitch_of(headdim) + headdim;
+    return 2 * keys * columns + 4 * (std::int64_t{warps} * p.rows * 32) +
+           4 * (std::int64_t{p.rows} * p.row_warps * headdim);
 }
 
 /// CTAs that a unit holds: shared memory decides, registers would allow no fewer.
