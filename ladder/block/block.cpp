@@ -36,8 +36,11 @@ std::size_t workspace(const Workload&, const Tile&, const Device&) {
 }
 
 // A shared-memory access of a warp takes a pass for every 128 bytes that go to registers, sixteen
-// bytes a lane four, also where lanes read the same. No access here takes more: see tile.hpp.
+// bytes a lane four. Where neighbouring lanes read the same, two registers fill in one pass: two
+// (forums.developer.nvidia.com/t/77228, said of compute capability 7). No access here takes more:
+// see tile.hpp.
 constexpr double pass_bytes = 128;
+constexpr double shared_quad_passes = 2;  // neighbouring lanes read the same sixteen bytes
 constexpr double warps = threads / 32.0;
 
 // What a warp executes in each role, read from the machine code that nvcc makes for sm_90 and held
@@ -91,7 +94,7 @@ std::vector<Step> tile_steps(const Tile& tile, double d, double element, const c
              own,
              {{"flop.fma.fp32", 2.0 * rows * tile_keys * d / own},
               {"op.issue", issue(warps, score.instructions)},
-              {"byte.smem_lsu", warps * (2 * d + 1) * pass_bytes}},
+              {"byte.smem_lsu", warps * (d + d / 4 * shared_quad_passes + 1) * pass_bytes}},
              "",
              score.clocks},
             {"maximum",

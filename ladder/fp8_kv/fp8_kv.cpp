@@ -107,6 +107,9 @@ constexpr Code merge_group{132, 222 + 4 * 18};  // four parts
 constexpr Code merge_ends{220, 900};
 
 constexpr double line = 128;  // bytes of one pass through shared memory; a shuffle takes one, too
+// Sixteen bytes a lane are four passes, two where neighbouring lanes read the same: a pass then
+// fills two registers (forums.developer.nvidia.com/t/77228, said of compute capability 7).
+constexpr double shared_quad = 2 * line;
 constexpr double lanes = 32;
 constexpr double half_bytes = 2;                    // of an element of Q, the output and the stage
 constexpr double batch_bytes = threads * 8 * 16.0;  // of a stage's loads that are under way at once
@@ -145,9 +148,10 @@ std::vector<Step> steps_of(const Sizes& z, double keys, double left_bytes) {
     const double rounds = std::ceil(keys / 32 / z.key_warps);  // of all warps, 32 keys each
     const Code block = block_code(z.d, z.packed);
     const Code stage = stage_code(z.d == 128);
-    // Of a warp: K and V once; a row of Q and its probabilities, the same for all lanes, with 16
-    // bytes a lane; probabilities out; shuffles.
-    const double smem = 32 * 2 * z.d * half_bytes + z.packed * (128 * z.d + 8 * 512 + 6 * line);
+    // Of a warp: K and V once; a row of Q and its probabilities by 16 bytes that are the same for
+    // all lanes; probabilities out; shuffles.
+    const double smem =
+        32 * 2 * z.d * half_bytes + z.packed * ((z.d / 4 + 8) * shared_quad + 6 * line);
     const Code setup = setup_code(z.packed);
     const Code finish = finish_code(z.packed, std::ceil(z.group / warps), z.key_warps);
     const double part = part_floats(static_cast<int>(z.d)) * sizeof(float);

@@ -36,9 +36,12 @@ std::size_t workspace(const Workload&, const Tile&, const Device&) {
 }
 
 // A shared-memory access of a warp takes a pass for every 128 bytes that go to registers, sixteen
-// bytes a lane four, also where lanes read the same. No access here takes more: see tile.hpp.
+// bytes a lane four. Where neighbouring lanes read the same, two registers fill in one pass: two
+// (forums.developer.nvidia.com/t/77228, said of compute capability 7). No access here takes more:
+// see tile.hpp.
 constexpr double pass_bytes = 128;
 constexpr double quad_passes = 4;
+constexpr double shared_quad_passes = 2;  // neighbouring lanes read the same sixteen bytes
 
 // What a warp executes, read from the machine code that nvcc makes for sm_90 and held to it by a
 // test. Clocks are the compiler's stall counts, the five shuffles of the maximum (24 each, assumed)
@@ -71,7 +74,8 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device&) {
     const double kv_bytes = tile_keys * d * bytes_of(w.dtype) * 2;
     // Of a warp and tile: a store of every staged element and of P, K and Q for each score sixteen
     // bytes at a time, a load of V a key and column, one of P for four keys.
-    const double passes = items + d / 4 * 2 * quad_passes + 1 + d + tile_keys / 4.0 * quad_passes;
+    const double passes = items + d / 4 * (shared_quad_passes + quad_passes) + 1 + d +
+                          tile_keys / 4.0 * shared_quad_passes;
     const Work tile_work{{"flop.fma.fp32", 4.0 * tile.rows * tile_keys * d},
                          {"op.ex2", 2.0 * tile.rows * tile_keys},
                          {"op.issue", tile.threads() * loop.instructions},

@@ -36,10 +36,13 @@ std::size_t workspace(const Workload&, const Tile&, const Device&) {
 }
 
 // A shared-memory access of a warp takes a pass for every 128 bytes that go to registers, sixteen
-// bytes a lane four, also where lanes read the same. One takes more: sixteen bytes of halves are 32
-// as floats, so that lanes store every other sixteen bytes, and eight of them meet in four banks.
+// bytes a lane four. Where neighbouring lanes read the same, two registers fill in one pass: two
+// (forums.developer.nvidia.com/t/77228, said of compute capability 7). One takes more: sixteen
+// bytes of halves are 32 as floats, so that lanes store every other sixteen bytes, and eight of
+// them meet in four banks.
 constexpr double pass_bytes = 128;
 constexpr double quad_passes = 4;
+constexpr double shared_quad_passes = 2;  // neighbouring lanes read the same sixteen bytes
 constexpr double warps = threads / 32.0;
 
 // What a warp executes in each role, read from the machine code that nvcc makes for sm_90 and held
@@ -85,28 +88,30 @@ std::vector<Step> tile_steps(const Tile& tile, double d, double element, const c
     const Code keys = keys_code(quads);
     const double store_passes = element < 4 ? 2 * 2 * quad_passes : quad_passes;
     const auto issue = [](double instructions) { return threads * instructions; };
-    return {{"stage",
-             1,
-             {{"op.issue", issue(stage.instructions)},
-              {"byte.smem_lsu", warps * items * store_passes * pass_bytes},
-              {"byte.l2", tile_keys * d * element * 2}},
-             operands,
-             stage.clocks + shuffles},
-            {"softmax",
-             own,
-             {{"flop.fma.fp32", 2.0 * rows * tile_keys * d / own},
-              {"op.ex2", 2.0 * rows * tile_keys / own},
-              {"op.issue", issue(row.instructions)},
-              {"byte.smem_lsu", warps * (2 * d + 1) * pass_bytes}},
-             "",
-             row.clocks},
-            {"outputs",
-             tile_keys / 8.0,
-             {{"flop.fma.fp32", 2.0 * rows * 8 * d},
-              {"op.issue", issue(keys.instructions)},
-              {"byte.smem_lsu", warps * (8 + 2 * quads) * quad_passes * pass_bytes}},
-             "",
-             keys.clocks}};
+    return {
+        {"stage",
+         1,
+         {{"op.issue", issue(stage.instructions)},
+          {"byte.smem_lsu", warps * items * store_passes * pass_bytes},
+          {"byte.l2", tile_keys * d * element * 2}},
+         operands,
+         stage.clocks + shuffles},
+        {"softmax",
+         own,
+         {{"flop.fma.fp32", 2.0 * rows * tile_keys * d / own},
+          {"op.ex2", 2.0 * rows * tile_keys / own},
+          {"op.issue", issue(row.instructions)},
+          {"byte.smem_lsu", warps * (d / 4 * (quad_passes + shared_quad_passes) + 1) * pass_bytes}},
+         "",
+         row.clocks},
+        {"outputs",
+         tile_keys / 8.0,
+         {{"flop.fma.fp32", 2.0 * rows * 8 * d},
+          {"op.issue", issue(keys.instructions)},
+          {"byte.smem_lsu",
+           warps * (8 * quad_passes + 2 * quads * shared_quad_passes) * pass_bytes}},
+         "",
+         keys.clocks}};
 }
 
 std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device&) {

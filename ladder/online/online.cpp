@@ -37,9 +37,12 @@ std::size_t workspace(const Workload& w, const Tile&, const Device&) {
 }
 
 // A shared-memory access of a warp takes a pass for every 128 bytes that go to registers, sixteen
-// bytes a lane four, also where lanes read the same. No access here takes more: see tile.hpp.
+// bytes a lane four. Where neighbouring lanes read the same, two registers fill in one pass: two
+// (forums.developer.nvidia.com/t/77228, said of compute capability 7). No access here takes more:
+// see tile.hpp.
 constexpr double pass_bytes = 128;
 constexpr double quad_passes = 4;
+constexpr double shared_quad_passes = 2;  // neighbouring lanes read the same sixteen bytes
 
 // What a warp executes, read from the machine code that nvcc makes for sm_90 and held to it by a
 // test. Clocks are the compiler's stall counts; waits for loads are counted as such. A staged
@@ -101,7 +104,7 @@ Counts totals_launch(const Workload& w, const Sizes& z, const Tile& tile) {
     const Code loop = totals_loop(z.items, z.d);
     const double k_bytes = tile_keys * z.d * z.element;
     // A store of every staged element; K and Q for each score, sixteen bytes at a time.
-    const double passes = z.items + z.d / 4 * 2 * quad_passes;
+    const double passes = z.items + z.d / 4 * (shared_quad_passes + quad_passes);
     const Work tile_work{{"flop.fma.fp32", 2.0 * tile.rows * tile_keys * z.d},
                          {"op.ex2", 2.0 * tile.rows * tile_keys},
                          {"op.issue", tile.threads() * loop.instructions},
@@ -122,8 +125,8 @@ Counts outputs_launch(const Workload& w, const Sizes& z, const Tile& tile, const
     const Code loop = outputs_loop(2 * z.items, z.d);
     const double kv_bytes = tile_keys * z.d * z.element * 2;
     // And a store of P, a load of V a key and column, one of P for four keys.
-    const double passes =
-        2 * z.items + z.d / 4 * 2 * quad_passes + 1 + z.d + tile_keys / 4.0 * quad_passes;
+    const double passes = 2 * z.items + z.d / 4 * (shared_quad_passes + quad_passes) + 1 + z.d +
+                          tile_keys / 4.0 * shared_quad_passes;
     const Work tile_work{{"flop.fma.fp32", 4.0 * tile.rows * tile_keys * z.d},
                          {"op.ex2", 1.0 * tile.rows * tile_keys},
                          {"op.issue", tile.threads() * loop.instructions},

@@ -48,9 +48,12 @@ std::size_t workspace(const Workload& w, const Tile&, const Device&) {
 }
 
 // A shared-memory access of a warp takes a pass for every 128 bytes that go to registers, sixteen
-// bytes a lane four, also where lanes read the same. No access here takes more: see tile.hpp.
+// bytes a lane four. Where neighbouring lanes read the same, two registers fill in one pass: two
+// (forums.developer.nvidia.com/t/77228, said of compute capability 7). No access here takes more:
+// see tile.hpp.
 constexpr double pass_bytes = 128;
 constexpr double quad_passes = 4;
+constexpr double shared_quad_passes = 2;  // neighbouring lanes read the same sixteen bytes
 
 // What a warp executes, read from the machine code that nvcc makes for sm_90 and held to it by a
 // test. Clocks are the compiler's stall counts; waits for loads are counted as such.
@@ -114,7 +117,7 @@ Counts scores_launch(const Workload& w, const Sizes& z, const Tile& tile) {
     c.work["op.issue"] = z.cover.tiles * tile.threads() * (code.instructions - scores_dot(z.d)) +
                          z.cover.row_visits * 32 * scores_dot(z.d);
     c.work["byte.smem_lsu"] = (z.cover.tiles * tile.rows * (z.items_q + z.items_kv) +
-                               z.cover.row_visits * z.d / 4 * 2 * quad_passes) *
+                               z.cover.row_visits * z.d / 4 * (shared_quad_passes + quad_passes)) *
                               pass_bytes;
     c.work["byte.l2"] = z.cover.tiles * staged + z.matrix;
     c.work["byte.dram_read"] = w.bytes_q() + w.bytes_kv() / 2;
@@ -176,7 +179,7 @@ Counts outputs_launch(const Workload& w, const Sizes& z, const Tile& tile) {
     c.ctas = static_cast<std::int64_t>(z.cover.row_tiles);
     c.imbalance = z.cover.imbalance();
     // Of a warp and tile: stores of P and V, a load of V a key and column, one of P for four keys.
-    const double passes = 1 + z.items_kv + z.d + tile_keys / 4.0 * quad_passes;
+    const double passes = 1 + z.items_kv + z.d + tile_keys / 4.0 * shared_quad_passes;
     const double v_bytes = z.cover.tiles * tile_keys * z.d * z.element;
     const Work tile_work{{"flop.fma.fp32", 2.0 * tile.rows * tile_keys * z.d},
                          {"op.issue", tile.threads() * loop.instructions},

@@ -43,11 +43,18 @@ void add_after(std::string_view predecessor, std::string_view track,
         }
     }
 }
+bool on_track(std::string_view rung, std::string_view track) {
+    const auto all = all_kernels();
+    return std::any_of(all.begin(), all.end(), [&](const Kernel& kernel) {
+        return kernel.name == rung && kernel.rung != nullptr && kernel.rung->track == track;
+    });
+}
 std::vector<const Kernel*> rungs_of(std::string_view track) {
     std::vector<const Kernel*> order;
     add_after("", track, order);
     for (const Kernel& kernel : all_kernels()) {  // those that begin after another track's rung
-        if (kernel.rung != nullptr && kernel.rung->track == track) {
+        if (kernel.rung != nullptr && kernel.rung->track == track &&
+            !on_track(kernel.rung->predecessor, track)) {
             add_after(kernel.rung->predecessor, track, order);
         }
     }

@@ -92,6 +92,8 @@ void CudaArena::randomize(int index, std::uint64_t seed) const {
         }
     }
     const auto normals = [&](Part part, DType dtype, std::uint64_t stream) {
+        // Any byte is two codes of nvfp4, and a normal in E4M3 is a scale that is no NaN.
+        dtype = dtype == DType::nvfp4 ? DType::e4m3 : dtype;
         const auto count = layout_.bytes[part] / static_cast<std::size_t>(bytes_of(dtype));
         cuda::fill_normal(at(index, part), dtype, count, 3 * seed + stream);
     };

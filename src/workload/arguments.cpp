@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "workload/inputs.hpp"
+#include "workload/nvfp4.hpp"
 
 namespace raceline {
 namespace {
@@ -30,6 +31,12 @@ AttentionArgs make_args(const Workload& w, const Inputs& inputs, const InputPoin
     args.out = tensor(at.out, w.seqlen_q, w.heads_q, w.headdim_v);
     args.k = tensor(at.k, slots, w.heads_kv, w.headdim);
     args.v = w.mla ? args.k : tensor(at.v, slots, w.heads_kv, w.headdim_v);
+
+    if (w.kv_dtype == DType::nvfp4) {
+        args.k.batch_stride = Nvfp4Pages(w, w.heads_kv * w.headdim).elements;
+        args.v.batch_stride =
+            w.mla ? args.k.batch_stride : Nvfp4Pages(w, w.heads_kv * w.headdim_v).elements;
+    }
 
     args.lse = at.lse;
     args.lse_batch_stride = w.seqlen_q * w.heads_q;

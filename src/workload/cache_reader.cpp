@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "support/check.hpp"
+#include "workload/nvfp4.hpp"
 
 namespace raceline {
 namespace {
@@ -47,14 +48,26 @@ std::int64_t CacheReader::slot(std::int64_t token) const {
     return start + token;
 }
 
+void CacheReader::load(const std::vector<std::byte>& cache, std::int64_t slot, std::int64_t row,
+                       std::span<float> out) const {
+    const Workload& w = workload_;
+    if (w.kv_dtype == DType::nvfp4) {
+        const Nvfp4Pages pages(w, w.heads_kv * row);
+        const std::int64_t first = (slot % pages.tokens * w.heads_kv + kv_head_) * row;
+        load_nvfp4(cache.data() + slot / pages.tokens * pages.bytes(), pages.elements, first, out);
+        return;
+    }
+    load_run(cache.data(), w.kv_dtype, (slot * w.heads_kv + kv_head_) * row,
+             static_cast<std::int64_t>(out.size()), out.data());
+}
+
 void CacheReader::keys(std::int64_t first, std::int64_t count,
                        std::vector<float>& transposed) const {
     const std::int64_t width = workload_.headdim;
     std::vector<float> key(width);
     transposed.resize(width * count);
     for (std::int64_t j = 0; j < count; ++j) {
-        const std::int64_t at = (slot(first + j) * workload_.heads_kv + kv_head_) * width;
-        load_run(inputs_.k.data(), workload_.kv_dtype, at, width, key.data());
+        load(inputs_.k, slot(first + j), width, key);
         for (std::int64_t c = 0; c < width; ++c) {
             transposed[c * count + j] = key[c];
         }
@@ -64,12 +77,11 @@ void CacheReader::keys(std::int64_t first, std::int64_t count,
 void CacheReader::values(std::int64_t first, std::int64_t count, std::vector<float>& rows) const {
     // MLA: V is the first columns of K, so rows of K's width apart.
     const std::int64_t pitch = workload_.mla ? workload_.headdim : workload_.headdim_v;
-    const std::byte* base = workload_.mla ? inputs_.k.data() : inputs_.v.data();
+    const auto width = static_cast<std::size_t>(workload_.headdim_v);
     rows.resize(workload_.headdim_v * count);
     for (std::int64_t j = 0; j < count; ++j) {
-        const std::int64_t at = (slot(first + j) * workload_.heads_kv + kv_head_) * pitch;
-        load_run(base, workload_.kv_dtype, at, workload_.headdim_v,
-                 rows.data() + j * workload_.headdim_v);
+        load(workload_.mla ? inputs_.k : inputs_.v, slot(first + j), pitch,
+             std::span(rows).subspan(static_cast<std::size_t>(j) * width, width));
     }
 }
 

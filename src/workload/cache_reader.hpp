@@ -3,7 +3,9 @@
 // the oracle and apart from make_args, so that an error in one does not hide in the other.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "workload/inputs.hpp"
@@ -29,6 +31,9 @@ public:
 
 private:
     [[nodiscard]] std::int64_t slot(std::int64_t token) const;
+    /// The first elements of this KV head's row of a slot; rows have `row` elements.
+    void load(const std::vector<std::byte>& cache, std::int64_t slot, std::int64_t row,
+              std::span<float> out) const;
     const Workload& workload_;
     const Inputs& inputs_;
     std::int64_t sequence_, kv_head_;

@@ -9,6 +9,7 @@
 
 #include "support/check.hpp"
 #include "workload/inputs.hpp"
+#include "workload/nvfp4.hpp"
 #include "workload/oracle.hpp"
 
 namespace raceline {
@@ -25,6 +26,7 @@ constexpr Format fp16{10, -14, 65504, false};
 constexpr Format bf16{7, -126, 3.3895313892515355e38, false};
 constexpr Format tf32{10, -126, 3.4011621342146535e38, false};
 constexpr Format e4m3{3, -6, 448, true};
+constexpr Format e2m1{1, 0, 6, true};
 
 /// Exact in double, which holds every value and half-step of these formats.
 double nearest_in(double value, const Format& format) {
@@ -144,7 +146,7 @@ double load_element(const std::byte* base, DType dtype, std::size_t index) {
         }
         case DType::nvfp4: break;
     }
-    fail(Status::unsupported, "elements of nvfp4 cannot be read one by one yet");
+    fail(Status::unsupported, "elements of nvfp4 cannot be read one by one: they share scales");
 }
 
 void store_element(std::byte* base, DType dtype, std::size_t index, double value) {
@@ -169,7 +171,50 @@ void store_element(std::byte* base, DType dtype, std::size_t index, double value
         }
         case DType::nvfp4: break;
     }
-    fail(Status::unsupported, "elements of nvfp4 cannot be written one by one yet");
+    fail(Status::unsupported, "elements of nvfp4 cannot be written one by one: they share scales");
+}
+
+Nvfp4Pages::Nvfp4Pages(const Workload& w, std::int64_t row) {
+    constexpr std::int64_t step = 256;  // elements: 128 bytes of codes, 16 of scales
+    const std::int64_t together = w.seqlens_k.empty() ? w.seqlen_k : w.tokens_k();
+    tokens = std::max<std::int64_t>(1, w.page_size != 0 ? w.page_size : together);
+    elements = (tokens * row + step - 1) / step * step;
+}
+
+void store_nvfp4(std::byte* page, std::int64_t page_elements, std::int64_t first,
+                 std::span<const float> values) {
+    for (std::size_t at = 0; at < values.size(); at += nvfp4_block) {
+        const auto block = values.subspan(at, nvfp4_block);
+        double largest = 0;
+        for (const float x : block) {
+            largest = std::max(largest, static_cast<double>(std::abs(x)));
+        }
+        const auto index = static_cast<std::size_t>(first) + at;
+        const std::size_t scale_at =
+            static_cast<std::size_t>(page_elements) / 2 + index / nvfp4_block;
+        store_element(page, DType::e4m3, scale_at, largest / e2m1.largest);
+        const double scale = load_element(page, DType::e4m3, scale_at);
+        for (std::size_t i = 0; i < block.size(); ++i) {
+            // A scale may round to 0: then so do its elements.
+            const double x = scale > 0 ? static_cast<double>(block[i]) / scale : 0;
+            const std::uint32_t code = encode(nearest_in(x, e2m1), e2m1, 4, 7);
+            std::byte& pair = page[(index + i) / 2];
+            pair = i % 2 == 0 ? std::byte(code) : pair | std::byte(code << 4);
+        }
+    }
+}
+
+void load_nvfp4(const std::byte* page, std::int64_t page_elements, std::int64_t first,
+                std::span<float> values) {
+    static const std::vector<float> codes =
+        all_values<16>([](std::uint32_t bits) { return decode(bits, e2m1, 4); });
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        const std::size_t index = static_cast<std::size_t>(first) + i;
+        const auto pair = static_cast<std::uint32_t>(page[index / 2]);
+        const double scale = load_element(
+            page, DType::e4m3, static_cast<std::size_t>(page_elements) / 2 + index / nvfp4_block);
+        values[i] = codes[pair >> (index % 2 * 4) & 0xf] * static_cast<float>(scale);
+    }
 }
 
 }  // namespace raceline

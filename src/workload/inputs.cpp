@@ -10,7 +10,9 @@
 #include <unistd.h>
 
 #include "support/check.hpp"
+#include "workload/block_table.hpp"
 #include "workload/normal.hpp"
+#include "workload/nvfp4.hpp"
 
 namespace raceline {
 namespace {
@@ -25,8 +27,6 @@ enum Stream : std::uint64_t {
     stream_channels
 };
 
-// A page that no cache can hold: reading it runs off every allocation.
-constexpr std::int32_t no_page = 0x7fffffff;
 constexpr std::byte nan_byte{0xff};  // all ones is NaN in every storage type
 constexpr double outlier = 8;        // a power of two: exact in every type
 
@@ -65,22 +65,32 @@ void amplify(std::byte* at, DType dtype, std::int64_t index) {
 /// The first and the last value of every sequence, ×sqrt(length) in powers of two, at most 64: one
 /// key of thousands weighs so little that a kernel which never read it would pass. Not for MLA,
 /// whose values are its keys.
-void amplify_ends(Inputs& in, const Workload& w, const std::vector<std::int64_t>& slots) {
-    const std::int64_t run = w.heads_kv * w.headdim_v;
+struct End {
+    std::int64_t token;
+    double factor;
+};
+std::vector<End> amplified_ends(const Workload& w) {
+    std::vector<End> ends;
     std::int64_t start = 0;
     for (std::int64_t b = 0; b < w.batch; start += w.length_k(b++)) {
         const std::int64_t length = w.length_k(b);
         const double factor =
             std::min(64.0, std::exp2(std::floor(std::log2(static_cast<double>(length)) / 2)));
-        if (length < 16) {
-            continue;
+        if (length >= 16) {
+            ends.push_back({start, factor});
+            ends.push_back({start + length - 1, factor});
         }
-        for (const std::int64_t token : {start, start + length - 1}) {
-            for (std::int64_t i = slots[token] * run; i < (slots[token] + 1) * run; ++i) {
-                const auto at = static_cast<std::size_t>(i);
-                store_element(in.v.data(), w.kv_dtype, at,
-                              factor * load_element(in.v.data(), w.kv_dtype, at));
-            }
+    }
+    return ends;
+}
+
+void amplify_ends(Inputs& in, const Workload& w, const std::vector<std::int64_t>& slots) {
+    const std::int64_t run = w.heads_kv * w.headdim_v;
+    for (const auto& [token, factor] : amplified_ends(w)) {
+        for (std::int64_t i = slots[token] * run; i < (slots[token] + 1) * run; ++i) {
+            const auto at = static_cast<std::size_t>(i);
+            store_element(in.v.data(), w.kv_dtype, at,
+                          factor * load_element(in.v.data(), w.kv_dtype, at));
         }
     }
 }
@@ -108,23 +118,6 @@ void fill_queries(Inputs& in, const Workload& w, const InputOptions& options) {
     }
 }
 
-/// Where each token of the cache goes: its index in (tokens, heads_kv, headdim).
-std::vector<std::int64_t> token_slots(const Workload& w, const Inputs& in) {
-    std::vector<std::int64_t> slots(w.tokens_k());
-    if (w.page_size == 0) {
-        std::iota(slots.begin(), slots.end(), std::int64_t{0});
-        return slots;
-    }
-    std::size_t token = 0;
-    for (std::int64_t b = 0; b < w.batch; ++b) {
-        for (std::int64_t j = 0; j < w.length_k(b); ++j) {
-            const std::int64_t page = in.block_table[b * in.block_table_stride + j / w.page_size];
-            slots[token++] = page * w.page_size + j % w.page_size;
-        }
-    }
-    return slots;
-}
-
 /// Fills a cache of `tokens` slots; slots that no token takes stay poisoned (or zero).
 void fill_cache(std::vector<std::byte>& cache, const Workload& w, const InputOptions& options,
                 const std::vector<std::int64_t>& slots, std::int64_t tokens, bool keys) {
@@ -147,34 +140,35 @@ void fill_cache(std::vector<std::byte>& cache, const Workload& w, const InputOpt
     }
 }
 
-/// A shuffled block table over more pages than are used. Entries past a sequence's last page are
-/// garbage, and there is at least one of them in every row.
-std::int64_t make_pages(Inputs& in, const Workload& w, const InputOptions& options) {
-    std::int64_t used = 0;
-    std::int64_t widest = 0;
-    for (std::int64_t b = 0; b < w.batch; ++b) {
-        const std::int64_t pages = (w.length_k(b) + w.page_size - 1) / w.page_size;
-        used += pages;
-        widest = std::max(widest, pages);
-        in.seqlens_k.push_back(static_cast<std::int32_t>(w.length_k(b)));
-    }
-    const std::int64_t pages = used + std::clamp<std::int64_t>(used / 8, 1, 64);
-    require(pages < no_page, Status::unsupported, "{} pages: page indices are int32", pages);
-    std::vector<std::int32_t> order(pages);
-    std::iota(order.begin(), order.end(), 0);
-    const std::uint64_t key = stream_key(options.seed, stream_pages);
-    for (std::int64_t i = pages - 1; i > 0; --i) {
-        std::swap(order[i], order[random_below(key, i, i + 1)]);
-    }
-    in.block_table_stride = widest + 1;
-    in.block_table.assign(w.batch * in.block_table_stride, options.poison ? no_page : 0);
-    std::int64_t next = 0;
-    for (std::int64_t b = 0; b < w.batch; ++b) {
-        for (std::int64_t p = 0; p * w.page_size < w.length_k(b); ++p) {
-            in.block_table[b * in.block_table_stride + p] = order[next++];
+/// The same in nvfp4, quantised a token at a time: outliers come before their block's scale.
+void fill_nvfp4_cache(std::vector<std::byte>& cache, const Workload& w, const InputOptions& options,
+                      const std::vector<std::int64_t>& slots, std::int64_t tokens, bool keys) {
+    const std::int64_t width = keys ? w.headdim : w.headdim_v;
+    const std::int64_t run = w.heads_kv * width;
+    const Nvfp4Pages pages(w, run);
+    const std::uint64_t key = stream_key(options.seed, keys ? stream_k : stream_v);
+    const std::int64_t channel = outlier_channel(w, options.seed);
+    const bool poisoned = options.poison && w.page_size != 0;
+    cache.resize((tokens + pages.tokens - 1) / pages.tokens * pages.bytes(),
+                 poisoned ? nan_byte : std::byte{0});
+    std::vector<float> factors(slots.size(), 1);
+    if (!keys && options.outliers) {
+        for (const auto& [token, factor] : amplified_ends(w)) {
+            factors[token] = static_cast<float>(factor);
         }
     }
-    return pages * w.page_size;
+    const auto count = static_cast<std::int64_t>(slots.size());
+#pragma omp parallel for schedule(static)
+    for (std::int64_t token = 0; token < count; ++token) {
+        std::vector<float> row(run);
+        fill_normal(reinterpret_cast<std::byte*>(row.data()), DType::fp32, run, key, token);
+        for (std::int64_t i = 0; i < run; ++i) {
+            const bool loud = keys && options.outliers && i % width == channel;
+            row[i] *= loud ? static_cast<float>(outlier) : factors[token];
+        }
+        store_nvfp4(cache.data() + slots[token] / pages.tokens * pages.bytes(), pages.elements,
+                    slots[token] % pages.tokens * run, row);
+    }
 }
 
 /// Logits of about the row's own LSE, so that a sink takes about half of the weight: one near 0
@@ -209,23 +203,25 @@ Inputs build(const Workload& w, const InputOptions& options) {
         in.cu_seqlens_q = prefix_sums(w.seqlens_q);
     }
     if (w.page_size != 0) {
-        slots = make_pages(in, w, options);
+        slots = make_pages(in, w, options.poison, stream_key(options.seed, stream_pages));
     } else if (!w.seqlens_k.empty()) {
         in.cu_seqlens_k = prefix_sums(w.seqlens_k);
     }
     fill_queries(in, w, options);
     const std::vector<std::int64_t> where = token_slots(w, in);
-    fill_cache(in.k, w, options, where, slots, true);
+    const bool nvfp4 = w.kv_dtype == DType::nvfp4;
+    const auto fill = nvfp4 ? fill_nvfp4_cache : fill_cache;
+    fill(in.k, w, options, where, slots, true);
     if (!w.mla) {
-        fill_cache(in.v, w, options, where, slots, false);
-        if (options.outliers) {
+        fill(in.v, w, options, where, slots, false);
+        if (options.outliers && !nvfp4) {
             amplify_ends(in, w, where);
         }
     }
     if (w.sinks) {
         fill_sinks(in, w, options.seed);
     }
-    if (w.kv_dtype == DType::e4m3) {
+    if (w.kv_dtype == DType::e4m3 || nvfp4) {
         fill_scales(in, w, options.seed);
     }
     in.lse_elements = w.tokens_q() * w.heads_q;
@@ -237,9 +233,6 @@ Inputs build(const Workload& w, const InputOptions& options) {
 
 Inputs make_inputs(const Workload& workload, const InputOptions& options) {
     validate(workload);
-    require(workload.kv_dtype != DType::nvfp4, Status::unsupported,
-            "no inputs in nvfp4 yet: its block scales need a quantiser; use fp32, fp16, bf16 or "
-            "e4m3");
     // Refused before anything is allocated: an operating system that overcommits would say yes and
     // kill the process later. The 8 bytes a token are the list of slots.
     const double cache = static_cast<double>(workload.tokens_k()) *

@@ -21,13 +21,14 @@ struct InputOptions {
 
 /// Host copies. Contiguous layouts: fixed length (batch, seqlen, heads, headdim); ragged packed
 /// (total, heads, headdim) with cu_seqlens; paged (pages, page_size, heads_kv, headdim) with a
-/// shuffled block table and seqlens_k. MLA: `v` is empty and V is read from `k`.
+/// shuffled block table and seqlens_k. MLA: `v` is empty and V is read from `k`. nvfp4: nvfp4.hpp
+/// says what a page is.
 struct Inputs {
     std::vector<std::byte> q, k, v;
     std::vector<float> sinks;
     std::vector<std::int32_t> cu_seqlens_q, cu_seqlens_k, seqlens_k, block_table;
     std::int64_t block_table_stride = 0;
-    std::vector<float> k_scale, v_scale;  ///< (batch, heads_kv), e4m3 caches only
+    std::vector<float> k_scale, v_scale;  ///< (batch, heads_kv), e4m3 and nvfp4 caches only
 
     /// Elements of the output, packed like q with headdim_v, and of the LSE, (total_q, heads_q).
     std::size_t out_elements = 0;

@@ -90,7 +90,7 @@ void fill_normal(std::byte* at, DType dtype, std::size_t count, std::uint64_t ke
         }
         case DType::nvfp4: break;
     }
-    fail(Status::unsupported, "no inputs in nvfp4 yet: its block scales need a quantiser");
+    fail(Status::unsupported, "elements of nvfp4 cannot be filled one by one: they share scales");
 }
 
 }  // namespace raceline

@@ -44,6 +44,48 @@ Shapes quickstart() {
     };
 }
 
+/// One query token beside caches of every format: groups, batches, contexts past the L2, pages.
+void add_decode_sweeps(Shapes& shapes) {
+    const auto add = [&](int batch, int group, int k, const char* cache) {
+        shapes.push_back(
+            fmt::format("b={},h=32/{},q=1,k={},d=128,dtype=fp16{}", batch, 32 / group, k, cache));
+    };
+    for (const char* cache : {"", ",kv=e4m3", ",kv=nvfp4"}) {
+        for (const int group : {1, 2, 4, 8, 16, 32}) {
+            add(1, group, 8192, cache);
+        }
+    }
+    for (const int batch : {2, 4, 8, 16, 32, 64, 128}) {
+        add(batch, 4, 8192, "");
+    }
+    for (const int k : {32768, 131072, 524288, 1048576}) {
+        add(1, 4, k, "");
+    }
+    for (const char* cache : {",kv=e4m3", ",kv=nvfp4"}) {
+        add(8, 4, 8192, cache);
+        add(64, 4, 8192, cache);
+        add(1, 4, 131072, cache);
+        add(1, 4, 1048576, cache);
+    }
+    for (const int batch : {1, 8, 64}) {
+        add(batch, 4, 8192, ",page=64");
+    }
+    // One head and as long a context: splits reach into the thousands where a tile asks for them.
+    shapes.emplace_back("h=1,q=1,k=1048576,d=128,dtype=fp16");
+}
+
+/// Latent attention with the heads of deepseek-v3, one user and many.
+void add_latent_sweep(Shapes& shapes) {
+    for (int k = 2048; k <= 131072; k *= 2) {
+        shapes.push_back(fmt::format("h=128,q=1,k={},mla=512+64,dtype=fp16", k));
+    }
+    for (const char* served : {"b=8,h=128,q=1,k=8192", "b=64,h=128,q=1,k=8192",
+                               "b=128,h=128,q=1,k=2048", "b=1,h=16,q=1,k=8192"}) {
+        shapes.push_back(fmt::format("{},mla=512+64,dtype=fp16", served));
+    }
+    shapes.emplace_back("b=8,h=128,q=1,k=8192,mla=512+64,dtype=fp16,page=64");
+}
+
 /// What the ladder's rungs were published on. fp16: the one type that every rung takes.
 Shapes ladder() {
     Shapes shapes;
@@ -59,20 +101,8 @@ Shapes ladder() {
             shapes.push_back(fmt::format("h=8,q=1,k={},d={},dtype=fp16", k, d));
         }
     }
-    for (const int group : {1, 2, 4, 8, 16, 32}) {
-        shapes.push_back(fmt::format("h=32/{},q=1,k=8192,d=128,dtype=fp16", 32 / group));
-    }
-    for (const int batch : {2, 4, 8, 16, 32, 64, 128}) {
-        shapes.push_back(fmt::format("b={},h=32/8,q=1,k=8192,d=128,dtype=fp16", batch));
-    }
-    for (const int k : {32768, 131072, 524288, 1048576}) {
-        shapes.push_back(fmt::format("h=32/8,q=1,k={},d=128,dtype=fp16", k));
-    }
-    shapes.emplace_back("h=32/8,q=1,k=8192,d=128,dtype=fp16,page=64");
-    shapes.emplace_back("h=32/8,q=1,k=8192,d=128,dtype=fp16,kv=e4m3");
-    for (const int k : {2048, 8192, 32768}) {
-        shapes.push_back(fmt::format("h=128,q=1,k={},mla=512+64,dtype=fp16", k));
-    }
+    add_decode_sweeps(shapes);
+    add_latent_sweep(shapes);
     return shapes;
 }
 

@@ -3,9 +3,9 @@
 # test_emulated_decode runs the device files on the host (see tests/kernels/emulated.cmake).
 set(decode ${CMAKE_CURRENT_SOURCE_DIR}/ladder/decode)
 set(decode_rungs splitkv paged gqa gqa_wmma gqa_doublebuffer
-    gqa_occupancy gqa_ilp gqa_scorestationary fp8_kv)
+    gqa_occupancy gqa_ilp gqa_scorestationary fp8_kv nvfp4_kv mla)
 
-add_executable(test_ladder_decode ${decode}/code_test.cpp)
+add_executable(test_ladder_decode ${decode}/code_test.cpp ${decode}/cache_code_test.cpp)
 raceline_host_options(test_ladder_decode)
 target_compile_definitions(test_ladder_decode PRIVATE RACELINE_BINARY_DIR="${CMAKE_BINARY_DIR}")
 target_link_libraries(test_ladder_decode PRIVATE raceline raceline_dependencies GTest::gmock

@@ -173,6 +173,32 @@ TEST_P(Online, stores_no_score) {
     }
 }
 
+// Passes through shared memory of a warp and tile: what the machine code reads and writes, K by
+// sixteen different bytes a lane, Q and P by the same sixteen bytes for all.
+double passes(const Mix& loop, int headdim) {
+    const int keys = headdim / 4;
+    return Mix::total(loop.shared_stores) + loop.shared_loads.at(4) + 4.0 * keys +
+           2.0 * (loop.shared_loads.at(16) - keys);
+}
+double declared_passes(const Counts& c) {
+    for (const Step& step : c.steps) {
+        if (step.name == "tiles") {
+            return step.work.at("byte.smem_lsu") / 128 / (c.threads / 32.0);
+        }
+    }
+    return 0;
+}
+
+TEST_P(Online, passes_through_shared_memory_are_as_compiled) {
+    for (const Variant& v : variants()) {
+        EXPECT_DOUBLE_EQ(declared_passes(counts(v).at(1)),
+                         passes(function("outputs", v).loop(), v.headdim));
+        Mix totals = function("totals", v).loop();
+        totals.shared_loads[4] = 0;
+        EXPECT_DOUBLE_EQ(declared_passes(counts(v).at(0)), passes(totals, v.headdim));
+    }
+}
+
 class Fused : public Code {};
 INSTANTIATE_TEST_SUITE_P(Prefill, Fused, testing::Values("fused"));
 
@@ -190,6 +216,7 @@ TEST_P(Fused, one_launch_keeps_its_output_in_registers) {
         EXPECT_EQ(Mix::total(loop.shared_stores), 2 * v.items() + 1);
         EXPECT_EQ(loop.barriers, 2);
         EXPECT_EQ(loop.shuffles, 5);  // one maximum for 32 keys
+        EXPECT_DOUBLE_EQ(declared_passes(counts(v).front()), passes(loop, v.headdim));
         EXPECT_EQ(find_kernel("fused").workspace(v.workload(), v.tile, datasheet_device("h200")),
                   0U);
     }
@@ -234,6 +261,9 @@ TEST(Banks, a_tile_without_padding_would_have_them) {
     EXPECT_EQ(unpadded, 32);  // the fault that two published rungs carried unseen
     EXPECT_EQ(test::shared_passes(4, [](int lane) { return lane * 64 * 4; }), 32);
     EXPECT_EQ(test::shared_passes(4, [](int) { return 64; }), 1);  // a broadcast
+    EXPECT_EQ(test::shared_passes(16, [](int) { return 64; }), 2);
+    EXPECT_EQ(test::shared_passes(16, [](int lane) { return lane / 8 * 1040; }), 2);
+    EXPECT_EQ(test::shared_passes(16, [](int lane) { return lane % 8 * 16; }), 4);
 }
 
 }  // namespace

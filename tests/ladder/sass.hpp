@@ -133,10 +133,17 @@ inline std::map<std::string, Function> functions_of(const std::string& rung,
 }
 
 /// Passes that one access of a warp takes: 128 bytes of lanes at a time, and in each as many as the
-/// bank that is asked for most different words. `address(lane)` is in bytes.
+/// bank that is asked for most different words. Where every lane shares its address with a
+/// neighbour, one or two lanes on, a pass fills two registers (see ladder/online/online.cpp).
+/// `address(lane)` is in bytes.
 template <class Address>
 int shared_passes(int bytes, const Address& address) {
-    const int together = 128 / std::max(bytes, 4);
+    bool next = bytes > 4, next_but_one = bytes > 4;
+    for (int lane = 0; lane < 32; ++lane) {
+        next = next && address(lane) == address(lane ^ 1);
+        next_but_one = next_but_one && address(lane) == address(lane ^ 2);
+    }
+    const int together = 128 / std::max(bytes, 4) * (next || next_but_one ? 2 : 1);
     int passes = 0;
     for (int first = 0; first < 32; first += together) {
         std::map<int, std::map<std::int64_t, int>> words;

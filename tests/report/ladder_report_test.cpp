@@ -245,6 +245,18 @@ TEST(LadderRecords, name_a_track_a_predecessor_and_what_to_look_for) {
     }
 }
 
+// Every rung stands below its predecessor, also where that is of another track.
+TEST(LadderPage, rungs_stand_below_their_predecessors) {
+    const std::string page = ladder_markdown({});
+    for (const Kernel& kernel : all_kernels()) {
+        const auto at = page.find(fmt::format("\n| {} |", kernel.name));
+        if (kernel.rung != nullptr && !kernel.rung->predecessor.empty()) {
+            EXPECT_GT(at, page.find(fmt::format("\n| {} |", kernel.rung->predecessor)))
+                << kernel.name;
+        }
+    }
+}
+
 // To mend it: raceline report --ladder receipts/*/*-ladder-*.jsonl
 // receipts/*/*-from-scratch-*.jsonl
 TEST(LadderPage, is_not_stale) {

@@ -152,8 +152,10 @@ auto enqueue(Kernel kernel, dim3 grid, unsigned threads, std::size_t bytes, void
     return [=](const auto&... args) {
         gridDim = grid;
         blockDim = dim3(threads);
-        for (blockIdx.x = 0; blockIdx.x < grid.x; ++blockIdx.x) {
-            Machine::get().run_cta(threads, bytes, [&] { kernel(args...); });
+        for (blockIdx.y = 0; blockIdx.y < grid.y; ++blockIdx.y) {
+            for (blockIdx.x = 0; blockIdx.x < grid.x; ++blockIdx.x) {
+                Machine::get().run_cta(threads, bytes, [&] { kernel(args...); });
+            }
         }
     };
 }

@@ -8,67 +8,18 @@
 
 #include "device/catalog.hpp"
 #include "registry/registry.hpp"
-#include "tests/ladder/decode/machine_code.hpp"
+#include "tests/ladder/decode/code_case.hpp"
 #include "workload/shape_grammar.hpp"
 
 namespace raceline {
 namespace {
 
-using test::Code;
-using test::Instruction;
-using test::RungCode;
+using namespace test;
 
-const char* const all_rungs[] = {"splitkv",
-                                 "paged",
-                                 "gqa",
-                                 "gqa_wmma",
-                                 "gqa_doublebuffer",
-                                 "gqa_occupancy",
-                                 "gqa_ilp",
-                                 "gqa_scorestationary",
-                                 "fp8_kv"};
-
-class DecodeCode : public testing::Test {
-protected:
-    void SetUp() override {
-        if (find_kernel("splitkv").launch == nullptr) {
-            GTEST_SKIP() << "a build without CUDA has no machine code";
-        }
-    }
-    Device h200 = datasheet_device("h200");
-};
-
-// The loop without a loop in it that has exactly so many shuffles; empty if there is not one.
-Code loop_with_shuffles(const Code& code, int shuffles) {
-    Code found;
-    for (const Code& loop : test::loops_of(code)) {
-        if (test::count_if(loop, [](auto i) { return i.is_shuffle(); }) == shuffles &&
-            (found.empty() || loop.size() < found.size())) {
-            found = loop;
-        }
-    }
-    return found;
-}
-
-// Most 16-byte loads from global memory with no store to shared memory between them.
-int loads_under_way(const Code& code) {
-    int most = 0, now = 0;
-    for (const Instruction& i : code) {
-        now = i.stores_shared() ? 0 : now + (i.loads_global_16_bytes() ? 1 : 0);
-        most = std::max(most, now);
-    }
-    return most;
-}
-
-// Instructions of a warp in one round of its loop over keys, as counts() has them.
-double declared_per_round(const Kernel& kernel, const Workload& w, const Device& device) {
-    for (const Step& step : kernel.counts(w, 0, device).front().steps) {
-        if (step.name == "keys") {
-            return step.work.at("op.issue") / (32 * 4);
-        }
-    }
-    return 0;
-}
+const char* const all_rungs[] = {
+    "splitkv",          "paged",         "gqa",     "gqa_wmma",
+    "gqa_doublebuffer", "gqa_occupancy", "gqa_ilp", "gqa_scorestationary",
+    "fp8_kv",           "nvfp4_kv",      "mla",     "mla_tensor"};
 
 TEST_F(DecodeCode, nothing_spills) {
     for (const char* rung : all_rungs) {
@@ -137,24 +88,6 @@ TEST_F(DecodeCode, paged_hoists_the_page) {
         }
         EXPECT_TRUE(found) << mangled;
     }
-}
-
-// A rung whose partial<T, d, rows> packs a group of `rows` into every warp.
-struct Packed {
-    std::string mangled, shape;
-    int rows;
-};
-std::vector<Packed> packed_variants(const char* type) {
-    const std::string name = std::string(type) == "fp32" ? "f" : "6__half";
-    std::vector<Packed> all;
-    for (const char* d : {"64", "128"}) {
-        for (const int rows : {1, 2, 4, 8}) {
-            const std::string r = std::to_string(rows);
-            all.push_back({"7partialI" + name + "Li" + d + "ELi" + r + "E",
-                           "h=" + r + "/1,d=" + d + ",dtype=" + type, rows});
-        }
-    }
-    return all;
 }
 
 // Rungs that are compiled like gqa and have its loop over keys.
@@ -239,65 +172,6 @@ TEST_F(DecodeCode, gqa_ilp_has_independent_chains) {
     }
     EXPECT_LT(work_between(loop_with_shuffles(before.function("7partialI6__halfLi128ELi1E"), 5)),
               2);
-}
-
-// partial<d, rows> of the rungs that know fp16 alone.
-std::vector<Packed> packed_halves(const std::string& kv = "") {
-    std::vector<Packed> all;
-    for (const char* d : {"64", "128"}) {
-        for (const int rows : {1, 2, 4, 8}) {
-            const std::string r = std::to_string(rows);
-            all.push_back({std::string("7partialILi") + d + "ELi" + r + "E",
-                           "h=" + r + "/1,d=" + d + ",dtype=fp16" + kv, rows});
-        }
-    }
-    return all;
-}
-
-// A row's 32 scores are reduced once: five shuffles a row in the loop over 32 keys, whose two inner
-// loops, over columns and over values, have none.
-void expect_score_stationary(const RungCode& code, const Kernel& kernel, const Packed& variant,
-                             const Device& device) {
-    const auto& [mangled, shape, rows] = variant;
-    const Workload w = parse_shape(shape + ",q=1,k=4096");
-    EXPECT_EQ(kernel.counts(w, 0, device).front().registers, code.report(mangled).registers)
-        << mangled;
-    const Code block = loop_with_shuffles(code.function(mangled), 5 * rows);
-    const auto inner = test::loops_of(block);
-    ASSERT_EQ(inner.size(), 3U) << mangled << ": columns, values, and the block itself";
-    const auto dots = static_cast<double>(inner[0].size());
-    const auto values = static_cast<double>(inner[1].size());
-    const double executed = static_cast<double>(w.headdim) / 32 * dots + 4 * values +
-                            static_cast<double>(block.size()) - dots - values;
-    EXPECT_NEAR(declared_per_round(kernel, w, device), executed, 0.03 * executed) << mangled;
-    EXPECT_EQ(test::count_if(inner[0], [](auto i) { return i.is_fma(); }), 32 * rows) << mangled;
-}
-
-TEST_F(DecodeCode, gqa_scorestationary_reduces_once_for_32_keys) {
-    const RungCode code("gqa_scorestationary");
-    for (const Packed& variant : packed_halves()) {
-        expect_score_stationary(code, find_kernel("gqa_scorestationary"), variant, h200);
-        EXPECT_GE(loads_under_way(code.function(variant.mangled)), 8) << variant.mangled;
-    }
-}
-
-TEST_F(DecodeCode, fp8_kv_converts_on_the_way) {
-    const RungCode code("fp8_kv");
-    const Kernel& kernel = find_kernel("fp8_kv");
-    for (const Packed& variant : packed_halves(",kv=e4m3")) {
-        expect_score_stationary(code, kernel, variant, h200);
-        const Code whole = code.function(variant.mangled);
-        EXPECT_GE(loads_under_way(whole), 8) << variant.mangled;
-        const Code keys = loop_with_shuffles(whole, 5 * variant.rows);
-        const auto converts = [](auto i) { return i.unpacks_e4m3(); };
-        // Eight loads of sixteen elements, two a conversion; the loop over keys sees halves.
-        EXPECT_EQ(test::count_if(whole, converts), 64) << variant.mangled;
-        EXPECT_EQ(test::count_if(keys, converts), 0) << variant.mangled;
-    }
-    EXPECT_EQ(code.functions().size(), 8U + 2U) << "eight packings and two merges, no cast";
-    const Counts c =
-        kernel.counts(parse_shape("h=8/1,d=128,q=1,k=8192,dtype=fp16,kv=e4m3"), 0, h200).front();
-    EXPECT_DOUBLE_EQ(c.work.at("byte.dram_read"), 8 * 128 * 2 + 2.0 * 8192 * 128);
 }
 
 // The loop over tiles starts copies, then waits for all groups but the latest, then computes.

@@ -65,6 +65,16 @@ INSTANTIATE_TEST_SUITE_P(
     }
 #define RACELINE_GROUPED_CASES(rung) RACELINE_GROUPED_CASES_OF(rung, "")
 
+// A latent of 512 + 64 columns; heads that fill warps and CTAs, and heads that do not.
+#define RACELINE_MLA_CASES(rung)                                              \
+    Case{rung, "b=1,h=128,q=1,k=66,mla=512+64,dtype=fp16"},                   \
+        Case{rung, "b=3,h=16,q=1,k=66;7;30,mla=512+64,dtype=fp16,page=16"},   \
+        Case{rung, "b=1,h=1,q=1,k=109,mla=512+64,dtype=fp16"},                \
+        Case{rung, "b=2,h=33,q=1,k=67,mla=512+64,dtype=fp16,page=64,causal"}, \
+        Case{rung, "b=1,h=70,q=1,k=65,mla=512+64,dtype=fp16"},                \
+        Case{rung, "b=2,h=5,q=1,k=0;150,mla=512+64,dtype=fp16,page=1"},       \
+        Case{rung, "b=2,h=3,q=1,k=0,mla=512+64,dtype=fp16"}
+
 INSTANTIATE_TEST_SUITE_P(gqa, DecodeRung,
                          testing::Values(RACELINE_GROUPED_CASES("gqa"),
                                          Case{"gqa", "b=1,h=8/2,q=1,k=107,d=128,dtype=fp32"},
@@ -94,6 +104,16 @@ INSTANTIATE_TEST_SUITE_P(gqa_scorestationary, DecodeRung,
 
 INSTANTIATE_TEST_SUITE_P(fp8_kv, DecodeRung,
                          testing::Values(RACELINE_GROUPED_CASES_OF("fp8_kv", ",kv=e4m3")));
+
+INSTANTIATE_TEST_SUITE_P(mla, DecodeRung, testing::Values(RACELINE_MLA_CASES("mla")));
+
+INSTANTIATE_TEST_SUITE_P(nvfp4_kv, DecodeRung,
+                         testing::Values(RACELINE_GROUPED_CASES_OF("nvfp4_kv", ",kv=nvfp4"),
+                                         Case{"nvfp4_kv",
+                                              "b=3,h=4/1,q=1,k=7,d=64,dtype=fp16,kv=nvfp4"},
+                                         Case{"nvfp4_kv",
+                                              "b=2,h=2/1,q=1,k=5;9,d=64,dtype=fp16,kv=nvfp4,"
+                                              "page=1"}));
 
 }  // namespace
 }  // namespace raceline

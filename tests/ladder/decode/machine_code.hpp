@@ -35,6 +35,11 @@ struct Instruction {
     }
     /// F2FP.F16.E4M3.UNPACK_B: two E4M3 to two halves.
     [[nodiscard]] bool unpacks_e4m3() const { return is(0x23e) && (high & 0x2000000) != 0; }
+    /// HGMMA, with A in registers or in shared memory.
+    [[nodiscard]] bool is_group_product() const { return is(0x5f0) || is(0x9f0) || is(0xdf0); }
+    [[nodiscard]] bool is_permute() const { return (low & 0x1FF) == 0x016; }
+    /// HMUL2: two halves by two.
+    [[nodiscard]] bool multiplies_halves() const { return (low & 0x1FF) == 0x032; }
     [[nodiscard]] bool is_matrix_product() const { return is(0x23c); }
     [[nodiscard]] bool is_add() const { return (low & 0x1FF) == 0x021; }
     [[nodiscard]] int destination() const { return static_cast<int>((low >> 16) & 0xFF); }

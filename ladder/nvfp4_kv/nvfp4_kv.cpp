@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+// The record of nvfp4_kv, and what its two launches move.
+#include <array>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "ladder/nvfp4_kv/tile.hpp"
+
+namespace raceline::kernels::nvfp4_kv {
+namespace {
+
+Plan plan_of(const Workload& w, const Tile& tile, const Device& device) {
+    return make_plan(w.batch, w.heads_q, w.heads_kv, w.seqlen_k, static_cast<int>(w.headdim), tile,
+                     device);
+}
+
+std::string supports(const Workload& w, const Tile& tile, const Device& device) {
+    if (device.kind != DeviceKind::cuda) {
+        return "it needs an NVIDIA GPU";
+    }
+    if (w.dtype != DType::fp16 || w.kv_dtype != DType::nvfp4) {
+        return std::string("it reads Q in fp16 and K and V in nvfp4, not ") + name_of(w.dtype) +
+               " and " + name_of(w.kv_dtype);
+    }
+    if ((w.headdim != 64 && w.headdim != 128) || w.headdim_v != w.headdim || w.mla) {
+        return "it takes head dims 64 and 128, the same for V";
+    }
+    if (!w.seqlens_q.empty() || (w.ragged() && w.page_size == 0)) {
+        return "it takes sequences of different lengths in pages only, with one query token each";
+    }
+    if ((w.page_size & (w.page_size - 1)) != 0) {
+        return "it takes pages of a power of two tokens, not " + std::to_string(w.page_size);
+    }
+    if (w.seqlen_q != 1) {
+        return "it answers one query token a sequence, not " + std::to_string(w.seqlen_q);
+    }
+    if (w.window || w.softcap != 0 || w.sinks) {
+        return "it knows no window, softcap or sinks";
+    }
+    if (w.group() > widest_group) {
+        return "it packs up to " + std::to_string(widest_group) + " query heads a KV head, not " +
+               std::to_string(w.group());
+    }
+    if (w.seqlen_k > (1 << 30)) {
+        return "it counts keys in 31 bits";
+    }
+    const std::int64_t smem = plan_of(w, tile, device).smem_bytes;
+    if (smem > device.smem_bytes_per_cta) {
+        return "it takes " + std::to_string(smem) + " bytes of shared memory; the device has " +
+               std::to_string(device.smem_bytes_per_cta);
+    }
+    constexpr std::int64_t most = 65535;  // of a grid's y and z
+    if (w.batch > most || plan_of(w, tile, device).splits > most) {
+        return "it takes up to 65535 sequences and splits";
+    }
+    return {};
+}
+
+Precision precision(const Workload&) {
+    return {Rounding::fp32, Rounding::fp32, Rounding::fp32, Rounding::fp32, Rounding::fp16};
+}
+
+std::size_t workspace(const Workload& w, const Tile& tile, const Device& device) {
+    return plan_of(w, tile, device).workspace_bytes;
+}
+
+// Of one warp, read from the machine code for sm_90 (nvdisasm). Clocks are the compiler's stall
+// counts and what it can only wait for: shared memory 29 (arXiv 2402.13499, H100); shuffles 24 and
+// special functions 18 are assumed, no source for Hopper was at hand.
+struct Code {
+    double instructions, clocks;
+};
+// 32 columns of the dot products of 32 keys; the values of eight keys; what stands around them: the
+// maximum's five shuffles a row, two exponentials, the rescaling.
+constexpr Code dot_code(double rows) {
+    return {43 + 40 * rows, 140 + 38 * rows + 29};
+}
+constexpr Code values_code(bool long_row, double rows) {
+    return long_row ? Code{47 + 34 * rows, 105 + 34 * rows + 29}
+                    : Code{31 + 18 * rows, 85 + 17.5 * rows + 29};
+}
+constexpr Code around_code(double rows) {
+    return {18 + 24 * rows, 90 + 38 * rows + 5 * 24 + 2 * 18 + 29};
+}
+Code block_code(double d, double rows) {
+    const Code dot = dot_code(rows), values = values_code(d == 128, rows), rest = around_code(rows);
+    return {d / 32 * dot.instructions + 4 * values.instructions + rest.instructions,
+            d / 32 * dot.clocks + 4 * values.clocks + rest.clocks};
+}
+// Eight loads of 16 bytes and eight of two of a thread, four places looked up, 256 elements by 256
+// permutes and 128 multiplications of pairs; constants that the compiler moves about.
+constexpr Code stage_code(bool long_row) {
+    return long_row ? Code{1310, 2000 + 29} : Code{1305, 1950 + 29};
+}
+constexpr double table_clocks = 41;       // the table's entries, found in L1 (arXiv 2402.13499)
+constexpr Code tile_code{20, 60};         // the barriers and what stands before the loops
+constexpr Code setup_code(double rows) {  // three divisions, addresses
+    return {95 + 17 * rows, 470 + 40 * rows};
+}
+// A warp leaves its rows in shared memory, then merges and writes those of the CTA in turn.
+constexpr Code finish_code(double rows, double rows_merged, double key_warps) {
+    const double each = 90 + 22 * key_warps;
+    return {20 + 6 * rows + each * rows_merged,
+            90 + 12 * rows + (320 + 60 * key_warps) * rows_merged};
+}
+constexpr Code merge_group{132, 222 + 4 * 18};  // four parts
+constexpr Code merge_ends{220, 900};
+
+constexpr double line = 128;  // bytes of one pass through shared memory; a shuffle takes one, too
+// Sixteen bytes a lane are four passes, two where neighbouring lanes read the same: a pass then
+// fills two registers (forums.developer.nvidia.com/t/77228, said of compute capability 7).
+constexpr double shared_quad = 2 * line;
+constexpr double lanes = 32;
+constexpr double half_bytes = 2;            // of an element of Q, the output and the stage
+constexpr double loads = threads * 8.0;     // of a stage, all under way at once: a whole tile
+constexpr double batch_bytes = loads * 18;  // codes and scales
+constexpr double staged_bytes = loads * 32 * half_bytes;  // to shared memory
+
+struct Sizes {
+    double rows, group, d, row_bytes;  // row_bytes: of K and V of one key in memory
+    double packed, key_warps;          // rows of a warp; warps that divide the keys
+    bool paged;
+};
+Sizes sizes_of(const Workload& w) {
+    const Packing packing = packing_of(w.group());
+    const int key_warps = warps / packing.row_warps;
+    return {static_cast<double>(w.batch * w.heads_q),
+            static_cast<double>(w.group()),
+            static_cast<double>(w.headdim),
+            2 * static_cast<double>(w.headdim) * bytes_of(w.kv_dtype),
+            static_cast<double>(packing.rows),
+            static_cast<double>(key_warps),
+            w.page_size > 0};
+}
+
+double tile_keys_of(const Sizes& z) {
+    return tile_keys(static_cast<int>(z.d));
+}
+
+// Batches of loads that bring `keys` keys: whole tiles, then what is left.
+double stage_batches(const Sizes& z, double keys) {
+    const double rows = batch_bytes / z.row_bytes;  // of a batch
+    const double full = std::floor(keys / tile_keys_of(z));
+    const double rest = keys - full * tile_keys_of(z);
+    return full * tile_keys_of(z) / rows + std::ceil(rest / rows);
+}
+
+std::vector<Step> steps_of(const Sizes& z, double keys, double left_bytes) {
+    const double tiles = std::ceil(keys / tile_keys_of(z));
+    const double batches = stage_batches(z, keys);
+    const double rounds = std::ceil(keys / 32 / z.key_warps);  // of all warps, 32 keys each
+    const Code block = block_code(z.d, z.packed);
+    const Code stage = stage_code(z.d == 128);
+    // Of a warp: K and V once; a row of Q and its probabilities by 16 bytes that are the same for
+    // all lanes; probabilities out; shuffles.
+    const double smem =
+        32 * 2 * z.d * half_bytes + z.packed * ((z.d / 4 + 8) * shared_quad + 6 * line);
+    const Code setup = setup_code(z.packed);
+    const Code finish = finish_code(z.packed, std::ceil(z.group / warps), z.key_warps);
+    const double part = 4.0 * part_floats(static_cast<int>(z.d));
+    return {
+        {"setup",
+         1,
+         {{"op.issue", threads * setup.instructions}, {"byte.l2", z.group * z.d * half_bytes}},
+         "latency.dram",
+         setup.clocks},
+        {"tiles", tiles, {{"op.issue", threads * tile_code.instructions}}, "", tile_code.clocks},
+        {"stage",
+         batches,
+         {{"op.issue", threads * stage.instructions},
+          {"byte.smem_lsu", staged_bytes + (z.paged ? 4 * warps * line : 0)},
+          {"byte.l2", keys * z.row_bytes / std::max(1.0, batches)}},
+         "latency.dram",
+         stage.clocks + (z.paged ? table_clocks : 0)},
+        // The first look into the table; a line of it then serves 32 pages.
+        {"table", z.paged ? 1.0 : 0.0, {{"byte.l2", line}}, "latency.dram", 0},
+        {"keys",
+         rounds,
+         {{"op.issue", threads * block.instructions},
+          {"flop.fma.fp32", warps * z.packed * (4 * 32 + 1) * z.d},
+          {"op.ex2", warps * z.packed * 2 * lanes},
+          {"byte.smem_lsu", warps * smem}},
+         "",
+         block.clocks},
+        {"finish",
+         1,
+         {{"op.issue", threads * finish.instructions},
+          {"byte.smem_lsu", (warps * z.packed + z.key_warps * z.group) * part},
+          {"byte.l2", left_bytes}},
+         "",
+         finish.clocks}};
+}
+
+void add_steps(Work& work, const std::vector<Step>& steps, double ctas) {
+    for (const Step& step : steps) {
+        for (const auto& [id, amount] : step.work) {
+            work[id] += step.repeat * amount * ctas;
+        }
+    }
+}
+
+// Of the main launch, as the compiler reports them for sm_90; a test compares.
+int registers_of(const Workload& w) {
+    const int rows = packing_of(w.group()).rows;
+    const int column = rows == 1 ? 0 : rows == 2 ? 1 : rows == 4 ? 2 : 3;
+    constexpr std::array<std::array<int, 4>, 2> table{{{140, 141, 145, 161}, {139, 146, 158, 162}}};
+    return table.at(w.headdim == 128 ? 1 : 0).at(column);
+}
+
+Counts partial_launch(const Workload& w, const Plan& plan) {
+    const Sizes z = sizes_of(w);
+    const auto splits = static_cast<double>(plan.splits);
+    const double part = 4.0 * part_floats(static_cast<int>(w.headdim));
+    const double left = z.group * (splits > 1 ? part : z.d * half_bytes);
+    Counts c;
+    c.launch = "partial";
+    c.ctas = plan.groups * plan.splits;
+    c.steps = steps_of(z, static_cast<double>(plan.keys), left);
+    // Of each sequence: splits of plan.keys keys, one with what is left, and empty ones.
+    const auto heads = static_cast<double>(w.heads_kv);
+    double pages = 0;
+    for (std::int64_t b = 0; b < w.batch; ++b) {
+        const auto keys = static_cast<double>(w.length_k(b));
+        const double full = std::floor(keys / std::max(1.0, static_cast<double>(plan.keys)));
+        const double rest = keys - full * static_cast<double>(plan.keys);
+        add_steps(c.work, c.steps, heads * full);
+        add_steps(c.work, steps_of(z, rest, left), heads * (rest > 0 ? 1 : 0));
+        add_steps(c.work, steps_of(z, 0, left), heads * (splits - full - (rest > 0 ? 1 : 0)));
+        pages += z.paged ? std::ceil(keys / static_cast<double>(w.page_size)) : 0;
+    }
+    c.imbalance = std::max(1.0, static_cast<double>(plan.keys * plan.splits * w.batch) /
+                                    std::max(1.0, static_cast<double>(w.tokens_k())));
+    c.work["byte.dram_read"] = w.bytes_q() + w.bytes_kv() + pages * sizeof(std::int32_t);
+    c.work["byte.dram_write"] = splits > 1 ? 0 : w.bytes_out() + z.rows * sizeof(float);
+    c.reread.push_back({(splits - 1) * w.bytes_q(), w.bytes_q()});
+    c.threads = threads;
+    c.registers = registers_of(w);
+    c.smem_bytes = plan.smem_bytes;
+    c.bytes_in_flight = batch_bytes;
+    c.overlap = {{"flop.fma.fp32", "byte.smem_lsu", "byte.l2", "op.ex2", "op.issue"}};
+    return c;
+}
+
+Counts merge_launch(const Workload& w, const Plan& plan) {
+    const Sizes z = sizes_of(w);
+    const double part = 4.0 * part_floats(static_cast<int>(w.headdim));
+    const double groups = std::ceil(static_cast<double>(plan.splits) / (4 * warps));
+    Counts c;
+    c.launch = "merge";
+    c.ctas = plan.rows;
+    c.threads = threads;
+    c.registers = 48;
+    c.smem_bytes = warps * static_cast<std::int64_t>(part);
+    c.bytes_in_flight = 4 * warps * part;
+    // Four parts of each warp, read from the L2, where they were written a moment ago.
+    c.steps = {{"parts",
+                groups,
+                {{"op.issue", threads * merge_group.instructions},
+                 {"op.ex2", threads * 8.0},
+                 {"flop.fma.fp32", 4 * warps * 3 * z.d},
+                 {"byte.l2", 4 * warps * part}},
+                "latency.l2",
+                merge_group.clocks},
+               {"ends",
+                1,
+                {{"op.issue", lanes * (merge_ends.instructions + (warps - 1) * 70)},
+                 {"byte.smem_lsu", 2 * warps * part},
+                 {"byte.l2", z.d * half_bytes}},
+                "",
+                merge_ends.clocks}};
+    add_steps(c.work, c.steps, z.rows);
+    c.work["byte.dram_write"] = w.bytes_out() + z.rows * sizeof(float);
+    c.overlap = {{"flop.fma.fp32", "byte.smem_lsu", "byte.l2", "op.ex2", "op.issue"}};
+    return c;
+}
+
+std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& device) {
+    const Plan plan = plan_of(w, tile, device);
+    std::vector<Counts> launches{partial_launch(w, plan)};
+    if (plan.splits > 1) {
+        launches.push_back(merge_launch(w, plan));
+    }
+    return launches;
+}
+
+constexpr Rung rung{
+    .track = "decode",
+    .predecessor = "fp8_kv",
+    .changes =
+        "the cache is NVFP4: codes of E2M1 with an E4M3 scale for 16 elements, and a scale a KV "
+        "head for K and for V",
+    .evidence =
+        "0.5625 bytes an element from memory; PRMT and HMUL2 between the load and the store, one "
+        "conversion for 32 elements (F2FP of their two scales), none in the loop over keys",
+};
+
+const KernelRecord<Tile> record{
+    .name = "nvfp4_kv",
+    .summary = "gqa_scorestationary on a cache of NVFP4",
+    .engine = Engine::cuda,
+    .tiles = std::span<const Tile>(tiles),
+    .supports = supports,
+    .counts = counts,
+    .precision = precision,
+    .workspace = workspace,
+    .rung = &rung,
+};
+
+}  // namespace
+}  // namespace raceline::kernels::nvfp4_kv
+
+RACELINE_KERNEL(nvfp4_kv, raceline::kernels::nvfp4_kv::record)
