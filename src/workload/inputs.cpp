@@ -22,7 +22,8 @@ enum Stream : std::uint64_t {
     stream_sinks,
     stream_scales,
     stream_pages,
-    stream_channels
+    stream_channels,
+    stream_q_scales
 };
 
 // A page that no cache can hold: reading it runs off every allocation.
@@ -202,6 +203,13 @@ void fill_scales(Inputs& in, const Workload& w, std::uint64_t seed) {
     }
 }
 
+void fill_query_scales(Inputs& in, const Workload& w, std::uint64_t seed) {
+    const std::uint64_t key = stream_key(seed, stream_q_scales);
+    for (std::int64_t i = 0; i < w.batch * w.heads_kv; ++i) {
+        in.q_scale.push_back(static_cast<float>(0.75 + 0.5 * random_unit(key, i)));
+    }
+}
+
 Inputs build(const Workload& w, const InputOptions& options) {
     Inputs in;
     std::int64_t slots = w.tokens_k();
@@ -227,6 +235,9 @@ Inputs build(const Workload& w, const InputOptions& options) {
     }
     if (w.kv_dtype == DType::e4m3) {
         fill_scales(in, w, options.seed);
+    }
+    if (w.dtype == DType::e4m3) {
+        fill_query_scales(in, w, options.seed);
     }
     in.lse_elements = w.tokens_q() * w.heads_q;
     in.out_elements = in.lse_elements * w.headdim_v;
