@@ -41,8 +41,14 @@ struct Tile {
     }
 };
 
-inline constexpr std::array<Tile, 1> tiles{{
-    {128, 128, 128, 2, 1, 0},
+inline constexpr std::array<Tile, 21> tiles{{
+    {64, 192, 128, 2, 1, 0},  {64, 192, 96, 2, 1, 0},   {64, 128, 128, 2, 1, 0},
+    {64, 128, 192, 2, 1, 0},  {64, 128, 256, 2, 1, 0},  {64, 192, 128, 2, 0, 0},
+    {64, 192, 96, 2, 1, 1},   {64, 128, 192, 2, 1, 1},  {128, 128, 128, 2, 1, 0},
+    {128, 128, 160, 2, 1, 0}, {128, 128, 192, 2, 1, 0}, {128, 128, 192, 2, 0, 0},
+    {128, 192, 96, 2, 1, 0},  {128, 128, 128, 3, 1, 0}, {128, 128, 96, 2, 1, 1},
+    {256, 128, 64, 2, 1, 0},  {256, 128, 64, 3, 1, 0},  {256, 128, 96, 2, 1, 0},
+    {256, 128, 96, 2, 0, 0},  {256, 128, 128, 2, 1, 0}, {256, 128, 64, 2, 0, 0},
 }};
 
 /// Registers of a thread after setmaxnreg. The sums are what the launch bound gave the CTA: 168
@@ -51,7 +57,12 @@ struct RegisterSplit {
     int entry, producer, matrix;
 };
 constexpr RegisterSplit register_split(const Tile& tile) {
-    return tile.warpgroups() == 3 ? RegisterSplit{128, 32, 160} : RegisterSplit{168, 40, 232};
+    if (tile.warpgroups() == 3) {
+        return {128, 32, 160};
+    }
+    // 208 accumulators and words of P leave 232 too few for the rest.
+    const bool crowded = tile.keys / 2 + tile.headdim / 2 + tile.keys / 8 >= 208;
+    return crowded ? RegisterSplit{168, 24, 240} : RegisterSplit{168, 40, 232};
 }
 
 /// Items that the producer may announce before another warp has taken notice of the first.

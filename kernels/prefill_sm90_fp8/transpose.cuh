@@ -24,43 +24,74 @@ __device__ __forceinline__ std::uint32_t existing(std::uint32_t word, int first,
     return word & mask;
 }
 
-/// 32 keys from 32·step on of the 16 columns 16·group … of a block, by one warp. `keys`: those of
-/// the block that exist, where that is not all of them.
-template <Tile tile, bool partial>
-__device__ __forceinline__ void transpose_piece(std::uint32_t from, std::uint32_t to, int step,
-                                                int group, int keys) {
-    const int lane = static_cast<int>(threadIdx.x % 32);
-    const int matrix = lane / 8;
-    const int row = lane % 8;
-    std::uint32_t x[4];
-    ptx::ldmatrix_x4_trans(
-        x, from + swizzled_bytes<tile.row_bytes()>(32 * step + 8 * matrix + row, group, tile.keys));
-    std::uint32_t y[4];
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {  // 16 keys: the even columns, then the odd ones
-        y[2 * half] = __byte_perm(x[2 * half], x[2 * half + 1], 0x6420);
-        y[2 * half + 1] = __byte_perm(x[2 * half], x[2 * half + 1], 0x7531);
+/// What a lane adds to a block's addresses: the row that it names to ldmatrix is a key, to stmatrix
+/// a column, and both stand among eight whose pieces of 16 bytes are exchanged in the same way.
+template <Tile tile>
+struct Places {
+    static constexpr int groups = tile.headdim / 16;
+    static constexpr int pieces = groups * (tile.keys / 32);  ///< 32 keys of 16 columns each
+    static constexpr int rows_in = tile.keys;
+    static constexpr int rows_out = tile.headdim;
+    std::uint32_t from, to;
+    int matrix, row;
+
+    __device__ __forceinline__ void load(std::uint32_t (&x)[4], int piece) const {
+        ptx::ldmatrix_x4_trans(
+            x, from + swizzled_bytes<tile.row_bytes()>(32 * (piece / groups) + 8 * matrix + row,
+                                                       piece % groups, rows_in));
     }
-    if constexpr (partial) {
-#pragma unroll
-        for (int i = 0; i < 4; ++i) {
-            y[i] = existing(y[i], 32 * step + 16 * (i / 2) + 2 * (lane % 4), keys);
-        }
+    __device__ __forceinline__ void store(const std::uint32_t (&x)[4], int piece) const {
+        ptx::stmatrix_x4(to + swizzled_bytes<tile.key_row_bytes()>(
+                                  16 * (piece % groups) + 8 * (matrix % 2) + row,
+                                  2 * (piece / groups) + matrix / 2, rows_out),
+                         x);
     }
-    ptx::stmatrix_x4(to + swizzled_bytes<tile.key_row_bytes()>(16 * group + 8 * (matrix % 2) + row,
-                                                               2 * step + matrix / 2, tile.headdim),
-                     y);
+};
+
+/// Pairs of columns as loaded, to the even columns of 16 keys and the odd ones, twice.
+__device__ __forceinline__ void split_columns(std::uint32_t (&x)[4]) {
+#pragma unroll
+    for (int half = 0; half < 4; half += 2) {
+        const std::uint32_t even = __byte_perm(x[half], x[half + 1], 0x6420);
+        x[half + 1] = __byte_perm(x[half], x[half + 1], 0x7531);
+        x[half] = even;
+    }
 }
 
-/// The pieces of a block that are this warp's.
-template <Tile tile, bool partial>
-__device__ __forceinline__ void transpose_block(std::uint32_t from, std::uint32_t to, int warp,
-                                                int keys) {
-    constexpr int groups = tile.headdim / 16;
-    constexpr int pieces = groups * (tile.keys / 32);
-#pragma unroll 4
-    for (int piece = warp; piece < pieces; piece += transposers) {
-        transpose_piece<tile, partial>(from, to, piece / groups, piece % groups, keys);
+/// The pieces of a block that are this warp's, two at a time so that one's way hides the other's.
+template <Tile tile>
+__device__ __forceinline__ void transpose_block(const Places<tile>& at, int warp) {
+#pragma unroll 1
+    for (int piece = warp; piece < at.pieces; piece += 2 * transposers) {
+        const bool second = piece + transposers < at.pieces;
+        std::uint32_t x[4], y[4];
+        at.load(x, piece);
+        if (second) {
+            at.load(y, piece + transposers);
+        }
+        split_columns(x);
+        at.store(x, piece);
+        if (second) {
+            split_columns(y);
+            at.store(y, piece + transposers);
+        }
+    }
+}
+
+/// The same where only the first `keys` of the block exist.
+template <Tile tile>
+__device__ __forceinline__ void transpose_partial(const Places<tile>& at, int warp, int keys) {
+#pragma unroll 1
+    for (int piece = warp; piece < at.pieces; piece += transposers) {
+        std::uint32_t x[4];
+        at.load(x, piece);
+        split_columns(x);
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+            const int first = 32 * (piece / at.groups) + 16 * (i / 2);
+            x[i] = existing(x[i], first + 2 * static_cast<int>(threadIdx.x % 4), keys);
+        }
+        at.store(x, piece);
     }
 }
 
@@ -84,10 +115,12 @@ struct Transposer {
     __device__ __forceinline__ void transpose(int keys) {
         ptx::mbarrier_wait_parity(s.v_full(ring.stage), ring.parity);
         ptx::mbarrier_wait_parity(s.t_empty(ring.stage), ring.parity ^ 1);
+        const int lane = static_cast<int>(threadIdx.x % 32);
+        const Places<tile> at{s.v(ring.stage), s.t(ring.stage), lane / 8, lane % 8};
         if (keys < tile.keys) {
-            transpose_block<tile, true>(s.v(ring.stage), s.t(ring.stage), warp, keys);
+            transpose_partial(at, warp, keys);
         } else {
-            transpose_block<tile, false>(s.v(ring.stage), s.t(ring.stage), warp, keys);
+            transpose_block(at, warp);
         }
         ptx::fence_proxy_async_shared();
         __syncwarp();
