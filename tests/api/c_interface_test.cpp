@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // raceline.h: statuses, sentences, sizes of structs; that no exception crosses, no output changes.
+#include <cstddef>
 #include <cstring>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -69,6 +70,18 @@ TEST_F(CForward, RefusesNullPointers) {
     EXPECT_EQ(rl_forward_workspace(&args, RL_CPU, nullptr), RL_INVALID_ARGUMENT);
     args.k = nullptr;
     expect_refused(RL_INVALID_ARGUMENT, "k is a null pointer");
+}
+
+TEST_F(CForward, TakesScalesOfEightBitTensorsAndStructsThatDoNotKnowThem) {
+    const std::vector<float> scales(2, 1.0F);
+    args.struct_size = offsetof(rl_forward_args, q_scale);
+    args.q_scale = scales.data();  // behind the end of this caller's struct
+    EXPECT_EQ(run(), RL_OK) << rl_last_error();
+    args.struct_size = sizeof(args);
+    WorkloadCall fresh("b=1,h=4/2,q=33,k=70,d=64,dtype=fp32,causal");
+    std::memcpy(call.out.data(), fresh.out.data(), call.out.size());
+    std::memcpy(call.lse.data(), fresh.lse.data(), call.lse.size());
+    expect_refused(RL_INVALID_ARGUMENT, "q_scale, k_scale or v_scale is given for fp32 tensors");
 }
 
 TEST_F(CForward, RefusesWildSizesTypesRanksAndPlaces) {
