@@ -61,15 +61,15 @@ Pieces pieces_of(const Workload& w, const Tile& t) {
 }
 
 // Clocks of a matrix warp from one block to the next with nothing in its way. Read from the
-// compiled loops: the stall counts in the instructions sum up to 7.2 a key (maxima, exponentials at
-// eight a warp, sums, packing), 12 a product of 16 columns started, and 230; what has no fixed
-// latency is two rounds of shuffles, a vote, a turn and four barriers, some 20 each. Unless they
-// are ahead, it waits for its own scores: half a clock a column of K and step of 16.
+// compiled loops of all tiles, as the sum of the stall counts in their instructions: 7.1 a key
+// (maxima, exponentials at eight a warp, sums, conversion), 270 for everything else, and one for
+// each output of a thread that promotion adds; what has no fixed latency is two rounds of shuffles,
+// a vote, a turn and four barriers, some 20 each. It waits for its own scores: half a clock a
+// column of K and step of 32.
 double clocks_of_block(const Tile& t) {
     const double keys = t.keys;
-    const double steps_qk = t.headdim / 32.0;
-    const double scores = steps_qk * keys / 2;
-    return 7.2 * keys + 12 * (steps_qk + keys / 32) + 230 + 8 * 20 + scores;
+    const double scores = t.headdim / 32.0 * keys / 2;
+    return 7.1 * keys + 270 + t.promote * t.headdim / 2.0 + 8 * 20 + scores;
 }
 
 std::vector<Step> steps_of(const Share& share, const Pieces& p, const Tile& tile) {
@@ -225,10 +225,11 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     c.imbalance = mean > 0 ? std::max(1.0, share.most_blocks / mean) : 1;
     c.balanced_order = true;
     c.steps = steps_of(share, p, tile);
-    // Products run beside everything; a softmax's exponentials stand between its other operations.
+    // Products and the transposition of V, other warps' work, run beside everything; a softmax's
+    // exponentials stand between its other operations.
     for (const char* id : {"op.ex2", "flop.fma.fp32"}) {
-        c.overlap.push_back({"flop.wgmma.e4m3", id, "byte.smem_mma", "byte.l2", "byte.dram_read",
-                             "byte.dram_write"});
+        c.overlap.push_back({"flop.wgmma.e4m3", id, "byte.smem_mma", "byte.smem_lsu", "byte.l2",
+                             "byte.dram_read", "byte.dram_write"});
     }
     return {c};
 }

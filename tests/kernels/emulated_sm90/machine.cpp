@@ -91,15 +91,27 @@ void Machine::run_cta(unsigned threads, std::size_t shared_bytes,
         order.push_back(i);
     }
     int idle = 0;
+    unsigned sleeper = 0;
+    unsigned passes_asleep = 0;
     while (!order.empty()) {
         const std::uint64_t before = moves_;
         std::shuffle(order.begin(), order.end(), random_);
+        // Now and then a warp stands still while the others go as far as they can without it.
+        if (passes_asleep == 0 && random_() % 16 == 0) {
+            sleeper = static_cast<unsigned>(random_() % (threads / 32));
+            passes_asleep = static_cast<unsigned>(random_() % 400);
+        }
         for (const unsigned i : order) {
-            threadIdx = {i, 0, 0};
-            swapcontext(&scheduler_, &fibers_[i].context);
+            if (passes_asleep == 0 || i / 32 != sleeper) {
+                threadIdx = {i, 0, 0};
+                swapcontext(&scheduler_, &fibers_[i].context);
+            }
         }
         std::erase_if(order, [&](unsigned i) { return fibers_[i].ended; });
-        work_behind_the_scenes();
+        work_behind_the_scenes(passes_asleep > 0);
+        if (passes_asleep > 0) {
+            passes_asleep = moves_ == before ? 0 : passes_asleep - 1;
+        }
         idle = moves_ == before ? idle + 1 : 0;
         if (idle > idle_passes) {
             throw std::logic_error("the CTA is deadlocked");
@@ -115,7 +127,7 @@ void Machine::run_cta(unsigned threads, std::size_t shared_bytes,
     }
 }
 
-void Machine::work_behind_the_scenes() {
+void Machine::work_behind_the_scenes(bool copies_only) {
     if (!copies_.empty() && random_() % 2 == 0) {
         const std::size_t which = random_() % copies_.size();
         const auto copy = copies_[which];
@@ -123,7 +135,7 @@ void Machine::work_behind_the_scenes() {
         copy();
         moved();
     }
-    if (random_() % 4 == 0) {
+    if (!copies_only && random_() % 4 == 0) {
         execute_next(warpgroups_[random_() % warpgroups_.size()]);
     }
 }

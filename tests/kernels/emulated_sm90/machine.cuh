@@ -136,7 +136,7 @@ private:
     static void enter();
     void settle(Barrier& barrier);
     bool execute_next(Warpgroup& group);
-    void work_behind_the_scenes();
+    void work_behind_the_scenes(bool copies_only);
     Fiber& me() { return fibers_[threadIdx.x]; }
 
     unsigned threads_ = 0;

@@ -169,6 +169,55 @@ TEST(EmulatedSm90Fp8, refuses_strides_that_it_does_not_read) {
     }
 }
 
+TEST(EmulatedSm90Fp8, small_probabilities_of_many_keys_count) {
+    every_tile("b=1,h=1,q=64,k=3000,d=64", {});
+    every_tile("b=1,h=1,q=64,k=2000,d=128", {});
+}
+
+// Behind the used part of a cache stands anything, here NaN: 0 times it would not be 0.
+TEST(EmulatedSm90Fp8, keys_behind_the_used_length_do_not_count) {
+    test::Machine::get().use_memory(fp8::dynamic_shared);
+    const Kernel kernel = fp8::kernel();
+    const Workload cache = parse_shape("b=2,h=2,q=40,k=200,d=64,dtype=e4m3,causal");
+    Workload used = cache;
+    used.seqlens_q = {40, 40};
+    used.seqlens_k = {200, 130};
+    // The oracle sees the packed form; the kernel sees the cache.
+    const Inputs in = make_inputs(used, {.seed = 3});
+    const std::size_t token = 2 * 64;
+    std::vector<std::byte> k(2 * 200 * token, std::byte{0xff}), v = k;
+    for (int b = 0; b < 2; ++b) {
+        const std::size_t bytes = (b == 0 ? 200 : 130) * token;
+        std::memcpy(k.data() + b * 200 * token, in.k.data() + b * 200 * token, bytes);
+        std::memcpy(v.data() + b * 200 * token, in.v.data() + b * 200 * token, bytes);
+    }
+    const std::vector<std::int32_t> lengths{200, 130};
+    std::vector<std::byte> out(in.out_elements * 2, std::byte{0xff});
+    std::vector<float> lse(in.lse_elements, std::nanf(""));
+    Inputs no_sums = in;
+    no_sums.cu_seqlens_q.clear();
+    no_sums.cu_seqlens_k.clear();
+    InputPointers at;
+    at.q = const_cast<std::byte*>(in.q.data());
+    at.k = k.data();
+    at.v = v.data();
+    at.out = out.data();
+    at.lse = lse.data();
+    at.q_scale = in.q_scale.data();
+    at.k_scale = in.k_scale.data();
+    at.v_scale = in.v_scale.data();
+    AttentionArgs args = make_args(cache, no_sums, at);
+    args.seqlens_k = lengths.data();
+    for (int tile = 0; tile < kernel.tile_count(); ++tile) {
+        if (kernel.why_not(cache, tile, small_hopper(2)).empty()) {
+            std::vector<std::byte> workspace(64, std::byte{0xff});
+            fp8::launch(args, tile, small_hopper(2), workspace.data(), nullptr);
+            const Correctness c = judge(used, in, kernel.precision(cache), out, lse, 3);
+            EXPECT_TRUE(c.passed) << text_of(kernel.tile(tile)) << c.why;
+        }
+    }
+}
+
 /// One shape a seed, of all that the kernel takes, small enough for the emulation.
 std::string random_shape(std::uint64_t seed) {
     std::mt19937_64 random(seed);
