@@ -17,11 +17,12 @@ namespace raceline::kernels::prefill_sm90_fp8 {
 template <Tile tile>
 struct Accumulators {
     static constexpr bool promotes = tile.promote != 0;
+    static constexpr int parts = promotes ? tile.headdim / tile.promoted_columns() : 1;
     static constexpr int values = tile.headdim / 2;
     float (&score)[tile.keys / 2];
     float (&out)[values];
     /// Where the tensor core adds up a block's values: `out` itself, or what is then added to it.
-    float (&part)[values];
+    float (&part)[values / parts];
     std::uint32_t (&probability)[tile.keys / 32][4];  ///< of the block whose values come next
     RowState& state;
 };
@@ -47,10 +48,12 @@ struct Consumer {
                                ptx::recomputed(s.q(q_ring.stage, warpgroup))),
                            ptx::wgmma_descriptor_k_major<tile.row_bytes()>(s.k(k_ring.stage)));
     }
-    __device__ __forceinline__ void start_values_of(const Accumulators<tile>& a) const {
-        start_values<tile, promotes>(
-            a.part, a.probability,
-            ptx::wgmma_descriptor_k_major<tile.key_row_bytes()>(s.t(t_ring.stage)));
+    /// Columns from `column` on; all of them where they are not promoted in parts.
+    __device__ __forceinline__ void start_values_of(const Accumulators<tile>& a,
+                                                    int column = 0) const {
+        start_values<tile, promotes>(a.part, a.probability,
+                                     ptx::wgmma_descriptor_k_major<tile.key_row_bytes()>(
+                                         s.t(t_ring.stage) + column * tile.key_row_bytes()));
     }
     __device__ __forceinline__ void wait_q() const {
         ptx::mbarrier_wait_parity(s.q_full(q_ring.stage, warpgroup), q_ring.parity);
@@ -126,9 +129,23 @@ struct Consumer {
         }
         ptx::wgmma_wait_group<0>();
         ptx::pin_registers(a.part);
-        release_t();
         if constexpr (promotes) {
-            add(a.out, a.part);
+            promote<0>(a);
+        }
+        release_t();
+    }
+    /// Adds the part at hand to `out`; the other parts, if any, are multiplied one by one, under
+    /// nothing of this warpgroup's.
+    template <int which>
+    __device__ __forceinline__ void promote(const Accumulators<tile>& a) const {
+        constexpr int parts = Accumulators<tile>::parts;
+        add<which*(tile.headdim / 2 / parts)>(a.out, a.part);
+        if constexpr (which + 1 < parts) {
+            ptx::pin_registers(a.part);
+            start_values_of(a, (which + 1) * tile.promoted_columns());
+            ptx::wgmma_wait_group<0>();
+            ptx::pin_registers(a.part);
+            promote<which + 1>(a);
         }
     }
 
@@ -256,7 +273,7 @@ __device__ __forceinline__ void consume(const Params& p, const Shared<tile>& s, 
         std::uint32_t probability[tile.keys / 32][4];
         RowState state;
         if constexpr (tile.promote != 0) {
-            float part[tile.headdim / 2];
+            float part[tile.promoted_columns() / 2];
             stream(consumer, w, index, {score, out, part, probability, state}, next);
         } else {
             stream(consumer, w, index, {score, out, out, probability, state}, next);

@@ -65,11 +65,12 @@ Pieces pieces_of(const Workload& w, const Tile& t) {
 // (maxima, exponentials at eight a warp, sums, conversion), 270 for everything else, and one for
 // each output of a thread that promotion adds; what has no fixed latency is two rounds of shuffles,
 // a vote, a turn and four barriers, some 20 each. It waits for its own scores: half a clock a
-// column of K and step of 32.
+// column of K and step of 32; and, where promotion goes by parts, likewise for all but the first.
 double clocks_of_block(const Tile& t) {
     const double keys = t.keys;
     const double scores = t.headdim / 32.0 * keys / 2;
-    return 7.1 * keys + 270 + t.promote * t.headdim / 2.0 + 8 * 20 + scores;
+    const double later_parts = keys / 32 * (t.headdim - t.promoted_columns()) / 2;
+    return 7.1 * keys + 270 + t.promote * (t.headdim / 2.0 + later_parts) + 8 * 20 + scores;
 }
 
 std::vector<Step> steps_of(const Share& share, const Pieces& p, const Tile& tile) {

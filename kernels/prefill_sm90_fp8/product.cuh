@@ -30,9 +30,10 @@ __device__ __forceinline__ void start_scores(float (&score)[tile.keys / 2], std:
     ptx::wgmma_commit_group();
 }
 
-/// Starts sum += P·V of one block, or sum = P·V if `fresh`.
-template <Tile tile, bool fresh>
-__device__ __forceinline__ void start_values(float (&sum)[tile.headdim / 2],
+/// Starts sum += P·V of one block, or sum = P·V if `fresh`; as many columns as `sum` holds, from
+/// where `v` points on.
+template <Tile tile, bool fresh, int count>
+__device__ __forceinline__ void start_values(float (&sum)[count],
                                              const std::uint32_t (&p)[tile.keys / 32][4],
                                              std::uint64_t v) {
     ptx::wgmma_fence();
@@ -53,11 +54,12 @@ __device__ __forceinline__ void clear(float (&x)[count]) {
     }
 }
 
-template <int count>
-__device__ __forceinline__ void add(float (&sum)[count], const float (&part)[count]) {
+/// sum[first …] += part
+template <int first, int count, int all>
+__device__ __forceinline__ void add(float (&sum)[all], const float (&part)[count]) {
 #pragma unroll
     for (int i = 0; i < count; ++i) {
-        sum[i] += part[i];
+        sum[first + i] += part[i];
     }
 }
 

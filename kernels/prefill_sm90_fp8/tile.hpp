@@ -33,6 +33,8 @@ struct Tile {
     [[nodiscard]] constexpr int q_bytes() const { return rows * headdim; }
     /// Of K, of V and of V transposed.
     [[nodiscard]] constexpr int block_bytes() const { return keys * headdim; }
+    /// Columns of P·V that are promoted at a time: all, where registers suffice for them twice.
+    [[nodiscard]] constexpr int promoted_columns() const { return headdim == 256 ? 64 : headdim; }
     /// Bytes of a row of swizzled shared memory, and the swizzle's width: of Q, K and V …
     [[nodiscard]] constexpr int row_bytes() const { return headdim >= 128 ? 128 : headdim; }
     /// … and of V transposed, whose rows are keys.
@@ -41,7 +43,7 @@ struct Tile {
     }
 };
 
-inline constexpr std::array<Tile, 21> tiles{{
+inline constexpr std::array<Tile, 22> tiles{{
     {64, 192, 128, 2, 1, 0},  {64, 192, 96, 2, 1, 0},   {64, 128, 128, 2, 1, 0},
     {64, 128, 192, 2, 1, 0},  {64, 128, 256, 2, 1, 0},  {64, 192, 128, 2, 0, 0},
     {64, 192, 96, 2, 1, 1},   {64, 128, 192, 2, 1, 1},  {128, 128, 128, 2, 1, 0},
@@ -49,6 +51,7 @@ inline constexpr std::array<Tile, 21> tiles{{
     {128, 192, 96, 2, 1, 0},  {128, 128, 128, 3, 1, 0}, {128, 128, 96, 2, 1, 1},
     {256, 128, 64, 2, 1, 0},  {256, 128, 64, 3, 1, 0},  {256, 128, 96, 2, 1, 0},
     {256, 128, 96, 2, 0, 0},  {256, 128, 128, 2, 1, 0}, {256, 128, 64, 2, 0, 0},
+    {256, 128, 64, 2, 1, 1},
 }};
 
 /// Registers of a thread after setmaxnreg. The sums are what the launch bound gave the CTA: 168

@@ -210,25 +210,25 @@ TEST(Rounding, EightBitProductsAreAlignedAndCutAsHopperDoes) {
     EXPECT_EQ(sum(0, {0x1p-9, 0x1p-9}, {0x1p-9F, 0x1p-9F}), 0x1p-17);  // relative, not absolute
 }
 
-TEST(Oracle, EightBitReferenceAnswersForItsScaleOfProbabilities) {
-    // Long and flat: most probabilities are a 50th of the largest, where e4m3 without a scale has
-    // hardly a bit left.
-    const Workload w = parse_shape("h=1,q=4,k=4000,d=64,dtype=e4m3");
-    const Inputs in = make_inputs(w, {.seed = 3, .outliers = false});
-    Precision p{Rounding::e4m3, Rounding::fp32, Rounding::e4m3, Rounding::e4m3_sum, Rounding::bf16};
-    double errors[2] = {0, 0};
-    for (int scaled = 0; scaled < 2; ++scaled) {
-        p.probability_scale = scaled == 1 ? 64 : 1;
-        for (std::int64_t row = 0; row < 4; ++row) {
-            const OracleRow exact = oracle_row(w, in, 0, row, 0);
-            const OracleRow rounded = rounded_row(w, in, 0, row, 0, p);
-            for (std::size_t c = 0; c < exact.out.size(); ++c) {
-                errors[scaled] += std::pow((rounded.out[c] - exact.out[c]) / exact.spread, 2) / 256;
-            }
-        }
+TEST(Oracle, EightBitReferenceRoundsProbabilitiesAtTheirScale) {
+    // One key 7 above 2000 others that carry all values: e^-7 is nothing in e4m3, times 64 it is.
+    const Workload w = parse_shape("h=1,q=1,k=2001,d=16,dtype=e4m3,scale=0.25");
+    Inputs in = make_inputs(w, {.seed = 3});
+    in.q_scale = in.k_scale = in.v_scale = {1};
+    std::fill(in.q.begin(), in.q.end(), std::byte{0});
+    std::fill(in.k.begin(), in.k.end(), std::byte{0});
+    std::fill(in.v.begin(), in.v.begin() + 16, std::byte{0});
+    store_element(in.q.data(), DType::e4m3, 0, 1);
+    store_element(in.k.data(), DType::e4m3, 0, 28);
+    for (std::size_t i = 16; i < in.v.size(); ++i) {
+        store_element(in.v.data(), DType::e4m3, i, 1);
     }
-    EXPECT_LT(std::sqrt(errors[1]), 0.035);
-    EXPECT_GT(std::sqrt(errors[0]), 0.05);
+    Precision p{Rounding::e4m3, Rounding::fp32, Rounding::e4m3, Rounding::e4m3_sum, Rounding::bf16};
+    const double exact = oracle_row(w, in, 0, 0, 0).out[3];
+    EXPECT_NEAR(exact, 2000 * std::exp(-7.0) / (1 + 2000 * std::exp(-7.0)), 1e-12);
+    EXPECT_EQ(rounded_row(w, in, 0, 0, 0, p).out[3], 0);
+    p.probability_scale = 64;
+    EXPECT_NEAR(rounded_row(w, in, 0, 0, 0, p).out[3], exact, 0.05 * exact);
 }
 
 TEST(Elements, EveryBitPatternSurvives) {
