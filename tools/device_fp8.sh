@@ -9,7 +9,8 @@
 #
 # Steps: check product bench bf16 sanitize profile (default: all, in this order), and on request
 # chosen (the model's tile of every shape alone). A shared library carried beside the program
-# (libhwy.so.1) is found there. PYTHON names an interpreter with PyTorch.
+# (libhwy.so.1) is found there. PYTHON names an interpreter with PyTorch; TESTS=path of
+# device_test_api adds calls through the public API, repeated bit for bit.
 set -u
 cd "$(dirname "$0")/.."
 program=${1:-build-cuda/raceline}
@@ -92,6 +93,9 @@ step_check() {
     run 30 check.log "$program" check "${kernel[@]}" --tile all \
         --shape b=2,h=4/2,q=300,k=300,d=192/128,dtype=e4m3,causal \
         --shape b=1,h=4/2,q=100,k=513,d=160/80,dtype=e4m3
+    if [ -n "${TESTS:-}" ]; then
+        run 60 check.log "$TESTS" --gtest_filter='*eight_bit*'
+    fi
 }
 
 step_product() {

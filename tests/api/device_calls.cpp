@@ -188,6 +188,12 @@ TEST(OnDevice, eight_bit_tensors_with_scales_on_hopper) {
         call.enqueue(nullptr);
         const Correctness verdict = call.verdict();
         EXPECT_TRUE(verdict.passed) << shape << ": " << verdict.why;
+        const std::vector<std::byte> first = call.download();
+        for (int again = 0; again < 100; ++again) {
+            call.poison();
+            call.enqueue(nullptr);
+            EXPECT_EQ(first, call.download()) << shape << " run " << again;
+        }
     }
 }
 
