@@ -20,7 +20,7 @@ void add_cases(CLI::App& command, Options& o) {
     command.add_option("--kernel", o.kernels, "a kernel's name; repeatable (default: all)")
         ->allow_extra_args(false);
     command.add_option("--tile", o.tile, "best (the model's choice), all, or fields: m=128,n=64");
-    command.add_option("--dtype", o.dtype, "fp32, fp16 or bf16 for every shape of a suite");
+    command.add_option("--dtype", o.dtype, "fp32, fp16, bf16 or e4m3 for every shape of a suite");
     command.add_option("--threads", o.threads, "CPU threads (default: all cores)")
         ->check(CLI::Range(1, 4096));
     command.add_option("--launch-path", o.launch_path, "GPU: graph (default) or stream");

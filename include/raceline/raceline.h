@@ -98,7 +98,10 @@ typedef struct rl_options {
 /* q (batch, seqlen_q, heads_q, headdim), k and v (batch, seqlen_k, heads_kv, headdim[_v]), out like
  * q with headdim_v, lse (batch, seqlen_q, heads_q) float32. Ragged: (total, heads, headdim), lse
  * (total, heads_q), with prefix sums (batch + 1, int32) on the host, and for a GPU on the device
- * too. lse, options and prefix sums may be null. */
+ * too. lse, options and prefix sums may be null.
+ * q, k and v may all be e4m3 (Hopper; head dims in multiples of 16, addresses and strides in
+ * multiples of 16 bytes): out is bf16 then, and every tensor has a scale a sequence and KV head,
+ * positive, that its elements are multiplied by. */
 typedef struct rl_forward_args {
     size_t struct_size;
     const rl_tensor* q;
@@ -112,6 +115,9 @@ typedef struct rl_forward_args {
     const int32_t* cu_seqlens_k;
     const int32_t* device_cu_seqlens_q;
     const int32_t* device_cu_seqlens_k;
+    const float* q_scale; /* e4m3: (batch, heads_kv) on the device of the call, or null for 1 */
+    const float* k_scale;
+    const float* v_scale;
 } rl_forward_args;
 
 /* q and out (batch, seqlen_q, heads_q, headdim[_v]); caches (batch, capacity, heads_kv,

@@ -67,12 +67,19 @@ struct Execution {
 /// Sizes may be zero: without queries nothing happens, a query without keys gets zeros and an LSE
 /// of -inf (of its sink's logit, where there are sinks). `out` and `lse` must not overlap any
 /// input.
+/// 8 bits: q, k and v all in e4m3, `out` in bf16. A tensor stands for its elements times a scale:
+/// float32 and positive, one a sequence and KV head, (batch, heads_kv) on the device of the call,
+/// q's shared by the query heads of a KV head; null is 1. Hopper only, head dims in multiples of
+/// 16, addresses and strides of q, k and v in multiples of 16 bytes; elsewhere refused.
 struct ForwardArgs {
     TensorView q, k, v, out, lse;
     std::span<const std::int32_t> cu_seqlens_q, cu_seqlens_k;  ///< host; empty: fixed length
     const std::int32_t* device_cu_seqlens_q = nullptr;         ///< GPU only: the same on the device
     const std::int32_t* device_cu_seqlens_k = nullptr;
     AttentionOptions options;
+    const float* q_scale = nullptr;  ///< e4m3 only
+    const float* k_scale = nullptr;
+    const float* v_scale = nullptr;
 };
 /// Bytes of workspace that `forward` needs for these arguments. Throws what `forward` throws.
 std::size_t forward_workspace(const ForwardArgs& args, Place place);

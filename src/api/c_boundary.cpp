@@ -103,6 +103,9 @@ ForwardArgs read_forward(const rl_forward_args* given) {
     args.cu_seqlens_k = prefix_sums(known.cu_seqlens_k, known.cu_seqlens_count, "cu_seqlens_k");
     args.device_cu_seqlens_q = known.device_cu_seqlens_q;
     args.device_cu_seqlens_k = known.device_cu_seqlens_k;
+    args.q_scale = known.q_scale;
+    args.k_scale = known.k_scale;
+    args.v_scale = known.v_scale;
     args.options = read_options(known.options);
     return args;
 }

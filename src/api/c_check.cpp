@@ -58,6 +58,14 @@ Inputs inputs_of(const Call& call, const Extent& queries, const Extent& keys) {
     if (a.sinks != nullptr) {
         inputs.sinks.assign(a.sinks, a.sinks + w.heads_q);
     }
+    const auto scales = [&](const float* from, std::vector<float>& to) {
+        if (from != nullptr) {
+            to.assign(from, from + w.batch * w.heads_kv);
+        }
+    };
+    scales(a.q_scale, inputs.q_scale);
+    scales(a.k_scale, inputs.k_scale);
+    scales(a.v_scale, inputs.v_scale);
     if (a.cu_seqlens_q != nullptr) {
         inputs.cu_seqlens_q.assign(a.cu_seqlens_q, a.cu_seqlens_q + w.batch + 1);
         inputs.cu_seqlens_k.assign(a.cu_seqlens_k, a.cu_seqlens_k + w.batch + 1);
@@ -77,7 +85,7 @@ Correctness check(const ForwardArgs& given, const Kernel& kernel, std::uint64_t 
     const Extent queries{ragged ? 1 : w.batch, ragged ? a.tokens_q : w.seqlen_q, w.heads_q};
     const Extent keys{ragged ? 1 : w.batch, ragged ? a.tokens_k : w.seqlen_k, w.heads_kv};
     const Inputs inputs = inputs_of(call, queries, keys);
-    const std::vector<std::byte> out = packed(a.out, queries, w.dtype, w.headdim_v);
+    const std::vector<std::byte> out = packed(a.out, queries, w.out_dtype(), w.headdim_v);
     std::vector<float> lse;
     if (a.lse != nullptr) {
         constexpr std::int64_t bytes = sizeof(float);

@@ -56,10 +56,34 @@ TensorArg argument(const TensorView& view, bool ragged) {
 }
 
 void check_types(const ForwardArgs& args) {
-    check_compute_dtype(args.q);
     check_dtype("k", args.k, args.q.dtype, "q");
     check_dtype("v", args.v, args.q.dtype, "q");
+    if (args.q.dtype == DType::e4m3) {
+        require(args.out.dtype == DType::bf16, bad,
+                "out has dtype {}; it must be bf16 where q, k and v are e4m3",
+                name_of(args.out.dtype));
+        return;
+    }
+    check_compute_dtype(args.q);
     check_dtype("out", args.out, args.q.dtype, "q");
+    require(args.q_scale == nullptr && args.k_scale == nullptr && args.v_scale == nullptr, bad,
+            "q_scale, k_scale or v_scale is given for {} tensors; only e4m3 has scales",
+            name_of(args.q.dtype));
+}
+
+// Every range that the call reads lies apart from what it writes.
+void check_memory(const ForwardArgs& args, const Call& call, const MemoryRange& q,
+                  const MemoryRange& k, const MemoryRange& v) {
+    const Workload& w = call.workload;
+    const auto optional = [](std::string_view name, const void* data, std::int64_t count) {
+        return data == nullptr ? MemoryRange{} : check_array(name, data, count, 4);
+    };
+    const MemoryRange sinks = optional("sinks", args.options.sinks, w.heads_q);
+    const MemoryRange q_scale = optional("q_scale", args.q_scale, w.batch * w.heads_kv);
+    const MemoryRange k_scale = optional("k_scale", args.k_scale, w.batch * w.heads_kv);
+    const MemoryRange v_scale = optional("v_scale", args.v_scale, w.batch * w.heads_kv);
+    check_apart(call.out, {q, k, v, sinks, q_scale, k_scale, v_scale, call.lse});
+    check_apart(call.lse, {q, k, v, sinks, q_scale, k_scale, v_scale});
 }
 
 // The sizes that must agree, once q and k say what they are.
@@ -128,11 +152,11 @@ Call check_forward(const ForwardArgs& args, Place place, Pointers pointers) {
     call.args.v = argument(args.v, ragged);
     call.args.out = argument(args.out, ragged);
     apply_lse(args.lse, !ragged, call.args);
+    call.args.q_scale = args.q_scale;
+    call.args.k_scale = args.k_scale;
+    call.args.v_scale = args.v_scale;
     if (pointers == Pointers::needed) {
-        const MemoryRange sinks =
-            w.sinks ? check_array("sinks", args.options.sinks, w.heads_q, 4) : MemoryRange{};
-        check_apart(call.out, {q, k, v, sinks, call.lse});
-        check_apart(call.lse, {q, k, v, sinks});
+        check_memory(args, call, q, k, v);
     }
     return call;
 }

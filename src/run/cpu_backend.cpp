@@ -56,7 +56,7 @@ struct CallSet {
           k(inputs.k.size()),
           v(inputs.v.size()),
           out(static_cast<std::size_t>(static_cast<double>(inputs.out_elements) *
-                                       bytes_of(w.dtype))),
+                                       bytes_of(w.out_dtype()))),
           lse(inputs.lse_elements * sizeof(float)),
           scratch(scratch_bytes) {
         std::copy(inputs.q.begin(), inputs.q.end(), static_cast<std::byte*>(q.data()));
@@ -76,6 +76,7 @@ struct CallSet {
         at.block_table = or_null(inputs.block_table);
         at.k_scale = or_null(inputs.k_scale);
         at.v_scale = or_null(inputs.v_scale);
+        at.q_scale = or_null(inputs.q_scale);
         args = make_args(w, inputs, at);
         out.poison();
         lse.poison();

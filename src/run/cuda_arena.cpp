@@ -33,7 +33,8 @@ CudaArena::Layout CudaArena::make_layout(const Workload& w, const Inputs& in) {
                     bytes_in(in.block_table),
                     bytes_in(in.k_scale),
                     bytes_in(in.v_scale),
-                    in.out_elements * static_cast<std::size_t>(bytes_of(w.dtype)),
+                    bytes_in(in.q_scale),
+                    in.out_elements * static_cast<std::size_t>(bytes_of(w.out_dtype())),
                     in.lse_elements * sizeof(float)};
     for (std::size_t part = 0; part < parts; ++part) {
         layout.offset[part] = layout.total;
@@ -67,6 +68,7 @@ std::array<const void*, CudaArena::parts> CudaArena::sources() const {
             in.block_table.data(),
             in.k_scale.data(),
             in.v_scale.data(),
+            in.q_scale.data(),
             nullptr,
             nullptr};
 }
@@ -120,6 +122,7 @@ AttentionArgs CudaArena::args(int index) const {
     to.block_table = reinterpret_cast<const std::int32_t*>(optional(table));
     to.k_scale = reinterpret_cast<const float*>(optional(k_scale));
     to.v_scale = reinterpret_cast<const float*>(optional(v_scale));
+    to.q_scale = reinterpret_cast<const float*>(optional(q_scale));
     return make_args(workload_, inputs_, to);
 }
 

@@ -37,8 +37,22 @@ public:
     [[nodiscard]] std::string overrun(int index) const;
 
 private:
-    enum Part : std::size_t { q, k, v, sinks, cu_q, cu_k, seqlens, table, k_scale, v_scale, o, l };
-    static constexpr std::size_t parts = 12;
+    enum Part : std::size_t {
+        q,
+        k,
+        v,
+        sinks,
+        cu_q,
+        cu_k,
+        seqlens,
+        table,
+        k_scale,
+        v_scale,
+        q_scale,
+        o,
+        l,
+        parts
+    };
     struct Layout {
         std::array<std::size_t, parts> offset{}, bytes{};
         std::size_t total = 0;

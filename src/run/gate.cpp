@@ -28,6 +28,7 @@ double unit_roundoff(Rounding type) {
         case Rounding::fp64: return 0x1p-53;
         case Rounding::fp32: return 0x1p-24;
         case Rounding::fp32_rz: return 0x1p-23;
+        case Rounding::e4m3_sum: return 0x1p-13;
         case Rounding::tf32:
         case Rounding::fp16: return 0x1p-11;
         case Rounding::bf16: return 0x1p-8;
@@ -130,7 +131,7 @@ void compare_row(const Judged& what, const Row& at, const AnsweredRow& answer, d
     const double rms = std::sqrt(power / static_cast<double>(truth.size()));
     const double scale = std::max(rms, answer.exact.spread);
     for (std::size_t c = 0; c < truth.size(); ++c) {
-        const double got = load_element(what.out.data(), w.dtype,
+        const double got = load_element(what.out.data(), w.out_dtype(),
                                         index * w.headdim_v + static_cast<std::int64_t>(c));
         // A row without keys is exactly 0: any other value is infinitely wrong.
         found.kernel.add(got - truth[c], scale);
@@ -220,7 +221,7 @@ Correctness judge(const Workload& workload, const Inputs& inputs, const Precisio
                   std::span<const std::byte> out, std::span<const float> lse, std::uint64_t seed) {
     const auto rows = static_cast<std::size_t>(workload.tokens_q() * workload.heads_q);
     const std::size_t bytes =
-        rows * workload.headdim_v * static_cast<std::size_t>(bytes_of(workload.dtype));
+        rows * workload.headdim_v * static_cast<std::size_t>(bytes_of(workload.out_dtype()));
     require(out.size() == bytes, Status::invalid_argument, "the output has {} bytes, not {}",
             out.size(), bytes);
     require(lse.empty() || lse.size() == rows, Status::invalid_argument,

@@ -55,9 +55,9 @@ std::string place_of(const Row& at) {
 std::string find_poison(const Workload& w, std::span<const std::byte> out,
                         std::span<const float> lse) {
     const std::int64_t rows = w.tokens_q() * w.heads_q;
-    const std::int64_t bad = first_not_finite(out, w.dtype, rows * w.headdim_v);
+    const std::int64_t bad = first_not_finite(out, w.out_dtype(), rows * w.headdim_v);
     if (bad >= 0) {
-        const double value = load_element(out.data(), w.dtype, bad);
+        const double value = load_element(out.data(), w.out_dtype(), bad);
         return fmt::format("element {} of {} {}", bad % w.headdim_v,
                            place_of(row_at(w, bad / w.headdim_v)),
                            std::isnan(value) ? "was never written, or is NaN" : "is infinite");

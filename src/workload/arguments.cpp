@@ -51,6 +51,7 @@ AttentionArgs make_args(const Workload& w, const Inputs& inputs, const InputPoin
     args.block_table_stride = inputs.block_table_stride;
     args.k_scale = inputs.k_scale.empty() ? nullptr : at.k_scale;
     args.v_scale = inputs.v_scale.empty() ? nullptr : at.v_scale;
+    args.q_scale = inputs.q_scale.empty() ? nullptr : at.q_scale;
 
     args.batch = static_cast<std::int32_t>(w.batch);
     args.heads_q = static_cast<std::int32_t>(w.heads_q);

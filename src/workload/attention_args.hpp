@@ -36,8 +36,11 @@ struct AttentionArgs {
     const std::int32_t* seqlens_k = nullptr;     ///< used lengths in a cache, or null
     const std::int32_t* block_table = nullptr;   ///< (batch, block_table_stride), or null
     std::int64_t block_table_stride = 0;
-    const float* k_scale = nullptr;  ///< (batch, heads_kv) dequantisation scales, or null for 1
+    /// (batch, heads_kv) dequantisation scales, positive, or null for 1. Q's is shared by the query
+    /// heads of a KV head.
+    const float* k_scale = nullptr;
     const float* v_scale = nullptr;
+    const float* q_scale = nullptr;
 
     std::int32_t batch = 0;
     std::int32_t heads_q = 0;

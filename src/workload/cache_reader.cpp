@@ -97,14 +97,20 @@ std::vector<double> CacheReader::query(std::int64_t row, std::int64_t head) cons
     return values;
 }
 
+double CacheReader::scale_of(const std::vector<float>& scales) const {
+    return scales.empty() ? 1.0 : scales[sequence_ * workload_.heads_kv + kv_head_];
+}
+
+double CacheReader::query_scale() const {
+    return scale_of(inputs_.q_scale);
+}
+
 double CacheReader::key_scale() const {
-    return inputs_.k_scale.empty() ? 1.0
-                                   : inputs_.k_scale[sequence_ * workload_.heads_kv + kv_head_];
+    return scale_of(inputs_.k_scale);
 }
 
 double CacheReader::value_scale() const {
-    return inputs_.v_scale.empty() ? 1.0
-                                   : inputs_.v_scale[sequence_ * workload_.heads_kv + kv_head_];
+    return scale_of(inputs_.v_scale);
 }
 
 }  // namespace raceline

@@ -26,6 +26,7 @@ public:
     /// Row `row` of query head `head` of the sequence.
     [[nodiscard]] std::vector<double> query(std::int64_t row, std::int64_t head) const;
 
+    [[nodiscard]] double query_scale() const;
     [[nodiscard]] double key_scale() const;
     [[nodiscard]] double value_scale() const;
 
@@ -34,6 +35,7 @@ private:
     /// The first elements of this KV head's row of a slot; rows have `row` elements.
     void load(const std::vector<std::byte>& cache, std::int64_t slot, std::int64_t row,
               std::span<float> out) const;
+    [[nodiscard]] double scale_of(const std::vector<float>& scales) const;
     const Workload& workload_;
     const Inputs& inputs_;
     std::int64_t sequence_, kv_head_;

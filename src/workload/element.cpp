@@ -115,6 +115,7 @@ void write(std::byte* base, std::size_t index, Bits bits) {
 double round_to(double value, Rounding type) {
     switch (type) {
         case Rounding::fp64: return value;
+        case Rounding::e4m3_sum:  // what a sum is stored as; its additions are another matter
         case Rounding::fp32: return static_cast<double>(static_cast<float>(value));
         case Rounding::tf32: return nearest_in(value, tf32);
         case Rounding::bf16: return nearest_in(value, bf16);

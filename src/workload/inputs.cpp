@@ -24,7 +24,8 @@ enum Stream : std::uint64_t {
     stream_sinks,
     stream_scales,
     stream_pages,
-    stream_channels
+    stream_channels,
+    stream_q_scales
 };
 
 constexpr std::byte nan_byte{0xff};  // all ones is NaN in every storage type
@@ -196,6 +197,13 @@ void fill_scales(Inputs& in, const Workload& w, std::uint64_t seed) {
     }
 }
 
+void fill_query_scales(Inputs& in, const Workload& w, std::uint64_t seed) {
+    const std::uint64_t key = stream_key(seed, stream_q_scales);
+    for (std::int64_t i = 0; i < w.batch * w.heads_kv; ++i) {
+        in.q_scale.push_back(static_cast<float>(0.75 + 0.5 * random_unit(key, i)));
+    }
+}
+
 Inputs build(const Workload& w, const InputOptions& options) {
     Inputs in;
     std::int64_t slots = w.tokens_k();
@@ -223,6 +231,9 @@ Inputs build(const Workload& w, const InputOptions& options) {
     }
     if (w.kv_dtype == DType::e4m3 || nvfp4) {
         fill_scales(in, w, options.seed);
+    }
+    if (w.dtype == DType::e4m3) {
+        fill_query_scales(in, w, options.seed);
     }
     in.lse_elements = w.tokens_q() * w.heads_q;
     in.out_elements = in.lse_elements * w.headdim_v;

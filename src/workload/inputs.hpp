@@ -28,7 +28,8 @@ struct Inputs {
     std::vector<float> sinks;
     std::vector<std::int32_t> cu_seqlens_q, cu_seqlens_k, seqlens_k, block_table;
     std::int64_t block_table_stride = 0;
-    std::vector<float> k_scale, v_scale;  ///< (batch, heads_kv), e4m3 and nvfp4 caches only
+    std::vector<float> k_scale, v_scale;  ///< (batch, heads_kv), keys and values in 8 or 4 bits only
+    std::vector<float> q_scale;           ///< (batch, heads_kv), e4m3 queries only
 
     /// Elements of the output, packed like q with headdim_v, and of the LSE, (total_q, heads_q).
     std::size_t out_elements = 0;
@@ -43,7 +44,7 @@ struct InputPointers {
     const float* sinks = nullptr;
     const std::int32_t *cu_seqlens_q = nullptr, *cu_seqlens_k = nullptr, *seqlens_k = nullptr;
     const std::int32_t* block_table = nullptr;
-    const float *k_scale = nullptr, *v_scale = nullptr;
+    const float *k_scale = nullptr, *v_scale = nullptr, *q_scale = nullptr;
 };
 /// The arguments of a launch over such inputs: strides, lengths, masks folded.
 AttentionArgs make_args(const Workload& workload, const Inputs& inputs, const InputPointers& at);

@@ -4,12 +4,12 @@
 #include "workload/oracle.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <limits>
 
 #include "support/check.hpp"
 #include "workload/cache_reader.hpp"
+#include "workload/rounded_sum.hpp"
 
 namespace raceline {
 namespace {
@@ -24,41 +24,14 @@ bool holds(Rounding type, DType stored) {
     switch (type) {
         case Rounding::fp64:
         case Rounding::fp32:
-        case Rounding::fp32_rz: return true;
+        case Rounding::fp32_rz:
+        case Rounding::e4m3_sum: return true;
         case Rounding::tf32: return stored != DType::fp32;
         case Rounding::bf16: return stored == DType::bf16 || stored == DType::e4m3;
         case Rounding::fp16: return stored == DType::fp16 || stored == DType::e4m3;
         case Rounding::e4m3: return stored == DType::e4m3;
     }
     return false;
-}
-
-/// sum[i] += factor * terms[i], each partial sum rounded. float and double round by themselves.
-template <class T>
-void accumulate(T* sum, T factor, const float* terms, std::int64_t count, Rounding type) {
-    if (type == Rounding::fp32 || type == Rounding::fp64) {
-        for (std::int64_t i = 0; i < count; ++i) {
-            sum[i] += factor * static_cast<T>(terms[i]);
-        }
-        return;
-    }
-    if (type == Rounding::fp32_rz) {
-        // Cutting the 29 bits that a double has more than a float rounds toward zero, and
-        // vectorises.
-        for (std::int64_t i = 0; i < count; ++i) {
-            const double whole = static_cast<double>(sum[i]) +
-                                 static_cast<double>(factor) * static_cast<double>(terms[i]);
-            const auto cut = std::bit_cast<std::uint64_t>(whole) & ~((std::uint64_t{1} << 29U) - 1);
-            sum[i] = static_cast<T>(std::bit_cast<double>(cut));
-        }
-        return;
-    }
-    for (std::int64_t i = 0; i < count; ++i) {
-        sum[i] =
-            static_cast<T>(round_to(static_cast<double>(sum[i]) +
-                                        static_cast<double>(factor) * static_cast<double>(terms[i]),
-                                    type));
-    }
 }
 
 /// One query row on its way through softmax. T is float where accumulators are fp32, else double.
@@ -74,7 +47,7 @@ public:
         range_.last = std::max(range_.first, range_.last);
         logits_.assign(range_.last - range_.first, 0);
         out_.assign(w.headdim_v, 0);
-        scale_ = accumulated(w.scale_value() * cache.key_scale());
+        scale_ = accumulated(w.scale_value() * cache.query_scale() * cache.key_scale());
         value_scale_ = accumulated(cache.value_scale());
         if (w.sinks) {
             sink_ = static_cast<double>(inputs.sinks[at.head]);
@@ -86,6 +59,15 @@ public:
     /// Raw products of the row with `count` transposed keys from `first` on.
     void add_keys(std::int64_t first, std::int64_t count, const float* transposed) {
         const auto [low, high] = overlap(first, count);
+        if (precision_.accumulators == Rounding::e4m3_sum) {
+            const auto width = static_cast<std::int64_t>(query_.size());
+            for (std::int64_t c = 0; c < width; c += e4m3_depth) {
+                add_e4m3_products(&logits_[low - range_.first], &query_[c],
+                                  transposed + c * count + (low - first), count,
+                                  std::min(e4m3_depth, width - c), high - low);
+            }
+            return;
+        }
         for (std::size_t c = 0; c < query_.size() && low < high; ++c) {
             accumulate(&logits_[low - range_.first], query_[c],
                        transposed + static_cast<std::int64_t>(c) * count + (low - first),
@@ -106,7 +88,9 @@ public:
             const double below = accumulated(static_cast<double>(s) - largest_);
             const double p = round_to(std::exp(below), precision_.exponentials);
             sum_ = accumulated(sum_ + p);
-            s = static_cast<T>(round_to(p, precision_.probabilities));
+            s = static_cast<T>(
+                round_to(p * precision_.probability_scale, precision_.probabilities) /
+                precision_.probability_scale);
         }
         if (workload_.sinks) {
             sum_ =
@@ -121,8 +105,14 @@ public:
         const std::int64_t width = workload_.headdim_v;
         for (std::int64_t j = low; j < high; ++j) {
             const T p = logits_[j - range_.first];
-            accumulate(out_.data(), p, rows + (j - first) * width, width, precision_.accumulators);
             squares_ += static_cast<double>(p) * static_cast<double>(p) * squares[j - first];
+            if (precision_.accumulators != Rounding::e4m3_sum) {
+                accumulate(out_.data(), p, rows + (j - first) * width, width,
+                           precision_.accumulators);
+            }
+        }
+        if (precision_.accumulators == Rounding::e4m3_sum) {
+            add_promoted(low, high, rows + (low - first) * width);
         }
     }
 
@@ -144,8 +134,22 @@ public:
 private:
     [[nodiscard]] double accumulated(double value) const {
         // Only a tensor core's own additions round toward zero, not what is done with their sums.
-        const bool truncates = precision_.accumulators == Rounding::fp32_rz;
+        const bool truncates = precision_.accumulators == Rounding::fp32_rz ||
+                               precision_.accumulators == Rounding::e4m3_sum;
         return round_to(value, truncates ? Rounding::fp32 : precision_.accumulators);
+    }
+
+    /// Sums of the tensor core over the keys [low, high), added up in fp32.
+    void add_promoted(std::int64_t low, std::int64_t high, const float* rows) {
+        const std::int64_t width = workload_.headdim_v;
+        std::vector<T> part(out_.size(), 0);
+        for (std::int64_t j = low; j < high; j += e4m3_depth) {
+            add_e4m3_products(part.data(), &logits_[j - range_.first], rows + (j - low) * width,
+                              width, std::min(e4m3_depth, high - j), width);
+        }
+        for (std::size_t c = 0; c < part.size(); ++c) {
+            out_[c] = static_cast<T>(accumulated(static_cast<double>(out_[c] + part[c])));
+        }
     }
 
     [[nodiscard]] Workload::KeyRange overlap(std::int64_t first, std::int64_t count) const {

@@ -8,7 +8,10 @@ namespace raceline {
 /// A type that values are rounded to, to nearest except where the name says otherwise.
 /// fp32_rz: fp32 rounded toward zero at every addition, as NVIDIA's tensor cores add (Fasi, Higham,
 /// Mikaitis, Pranesh: Numerical behavior of NVIDIA tensor cores, PeerJ Computer Science 7, 2021).
-enum class Rounding : std::int32_t { fp64, fp32, tf32, bf16, fp16, e4m3, fp32_rz };
+/// e4m3_sum, of accumulators only: as Hopper's tensor cores add products of e4m3, 32 at a time
+/// (workload/rounded_sum.hpp); sums over more than 256 keys are fp32 sums of such sums, so that a
+/// kernel which leaves longer ones to the tensor core answers for it.
+enum class Rounding : std::int32_t { fp64, fp32, tf32, bf16, fp16, e4m3, fp32_rz, e4m3_sum };
 
 /// Where a kernel rounds. The gate rounds its reference at the same places and takes its bound
 /// from that reference's error, so that a kernel is held to its own arithmetic and no other.
@@ -18,6 +21,9 @@ struct Precision {
     Rounding probabilities;  ///< P as it enters the second product
     Rounding accumulators;   ///< partial sums of both products and of the denominator
     Rounding output;         ///< O as stored
+    /// What P, at most 1, is multiplied by before it is rounded: a narrow type's range is used as
+    /// the kernel uses it.
+    double probability_scale = 1;
 };
 
 }  // namespace raceline

@@ -60,7 +60,7 @@ void check_heads(const Workload& w) {
 
 void check_types(const Workload& w) {
     require(w.dtype != DType::nvfp4, bad,
-            "dtype nvfp4 is a cache format: q and the output take fp32, fp16, bf16 or e4m3");
+            "dtype nvfp4 is a cache format: q takes fp32, fp16, bf16 or e4m3");
     require(w.kv_dtype == w.dtype || w.kv_dtype == DType::e4m3 || w.kv_dtype == DType::nvfp4, bad,
             "kv_dtype {} beside dtype {}: the cache has q's type, e4m3 or nvfp4",
             name_of(w.kv_dtype), name_of(w.dtype));

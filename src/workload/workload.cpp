@@ -124,7 +124,7 @@ double Workload::bytes_kv() const {
 
 double Workload::bytes_out() const {
     return static_cast<double>(tokens_q()) * static_cast<double>(heads_q * headdim_v) *
-           bytes_of(dtype);
+           bytes_of(out_dtype());
 }
 
 }  // namespace raceline

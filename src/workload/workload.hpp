@@ -33,7 +33,7 @@ struct Workload {
     std::vector<std::int64_t> seqlens_k;  ///< one a sequence; empty: all are seqlen_k
     std::int64_t headdim = 64;            ///< of Q and K
     std::int64_t headdim_v = 64;          ///< of V and the output
-    DType dtype = DType::bf16;            ///< of Q and the output
+    DType dtype = DType::bf16;            ///< of Q; of the output, too: see out_dtype
     DType kv_dtype = DType::bf16;         ///< of K and V
     Mask mask = Mask::full;
     std::optional<Window> window;
@@ -52,6 +52,8 @@ struct Workload {
     [[nodiscard]] bool ragged() const { return !seqlens_q.empty() || !seqlens_k.empty(); }
     [[nodiscard]] double scale_value() const;
     [[nodiscard]] std::int64_t group() const { return heads_q / heads_kv; }
+    /// Type of the output: that of Q, except that 8-bit queries give bf16.
+    [[nodiscard]] DType out_dtype() const { return dtype == DType::e4m3 ? DType::bf16 : dtype; }
 
     /// Keys that query row i of sequence b sees: [first, last), empty if first >= last. The one
     /// place that turns mask and window into indices on the host.

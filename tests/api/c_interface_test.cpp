@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // raceline.h: statuses, sentences, sizes of structs; that no exception crosses, no output changes.
+#include <cstddef>
 #include <cstring>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -69,6 +70,16 @@ TEST_F(CForward, RefusesNullPointers) {
     EXPECT_EQ(rl_forward_workspace(&args, RL_CPU, nullptr), RL_INVALID_ARGUMENT);
     args.k = nullptr;
     expect_refused(RL_INVALID_ARGUMENT, "k is a null pointer");
+}
+
+TEST_F(CForward, TakesScalesOfEightBitTensorsAndStructsThatDoNotKnowThem) {
+    const float scales[2] = {1, 1};
+    args.struct_size = offsetof(rl_forward_args, q_scale);
+    args.q_scale = scales;  // behind the end of this caller's struct
+    EXPECT_EQ(run(), RL_OK) << rl_last_error();
+    args.struct_size = sizeof(args);
+    EXPECT_EQ(run(), RL_INVALID_ARGUMENT);
+    EXPECT_THAT(rl_last_error(), HasSubstr("v_scale is given for fp32 tensors"));
 }
 
 TEST_F(CForward, RefusesWildSizesTypesRanksAndPlaces) {

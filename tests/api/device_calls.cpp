@@ -63,6 +63,9 @@ public:
             forward_args.k.data = k;
             forward_args.v.data = v;
             forward_args.options.sinks = sinks;
+            forward_args.q_scale = place_list(in.q_scale);
+            forward_args.k_scale = place_list(in.k_scale);
+            forward_args.v_scale = place_list(in.v_scale);
             forward_args.device_cu_seqlens_q = place_list(host_.sums_q);
             forward_args.device_cu_seqlens_k = place_list(host_.sums_k);
         }
@@ -174,6 +177,25 @@ INSTANTIATE_TEST_SUITE_P(Shapes, OnDevice,
                                          "b=2,h=8/2,q=1,k=300;70,d=64,dtype=bf16,kv=e4m3,page=64",
                                          "b=1,h=16/1,q=1,k=133,mla=512+64,dtype=bf16",
                                          "b=1,h=2,q=20,k=10,d=64,dtype=fp16,causal"));
+
+TEST(OnDevice, eight_bit_tensors_with_scales_on_hopper) {
+    if (live_cuda().value().compute_capability != 90) {
+        GTEST_SKIP() << "no other GPU has a forward for e4m3";
+    }
+    for (const char* shape : {"b=2,h=8/2,q=130,k=300,d=128,dtype=e4m3,causal",
+                              "h=4/1,q=37;0;64,k=37;5;64,d=64,dtype=e4m3,causal"}) {
+        DeviceCall call(shape);
+        call.enqueue(nullptr);
+        const Correctness verdict = call.verdict();
+        EXPECT_TRUE(verdict.passed) << shape << ": " << verdict.why;
+        const std::vector<std::byte> first = call.download();
+        for (int again = 0; again < 100; ++again) {
+            call.poison();
+            call.enqueue(nullptr);
+            EXPECT_EQ(first, call.download()) << shape << " run " << again;
+        }
+    }
+}
 
 TEST(OnDevice, a_page_out_of_range_is_refused_and_the_output_untouched) {
     DeviceCall call("b=3,h=16/2,q=1,k=1000;17;513,d=128,dtype=bf16,page=16");

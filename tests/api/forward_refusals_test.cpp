@@ -69,11 +69,16 @@ const ForwardFault forward_faults[] = {
          a.q.dtype = a.k.dtype = a.v.dtype = a.out.dtype = DType::nvfp4;
      },
      "q has dtype nvfp4"},
-    {"QueryType",
+    {"EightBitOutput",
      [](WorkloadCall&, ForwardArgs& a) {
          a.q.dtype = a.k.dtype = a.v.dtype = a.out.dtype = DType::e4m3;
      },
-     "q has dtype e4m3; queries are fp32, fp16 or bf16"},
+     "out has dtype e4m3; it must be bf16 where q, k and v are e4m3"},
+    {"EightBitKeysAlone", [](WorkloadCall&, ForwardArgs& a) { a.k.dtype = DType::e4m3; },
+     "k has dtype e4m3; it must be q's, fp32"},
+    {"ScaleOfWideType",
+     [](WorkloadCall&, ForwardArgs& a) { a.k_scale = reinterpret_cast<const float*>(64); },
+     "q_scale, k_scale or v_scale is given for fp32 tensors; only e4m3 has scales"},
     {"UnknownType", [](WorkloadCall&, ForwardArgs& a) { a.q.dtype = static_cast<DType>(77); },
      "q has dtype ? (77)"},
     {"ZeroStrideOutput", [](WorkloadCall&, ForwardArgs& a) { a.out.strides[0] = 0; },
@@ -123,6 +128,23 @@ const ForwardFault forward_faults[] = {
 
 INSTANTIATE_TEST_SUITE_P(Faults, RefusedForward, testing::ValuesIn(forward_faults),
                          name_of_fault<testing::TestParamInfo<ForwardFault>>);
+
+TEST(EightBitForward, IsRefusedWithEveryReasonWhereNoKernelServesIt) {
+    WorkloadCall call("b=2,h=4/2,q=5,k=9,d=64,dtype=e4m3");
+    ForwardArgs args = call.forward_args();
+    expect_refused(call, args, ample(), Status::unsupported,
+                   "prefill_sm90_fp8: it runs on CUDA GPUs");
+    expect_refused(call, args, ample(), Status::unsupported,
+                   "cpu_flash: queries of type e4m3 are not read");
+    args.v_scale = reinterpret_cast<const float*>(call.out.data());
+    expect_refused(call, args, ample(), Status::invalid_argument, "out overlaps v_scale in memory");
+}
+
+TEST(EightBitForward, IsPredictedOnHopper) {
+    WorkloadCall call("b=2,h=4/2,q=500,k=900,d=64,dtype=e4m3,causal");
+    EXPECT_EQ(predict_forward(call.forward_args(), "h200").kernel, "prefill_sm90_fp8");
+    EXPECT_THROW(predict_forward(call.forward_args(), "rtx4090"), Error);
+}
 
 class RefusedRagged : public testing::TestWithParam<ForwardFault> {
 protected:

@@ -60,7 +60,7 @@ struct WorkloadCall {
           v(workload.mla ? std::vector<std::byte>{}
                          : arranged(inputs.v, workload.seqlen_k, workload.heads_kv,
                                     workload.headdim_v, workload.kv_dtype)),
-          out(arranged_size(inputs.out_elements, workload.headdim_v, workload.dtype)),
+          out(arranged_size(inputs.out_elements, workload.headdim_v, workload.out_dtype())),
           lse(inputs.lse_elements * sizeof(float)) {}
 
     [[nodiscard]] AttentionOptions options() const {
@@ -88,8 +88,17 @@ struct WorkloadCall {
         args.q = view(q.data(), w.dtype, w.tokens_q(), w.seqlen_q, w.heads_q, w.headdim);
         args.k = view(k.data(), w.kv_dtype, w.tokens_k(), w.seqlen_k, w.heads_kv, w.headdim);
         args.v = view(v.data(), w.kv_dtype, w.tokens_k(), w.seqlen_k, w.heads_kv, w.headdim_v);
-        args.out = view(out.data(), w.dtype, w.tokens_q(), w.seqlen_q, w.heads_q, w.headdim_v);
+        args.out =
+            view(out.data(), w.out_dtype(), w.tokens_q(), w.seqlen_q, w.heads_q, w.headdim_v);
         args.lse = lse_view();
+        const auto or_null = [](const auto& scales) {
+            return scales.empty() ? nullptr : scales.data();
+        };
+        args.q_scale = or_null(inputs.q_scale);
+        if (w.dtype == DType::e4m3) {
+            args.k_scale = or_null(inputs.k_scale);
+            args.v_scale = or_null(inputs.v_scale);
+        }
         args.options = options();
         return args;
     }

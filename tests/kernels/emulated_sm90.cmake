@@ -23,7 +23,7 @@ foreach(file ${device})
 endforeach()
 
 add_executable(test_emulated_sm90 ${machine}/emulated_sm90_test.cpp ${machine}/machine.cpp
-               ${translated_sources})
+               ${machine}/product.cpp ${translated_sources})
 # The order matters: stand-ins, then translated files, then the tree.
 target_include_directories(test_emulated_sm90 PRIVATE ${machine} ${translated} ${CMAKE_SOURCE_DIR}
   ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include ${CUDAToolkit_INCLUDE_DIRS})

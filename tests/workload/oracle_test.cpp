@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "support/check.hpp"
+#include "workload/rounded_sum.hpp"
 #include "workload/shape_grammar.hpp"
 
 namespace raceline {
@@ -33,6 +34,7 @@ OracleRow formula(const Workload& w, const Inputs& in, std::int64_t b, std::int6
         const auto entry = b * in.block_table_stride + j / w.page_size;
         return in.block_table[entry] * w.page_size + j % w.page_size;
     };
+    const long double qs = in.q_scale.empty() ? 1.0L : in.q_scale[b * w.heads_kv + kv];
     const long double ks = in.k_scale.empty() ? 1.0L : in.k_scale[b * w.heads_kv + kv];
     const long double vs = in.v_scale.empty() ? 1.0L : in.v_scale[b * w.heads_kv + kv];
     long double sum = w.sinks ? std::exp(static_cast<long double>(in.sinks[h])) : 0.0L;
@@ -49,7 +51,7 @@ OracleRow formula(const Workload& w, const Inputs& in, std::int64_t b, std::int6
                      in.q.data(), w.dtype, ((q_start + i) * w.heads_q + h) * w.headdim + c)) *
                  load_element(in.k.data(), w.kv_dtype, (slot(j) * w.heads_kv + kv) * w.headdim + c);
         }
-        s *= ks * (w.scale ? *w.scale : 1 / std::sqrt(static_cast<long double>(w.headdim)));
+        s *= qs * ks * (w.scale ? *w.scale : 1 / std::sqrt(static_cast<long double>(w.headdim)));
         if (w.softcap > 0) {
             s = w.softcap * std::tanh(s / w.softcap);
         }
@@ -77,7 +79,8 @@ TEST(Oracle, AgreesWithTheFormula) {
           "b=3,h=4/1,q=2,k=33,d=8,page=5,dtype=bf16", "h=4/2,q=1;2,k=9;40,d=8,page=16,kv=e4m3",
           "h=4,q=3,k=20,mla=8+4,dtype=fp16", "h=4,q=3,k=20,mla=8+4,dtype=bf16,kv=e4m3,page=4",
           "h=2,q=9,k=4,d=8,causal,sinks", "h=2,k=40,d=8,softcap=5,sinks,scale=0.7,dtype=fp32",
-          "h=2,q=4,k=0,d=8,dtype=fp32", "h=2,q=2,k=0,d=8,dtype=fp32,sinks"}) {
+          "b=2,h=4/2,q=5,k=9,d=16,dtype=e4m3", "h=2,q=4,k=0,d=8,dtype=fp32",
+          "h=2,q=2,k=0,d=8,dtype=fp32,sinks"}) {
         const Workload w = parse_shape(shape);
         for (const bool outliers : {false, true}) {
             const Inputs in = make_inputs(w, {.seed = 5, .outliers = outliers});
@@ -189,6 +192,43 @@ TEST(RoundTo, TiesGoToEvenAndRangesEnd) {
     EXPECT_EQ(round_to(1000, Rounding::e4m3), 448);
     EXPECT_EQ(round_to(-17, Rounding::e4m3), -16);
     EXPECT_EQ(round_to(1 + 0x1p-11, Rounding::tf32), 1);
+}
+
+TEST(Rounding, EightBitProductsAreAlignedAndCutAsHopperDoes) {
+    const auto sum = [](double start, const std::vector<double>& factors,
+                        const std::vector<float>& terms) {
+        add_e4m3_products(&start, factors.data(), terms.data(), 1,
+                          static_cast<std::int64_t>(terms.size()), 1);
+        return start;
+    };
+    EXPECT_EQ(sum(0, {3}, {2}), 6);
+    EXPECT_EQ(sum(1, {0x1p-7}, {0x1p-6F}), 1 + 0x1p-13);
+    EXPECT_EQ(sum(1, {0x1p-7}, {0x1.8p-7F}), 1);                 // cut, not rounded
+    EXPECT_EQ(sum(-1, {-0x1p-7}, {0x1.cp-6F}), -1 - 0x1p-13);    // toward zero
+    EXPECT_EQ(sum(1, {0x1p-7, 0x1p-7}, {0x1p-7F, 0x1p-7F}), 1);  // each for itself
+    EXPECT_EQ(sum(0x1p-20, {1, -1}, {1024, 1024}), 0);           // by the largest, not the sum
+    EXPECT_EQ(sum(0, {0x1p-9, 0x1p-9}, {0x1p-9F, 0x1p-9F}), 0x1p-17);  // relative, not absolute
+}
+
+TEST(Oracle, EightBitReferenceRoundsProbabilitiesAtTheirScale) {
+    // One key 7 above 2000 others that carry all values: e^-7 is nothing in e4m3, times 64 it is.
+    const Workload w = parse_shape("h=1,q=1,k=2001,d=16,dtype=e4m3,scale=0.25");
+    Inputs in = make_inputs(w, {.seed = 3});
+    in.q_scale = in.k_scale = in.v_scale = {1};
+    std::fill(in.q.begin(), in.q.end(), std::byte{0});
+    std::fill(in.k.begin(), in.k.end(), std::byte{0});
+    std::fill(in.v.begin(), in.v.begin() + 16, std::byte{0});
+    store_element(in.q.data(), DType::e4m3, 0, 1);
+    store_element(in.k.data(), DType::e4m3, 0, 28);
+    for (std::size_t i = 16; i < in.v.size(); ++i) {
+        store_element(in.v.data(), DType::e4m3, i, 1);
+    }
+    Precision p{Rounding::e4m3, Rounding::fp32, Rounding::e4m3, Rounding::e4m3_sum, Rounding::bf16};
+    const double exact = oracle_row(w, in, 0, 0, 0).out[3];
+    EXPECT_NEAR(exact, 2000 * std::exp(-7.0) / (1 + 2000 * std::exp(-7.0)), 1e-12);
+    EXPECT_EQ(rounded_row(w, in, 0, 0, 0, p).out[3], 0);
+    p.probability_scale = 64;
+    EXPECT_NEAR(rounded_row(w, in, 0, 0, 0, p).out[3], exact, 0.05 * exact);
 }
 
 TEST(Elements, EveryBitPatternSurvives) {

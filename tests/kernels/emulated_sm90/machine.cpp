@@ -4,18 +4,17 @@
 namespace raceline::test {
 namespace {
 
-// The copy engine's and wgmma's 128-byte swizzle: address bits 4–6 take part of bits 7–9.
-std::uint32_t swizzled(std::uint32_t address) {
-    return address ^ ((address >> 7U & 7U) << 4U);
-}
-
-CUresult encode(CUtensorMap* map, CUtensorMapDataType, cuuint32_t rank, void* base,
+CUresult encode(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* base,
                 const cuuint64_t* sizes, const cuuint64_t* strides, const cuuint32_t* box,
                 const cuuint32_t* steps, CUtensorMapInterleave, CUtensorMapSwizzle swizzle,
                 CUtensorMapL2promotion, CUtensorMapFloatOOBfill) {
     MapRecord record{};
-    bool good = rank == 4 && swizzle == CU_TENSOR_MAP_SWIZZLE_128B &&
-                reinterpret_cast<std::uintptr_t>(base) % 16 == 0 && box[0] * 2 == 128;
+    record.element = type == CU_TENSOR_MAP_DATA_TYPE_UINT8 ? 1 : 2;
+    record.swizzle = swizzle == CU_TENSOR_MAP_SWIZZLE_128B ? 128 : 64;
+    bool good = rank == 4 &&
+                (swizzle == CU_TENSOR_MAP_SWIZZLE_128B || swizzle == CU_TENSOR_MAP_SWIZZLE_64B) &&
+                reinterpret_cast<std::uintptr_t>(base) % 16 == 0 &&
+                box[0] * record.element == record.swizzle;
     for (int i = 0; i < 4; ++i) {
         good = good && sizes[i] > 0 && box[i] > 0 && box[i] <= 256 && steps[i] == 1;
         record.sizes[i] = sizes[i];
@@ -31,18 +30,11 @@ CUresult encode(CUtensorMap* map, CUtensorMapDataType, cuuint32_t rank, void* ba
     return good ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-float value(std::uint16_t bits, bool bf16) {
-    if (bf16) {
-        return __bfloat162float(__nv_bfloat16_raw{bits});
-    }
-    return __half2float(__half_raw{bits});
-}
-
-constexpr std::uint64_t field(std::uint64_t descriptor, int from) {
-    return (descriptor >> from & 0x3fff) << 4;
-}
-
 }  // namespace
+
+std::uint32_t swizzled(std::uint32_t address, std::uint32_t swizzle) {
+    return address ^ ((address >> 7U & (swizzle / 16 - 1)) << 4U);
+}
 
 cudaError_t find_driver_function(const char* name, void** function, unsigned, unsigned long long,
                                  cudaDriverEntryPointQueryResult* found) {
@@ -99,15 +91,27 @@ void Machine::run_cta(unsigned threads, std::size_t shared_bytes,
         order.push_back(i);
     }
     int idle = 0;
+    unsigned sleeper = 0;
+    unsigned passes_asleep = 0;
     while (!order.empty()) {
         const std::uint64_t before = moves_;
         std::shuffle(order.begin(), order.end(), random_);
+        // Now and then a warp stands still while the others go as far as they can without it.
+        if (passes_asleep == 0 && random_() % 16 == 0) {
+            sleeper = static_cast<unsigned>(random_() % (threads / 32));
+            passes_asleep = static_cast<unsigned>(random_() % 400);
+        }
         for (const unsigned i : order) {
-            threadIdx = {i, 0, 0};
-            swapcontext(&scheduler_, &fibers_[i].context);
+            if (passes_asleep == 0 || i / 32 != sleeper) {
+                threadIdx = {i, 0, 0};
+                swapcontext(&scheduler_, &fibers_[i].context);
+            }
         }
         std::erase_if(order, [&](unsigned i) { return fibers_[i].ended; });
-        work_behind_the_scenes();
+        work_behind_the_scenes(passes_asleep > 0);
+        if (passes_asleep > 0) {
+            passes_asleep = moves_ == before ? 0 : passes_asleep - 1;
+        }
         idle = moves_ == before ? idle + 1 : 0;
         if (idle > idle_passes) {
             throw std::logic_error("the CTA is deadlocked");
@@ -123,7 +127,7 @@ void Machine::run_cta(unsigned threads, std::size_t shared_bytes,
     }
 }
 
-void Machine::work_behind_the_scenes() {
+void Machine::work_behind_the_scenes(bool copies_only) {
     if (!copies_.empty() && random_() % 2 == 0) {
         const std::size_t which = random_() % copies_.size();
         const auto copy = copies_[which];
@@ -131,7 +135,7 @@ void Machine::work_behind_the_scenes() {
         copy();
         moved();
     }
-    if (random_() % 4 == 0) {
+    if (!copies_only && random_() % 4 == 0) {
         execute_next(warpgroups_[random_() % warpgroups_.size()]);
     }
 }
@@ -178,16 +182,17 @@ void Machine::copy_box(std::uint32_t to, const void* map, std::array<int, 4> fro
                                                     from[1] + std::int64_t{row}, from[2], from[3]};
                 std::uint16_t element = 0;
                 bool inside = true;
-                std::int64_t offset = 2 * c[0];
+                std::int64_t offset = m.element * c[0];
                 for (std::size_t i = 0; i < 4; ++i) {
                     inside = inside && c[i] >= 0 && c[i] < static_cast<std::int64_t>(m.sizes[i]);
                     offset += i == 0 ? 0 : c[i] * static_cast<std::int64_t>(m.strides[i - 1]);
                 }
                 if (inside) {
-                    std::memcpy(&element, m.base + offset, 2);
+                    std::memcpy(&element, m.base + offset, m.element);
                 }
-                std::memcpy(at(swizzled(to + row * 128 + column * 2), 2), &element, 2);
-                bytes += 2;
+                const std::uint32_t place = to + row * m.swizzle + column * m.element;
+                std::memcpy(at(swizzled(place, m.swizzle), m.element), &element, m.element);
+                bytes += m.element;
             }
         }
         arrive(barrier, -bytes, false);
@@ -257,58 +262,6 @@ void Machine::wait_group(std::size_t pending) {
             pause();
         }
     }
-}
-
-// The accumulators' and the A operand's layout over threads is written here from the PTX manual's
-// figures by (row, column), not taken from the kernel.
-bool Machine::execute_next(Warpgroup& group) {
-    if (group.products.empty() || group.products.front().threads < 128) {
-        return false;
-    }
-    const Product p = group.products.front();
-    group.products.pop_front();
-    ++group.executed;
-    const auto load = [&](std::uint64_t address) {
-        std::uint16_t bits = 0;
-        std::memcpy(&bits, at(swizzled(static_cast<std::uint32_t>(address)), 2), 2);
-        return value(bits, p.bf16);
-    };
-    std::vector<float> a(64 * 16);
-    for (int m = 0; m < 64; ++m) {
-        for (int k = 0; k < 16; ++k) {
-            if (p.a_in_registers) {
-                const int thread = m / 16 * 32 + m % 8 * 4 + k % 8 / 2;
-                const int word = m % 16 / 8 + k / 8 * 2;
-                const std::uint32_t bits = p.a_words[thread][word];
-                a[m * 16 + k] = value(static_cast<std::uint16_t>(bits >> (k % 2 * 16)), p.bf16);
-            } else {
-                a[m * 16 + k] = load(field(p.a, 0) + m / 8 * field(p.a, 32) + m % 8 * 128 + k * 2);
-            }
-        }
-    }
-    std::vector<float> b(static_cast<std::size_t>(p.columns) * 16);
-    for (int n = 0; n < p.columns; ++n) {
-        for (int k = 0; k < 16; ++k) {
-            b[n * 16 + k] =
-                p.a_in_registers
-                    ? load(field(p.b, 0) + n / 64 * field(p.b, 16) + k / 8 * field(p.b, 32) +
-                           k % 8 * 128 + n % 64 * 2)
-                    : load(field(p.b, 0) + n / 8 * field(p.b, 32) + n % 8 * 128 + k * 2);
-        }
-    }
-    for (int m = 0; m < 64; ++m) {
-        for (int n = 0; n < p.columns; ++n) {
-            float sum = 0;
-            for (int k = 0; k < 16; ++k) {
-                sum += a[m * 16 + k] * b[n * 16 + k];
-            }
-            const int thread = m / 16 * 32 + m % 8 * 4 + n % 8 / 2;
-            float& d = p.d[thread][n / 8 * 4 + m % 16 / 8 * 2 + n % 2];
-            d = p.accumulate ? d + sum : sum;
-        }
-    }
-    moved();
-    return true;
 }
 
 }  // namespace raceline::test

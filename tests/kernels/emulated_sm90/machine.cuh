@@ -15,6 +15,7 @@
 #include <cuda.h>
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <cuda_fp8.h>
 #include <cuda_runtime_api.h>
 #include <deque>
 #include <functional>
@@ -55,13 +56,20 @@ struct MapRecord {
     std::array<std::uint64_t, 4> sizes;
     std::array<std::uint64_t, 3> strides;
     std::array<std::uint32_t, 4> box;
+    std::uint32_t element, swizzle;  ///< bytes of each
 };
+/// Byte `address` of a tensor as the copy engine's and wgmma's swizzle of 128, 64 or 32 bytes has
+/// it: address bits from 4 on take part of those from 7 on.
+std::uint32_t swizzled(std::uint32_t address, std::uint32_t swizzle);
 cudaError_t find_driver_function(const char* name, void** function, unsigned version,
                                  unsigned long long flags, cudaDriverEntryPointQueryResult* found);
 
 /// One wgmma of a warpgroup: every thread brings its own registers.
+enum class Operand { fp16, bf16, e4m3 };
 struct Product {
-    bool a_in_registers = false, bf16 = false, accumulate = false;
+    bool a_in_registers = false;
+    Operand type = Operand::fp16;
+    bool accumulate = false;
     int columns = 0;
     std::uint64_t a = 0, b = 0;
     std::array<float*, 128> d{};
@@ -128,7 +136,7 @@ private:
     static void enter();
     void settle(Barrier& barrier);
     bool execute_next(Warpgroup& group);
-    void work_behind_the_scenes();
+    void work_behind_the_scenes(bool copies_only);
     Fiber& me() { return fibers_[threadIdx.x]; }
 
     unsigned threads_ = 0;
@@ -188,6 +196,15 @@ T __shfl_xor_sync(unsigned, T x, int lanes) {
 template <class T>
 T __shfl_sync(unsigned, T x, int lane) {
     return exchange_bits(x, static_cast<unsigned>(lane));
+}
+inline unsigned __byte_perm(unsigned low, unsigned high, unsigned selector) {
+    const std::uint64_t both = std::uint64_t{high} << 32U | low;
+    unsigned result = 0;
+    for (unsigned i = 0; i < 4; ++i) {
+        const std::uint64_t byte = both >> (8 * (selector >> (4 * i) & 7U)) & 0xffU;
+        result |= static_cast<unsigned>(byte) << (8 * i);
+    }
+    return result;
 }
 inline unsigned atomicAdd(unsigned* at, unsigned by) {  // fibers of one thread: nothing in between
     const unsigned before = *at;

@@ -7,15 +7,16 @@
 namespace raceline::ptx {
 
 template <int count>
-void start_ss(bool bf16, float (&d)[count], std::uint64_t a, std::uint64_t b, bool accumulate) {
+void start_ss(test::Operand type, float (&d)[count], std::uint64_t a, std::uint64_t b,
+              bool accumulate) {
     test::Machine::get().start_product(
-        {.bf16 = bf16, .accumulate = accumulate, .columns = 2 * count, .a = a, .b = b}, d, nullptr);
+        {.type = type, .accumulate = accumulate, .columns = 2 * count, .a = a, .b = b}, d, nullptr);
 }
 template <int count>
-void start_rs_t(bool bf16, float (&d)[count], const std::uint32_t (&a)[4], std::uint64_t b,
+void start_rs_t(test::Operand type, float (&d)[count], const std::uint32_t (&a)[4], std::uint64_t b,
                 bool accumulate) {
     test::Machine::get().start_product({.a_in_registers = true,
-                                        .bf16 = bf16,
+                                        .type = type,
                                         .accumulate = accumulate,
                                         .columns = 2 * count,
                                         .b = b},
@@ -23,21 +24,21 @@ void start_rs_t(bool bf16, float (&d)[count], const std::uint32_t (&a)[4], std::
 }
 template <int count>
 void wgmma_k16_bf16_ss(float (&d)[count], std::uint64_t a, std::uint64_t b, bool accumulate) {
-    start_ss(true, d, a, b, accumulate);
+    start_ss(test::Operand::bf16, d, a, b, accumulate);
 }
 template <int count>
 void wgmma_k16_f16_ss(float (&d)[count], std::uint64_t a, std::uint64_t b, bool accumulate) {
-    start_ss(false, d, a, b, accumulate);
+    start_ss(test::Operand::fp16, d, a, b, accumulate);
 }
 template <int count>
 void wgmma_k16_bf16_rs_t(float (&d)[count], const std::uint32_t (&a)[4], std::uint64_t b,
                          bool accumulate) {
-    start_rs_t(true, d, a, b, accumulate);
+    start_rs_t(test::Operand::bf16, d, a, b, accumulate);
 }
 template <int count>
 void wgmma_k16_f16_rs_t(float (&d)[count], const std::uint32_t (&a)[4], std::uint64_t b,
                         bool accumulate) {
-    start_rs_t(false, d, a, b, accumulate);
+    start_rs_t(test::Operand::fp16, d, a, b, accumulate);
 }
 
 }  // namespace raceline::ptx

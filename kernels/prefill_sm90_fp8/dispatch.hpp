@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// The seam between the launch and the device code, one translation unit a head dim.
+#pragma once
+
+#include "kernels/prefill_sm90_fp8/params.cuh"
+
+namespace raceline::kernels::prefill_sm90_fp8 {
+
+/// Enqueues the kernel compiled for this tile, which is one of this headdim; `stream` is a
+/// cudaStream_t.
+template <int headdim>
+void launch_headdim(int tile, const Params& params, int ctas, void* stream);
+
+}  // namespace raceline::kernels::prefill_sm90_fp8

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/prefill_sm90_fp8/plan.hpp"
+
+#include <algorithm>
+
+namespace raceline::kernels::prefill_sm90_fp8 {
+namespace {
+
+std::int32_t side(std::int64_t offset, std::int64_t most) {
+    return offset < 0 ? -1 : static_cast<std::int32_t>(std::min(offset, most));
+}
+
+// Query heads that are worked on at a time. Equal items: those of one KV head, so that the CTAs
+// that read its keys and values do so at the same time. Items that differ, of which long ones go
+// first: as many heads as the L2 holds the keys and values of, beside queries, outputs and what is
+// not evicted yet.
+std::int64_t heads_together(const Shape& s, const Device& device) {
+    if (!s.uneven) {
+        return s.group();
+    }
+    const std::int64_t heads = std::max<std::int64_t>(1, s.batch * s.heads_q);
+    const std::int64_t head_bytes =
+        std::max<std::int64_t>(1, s.seqlen_k * (s.headdim + s.headdim_v));
+    const std::int64_t heads_kv = std::max<std::int64_t>(1, device.l2_bytes / 10 * 6 / head_bytes);
+    return std::min(heads_kv * s.group(), heads);
+}
+
+}  // namespace
+
+Shape shape_of(const Workload& w) {
+    const Window window = w.window.value_or(Window{});
+    const std::int64_t right = w.mask == Mask::causal ? 0 : window.right;
+    return {w.batch,     w.heads_q,
+            w.heads_kv,  w.seqlen_q,
+            w.seqlen_k,  w.headdim,
+            w.headdim_v, window.left,
+            right,       w.ragged() || window.left >= 0 || right >= 0};
+}
+
+Shape shape_of(const AttentionArgs& a) {
+    const bool lengths =
+        a.cu_seqlens_q != nullptr || a.cu_seqlens_k != nullptr || a.seqlens_k != nullptr;
+    return {a.batch,        a.heads_q,
+            a.heads_kv,     a.seqlen_q,
+            a.seqlen_k,     a.headdim,
+            a.headdim_v,    a.window_left,
+            a.window_right, lengths || a.window_left >= 0 || a.window_right >= 0};
+}
+
+std::int64_t item_count(const Shape& s, const Tile& tile) {
+    return divide_up(s.seqlen_q, tile.rows) * s.batch * s.heads_q;
+}
+
+Plan make_plan(const Shape& s, const Tile& tile, const Device& device) {
+    Plan p{};
+    const std::int64_t reach = s.seqlen_q + s.seqlen_k;  // further than any key from any row
+    p.band = {static_cast<std::int32_t>(s.seqlen_q), static_cast<std::int32_t>(s.seqlen_k),
+              side(s.left, reach), side(s.right, reach)};
+    p.order = {static_cast<std::int32_t>(divide_up(s.seqlen_q, tile.rows)),
+               static_cast<std::int32_t>(s.batch * s.heads_q),
+               static_cast<std::int32_t>(heads_together(s, device))};
+    p.ctas = static_cast<std::int32_t>(std::min<std::int64_t>(device.units, p.order.items()));
+    p.handed_out = s.uneven && p.order.items() > p.ctas;
+    return p;
+}
+
+}  // namespace raceline::kernels::prefill_sm90_fp8

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where one sequence of the batch stands: fixed lengths, packed batches, caches with used lengths.
+#pragma once
+
+#include "kernels/prefill_sm90_fp8/params.cuh"
+#include "kernels/prefill_sm90_fp8/tile.hpp"
+
+namespace raceline::kernels::prefill_sm90_fp8 {
+
+struct Sequence {
+    Band band;
+    std::int32_t q_token, q_index;  ///< its first token, and its coordinate in the batch, of Q
+    std::int32_t k_token, k_index;  ///< the same of K and V
+};
+
+__device__ __forceinline__ Sequence sequence_of(const Params& p, std::int32_t b) {
+    const AttentionArgs& a = p.args;
+    Sequence s{p.band, 0, b, 0, b};
+    if (a.cu_seqlens_q != nullptr) {
+        s.q_token = a.cu_seqlens_q[b];
+        s.q_index = 0;
+        s.band.length_q = a.cu_seqlens_q[b + 1] - s.q_token;
+    }
+    if (a.cu_seqlens_k != nullptr) {
+        s.k_token = a.cu_seqlens_k[b];
+        s.k_index = 0;
+        s.band.length_k = a.cu_seqlens_k[b + 1] - s.k_token;
+    }
+    if (a.seqlens_k != nullptr) {
+        s.band.length_k = a.seqlens_k[b];
+    }
+    return s;
+}
+
+/// An item with its sequence looked up; the same for all threads of the CTA.
+struct Work {
+    Sequence sequence;
+    Blocks blocks;
+    std::int32_t first_row, head, head_kv;
+    std::int32_t scale;  ///< index of its KV head in the tensors' scales
+    bool empty;          ///< a shorter sequence has no such rows
+};
+
+/// A tensor's scale at that index; a tensor without scales has 1 everywhere.
+__device__ __forceinline__ float scale_at(const float* scales, std::int32_t index) {
+    return scales == nullptr ? 1.0F : scales[index];
+}
+/// What a raw product of Q and K is multiplied by to be a logit in powers of two.
+__device__ __forceinline__ float scale_log2_of(const Params& p, const Work& w) {
+    return p.scale_log2 * scale_at(p.args.q_scale, w.scale) * scale_at(p.args.k_scale, w.scale);
+}
+
+template <Tile tile>
+__device__ __forceinline__ Work work_of(const Params& p, Item item) {
+    Work w{};
+    const std::int32_t b = item.head / p.args.heads_q;
+    w.sequence = sequence_of(p, b);
+    w.head = item.head - b * p.args.heads_q;
+    w.head_kv = w.head / p.group;
+    w.scale = b * p.args.heads_kv + w.head_kv;
+    w.first_row = item.row_tile * tile.rows;
+    w.empty = w.first_row >= w.sequence.band.length_q;
+    w.blocks = w.empty ? Blocks{0, 0} : w.sequence.band.blocks(w.first_row, tile.rows, tile.keys);
+    return w;
+}
+
+}  // namespace raceline::kernels::prefill_sm90_fp8

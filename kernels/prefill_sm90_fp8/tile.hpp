@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tuning space of prefill_sm90_fp8 and what follows from a tile, shared by host and device.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "registry/kernel.hpp"
+
+namespace raceline::kernels::prefill_sm90_fp8 {
+
+/// A CTA has one producer warpgroup, of which one warp copies and three transpose V, and rows / 64
+/// matrix warpgroups.
+struct Tile {
+    std::int32_t headdim;  ///< of Q, K and V in shared memory: the call's larger one, rounded up
+    std::int32_t rows;     ///< query rows a CTA works on at a time, 64 a matrix warpgroup
+    std::int32_t keys;     ///< keys of one block
+    std::int32_t stages;   ///< blocks of K, of V and of V transposed that shared memory holds
+    std::int32_t turns;    ///< 1: the warpgroups take turns at issuing products; 0: they do not
+    std::int32_t promote;  ///< 1: every block's P·V is added up in fp32; 0: by the tensor core
+
+    bool operator==(const Tile&) const = default;
+    static constexpr auto fields() {
+        return std::array<TileField<Tile>, 6>{{{"headdim", &Tile::headdim},
+                                               {"rows", &Tile::rows},
+                                               {"keys", &Tile::keys},
+                                               {"stages", &Tile::stages},
+                                               {"turns", &Tile::turns},
+                                               {"promote", &Tile::promote}}};
+    }
+    [[nodiscard]] constexpr int warpgroups() const { return rows / 64; }
+    [[nodiscard]] constexpr int threads() const { return 128 * (warpgroups() + 1); }
+    [[nodiscard]] constexpr int q_bytes() const { return rows * headdim; }
+    /// Of K, of V and of V transposed.
+    [[nodiscard]] constexpr int block_bytes() const { return keys * headdim; }
+    /// Columns of P·V that are promoted at a time: all, where registers suffice for them twice.
+    [[nodiscard]] constexpr int promoted_columns() const { return headdim == 256 ? 64 : headdim; }
+    /// Bytes of a row of swizzled shared memory, and the swizzle's width: of Q, K and V …
+    [[nodiscard]] constexpr int row_bytes() const { return headdim >= 128 ? 128 : headdim; }
+    /// … and of V transposed, whose rows are keys.
+    [[nodiscard]] constexpr int key_row_bytes() const {
+        return keys % 128 == 0 ? 128 : keys % 64 == 0 ? 64 : 32;
+    }
+};
+
+inline constexpr std::array<Tile, 22> tiles{{
+    {64, 192, 128, 2, 1, 0},  {64, 192, 96, 2, 1, 0},   {64, 128, 128, 2, 1, 0},
+    {64, 128, 192, 2, 1, 0},  {64, 128, 256, 2, 1, 0},  {64, 192, 128, 2, 0, 0},
+    {64, 192, 96, 2, 1, 1},   {64, 128, 192, 2, 1, 1},  {128, 128, 128, 2, 1, 0},
+    {128, 128, 160, 2, 1, 0}, {128, 128, 192, 2, 1, 0}, {128, 128, 192, 2, 0, 0},
+    {128, 192, 96, 2, 1, 0},  {128, 128, 128, 3, 1, 0}, {128, 128, 96, 2, 1, 1},
+    {256, 128, 64, 2, 1, 0},  {256, 128, 64, 3, 1, 0},  {256, 128, 96, 2, 1, 0},
+    {256, 128, 96, 2, 0, 0},  {256, 128, 128, 2, 1, 0}, {256, 128, 64, 2, 0, 0},
+    {256, 128, 64, 2, 1, 1},
+}};
+
+/// Registers of a thread after setmaxnreg. The sums are what the launch bound gave the CTA: 168
+/// times 384 threads, 128 times 512.
+struct RegisterSplit {
+    int entry, producer, matrix;
+};
+constexpr RegisterSplit register_split(const Tile& tile) {
+    if (tile.warpgroups() == 3) {
+        return {128, 32, 160};
+    }
+    // 208 accumulators and words of P leave 232 too few for the rest.
+    const bool crowded = tile.keys / 2 + tile.headdim / 2 + tile.keys / 8 >= 208;
+    return crowded ? RegisterSplit{168, 24, 240} : RegisterSplit{168, 40, 232};
+}
+
+/// Items that the producer may announce before another warp has taken notice of the first.
+inline constexpr int announced_items = 2;
+/// Warps of the producer that transpose V.
+inline constexpr int transposers = 3;
+
+/// Bytes from the start of a CTA's shared memory, which is a multiple of 1024: the slots of Q, the
+/// stages of K, of V, of V transposed, the barriers, the announced items.
+struct SharedLayout {
+    int q_slots, k, v, t, barriers, announced, bytes;
+};
+constexpr SharedLayout shared_layout(const Tile& tile, int q_slots) {
+    const int k = q_slots * tile.q_bytes();
+    const int v = k + tile.stages * tile.block_bytes();
+    const int t = v + tile.stages * tile.block_bytes();
+    const int barriers = t + tile.stages * tile.block_bytes();
+    const int announced =
+        barriers + 8 * (2 * q_slots * tile.warpgroups() + 6 * tile.stages + 2 * announced_items);
+    return {q_slots, k, v, t, barriers, announced, announced + 4 * announced_items};
+}
+/// Dynamic shared memory may start at any multiple of 16 and is rounded up to the swizzle's 1024.
+inline constexpr int shared_slack = 1024 - 16;
+inline constexpr int most_shared = 232448;  // of a CTA on Hopper (CUDA C++ Programming Guide)
+/// Two slots of Q, where they fit, let the next item's Q come while this item's is in use.
+constexpr SharedLayout shared_layout(const Tile& tile) {
+    const SharedLayout two = shared_layout(tile, 2);
+    return two.bytes + shared_slack <= most_shared ? two : shared_layout(tile, 1);
+}
+/// What a launch asks for.
+constexpr int shared_bytes(const Tile& tile) {
+    return shared_layout(tile).bytes + shared_slack;
+}
+
+constexpr bool valid(const Tile& t) {
+    const RegisterSplit r = register_split(t);
+    return (t.headdim == 64 || t.headdim == 128 || t.headdim == 256) && t.rows % 64 == 0 &&
+           t.warpgroups() >= 2 && t.warpgroups() <= 3 && t.keys % 32 == 0 && t.keys <= 256 &&
+           t.stages >= 2 && shared_bytes(t) <= most_shared &&
+           128 * (r.producer + t.warpgroups() * r.matrix) <= r.entry * t.threads();
+}
+static_assert([] {
+    for (const Tile& tile : tiles) {
+        if (!valid(tile)) {
+            return false;
+        }
+    }
+    return true;
+}());
+
+/// The narrowest tile that serves a call's head dims, or 0.
+constexpr std::int32_t width_for(std::int64_t headdim, std::int64_t headdim_v) {
+    std::int32_t best = 0;
+    for (const Tile& t : tiles) {
+        const bool serves = headdim <= t.headdim && headdim_v <= t.headdim;
+        best = serves && (best == 0 || t.headdim < best) ? t.headdim : best;
+    }
+    return best;
+}
+
+}  // namespace raceline::kernels::prefill_sm90_fp8

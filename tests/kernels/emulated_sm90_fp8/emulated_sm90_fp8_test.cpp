@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+// prefill_sm90_fp8's own source on an emulated SM (../emulated_sm90), judged by the gate. What only
+// a GPU can show (the memory model, the instructions themselves, speed) stays to it.
+#include <gtest/gtest.h>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "raceline/error.hpp"
+#include "registry/kernel.hpp"
+#include "run/gate.hpp"
+#include "workload/inputs.hpp"
+#include "workload/shape_grammar.hpp"
+
+namespace raceline::kernels::prefill_sm90_fp8 {
+// What `extern __shared__` names in the kernel.
+char dynamic_shared[232448];
+Kernel kernel();
+void launch(const AttentionArgs&, int tile, const Device&, void* workspace, void* stream);
+}  // namespace raceline::kernels::prefill_sm90_fp8
+
+namespace raceline {
+namespace {
+
+namespace fp8 = kernels::prefill_sm90_fp8;
+
+Device small_hopper(int units) {
+    Device d;
+    d.kind = DeviceKind::cuda;
+    d.compute_capability = 90;
+    d.units = units;
+    d.l2_bytes = 1 << 19;  // so that heads are worked on in groups
+    d.memory_bytes = std::int64_t{1} << 36;
+    return d;
+}
+
+// Rows of `row` elements, apart by `pitch`, as a caller's strided tensor; the gaps are NaN.
+template <class T>
+struct Strided {
+    std::vector<T> memory;
+    T* start;
+    Strided(const void* packed, std::size_t rows, std::size_t row, std::size_t pitch,
+            std::size_t offset)
+        : memory(rows * pitch + offset + 16, static_cast<T>(~T{0})) {
+        auto* base = memory.data();
+        while (reinterpret_cast<std::uintptr_t>(base) % 16 != 0) {
+            ++base;
+        }
+        start = base + offset;
+        for (std::size_t i = 0; packed != nullptr && i < rows; ++i) {
+            std::memcpy(start + i * pitch, static_cast<const T*>(packed) + i * row,
+                        row * sizeof(T));
+        }
+    }
+};
+
+/// Elements behind each (token, head): of the inputs, and of the output; before the output's first.
+struct Layout {
+    std::size_t gap = 0, out_gap = 0, out_offset = 0;
+};
+
+TensorArg with_strides(const TensorArg& packed, void* data, std::int64_t row, std::size_t gap) {
+    const std::int64_t pitch = row + static_cast<std::int64_t>(gap);
+    return {data, packed.batch_stride / row * pitch, packed.seq_stride / row * pitch,
+            packed.head_stride / row * pitch};
+}
+
+template <class T>
+const T* or_null(const std::vector<T>& list) {
+    return list.empty() ? nullptr : list.data();
+}
+
+Correctness run(const Workload& w, int tile, const Device& device, const Layout& layout,
+                std::uint64_t seed) {
+    test::Machine::get().use_memory(fp8::dynamic_shared);
+    static const Kernel kernel = fp8::kernel();
+    const Inputs in = make_inputs(w, {.seed = seed});
+    const auto d = static_cast<std::size_t>(w.headdim);
+    const auto dv = static_cast<std::size_t>(w.headdim_v);
+    const auto rows_q = static_cast<std::size_t>(w.tokens_q() * w.heads_q);
+    const auto rows_k = static_cast<std::size_t>(w.tokens_k() * w.heads_kv);
+    using Byte = std::uint8_t;
+    Strided<Byte> q(in.q.data(), rows_q, d, d + layout.gap, 0);
+    Strided<Byte> k(in.k.data(), rows_k, d, d + layout.gap, 0);
+    Strided<Byte> v(in.v.data(), rows_k, dv, dv + layout.gap, 0);
+    Strided<std::uint16_t> out(nullptr, rows_q, dv, dv + layout.out_gap, layout.out_offset);
+    std::vector<float> lse(in.lse_elements + 1, std::nanf(""));
+    InputPointers at;
+    at.lse = lse.data();
+    at.sinks = or_null(in.sinks);
+    at.cu_seqlens_q = or_null(in.cu_seqlens_q);
+    at.cu_seqlens_k = or_null(in.cu_seqlens_k);
+    at.q_scale = or_null(in.q_scale);
+    at.k_scale = or_null(in.k_scale);
+    at.v_scale = or_null(in.v_scale);
+    AttentionArgs args = make_args(w, in, at);
+    args.q = with_strides(args.q, q.start, w.headdim, layout.gap);
+    args.k = with_strides(args.k, k.start, w.headdim, layout.gap);
+    args.v = with_strides(args.v, v.start, w.headdim_v, layout.gap);
+    args.out = with_strides(args.out, out.start, w.headdim_v, layout.out_gap);
+    std::vector<std::byte> workspace(kernel.workspace(w, tile, device), std::byte{0xff});
+    fp8::launch(args, tile, device, workspace.data(), nullptr);
+
+    std::vector<std::uint16_t> packed(rows_q * dv);
+    for (std::size_t i = 0; i < rows_q; ++i) {
+        const std::uint16_t* row = out.start + i * (dv + layout.out_gap);
+        std::memcpy(packed.data() + i * dv, row, dv * 2);
+        for (std::size_t g = 0; g < layout.out_gap; ++g) {
+            EXPECT_EQ(row[dv + g], 0xffff) << "row " << i;
+        }
+    }
+    EXPECT_TRUE(std::isnan(lse.back()));
+    return judge(w, in, kernel.precision(w), std::as_bytes(std::span(packed)),
+                 {lse.data(), in.lse_elements}, seed);
+}
+
+std::string text_of(const TileFields& tile) {
+    std::string text;
+    for (const auto& [field, value] : tile) {
+        text += std::string(field) + "=" + std::to_string(value) + ",";
+    }
+    return text;
+}
+
+void every_tile(const std::string& shape, const Layout& layout, std::uint64_t seed = 7) {
+    const Kernel kernel = fp8::kernel();
+    const Workload w = parse_shape(shape, DType::e4m3);
+    int ran = 0;
+    for (int tile = 0; tile < kernel.tile_count(); ++tile) {
+        const Device device = small_hopper(2 + tile % 3);
+        if (kernel.why_not(w, tile, device).empty()) {
+            const Correctness c = run(w, tile, device, layout, seed);
+            EXPECT_TRUE(c.passed) << shape << ' ' << text_of(kernel.tile(tile)) << ": " << c.why;
+            ++ran;
+        }
+    }
+    EXPECT_GT(ran, 0) << shape;
+}
+
+class PrefillFp8 : public testing::TestWithParam<const char*> {};
+TEST_P(PrefillFp8, is_correct_in_every_tile) {
+    every_tile(GetParam(), {});
+}
+INSTANTIATE_TEST_SUITE_P(
+    EmulatedSm90, PrefillFp8,
+    testing::Values(
+        "b=1,h=1,q=64,k=128,d=128", "b=1,h=2,q=130,k=300,d=128", "b=1,h=2,q=200,k=500,d=64",
+        "b=1,h=1,q=100,k=300,d=256", "b=2,h=4/2,q=300,k=300,d=64,causal",
+        "b=1,h=4/1,q=260,k=260,d=128,causal", "b=1,h=2,q=70,k=333,d=128,causal",
+        "b=1,h=2,q=333,k=70,d=64,causal", "b=1,h=3,q=1,k=1,d=64,causal", "b=1,h=2,q=65,k=0,d=64",
+        "b=1,h=2,q=129,k=127,d=48", "b=1,h=2,q=90,k=150,d=160/80,causal",
+        "b=1,h=2,q=140,k=240,d=192/128", "b=1,h=2,q=300,k=500,d=64,window=60",
+        "b=1,h=2,q=150,k=400,d=128,causal,sinks", "b=1,h=2,q=200,k=100,d=64,causal,sinks",
+        "b=4,h=4/2,q=300;1;129;0,k=300;70;129;5,d=64,causal", "b=3,h=2,q=7,k=100;217;7,d=128"));
+
+TEST(EmulatedSm90Fp8, reads_and_writes_any_strides_that_the_copy_engine_reads) {
+    every_tile("b=2,h=4/2,q=150,k=200,d=64,causal", {.gap = 16, .out_gap = 8});
+    every_tile("b=2,h=2,q=70,k=150,d=128", {.gap = 48, .out_gap = 3});
+    every_tile("b=3,h=2,q=7;140;1,k=100;217;7,d=80,causal", {.gap = 16, .out_offset = 3});
+}
+
+TEST(EmulatedSm90Fp8, refuses_strides_that_it_does_not_read) {
+    try {
+        every_tile("b=1,h=2,q=70,k=150,d=128", {.gap = 8});
+        FAIL() << "not refused";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.status(), Status::unsupported);
+        EXPECT_NE(std::string(error.what()).find("q's address and strides"), std::string::npos);
+    }
+}
+
+TEST(EmulatedSm90Fp8, small_probabilities_of_many_keys_count) {
+    every_tile("b=1,h=1,q=64,k=3000,d=64", {});
+    every_tile("b=1,h=1,q=64,k=2000,d=128", {});
+}
+
+// Behind the used part of a cache stands anything, here NaN: 0 times it would not be 0.
+TEST(EmulatedSm90Fp8, keys_behind_the_used_length_do_not_count) {
+    test::Machine::get().use_memory(fp8::dynamic_shared);
+    const Kernel kernel = fp8::kernel();
+    const Workload cache = parse_shape("b=2,h=2,q=40,k=200,d=64,dtype=e4m3,causal");
+    Workload used = cache;
+    used.seqlens_q = {40, 40};
+    used.seqlens_k = {200, 130};
+    // The oracle sees the packed form; the kernel sees the cache.
+    const Inputs in = make_inputs(used, {.seed = 3});
+    const std::size_t token = 2 * 64;
+    std::vector<std::byte> k(2 * 200 * token, std::byte{0xff}), v = k;
+    for (int b = 0; b < 2; ++b) {
+        const std::size_t bytes = (b == 0 ? 200 : 130) * token;
+        std::memcpy(k.data() + b * 200 * token, in.k.data() + b * 200 * token, bytes);
+        std::memcpy(v.data() + b * 200 * token, in.v.data() + b * 200 * token, bytes);
+    }
+    const std::vector<std::int32_t> lengths{200, 130};
+    std::vector<std::byte> out(in.out_elements * 2, std::byte{0xff});
+    std::vector<float> lse(in.lse_elements, std::nanf(""));
+    Inputs no_sums = in;
+    no_sums.cu_seqlens_q.clear();
+    no_sums.cu_seqlens_k.clear();
+    InputPointers at;
+    at.q = const_cast<std::byte*>(in.q.data());
+    at.k = k.data();
+    at.v = v.data();
+    at.out = out.data();
+    at.lse = lse.data();
+    at.q_scale = in.q_scale.data();
+    at.k_scale = in.k_scale.data();
+    at.v_scale = in.v_scale.data();
+    AttentionArgs args = make_args(cache, no_sums, at);
+    args.seqlens_k = lengths.data();
+    for (int tile = 0; tile < kernel.tile_count(); ++tile) {
+        if (kernel.why_not(cache, tile, small_hopper(2)).empty()) {
+            std::vector<std::byte> workspace(64, std::byte{0xff});
+            fp8::launch(args, tile, small_hopper(2), workspace.data(), nullptr);
+            const Correctness c = judge(used, in, kernel.precision(cache), out, lse, 3);
+            EXPECT_TRUE(c.passed) << text_of(kernel.tile(tile)) << c.why;
+        }
+    }
+}
+
+/// One shape a seed, of all that the kernel takes, small enough for the emulation.
+std::string random_shape(std::uint64_t seed) {
+    std::mt19937_64 random(seed);
+    const auto up_to = [&](int most) { return static_cast<int>(random() % (most + 1)); };
+    const int heads_kv = 1 + up_to(1);
+    const int group = 1 + up_to(2);
+    const int width = std::array{64, 128, 256}[static_cast<std::size_t>(up_to(2))];
+    const int d = width - 16 * up_to(2);
+    const int longest = width == 256 ? 250 : 400;
+    std::string text = "h=" + std::to_string(heads_kv * group) + "/" + std::to_string(heads_kv) +
+                       ",d=" + std::to_string(d);
+    if (up_to(3) == 0) {
+        std::string q, k;
+        for (int b = 0; b < 3; ++b) {
+            q += std::to_string(up_to(150)) + ";";
+            k += std::to_string(up_to(longest)) + ";";
+        }
+        text += ",q=" + q + ",k=" + k;
+    } else {
+        text += ",q=" + std::to_string(1 + up_to(200)) + ",k=" + std::to_string(up_to(longest));
+    }
+    text += up_to(1) == 0 ? ",causal" : "";
+    text += up_to(2) == 0 ? ",window=" + std::to_string(up_to(150)) : "";
+    text += up_to(2) == 0 ? ",sinks" : "";
+    return text;
+}
+
+class RandomFp8 : public testing::TestWithParam<std::uint64_t> {};
+TEST_P(RandomFp8, case_is_correct_in_every_tile) {
+    every_tile(random_shape(GetParam()), {}, GetParam());
+}
+// Each takes some ten seconds; 24 have been run.
+INSTANTIATE_TEST_SUITE_P(EmulatedSm90, RandomFp8, testing::Range<std::uint64_t>(1, 13));
+
+}  // namespace
+}  // namespace raceline

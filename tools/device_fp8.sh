@@ -1,0 +1,180 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# One visit to a Hopper machine for prefill_sm90_fp8, some six minutes: the gate over every tile,
+# every tile on training-16k in e4m3 (what the dispatcher could have chosen is in it), cuBLASLt's
+# e4m3 product and our own bf16 in the same run, sanitizers on small shapes, counters of one shape.
+# A missing tool is reported and skipped.
+#
+#   OUT=folder tools/device_fp8.sh [program] [step ...]
+#
+# Steps: check product bench bf16 sanitize profile (default: all, in this order), and on request
+# chosen (the model's tile of every shape alone). A shared library carried beside the program
+# (libhwy.so.1) is found there. PYTHON names an interpreter with PyTorch; TESTS=path of
+# device_test_api adds calls through the public API, repeated bit for bit.
+set -u
+cd "$(dirname "$0")/.."
+program=${1:-build-cuda/raceline}
+[ $# -gt 0 ] && shift
+steps=${*:-check product bench bf16 sanitize profile}
+out=${OUT:-device-fp8}
+python=${PYTHON:-python3}
+# Rows say how they were asked for: under a relative path they name no folder of this machine.
+rows=build-fp8
+mkdir -p "$out" "$rows"
+kernel=(--device cuda --kernel prefill_sm90_fp8)
+export XDG_CACHE_HOME=${XDG_CACHE_HOME:-$(mktemp -d)}
+export XDG_STATE_HOME=${XDG_STATE_HOME:-$XDG_CACHE_HOME}
+here=$(cd "$(dirname "$program")" 2>/dev/null && pwd)
+export LD_LIBRARY_PATH="$here${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+failed=()
+
+if [ ! -x "$program" ]; then
+    echo "device_fp8: no program at $program; build it with -DRACELINE_CUDA=ON" >&2
+    exit 2
+fi
+
+# run SECONDS LOG COMMAND...: both streams into the log, its tail on the terminal.
+run() {
+    local limit=$1 log=$out/$2 status
+    shift 2
+    printf '\n$ %s\n' "$*" >>"$log"
+    timeout --signal=INT --kill-after=10 "$limit" "$@" >>"$log" 2>&1
+    status=$?
+    echo "exit status $status" >>"$log"
+    tail -n 5 "$log"
+    if [ $status -ne 0 ]; then
+        failed+=("$(basename "$log"): $1 ... (status $status)")
+    fi
+    return $status
+}
+
+# tool NAME: where the toolkit keeps it, or nothing.
+tool() {
+    command -v "$1" || ls "/usr/local/cuda/bin/$1" /opt/nvidia/*/*/"$1" 2>/dev/null | head -n 1
+}
+
+# bench LIMIT NAME OPTION...: measured, its chain checked, its rows brought home.
+bench() {
+    local limit=$1 file=$rows/$2.jsonl log=$2.log
+    shift 2
+    rm -f "$file"
+    run "$limit" "$log" "$program" bench --device cuda --receipts "$file" "$@"
+    run 20 "$log" "$program" report --check "$file"
+    cp "$file" "$out/"
+}
+
+# In three calls, so that a broken head dim does not hide the others.
+step_check() {
+    local d shapes length
+    for d in 64 128 256; do
+        shapes=()
+        # One of everything first: a plain tile, then each way of not filling one.
+        for length in 128 1 63 64 65 127 129 1000; do
+            shapes+=(--shape "b=1,h=2,q=$length,k=$length,d=$d,dtype=e4m3")
+            shapes+=(--shape "b=2,h=4/2,q=$length,k=$length,d=$d,dtype=e4m3,causal")
+        done
+        shapes+=(
+            --shape "b=2,h=4/2,q=100,k=333,d=$d,dtype=e4m3,causal"
+            --shape "b=2,h=4/1,q=333,k=100,d=$d,dtype=e4m3,causal"
+            --shape "b=1,h=6/3,q=515,k=1,d=$d,dtype=e4m3"
+            --shape "b=1,h=2,q=70,k=0,d=$d,dtype=e4m3"
+            --shape "b=3,h=16/4,q=777,k=1500,d=$d,dtype=e4m3"
+            --shape "b=1,h=4/2,q=600,k=600,d=$d,dtype=e4m3,window=100"
+            --shape "b=2,h=4/4,q=260,k=400,d=$d,dtype=e4m3,causal,sinks"
+            --shape "b=1,h=2,q=200,k=300,d=$((d - 16)),dtype=e4m3,causal"
+            --shape "b=4,h=4/2,q=300;1;129;0,k=300;70;129;5,d=$d,dtype=e4m3,causal"
+            --shape "b=3,h=8/2,q=7,k=100;517;7,d=$d,dtype=e4m3"
+            # Long: sums that the tensor core is left alone with.
+            --shape "b=1,h=2,q=200,k=16384,d=$d,dtype=e4m3"
+            --shape "b=1,h=2/1,q=130,k=70000,d=$d,dtype=e4m3"
+        )
+        run 60 check.log "$program" check "${kernel[@]}" --tile all "${shapes[@]}"
+    done
+    run 30 check.log "$program" check "${kernel[@]}" --tile all \
+        --shape b=2,h=4/2,q=300,k=300,d=192/128,dtype=e4m3,causal \
+        --shape b=1,h=4/2,q=100,k=513,d=160/80,dtype=e4m3
+    if [ -n "${TESTS:-}" ]; then
+        run 60 check.log "$TESTS" --gtest_filter='*eight_bit*'
+    fi
+}
+
+step_product() {
+    run 60 product.log "$python" bench/e4m3_product.py
+}
+
+step_bench() {
+    bench 300 sweep --kernel prefill_sm90_fp8 --suite training-16k --dtype e4m3 --tile all \
+        --max-seconds 0.05
+}
+
+step_chosen() {
+    bench 90 training-16k --kernel prefill_sm90_fp8 --suite training-16k --dtype e4m3 \
+        --max-seconds 0.1
+}
+
+# Our own bf16 at the shapes that 8 bits are compared at.
+step_bf16() {
+    local d shapes=()
+    for d in 64 128 256; do
+        shapes+=(--shape "b=1,h=$((2048 / d)),q=16384,k=16384,d=$d,dtype=bf16")
+        shapes+=(--shape "b=1,h=$((2048 / d)),q=16384,k=16384,d=$d,dtype=bf16,causal")
+    done
+    bench 60 bf16 --kernel prefill_sm90 --tile all --max-seconds 0.05 "${shapes[@]}"
+}
+
+# Small shapes: a sanitizer slows a kernel down a hundredfold.
+step_sanitize() {
+    local sanitizer check
+    sanitizer=$(tool compute-sanitizer)
+    if [ -z "$sanitizer" ]; then
+        echo "compute-sanitizer: not found" | tee -a "$out/sanitizer.log"
+        return
+    fi
+    for check in memcheck racecheck synccheck initcheck; do
+        run 40 sanitizer.log "$sanitizer" --tool $check --error-exitcode 9 --launch-timeout 30 \
+            "$program" check "${kernel[@]}" --tile best \
+            --shape b=1,h=4/2,q=150,k=300,d=64,dtype=e4m3,causal \
+            --shape b=1,h=4/2,q=300,k=150,d=128,dtype=e4m3,causal \
+            --shape b=1,h=2,q=129,k=257,d=256,dtype=e4m3
+    done
+}
+
+# Counters of single launches: what the pipes do and what the warps wait for. Clocks are left alone.
+step_profile() {
+    local ncu reason metrics tile
+    ncu=$(tool ncu)
+    if [ -z "$ncu" ]; then
+        echo "ncu: not found" | tee -a "$out/profile.log"
+        return
+    fi
+    metrics=sm__cycles_elapsed.max,sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active
+    metrics+=,sm__inst_executed_pipe_xu.avg.pct_of_peak_sustained_active
+    metrics+=,smsp__issue_active.avg.pct_of_peak_sustained_active,dram__bytes.sum
+    metrics+=,lts__t_sectors.sum,l1tex__data_pipe_lsu_wavefronts_mem_shared.sum
+    metrics+=,l1tex__data_bank_conflicts_pipe_lsu.sum
+    for reason in barrier gmma long_scoreboard short_scoreboard math_pipe_throttle wait \
+        mio_throttle dispatch_stall not_selected no_instruction; do
+        metrics+=,smsp__average_warps_issue_stalled_${reason}_per_issue_active.ratio
+    done
+    for tile in keys=128,stages=2,turns=1,promote=0 keys=192,stages=2,turns=1,promote=0 \
+        keys=96,stages=2,turns=1,promote=1; do
+        run 40 profile.log "$ncu" --clock-control none --metrics "$metrics" -k regex:^forward \
+            --launch-skip 2 --launch-count 1 "$program" bench "${kernel[@]}" --launch-path stream \
+            --max-seconds 0.02 --shape b=1,h=16,q=16384,k=16384,d=128,dtype=e4m3 \
+            --tile "headdim=128,rows=128,$tile" --receipts "$XDG_CACHE_HOME/p.jsonl" </dev/null
+    done
+}
+
+for step in $steps; do
+    echo "== $step"
+    if declare -F "step_$step" >/dev/null; then
+        "step_$step"
+    else
+        failed+=("$step: no such step")
+    fi
+done
+echo "== $(ls "$out" | wc -l) files in $out"
+if [ ${#failed[@]} -gt 0 ]; then
+    printf 'failed: %s\n' "${failed[@]}"
+    exit 1
+fi
