@@ -7,12 +7,14 @@
 #include "gpu/ptx/bar.cuh"
 #include "gpu/ptx/fence_proxy_async_shared.cuh"
 #include "gpu/ptx/ld_shared_u32.cuh"
+#include "gpu/ptx/redux_or_b32.cuh"
 #include "gpu/ptx/st_shared_v4_u32.cuh"
 #include "gpu/ptx/wgmma_descriptor.cuh"
 #include "gpu/ptx/wgmma_group.cuh"
 #include "gpu/ptx/wgmma_k16.cuh"
 #include "kernels/prefill_sm90/finish.cuh"
 #include "kernels/prefill_sm90/pipeline.cuh"
+#include "kernels/prefill_sm90/scores_again.cuh"
 #include "kernels/prefill_sm90/sequence.cuh"
 #include "kernels/prefill_sm90/softmax.cuh"
 
@@ -103,7 +105,6 @@ __device__ __forceinline__ void clear_values(std::uint32_t v, int row) {
         }
     }
     ptx::fence_proxy_async_shared();
-    ptx::bar_sync(matrix_barrier, threads);
 }
 
 /// Says that this warp has read what the barrier guards.
@@ -123,6 +124,18 @@ struct Accumulators {
     RowState& state;
 };
 
+/// What a warpgroup keeps of an item from block to block; the rest is looked up again where it is
+/// needed, since registers are dearer than arithmetic once an item.
+struct Pass {
+    int item;
+    Blocks blocks;  ///< of the item
+    Blocks plain;   ///< those that need no mask
+    int last;       ///< ours are those before it: under a causal mask the upper rows see less of
+                    ///< the last blocks, and some rows may not exist
+    bool empty;     ///< the sequence has no such rows
+    bool clears;    ///< the item's first block reaches past a sequence that others follow
+};
+
 template <Tile tile, bool bf16>
 struct Consumer {
     const Params& p;
@@ -132,169 +145,254 @@ struct Consumer {
     Ring<tile.stages> k_ring, v_ring;
     Ring<Shared<tile>::layout.q_slots> q_ring;
     Ring<announced_items> item_ring;
+    std::uint32_t clears = 0;  ///< how often all warps met
 
     __device__ __forceinline__ Consumer(const Params& params, const Shared<tile>& shared, int wg)
         : p(params), s(shared), warpgroup(wg), turn{wg} {}
 
-    __device__ __forceinline__ void start_scores_of(const Accumulators<tile>& a) const {
-        start_scores<tile, bf16>(
-            a.score,
-            ptx::wgmma_descriptor_k_major_128b(ptx::recomputed(s.q(q_ring.stage, warpgroup))),
-            ptx::wgmma_descriptor_k_major_128b(s.k(k_ring.stage)));
+    /// Operands of the products, looked up before the waits for them.
+    __device__ __forceinline__ std::uint64_t q_operand() const {
+        return ptx::wgmma_descriptor_k_major_128b(ptx::uniform(s.q(q_ring.stage(), warpgroup)));
     }
-    __device__ __forceinline__ void start_values_of(const Accumulators<tile>& a) const {
-        start_values<tile, bf16>(
-            a.out, a.probability,
-            ptx::wgmma_descriptor_mn_major_128b(s.v(v_ring.stage), tile.keys * slab_row_bytes));
+    __device__ __forceinline__ std::uint64_t k_operand() const {
+        return ptx::wgmma_descriptor_k_major_128b(ptx::uniform(s.k(k_ring.stage())));
+    }
+    __device__ __forceinline__ std::uint64_t v_operand() const {
+        return ptx::wgmma_descriptor_mn_major_128b(ptx::uniform(s.v(v_ring.stage())),
+                                                   tile.keys * slab_row_bytes);
     }
     __device__ __forceinline__ void wait_q() const {
-        ptx::mbarrier_wait_parity(s.q_full(q_ring.stage, warpgroup), q_ring.parity);
+        ptx::mbarrier_wait_parity(s.q_full(q_ring.stage(), warpgroup), q_ring.parity());
     }
-    __device__ __forceinline__ void wait_k() const {
-        ptx::mbarrier_wait_parity(s.k_full(k_ring.stage), k_ring.parity);
+    __device__ __forceinline__ void wait_k(const Ring<tile.stages>& ring) const {
+        ptx::mbarrier_wait_parity(s.k_full(ring.stage()), ring.parity());
     }
     __device__ __forceinline__ void wait_v() const {
-        ptx::mbarrier_wait_parity(s.v_full(v_ring.stage), v_ring.parity);
+        ptx::mbarrier_wait_parity(s.v_full(v_ring.stage()), v_ring.parity());
     }
     /// Index of the next item; as many as there are items: no more.
     __device__ __forceinline__ int next_item() {
-        ptx::mbarrier_wait_parity(s.item_full(item_ring.stage), item_ring.parity);
-        const auto index = static_cast<int>(ptx::ld_shared_u32(s.announced(item_ring.stage)));
+        ptx::mbarrier_wait_parity(s.item_full(item_ring.stage()), item_ring.parity());
+        const auto index = static_cast<int>(ptx::ld_shared_u32(s.announced(item_ring.stage())));
         __syncwarp();
-        release(s.item_empty(item_ring.stage));
+        release(s.item_empty(item_ring.stage()));
         item_ring.advance();
         return index;
     }
     /// The product with K is complete; with the item's last block, Q is done with too.
     __device__ __forceinline__ void release_k(bool last_of_item) {
-        release(s.k_empty(k_ring.stage));
+        release(s.k_empty(k_ring.stage()));
         k_ring.advance();
         if (last_of_item) {
-            release(s.q_empty(q_ring.stage, warpgroup));
+            release(s.q_empty(q_ring.stage(), warpgroup));
             q_ring.advance();
         }
     }
     __device__ __forceinline__ void release_v() {
-        release(s.v_empty(v_ring.stage));
+        release(s.v_empty(v_ring.stage()));
         v_ring.advance();
     }
-    /// An item's first block, where it reaches past the sequence: see Sequence::followed.
-    __device__ __forceinline__ void clear_tail(const Work& w) const {
-        const int rest = w.sequence.band.length_k - (w.blocks.last - 1) * tile.keys;
-        if (w.sequence.followed && rest < tile.keys) {
+    __device__ __forceinline__ Work work(int item) const {
+        return work_of<tile>(p, p.order.item(item));
+    }
+    __device__ __forceinline__ WarpgroupRows rows_of(const Work& w) const {
+        return {w.sequence.band, w.first_row + 64 * warpgroup};
+    }
+    __device__ __forceinline__ Pass pass_of(int item) const {
+        const Work w = work(item);
+        const Band& band = w.sequence.band;
+        const WarpgroupRows rows = rows_of(w);
+        const int seen =
+            rows.first < band.length_q ? band.blocks(rows.first, 64, tile.keys).last : 0;
+        return {item,
+                w.blocks,
+                {(rows.seen_from + tile.keys - 1) / tile.keys, rows.seen_to / tile.keys},
+                larger(w.blocks.first, seen),
+                w.empty,
+                w.sequence.followed && band.length_k < w.blocks.last * tile.keys};
+    }
+    /// An item's first block, where it reaches past the sequence: see Sequence::followed. All
+    /// matrix warps meet here, each from wherever it is in its own order of things.
+    __device__ __forceinline__ void clear_tail(const Pass& pass) {
+        if (pass.clears) {
             wait_v();
-            clear_values<tile>(s.v(v_ring.stage), rest);
+            clear_values<tile>(s.v(v_ring.stage()), work(pass.item).sequence.band.length_k -
+                                                        (pass.blocks.last - 1) * tile.keys);
+            __syncwarp();
+            release(s.cleared());
+            ptx::mbarrier_wait_parity(s.cleared(), clears % 2);
+            ++clears;
+        }
+    }
+    /// Lets the item's blocks that are not ours go by. Nothing may be pending.
+    __device__ __forceinline__ void skip(const Pass& pass) {
+#pragma unroll 1
+        for (int block = pass.blocks.last - 1; block >= pass.last; --block) {
+            wait_k(k_ring);
+            turn.take();
+            turn.pass();
+            release_k(false);
+            wait_v();
+            if (block == pass.blocks.last - 1) {
+                clear_tail(pass);
+            }
+            release_v();
+        }
+    }
+    /// None of the item's blocks is ours.
+    __device__ __forceinline__ void leave_out(const Pass& pass) {
+        if (pass.blocks.count() > 0) {
+            wait_q();
+            release(s.q_empty(q_ring.stage(), warpgroup));
+            q_ring.advance();
+        }
+        if (!pass.empty) {
+            const Work w = work(pass.item);
+            write_no_keys(p, w, w.first_row + 64 * warpgroup);
+        }
+    }
+    __device__ __forceinline__ void mask(const Accumulators<tile>& a, const Pass& pass,
+                                         int block) const {
+        if (block < pass.plain.first || block >= pass.plain.last) {
+            const Work w = work(pass.item);
+            mask_scores<tile>(w.sequence.band, rows_of(w), block * tile.keys, a.score);
         }
     }
 
-    /// The first block of all: there are no earlier values to multiply.
-    __device__ __forceinline__ void begin(const Accumulators<tile>& a, const Work& w,
-                                          const WarpgroupRows& rows) {
-        const int block = w.blocks.last - 1;
+    /// The first block when nothing is pending: there are no earlier values to multiply.
+    __device__ __forceinline__ void begin(const Accumulators<tile>& a, const Pass& pass) {
+        const int block = pass.last - 1;
         float keep[2];
         wait_q();
-        wait_k();
-        start_scores_of(a);
+        wait_k(k_ring);
+        turn.take();
+        start_scores<tile, bf16>(a.score, q_operand(), k_operand());
+        turn.pass();
         ptx::wgmma_wait_group<0>();
         ptx::pin_registers(a.score);
-        release_k(block == w.blocks.first);
-        if (!rows.sees_all(block * tile.keys, tile.keys)) {
-            mask_scores<tile>(w.sequence.band, rows, block * tile.keys, a.score);
-        }
+        release_k(block == pass.blocks.first);
+        mask(a, pass, block);
+        a.state = RowState();
+        clear(a.out);
         exponentiate<tile, true>(p.scale_log2, a.score, a.state, keep);
         pack_probabilities<tile, bf16>(a.score, a.probability);
-        clear_tail(w);
+        if (block == pass.blocks.last - 1) {
+            clear_tail(pass);
+        }
     }
 
-    /// Products of one step: scores of `block` and, under them, the values of the block before.
-    __device__ __forceinline__ void multiply(const Accumulators<tile>& a, const Work& w,
-                                             int block) {
-        wait_k();
+    /// Products of one step: the scores of a block and, under them, the values of the block before.
+    __device__ __forceinline__ void multiply(const Accumulators<tile>& a) {
+        const std::uint64_t q = q_operand();
+        const std::uint64_t k = k_operand();
+        const std::uint64_t v = v_operand();
+        wait_k(k_ring);
         turn.take();
-        start_scores_of(a);
+        start_scores<tile, bf16>(a.score, q, k);
         wait_v();
-        start_values_of(a);
+        start_values<tile, bf16>(a.out, a.probability, v);
         turn.pass();
         ptx::wgmma_wait_group<1>();
         ptx::pin_registers(a.score);
-        release_k(block == w.blocks.first);
     }
     /// The values are multiplied. The softmax belongs before this wait, or it lies under nothing.
     /// The assembler moves the wait up to the start of its basic block, past any arithmetic; so a
     /// block starts here, with a wait that is due anyway: for the keys of this item's next block.
+    /// This block's K has not been released: its scores may be needed once more.
     __device__ __forceinline__ void await_values(const Accumulators<tile>& a, bool more_keys) {
         ptx::pin_registers(a.score);
         if (more_keys) {
-            wait_k();
+            auto next_k = k_ring;
+            next_k.advance();
+            wait_k(next_k);
         }
         ptx::wgmma_wait_group<0>();
         ptx::pin_registers(a.out);
         release_v();
     }
 
-    /// Blocks that all rows see, from `block` down to `end`.
-    __device__ __forceinline__ void run(const Accumulators<tile>& a, const Work& w, int block,
+    /// A warp's maxima have risen too far for its scores to be taken relative to the old ones: it
+    /// multiplies them again, which Q and K are kept for.
+    __device__ __forceinline__ void multiply_again(const Accumulators<tile>& a) const {
+        multiply_scores_again<tile, bf16>(a.score, s.q(q_ring.stage(), warpgroup),
+                                          s.k(k_ring.stage()));
+    }
+
+    /// Blocks that need no mask, from `block` down to `end`.
+    __device__ __forceinline__ void run(const Accumulators<tile>& a, int first, int block,
                                         int end) {
 #pragma unroll 1
         for (; block >= end; --block) {
-            float keep[2];
-            multiply(a, w, block);
-            const bool moves = exponentiate<tile, false>(p.scale_log2, a.score, a.state, keep);
-            await_values(a, block > w.blocks.first);
-            if (moves) {
-                scale_rows(a.out, keep);
+            multiply(a);
+            const bool steady = exponentiate_steadily<tile>(p.scale_log2, a.score, a.state);
+            await_values(a, block > first);
+            if (!steady) {
+                float keep[2];
+                multiply_again(a);
+                if (exponentiate<tile, false>(p.scale_log2, a.score, a.state, keep)) {
+                    scale_rows(a.out, keep);
+                }
             }
+            release_k(block == first);
             pack_probabilities<tile, bf16>(a.score, a.probability);
         }
     }
 
     /// A block that may need a mask. `before`: the item that the values belong to if `fresh`, that
     /// is if the block is another item's first; its output is complete then and is written.
-    __device__ __forceinline__ void masked(const Accumulators<tile>& a, const Work& w,
-                                           const WarpgroupRows& rows, int block, bool fresh,
-                                           int before) {
+    __device__ __forceinline__ void masked(const Accumulators<tile>& a, const Pass& pass, int block,
+                                           bool fresh, int before) {
         float keep[2];
         if (fresh) {
             wait_q();
         }
-        multiply(a, w, block);
-        if (!rows.sees_all(block * tile.keys, tile.keys)) {
-            mask_scores<tile>(w.sequence.band, rows, block * tile.keys, a.score);
-        }
+        multiply(a);
+        mask(a, pass, block);
         const RowState ended = a.state;
 #pragma unroll
         for (int i = 0; i < 2; ++i) {
             a.state.maximum[i] = fresh ? -INFINITY : a.state.maximum[i];
             a.state.sum[i] = fresh ? 0 : a.state.sum[i];
         }
-        const bool moves = exponentiate<tile, true>(p.scale_log2, a.score, a.state, keep);
-        await_values(a, block > w.blocks.first);
+        // A row that has seen no key so far has nothing that its scores could be relative to.
+        const bool unknown = a.state.maximum[0] == -INFINITY || a.state.maximum[1] == -INFINITY;
+        bool moves = false;
+        bool steady = true;
+        if (__any_sync(0xFFFFFFFFU, unknown) != 0) {
+            moves = exponentiate<tile, true>(p.scale_log2, a.score, a.state, keep);
+        } else {
+            steady = exponentiate_steadily<tile>(p.scale_log2, a.score, a.state);
+        }
+        await_values(a, block > pass.blocks.first);
+        if (!steady) {
+            multiply_again(a);
+            mask(a, pass, block);
+            moves = exponentiate<tile, true>(p.scale_log2, a.score, a.state, keep);
+        }
+        release_k(block == pass.blocks.first);
         pack_probabilities<tile, bf16>(a.score, a.probability);
         if (fresh) {
             write(a, before, ended);
             clear(a.out);
-            clear_tail(w);
+            clear_tail(pass);
         } else if (moves) {
             scale_rows(a.out, keep);
         }
     }
 
-    /// The last values of all, of the item `last`.
+    /// The values that are pending, of the item `last`, where no scores are multiplied beside them.
     __device__ __forceinline__ void end(const Accumulators<tile>& a, int last) {
+        const std::uint64_t v = v_operand();
         wait_v();
-        start_values_of(a);
+        start_values<tile, bf16>(a.out, a.probability, v);
         ptx::wgmma_wait_group<0>();
         ptx::pin_registers(a.out);
         release_v();
         write(a, last, a.state);
     }
-    __device__ __forceinline__ WarpgroupRows rows_of(const Work& w) const {
-        return {w.sequence.band, w.first_row + 64 * warpgroup};
-    }
-    /// Looked up once more: registers are dearer than arithmetic once an item.
     __device__ __forceinline__ void write(const Accumulators<tile>& a, int item,
                                           const RowState& state) const {
-        const Work w = work_of<tile>(p, p.order.item(item));
+        const Work w = work(item);
         write_rows<tile, bf16>(p, w, rows_of(w), a.out, state);
     }
 };
@@ -303,55 +401,50 @@ struct Consumer {
 template <Tile tile, bool bf16>
 __device__ __forceinline__ void consume(const Params& p, const Shared<tile>& s, int warpgroup) {
     Consumer<tile, bf16> consumer(p, s, warpgroup);
-    const int items = p.order.items();
-    Work w;
-    int index = 0;
-    // Items whose rows see no key have no part in the stream of blocks.
-    const auto next = [&] {
-        for (index = consumer.next_item(); index < items; index = consumer.next_item()) {
-            w = work_of<tile>(p, p.order.item(index));
-            if (w.blocks.count() > 0) {
-                return true;
-            }
-            if (!w.empty) {
-                write_no_keys(p, w, w.first_row + 64 * warpgroup);
-            }
-        }
-        return false;
-    };
     consumer.turn.open();
-    if (next()) {
-        float score[tile.keys / 2];
-        float out[tile.headdim_v / 2];
-        std::uint32_t probability[tile.keys / 16][4];
-        RowState state;
-        const Accumulators<tile> a{score, out, probability, state};
-        clear(out);
-        WarpgroupRows rows = consumer.rows_of(w);
-        consumer.begin(a, w, rows);
-        int block = w.blocks.last - 1;  // the one whose probabilities stand ready
+    float score[tile.keys / 2];
+    float out[tile.headdim_v / 2];
+    std::uint32_t probability[tile.keys / 16][4];
+    RowState state;
+    const Accumulators<tile> a{score, out, probability, state};
+    constexpr int none = -1;
+    int before = none;  // the item whose last block's values are still to be multiplied
 #pragma unroll 1
-        for (;;) {
-            const int before = index;
-            const bool fresh = block == w.blocks.first;
-            if (fresh) {
-                if (!next()) {
-                    consumer.end(a, before);
-                    break;
-                }
-                rows = consumer.rows_of(w);
-                block = w.blocks.last;
-            }
-            --block;
-            if (fresh || !rows.sees_all(block * tile.keys, tile.keys)) {
-                consumer.masked(a, w, rows, block, fresh, before);
-            } else {
-                const int end =
-                    larger(w.blocks.first, (rows.seen_from + tile.keys - 1) / tile.keys);
-                consumer.run(a, w, block, end);
-                block = end;
-            }
+    for (int item = consumer.next_item();; item = consumer.next_item()) {
+        const bool there = item < p.order.items();
+        const Pass pass = there ? consumer.pass_of(item) : Pass{};
+        const bool through = pass.last == pass.blocks.last && pass.last > pass.blocks.first;
+        if (before != none && !through) {
+            consumer.end(a, before);
+            before = none;
         }
+        if (!there) {
+            break;
+        }
+        consumer.skip(pass);
+        if (pass.last <= pass.blocks.first) {
+            consumer.leave_out(pass);
+            continue;
+        }
+        bool fresh = before != none;
+        int block = pass.last - 1;
+        if (!fresh) {
+            consumer.begin(a, pass);
+            --block;
+        }
+#pragma unroll 1
+        while (block >= pass.blocks.first) {
+            if (fresh || block < pass.plain.first || block >= pass.plain.last) {
+                consumer.masked(a, pass, block, fresh, before);
+                --block;
+            } else {
+                const int end = larger(pass.blocks.first, pass.plain.first);
+                consumer.run(a, pass.blocks.first, block, end);
+                block = end - 1;
+            }
+            fresh = false;
+        }
+        before = item;
     }
     consumer.turn.close();
 }

@@ -31,7 +31,7 @@ Work operator+(Work a, const Work& b) {
 // then for every other block its scores, its softmax and the values of the block before, at last
 // values.
 struct Pieces {
-    Work scores, softmax, values, start, finish;
+    Work scores, first_softmax, softmax, values, start, finish;
 };
 
 Pieces pieces_of(const Workload& w, const Tile& t) {
@@ -49,37 +49,73 @@ Pieces pieces_of(const Workload& w, const Tile& t) {
     p.values[flop] = 2 * rows * keys * t.headdim_v;
     p.values["byte.smem_mma"] = warpgroups * t.v_bytes();
     p.values["byte.l2"] = keys * static_cast<double>(w.headdim_v) * 2;
-    // One exponential a score, one a thread and row for what was summed before.
-    p.softmax["op.ex2"] = rows * keys + rows * 4;
-    // A score: maximum, multiply-add, sum, half a conversion. An output: one multiplication.
-    p.softmax["flop.fma.fp32"] = slot * (rows * keys * 3.5 + rows * t.headdim_v);
+    // An item's first block: maximum, multiply-add, sum, half a conversion a score.
+    p.first_softmax["op.ex2"] = rows * keys;
+    p.first_softmax["flop.fma.fp32"] = slot * rows * keys * 3.5;
+    // All others do without the maximum, and some of their exponentials are polynomials: two
+    // bounds, three additions, five multiply-adds, a shift and an addition.
+    const double eighths = t.eighths / 8.0;
+    p.softmax["op.ex2"] = rows * keys * (1 - eighths);
+    p.softmax["flop.fma.fp32"] = slot * rows * keys * (2.5 + 12 * eighths);
     p.start["byte.l2"] = rows * static_cast<double>(w.headdim) * 2;
     p.finish["byte.l2"] = rows * static_cast<double>(w.headdim_v) * 2;
     p.finish["flop.fma.fp32"] = slot * rows * t.headdim_v * 1.5;
     return p;
 }
 
-// Clocks of a matrix warp from one block to the next with nothing in its way. Read from the
-// compiled loops: the stall counts in the instructions sum up to 7.2 a key (maxima, exponentials at
-// eight a warp, sums, packing), 12 a product of 16 columns started, and 230; what has no fixed
-// latency is two rounds of shuffles, a vote, a turn and four barriers, some 20 each. Unless they
-// are ahead, it waits for its own scores: half a clock a column of K and step of 16.
-double clocks_of_block(const Tile& t) {
+// Clocks from one block of a matrix warpgroup to its next, with the others of its CTA in the way:
+// they share the tensor cores and the exponential units, and whoever comes second waits. A closed
+// network of `warpgroups` customers and two stations, solved by mean value analysis (Reiser and
+// Lavenberg, 1980).
+double shared_clocks(double tensor, double exponentials, double alone, int warpgroups) {
+    double tensor_queue = 0;
+    double exponential_queue = 0;
+    double cycle = 0;
+    for (int n = 1; n <= warpgroups; ++n) {
+        const double at_tensor = tensor * (1 + tensor_queue);
+        const double at_exponentials = exponentials * (1 + exponential_queue);
+        cycle = alone + at_tensor + at_exponentials;
+        tensor_queue = n * at_tensor / cycle;
+        exponential_queue = n * at_exponentials / cycle;
+    }
+    return cycle;
+}
+
+// Products: half a clock a column and step of 16 (wgmma of 64 rows at 1024 multiply-adds a clock).
+// Exponentials: a warp's go at eight clocks an instruction. What a warp does alone is read from the
+// compiled loops: the stall counts in the instructions, exponentials left out, sum up to half a
+// clock a key (packing), 23 a product of 16 columns started, and 90; what has no fixed latency is a
+// turn, three barriers of copies and two exchanges within the warp, some 20 each. A first block has
+// maxima, which wait for each other, and four exchanges more.
+double clocks_of_block(const Tile& t, bool first) {
     const double keys = t.keys;
     const double steps_qk = t.headdim / 16.0;
-    const double scores = t.ahead != 0 ? 0 : steps_qk * keys / 2;
-    return 7.2 * keys + 12 * (steps_qk + keys / 16) + 230 + 8 * 20 + scores;
+    const double steps_pv = keys / 16;
+    const double tensor = steps_qk * keys / 2 + steps_pv * t.headdim_v / 2;
+    const double exponentials = 4 * keys * (1 - t.eighths / 8.0);
+    const double maxima = first ? keys + 4 * 20 : 0;
+    const double alone = 0.5 * keys + 23 * (steps_qk + steps_pv) + 90 + 6 * 20 + maxima;
+    return shared_clocks(tensor, exponentials, alone, t.warpgroups());
+}
+
+// Clocks of a warp for all that an item's end and the next one's begin take beside products and
+// softmax, read from the compiled code in the same way: where the item stands, and its output.
+double clocks_of_item(const Tile& t) {
+    return 1050 + 8 * t.headdim_v;
 }
 
 std::vector<Step> steps_of(const Share& share, const Pieces& p, const Tile& tile) {
-    const double any = share.most_blocks > 0 ? 1 : 0;
+    const double any = share.most_worked > 0 ? 1 : 0;
+    const double firsts = std::max(0.0, share.its_items - any);
     return {{"start", any, p.start, "latency.l2"},
             {"first scores", any, p.scores, ""},
-            {"first softmax", any, p.softmax, ""},
-            {"block", share.most_blocks - any, p.scores + p.softmax + p.values, "",
-             clocks_of_block(tile)},
+            {"first softmax", any, p.first_softmax, ""},
+            {"item's first block", firsts, p.scores + p.first_softmax + p.values, "",
+             clocks_of_block(tile, true)},
+            {"block", std::max(0.0, share.most_worked - any - firsts),
+             p.scores + p.softmax + p.values, "", clocks_of_block(tile, false)},
             {"last values", any, p.values, ""},
-            {"finish", share.its_items, p.finish, ""}};
+            {"finish", share.its_items, p.finish, "", clocks_of_item(tile)}};
 }
 
 Band band_of(const Workload& w, const Plan& plan, std::int64_t b) {
@@ -95,11 +131,23 @@ Blocks blocks_of(const Band& band, std::int32_t row, const Tile& tile) {
     return row < band.length_q ? band.blocks(row, tile.rows, tile.keys) : Blocks{0, 0};
 }
 
+// Blocks that the item's warpgroups work on, of all that it has, in the mean: their own rows end
+// earlier, or are not there.
+double worked_of(const Band& band, std::int32_t row, const Tile& tile) {
+    const Blocks blocks = blocks_of(band, row, tile);
+    double worked = 0;
+    for (std::int32_t own = row; own < smaller(row + tile.rows, band.length_q); own += 64) {
+        worked += larger(0, band.blocks(own, 64, tile.keys).last - blocks.first);
+    }
+    return worked / tile.warpgroups();
+}
+
 void add_sequence(Share& share, const Band& band, const Tile& tile, double heads) {
     for (std::int32_t row = 0; row < band.length_q; row += tile.rows) {
         const Blocks blocks = blocks_of(band, row, tile);
         if (blocks.count() > 0) {
             share.blocks += heads * blocks.count();
+            share.worked += heads * worked_of(band, row, tile);
             share.keys += heads * (smaller(blocks.last * tile.keys, band.length_k) -
                                    blocks.first * tile.keys);
             share.rows += heads * smaller(tile.rows, band.length_q - row);
@@ -109,14 +157,14 @@ void add_sequence(Share& share, const Band& band, const Tile& tile, double heads
 
 // What a CTA has to do.
 struct Load {
-    double blocks = 0;
+    double worked = 0;
     double items = 0;  ///< of those with a block
-    void add(std::int32_t count) {
-        blocks += count;
-        items += count > 0 ? 1 : 0;
+    void add(double blocks) {
+        worked += blocks;
+        items += blocks > 0 ? 1 : 0;
     }
-    bool operator<(const Load& other) const { return blocks < other.blocks; }
-    bool operator>(const Load& other) const { return blocks > other.blocks; }
+    bool operator<(const Load& other) const { return worked < other.worked; }
+    bool operator>(const Load& other) const { return worked > other.worked; }
 };
 
 template <class BlocksOfItem>
@@ -160,19 +208,20 @@ Share share_of(const Workload& w, const Plan& plan, const Tile& tile) {
         add_sequence(share, plan.band, tile, plan.order.heads);
     }
     if (items > items_walked) {
-        share.most_blocks = share.blocks / plan.ctas;
+        share.most_worked = share.worked / plan.ctas;
         share.its_items = share.items / plan.ctas;
         return share;
     }
     const auto blocks_of_item = [&](std::int32_t index) {
         const Item item = plan.order.item(index);
-        return blocks_of(band_of(w, plan, item.head / w.heads_q), item.row_tile * tile.rows, tile)
-            .count();
+        const std::int32_t row = item.row_tile * tile.rows;
+        const Band band = band_of(w, plan, item.head / w.heads_q);
+        return row < band.length_q ? worked_of(band, row, tile) : 0.0;
     };
     const std::vector<Load> loads = plan.handed_out ? handed_out(plan, items, blocks_of_item)
                                                     : fixed_shares(plan, items, blocks_of_item);
     const Load most = *std::max_element(loads.begin(), loads.end());
-    share.most_blocks = most.blocks;
+    share.most_worked = most.worked;
     share.its_items = most.items;
     return share;
 }
@@ -209,7 +258,7 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
 
     Counts c;
     c.launch = "main";
-    c.work = (p.scores + p.softmax + p.values) * share.blocks + p.finish * share.items;
+    c.work = (p.scores + p.softmax + p.values) * share.worked + p.finish * share.items;
     c.work["byte.l2"] =
         share.keys * kv_row_bytes + share.rows * q_row_bytes + w.bytes_out() + lse_bytes;
     c.work["byte.dram_read"] = w.bytes_q() + w.bytes_kv();
@@ -221,8 +270,8 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     c.registers = register_split(tile).entry;
     c.smem_bytes = shared_bytes(tile);
     c.bytes_in_flight = tile.stages * static_cast<double>(tile.k_bytes() + tile.v_bytes());
-    const double mean = share.blocks / static_cast<double>(c.ctas);
-    c.imbalance = mean > 0 ? std::max(1.0, share.most_blocks / mean) : 1;
+    const double mean = share.worked / static_cast<double>(c.ctas);
+    c.imbalance = mean > 0 ? std::max(1.0, share.most_worked / mean) : 1;
     c.balanced_order = true;
     c.steps = steps_of(share, p, tile);
     const std::string flop = std::string("flop.wgmma.") + name_of(w.dtype);

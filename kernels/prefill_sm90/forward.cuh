@@ -4,7 +4,7 @@
 #pragma once
 
 #include "gpu/ptx/setmaxnreg.cuh"
-#include "kernels/prefill_sm90/compute_ahead.cuh"
+#include "kernels/prefill_sm90/compute.cuh"
 #include "kernels/prefill_sm90/load.cuh"
 
 namespace raceline::kernels::prefill_sm90 {
@@ -29,11 +29,7 @@ __global__ void __launch_bounds__(tiles[index].threads(), 1)
         produce(p, s);
     } else {
         ptx::setmaxnreg_inc<registers.matrix>();
-        if constexpr (tile.ahead != 0) {
-            consume_ahead<tile, bf16>(p, s, warpgroup - 1);
-        } else {
-            consume<tile, bf16>(p, s, warpgroup - 1);
-        }
+        consume<tile, bf16>(p, s, warpgroup - 1);
     }
 }
 

@@ -93,9 +93,9 @@ struct Producer {
 #pragma unroll 1
         for (int warpgroup = 0; warpgroup < tile.warpgroups(); ++warpgroup) {
             const int row = w.first_row + 64 * warpgroup;
-            ptx::mbarrier_wait_parity(s.q_empty(q_ring.stage, warpgroup), q_ring.parity ^ 1);
-            fetch_box<tile.headdim, 64>({s.q(q_ring.stage, warpgroup),
-                                         s.q_full(q_ring.stage, warpgroup), &p.q, &p.args.q,
+            ptx::mbarrier_wait_parity(s.q_empty(q_ring.stage(), warpgroup), q_ring.parity() ^ 1);
+            fetch_box<tile.headdim, 64>({s.q(q_ring.stage(), warpgroup),
+                                         s.q_full(q_ring.stage(), warpgroup), &p.q, &p.args.q,
                                          p.args.headdim, w.sequence.q_token + row, w.head,
                                          w.sequence.q_index, w.sequence.band.length_q - row});
         }
@@ -103,8 +103,8 @@ struct Producer {
     }
     __device__ __forceinline__ void load_k(const Work& w, int block) {
         const int key = block * tile.keys;
-        ptx::mbarrier_wait_parity(s.k_empty(k_ring.stage), k_ring.parity ^ 1);
-        fetch_box<tile.headdim, tile.keys>({s.k(k_ring.stage), s.k_full(k_ring.stage), &p.k,
+        ptx::mbarrier_wait_parity(s.k_empty(k_ring.stage()), k_ring.parity() ^ 1);
+        fetch_box<tile.headdim, tile.keys>({s.k(k_ring.stage()), s.k_full(k_ring.stage()), &p.k,
                                             &p.args.k, p.args.headdim, w.sequence.k_token + key,
                                             w.head_kv, w.sequence.k_index,
                                             w.sequence.band.length_k - key});
@@ -112,8 +112,8 @@ struct Producer {
     }
     __device__ __forceinline__ void load_v(const Work& w, int block) {
         const int key = block * tile.keys;
-        ptx::mbarrier_wait_parity(s.v_empty(v_ring.stage), v_ring.parity ^ 1);
-        fetch_box<tile.headdim_v, tile.keys>({s.v(v_ring.stage), s.v_full(v_ring.stage), &p.v,
+        ptx::mbarrier_wait_parity(s.v_empty(v_ring.stage()), v_ring.parity() ^ 1);
+        fetch_box<tile.headdim_v, tile.keys>({s.v(v_ring.stage()), s.v_full(v_ring.stage()), &p.v,
                                               &p.args.v, p.args.headdim_v, w.sequence.k_token + key,
                                               w.head_kv, w.sequence.k_index,
                                               w.sequence.band.length_k - key});
@@ -123,14 +123,14 @@ struct Producer {
     /// none.
     __device__ __forceinline__ int next_item() {
         if (!by_hand || threadIdx.x == 0) {
-            ptx::mbarrier_wait_parity(s.item_empty(item_ring.stage), item_ring.parity ^ 1);
-            ptx::st_shared_u32(s.announced(item_ring.stage), static_cast<std::uint32_t>(draw()));
-            ptx::mbarrier_arrive(s.item_full(item_ring.stage));
+            ptx::mbarrier_wait_parity(s.item_empty(item_ring.stage()), item_ring.parity() ^ 1);
+            ptx::st_shared_u32(s.announced(item_ring.stage()), static_cast<std::uint32_t>(draw()));
+            ptx::mbarrier_arrive(s.item_full(item_ring.stage()));
         }
         if constexpr (by_hand) {
             ptx::bar_sync(producer_barrier, 128);
         }
-        const auto index = static_cast<int>(ptx::ld_shared_u32(s.announced(item_ring.stage)));
+        const auto index = static_cast<int>(ptx::ld_shared_u32(s.announced(item_ring.stage())));
         item_ring.advance();
         ++round;
         return index;

@@ -12,7 +12,6 @@
 namespace raceline::kernels::prefill_sm90 {
 
 /// Named barriers. 0 is the CTA's, 1 to 3 are the turns of the matrix warpgroups.
-inline constexpr int matrix_barrier = 4;    ///< all matrix warpgroups
 inline constexpr int producer_barrier = 5;  ///< the producer's
 
 /// Shared-memory addresses (cvta to shared).
@@ -61,6 +60,11 @@ struct Shared {
         return barrier(4 * tile.stages + 2 * layout.q_slots * tile.warpgroups() + announced_items +
                        slot);
     }
+    /// All matrix warps have cleared their part of V's tail.
+    __device__ __forceinline__ std::uint32_t cleared() const {
+        return barrier(4 * tile.stages + 2 * layout.q_slots * tile.warpgroups() +
+                       2 * announced_items);
+    }
     __device__ __forceinline__ std::uint32_t barrier(int index) const {
         return base + layout.barriers + 8 * index;
     }
@@ -86,6 +90,7 @@ __device__ __forceinline__ void init_barriers(const Shared<tile>& s) {
         ptx::mbarrier_init(s.item_full(slot), 1);
         ptx::mbarrier_init(s.item_empty(slot), readers);
     }
+    ptx::mbarrier_init(s.cleared(), readers);
     ptx::fence_mbarrier_init();
 }
 
@@ -93,12 +98,20 @@ __device__ __forceinline__ void init_barriers(const Shared<tile>& s) {
 /// the phase before, so that its first round through the ring finds every stage empty.
 template <int stages>
 struct Ring {
-    int stage = 0;
-    std::uint32_t parity = 0;
+    // One register for both. With a power of two it counts; else it is the stage, and 256 in every
+    // other round.
+    static constexpr bool counts = (stages & (stages - 1)) == 0;
+    std::uint32_t at = 0;
+    [[nodiscard]] __device__ __forceinline__ int stage() const {
+        return static_cast<int>(counts ? at % stages : at % 256);
+    }
+    [[nodiscard]] __device__ __forceinline__ std::uint32_t parity() const {
+        return counts ? at / stages % 2 : at / 256;
+    }
     __device__ __forceinline__ void advance() {
-        if (++stage == stages) {
-            stage = 0;
-            parity ^= 1;
+        ++at;
+        if (!counts && at % 256 == stages) {
+            at = (at ^ 256) - stages;
         }
     }
 };

@@ -28,8 +28,9 @@ struct Inputs {
     std::vector<float> sinks;
     std::vector<std::int32_t> cu_seqlens_q, cu_seqlens_k, seqlens_k, block_table;
     std::int64_t block_table_stride = 0;
-    std::vector<float> k_scale, v_scale;  ///< (batch, heads_kv), keys and values in 8 or 4 bits only
-    std::vector<float> q_scale;           ///< (batch, heads_kv), e4m3 queries only
+    std::vector<float> k_scale,
+        v_scale;                 ///< (batch, heads_kv), keys and values in 8 or 4 bits only
+    std::vector<float> q_scale;  ///< (batch, heads_kv), e4m3 queries only
 
     /// Elements of the output, packed like q with headdim_v, and of the LSE, (total_q, heads_q).
     std::size_t out_elements = 0;

@@ -22,12 +22,13 @@ foreach(file ${device})
   list(APPEND translated_sources ${out})
 endforeach()
 
+set(ampere ${CMAKE_SOURCE_DIR}/tests/kernels/emulated_mma)
 add_executable(test_emulated_sm90 ${machine}/emulated_sm90_test.cpp ${machine}/machine.cpp
-               ${machine}/product.cpp ${translated_sources})
+               ${machine}/product.cpp ${ampere}/ampere.cpp ${translated_sources})
 # The order matters: stand-ins, then translated files, then the tree.
-target_include_directories(test_emulated_sm90 PRIVATE ${machine} ${translated} ${CMAKE_SOURCE_DIR}
+target_include_directories(test_emulated_sm90 PRIVATE ${machine} ${ampere} ${translated} ${CMAKE_SOURCE_DIR}
   ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include ${CUDAToolkit_INCLUDE_DIRS})
 # Warnings about device files are the device compiler's business.
-target_compile_options(test_emulated_sm90 PRIVATE -w -include ${machine}/machine.cuh)
+target_compile_options(test_emulated_sm90 PRIVATE -w -include ${ampere}/ampere.cuh)
 target_link_libraries(test_emulated_sm90 PRIVATE raceline raceline_dependencies GTest::gtest_main)
 gtest_discover_tests(test_emulated_sm90 DISCOVERY_TIMEOUT 60)

@@ -2,6 +2,7 @@
 // prefill_sm90's own source on an emulated SM, judged by the gate. The emulation knows Hopper's
 // operand layouts from the manual, not from the kernel. What only a GPU can show (the memory model,
 // the instructions themselves, speed) stays to it.
+#include <functional>
 #include <gtest/gtest.h>
 #include <string>
 #include <vector>
@@ -57,10 +58,14 @@ TensorArg with_strides(const TensorArg& packed, void* data, std::int64_t row, st
             packed.head_stride / row * pitch};
 }
 
-Correctness run(const Workload& w, int tile, const Device& device, const Layout& layout) {
+Correctness run(const Workload& w, int tile, const Device& device, const Layout& layout,
+                const std::function<void(Inputs&)>& change = nullptr) {
     test::Machine::get().use_memory(kernels::prefill_sm90::dynamic_shared);
     const Kernel& kernel = find_kernel("prefill_sm90");
-    const Inputs in = make_inputs(w, {.seed = 7});
+    Inputs in = make_inputs(w, {.seed = 7});
+    if (change) {
+        change(in);
+    }
     const auto d = static_cast<std::size_t>(w.headdim);
     const auto dv = static_cast<std::size_t>(w.headdim_v);
     const auto rows_q = static_cast<std::size_t>(w.tokens_q() * w.heads_q);
@@ -171,6 +176,37 @@ TEST(EmulatedSm90, keys_behind_the_used_length_do_not_count) {
             kernel.launch(args, tile, small_hopper(2), workspace.data(), nullptr);
             const Correctness c = judge(used, packed, kernel.precision(w), out, lse, 3);
             EXPECT_TRUE(c.passed) << kernel.tile_text(tile) << ": " << c.why;
+        }
+    }
+}
+
+// Keys are walked last to first: where the first ones are far larger, a block's probabilities
+// cannot be taken relative to what was seen before, and its scores are multiplied once more by
+// mma.sync.
+TEST(EmulatedSm90, scores_that_rise_far_are_multiplied_again) {
+    const Kernel& kernel = find_kernel("prefill_sm90");
+    for (const char* shape : {"b=1,h=2,q=130,k=700,d=64", "b=1,h=2,q=300,k=400,d=128,causal",
+                              "b=1,h=1,q=70,k=500,d=256,dtype=fp16,causal"}) {
+        const Workload w = parse_shape(shape);
+        const auto larger = [&](Inputs& in) {
+            auto* k = reinterpret_cast<std::uint16_t*>(in.k.data());
+            const auto row = static_cast<std::size_t>(w.heads_kv * w.headdim);
+            const int bits = w.dtype == DType::fp16 ? 10 : 7;
+            for (std::size_t i = 0; i < 200 * row; ++i) {
+                // Times 8 or 16: added to the exponents of what is no tiny number.
+                const int times = i / row < 100 ? 4 : 3;
+                if ((k[i] & 0x7fff) >> bits > 8) {
+                    k[i] = static_cast<std::uint16_t>(k[i] + (times << bits));
+                }
+            }
+        };
+        for (int tile = 0; tile < kernel.tile_count(); ++tile) {
+            if (kernel.why_not(w, tile, small_hopper(2)).empty()) {
+                const std::uint64_t before = test::Ampere::get().products();
+                const Correctness c = run(w, tile, small_hopper(2), {}, larger);
+                EXPECT_TRUE(c.passed) << shape << ' ' << kernel.tile_text(tile) << ": " << c.why;
+                EXPECT_GT(test::Ampere::get().products(), before) << kernel.tile_text(tile);
+            }
         }
     }
 }

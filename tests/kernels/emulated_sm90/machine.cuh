@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -173,6 +174,15 @@ auto enqueue(Kernel kernel, dim3 grid, unsigned threads, std::size_t bytes, void
 inline float __fmul_rn(float a, float b) {
     return a * b;
 }
+inline float __fadd_rn(float a, float b) {
+    return a + b;
+}
+inline unsigned __float_as_uint(float x) {
+    return std::bit_cast<unsigned>(x);
+}
+inline float __uint_as_float(unsigned x) {
+    return std::bit_cast<float>(x);
+}
 
 inline void __syncthreads() {
     raceline::test::Machine::get().sync_threads();
@@ -213,6 +223,10 @@ inline unsigned atomicAdd(unsigned* at, unsigned by) {  // fibers of one thread:
 }
 inline void __syncwarp() {
     __shfl_xor_sync(~0U, 0, 1);
+}
+inline int __any_sync(unsigned mask, bool x);
+inline int __all_sync(unsigned mask, bool x) {
+    return __any_sync(mask, !x) == 0 ? 1 : 0;
 }
 inline int __any_sync(unsigned mask, bool x) {
     int any = x ? 1 : 0;
