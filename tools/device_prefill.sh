@@ -126,8 +126,8 @@ step_profile() {
 tiles_of_prefill_sm90() {
     cat <<'END'
 64 headdim=64,rows=192,keys=128,stages=2,turns=1
-64 headdim=64,rows=128,keys=128,stages=2,turns=1
-128 headdim=128,rows=128,keys=128,stages=2,turns=1
+64 headdim=64,rows=128,keys=128,stages=4,turns=1
+128 headdim=128,rows=192,keys=64,stages=3,turns=1
 128 headdim=128,rows=192,keys=80,stages=2,turns=1
 256 headdim=256,rows=128,keys=64,stages=2,turns=1
 END

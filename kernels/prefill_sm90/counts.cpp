@@ -52,11 +52,9 @@ Pieces pieces_of(const Workload& w, const Tile& t) {
     // An item's first block: maximum, multiply-add, sum, half a conversion a score.
     p.first_softmax["op.ex2"] = rows * keys;
     p.first_softmax["flop.fma.fp32"] = slot * rows * keys * 3.5;
-    // All others do without the maximum, and some of their exponentials are polynomials: two
-    // bounds, three additions, five multiply-adds, a shift and an addition.
-    const double eighths = t.eighths / 8.0;
-    p.softmax["op.ex2"] = rows * keys * (1 - eighths);
-    p.softmax["flop.fma.fp32"] = slot * rows * keys * (2.5 + 12 * eighths);
+    // All others do without the maximum.
+    p.softmax["op.ex2"] = rows * keys;
+    p.softmax["flop.fma.fp32"] = slot * rows * keys * 2.5;
     p.start["byte.l2"] = rows * static_cast<double>(w.headdim) * 2;
     p.finish["byte.l2"] = rows * static_cast<double>(w.headdim_v) * 2;
     p.finish["flop.fma.fp32"] = slot * rows * t.headdim_v * 1.5;
@@ -92,7 +90,7 @@ double clocks_of_block(const Tile& t, bool first) {
     const double steps_qk = t.headdim / 16.0;
     const double steps_pv = keys / 16;
     const double tensor = steps_qk * keys / 2 + steps_pv * t.headdim_v / 2;
-    const double exponentials = 4 * keys * (1 - t.eighths / 8.0);
+    const double exponentials = 4 * keys;
     const double maxima = first ? keys + 4 * 20 : 0;
     const double alone = 0.5 * keys + 23 * (steps_qk + steps_pv) + 90 + 6 * 20 + maxima;
     return shared_clocks(tensor, exponentials, alone, t.warpgroups());

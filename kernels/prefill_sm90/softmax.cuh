@@ -9,7 +9,6 @@
 #include <cuda_fp16.h>
 
 #include "gpu/ptx/ex2_approx_ftz_f32.cuh"
-#include "gpu/ptx/minmax_nan_f32.cuh"
 #include "kernels/prefill_sm90/fragment.hpp"
 #include "kernels/prefill_sm90/schedule.hpp"
 #include "kernels/prefill_sm90/tile.hpp"
@@ -146,31 +145,6 @@ __device__ __forceinline__ bool exponentiate(float scale_log2, float (&score)[ti
     return moves;
 }
 
-/// 2^x without the exponential unit, which at small head dims is busier than the tensor cores:
-/// x = n + f with n the nearest integer, a quintic for 2^f, n added to the exponent's bits.
-/// Relative error 2.4e-7 (minimax on [-1/2, 1/2], rounded), as the unit's own: a cubic, which is
-/// enough for probabilities in 16 bits, shows in the LSE. Below 2^-126 it gives some value below
-/// 2^-125; what is above 2^126, or is no number, comes out larger than any probability may be. The
-/// idea is FlashAttention-4's, on Blackwell.
-__device__ __forceinline__ float exp2_polynomial(float x) {
-    constexpr float magic = 12582912.0F;  // 1.5·2^23: adding it leaves n in the lowest bits
-    const float bounded = ptx::min_nan_f32(ptx::max_nan_f32(x, -126.0F), 126.0F);
-    const float shifted = __fadd_rn(bounded, magic);
-    const float f = __fadd_rn(bounded, -__fadd_rn(shifted, -magic));
-    float y = fmaf(f, 0.0013276465F, 0.009675541F);
-    y = fmaf(f, y, 0.055507135F);
-    y = fmaf(f, y, 0.2402212F);
-    y = fmaf(f, y, 0.69314694F);
-    y = fmaf(f, y, 1.0000001F);
-    return __uint_as_float(__float_as_uint(y) + (__float_as_uint(shifted) << 23));
-}
-
-/// Which groups of eight columns go by the polynomial: `tile.eighths` of every eight.
-template <Tile tile>
-constexpr bool by_polynomial(int group) {
-    return (group % 8 + 1) * tile.eighths / 8 != group % 8 * tile.eighths / 8;
-}
-
 /// What a thread's probabilities of one block may add up to, in a row, before
 /// `exponentiate_steadily` gives up: far above what they reach while the base is near the maximum,
 /// far below where fp16 ends.
@@ -199,9 +173,7 @@ __device__ __forceinline__ bool exponentiate_steadily(float scale_log2,
 #pragma unroll
             for (int e = 0; e < 2; ++e) {
                 float& x = score[fragment_element(j, i, e)];
-                const float power = fmaf(x, scale_log2, -base[i]);
-                x = by_polynomial<tile>(j) ? exp2_polynomial(power)
-                                           : ptx::ex2_approx_ftz_f32(power);
+                x = ptx::ex2_approx_ftz_f32(fmaf(x, scale_log2, -base[i]));
                 sum[i][e] = j == 0 ? x : sum[i][e] + x;
             }
         }

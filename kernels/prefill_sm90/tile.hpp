@@ -17,17 +17,15 @@ struct Tile {
     std::int32_t keys;       ///< keys of one block
     std::int32_t stages;     ///< blocks of K and of V that shared memory holds
     std::int32_t turns;      ///< 1: the warpgroups take turns at issuing products; 0: they do not
-    std::int32_t eighths;    ///< exponentials computed by a polynomial on FMA units, of every eight
 
     bool operator==(const Tile&) const = default;
     static constexpr auto fields() {
-        return std::array<TileField<Tile>, 7>{{{"headdim", &Tile::headdim},
+        return std::array<TileField<Tile>, 6>{{{"headdim", &Tile::headdim},
                                                {"headdim_v", &Tile::headdim_v},
                                                {"rows", &Tile::rows},
                                                {"keys", &Tile::keys},
                                                {"stages", &Tile::stages},
-                                               {"turns", &Tile::turns},
-                                               {"eighths", &Tile::eighths}}};
+                                               {"turns", &Tile::turns}}};
     }
     [[nodiscard]] constexpr int warpgroups() const { return rows / 64; }
     [[nodiscard]] constexpr int threads() const { return 128 * (warpgroups() + 1); }
@@ -36,16 +34,16 @@ struct Tile {
     [[nodiscard]] constexpr int v_bytes() const { return keys * headdim_v * 2; }
 };
 
-inline constexpr std::array<Tile, 27> tiles{{
-    {64, 64, 192, 128, 2, 1, 0},   {64, 64, 192, 128, 2, 0, 0},   {64, 64, 192, 128, 4, 1, 0},
-    {64, 64, 192, 128, 2, 1, 1},   {64, 64, 192, 96, 2, 1, 0},    {64, 64, 192, 112, 3, 1, 0},
-    {64, 64, 128, 128, 4, 1, 0},   {64, 64, 128, 128, 4, 0, 0},   {128, 128, 128, 128, 2, 1, 0},
-    {128, 128, 128, 128, 2, 0, 0}, {128, 128, 192, 80, 2, 1, 0},  {128, 128, 192, 80, 2, 0, 0},
-    {128, 128, 192, 64, 3, 1, 0},  {128, 128, 128, 160, 2, 1, 0}, {128, 128, 128, 176, 2, 1, 0},
-    {192, 128, 128, 112, 2, 1, 0}, {192, 128, 128, 128, 2, 1, 0}, {192, 128, 128, 96, 2, 1, 0},
-    {192, 128, 128, 128, 2, 0, 0}, {192, 128, 128, 80, 2, 1, 0},  {192, 128, 192, 64, 2, 1, 0},
-    {256, 256, 128, 80, 2, 1, 0},  {256, 256, 128, 64, 2, 1, 0},  {256, 256, 128, 64, 2, 0, 0},
-    {256, 256, 128, 48, 3, 1, 0},  {256, 256, 128, 48, 2, 1, 0},  {256, 256, 128, 80, 2, 0, 0},
+inline constexpr std::array<Tile, 26> tiles{{
+    {64, 64, 192, 128, 2, 1},   {64, 64, 192, 128, 2, 0},   {64, 64, 192, 128, 4, 1},
+    {64, 64, 192, 96, 2, 1},    {64, 64, 192, 112, 3, 1},   {64, 64, 128, 128, 4, 1},
+    {64, 64, 128, 128, 4, 0},   {128, 128, 192, 64, 3, 1},  {128, 128, 192, 80, 2, 1},
+    {128, 128, 192, 80, 2, 0},  {128, 128, 128, 128, 2, 1}, {128, 128, 128, 128, 2, 0},
+    {128, 128, 128, 160, 2, 1}, {128, 128, 128, 176, 2, 1}, {192, 128, 192, 64, 2, 1},
+    {192, 128, 128, 112, 2, 1}, {192, 128, 128, 128, 2, 1}, {192, 128, 128, 96, 2, 1},
+    {192, 128, 128, 128, 2, 0}, {192, 128, 128, 80, 2, 1},  {256, 256, 128, 64, 2, 1},
+    {256, 256, 128, 64, 2, 0},  {256, 256, 128, 80, 2, 1},  {256, 256, 128, 80, 2, 0},
+    {256, 256, 128, 48, 3, 1},  {256, 256, 128, 48, 2, 1},
 }};
 
 /// Columns of 16 bits in one 128-byte row of swizzled shared memory, and bytes of such a row.
@@ -95,7 +93,7 @@ constexpr bool valid(const Tile& t) {
     return t.headdim % slab_columns == 0 && t.headdim_v % slab_columns == 0 &&
            t.headdim_v <= t.headdim && t.rows % 64 == 0 && t.warpgroups() >= 2 &&
            t.warpgroups() <= 3 && t.keys % 16 == 0 && t.keys <= 256 && t.headdim_v <= 256 &&
-           t.stages >= 2 && t.eighths >= 0 && t.eighths <= 8 && shared_bytes(t) <= most_shared &&
+           t.stages >= 2 && shared_bytes(t) <= most_shared &&
            128 * (r.producer + t.warpgroups() * r.matrix) <= r.entry * t.threads();
 }
 static_assert([] {

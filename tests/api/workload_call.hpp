@@ -188,8 +188,8 @@ private:
 
     [[nodiscard]] std::vector<std::byte> packed() const {
         const Workload& w = workload;
-        const auto line =
-            static_cast<std::size_t>(w.headdim_v) * static_cast<std::size_t>(bytes_of(w.dtype));
+        const auto line = static_cast<std::size_t>(w.headdim_v) *
+                          static_cast<std::size_t>(bytes_of(w.out_dtype()));
         std::vector<std::byte> to(inputs.out_elements / static_cast<std::size_t>(w.headdim_v) *
                                   line);
         for (std::size_t row = 0; row * line < to.size(); ++row) {

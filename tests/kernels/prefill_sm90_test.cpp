@@ -118,7 +118,7 @@ TEST(PrefillSm90Schedule, multiplication_divides) {
 // end blocks earlier, and rows past the end are no work at all.
 TEST(PrefillSm90Counts, leave_out_what_no_row_of_a_warpgroup_sees) {
     const Device h200 = datasheet_device("h200");
-    const prefill::Tile tile{64, 64, 192, 128, 2, 1, 0};
+    const prefill::Tile tile{64, 64, 192, 128, 2, 1};
     const auto share = [&](const char* shape) {
         const Workload w = parse_shape(shape);
         return prefill::share_of(w, prefill::make_plan(prefill::shape_of(w), tile, h200), tile);
@@ -158,7 +158,7 @@ TEST(PrefillSm90Layout, a_swizzled_slab_is_a_permutation_free_of_bank_conflicts)
 TEST(PrefillSm90Counts, count_what_two_blocks_do) {
     // One head, 128 rows, 200 keys: one item of two blocks of 128.
     const Workload w = parse_shape("b=1,h=1,q=128,k=200,d=128,dtype=bf16");
-    const prefill::Tile tile{128, 128, 128, 128, 2, 1, 0};
+    const prefill::Tile tile{128, 128, 128, 128, 2, 1};
     const auto launches = prefill::counts(w, tile, datasheet_device("h200"));
     ASSERT_EQ(launches.size(), 1U);
     const Counts& c = launches[0];

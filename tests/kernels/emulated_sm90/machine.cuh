@@ -174,15 +174,6 @@ auto enqueue(Kernel kernel, dim3 grid, unsigned threads, std::size_t bytes, void
 inline float __fmul_rn(float a, float b) {
     return a * b;
 }
-inline float __fadd_rn(float a, float b) {
-    return a + b;
-}
-inline unsigned __float_as_uint(float x) {
-    return std::bit_cast<unsigned>(x);
-}
-inline float __uint_as_float(unsigned x) {
-    return std::bit_cast<float>(x);
-}
 
 inline void __syncthreads() {
     raceline::test::Machine::get().sync_threads();
