@@ -194,7 +194,7 @@ private:
                                   line);
         for (std::size_t row = 0; row * line < to.size(); ++row) {
             std::memcpy(to.data() + row * line,
-                        out.data() + row_at(row, w.seqlen_q, w.heads_q, w.headdim_v, w.dtype),
+                        out.data() + row_at(row, w.seqlen_q, w.heads_q, w.headdim_v, w.out_dtype()),
                         line);
         }
         return to;
