@@ -95,6 +95,12 @@ __device__ __forceinline__ void row_maxima(const float (&score)[tile.keys / 2],
     }
 }
 
+/// How far, as a power of two, a row's scores may rise above what its sums stand relative to before
+/// the sums are brought up to date. Probabilities are then up to 2^8: exact in every type in
+/// question, and far from where fp16 ends. As FlashAttention-4 does it (FlashAttention: algorithms
+/// and kernel pipelining co-design for Blackwell).
+inline constexpr float rescale_slack = 8;
+
 /// Turns scores into probabilities relative to 2^(maximum·scale), in place. True, in the whole
 /// warp, if the maxima have moved: earlier products must then be multiplied by `keep`. `state.sum`
 /// already is. `hidden`: some rows may have seen no key so far.
@@ -103,8 +109,9 @@ __device__ __forceinline__ bool exponentiate(float scale_log2, float (&score)[ti
                                              RowState& state, float (&keep)[2]) {
     float highest[2];
     row_maxima<tile>(score, highest);
-    const bool rises = highest[0] > state.maximum[0] || highest[1] > state.maximum[1];
-    const bool moves = __any_sync(0xFFFFFFFFU, rises) != 0;
+    const float rise =
+        fmaxf(highest[0] - state.maximum[0], highest[1] - state.maximum[1]) * scale_log2;
+    const bool moves = __any_sync(0xFFFFFFFFU, rise > rescale_slack) != 0;
     float base[2];
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
@@ -138,14 +145,10 @@ __device__ __forceinline__ bool exponentiate(float scale_log2, float (&score)[ti
     return moves;
 }
 
-/// What a thread's probabilities of one block may add up to in a row before `exponentiate_steadily`
-/// gives up: this many times what it has of the row so far, but not less than 2. A probability that
-/// dominates its row must be a power of two, as that of the maximum is: rounded to 16 bits, any
-/// other one would put its rounding into every output. Never more than 2^10: fp16 ends at 2^16.
-inline constexpr float steady_growth = 8;
-__device__ __forceinline__ float steady_limit(float sum) {
-    return fminf(1024.0F, fmaxf(2.0F, steady_growth * sum));
-}
+/// What a thread's probabilities of one block may add up to, in a row, before
+/// `exponentiate_steadily` gives up: far above what they reach while the base is near the maximum,
+/// far below where fp16 ends.
+inline constexpr float steady_limit = 1024;
 
 /// Turns scores into probabilities relative to the maximum of *earlier* blocks, in place, without
 /// looking for a new one: no maxima, no exchange between threads. True, in the whole warp, if that
@@ -177,8 +180,7 @@ __device__ __forceinline__ bool exponentiate_steadily(float scale_log2,
     }
     const float first = sum[0][0] + sum[0][1];
     const float second = sum[1][0] + sum[1][1];
-    const bool steady = first <= steady_limit(state.sum[0]) && second <= steady_limit(state.sum[1]);
-    if (__all_sync(0xFFFFFFFFU, steady) == 0) {
+    if (__all_sync(0xFFFFFFFFU, first <= steady_limit && second <= steady_limit) == 0) {
         return false;
     }
     state.sum[0] += first;
