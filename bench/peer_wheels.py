@@ -3,7 +3,7 @@
 """Peers for a machine that is cut off: gathers their wheels here, installs them there.
 
     bench/peer_wheels.py gather wheels --python 3.12 --platform linux_x86_64 --peers fa4
-    bench/peer_wheels.py pack wheels parts --part-megabytes 58
+    bench/peer_wheels.py pack wheels parts --part-megabytes 45
     bench/peer_wheels.py install parts --site site        # there, offline
 
 gather takes binary wheels alone, at the versions pinned below, for a Python and platform that need
