@@ -49,7 +49,8 @@ inline int loads_under_way(const Code& code) {
 
 // Instructions of a warp in one round of its loop over keys, as counts() has them.
 inline double declared_per_round(const Kernel& kernel, const Workload& w, const Device& device) {
-    for (const Step& step : kernel.counts(w, 0, device).front().steps) {
+    const std::vector<Counts> launches = kernel.counts(w, 0, device);
+    for (const Step& step : launches.front().steps) {
         if (step.name == "keys") {
             return step.work.at("op.issue") / (32 * 4);
         }
