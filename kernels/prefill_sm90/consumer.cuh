@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: Apache-2.0
+// The steps of a matrix warpgroup: what it does with one block of keys. The order of items and
+// blocks is compute.cuh's.
+#pragma once
+
+#include "gpu/ptx/ld_shared_u32.cuh"
+#include "gpu/ptx/redux_or_b32.cuh"
+#include "gpu/ptx/wgmma_descriptor.cuh"
+#include "kernels/prefill_sm90/finish.cuh"
+#include "kernels/prefill_sm90/products.cuh"
+#include "kernels/prefill_sm90/scores_again.cuh"
+#include "kernels/prefill_sm90/sequence.cuh"
+#include "kernels/prefill_sm90/softmax.cuh"
+
+namespace raceline::kernels::prefill_sm90 {
+
+/// What stays in registers from step to step: references to plain arrays, which the compiler puts
+/// there, whereas it keeps a struct of arrays in memory.
+template <Tile tile>
+struct Accumulators {
+    float (&score)[tile.keys / 2];
+    float (&out)[tile.headdim_v / 2];
+    std::uint32_t (&probability)[tile.keys / 16][4];  ///< of the block whose values come next
+    RowState& state;
+};
+
+/// What a warpgroup keeps of an item from block to block; the rest is looked up again where it is
+/// needed, since registers are dearer than arithmetic once an item.
+struct Pass {
+    int item;
+    Blocks blocks;  ///< of the item
+    Blocks plain;   ///< those that need no mask
+    int last;       ///< ours are those before it: under a causal mask the upper rows see less of
+                    ///< the last blocks, and some rows may not exist
+    bool empty;     ///< the sequence has no such rows
+    bool clears;    ///< the item's first block reaches past a sequence that others follow
+};
+
+template <Tile tile, bool bf16>
+struct Consumer {
+    const Params& p;
+    Shared<tile> s;
+    int warpgroup;
+    Turn<tile> turn;
+    Ring<tile.stages> k_ring, v_ring;
+    Ring<Shared<tile>::layout.q_slots> q_ring;
+    Ring<announced_items> item_ring;
+    std::uint32_t clears = 0;  ///< how often all warps met
+
+    __device__ __forceinline__ Consumer(const Params& params, const Shared<tile>& shared, int wg)
+        : p(params), s(shared), warpgroup(wg), turn{wg} {}
+
+    /// Operands of the products, looked up before the waits for them.
+    __device__ __forceinline__ std::uint64_t q_operand() const {
+        return ptx::wgmma_descriptor_k_major_128b(ptx::uniform(s.q(q_ring.stage(), warpgroup)));
+    }
+    __device__ __forceinline__ std::uint64_t k_operand() const {
+        return ptx::wgmma_descriptor_k_major_128b(ptx::uniform(s.k(k_ring.stage())));
+    }
+    __device__ __forceinline__ std::uint64_t v_operand() const {
+        return ptx::wgmma_descriptor_mn_major_128b(ptx::uniform(s.v(v_ring.stage())),
+                                                   tile.keys * slab_row_bytes);
+    }
+    __device__ __forceinline__ void wait_q() const {
+        ptx::mbarrier_wait_parity(s.q_full(q_ring.stage(), warpgroup), q_ring.parity());
+    }
+    __device__ __forceinline__ void wait_k(const Ring<tile.stages>& ring) const {
+        ptx::mbarrier_wait_parity(s.k_full(ring.stage()), ring.parity());
+    }
+    __device__ __forceinline__ void wait_v() const {
+        ptx::mbarrier_wait_parity(s.v_full(v_ring.stage()), v_ring.parity());
+    }
+    /// Index of the next item; as many as there are items: no more.
+    __device__ __forceinline__ int next_item() {
+        ptx::mbarrier_wait_parity(s.item_full(item_ring.stage()), item_ring.parity());
+        const auto index = static_cast<int>(ptx::ld_shared_u32(s.announced(item_ring.stage())));
+        __syncwarp();
+        release(s.item_empty(item_ring.stage()));
+        item_ring.advance();
+        return index;
+    }
+    /// The product with K is complete; with the item's last block, Q is done with too.
+    __device__ __forceinline__ void release_k(bool last_of_item) {
+        release(s.k_empty(k_ring.stage()));
+        k_ring.advance();
+        if (last_of_item) {
+            release(s.q_empty(q_ring.stage(), warpgroup));
+            q_ring.advance();
+        }
+    }
+    __device__ __forceinline__ void release_v() {
+        release(s.v_empty(v_ring.stage()));
+        v_ring.advance();
+    }
+    __device__ __forceinline__ Work work(int item) const {
+        return work_of<tile>(p, p.order.item(item));
+    }
+    __device__ __forceinline__ WarpgroupRows rows_of(const Work& w) const {
+        return {w.sequence.band, w.first_row + 64 * warpgroup};
+    }
+    __device__ __forceinline__ Pass pass_of(int item) const {
+        const Work w = work(item);
+        const Band& band = w.sequence.band;
+        const WarpgroupRows rows = rows_of(w);
+        const int seen =
+            rows.first < band.length_q ? band.blocks(rows.first, 64, tile.keys).last : 0;
+        return {item,
+                w.blocks,
+                {(rows.seen_from + tile.keys - 1) / tile.keys, rows.seen_to / tile.keys},
+                larger(w.blocks.first, seen),
+                w.empty,
+                w.sequence.followed && band.length_k < w.blocks.last * tile.keys};
+    }
+    /// An item's first block, where it reaches past the sequence: see Sequence::followed. All
+    /// matrix warps meet here, each from wherever it is in its own order of things.
+    __device__ __forceinline__ void clear_tail(const Pass& pass) {
+        if (pass.clears) {
+            wait_v();
+            clear_values<tile>(s.v(v_ring.stage()), work(pass.item).sequence.band.length_k -
+                                                        (pass.blocks.last - 1) * tile.keys);
+            __syncwarp();
+            release(s.cleared());
+            ptx::mbarrier_wait_parity(s.cleared(), clears % 2);
+            ++clears;
+        }
+    }
+    /// Lets the item's blocks that are not ours go by. Nothing may be pending.
+    __device__ __forceinline__ void skip(const Pass& pass) {
+#pragma unroll 1
+        for (int block = pass.blocks.last - 1; block >= pass.last; --block) {
+            wait_k(k_ring);
+            turn.take();
+            turn.pass();
+            release_k(false);
+            wait_v();
+            if (block == pass.blocks.last - 1) {
+                clear_tail(pass);
+            }
+            release_v();
+        }
+    }
+    /// None of the item's blocks is ours.
+    __device__ __forceinline__ void leave_out(const Pass& pass) {
+        if (pass.blocks.count() > 0) {
+            wait_q();
+            release(s.q_empty(q_ring.stage(), warpgroup));
+            q_ring.advance();
+        }
+        if (!pass.empty) {
+            const Work w = work(pass.item);
+            write_no_keys(p, w, w.first_row + 64 * warpgroup);
+        }
+    }
+    __device__ __forceinline__ void mask(const Accumulators<tile>& a, const Pass& pass,
+                                         int block) const {
+        if (block < pass.plain.first || block >= pass.plain.last) {
+            const Work w = work(pass.item);
+            mask_scores<tile>(w.sequence.band, rows_of(w), block * tile.keys, a.score);
+        }
+    }
+
+    /// The first block when nothing is pending: there are no earlier values to multiply.
+    __device__ __forceinline__ void begin(const Accumulators<tile>& a, const Pass& pass) {
+        const int block = pass.last - 1;
+        float keep[2];
+        wait_q();
+        wait_k(k_ring);
+        turn.take();
+        start_scores<tile, bf16>(a.score, q_operand(), k_operand());
+        turn.pass();
+        ptx::wgmma_wait_group<0>();
+        ptx::pin_registers(a.score);
+        release_k(block == pass.blocks.first);
+        mask(a, pass, block);
+        a.state = RowState();
+        clear(a.out);
+        exponentiate<tile, true>(p.scale_log2, a.score, a.state, keep);
+        pack_probabilities<tile, bf16>(a.score, a.probability);
+        if (block == pass.blocks.last - 1) {
+            clear_tail(pass);
+        }
+    }
+
+    /// Products of one step: the scores of a block and, under them, the values of the block before.
+    __device__ __forceinline__ void multiply(const Accumulators<tile>& a) {
+        const std::uint64_t q = q_operand();
+        const std::uint64_t k = k_operand();
+        const std::uint64_t v = v_operand();
+        wait_k(k_ring);
+        turn.take();
+        start_scores<tile, bf16>(a.score, q, k);
+        wait_v();
+        start_values<tile, bf16>(a.out, a.probability, v);
+        turn.pass();
+        ptx::wgmma_wait_group<1>();
+        ptx::pin_registers(a.score);
+    }
+    /// The values are multiplied. The softmax belongs before this wait, or it lies under nothing.
+    /// The assembler moves the wait up to the start of its basic block, past any arithmetic; so a
+    /// block starts here, with a wait that is due anyway: for the keys of this item's next block.
+    /// This block's K has not been released: its scores may be needed once more.
+    __device__ __forceinline__ void await_values(const Accumulators<tile>& a, bool more_keys) {
+        ptx::pin_registers(a.score);
+        if (more_keys) {
+            auto next_k = k_ring;
+            next_k.advance();
+            wait_k(next_k);
+        }
+        ptx::wgmma_wait_group<0>();
+        ptx::pin_registers(a.out);
+        release_v();
+    }
+
+    /// A warp's maxima have risen too far for its scores to be taken relative to the old ones: it
+    /// multiplies them again, which Q and K are kept for.
+    __device__ __forceinline__ void multiply_again(const Accumulators<tile>& a) const {
+        multiply_scores_again<tile, bf16>(a.score, s.q(q_ring.stage(), warpgroup),
+                                          s.k(k_ring.stage()));
+    }
+
+    /// Blocks that need no mask, from `block` down to `end`.
+    __device__ __forceinline__ void run(const Accumulators<tile>& a, int first, int block,
+                                        int end) {
+#pragma unroll 1
+        for (; block >= end; --block) {
+            multiply(a);
+            const bool steady = exponentiate_steadily<tile>(p.scale_log2, a.score, a.state);
+            await_values(a, block > first);
+            if (!steady) {
+                float keep[2];
+                multiply_again(a);
+                if (exponentiate<tile, false>(p.scale_log2, a.score, a.state, keep)) {
+                    scale_rows(a.out, keep);
+                }
+            }
+            release_k(block == first);
+            pack_probabilities<tile, bf16>(a.score, a.probability);
+        }
+    }
+
+    /// A block that may need a mask. `before`: the item that the values belong to if `fresh`, that
+    /// is if the block is another item's first; its output is complete then and is written.
+    __device__ __forceinline__ void masked(const Accumulators<tile>& a, const Pass& pass, int block,
+                                           bool fresh, int before) {
+        float keep[2];
+        if (fresh) {
+            wait_q();
+        }
+        multiply(a);
+        mask(a, pass, block);
+        const RowState ended = a.state;
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+            a.state.maximum[i] = fresh ? -INFINITY : a.state.maximum[i];
+            a.state.sum[i] = fresh ? 0 : a.state.sum[i];
+        }
+        // A row that has seen no key so far has nothing that its scores could be relative to.
+        const bool unknown = a.state.maximum[0] == -INFINITY || a.state.maximum[1] == -INFINITY;
+        bool moves = false;
+        bool steady = true;
+        if (__any_sync(0xFFFFFFFFU, unknown) != 0) {
+            moves = exponentiate<tile, true>(p.scale_log2, a.score, a.state, keep);
+        } else {
+            steady = exponentiate_steadily<tile>(p.scale_log2, a.score, a.state);
+        }
+        await_values(a, block > pass.blocks.first);
+        if (!steady) {
+            multiply_again(a);
+            mask(a, pass, block);
+            moves = exponentiate<tile, true>(p.scale_log2, a.score, a.state, keep);
+        }
+        release_k(block == pass.blocks.first);
+        pack_probabilities<tile, bf16>(a.score, a.probability);
+        if (fresh) {
+            write(a, before, ended);
+            clear(a.out);
+            clear_tail(pass);
+        } else if (moves) {
+            scale_rows(a.out, keep);
+        }
+    }
+
+    /// The values that are pending, of the item `last`, where no scores are multiplied beside them.
+    __device__ __forceinline__ void end(const Accumulators<tile>& a, int last) {
+        const std::uint64_t v = v_operand();
+        wait_v();
+        start_values<tile, bf16>(a.out, a.probability, v);
+        ptx::wgmma_wait_group<0>();
+        ptx::pin_registers(a.out);
+        release_v();
+        write(a, last, a.state);
+    }
+    __device__ __forceinline__ void write(const Accumulators<tile>& a, int item,
+                                          const RowState& state) const {
+        const Work w = work(item);
+        write_rows<tile, bf16>(p, w, rows_of(w), a.out, state);
+    }
+};
+
+}  // namespace raceline::kernels::prefill_sm90
