@@ -19,43 +19,44 @@ __device__ __forceinline__ void consume(const Params& p, const Shared<tile>& s, 
     RowState state;
     const Accumulators<tile> a{score, out, probability, state};
     constexpr int none = -1;
-    int before = none;  // the item whose last block's values are still to be multiplied
+    int before = none;  // slot of the item whose last block's values are still to be multiplied
 #pragma unroll 1
-    for (int item = consumer.next_item();; item = consumer.next_item()) {
-        const bool there = item < p.order.items();
-        const Pass pass = there ? consumer.pass_of(item) : Pass{};
-        const bool through = pass.last == pass.blocks.last && pass.last > pass.blocks.first;
-        if (before != none && !through) {
+    while (true) {
+        const Pass pass = consumer.next_item();
+        if (before != none && !consumer.goes_through(pass)) {
             consumer.end(a, before);
             before = none;
         }
-        if (!there) {
+        if (!pass.is(item_is_there)) {
             break;
         }
-        consumer.skip(pass);
-        if (pass.last <= pass.blocks.first) {
+        bool fresh = before != none;
+        if (!fresh) {
+            consumer.skip(pass);
+        }
+        if (pass.left_out()) {
             consumer.leave_out(pass);
             continue;
         }
-        bool fresh = before != none;
-        int block = pass.last - 1;
+        int block = pass.own.last - 1;
         if (!fresh) {
             consumer.begin(a, pass);
             --block;
         }
 #pragma unroll 1
         while (block >= pass.blocks.first) {
-            if (fresh || block < pass.plain.first || block >= pass.plain.last) {
+            const Blocks plain = pass.own.plain;
+            if (fresh || block < plain.first || block >= plain.last) {
                 consumer.masked(a, pass, block, fresh, before);
                 --block;
             } else {
-                const int end = larger(pass.blocks.first, pass.plain.first);
+                const int end = larger(pass.blocks.first, plain.first);
                 consumer.run(a, pass.blocks.first, block, end);
                 block = end - 1;
             }
             fresh = false;
         }
-        before = item;
+        before = pass.slot;
     }
     consumer.turn.close();
 }

@@ -3,38 +3,16 @@
 // blocks is compute.cuh's.
 #pragma once
 
-#include "gpu/ptx/ld_shared_u32.cuh"
+#include "gpu/ptx/ld_shared_v4_u32.cuh"
 #include "gpu/ptx/redux_or_b32.cuh"
 #include "gpu/ptx/wgmma_descriptor.cuh"
+#include "kernels/prefill_sm90/announcement.cuh"
 #include "kernels/prefill_sm90/finish.cuh"
 #include "kernels/prefill_sm90/products.cuh"
 #include "kernels/prefill_sm90/scores_again.cuh"
-#include "kernels/prefill_sm90/sequence.cuh"
 #include "kernels/prefill_sm90/softmax.cuh"
 
 namespace raceline::kernels::prefill_sm90 {
-
-/// What stays in registers from step to step: references to plain arrays, which the compiler puts
-/// there, whereas it keeps a struct of arrays in memory.
-template <Tile tile>
-struct Accumulators {
-    float (&score)[tile.keys / 2];
-    float (&out)[tile.headdim_v / 2];
-    std::uint32_t (&probability)[tile.keys / 16][4];  ///< of the block whose values come next
-    RowState& state;
-};
-
-/// What a warpgroup keeps of an item from block to block; the rest is looked up again where it is
-/// needed, since registers are dearer than arithmetic once an item.
-struct Pass {
-    int item;
-    Blocks blocks;  ///< of the item
-    Blocks plain;   ///< those that need no mask
-    int last;       ///< ours are those before it: under a causal mask the upper rows see less of
-                    ///< the last blocks, and some rows may not exist
-    bool empty;     ///< the sequence has no such rows
-    bool clears;    ///< the item's first block reaches past a sequence that others follow
-};
 
 template <Tile tile, bool bf16>
 struct Consumer {
@@ -70,14 +48,20 @@ struct Consumer {
     __device__ __forceinline__ void wait_v() const {
         ptx::mbarrier_wait_parity(s.v_full(v_ring.stage()), v_ring.parity());
     }
-    /// Index of the next item; as many as there are items: no more.
-    __device__ __forceinline__ int next_item() {
-        ptx::mbarrier_wait_parity(s.item_full(item_ring.stage()), item_ring.parity());
-        const auto index = static_cast<int>(ptx::ld_shared_u32(s.announced(item_ring.stage())));
+    /// The next item. What was announced two items before is done with, down to the stores.
+    __device__ __forceinline__ Pass next_item() {
+        const int slot = item_ring.stage();
+        ptx::mbarrier_wait_parity(s.item_full(slot), item_ring.parity());
+        item_ring.advance();
         __syncwarp();
         release(s.item_empty(item_ring.stage()));
-        item_ring.advance();
-        return index;
+        const uint4 item = ptx::ld_shared_v4_u32(announced_row(s, slot, blocks_row));
+        const uint4 own = ptx::ld_shared_v4_u32(announced_row(s, slot, warpgroups_row + warpgroup));
+        return {slot,
+                {number(ptx::uniform(item.x)), number(ptx::uniform(item.y))},
+                {number(ptx::uniform(own.x)),
+                 {number(ptx::uniform(own.y)), number(ptx::uniform(own.z))}},
+                ptx::uniform(item.z)};
     }
     /// The product with K is complete; with the item's last block, Q is done with too.
     __device__ __forceinline__ void release_k(bool last_of_item) {
@@ -92,42 +76,41 @@ struct Consumer {
         release(s.v_empty(v_ring.stage()));
         v_ring.advance();
     }
-    __device__ __forceinline__ Work work(int item) const {
-        return work_of<tile>(p, p.order.item(item));
-    }
-    __device__ __forceinline__ WarpgroupRows rows_of(const Work& w) const {
-        return {w.sequence.band, w.first_row + 64 * warpgroup};
-    }
-    __device__ __forceinline__ Pass pass_of(int item) const {
-        const Work w = work(item);
-        const Band& band = w.sequence.band;
-        const WarpgroupRows rows = rows_of(w);
-        const int seen =
-            rows.first < band.length_q ? band.blocks(rows.first, 64, tile.keys).last : 0;
-        return {item,
-                w.blocks,
-                {(rows.seen_from + tile.keys - 1) / tile.keys, rows.seen_to / tile.keys},
-                larger(w.blocks.first, seen),
-                w.empty,
-                w.sequence.followed && band.length_k < w.blocks.last * tile.keys};
-    }
     /// An item's first block, where it reaches past the sequence: see Sequence::followed. All
     /// matrix warps meet here, each from wherever it is in its own order of things.
     __device__ __forceinline__ void clear_tail(const Pass& pass) {
-        if (pass.clears) {
+        if (pass.is(item_clears_values)) {
             wait_v();
-            clear_values<tile>(s.v(v_ring.stage()), work(pass.item).sequence.band.length_k -
-                                                        (pass.blocks.last - 1) * tile.keys);
+            const int length_k =
+                number(ptx::ld_shared_v4_u32(announced_row(s, pass.slot, mask_row)).z);
+            clear_values<tile>(s.v(v_ring.stage()), length_k - (pass.blocks.last - 1) * tile.keys);
             __syncwarp();
             release(s.cleared());
             ptx::mbarrier_wait_parity(s.cleared(), clears % 2);
             ++clears;
         }
     }
-    /// Lets the item's blocks that are not ours go by. Nothing may be pending.
+    /// Lets the keys of the item's blocks that are not ours go by, and their values.
+    __device__ __forceinline__ void skip_keys(const Pass& pass) {
+#pragma unroll 1
+        for (int block = pass.blocks.last - 1; block >= pass.own.last; --block) {
+            wait_k(k_ring);
+            turn.take();
+            turn.pass();
+            release_k(false);
+        }
+    }
+    __device__ __forceinline__ void skip_values(const Pass& pass) {
+#pragma unroll 1
+        for (int block = pass.blocks.last - 1; block >= pass.own.last; --block) {
+            wait_v();
+            release_v();
+        }
+    }
+    /// Both, block by block. Nothing may be pending.
     __device__ __forceinline__ void skip(const Pass& pass) {
 #pragma unroll 1
-        for (int block = pass.blocks.last - 1; block >= pass.last; --block) {
+        for (int block = pass.blocks.last - 1; block >= pass.own.last; --block) {
             wait_k(k_ring);
             turn.take();
             turn.pass();
@@ -139,6 +122,14 @@ struct Consumer {
             release_v();
         }
     }
+    /// The item's first scores can be multiplied while the values of the item before are. Keys of
+    /// skipped blocks then go by first, their values afterwards: no more of them than there are
+    /// stages, or the copies would wait for us. Nor while all warps wait for each other to clear
+    /// values, with turns taken.
+    [[nodiscard]] __device__ __forceinline__ bool goes_through(const Pass& pass) const {
+        return pass.is(item_is_there) && !pass.left_out() &&
+               (pass.skips() == 0 || (pass.skips() <= tile.stages && !pass.is(item_clears_values)));
+    }
     /// None of the item's blocks is ours.
     __device__ __forceinline__ void leave_out(const Pass& pass) {
         if (pass.blocks.count() > 0) {
@@ -146,22 +137,22 @@ struct Consumer {
             release(s.q_empty(q_ring.stage(), warpgroup));
             q_ring.advance();
         }
-        if (!pass.empty) {
-            const Work w = work(pass.item);
-            write_no_keys(p, w, w.first_row + 64 * warpgroup);
+        if (!pass.is(item_has_no_rows)) {
+            write_no_keys(p, ending_of(pass.slot));
         }
     }
     __device__ __forceinline__ void mask(const Accumulators<tile>& a, const Pass& pass,
                                          int block) const {
-        if (block < pass.plain.first || block >= pass.plain.last) {
-            const Work w = work(pass.item);
-            mask_scores<tile>(w.sequence.band, rows_of(w), block * tile.keys, a.score);
+        if (block < pass.own.plain.first || block >= pass.own.plain.last) {
+            const uint4 rows = ptx::ld_shared_v4_u32(announced_row(s, pass.slot, mask_row));
+            const Band band{number(rows.y), number(rows.z), p.band.left, p.band.right};
+            mask_scores<tile>(band, number(rows.x) + 64 * warpgroup, block * tile.keys, a.score);
         }
     }
 
     /// The first block when nothing is pending: there are no earlier values to multiply.
     __device__ __forceinline__ void begin(const Accumulators<tile>& a, const Pass& pass) {
-        const int block = pass.last - 1;
+        const int block = pass.own.last - 1;
         float keep[2];
         wait_q();
         wait_k(k_ring);
@@ -238,12 +229,14 @@ struct Consumer {
         }
     }
 
-    /// A block that may need a mask. `before`: the item that the values belong to if `fresh`, that
-    /// is if the block is another item's first; its output is complete then and is written.
+    /// A block that may need a mask. `before`: the slot of the item that the values belong to if
+    /// `fresh`, that is if the block is our first of another item; its output is complete then and
+    /// is written.
     __device__ __forceinline__ void masked(const Accumulators<tile>& a, const Pass& pass, int block,
                                            bool fresh, int before) {
         float keep[2];
         if (fresh) {
+            skip_keys(pass);
             wait_q();
         }
         multiply(a);
@@ -275,12 +268,14 @@ struct Consumer {
             write(a, before, ended);
             clear(a.out);
             clear_tail(pass);
+            skip_values(pass);
         } else if (moves) {
             scale_rows(a.out, keep);
         }
     }
 
-    /// The values that are pending, of the item `last`, where no scores are multiplied beside them.
+    /// The values that are pending, of the item announced in slot `last`, where no scores are
+    /// multiplied beside them.
     __device__ __forceinline__ void end(const Accumulators<tile>& a, int last) {
         const std::uint64_t v = v_operand();
         wait_v();
@@ -290,10 +285,15 @@ struct Consumer {
         release_v();
         write(a, last, a.state);
     }
-    __device__ __forceinline__ void write(const Accumulators<tile>& a, int item,
+    __device__ __forceinline__ Ending ending_of(int slot) const {
+        const uint4 rows = ptx::ld_shared_v4_u32(announced_row(s, slot, mask_row));
+        const uint4 to = ptx::ld_shared_v4_u32(announced_row(s, slot, output_row));
+        return {number(to.x, to.y), number(to.z, to.w), number(rows.w), 64 * warpgroup,
+                number(rows.y) - number(rows.x)};
+    }
+    __device__ __forceinline__ void write(const Accumulators<tile>& a, int slot,
                                           const RowState& state) const {
-        const Work w = work(item);
-        write_rows<tile, bf16>(p, w, rows_of(w), a.out, state);
+        write_rows<tile, bf16>(p, ending_of(slot), a.out, state);
     }
 };
 

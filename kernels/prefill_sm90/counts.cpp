@@ -99,7 +99,7 @@ double clocks_of_block(const Tile& t, bool first) {
 // Clocks of a warp for all that an item's end and the next one's begin take beside products and
 // softmax, read from the compiled code in the same way: where the item stands, and its output.
 double clocks_of_item(const Tile& t) {
-    return 1050 + 8 * t.headdim_v;
+    return 780 + 3 * t.headdim_v;
 }
 
 std::vector<Step> steps_of(const Share& share, const Pieces& p, const Tile& tile) {

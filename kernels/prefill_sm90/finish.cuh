@@ -3,7 +3,10 @@
 // accumulators, so that the next tile's copies and products need not wait for shared memory.
 #pragma once
 
-#include "kernels/prefill_sm90/sequence.cuh"
+#include "gpu/ptx/lg2_approx_ftz_f32.cuh"
+#include "gpu/ptx/rcp_approx_ftz_f32.cuh"
+#include "gpu/ptx/st_global_v4_u32.cuh"
+#include "kernels/prefill_sm90/params.cuh"
 #include "kernels/prefill_sm90/softmax.cuh"
 
 namespace raceline::kernels::prefill_sm90 {
@@ -32,106 +35,130 @@ __device__ __forceinline__ void transpose_quad(std::uint32_t (&x)[4]) {
     }
 }
 
-/// Up to eight outputs at `to`, as many as `columns` has.
-__device__ __forceinline__ void store_piece(std::uint16_t* to, const std::uint32_t (&x)[4],
-                                            int columns, bool chunked) {
-    if (columns <= 0) {
-        return;
-    }
-    if (chunked) {
-        *reinterpret_cast<uint4*>(to) = make_uint4(x[0], x[1], x[2], x[3]);
-        return;
-    }
-#pragma unroll
-    for (int e = 0; e < 8; ++e) {
-        if (e < columns) {
-            to[e] = static_cast<std::uint16_t>(x[e / 2] >> (16 * (e % 2)));
-        }
-    }
+/// log2 of a sum of probabilities, to 2^-22. The instruction is that exact around 1 only.
+__device__ __forceinline__ float log2_of_sum(float sum) {
+    const std::int32_t bits = __float_as_int(sum);
+    const std::int32_t exponent = (bits - __float_as_int(0.75F)) >> 23;
+    const float mantissa = __int_as_float(bits - (exponent << 23));  // from 0.75 to 1.5
+    return static_cast<float>(exponent) + ptx::lg2_approx_ftz_f32(mantissa);
 }
 
-/// The factor that turns the row's accumulators into its output, and its LSE. A sink adds to the
-/// denominator alone; a row without keys has its sink's logit as LSE, or -inf without a sink.
-struct RowEnd {
-    float factor, lse;
-};
 __device__ __forceinline__ float lse_without_keys(const Params& p, int head) {
     return p.args.sinks != nullptr ? p.args.sinks[head] : -INFINITY;
 }
-__device__ __forceinline__ RowEnd end_row(const Params& p, float maximum, float sum, int head) {
-    sum += __shfl_xor_sync(0xFFFFFFFFU, sum, 1);
-    sum += __shfl_xor_sync(0xFFFFFFFFU, sum, 2);
-    if (maximum == -INFINITY) {
-        return {0, lse_without_keys(p, head)};
-    }
-    float highest = __fmul_rn(maximum, p.scale_log2);  // the base that the sum stands on
-    float shrink = 1;
-    if (p.args.sinks != nullptr) {
-        const float sink = p.args.sinks[head] * log2_e;
-        const float both = fmaxf(highest, sink);
-        shrink = exp2f(highest - both);
-        sum = sum * shrink + exp2f(sink - both);
-        highest = both;
-    }
-    return {shrink / sum, (highest + log2f(sum)) * ln_2};
-}
 
+/// The factors that turn a thread's two rows of accumulators into outputs, and their LSE. A sink
+/// adds to the denominator alone; a row without keys has its sink's logit as LSE, or -inf without a
+/// sink. No branches: the rows of all warps end at about the same time, and nothing else runs then.
+struct RowEnds {
+    float factor[2], lse[2];
+    __device__ __forceinline__ RowEnds(const Params& p, const RowState& state, int head) {
+        float sum[2], base[2], shrink[2];
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+            sum[i] = state.sum[i] + __shfl_xor_sync(0xFFFFFFFFU, state.sum[i], 1);
+            sum[i] += __shfl_xor_sync(0xFFFFFFFFU, sum[i], 2);
+            base[i] = __fmul_rn(state.maximum[i], p.scale_log2);  // what the sum stands on
+            shrink[i] = 1;
+        }
+        if (p.args.sinks != nullptr) {
+            const float sink = p.args.sinks[head] * log2_e;
+#pragma unroll
+            for (int i = 0; i < 2; ++i) {
+                const float both = fmaxf(base[i], sink);
+                shrink[i] = exp2f(base[i] - both);
+                sum[i] = sum[i] * shrink[i] + exp2f(sink - both);
+                base[i] = both;
+            }
+        }
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+            const bool none = state.maximum[i] == -INFINITY;
+            factor[i] = none ? 0 : shrink[i] * ptx::rcp_approx_ftz_f32(sum[i]);
+            lse[i] = (base[i] + log2_of_sum(sum[i])) * ln_2;
+            lse[i] = none ? lse_without_keys(p, head) : lse[i];
+        }
+    }
+};
+
+/// Where a warpgroup's rows of an item end, as announced.
+struct Ending {
+    std::int64_t out, lse;  ///< elements from the tensors' starts to the item's first row
+    int head;
+    int first;   ///< the warpgroup's first row, counted from the item's
+    int length;  ///< rows that there are, counted from the item's first
+};
+
+/// Outputs and LSE of a thread's rows. Outputs leave in pieces of 16 bytes, or one by one where
+/// addresses or head dim do not allow that.
 template <Tile tile, bool bf16>
-__device__ __forceinline__ void write_rows(const Params& p, const Work& w,
-                                           const WarpgroupRows& rows,
+__device__ __forceinline__ void write_rows(const Params& p, const Ending& end,
                                            float (&out)[tile.headdim_v / 2],
                                            const RowState& state) {
     const AttentionArgs& a = p.args;
     const int lane = static_cast<int>(threadIdx.x % 32);
     const int warp = static_cast<int>(threadIdx.x / 32 % 4);
+    const RowEnds ends(p, state, end.head);
+    int row[2];
+    std::uint16_t* to[2];
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
-        const RowEnd end = end_row(p, state.maximum[i], state.sum[i], w.head);
-        const int row = rows.first + fragment_row(warp, lane, i);
-        const bool exists = row < w.sequence.band.length_q;
-        const std::int64_t index = w.sequence.q_index;
-        const std::int64_t token = w.sequence.q_token + row;
-        auto* to = static_cast<std::uint16_t*>(a.out.data) + index * a.out.batch_stride +
-                   token * a.out.seq_stride + w.head * a.out.head_stride;
-        if (exists && a.lse != nullptr && lane % 4 == 0) {
-            a.lse[index * a.lse_batch_stride + token * a.lse_seq_stride +
-                  w.head * a.lse_head_stride] = end.lse;
+        row[i] = end.first + fragment_row(warp, lane, i);
+        to[i] = static_cast<std::uint16_t*>(a.out.data) + end.out + row[i] * a.out.seq_stride;
+        if (a.lse != nullptr && row[i] < end.length && lane % 4 == 0) {
+            a.lse[end.lse + row[i] * a.lse_seq_stride] = ends.lse[i];
         }
+    }
+    if (p.chunked_out) {
 #pragma unroll
-        for (int four = 0; four < tile.headdim_v / 32; ++four) {
-            std::uint32_t x[4];
+        for (int i = 0; i < 2; ++i) {
 #pragma unroll
-            for (int j = 0; j < 4; ++j) {
-                const float low = out[fragment_element(4 * four + j, i, 0)];
-                const float high = out[fragment_element(4 * four + j, i, 1)];
-                x[j] = packed<bf16>(low * end.factor, high * end.factor);
+            for (int four = 0; four < tile.headdim_v / 32; ++four) {
+                std::uint32_t x[4];
+#pragma unroll
+                for (int j = 0; j < 4; ++j) {
+                    const int at = fragment_element(4 * four + j, i, 0);
+                    x[j] = packed<bf16>(out[at] * ends.factor[i], out[at + 1] * ends.factor[i]);
+                }
+                transpose_quad(x);  // thread t of the quad now has the t-th eight of 32 columns
+                const int column = 32 * four + 8 * (lane % 4);
+                if (row[i] < end.length && column < a.headdim_v) {
+                    ptx::st_global_v4_u32(to[i] + column, make_uint4(x[0], x[1], x[2], x[3]));
+                }
             }
-            transpose_quad(x);  // thread t of the quad now has the t-th eight of 32 columns
-            const int column = 32 * four + 8 * (lane % 4);
-            if (exists) {
-                store_piece(to + column, x, a.headdim_v - column, p.chunked_out);
+        }
+    } else {
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+            const int columns = row[i] < end.length ? a.headdim_v : 0;
+#pragma unroll
+            for (int j = 0; j < tile.headdim_v / 8; ++j) {
+#pragma unroll
+                for (int e = 0; e < 2; ++e) {
+                    const int column = fragment_column(lane, j, e);
+                    const float x = out[fragment_element(j, i, e)] * ends.factor[i];
+                    if (column < columns) {
+                        to[i][column] = static_cast<std::uint16_t>(packed<bf16>(x, 0));
+                    }
+                }
             }
         }
     }
 }
 
-/// Rows that see no key, 64 from `first` on: zeros, and an LSE that says so.
-__device__ inline void write_no_keys(const Params& p, const Work& w, int first) {
+/// Rows that see no key: zeros, and an LSE that says so.
+__device__ inline void write_no_keys(const Params& p, const Ending& end) {
     const AttentionArgs& a = p.args;
     const int thread = static_cast<int>(threadIdx.x % 128);
-    const int rows = smaller(64, w.sequence.band.length_q - first);
-    const std::int64_t index = w.sequence.q_index;
-    const std::int64_t token = w.sequence.q_token + first;
-    auto* to = static_cast<std::uint16_t*>(a.out.data) + index * a.out.batch_stride +
-               token * a.out.seq_stride + w.head * a.out.head_stride;
+    const int rows = smaller(end.first + 64, end.length);
+    auto* out = static_cast<std::uint16_t*>(a.out.data) + end.out;
 #pragma unroll 1
-    for (int row = 0; row < rows; ++row) {
+    for (int row = end.first; row < rows; ++row) {
         for (int column = thread; column < a.headdim_v; column += 128) {
-            to[row * a.out.seq_stride + column] = 0;
+            out[row * a.out.seq_stride + column] = 0;
         }
         if (a.lse != nullptr && thread == 0) {
-            a.lse[index * a.lse_batch_stride + (token + row) * a.lse_seq_stride +
-                  w.head * a.lse_head_stride] = lse_without_keys(p, w.head);
+            a.lse[end.lse + row * a.lse_seq_stride] = lse_without_keys(p, end.head);
         }
     }
 }

@@ -7,12 +7,9 @@
 #include "gpu/ptx/bar.cuh"
 #include "gpu/ptx/cp_async_bulk_tensor.cuh"
 #include "gpu/ptx/fence_proxy_async_shared.cuh"
-#include "gpu/ptx/ld_shared_u32.cuh"
-#include "gpu/ptx/st_shared_u32.cuh"
 #include "gpu/ptx/st_shared_v4_u32.cuh"
 #include "gpu/ptx/wgmma_group.cuh"
-#include "kernels/prefill_sm90/pipeline.cuh"
-#include "kernels/prefill_sm90/sequence.cuh"
+#include "kernels/prefill_sm90/announcement.cuh"
 
 namespace raceline::kernels::prefill_sm90 {
 
@@ -72,6 +69,14 @@ __device__ __forceinline__ void fetch_by_hand(const Box& box) {
     }
 }
 
+/// Whose tokens are copied, as announced.
+struct Source {
+    Blocks blocks;
+    std::int32_t head, head_kv, length_q, length_k;  ///< length_q: from the item's first row on
+    std::int32_t q_token, q_index, k_token, k_index;
+    bool there;
+};
+
 template <Tile tile, bool by_hand>
 struct Producer {
     const Params& p;
@@ -79,7 +84,10 @@ struct Producer {
     Ring<tile.stages> k_ring, v_ring;
     Ring<Shared<tile>::layout.q_slots> q_ring;
     Ring<announced_items> item_ring;
-    int round = 0;
+    Scheduler<tile> scheduler;  ///< by hand only: otherwise it is another warp's
+
+    __device__ __forceinline__ Producer(const Params& params, const Shared<tile>& shared)
+        : p(params), s(shared), scheduler{params, shared, {}} {}
 
     template <int columns, int rows>
     __device__ __forceinline__ void fetch_box(const Box& box) const {
@@ -89,105 +97,103 @@ struct Producer {
             fetch<columns, rows>(box);
         }
     }
-    __device__ __forceinline__ void load_q(const Work& w) {
+    /// The announcement in the current slot.
+    __device__ __forceinline__ Source source() const {
+        const int slot = item_ring.stage();
+        const uint4 blocks = ptx::ld_shared_v4_u32(announced_row(s, slot, blocks_row));
+        const uint4 mask = ptx::ld_shared_v4_u32(announced_row(s, slot, mask_row));
+        const uint4 tokens = ptx::ld_shared_v4_u32(announced_row(s, slot, tokens_row));
+        return {{number(blocks.x), number(blocks.y)},
+                number(mask.w),
+                number(blocks.w),
+                number(mask.y) - number(mask.x),
+                number(mask.z),
+                number(tokens.x),
+                number(tokens.y),
+                number(tokens.z),
+                number(tokens.w),
+                (blocks.z & item_is_there) != 0};
+    }
+    __device__ __forceinline__ void load_q(const Source& w) {
 #pragma unroll 1
         for (int warpgroup = 0; warpgroup < tile.warpgroups(); ++warpgroup) {
-            const int row = w.first_row + 64 * warpgroup;
+            const int row = 64 * warpgroup;
             ptx::mbarrier_wait_parity(s.q_empty(q_ring.stage(), warpgroup), q_ring.parity() ^ 1);
-            fetch_box<tile.headdim, 64>({s.q(q_ring.stage(), warpgroup),
-                                         s.q_full(q_ring.stage(), warpgroup), &p.q, &p.args.q,
-                                         p.args.headdim, w.sequence.q_token + row, w.head,
-                                         w.sequence.q_index, w.sequence.band.length_q - row});
+            fetch_box<tile.headdim, 64>(
+                {s.q(q_ring.stage(), warpgroup), s.q_full(q_ring.stage(), warpgroup), &p.q,
+                 &p.args.q, p.args.headdim, w.q_token + row, w.head, w.q_index, w.length_q - row});
         }
         q_ring.advance();
     }
-    __device__ __forceinline__ void load_k(const Work& w, int block) {
+    __device__ __forceinline__ void load_k(const Source& w, int block) {
         const int key = block * tile.keys;
         ptx::mbarrier_wait_parity(s.k_empty(k_ring.stage()), k_ring.parity() ^ 1);
         fetch_box<tile.headdim, tile.keys>({s.k(k_ring.stage()), s.k_full(k_ring.stage()), &p.k,
-                                            &p.args.k, p.args.headdim, w.sequence.k_token + key,
-                                            w.head_kv, w.sequence.k_index,
-                                            w.sequence.band.length_k - key});
+                                            &p.args.k, p.args.headdim, w.k_token + key, w.head_kv,
+                                            w.k_index, w.length_k - key});
         k_ring.advance();
     }
-    __device__ __forceinline__ void load_v(const Work& w, int block) {
+    __device__ __forceinline__ void load_v(const Source& w, int block) {
         const int key = block * tile.keys;
         ptx::mbarrier_wait_parity(s.v_empty(v_ring.stage()), v_ring.parity() ^ 1);
         fetch_box<tile.headdim_v, tile.keys>({s.v(v_ring.stage()), s.v_full(v_ring.stage()), &p.v,
-                                              &p.args.v, p.args.headdim_v, w.sequence.k_token + key,
-                                              w.head_kv, w.sequence.k_index,
-                                              w.sequence.band.length_k - key});
+                                              &p.args.v, p.args.headdim_v, w.k_token + key,
+                                              w.head_kv, w.k_index, w.length_k - key});
         v_ring.advance();
     }
-    /// The item to load next, announced to the matrix warpgroups; one past the last if there is
-    /// none.
-    __device__ __forceinline__ int next_item() {
-        if (!by_hand || threadIdx.x == 0) {
-            ptx::mbarrier_wait_parity(s.item_empty(item_ring.stage()), item_ring.parity() ^ 1);
-            ptx::st_shared_u32(s.announced(item_ring.stage()), static_cast<std::uint32_t>(draw()));
-            ptx::mbarrier_arrive(s.item_full(item_ring.stage()));
-        }
-        if constexpr (by_hand) {
-            ptx::bar_sync(producer_barrier, 128);
-        }
-        const auto index = static_cast<int>(ptx::ld_shared_u32(s.announced(item_ring.stage())));
-        item_ring.advance();
-        ++round;
-        return index;
-    }
-    __device__ __forceinline__ int draw() const {
-        const int items = p.order.items();
-        const int cta = static_cast<int>(blockIdx.x);
-        const int ctas = static_cast<int>(gridDim.x);
-        if (p.handed_out == nullptr || round == 0) {
-            return index_of(cta, ctas, round, items);
-        }
-        return smaller(items, ctas + static_cast<int>(atomicAdd(p.handed_out, 1U)));
-    }
     /// A block's values follow the keys of the block after it, as the matrix warpgroups ask for
-    /// them. An item's last values do not wait for the next item: it may be announced only when
-    /// this one's values are there (clear_tail).
-    __device__ __forceinline__ void load_all() {
-        const int items = p.order.items();
-#pragma unroll 1
-        for (int index = next_item(); index < items; index = next_item()) {
-            const Work w = work_of<tile>(p, p.order.item(index));
-            if (w.blocks.count() == 0) {
-                continue;
-            }
-            load_k(again(w, index), w.blocks.last - 1);
-            load_q(again(w, index));
-#pragma unroll 1
-            for (int block = w.blocks.last - 1; block > w.blocks.first; --block) {
-                load_k(again(w, index), block - 1);
-                load_v(again(w, index), block);
-            }
-            load_v(again(w, index), w.blocks.first);
+    /// them.
+    __device__ __forceinline__ void load_item(const Source& w) {
+        if (w.blocks.count() == 0) {
+            return;
         }
+        load_k(w, w.blocks.last - 1);
+        load_q(w);
+#pragma unroll 1
+        for (int block = w.blocks.last - 1; block > w.blocks.first; --block) {
+            load_k(w, block - 1);
+            load_v(w, block);
+        }
+        load_v(w, w.blocks.first);
     }
-    /// The producer has few registers: by hand, where a block takes long anyway, the item is looked
-    /// up anew for every block.
-    __device__ __forceinline__ Work again(const Work& w, int index) const {
-        if constexpr (by_hand) {
-            return work_of<tile>(
-                p,
-                p.order.item(static_cast<int>(ptx::recomputed(static_cast<std::uint32_t>(index)))));
-        } else {
-            return w;
+    __device__ __forceinline__ void load_all() {
+#pragma unroll 1
+        while (true) {
+            if (by_hand && threadIdx.x < 32) {
+                scheduler.next();
+            }
+            ptx::mbarrier_wait_parity(s.item_full(item_ring.stage()), item_ring.parity());
+            const Source w = source();
+            item_ring.advance();
+            if constexpr (by_hand) {
+                ptx::bar_sync(producer_barrier, 128);  // all are done with the item before
+            }
+            if (threadIdx.x == 0) {
+                ptx::mbarrier_arrive(s.item_empty(item_ring.stage()));
+            }
+            if (!w.there) {
+                break;
+            }
+            load_item(w);
         }
     }
 };
 
-/// Executed by the producer's warpgroup.
+/// Executed by the producer's warpgroup: its first warp copies, its second one schedules.
 template <Tile tile>
 __device__ __forceinline__ void produce(const Params& p, const Shared<tile>& s) {
     if (p.by_hand) {
-        Producer<tile, true>{p, s, {}, {}, {}, {}}.load_all();
+        Producer<tile, true>(p, s).load_all();
     } else if (threadIdx.x == 0) {
         ptx::prefetch_tensormap(&p.q);
         ptx::prefetch_tensormap(&p.k);
         ptx::prefetch_tensormap(&p.v);
-        Producer<tile, false>{p, s, {}, {}, {}, {}}.load_all();
+        Producer<tile, false>(p, s).load_all();
+    } else if (threadIdx.x / 32 == 1) {
+        Scheduler<tile> scheduler{p, s, {}};
+#pragma unroll 1
+        while (scheduler.next()) {
+        }
     }
 }
 

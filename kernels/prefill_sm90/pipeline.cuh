@@ -49,9 +49,9 @@ struct Shared {
     __device__ __forceinline__ std::uint32_t q_empty(int slot, int warpgroup) const {
         return barrier(4 * tile.stages + (layout.q_slots + slot) * tile.warpgroups() + warpgroup);
     }
-    /// An item's index, for the matrix warpgroups to work on next.
+    /// An announcement of an item, for all others to work on next.
     __device__ __forceinline__ std::uint32_t announced(int slot) const {
-        return base + layout.announced + 4 * slot;
+        return base + layout.announced + slot * announcement_bytes(tile.warpgroups());
     }
     __device__ __forceinline__ std::uint32_t item_full(int slot) const {
         return barrier(4 * tile.stages + 2 * layout.q_slots * tile.warpgroups() + slot);
@@ -88,7 +88,7 @@ __device__ __forceinline__ void init_barriers(const Shared<tile>& s) {
     }
     for (int slot = 0; slot < announced_items; ++slot) {
         ptx::mbarrier_init(s.item_full(slot), 1);
-        ptx::mbarrier_init(s.item_empty(slot), readers);
+        ptx::mbarrier_init(s.item_empty(slot), readers + 1);  // and who copies
     }
     ptx::mbarrier_init(s.cleared(), readers);
     ptx::fence_mbarrier_init();

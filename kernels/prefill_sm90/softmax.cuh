@@ -22,21 +22,20 @@ struct RowState {
     __device__ __forceinline__ RowState() : maximum{-INFINITY, -INFINITY}, sum{0, 0} {}
 };
 
-/// Rows of a warpgroup and the blocks that need no mask: those whose keys all of them see.
-struct WarpgroupRows {
-    std::int32_t first;      ///< query row of the warpgroup's row 0
-    std::int32_t seen_from;  ///< keys [seen_from, seen_to) are seen by all 64 rows
-    std::int32_t seen_to;
-    __device__ __forceinline__ WarpgroupRows(const Band& band, std::int32_t first_row)
-        : first(first_row), seen_from(band.begin(first_row + 63)), seen_to(band.end(first_row)) {}
-    __device__ __forceinline__ bool sees_all(std::int32_t first_key, std::int32_t keys) const {
-        return first_key >= seen_from && first_key + keys <= seen_to;
-    }
+/// What stays in registers from step to step: references to plain arrays, which the compiler puts
+/// there, whereas it keeps a struct of arrays in memory.
+template <Tile tile>
+struct Accumulators {
+    float (&score)[tile.keys / 2];
+    float (&out)[tile.headdim_v / 2];
+    std::uint32_t (&probability)[tile.keys / 16][4];  ///< of the block whose values come next
+    RowState& state;
 };
 
-/// Scores of keys that a row does not see become -inf.
+/// Scores of keys that a row does not see become -inf. `first_row`: query row of the warpgroup's
+/// row 0.
 template <Tile tile>
-__device__ __forceinline__ void mask_scores(const Band& band, const WarpgroupRows& rows,
+__device__ __forceinline__ void mask_scores(const Band& band, std::int32_t first_row,
                                             std::int32_t first_key, float (&score)[tile.keys / 2]) {
     const int lane = static_cast<int>(threadIdx.x % 32);
     const int warp = static_cast<int>(threadIdx.x / 32 % 4);
@@ -44,7 +43,7 @@ __device__ __forceinline__ void mask_scores(const Band& band, const WarpgroupRow
     const std::int32_t origin = first_key + fragment_column(lane, 0, 0);
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
-        const std::int32_t row = rows.first + fragment_row(warp, lane, i);
+        const std::int32_t row = first_row + fragment_row(warp, lane, i);
         const std::int32_t from = band.begin(row) - origin;
         const std::int32_t to = band.end(row) - origin;
 #pragma unroll

@@ -34,16 +34,16 @@ struct Tile {
     [[nodiscard]] constexpr int v_bytes() const { return keys * headdim_v * 2; }
 };
 
-inline constexpr std::array<Tile, 26> tiles{{
+inline constexpr std::array<Tile, 27> tiles{{
     {64, 64, 192, 128, 2, 1},   {64, 64, 192, 128, 2, 0},   {64, 64, 192, 128, 4, 1},
-    {64, 64, 192, 96, 2, 1},    {64, 64, 192, 112, 3, 1},   {64, 64, 128, 128, 4, 1},
-    {64, 64, 128, 128, 4, 0},   {128, 128, 192, 64, 3, 1},  {128, 128, 192, 80, 2, 1},
-    {128, 128, 192, 80, 2, 0},  {128, 128, 128, 128, 2, 1}, {128, 128, 128, 128, 2, 0},
-    {128, 128, 128, 160, 2, 1}, {128, 128, 128, 176, 2, 1}, {192, 128, 192, 64, 2, 1},
-    {192, 128, 128, 112, 2, 1}, {192, 128, 128, 128, 2, 1}, {192, 128, 128, 96, 2, 1},
-    {192, 128, 128, 128, 2, 0}, {192, 128, 128, 80, 2, 1},  {256, 256, 128, 64, 2, 1},
-    {256, 256, 128, 64, 2, 0},  {256, 256, 128, 80, 2, 1},  {256, 256, 128, 80, 2, 0},
-    {256, 256, 128, 48, 3, 1},  {256, 256, 128, 48, 2, 1},
+    {64, 64, 192, 128, 4, 0},   {64, 64, 192, 112, 3, 1},   {64, 64, 128, 128, 4, 1},
+    {64, 64, 128, 128, 4, 0},   {128, 128, 192, 64, 3, 1},  {128, 128, 192, 64, 3, 0},
+    {128, 128, 192, 80, 2, 1},  {128, 128, 192, 80, 2, 0},  {128, 128, 128, 128, 2, 1},
+    {128, 128, 128, 128, 2, 0}, {128, 128, 128, 160, 2, 1}, {128, 128, 128, 176, 2, 1},
+    {192, 128, 192, 64, 2, 1},  {192, 128, 128, 112, 2, 1}, {192, 128, 128, 128, 2, 1},
+    {192, 128, 128, 96, 2, 1},  {192, 128, 128, 128, 2, 0}, {192, 128, 128, 80, 2, 1},
+    {256, 256, 128, 64, 2, 1},  {256, 256, 128, 64, 2, 0},  {256, 256, 128, 80, 2, 1},
+    {256, 256, 128, 80, 2, 0},  {256, 256, 128, 48, 3, 1},  {256, 256, 128, 48, 2, 1},
 }};
 
 /// Columns of 16 bits in one 128-byte row of swizzled shared memory, and bytes of such a row.
@@ -59,8 +59,13 @@ constexpr RegisterSplit register_split(const Tile& tile) {
     return tile.warpgroups() == 3 ? RegisterSplit{128, 32, 160} : RegisterSplit{168, 40, 232};
 }
 
-/// Items that the producer may announce before a matrix warpgroup has taken notice of the first.
-inline constexpr int announced_items = 2;
+/// Items that are announced at a time: one whose rows are still to be written, the one worked on
+/// and the one whose copies come next.
+inline constexpr int announced_items = 3;
+/// Bytes of an announcement, a multiple of 16 (announcement.cuh).
+constexpr int announcement_bytes(int warpgroups) {
+    return 16 * (4 + warpgroups);
+}
 
 /// Bytes from the start of a CTA's shared memory, which is a multiple of 1024: the slots of Q, the
 /// stages of K, those of V, the barriers, the announced items.
@@ -71,9 +76,11 @@ constexpr SharedLayout shared_layout(const Tile& tile, int q_slots) {
     const int k = q_slots * tile.q_bytes();
     const int v = k + tile.stages * tile.k_bytes();
     const int barriers = v + tile.stages * tile.v_bytes();
-    const int announced = barriers + 8 * (2 * q_slots * tile.warpgroups() + 4 * tile.stages +
-                                          2 * announced_items + 1);
-    return {q_slots, k, v, barriers, announced, announced + 4 * announced_items};
+    const int count = 2 * q_slots * tile.warpgroups() + 4 * tile.stages + 2 * announced_items + 1;
+    const int announced = barriers + (8 * count + 15) / 16 * 16;
+    return {q_slots,   k,
+            v,         barriers,
+            announced, announced + announced_items * announcement_bytes(tile.warpgroups())};
 }
 /// Dynamic shared memory may start at any multiple of 16 and is rounded up to the swizzle's 1024.
 inline constexpr int shared_slack = 1024 - 16;

@@ -171,6 +171,12 @@ auto enqueue(Kernel kernel, dim3 grid, unsigned threads, std::size_t bytes, void
 
 }  // namespace raceline::test
 
+inline std::int32_t __float_as_int(float x) {
+    return std::bit_cast<std::int32_t>(x);
+}
+inline float __int_as_float(std::int32_t x) {
+    return std::bit_cast<float>(x);
+}
 inline float __fmul_rn(float a, float b) {
     return a * b;
 }
