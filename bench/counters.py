@@ -24,9 +24,9 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
-import limiter  # noqa: E402
-from c_library import Library  # noqa: E402
-from profiler import Profiler, calls_of, find_ncu  # noqa: E402
+import limiter
+from c_library import Library
+from profiler import Profiler, calls_of, find_ncu
 
 # The reference shape of each track, as docs/ladder.md has it.
 REFERENCES = {
