@@ -15,8 +15,6 @@ import os
 import sys
 from pathlib import Path
 
-# Every tensor is a cudaMalloc of its own: a caching allocator would hide what is in use.
-os.environ["PYTORCH_NO_CUDA_MEMORY_CACHING"] = "1"
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
@@ -119,6 +117,8 @@ def main(argv=None):
     parser.add_argument("--receipts", required=True)
     parser.add_argument("--library", default=str(HERE.parent / "build" / "libraceline.so"))
     options = parser.parse_args(argv)
+    # Every tensor is a cudaMalloc of its own: a caching allocator would hide what is in use.
+    os.environ["PYTORCH_NO_CUDA_MEMORY_CACHING"] = "1"
     import torch
     from c_library import Library
     library = Library(os.path.abspath(options.library), options.receipts)

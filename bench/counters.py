@@ -120,7 +120,7 @@ def profile_row(library, profiler, program, row, predicted):
                "--tile", tile_text(row["tile"]), "--shape", shape_text(row["workload"])]
     found = counters_of(profiler.launches(command), predicted)
     found["profiler"] = f"ncu {profiler.version()}"
-    found["missing"] = profiler.missing
+    found["missing"] = profiler.missing or []
     about = {name: row[name] for name in ("suite", "device", "kernel", "tile", "workload", "case")}
     return library.append("counters", {**about, "measurement_id": row["id"], "counters": found})
 

@@ -23,6 +23,10 @@ def find_ncu():
     return found
 
 
+# Seconds of a unit of time as ncu writes it.
+SECONDS = {"ns": 1e-9, "nsecond": 1e-9, "us": 1e-6, "usecond": 1e-6, "ms": 1e-3, "msecond": 1e-3}
+
+
 def number(text):
     """A value as ncu prints it, with or without commas; None for what it could not read."""
     try:
@@ -39,8 +43,8 @@ def parse(text):
     launches = {}
     for row in csv.DictReader(lines):
         value = number(row["Metric Value"])
-        if value is not None and row["Metric Unit"] in ("ns", "nsecond"):
-            value *= 1e-9
+        if value is not None:
+            value *= SECONDS.get(row["Metric Unit"], 1)
         launch = launches.setdefault(row["ID"], {"name": row["Kernel Name"]})
         launch[row["Metric Name"]] = value
     return list(launches.values())
@@ -65,8 +69,21 @@ class Profiler:
 
     def __init__(self, ncu, metrics, seconds=60):
         self.ncu, self.metrics, self.seconds = ncu, list(metrics), seconds
-        self.missing = []
+        self.missing = None  # not looked for
         self.said = ""
+
+    def drop_unknown(self):
+        """Leaves out what this profiler does not know of this device: named in what it said, or
+        absent from its list, which holds names without their roll-ups."""
+        listed = subprocess.run([self.ncu, "--query-metrics"], capture_output=True, text=True,
+                                check=False, timeout=self.seconds)
+        known = {line.split()[0] for line in listed.stdout.splitlines() if line.strip()}
+        named = set(unknown_metrics(self.said))
+        self.missing = [
+            name for name in self.metrics if name in named or (
+                known and not name.startswith("launch__") and name.split(".")[0] not in known
+                and not name.startswith("smsp__average_warps_issue_stalled"))]
+        self.metrics = [name for name in self.metrics if name not in self.missing]
 
     def version(self):
         said = subprocess.run([self.ncu, "--version"], capture_output=True, text=True, check=False)
@@ -75,13 +92,10 @@ class Profiler:
 
     def launches(self, command):
         """Launches of ours in a command. Raises RuntimeError with what was said if there are none."""
-        for _ in range(3):
+        found = self.once(command)
+        if not found and self.missing is None:
+            self.drop_unknown()
             found = self.once(command)
-            unknown = [name for name in unknown_metrics(self.said) if name in self.metrics]
-            if found or not unknown:
-                break
-            self.missing += unknown
-            self.metrics = [name for name in self.metrics if name not in unknown]
         if not found:
             tail = " | ".join(self.said.strip().splitlines()[-3:])
             raise RuntimeError(f"no launch was profiled: {tail}")

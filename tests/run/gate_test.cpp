@@ -211,7 +211,8 @@ TEST(GateRows, SmallWorkloadsAreCheckedWhole) {
     EXPECT_EQ(rows_to_check(parse_shape("h=4,q=3;0;5,k=9;2;7,d=64"), 1).size(), 32U);
 }
 
-// Kernels judged on one draw share its answers; whom they were worked out for first must not matter.
+// Kernels judged on one draw share its answers; whom they were worked out for first must not
+// matter.
 TEST(GateAnswers, give_the_verdicts_of_fresh_ones) {
     const Workload w = parse_shape("b=2,h=4/2,q=33,k=70,d=64,dtype=bf16,causal");
     const Inputs in = make_inputs(w, {.seed = 5});
