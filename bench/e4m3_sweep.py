@@ -79,9 +79,9 @@ def error_of(out, operands):
     return float((out[:, :1024].float() - wanted).norm() / wanted.norm())
 
 
-def measure(torch, library, machine, product, fast, about):
-    """Times one product and appends its row, which is returned. Raises RuntimeError if it is wrong
-    or cannot be timed."""
+def measure(torch, library, machine, product, fast, about, sms):
+    """Times one product on a GPU of `sms` SMs and appends its row, which is returned. Raises
+    RuntimeError if it is wrong or cannot be timed."""
     from gpu_time import GRAPH_SECONDS, MOST_SETS
     generator = torch.Generator(device=machine.device).manual_seed(product.n + product.k)
     cold = 2 * machine.gpu.cache_bytes // product.set_bytes() + 1
@@ -99,7 +99,6 @@ def measure(torch, library, machine, product, fast, about):
         raise RuntimeError(failed["cublaslt"])
     mine = series["cublaslt"]
     summary = library.summarize(mine.seconds)
-    sms = torch.cuda.get_device_properties(machine.device).multi_processor_count
     ceiling = {
         "resource": product.resource, "value": product.flops() / summary.median, "unit": "flop/s",
         "clock_hz": mine.sm_clock_hz, "power_w": mine.power_w,
@@ -133,13 +132,15 @@ def main(argv=None):
     library = Library(os.path.abspath(options.library), options.receipts)
     machine = GpuMachine(0, StopRule(most_seconds=options.shape_seconds), library.read_clock)
     about = {"device": library.predict("h=8,k=512,d=64,dtype=fp16")["device"], "suite": "gemm"}
+    sms = torch.cuda.get_device_properties(0).multi_processor_count
     failed, begun = [], time.monotonic()
     for product in [Product(ROWS, n, k) for k in COLUMNS for n in KEYS]:
         if options.seconds and time.monotonic() - begun > options.seconds:
             failed.append(f"{product.resource}: no time left")
             continue
         try:
-            row = measure(torch, library, machine, product, not options.promoted, about)
+            row = measure(torch, library, machine, product, not options.promoted, about,
+                          sms)
             seconds = row["product"]["seconds_median"]
             print(f"{product.resource}: {seconds * 1e6:.2f} us, "
                   f"{row['ceiling']['value'] / 1e12:.1f} TFLOP/s, "

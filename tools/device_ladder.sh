@@ -6,15 +6,15 @@
 #
 #   OUT=folder [DEADLINE=seconds] tools/device_ladder.sh [program] [step ...]
 #
-# Steps: ladder scratch counters gap splits gemm capacity verify (default: all, in this order); on
-# request check (the gate over every tile on small shapes) and sanitize. LIBRARY names libraceline.so
+# Steps: ladder scratch counters gap splits gemm capacity counters_wide verify (default: all, in this
+# order); on request check (the gate over every tile on small shapes) and sanitize. LIBRARY names libraceline.so
 # (default: beside the program), PYTHON an interpreter with PyTorch. What comes home: one receipt file
 # a step, and one log.
 set -u
 cd "$(dirname "$0")/.."
 program=${1:-build/raceline}
 [ $# -gt 0 ] && shift
-steps=${*:-ladder scratch counters gap splits gemm capacity verify}
+steps=${*:-ladder scratch counters gap splits gemm capacity counters_wide verify}
 out=${OUT:-device-ladder}
 python=${PYTHON:-python3}
 library=${LIBRARY:-$(dirname "$program")/libraceline.so}
@@ -69,6 +69,12 @@ step_counters() {
     script 50 from-scratch counters.py --program "$program" --seconds 45
 }
 
+# A second shape of each rung that takes one: short prefill, many sequences.
+step_counters_wide() {
+    script 110 ladder counters.py --program "$program" --seconds 100 \
+        --shape h=8,k=512,d=64,dtype=fp16 --shape b=64,h=32/8,q=1,k=8192,d=128,dtype=fp16
+}
+
 # Every tile of what stands between the best rung and the fastest library, then that library.
 step_gap() {
     rm -f $rows/ladder-gap.jsonl
@@ -93,8 +99,9 @@ step_capacity() {
     script 50 ladder-capacity capacity.py
 }
 
+# Always: it takes a second a file.
 step_verify() {
-    local file
+    local file DEADLINE=
     for file in "$rows"/*.jsonl; do
         run 20 $log "$program" report --check "$file"
     done
