@@ -178,8 +178,8 @@ def main(argv=None):
             predicted = predictions[row["prediction_id"]]
             try:
                 found = profile_row(library, profiler, arguments.program, row, predicted)
-            except (RuntimeError, ValueError) as error:
-                failed.append(f"{name}: {error}")
+            except Exception as error:  # noqa: BLE001 - the other cases still have their answer
+                failed.append(f"{name}: {type(error).__name__}: {error}")
                 continue
             busy = sorted(found["counters"]["busy"].items(), key=lambda item: -item[1])[:3]
             print(f"{name}: {found['counters']['limiter']} (predicted {predicted['limiter']}); "

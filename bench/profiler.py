@@ -71,6 +71,7 @@ class Profiler:
         self.ncu, self.metrics, self.seconds = ncu, list(metrics), seconds
         self.missing = None  # not looked for
         self.said = ""
+        self.stopped = False  # the last command took too long
 
     def drop_unknown(self):
         """Leaves out what this profiler does not know of this device: named in what it said, or
@@ -79,10 +80,12 @@ class Profiler:
                                 check=False, timeout=self.seconds)
         known = {line.split()[0] for line in listed.stdout.splitlines() if line.strip()}
         named = set(unknown_metrics(self.said))
-        self.missing = [
-            name for name in self.metrics if name in named or (
-                known and not name.startswith("launch__") and name.split(".")[0] not in known
-                and not name.startswith("smsp__average_warps_issue_stalled"))]
+        # Launches' own figures and ratios are in other lists.
+        absent = {name for name in self.metrics if name.split(".")[0] not in known
+                  and not name.startswith(("launch__", "smsp__average_"))}
+        if 2 * len(absent) > len(self.metrics):
+            absent = set()  # it lists them in a way of its own: no reason to drop any
+        self.missing = [name for name in self.metrics if name in named | absent]
         self.metrics = [name for name in self.metrics if name not in self.missing]
 
     def version(self):
@@ -93,7 +96,7 @@ class Profiler:
     def launches(self, command):
         """Launches of ours in a command. Raises RuntimeError with what was said if there are none."""
         found = self.once(command)
-        if not found and self.missing is None:
+        if not found and self.missing is None and not self.stopped:
             self.drop_unknown()
             found = self.once(command)
         if not found:
@@ -102,6 +105,7 @@ class Profiler:
         return found
 
     def once(self, command):
+        self.stopped = False
         with tempfile.TemporaryDirectory() as scratch:
             log = Path(scratch) / "ncu.csv"
             profiled = [self.ncu, "--clock-control", "none", "--csv", "--print-units", "base",
@@ -110,10 +114,11 @@ class Profiler:
             try:
                 done = subprocess.run(profiled, capture_output=True, text=True, check=False,
                                       timeout=self.seconds)
-                streams = done.stdout + done.stderr
+                streams = done.stdout + "\n" + done.stderr
             except subprocess.TimeoutExpired:
                 streams = f"it took longer than {self.seconds} s\n"
+                self.stopped = True
             text = log.read_text() if log.exists() else ""
         self.said = "\n".join([line for line in text.splitlines() if not line.startswith('"')]
                               + [streams])
-        return parse(text)
+        return parse(text) or parse(streams)  # where the log file holds its remarks alone

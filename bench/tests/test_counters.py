@@ -47,6 +47,32 @@ class Parsing(unittest.TestCase):
         self.assertEqual(profiler.calls_of([{"name": "forward"}, {"name": "merge"}]), 1)
 
 
+FUSSY_NCU = """#!/bin/sh
+[ "$1" = --query-metrics ] && printf 'dram__throughput  a\\nlts__throughput  b\\n' && exit 0
+while [ "$1" != --log-file ]; do shift; done
+log=$2
+while [ "$1" != --metrics ]; do shift; done
+case $2 in
+    *sm__new*) echo "==ERROR== no" >"$log" ;;
+    *) cp "{recorded}" "$log" ;;
+esac
+"""
+
+
+class Metrics(unittest.TestCase):
+    def test_what_the_profiler_does_not_list_is_dropped_and_said(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "ncu"
+            path.write_text(FUSSY_NCU.format(recorded=HERE / "ncu_gqa.csv"))
+            path.chmod(0o755)
+            wanted = ["dram__throughput.avg", "lts__throughput.avg", "sm__new.sum",
+                      "launch__grid_size"]
+            ncu = profiler.Profiler(str(path), wanted)
+            self.assertEqual(len(ncu.launches(["true"])), 2)
+            self.assertEqual(ncu.missing, ["sm__new.sum"])
+            self.assertNotIn("sm__new.sum", ncu.metrics)
+
+
 class Naming(unittest.TestCase):
     def test_the_busiest_resource_over_its_threshold(self):
         self.assertEqual(limiter.name_limiter({"dram": 0.7, "op.issue": 0.65}, 1), "dram")
