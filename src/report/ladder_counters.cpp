@@ -15,6 +15,7 @@ namespace {
 // "dram 81 %, op.issue 40 %": the two busiest.
 std::string busiest_text(const Counted& counted) {
     std::vector<std::pair<double, std::string>> order;
+    order.reserve(counted.busy.size());
     for (const auto& [resource, share] : counted.busy) {
         order.emplace_back(-share, resource);
     }
@@ -28,14 +29,15 @@ std::string busiest_text(const Counted& counted) {
 }
 
 // Bytes that the record counts, reads and writes, of the tile that was profiled.
-std::string declared_text(const Kernel& kernel, const RungCase& c, const Device& device) {
-    const Workload w = parse_shape(c.shape);
+std::string declared_text(const Kernel& kernel, const std::string& shape, const Counted& counted,
+                          const Device& device) {
+    const Workload w = parse_shape(shape);
     for (int tile = 0; tile < kernel.tile_count(); ++tile) {
         Json fields = Json::object();
         for (const auto& [name, value] : kernel.tile(tile)) {
             fields[std::string(name)] = value;
         }
-        if (fields.dump() != c.counted->tile || !kernel.why_not(w, tile, device).empty()) {
+        if (fields.dump() != counted.tile || !kernel.why_not(w, tile, device).empty()) {
             continue;
         }
         double read = 0, written = 0;
@@ -95,7 +97,7 @@ std::string counters_table(const std::vector<RungCases>& rungs, const Device& de
                 {std::string(kernel->name), c.shape, n.predicted_limiter, n.limiter,
                  right ? "yes" : "no", busiest_text(n), n.stall,
                  fmt::format("{} + {}", format_si(n.dram_read, "B"), format_si(n.dram_write, "B")),
-                 declared_text(*kernel, c, device), conflicts_text(n),
+                 declared_text(*kernel, c.shape, n, device), conflicts_text(n),
                  fmt::format("{:.0f}", n.ctas), fmt::format("{:.0f} %", 100 * n.occupancy),
                  term_text(n)});
             any = true;

@@ -30,9 +30,11 @@ std::vector<const Json*> by_time(std::span<const Json> rows, std::string_view ki
             ordered.push_back(&row);
         }
     }
-    std::stable_sort(ordered.begin(), ordered.end(), [](const Json* a, const Json* b) {
-        return a->at("written").get_ref<const std::string&>() <
-               b->at("written").get_ref<const std::string&>();
+    // Rows stand in an array: of two written at once the first in it comes first.
+    std::sort(ordered.begin(), ordered.end(), [](const Json* a, const Json* b) {
+        const auto order = a->at("written").get_ref<const std::string&>().compare(
+            b->at("written").get_ref<const std::string&>());
+        return order != 0 ? order < 0 : a < b;
     });
     return ordered;
 }

@@ -70,7 +70,7 @@ Timed fastest(const Json& step, const std::vector<Timed>& all) {
     Timed best;
     for (const Timed& one : all) {
         const bool fits =
-            one.kernel == step.at("kernel") && has_fields(one.fields, step.at("tile"));
+            step.at("kernel") == one.kernel && has_fields(one.fields, step.at("tile"));
         if (fits && (best.seconds == 0 || one.seconds < best.seconds)) {
             best = one;
         }
