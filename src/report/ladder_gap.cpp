@@ -50,6 +50,7 @@ std::vector<Timed> timed_on(std::span<const Json> rows, const Workload& workload
         }
     }
     std::vector<Timed> all;
+    all.reserve(last.size());
     for (auto& [key, timed] : last) {
         all.push_back(std::move(timed));
     }
