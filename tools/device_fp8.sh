@@ -22,36 +22,8 @@ python=${PYTHON:-python3}
 rows=build-fp8
 mkdir -p "$out" "$rows"
 kernel=(--device cuda --kernel prefill_sm90_fp8)
-export XDG_CACHE_HOME=${XDG_CACHE_HOME:-$(mktemp -d)}
-export XDG_STATE_HOME=${XDG_STATE_HOME:-$XDG_CACHE_HOME}
-here=$(cd "$(dirname "$program")" 2>/dev/null && pwd)
-export LD_LIBRARY_PATH="$here${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
-failed=()
-
-if [ ! -x "$program" ]; then
-    echo "device_fp8: no program at $program; build it with -DRACELINE_CUDA=ON" >&2
-    exit 2
-fi
-
-# run SECONDS LOG COMMAND...: both streams into the log, its tail on the terminal.
-run() {
-    local limit=$1 log=$out/$2 status
-    shift 2
-    printf '\n$ %s\n' "$*" >>"$log"
-    timeout --signal=INT --kill-after=10 "$limit" "$@" >>"$log" 2>&1
-    status=$?
-    echo "exit status $status" >>"$log"
-    tail -n 5 "$log"
-    if [ $status -ne 0 ]; then
-        failed+=("$(basename "$log"): $1 ... (status $status)")
-    fi
-    return $status
-}
-
-# tool NAME: where the toolkit keeps it, or nothing.
-tool() {
-    command -v "$1" || ls "/usr/local/cuda/bin/$1" /opt/nvidia/*/*/"$1" 2>/dev/null | head -n 1
-}
+# shellcheck source=tools/device_run.sh
+. tools/device_run.sh
 
 # bench LIMIT NAME OPTION...: measured, its chain checked, its rows brought home.
 bench() {
@@ -125,7 +97,7 @@ step_bf16() {
 # Small shapes: a sanitizer slows a kernel down a hundredfold.
 step_sanitize() {
     local sanitizer check
-    sanitizer=$(tool compute-sanitizer)
+    sanitizer=$(find_tool compute-sanitizer)
     if [ -z "$sanitizer" ]; then
         echo "compute-sanitizer: not found" | tee -a "$out/sanitizer.log"
         return
@@ -142,7 +114,7 @@ step_sanitize() {
 # Counters of single launches: what the pipes do and what the warps wait for. Clocks are left alone.
 step_profile() {
     local ncu reason metrics tile
-    ncu=$(tool ncu)
+    ncu=$(find_tool ncu)
     if [ -z "$ncu" ]; then
         echo "ncu: not found" | tee -a "$out/profile.log"
         return
@@ -165,16 +137,5 @@ step_profile() {
     done
 }
 
-for step in $steps; do
-    echo "== $step"
-    if declare -F "step_$step" >/dev/null; then
-        "step_$step"
-    else
-        failed+=("$step: no such step")
-    fi
-done
-echo "== $(ls "$out" | wc -l) files in $out"
-if [ ${#failed[@]} -gt 0 ]; then
-    printf 'failed: %s\n' "${failed[@]}"
-    exit 1
-fi
+# shellcheck disable=SC2086
+run_steps $steps

@@ -1,55 +1,143 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The rungs and prefill_mma on this machine's GPU: the gate on small shapes, then the suites that the
-# rungs are measured on. What fails is named at the end; nothing stops at the first failure.
+# The whole ladder on this machine's GPU in under ten minutes: every rung on its suite, counters of
+# every rung, the gap table, the sweeps, memory, and the check of every receipt. docs/ladder.md is
+# generated from what comes home.
 #
-#   OUT=folder tools/device_ladder.sh [program]
+#   OUT=folder [DEADLINE=seconds] tools/device_ladder.sh [program] [step ...]
+#
+# Steps: ladder scratch counters gap splits gemm capacity counters_wide verify (default: all, in this
+# order); on request check (the gate over every tile on small shapes) and sanitize. LIBRARY names libraceline.so
+# (default: beside the program), PYTHON an interpreter with PyTorch. What comes home: one receipt file
+# a step, and one log.
 set -u
 cd "$(dirname "$0")/.."
-program=$(realpath "${1:-build/raceline}")
+program=${1:-build/raceline}
+[ $# -gt 0 ] && shift
+steps=${*:-ladder scratch counters gap splits gemm capacity counters_wide verify}
 out=${OUT:-device-ladder}
-mkdir -p "$out"
-export XDG_CACHE_HOME=${XDG_CACHE_HOME:-$(mktemp -d)}
-export XDG_STATE_HOME=${XDG_STATE_HOME:-$XDG_CACHE_HOME}
-cd "$out" || exit 2
-failed=()
-run() {
-    local limit=$1 log=$2
-    shift 2
-    printf '\n$ %s\n' "$*" >>"$log"
-    timeout --signal=INT --kill-after=10 "$limit" "$program" "$@" >>"$log" 2>&1 ||
-        failed+=("$log: $*")
+python=${PYTHON:-python3}
+library=${LIBRARY:-$(dirname "$program")/libraceline.so}
+log=ladder.log
+# Rows say how they were asked for: under a relative path they name no folder of this machine.
+rows=build-ladder
+mkdir -p "$out" "$rows"
+export PYTHONUNBUFFERED=1 PYTHONWARNINGS=ignore
+# shellcheck source=tools/device_run.sh
+. tools/device_run.sh
+LD_LIBRARY_PATH="$(cd "$(dirname "$library")" 2>/dev/null && pwd):$LD_LIBRARY_PATH"
+
+# rungs TRACK...: `--kernel NAME` for every rung of these tracks.
+rungs() {
+    local track
+    for track in "$@"; do
+        "$program" kernels --json | grep "\"track\":\"$track\"" |
+            sed -E 's/.*"kernel":"([a-z0-9_]+)".*/--kernel \1/'
+    done
 }
 
-"$program" measure --device cuda >measure.log 2>&1 || failed+=("measure.log")
-rungs=$("$program" kernels | awk '$1 ~ /^(tiled|online|fused|wmma|splitkv|paged|gqa.*|fp8_kv|mla.*|nvfp4_kv|minimal|block|warp|light_barriers|tensor_cores|wide_vectors)$/ {print $1}' | sort -u)
-for rung in $rungs; do
-    run 30 check.log check --device cuda --kernel "$rung" --tile all \
-        --shape b=2,h=4,q=100,k=100,d=64,dtype=fp16 --shape b=1,h=2,q=130,k=130,d=64,dtype=fp16,causal \
-        --shape b=1,h=8,q=512,k=512,d=64,dtype=fp16 --shape b=1,h=2,q=77,k=77,d=128,dtype=fp32,causal \
-        --shape b=2,h=8/2,q=1,k=1000,d=128,dtype=fp16 --shape b=2,h=8/2,q=1,k=1000,d=64,dtype=fp16,page=64 \
-        --shape b=2,h=8/2,q=1,k=1000,d=128,dtype=fp16,kv=e4m3,page=64 --shape b=1,h=8,q=1,k=3001,d=128,dtype=fp32 \
-        --shape b=2,h=8/2,q=1,k=1000,d=128,dtype=fp16,kv=nvfp4,page=64 --shape b=1,h=29/1,q=1,k=333,d=64,dtype=fp16,kv=nvfp4 \
-        --shape b=2,h=128,q=1,k=1000,mla=512+64,dtype=fp16,page=64 --shape b=1,h=70,q=1,k=333,mla=512+64,dtype=fp16
-done
-run 60 check.log check --device cuda --kernel prefill_mma --tile all \
-    --shape b=2,h=4/2,q=300,k=300,d=64,dtype=bf16,causal --shape b=1,h=2,q=129,k=257,d=128,dtype=fp16 \
-    --shape b=1,h=2,q=100,k=333,d=256,dtype=bf16,causal --shape b=1,h=2,q=70,k=200,d=192/128,dtype=bf16 \
-    --shape b=4,h=4/2,q=300\;1\;129\;0,k=300\;70\;129\;5,d=128,dtype=bf16,causal \
-    --shape b=1,h=2,q=600,k=600,d=64,dtype=bf16,window=100
-run 400 bench.log bench --device cuda --suite ladder --max-seconds 0.05 --receipts ladder.jsonl
-# Splits from one to thousands: every tile is another number of them.
-run 60 bench.log bench --device cuda --kernel splitkv --kernel gqa --kernel gqa_scorestationary --tile all \
-    --shape h=1,q=1,k=1048576,d=128,dtype=fp16 --shape h=32/8,q=1,k=131072,d=128,dtype=fp16 \
-    --max-seconds 0.05 --receipts splits.jsonl
-run 40 bench.log bench --device cuda --suite from-scratch --max-seconds 0.1 --receipts from-scratch.jsonl
-run 60 bench.log bench --device cuda --suite training-16k --kernel prefill_mma --max-seconds 0.05 \
-    --receipts prefill-mma.jsonl
-for file in ladder.jsonl splits.jsonl from-scratch.jsonl prefill-mma.jsonl; do
-    run 30 bench.log report --check "$file"
-done
-tail -n 3 check.log bench.log
-if [ ${#failed[@]} -gt 0 ]; then
-    printf 'failed: %s\n' "${failed[@]}"
-    exit 1
-fi
+# bench LIMIT FILE OPTION...: measured into a file of its own, which comes home.
+bench() {
+    local limit=$1 file=$rows/$2.jsonl
+    shift 2
+    run "$limit" $log "$program" bench --device cuda --receipts "$file" "$@"
+    cp "$file" "$out/"
+}
+
+# script LIMIT FILE NAME OPTION...: a script of bench/ that appends to the file.
+script() {
+    local limit=$1 file=$rows/$2.jsonl which=$3
+    shift 3
+    run "$limit" $log "$python" "bench/$which" --library "$library" --receipts "$file" "$@"
+    cp "$file" "$out/"
+}
+
+step_ladder() {
+    rm -f $rows/ladder.jsonl
+    # shellcheck disable=SC2046
+    bench 330 ladder --suite ladder $(rungs prefill decode) --max-seconds 0.02
+}
+
+step_scratch() {
+    rm -f $rows/from-scratch.jsonl
+    # shellcheck disable=SC2046
+    bench 40 from-scratch --suite from-scratch $(rungs from-scratch) --max-seconds 0.1
+}
+
+step_counters() {
+    script 130 ladder counters.py --program "$program" --seconds 120
+    script 50 from-scratch counters.py --program "$program" --seconds 45
+}
+
+# A second shape of each rung that takes one: short prefill, many sequences.
+step_counters_wide() {
+    script 110 ladder counters.py --program "$program" --seconds 100 \
+        --shape h=8,k=512,d=64,dtype=fp16 --shape b=64,h=32/8,q=1,k=8192,d=128,dtype=fp16
+}
+
+# Every tile of what stands between the best rung and the fastest library, then that library.
+step_gap() {
+    rm -f $rows/ladder-gap.jsonl
+    bench 60 ladder-gap --suite ladder-gap --kernel light_barriers --kernel tensor_cores \
+        --kernel prefill_mma --kernel prefill_sm90 --tile all --max-seconds 0.1
+    script 60 ladder-gap compare.py --suite ladder-gap --peers cudnn
+}
+
+step_splits() {
+    rm -f $rows/ladder-splits.jsonl
+    bench 60 ladder-splits --suite ladder-splits --kernel splitkv --kernel gqa_scorestationary \
+        --tile all --max-seconds 0.02
+}
+
+step_gemm() {
+    rm -f $rows/ladder-gemm.jsonl
+    script 70 ladder-gemm e4m3_sweep.py --seconds 60
+}
+
+step_capacity() {
+    rm -f $rows/ladder-capacity.jsonl
+    script 50 ladder-capacity capacity.py
+}
+
+# Always: it takes a second a file.
+step_verify() {
+    local file DEADLINE=
+    for file in "$rows"/*.jsonl; do
+        run 20 $log "$program" report --check "$file"
+    done
+}
+
+step_check() {
+    local rung
+    for rung in $(rungs prefill decode from-scratch | sed 's/--kernel //'); do
+        run 30 $log "$program" check --device cuda --kernel "$rung" --tile all \
+            --shape b=2,h=4,q=100,k=100,d=64,dtype=fp16 \
+            --shape b=1,h=2,q=130,k=130,d=64,dtype=fp16,causal \
+            --shape b=1,h=2,q=77,k=77,d=128,dtype=fp32,causal \
+            --shape b=2,h=8/2,q=1,k=1000,d=64,dtype=fp16,page=64 \
+            --shape b=1,h=8,q=1,k=3001,d=128,dtype=fp32 \
+            --shape b=2,h=8/2,q=1,k=1000,d=128,dtype=fp16,kv=e4m3,page=64 \
+            --shape b=1,h=29/1,q=1,k=333,d=64,dtype=fp16,kv=nvfp4 \
+            --shape b=2,h=128,q=1,k=1000,mla=512+64,dtype=fp16,page=64
+    done
+}
+
+# Small shapes: a sanitizer slows a kernel down a hundredfold.
+step_sanitize() {
+    local tool sanitizer
+    sanitizer=$(find_tool compute-sanitizer)
+    if [ -z "$sanitizer" ]; then
+        echo "compute-sanitizer: not found" | tee -a "$out/$log"
+        return
+    fi
+    for tool in memcheck racecheck synccheck initcheck; do
+        # shellcheck disable=SC2046
+        run 120 $log "$sanitizer" --tool $tool --error-exitcode 9 --launch-timeout 60 "$program" \
+            check --device cuda $(rungs prefill from-scratch) \
+            --shape b=1,h=2,q=37,k=70,d=64,dtype=fp16,causal \
+            --shape b=1,h=1,q=70,k=37,d=128,dtype=fp16
+    done
+}
+
+# shellcheck disable=SC2086
+run_steps $steps

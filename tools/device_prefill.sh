@@ -18,31 +18,8 @@ out=${OUT:-device-prefill}
 mkdir -p "$out"
 name=${KERNEL:-prefill_sm90}
 kernel=(--device cuda --kernel "$name")
-export XDG_CACHE_HOME=${XDG_CACHE_HOME:-$(mktemp -d)}
-export XDG_STATE_HOME=${XDG_STATE_HOME:-$XDG_CACHE_HOME}
-here=$(cd "$(dirname "$program")" 2>/dev/null && pwd)
-export LD_LIBRARY_PATH="$here${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
-failed=()
-
-if [ ! -x "$program" ]; then
-    echo "device_prefill: no program at $program; build it with -DRACELINE_CUDA=ON" >&2
-    exit 2
-fi
-
-# run SECONDS LOG COMMAND...: both streams into the log, its tail on the terminal.
-run() {
-    local limit=$1 log=$out/$2 status
-    shift 2
-    printf '\n$ %s\n' "$*" >>"$log"
-    timeout --signal=INT --kill-after=10 "$limit" "$@" >>"$log" 2>&1
-    status=$?
-    echo "exit status $status" >>"$log"
-    tail -n 5 "$log"
-    if [ $status -ne 0 ]; then
-        failed+=("$(basename "$log"): $1 ... (status $status)")
-    fi
-    return $status
-}
+# shellcheck source=tools/device_run.sh
+. "$(dirname "$0")/device_run.sh"
 
 # A few dozen shapes in three calls, so that a broken head dim does not hide the others.
 step_check() {
@@ -99,8 +76,7 @@ step_sweep() {
 # profiled launch stands alone and runs faster than many in a row.
 step_profile() {
     local ncu d tile reason metrics
-    ncu=$(command -v ncu || ls /usr/local/cuda/bin/ncu /opt/nvidia/nsight-compute/*/ncu \
-        2>/dev/null | head -n 1)
+    ncu=$(find_tool ncu)
     if [ -z "$ncu" ]; then
         echo "ncu: not found" | tee -a "$out/profile.log"
         return
@@ -146,8 +122,7 @@ END
 # Small shapes: a sanitizer slows a kernel down a hundredfold.
 step_sanitize() {
     local log=sanitizer.log tool sanitizer
-    sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda/bin/compute-sanitizer \
-        /opt/nvidia/*/*/compute-sanitizer 2>/dev/null | head -n 1)
+    sanitizer=$(find_tool compute-sanitizer)
     if [ -z "$sanitizer" ]; then
         echo "compute-sanitizer: not found" | tee -a "$out/$log"
         return
@@ -161,16 +136,5 @@ step_sanitize() {
     done
 }
 
-for step in $steps; do
-    echo "== $step"
-    if declare -F "step_$step" >/dev/null; then
-        "step_$step"
-    else
-        failed+=("$step: no such step")
-    fi
-done
-echo "== $(ls "$out" | wc -l) files in $out"
-if [ ${#failed[@]} -gt 0 ]; then
-    printf 'failed: %s\n' "${failed[@]}"
-    exit 1
-fi
+# shellcheck disable=SC2086
+run_steps $steps

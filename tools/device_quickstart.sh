@@ -18,36 +18,8 @@ mkdir -p "$out"
 kernels=(--kernel simt --kernel naive)
 largest=$((15 * 1024 * 1024))
 # Ceilings are kept in a cache folder of their own, so that they can be brought home.
-export XDG_CACHE_HOME=${XDG_CACHE_HOME:-$(mktemp -d)}
-export XDG_STATE_HOME=${XDG_STATE_HOME:-$XDG_CACHE_HOME}
-here=$(cd "$(dirname "$program")" 2>/dev/null && pwd)
-export LD_LIBRARY_PATH="$here${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
-failed=()
-
-if [ ! -x "$program" ]; then
-    echo "device_quickstart: no program at $program; build it with -DRACELINE_CUDA=ON" >&2
-    exit 2
-fi
-
-# run SECONDS LOG COMMAND...: both streams into the log, its tail on the terminal.
-run() {
-    local limit=$1 log=$out/$2 status
-    shift 2
-    printf '\n$ %s\n' "$*" >>"$log"
-    timeout --signal=INT --kill-after=10 "$limit" "$@" >>"$log" 2>&1
-    status=$?
-    echo "exit status $status" >>"$log"
-    tail -n 5 "$log"
-    if [ $status -ne 0 ]; then
-        failed+=("$(basename "$log"): $* (status $status)")
-    fi
-    return $status
-}
-
-# find_tool NAME: on PATH or where the toolkit puts it.
-find_tool() {
-    command -v "$1" || ls /usr/local/cuda/bin/"$1" /opt/nvidia/*/*/"$1" 2>/dev/null | head -n 1
-}
+# shellcheck source=tools/device_run.sh
+. "$(dirname "$0")/device_run.sh"
 
 step_environment() {
     local log=environment.txt smi
@@ -130,23 +102,15 @@ step_profile() {
     profile 3 naive '^(scores|softmax|outputs)$' h=4,q=2048,k=2048,d=64,dtype=fp32
 }
 
-for step in $steps; do
-    echo "== $step"
-    if declare -F "step_$step" >/dev/null; then
-        "step_$step"
-    else
-        failed+=("$step: no such step")
-    fi
-done
-
 # What would be too large to bring home keeps its end, which holds the verdict.
-for log in "$out"/*.log "$out"/*.txt; do
-    if [ -f "$log" ] && [ "$(stat -c %s "$log")" -gt $largest ]; then
-        tail -c $largest "$log" >"$log.tail" && mv "$log.tail" "$log"
-    fi
-done
-echo "== $(ls "$out" | wc -l) files in $out"
-if [ ${#failed[@]} -gt 0 ]; then
-    printf 'failed: %s\n' "${failed[@]}"
-    exit 1
-fi
+step_shorten() {
+    local log
+    for log in "$out"/*.log "$out"/*.txt; do
+        if [ -f "$log" ] && [ "$(stat -c %s "$log")" -gt $largest ]; then
+            tail -c $largest "$log" >"$log.tail" && mv "$log.tail" "$log"
+        fi
+    done
+}
+
+# shellcheck disable=SC2086
+run_steps $steps shorten

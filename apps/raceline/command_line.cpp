@@ -14,8 +14,9 @@ constexpr const char* shape_help =
 
 void add_cases(CLI::App& command, Options& o) {
     command.add_option("--suite", o.suite,
-                       "named shapes: quickstart ladder from-scratch training-16k llama3-8b "
-                       "llama3-70b deepseek-v3 gpt-oss random:SEED (default: quickstart)");
+                       "named shapes: quickstart ladder from-scratch ladder-splits ladder-gap "
+                       "training-16k llama3-8b llama3-70b deepseek-v3 gpt-oss random:SEED "
+                       "(default: quickstart)");
     command.add_option("--shape", o.shapes, shape_help)->allow_extra_args(false);
     command.add_option("--kernel", o.kernels, "a kernel's name; repeatable (default: all)")
         ->allow_extra_args(false);

@@ -35,6 +35,49 @@ bool is_stale(const Json& row) {
     return true;
 }
 
+std::map<std::string, double> numbers_in(const Json& object, const char* member) {
+    std::map<std::string, double> numbers;
+    if (object.contains(member)) {
+        for (const auto& [name, value] : object.at(member).items()) {
+            if (value.is_number()) {
+                numbers[name] = value.get<double>();
+            }
+        }
+    }
+    return numbers;
+}
+
+Counted counted_from(const Json& counters, const Json& prediction, const std::string& tile) {
+    Counted c;
+    c.limiter = text(counters, "limiter");
+    c.busy = numbers_in(counters, "busy");
+    c.seconds = counters.value("seconds", 0.0);
+    auto totals = numbers_in(counters, "totals");
+    c.dram_read = totals["dram_read_bytes"];
+    c.dram_write = totals["dram_write_bytes"];
+    c.bank_conflicts = totals["bank_conflicts_load"] + totals["bank_conflicts_store"];
+    c.shared_passes = totals["shared_wavefronts"];
+    double longest = 0;
+    for (const Json& launch : counters.value("launches", Json::array())) {
+        auto of = numbers_in(Json{{"launch", launch}}, "launch");
+        if (of["seconds"] > longest) {
+            longest = of["seconds"];
+            c.ctas = of["ctas"];
+            c.occupancy = of["occupancy_percent"] / 100;
+        }
+    }
+    double most = 0;
+    for (const auto& [reason, warps] : numbers_in(counters, "stalls")) {
+        c.stall = warps > most ? reason : c.stall;
+        most = std::max(most, warps);
+    }
+    c.tile = tile;
+    c.predicted_limiter = text(prediction, "limiter");
+    c.predicted_seconds = prediction.at("seconds").get<double>();
+    c.layer1 = numbers_in(prediction, "layer1");
+    return c;
+}
+
 }  // namespace
 
 LadderCases::LadderCases(std::span<const Json> rows) {
@@ -42,7 +85,7 @@ LadderCases::LadderCases(std::span<const Json> rows) {
     for (const Json& row : rows) {
         const std::string kind = text(row, "kind");
         if (kind == "counters" && row.at("counters").contains("limiter")) {
-            counted_[text(row, "measurement_id")] = text(row.at("counters"), "limiter");
+            counters_[text(row, "measurement_id")] = row.at("counters");
         } else if (kind == "prediction") {
             predictions_[text(row, "id")] = row;
         }
@@ -81,8 +124,11 @@ void LadderCases::add(const Json& row) {
         run.result.measured = row.at("measurement").is_object()
                                   ? row.at("measurement").at("seconds_median").get<double>()
                                   : 0;
-        const auto counted = counted_.find(text(row, "id"));
-        run.result.counted = counted == counted_.end() ? "" : counted->second;
+        const auto counters = counters_.find(text(row, "id"));
+        if (counters != counters_.end()) {
+            run.result.counted =
+                counted_from(counters->second, prediction->at("prediction"), run.result.tile);
+        }
     }
     run.result.predicted = prediction->at("prediction").at("seconds").get<double>();
     run.result.limiter = text(prediction->at("prediction"), "limiter");
@@ -113,6 +159,9 @@ RungCase LadderCases::Runs::at_first_sight() const {
     }
     const auto last = std::find_if(in_time.rbegin(), in_time.rend(), counts);
     RungCase result = chosen(*first)->result;
+    for (const Run& run : in_time) {
+        result.counted = run.result.counted ? run.result.counted : result.counted;
+    }
     const RungCase& now = chosen(*last)->result;
     result.stale = now.stale;
     if (last->session != first->session) {

@@ -24,7 +24,8 @@ public:
     /// program run whose result the gate passed, and of several tiles with the one predicted to be
     /// the fastest. Later runs cannot mend a miss; the last one stands beside. Each comes with the
     /// same case of the rung's predecessor: the same workload, or the one that differs in what a
-    /// rung may change alone, the cache's type and its paging.
+    /// rung may change alone, the cache's type and its paging. Counters are of the last run that
+    /// was profiled, beside the prediction written before that run.
     [[nodiscard]] std::vector<RungCase> of(const std::string& device, const Kernel& rung,
                                            std::string_view suite) const;
 
@@ -43,8 +44,8 @@ private:
                                      std::string_view predecessor, const Runs& runs) const;
 
     std::set<std::string> devices_;
-    std::map<std::string, Json> predictions_;     ///< by id
-    std::map<std::string, std::string> counted_;  ///< limiter by measurement id
+    std::map<std::string, Json> predictions_;  ///< by id
+    std::map<std::string, Json> counters_;     ///< by measurement id
     std::map<std::string, std::map<std::string, Runs>>
         runs_;  ///< by device/suite/kernel, then case
 };

@@ -11,8 +11,12 @@
 #include "device/catalog.hpp"
 #include "registry/registry.hpp"
 #include "report/ladder_cases.hpp"
+#include "report/ladder_counters.hpp"
+#include "report/ladder_data.hpp"
+#include "report/ladder_gap.hpp"
+#include "report/ladder_memory.hpp"
+#include "report/ladder_sweeps.hpp"
 #include "report/ladder_verdict.hpp"
-#include "support/build_info.hpp"
 #include "support/text_table.hpp"
 #include "workload/shape_grammar.hpp"
 
@@ -124,7 +128,8 @@ std::vector<std::string> line_of(const Kernel& kernel, const std::vector<RungCas
              timed ? percent(c->predicted / c->measured - 1) : "", last_text(*c),
              c->speedup_predicted() > 0 ? fmt::format("{:.2f}×", c->speedup_predicted()) : "",
              c->speedup_measured() > 0 ? fmt::format("{:.2f}×", c->speedup_measured()) : "",
-             c->limiter, c->counted,
+             c->counted ? c->counted->predicted_limiter : c->limiter,
+             c->counted ? c->counted->limiter : "",
              score.cases > 0 ? fmt::format("{:.0f} % of {}", 100 * score.median_error, score.cases)
                              : ""});
     }
@@ -136,10 +141,10 @@ std::vector<std::string> line_of(const Kernel& kernel, const std::vector<RungCas
 }
 
 // How the model did on a track, all cases of all its rungs together.
-std::string score_text(const std::vector<std::vector<RungCase>>& all) {
+std::string score_text(const std::vector<RungCases>& all) {
     std::vector<RungCase> together;
     int hits = 0, run = 0;
-    for (const auto& cases : all) {
+    for (const auto& [kernel, cases] : all) {
         const RungScore score = score_rung(cases);
         run += score.cases > 0 ? 1 : 0;
         hits += score.verdict() == "hit" ? 1 : 0;
@@ -179,36 +184,32 @@ std::string track_text(const Track& track, const LadderCases& cases, const std::
                      {"scratch", Align::right},
                      {"verdict"}});
     const Device h200 = datasheet_device("h200");
-    std::vector<std::vector<RungCase>> all;
+    std::vector<RungCases> all;
     for (const Kernel* kernel : rungs) {
-        all.push_back(cases.of(device, *kernel, track.suite));
-        table.add(line_of(*kernel, all.back(), track, h200));
+        all.emplace_back(kernel, cases.of(device, *kernel, track.suite));
+        table.add(line_of(*kernel, all.back().second, track, h200));
     }
-    return table.markdown() + score_text(all);
+    const std::string counters = counters_table(all, h200);
+    return table.markdown() + score_text(all) + (counters.empty() ? "" : "\n" + counters);
 }
 
 // The paragraph under `## name` in ladder/lessons.md.
 std::string lesson_of(std::string_view name) {
-    for (const build_info::EmbeddedFile& file : build_info::embedded_files()) {
-        if (file.path != "ladder/lessons.md") {
-            continue;
-        }
-        const std::string heading = fmt::format("\n## {}\n", name);
-        const auto at = file.content.find(heading);
-        if (at == std::string_view::npos) {
-            return "";
-        }
-        const std::string_view rest = file.content.substr(at + heading.size());
-        std::string_view body = rest.substr(0, rest.find("\n## "));
-        while (body.starts_with('\n')) {
-            body.remove_prefix(1);
-        }
-        while (body.ends_with('\n')) {
-            body.remove_suffix(1);
-        }
-        return std::string(body) + "\n";
+    const std::string_view lessons = ladder_file("ladder/lessons.md");
+    const std::string heading = fmt::format("\n## {}\n", name);
+    const auto at = lessons.find(heading);
+    if (at == std::string_view::npos) {
+        return "";
     }
-    return "";
+    const std::string_view rest = lessons.substr(at + heading.size());
+    std::string_view body = rest.substr(0, rest.find("\n## "));
+    while (body.starts_with('\n')) {
+        body.remove_prefix(1);
+    }
+    while (body.ends_with('\n')) {
+        body.remove_suffix(1);
+    }
+    return std::string(body) + "\n";
 }
 
 std::string rung_text(const Kernel& kernel) {
@@ -228,11 +229,17 @@ std::string ladder_markdown(std::span<const Json> rows) {
         "receipts; a test fails when it is stale. Every rung changes one thing over the one "
         "before. Its time and limiter are predicted, and written to the receipt, before it runs; "
         "what counts is the first run that was correct, hit or miss; the last one, by a model that "
-        "may have learned from it, stands beside.\n\n"
+        "may have learned from it, stands beside. `tools/device_ladder.sh` measures all of it in "
+        "one "
+        "visit to a GPU.\n\n"
         "A *hit* is decided by fixed numbers (`src/report/ladder_verdict.hpp`): the median error "
         "of the time over all of a rung's shapes is at most {:.0f} %, and more than half of its "
         "speed-ups over the predecessor are within {:.0f} % of the measured ones and on the same "
-        "side of 1 (within {:.0f} % of it: no effect). Times are those of one shape a track; the "
+        "side of 1 (within {:.0f} % of it: no effect), and more than half of the limiters that "
+        "hardware counters named are those predicted (`bench/limiter.py` has the rule: "
+        "the busiest resource, if it is busy enough; else the launch waits). Times are those of "
+        "one shape a track; "
+        "the "
         "median error is that of all. Scratch is what the rung asks for beside inputs and "
         "outputs.\n",
         100 * time_tolerance, 100 * speedup_tolerance, 100 * no_effect);
@@ -249,6 +256,8 @@ std::string ladder_markdown(std::span<const Json> rows) {
                 (table.empty() ? "No rung of it is built yet.\n" : table);
         }
     }
+    text += gap_markdown(rows) + sweeps_markdown(rows) + products_markdown(rows) +
+            memory_markdown(rows);
     text += "\n## What each rung is about\n";
     for (const Track& track : tracks) {
         for (const Kernel* kernel : rungs_of(track.name)) {

@@ -3,6 +3,8 @@
 // before any rung was measured.
 #pragma once
 
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +17,23 @@ inline constexpr double time_tolerance = 0.20;
 inline constexpr double speedup_tolerance = 0.20;
 inline constexpr double no_effect = 0.05;
 
+/// What hardware counters said of one call, from a row of kind `counters`; bench/limiter.py holds
+/// the rule by which they name the limiter. 0 or empty: not counted.
+struct Counted {
+    std::string limiter;
+    std::map<std::string, double> busy;    ///< by resource: share of its sustained peak
+    double seconds = 0;                    ///< of the call's launches, without their floors
+    double dram_read = 0, dram_write = 0;  ///< bytes
+    double bank_conflicts = 0;             ///< passes through shared memory that conflicts added
+    double shared_passes = 0;              ///< all of them
+    double ctas = 0, occupancy = 0;        ///< of the longest launch; share of an SM's warps
+    std::string stall;                     ///< what most warps wait for
+    std::string tile;
+    std::string predicted_limiter;  ///< written before this very run
+    double predicted_seconds = 0;
+    std::map<std::string, double> layer1;  ///< predicted seconds by resource
+};
+
 /// One case of one rung on one device, beside the same case of its predecessor. 0: not known.
 struct RungCase {
     std::string shape, tile;
@@ -22,9 +41,9 @@ struct RungCase {
     double predicted_before = 0, measured_before = 0;  ///< of the predecessor
     double predicted_last = 0, measured_last = 0;      ///< of a later run, where there is one
     std::string limiter;                               ///< predicted
-    std::string counted;  ///< by hardware counters; empty: not profiled
-    bool passed = true;   ///< false: the gate refused it
-    bool stale = false;   ///< the rung has changed since its last run
+    std::optional<Counted> counted;                    ///< of the last run that was profiled
+    bool passed = true;                                ///< false: the gate refused it
+    bool stale = false;                                ///< the rung has changed since its last run
 
     [[nodiscard]] double speedup_predicted() const;  ///< over the predecessor; 0: not known
     [[nodiscard]] double speedup_measured() const;
@@ -32,6 +51,18 @@ struct RungCase {
 
 bool time_hit(double predicted, double measured);
 bool speedup_hit(double predicted, double measured);
+/// Whether a predicted limiter is the one that counters name. The matrix engine is one, whatever
+/// the instruction and the type. That no resource is busy is one, too: counters cannot tell whether
+/// more CTAs (`tail`), more bytes in flight (`latency`) or fewer launches (`launch`) would help.
+bool limiter_hit(std::string_view predicted, std::string_view counted);
+
+/// The part of the time that prediction and counters disagree on most: a resource, whose counted
+/// time is its busy share of the call, or `waiting`, in which not even the busiest one is at work.
+struct WrongTerm {
+    std::string name;
+    double predicted = 0, counted = 0;  ///< seconds
+};
+WrongTerm wrong_term(const Counted& counted);
 
 /// Over all cases of a rung that were measured and correct.
 struct RungScore {
@@ -40,9 +71,9 @@ struct RungScore {
     int speedups = 0, speedup_hits = 0;
     int profiled = 0, limiter_hits = 0;
 
-    /// "hit" if the median error is within tolerance and more than half of the speed-ups are hit,
-    /// else what was missed: "missed: time", "missed: speed-up", "missed: time, speed-up"; "FAILED
-    /// the gate" before all, "not run" without a case. The limiter is judged beside it.
+    /// "hit" if the median error is within tolerance, more than half of the speed-ups are hit and,
+    /// where any was profiled, more than half of the limiters; else what was missed: "missed: time,
+    /// speed-up, limiter" or some of it; "FAILED the gate" before all, "not run" without a case.
     [[nodiscard]] std::string verdict() const;
 };
 RungScore score_rung(const std::vector<RungCase>& cases);

@@ -86,6 +86,15 @@ void CudaArena::upload_all(int index) const {
     }
 }
 
+void CudaArena::copy_inputs(int index, const CudaArena& from, int from_index) const {
+    for (std::size_t part = 0; part < o; ++part) {
+        if (layout_.bytes[part] > 0) {
+            const auto which = static_cast<Part>(part);
+            cuda::copy(at(index, which), from.at(from_index, which), layout_.bytes[part]);
+        }
+    }
+}
+
 void CudaArena::randomize(int index, std::uint64_t seed) const {
     const auto from = sources();
     for (std::size_t part = sinks; part < o; ++part) {

@@ -26,6 +26,8 @@ public:
 
     /// Copies of the host's data into set `index`.
     void upload_all(int index) const;
+    /// The same from another arena of the same workload and inputs: a copy within the device.
+    void copy_inputs(int index, const CudaArena& from, int from_index) const;
     /// Structure (lengths, tables, sinks, scales) from the host, Q, K and V fresh standard normals:
     /// for timing, where the values do not matter but must differ from set to set.
     void randomize(int index, std::uint64_t seed) const;

@@ -135,6 +135,23 @@ Measurement sample(const std::function<void()>& enqueue, const cuda::Stream& str
     return m;
 }
 
+// One draw of a workload's inputs with what every kernel and tile judged on it shares: the answers,
+// and a copy on the device that no kernel ever sees. Each check runs on a copy of that copy, so
+// that what one kernel overwrites reaches no other.
+struct Draw {
+    Inputs inputs;
+    GateAnswers answers;
+    CudaArena untouched;
+
+    Draw(const Workload& workload, std::uint64_t seed)
+        : inputs(make_inputs(workload, {.seed = seed})),
+          answers(workload, inputs, seed),
+          untouched(workload, inputs, 1) {
+        untouched.upload_all(0);
+    }
+    Draw(Draw&&) = delete;
+};
+
 class CudaBackend final : public Backend {
 public:
     explicit CudaBackend(Device device) : device_(std::move(device)) {}
@@ -164,7 +181,7 @@ public:
         const std::string& path = options.how.launch_path;
         require(path == "graph" || path == "stream", Status::invalid_argument,
                 "launch path '{}' does not exist on a GPU; use graph or stream", path);
-        const Inputs& inputs = inputs_for(workload, options.seed);
+        const Inputs& inputs = draw_of(workload, options.seed).inputs;
         const Scratch scratch(kernel.workspace(workload, tile, device_));
         const cuda::Stream stream;
         int calls = 0;
@@ -235,9 +252,9 @@ private:
 
     Correctness check_seed(const Kernel& kernel, int tile, const Workload& workload,
                            std::uint64_t seed) {
-        const Inputs& inputs = inputs_for(workload, seed);
-        const CudaArena arena(workload, inputs, 1);
-        arena.upload_all(0);
+        Draw& draw = draw_of(workload, seed);
+        const CudaArena arena(workload, draw.inputs, 1);
+        arena.copy_inputs(0, draw.untouched, 0);
         const Scratch scratch(kernel.workspace(workload, tile, device_));
         cuda::synchronize();
         const cuda::Stream stream;
@@ -245,7 +262,7 @@ private:
         stream.synchronize();
         const std::vector<std::byte> out = arena.out(0);
         const std::vector<float> lse = arena.lse(0);
-        Correctness verdict = judge(workload, inputs, kernel.precision(workload), out, lse, seed);
+        Correctness verdict = judge(draw.answers, kernel.precision(workload), out, lse);
         std::string overrun = arena.overrun(0);
         if (overrun.empty() && !scratch.intact()) {
             overrun = "it wrote past the end of its workspace";
@@ -257,22 +274,19 @@ private:
         return verdict;
     }
 
-    // Every tile and kernel of one workload sees the same draws: they are made once.
-    const Inputs& inputs_for(const Workload& workload, std::uint64_t seed) {
+    // Every tile and kernel of one workload sees the same draws: they are made once. Those of one
+    // workload at a time are kept, which bounds the memory.
+    Draw& draw_of(const Workload& workload, std::uint64_t seed) {
         if (!drawn_for_ || !(*drawn_for_ == workload)) {
-            drawn_.clear();
+            drawn_.clear();  // before the workload that they refer to
             drawn_for_ = workload;
         }
-        const auto found = drawn_.find(seed);
-        if (found != drawn_.end()) {
-            return found->second;
-        }
-        return drawn_.emplace(seed, make_inputs(workload, {.seed = seed})).first->second;
+        return drawn_.try_emplace(seed, *drawn_for_, seed).first->second;
     }
 
     Device device_;
     std::optional<Workload> drawn_for_;
-    std::map<std::uint64_t, Inputs> drawn_;
+    std::map<std::uint64_t, Draw> drawn_;
 };
 
 }  // namespace

@@ -52,11 +52,6 @@ struct Errors {
         squares += relative * relative;
         worst = std::max(worst, relative);
     }
-    void merge(const Errors& other) {
-        squares += other.squares;
-        worst = std::max(worst, other.worst);
-        lse = std::max(lse, other.lse);
-    }
 };
 
 /// What a comparison of some rows adds up to.
@@ -65,15 +60,6 @@ struct Comparison {
     double largest = 0;  ///< largest |element| of the answer / its row's scale
     std::int64_t elements = 0;
     std::string why;
-    void merge(const Comparison& other) {
-        kernel.merge(other.kernel);
-        reference.merge(other.reference);
-        largest = std::max(largest, other.largest);
-        elements += other.elements;
-        if (why.empty()) {
-            why = other.why;
-        }
-    }
 };
 
 /// LSE errors count in units of max(1, |LSE|): float32 cannot hold a large one any closer.
@@ -121,21 +107,21 @@ struct Judged {
     std::span<const float> lse;
 };
 
-void compare_row(const Judged& what, const Row& at, const AnsweredRow& answer, double& lse_worst,
-                 Comparison& found) {
+void compare_row(const Judged& what, const Row& at, const OracleRow& exact,
+                 const OracleRow& reference, double& lse_worst, Comparison& found) {
     const Workload& w = what.workload;
     const std::int64_t index =
         (first_token(w, what.inputs, at.sequence) + at.row) * w.heads_q + at.head;
-    const std::vector<double>& truth = answer.exact.out;
+    const std::vector<double>& truth = exact.out;
     const double power = std::inner_product(truth.begin(), truth.end(), truth.begin(), 0.0);
     const double rms = std::sqrt(power / static_cast<double>(truth.size()));
-    const double scale = std::max(rms, answer.exact.spread);
+    const double scale = std::max(rms, exact.spread);
     for (std::size_t c = 0; c < truth.size(); ++c) {
         const double got = load_element(what.out.data(), w.out_dtype(),
                                         index * w.headdim_v + static_cast<std::int64_t>(c));
         // A row without keys is exactly 0: any other value is infinitely wrong.
         found.kernel.add(got - truth[c], scale);
-        found.reference.add(answer.rounded.out[c] - truth[c], scale);
+        found.reference.add(reference.out[c] - truth[c], scale);
         found.largest = std::max(found.largest, scale == 0 ? 0 : std::abs(truth[c]) / scale);
         ++found.elements;
     }
@@ -143,7 +129,7 @@ void compare_row(const Judged& what, const Row& at, const AnsweredRow& answer, d
         return;
     }
     const double got = static_cast<double>(what.lse[index]);
-    const double expected = answer.exact.lse;
+    const double expected = exact.lse;
     if (std::isinf(expected) || std::isinf(got)) {
         if (got != expected && found.why.empty()) {
             found.why = fmt::format("LSE of {} is {}, not {}", place_of(at), got, expected);
@@ -151,50 +137,19 @@ void compare_row(const Judged& what, const Row& at, const AnsweredRow& answer, d
         return;
     }
     const double unit = lse_unit(expected);
-    const double rounded = round_to(answer.rounded.lse, Rounding::fp32);
+    const double rounded = round_to(reference.lse, Rounding::fp32);
     found.kernel.lse = std::max(found.kernel.lse, std::abs(got - expected) / unit);
     found.reference.lse = std::max(found.reference.lse, std::abs(rounded - expected) / unit);
     lse_worst = std::max(lse_worst, std::abs(got - expected));
 }
 
-/// Runs of rows that share a sequence and a KV head, at most `longest` each: a unit of work.
-std::vector<std::span<const Row>> tasks_of(std::span<const Row> rows, std::int64_t group) {
-    constexpr std::size_t longest = 8;
-    std::vector<std::span<const Row>> tasks;
-    for (std::size_t from = 0; from < rows.size();) {
-        std::size_t to = from + 1;
-        while (to < rows.size() && to - from < longest &&
-               rows[to].sequence == rows[from].sequence &&
-               rows[to].head / group == rows[from].head / group) {
-            ++to;
-        }
-        tasks.push_back(rows.subspan(from, to - from));
-        from = to;
-    }
-    return tasks;
-}
-
-Comparison compare_rows(const Judged& what, std::span<const Row> rows, double& lse_worst) {
-    const auto tasks = tasks_of(rows, what.workload.group());
-    const auto count = static_cast<std::int64_t>(tasks.size());
-    std::vector<Comparison> parts(tasks.size());
-    std::vector<double> lse_parts(tasks.size(), 0);
-#pragma omp parallel for schedule(dynamic)
-    for (std::int64_t t = 0; t < count; ++t) {
-        std::vector<QueryRow> wanted;
-        for (const Row& row : tasks[t]) {
-            wanted.push_back({row.row, row.head});
-        }
-        const auto answers = answer_rows(what.workload, what.inputs, tasks[t].front().sequence,
-                                         wanted, what.precision);
-        for (std::size_t i = 0; i < answers.size(); ++i) {
-            compare_row(what, tasks[t][i], answers[i], lse_parts[t], parts[t]);
-        }
-    }
-    Comparison all;  // merged in order, so that the verdict does not depend on the threads
-    for (std::size_t t = 0; t < parts.size(); ++t) {
-        all.merge(parts[t]);
-        lse_worst = std::max(lse_worst, lse_parts[t]);
+Comparison compare_rows(const Judged& what, GateAnswers& answers, double& lse_worst) {
+    const std::span<const Row> rows = answers.rows();
+    const std::vector<OracleRow>& exact = answers.exact();
+    const std::vector<OracleRow>& reference = answers.rounded(what.precision);
+    Comparison all;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        compare_row(what, rows[i], exact[i], reference[i], lse_worst, all);
     }
     return all;
 }
@@ -217,8 +172,9 @@ Json correctness_to_json(const Correctness& correctness) {
     return object;
 }
 
-Correctness judge(const Workload& workload, const Inputs& inputs, const Precision& precision,
-                  std::span<const std::byte> out, std::span<const float> lse, std::uint64_t seed) {
+Correctness judge(GateAnswers& answers, const Precision& precision, std::span<const std::byte> out,
+                  std::span<const float> lse) {
+    const Workload& workload = answers.workload();
     const auto rows = static_cast<std::size_t>(workload.tokens_q() * workload.heads_q);
     const std::size_t bytes =
         rows * workload.headdim_v * static_cast<std::size_t>(bytes_of(workload.out_dtype()));
@@ -232,12 +188,17 @@ Correctness judge(const Workload& workload, const Inputs& inputs, const Precisio
         verdict.relative_rms = verdict.worst = verdict.bound = verdict.bound_worst = nothing;
         return verdict;
     }
-    const std::vector<Row> sample = rows_to_check(workload, seed);
-    const Judged what{workload, inputs, precision, out, lse};
-    const Comparison found = compare_rows(what, sample, verdict.lse_worst);
-    verdict.cases = static_cast<std::int64_t>(sample.size());
+    const Judged what{workload, answers.inputs(), precision, out, lse};
+    const Comparison found = compare_rows(what, answers, verdict.lse_worst);
+    verdict.cases = static_cast<std::int64_t>(answers.rows().size());
     decide(verdict, found, precision, !lse.empty());
     return verdict;
+}
+
+Correctness judge(const Workload& workload, const Inputs& inputs, const Precision& precision,
+                  std::span<const std::byte> out, std::span<const float> lse, std::uint64_t seed) {
+    GateAnswers answers(workload, inputs, seed);
+    return judge(answers, precision, out, lse);
 }
 
 }  // namespace raceline

@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "support/json.hpp"
 #include "workload/inputs.hpp"
+#include "workload/oracle.hpp"
 #include "workload/precision.hpp"
 #include "workload/workload.hpp"
 
@@ -39,8 +41,36 @@ std::vector<Row> rows_to_check(const Workload& workload, std::uint64_t seed,
 /// element which no launch wrote is found.
 inline constexpr unsigned char output_poison = 0xff;
 
+/// What the gate holds outputs against: the float64 answer of one draw of inputs, and the reference
+/// rounded as each precision asks. Each is worked out when it is first needed and kept, so that
+/// kernels judged on the same draw share it; the verdicts are those of fresh answers. At most 512
+/// rows an answer. Workload and inputs must outlive it; not for several threads.
+class GateAnswers {
+public:
+    GateAnswers(const Workload& workload, const Inputs& inputs, std::uint64_t seed);
+
+    [[nodiscard]] const Workload& workload() const { return workload_; }
+    [[nodiscard]] const Inputs& inputs() const { return inputs_; }
+    [[nodiscard]] std::span<const Row> rows() const { return rows_; }
+    /// In the order of rows().
+    const std::vector<OracleRow>& exact();
+    const std::vector<OracleRow>& rounded(const Precision& precision);
+
+private:
+    [[nodiscard]] std::vector<OracleRow> answer(const Precision* precision) const;
+
+    const Workload& workload_;
+    const Inputs& inputs_;
+    std::vector<Row> rows_;
+    std::vector<OracleRow> exact_;
+    std::vector<std::pair<Precision, std::vector<OracleRow>>> rounded_;
+};
+
 /// Judges what a kernel left in `out` and `lse` (packed as inputs.hpp lays them out; lse may be
 /// empty). Every element must have been written: poison left anywhere fails, on unchecked rows too.
+Correctness judge(GateAnswers& answers, const Precision& precision, std::span<const std::byte> out,
+                  std::span<const float> lse);
+/// The same with answers that are needed once.
 Correctness judge(const Workload& workload, const Inputs& inputs, const Precision& precision,
                   std::span<const std::byte> out, std::span<const float> lse, std::uint64_t seed);
 

@@ -15,8 +15,8 @@ std::string_view build_type();  ///< "Release"
 std::string_view cuda();        ///< "13.0", or "" in a build without CUDA
 std::string_view model_hash();  ///< SHA-256 over src/model, comments and white space removed
 
-/// Files compiled in: devices/*.json, receipts/*/ceilings.jsonl and ladder/lessons.md, named as in
-/// the tree.
+/// Files compiled in: devices/*.json, receipts/*/ceilings.jsonl, ladder/lessons.md and
+/// ladder/*.json, named as in the tree.
 struct EmbeddedFile {
     std::string_view path, content;
 };

@@ -265,17 +265,15 @@ OracleRow rounded_row(const Workload& workload, const Inputs& inputs, std::int64
     return run(workload, inputs, sequence, {&at, 1}, precision).front();
 }
 
-std::vector<AnsweredRow> answer_rows(const Workload& workload, const Inputs& inputs,
-                                     std::int64_t sequence, std::span<const QueryRow> rows,
-                                     const Precision& precision) {
-    std::vector<OracleRow> answers = run(workload, inputs, sequence, rows, exact);
-    std::vector<OracleRow> rounded = run(workload, inputs, sequence, rows, precision);
-    std::vector<AnsweredRow> both;
-    both.reserve(answers.size());
-    for (std::size_t i = 0; i < answers.size(); ++i) {
-        both.push_back({std::move(answers[i]), std::move(rounded[i])});
-    }
-    return both;
+std::vector<OracleRow> oracle_rows(const Workload& workload, const Inputs& inputs,
+                                   std::int64_t sequence, std::span<const QueryRow> rows) {
+    return run(workload, inputs, sequence, rows, exact);
+}
+
+std::vector<OracleRow> rounded_rows(const Workload& workload, const Inputs& inputs,
+                                    std::int64_t sequence, std::span<const QueryRow> rows,
+                                    const Precision& precision) {
+    return run(workload, inputs, sequence, rows, precision);
 }
 
 }  // namespace raceline

@@ -30,16 +30,15 @@ OracleRow oracle_row(const Workload& workload, const Inputs& inputs, std::int64_
 OracleRow rounded_row(const Workload& workload, const Inputs& inputs, std::int64_t sequence,
                       std::int64_t row, std::int64_t head, const Precision& precision);
 
-/// Many rows of one sequence that share a KV head, exact and rounded, reading the cache once.
+/// Many rows of one sequence that share a KV head, reading the cache once: exact, and rounded.
 struct QueryRow {
     std::int64_t row, head;
 };
-struct AnsweredRow {
-    OracleRow exact, rounded;
-};
-std::vector<AnsweredRow> answer_rows(const Workload& workload, const Inputs& inputs,
-                                     std::int64_t sequence, std::span<const QueryRow> rows,
-                                     const Precision& precision);
+std::vector<OracleRow> oracle_rows(const Workload& workload, const Inputs& inputs,
+                                   std::int64_t sequence, std::span<const QueryRow> rows);
+std::vector<OracleRow> rounded_rows(const Workload& workload, const Inputs& inputs,
+                                    std::int64_t sequence, std::span<const QueryRow> rows,
+                                    const Precision& precision);
 
 /// Nearest value of the type, ties to even, saturating for e4m3.
 double round_to(double value, Rounding type);

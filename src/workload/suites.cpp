@@ -110,6 +110,18 @@ Shapes from_scratch() {
     return {"h=8,k=512,d=64,dtype=fp16", "h=8,k=512,d=64,dtype=fp16,causal"};
 }
 
+/// As many bytes of K and V each, on one head, eight, and eight shared by 32: tiles that ask for
+/// one wave of CTAs to 32 make from one split to thousands.
+Shapes ladder_splits() {
+    return {"h=1,q=1,k=1048576,d=128,dtype=fp16", "h=8,q=1,k=131072,d=128,dtype=fp16",
+            "h=32/8,q=1,k=131072,d=128,dtype=fp16"};
+}
+
+/// What lies between the best rung and the fastest library is taken apart on these.
+Shapes ladder_gap() {
+    return {"h=8,k=512,d=64,dtype=fp16", "h=8,k=8192,d=64,dtype=fp16"};
+}
+
 /// 16,384 tokens in all, 2048 hidden columns.
 Shapes training() {
     Shapes shapes;
@@ -192,6 +204,8 @@ constexpr std::array entries{
     Entry{"quickstart", "a bit of everything, half a minute on two cores", quickstart},
     Entry{"ladder", "the shapes of the teaching rungs, fp16", ladder},
     Entry{"from-scratch", "one shape, full and causal, fp16", from_scratch},
+    Entry{"ladder-splits", "one token over long caches, for every number of splits", ladder_splits},
+    Entry{"ladder-gap", "two prefills between the best rung and the fastest library", ladder_gap},
     Entry{"training-16k", "16,384 tokens in all, d 64 to 256, full and causal", training},
     Entry{"llama3-8b", "32/8 heads of 128: prefill and decode",
           +[] { return serving("h=32/8,d=128"); }},
@@ -237,10 +251,11 @@ Suite named_suite(std::string_view name) {
     }
     const std::string_view shown = name.substr(0, 40);
     const std::string_view near = nearest(shown, names);
-    fail(Status::invalid_argument, "suite '{}' is unknown{}; suites: {}", shown,
-         near.empty() ? "" : fmt::format("; did you mean '{}'?", near),
-         "quickstart ladder from-scratch training-16k llama3-8b llama3-70b deepseek-v3 gpt-oss "
-         "random:SEED");
+    fail(
+        Status::invalid_argument, "suite '{}' is unknown{}; suites: {}", shown,
+        near.empty() ? "" : fmt::format("; did you mean '{}'?", near),
+        "quickstart ladder from-scratch ladder-splits ladder-gap training-16k llama3-8b llama3-70b "
+        "deepseek-v3 gpt-oss random:SEED");
 }
 
 }  // namespace

@@ -15,7 +15,6 @@
 #include "receipt/file.hpp"
 #include "registry/registry.hpp"
 #include "report/ladder_cases.hpp"
-#include "report/ladder_verdict.hpp"
 #include "run/run_case.hpp"
 #include "timing/measurement.hpp"
 #include "workload/shape_grammar.hpp"
@@ -26,56 +25,6 @@ namespace {
 
 using testing::HasSubstr;
 using testing::Not;
-
-TEST(LadderVerdict, thresholds_are_what_they_were_before_the_first_run) {
-    EXPECT_TRUE(time_hit(1.2, 1.0));
-    EXPECT_FALSE(time_hit(1.21, 1.0));
-    EXPECT_FALSE(time_hit(0.79, 1.0));
-    EXPECT_TRUE(speedup_hit(1.9, 2.0));
-    EXPECT_FALSE(speedup_hit(1.5, 2.0));
-    EXPECT_TRUE(speedup_hit(1.04, 0.96));   // no effect, twice
-    EXPECT_FALSE(speedup_hit(1.04, 1.10));  // near, but one says that it helps
-    EXPECT_FALSE(speedup_hit(1.06, 0.94));
-}
-
-RungCase one(double predicted, double measured, double predicted_before, double measured_before) {
-    RungCase c;
-    c.predicted = predicted;
-    c.measured = measured;
-    c.predicted_before = predicted_before;
-    c.measured_before = measured_before;
-    return c;
-}
-
-TEST(LadderVerdict, says_what_was_missed) {
-    EXPECT_EQ(score_rung({}).verdict(), "not run");
-    EXPECT_EQ(score_rung({one(1, 0, 2, 2)}).verdict(), "not run");
-    EXPECT_EQ(score_rung({one(1.1, 1, 2.2, 2)}).verdict(), "hit");
-    EXPECT_EQ(score_rung({one(2, 1, 4, 2)}).verdict(), "missed: time");
-    EXPECT_EQ(score_rung({one(1, 1, 2, 1)}).verdict(), "missed: speed-up");
-    EXPECT_EQ(score_rung({one(2, 1, 2, 2)}).verdict(), "missed: time, speed-up");
-    EXPECT_EQ(score_rung({one(1, 1, 0, 0)}).verdict(), "hit");  // a first rung
-    RungCase wrong = one(1, 1, 0, 0);
-    wrong.passed = false;
-    EXPECT_EQ(score_rung({wrong, one(1, 1, 0, 0)}).verdict(), "FAILED the gate");
-}
-
-TEST(LadderVerdict, half_of_the_speedups_is_not_enough) {
-    EXPECT_EQ(score_rung({one(1, 1, 2, 2), one(1, 1, 2, 1)}).verdict(), "missed: speed-up");
-    EXPECT_EQ(score_rung({one(1, 1, 2, 2), one(1, 1, 2, 2), one(1, 1, 2, 1)}).verdict(), "hit");
-}
-
-TEST(LadderVerdict, limiters_are_judged_where_they_were_counted) {
-    RungCase c = one(1, 1, 0, 0);
-    c.limiter = "dram";
-    RungCase counted = c;
-    counted.counted = "byte.smem_lsu";
-    RungCase right = c;
-    right.counted = "dram";
-    const RungScore score = score_rung({c, counted, right});
-    EXPECT_EQ(score.profiled, 2);
-    EXPECT_EQ(score.limiter_hits, 1);
-}
 
 // Rows as `bench` writes them, with times that a test decides.
 class LadderRows : public testing::Test {

@@ -211,5 +211,25 @@ TEST(GateRows, SmallWorkloadsAreCheckedWhole) {
     EXPECT_EQ(rows_to_check(parse_shape("h=4,q=3;0;5,k=9;2;7,d=64"), 1).size(), 32U);
 }
 
+// Kernels judged on one draw share its answers; whom they were worked out for first must not
+// matter.
+TEST(GateAnswers, give_the_verdicts_of_fresh_ones) {
+    const Workload w = parse_shape("b=2,h=4/2,q=33,k=70,d=64,dtype=bf16,causal");
+    const Inputs in = make_inputs(w, {.seed = 5});
+    const Result right = run_kernel(w, in, Mistake::none);
+    const Precision own = mutation::precision_of(w);
+    Precision narrow = own;
+    narrow.probabilities = Rounding::e4m3;
+    GateAnswers shared(w, in, 5);
+    for (const Precision& precision : {narrow, own, narrow, own}) {
+        const Correctness kept = judge(shared, precision, right.out, right.lse);
+        const Correctness fresh = judge(w, in, precision, right.out, right.lse, 5);
+        EXPECT_EQ(correctness_to_json(kept), correctness_to_json(fresh));
+    }
+    EXPECT_NE(judge(shared, narrow, right.out, right.lse).bound,
+              judge(shared, own, right.out, right.lse).bound);
+    EXPECT_EQ(shared.exact().size(), shared.rows().size());
+}
+
 }  // namespace
 }  // namespace raceline

@@ -1,0 +1,195 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Hardware counters of measured cases: what limits them, beside what the model said would.
+
+    bench/counters.py --receipts ladder.jsonl
+    bench/counters.py --receipts ladder.jsonl --kernel gqa --shape h=32/8,q=1,k=8192,d=128,dtype=fp16
+
+Reads the measurement rows of a receipt file, runs `raceline check` of the same kernel, tile and
+shape under ncu (the gate's calls and nothing else: every launch of every call counts, weighted by
+its duration) and appends a `counters` row to the same file through the library. Which counters, and
+how they name a limiter, is written in limiter.py. Without --kernel and --shape: of every rung its
+track's reference shape. Clocks are left alone; ncu empties the caches before each launch, so that
+launches are cold as the measured calls were.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+import limiter
+from c_library import Library
+from profiler import Profiler, calls_of, find_ncu
+
+# The reference shape of each track, as docs/ladder.md has it.
+REFERENCES = {
+    "prefill": {"heads_q": 8, "seqlen_q": 2048, "seqlen_k": 2048, "headdim": 64, "mask": "full"},
+    "decode": {"batch": 1, "heads_q": 32, "heads_kv": 8, "seqlen_k": 8192, "page_size": 0},
+    "from-scratch": {"heads_q": 8, "seqlen_q": 512, "headdim": 64, "mask": "full"},
+}
+SUITES = {"prefill": "ladder", "decode": "ladder", "from-scratch": "from-scratch"}
+
+
+def shape_text(w):
+    """A workload of the ladder's suites in the shape grammar. Raises ValueError for others."""
+    for member, plain in (("window", None), ("softcap", 0), ("sinks", False)):
+        if w.get(member, plain) != plain:
+            raise ValueError(f"{member} is {w[member]}; the ladder's suites have none")
+    heads = f"{w['heads_q']}" if w["heads_q"] == w["heads_kv"] else f"{w['heads_q']}/{w['heads_kv']}"
+    text = f"b={w['batch']},h={heads},q={w['seqlen_q']},k={w['seqlen_k']}"
+    if w.get("mla"):
+        text = f"b={w['batch']},h={w['heads_q']},q={w['seqlen_q']},k={w['seqlen_k']}"
+        text += f",mla={w['headdim_v']}+{w['headdim'] - w['headdim_v']}"
+    else:
+        text += f",d={w['headdim']}"
+    text += f",dtype={w['dtype']}"
+    text += f",kv={w['kv_dtype']}" if w["kv_dtype"] != w["dtype"] else ""
+    text += f",page={w['page_size']}" if w["page_size"] else ""
+    return text + (",causal" if w["mask"] == "causal" else "")
+
+
+def tile_text(tile):
+    return ",".join(f"{name}={value}" for name, value in tile.items()) or "best"
+
+
+def rows_of(path):
+    """(measurement rows that passed, prediction rows by id, measurement ids with counters)."""
+    measured, predictions, counted = [], {}, set()
+    for line in Path(path).read_text().splitlines():
+        row = json.loads(line)
+        if row["kind"] == "measurement" and row["measurement"]:
+            measured.append(row)
+        elif row["kind"] == "prediction":
+            predictions[row["id"]] = row["prediction"]
+        elif row["kind"] == "counters":
+            counted.add(row["measurement_id"])
+    return measured, predictions, counted
+
+
+def references(measured, tracks):
+    """Of every rung the row of its track's reference shape, or else the first that it ran."""
+    chosen = {}
+    for row in measured:
+        track = tracks.get(row["kernel"])
+        if track is None or row["suite"] != SUITES[track]:
+            continue
+        fits = all(row["workload"][member] == value
+                   for member, value in REFERENCES[track].items())
+        known = chosen.get(row["kernel"])
+        if known is None or (fits and not known[0]):
+            chosen[row["kernel"]] = (fits, row)
+    return [row for _, row in chosen.values()]
+
+
+def counters_of(launches, predicted):
+    """What a counters row holds of a call's launches, which may be several equal calls."""
+    calls = calls_of(launches)
+    shares = limiter.busy_shares(launches)
+    resident = limiter.weighted(launches, limiter.RESIDENT)
+    resident = None if resident is None else resident / 100
+    busiest = limiter.name_limiter(shares, resident)
+    engines = list(predicted["layer1"])
+    one_call = launches[:len(launches) // calls]
+    stalls = {reason: limiter.weighted(launches, metric)
+              for reason, metric in limiter.STALLS.items()}
+    return {
+        "limiter": limiter.as_model_id(busiest, engines),
+        "busy": {limiter.as_model_id(name, engines): share for name, share in shares.items()},
+        "threshold": limiter.BUSY, "resident": resident, "calls": calls,
+        "seconds": sum(x[limiter.DURATION] for x in launches) / calls,
+        "totals": {name: sum(x.get(metric) or 0 for x in launches) / calls
+                   for name, metric in limiter.TOTALS.items()
+                   if any(x.get(metric) is not None for x in launches)},
+        "stalls": {reason: value for reason, value in stalls.items() if value is not None},
+        "launches": [{"name": x["name"], "seconds": x[limiter.DURATION],
+                      **{name: x.get(metric) for name, metric in limiter.LAUNCH.items()}}
+                     for x in one_call],
+    }
+
+
+def profile_row(library, profiler, program, row, predicted):
+    """Profiles one measured case and appends its counters row, which is returned."""
+    command = [program, "check", "--device", "cuda", "--kernel", row["kernel"],
+               "--tile", tile_text(row["tile"]), "--shape", shape_text(row["workload"])]
+    found = counters_of(profiler.launches(command), predicted)
+    found["profiler"] = f"ncu {profiler.version()}"
+    found["missing"] = profiler.missing or []
+    about = {name: row[name] for name in ("suite", "device", "kernel", "tile", "workload", "case")}
+    return library.append("counters", {**about, "measurement_id": row["id"], "counters": found})
+
+
+def tracks_of(program):
+    """{rung: track} as the program lists them."""
+    said = subprocess.run([program, "kernels", "--json"], capture_output=True, text=True, check=True)
+    kernels = [json.loads(line) for line in said.stdout.splitlines()]
+    return {k["kernel"]: k["rung"]["track"] for k in kernels if k.get("rung")}
+
+
+def parse_arguments(argv):
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--receipts", required=True, help="file with measurement rows to attach to")
+    parser.add_argument("--program", default=str(HERE.parent / "build" / "raceline"))
+    parser.add_argument("--library", default=str(HERE.parent / "build" / "libraceline.so"))
+    parser.add_argument("--kernel", action="append", default=[], help="may be repeated")
+    parser.add_argument("--shape", action="append", default=[],
+                        help="in the file's rows; may be repeated (default: each rung's reference)")
+    parser.add_argument("--ncu", default="", help="the profiler (default: found)")
+    parser.add_argument("--seconds", type=float, default=0,
+                        help="start no further case after this much time (default: no limit)")
+    return parser.parse_args(argv)
+
+
+def selected(arguments, library, measured, tracks):
+    """The rows to profile: references, or all of the shapes asked for; of the kernels asked for."""
+    if not arguments.shape:
+        rows = references(measured, tracks)
+    else:
+        device = measured[0]["device"]["id"] if measured else ""
+        wanted = [library.predict(text, device)["workload"] for text in arguments.shape]
+        rows = [row for row in measured if row["workload"] in wanted]
+    return [row for row in rows if not arguments.kernel or row["kernel"] in arguments.kernel]
+
+
+def main(argv=None):
+    arguments = parse_arguments(argv)
+    ncu = arguments.ncu or find_ncu()
+    if not ncu:
+        print("counters: there is no ncu on this machine", file=sys.stderr)
+        return 2
+    measured, predictions, counted = rows_of(arguments.receipts)
+    library = Library(os.path.abspath(arguments.library), arguments.receipts)
+    rows = selected(arguments, library, measured, tracks_of(arguments.program))
+    rows = [row for row in rows if row["id"] not in counted]
+    profiler, failed, begun = Profiler(ncu, limiter.metrics()), [], time.monotonic()
+    try:
+        for row in rows:
+            name = f"{row['kernel']} {shape_text(row['workload'])}"
+            if arguments.seconds and time.monotonic() - begun > arguments.seconds:
+                failed.append(f"{name}: no time left")
+                continue
+            predicted = predictions[row["prediction_id"]]
+            try:
+                found = profile_row(library, profiler, arguments.program, row, predicted)
+            except Exception as error:  # noqa: BLE001 - the other cases still have their answer
+                failed.append(f"{name}: {type(error).__name__}: {error}")
+                continue
+            busy = sorted(found["counters"]["busy"].items(), key=lambda item: -item[1])[:3]
+            print(f"{name}: {found['counters']['limiter']} (predicted {predicted['limiter']}); "
+                  + ", ".join(f"{what} {100 * share:.0f} %" for what, share in busy), flush=True)
+    finally:
+        library.close()
+    for line in failed:
+        print(f"failed: {line}", file=sys.stderr)
+    return 1 if failed or not rows else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

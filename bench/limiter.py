@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which hardware counters are read, and the rule by which they name a limiter. The thresholds stand
+here and nowhere else, and stood before any rung was profiled.
+
+Busy is the share of a launch's time in which a resource does all that it can: counters' percent of
+the sustained peak over the elapsed time, so that SMs without work count as idle. Names are those of
+the model's resources (src/device/device.hpp) and terms (docs/model.md)."""
+
+# A resource at this share of its peak or more is the limiter: the busiest one, the first of equals.
+BUSY = 0.60
+# Without one: SMs that hold no CTA for more than this share of the time are the limiter (the
+# model's `tail`: not enough CTAs), else warps that wait are (its `latency`).
+IDLE = 0.40
+
+PEAK = ".avg.pct_of_peak_sustained_elapsed"
+# By resource: counters that tell how busy it is, the first one that this profiler knows.
+PIPES = {
+    "dram": ["dram__throughput", "gpu__dram_throughput"],
+    "byte.l2": ["lts__throughput", "lts__t_sectors"],
+    # Passes of the L1's data pipe for loads and stores, global ones included, as rungs count them.
+    "byte.smem_lsu": ["l1tex__data_pipe_lsu_wavefronts"],
+    "tensor": ["sm__pipe_tensor_cycles_active", "sm__inst_executed_pipe_tensor"],
+    "flop.fma.fp32": ["sm__pipe_fma_cycles_active", "sm__inst_executed_pipe_fma"],
+    "op.ex2": ["sm__inst_executed_pipe_xu"],
+    "op.issue": ["sm__inst_executed", "sm__inst_issued"],
+}
+# Reads of shared memory's banks by anyone: what the data pipe above did not do are operands that
+# the matrix engine reads itself. A lower bound, so that it is never named by mistake.
+BANKS = "l1tex__data_bank_reads" + PEAK
+DATA_PIPE = "l1tex__data_pipe_lsu_wavefronts" + PEAK
+RESIDENT = "sm__cycles_active" + PEAK  # time in which an SM holds a CTA
+DURATION = "gpu__time_duration.sum"
+
+# What is added up over a call's launches.
+TOTALS = {
+    "dram_read_bytes": "dram__bytes_read.sum",
+    "dram_write_bytes": "dram__bytes_write.sum",
+    "l2_bytes": "lts__t_bytes.sum",
+    "bank_conflicts_load": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum",
+    "bank_conflicts_store": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum",
+    "shared_wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum",
+    "warp_instructions": "smsp__inst_executed.sum",
+}
+# What is kept of each launch.
+LAUNCH = {
+    "ctas": "launch__grid_size",
+    "threads": "launch__block_size",
+    "waves": "launch__waves_per_multiprocessor",
+    "occupancy_percent": "sm__warps_active.avg.pct_of_peak_sustained_active",
+}
+# Warps that wait for each reason, per issue slot in use.
+STALLS = {reason: f"smsp__average_warps_issue_stalled_{reason}_per_issue_active.ratio"
+          for reason in ("long_scoreboard", "short_scoreboard", "barrier", "wait", "mio_throttle",
+                         "math_pipe_throttle", "lg_throttle", "gmma", "no_instruction")}
+
+
+def metrics():
+    """All counters to ask for."""
+    pipes = [name + PEAK for names in PIPES.values() for name in names]
+    return [DURATION, *pipes, BANKS, RESIDENT, *TOTALS.values(), *LAUNCH.values(),
+            *STALLS.values()]
+
+
+def weighted(launches, metric):
+    """Mean of a counter over launches, weighted by their durations; None where none has it."""
+    known = [(x[DURATION], x[metric]) for x in launches
+             if x.get(metric) is not None and x.get(DURATION)]
+    seconds = sum(duration for duration, _ in known)
+    return sum(duration * value for duration, value in known) / seconds if known else None
+
+
+def busy_shares(launches):
+    """{resource: share of its peak} over a call's launches; resources without a counter left out."""
+    shares = {}
+    for resource, names in PIPES.items():
+        for name in names:
+            percent = weighted(launches, name + PEAK)
+            if percent is not None:
+                shares[resource] = percent / 100
+                break
+    banks, pipe = weighted(launches, BANKS), weighted(launches, DATA_PIPE)
+    if banks is not None and pipe is not None:
+        shares["byte.smem_mma"] = max(0.0, banks - pipe) / 100
+    return shares
+
+
+def name_limiter(shares, resident):
+    """The limiter that shares of peaks and of the SMs' time with a CTA name."""
+    if not shares:
+        raise ValueError("no counter tells how busy any resource was")
+    busiest = max(shares, key=shares.get)
+    if shares[busiest] >= BUSY:
+        return busiest
+    return "tail" if resident is not None and 1 - resident > IDLE else "latency"
+
+
+def as_model_id(resource, predicted):
+    """The model's id of a resource: it knows the matrix engine by instruction and type. `predicted`
+    are the ids of the prediction."""
+    if resource != "tensor":
+        return resource
+    engines = [name for name in predicted if name.startswith(("flop.wgmma.", "flop.mma."))]
+    return engines[0] if engines else "flop.mma.fp16"

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""bench/counters.py: what ncu prints is read, and a limiter is named by the rule. ncu_gqa.csv has the
+form of a profile of two launches; its numbers are made up, so that every rule meets one. The last
+test needs the built library: RACELINE_LIBRARY names it, else build/libraceline.so."""
+
+import contextlib
+import io
+import json
+import os
+import stat
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent), str(HERE)]
+
+import capacity
+import counters
+import limiter
+import profiler
+from c_library import Library
+
+LIBRARY = os.environ.get("RACELINE_LIBRARY", str(HERE.parents[1] / "build" / "libraceline.so"))
+RECORDED = (HERE / "ncu_gqa.csv").read_text()
+
+
+class Parsing(unittest.TestCase):
+    def test_launches_come_with_their_counters_in_base_units(self):
+        forward, merge = profiler.parse(RECORDED)
+        self.assertEqual([forward["name"], merge["name"]], ["forward", "merge"])
+        self.assertAlmostEqual(forward[limiter.DURATION], 24e-6)
+        self.assertEqual(forward["dram__bytes_read.sum"], 33554432)
+        self.assertIsNone(forward["sm__pipe_tensor_cycles_active" + limiter.PEAK])
+
+    def test_nothing_profiled_is_no_launch(self):
+        self.assertEqual(profiler.parse("==WARNING== No kernels were profiled.\n"), [])
+
+    def test_a_metric_that_this_profiler_lacks_is_found_by_name(self):
+        said = "==ERROR== Failed to find metric lts__t_bytes.sum\n"
+        self.assertEqual(profiler.unknown_metrics(said), ["lts__t_bytes.sum"])
+
+    def test_equal_calls_are_counted_once(self):
+        names = [{"name": n} for n in ("scores", "softmax", "outputs") * 3]
+        self.assertEqual(profiler.calls_of(names), 3)
+        self.assertEqual(profiler.calls_of([{"name": "forward"}, {"name": "merge"}]), 1)
+
+
+FUSSY_NCU = """#!/bin/sh
+[ "$1" = --query-metrics ] && printf 'dram__throughput  a\\nlts__throughput  b\\n' && exit 0
+while [ "$1" != --log-file ]; do shift; done
+log=$2
+while [ "$1" != --metrics ]; do shift; done
+case $2 in
+    *sm__new*) echo "==ERROR== no" >"$log" ;;
+    *) cp "{recorded}" "$log" ;;
+esac
+"""
+
+
+class Metrics(unittest.TestCase):
+    def test_what_the_profiler_does_not_list_is_dropped_and_said(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "ncu"
+            path.write_text(FUSSY_NCU.format(recorded=HERE / "ncu_gqa.csv"))
+            path.chmod(0o755)
+            wanted = ["dram__throughput.avg", "lts__throughput.avg", "sm__new.sum",
+                      "launch__grid_size"]
+            ncu = profiler.Profiler(str(path), wanted)
+            self.assertEqual(len(ncu.launches(["true"])), 2)
+            self.assertEqual(ncu.missing, ["sm__new.sum"])
+            self.assertNotIn("sm__new.sum", ncu.metrics)
+
+
+class Naming(unittest.TestCase):
+    def test_the_busiest_resource_over_its_threshold(self):
+        self.assertEqual(limiter.name_limiter({"dram": 0.7, "op.issue": 0.65}, 1), "dram")
+        self.assertEqual(limiter.name_limiter({"dram": 0.60, "op.issue": 0.3}, 1), "dram")
+
+    def test_else_warps_wait_or_sms_have_nothing_to_do(self):
+        self.assertEqual(limiter.name_limiter({"dram": 0.59}, 0.95), "latency")
+        self.assertEqual(limiter.name_limiter({"dram": 0.2}, 0.5), "tail")
+        self.assertEqual(limiter.name_limiter({"dram": 0.2}, None), "latency")
+
+    def test_no_counter_names_nothing(self):
+        with self.assertRaises(ValueError):
+            limiter.name_limiter({}, 1)
+
+    def test_launches_weigh_by_their_time(self):
+        shares = limiter.busy_shares(profiler.parse(RECORDED))
+        self.assertAlmostEqual(shares["dram"], (0.305 * 24 + 0.025 * 8) / 32)
+        self.assertAlmostEqual(shares["op.issue"], (0.72 * 24 + 0.04 * 8) / 32)
+        self.assertEqual(shares["tensor"], 0)  # its second name, where the first has no value
+        self.assertEqual(shares["byte.smem_mma"], 0)  # the data pipe explains every bank read
+
+    def test_the_matrix_engine_goes_by_the_model_s_name(self):
+        self.assertEqual(limiter.as_model_id("tensor", ["dram", "flop.wgmma.fp16"]),
+                         "flop.wgmma.fp16")
+        self.assertEqual(limiter.as_model_id("dram", ["flop.wgmma.fp16"]), "dram")
+
+    def test_every_metric_is_asked_for_once(self):
+        self.assertEqual(len(limiter.metrics()), len(set(limiter.metrics())))
+
+
+class Summary(unittest.TestCase):
+    def test_a_call_s_launches_together(self):
+        again = [line.replace('"0",', '"2",', 1).replace('"1",', '"3",', 1)
+                 for line in RECORDED.splitlines() if line.startswith(('"0",', '"1",'))]
+        launches = profiler.parse(RECORDED + "\n".join(again))
+        found = counters.counters_of(launches, {"layer1": {"dram": 1e-6}})
+        self.assertEqual(found["calls"], 2)
+        self.assertAlmostEqual(found["seconds"], 32e-6)
+        self.assertAlmostEqual(found["totals"]["dram_read_bytes"], 33555432)
+        self.assertEqual([x["name"] for x in found["launches"]], ["forward", "merge"])
+        self.assertEqual(found["launches"][0]["ctas"], 264)
+        self.assertEqual(found["limiter"], "latency")  # 0.55 of the issue slots
+
+
+class Capacity(unittest.TestCase):
+    def test_the_most_tokens_are_found_to_a_thousandth(self):
+        for room in (1, 1000, 10 ** 7):
+            found = capacity.most_tokens(room, lambda tokens: tokens <= 1234567)
+            self.assertLessEqual(found, 1234567)
+            self.assertGreater(found, 1234567 * 0.998)
+            self.assertEqual(found % capacity.PAGE, 0)
+
+
+FAKE_NCU = """#!/bin/sh
+[ "$1" = --version ] && echo "Version 2025.3.1.0" && exit 0
+while [ "$1" != --log-file ]; do shift; done
+cp "{recorded}" "$2"
+echo "$@" >"{seen}"
+"""
+FAKE_PROGRAM = """#!/bin/sh
+echo '{"kernel":"gqa","rung":{"track":"decode"}}'
+"""
+
+
+@unittest.skipUnless(Path(LIBRARY).exists(), "needs the built library")
+class Rows(unittest.TestCase):
+    def script(self, name, text):
+        path = Path(self.folder) / name
+        path.write_text(text)
+        path.chmod(path.stat().st_mode | stat.S_IXUSR)
+        return str(path)
+
+    def test_counters_are_attached_to_the_measurement_they_are_about(self):
+        with tempfile.TemporaryDirectory() as self.folder:
+            seen, receipts = Path(self.folder) / "seen", Path(self.folder) / "rows.jsonl"
+            ncu = self.script("ncu", FAKE_NCU.format(recorded=HERE / "ncu_gqa.csv", seen=seen))
+            program = self.script("raceline", FAKE_PROGRAM)
+            library = Library(LIBRARY, str(receipts))
+            about = library.predict("h=32/8,q=1,k=8192,d=128,dtype=fp16", "h200", "gqa")
+            about["suite"] = "ladder"
+            prediction = library.append("prediction", about)
+            good = {"passed": True, "relative_rms": 0, "worst": 0, "bound": 1, "cases": 1}
+            taken = {name: 1e-5 for name in ("seconds_median", "seconds_low", "seconds_high",
+                                             "seconds_call", "sm_clock_hz", "power_w")}
+            content = {k: v for k, v in about.items() if k != "prediction"}
+            measured = library.append("measurement", {
+                **content, "prediction_id": prediction["id"], "correctness": good,
+                "measurement": {**taken, "samples": 3}})
+            library.close()
+            said = io.StringIO()
+            with contextlib.redirect_stdout(said):
+                status = counters.main(["--receipts", str(receipts), "--library", LIBRARY,
+                                        "--program", program, "--ncu", ncu])
+            self.assertEqual(status, 0)
+            row = json.loads(receipts.read_text().splitlines()[-1])
+            self.assertEqual(row["kind"], "counters")
+            self.assertEqual(row["measurement_id"], measured["id"])
+            self.assertEqual(row["counters"]["limiter"], "latency")
+            self.assertIn("gqa b=1,h=32/8,q=1,k=8192,d=128,dtype=fp16: latency", said.getvalue())
+            command = seen.read_text()
+            self.assertIn("check --device cuda --kernel gqa --tile waves=", command)
+            # A second run finds nothing left to do, and says so by its status.
+            with contextlib.redirect_stdout(said):
+                self.assertEqual(counters.main(["--receipts", str(receipts), "--library", LIBRARY,
+                                                "--program", program, "--ncu", ncu]), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""bench/e4m3_sweep.py over a stand-in for the GPU. Needs PyTorch with 8-bit products on the CPU, and
+the built library: RACELINE_LIBRARY names it, else build/libraceline.so."""
+
+import os
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent), str(HERE)]
+
+LIBRARY = os.environ.get("RACELINE_LIBRARY", str(HERE.parents[1] / "build" / "libraceline.so"))
+try:
+    import torch
+    ONE = torch.ones(())
+    torch._scaled_mm(torch.zeros(16, 16).to(torch.float8_e4m3fn),
+                     torch.zeros(16, 16).to(torch.float8_e4m3fn).t(), ONE, ONE,
+                     out_dtype=torch.bfloat16)
+except (ImportError, RuntimeError):
+    torch = None
+READY = torch is not None and Path(LIBRARY).exists()
+
+import e4m3_sweep
+
+if READY:
+    import gpu_time
+    import stand_in_gpu
+    from c_library import ClockState, Library
+    from stop_rule import StopRule
+
+
+class Shapes(unittest.TestCase):
+    def test_bytes_are_operands_once_and_the_output_once(self):
+        product = e4m3_sweep.Product(128, 1024, 576)
+        self.assertEqual(product.set_bytes(), 128 * 576 + 1024 * 576 + 2 * 128 * 1024)
+        self.assertEqual(product.flops(), 2 * 128 * 1024 * 576)
+        self.assertEqual(product.resource, "gemm.e4m3.m128.n1024.k576")
+
+
+@unittest.skipUnless(READY, "needs PyTorch with 8-bit products and the built library")
+class Measuring(unittest.TestCase):
+    def measure(self, multiply=None):
+        with tempfile.TemporaryDirectory() as folder:
+            library = Library(LIBRARY, str(Path(folder) / "rows.jsonl"))
+            machine = gpu_time.GpuMachine(0, StopRule(most_seconds=0.05),
+                                          lambda: ClockState(sm_clock_hz=1e9),
+                                          stand_in_gpu.StandInGpu())
+            about = {"suite": "gemm", "device": library.predict("h=1,k=64,d=64", "h200")["device"]}
+            held = e4m3_sweep.Multiply.__call__
+            try:
+                if multiply is not None:
+                    e4m3_sweep.Multiply.__call__ = multiply
+                return e4m3_sweep.measure(torch, library, machine,
+                                          e4m3_sweep.Product(128, 1024, 256), True, about, 132)
+            finally:
+                e4m3_sweep.Multiply.__call__ = held
+                library.close()
+
+    def test_a_product_becomes_a_ceiling_row(self):
+        row = self.measure()
+        self.assertEqual(row["kind"], "ceiling")
+        seconds = row["product"]["seconds_median"]
+        self.assertAlmostEqual(row["ceiling"]["value"] * seconds, 2 * 128 * 1024 * 256, delta=10)
+        self.assertEqual(row["ceiling"]["limit"], 132 * 8192 * 1e9)
+        self.assertLess(row["product"]["relative_rms"], e4m3_sweep.MOST_ERROR)
+
+    def test_a_wrong_product_has_no_time(self):
+        right = e4m3_sweep.Multiply.__call__
+        with self.assertRaisesRegex(RuntimeError, "relative error"):
+            self.measure(lambda self, index: right(self, index) * 1.1)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/ladder_gap.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "report/ladder_data.hpp"
+#include "support/text_table.hpp"
+#include "workload/shape_grammar.hpp"
+
+namespace raceline {
+namespace {
+
+constexpr std::string_view suite = "ladder-gap";
+
+struct Timed {
+    std::string kernel, tile;
+    Json fields;
+    double seconds = 0;
+};
+
+std::string tile_text(const Json& tile) {
+    std::string text;
+    for (const auto& [name, value] : tile.items()) {
+        // The head dims are the shape's.
+        text += name.starts_with("headdim")
+                    ? ""
+                    : fmt::format("{}{}={}", text.empty() ? "" : ",", name, value.dump());
+    }
+    return text;
+}
+
+bool is_about(const Json& row, const Workload& workload) {
+    return row.at("suite") == suite && workload_from_json(row.at("workload")) == workload;
+}
+
+// The last run of each tile of each kernel.
+std::vector<Timed> timed_on(std::span<const Json> rows, const Workload& workload) {
+    std::map<std::string, Timed> last;
+    for (const Json* row : by_time(rows, "measurement")) {
+        if (is_about(*row, workload) && row->at("measurement").is_object()) {
+            const auto kernel = row->at("kernel").get<std::string>();
+            last[kernel + row->at("tile").dump()] = {
+                kernel, tile_text(row->at("tile")), row->at("tile"),
+                row->at("measurement").at("seconds_median").get<double>()};
+        }
+    }
+    std::vector<Timed> all;
+    all.reserve(last.size());
+    for (auto& [key, timed] : last) {
+        all.push_back(std::move(timed));
+    }
+    return all;
+}
+
+bool has_fields(const Json& fields, const Json& wanted) {
+    for (const auto& [name, value] : wanted.items()) {
+        if (!fields.contains(name) || fields.at(name) != value) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// The fastest of a step's tiles; seconds 0 if none was measured.
+Timed fastest(const Json& step, const std::vector<Timed>& all) {
+    Timed best;
+    for (const Timed& one : all) {
+        const bool fits =
+            step.at("kernel") == one.kernel && has_fields(one.fields, step.at("tile"));
+        if (fits && (best.seconds == 0 || one.seconds < best.seconds)) {
+            best = one;
+        }
+    }
+    return best;
+}
+
+Timed of_peer(const Json& step, std::span<const Json> rows, const Workload& workload) {
+    Timed last;
+    for (const Json* row : by_time(rows, "comparison")) {
+        const Json& peer = row->at("peer");
+        if (is_about(*row, workload) && peer.at("name") == step.at("peer")) {
+            last = {peer.at("name").get<std::string>(), peer.at("version").get<std::string>(),
+                    Json(), peer.at("seconds_median").get<double>()};
+        }
+    }
+    return last;
+}
+
+struct GapStep {
+    Timed timed;
+    std::string is, thing, also;
+};
+
+std::vector<GapStep> steps_on(const Json& data, std::span<const Json> rows, const Workload& w) {
+    const std::vector<Timed> all = timed_on(rows, w);
+    std::vector<GapStep> steps;
+    for (const Json& step : data) {
+        if (step.contains("shape")) {
+            continue;
+        }
+        Timed timed = step.contains("peer") ? of_peer(step, rows, w) : fastest(step, all);
+        if (timed.seconds > 0) {
+            steps.push_back({std::move(timed), step.at("is").get<std::string>(),
+                             step.value("thing", ""), step.value("also", "")});
+        }
+    }
+    return steps;
+}
+
+std::string table_of(const std::vector<GapStep>& steps) {
+    using Align = TextTable::Align;
+    TextTable table({{"step"},
+                     {"tile or version"},
+                     {"what is added"},
+                     {"measured", Align::right},
+                     {"gain", Align::right},
+                     {"share of the gap", Align::right},
+                     {"counts as"},
+                     {"and with it"}});
+    // Shares of a product are those of its logarithm: they add up, whatever the order of size.
+    const double whole = std::log(steps.front().timed.seconds / steps.back().timed.seconds);
+    std::map<std::string, double> by_thing;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+        const GapStep& s = steps[i];
+        const double gain = i == 0 ? 1 : steps[i - 1].timed.seconds / s.timed.seconds;
+        const double share = std::log(gain) / whole;
+        by_thing[s.thing] += i == 0 ? 0 : share;
+        table.add({s.timed.kernel, s.timed.tile, s.is, format_seconds(s.timed.seconds),
+                   i == 0 ? "" : fmt::format("{:.2f}×", gain),
+                   i == 0 ? "" : fmt::format("{:.0f} %", 100 * share), s.thing, s.also});
+    }
+    std::string sums;
+    for (const auto& [thing, share] : by_thing) {
+        if (!thing.empty()) {
+            sums += fmt::format("{}{} {:.0f} %", sums.empty() ? "" : ", ", thing, 100 * share);
+        }
+    }
+    return table.markdown() +
+           fmt::format("\n{:.1f}× in all; of it, in logarithms: {}.\n", std::exp(whole), sums);
+}
+
+}  // namespace
+
+std::string gap_markdown(std::span<const Json> rows) {
+    const Json data = ladder_data("ladder/gap.json");
+    std::string text;
+    for (const Json& entry : data) {
+        if (!entry.contains("shape")) {
+            continue;
+        }
+        const Workload w = parse_shape(entry.at("shape").get<std::string>());
+        const std::vector<GapStep> steps = steps_on(data, rows, w);
+        if (steps.size() > 1) {
+            text += fmt::format("\n### {}\n\n{}", format_shape(w), table_of(steps));
+        }
+    }
+    if (text.empty()) {
+        return "";
+    }
+    return "\n## The gap\n\nFrom the best rung on CUDA cores to the fastest library. Every entry "
+           "is "
+           "measured, in one run, as the fastest tile that has the thing beside the fastest that "
+           "lacks it; where a step cannot come alone, the last column says what came with it.\n" +
+           text;
+}
+
+}  // namespace raceline

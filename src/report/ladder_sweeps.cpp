@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/ladder_sweeps.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <vector>
+
+#include "device/catalog.hpp"
+#include "model/occupancy.hpp"
+#include "model/rates.hpp"
+#include "registry/registry.hpp"
+#include "report/ladder_data.hpp"
+#include "support/text_table.hpp"
+#include "workload/shape_grammar.hpp"
+
+namespace raceline {
+namespace {
+
+using Align = TextTable::Align;
+
+struct Measured {
+    const Kernel* kernel = nullptr;
+    int tile = -1;
+    Workload workload;
+    std::string device;
+    double seconds = 0;
+};
+
+// What the row is about, if it is a correct measurement of a tile that still exists.
+std::optional<Measured> measured_from(const Json& row) {
+    const Kernel* kernel = find_rung_or_engine(row.at("kernel").get<std::string>());
+    if (kernel == nullptr || !row.at("measurement").is_object()) {
+        return std::nullopt;
+    }
+    TileFields fields;
+    for (int tile = 0; tile < kernel->tile_count(); ++tile) {
+        fields = kernel->tile(tile);
+        const bool same =
+            fields.size() == row.at("tile").size() &&
+            std::all_of(fields.begin(), fields.end(), [&](const auto& field) {
+                return row.at("tile").value(std::string(field.first), -1) == field.second;
+            });
+        if (same) {
+            return Measured{kernel, tile, workload_from_json(row.at("workload")),
+                            row.at("device").at("id").get<std::string>(),
+                            row.at("measurement").at("seconds_median").get<double>()};
+        }
+    }
+    return std::nullopt;
+}
+
+bool wanted_shape(const Json& sweep, const Workload& wanted, Workload w) {
+    if (sweep.value("caches", false)) {
+        w.kv_dtype = w.dtype;
+    }
+    return w == wanted;
+}
+
+std::vector<std::string> parallelism(const Measured& m, const Device& device) {
+    const Counts counts = m.kernel->counts(m.workload, m.tile, device).front();
+    const int residents = occupancy(device, counts);
+    const double places = static_cast<double>(slots(device.units, residents, counts.cluster));
+    const double at_once = std::min(places, static_cast<double>(counts.ctas));
+    const double needed = known_seconds(device, "latency.dram") * ceiling(device, "byte.dram_read");
+    return {fmt::format("{}", counts.ctas), fmt::format("{}", residents),
+            fmt::format("{:.2f}", static_cast<double>(counts.ctas) / places),
+            counts.bytes_in_flight > 0
+                ? fmt::format("{:.2f} of {}", counts.bytes_in_flight * at_once / 1e6,
+                              format_si(needed, "B"))
+                : ""};
+}
+
+std::vector<std::string> line_of(const Measured& m, double first_seconds, const Device& device) {
+    const double bytes = m.workload.bytes_q() + m.workload.bytes_kv() + m.workload.bytes_out();
+    const double share = bytes / m.seconds / ceiling(device, "byte.dram_read");
+    std::vector<std::string> line{
+        format_shape(m.workload),
+        std::string(m.kernel->name),
+        m.kernel->tile_text(m.tile),
+        format_seconds(m.seconds),
+        first_seconds > 0 ? fmt::format("{:.2f}×", first_seconds / m.seconds) : "",
+        fmt::format("{:.0f}", bytes / m.seconds / 1e9),
+        share > 1 ? "cache" : fmt::format("{:.0f} %", 100 * share)};
+    const auto rest = parallelism(m, device);
+    line.insert(line.end(), rest.begin(), rest.end());
+    return line;
+}
+
+// The last run of each case of a sweep, in the order of rows.
+std::map<std::string, Measured> cases_of(const Json& sweep, std::span<const Json> rows) {
+    std::map<std::string, Measured> last;
+    const bool every_tile = sweep.value("tiles", "") == "all";
+    for (const Json* row : by_time(rows, "measurement")) {
+        if (row->at("suite") != sweep.at("suite")) {
+            continue;
+        }
+        if (auto m = measured_from(*row)) {
+            last[fmt::format("{}\n{}\n{}", format_shape(m->workload), m->kernel->name,
+                             every_tile ? m->kernel->tile_text(m->tile) : "")] = std::move(*m);
+        }
+    }
+    return last;
+}
+
+std::string sweep_text(const Json& sweep, std::span<const Json> rows) {
+    const auto cases = cases_of(sweep, rows);
+    TextTable table({{"shape"},
+                     {"rung"},
+                     {"tile"},
+                     {"measured", Align::right},
+                     {"faster than the first", Align::right},
+                     {"GB/s", Align::right},
+                     {"of DRAM", Align::right},
+                     {"CTAs", Align::right},
+                     {"an SM holds", Align::right},
+                     {"waves", Align::right},
+                     {"MB in flight", Align::right}});
+    bool any = false;
+    for (const Json& text : sweep.at("shapes")) {
+        const Workload wanted = parse_shape(text.get<std::string>());
+        double first = 0;
+        for (const Json& name : sweep.at("kernels")) {
+            for (const auto& [key, m] : cases) {
+                if (m.kernel->name != name.get<std::string>() ||
+                    !wanted_shape(sweep, wanted, m.workload)) {
+                    continue;
+                }
+                Device device = datasheet_device(m.device);
+                apply_committed_rates(device);
+                table.add(line_of(m, first, device));
+                first = first > 0 ? first : m.seconds;
+                any = true;
+            }
+        }
+    }
+    return any ? fmt::format("\n### {}\n\n{}\n\n{}", sweep.at("title").get<std::string>(),
+                             sweep.at("about").get<std::string>(), table.markdown())
+               : "";
+}
+
+}  // namespace
+
+std::string sweeps_markdown(std::span<const Json> rows) {
+    std::string text;
+    for (const Json& sweep : ladder_data("ladder/sweeps.json")) {
+        text += sweep_text(sweep, rows);
+    }
+    if (text.empty()) {
+        return "";
+    }
+    return "\n## Sweeps\n\nBandwidth is that of the bytes that a call must move at least (Q, K, V "
+           "and the output, once) over its time, beside the measured DRAM ceiling; more than all "
+           "of it came from the L2. Bytes in flight are those that the CTAs at work declare, "
+           "beside what the DRAM's latency times its bandwidth asks for.\n" +
+           text;
+}
+
+}  // namespace raceline

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// The float64 answer and the rounded references of one draw of inputs.
+#include <algorithm>
+
+#include "run/gate.hpp"
+
+namespace raceline {
+namespace {
+
+/// Runs of rows that share a sequence and a KV head, at most `longest` each: a unit of work.
+std::vector<std::span<const Row>> tasks_of(std::span<const Row> rows, std::int64_t group) {
+    constexpr std::size_t longest = 8;
+    std::vector<std::span<const Row>> tasks;
+    for (std::size_t from = 0; from < rows.size();) {
+        std::size_t to = from + 1;
+        while (to < rows.size() && to - from < longest &&
+               rows[to].sequence == rows[from].sequence &&
+               rows[to].head / group == rows[from].head / group) {
+            ++to;
+        }
+        tasks.push_back(rows.subspan(from, to - from));
+        from = to;
+    }
+    return tasks;
+}
+
+bool same(const Precision& a, const Precision& b) {
+    return a.products == b.products && a.exponentials == b.exponentials &&
+           a.probabilities == b.probabilities && a.accumulators == b.accumulators &&
+           a.output == b.output && a.probability_scale == b.probability_scale;
+}
+
+}  // namespace
+
+GateAnswers::GateAnswers(const Workload& workload, const Inputs& inputs, std::uint64_t seed)
+    : workload_(workload), inputs_(inputs), rows_(rows_to_check(workload, seed)) {}
+
+const std::vector<OracleRow>& GateAnswers::exact() {
+    if (exact_.empty()) {
+        exact_ = answer(nullptr);
+    }
+    return exact_;
+}
+
+const std::vector<OracleRow>& GateAnswers::rounded(const Precision& precision) {
+    const auto known = std::find_if(rounded_.begin(), rounded_.end(), [&](const auto& entry) {
+        return same(entry.first, precision);
+    });
+    if (known != rounded_.end()) {
+        return known->second;
+    }
+    return rounded_.emplace_back(precision, answer(&precision)).second;
+}
+
+std::vector<OracleRow> GateAnswers::answer(const Precision* precision) const {
+    const auto tasks = tasks_of(rows_, workload_.group());
+    const auto count = static_cast<std::int64_t>(tasks.size());
+    std::vector<OracleRow> all(rows_.size());
+#pragma omp parallel for schedule(dynamic)
+    for (std::int64_t t = 0; t < count; ++t) {
+        std::vector<QueryRow> wanted;
+        for (const Row& row : tasks[t]) {
+            wanted.push_back({row.row, row.head});
+        }
+        const std::int64_t sequence = tasks[t].front().sequence;
+        auto answered = precision == nullptr
+                            ? oracle_rows(workload_, inputs_, sequence, wanted)
+                            : rounded_rows(workload_, inputs_, sequence, wanted, *precision);
+        std::move(answered.begin(), answered.end(), all.begin() + (tasks[t].data() - rows_.data()));
+    }
+    return all;
+}
+
+}  // namespace raceline
