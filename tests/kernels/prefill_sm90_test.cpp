@@ -15,6 +15,7 @@
 #include "kernels/prefill_sm90/counts.hpp"
 #include "kernels/prefill_sm90/fragment.hpp"
 #include "kernels/prefill_sm90/plan.hpp"
+#include "kernels/prefill_sm90/share.hpp"
 #include "registry/registry.hpp"
 #include "tests/kernels/cubin.hpp"
 #include "workload/shape_grammar.hpp"
@@ -130,6 +131,23 @@ TEST(PrefillSm90Counts, leave_out_what_no_row_of_a_warpgroup_sees) {
     EXPECT_DOUBLE_EQ(share("b=1,h=1,q=64,k=256,d=64").worked, 2.0 / 3);
     // Warpgroups see 64, 128 and 192 keys: one, one and two blocks.
     EXPECT_DOUBLE_EQ(share("b=1,h=1,q=192,k=192,d=64,causal").worked, 4.0 / 3);
+}
+
+// Who takes turns goes on with the others; who does not has its own clock.
+TEST(PrefillSm90Counts, warpgroups_in_step_wait_for_those_with_more_blocks) {
+    const Device h200 = datasheet_device("h200");
+    const auto taken = [&](const char* shape, std::int32_t stages, std::int32_t turns) {
+        const Workload w = parse_shape(shape);
+        const prefill::Tile tile{64, 64, 192, 128, stages, turns};
+        return prefill::share_of(w, prefill::make_plan(prefill::shape_of(w), tile, h200), tile)
+            .most_worked;
+    };
+    const char* causal = "b=1,h=1,q=192,k=192,d=64,causal";
+    EXPECT_DOUBLE_EQ(taken(causal, 4, 0), 4.0 / 3);
+    EXPECT_GT(taken(causal, 4, 1), 1.4);
+    EXPECT_LT(taken(causal, 4, 1), 2);
+    EXPECT_DOUBLE_EQ(taken(causal, 2, 0), taken(causal, 4, 1));
+    EXPECT_DOUBLE_EQ(taken("b=1,h=1,q=192,k=256,d=64", 4, 1), 2);
 }
 
 TEST(PrefillSm90Layout, descriptors_are_encoded_as_the_manual_says) {
