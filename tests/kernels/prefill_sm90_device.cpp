@@ -106,5 +106,51 @@ TEST_P(PrefillOnDevice, reads_and_writes_any_strides_and_repeats_itself) {
 }
 INSTANTIATE_TEST_SUITE_P(Hopper, PrefillOnDevice, testing::Values("prefill_sm90", "prefill_mma"));
 
+// Items are handed out to whichever CTA is free, warpgroups drift apart: no answer may show it.
+void repeat(const Kernel& kernel, const std::string& shape, int runs) {
+    const Workload w = parse_shape(shape);
+    const Device device = datasheet_device("h200");
+    const Inputs in = make_inputs(w, {.seed = 12, .outliers = true});
+    const Rows q = rows_of(w.tokens_q() * w.heads_q, w.headdim, 0, 0);
+    const Rows k = rows_of(w.tokens_k() * w.heads_kv, w.headdim, 0, 0);
+    const Rows v = rows_of(w.tokens_k() * w.heads_kv, w.headdim_v, 0, 0);
+    const Rows out = rows_of(w.tokens_q() * w.heads_q, w.headdim_v, 0, 0);
+    q.upload(in.q.data());
+    k.upload(in.k.data());
+    v.upload(in.v.data());
+    AttentionArgs args = make_args(w, in, {});
+    args.q = q.argument(w.seqlen_q, w.heads_q);
+    args.k = k.argument(w.seqlen_k, w.heads_kv);
+    args.v = v.argument(w.seqlen_k, w.heads_kv);
+    args.out = out.argument(w.seqlen_q, w.heads_q);
+    for (int tile = 0; tile < kernel.tile_count(); ++tile) {
+        if (!kernel.why_not(w, tile, device).empty()) {
+            continue;
+        }
+        const cuda::DeviceBuffer scratch{kernel.workspace(w, tile, device) + 1};
+        std::vector<std::uint16_t> first;
+        int others = 0;
+        for (int run = 0; run < runs; ++run) {
+            out.upload(nullptr);
+            kernel.launch(args, tile, device, scratch.data(), nullptr);
+            cuda::synchronize();
+            std::vector<std::uint16_t> got = out.download();
+            if (run == 0) {
+                first = std::move(got);
+            } else {
+                others += got == first ? 0 : 1;
+            }
+        }
+        EXPECT_EQ(others, 0) << shape << ' ' << kernel.tile_text(tile) << ": of " << runs;
+    }
+}
+TEST(PrefillSm90OnDevice, a_thousand_runs_are_equal_bit_for_bit) {
+    ASSERT_EQ(cuda::why_unavailable(), "");
+    const Kernel& kernel = find_kernel("prefill_sm90");
+    repeat(kernel, "b=5,h=8/2,q=700,k=700,d=64,causal", 1000);
+    repeat(kernel, "b=5,h=8/2,q=500,k=500,d=128,causal", 1000);
+    repeat(kernel, "b=5,h=8/2,q=300,k=300,d=256,causal", 1000);
+}
+
 }  // namespace
 }  // namespace raceline
