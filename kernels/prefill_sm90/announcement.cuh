@@ -159,8 +159,7 @@ struct Scheduler {
         ptx::mbarrier_wait_parity(s.item_empty(ring.stage()), parity);
         const int index = draw(p, round++);
         announce<tile>(p, s, ring.stage(), index);
-        __syncwarp();
-        if (threadIdx.x % 32 == 0) {
+        if (threadIdx.x % 32 < tile.warpgroups()) {  // who has written
             ptx::mbarrier_arrive(s.item_full(ring.stage()));
         }
         ring.advance();

@@ -87,7 +87,7 @@ __device__ __forceinline__ void init_barriers(const Shared<tile>& s) {
         ptx::mbarrier_init(s.v_empty(stage), readers);
     }
     for (int slot = 0; slot < announced_items; ++slot) {
-        ptx::mbarrier_init(s.item_full(slot), 1);
+        ptx::mbarrier_init(s.item_full(slot), tile.warpgroups());
         ptx::mbarrier_init(s.item_empty(slot), readers + 1);  // and who copies
     }
     ptx::mbarrier_init(s.cleared(), readers);
