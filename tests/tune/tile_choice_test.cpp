@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// The model's choice among the tiles of prefill_sm90, beside what all of them took on an H200.
+#include <algorithm>
+#include <filesystem>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "device/catalog.hpp"
+#include "receipt/file.hpp"
+#include "registry/registry.hpp"
+#include "tune/best_tile.hpp"
+#include "workload/shape_grammar.hpp"
+
+namespace raceline {
+namespace {
+
+struct Measured {
+    double low, median, high;  // seconds: a 95 % interval of the median, and the median
+};
+// Of a shape, by tile as JSON.
+using Candidates = std::map<std::string, Measured>;
+
+/// The newest receipts of a sweep over all tiles; names begin with date and suite.
+std::string newest_sweep() {
+    std::string newest;
+    for (const auto& entry : std::filesystem::directory_iterator(
+             std::filesystem::path(RACELINE_SOURCE_DIR) / "receipts/h200")) {
+        if (entry.path().filename().string().find("-prefill_sm90-tiles-") != std::string::npos) {
+            const auto written = [](const std::string& path) {
+                return read_receipts(path).rows.at(0).at("written").get<std::string>();
+            };
+            const std::string path = entry.path().string();
+            newest = newest.empty() || written(path) > written(newest) ? path : newest;
+        }
+    }
+    return newest;
+}
+
+Json tile_json(const TileFields& tile) {
+    Json object;
+    for (const auto& [name, value] : tile) {
+        object[std::string(name)] = value;
+    }
+    return object;
+}
+
+std::map<std::string, Candidates> measured_tiles(const std::string& path) {
+    std::map<std::string, Candidates> shapes;
+    for (const Json& row : read_receipts(path).rows) {
+        if (row.at("kind") == "measurement" && row.contains("measurement")) {
+            const Json& m = row.at("measurement");
+            shapes[row.at("workload").dump()][row.at("tile").dump()] = {
+                m.at("seconds_low"), m.at("seconds_median"), m.at("seconds_high")};
+        }
+    }
+    return shapes;
+}
+
+// The same binary, measured twice in one visit, differed by up to 5 % on these shapes, 2 % in the
+// median: so it is the ends of the intervals that are held apart.
+TEST(TileChoice, is_within_four_per_cent_of_the_best_measured_tile) {
+    const Kernel& kernel = find_kernel("prefill_sm90");
+    Device device = datasheet_device("h200");
+    apply_committed_rates(device);
+    int judged = 0;
+    for (const auto& [shape, candidates] : measured_tiles(newest_sweep())) {
+        if (candidates.size() < 6) {
+            continue;  // the sweep's time was over
+        }
+        const Workload w = workload_from_json(Json::parse(shape));
+        const auto ranked =
+            ranked_tiles(kernel, w, device, {.cold = true, .launch_path = "stream", .threads = 0});
+        ASSERT_FALSE(ranked.empty()) << shape;
+        const auto chosen = candidates.find(tile_json(kernel.tile(ranked.front().tile)).dump());
+        ASSERT_NE(chosen, candidates.end())
+            << format_shape(w) << ": " << kernel.tile_text(ranked.front().tile) << " not measured";
+        const auto best = std::min_element(
+            candidates.begin(), candidates.end(),
+            [](const auto& a, const auto& b) { return a.second.median < b.second.median; });
+        EXPECT_LE(chosen->second.low, 1.04 * best->second.high)
+            << format_shape(w) << ": chosen " << chosen->first << ", best " << best->first;
+        ++judged;
+    }
+    EXPECT_GE(judged, 18);
+}
+
+}  // namespace
+}  // namespace raceline
