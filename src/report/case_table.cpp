@@ -29,6 +29,11 @@ std::string dram_text(const CaseLine& line, double ceiling) {
     return share > 1 ? "cache" : fmt::format("{:.0f} %", 100 * share);
 }
 
+std::string band_text(const CaseLine& line) {
+    return line.band ? format_seconds(line.band->low) + " to " + format_seconds(line.band->high)
+                     : "";
+}
+
 std::string error_text(const CaseLine& line) {
     return fmt::format("{:+.0f} %", 100 * (line.predicted / line.measured - 1));
 }
@@ -60,6 +65,7 @@ void CaseTable::add(const Case& which, const CaseResult& result) {
         line.intensity = result.prediction->layer1.arithmetic_intensity;
         line.bound = result.prediction->layer1.bound_seconds;
         line.predicted = result.prediction->seconds;
+        line.band = result.prediction->band;
     }
     if (result.correctness) {
         line.checked = true;
@@ -92,6 +98,9 @@ std::string CaseTable::str(Columns columns) const {
                                      {"bound", Align::right},
                                      {"predicted", Align::right}});
     }
+    if (columns == Columns::prediction) {
+        header.push_back({"band", Align::right});
+    }
     if (measured) {
         header.insert(header.end(), {{"measured", Align::right},
                                      {"±", Align::right},
@@ -116,6 +125,9 @@ std::string CaseTable::str(Columns columns) const {
                 cells.end(),
                 {line.limiter, line.intensity > 0 ? fmt::format("{:.3g}", line.intensity) : "",
                  has ? format_seconds(line.bound) : "", has ? format_seconds(line.predicted) : ""});
+        }
+        if (columns == Columns::prediction) {
+            cells.push_back(band_text(line));
         }
         if (measured) {
             const bool has = line.measured > 0;
