@@ -6,6 +6,9 @@ file(MAKE_DIRECTORY ${generated})
 foreach(module support receipt timing workload device model registry run tune api report)
   raceline_module(${module})
 endforeach()
+foreach(module receipt registry report)
+  raceline_compile_quickly(rl_${module})
+endforeach()
 
 foreach(tree kernels ladder)
   # Files are globbed, so that a new folder re-runs CMake on the next build.

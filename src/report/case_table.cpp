@@ -154,15 +154,22 @@ std::string CaseTable::str(Columns columns) const {
 }
 
 std::string CaseTable::refusal_lines() const {
-    std::map<std::string, int> reasons;
+    std::map<std::string, std::map<std::string, int>> reasons;  // with each kernel's shapes
     for (const CaseLine& line : lines_) {
         if (!line.refusal.empty()) {
-            ++reasons[line.kernel + ": " + line.refusal];
+            ++reasons[line.refusal][line.kernel];
         }
     }
     std::string text;
-    for (const auto& [reason, count] : reasons) {
-        text += fmt::format("not run, {} shape{}: {}\n", count, count == 1 ? "" : "s", reason);
+    for (const auto& [reason, kernels] : reasons) {
+        std::map<int, std::vector<std::string>> alike;
+        for (const auto& [kernel, count] : kernels) {
+            alike[count].push_back(kernel);
+        }
+        for (const auto& [count, names] : alike) {
+            text += fmt::format("not run, {} shape{}: {}: {}\n", count, count == 1 ? "" : "s",
+                                fmt::join(names, ", "), reason);
+        }
     }
     return text;
 }
