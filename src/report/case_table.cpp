@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/case_table.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <fmt/format.h>
@@ -150,7 +151,10 @@ std::string CaseTable::str(Columns columns) const {
         }
         table.add(std::move(cells));
     }
-    return table.str() + failures + refusal_lines() + (measured ? accuracy_lines() : "");
+    const bool any = std::any_of(lines_.begin(), lines_.end(),
+                                 [](const CaseLine& line) { return line.refusal.empty(); });
+    return (any ? table.str() : "") + failures + refusal_lines() +
+           (measured ? accuracy_lines() : "");
 }
 
 std::string CaseTable::refusal_lines() const {
