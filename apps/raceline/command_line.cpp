@@ -14,6 +14,11 @@ namespace {
 constexpr const char* shape_help =
     "one problem, as in b=1,h=32/8,q=1,k=8192,d=128,dtype=bf16,causal; repeatable";
 
+// A minus is what CLI11 reads into unsigned numbers without a word.
+std::string whole_number(const std::string& text) {
+    return text.starts_with('-') ? text + " is not a whole number from 0 on" : std::string();
+}
+
 void add_cases(CLI::App& command, Options& o) {
     command.add_option("--suite", o.suite,
                        "named shapes: quickstart ladder from-scratch training-16k llama3-8b "
@@ -91,8 +96,7 @@ void add_case_commands(CLI::App& app, Options& o, std::vector<Command>& commands
     auto* check = app.add_subcommand("check", "The float64 gate over every tile; nothing is timed");
     add_cases(*check, o);
     add_device(*check, o, live_help);
-    check->add_option("--seed", o.seed, "of the inputs (default: 1)")
-        ->check(CLI::NonNegativeNumber);
+    check->add_option("--seed", o.seed, "of the inputs (default: 1)")->check(whole_number);
     add_receipts(*check, o, "append check rows to this file (default: none is written)");
     add_json(*check, o);
     check->footer(
@@ -104,8 +108,7 @@ void add_case_commands(CLI::App& app, Options& o, std::vector<Command>& commands
     auto* bench = app.add_subcommand("bench", "Predict, prove, measure; both halves in a receipt");
     add_cases(*bench, o);
     add_device(*bench, o, live_help);
-    bench->add_option("--seed", o.seed, "of the inputs (default: 1)")
-        ->check(CLI::NonNegativeNumber);
+    bench->add_option("--seed", o.seed, "of the inputs (default: 1)")->check(whole_number);
     bench->add_option("--max-seconds", o.max_seconds, "timed work per case before giving up noise")
         ->check(CLI::Range(0.001, 3600.0));
     add_receipts(*bench, o, "receipt file (default: a new one in the user's state folder)");
