@@ -34,8 +34,9 @@ TEST(PastErrors, BandOfThisKernelDeviceAndRegimeAlone) {
     EXPECT_FALSE(errors.band("simt", h200, true, 30e-6));
 }
 
-TEST(PastErrors, NoneBelowTwenty) {
-    const std::vector<EmbeddedResidual> past(19, {"h200", "", "simt", true, 1e-3, -0.5});
+TEST(PastErrors, NoneBelowTwentyInTheRegime) {
+    std::vector<EmbeddedResidual> past(19, {"h200", "", "simt", true, 1e-3, -0.5});
+    past.insert(past.end(), 19, {"h200", "", "simt", true, 30e-6, -0.5});
     EXPECT_FALSE(PastErrors(past).band("simt", named("h200", ""), true, 1e-3));
 }
 
