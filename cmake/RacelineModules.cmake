@@ -27,6 +27,15 @@ function(raceline_host_options target)
   endif()
 endfunction()
 
+# Code that is run once a command and not in a loop: what -O3 would add is time to compile it, a
+# quarter to a half of it. The last -O counts; builds with less than -O2 keep theirs.
+function(raceline_compile_quickly target)
+  string(TOUPPER "${CMAKE_BUILD_TYPE}" build_type)
+  if(CMAKE_CXX_FLAGS_${build_type} MATCHES "-O[23]")
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O1>)
+  endif()
+endfunction()
+
 # src/NAME -> static library rl_NAME. Files named *_nocuda.cpp stand in for the .cu and .cpp files
 # of the same name in a build without CUDA. .cu builds for RACELINE_CUDA_ARCHS, .sm90a.cu for 90a.
 function(raceline_module name)
@@ -90,6 +99,9 @@ function(raceline_kernel tree folder)
   file(GLOB device CONFIGURE_DEPENDS ${folder}/*.cu)
   add_library(kernel_${name} OBJECT ${host})
   raceline_host_options(kernel_${name})
+  if(tree STREQUAL "ladder")
+    raceline_compile_quickly(kernel_${name})
+  endif()
   target_link_libraries(kernel_${name} PRIVATE OpenMP::OpenMP_CXX)
   raceline_device_objects(kernel_${name} "${device}" objects)
   # A folder with device files needs CUDA for its launch; one without runs on the host.

@@ -6,6 +6,9 @@ file(MAKE_DIRECTORY ${generated})
 foreach(module support receipt timing workload device model registry run tune api report)
   raceline_module(${module})
 endforeach()
+foreach(module receipt registry report)
+  raceline_compile_quickly(rl_${module})
+endforeach()
 
 foreach(tree kernels ladder)
   # Files are globbed, so that a new folder re-runs CMake on the next build.
@@ -35,6 +38,16 @@ add_custom_command(
   COMMAND embed files ${generated}/embedded_files.cpp ${CMAKE_SOURCE_DIR} ${data}
   DEPENDS embed ${data_files} VERBATIM)
 
+# The errors of earlier predictions, of which bands are made. Not through rl_receipt, which a
+# sanitizer would slow down: it reads every committed receipt.
+add_executable(collect_residuals tools/residuals.cpp src/receipt/residuals.cpp)
+target_include_directories(collect_residuals PRIVATE src)
+file(GLOB receipts CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/receipts/*/*.jsonl)
+add_custom_command(
+  OUTPUT ${generated}/residuals.cpp
+  COMMAND collect_residuals ${generated}/residuals.cpp ${receipts}
+  DEPENDS collect_residuals ${receipts} VERBATIM)
+
 # Hashes and the git state are looked at in every build; files change only if their content does.
 get_property(kernels GLOBAL PROPERTY RACELINE_KERNELS)
 list(JOIN kernels "," kernel_list)
@@ -47,7 +60,8 @@ add_custom_target(build_info_files
   BYPRODUCTS ${generated}/build_info.cpp ${generated}/kernels.inc
   DEPENDS embed VERBATIM)
 
-add_library(rl_build_info STATIC ${generated}/build_info.cpp ${generated}/embedded_files.cpp)
+add_library(rl_build_info STATIC ${generated}/build_info.cpp ${generated}/embedded_files.cpp
+            ${generated}/residuals.cpp)
 raceline_host_options(rl_build_info)
 add_dependencies(rl_build_info build_info_files)
 if(TARGET rl_registry)

@@ -2,15 +2,22 @@
 #include "command_line.hpp"
 
 #include <CLI/CLI.hpp>
+#include <fmt/ranges.h>
 #include <sstream>
 
 #include "support/build_info.hpp"
+#include "support/nearest.hpp"
 
 namespace raceline::cli {
 namespace {
 
 constexpr const char* shape_help =
     "one problem, as in b=1,h=32/8,q=1,k=8192,d=128,dtype=bf16,causal; repeatable";
+
+// A minus is what CLI11 reads into unsigned numbers without a word.
+std::string whole_number(const std::string& text) {
+    return text.starts_with('-') ? text + " is not a whole number from 0 on" : std::string();
+}
 
 void add_cases(CLI::App& command, Options& o) {
     command.add_option("--suite", o.suite,
@@ -90,7 +97,7 @@ void add_case_commands(CLI::App& app, Options& o, std::vector<Command>& commands
     auto* check = app.add_subcommand("check", "The float64 gate over every tile; nothing is timed");
     add_cases(*check, o);
     add_device(*check, o, live_help);
-    check->add_option("--seed", o.seed, "of the inputs (default: 1)");
+    check->add_option("--seed", o.seed, "of the inputs (default: 1)")->check(whole_number);
     add_receipts(*check, o, "append check rows to this file (default: none is written)");
     add_json(*check, o);
     check->footer(
@@ -102,7 +109,7 @@ void add_case_commands(CLI::App& app, Options& o, std::vector<Command>& commands
     auto* bench = app.add_subcommand("bench", "Predict, prove, measure; both halves in a receipt");
     add_cases(*bench, o);
     add_device(*bench, o, live_help);
-    bench->add_option("--seed", o.seed, "of the inputs (default: 1)");
+    bench->add_option("--seed", o.seed, "of the inputs (default: 1)")->check(whole_number);
     bench->add_option("--max-seconds", o.max_seconds, "timed work per case before giving up noise")
         ->check(CLI::Range(0.001, 3600.0));
     add_receipts(*bench, o, "receipt file (default: a new one in the user's state folder)");
@@ -126,6 +133,23 @@ void add_case_commands(CLI::App& app, Options& o, std::vector<Command>& commands
     commands.push_back({report, run_report});
 }
 
+// CLI11 says the same whether there was no command or a wrong one.
+std::string missing_command(int argc, const char* const* argv,
+                            const std::vector<Command>& commands) {
+    std::vector<std::string_view> names;
+    for (const Command& command : commands) {
+        names.push_back(command.app->get_name());
+    }
+    const std::string list = fmt::format("{}", fmt::join(names, ", "));
+    const std::string word = argc > 1 ? argv[1] : "";
+    if (word.empty() || word.front() == '-') {
+        return fmt::format("raceline: no command; there are {} (`raceline --help`)\n", list);
+    }
+    const std::string_view meant = nearest(word, names);
+    return fmt::format("raceline: command '{}' does not exist{}; there are {}\n", word,
+                       meant.empty() ? "" : fmt::format(": did you mean '{}'?", meant), list);
+}
+
 }  // namespace
 
 CommandLine parse_command_line(int argc, const char* const* argv) {
@@ -144,6 +168,10 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
     add_case_commands(app, options, commands);
     try {
         app.parse(argc, argv);
+    } catch (const CLI::RequiredError&) {
+        line.exit = exit_usage;
+        line.err = missing_command(argc, argv, commands);
+        return line;
     } catch (const CLI::ParseError& error) {
         std::ostringstream out;
         std::ostringstream err;

@@ -39,6 +39,7 @@ Json kernel_content(const Kernel& kernel) {
 
 int run_kernels(const Options& options) {
     TextTable table({{"kernel"}, {"engine"}, {"tiles", TextTable::Align::right}, {"what it is"}});
+    bool left_out = false;
     for (const Kernel& kernel : all_kernels()) {
         if (options.json) {
             RowSink{.context = &options.context, .writer = nullptr, .emit = print_row}.put(
@@ -50,17 +51,18 @@ int run_kernels(const Options& options) {
             const std::string after = kernel.rung->predecessor.empty()
                                           ? "first rung"
                                           : "after " + std::string(kernel.rung->predecessor);
-            what += fmt::format(" [{} ladder, {}: {}]", kernel.rung->track, after,
-                                kernel.rung->changes);
+            what += fmt::format(" [{} ladder, {}]", kernel.rung->track, after);
         }
         if (kernel.launch == nullptr) {
-            what += " (not in this build: predicted only)";
+            what += " (predicted only)";
+            left_out = true;
         }
         table.add({std::string(kernel.name), kernel.engine == Engine::cpu ? "cpu" : "cuda",
                    std::to_string(kernel.tile_count()), what});
     }
     if (!options.json) {
         fmt::print("{}", table.str());
+        fmt::print("{}", left_out ? "predicted only: this build is without CUDA\n" : "");
     }
     return exit_ok;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/case_table.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <fmt/format.h>
@@ -27,6 +28,11 @@ std::string dram_text(const CaseLine& line, double ceiling) {
     }
     const double share = line.bytes / line.measured / ceiling;
     return share > 1 ? "cache" : fmt::format("{:.0f} %", 100 * share);
+}
+
+std::string band_text(const CaseLine& line) {
+    return line.band ? format_seconds(line.band->low) + " to " + format_seconds(line.band->high)
+                     : "";
 }
 
 std::string error_text(const CaseLine& line) {
@@ -60,6 +66,7 @@ void CaseTable::add(const Case& which, const CaseResult& result) {
         line.intensity = result.prediction->layer1.arithmetic_intensity;
         line.bound = result.prediction->layer1.bound_seconds;
         line.predicted = result.prediction->seconds;
+        line.band = result.prediction->band;
     }
     if (result.correctness) {
         line.checked = true;
@@ -92,6 +99,9 @@ std::string CaseTable::str(Columns columns) const {
                                      {"bound", Align::right},
                                      {"predicted", Align::right}});
     }
+    if (columns == Columns::prediction) {
+        header.push_back({"band", Align::right});
+    }
     if (measured) {
         header.insert(header.end(), {{"measured", Align::right},
                                      {"±", Align::right},
@@ -117,6 +127,9 @@ std::string CaseTable::str(Columns columns) const {
                 {line.limiter, line.intensity > 0 ? fmt::format("{:.3g}", line.intensity) : "",
                  has ? format_seconds(line.bound) : "", has ? format_seconds(line.predicted) : ""});
         }
+        if (columns == Columns::prediction) {
+            cells.push_back(band_text(line));
+        }
         if (measured) {
             const bool has = line.measured > 0;
             cells.insert(cells.end(),
@@ -138,19 +151,29 @@ std::string CaseTable::str(Columns columns) const {
         }
         table.add(std::move(cells));
     }
-    return table.str() + failures + refusal_lines() + (measured ? accuracy_lines() : "");
+    const bool any = std::any_of(lines_.begin(), lines_.end(),
+                                 [](const CaseLine& line) { return line.refusal.empty(); });
+    return (any ? table.str() : "") + failures + refusal_lines() +
+           (measured ? accuracy_lines() : "");
 }
 
 std::string CaseTable::refusal_lines() const {
-    std::map<std::string, int> reasons;
+    std::map<std::string, std::map<std::string, int>> reasons;  // with each kernel's shapes
     for (const CaseLine& line : lines_) {
         if (!line.refusal.empty()) {
-            ++reasons[line.kernel + ": " + line.refusal];
+            ++reasons[line.refusal][line.kernel];
         }
     }
     std::string text;
-    for (const auto& [reason, count] : reasons) {
-        text += fmt::format("not run, {} shape{}: {}\n", count, count == 1 ? "" : "s", reason);
+    for (const auto& [reason, kernels] : reasons) {
+        std::map<int, std::vector<std::string>> alike;
+        for (const auto& [kernel, count] : kernels) {
+            alike[count].push_back(kernel);
+        }
+        for (const auto& [count, names] : alike) {
+            text += fmt::format("not run, {} shape{}: {}: {}\n", count, count == 1 ? "" : "s",
+                                fmt::join(names, ", "), reason);
+        }
     }
     return text;
 }

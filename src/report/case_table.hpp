@@ -2,10 +2,12 @@
 // Cases as a table for a terminal, with the accuracy of their predictions under it.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "run/run_case.hpp"
+#include "support/statistics.hpp"
 
 namespace raceline {
 
@@ -15,10 +17,11 @@ struct CaseLine {
     double flops = 0;  ///< of the workload: the visited half for causal
     double bytes = 0;  ///< compulsory
     double intensity = 0;
-    double bound = 0;      ///< layer 1, seconds; 0: not known
-    double predicted = 0;  ///< layer 2, seconds; 0: not known
-    double measured = 0;   ///< 0: not measured
-    double spread = 0;     ///< half the 95 % interval / median
+    double bound = 0;              ///< layer 1, seconds; 0: not known
+    double predicted = 0;          ///< layer 2, seconds; 0: not known
+    std::optional<Interval> band;  ///< what past errors make of it
+    double measured = 0;           ///< 0: not measured
+    double spread = 0;             ///< half the 95 % interval / median
     double relative_rms = 0, rms_bound = 0, worst = 0;
     bool checked = false, passed = false;
     bool seen = false;  ///< an earlier measurement of this kernel, case and device is at hand

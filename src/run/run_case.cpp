@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "registry/registry.hpp"
+#include "run/past_errors.hpp"
 #include "support/build_info.hpp"
 #include "support/sha256.hpp"
 #include "workload/shape_grammar.hpp"
@@ -79,6 +80,8 @@ Prediction predict_case(const Case& which, const Device& device) {
     // The model and the kernel's counts together made this number: both are in its hash.
     prediction.model_hash = sha256_hex(std::string(build_info::model_hash()) + "\n" +
                                        std::string(which.kernel->source_hash));
+    prediction.band = committed_errors().band(which.kernel->name, device, which.options.how.cold,
+                                              prediction.seconds);
     return prediction;
 }
 

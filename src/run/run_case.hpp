@@ -36,7 +36,8 @@ struct CaseResult {
     [[nodiscard]] bool failed() const { return correctness && !correctness->passed; }
 };
 
-/// The model's answer for one case, with the hash of model and kernel filled in. Writes nothing.
+/// The model's answer for one case, with the hash of model and kernel filled in, and the band that
+/// past errors of this kernel on this device give it. Writes nothing.
 Prediction predict_case(const Case& which, const Device& device);
 
 /// prediction row, then gate, then measurement row. A case that the kernel does not support leaves

@@ -22,4 +22,13 @@ struct EmbeddedFile {
 };
 std::span<const EmbeddedFile> embedded_files();
 
+/// How wrong predictions of the committed receipts were (src/receipt/residuals.hpp), from
+/// tools/residuals.cpp.
+struct EmbeddedResidual {
+    std::string_view device_id, device_name, kernel;
+    bool cold;
+    double predicted, residual;
+};
+std::span<const EmbeddedResidual> residuals();
+
 }  // namespace raceline::build_info

@@ -99,8 +99,10 @@ TEST_F(Cli, wrong_words_are_named_with_the_nearest_right_ones) {
     refused("bench --tile rows=7 --kernel cpu_flash " + std::string(tiny), "rows");
     refused("bench --receipts /proc/nowhere/r.jsonl " + std::string(tiny), "/proc/nowhere");
     refused("report /no/such/file.jsonl", "/no/such/file.jsonl");
-    refused("frobnicate", "");
-    refused("", "");
+    refused("bench --seed -1 " + std::string(tiny), "seed");
+    refused("predikt", "'predict'");
+    refused("", "predict");
+    refused("bench --device cpu --shape h=8,k=64,d=600", "head dim 600");
 }
 
 TEST_F(Cli, a_corrupt_line_is_named_and_the_rest_is_still_read) {

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// How wrong earlier predictions were, by the receipts that hold them beside what was measured.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "support/json.hpp"
+
+namespace raceline {
+
+struct Residual {
+    std::string device_id, device_name, kernel;
+    bool cold = true;
+    double predicted = 0;  ///< seconds
+    double residual = 0;   ///< predicted / measured - 1
+};
+
+/// One for each case (device, kernel, tile, workload, launch) that was predicted, passed the gate
+/// and has a time; of several measurements the one written last. Rows without their prediction,
+/// and rows of a form that this version does not know, are passed over.
+std::vector<Residual> residuals_of(std::span<const Json> rows);
+
+}  // namespace raceline

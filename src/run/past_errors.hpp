@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The band of a prediction, from the errors of earlier ones.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+
+#include "device/device.hpp"
+#include "model/error_band.hpp"
+#include "support/build_info.hpp"
+
+namespace raceline {
+
+/// Errors of one kernel on one device in one regime stand for each other; those of another kernel
+/// or machine say nothing here. "cpu" is every CPU and "cuda" every GPU without a file of its own:
+/// of these only the same model's count, as with their ceilings.
+class PastErrors {
+public:
+    explicit PastErrors(std::span<const build_info::EmbeddedResidual> residuals);
+
+    /// None if fewer than 20 are at hand. The regime is that of the predicted time: what will be
+    /// measured is not known yet.
+    [[nodiscard]] std::optional<Interval> band(std::string_view kernel, const Device& device,
+                                               bool cold, double seconds) const;
+
+private:
+    using Key = std::tuple<std::string, std::string, bool, Regime>;  ///< device, kernel, cold
+    std::map<Key, Interval> bands_;  ///< of a prediction of one second: bands scale with it
+};
+
+/// Of the receipts that were committed when this was built; worked out at the first call.
+const PastErrors& committed_errors();
+
+}  // namespace raceline

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "receipt/residuals.hpp"
+
+#include <gtest/gtest.h>
+#include <string>
+#include <vector>
+
+#include "example_rows.hpp"
+
+namespace raceline {
+namespace {
+
+// A prediction and its measurement, as a run writes them.
+class Residuals : public testing::Test {
+protected:
+    void add(const std::string& id, const std::string& written, double predicted, double measured) {
+        Json p = example::prediction();
+        p.update({{"kind", "prediction"}, {"id", id}});
+        p["prediction"]["seconds"] = predicted;
+        Json m = example::measurement(p);
+        m.update({{"kind", "measurement"}, {"written", written}});
+        m["measurement"]["seconds_median"] = measured;
+        rows.push_back(p);
+        rows.push_back(m);
+    }
+    std::vector<Json> rows;
+};
+
+TEST_F(Residuals, PredictedOverMeasuredLessOne) {
+    add("a", "2026-01-01T00:00:00Z", 3e-4, 4e-4);
+    const std::vector<Residual> found = residuals_of(rows);
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_DOUBLE_EQ(found[0].residual, -0.25);
+    EXPECT_DOUBLE_EQ(found[0].predicted, 3e-4);
+    EXPECT_EQ(found[0].kernel, "cpu_flash");
+    EXPECT_EQ(found[0].device_id, "cpu");
+    EXPECT_EQ(found[0].device_name, "Some CPU");
+    EXPECT_TRUE(found[0].cold);
+}
+
+TEST_F(Residuals, ACaseCountsOnceByItsNewestMeasurement) {
+    add("a", "2026-01-02T00:00:00Z", 1e-4, 2e-4);
+    add("b", "2026-01-01T00:00:00Z", 1e-4, 4e-4);
+    ASSERT_EQ(residuals_of(rows).size(), 1U);
+    EXPECT_DOUBLE_EQ(residuals_of(rows)[0].residual, -0.5);
+    add("c", "2026-01-01T00:00:00Z", 1e-4, 4e-4);
+    rows.back()["workload"]["seqlen_k"] = 513;
+    EXPECT_EQ(residuals_of(rows).size(), 2U);
+}
+
+TEST_F(Residuals, OnlyProvenAndTimedCasesWithTheirPrediction) {
+    add("a", "2026-01-01T00:00:00Z", 1e-4, 2e-4);
+    const std::vector<Json> whole = rows;
+    rows[1]["correctness"]["passed"] = false;
+    EXPECT_TRUE(residuals_of(rows).empty());
+    rows = whole;
+    rows[1]["measurement"] = nullptr;
+    EXPECT_TRUE(residuals_of(rows).empty());
+    rows = whole;
+    rows[0]["id"] = "another";
+    EXPECT_TRUE(residuals_of(rows).empty());
+    rows = whole;
+    rows[1].erase("tile");  // a form that is not known
+    EXPECT_TRUE(residuals_of(rows).empty());
+}
+
+}  // namespace
+}  // namespace raceline

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/past_errors.hpp"
+
+#include <gtest/gtest.h>
+#include <vector>
+
+#include "device/catalog.hpp"
+#include "registry/registry.hpp"
+#include "run/run_case.hpp"
+#include "workload/shape_grammar.hpp"
+
+namespace raceline {
+namespace {
+
+using build_info::EmbeddedResidual;
+
+Device named(const std::string& id, const std::string& name) {
+    Device device;
+    device.id = id;
+    device.name = name;
+    return device;
+}
+
+TEST(PastErrors, BandOfThisKernelDeviceAndRegimeAlone) {
+    const std::vector<EmbeddedResidual> past(20, {"h200", "NVIDIA H200", "simt", true, 1e-3, -0.5});
+    const PastErrors errors(past);
+    const Device h200 = named("h200", "H200 SXM");  // a datasheet's name for it
+    const Interval band = errors.band("simt", h200, true, 3e-3).value_or(Interval{});
+    EXPECT_DOUBLE_EQ(band.low, 6e-3);  // measurements were twice the prediction
+    EXPECT_DOUBLE_EQ(band.high, 6e-3);
+    EXPECT_FALSE(errors.band("naive", h200, true, 3e-3));
+    EXPECT_FALSE(errors.band("simt", named("h100-sxm", "H100"), true, 3e-3));
+    EXPECT_FALSE(errors.band("simt", h200, false, 3e-3));
+    EXPECT_FALSE(errors.band("simt", h200, true, 30e-6));
+}
+
+TEST(PastErrors, NoneBelowTwentyInTheRegime) {
+    std::vector<EmbeddedResidual> past(19, {"h200", "", "simt", true, 1e-3, -0.5});
+    past.insert(past.end(), 19, {"h200", "", "simt", true, 30e-6, -0.5});
+    EXPECT_FALSE(PastErrors(past).band("simt", named("h200", ""), true, 1e-3));
+}
+
+TEST(PastErrors, OfCpusOnlyTheSameModel) {
+    const std::vector<EmbeddedResidual> past(20, {"cpu", "One", "cpu_flash", true, 1e-3, 0.25});
+    const PastErrors errors(past);
+    EXPECT_TRUE(errors.band("cpu_flash", named("cpu", "One"), true, 1e-3));
+    EXPECT_FALSE(errors.band("cpu_flash", named("cpu", "Another"), true, 1e-3));
+}
+
+TEST(PastErrors, CommittedReceiptsGiveAPredictionItsBand) {
+    Case which;
+    which.kernel = &find_kernel("prefill_sm90");
+    which.workload = parse_shape("b=1,h=16,q=16384,k=16384,d=128,dtype=bf16");
+    which.options.how.launch_path = "graph";
+    Device h200 = datasheet_device("h200");
+    apply_committed_rates(h200);
+    const Prediction predicted = predict_case(which, h200);
+    ASSERT_TRUE(predicted.band);
+    EXPECT_LT(predicted.band->low, predicted.band->high);
+    EXPECT_GT(predicted.band->high, predicted.seconds / 2);
+    EXPECT_LT(predicted.band->low, predicted.seconds * 2);
+}
+
+}  // namespace
+}  // namespace raceline
