@@ -159,8 +159,9 @@ RungCase LadderCases::Runs::at_first_sight() const {
     }
     const auto last = std::find_if(in_time.rbegin(), in_time.rend(), counts);
     RungCase result = chosen(*first)->result;
+    result.counted.reset();
     for (const Run& run : in_time) {
-        result.counted = run.result.counted ? run.result.counted : result.counted;
+        result.counted = result.counted ? result.counted : run.result.counted;
     }
     const RungCase& now = chosen(*last)->result;
     result.stale = now.stale;
