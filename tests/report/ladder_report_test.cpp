@@ -167,6 +167,17 @@ TEST_F(LadderRows, a_cache_of_another_type_is_compared_with_the_plain_one) {
     EXPECT_DOUBLE_EQ(found[0].speedup_measured(), 2.5);
 }
 
+TEST_F(LadderRows, a_cache_without_pages_is_compared_with_one_without_pages) {
+    const std::string plain = "h=32/8,q=1,k=8192,d=128,dtype=fp16";
+    run("gqa_scorestationary", (plain + ",page=64").c_str(), 8e-6, 8e-6);
+    run("gqa_scorestationary", plain.c_str(), 4e-6, 5e-6);
+    run("fp8_kv", (plain + ",kv=e4m3").c_str(), 2e-6, 2e-6);
+    const auto found = LadderCases(rows_).of("h200", find_kernel("fp8_kv"), "ladder");
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_DOUBLE_EQ(found[0].speedup_predicted(), 2);
+    EXPECT_DOUBLE_EQ(found[0].speedup_measured(), 2.5);
+}
+
 TEST_F(LadderRows, a_causal_case_is_never_compared_with_a_full_one) {
     run("naive", reference, 9e-3, 10e-3);
     run("tiled", "h=8,k=2048,d=64,dtype=fp16,causal", 1e-3, 1e-3);
