@@ -26,6 +26,12 @@ std::string loose(Workload w) {
     return format_shape(w);
 }
 
+// Without the cache's type alone.
+std::string plain(Workload w) {
+    w.kv_dtype = w.dtype;
+    return format_shape(w);
+}
+
 bool is_stale(const Json& row) {
     for (const Kernel& kernel : all_kernels()) {
         if (kernel.name == text(row, "kernel")) {
@@ -136,6 +142,7 @@ void LadderCases::add(const Json& row) {
     auto& kernel = runs_[runs_key(device, text(row, "suite"), text(row, "kernel"))];
     Runs& runs = kernel[run.result.shape + row.at("case").dump()];
     runs.shape = run.result.shape;
+    runs.plain_shape = plain(w);
     runs.loose_shape = loose(w);
     runs.in_time.push_back(std::move(run));
 }
@@ -159,8 +166,9 @@ RungCase LadderCases::Runs::at_first_sight() const {
     }
     const auto last = std::find_if(in_time.rbegin(), in_time.rend(), counts);
     RungCase result = chosen(*first)->result;
+    result.counted.reset();
     for (const Run& run : in_time) {
-        result.counted = run.result.counted ? run.result.counted : result.counted;
+        result.counted = result.counted ? result.counted : run.result.counted;
     }
     const RungCase& now = chosen(*last)->result;
     result.stale = now.stale;
@@ -177,14 +185,15 @@ const LadderCases::Runs* LadderCases::before(const std::string& device, std::str
     if (found == runs_.end()) {
         return nullptr;
     }
-    const Runs* near = nullptr;
-    for (const auto& [key, other] : found->second) {
-        if (other.shape == runs.shape) {
-            return &other;
+    // The same case; else the one that differs in the cache's type alone; else in its paging, too.
+    for (const auto shape : {&Runs::shape, &Runs::plain_shape, &Runs::loose_shape}) {
+        for (const auto& [key, other] : found->second) {
+            if (other.*shape == runs.*shape) {
+                return &other;
+            }
         }
-        near = near == nullptr && other.loose_shape == runs.loose_shape ? &other : near;
     }
-    return near;
+    return nullptr;
 }
 
 std::vector<RungCase> LadderCases::of(const std::string& device, const Kernel& rung,

@@ -24,8 +24,9 @@ public:
     /// program run whose result the gate passed, and of several tiles with the one predicted to be
     /// the fastest. Later runs cannot mend a miss; the last one stands beside. Each comes with the
     /// same case of the rung's predecessor: the same workload, or the one that differs in what a
-    /// rung may change alone, the cache's type and its paging. Counters are of the last run that
-    /// was profiled, beside the prediction written before that run.
+    /// rung may change alone, the cache's type or, where there is none of these, its paging.
+    /// Counters are of the first run that was profiled, beside the prediction written before that
+    /// run.
     [[nodiscard]] std::vector<RungCase> of(const std::string& device, const Kernel& rung,
                                            std::string_view suite) const;
 
@@ -35,7 +36,7 @@ private:
         RungCase result;
     };
     struct Runs {
-        std::string shape, loose_shape;
+        std::string shape, plain_shape, loose_shape;
         std::vector<Run> in_time;
         [[nodiscard]] RungCase at_first_sight() const;
     };

@@ -2,6 +2,7 @@
 #include "report/ladder_data.hpp"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "registry/registry.hpp"
@@ -21,6 +22,24 @@ std::string_view ladder_file(std::string_view path) {
 Json ladder_data(std::string_view path) {
     const std::string_view content = ladder_file(path);
     return content.empty() ? Json::array() : parse_json(std::string(content), path);
+}
+
+std::string ladder_lesson(std::string_view name) {
+    const std::string_view lessons = ladder_file("ladder/lessons.md");
+    const std::string heading = fmt::format("\n## {}\n", name);
+    const auto at = lessons.find(heading);
+    if (at == std::string_view::npos) {
+        return "";
+    }
+    const std::string_view rest = lessons.substr(at + heading.size());
+    std::string_view body = rest.substr(0, rest.find("\n## "));
+    while (body.starts_with('\n')) {
+        body.remove_prefix(1);
+    }
+    while (body.ends_with('\n')) {
+        body.remove_suffix(1);
+    }
+    return std::string(body) + "\n";
 }
 
 std::vector<const Json*> by_time(std::span<const Json> rows, std::string_view kind) {

@@ -18,6 +18,9 @@ std::string_view ladder_file(std::string_view path);
 /// The same as JSON; an empty array if there is none.
 Json ladder_data(std::string_view path);
 
+/// What stands under `## name` in ladder/lessons.md, "" if there is no such heading.
+std::string ladder_lesson(std::string_view name);
+
 /// Rows of a kind, the earliest first; of two written at once the first in `rows` comes first.
 std::vector<const Json*> by_time(std::span<const Json> rows, std::string_view kind);
 

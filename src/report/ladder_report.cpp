@@ -15,6 +15,7 @@
 #include "report/ladder_data.hpp"
 #include "report/ladder_gap.hpp"
 #include "report/ladder_memory.hpp"
+#include "report/ladder_not_run.hpp"
 #include "report/ladder_sweeps.hpp"
 #include "report/ladder_verdict.hpp"
 #include "support/text_table.hpp"
@@ -80,10 +81,15 @@ std::string over(const Kernel& kernel) {
     return std::string(before) + (there ? "" : " (missing)");
 }
 
-// Scratch of the reference case, where the rung takes it.
-std::string scratch_text(const Kernel& kernel, const Workload& w, const Device& device) {
+// Scratch of the case that is shown, with its tile; of a rung that never ran, with its first one.
+std::string scratch_text(const Kernel& kernel, const Workload& w, const std::string& fields,
+                         const Device& device) {
     for (int tile = 0; tile < kernel.tile_count(); ++tile) {
-        if (kernel.why_not(w, tile, device).empty()) {
+        Json own = Json::object();
+        for (const auto& [name, value] : kernel.tile(tile)) {
+            own[std::string(name)] = value;
+        }
+        if (kernel.why_not(w, tile, device).empty() && (fields.empty() || own.dump() == fields)) {
             const auto bytes = static_cast<double>(kernel.workspace(w, tile, device));
             return bytes > 0 ? format_si(bytes, "B") : "0";
         }
@@ -91,14 +97,20 @@ std::string scratch_text(const Kernel& kernel, const Workload& w, const Device& 
     return "";
 }
 
-// The case of a rung that its line shows: the track's, else the first that it ran.
+// The case of a rung that its line shows: the track's, else the same with the cache that the rung
+// takes, else the first that it ran.
 const RungCase* shown_case(const std::vector<RungCase>& cases, std::string_view reference) {
-    for (const RungCase& c : cases) {
-        if (c.shape == reference) {
-            return &c;
-        }
-    }
-    return cases.empty() ? nullptr : &cases.front();
+    const auto plain = [](const std::string& shape) {
+        Workload w = parse_shape(shape);
+        w.kv_dtype = w.dtype;
+        return format_shape(w);
+    };
+    const auto exact = std::find_if(cases.begin(), cases.end(),
+                                    [&](const RungCase& c) { return c.shape == reference; });
+    const auto near = std::find_if(cases.begin(), cases.end(),
+                                   [&](const RungCase& c) { return plain(c.shape) == reference; });
+    const auto shown = exact != cases.end() ? exact : near != cases.end() ? near : cases.begin();
+    return cases.empty() ? nullptr : &*shown;
 }
 
 std::string percent(double share) {
@@ -133,7 +145,9 @@ std::vector<std::string> line_of(const Kernel& kernel, const std::vector<RungCas
              score.cases > 0 ? fmt::format("{:.0f} % of {}", 100 * score.median_error, score.cases)
                              : ""});
     }
-    line.push_back(scratch_text(kernel, parse_shape(track.reference), h200));
+    line.push_back(scratch_text(kernel,
+                                parse_shape(c == nullptr ? std::string(track.reference) : c->shape),
+                                c == nullptr ? "" : c->tile, h200));
     const bool stale =
         std::any_of(cases.begin(), cases.end(), [](const RungCase& k) { return k.stale; });
     line.push_back(score.verdict() + (stale ? " (of older code)" : ""));
@@ -155,12 +169,16 @@ std::string score_text(const std::vector<RungCases>& all) {
         return "";
     }
     std::string text = fmt::format(
-        "\nOf {} rungs that ran {} are hits. Median error of the time {:.0f} % over {} cases; "
-        "speed-up over the predecessor hit in {} of {}; ",
+        "\n**The model on this track**, by its predictions as they stood before the first run of "
+        "each case: of {} rungs that ran {} are hits; median error of the time {:.0f} % over {} "
+        "cases; speed-up over the predecessor hit in {} of {}; ",
         run, hits, 100 * score.median_error, score.cases, score.speedup_hits, score.speedups);
-    text += score.profiled > 0 ? fmt::format("limiter right in {} of {} profiled.\n",
-                                             score.limiter_hits, score.profiled)
-                               : "no case was profiled.\n";
+    text += score.profiled > 0
+                ? fmt::format(
+                      "limiter right in {} of {} cases that were profiled (by the "
+                      "predictions before the profiled runs: limiter right in {} of {}).\n",
+                      score.limiter_hits_first, score.profiled, score.limiter_hits, score.profiled)
+                : "no case was profiled.\n";
     return text;
 }
 
@@ -172,15 +190,15 @@ std::string track_text(const Track& track, const LadderCases& cases, const std::
     TextTable table({{"rung"},
                      {"after"},
                      {"what changed"},
-                     {"predicted", Align::right},
-                     {"measured", Align::right},
+                     {"time predicted", Align::right},
+                     {"time measured", Align::right},
                      {"error", Align::right},
-                     {"last run", Align::right},
+                     {"last run (its error)", Align::right},
                      {"speed-up predicted", Align::right},
-                     {"measured", Align::right},
+                     {"speed-up measured", Align::right},
                      {"limiter predicted"},
-                     {"by counters"},
-                     {"median error", Align::right},
+                     {"limiter by counters"},
+                     {"median error of all shapes", Align::right},
                      {"scratch", Align::right},
                      {"verdict"}});
     const Device h200 = datasheet_device("h200");
@@ -190,32 +208,14 @@ std::string track_text(const Track& track, const LadderCases& cases, const std::
         table.add(line_of(*kernel, all.back().second, track, h200));
     }
     const std::string counters = counters_table(all, h200);
-    return table.markdown() + score_text(all) + (counters.empty() ? "" : "\n" + counters);
-}
-
-// The paragraph under `## name` in ladder/lessons.md.
-std::string lesson_of(std::string_view name) {
-    const std::string_view lessons = ladder_file("ladder/lessons.md");
-    const std::string heading = fmt::format("\n## {}\n", name);
-    const auto at = lessons.find(heading);
-    if (at == std::string_view::npos) {
-        return "";
-    }
-    const std::string_view rest = lessons.substr(at + heading.size());
-    std::string_view body = rest.substr(0, rest.find("\n## "));
-    while (body.starts_with('\n')) {
-        body.remove_prefix(1);
-    }
-    while (body.ends_with('\n')) {
-        body.remove_suffix(1);
-    }
-    return std::string(body) + "\n";
+    return table.markdown() + score_text(all) +
+           (counters.empty() ? "" : "\nBy hardware counters:\n\n" + counters);
 }
 
 std::string rung_text(const Kernel& kernel) {
     std::string text =
         fmt::format("\n### {}\n\nMust be visible: {}.\n", kernel.name, kernel.rung->evidence);
-    const std::string lesson = lesson_of(kernel.name);
+    const std::string lesson = ladder_lesson(kernel.name);
     return text + (lesson.empty() ? "" : "\n" + lesson);
 }
 
@@ -243,6 +243,8 @@ std::string ladder_markdown(std::span<const Json> rows) {
         "median error is that of all. Scratch is what the rung asks for beside inputs and "
         "outputs.\n",
         100 * time_tolerance, 100 * speedup_tolerance, 100 * no_effect);
+    const std::string legend = ladder_lesson("How to read it");
+    text += legend.empty() ? "" : "\n## How to read it\n\n" + legend;
     std::set<std::string> devices = cases.devices();
     if (devices.empty()) {
         devices.insert("");
@@ -257,7 +259,9 @@ std::string ladder_markdown(std::span<const Json> rows) {
         }
     }
     text += gap_markdown(rows) + sweeps_markdown(rows) + products_markdown(rows) +
-            memory_markdown(rows);
+            memory_markdown(rows) + not_run_markdown();
+    const std::string faults = ladder_lesson("Faults of earlier work");
+    text += faults.empty() ? "" : "\n## What earlier work got wrong\n\n" + faults;
     text += "\n## What each rung is about\n";
     for (const Track& track : tracks) {
         for (const Kernel* kernel : rungs_of(track.name)) {

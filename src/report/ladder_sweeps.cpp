@@ -6,6 +6,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "device/catalog.hpp"
@@ -68,7 +70,7 @@ std::vector<std::string> parallelism(const Measured& m, const Device& device) {
     return {fmt::format("{}", counts.ctas), fmt::format("{}", residents),
             fmt::format("{:.2f}", static_cast<double>(counts.ctas) / places),
             counts.bytes_in_flight > 0
-                ? fmt::format("{:.2f} of {}", counts.bytes_in_flight * at_once / 1e6,
+                ? fmt::format("{} ({})", format_si(counts.bytes_in_flight * at_once, "B"),
                               format_si(needed, "B"))
                 : ""};
 }
@@ -89,17 +91,23 @@ std::vector<std::string> line_of(const Measured& m, double first_seconds, const 
     return line;
 }
 
-// The last run of each case of a sweep, in the order of rows.
-std::map<std::string, Measured> cases_of(const Json& sweep, std::span<const Json> rows) {
-    std::map<std::string, Measured> last;
+// Shape, rung and, where every tile is shown, its fields: rows stand in the order of numbers.
+using CaseKey = std::tuple<std::string, std::string_view, std::vector<std::int64_t>>;
+
+// The last run of each case of a sweep.
+std::map<CaseKey, Measured> cases_of(const Json& sweep, std::span<const Json> rows) {
+    std::map<CaseKey, Measured> last;
     const bool every_tile = sweep.value("tiles", "") == "all";
     for (const Json* row : by_time(rows, "measurement")) {
         if (row->at("suite") != sweep.at("suite")) {
             continue;
         }
         if (auto m = measured_from(*row)) {
-            last[fmt::format("{}\n{}\n{}", format_shape(m->workload), m->kernel->name,
-                             every_tile ? m->kernel->tile_text(m->tile) : "")] = std::move(*m);
+            std::vector<std::int64_t> fields;
+            for (const auto& [name, value] : m->kernel->tile(m->tile)) {
+                fields.push_back(every_tile ? value : 0);
+            }
+            last[{format_shape(m->workload), m->kernel->name, std::move(fields)}] = std::move(*m);
         }
     }
     return last;
@@ -109,15 +117,15 @@ std::string sweep_text(const Json& sweep, std::span<const Json> rows) {
     const auto cases = cases_of(sweep, rows);
     TextTable table({{"shape"},
                      {"rung"},
-                     {"tile"},
+                     {"tile asked for"},
                      {"measured", Align::right},
-                     {"faster than the first", Align::right},
+                     {"over the shape's first row", Align::right},
                      {"GB/s", Align::right},
                      {"of DRAM", Align::right},
                      {"CTAs", Align::right},
-                     {"an SM holds", Align::right},
-                     {"waves", Align::right},
-                     {"MB in flight", Align::right}});
+                     {"CTAs an SM holds", Align::right},
+                     {"waves run", Align::right},
+                     {"in flight (needed)", Align::right}});
     bool any = false;
     for (const Json& text : sweep.at("shapes")) {
         const Workload wanted = parse_shape(text.get<std::string>());
@@ -151,10 +159,15 @@ std::string sweeps_markdown(std::span<const Json> rows) {
     if (text.empty()) {
         return "";
     }
-    return "\n## Sweeps\n\nBandwidth is that of the bytes that a call must move at least (Q, K, V "
-           "and the output, once) over its time, beside the measured DRAM ceiling; more than all "
-           "of it came from the L2. Bytes in flight are those that the CTAs at work declare, "
-           "beside what the DRAM's latency times its bandwidth asks for.\n" +
+    return "\n## Sweeps\n\nBandwidth (GB/s) is that of the bytes that a call must move at least "
+           "(Q, K, "
+           "V and the output, once) over its time; *of DRAM* is its share of the measured read "
+           "ceiling, and more than all of it is marked *cache*. A *wave* is as many CTAs as the "
+           "whole GPU holds at once. The tile's `waves` is how many of them a rung asks for when "
+           "it splits the keys (0: it does not split); *waves run* are the CTAs that it got over "
+           "the places that there are: below 1, places stay empty. *In flight* are the bytes that "
+           "the CTAs at work declare to have under way at once, and in parentheses those that "
+           "DRAM's latency times its bandwidth asks for. Times are of the last run.\n" +
            text;
 }
 

@@ -110,6 +110,7 @@ RungScore score_rung(const std::vector<RungCase>& cases) {
             ++score.profiled;
             const bool right = limiter_hit(c.counted->predicted_limiter, c.counted->limiter);
             score.limiter_hits += right ? 1 : 0;
+            score.limiter_hits_first += limiter_hit(c.limiter, c.counted->limiter) ? 1 : 0;
         }
     }
     score.median_error = errors.empty() ? 0 : median(errors);

@@ -41,7 +41,7 @@ struct RungCase {
     double predicted_before = 0, measured_before = 0;  ///< of the predecessor
     double predicted_last = 0, measured_last = 0;      ///< of a later run, where there is one
     std::string limiter;                               ///< predicted
-    std::optional<Counted> counted;                    ///< of the last run that was profiled
+    std::optional<Counted> counted;                    ///< of the first run that was profiled
     bool passed = true;                                ///< false: the gate refused it
     bool stale = false;                                ///< the rung has changed since its last run
 
@@ -69,7 +69,8 @@ struct RungScore {
     int cases = 0, wrong = 0;  ///< `wrong` failed the gate and count as nothing else
     double median_error = 0;   ///< of |predicted / measured - 1|
     int speedups = 0, speedup_hits = 0;
-    int profiled = 0, limiter_hits = 0;
+    int profiled = 0, limiter_hits = 0;  ///< by the predictions before the profiled runs
+    int limiter_hits_first = 0;          ///< by those before the first runs
 
     /// "hit" if the median error is within tolerance, more than half of the speed-ups are hit and,
     /// where any was profiled, more than half of the limiters; else what was missed: "missed: time,

@@ -9,12 +9,15 @@
 #include <gtest/gtest.h>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <regex>
+#include <sstream>
 
 #include "device/catalog.hpp"
 #include "model/prediction.hpp"
 #include "receipt/file.hpp"
 #include "registry/registry.hpp"
 #include "report/ladder_cases.hpp"
+#include "report/ladder_data.hpp"
 #include "run/run_case.hpp"
 #include "timing/measurement.hpp"
 #include "workload/shape_grammar.hpp"
@@ -115,7 +118,29 @@ TEST_F(LadderRows, counters_name_the_limiter_beside_the_predicted_one) {
         make_row(context_, "counters", "",
                  Json{{"measurement_id", id}, {"counters", {{"limiter", "op.issue"}}}}));
     EXPECT_THAT(line("naive"), HasSubstr("| byte.smem_lsu | op.issue |"));
-    EXPECT_THAT(ladder_markdown(rows_), HasSubstr("limiter right in 0 of 1 profiled"));
+    EXPECT_THAT(ladder_markdown(rows_),
+                HasSubstr("limiter right in 0 of 1 cases that were profiled"));
+}
+
+TEST_F(LadderRows, a_later_profile_mends_no_limiter) {
+    const std::string first = run("naive", reference, 9e-3, 10e-3);
+    context_.argv = {"again"};
+    const std::string later = run("naive", reference, 9e-3, 10e-3);
+    for (const auto& [id, limiter] : {std::pair{later, "byte.smem_lsu"}, {first, "op.issue"}}) {
+        rows_.push_back(
+            make_row(context_, "counters", "",
+                     Json{{"measurement_id", id}, {"counters", {{"limiter", limiter}}}}));
+    }
+    EXPECT_THAT(line("naive"), HasSubstr("| byte.smem_lsu | op.issue |"));
+}
+
+// A rung that takes another cache is shown on the track's shape with that cache, and is the case
+// that was profiled.
+TEST_F(LadderRows, a_rung_with_a_cache_of_its_own_is_shown_on_the_tracks_shape) {
+    run("fp8_kv", "h=32,q=1,k=8192,d=128,dtype=fp16,kv=e4m3", 1e-3, 1e-3);
+    run("fp8_kv", "h=32/8,q=1,k=8192,d=128,dtype=fp16,kv=e4m3", 2e-3, 2e-3);
+    EXPECT_THAT(line("fp8_kv"),
+                HasSubstr("| 2.00 ms on h=32/8,q=1,k=8192,d=128,dtype=fp16,kv=e4m3 | 2.00 ms |"));
 }
 
 TEST_F(LadderRows, rows_of_other_suites_are_left_out) {
@@ -137,6 +162,17 @@ TEST_F(LadderRows, a_cache_of_another_type_is_compared_with_the_plain_one) {
     run("naive", plain.c_str(), 4e-6, 5e-6);                         // these two rungs take
     run("tiled", (plain + ",kv=e4m3").c_str(), 2e-6, 2e-6);
     const auto found = LadderCases(rows_).of("h200", find_kernel("tiled"), "ladder");
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_DOUBLE_EQ(found[0].speedup_predicted(), 2);
+    EXPECT_DOUBLE_EQ(found[0].speedup_measured(), 2.5);
+}
+
+TEST_F(LadderRows, a_cache_without_pages_is_compared_with_one_without_pages) {
+    const std::string plain = "h=32/8,q=1,k=8192,d=128,dtype=fp16";
+    run("gqa_scorestationary", (plain + ",page=64").c_str(), 8e-6, 8e-6);
+    run("gqa_scorestationary", plain.c_str(), 4e-6, 5e-6);
+    run("fp8_kv", (plain + ",kv=e4m3").c_str(), 2e-6, 2e-6);
+    const auto found = LadderCases(rows_).of("h200", find_kernel("fp8_kv"), "ladder");
     ASSERT_EQ(found.size(), 1U);
     EXPECT_DOUBLE_EQ(found[0].speedup_predicted(), 2);
     EXPECT_DOUBLE_EQ(found[0].speedup_measured(), 2.5);
@@ -204,6 +240,27 @@ TEST(LadderPage, rungs_stand_below_their_predecessors) {
                 << kernel.name;
         }
     }
+}
+
+// The table of faults names tests: each is in the file that is named beside it.
+TEST(LadderPage, names_tests_that_exist) {
+    namespace fs = std::filesystem;
+    std::istringstream lines(ladder_lesson("Faults of earlier work"));
+    std::string line;
+    int faults = 0;
+    const std::regex named("`([A-Za-z]+)\\.([a-z0-9_A-Z]+)` in `([a-z0-9_/]+\\.cpp)`");
+    while (std::getline(lines, line)) {
+        faults += line.starts_with(fmt::format("| {} |", faults + 1)) ? 1 : 0;
+        for (std::sregex_iterator at(line.begin(), line.end(), named), end; at != end; ++at) {
+            std::ifstream file(fs::path(RACELINE_SOURCE_DIR) / at->str(3));
+            const std::string source{std::istreambuf_iterator<char>(file), {}};
+            EXPECT_THAT(source, HasSubstr(at->str(1) + ", " + at->str(2) + ")")) << line;
+        }
+        if (line.starts_with("| ") && line.find("| fault |") == std::string::npos) {
+            EXPECT_TRUE(std::regex_search(line, named)) << line;
+        }
+    }
+    EXPECT_EQ(faults, 10);
 }
 
 // To mend it: raceline report --ladder receipts/*/*-ladder-*.jsonl

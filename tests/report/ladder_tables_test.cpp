@@ -15,6 +15,7 @@
 #include "report/ladder_data.hpp"
 #include "report/ladder_gap.hpp"
 #include "report/ladder_memory.hpp"
+#include "report/ladder_not_run.hpp"
 #include "report/ladder_report.hpp"
 #include "report/ladder_sweeps.hpp"
 #include "run/run_case.hpp"
@@ -125,11 +126,47 @@ TEST_F(LadderTables, parallelism_stands_beside_every_bandwidth) {
     run("ladder-splits", "splitkv", 0, shape, 200e-6);
     const std::string text = sweeps_markdown(rows_);
     EXPECT_THAT(text, HasSubstr("| waves=0 | 20.0 ms |"));
+    EXPECT_THAT(text, HasSubstr("| 4.33 MB ("));  // 264 CTAs with 16 kB under way each
     EXPECT_THAT(text, HasSubstr("| 1 | 2 | 0.00 |"));
     // 2 · 1048576 · 128 · 2 bytes in 200 µs; one wave is two CTAs on each of 132 SMs.
     EXPECT_THAT(text, HasSubstr("| 100.00× | 2684 |"));
     EXPECT_THAT(text, HasSubstr("| 264 | 2 | 1.00 |"));
     EXPECT_THAT(text, Not(HasSubstr("### Batch")));
+}
+
+TEST_F(LadderTables, tiles_of_a_sweep_stand_in_the_order_of_numbers) {
+    const char* shape = "h=1,q=1,k=1048576,d=128,dtype=fp16";
+    const Kernel& kernel = find_kernel("splitkv");
+    std::vector<std::int64_t> waves;
+    for (int tile = 0; tile < kernel.tile_count(); ++tile) {
+        waves.push_back(kernel.tile(tile).front().second);
+        run("ladder-splits", "splitkv", tile, shape, 1e-3);
+    }
+    std::sort(waves.begin(), waves.end());
+    ASSERT_GT(waves.back(), 9);  // as text it stands before 4
+    const std::string text = sweeps_markdown(rows_);
+    std::size_t before = 0;
+    for (const std::int64_t wave : waves) {
+        const auto at = text.find(fmt::format("| waves={} |", wave));
+        ASSERT_NE(at, std::string::npos) << wave;
+        EXPECT_GT(at, before) << wave;
+        before = at;
+    }
+}
+
+TEST_F(LadderTables, b300_is_predicted_from_counts_and_marked) {
+    const std::string text = not_run_markdown();
+    EXPECT_THAT(text, HasSubstr("| mla_tensor | h=128,q=1,k=8192,mla=512+64,dtype=fp16 |"));
+    EXPECT_THAT(text, HasSubstr("| *not run* |"));
+    const Device b300 = datasheet_device("b300");
+    const Workload w = parse_shape("h=128,q=1,k=8192,mla=512+64,dtype=fp16");
+    const auto hopper = find_kernel("mla_tensor").counts(w, 0, b300);
+    const auto launches = on_tcgen05(hopper);
+    EXPECT_DOUBLE_EQ(launches.at(0).work.at("flop.tcgen05.fp16"),
+                     hopper.at(0).work.at("flop.wgmma.fp16"));
+    EXPECT_FALSE(launches.at(0).work.contains("flop.wgmma.fp16"));
+    EXPECT_DOUBLE_EQ(launches.at(0).work.at("byte.dram_read"), 128 * 576 * 2 + 8192.0 * 576 * 2);
+    EXPECT_NE(find_kernel("mla_tensor").why_not(w, 0, b300), "");  // it is not said to run there
 }
 
 TEST_F(LadderTables, more_than_the_dram_gives_is_marked_as_cache) {
