@@ -137,6 +137,7 @@ void add_case_commands(CLI::App& app, Options& o, std::vector<Command>& commands
 std::string missing_command(int argc, const char* const* argv,
                             const std::vector<Command>& commands) {
     std::vector<std::string_view> names;
+    names.reserve(commands.size());
     for (const Command& command : commands) {
         names.push_back(command.app->get_name());
     }
