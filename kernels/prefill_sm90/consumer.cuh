@@ -123,12 +123,12 @@ struct Consumer {
         }
     }
     /// The item's first scores can be multiplied while the values of the item before are. Keys of
-    /// skipped blocks then go by first, their values afterwards: no more of them than there are
-    /// stages, or the copies would wait for us. Nor while all warps wait for each other to clear
-    /// values, with turns taken.
+    /// skipped blocks then go by first, their values afterwards. Those values must find room beside
+    /// the ones that are pending, since the keys after them, which await_values waits for, are
+    /// copied later. Nor while all warps wait for each other to clear values, with turns taken.
     [[nodiscard]] __device__ __forceinline__ bool goes_through(const Pass& pass) const {
         return pass.is(item_is_there) && !pass.left_out() &&
-               (pass.skips() == 0 || (pass.skips() <= tile.stages && !pass.is(item_clears_values)));
+               (pass.skips() == 0 || (pass.skips() < tile.stages && !pass.is(item_clears_values)));
     }
     /// None of the item's blocks is ours.
     __device__ __forceinline__ void leave_out(const Pass& pass) {

@@ -68,7 +68,7 @@ TEST(TileChoice, is_within_four_per_cent_of_the_best_measured_tile) {
     int judged = 0;
     for (const auto& [shape, candidates] : measured_tiles(newest_sweep())) {
         if (candidates.size() < 6) {
-            continue;  // the sweep's time was over
+            continue;  // the sweep ended here
         }
         const Workload w = workload_from_json(Json::parse(shape));
         const auto ranked =
