@@ -12,8 +12,11 @@ namespace raceline::kernels::prefill_sm90 {
 /// the compiled loops: the stall counts in the instructions, exponentials left out, sum up to half
 /// a clock a key (packing), 23 a product of 16 columns started, and 90; what has no fixed latency
 /// is a turn, three barriers of copies and two exchanges within the warp, some 20 each. A first
-/// block has maxima, which wait for each other, and four exchanges more.
-double clocks_of_block(const Tile& tile, bool first, int warpgroups);
+/// block has maxima, which wait for each other, and four exchanges more. `capped`: a softcap takes
+/// an exponential and half a reciprocal more, from the same units; its other operations go on
+/// between them.
+double clocks_of_block(const Tile& tile, bool first, int warpgroups,
+                       bool capped = false);
 
 /// Clocks of a warp for all that an item's end and the next one's begin take beside products and
 /// softmax, read from the compiled code in the same way: where the item stands, and its output.

@@ -9,9 +9,9 @@
 namespace raceline::kernels::prefill_sm90 {
 
 /// Executed by a matrix warpgroup.
-template <Tile tile, bool bf16>
+template <Tile tile, bool bf16, bool capped>
 __device__ __forceinline__ void consume(const Params& p, const Shared<tile>& s, int warpgroup) {
-    Consumer<tile, bf16> consumer(p, s, warpgroup);
+    Consumer<tile, bf16, capped> consumer(p, s, warpgroup);
     consumer.turn.open();
     float score[tile.keys / 2];
     float out[tile.headdim_v / 2];

@@ -14,7 +14,8 @@
 
 namespace raceline::kernels::prefill_sm90 {
 
-template <Tile tile, bool bf16>
+/// `capped`: scores go through the tanh of a softcap.
+template <Tile tile, bool bf16, bool capped>
 struct Consumer {
     const Params& p;
     Shared<tile> s;
@@ -141,6 +142,11 @@ struct Consumer {
             write_no_keys(p, ending_of(pass.slot));
         }
     }
+    __device__ __forceinline__ void cap(const Accumulators<tile>& a) const {
+        if constexpr (capped) {
+            cap_scores<tile>(p.cap_log2, a.score);
+        }
+    }
     __device__ __forceinline__ void mask(const Accumulators<tile>& a, const Pass& pass,
                                          int block) const {
         if (block < pass.own.plain.first || block >= pass.own.plain.last) {
@@ -162,6 +168,7 @@ struct Consumer {
         ptx::wgmma_wait_group<0>();
         ptx::pin_registers(a.score);
         release_k(block == pass.blocks.first);
+        cap(a);
         mask(a, pass, block);
         a.state = RowState();
         clear(a.out);
@@ -172,7 +179,8 @@ struct Consumer {
         }
     }
 
-    /// Products of one step: the scores of a block and, under them, the values of the block before.
+    /// Products of one step: the scores of a block, with their cap, and, under them, the values of
+    /// the block before.
     __device__ __forceinline__ void multiply(const Accumulators<tile>& a) {
         const std::uint64_t q = q_operand();
         const std::uint64_t k = k_operand();
@@ -185,6 +193,7 @@ struct Consumer {
         turn.pass();
         ptx::wgmma_wait_group<1>();
         ptx::pin_registers(a.score);
+        cap(a);
     }
     /// The values are multiplied. The softmax belongs before this wait, or it lies under nothing.
     /// The assembler moves the wait up to the start of its basic block, past any arithmetic; so a
@@ -207,6 +216,7 @@ struct Consumer {
     __device__ __forceinline__ void multiply_again(const Accumulators<tile>& a) const {
         multiply_scores_again<tile, bf16>(a.score, s.q(q_ring.stage(), warpgroup),
                                           s.k(k_ring.stage()));
+        cap(a);
     }
 
     /// Blocks that need no mask, from `block` down to `end`.

@@ -20,9 +20,9 @@ inline void check(cudaError_t status, const char* what) {
     }
 }
 
-template <int index, bool bf16>
+template <int index, bool bf16, bool capped>
 void launch_tile(const Params& params, int ctas, cudaStream_t stream) {
-    const auto kernel = forward<index, bf16>;
+    const auto kernel = forward<index, bf16, capped>;
     constexpr int smem = shared_bytes(tiles[index]);
     check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, smem),
           "asking for shared memory");
@@ -30,12 +30,12 @@ void launch_tile(const Params& params, int ctas, cudaStream_t stream) {
     check(cudaGetLastError(), "the launch");
 }
 
-template <int headdim, bool bf16>
+template <int headdim, bool bf16, bool capped>
 void launch_headdim(int tile, const Params& params, int ctas, void* stream) {
     const auto launch_if = [&]<int index>(std::integral_constant<int, index>) {
-        if constexpr (tiles[index].headdim == headdim) {
+        if constexpr (tiles[index].headdim == headdim && (!capped || caps(tiles[index]))) {
             if (tile == index) {
-                launch_tile<index, bf16>(params, ctas, static_cast<cudaStream_t>(stream));
+                launch_tile<index, bf16, capped>(params, ctas, static_cast<cudaStream_t>(stream));
             }
         }
     };

@@ -10,7 +10,8 @@
 namespace raceline::kernels::prefill_sm90 {
 
 /// index: of the tile in `tiles`; a struct of a namespace cannot be a parameter of a __global__.
-template <int index, bool bf16>
+/// capped: with a softcap.
+template <int index, bool bf16, bool capped>
 __global__ void __launch_bounds__(tiles[index].threads(), 1)
     forward(const __grid_constant__ Params p) {
     constexpr Tile tile = tiles[index];
@@ -29,7 +30,7 @@ __global__ void __launch_bounds__(tiles[index].threads(), 1)
         produce(p, s);
     } else {
         ptx::setmaxnreg_inc<registers.matrix>();
-        consume<tile, bf16>(p, s, warpgroup - 1);
+        consume<tile, bf16, capped>(p, s, warpgroup - 1);
     }
 }
 

@@ -42,7 +42,9 @@ Params make_params(const AttentionArgs& a, const Plan& plan, const Tile& tile) {
     p.order = plan.order;
     p.by_heads = Divider(a.heads_q);
     p.by_group = Divider(a.heads_q / a.heads_kv);
-    p.scale_log2 = a.scale * log2_of_e;
+    const bool capped = a.softcap > 0;
+    p.scale_log2 = (capped ? a.softcap : a.scale) * log2_of_e;
+    p.cap_log2 = capped ? 2 * a.scale / a.softcap * log2_of_e : 0;
     p.chunked_out = chunked(a.out, a);
     // Without keys nothing is read; k and v may then point nowhere.
     p.by_hand = a.seqlen_k == 0 || !can_map(a.q, q) || !can_map(a.k, k) || !can_map(a.v, v);
@@ -54,13 +56,13 @@ Params make_params(const AttentionArgs& a, const Plan& plan, const Tile& tile) {
     return p;
 }
 
-template <bool bf16>
+template <bool bf16, bool capped>
 void launch_plan(int tile, const Params& p, int ctas, void* stream) {
     switch (tiles.at(static_cast<std::size_t>(tile)).headdim) {
-        case 64: return launch_headdim<64, bf16>(tile, p, ctas, stream);
-        case 128: return launch_headdim<128, bf16>(tile, p, ctas, stream);
-        case 192: return launch_headdim<192, bf16>(tile, p, ctas, stream);
-        case 256: return launch_headdim<256, bf16>(tile, p, ctas, stream);
+        case 64: return launch_headdim<64, bf16, capped>(tile, p, ctas, stream);
+        case 128: return launch_headdim<128, bf16, capped>(tile, p, ctas, stream);
+        case 192: return launch_headdim<192, bf16, capped>(tile, p, ctas, stream);
+        case 256: return launch_headdim<256, bf16, capped>(tile, p, ctas, stream);
         default: throw Error(Status::internal, "prefill_sm90: a tile of a head dim without code");
     }
 }
@@ -79,6 +81,9 @@ void launch(const AttentionArgs& args, int tile, const Device& device, void* wor
                                              "; it takes the largest product of a row for the "
                                              "largest score, so the scale must be positive");
     }
+    if (args.softcap > 0 && !caps(shape)) {
+        throw Error(Status::unsupported, "prefill_sm90: this tile has no code for a softcap");
+    }
     Params params = make_params(args, plan, shape);
     if (plan.handed_out) {
         params.handed_out = static_cast<unsigned*>(workspace);
@@ -89,11 +94,11 @@ void launch(const AttentionArgs& args, int tile, const Device& device, void* wor
                                               cudaGetErrorString(status));
         }
     }
-    if (args.dtype == DType::bf16) {
-        launch_plan<true>(tile, params, plan.ctas, stream);
-    } else {
-        launch_plan<false>(tile, params, plan.ctas, stream);
-    }
+    const auto enqueue = args.dtype == DType::bf16
+                             ? (args.softcap > 0 ? launch_plan<true, true> : launch_plan<true, false>)
+                             : (args.softcap > 0 ? launch_plan<false, true>
+                                                 : launch_plan<false, false>);
+    enqueue(tile, params, plan.ctas, stream);
 }
 
 }  // namespace raceline::kernels::prefill_sm90

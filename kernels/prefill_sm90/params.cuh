@@ -19,7 +19,8 @@ struct Params {
     /// Items handed out so far beyond every CTA's first, 0 at the start; null: fixed shares.
     unsigned* handed_out;
     Divider by_heads, by_group;  ///< query heads; those of a KV head
-    float scale_log2;            ///< softmax scale × log2 e
+    float scale_log2;            ///< softmax scale, or the cap of a softcap, × log2 e
+    float cap_log2;              ///< of a softcap: 2 × scale / cap × log2 e, else 0
     bool by_hand;                ///< the maps do not exist: the copy engine cannot read a tensor
     bool chunked_out;            ///< output rows can be written in aligned 16-byte pieces
 };

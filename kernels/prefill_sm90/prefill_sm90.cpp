@@ -22,9 +22,6 @@ std::string why_not_asked(const Workload& w) {
     if (w.mla) {
         return "it takes K and V apart, not one latent cache";
     }
-    if (w.softcap > 0) {
-        return "it has no softcap";
-    }
     if (!(w.scale_value() > 0)) {
         return "scale " + std::to_string(w.scale_value()) + " is not positive";
     }
@@ -54,6 +51,9 @@ std::string supports(const Workload& w, const Tile& tile, const Device& device) 
         return "tiles of head dims " + std::to_string(widths.headdim) + " and " +
                std::to_string(widths.headdim_v) + " serve head dims " + std::to_string(w.headdim) +
                " and " + std::to_string(w.headdim_v);
+    }
+    if (w.softcap > 0 && !caps(tile)) {
+        return "another tile of these head dims is the one compiled with a softcap";
     }
     if (item_count(shape_of(w), tile) > most_items) {
         return "it counts tiles of rows in 31 bits";

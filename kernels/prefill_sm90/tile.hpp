@@ -46,6 +46,21 @@ inline constexpr std::array<Tile, 27> tiles{{
     {256, 256, 128, 80, 2, 0},  {256, 256, 128, 48, 3, 1},  {256, 256, 128, 48, 2, 1},
 }};
 
+/// Tiles that are compiled with a softcap too, one a pair of head dims: its exponentials and
+/// reciprocals are the limit, so that what else tiles differ in matters little.
+inline constexpr std::array<Tile, 4> capped_tiles{{{64, 64, 192, 128, 4, 0},
+                                                   {128, 128, 192, 64, 3, 0},
+                                                   {192, 128, 192, 64, 2, 1},
+                                                   {256, 256, 128, 64, 2, 0}}};
+constexpr bool caps(const Tile& tile) {
+    for (const Tile& capped : capped_tiles) {
+        if (tile == capped) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /// Columns of 16 bits in one 128-byte row of swizzled shared memory, and bytes of such a row.
 inline constexpr int slab_columns = 64;
 inline constexpr int slab_row_bytes = 128;
