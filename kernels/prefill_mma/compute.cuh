@@ -189,8 +189,8 @@ __device__ __forceinline__ void turn_into_probabilities(const Params& p, const W
                                                         Scores<tile>& score, Outputs<tile>& out,
                                                         RowState<tile>& state) {
     const WarpRows rows = warp_rows<tile>(w);
-    if (p.cap_log2 > 0) {
-        cap_scores<tile>(p.cap_log2, score);
+    if (p.cap_inner > 0) {
+        cap_scores<tile>(p.cap_inner, score);
     }
     if (!rows.sees_all(block * tile.keys, tile.keys)) {
         mask_scores<tile>(w.sequence.band, rows, block * tile.keys, score);

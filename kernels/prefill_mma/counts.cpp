@@ -35,17 +35,20 @@ struct Pieces {
     Work copies, scores, maximum, first_exponentials, values, start, finish;
 };
 
-// Exponentials of `keys` keys, their sums and their conversion; on a softcap a tanh before.
-Work exponentials(double rows, double keys, bool softcap) {
+// Exponentials of `keys` keys, their sums and their conversion; on a softcap a tanh before: a
+// polynomial (gpu/tile/tanh.cuh), and where scores of unit spread go beyond three quarters of the
+// cap also an exponential and a reciprocal, which takes the same pipe.
+Work exponentials(double rows, double keys, double softcap) {
+    constexpr double softcap_near = 6;  // 4.5 of unit spread: 1 % of a warp's blocks
     Work work;
     work["op.ex2"] = rows * keys;
     work["flop.fma.fp32"] = slot * rows * keys * 2;
     work["op.issue"] = rows * keys * 3.5;
-    // tanh: an exponential, a reciprocal that takes the same pipe, and three operations.
-    if (softcap) {
-        work["op.ex2"] += 2 * rows * keys;
-        work["flop.fma.fp32"] += slot * rows * keys * 3;
-        work["op.issue"] += rows * keys * 5;
+    if (softcap > 0) {
+        const bool near = softcap >= softcap_near;
+        work["op.ex2"] += (near ? 0 : 2) * rows * keys;
+        work["flop.fma.fp32"] += slot * rows * keys * (near ? 8 : 12);
+        work["op.issue"] += rows * keys * (near ? 9 : 14);
     }
     return work;
 }
@@ -74,7 +77,6 @@ Pieces pieces_of(const Workload& w, const Tile& t) {
     const double keys = t.keys;
     const double d = static_cast<double>(w.headdim) * 2;
     const double dv = static_cast<double>(w.headdim_v) * 2;
-    const bool softcap = w.softcap > 0;
     const std::string flop = std::string("flop.mma.") + name_of(w.dtype);
     Pieces p;
     p.copies = copied(t.k_bytes() + t.v_bytes());
@@ -83,8 +85,8 @@ Pieces pieces_of(const Workload& w, const Tile& t) {
     add_fragments(p.scores, t.warps * t.k_bytes() + (t.q_registers != 0 ? 0 : t.q_bytes()));
     p.maximum["op.issue"] = rows * keys;
     // The first product with V needs the first 16 exponentials; the others run beside products.
-    p.first_exponentials = exponentials(rows, 16, softcap);
-    p.values = exponentials(rows, keys - 16, softcap);
+    p.first_exponentials = exponentials(rows, 16, w.softcap);
+    p.values = exponentials(rows, keys - 16, w.softcap);
     add_products(p.values, flop, rows, keys, t.headdim_v);
     add_fragments(p.values, t.warps * t.v_bytes());
     p.start = copied(t.q_bytes() + t.k_bytes());

@@ -31,7 +31,7 @@ Params make_params(const AttentionArgs& a, const Plan& plan) {
     p.order = plan.order;
     p.group = a.heads_q / a.heads_kv;
     p.scale_log2 = (capped ? a.softcap : a.scale) * log2_of_e;
-    p.cap_log2 = capped ? 2 * a.scale / a.softcap * log2_of_e : 0;
+    p.cap_inner = capped ? a.scale / a.softcap : 0;
     p.by_hand = by_hand(a);
     return p;
 }

@@ -15,7 +15,7 @@ struct Params {
     Order order;
     std::int32_t group;  ///< query heads a KV head
     float scale_log2;    ///< of a product, or of tanh where there is a softcap, to units of log2
-    float cap_log2;      ///< softcap: exponent of 2 for a product of 1, in e^(2·product·scale/cap)
+    float cap_inner;     ///< of a softcap: scale / cap, what tanh takes products by; else 0
     bool by_hand;        ///< rows of a tensor are not aligned 16-byte pieces
 };
 

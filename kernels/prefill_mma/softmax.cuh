@@ -10,6 +10,7 @@
 
 #include "gpu/ptx/ex2_approx_ftz_f32.cuh"
 #include "gpu/ptx/tid_x_volatile.cuh"
+#include "gpu/tile/tanh.cuh"
 #include "kernels/prefill_mma/fragment.hpp"
 #include "kernels/prefill_mma/sequence.cuh"
 
@@ -96,19 +97,11 @@ __device__ __forceinline__ void mask_scores(const Band& band, const WarpRows& ro
     }
 }
 
-/// tanh of products times the scale over the cap, as 1 - 2 / (e^2x + 1).
+/// tanh of products times the scale over the cap.
 template <Tile tile>
-__device__ __forceinline__ void cap_scores(float cap_log2, Scores<tile>& score) {
-#pragma unroll
-    for (int g = 0; g < tile.row_groups(); ++g) {
-#pragma unroll
-        for (int j = 0; j < tile.keys / 8; ++j) {
-#pragma unroll
-            for (float& x : score[g][j]) {
-                x = 1 - __fdividef(2, ptx::ex2_approx_ftz_f32(x * cap_log2) + 1);
-            }
-        }
-    }
+__device__ __forceinline__ void cap_scores(float cap_inner, Scores<tile>& score) {
+    constexpr int count = sizeof(Scores<tile>) / sizeof(float);
+    gpu::warp_tanh(reinterpret_cast<float(&)[count]>(score), cap_inner);
 }
 
 /// Brings the bases of the warp's rows up to their maxima where those have outgrown them, and with

@@ -22,14 +22,22 @@ double shared_clocks(double tensor, double exponentials, double alone, int warpg
     return cycle;
 }
 
+// A warp has half an instruction a key for each of a score's.
+double tanh_clocks(double keys, double softcap) {
+    if (softcap == 0) {
+        return 0;
+    }
+    return keys / 2 * (softcap >= softcap_near ? 9 : 12 + 2 * 8);
+}
+
 }  // namespace
 
-double clocks_of_block(const Tile& t, bool first, int warpgroups, bool capped) {
+double clocks_of_block(const Tile& t, bool first, int warpgroups, double softcap) {
     const double keys = t.keys;
     const double steps_qk = t.headdim / 16.0;
     const double steps_pv = keys / 16;
     const double tensor = steps_qk * keys / 2 + steps_pv * t.headdim_v / 2;
-    const double exponentials = 4 * keys * (capped ? 2.5 : 1);
+    const double exponentials = 4 * keys + tanh_clocks(keys, softcap);
     const double maxima = first ? keys + 4 * 20 : 0;
     const double alone = 0.5 * keys + 23 * (steps_qk + steps_pv) + 90 + 6 * 20 + maxima;
     return shared_clocks(tensor, exponentials, alone, warpgroups);

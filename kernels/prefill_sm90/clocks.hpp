@@ -12,11 +12,15 @@ namespace raceline::kernels::prefill_sm90 {
 /// the compiled loops: the stall counts in the instructions, exponentials left out, sum up to half
 /// a clock a key (packing), 23 a product of 16 columns started, and 90; what has no fixed latency
 /// is a turn, three barriers of copies and two exchanges within the warp, some 20 each. A first
-/// block has maxima, which wait for each other, and four exchanges more. `capped`: a softcap takes
-/// an exponential and half a reciprocal more, from the same units; its other operations go on
-/// between them.
-double clocks_of_block(const Tile& tile, bool first, int warpgroups,
-                       bool capped = false);
+/// block has maxima, which wait for each other, and four exchanges more. A
+/// softcap's tanh (nine instructions a score, see counts.cpp; beyond three quarters of the cap 14,
+/// two of them on the units of the exponentials) stands before the exponentials.
+double clocks_of_block(const Tile& tile, bool first, int warpgroups, double softcap = 0);
+
+/// From this softcap on the counts have no block with a score beyond three quarters of the cap,
+/// where tanh is a polynomial: scores of unit spread, which inputs of unit spread at the usual
+/// scale give, stay below 4.5 in all but 1 % of a warp's blocks.
+inline constexpr double softcap_near = 6;
 
 /// Clocks of a warp for all that an item's end and the next one's begin take beside products and
 /// softmax, read from the compiled code in the same way: where the item stands, and its output.

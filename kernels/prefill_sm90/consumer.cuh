@@ -6,6 +6,7 @@
 #include "gpu/ptx/ld_shared_v4_u32.cuh"
 #include "gpu/ptx/redux_or_b32.cuh"
 #include "gpu/ptx/wgmma_descriptor.cuh"
+#include "gpu/tile/tanh.cuh"
 #include "kernels/prefill_sm90/announcement.cuh"
 #include "kernels/prefill_sm90/finish.cuh"
 #include "kernels/prefill_sm90/products.cuh"
@@ -142,9 +143,10 @@ struct Consumer {
             write_no_keys(p, ending_of(pass.slot));
         }
     }
+    /// Before the mask: tanh(-inf) is not -inf.
     __device__ __forceinline__ void cap(const Accumulators<tile>& a) const {
         if constexpr (capped) {
-            cap_scores<tile>(p.cap_log2, a.score);
+            gpu::warp_tanh(a.score, p.cap_inner);
         }
     }
     __device__ __forceinline__ void mask(const Accumulators<tile>& a, const Pass& pass,

@@ -54,11 +54,13 @@ Pieces pieces_of(const Workload& w, const Tile& t) {
     // All others do without the maximum.
     p.softmax["op.ex2"] = rows * keys;
     p.softmax["flop.fma.fp32"] = slot * rows * keys * 2.5;
-    // A softcap's tanh: an exponential, half a reciprocal on the same pipe, and four operations.
+    // A softcap's tanh: a polynomial of eight operations, beyond its range both that and an
+    // exponential and a reciprocal, which takes the same pipe, with four more.
     if (w.softcap > 0) {
+        const bool near = w.softcap >= softcap_near;
         for (Work* softmax : {&p.first_softmax, &p.softmax}) {
-            (*softmax)["op.ex2"] += 1.5 * rows * keys;
-            (*softmax)["flop.fma.fp32"] += slot * rows * keys * 4;
+            (*softmax)["op.ex2"] += (near ? 0 : 2) * rows * keys;
+            (*softmax)["flop.fma.fp32"] += slot * rows * keys * (near ? 8 : 12);
         }
     }
     p.start["byte.l2"] = rows * static_cast<double>(w.headdim) * 2;
@@ -67,19 +69,20 @@ Pieces pieces_of(const Workload& w, const Tile& t) {
     return p;
 }
 
-std::vector<Step> steps_of(const Share& share, const Pieces& p, const Tile& tile, bool capped) {
+std::vector<Step> steps_of(const Share& share, const Pieces& p, const Tile& tile, double softcap) {
     const int warpgroups = tile.warpgroups();
     const double any = share.most_worked > 0 ? 1 : 0;
     const double firsts = std::max(0.0, share.its_items - any);
-    return {{"start", any, p.start, "latency.l2"},
-            {"first scores", any, p.scores, ""},
-            {"first softmax", any, p.first_softmax, ""},
-            {"item's first block", firsts, p.scores + p.first_softmax + p.values, "",
-             clocks_of_block(tile, true, warpgroups, capped)},
-            {"block", std::max(0.0, share.most_worked - any - firsts),
-             p.scores + p.softmax + p.values, "", clocks_of_block(tile, false, warpgroups, capped)},
-            {"last values", any, p.values, ""},
-            {"finish", share.its_items, p.finish, "", clocks_of_item(tile)}};
+    return {
+        {"start", any, p.start, "latency.l2"},
+        {"first scores", any, p.scores, ""},
+        {"first softmax", any, p.first_softmax, ""},
+        {"item's first block", firsts, p.scores + p.first_softmax + p.values, "",
+         clocks_of_block(tile, true, warpgroups, softcap)},
+        {"block", std::max(0.0, share.most_worked - any - firsts), p.scores + p.softmax + p.values,
+         "", clocks_of_block(tile, false, warpgroups, softcap)},
+        {"last values", any, p.values, ""},
+        {"finish", share.its_items, p.finish, "", clocks_of_item(tile)}};
 }
 
 // Keys and values are read once an item. CTAs that work on one head walk its keys at the same time
@@ -126,7 +129,7 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     c.bytes_in_flight = tile.stages * static_cast<double>(tile.k_bytes() + tile.v_bytes());
     c.imbalance = share.imbalance;
     c.balanced_order = true;
-    c.steps = steps_of(share, p, tile, w.softcap > 0);
+    c.steps = steps_of(share, p, tile, w.softcap);
     const std::string flop = std::string("flop.wgmma.") + name_of(w.dtype);
     // Products run beside everything; a softmax's exponentials stand between its other operations.
     for (const char* id : {"op.ex2", "flop.fma.fp32"}) {

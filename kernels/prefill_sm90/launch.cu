@@ -44,7 +44,7 @@ Params make_params(const AttentionArgs& a, const Plan& plan, const Tile& tile) {
     p.by_group = Divider(a.heads_q / a.heads_kv);
     const bool capped = a.softcap > 0;
     p.scale_log2 = (capped ? a.softcap : a.scale) * log2_of_e;
-    p.cap_log2 = capped ? 2 * a.scale / a.softcap * log2_of_e : 0;
+    p.cap_inner = capped ? a.scale / a.softcap : 0;
     p.chunked_out = chunked(a.out, a);
     // Without keys nothing is read; k and v may then point nowhere.
     p.by_hand = a.seqlen_k == 0 || !can_map(a.q, q) || !can_map(a.k, k) || !can_map(a.v, v);
@@ -94,10 +94,10 @@ void launch(const AttentionArgs& args, int tile, const Device& device, void* wor
                                               cudaGetErrorString(status));
         }
     }
-    const auto enqueue = args.dtype == DType::bf16
-                             ? (args.softcap > 0 ? launch_plan<true, true> : launch_plan<true, false>)
-                             : (args.softcap > 0 ? launch_plan<false, true>
-                                                 : launch_plan<false, false>);
+    const auto enqueue =
+        args.dtype == DType::bf16
+            ? (args.softcap > 0 ? launch_plan<true, true> : launch_plan<true, false>)
+            : (args.softcap > 0 ? launch_plan<false, true> : launch_plan<false, false>);
     enqueue(tile, params, plan.ctas, stream);
 }
 

@@ -20,7 +20,7 @@ struct Params {
     unsigned* handed_out;
     Divider by_heads, by_group;  ///< query heads; those of a KV head
     float scale_log2;            ///< softmax scale, or the cap of a softcap, × log2 e
-    float cap_log2;              ///< of a softcap: 2 × scale / cap × log2 e, else 0
+    float cap_inner;             ///< of a softcap: scale / cap, what tanh takes products by
     bool by_hand;                ///< the maps do not exist: the copy engine cannot read a tensor
     bool chunked_out;            ///< output rows can be written in aligned 16-byte pieces
 };

@@ -9,8 +9,6 @@
 #include <cuda_fp16.h>
 
 #include "gpu/ptx/ex2_approx_ftz_f32.cuh"
-#include "gpu/ptx/min_nan_f32.cuh"
-#include "gpu/ptx/rcp_approx_ftz_f32.cuh"
 #include "kernels/prefill_sm90/fragment.hpp"
 #include "kernels/prefill_sm90/schedule.hpp"
 #include "kernels/prefill_sm90/tile.hpp"
@@ -33,25 +31,6 @@ struct Accumulators {
     std::uint32_t (&probability)[tile.keys / 16][4];  ///< of the block whose values come next
     RowState& state;
 };
-
-/// Products become tanh(product · scale / cap), as 1 - 2 / (e^2x + 1): what a softcap multiplies the
-/// cap by. To fp32's rounding, where tanh.approx is off by 2^-11 of a cap of 50. `cap_log2` is the
-/// exponent of 2 for a product of 1. Two scores share a reciprocal; from 2^32 on tanh is 1, and
-/// there the two denominators' product is still finite. Before the mask: tanh(-inf) is not -inf.
-template <Tile tile>
-__device__ __forceinline__ void cap_scores(float cap_log2, float (&score)[tile.keys / 2]) {
-    constexpr float saturated = 32;
-#pragma unroll
-    for (int i = 0; i < tile.keys / 2; i += 2) {
-        const float a =
-            1 + ptx::ex2_approx_ftz_f32(ptx::min_nan_f32(score[i] * cap_log2, saturated));
-        const float b =
-            1 + ptx::ex2_approx_ftz_f32(ptx::min_nan_f32(score[i + 1] * cap_log2, saturated));
-        const float minus_two = -2 * ptx::rcp_approx_ftz_f32(a * b);
-        score[i] = fmaf(minus_two, b, 1.0F);
-        score[i + 1] = fmaf(minus_two, a, 1.0F);
-    }
-}
 
 /// Scores of keys that a row does not see become -inf. `first_row`: query row of the warpgroup's
 /// row 0.

@@ -48,7 +48,7 @@ inline constexpr std::array<Tile, 27> tiles{{
 
 /// Tiles that are compiled with a softcap too, one a pair of head dims: its exponentials and
 /// reciprocals are the limit, so that what else tiles differ in matters little.
-inline constexpr std::array<Tile, 4> capped_tiles{{{64, 64, 192, 128, 4, 0},
+inline constexpr std::array<Tile, 4> capped_tiles{{{64, 64, 192, 112, 3, 1},
                                                    {128, 128, 192, 64, 3, 0},
                                                    {192, 128, 192, 64, 2, 1},
                                                    {256, 256, 128, 64, 2, 0}}};

@@ -206,13 +206,13 @@ TEST(PrefillSm90Report, no_spills_and_the_declared_registers) {
             all.merge(test::compiler_report(entry.path().string(), 90));
         }
     }
-    EXPECT_EQ(std::count_if(all.begin(), all.end(),
-                            [](const auto& f) {
-                                return f.first.starts_with("_Z") &&
-                                       f.first.find("7forwardILi") != std::string::npos;
-                            }),
-              static_cast<std::ptrdiff_t>(
-                  2 * (prefill::tiles.size() + prefill::capped_tiles.size())));
+    EXPECT_EQ(
+        std::count_if(all.begin(), all.end(),
+                      [](const auto& f) {
+                          return f.first.starts_with("_Z") &&
+                                 f.first.find("7forwardILi") != std::string::npos;
+                      }),
+        static_cast<std::ptrdiff_t>(2 * (prefill::tiles.size() + prefill::capped_tiles.size())));
     for (std::size_t i = 0; i < prefill::tiles.size(); ++i) {
         for (const char* kind : {"0ELb0", "1ELb0", "0ELb1", "1ELb1"}) {  // bf16, capped
             if (kind[4] == '1' && !prefill::caps(prefill::tiles[i])) {

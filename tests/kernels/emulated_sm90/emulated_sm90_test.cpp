@@ -132,7 +132,8 @@ INSTANTIATE_TEST_SUITE_P(
         "b=1,h=2,q=140,k=240,d=192/128", "b=1,h=2,q=300,k=400,d=64,window=60",
         "b=1,h=2,q=150,k=400,d=128,causal,sinks", "b=2,h=4/2,q=200,k=300,d=64,causal,softcap=20",
         "b=1,h=2,q=100,k=270,d=128,dtype=fp16,softcap=3,sinks",
-        "b=1,h=1,q=90,k=200,d=192/128,causal,softcap=30", "b=1,h=1,q=70,k=150,d=256,softcap=50", "b=1,h=2,q=200,k=100,d=64,causal,sinks",
+        "b=1,h=1,q=90,k=200,d=192/128,causal,softcap=30", "b=1,h=1,q=70,k=150,d=256,softcap=50",
+        "b=1,h=2,q=200,k=100,d=64,causal,sinks",
         "b=4,h=4/2,q=300;1;129;0,k=300;70;129;5,d=64,causal",
         "b=3,h=2,q=7,k=100;217;7,d=128,dtype=fp16"));
 
