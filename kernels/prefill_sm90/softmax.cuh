@@ -32,27 +32,40 @@ struct Accumulators {
     RowState& state;
 };
 
+/// Of a thread's columns 8j and 8j + 1, counted in this order, how many lie before `end`, which is
+/// relative to the first; at least 0.
+__device__ __forceinline__ std::int32_t columns_before(std::int32_t end) {
+    return end <= 0 ? 0 : end / 8 * 2 + smaller(end % 8, 2);
+}
+
+/// The lowest `count` bits, none below 0 and all from 32 on.
+__device__ __forceinline__ std::uint32_t low_bits(std::int32_t count) {
+    return count >= 32 ? ~0U : count <= 0 ? 0U : (1U << count) - 1;
+}
+
 /// Scores of keys that a row does not see become -inf. `first_row`: query row of the warpgroup's
-/// row 0.
+/// row 0. What a row sees goes into a bit a column first: one instruction then turns seven bits into
+/// predicates, where comparing every column with both ends takes two each.
 template <Tile tile>
 __device__ __forceinline__ void mask_scores(const Band& band, std::int32_t first_row,
                                             std::int32_t first_key, float (&score)[tile.keys / 2]) {
+    constexpr int columns = tile.keys / 4;
     const int lane = static_cast<int>(threadIdx.x % 32);
     const int warp = static_cast<int>(threadIdx.x / 32 % 4);
-    // Columns of this thread relative to its first one: compared with constants below.
     const std::int32_t origin = first_key + fragment_column(lane, 0, 0);
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
         const std::int32_t row = first_row + fragment_row(warp, lane, i);
-        const std::int32_t from = band.begin(row) - origin;
-        const std::int32_t to = band.end(row) - origin;
+        const std::int32_t from = columns_before(band.begin(row) - origin);
+        const std::int32_t to = columns_before(band.end(row) - origin);
 #pragma unroll
-        for (int j = 0; j < tile.keys / 8; ++j) {
+        for (int word = 0; word * 32 < columns; ++word) {
+            const std::uint32_t seen = low_bits(to - 32 * word) & ~low_bits(from - 32 * word);
 #pragma unroll
-            for (int e = 0; e < 2; ++e) {
-                float& x = score[fragment_element(j, i, e)];
-                const int column = 8 * j + e;
-                x = column >= from && column < to ? x : -INFINITY;
+            for (int bit = 0; bit < 32 && 32 * word + bit < columns; ++bit) {
+                const int column = 32 * word + bit;
+                float& x = score[fragment_element(column / 2, i, column % 2)];
+                x = (seen & (1U << bit)) != 0 ? x : -INFINITY;
             }
         }
     }
