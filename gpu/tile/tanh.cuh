@@ -6,6 +6,7 @@
 #pragma once
 
 #include "gpu/ptx/ex2_approx_ftz_f32.cuh"
+#include "gpu/ptx/rcp_approx_ftz_f32.cuh"
 
 namespace raceline::gpu {
 
@@ -27,7 +28,8 @@ __device__ __forceinline__ float tanh_near_zero(float x) {
 /// Any x, NaN included, at most 3e-7 of the result off.
 __device__ __forceinline__ float tanh_anywhere(float x) {
     constexpr float two_log2_of_e = 2.8853901F;
-    const float far = 1 - __fdividef(2, ptx::ex2_approx_ftz_f32(x * two_log2_of_e) + 1);
+    const float far =
+        1 - 2 * ptx::rcp_approx_ftz_f32(ptx::ex2_approx_ftz_f32(x * two_log2_of_e) + 1);
     return fabsf(x) <= tanh_near ? tanh_near_zero(x) : far;
 }
 

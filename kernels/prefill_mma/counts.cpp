@@ -36,19 +36,16 @@ struct Pieces {
 };
 
 // Exponentials of `keys` keys, their sums and their conversion; on a softcap a tanh before: a
-// polynomial (gpu/tile/tanh.cuh), and where scores of unit spread go beyond three quarters of the
-// cap also an exponential and a reciprocal, which takes the same pipe.
-Work exponentials(double rows, double keys, double softcap) {
-    constexpr double softcap_near = 6;  // 4.5 of unit spread: 1 % of a warp's blocks
+// polynomial, and an exponential and a reciprocal, which takes the same pipe (gpu/tile/tanh.cuh).
+Work exponentials(double rows, double keys, bool softcap) {
     Work work;
     work["op.ex2"] = rows * keys;
     work["flop.fma.fp32"] = slot * rows * keys * 2;
     work["op.issue"] = rows * keys * 3.5;
-    if (softcap > 0) {
-        const bool near = softcap >= softcap_near;
-        work["op.ex2"] += (near ? 0 : 2) * rows * keys;
-        work["flop.fma.fp32"] += slot * rows * keys * (near ? 8 : 12);
-        work["op.issue"] += rows * keys * (near ? 9 : 14);
+    if (softcap) {
+        work["op.ex2"] += 2 * rows * keys;
+        work["flop.fma.fp32"] += slot * rows * keys * 12;
+        work["op.issue"] += rows * keys * 15;
     }
     return work;
 }
@@ -85,8 +82,8 @@ Pieces pieces_of(const Workload& w, const Tile& t) {
     add_fragments(p.scores, t.warps * t.k_bytes() + (t.q_registers != 0 ? 0 : t.q_bytes()));
     p.maximum["op.issue"] = rows * keys;
     // The first product with V needs the first 16 exponentials; the others run beside products.
-    p.first_exponentials = exponentials(rows, 16, w.softcap);
-    p.values = exponentials(rows, keys - 16, w.softcap);
+    p.first_exponentials = exponentials(rows, 16, w.softcap > 0);
+    p.values = exponentials(rows, keys - 16, w.softcap > 0);
     add_products(p.values, flop, rows, keys, t.headdim_v);
     add_fragments(p.values, t.warps * t.v_bytes());
     p.start = copied(t.q_bytes() + t.k_bytes());

@@ -8,7 +8,7 @@
 namespace raceline::kernels::prefill_mma {
 
 inline constexpr std::array<int, tiles.size()> tile_registers{
-    225, 168, 161, 255, 255, 255, 118, 255, 255, 255, 243, 231, 239, 199,
+    219, 168, 161, 245, 255, 223, 118, 255, 255, 255, 243, 231, 239, 199,
     167, 255, 255, 255, 231, 167, 159, 241, 241, 235, 241, 241, 241};
 
 constexpr int declared_registers(const Tile& tile) {

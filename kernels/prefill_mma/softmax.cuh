@@ -97,11 +97,20 @@ __device__ __forceinline__ void mask_scores(const Band& band, const WarpRows& ro
     }
 }
 
-/// tanh of products times the scale over the cap.
+/// tanh of products times the scale over the cap. Both ways for every score: a choice for the whole
+/// warp costs registers that the larger tiles do not have.
 template <Tile tile>
 __device__ __forceinline__ void cap_scores(float cap_inner, Scores<tile>& score) {
-    constexpr int count = sizeof(Scores<tile>) / sizeof(float);
-    gpu::warp_tanh(reinterpret_cast<float(&)[count]>(score), cap_inner);
+#pragma unroll
+    for (int g = 0; g < tile.row_groups(); ++g) {
+#pragma unroll
+        for (int j = 0; j < tile.keys / 8; ++j) {
+#pragma unroll
+            for (float& x : score[g][j]) {
+                x = gpu::tanh_anywhere(x * cap_inner);
+            }
+        }
+    }
 }
 
 /// Brings the bases of the warp's rows up to their maxima where those have outgrown them, and with

@@ -5,19 +5,24 @@ namespace raceline::kernels::prefill_sm90 {
 namespace {
 
 // Clocks from one block of a matrix warpgroup to its next, with the others of its CTA in the way:
-// they share the tensor cores and the exponential units, and whoever comes second waits. A closed
-// network of `warpgroups` customers and two stations, solved by mean value analysis (Reiser and
-// Lavenberg, 1980).
-double shared_clocks(double tensor, double exponentials, double alone, int warpgroups) {
-    double tensor_queue = 0;
-    double exponential_queue = 0;
+// they share the tensor cores, the exponential units and the issue slots. A closed network of
+// `warpgroups` customers and three stations, solved by mean value analysis (Reiser and Lavenberg,
+// 1980). Exponentials and instructions of several warps go on side by side, each the slower for it.
+// Products go one after the other and always take the same time, so that of the one under way
+// half is left when the next comes.
+double shared_clocks(double tensor, double exponentials, double issued, double alone,
+                     int warpgroups) {
+    double at_tensor = 0, at_exponentials = 0, at_issue = 0, busy = 0;
     double cycle = 0;
     for (int n = 1; n <= warpgroups; ++n) {
-        const double at_tensor = tensor * (1 + tensor_queue);
-        const double at_exponentials = exponentials * (1 + exponential_queue);
-        cycle = alone + at_tensor + at_exponentials;
-        tensor_queue = n * at_tensor / cycle;
-        exponential_queue = n * at_exponentials / cycle;
+        const double products = tensor * (1 + at_tensor - busy / 2);
+        const double softmax = exponentials * (1 + at_exponentials);
+        const double issue = issued * (1 + at_issue);
+        cycle = alone + products + softmax + issue;
+        at_tensor = n * products / cycle;
+        at_exponentials = n * softmax / cycle;
+        at_issue = n * issue / cycle;
+        busy = n * tensor / cycle;
     }
     return cycle;
 }
@@ -39,8 +44,11 @@ double clocks_of_block(const Tile& t, bool first, int warpgroups, double softcap
     const double tensor = steps_qk * keys / 2 + steps_pv * t.headdim_v / 2;
     const double exponentials = 4 * keys + tanh_clocks(keys, softcap);
     const double maxima = first ? keys + 4 * 20 : 0;
-    const double alone = 0.5 * keys + 23 * (steps_qk + steps_pv) + 90 + 6 * 20 + maxima;
-    return shared_clocks(tensor, exponentials, alone, warpgroups);
+    const double issued = 60 + 4.5 * (steps_qk + steps_pv) + keys / 4;
+    const double alone =
+        247 + 0.15 * keys + 14.5 * (steps_qk + steps_pv) + 8 * 25 + maxima - issued;
+    // Whoever exponentiates takes three of eight issue slots.
+    return shared_clocks(tensor, exponentials, issued * 8 / 5, alone, warpgroups);
 }
 
 double clocks_of_item(const Tile& t) {

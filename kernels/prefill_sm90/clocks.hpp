@@ -9,12 +9,14 @@ namespace raceline::kernels::prefill_sm90 {
 
 /// Products: half a clock a column and step of 16 (wgmma of 64 rows at 1024 multiply-adds a clock).
 /// Exponentials: a warp's go at eight clocks an instruction. What a warp does alone is read from
-/// the compiled loops: the stall counts in the instructions, exponentials left out, sum up to half
-/// a clock a key (packing), 23 a product of 16 columns started, and 90; what has no fixed latency
-/// is a turn, three barriers of copies and two exchanges within the warp, some 20 each. A first
-/// block has maxima, which wait for each other, and four exchanges more. A
-/// softcap's tanh (nine instructions a score, see counts.cpp; beyond three quarters of the cap 14,
-/// two of them on the units of the exponentials) stands before the exponentials.
+/// the compiled loops of seven tiles: the stall counts in the instructions, exponentials left out,
+/// are 247, 14.5 a product of 16 columns started and 0.15 a key, to 27 or less. Of these, 60, 4.5 a
+/// product and a quarter a key are instructions, for which the warps of a quadrant share the issue
+/// slots. What has no fixed latency is a turn, three barriers of copies, three reductions into
+/// uniform registers and a vote, some 25 each. A first block has maxima, which wait for each other,
+/// and four exchanges more. A softcap's tanh (nine instructions a score, see counts.cpp; beyond
+/// three quarters of the cap 14, two of them on the units of the exponentials) stands before the
+/// exponentials.
 double clocks_of_block(const Tile& tile, bool first, int warpgroups, double softcap = 0);
 
 /// From this softcap on the counts have no block with a score beyond three quarters of the cap,

@@ -11,7 +11,7 @@
 
 namespace raceline::kernels::prefill_sm90 {
 
-/// Named barriers. 0 is the CTA's, 1 to 3 are the turns of the matrix warpgroups.
+/// Named barriers. 0 is the CTA's, 1 to 4 are the turns of the matrix warpgroups.
 inline constexpr int producer_barrier = 5;  ///< the producer's
 
 /// Shared-memory addresses (cvta to shared).

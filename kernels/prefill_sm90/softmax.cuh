@@ -44,8 +44,8 @@ __device__ __forceinline__ std::uint32_t low_bits(std::int32_t count) {
 }
 
 /// Scores of keys that a row does not see become -inf. `first_row`: query row of the warpgroup's
-/// row 0. What a row sees goes into a bit a column first: one instruction then turns seven bits into
-/// predicates, where comparing every column with both ends takes two each.
+/// row 0. What a row sees goes into a bit a column first: one instruction then turns seven bits
+/// into predicates, where comparing every column with both ends takes two each.
 template <Tile tile>
 __device__ __forceinline__ void mask_scores(const Band& band, std::int32_t first_row,
                                             std::int32_t first_key, float (&score)[tile.keys / 2]) {

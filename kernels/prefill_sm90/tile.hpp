@@ -34,16 +34,16 @@ struct Tile {
     [[nodiscard]] constexpr int v_bytes() const { return keys * headdim_v * 2; }
 };
 
-inline constexpr std::array<Tile, 27> tiles{{
+inline constexpr std::array<Tile, 25> tiles{{
     {64, 64, 192, 128, 2, 1},   {64, 64, 192, 128, 2, 0},   {64, 64, 192, 128, 4, 1},
-    {64, 64, 192, 128, 4, 0},   {64, 64, 192, 112, 3, 1},   {64, 64, 128, 128, 4, 1},
-    {64, 64, 128, 128, 4, 0},   {128, 128, 192, 64, 3, 1},  {128, 128, 192, 64, 3, 0},
-    {128, 128, 192, 80, 2, 1},  {128, 128, 192, 80, 2, 0},  {128, 128, 128, 128, 2, 1},
-    {128, 128, 128, 128, 2, 0}, {128, 128, 128, 160, 2, 1}, {128, 128, 128, 176, 2, 1},
-    {192, 128, 192, 64, 2, 1},  {192, 128, 128, 112, 2, 1}, {192, 128, 128, 128, 2, 1},
-    {192, 128, 128, 96, 2, 1},  {192, 128, 128, 128, 2, 0}, {192, 128, 128, 80, 2, 1},
-    {256, 256, 128, 64, 2, 1},  {256, 256, 128, 64, 2, 0},  {256, 256, 128, 80, 2, 1},
-    {256, 256, 128, 80, 2, 0},  {256, 256, 128, 48, 3, 1},  {256, 256, 128, 48, 2, 1},
+    {64, 64, 192, 128, 4, 0},   {64, 64, 192, 112, 3, 1},   {64, 64, 256, 64, 4, 0},
+    {64, 64, 128, 128, 4, 0},   {128, 128, 192, 64, 3, 0},  {128, 128, 192, 64, 3, 1},
+    {128, 128, 128, 128, 2, 0}, {128, 128, 128, 128, 2, 1}, {128, 128, 128, 160, 2, 1},
+    {128, 128, 128, 176, 2, 1}, {192, 128, 192, 64, 2, 1},  {192, 128, 128, 112, 2, 1},
+    {192, 128, 128, 128, 2, 1}, {192, 128, 128, 96, 2, 1},  {192, 128, 128, 128, 2, 0},
+    {192, 128, 128, 80, 2, 1},  {256, 256, 128, 64, 2, 0},  {256, 256, 128, 64, 2, 1},
+    {256, 256, 128, 48, 3, 1},  {256, 256, 128, 48, 3, 0},  {256, 256, 128, 48, 2, 1},
+    {256, 256, 128, 32, 4, 0},
 }};
 
 /// Tiles that are compiled with a softcap too, one a pair of head dims: its exponentials and
@@ -66,12 +66,13 @@ inline constexpr int slab_columns = 64;
 inline constexpr int slab_row_bytes = 128;
 
 /// Registers of a thread after setmaxnreg. The sums are what the launch bound gave the CTA: 168
-/// times 384 threads, 128 times 512.
+/// times 384 threads, 128 times 512, 96 times 640.
 struct RegisterSplit {
     int entry, producer, matrix;
 };
 constexpr RegisterSplit register_split(const Tile& tile) {
-    return tile.warpgroups() == 3 ? RegisterSplit{128, 32, 160} : RegisterSplit{168, 40, 232};
+    constexpr RegisterSplit of_warpgroups[] = {{168, 40, 232}, {128, 32, 160}, {96, 32, 112}};
+    return of_warpgroups[tile.warpgroups() - 2];
 }
 
 /// Items that are announced at a time: one whose rows are still to be written, the one worked on
@@ -114,7 +115,7 @@ constexpr bool valid(const Tile& t) {
     const RegisterSplit r = register_split(t);
     return t.headdim % slab_columns == 0 && t.headdim_v % slab_columns == 0 &&
            t.headdim_v <= t.headdim && t.rows % 64 == 0 && t.warpgroups() >= 2 &&
-           t.warpgroups() <= 3 && t.keys % 16 == 0 && t.keys <= 256 && t.headdim_v <= 256 &&
+           t.warpgroups() <= 4 && t.keys % 16 == 0 && t.keys <= 256 && t.headdim_v <= 256 &&
            t.stages >= 2 && shared_bytes(t) <= most_shared &&
            128 * (r.producer + t.warpgroups() * r.matrix) <= r.entry * t.threads();
 }

@@ -100,6 +100,7 @@ struct Builder {
     }
 
     void note_overlap();
+    [[nodiscard]] double matrix_share() const;
     void add_steps(const RereadSplit& rereads);
 };
 
@@ -154,7 +155,6 @@ void Builder::add_steps(const RereadSplit& rereads) {
         StepCosts& costs = out.steps.emplace_back();
         costs.repeat = step.repeat;
         costs.wait_seconds = step.waits.empty() ? 0 : known_seconds(device, step.waits);
-        costs.chain_seconds = device.clock_hz > 0 ? step.clocks / device.clock_hz : 0;
         add_work(costs.costs, step.work, 1);
         const double share = traffic_total > 0 ? traffic[s] / traffic_total
                              : repeats > 0     ? 1 / repeats
@@ -162,6 +162,26 @@ void Builder::add_steps(const RereadSplit& rereads) {
         add_dram(costs.costs, heaviest * share * rereads.dram, 0);
         add_hits(costs.costs, heaviest * share * rereads.cache);
     }
+    const double clock = clock_under_load(device, matrix_share());
+    for (std::size_t s = 0; clock > 0 && s < counts.steps.size(); ++s) {
+        out.steps[s].chain_seconds = counts.steps[s].clocks / clock;
+    }
+}
+
+// Of the heaviest CTA's time, at the highest clock, what its matrix products take alone on a unit.
+double Builder::matrix_share() const {
+    const double slower = clock_under_load(device, 1) / device.clock_hz;
+    double matrix = 0, all = 0;
+    for (std::size_t s = 0; s < counts.steps.size(); ++s) {
+        double products = 0;
+        for (std::size_t i = 0; i < out.resources; ++i) {
+            products += is_matrix(out.names[i]) ? out.steps[s].costs.alone[i] * slower : 0;
+        }
+        const double repeat = counts.steps[s].repeat;
+        matrix += repeat * products;
+        all += repeat * std::max(products, counts.steps[s].clocks / device.clock_hz);
+    }
+    return all > 0 ? matrix / all : 0;
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ struct Costs {
 struct StepCosts {
     double repeat = 1;
     double wait_seconds = 0;   ///< a latency paid at each repeat
-    double chain_seconds = 0;  ///< of dependent instructions: clocks / the device's clock
+    double chain_seconds = 0;  ///< of dependent instructions: clocks / the clock under load
     Costs costs;               ///< of one repeat
 };
 

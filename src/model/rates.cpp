@@ -19,18 +19,29 @@ const Rate* find_ceiling(const Device& device, std::string_view id) {
 
 // Matrix engines alone draw enough power to pull the clock down.
 double clock_scale(const Device& device, std::string_view id, const Rate& rate) {
-    constexpr std::array<std::string_view, 4> engines{"flop.wgmma.", "flop.mma.", "flop.tcgen05.",
-                                                      "flop.mfma."};
-    const bool matrix = std::any_of(engines.begin(), engines.end(), [&](std::string_view engine) {
-        return id.starts_with(engine);
-    });
-    if (!matrix || rate.clock_hz <= 0 || device.sustained_clock_hz <= 0) {
+    if (!is_matrix(id) || rate.clock_hz <= 0 || device.sustained_clock_hz <= 0) {
         return 1;
     }
     return std::min(1.0, device.sustained_clock_hz / rate.clock_hz);
 }
 
 }  // namespace
+
+bool is_matrix(std::string_view id) {
+    constexpr std::array<std::string_view, 4> engines{"flop.wgmma.", "flop.mma.", "flop.tcgen05.",
+                                                      "flop.mfma."};
+    return std::any_of(engines.begin(), engines.end(),
+                       [&](std::string_view engine) { return id.starts_with(engine); });
+}
+
+double clock_under_load(const Device& device, double matrix_share) {
+    const double highest = device.clock_hz;
+    const double sustained = device.sustained_clock_hz;
+    if (sustained <= 0 || sustained >= highest) {
+        return highest;
+    }
+    return highest - (highest - sustained) * std::clamp(matrix_share, 0.0, 1.0);
+}
 
 bool is_dram(std::string_view id) {
     return id == "byte.dram_read" || id == "byte.dram_write" || id == dram;

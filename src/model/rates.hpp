@@ -13,6 +13,13 @@ namespace raceline {
 inline constexpr std::string_view dram = "dram";
 
 [[nodiscard]] bool is_dram(std::string_view id);
+/// Products of a matrix engine, in whatever type.
+[[nodiscard]] bool is_matrix(std::string_view id);
+
+/// SM clock in Hz while matrix engines work for this share of the time: from the highest, without
+/// them, down to the sustained one, which a probe of products alone has found. In between in
+/// proportion, as the power is that pulls it down. 0 if the device has no clock.
+double clock_under_load(const Device& device, double matrix_share);
 
 /// Ceiling of a resource with all units busy. A device without a write ceiling writes at its read
 /// ceiling (datasheets give one bandwidth). Throws Error(unsupported) naming device and resource.

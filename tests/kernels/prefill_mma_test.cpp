@@ -214,7 +214,7 @@ TEST(PrefillMmaRecord, the_api_takes_it_where_the_kernel_for_hopper_cannot) {
     EXPECT_EQ(chosen("l4", long_prompt), "prefill_mma");
     EXPECT_EQ(chosen("h200", long_prompt), "prefill_sm90");
     EXPECT_EQ(chosen("h200", "b=2,h=16,q=4096,k=4096,d=128,dtype=bf16,causal,softcap=50"),
-              "prefill_mma");
+              "prefill_sm90");
 }
 
 class PrefillMmaReport : public testing::Test {

@@ -245,6 +245,25 @@ TEST(Clock, MatrixRatesFallToTheSustainedClock) {
     EXPECT_NEAR(predict_one(device, counts).seconds, 1 * us, tiny);
 }
 
+// The more of the time products take, the lower the clock that instructions beside them go at.
+TEST(Clock, ChainsSlowDownWithTheShareOfProducts) {
+    Device device = gpu10();
+    device.clock_hz = 1980e6;
+    device.sustained_clock_hz = 1485e6;
+    device.rates["flop.wgmma.bf16"].clock_hz = 1980e6;
+    const auto seconds = [&](double flops) {  // of each unit, 10e6 of them take 1 µs at 1980 MHz
+        Counts c = counts_of({{"flop.wgmma.bf16", 10 * flops}}, 10);
+        c.threads = 128;
+        c.steps = {{"loop", 1, {{"flop.wgmma.bf16", flops}}, "", 4 * 1980}};
+        return predict_one(device, c).seconds;
+    };
+    EXPECT_NEAR(seconds(0), 4 * us, tiny);
+    EXPECT_NEAR(seconds(20e6), 4 * us * 1980 / (1980 - 495 * 0.5), tiny);
+    EXPECT_NEAR(seconds(40e6), 4 * us * 1980 / 1485, tiny);
+    device.sustained_clock_hz = 0;  // not known: the highest
+    EXPECT_NEAR(seconds(20e6), 4 * us, tiny);
+}
+
 TEST(Predict, AMissingResourceIsNamed) {
     try {
         predict_one(cpu4(), counts_of({{"flop.dot.bf16", 1e6}}, 4));
