@@ -36,6 +36,14 @@ function(raceline_compile_quickly target)
   endif()
 endfunction()
 
+# Host files that share their headers are compiled some at a time: most of what one takes alone is
+# reading them. A file that names itself for Highway cannot; nor can a sanitizer's build gain by it.
+function(raceline_compile_in_batches target size)
+  if(RACELINE_UNITY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${size})
+  endif()
+endfunction()
+
 # src/NAME -> static library rl_NAME. Files named *_nocuda.cpp stand in for the .cu and .cpp files
 # of the same name in a build without CUDA. .cu builds for RACELINE_CUDA_ARCHS, .sm90a.cu for 90a.
 function(raceline_module name)

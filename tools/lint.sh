@@ -15,7 +15,8 @@ tools=build-lint/venv-mypy-$mypy
 }
 $tools/bin/mypy
 [ "${1:-}" != quick ] || exit 0
-cmake --preset cpu -B build-lint -DBUILD_TESTING=OFF -DCMAKE_CXX_COMPILER=clang++-19 >/dev/null
+cmake --preset cpu -B build-lint -DBUILD_TESTING=OFF -DRACELINE_UNITY=OFF \
+    -DCMAKE_CXX_COMPILER=clang++-19 >/dev/null
 cmake --build build-lint --target build_info_files embed >/dev/null
 # Kernels written in Highway are compiled once a target by including themselves; tidy reads each
 # file once and cannot follow, so that it looks at everything else.

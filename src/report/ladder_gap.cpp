@@ -23,7 +23,7 @@ struct Timed {
     double seconds = 0;
 };
 
-std::string tile_text(const Json& tile) {
+std::string shown_tile(const Json& tile) {
     std::string text;
     for (const auto& [name, value] : tile.items()) {
         // The head dims are the shape's.
@@ -45,7 +45,7 @@ std::vector<Timed> timed_on(std::span<const Json> rows, const Workload& workload
         if (is_about(*row, workload) && row->at("measurement").is_object()) {
             const auto kernel = row->at("kernel").get<std::string>();
             last[kernel + row->at("tile").dump()] = {
-                kernel, tile_text(row->at("tile")), row->at("tile"),
+                kernel, shown_tile(row->at("tile")), row->at("tile"),
                 row->at("measurement").at("seconds_median").get<double>()};
         }
     }
