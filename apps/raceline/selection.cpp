@@ -108,7 +108,7 @@ std::vector<Case> select_cases(const Options& options, const Device& device) {
     if (options.max_seconds > 0) {
         base.options.limits.max_seconds = options.max_seconds;
     }
-    const std::string_view tiles = options.tile.empty() ? "best" : options.tile;
+    const std::string tiles = options.tile.empty() ? "best" : options.tile;
     std::vector<const Kernel*> kernels;
     if (options.kernels.empty()) {
         const bool on_cpu = device.kind == DeviceKind::cpu;

@@ -15,6 +15,8 @@
 namespace raceline {
 namespace {
 
+using Align = TextTable::Align;
+
 constexpr std::string_view suite = "ladder-gap";
 
 struct Timed {
@@ -113,7 +115,6 @@ std::vector<GapStep> steps_on(const Json& data, std::span<const Json> rows, cons
 }
 
 std::string table_of(const std::vector<GapStep>& steps) {
-    using Align = TextTable::Align;
     TextTable table({{"step"},
                      {"tile or version"},
                      {"what is added"},
