@@ -14,14 +14,12 @@ says what is measured and how.
 """
 
 import argparse
-import contextlib
 import gc
 import os
 import random
 import site
 import sys
 import time
-import zlib
 from pathlib import Path
 
 # Two OpenMP runtimes live in this process; a team that spins after its region would take the cores
@@ -44,108 +42,6 @@ def cpu_shapes():
         for heads in ("32/8", "32/32"):
             shapes.append(f"b=1,h={heads},q=1,k=32768,d=128,dtype={dtype}")
     return shapes
-
-
-def first_line(error):
-    text = str(error).strip()
-    return f"{type(error).__name__}: {text.splitlines()[0] if text else 'no message'}"
-
-
-class Comparison:
-    """One run: the library with its open receipt, the machine, the peers that are there."""
-
-    def __init__(self, library, machine, peers, arguments):
-        self.library, self.machine, self.peers = library, machine, peers
-        self.arguments = arguments
-        self.failures = []  # sentences; any of them makes the run fail
-        self.said = set()
-
-    def predicted(self, text):
-        about = self.library.predict(text, self.machine.device_id, self.arguments.kernel,
-                                     self.machine.launch_path, self.arguments.threads)
-        about["suite"] = self.arguments.suite_name
-        return about
-
-    def run_shape(self, problem, about):
-        """{label: comparison row} of one shape."""
-        from tensors import Judge, Raceline
-        kernel = about["kernel"]
-        seed = zlib.crc32(problem.text.encode()) ^ self.arguments.seed
-        row = self.library.append("prediction", about)
-        about = {**about, "prediction_id": row["id"], "seed": seed}
-        sets = self.machine.make_sets(problem, seed)
-        judge = Judge(self.library, problem, sets[0], kernel, seed)
-        ours = Raceline(self.library, problem, sets, kernel, self.arguments.threads)
-        answer, kernels = self.machine.first_answer(ours)
-        about["correctness"] = judge.verdict(answer)
-        about["backend"] = " + ".join([kernel] + kernels)
-        if not about["correctness"]["passed"]:
-            self.library.append("check", about)
-            self.failures.append(f"{problem.text}: {about['correctness']['why']}")
-            return {}
-        calls = {"raceline": (ours, contextlib.nullcontext)}
-        answers = {"raceline": answer}
-        entries = self.judged_peers(problem, about, sets, judge, calls, answers)
-        if len(calls) == 1:
-            return {}
-        series, failed = self.machine.measure(calls, problem, sets, self.library.summarize, answers)
-        return self.rows(problem, about, entries, series, failed)
-
-    def judged_peers(self, problem, about, sets, judge, calls, answers):
-        """Runs every peer once. Those that pass the gate join `calls` and `answers`; returned is
-        what a receipt holds of them, by label."""
-        entries = {}
-        for peer in self.peers:
-            reason = peer.refusal(problem)
-            if reason:
-                self.say_once(f"  {peer.label}: not asked: {reason}")
-                continue
-            entry = {"name": peer.name, "version": peer.version, "backend": peer.backend}
-            try:
-                call = peer.bind(problem, sets)
-                with peer.context():
-                    answer, kernels = self.machine.first_answer(call)
-                entry["correctness"] = judge.verdict(answer)
-            except Exception as error:  # noqa: BLE001 - one peer must not end the others' run
-                self.refuse(about, entry, peer.label, first_line(error))
-                continue
-            entry["backend"] = ": ".join([peer.backend] + [" + ".join(kernels)] * bool(kernels))
-            if not entry["correctness"]["passed"]:
-                self.refuse(about, entry, peer.label, entry["correctness"]["why"])
-                continue
-            entries[peer.label] = entry
-            calls[peer.label] = (call, peer.context)
-            answers[peer.label] = answer
-        return entries
-
-    def say_once(self, sentence):
-        if sentence not in self.said:
-            self.said.add(sentence)
-            print(sentence)
-
-    def refuse(self, about, entry, label, reason):
-        """A peer without a right answer has no time: why, and its error, go on record."""
-        print(f"  {label}: not compared: {reason}")
-        content = {k: v for k, v in about.items() if k not in ("prediction", "correctness")}
-        self.library.append("refusal", {**content, "peer": entry, "reason": f"{label}: {reason}"})
-
-    def rows(self, problem, about, entries, series, failed):
-        for label, reason in failed.items():
-            if label == "raceline":
-                self.failures.append(f"{problem.text}: {reason}")
-            else:
-                self.refuse(about, entries[label], label, reason)
-        rows = {}
-        if "raceline" not in series:
-            return rows
-        ours = series["raceline"]
-        about["case"] = {**about["case"], "launch_path": ours.launch_path}
-        for label, theirs in series.items():
-            if label == "raceline":
-                continue
-            entry = {**entries[label], "launch_path": theirs.launch_path}
-            rows[label] = self.library.append_comparison(about, ours, entry, theirs)
-        return rows
 
 
 def selected(problems, quick):
@@ -171,6 +67,7 @@ def read_problems(comparison, texts):
 
 
 def run(comparison, problems, arguments):
+    from comparison import first_line
     from results import Results
     results = Results([peer.label for peer in comparison.peers])
     begun, left = time.monotonic(), []
@@ -268,6 +165,7 @@ def main(argv=None, gpu=None):
 
     import torch
     from c_library import Library
+    from comparison import Comparison
     torch.set_grad_enabled(False)
     random.seed(arguments.seed)
     library = Library(path, arguments.receipts)

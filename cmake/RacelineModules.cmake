@@ -22,7 +22,8 @@ function(raceline_host_options target)
       $<$<COMPILE_LANGUAGE:CXX>:${sanitize}> $<$<COMPILE_LANGUAGE:C>:${sanitize}>)
     target_link_options(${target} PUBLIC -fsanitize=${RACELINE_SANITIZE})
   endif()
-  if(RACELINE_FUZZ)
+  # What fuzzers look for lies in the library, not in tests of it.
+  if(RACELINE_FUZZ AND NOT target MATCHES "^test_")
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=fuzzer-no-link>)
   endif()
 endfunction()
@@ -33,6 +34,14 @@ function(raceline_compile_quickly target)
   string(TOUPPER "${CMAKE_BUILD_TYPE}" build_type)
   if(CMAKE_CXX_FLAGS_${build_type} MATCHES "-O[23]")
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O1>)
+  endif()
+endfunction()
+
+# Host files that share their headers are compiled some at a time: most of what one takes alone is
+# reading them. A file that names itself for Highway cannot; nor can a sanitizer's build gain by it.
+function(raceline_compile_in_batches target size)
+  if(RACELINE_UNITY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${size})
   endif()
 endfunction()
 

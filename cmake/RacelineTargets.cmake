@@ -10,6 +10,10 @@ foreach(module receipt registry report)
   raceline_compile_quickly(rl_${module})
 endforeach()
 
+foreach(module support receipt workload model run report)
+  raceline_compile_in_batches(rl_${module} 6)
+endforeach()
+
 foreach(tree kernels ladder)
   # Files are globbed, so that a new folder re-runs CMake on the next build.
   file(GLOB records CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${tree}/*/*.cpp)
@@ -41,6 +45,7 @@ add_custom_command(
 # The errors of earlier predictions, of which bands are made. Not through rl_receipt, which a
 # sanitizer would slow down: it reads every committed receipt.
 add_executable(collect_residuals tools/residuals.cpp src/receipt/residuals.cpp)
+raceline_compile_quickly(collect_residuals)
 target_include_directories(collect_residuals PRIVATE src)
 file(GLOB receipts CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/receipts/*/*.jsonl)
 add_custom_command(

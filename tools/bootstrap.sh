@@ -8,10 +8,11 @@ set -eu
 build="g++ cmake ninja-build libhwy-dev libcli11-dev nlohmann-json3-dev libfmt-dev libmd-dev"
 test="$build libgtest-dev libgmock-dev git"
 sanitize="$test clang-19 libomp-19-dev libclang-rt-19-dev"
-lint="$sanitize clang-format-19 clang-tidy-19"
-python="$build binutils"
 # Debian's Python makes virtual environments only with a package of its own; others bring all.
-python3 -c 'import ensurepip, venv' 2>/dev/null || python="$python python3-venv"
+venv=""
+python3 -c 'import ensurepip, venv' 2>/dev/null || venv=" python3-venv"
+lint="$sanitize clang-format-19 clang-tidy-19$venv"
+python="$build binutils$venv"
 
 case "${1:-}" in
     build) wanted=$build ;;

@@ -104,7 +104,7 @@ step_sanitize() {
     fi
     for check in memcheck racecheck synccheck initcheck; do
         run 40 sanitizer.log "$sanitizer" --tool $check --error-exitcode 9 --launch-timeout 30 \
-            "$program" check "${kernel[@]}" --tile best \
+            "$program" check "${kernel[@]}" --tile all \
             --shape b=1,h=4/2,q=150,k=300,d=64,dtype=e4m3,causal \
             --shape b=1,h=4/2,q=300,k=150,d=128,dtype=e4m3,causal \
             --shape b=1,h=2,q=129,k=257,d=256,dtype=e4m3

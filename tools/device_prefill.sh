@@ -129,7 +129,7 @@ step_sanitize() {
     fi
     for tool in memcheck racecheck synccheck; do
         run 30 $log "$sanitizer" --tool $tool --error-exitcode 9 --launch-timeout 30 "$program" \
-            check "${kernel[@]}" --tile best \
+            check "${kernel[@]}" --tile all \
             --shape b=1,h=4/2,q=150,k=300,d=64,dtype=bf16,causal \
             --shape b=1,h=4/2,q=300,k=150,d=128,dtype=fp16,causal \
             --shape b=1,h=2,q=129,k=257,d=256,dtype=bf16

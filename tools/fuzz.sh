@@ -1,19 +1,18 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Builds the libFuzzer targets and runs each for SECONDS: tools/fuzz.sh SECONDS
+# Builds the libFuzzer targets and runs each for SECONDS, as many at once as there are CPUs:
+#   tools/fuzz.sh SECONDS
 # What is found stays in build-asan/fuzz-artifacts, the grown corpus in build-asan/corpus.
 set -eu
 cd "$(dirname "$0")/.."
-seconds=${1:-20}
 build=build-asan
-cmake --preset asan >/dev/null
-cmake --build --preset asan -j "$(nproc)" --target fuzzers
-mkdir -p "$build/fuzz-artifacts"
-for target in "$build"/fuzz/*_fuzz; do
+
+if [ "${1:-}" = one ]; then
+    target=$2
+    seconds=$3
     name=$(basename "$target")
     corpus=$build/corpus/$name
     mkdir -p "$corpus"
-    echo "== $name for $seconds s"
     # New inputs go to the first folder; the second, the committed seeds, is only read.
     "$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=4096 -print_final_stats=1 \
         -artifact_prefix="$build/fuzz-artifacts/$name-" "$corpus" "tests/fuzz/seeds/$name" \
@@ -21,5 +20,13 @@ for target in "$build"/fuzz/*_fuzz; do
         tail -n 40 "$build/$name.log"
         exit 1
     }
-    grep -E "number_of_executed_units|peak_rss" "$build/$name.log"
-done
+    echo "== $name for $seconds s: $(grep -E 'number_of_executed_units|peak_rss' "$build/$name.log" |
+        tr -s ' \n' ' ')"
+    exit 0
+fi
+
+cmake --preset asan >/dev/null
+cmake --build --preset asan -j "$(nproc)" --target fuzzers
+mkdir -p "$build/fuzz-artifacts"
+# xargs fails if any of them does.
+printf '%s\n' "$build"/fuzz/*_fuzz | xargs -P "$(nproc)" -I "{}" tools/fuzz.sh one "{}" "${1:-20}"

@@ -1,12 +1,22 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Format, layering, and clang-tidy over host files; `tools/lint.sh quick` leaves clang-tidy out.
+# Format, layering, types of the Python package, and clang-tidy over host files; `tools/lint.sh
+# quick` leaves clang-tidy out.
 set -eu
 cd "$(dirname "$0")/.."
 git ls-files '*.cpp' '*.hpp' '*.h' '*.c' '*.cu' '*.cuh' | xargs clang-format-19 --dry-run --Werror
 cmake -DSOURCE="$PWD" -P tools/layering.cmake
+# Another version finds other things: one for all, in an environment that stays.
+mypy=2.4.1
+tools=build-lint/venv-mypy-$mypy
+[ -x $tools/bin/mypy ] || {
+    python3 -m venv $tools
+    $tools/bin/python -m pip install --quiet --disable-pip-version-check mypy==$mypy
+}
+$tools/bin/mypy
 [ "${1:-}" != quick ] || exit 0
-cmake --preset cpu -B build-lint -DBUILD_TESTING=OFF -DCMAKE_CXX_COMPILER=clang++-19 >/dev/null
+cmake --preset cpu -B build-lint -DBUILD_TESTING=OFF -DRACELINE_UNITY=OFF \
+    -DCMAKE_CXX_COMPILER=clang++-19 >/dev/null
 cmake --build build-lint --target build_info_files embed >/dev/null
 # Kernels written in Highway are compiled once a target by including themselves; tidy reads each
 # file once and cannot follow, so that it looks at everything else.

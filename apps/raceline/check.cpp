@@ -12,8 +12,8 @@ namespace raceline::cli {
 int run_check(const Options& options) {
     const auto backend = select_backend(options);
     Options all = options;
-    // The gate is about correctness, not speed: every tile, unless the user names some.
-    all.tile = options.tile == "best" ? "all" : options.tile;
+    // The gate is about correctness, not speed: every tile, unless the user chooses.
+    all.tile = options.tile.empty() ? "all" : options.tile;
     const std::vector<Case> cases = select_cases(all, backend->device());
     std::optional<ReceiptWriter> writer;
     if (!options.receipts.empty()) {

@@ -19,7 +19,14 @@ std::string whole_number(const std::string& text) {
     return text.starts_with('-') ? text + " is not a whole number from 0 on" : std::string();
 }
 
-void add_cases(CLI::App& command, Options& o) {
+void add_threads(CLI::App& command, Options& o) {
+    command
+        .add_option("--threads", o.threads,
+                    "CPU threads, at most this machine's logical CPUs (default: one a core)")
+        ->check(CLI::Range(1, 4096));
+}
+
+void add_cases(CLI::App& command, Options& o, std::string_view tile) {
     command.add_option("--suite", o.suite,
                        "named shapes: quickstart ladder from-scratch ladder-splits ladder-gap "
                        "training-16k llama3-8b llama3-70b deepseek-v3 gpt-oss random:SEED "
@@ -27,10 +34,11 @@ void add_cases(CLI::App& command, Options& o) {
     command.add_option("--shape", o.shapes, shape_help)->allow_extra_args(false);
     command.add_option("--kernel", o.kernels, "a kernel's name; repeatable (default: all)")
         ->allow_extra_args(false);
-    command.add_option("--tile", o.tile, "best (the model's choice), all, or fields: m=128,n=64");
+    command.add_option(
+        "--tile", o.tile,
+        fmt::format("best (the model's choice), all, or fields: m=128,n=64 (default: {})", tile));
     command.add_option("--dtype", o.dtype, "fp32, fp16, bf16 or e4m3 for every shape of a suite");
-    command.add_option("--threads", o.threads, "CPU threads (default: all cores)")
-        ->check(CLI::Range(1, 4096));
+    add_threads(command, o);
     command.add_option("--launch-path", o.launch_path, "GPU: graph (default) or stream");
     command.add_flag("--warm", o.warm, "same inputs again and again instead of cold caches");
     command.add_option("--rates", o.rates, "ceilings from this file instead of the measured ones");
@@ -75,8 +83,7 @@ void add_listing_commands(CLI::App& app, Options& o, std::vector<Command>& comma
     add_json(*measure, o);
     add_device(*measure, o, "cuda or cpu (default: cuda if live, else cpu)");
     measure->add_flag("--if-missing", o.if_missing, "do nothing if this machine has ceilings");
-    measure->add_option("--threads", o.threads, "CPU threads (default: all cores)")
-        ->check(CLI::Range(1, 4096));
+    add_threads(*measure, o);
     add_receipts(*measure, o, "also append the ceilings to this receipt file");
     measure->footer("Examples:\n  raceline measure --if-missing --device cpu");
     commands.push_back({measure, run_measure});
@@ -84,7 +91,7 @@ void add_listing_commands(CLI::App& app, Options& o, std::vector<Command>& comma
 
 void add_case_commands(CLI::App& app, Options& o, std::vector<Command>& commands) {
     auto* predict = app.add_subcommand("predict", "Limiter and time, before anything runs");
-    add_cases(*predict, o);
+    add_cases(*predict, o, "best");
     add_device(*predict, o, "any name in `raceline devices` (default: cuda if live, else cpu)");
     add_receipts(*predict, o, "append prediction rows to this file (default: none is written)");
     add_json(*predict, o);
@@ -94,8 +101,8 @@ void add_case_commands(CLI::App& app, Options& o, std::vector<Command>& commands
         "  raceline predict --device cpu --suite quickstart");
     commands.push_back({predict, run_predict});
 
-    auto* check = app.add_subcommand("check", "The float64 gate over every tile; nothing is timed");
-    add_cases(*check, o);
+    auto* check = app.add_subcommand("check", "The float64 gate; nothing is timed");
+    add_cases(*check, o, "all");
     add_device(*check, o, live_help);
     check->add_option("--seed", o.seed, "of the inputs (default: 1)")->check(whole_number);
     add_receipts(*check, o, "append check rows to this file (default: none is written)");
@@ -107,7 +114,7 @@ void add_case_commands(CLI::App& app, Options& o, std::vector<Command>& commands
     commands.push_back({check, run_check});
 
     auto* bench = app.add_subcommand("bench", "Predict, prove, measure; both halves in a receipt");
-    add_cases(*bench, o);
+    add_cases(*bench, o, "best");
     add_device(*bench, o, live_help);
     bench->add_option("--seed", o.seed, "of the inputs (default: 1)")->check(whole_number);
     bench->add_option("--max-seconds", o.max_seconds, "timed work per case before giving up noise")

@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "device/catalog.hpp"
 #include "options.hpp"
 #include "run/ceiling_run.hpp"
 #include "run/run_case.hpp"
@@ -37,6 +38,7 @@ int run_measure(const Options& options) {
         say("ceilings of {} are in {}", device.name, path);
         return exit_ok;
     }
+    require_logical_cpus(device, options.threads, "--threads");
     std::vector<Ceiling> ceilings;
     {
         std::unique_ptr<Progress> bar;

@@ -21,7 +21,7 @@ struct Options {
     std::vector<std::string> kernels;  ///< empty: all that support the shape
     std::string suite;
     std::vector<std::string> shapes;
-    std::string tile = "best";
+    std::string tile;   ///< empty: the command's default, best or (check) all
     std::string dtype;  ///< empty: the suite's own
     int threads = 0;
     std::uint64_t seed = 1;

@@ -60,6 +60,7 @@ Device select_device(const Options& options) {
         require(device.kind == DeviceKind::cpu, Status::invalid_argument,
                 "--threads {}: only a CPU has threads to choose, {} is a GPU", options.threads,
                 device.id);
+        require_logical_cpus(device, options.threads, "--threads");
         device = restrict_units(std::move(device), options.threads);
     }
     return device;
@@ -107,6 +108,7 @@ std::vector<Case> select_cases(const Options& options, const Device& device) {
     if (options.max_seconds > 0) {
         base.options.limits.max_seconds = options.max_seconds;
     }
+    const std::string tiles = options.tile.empty() ? "best" : options.tile;
     std::vector<const Kernel*> kernels;
     if (options.kernels.empty()) {
         const bool on_cpu = device.kind == DeviceKind::cpu;
@@ -130,7 +132,7 @@ std::vector<Case> select_cases(const Options& options, const Device& device) {
                 continue;
             }
             for (const int tile :
-                 select_tiles(*kernel, options.tile, workload, device, base.options.how)) {
+                 select_tiles(*kernel, tiles, workload, device, base.options.how)) {
                 one.tile = tile;
                 cases.push_back(one);
             }

@@ -44,7 +44,8 @@ class Library:
     _on_gpu = False
 
     def _address(self, x: Any) -> int:
-        return x.__array_interface__["data"][0]
+        address: int = x.__array_interface__["data"][0]
+        return address
 
     def _device(self, x: Any) -> int:
         return 0
@@ -78,10 +79,12 @@ class _CuPy(Library):
     _on_gpu = True
 
     def _address(self, x: Any) -> int:
-        return x.data.ptr
+        address: int = x.data.ptr
+        return address
 
     def _device(self, x: Any) -> int:
-        return x.device.id
+        number: int = x.device.id
+        return number
 
     def stream(self, x: Any) -> int:
         with x.device:
@@ -119,7 +122,8 @@ class _Jax(Library):
         self.numpy = importlib.import_module("numpy")
 
     def _gpu(self, x: Any) -> bool:
-        return x.__dlpack_device__()[0] != _CPU
+        kind: int = x.__dlpack_device__()[0]
+        return kind != _CPU
 
     def view(self, name: str, x: Any) -> Any:
         if isinstance(x, self.module.core.Tracer):

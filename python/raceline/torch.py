@@ -185,14 +185,24 @@ def _pair(result: Any, q: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 @_attention.register_fake
-def _(q, k, v, sinks, cu_seqlens_q, cu_seqlens_k, causal, window, scale, softcap, return_lse,
-      backend):
+def _(
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, sinks: Optional[torch.Tensor],
+    cu_seqlens_q: Optional[torch.Tensor], cu_seqlens_k: Optional[torch.Tensor], causal: bool,
+    window: Optional[Sequence[int]], scale: Optional[float], softcap: Optional[float],
+    return_lse: bool, backend: Optional[str],
+) -> tuple[torch.Tensor, torch.Tensor]:
     return _fake(return_lse, q=q, k=k, v=v, sinks=sinks)
 
 
 @_decode.register_fake
-def _(q, k_cache, v_cache, block_table, seqlens, max_seqlen, sinks, k_scale, v_scale, causal,
-      window, scale, softcap, return_lse, backend, checked):
+def _(
+    q: torch.Tensor, k_cache: torch.Tensor, v_cache: torch.Tensor,
+    block_table: Optional[torch.Tensor], seqlens: Optional[torch.Tensor],
+    max_seqlen: Optional[int], sinks: Optional[torch.Tensor], k_scale: Optional[torch.Tensor],
+    v_scale: Optional[torch.Tensor], causal: bool, window: Optional[Sequence[int]],
+    scale: Optional[float], softcap: Optional[float], return_lse: bool, backend: Optional[str],
+    checked: Optional[bool],
+) -> tuple[torch.Tensor, torch.Tensor]:
     return _fake(return_lse, q=q, k_cache=k_cache, v_cache=v_cache, sinks=sinks, seqlens=seqlens,
                  block_table=block_table, k_scale=k_scale, v_scale=v_scale)
 

@@ -55,6 +55,7 @@ PredictedCase predict_workload(const Workload& workload, const std::string& devi
     apply_rates(device, std::nullopt);
     // Ceilings are those of the whole machine: fewer cores are cut out of it afterwards.
     if (device.kind == DeviceKind::cpu && threads > 0) {
+        require_logical_cpus(device, threads, "threads");
         committed = restrict_units(std::move(committed), threads);
         device = restrict_units(std::move(device), threads);
     }

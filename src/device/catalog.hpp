@@ -29,6 +29,11 @@ Device device_from_json(const Json& object, std::string_view where);
 /// "cpu". Rates come from the generic CPU's datasheet formula until ceilings are laid over it.
 Device live_cpu();
 
+/// Refuses (throws Error(invalid_argument) naming `option`, its value and the limit) more threads
+/// than this process has logical CPUs, if `device` is this machine's CPU: beyond them threads only
+/// take turns, and no probe and no model holds for that. Other devices have no limit here.
+void require_logical_cpus(const Device& device, int threads, std::string_view option);
+
 /// The first CUDA device through the runtime, matched to a file in devices/ by name; nothing if
 /// there is no driver, no device, or raceline was built without CUDA.
 std::optional<Device> live_cuda();

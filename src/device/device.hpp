@@ -71,7 +71,8 @@ struct Device {
 
 /// The same device with only `units` of its cores in use (CPU threads). Compute and private caches
 /// scale with the cores; shared resources keep their rate up to what that many cores can draw
-/// (`<id>.unit` each, where measured). Throws Error(invalid_argument) below 1.
+/// (`<id>.unit` each, where measured). More than it has: rates of a live device stay, those of a
+/// datasheet scale on. Throws Error(invalid_argument) below 1.
 Device restrict_units(Device device, int units);
 
 }  // namespace raceline

@@ -5,6 +5,7 @@
 #include "device/catalog.hpp"
 #include "device/cpu_topology.hpp"
 #include "device/datasheet.hpp"
+#include "support/check.hpp"
 
 namespace raceline {
 namespace {
@@ -60,6 +61,17 @@ Device live_cpu() {
     read_rates(datasheet_json("cpu"), "devices/cpu.json", generic, device);
     device.rates_id = rates_id_of(device, "datasheet");
     return device;
+}
+
+void require_logical_cpus(const Device& device, int threads, std::string_view option) {
+    if (!device.live || device.kind != DeviceKind::cpu) {
+        return;
+    }
+    const auto cpus = allowed_cpus().size();
+    require(threads <= 0 || static_cast<std::size_t>(threads) <= cpus, Status::invalid_argument,
+            "{} {}: this process may run on {} logical CPUs, and more threads than that only take "
+            "turns",
+            option, threads, cpus);
 }
 
 }  // namespace raceline

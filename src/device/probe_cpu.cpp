@@ -19,6 +19,7 @@ std::vector<Ceiling> probe_cpu(const Device& device, int threads, const ProbePro
     std::vector<probe::Step> steps;
     probe::append_memory_steps(setting, steps);
     probe::append_arithmetic_steps(setting, steps);
+    probe::spread_dram_laps(setting, steps);
 
     // The runtime may otherwise start fewer threads than asked for, and a rate would be of those.
     const int dynamic = omp_get_dynamic();

@@ -1,58 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <initializer_list>
 #include <numeric>
 #include <random>
 
+#include "device/probe_slices.hpp"
 #include "device/probe_steps.hpp"
 #include "support/check.hpp"
-#include "timing/measurement.hpp"
 
 namespace raceline::probe {
 namespace {
-
-constexpr std::size_t mebibyte = std::size_t{1} << 20U;
-
-// Far more than any cache keeps, also where a virtual machine states a share of a larger one.
-std::size_t dram_footprint(const Device& device) {
-    const std::size_t wanted =
-        std::max(std::size_t{1024} * mebibyte, 32 * static_cast<std::size_t>(device.llc_bytes));
-    const auto memory = static_cast<std::size_t>(device.memory_bytes);
-    return memory == 0 ? wanted : std::min(wanted, memory / 4);
-}
-
-// A thread's own part of a footprint. Whole grains, and at least one.
-std::size_t slice_bytes(std::size_t footprint, int threads) {
-    const std::size_t slice = footprint / static_cast<std::size_t>(threads);
-    return std::max(slice / memory_grain, std::size_t{1}) * memory_grain;
-}
-
-// The loops read 2 KiB ahead at most; a spare page keeps that inside the mapping.
-class Slices {
-public:
-    Slices(std::size_t footprint, int threads)
-        : bytes_(slice_bytes(footprint, threads)),
-          pages_(bytes_ * static_cast<std::size_t>(threads) + memory_grain) {
-#pragma omp parallel for num_threads(threads) schedule(static, 1)
-        for (int thread = 0; thread < threads; ++thread) {
-            std::memset(at(thread), thread + 1, bytes_);
-        }
-    }
-    [[nodiscard]] std::byte* at(int thread) const {
-        return pages_.data() + bytes_ * static_cast<std::size_t>(thread);
-    }
-    [[nodiscard]] std::size_t bytes() const { return bytes_; }
-
-private:
-    std::size_t bytes_;
-    Pages pages_;
-};
-
-std::array<VectorLoops::Read, 3> read_loops(const VectorLoops& loops) {
-    return {loops.read_linear, loops.read_four_streams, loops.read_prefetched};
-}
 
 Pass best_read(const Setting& setting, int threads, const Slices& slices) {
     Pass best;
@@ -64,67 +22,6 @@ Pass best_read(const Setting& setting, int threads, const Slices& slices) {
                    }));
     }
     return best;
-}
-
-Pass best_write(const Setting& setting, int threads, const Slices& slices) {
-    Pass best;
-    for (const auto loop : {setting.best.write_regular, setting.best.write_streaming}) {
-        best =
-            better(best, best_pass(threads, setting.effort, [&](int thread, std::uint64_t rounds) {
-                       loop(slices.at(thread), slices.bytes(), rounds);
-                       return static_cast<double>(slices.bytes()) * static_cast<double>(rounds);
-                   }));
-    }
-    return best;
-}
-
-// From the slice's first half to its second. Counts bytes read and bytes written.
-Pass best_copy(const Setting& setting, int threads, const Slices& slices) {
-    const std::size_t half = slices.bytes() / 2 / memory_grain * memory_grain;
-    Pass best;
-    for (const auto loop : {setting.best.copy_regular, setting.best.copy_streaming}) {
-        best =
-            better(best, best_pass(threads, setting.effort, [&](int thread, std::uint64_t rounds) {
-                       loop(slices.at(thread) + half, slices.at(thread), half, rounds);
-                       return 2 * static_cast<double>(half) * static_cast<double>(rounds);
-                   }));
-    }
-    return best;
-}
-
-void probe_dram(const Setting& setting, std::vector<Ceiling>& out) {
-    const std::size_t footprint = dram_footprint(setting.device);
-    const auto add = [&](const char* id, const Pass& pass, int threads, const char* how) {
-        out.push_back({id, pass.rate, "byte/s", pass.clock_hz, 0,
-                       fmt::format("{}, {} MiB in all on {} threads ({}), best repetition", how,
-                                   footprint / mebibyte, threads, setting.best.target),
-                       0});
-    };
-    // DRAM is shared with whatever else the host runs: laps some seconds apart, so that a busy
-    // moment does not become the ceiling.
-    const int laps = setting.effort.repetitions >= 9 ? 3 : 1;
-    Pass read;
-    Pass write;
-    Pass copy;
-    Pass read_alone;
-    Pass write_alone;
-    for (int lap = 0; lap < laps; ++lap) {
-        const Slices together(footprint, setting.threads);
-        read = better(read, best_read(setting, setting.threads, together));
-        write = better(write, best_write(setting, setting.threads, together));
-        copy = better(copy, best_copy(setting, setting.threads, together));
-        const Slices alone(footprint, 1);
-        read_alone = better(read_alone, best_read(setting, 1, alone));
-        write_alone = better(write_alone, best_write(setting, 1, alone));
-    }
-    const char* reads = "linear, four-front and prefetched reads";
-    const char* writes = "regular and non-temporal stores";
-    add("byte.dram_read", read, setting.threads, reads);
-    add("byte.dram_write", write, setting.threads, writes);
-    add("byte.dram_copy", copy, setting.threads,
-        "copy by regular and non-temporal stores, bytes read and written");
-    add("byte.dram_read.unit", read_alone, 1, reads);
-    add("byte.dram_write.unit", write_alone, 1, writes);
 }
 
 // One level is swept at three footprints that lie well inside it and well outside the level above:
@@ -239,7 +136,6 @@ void probe_latency(const Setting& setting, std::vector<Ceiling>& out) {
 }  // namespace
 
 void append_memory_steps(const Setting& setting, std::vector<Step>& steps) {
-    steps.push_back({"DRAM bandwidth", probe_dram});
     const std::initializer_list<std::pair<const char*, std::int64_t>> levels = {
         {"byte.l1", setting.device.l1_bytes},
         {"byte.l2", setting.device.l2_bytes},

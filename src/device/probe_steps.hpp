@@ -27,7 +27,10 @@ struct Step {
     std::function<void(const Setting&, std::vector<Ceiling>&)> run;
 };
 
-/// DRAM bandwidths and latency, cache levels (those whose size the device states).
+/// DRAM bandwidths: a lap before the steps that are there, one among them and one after them.
+void spread_dram_laps(const Setting& setting, std::vector<Step>& steps);
+
+/// Cache levels (those whose size the device states), DRAM latency.
 void append_memory_steps(const Setting& setting, std::vector<Step>& steps);
 
 /// FMA per target, bf16 dot, exponentials, plain vector operations, parallel region.

@@ -28,7 +28,9 @@ Device restrict_units(Device device, int units) {
     if (units == device.units) {
         return device;
     }
-    const double share = static_cast<double>(units) / device.units;
+    const double asked = static_cast<double>(units) / device.units;
+    // A live device has the cores it has: threads beyond them (a core's second hyper-thread) share.
+    const double share = device.live ? std::min(asked, 1.0) : asked;
     for (auto& [resource, rate] : device.rates) {
         if (is_time(resource) || resource.ends_with(".unit")) {
             continue;

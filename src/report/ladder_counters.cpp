@@ -12,6 +12,8 @@
 namespace raceline {
 namespace {
 
+using Align = TextTable::Align;
+
 // "dram 81 %, op.issue 40 %": the two busiest.
 std::string busiest_text(const Counted& counted) {
     std::vector<std::pair<double, std::string>> order;
@@ -71,7 +73,6 @@ std::string term_text(const Counted& counted) {
 }  // namespace
 
 std::string counters_table(const std::vector<RungCases>& rungs, const Device& device) {
-    using Align = TextTable::Align;
     TextTable table({{"rung"},
                      {"shape"},
                      {"limiter predicted"},

@@ -15,6 +15,8 @@
 namespace raceline {
 namespace {
 
+using Align = TextTable::Align;
+
 constexpr std::string_view suite = "ladder-gap";
 
 struct Timed {
@@ -23,7 +25,7 @@ struct Timed {
     double seconds = 0;
 };
 
-std::string tile_text(const Json& tile) {
+std::string shown_tile(const Json& tile) {
     std::string text;
     for (const auto& [name, value] : tile.items()) {
         // The head dims are the shape's.
@@ -45,7 +47,7 @@ std::vector<Timed> timed_on(std::span<const Json> rows, const Workload& workload
         if (is_about(*row, workload) && row->at("measurement").is_object()) {
             const auto kernel = row->at("kernel").get<std::string>();
             last[kernel + row->at("tile").dump()] = {
-                kernel, tile_text(row->at("tile")), row->at("tile"),
+                kernel, shown_tile(row->at("tile")), row->at("tile"),
                 row->at("measurement").at("seconds_median").get<double>()};
         }
     }
@@ -113,7 +115,6 @@ std::vector<GapStep> steps_on(const Json& data, std::span<const Json> rows, cons
 }
 
 std::string table_of(const std::vector<GapStep>& steps) {
-    using Align = TextTable::Align;
     TextTable table({{"step"},
                      {"tile or version"},
                      {"what is added"},

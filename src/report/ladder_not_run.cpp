@@ -14,6 +14,8 @@
 namespace raceline {
 namespace {
 
+using Align = TextTable::Align;
+
 constexpr std::string_view hopper = "flop.wgmma.";
 
 std::string moved(std::string_view id) {
@@ -32,13 +34,14 @@ Work moved(const Work& work) {
 struct NotRun {
     std::string_view rung, shape;
 };
-constexpr std::array cases{NotRun{"mla", "h=128,q=1,k=8192,mla=512+64,dtype=fp16"},
-                           NotRun{"mla", "b=64,h=128,q=1,k=8192,mla=512+64,dtype=fp16"},
-                           NotRun{"mla_tensor", "h=128,q=1,k=8192,mla=512+64,dtype=fp16"},
-                           NotRun{"mla_tensor", "b=64,h=128,q=1,k=8192,mla=512+64,dtype=fp16"},
-                           NotRun{"nvfp4_kv", "h=16,q=1,k=8192,d=128,dtype=fp16,kv=nvfp4"},
-                           NotRun{"nvfp4_kv", "h=16/2,q=1,k=8192,d=128,dtype=fp16,kv=nvfp4"},
-                           NotRun{"nvfp4_kv", "h=16/1,q=1,k=8192,d=128,dtype=fp16,kv=nvfp4"}};
+constexpr std::array not_run_cases{
+    NotRun{"mla", "h=128,q=1,k=8192,mla=512+64,dtype=fp16"},
+    NotRun{"mla", "b=64,h=128,q=1,k=8192,mla=512+64,dtype=fp16"},
+    NotRun{"mla_tensor", "h=128,q=1,k=8192,mla=512+64,dtype=fp16"},
+    NotRun{"mla_tensor", "b=64,h=128,q=1,k=8192,mla=512+64,dtype=fp16"},
+    NotRun{"nvfp4_kv", "h=16,q=1,k=8192,d=128,dtype=fp16,kv=nvfp4"},
+    NotRun{"nvfp4_kv", "h=16/2,q=1,k=8192,d=128,dtype=fp16,kv=nvfp4"},
+    NotRun{"nvfp4_kv", "h=16/1,q=1,k=8192,d=128,dtype=fp16,kv=nvfp4"}};
 
 // The tile that is predicted to be the fastest. The device's answer to `why_not` is not asked for:
 // whether the code runs there is what the table leaves open.
@@ -84,7 +87,6 @@ std::vector<Counts> on_tcgen05(std::vector<Counts> launches) {
 }
 
 std::string not_run_markdown() {
-    using Align = TextTable::Align;
     TextTable table({{"rung"},
                      {"shape"},
                      {"tile"},
@@ -98,7 +100,7 @@ std::string not_run_markdown() {
                      {"time measured"}});
     const Device b300 = datasheet_device("b300");
     bool any = false;
-    for (const auto& [rung, shape] : cases) {
+    for (const auto& [rung, shape] : not_run_cases) {
         if (const Kernel* kernel = find_rung_or_engine(rung)) {
             table.add(line_of(*kernel, parse_shape(std::string(shape)), b300));
             any = true;

@@ -26,6 +26,7 @@ Device live_device(const std::string& name) {
 
 std::vector<Ceiling> probe_ceilings(const Device& device, int threads,
                                     const ProbeProgress& progress, ProbeEffort effort) {
+    require_logical_cpus(device, threads, "threads");
     std::vector<Ceiling> ceilings = device.kind == DeviceKind::cpu
                                         ? probe_cpu(device, threads, progress, effort)
                                         : probe_cuda(device, progress, effort);

@@ -11,7 +11,7 @@
 namespace raceline {
 namespace {
 
-constexpr auto bad = Status::invalid_argument;
+constexpr auto invalid = Status::invalid_argument;
 // Lengths are int32 in every kernel and prefix sum; the others keep products inside int64.
 constexpr std::int64_t longest = std::numeric_limits<std::int32_t>::max();
 constexpr std::int64_t largest_batch = 1'000'000;
@@ -20,7 +20,7 @@ constexpr std::int64_t widest_head = 1024;
 constexpr std::int64_t largest_page = 1 << 20;
 
 void within(std::string_view field, std::int64_t value, std::int64_t low, std::int64_t high) {
-    require(value >= low && value <= high, bad, "{} is {}: it must be {} to {}", field, value, low,
+    require(value >= low && value <= high, invalid, "{} is {}: it must be {} to {}", field, value, low,
             high);
 }
 
@@ -30,41 +30,41 @@ void check_lengths(std::string_view field, const std::vector<std::int64_t>& leng
     if (lengths.empty()) {
         return;
     }
-    require(static_cast<std::int64_t>(lengths.size()) == batch, bad,
+    require(static_cast<std::int64_t>(lengths.size()) == batch, invalid,
             "{} has {} ragged lengths for batch {}: give one a sequence", field, lengths.size(),
             batch);
     for (std::size_t b = 0; b < lengths.size(); ++b) {
-        require(lengths[b] >= 0 && lengths[b] <= longest, bad,
+        require(lengths[b] >= 0 && lengths[b] <= longest, invalid,
                 "{} of sequence {} is {}: it must be 0 to {}", field, b, lengths[b], longest);
     }
     const std::int64_t found = *std::max_element(lengths.begin(), lengths.end());
-    require(found == longest_given, bad, "{} is {} but its longest sequence has {}", field,
+    require(found == longest_given, invalid, "{} is {} but its longest sequence has {}", field,
             longest_given, found);
 }
 
 void check_heads(const Workload& w) {
     within("heads_q", w.heads_q, 1, most_heads);
     within("heads_kv", w.heads_kv, 1, most_heads);
-    require(w.heads_q % w.heads_kv == 0, bad,
+    require(w.heads_q % w.heads_kv == 0, invalid,
             "heads_q {} is not a multiple of heads_kv {}: every KV head serves the same number of "
             "query heads",
             w.heads_q, w.heads_kv);
     within("headdim", w.headdim, 1, widest_head);
     within("headdim_v", w.headdim_v, 1, widest_head);
-    require(!w.mla || w.heads_kv == 1, bad,
+    require(!w.mla || w.heads_kv == 1, invalid,
             "heads_kv is {} with MLA: the one latent cache has 1 KV head", w.heads_kv);
-    require(!w.mla || w.headdim_v <= w.headdim, bad,
+    require(!w.mla || w.headdim_v <= w.headdim, invalid,
             "headdim_v {} exceeds headdim {} with MLA: V is the first columns of K", w.headdim_v,
             w.headdim);
 }
 
 void check_types(const Workload& w) {
-    require(w.dtype != DType::nvfp4, bad,
+    require(w.dtype != DType::nvfp4, invalid,
             "dtype nvfp4 is a cache format: q takes fp32, fp16, bf16 or e4m3");
-    require(w.kv_dtype == w.dtype || w.kv_dtype == DType::e4m3 || w.kv_dtype == DType::nvfp4, bad,
+    require(w.kv_dtype == w.dtype || w.kv_dtype == DType::e4m3 || w.kv_dtype == DType::nvfp4, invalid,
             "kv_dtype {} beside dtype {}: the cache has q's type, e4m3 or nvfp4",
             name_of(w.kv_dtype), name_of(w.dtype));
-    require(w.kv_dtype != DType::nvfp4 || (w.headdim % 16 == 0 && w.headdim_v % 16 == 0), bad,
+    require(w.kv_dtype != DType::nvfp4 || (w.headdim % 16 == 0 && w.headdim_v % 16 == 0), invalid,
             "head dims {}/{} with an nvfp4 cache: they must be multiples of its block of 16",
             w.headdim, w.headdim_v);
 }
@@ -74,10 +74,10 @@ void check_softmax(const Workload& w) {
         within("window's left side", w.window->left, -1, longest);
         within("window's right side", w.window->right, -1, longest);
     }
-    require(std::isfinite(w.softcap) && w.softcap >= 0, bad,
+    require(std::isfinite(w.softcap) && w.softcap >= 0, invalid,
             "softcap is {}: it must be a finite number, 0 for none", w.softcap);
     if (w.scale) {
-        require(std::isfinite(*w.scale) && *w.scale > 0, bad,
+        require(std::isfinite(*w.scale) && *w.scale > 0, invalid,
                 "scale is {}: it must be a finite number above 0", *w.scale);
     }
 }
@@ -91,7 +91,7 @@ void check_sizes(const Workload& w) {
     const double tokens =
         static_cast<double>(w.tokens_k()) + static_cast<double>(w.batch * w.page_size);
     const double kv = tokens * static_cast<double>(w.heads_kv) * wide;
-    require(q < most && kv < most, bad,
+    require(q < most && kv < most, invalid,
             "batch {} × lengths {}/{} × heads {}/{} × head dims {}/{} is over 2^60 bytes", w.batch,
             w.seqlen_q, w.seqlen_k, w.heads_q, w.heads_kv, w.headdim, w.headdim_v);
 }

@@ -4,13 +4,9 @@
 #include <cstring>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <nlohmann/json.hpp>
 #include <thread>
 
-#include "api/engine_choice.hpp"
-#include "device/catalog.hpp"
 #include "raceline/raceline.h"
-#include "support/json.hpp"
 #include "tests/api/c_view.hpp"
 
 namespace raceline {
@@ -174,127 +170,6 @@ TEST(CDecode, GivesTheAnswerOfTheCppInterface) {
     ASSERT_EQ(rl_decode(&args, RL_CPU, nullptr, workspace.execution.workspace, bytes), RL_OK)
         << rl_last_error();
     EXPECT_EQ(std::memcmp(twin.out.data(), call.out.data(), call.out.size()), 0);
-}
-
-TEST(CPrediction, IsTheContentOfAPredictionRow) {
-    char* text = nullptr;
-    ASSERT_EQ(rl_predict_shape("b=64,h=64/8,q=1,k=32768,d=128,dtype=bf16", "h200", nullptr, &text),
-              RL_OK)
-        << rl_last_error();
-    const Json row = parse_json(text, "prediction");
-    rl_free(text);
-    EXPECT_EQ(row.at("device").at("id"), "h200");
-    const PredictedTime time = predict_shape("b=64,h=64/8,q=1,k=32768,d=128,dtype=bf16", "h200");
-    EXPECT_EQ(row.at("prediction").at("seconds").get<double>(), time.seconds);
-    EXPECT_EQ(row.at("kernel").get<std::string>(), time.kernel);
-    double sum = 0;
-    for (const auto& [term, seconds] : time.terms) {
-        sum += seconds;
-    }
-    EXPECT_NEAR(sum, time.seconds, 1e-9 * time.seconds);
-    // 64 caches of 32768 × 8 heads × 2 × 128 bf16 = 8.6 GB cannot cross 4.8 TB/s in less.
-    EXPECT_GT(time.seconds, 64.0 * 32768 * 8 * 2 * 128 * 2 / 4.8e12);
-}
-
-TEST(CPrediction, RefusesWithTheFieldAndTheDeviceNamed) {
-    char* text = nullptr;
-    EXPECT_EQ(rl_predict_shape("b=1,hh=2", nullptr, nullptr, &text), RL_INVALID_ARGUMENT);
-    EXPECT_THAT(rl_last_error(), HasSubstr("hh"));
-    EXPECT_EQ(text, nullptr);
-    EXPECT_EQ(rl_predict_shape("b=1,h=2,q=4,k=4,d=64", "h2000", nullptr, &text), RL_NO_DEVICE);
-    EXPECT_THAT(rl_last_error(), HasSubstr("h200"));
-}
-
-Json predicted(const rl_case& which) {
-    char* text = nullptr;
-    EXPECT_EQ(rl_predict_case(&which, &text), RL_OK) << rl_last_error();
-    Json row = text == nullptr ? Json() : parse_json(text, "prediction");
-    rl_free(text);
-    return row;
-}
-
-TEST(CPrediction, TakesALaunchPathAndThreads) {
-    rl_case which = RL_INIT(rl_case);
-    which.shape = "b=1,h=8/2,q=1,k=64,d=128,dtype=bf16";
-    which.device = "h200";
-    const Json stream = predicted(which);
-    which.launch_path = "graph";
-    const Json graph = predicted(which);
-    EXPECT_EQ(stream.at("case").at("launch_path"), "stream");
-    EXPECT_EQ(graph.at("case").at("launch_path"), "graph");
-    EXPECT_EQ(graph.at("tile"), stream.at("tile"));
-    EXPECT_LT(graph.at("prediction").at("seconds").get<double>(),
-              stream.at("prediction").at("seconds").get<double>());
-    which.launch_path = "carriage";
-    char* text = nullptr;
-    EXPECT_EQ(rl_predict_case(&which, &text), RL_INVALID_ARGUMENT);
-    EXPECT_THAT(rl_last_error(), HasSubstr("launch_path is 'carriage'"));
-    which.launch_path = nullptr;
-    which.device = "cpu";
-    which.threads = 1;
-    EXPECT_EQ(predicted(which).at("case").at("threads"), 1);
-}
-
-// 2049 keys share the decision of 2304: the row must name the tile that a call really takes there.
-TEST(CPrediction, NamesTheTileThatACallTakes) {
-    Device h200 = datasheet_device("h200");
-    apply_committed_rates(h200);
-    const api::Candidates any{.backend = "", .must_run = false};
-    int differing = 0;
-    for (int length = 17; length < 5000; length += length / 5) {
-        const std::string shape = fmt::format("b=1,h=8,q={0},k={0},d=128,dtype=bf16", length);
-        rl_case which = RL_INIT(rl_case);
-        which.shape = shape.c_str();
-        which.device = "h200";
-        const Workload workload = parse_shape(shape);
-        const auto call = api::choose_engine(api::representative(workload), h200, 0, any);
-        const Json row = predicted(which);
-        EXPECT_EQ(row.at("kernel"), call.kernel->name) << shape;
-        for (const auto& [field, value] : call.kernel->tile(call.tile)) {
-            EXPECT_EQ(row.at("tile").at(std::string(field)), value) << shape;
-        }
-        const auto own = api::choose_engine(workload, h200, 0, any);
-        differing += own.tile != call.tile ? 1 : 0;
-    }
-    EXPECT_GT(differing, 0) << "shapes whose own choice is the shared one prove nothing";
-}
-
-TEST(CSuite, ListsShapesThatCanBePredicted) {
-    char* text = nullptr;
-    ASSERT_EQ(rl_suite("training-16k", nullptr, &text), RL_OK) << rl_last_error();
-    const Json shapes = parse_json(text, "suite");
-    rl_free(text);
-    ASSERT_EQ(shapes.size(), 36U);
-    for (const Json& shape : shapes) {
-        const Workload w = parse_shape(shape.get<std::string>());
-        EXPECT_EQ(w.tokens_q(), 16384);
-        EXPECT_EQ(w.dtype, DType::bf16);
-    }
-    ASSERT_EQ(rl_suite("training-16k", "fp16", &text), RL_OK) << rl_last_error();
-    EXPECT_EQ(parse_shape(parse_json(text, "suite").at(0).get<std::string>()).dtype, DType::fp16);
-    rl_free(text);
-    EXPECT_EQ(rl_suite("trainin-16k", nullptr, &text), RL_INVALID_ARGUMENT);
-    EXPECT_THAT(rl_last_error(), HasSubstr("training-16k"));
-    EXPECT_EQ(text, nullptr);
-    EXPECT_EQ(rl_suite("ladder", "float", &text), RL_INVALID_ARGUMENT);
-}
-
-TEST(CDevices, ListsThisMachineAndTheDatasheets) {
-    char* text = nullptr;
-    ASSERT_EQ(rl_devices(&text), RL_OK) << rl_last_error();
-    const Json all = parse_json(text, "devices");
-    rl_free(text);
-    int live = 0;
-    bool h200 = false;
-    for (const Json& device : all) {
-        live += device.at("live").get<bool>() ? 1 : 0;
-        h200 |= device.at("id") == "h200";
-    }
-    EXPECT_GE(live, 1);
-    EXPECT_TRUE(h200);
-    EXPECT_STREQ(rl_dtype_name(RL_BF16), "bf16");
-    EXPECT_STREQ(rl_dtype_name(55), "?");
-    EXPECT_EQ(version(), rl_version());
 }
 
 }  // namespace

@@ -96,6 +96,9 @@ TEST_F(Cli, wrong_words_are_named_with_the_nearest_right_ones) {
     refused("predict --device cpu --dtype fp33", "fp33");
     refused("predict --device h200 --threads 4", "threads");
     refused("bench --device cpu --threads 0", "threads");
+    refused("bench --threads 4000 " + std::string(tiny), "--threads 4000: this process may run on");
+    refused("measure --device cpu --threads 4000", "--threads 4000: this process may run on");
+    refused("predict --threads 4000 " + std::string(tiny), "--threads 4000: this process may");
     refused("bench --tile rows=7 --kernel cpu_flash " + std::string(tiny), "rows");
     refused("bench --receipts /proc/nowhere/r.jsonl " + std::string(tiny), "/proc/nowhere");
     refused("report /no/such/file.jsonl", "/no/such/file.jsonl");
@@ -114,6 +117,20 @@ TEST_F(Cli, a_corrupt_line_is_named_and_the_rest_is_still_read) {
     EXPECT_EQ(report.exit, 2);
     EXPECT_THAT(report.err, HasSubstr("line 2"));
     EXPECT_THAT(report.out, HasSubstr("cpu_flash"));
+}
+
+// By itself the gate looks at every tile, and at one if the user says so; the others take one.
+TEST_F(Cli, check_takes_every_tile_unless_told) {
+    const auto rows = [&](const std::string& words) {
+        const Outcome run = box.run(words + " --json --kernel cpu_flash " + tiny);
+        EXPECT_EQ(run.exit, 0) << words << ": " << run.err;
+        return run.lines().size();
+    };
+    EXPECT_EQ(rows("check --tile best"), 1U);
+    EXPECT_GT(rows("check"), 1U);
+    EXPECT_EQ(rows("check"), rows("check --tile all"));
+    EXPECT_EQ(rows("predict"), rows("predict --tile best"));
+    EXPECT_LT(rows("predict"), rows("predict --tile all"));
 }
 
 TEST_F(Cli, report_check_refuses_an_edited_prediction) {

@@ -2,6 +2,7 @@
 // Every example that --help prints must work as printed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <set>
 
 #include "cli/program.hpp"
 
@@ -28,7 +29,7 @@ TEST(Help, every_example_runs) {
                       "b=1,h=2,q=64,k=64,d=64,dtype=fp32")
                   .exit,
               0);
-    int ran = 0;
+    std::set<std::string> ran;  // what two pages show needs to work once
     for (const char* command :
          {"", "devices", "kernels", "measure", "predict", "check", "bench", "report"}) {
         const Outcome help = box.run(std::string(command) + " --help");
@@ -36,12 +37,14 @@ TEST(Help, every_example_runs) {
         const std::vector<std::string> examples = examples_of(help);
         EXPECT_GE(examples.size(), 1U) << "no example in " << command << " --help";
         for (const std::string& example : examples) {
+            if (!ran.insert(example).second) {
+                continue;
+            }
             const Outcome run = box.run(example);
             EXPECT_EQ(run.exit, 0) << "raceline " << example << "\n" << run.err;
-            ++ran;
         }
     }
-    EXPECT_GE(ran, 12);
+    EXPECT_GE(ran.size(), 12U);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "device/cgroup_limits.hpp"
 #include "device/cpu_topology.hpp"
 #include "device/cuda_device.hpp"
+#include "raceline/error.hpp"
 
 namespace raceline {
 namespace {
@@ -258,6 +259,35 @@ TEST(LiveCuda, NeverThrowsWithoutADriver) {
     if (device) {
         EXPECT_TRUE(device->live);
         EXPECT_GT(device->rate("flop.fma.fp32"), 0);
+    }
+}
+
+TEST(LiveDevice, ThreadsBeyondTheCoresAddNothing) {
+    Device four = datasheet_device("cpu");
+    four.units = 4;
+    const double fma = four.rate("flop.fma.fp32");
+    EXPECT_DOUBLE_EQ(restrict_units(four, 2).rate("flop.fma.fp32"), fma / 2);
+    EXPECT_DOUBLE_EQ(restrict_units(four, 8).rate("flop.fma.fp32"), 2 * fma);
+    four.live = true;
+    const Device eight = restrict_units(four, 8);
+    EXPECT_EQ(eight.units, 8);
+    EXPECT_DOUBLE_EQ(eight.rate("flop.fma.fp32"), fma);
+    EXPECT_DOUBLE_EQ(restrict_units(four, 2).rate("flop.fma.fp32"), fma / 2);
+}
+
+TEST(LiveDevice, MoreThreadsThanLogicalCpusAreRefused) {
+    const int cpus = static_cast<int>(allowed_cpus().size());
+    const Device live = live_cpu();
+    EXPECT_NO_THROW(require_logical_cpus(live, 0, "--threads"));
+    EXPECT_NO_THROW(require_logical_cpus(live, cpus, "--threads"));
+    EXPECT_NO_THROW(require_logical_cpus(datasheet_device("cpu"), cpus + 1, "--threads"));
+    try {
+        require_logical_cpus(live, cpus + 1, "--threads");
+        FAIL() << "accepted";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.status(), Status::invalid_argument);
+        EXPECT_THAT(error.what(), testing::StartsWith("--threads " + std::to_string(cpus + 1)));
+        EXPECT_THAT(error.what(), testing::HasSubstr(std::to_string(cpus) + " logical CPUs"));
     }
 }
 
