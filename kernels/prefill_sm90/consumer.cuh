@@ -92,13 +92,16 @@ struct Consumer {
             ++clears;
         }
     }
-    /// Lets the keys of the item's blocks that are not ours go by, and their values.
+    /// Lets the keys of the item's blocks that are not ours go by, and their values. No product
+    /// brings a warp's lanes together between the wait and the release here: a lane that still polls
+    /// when the stage is refilled would wait for the wrong phase.
     __device__ __forceinline__ void skip_keys(const Pass& pass) {
 #pragma unroll 1
         for (int block = pass.blocks.last - 1; block >= pass.own.last; --block) {
             wait_k(k_ring);
             turn.take();
             turn.pass();
+            __syncwarp();
             release_k(false);
         }
     }
@@ -106,6 +109,7 @@ struct Consumer {
 #pragma unroll 1
         for (int block = pass.blocks.last - 1; block >= pass.own.last; --block) {
             wait_v();
+            __syncwarp();
             release_v();
         }
     }
@@ -116,11 +120,13 @@ struct Consumer {
             wait_k(k_ring);
             turn.take();
             turn.pass();
+            __syncwarp();
             release_k(false);
             wait_v();
             if (block == pass.blocks.last - 1) {
                 clear_tail(pass);
             }
+            __syncwarp();
             release_v();
         }
     }
@@ -136,6 +142,7 @@ struct Consumer {
     __device__ __forceinline__ void leave_out(const Pass& pass) {
         if (pass.blocks.count() > 0) {
             wait_q();
+            __syncwarp();
             release(s.q_empty(q_ring.stage(), warpgroup));
             q_ring.advance();
         }
