@@ -73,9 +73,9 @@ void apply_lse(const TensorView& lse, bool fixed, AttentionArgs& args) {
     }
     const std::size_t seq = fixed ? 1 : 0;
     args.lse = static_cast<float*>(lse.data);
-    args.lse_batch_stride = fixed ? lse.strides[0] : 0;
-    args.lse_seq_stride = lse.strides[seq];
-    args.lse_head_stride = lse.strides[seq + 1];
+    args.lse_batch_stride = fixed ? kernel_stride(lse, 0) : 0;
+    args.lse_seq_stride = kernel_stride(lse, seq);
+    args.lse_head_stride = kernel_stride(lse, seq + 1);
 }
 
 void check_compute_dtype(const TensorView& q) {

@@ -127,7 +127,8 @@ void check_memory(const DecodeArgs& args, const Execution& execution, Call& call
 
 void fill_arguments(const DecodeArgs& args, Call& call) {
     const auto argument = [](const TensorView& view) {
-        return TensorArg{view.data, view.strides[0], view.strides[1], view.strides[2]};
+        return TensorArg{view.data, kernel_stride(view, 0), kernel_stride(view, 1),
+                         kernel_stride(view, 2)};
     };
     AttentionArgs& a = call.args;
     a.q = argument(args.q);

@@ -52,7 +52,8 @@ void read_lengths(const ForwardArgs& args, Place place, Pointers pointers, Call&
 
 TensorArg argument(const TensorView& view, bool ragged) {
     const std::size_t seq = ragged ? 0 : 1;
-    return {view.data, ragged ? 0 : view.strides[0], view.strides[seq], view.strides[seq + 1]};
+    return {view.data, ragged ? 0 : kernel_stride(view, 0), kernel_stride(view, seq),
+            kernel_stride(view, seq + 1)};
 }
 
 void check_types(const ForwardArgs& args) {

@@ -177,6 +177,11 @@ MemoryRange check_array(std::string_view name, const void* data, std::int64_t co
     return range_of(name, data, bytes, size);
 }
 
+std::int64_t kernel_stride(const TensorView& view, std::size_t i) {
+    constexpr std::int64_t farthest = std::int64_t{1} << 56U;
+    return view.strides[i] > farthest ? 0 : view.strides[i];
+}
+
 void check_apart(const MemoryRange& written, std::initializer_list<MemoryRange> others) {
     for (const MemoryRange& other : others) {
         require(written.last <= other.first || other.last <= written.first, bad,

@@ -38,6 +38,11 @@ MemoryRange check_lse(const TensorView& view, std::size_t rank, Pointers pointer
 MemoryRange check_array(std::string_view name, const void* data, std::int64_t count,
                         std::size_t size);
 
+/// The stride of dimension `i` for kernels, which multiply it by sizes of elements and by indices
+/// that are 0: of a dimension of one element, or of none, it may be any number, and is 0 where its
+/// bytes would not fit.
+std::int64_t kernel_stride(const TensorView& view, std::size_t i);
+
 /// Refuses a written range that shares bytes with one of the others.
 void check_apart(const MemoryRange& written, std::initializer_list<MemoryRange> others);
 

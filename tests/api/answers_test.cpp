@@ -142,6 +142,34 @@ TEST(Forward, InputsMayRepeatElements) {
     EXPECT_EQ(std::memcmp(twice.data() + twice.size() / 2, call.out.data(), call.out.size()), 0);
 }
 
+// No element is a stride away from the only one, so that the stride may be any number.
+TEST(Forward, DimensionsOfOneElementMayHaveAnyStride) {
+    constexpr auto any = std::numeric_limits<std::int64_t>::max();
+    WorkloadCall right("b=1,h=1,q=9,k=20,d=16,dtype=fp32");
+    tests::run(right.forward_args());
+    WorkloadCall call("b=1,h=1,q=9,k=20,d=16,dtype=fp32");
+    ForwardArgs args = call.forward_args();
+    for (TensorView* view : {&args.q, &args.k, &args.v, &args.out, &args.lse}) {
+        view->strides[0] = view->strides[2] = any;
+    }
+    tests::run(args);
+    EXPECT_EQ(std::memcmp(right.out.data(), call.out.data(), call.out.size()), 0);
+    EXPECT_EQ(std::memcmp(right.lse.data(), call.lse.data(), call.lse.size()), 0);
+}
+
+TEST(Decode, CachesOfOneHeadMayHaveAnyStrideBetweenHeads) {
+    const char* shape = "b=2,h=1,q=1,k=90;41,d=16,dtype=fp32,causal";
+    WorkloadCall right(shape);
+    tests::run(right.decode_args());
+    WorkloadCall call(shape);
+    DecodeArgs args = call.decode_args();
+    for (TensorView* view : {&args.k_cache, &args.v_cache}) {
+        view->strides[2] = std::numeric_limits<std::int64_t>::max();
+    }
+    tests::run(args);
+    EXPECT_EQ(std::memcmp(right.out.data(), call.out.data(), call.out.size()), 0);
+}
+
 // An LSE of any strides: (heads, seqlen) here.
 TEST(Forward, LseMayBeTransposed) {
     WorkloadCall call("b=1,h=3,q=9,k=20,d=16,dtype=fp32");
