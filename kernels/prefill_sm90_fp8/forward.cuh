@@ -15,13 +15,13 @@ template <Tile tile>
 __device__ __forceinline__ void produce(const Params& p, const Shared<tile>& s, int warp) {
     if (warp > 0) {
         Transposer<tile>{p, s, warp - 1, {}, {}}.transpose_all();
-    } else if (threadIdx.x == 0) {
-        if (p.args.seqlen_k > 0) {  // else there are no maps
+    } else {
+        if (threadIdx.x == 0 && p.args.seqlen_k > 0) {  // else there are no maps
             ptx::prefetch_tensormap(&p.q);
             ptx::prefetch_tensormap(&p.k);
             ptx::prefetch_tensormap(&p.v);
         }
-        Loader<tile>{p, s, {}, {}, {}, {}}.load_all();
+        Loader<tile>(p, s).load_all();
     }
 }
 

@@ -43,15 +43,17 @@ struct Tile {
     }
 };
 
-inline constexpr std::array<Tile, 22> tiles{{
-    {64, 192, 128, 2, 1, 0},  {64, 192, 96, 2, 1, 0},   {64, 128, 128, 2, 1, 0},
-    {64, 128, 192, 2, 1, 0},  {64, 128, 256, 2, 1, 0},  {64, 192, 128, 2, 0, 0},
-    {64, 192, 96, 2, 1, 1},   {64, 128, 192, 2, 1, 1},  {128, 128, 128, 2, 1, 0},
-    {128, 128, 160, 2, 1, 0}, {128, 128, 192, 2, 1, 0}, {128, 128, 192, 2, 0, 0},
-    {128, 192, 96, 2, 1, 0},  {128, 128, 128, 3, 1, 0}, {128, 128, 96, 2, 1, 1},
-    {256, 128, 64, 2, 1, 0},  {256, 128, 64, 3, 1, 0},  {256, 128, 96, 2, 1, 0},
-    {256, 128, 96, 2, 0, 0},  {256, 128, 128, 2, 1, 0}, {256, 128, 64, 2, 0, 0},
-    {256, 128, 64, 2, 1, 1},
+inline constexpr std::array<Tile, 29> tiles{{
+    {64, 192, 128, 2, 1, 0},  {64, 192, 128, 4, 1, 0},  {64, 192, 128, 4, 0, 0},
+    {64, 192, 96, 2, 1, 0},   {64, 192, 160, 2, 1, 0},  {64, 128, 128, 4, 0, 0},
+    {64, 128, 192, 2, 1, 0},  {64, 128, 256, 2, 1, 0},  {64, 192, 96, 2, 1, 1},
+    {64, 128, 192, 2, 1, 1},  {128, 128, 128, 2, 1, 0}, {128, 128, 128, 3, 1, 0},
+    {128, 128, 128, 3, 0, 0}, {128, 128, 160, 2, 1, 0}, {128, 128, 192, 2, 1, 0},
+    {128, 128, 192, 2, 0, 0}, {128, 128, 224, 2, 1, 0}, {128, 192, 64, 4, 1, 0},
+    {128, 192, 96, 2, 1, 0},  {128, 192, 96, 3, 1, 0},  {128, 192, 96, 3, 0, 0},
+    {128, 128, 96, 2, 1, 1},  {256, 128, 64, 2, 1, 0},  {256, 128, 64, 3, 1, 0},
+    {256, 128, 64, 3, 0, 0},  {256, 128, 96, 2, 1, 0},  {256, 128, 96, 2, 0, 0},
+    {256, 128, 128, 2, 1, 0}, {256, 128, 64, 2, 1, 1},
 }};
 
 /// Registers of a thread after setmaxnreg. The sums are what the launch bound gave the CTA: 168
@@ -68,8 +70,13 @@ constexpr RegisterSplit register_split(const Tile& tile) {
     return crowded ? RegisterSplit{168, 24, 240} : RegisterSplit{168, 40, 232};
 }
 
-/// Items that the producer may announce before another warp has taken notice of the first.
-inline constexpr int announced_items = 2;
+/// Items that are announced at a time: one whose rows are still to be written, the one worked on,
+/// the one copied and the one that comes next.
+inline constexpr int announced_items = 4;
+/// Bytes of an announcement, a multiple of 16 (announcement.cuh).
+constexpr int announcement_bytes(int warpgroups) {
+    return 16 * (5 + warpgroups);
+}
 /// Warps of the producer that transpose V.
 inline constexpr int transposers = 3;
 
@@ -83,9 +90,10 @@ constexpr SharedLayout shared_layout(const Tile& tile, int q_slots) {
     const int v = k + tile.stages * tile.block_bytes();
     const int t = v + tile.stages * tile.block_bytes();
     const int barriers = t + tile.stages * tile.block_bytes();
-    const int announced =
-        barriers + 8 * (2 * q_slots * tile.warpgroups() + 6 * tile.stages + 2 * announced_items);
-    return {q_slots, k, v, t, barriers, announced, announced + 4 * announced_items};
+    const int count = 2 * q_slots * tile.warpgroups() + 6 * tile.stages + 2 * announced_items;
+    const int announced = barriers + (8 * count + 15) / 16 * 16;
+    const int bytes = announced + announced_items * announcement_bytes(tile.warpgroups());
+    return {q_slots, k, v, t, barriers, announced, bytes};
 }
 /// Dynamic shared memory may start at any multiple of 16 and is rounded up to the swizzle's 1024.
 inline constexpr int shared_slack = 1024 - 16;
