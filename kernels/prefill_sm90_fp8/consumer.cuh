@@ -28,17 +28,16 @@ struct Consumer {
     __device__ __forceinline__ Consumer(const Params& params, const Shared<tile>& shared, int wg)
         : p(params), s(shared), warpgroup(wg), turn{wg} {}
 
-    /// Operands of the products, looked up before the waits for them.
+    /// Operands of the products, looked up before the waits for them. Rings count in uniform
+    /// registers, and so are these.
     __device__ __forceinline__ std::uint64_t q_operand() const {
-        return ptx::wgmma_descriptor_k_major<tile.row_bytes()>(
-            ptx::uniform(s.q(q_ring.stage(), warpgroup)));
+        return ptx::wgmma_descriptor_k_major<tile.row_bytes()>(s.q(q_ring.stage(), warpgroup));
     }
     __device__ __forceinline__ std::uint64_t k_operand() const {
-        return ptx::wgmma_descriptor_k_major<tile.row_bytes()>(ptx::uniform(s.k(k_ring.stage())));
+        return ptx::wgmma_descriptor_k_major<tile.row_bytes()>(s.k(k_ring.stage()));
     }
     __device__ __forceinline__ std::uint64_t t_operand() const {
-        return ptx::wgmma_descriptor_k_major<tile.key_row_bytes()>(
-            ptx::uniform(s.t(t_ring.stage())));
+        return ptx::wgmma_descriptor_k_major<tile.key_row_bytes()>(s.t(t_ring.stage()));
     }
     __device__ __forceinline__ void wait_q() const {
         ptx::mbarrier_wait_parity(s.q_full(q_ring.stage(), warpgroup), q_ring.parity());
@@ -209,11 +208,16 @@ struct Consumer {
     /// Blocks that need no mask, from `block` down to `end`; `first` is the item's.
     __device__ __forceinline__ void run(const Accumulators<tile>& a, float scale_log2, int first,
                                         int block, int end) {
+        // Probabilities are converted while the values before them are multiplied, whose operands
+        // must stay until then: not to be seen through, or the assembler fills those too early.
+        const std::uint32_t identity = ptx::uniform(0x3210);
 #pragma unroll 1
         for (; block >= end; --block) {
             multiply(a);
             const bool steady = exponentiate_steadily<tile>(scale_log2, a.score, a.state);
-            ptx::pin_registers(a.score);
+            std::uint32_t next[tile.keys / 32][4];
+            pack_probabilities<tile>(a.score, next);
+            pin_operand(next);
             await_values(a, block > first, k_ring);
             if (!steady) {
                 // Scores are spoilt; Q and K are kept for this.
@@ -223,9 +227,10 @@ struct Consumer {
                 if (exponentiate<tile>(scale_log2, a.score, a.state, keep)) {
                     scale_rows(a.out, keep);
                 }
+                pack_probabilities<tile>(a.score, next);
             }
             release_k(block == first);
-            pack_probabilities<tile>(a.score, a.probability);
+            copy_operand(next, a.probability, identity);
         }
     }
 

@@ -10,7 +10,7 @@
 
 namespace raceline::kernels::prefill_sm90_fp8 {
 
-/// Executed by the producer's warpgroup: its first warp copies, the others transpose V.
+/// Executed by the producer's warpgroups: the first warp copies, the others transpose V.
 template <Tile tile>
 __device__ __forceinline__ void produce(const Params& p, const Shared<tile>& s, int warp) {
     if (warp > 0) {
@@ -40,12 +40,12 @@ __global__ void __launch_bounds__(tiles[index].threads(), 1)
         init_barriers(s);
     }
     __syncthreads();
-    if (warp < 4) {
+    if (warp < 4 * tile.producers) {
         ptx::setmaxnreg_dec<registers.producer>();
         produce(p, s, warp);
     } else {
         ptx::setmaxnreg_inc<registers.matrix>();
-        consume<tile>(p, s, warp / 4 - 1);
+        consume<tile>(p, s, warp / 4 - tile.producers);
     }
 }
 

@@ -32,14 +32,18 @@ __device__ __forceinline__ void split_columns(std::uint32_t (&x)[4]) {
     }
 }
 
-/// A block is transposed in strips: `pieces` times 32 keys of 16 columns, which one warp takes. Few
-/// columns are cut in two, so that the warps get about as much each.
+/// A block is transposed in strips: `pieces` times 32 keys of 16 columns, which one warp takes.
+/// Where columns are few or warps many, strips are short, so that the warps get about as much each.
 template <Tile tile>
 struct Strip {
     static constexpr int groups = tile.headdim / 16;
-    static constexpr int halves = groups < 8 && tile.keys % 64 == 0 ? 2 : 1;
-    static constexpr int pieces = tile.keys / 32 / halves;
-    static constexpr int count = groups * halves;
+    static constexpr int all_pieces = tile.keys / 32;
+    static constexpr int few = all_pieces % 2 == 0 && groups > 4 ? 2 : 1;
+    static constexpr int pieces = tile.producers == 2                 ? few
+                                  : groups < 8 && tile.keys % 64 == 0 ? all_pieces / 2
+                                                                      : all_pieces;
+    static constexpr int parts = all_pieces / pieces;
+    static constexpr int count = groups * parts;
     /// Pieces on their way at a time: one's way hides the other's.
     static constexpr int batch = register_split(tile).producer >= 40 && pieces % 4 == 0 ? 4 : 2;
     std::uint32_t from, to;  ///< of this lane, in V and in V transposed, for the block's first keys
@@ -48,11 +52,11 @@ struct Strip {
     /// The row that a lane names to ldmatrix is a key, to stmatrix a column, and both stand among
     /// eight whose pieces of 16 bytes are exchanged in the same way, whatever keys and columns.
     __device__ __forceinline__ Strip(std::uint32_t v, std::uint32_t t, unsigned strip)
-        : first(halves == 1 ? 0 : strip / groups * pieces) {
+        : first(parts == 1 ? 0 : strip / groups * pieces) {
         const int lane = static_cast<int>(threadIdx.x % 32);
         const int matrix = lane / 8;
         const int row = lane % 8;
-        const int group = static_cast<int>(halves == 1 ? strip : strip % groups);
+        const int group = static_cast<int>(parts == 1 ? strip : strip % groups);
         from = v + swizzled_bytes<tile.row_bytes()>(8 * matrix + row, group, tile.keys);
         to = t + swizzled_bytes<tile.key_row_bytes()>(16 * group + 8 * (matrix % 2) + row,
                                                       matrix / 2, tile.headdim);
@@ -102,7 +106,7 @@ template <Tile tile, bool partial>
 __device__ __forceinline__ void transpose_block(std::uint32_t v, std::uint32_t t, int warp,
                                                 int keys) {
 #pragma unroll 1
-    for (unsigned strip = warp; strip < Strip<tile>::count; strip += transposers) {
+    for (unsigned strip = warp; strip < Strip<tile>::count; strip += tile.transposers()) {
         Strip<tile>(v, t, strip).template transpose<partial>(keys);
     }
 }
