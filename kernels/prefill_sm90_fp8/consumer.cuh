@@ -78,13 +78,16 @@ struct Consumer {
         release(s.t_empty(t_ring.stage()));
         t_ring.advance();
     }
-    /// Lets the keys of the item's blocks that are not ours go by, and their values.
+    /// Lets the keys of the item's blocks that are not ours go by, and their values. No product makes
+    /// the warp meet between wait and release here: a lane that has not seen the phase end yet might
+    /// find the next one ended, and wait forever.
     __device__ __forceinline__ void skip_keys(const Pass& pass) {
 #pragma unroll 1
         for (int block = pass.blocks.last - 1; block >= pass.own.last; --block) {
             wait_k(k_ring);
             turn.take();
             turn.pass();
+            __syncwarp();
             release_k(false);
         }
     }
@@ -92,6 +95,7 @@ struct Consumer {
 #pragma unroll 1
         for (int block = pass.blocks.last - 1; block >= pass.own.last; --block) {
             wait_t();
+            __syncwarp();
             release_t();
         }
     }
@@ -102,8 +106,10 @@ struct Consumer {
             wait_k(k_ring);
             turn.take();
             turn.pass();
+            __syncwarp();
             release_k(false);
             wait_t();
+            __syncwarp();
             release_t();
         }
     }
@@ -118,6 +124,7 @@ struct Consumer {
     __device__ __forceinline__ void leave_out(const Pass& pass) {
         if (pass.blocks.count() > 0) {
             wait_q();
+            __syncwarp();
             release(s.q_empty(q_ring.stage(), warpgroup));
             q_ring.advance();
         }
