@@ -8,7 +8,8 @@
 #   OUT=folder tools/device_fp8.sh [program] [step ...]
 #
 # Steps: check product bench bf16 sanitize profile (default: all, in this order), and on request
-# chosen (the model's tile of every shape alone) and lengths (every tile at three lengths). A shared library carried beside the program
+# chosen (the model's tile of every shape alone) and lengths (every tile at three lengths). A shared
+# library carried beside the program
 # (libhwy.so.1) is found there. PYTHON names an interpreter with PyTorch; TESTS=path of
 # device_test_api adds calls through the public API, repeated bit for bit.
 set -u
