@@ -9,9 +9,8 @@
 #
 # Steps: check product bench bf16 sanitize profile (default: all, in this order), and on request
 # chosen (the model's tile of every shape alone) and lengths (every tile at three lengths). A shared
-# library carried beside the program
-# (libhwy.so.1) is found there. PYTHON names an interpreter with PyTorch; TESTS=path of
-# device_test_api adds calls through the public API, repeated bit for bit.
+# library carried beside the program (libhwy.so.1) is found there. PYTHON names an interpreter with
+# PyTorch; TESTS=path of device_test_api adds calls through the public API, repeated bit for bit.
 set -u
 cd "$(dirname "$0")/.."
 program=${1:-build-cuda/raceline}

@@ -78,9 +78,8 @@ struct Consumer {
         release(s.t_empty(t_ring.stage()));
         t_ring.advance();
     }
-    /// Lets the keys of the item's blocks that are not ours go by, and their values. No product makes
-    /// the warp meet between wait and release here: a lane that has not seen the phase end yet might
-    /// find the next one ended, and wait forever.
+    /// Lets the keys of the item's blocks that are not ours go by, and their values. No product
+    /// makes the warp meet before it releases: a lane might miss a phase and wait forever.
     __device__ __forceinline__ void skip_keys(const Pass& pass) {
 #pragma unroll 1
         for (int block = pass.blocks.last - 1; block >= pass.own.last; --block) {
