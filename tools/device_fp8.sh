@@ -8,9 +8,9 @@
 #   OUT=folder tools/device_fp8.sh [program] [step ...]
 #
 # Steps: check product bench bf16 sanitize profile (default: all, in this order), and on request
-# chosen (the model's tile of every shape alone). A shared library carried beside the program
-# (libhwy.so.1) is found there. PYTHON names an interpreter with PyTorch; TESTS=path of
-# device_test_api adds calls through the public API, repeated bit for bit.
+# chosen (the model's tile of every shape alone) and lengths (every tile at three lengths). A shared
+# library carried beside the program (libhwy.so.1) is found there. PYTHON names an interpreter with
+# PyTorch; TESTS=path of device_test_api adds calls through the public API, repeated bit for bit.
 set -u
 cd "$(dirname "$0")/.."
 program=${1:-build-cuda/raceline}
@@ -84,6 +84,18 @@ step_chosen() {
         --max-seconds 0.1
 }
 
+# Every tile at three lengths: what a change of the kernel is worth, in half the time of bench.
+step_lengths() {
+    local d length shapes=()
+    for d in 64 128 256; do
+        for length in 1024 4096 16384; do
+            shapes+=(--shape "b=$((16384 / length)),h=$((2048 / d)),q=$length,k=$length,d=$d,dtype=e4m3")
+            shapes+=(--shape "b=$((16384 / length)),h=$((2048 / d)),q=$length,k=$length,d=$d,dtype=e4m3,causal")
+        done
+    done
+    bench 240 lengths --kernel prefill_sm90_fp8 --tile all --max-seconds 0.05 "${shapes[@]}"
+}
+
 # Our own bf16 at the shapes that 8 bits are compared at.
 step_bf16() {
     local d shapes=()
@@ -121,6 +133,9 @@ step_profile() {
     fi
     metrics=sm__cycles_elapsed.max,sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_active
     metrics+=,sm__inst_executed_pipe_xu.avg.pct_of_peak_sustained_active
+    metrics+=,sm__inst_executed_pipe_alu.avg.pct_of_peak_sustained_active
+    metrics+=,sm__inst_executed_pipe_fma.avg.pct_of_peak_sustained_active
+    metrics+=,smsp__inst_executed.sum,l1tex__data_pipe_lsu_wavefronts.avg.pct_of_peak_sustained_elapsed
     metrics+=,smsp__issue_active.avg.pct_of_peak_sustained_active,dram__bytes.sum
     metrics+=,lts__t_sectors.sum,l1tex__data_pipe_lsu_wavefronts_mem_shared.sum
     metrics+=,l1tex__data_bank_conflicts_pipe_lsu.sum
@@ -128,12 +143,12 @@ step_profile() {
         mio_throttle dispatch_stall not_selected no_instruction; do
         metrics+=,smsp__average_warps_issue_stalled_${reason}_per_issue_active.ratio
     done
-    for tile in keys=128,stages=2,turns=1,promote=0 keys=192,stages=2,turns=1,promote=0 \
-        keys=96,stages=2,turns=1,promote=1; do
+    for tile in rows=128,keys=128,stages=2,turns=1,promote=0 \
+        rows=128,keys=192,stages=2,turns=1,promote=0 rows=192,keys=96,stages=3,turns=1,promote=0; do
         run 40 profile.log "$ncu" --clock-control none --metrics "$metrics" -k regex:^forward \
             --launch-skip 2 --launch-count 1 "$program" bench "${kernel[@]}" --launch-path stream \
             --max-seconds 0.02 --shape b=1,h=16,q=16384,k=16384,d=128,dtype=e4m3 \
-            --tile "headdim=128,rows=128,$tile" --receipts "$XDG_CACHE_HOME/p.jsonl" </dev/null
+            --tile "headdim=128,$tile" --receipts "$XDG_CACHE_HOME/p.jsonl" </dev/null
     done
 }
 

@@ -4,13 +4,12 @@
 #include "kernels/prefill_sm90_fp8/counts.hpp"
 
 #include <algorithm>
-#include <functional>
+
+#include "kernels/prefill_sm90_fp8/clocks.hpp"
+#include "kernels/prefill_sm90_fp8/share.hpp"
 
 namespace raceline::kernels::prefill_sm90_fp8 {
 namespace {
-
-// Beyond this many items CTAs get so many each that the unevenness of one more does not show.
-constexpr std::int32_t items_walked = 1 << 18;
 
 Work operator*(Work work, double factor) {
     for (auto& [id, amount] : work) {
@@ -30,7 +29,7 @@ Work operator+(Work a, const Work& b) {
 // then for every other block its scores, its softmax and the values of the block before, at last
 // values.
 struct Pieces {
-    Work scores, softmax, values, start, finish;
+    Work scores, first_softmax, softmax, values, start, finish;
 };
 
 Pieces pieces_of(const Workload& w, const Tile& t) {
@@ -49,137 +48,34 @@ Pieces pieces_of(const Workload& w, const Tile& t) {
     p.values["byte.l2"] = keys * static_cast<double>(w.headdim_v);
     // V is read once and written once more on its way into the order that the products want.
     p.values["byte.smem_lsu"] = 2 * t.block_bytes();
-    // One exponential a score, one a thread and row for what was summed before.
-    p.softmax["op.ex2"] = rows * keys + rows * 4;
-    // A score: maximum, multiply-add, sum, three quarters of a conversion. An output: what
-    // promotion adds. The multiplications when a maximum moves come once in many blocks.
-    p.softmax["flop.fma.fp32"] = slot * rows * (keys * 3.75 + t.promote * t.headdim);
+    // A score: multiply-add, sum, half a conversion; a polynomial takes eight slots instead of an
+    // exponential. An output: what promotion adds.
+    const double by_polynomial = keys * t.eighths / 8;
+    p.softmax["op.ex2"] = rows * (keys - by_polynomial);
+    p.softmax["flop.fma.fp32"] =
+        slot * rows * (keys * 2.5 + by_polynomial * 8 + t.promote * t.headdim);
+    // An item's first block looks for maxima.
+    p.first_softmax = p.softmax;
+    p.first_softmax["flop.fma.fp32"] += slot * rows * keys;
     p.start["byte.l2"] = rows * static_cast<double>(w.headdim);
     p.finish["byte.l2"] = rows * static_cast<double>(w.headdim_v) * 2;
     p.finish["flop.fma.fp32"] = slot * rows * t.headdim * 1.5;
     return p;
 }
 
-// Clocks of a matrix warp from one block to the next with nothing in its way. Read from the
-// compiled loops of all tiles, as the sum of the stall counts in their instructions: 7.1 a key
-// (maxima, exponentials at eight a warp, sums, conversion), 270 for everything else, and one for
-// each output of a thread that promotion adds; what has no fixed latency is two rounds of shuffles,
-// a vote, a turn and four barriers, some 20 each. It waits for its own scores: half a clock a
-// column of K and step of 32; and, where promotion goes by parts, likewise for all but the first.
-double clocks_of_block(const Tile& t) {
-    const double keys = t.keys;
-    const double scores = t.headdim / 32.0 * keys / 2;
-    const double later_parts = keys / 32 * (t.headdim - t.promoted_columns()) / 2;
-    return 7.1 * keys + 270 + t.promote * (t.headdim / 2.0 + later_parts) + 8 * 20 + scores;
-}
-
 std::vector<Step> steps_of(const Share& share, const Pieces& p, const Tile& tile) {
-    const double any = share.most_blocks > 0 ? 1 : 0;
+    const double any = share.most_worked > 0 ? 1 : 0;
+    const double firsts = std::max(0.0, share.its_items - any);
     return {{"start", any, p.start, "latency.l2"},
             {"first scores", any, p.scores, ""},
-            {"first softmax", any, p.softmax, ""},
-            {"block", share.most_blocks - any, p.scores + p.softmax + p.values, "",
-             clocks_of_block(tile)},
+            {"first softmax", any, p.first_softmax, ""},
+            {"item's first block", firsts, p.scores + p.first_softmax + p.values, "",
+             clocks_of_block(tile, true, tile.warpgroups())},
+            {"block", std::max(0.0, share.most_worked - any - firsts),
+             p.scores + p.softmax + p.values, "", clocks_of_block(tile, false, tile.warpgroups())},
             {"last values", any, p.values, ""},
-            {"finish", share.its_items, p.finish, ""}};
+            {"finish", share.its_items, p.finish, "", clocks_of_item(tile)}};
 }
-
-Band band_of(const Workload& w, const Plan& plan, std::int64_t b) {
-    Band band = plan.band;
-    if (w.ragged()) {
-        band.length_q = static_cast<std::int32_t>(w.length_q(b));
-        band.length_k = static_cast<std::int32_t>(w.length_k(b));
-    }
-    return band;
-}
-
-Blocks blocks_of(const Band& band, std::int32_t row, const Tile& tile) {
-    return row < band.length_q ? band.blocks(row, tile.rows, tile.keys) : Blocks{0, 0};
-}
-
-void add_sequence(Share& share, const Band& band, const Tile& tile, double heads) {
-    for (std::int32_t row = 0; row < band.length_q; row += tile.rows) {
-        const Blocks blocks = blocks_of(band, row, tile);
-        if (blocks.count() > 0) {
-            share.blocks += heads * blocks.count();
-            share.keys += heads * (smaller(blocks.last * tile.keys, band.length_k) -
-                                   blocks.first * tile.keys);
-            share.rows += heads * smaller(tile.rows, band.length_q - row);
-        }
-    }
-}
-
-// What a CTA has to do.
-struct Load {
-    double blocks = 0;
-    double items = 0;  ///< of those with a block
-    void add(std::int32_t count) {
-        blocks += count;
-        items += count > 0 ? 1 : 0;
-    }
-    bool operator<(const Load& other) const { return blocks < other.blocks; }
-    bool operator>(const Load& other) const { return blocks > other.blocks; }
-};
-
-template <class BlocksOfItem>
-std::vector<Load> fixed_shares(const Plan& plan, std::int32_t items, const BlocksOfItem& blocks) {
-    std::vector<Load> loads(static_cast<std::size_t>(plan.ctas));
-    for (std::int32_t cta = 0; cta < plan.ctas; ++cta) {
-        for (std::int32_t round = 0;; ++round) {
-            const std::int32_t index = index_of(cta, plan.ctas, round, items);
-            if (index == items) {
-                break;
-            }
-            loads[static_cast<std::size_t>(cta)].add(blocks(index));
-        }
-    }
-    return loads;
-}
-
-// Whoever has done the least so far takes the next item.
-template <class BlocksOfItem>
-std::vector<Load> handed_out(const Plan& plan, std::int32_t items, const BlocksOfItem& blocks) {
-    std::vector<Load> loads(static_cast<std::size_t>(plan.ctas));  // a heap, the least in front
-    for (std::int32_t index = 0; index < items; ++index) {
-        std::pop_heap(loads.begin(), loads.end(), std::greater<>());
-        loads.back().add(blocks(index));
-        std::push_heap(loads.begin(), loads.end(), std::greater<>());
-    }
-    return loads;
-}
-
-}  // namespace
-
-Share share_of(const Workload& w, const Plan& plan, const Tile& tile) {
-    Share share;
-    const std::int32_t items = plan.order.items();
-    share.items = items;
-    if (w.ragged()) {
-        for (std::int64_t b = 0; b < w.batch; ++b) {
-            add_sequence(share, band_of(w, plan, b), tile, static_cast<double>(w.heads_q));
-        }
-    } else {
-        add_sequence(share, plan.band, tile, plan.order.heads);
-    }
-    if (items > items_walked) {
-        share.most_blocks = share.blocks / plan.ctas;
-        share.its_items = share.items / plan.ctas;
-        return share;
-    }
-    const auto blocks_of_item = [&](std::int32_t index) {
-        const Item item = plan.order.item(index);
-        return blocks_of(band_of(w, plan, item.head / w.heads_q), item.row_tile * tile.rows, tile)
-            .count();
-    };
-    const std::vector<Load> loads = plan.handed_out ? handed_out(plan, items, blocks_of_item)
-                                                    : fixed_shares(plan, items, blocks_of_item);
-    const Load most = *std::max_element(loads.begin(), loads.end());
-    share.most_blocks = most.blocks;
-    share.its_items = most.items;
-    return share;
-}
-
-namespace {
 
 // Keys and values are read once an item. CTAs that work on one head walk its keys at the same time
 // and share each pass; passes of different times share what the L2 keeps of the heads in work.
@@ -210,7 +106,7 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
 
     Counts c;
     c.launch = "main";
-    c.work = (p.scores + p.softmax + p.values) * share.blocks + p.finish * share.items;
+    c.work = (p.scores + p.softmax + p.values) * share.worked + p.finish * share.items;
     c.work["byte.l2"] =
         share.keys * kv_row_bytes + share.rows * q_row_bytes + w.bytes_out() + lse_bytes;
     c.work["byte.dram_read"] = w.bytes_q() + w.bytes_kv();
@@ -222,8 +118,7 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     c.registers = register_split(tile).entry;
     c.smem_bytes = shared_bytes(tile);
     c.bytes_in_flight = 2.0 * tile.stages * tile.block_bytes();
-    const double mean = share.blocks / static_cast<double>(c.ctas);
-    c.imbalance = mean > 0 ? std::max(1.0, share.most_blocks / mean) : 1;
+    c.imbalance = share.imbalance;
     c.balanced_order = true;
     c.steps = steps_of(share, p, tile);
     // Products and the transposition of V, other warps' work, run beside everything; a softmax's

@@ -10,16 +10,6 @@
 namespace raceline::kernels::prefill_sm90_fp8 {
 
 /// What the schedule hands out: whole launch, and the CTA that gets the most blocks.
-struct Share {
-    double items = 0;
-    double blocks = 0;  ///< blocks of keys, over all items
-    double keys = 0;    ///< keys that exist in those blocks
-    double rows = 0;    ///< query rows that exist in items that have a block
-    double most_blocks = 0;
-    double its_items = 0;  ///< of the CTA with most_blocks, those that have a block
-};
-Share share_of(const Workload& workload, const Plan& plan, const Tile& tile);
-
 std::vector<Counts> counts(const Workload& workload, const Tile& tile, const Device& device);
 
 }  // namespace raceline::kernels::prefill_sm90_fp8

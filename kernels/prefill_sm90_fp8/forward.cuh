@@ -10,18 +10,18 @@
 
 namespace raceline::kernels::prefill_sm90_fp8 {
 
-/// Executed by the producer's warpgroup: its first warp copies, the others transpose V.
+/// Executed by the producer's warpgroups: the first warp copies, the others transpose V.
 template <Tile tile>
 __device__ __forceinline__ void produce(const Params& p, const Shared<tile>& s, int warp) {
     if (warp > 0) {
         Transposer<tile>{p, s, warp - 1, {}, {}}.transpose_all();
-    } else if (threadIdx.x == 0) {
-        if (p.args.seqlen_k > 0) {  // else there are no maps
+    } else {
+        if (threadIdx.x == 0 && p.args.seqlen_k > 0) {  // else there are no maps
             ptx::prefetch_tensormap(&p.q);
             ptx::prefetch_tensormap(&p.k);
             ptx::prefetch_tensormap(&p.v);
         }
-        Loader<tile>{p, s, {}, {}, {}, {}}.load_all();
+        Loader<tile>(p, s).load_all();
     }
 }
 
@@ -40,12 +40,12 @@ __global__ void __launch_bounds__(tiles[index].threads(), 1)
         init_barriers(s);
     }
     __syncthreads();
-    if (warp < 4) {
+    if (warp < 4 * tile.producers) {
         ptx::setmaxnreg_dec<registers.producer>();
         produce(p, s, warp);
     } else {
         ptx::setmaxnreg_inc<registers.matrix>();
-        consume<tile>(p, s, warp / 4 - 1);
+        consume<tile>(p, s, warp / 4 - tile.producers);
     }
 }
 

@@ -47,9 +47,10 @@ constexpr int output_source(int group, int i, int c) {
 /// `piece` counts through all slabs.
 template <int row_bytes>
 constexpr int swizzled_bytes(int row, int piece, int rows) {
-    constexpr int pieces = row_bytes / 16;
-    const int line = (piece / pieces * rows + row) * row_bytes;
-    return line + ((piece % pieces) ^ (line / 128 % pieces)) * 16;
+    constexpr unsigned pieces = row_bytes / 16;  // unsigned: division by it is a shift
+    const auto at = static_cast<unsigned>(piece);
+    const unsigned line = (at / pieces * rows + row) * row_bytes;
+    return static_cast<int>(line + ((at % pieces) ^ (line / 128 % pieces)) * 16);
 }
 
 }  // namespace raceline::kernels::prefill_sm90_fp8

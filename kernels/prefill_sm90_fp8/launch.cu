@@ -50,7 +50,8 @@ Params make_params(const AttentionArgs& a, const Plan& plan, const Tile& tile) {
     p.args = a;
     p.band = plan.band;
     p.order = plan.order;
-    p.group = a.heads_q / a.heads_kv;
+    p.by_heads = Divider(a.heads_q);
+    p.by_group = Divider(a.heads_q / a.heads_kv);
     p.scale_log2 = a.scale * log2_of_e;
     p.chunked_out = chunked(a.out);
     if (a.seqlen_k > 0) {  // without keys nothing is read; k and v may then point nowhere

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The copying warp: one thread walks through the CTA's items and fetches Q once an item and K and V
-// once a block by TMA, as soon as their place is empty.
+// The copying warp: it announces the CTA's items, and one of its threads fetches Q once an item and
+// K and V once a block by TMA, as soon as their place is empty.
 #pragma once
 
 #include "gpu/ptx/cp_async_bulk_tensor.cuh"
-#include "gpu/ptx/st_shared_u32.cuh"
-#include "kernels/prefill_sm90_fp8/pipeline.cuh"
-#include "kernels/prefill_sm90_fp8/sequence.cuh"
+#include "kernels/prefill_sm90_fp8/announcement.cuh"
 
 namespace raceline::kernels::prefill_sm90_fp8 {
 
@@ -29,6 +27,14 @@ __device__ __forceinline__ void fetch(const Box& box) {
     }
 }
 
+/// Whose tokens are copied, as announced.
+struct Source {
+    Blocks blocks;
+    std::int32_t head, head_kv;
+    std::int32_t q_token, q_index, k_token, k_index;
+    bool there;
+};
+
 template <Tile tile>
 struct Loader {
     const Params& p;
@@ -36,69 +42,80 @@ struct Loader {
     Ring<tile.stages> k_ring, v_ring;
     Ring<Shared<tile>::layout.q_slots> q_ring;
     Ring<announced_items> item_ring;
-    int round = 0;
+    Scheduler<tile> scheduler;
 
-    __device__ __forceinline__ void load_q(const Work& w) {
+    __device__ __forceinline__ Loader(const Params& params, const Shared<tile>& shared)
+        : p(params), s(shared), scheduler{params, shared, {}} {}
+
+    /// The announcement in the current slot.
+    __device__ __forceinline__ Source source() const {
+        const int slot = item_ring.stage();
+        const uint4 blocks = ptx::ld_shared_v4_u32(announced_row(s, slot, blocks_row));
+        const uint4 mask = ptx::ld_shared_v4_u32(announced_row(s, slot, mask_row));
+        const uint4 tokens = ptx::ld_shared_v4_u32(announced_row(s, slot, tokens_row));
+        return {{number(blocks.x), number(blocks.y)},
+                number(mask.w),
+                number(blocks.w),
+                number(tokens.x),
+                number(tokens.y),
+                number(tokens.z),
+                number(tokens.w),
+                (blocks.z & item_is_there) != 0};
+    }
+    __device__ __forceinline__ void load_q(const Source& w) {
 #pragma unroll 1
         for (int warpgroup = 0; warpgroup < tile.warpgroups(); ++warpgroup) {
-            ptx::mbarrier_wait_parity(s.q_empty(q_ring.stage, warpgroup), q_ring.parity ^ 1);
-            fetch<tile, 64>({s.q(q_ring.stage, warpgroup), s.q_full(q_ring.stage, warpgroup), &p.q,
-                             w.sequence.q_token + w.first_row + 64 * warpgroup, w.head,
-                             w.sequence.q_index});
+            ptx::mbarrier_wait_parity(s.q_empty(q_ring.stage(), warpgroup), q_ring.parity() ^ 1);
+            fetch<tile, 64>({s.q(q_ring.stage(), warpgroup), s.q_full(q_ring.stage(), warpgroup),
+                             &p.q, w.q_token + 64 * warpgroup, w.head, w.q_index});
         }
         q_ring.advance();
     }
-    __device__ __forceinline__ void load_k(const Work& w, int block) {
-        ptx::mbarrier_wait_parity(s.k_empty(k_ring.stage), k_ring.parity ^ 1);
-        fetch<tile, tile.keys>({s.k(k_ring.stage), s.k_full(k_ring.stage), &p.k,
-                                w.sequence.k_token + block * tile.keys, w.head_kv,
-                                w.sequence.k_index});
+    __device__ __forceinline__ void load_k(const Source& w, int block) {
+        ptx::mbarrier_wait_parity(s.k_empty(k_ring.stage()), k_ring.parity() ^ 1);
+        fetch<tile, tile.keys>({s.k(k_ring.stage()), s.k_full(k_ring.stage()), &p.k,
+                                w.k_token + block * tile.keys, w.head_kv, w.k_index});
         k_ring.advance();
     }
-    __device__ __forceinline__ void load_v(const Work& w, int block) {
-        ptx::mbarrier_wait_parity(s.v_empty(v_ring.stage), v_ring.parity ^ 1);
-        fetch<tile, tile.keys>({s.v(v_ring.stage), s.v_full(v_ring.stage), &p.v,
-                                w.sequence.k_token + block * tile.keys, w.head_kv,
-                                w.sequence.k_index});
+    __device__ __forceinline__ void load_v(const Source& w, int block) {
+        ptx::mbarrier_wait_parity(s.v_empty(v_ring.stage()), v_ring.parity() ^ 1);
+        fetch<tile, tile.keys>({s.v(v_ring.stage()), s.v_full(v_ring.stage()), &p.v,
+                                w.k_token + block * tile.keys, w.head_kv, w.k_index});
         v_ring.advance();
-    }
-    /// The item to load next, announced to the other warps; one past the last if there is none.
-    __device__ __forceinline__ int next_item() {
-        const int index = draw();
-        ptx::mbarrier_wait_parity(s.item_empty(item_ring.stage), item_ring.parity ^ 1);
-        ptx::st_shared_u32(s.announced(item_ring.stage), static_cast<std::uint32_t>(index));
-        ptx::mbarrier_arrive(s.item_full(item_ring.stage));
-        item_ring.advance();
-        ++round;
-        return index;
-    }
-    __device__ __forceinline__ int draw() const {
-        const int items = p.order.items();
-        const int cta = static_cast<int>(blockIdx.x);
-        const int ctas = static_cast<int>(gridDim.x);
-        if (p.handed_out == nullptr || round == 0) {
-            return index_of(cta, ctas, round, items);
-        }
-        return smaller(items, ctas + static_cast<int>(atomicAdd(p.handed_out, 1U)));
     }
     /// A block's values follow the keys of the block after it, as the matrix warpgroups ask for
     /// them.
+    __device__ __forceinline__ void load_rest(const Source& w) {
+#pragma unroll 1
+        for (int block = w.blocks.last - 1; block > w.blocks.first; --block) {
+            load_k(w, block - 1);
+            load_v(w, block);
+        }
+        load_v(w, w.blocks.first);
+    }
+    /// Executed by the whole warp. The item after the one that is copied is announced as soon as
+    /// that one's first copies are under way.
     __device__ __forceinline__ void load_all() {
-        const int items = p.order.items();
+        const bool copies = threadIdx.x % 32 == 0;
+        scheduler.next();
 #pragma unroll 1
-        for (int index = next_item(); index < items; index = next_item()) {
-            const Work w = work_of<tile>(p, p.order.item(index));
-            if (w.blocks.count() == 0) {
-                continue;
+        while (true) {
+            const Source w = source();
+            item_ring.advance();
+            if (!w.there) {
+                break;
             }
-            load_k(w, w.blocks.last - 1);
-            load_q(w);
-#pragma unroll 1
-            for (int block = w.blocks.last - 1; block > w.blocks.first; --block) {
-                load_k(w, block - 1);
-                load_v(w, block);
+            const bool any = copies && w.blocks.count() > 0;
+            if (any) {
+                load_k(w, w.blocks.last - 1);
+                load_q(w);
             }
-            load_v(w, w.blocks.first);
+            __syncwarp();
+            scheduler.next();
+            if (any) {
+                load_rest(w);
+            }
+            __syncwarp();
         }
     }
 };

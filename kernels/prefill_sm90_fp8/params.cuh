@@ -18,9 +18,9 @@ struct Params {
     Order order;
     /// Items handed out so far beyond every CTA's first, 0 at the start; null: fixed shares.
     unsigned* handed_out;
-    std::int32_t group;  ///< query heads a KV head
-    float scale_log2;    ///< softmax scale × log2 e, without the tensors' scales
-    bool chunked_out;    ///< output rows can be written in aligned 16-byte pieces
+    Divider by_heads, by_group;  ///< query heads; those of a KV head
+    float scale_log2;            ///< softmax scale × log2 e, without the tensors' scales
+    bool chunked_out;            ///< output rows can be written in aligned 16-byte pieces
 };
 
 }  // namespace raceline::kernels::prefill_sm90_fp8

@@ -57,9 +57,9 @@ struct Shared {
     __device__ __forceinline__ std::uint32_t q_empty(int slot, int warpgroup) const {
         return barrier(6 * tile.stages + (layout.q_slots + slot) * tile.warpgroups() + warpgroup);
     }
-    /// An item's index, for the other warps to work on next.
+    /// An announcement of an item, for all others to work on next.
     __device__ __forceinline__ std::uint32_t announced(int slot) const {
-        return base + layout.announced + 4 * slot;
+        return base + layout.announced + slot * announcement_bytes(tile.warpgroups());
     }
     __device__ __forceinline__ std::uint32_t item_full(int slot) const {
         return barrier(6 * tile.stages + 2 * layout.q_slots * tile.warpgroups() + slot);
@@ -87,13 +87,13 @@ __device__ __forceinline__ void init_barriers(const Shared<tile>& s) {
         ptx::mbarrier_init(s.k_full(stage), 1);
         ptx::mbarrier_init(s.k_empty(stage), readers);
         ptx::mbarrier_init(s.v_full(stage), 1);
-        ptx::mbarrier_init(s.v_empty(stage), transposers);
-        ptx::mbarrier_init(s.t_full(stage), transposers);
+        ptx::mbarrier_init(s.v_empty(stage), tile.transposers());
+        ptx::mbarrier_init(s.t_full(stage), tile.transposers());
         ptx::mbarrier_init(s.t_empty(stage), readers);
     }
     for (int slot = 0; slot < announced_items; ++slot) {
-        ptx::mbarrier_init(s.item_full(slot), 1);
-        ptx::mbarrier_init(s.item_empty(slot), readers + transposers);
+        ptx::mbarrier_init(s.item_full(slot), tile.warpgroups());
+        ptx::mbarrier_init(s.item_empty(slot), readers + tile.transposers());
     }
     ptx::fence_mbarrier_init();
 }
@@ -110,12 +110,20 @@ __device__ __forceinline__ void release(std::uint32_t barrier) {
 /// the phase before, so that its first round through the ring finds every stage empty.
 template <int stages>
 struct Ring {
-    int stage = 0;
-    std::uint32_t parity = 0;
+    // One register for both. With a power of two it counts; else it is the stage, and 256 in every
+    // other round.
+    static constexpr bool counts = (stages & (stages - 1)) == 0;
+    std::uint32_t at = 0;
+    [[nodiscard]] __device__ __forceinline__ int stage() const {
+        return static_cast<int>(counts ? at % stages : at % 256);
+    }
+    [[nodiscard]] __device__ __forceinline__ std::uint32_t parity() const {
+        return counts ? at / stages % 2 : at / 256;
+    }
     __device__ __forceinline__ void advance() {
-        if (++stage == stages) {
-            stage = 0;
-            parity ^= 1;
+        ++at;
+        if (!counts && at % 256 == stages) {
+            at = (at ^ 256) - stages;
         }
     }
 };

@@ -60,7 +60,9 @@ Plan make_plan(const Shape& s, const Tile& tile, const Device& device) {
                static_cast<std::int32_t>(s.batch * s.heads_q),
                static_cast<std::int32_t>(heads_together(s, device))};
     p.ctas = static_cast<std::int32_t>(std::min<std::int64_t>(device.units, p.order.items()));
-    p.handed_out = s.uneven && p.order.items() > p.ctas;
+    // A last tile of fewer rows is less work, too: fixed shares would leave whole items idle.
+    const bool partial = p.order.row_tiles > 1 && s.seqlen_q % tile.rows != 0;
+    p.handed_out = (s.uneven || partial) && p.order.items() > p.ctas;
     return p;
 }
 

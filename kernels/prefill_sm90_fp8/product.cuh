@@ -4,6 +4,7 @@
 #pragma once
 
 #include "gpu/ptx/bar.cuh"
+#include "gpu/ptx/prmt_b32.cuh"
 #include "gpu/ptx/wgmma_group.cuh"
 #include "gpu/ptx/wgmma_k32_e4m3.cuh"
 #include "kernels/prefill_sm90_fp8/tile.hpp"
@@ -44,6 +45,33 @@ __device__ __forceinline__ void start_values(float (&sum)[count],
                                !fresh || step > 0);
     }
     ptx::wgmma_commit_group();
+}
+
+/// No instruction: words of an operand as the compiler knows them pass through here, so that they
+/// are complete before the wait that stands below.
+template <int count>
+__device__ __forceinline__ void pin_operand(std::uint32_t (&words)[count][4]) {
+#pragma unroll
+    for (int step = 0; step < count; ++step) {
+#pragma unroll
+        for (int word = 0; word < 4; ++word) {
+            words[step][word] = ptx::recomputed(words[step][word]);
+        }
+    }
+}
+
+/// to = from. `identity` is 0x3210, where the compiler must not know it.
+template <int count>
+__device__ __forceinline__ void copy_operand(const std::uint32_t (&from)[count][4],
+                                             std::uint32_t (&to)[count][4],
+                                             std::uint32_t identity) {
+#pragma unroll
+    for (int step = 0; step < count; ++step) {
+#pragma unroll
+        for (int word = 0; word < 4; ++word) {
+            to[step][word] = ptx::prmt_b32(from[step][word], 0U, identity);
+        }
+    }
 }
 
 template <int count>

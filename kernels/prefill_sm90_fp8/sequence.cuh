@@ -53,10 +53,10 @@ __device__ __forceinline__ float scale_log2_of(const Params& p, const Work& w) {
 template <Tile tile>
 __device__ __forceinline__ Work work_of(const Params& p, Item item) {
     Work w{};
-    const std::int32_t b = item.head / p.args.heads_q;
+    const std::int32_t b = p.by_heads.divide(item.head);
     w.sequence = sequence_of(p, b);
     w.head = item.head - b * p.args.heads_q;
-    w.head_kv = w.head / p.group;
+    w.head_kv = p.by_group.divide(w.head);
     w.scale = b * p.args.heads_kv + w.head_kv;
     w.first_row = item.row_tile * tile.rows;
     w.empty = w.first_row >= w.sequence.band.length_q;

@@ -14,28 +14,32 @@
 
 namespace raceline::kernels::prefill_sm90_fp8 {
 
-/// What a thread keeps of its two rows between blocks. `maximum` is of raw products, `sum` of this
-/// thread's own columns only, until the finish.
+/// What a thread keeps of its two rows between blocks: what its sums stand relative to, as a power
+/// of two (-inf: no key seen so far), and the sum of this thread's own columns, until the finish.
 struct RowState {
-    float maximum[2], sum[2];
-    __device__ __forceinline__ RowState() : maximum{-INFINITY, -INFINITY}, sum{0, 0} {}
+    float base[2], sum[2];
+    __device__ __forceinline__ RowState() : base{-INFINITY, -INFINITY}, sum{0, 0} {}
 };
 
-/// Rows of a warpgroup and the blocks that need no mask: those whose keys all of them see.
-struct WarpgroupRows {
-    std::int32_t first;      ///< query row of the warpgroup's row 0
-    std::int32_t seen_from;  ///< keys [seen_from, seen_to) are seen by all 64 rows
-    std::int32_t seen_to;
-    __device__ __forceinline__ WarpgroupRows(const Band& band, std::int32_t first_row)
-        : first(first_row), seen_from(band.begin(first_row + 63)), seen_to(band.end(first_row)) {}
-    __device__ __forceinline__ bool sees_all(std::int32_t first_key, std::int32_t keys) const {
-        return first_key >= seen_from && first_key + keys <= seen_to;
-    }
-};
-
-/// Scores of keys that a row does not see become -inf.
+/// What stays in registers from step to step: references to plain arrays, which the compiler puts
+/// there, whereas it keeps a struct of arrays in memory.
 template <Tile tile>
-__device__ __forceinline__ void mask_scores(const Band& band, const WarpgroupRows& rows,
+struct Accumulators {
+    static constexpr bool promotes = tile.promote != 0;
+    static constexpr int parts = promotes ? tile.headdim / tile.promoted_columns() : 1;
+    static constexpr int values = tile.headdim / 2;
+    float (&score)[tile.keys / 2];
+    float (&out)[values];
+    /// Where the tensor core adds up a block's values: `out` itself, or what is then added to it.
+    float (&part)[values / parts];
+    std::uint32_t (&probability)[tile.keys / 32][4];  ///< of the block whose values come next
+    RowState& state;
+};
+
+/// Scores of keys that a row does not see become -inf. `first_row`: query row of the warpgroup's
+/// row 0.
+template <Tile tile>
+__device__ __forceinline__ void mask_scores(const Band& band, std::int32_t first_row,
                                             std::int32_t first_key, float (&score)[tile.keys / 2]) {
     const int lane = static_cast<int>(threadIdx.x % 32);
     const int warp = static_cast<int>(threadIdx.x / 32 % 4);
@@ -43,7 +47,7 @@ __device__ __forceinline__ void mask_scores(const Band& band, const WarpgroupRow
     const std::int32_t origin = first_key + fragment_column(lane, 0, 0);
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
-        const std::int32_t row = rows.first + fragment_row(warp, lane, i);
+        const std::int32_t row = first_row + fragment_row(warp, lane, i);
         const std::int32_t from = band.begin(row) - origin;
         const std::int32_t to = band.end(row) - origin;
 #pragma unroll
@@ -94,41 +98,57 @@ __device__ __forceinline__ void row_maxima(const float (&score)[tile.keys / 2],
     }
 }
 
-/// Probabilities are multiplied by 2^6 before they become e4m3, of which normal numbers go from
-/// 2^-6 to 448: down to 2^-12 of the largest they keep all their bits.
-inline constexpr float probability_shift = 6;
-/// How far, as a power of two, a row's scores may rise above what its sums stand relative to before
-/// the sums are brought up to date: as far as e4m3 reaches, 448 being 2^(6 + 2.807).
-inline constexpr float rescale_slack = 2.8F;
+/// Probabilities stand relative to a power of two that is chosen by what has been seen of their
+/// row, and stays until it no longer fits. e4m3 ends at 448 and has normal numbers down to 2^-6.
+/// The largest probability is put at 2^5 at most, which leaves 3.8 powers of two for scores to rise
+/// by and keeps all bits of what is 2^-11 of it …
+inline constexpr float highest_probability = 5;
+/// … and lower where many are large: so that a thread's own ones of a row and block add up to this
+/// at most, which leaves them as much room below `steady_limit`.
+inline constexpr float highest_sum = 128;
+/// What they may add up to before `exponentiate_steadily` gives up: none can then be over 448.
+inline constexpr float steady_limit = 448;
 
-/// What a row's sums and probabilities stand relative to, as a power of two: the same rounding
-/// wherever it is needed, or every block would turn the sums a little.
-__device__ __forceinline__ float base_of(float maximum, float scale_log2) {
-    return fmaf(maximum, scale_log2, -probability_shift);
+template <int count>
+__device__ __forceinline__ void scale_rows(float (&out)[count], const float (&factor)[2]) {
+#pragma unroll
+    for (int j = 0; j < count / 4; ++j) {
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+            out[fragment_element(j, i, 0)] *= factor[i];
+            out[fragment_element(j, i, 1)] *= factor[i];
+        }
+    }
 }
 
-/// Turns scores into probabilities relative to 2^base, in place. True, in the whole warp, if the
-/// maxima have moved: earlier products must then be multiplied by `keep`. `state.sum` already is.
-/// `hidden`: some rows may have seen no key so far.
-template <Tile tile, bool hidden>
-__device__ __forceinline__ bool exponentiate(float scale_log2, float (&score)[tile.keys / 2],
-                                             RowState& state, float (&keep)[2]) {
-    float highest[2];
-    row_maxima<tile>(score, highest);
-    const float rise =
-        fmaxf(highest[0] - state.maximum[0], highest[1] - state.maximum[1]) * scale_log2;
-    const bool moves = __any_sync(0xFFFFFFFFU, rise > rescale_slack) != 0;
-    float base[2];
-#pragma unroll
-    for (int i = 0; i < 2; ++i) {
-        const float before = state.maximum[i];
-        const float now = moves ? fmaxf(before, highest[i]) : before;
-        // A row that has seen no key keeps -inf; subtracting 0 instead avoids inf - inf.
-        base[i] = base_of(hidden && now == -INFINITY ? 0.0F : now, scale_log2);
-        keep[i] = ptx::ex2_approx_ftz_f32(base_of(before, scale_log2) - base[i]);
-        state.maximum[i] = now;
-    }
-    float sum[2][2] = {{0, 0}, {0, 0}};  // additions wait for each other
+/// 2^x on the FMA units, to 1e-4: e4m3 keeps 4 bits of it. x as an integer n and a rest in
+/// [-1/2, 1/2], whose power is a cubic (minimax of the relative error); n is added to the exponent.
+/// Below -126 it is 2^-126.
+__device__ __forceinline__ float ex2_by_polynomial(float x) {
+    constexpr float to_integer = 12582912;  // 1.5 * 2^23: what is added to it is rounded
+    const float limited = fmaxf(x, -126.0F);
+    const float shifted = limited + to_integer;
+    const float rest = limited - (shifted - to_integer);
+    float y = fmaf(rest, 0.05517167F, 0.24261112F);
+    y = fmaf(y, rest, 0.69326099F);
+    y = fmaf(y, rest, 0.99992807F);
+    return __int_as_float(__float_as_int(y) + (__float_as_int(shifted) << 23));
+}
+
+/// Of every eight columns of a thread's row, those that are not exponentiated by the exponential
+/// units: spread out, so that the units never wait for them.
+template <Tile tile>
+constexpr bool by_polynomial(int j, int e) {
+    const int place = (2 * j + e) % 8;
+    return (place == 0 && tile.eighths > 0) || (place == 4 && tile.eighths > 1);
+}
+
+/// Turns scores into probabilities relative to 2^base, in place, and adds up each row's.
+template <Tile tile>
+__device__ __forceinline__ void exponentiate_relative(float scale_log2, const float (&base)[2],
+                                                      float (&score)[tile.keys / 2],
+                                                      float (&total)[2]) {
+    float sum[2][2];  // additions wait for each other
 #pragma unroll
     for (int j = 0; j < tile.keys / 8; ++j) {
 #pragma unroll
@@ -136,16 +156,92 @@ __device__ __forceinline__ bool exponentiate(float scale_log2, float (&score)[ti
 #pragma unroll
             for (int e = 0; e < 2; ++e) {
                 float& x = score[fragment_element(j, i, e)];
-                x = ptx::ex2_approx_ftz_f32(fmaf(x, scale_log2, -base[i]));
-                sum[i][e] += x;
+                const float power = fmaf(x, scale_log2, -base[i]);
+                x = by_polynomial<tile>(j, e) ? ex2_by_polynomial(power)
+                                              : ptx::ex2_approx_ftz_f32(power);
+                sum[i][e] = j == 0 ? x : sum[i][e] + x;
             }
         }
     }
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
-        state.sum[i] = fmaf(state.sum[i], keep[i], sum[i][0] + sum[i][1]);
+        total[i] = sum[i][0] + sum[i][1];
     }
-    return moves;
+}
+
+/// The power of two, 1 or smaller, by which a row's probabilities must be multiplied so that no
+/// thread's add up to more than `highest_sum`; known to the whole quad.
+__device__ __forceinline__ int lowered_by(float total) {
+#pragma unroll
+    for (int distance = 1; distance <= 2; distance *= 2) {
+        total = fmaxf(total, __shfl_xor_sync(0xFFFFFFFFU, total, distance));
+    }
+    // Exponents of floats: what is over 2^n but not over 2^(n + 1) is lowered by n + 1 - 7.
+    const int above = (__float_as_int(total) - 1) >> 23;
+    const int most = (__float_as_int(highest_sum) - 1) >> 23;
+    return larger(0, above - most);
+}
+
+/// Turns scores into probabilities relative to a base that fits them, in place. True, in the whole
+/// warp, if a base has moved: earlier products must then be multiplied by `keep`. `state` already
+/// has. A row that has seen no key so far may be among them, before and after.
+template <Tile tile>
+__device__ __forceinline__ bool exponentiate(float scale_log2, float (&score)[tile.keys / 2],
+                                             RowState& state, float (&keep)[2]) {
+    float highest[2];
+    row_maxima<tile>(score, highest);
+    float base[2], total[2];
+    bool moves = false;
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+        const float lowest = fmaf(highest[i], scale_log2, -highest_probability);
+        base[i] = fmaxf(state.base[i], lowest);
+        // A row that has seen no key keeps -inf; subtracting 0 instead avoids inf - inf.
+        const float before = base[i] == -INFINITY ? 0.0F : base[i];
+        keep[i] = ptx::ex2_approx_ftz_f32(state.base[i] - before);
+        moves = moves || base[i] > state.base[i];
+        state.base[i] = base[i];
+        base[i] = before;
+    }
+    exponentiate_relative<tile>(scale_log2, base, score, total);
+    if (__any_sync(0xFFFFFFFFU, total[0] > highest_sum || total[1] > highest_sum) != 0) {
+        float factor[2];
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+            const int lowered = lowered_by(total[i]);
+            factor[i] = __int_as_float((127 - lowered) << 23);
+            state.base[i] += static_cast<float>(lowered);
+            total[i] *= factor[i];
+            keep[i] *= factor[i];
+            moves = moves || lowered > 0;
+        }
+        scale_rows(score, factor);
+    }
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+        state.sum[i] = fmaf(state.sum[i], keep[i], total[i]);
+    }
+    return __any_sync(0xFFFFFFFFU, moves) != 0;
+}
+
+/// Turns scores into probabilities relative to the base that *earlier* blocks have left, in place:
+/// no maxima, no exchange between threads. True, in the whole warp, if that was right: no
+/// probability is beyond e4m3, and `state.sum` has them. False if some are, or are not numbers:
+/// then `score` is spoilt, `state` is as it was, and the block must be multiplied again and go
+/// through `exponentiate`. The sum, which is needed anyway, is the witness: probabilities are
+/// positive, so none exceeds it.
+template <Tile tile>
+__device__ __forceinline__ bool exponentiate_steadily(float scale_log2,
+                                                      float (&score)[tile.keys / 2],
+                                                      RowState& state) {
+    float total[2];
+    exponentiate_relative<tile>(scale_log2, state.base, score, total);
+    if (__all_sync(0xFFFFFFFFU, total[0] <= steady_limit && total[1] <= steady_limit) == 0) {
+        return false;
+    }
+    state.sum[0] += total[0];
+    state.sum[1] += total[1];
+    return true;
 }
 
 template <Tile tile>
@@ -158,18 +254,6 @@ __device__ __forceinline__ void pack_probabilities(const float (&score)[tile.key
             p[step][w] = ptx::cvt_e4m3x4(
                 score[operand_source(step, w, 0)], score[operand_source(step, w, 1)],
                 score[operand_source(step, w, 2)], score[operand_source(step, w, 3)]);
-        }
-    }
-}
-
-template <int count>
-__device__ __forceinline__ void scale_rows(float (&out)[count], const float (&factor)[2]) {
-#pragma unroll
-    for (int j = 0; j < count / 4; ++j) {
-#pragma unroll
-        for (int i = 0; i < 2; ++i) {
-            out[fragment_element(j, i, 0)] *= factor[i];
-            out[fragment_element(j, i, 1)] *= factor[i];
         }
     }
 }

@@ -9,8 +9,8 @@
 
 namespace raceline::kernels::prefill_sm90_fp8 {
 
-/// A CTA has one producer warpgroup, of which one warp copies and three transpose V, and rows / 64
-/// matrix warpgroups.
+/// A CTA has one or two producer warpgroups, of which one warp copies and all others transpose V,
+/// and rows / 64 matrix warpgroups.
 struct Tile {
     std::int32_t headdim;  ///< of Q, K and V in shared memory: the call's larger one, rounded up
     std::int32_t rows;     ///< query rows a CTA works on at a time, 64 a matrix warpgroup
@@ -18,18 +18,24 @@ struct Tile {
     std::int32_t stages;   ///< blocks of K, of V and of V transposed that shared memory holds
     std::int32_t turns;    ///< 1: the warpgroups take turns at issuing products; 0: they do not
     std::int32_t promote;  ///< 1: every block's P·V is added up in fp32; 0: by the tensor core
+    std::int32_t eighths;  ///< of the exponentials, by polynomial on the FMA units: 0 to 2
+
+    std::int32_t producers;  ///< warpgroups that copy and transpose: 1 or 2
 
     bool operator==(const Tile&) const = default;
     static constexpr auto fields() {
-        return std::array<TileField<Tile>, 6>{{{"headdim", &Tile::headdim},
+        return std::array<TileField<Tile>, 8>{{{"headdim", &Tile::headdim},
                                                {"rows", &Tile::rows},
                                                {"keys", &Tile::keys},
                                                {"stages", &Tile::stages},
                                                {"turns", &Tile::turns},
-                                               {"promote", &Tile::promote}}};
+                                               {"promote", &Tile::promote},
+                                               {"eighths", &Tile::eighths},
+                                               {"producers", &Tile::producers}}};
     }
     [[nodiscard]] constexpr int warpgroups() const { return rows / 64; }
-    [[nodiscard]] constexpr int threads() const { return 128 * (warpgroups() + 1); }
+    [[nodiscard]] constexpr int threads() const { return 128 * (warpgroups() + producers); }
+    [[nodiscard]] constexpr int transposers() const { return 4 * producers - 1; }
     [[nodiscard]] constexpr int q_bytes() const { return rows * headdim; }
     /// Of K, of V and of V transposed.
     [[nodiscard]] constexpr int block_bytes() const { return keys * headdim; }
@@ -43,23 +49,28 @@ struct Tile {
     }
 };
 
-inline constexpr std::array<Tile, 22> tiles{{
-    {64, 192, 128, 2, 1, 0},  {64, 192, 96, 2, 1, 0},   {64, 128, 128, 2, 1, 0},
-    {64, 128, 192, 2, 1, 0},  {64, 128, 256, 2, 1, 0},  {64, 192, 128, 2, 0, 0},
-    {64, 192, 96, 2, 1, 1},   {64, 128, 192, 2, 1, 1},  {128, 128, 128, 2, 1, 0},
-    {128, 128, 160, 2, 1, 0}, {128, 128, 192, 2, 1, 0}, {128, 128, 192, 2, 0, 0},
-    {128, 192, 96, 2, 1, 0},  {128, 128, 128, 3, 1, 0}, {128, 128, 96, 2, 1, 1},
-    {256, 128, 64, 2, 1, 0},  {256, 128, 64, 3, 1, 0},  {256, 128, 96, 2, 1, 0},
-    {256, 128, 96, 2, 0, 0},  {256, 128, 128, 2, 1, 0}, {256, 128, 64, 2, 0, 0},
-    {256, 128, 64, 2, 1, 1},
+inline constexpr std::array<Tile, 28> tiles{{
+    {64, 192, 128, 2, 1, 0, 0, 1},  {64, 192, 128, 4, 1, 0, 0, 1},  {64, 192, 128, 4, 0, 0, 0, 1},
+    {64, 192, 128, 4, 0, 0, 1, 1},  {64, 192, 128, 4, 0, 0, 2, 1},  {64, 128, 128, 4, 0, 0, 0, 2},
+    {64, 128, 256, 2, 1, 0, 0, 1},  {64, 128, 160, 3, 0, 0, 0, 2},  {64, 128, 192, 2, 1, 1, 0, 1},
+    {128, 128, 128, 3, 0, 0, 0, 1}, {128, 128, 128, 3, 0, 0, 0, 2}, {128, 128, 128, 3, 1, 0, 0, 2},
+    {128, 128, 128, 3, 0, 0, 1, 2}, {128, 128, 160, 2, 1, 0, 0, 2}, {128, 128, 160, 2, 0, 0, 0, 2},
+    {128, 192, 64, 4, 1, 0, 0, 1},  {128, 192, 96, 3, 1, 0, 0, 1},  {128, 192, 96, 3, 0, 0, 0, 1},
+    {128, 192, 96, 3, 0, 0, 1, 1},  {128, 192, 96, 3, 0, 0, 2, 1},  {128, 128, 96, 2, 1, 1, 0, 1},
+    {256, 128, 64, 3, 1, 0, 0, 1},  {256, 128, 64, 3, 0, 0, 0, 1},  {256, 128, 96, 2, 0, 0, 0, 1},
+    {256, 128, 96, 2, 0, 0, 1, 1},  {256, 128, 96, 2, 0, 0, 2, 1},  {256, 128, 128, 2, 1, 0, 0, 1},
+    {256, 128, 64, 2, 1, 1, 0, 1},
 }};
 
 /// Registers of a thread after setmaxnreg. The sums are what the launch bound gave the CTA: 168
-/// times 384 threads, 128 times 512.
+/// times 384 threads, 128 times 512, 96 times 640.
 struct RegisterSplit {
     int entry, producer, matrix;
 };
 constexpr RegisterSplit register_split(const Tile& tile) {
+    if (tile.producers == 2) {
+        return tile.warpgroups() == 3 ? RegisterSplit{96, 24, 144} : RegisterSplit{128, 32, 224};
+    }
     if (tile.warpgroups() == 3) {
         return {128, 32, 160};
     }
@@ -68,10 +79,13 @@ constexpr RegisterSplit register_split(const Tile& tile) {
     return crowded ? RegisterSplit{168, 24, 240} : RegisterSplit{168, 40, 232};
 }
 
-/// Items that the producer may announce before another warp has taken notice of the first.
-inline constexpr int announced_items = 2;
-/// Warps of the producer that transpose V.
-inline constexpr int transposers = 3;
+/// Items that are announced at a time: one whose rows are still to be written, the one worked on,
+/// the one copied and the one that comes next.
+inline constexpr int announced_items = 4;
+/// Bytes of an announcement, a multiple of 16 (announcement.cuh).
+constexpr int announcement_bytes(int warpgroups) {
+    return 16 * (5 + warpgroups);
+}
 
 /// Bytes from the start of a CTA's shared memory, which is a multiple of 1024: the slots of Q, the
 /// stages of K, of V, of V transposed, the barriers, the announced items.
@@ -83,9 +97,10 @@ constexpr SharedLayout shared_layout(const Tile& tile, int q_slots) {
     const int v = k + tile.stages * tile.block_bytes();
     const int t = v + tile.stages * tile.block_bytes();
     const int barriers = t + tile.stages * tile.block_bytes();
-    const int announced =
-        barriers + 8 * (2 * q_slots * tile.warpgroups() + 6 * tile.stages + 2 * announced_items);
-    return {q_slots, k, v, t, barriers, announced, announced + 4 * announced_items};
+    const int count = 2 * q_slots * tile.warpgroups() + 6 * tile.stages + 2 * announced_items;
+    const int announced = barriers + (8 * count + 15) / 16 * 16;
+    const int bytes = announced + announced_items * announcement_bytes(tile.warpgroups());
+    return {q_slots, k, v, t, barriers, announced, bytes};
 }
 /// Dynamic shared memory may start at any multiple of 16 and is rounded up to the swizzle's 1024.
 inline constexpr int shared_slack = 1024 - 16;
@@ -104,8 +119,9 @@ constexpr bool valid(const Tile& t) {
     const RegisterSplit r = register_split(t);
     return (t.headdim == 64 || t.headdim == 128 || t.headdim == 256) && t.rows % 64 == 0 &&
            t.warpgroups() >= 2 && t.warpgroups() <= 3 && t.keys % 32 == 0 && t.keys <= 256 &&
-           t.stages >= 2 && shared_bytes(t) <= most_shared &&
-           128 * (r.producer + t.warpgroups() * r.matrix) <= r.entry * t.threads();
+           t.stages >= 2 && t.eighths >= 0 && t.eighths <= 2 && t.producers >= 1 &&
+           t.producers <= 2 && shared_bytes(t) <= most_shared &&
+           128 * (t.producers * r.producer + t.warpgroups() * r.matrix) <= r.entry * t.threads();
 }
 static_assert([] {
     for (const Tile& tile : tiles) {

@@ -5,11 +5,9 @@
 #pragma once
 
 #include "gpu/ptx/fence_proxy_async_shared.cuh"
-#include "gpu/ptx/ld_shared_u32.cuh"
 #include "gpu/ptx/ldmatrix.cuh"
 #include "gpu/ptx/stmatrix.cuh"
-#include "kernels/prefill_sm90_fp8/pipeline.cuh"
-#include "kernels/prefill_sm90_fp8/sequence.cuh"
+#include "kernels/prefill_sm90_fp8/announcement.cuh"
 
 namespace raceline::kernels::prefill_sm90_fp8 {
 
@@ -24,30 +22,6 @@ __device__ __forceinline__ std::uint32_t existing(std::uint32_t word, int first,
     return word & mask;
 }
 
-/// What a lane adds to a block's addresses: the row that it names to ldmatrix is a key, to stmatrix
-/// a column, and both stand among eight whose pieces of 16 bytes are exchanged in the same way.
-template <Tile tile>
-struct Places {
-    static constexpr int groups = tile.headdim / 16;
-    static constexpr int pieces = groups * (tile.keys / 32);  ///< 32 keys of 16 columns each
-    static constexpr int rows_in = tile.keys;
-    static constexpr int rows_out = tile.headdim;
-    std::uint32_t from, to;
-    int matrix, row;
-
-    __device__ __forceinline__ void load(std::uint32_t (&x)[4], int piece) const {
-        ptx::ldmatrix_x4_trans(
-            x, from + swizzled_bytes<tile.row_bytes()>(32 * (piece / groups) + 8 * matrix + row,
-                                                       piece % groups, rows_in));
-    }
-    __device__ __forceinline__ void store(const std::uint32_t (&x)[4], int piece) const {
-        ptx::stmatrix_x4(to + swizzled_bytes<tile.key_row_bytes()>(
-                                  16 * (piece % groups) + 8 * (matrix % 2) + row,
-                                  2 * (piece / groups) + matrix / 2, rows_out),
-                         x);
-    }
-};
-
 /// Pairs of columns as loaded, to the even columns of 16 keys and the odd ones, twice.
 __device__ __forceinline__ void split_columns(std::uint32_t (&x)[4]) {
 #pragma unroll
@@ -58,40 +32,82 @@ __device__ __forceinline__ void split_columns(std::uint32_t (&x)[4]) {
     }
 }
 
-/// The pieces of a block that are this warp's, two at a time so that one's way hides the other's.
+/// A block is transposed in strips: `pieces` times 32 keys of 16 columns, which one warp takes.
+/// Where columns are few or warps many, strips are short, so that the warps get about as much each.
 template <Tile tile>
-__device__ __forceinline__ void transpose_block(const Places<tile>& at, int warp) {
-#pragma unroll 1
-    for (int piece = warp; piece < at.pieces; piece += 2 * transposers) {
-        const bool second = piece + transposers < at.pieces;
-        std::uint32_t x[4], y[4];
-        at.load(x, piece);
-        if (second) {
-            at.load(y, piece + transposers);
-        }
-        split_columns(x);
-        at.store(x, piece);
-        if (second) {
-            split_columns(y);
-            at.store(y, piece + transposers);
+struct Strip {
+    static constexpr int groups = tile.headdim / 16;
+    static constexpr int all_pieces = tile.keys / 32;
+    static constexpr int few = all_pieces % 2 == 0 && groups > 4 ? 2 : 1;
+    static constexpr int pieces = tile.producers == 2                 ? few
+                                  : groups < 8 && tile.keys % 64 == 0 ? all_pieces / 2
+                                                                      : all_pieces;
+    static constexpr int parts = all_pieces / pieces;
+    static constexpr int count = groups * parts;
+    /// Pieces on their way at a time: one's way hides the other's.
+    static constexpr int batch = register_split(tile).producer >= 40 && pieces % 4 == 0 ? 4 : 2;
+    std::uint32_t from, to;  ///< of this lane, in V and in V transposed, for the block's first keys
+    unsigned first;          ///< the strip's first piece
+
+    /// The row that a lane names to ldmatrix is a key, to stmatrix a column, and both stand among
+    /// eight whose pieces of 16 bytes are exchanged in the same way, whatever keys and columns.
+    __device__ __forceinline__ Strip(std::uint32_t v, std::uint32_t t, unsigned strip)
+        : first(parts == 1 ? 0 : strip / groups * pieces) {
+        const int lane = static_cast<int>(threadIdx.x % 32);
+        const int matrix = lane / 8;
+        const int row = lane % 8;
+        const int group = static_cast<int>(parts == 1 ? strip : strip % groups);
+        from = v + swizzled_bytes<tile.row_bytes()>(8 * matrix + row, group, tile.keys);
+        to = t + swizzled_bytes<tile.key_row_bytes()>(16 * group + 8 * (matrix % 2) + row,
+                                                      matrix / 2, tile.headdim);
+    }
+    __device__ __forceinline__ void load(std::uint32_t (&x)[4], unsigned i) const {
+        ptx::ldmatrix_x4_trans(x, from + (first + i) * (32 * tile.row_bytes()));
+    }
+    /// Two pieces of 16 bytes further on in a row of keys for every 32 of them, as the swizzle has
+    /// it; the next slab where the row ends.
+    __device__ __forceinline__ void store(const std::uint32_t (&x)[4], unsigned i) const {
+        constexpr unsigned in_row = tile.key_row_bytes() / 32;
+        const unsigned piece = first + i;
+        ptx::stmatrix_x4(
+            (to ^ (piece % in_row * 32)) + piece / in_row * (tile.headdim * tile.key_row_bytes()),
+            x);
+    }
+    /// `keys` of the block exist; not all, if `partial`.
+    template <bool partial>
+    __device__ __forceinline__ void transpose(int keys) const {
+#pragma unroll
+        for (int start = 0; start < pieces; start += batch) {
+            std::uint32_t x[batch][4];
+#pragma unroll
+            for (int i = 0; i < batch && start + i < pieces; ++i) {
+                load(x[i], start + i);
+            }
+#pragma unroll
+            for (int i = 0; i < batch && start + i < pieces; ++i) {
+                split_columns(x[i]);
+                if constexpr (partial) {
+                    clear_missing(x[i], 32 * static_cast<int>(first + start + i), keys);
+                }
+                store(x[i], start + i);
+            }
         }
     }
-}
-
-/// The same where only the first `keys` of the block exist.
-template <Tile tile>
-__device__ __forceinline__ void transpose_partial(const Places<tile>& at, int warp, int keys) {
-#pragma unroll 1
-    for (int piece = warp; piece < at.pieces; piece += transposers) {
-        std::uint32_t x[4];
-        at.load(x, piece);
-        split_columns(x);
+    static __device__ __forceinline__ void clear_missing(std::uint32_t (&x)[4], int key, int keys) {
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
-            const int first = 32 * (piece / at.groups) + 16 * (i / 2);
-            x[i] = existing(x[i], first + 2 * static_cast<int>(threadIdx.x % 4), keys);
+            x[i] = existing(x[i], key + 16 * (i / 2) + 2 * static_cast<int>(threadIdx.x % 4), keys);
         }
-        at.store(x, piece);
+    }
+};
+
+/// The strips of a block that are this warp's.
+template <Tile tile, bool partial>
+__device__ __forceinline__ void transpose_block(std::uint32_t v, std::uint32_t t, int warp,
+                                                int keys) {
+#pragma unroll 1
+    for (unsigned strip = warp; strip < Strip<tile>::count; strip += tile.transposers()) {
+        Strip<tile>(v, t, strip).template transpose<partial>(keys);
     }
 }
 
@@ -103,39 +119,42 @@ struct Transposer {
     Ring<tile.stages> ring;
     Ring<announced_items> item_ring;
 
-    __device__ __forceinline__ int next_item() {
-        ptx::mbarrier_wait_parity(s.item_full(item_ring.stage), item_ring.parity);
-        const auto index = static_cast<int>(ptx::ld_shared_u32(s.announced(item_ring.stage)));
-        __syncwarp();
-        release(s.item_empty(item_ring.stage));
+    /// The blocks of the next item; false if there is none.
+    __device__ __forceinline__ bool next_item(Blocks& blocks, int& length_k) {
+        const int slot = item_ring.stage();
+        ptx::mbarrier_wait_parity(s.item_full(slot), item_ring.parity());
+        const uint4 item = ptx::ld_shared_v4_u32(announced_row(s, slot, blocks_row));
+        const uint4 mask = ptx::ld_shared_v4_u32(announced_row(s, slot, mask_row));
         item_ring.advance();
-        return index;
+        __syncwarp();
+        release(s.item_empty(slot_done_with(item_ring)));
+        blocks = {number(item.x), number(item.y)};
+        length_k = number(mask.z);
+        return (item.z & item_is_there) != 0;
     }
     /// `keys` from the block's first one on exist.
     __device__ __forceinline__ void transpose(int keys) {
-        ptx::mbarrier_wait_parity(s.v_full(ring.stage), ring.parity);
-        ptx::mbarrier_wait_parity(s.t_empty(ring.stage), ring.parity ^ 1);
-        const int lane = static_cast<int>(threadIdx.x % 32);
-        const Places<tile> at{s.v(ring.stage), s.t(ring.stage), lane / 8, lane % 8};
+        ptx::mbarrier_wait_parity(s.v_full(ring.stage()), ring.parity());
+        ptx::mbarrier_wait_parity(s.t_empty(ring.stage()), ring.parity() ^ 1);
         if (keys < tile.keys) {
-            transpose_partial(at, warp, keys);
+            transpose_block<tile, true>(s.v(ring.stage()), s.t(ring.stage()), warp, keys);
         } else {
-            transpose_block(at, warp);
+            transpose_block<tile, false>(s.v(ring.stage()), s.t(ring.stage()), warp, keys);
         }
         ptx::fence_proxy_async_shared();
         __syncwarp();
-        release(s.v_empty(ring.stage));
-        release(s.t_full(ring.stage));
+        release(s.v_empty(ring.stage()));
+        release(s.t_full(ring.stage()));
         ring.advance();
     }
     __device__ __forceinline__ void transpose_all() {
-        const int items = p.order.items();
+        Blocks blocks{};
+        int length_k = 0;
 #pragma unroll 1
-        for (int index = next_item(); index < items; index = next_item()) {
-            const Work w = work_of<tile>(p, p.order.item(index));
+        while (next_item(blocks, length_k)) {
 #pragma unroll 1
-            for (int block = w.blocks.last - 1; block >= w.blocks.first; --block) {
-                transpose(w.sequence.band.length_k - block * tile.keys);
+            for (int block = blocks.last - 1; block >= blocks.first; --block) {
+                transpose(length_k - block * tile.keys);
             }
         }
     }

@@ -1,12 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ampere.cuh"
 
+#include <cuda_fp8.h>
+
 namespace raceline::test {
 namespace {
 
 float value(std::uint32_t word, int half, bool bf16) {
     const auto bits = static_cast<std::uint16_t>(word >> (16 * half));
     return bf16 ? __bfloat162float(__nv_bfloat16_raw{bits}) : __half2float(__half_raw{bits});
+}
+
+float e4m3(std::uint32_t word, int byte) {
+    const auto bits = static_cast<__nv_fp8_storage_t>(word >> (8 * byte));
+    return __half2float(__half(__nv_cvt_fp8_to_halfraw(bits, __NV_E4M3)));
 }
 
 struct Matrices {
@@ -151,6 +158,26 @@ void Ampere::multiply(float (&d)[4], const std::uint32_t (&a)[4], const std::uin
                 float& sum = of<Operands>(lanes, m % 8 * 4 + n / 2).d[m / 8 * 2 + n % 2];
                 for (int k = 0; k < 16; ++k) {
                     sum += left[m][k] * right[k][n];
+                }
+            }
+        }
+        ++products_;
+    });
+}
+
+// As above, with four columns of one byte where those have two of two.
+void Ampere::multiply_e4m3(float (&d)[4], const std::uint32_t (&a)[4],
+                           const std::uint32_t (&b)[2]) {
+    Operands mine{d, a, b, false};
+    together(5, &mine, [this](const Lanes& lanes) {
+        for (int m = 0; m < 16; ++m) {
+            for (int n = 0; n < 8; ++n) {
+                float& sum = of<Operands>(lanes, m % 8 * 4 + n / 2).d[m / 8 * 2 + n % 2];
+                for (int k = 0; k < 32; ++k) {
+                    const int thread = k % 16 / 4;
+                    const Operands& left = of<Operands>(lanes, m % 8 * 4 + thread);
+                    const Operands& right = of<Operands>(lanes, n * 4 + thread);
+                    sum += e4m3(left.a[m / 8 + k / 16 * 2], k % 4) * e4m3(right.b[k / 16], k % 4);
                 }
             }
         }

@@ -21,9 +21,10 @@ public:
     void load_matrices(std::uint32_t (&d)[4], std::uint32_t address, bool transposed);
     void multiply(float (&d)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2],
                   bool bf16);
+    void multiply_e4m3(float (&d)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b)[2]);
 
     std::size_t copies_under_way() const;
-    std::uint64_t products() const { return products_; }  ///< 16 × 8 × 16, since the start
+    std::uint64_t products() const { return products_; }  ///< 16 × 8 × 16 or 32, since the start
 
 private:
     struct Copy {

@@ -177,6 +177,12 @@ inline std::int32_t __float_as_int(float x) {
 inline float __int_as_float(std::int32_t x) {
     return std::bit_cast<float>(x);
 }
+inline std::uint32_t __float_as_uint(float x) {
+    return std::bit_cast<std::uint32_t>(x);
+}
+inline float __uint_as_float(std::uint32_t x) {
+    return std::bit_cast<float>(x);
+}
 inline float __fmul_rn(float a, float b) {
     return a * b;
 }

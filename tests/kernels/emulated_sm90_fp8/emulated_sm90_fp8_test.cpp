@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // prefill_sm90_fp8's own source on an emulated SM (../emulated_sm90), judged by the gate. What only
 // a GPU can show (the memory model, the instructions themselves, speed) stays to it.
+#include <functional>
 #include <gtest/gtest.h>
 #include <random>
 #include <string>
@@ -71,10 +72,13 @@ const T* or_null(const std::vector<T>& list) {
 }
 
 Correctness run(const Workload& w, int tile, const Device& device, const Layout& layout,
-                std::uint64_t seed) {
+                std::uint64_t seed, const std::function<void(Inputs&)>& change = nullptr) {
     test::Machine::get().use_memory(fp8::dynamic_shared);
     static const Kernel kernel = fp8::kernel();
-    const Inputs in = make_inputs(w, {.seed = seed});
+    Inputs in = make_inputs(w, {.seed = seed});
+    if (change) {
+        change(in);
+    }
     const auto d = static_cast<std::size_t>(w.headdim);
     const auto dv = static_cast<std::size_t>(w.headdim_v);
     const auto rows_q = static_cast<std::size_t>(w.tokens_q() * w.heads_q);
@@ -146,11 +150,14 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         "b=1,h=1,q=64,k=128,d=128", "b=1,h=2,q=130,k=300,d=128", "b=1,h=2,q=200,k=500,d=64",
         "b=1,h=1,q=100,k=300,d=256", "b=2,h=4/2,q=300,k=300,d=64,causal",
-        "b=1,h=4/1,q=260,k=260,d=128,causal", "b=1,h=2,q=70,k=333,d=128,causal",
-        "b=1,h=2,q=333,k=70,d=64,causal", "b=1,h=3,q=1,k=1,d=64,causal", "b=1,h=2,q=65,k=0,d=64",
-        "b=1,h=2,q=129,k=127,d=48", "b=1,h=2,q=90,k=150,d=160/80,causal",
-        "b=1,h=2,q=140,k=240,d=192/128", "b=1,h=2,q=300,k=500,d=64,window=60",
-        "b=1,h=2,q=150,k=400,d=128,causal,sinks", "b=1,h=2,q=200,k=100,d=64,causal,sinks",
+        "b=1,h=4/1,q=260,k=260,d=128,causal",
+        // Upper rows end blocks before the item does, as many as there are stages or more.
+        "b=1,h=6,q=200,k=500,d=128,causal", "b=1,h=6,q=400,k=450,d=64,causal",
+        "b=1,h=2,q=70,k=333,d=128,causal", "b=1,h=2,q=333,k=70,d=64,causal",
+        "b=1,h=3,q=1,k=1,d=64,causal", "b=1,h=2,q=65,k=0,d=64", "b=1,h=2,q=129,k=127,d=48",
+        "b=1,h=2,q=90,k=150,d=160/80,causal", "b=1,h=2,q=140,k=240,d=192/128",
+        "b=1,h=2,q=300,k=500,d=64,window=60", "b=1,h=2,q=150,k=400,d=128,causal,sinks",
+        "b=1,h=2,q=200,k=100,d=64,causal,sinks",
         "b=4,h=4/2,q=300;1;129;0,k=300;70;129;5,d=64,causal", "b=3,h=2,q=7,k=100;217;7,d=128"));
 
 TEST(EmulatedSm90Fp8, reads_and_writes_any_strides_that_the_copy_engine_reads) {
@@ -214,6 +221,55 @@ TEST(EmulatedSm90Fp8, keys_behind_the_used_length_do_not_count) {
             fp8::launch(args, tile, small_hopper(2), workspace.data(), nullptr);
             const Correctness c = judge(used, in, kernel.precision(cache), out, lse, 3);
             EXPECT_TRUE(c.passed) << text_of(kernel.tile(tile)) << c.why;
+        }
+    }
+}
+
+// Keys are walked last to first: where the first ones are far larger, a block's probabilities
+// cannot be taken relative to what was seen before, and its scores are multiplied once more by
+// mma.sync.
+TEST(EmulatedSm90Fp8, scores_that_rise_far_are_multiplied_again) {
+    const Kernel kernel = fp8::kernel();
+    for (const char* shape : {"b=1,h=2,q=130,k=900,d=64", "b=1,h=2,q=300,k=700,d=128,causal",
+                              "b=1,h=1,q=70,k=600,d=256,causal"}) {
+        const Workload w = parse_shape(shape, DType::e4m3);
+        const auto larger = [&](Inputs& in) {
+            auto* k = reinterpret_cast<std::uint8_t*>(in.k.data());
+            const auto row = static_cast<std::size_t>(w.heads_kv * w.headdim);
+            for (std::size_t i = 0; i < 300 * row; ++i) {
+                // Times 4 or 16 where e4m3 reaches that far: added to the exponents of what is no
+                // tiny number.
+                const int times = i / row < 150 ? 4 : 2;
+                const int exponent = (k[i] & 0x7f) >> 3;
+                if (exponent > 0) {
+                    k[i] = static_cast<std::uint8_t>(k[i] + (std::min(times, 14 - exponent) << 3));
+                }
+            }
+        };
+        for (int tile = 0; tile < kernel.tile_count(); ++tile) {
+            if (kernel.why_not(w, tile, small_hopper(2)).empty()) {
+                const std::uint64_t before = test::Ampere::get().products();
+                const Correctness c = run(w, tile, small_hopper(2), {}, 7, larger);
+                EXPECT_TRUE(c.passed)
+                    << shape << ' ' << text_of(kernel.tile(tile)) << ": " << c.why;
+                EXPECT_GT(test::Ampere::get().products(), before) << text_of(kernel.tile(tile));
+            }
+        }
+    }
+}
+
+// Equal scores everywhere: every probability is among the largest of its row, and a thread's own
+// ones add up to as much as they can. No block may be multiplied twice for that.
+TEST(EmulatedSm90Fp8, equal_scores_are_steady) {
+    const Kernel kernel = fp8::kernel();
+    const Workload w = parse_shape("b=1,h=1,q=70,k=900,d=64", DType::e4m3);
+    const auto equal = [](Inputs& in) { std::fill(in.q.begin(), in.q.end(), std::byte{0}); };
+    for (int tile = 0; tile < kernel.tile_count(); ++tile) {
+        if (kernel.why_not(w, tile, small_hopper(2)).empty()) {
+            const std::uint64_t before = test::Ampere::get().products();
+            const Correctness c = run(w, tile, small_hopper(2), {}, 7, equal);
+            EXPECT_TRUE(c.passed) << text_of(kernel.tile(tile)) << ": " << c.why;
+            EXPECT_EQ(test::Ampere::get().products(), before) << text_of(kernel.tile(tile));
         }
     }
 }

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the CTA's scheduler works out about an item and leaves in shared memory, so that those who
+// copy and multiply only read it: between two items of a short sequence, every clock counts.
+#pragma once
+
+#include <cstdint>
+
+#include "gpu/ptx/ld_shared_v4_u32.cuh"
+#include "gpu/ptx/st_shared_v4_u32.cuh"
+#include "kernels/prefill_sm90_fp8/pipeline.cuh"
+#include "kernels/prefill_sm90_fp8/sequence.cuh"
+
+namespace raceline::kernels::prefill_sm90_fp8 {
+
+/// Rows of 16 bytes of an announcement; the part of matrix warpgroup w follows in row
+/// warpgroups_row + w.
+enum AnnouncementRow : int {
+    blocks_row,
+    mask_row,
+    output_row,
+    tokens_row,
+    scales_row,
+    warpgroups_row
+};
+static_assert(announcement_bytes(0) == 16 * warpgroups_row);
+
+/// Flags of an announced item. Without the first there is none, and there will be no other.
+enum : std::uint32_t {
+    item_is_there = 1,
+    item_has_no_rows = 2,  ///< the sequence is shorter than others of the batch
+};
+
+/// Address of a row of the announcement in a slot.
+template <Tile tile>
+__device__ __forceinline__ std::uint32_t announced_row(const Shared<tile>& s, int slot, int row) {
+    return s.announced(slot) + 16 * static_cast<std::uint32_t>(row);
+}
+
+__device__ __forceinline__ std::uint32_t word(std::int32_t x) {
+    return static_cast<std::uint32_t>(x);
+}
+__device__ __forceinline__ std::int32_t number(std::uint32_t x) {
+    return static_cast<std::int32_t>(x);
+}
+__device__ __forceinline__ std::int64_t number(std::uint32_t low, std::uint32_t high) {
+    return static_cast<std::int64_t>(low | std::uint64_t{high} << 32);
+}
+
+/// A warpgroup's share of an item.
+struct WarpgroupBlocks {
+    int last;      ///< its blocks are those before this one: under a causal mask the upper rows see
+                   ///< less of the last blocks, and some rows may not exist
+    Blocks plain;  ///< those that need no mask
+};
+template <Tile tile>
+__device__ __forceinline__ WarpgroupBlocks warpgroup_blocks(const Work& w, int warpgroup) {
+    const Band& band = w.sequence.band;
+    const int first_row = w.first_row + 64 * warpgroup;
+    const int seen = first_row < band.length_q ? band.blocks(first_row, 64, tile.keys).last : 0;
+    // Seen by all 64 rows: what the last one's first key and the first one's last leave.
+    return {larger(w.blocks.first, seen),
+            {(band.begin(first_row + 63) + tile.keys - 1) / tile.keys,
+             band.end(first_row) / tile.keys}};
+}
+
+/// Elements from the start of the output, and of the LSE, to the item's first row.
+__device__ __forceinline__ std::int64_t output_of(const Params& p, const Work& w) {
+    const TensorArg& out = p.args.out;
+    return w.sequence.q_index * out.batch_stride +
+           std::int64_t{w.sequence.q_token + w.first_row} * out.seq_stride +
+           w.head * out.head_stride;
+}
+__device__ __forceinline__ std::int64_t lse_of(const Params& p, const Work& w) {
+    const AttentionArgs& a = p.args;
+    return w.sequence.q_index * a.lse_batch_stride +
+           std::int64_t{w.sequence.q_token + w.first_row} * a.lse_seq_stride +
+           w.head * a.lse_head_stride;
+}
+
+/// Writes the announcement of item `index`, executed by a whole warp. It is not published yet.
+template <Tile tile>
+__device__ __forceinline__ void announce(const Params& p, const Shared<tile>& s, int slot,
+                                         int index) {
+    const int lane = static_cast<int>(threadIdx.x % 32);
+    if (index >= p.order.items()) {
+        if (lane == 0) {
+            ptx::st_shared_v4_u32(announced_row(s, slot, blocks_row), make_uint4(0, 0, 0, 0));
+        }
+        return;
+    }
+    const Work w = work_of<tile>(p, p.order.item(index));
+    const Band& band = w.sequence.band;
+    if (lane == 0) {
+        const std::uint32_t flags = item_is_there | (w.empty ? item_has_no_rows : 0U);
+        ptx::st_shared_v4_u32(
+            announced_row(s, slot, blocks_row),
+            make_uint4(word(w.blocks.first), word(w.blocks.last), flags, word(w.head_kv)));
+        ptx::st_shared_v4_u32(
+            announced_row(s, slot, mask_row),
+            make_uint4(word(w.first_row), word(band.length_q), word(band.length_k), word(w.head)));
+        const auto out = static_cast<std::uint64_t>(output_of(p, w));
+        const auto lse = static_cast<std::uint64_t>(lse_of(p, w));
+        ptx::st_shared_v4_u32(
+            announced_row(s, slot, output_row),
+            make_uint4(static_cast<std::uint32_t>(out), static_cast<std::uint32_t>(out >> 32),
+                       static_cast<std::uint32_t>(lse), static_cast<std::uint32_t>(lse >> 32)));
+        ptx::st_shared_v4_u32(
+            announced_row(s, slot, tokens_row),
+            make_uint4(word(w.sequence.q_token + w.first_row), word(w.sequence.q_index),
+                       word(w.sequence.k_token), word(w.sequence.k_index)));
+        ptx::st_shared_v4_u32(announced_row(s, slot, scales_row),
+                              make_uint4(__float_as_uint(scale_log2_of(p, w)),
+                                         __float_as_uint(scale_at(p.args.v_scale, w.scale)), 0, 0));
+    }
+    if (lane < tile.warpgroups()) {
+        const WarpgroupBlocks own = warpgroup_blocks<tile>(w, lane);
+        ptx::st_shared_v4_u32(
+            announced_row(s, slot, warpgroups_row + lane),
+            make_uint4(word(own.last), word(own.plain.first), word(own.plain.last), 0));
+    }
+}
+
+/// What a warpgroup keeps of an item from block to block; the rest is read again where it is
+/// needed. The same in all lanes.
+struct Pass {
+    int slot;             ///< of the item's announcement
+    Blocks blocks;        ///< of the item
+    WarpgroupBlocks own;  ///< ours
+    std::uint32_t flags;
+    float scale_log2;  ///< what a raw product of Q and K is multiplied by
+    [[nodiscard]] __device__ __forceinline__ bool is(std::uint32_t flag) const {
+        return (flags & flag) != 0;
+    }
+    /// None of the item's blocks is ours.
+    [[nodiscard]] __device__ __forceinline__ bool left_out() const {
+        return own.last <= blocks.first;
+    }
+    /// The item's blocks before ours.
+    [[nodiscard]] __device__ __forceinline__ int skips() const { return blocks.last - own.last; }
+};
+
+/// The index of the next item of this CTA; one past the last, or more, if there is none.
+__device__ __forceinline__ int draw(const Params& p, int round) {
+    const int cta = static_cast<int>(blockIdx.x);
+    const int ctas = static_cast<int>(gridDim.x);
+    if (p.handed_out == nullptr || round == 0) {
+        return index_of(cta, ctas, round, p.order.items());
+    }
+    unsigned drawn = 0;
+    if (threadIdx.x % 32 == 0) {
+        drawn = atomicAdd(p.handed_out, 1U);
+    }
+    return smaller(p.order.items(), ctas + static_cast<int>(__shfl_sync(0xFFFFFFFFU, drawn, 0)));
+}
+
+/// The slot that is empty once the item before `next` has been taken up: what was announced two
+/// items before that one is done with, down to the stores.
+__device__ __forceinline__ int slot_done_with(Ring<announced_items> next) {
+    next.advance();
+    return next.stage();
+}
+
+/// Draws, announces and publishes one item. Executed by a whole warp; false if there was none.
+template <Tile tile>
+struct Scheduler {
+    const Params& p;
+    Shared<tile> s;
+    Ring<announced_items> ring;
+    int round = 0;
+    __device__ __forceinline__ bool next() {
+        // The first two need not wait for anyone.
+        const std::uint32_t parity = ring.parity() ^ (ring.stage() < 2 ? 1U : 0U);
+        ptx::mbarrier_wait_parity(s.item_empty(ring.stage()), parity);
+        const int index = draw(p, round++);
+        announce<tile>(p, s, ring.stage(), index);
+        __syncwarp();                                // the copying lane reads what others wrote
+        if (threadIdx.x % 32 < tile.warpgroups()) {  // who has written
+            ptx::mbarrier_arrive(s.item_full(ring.stage()));
+        }
+        ring.advance();
+        return index < p.order.items();
+    }
+};
+
+}  // namespace raceline::kernels::prefill_sm90_fp8
