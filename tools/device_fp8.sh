@@ -143,8 +143,8 @@ step_profile() {
         mio_throttle dispatch_stall not_selected no_instruction; do
         metrics+=,smsp__average_warps_issue_stalled_${reason}_per_issue_active.ratio
     done
-    for tile in rows=128,keys=128,stages=2,turns=1,promote=0 \
-        rows=128,keys=192,stages=2,turns=1,promote=0 rows=192,keys=96,stages=3,turns=1,promote=0; do
+    for tile in rows=128,keys=128,stages=3,turns=0,promote=0 \
+        rows=128,keys=192,stages=2,turns=0,promote=0 rows=192,keys=96,stages=3,turns=0,promote=0; do
         run 40 profile.log "$ncu" --clock-control none --metrics "$metrics" -k regex:^forward \
             --launch-skip 2 --launch-count 1 "$program" bench "${kernel[@]}" --launch-path stream \
             --max-seconds 0.02 --shape b=1,h=16,q=16384,k=16384,d=128,dtype=e4m3 \
