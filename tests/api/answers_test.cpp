@@ -158,7 +158,7 @@ TEST(Forward, DimensionsOfOneElementMayHaveAnyStride) {
 }
 
 TEST(Decode, CachesOfOneHeadMayHaveAnyStrideBetweenHeads) {
-    const char* shape = "b=2,h=1,q=1,k=90;41,d=16,dtype=fp32,causal";
+    const char* shape = "b=2,h=1,q=1,k=90,d=16,dtype=fp32,causal";
     WorkloadCall right(shape);
     tests::run(right.decode_args());
     WorkloadCall call(shape);
