@@ -20,8 +20,8 @@ constexpr std::int64_t widest_head = 1024;
 constexpr std::int64_t largest_page = 1 << 20;
 
 void within(std::string_view field, std::int64_t value, std::int64_t low, std::int64_t high) {
-    require(value >= low && value <= high, invalid, "{} is {}: it must be {} to {}", field, value, low,
-            high);
+    require(value >= low && value <= high, invalid, "{} is {}: it must be {} to {}", field, value,
+            low, high);
 }
 
 void check_lengths(std::string_view field, const std::vector<std::int64_t>& lengths,
@@ -61,8 +61,8 @@ void check_heads(const Workload& w) {
 void check_types(const Workload& w) {
     require(w.dtype != DType::nvfp4, invalid,
             "dtype nvfp4 is a cache format: q takes fp32, fp16, bf16 or e4m3");
-    require(w.kv_dtype == w.dtype || w.kv_dtype == DType::e4m3 || w.kv_dtype == DType::nvfp4, invalid,
-            "kv_dtype {} beside dtype {}: the cache has q's type, e4m3 or nvfp4",
+    require(w.kv_dtype == w.dtype || w.kv_dtype == DType::e4m3 || w.kv_dtype == DType::nvfp4,
+            invalid, "kv_dtype {} beside dtype {}: the cache has q's type, e4m3 or nvfp4",
             name_of(w.kv_dtype), name_of(w.dtype));
     require(w.kv_dtype != DType::nvfp4 || (w.headdim % 16 == 0 && w.headdim_v % 16 == 0), invalid,
             "head dims {}/{} with an nvfp4 cache: they must be multiples of its block of 16",
