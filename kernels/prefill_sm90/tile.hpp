@@ -34,7 +34,7 @@ struct Tile {
     [[nodiscard]] constexpr int v_bytes() const { return keys * headdim_v * 2; }
 };
 
-inline constexpr std::array<Tile, 25> tiles{{
+inline constexpr std::array<Tile, 26> tiles{{
     {64, 64, 192, 128, 2, 1},   {64, 64, 192, 128, 2, 0},   {64, 64, 192, 128, 4, 1},
     {64, 64, 192, 128, 4, 0},   {64, 64, 192, 112, 3, 1},   {64, 64, 256, 64, 4, 0},
     {64, 64, 128, 128, 4, 0},   {128, 128, 192, 64, 3, 0},  {128, 128, 192, 64, 3, 1},
@@ -43,7 +43,7 @@ inline constexpr std::array<Tile, 25> tiles{{
     {192, 128, 128, 128, 2, 1}, {192, 128, 128, 96, 2, 1},  {192, 128, 128, 128, 2, 0},
     {192, 128, 128, 80, 2, 1},  {256, 256, 128, 64, 2, 0},  {256, 256, 128, 64, 2, 1},
     {256, 256, 128, 48, 3, 1},  {256, 256, 128, 48, 3, 0},  {256, 256, 128, 48, 2, 1},
-    {256, 256, 128, 32, 4, 0},
+    {256, 256, 128, 32, 4, 0},  {64, 64, 128, 128, 4, 1},
 }};
 
 /// Tiles that are compiled with a softcap too, one a pair of head dims: its exponentials and
