@@ -39,8 +39,8 @@ void write(const std::string& path, const std::vector<Residual>& residuals) {
         << std::setprecision(6);
     for (const Residual& r : residuals) {
         out << "        {" << std::quoted(r.device_id) << ", " << std::quoted(r.device_name) << ", "
-            << std::quoted(r.kernel) << ", " << (r.cold ? "true" : "false") << ", " << r.predicted
-            << ", " << r.residual << "},\n";
+            << std::quoted(r.kernel) << ", " << (r.cold ? "true" : "false") << ", "
+            << r.newer_models << ", " << r.predicted << ", " << r.residual << "},\n";
     }
     out << "    }};\n    return all;\n}\n}  // namespace raceline::build_info\n";
 }

@@ -1,112 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Integer arithmetic of prefill_sm90: which CTA does what, which keys a row sees. Used by the
-// kernel, by its counts and by tests.
+// prefill_sm90's names for the arithmetic that persistent kernels share.
 #pragma once
 
-#include <cstdint>
+#include "gpu/tile/schedule.hpp"
 
 namespace raceline::kernels::prefill_sm90 {
 
-constexpr std::int32_t smaller(std::int32_t a, std::int32_t b) {
-    return a < b ? a : b;
-}
-constexpr std::int32_t larger(std::int32_t a, std::int32_t b) {
-    return a > b ? a : b;
-}
-constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) {
-    return (a + b - 1) / b;
-}
-
-/// Division of n in [0, 2^31) by a number that is known before the launch: a multiplication and a
-/// shift, where the compiler's division takes some 150 clocks (Granlund and Montgomery, Division by
-/// invariant integers using multiplication).
-struct Divider {
-    std::uint32_t multiplier = 0;
-    std::int32_t shift = 0;
-
-    constexpr Divider() = default;
-    /// Errors: none; `by` must be positive.
-    constexpr explicit Divider(std::int32_t by) {
-        std::int32_t bits = 0;
-        while ((std::int64_t{1} << bits) < by) {
-            ++bits;
-        }
-        shift = 31 + bits;
-        multiplier = static_cast<std::uint32_t>(
-            (std::uint64_t{1} << shift) / static_cast<std::uint64_t>(by) + 1);
-    }
-    [[nodiscard]] constexpr std::int32_t divide(std::int32_t n) const {
-        return static_cast<std::int32_t>(
-            (static_cast<std::uint64_t>(n) * std::uint64_t{multiplier}) >> shift);
-    }
-};
-
-/// Blocks of keys [first, last); none if first >= last.
-struct Blocks {
-    std::int32_t first, last;
-    [[nodiscard]] constexpr std::int32_t count() const { return larger(0, last - first); }
-    bool operator==(const Blocks&) const = default;
-};
-
-/// Lengths and mask, bottom-right aligned; a negative side of the window is unbounded. Both sides
-/// are at most the lengths' sum, so that nothing overflows (see make_params).
-struct Band {
-    std::int32_t length_q, length_k, left, right;
-
-    /// First key that row i sees, and one past its last; may cross where it sees none. Both grow
-    /// with i.
-    [[nodiscard]] constexpr std::int32_t begin(std::int32_t i) const {
-        return left < 0 ? 0 : larger(0, i + (length_k - length_q) - left);
-    }
-    [[nodiscard]] constexpr std::int32_t end(std::int32_t i) const {
-        return right < 0 ? length_k : smaller(length_k, i + (length_k - length_q) + right + 1);
-    }
-    /// What any of the rows [row, row + rows) that exist sees, in blocks of `keys`.
-    [[nodiscard]] constexpr Blocks blocks(std::int32_t row, std::int32_t rows,
-                                          std::int32_t keys) const {
-        const std::int32_t last_row = smaller(row + rows, length_q) - 1;
-        const std::int32_t to = larger(0, end(last_row));
-        return {begin(row) / keys, (to + keys - 1) / keys};
-    }
-};
-
-/// One piece of work: a tile of rows of one query head; `head` counts through batch × heads_q.
-struct Item {
-    std::int32_t row_tile, head;
-    bool operator==(const Item&) const = default;
-};
-
-/// The order of all items: heads in groups whose keys and values the L2 holds; within a group the
-/// last rows of every head first, which under a causal mask have the most keys.
-struct Order {
-    std::int32_t row_tiles = 0, heads = 0, heads_per_group = 0;
-    Divider by_group, by_width, by_last_width;  ///< items of a group; its heads; the last group's
-
-    constexpr Order() = default;
-    constexpr Order(std::int32_t tiles, std::int32_t all, std::int32_t in_group)
-        : row_tiles(tiles),
-          heads(all),
-          heads_per_group(in_group),
-          by_group(larger(1, tiles * in_group)),
-          by_width(larger(1, in_group)),
-          by_last_width(larger(1, all - (all - 1) / larger(1, in_group) * in_group)) {}
-    [[nodiscard]] constexpr std::int32_t items() const { return row_tiles * heads; }
-    [[nodiscard]] constexpr Item item(std::int32_t index) const {
-        const std::int32_t first = by_group.divide(index) * heads_per_group;
-        const std::int32_t in_group = index - first * row_tiles;
-        const bool whole = first + heads_per_group <= heads;
-        const std::int32_t width = whole ? heads_per_group : heads - first;
-        const std::int32_t from_end = (whole ? by_width : by_last_width).divide(in_group);
-        return {row_tiles - 1 - from_end, first + in_group - from_end * width};
-    }
-};
-
-/// The item that a CTA takes in a round, or one past the last if it has none. Rounds alternate in
-/// direction, so that who got the longest of one gets the shortest of the next.
-constexpr std::int32_t index_of(std::int32_t cta, std::int32_t ctas, std::int32_t round,
-                                std::int32_t items) {
-    const std::int64_t index = std::int64_t{round} * ctas + (round % 2 == 0 ? cta : ctas - 1 - cta);
-    return index < items ? static_cast<std::int32_t>(index) : items;
-}
+using gpu::Band;
+using gpu::Blocks;
+using gpu::divide_up;
+using gpu::Divider;
+using gpu::index_of;
+using gpu::Item;
+using gpu::larger;
+using gpu::Order;
+using gpu::smaller;
 
 }  // namespace raceline::kernels::prefill_sm90

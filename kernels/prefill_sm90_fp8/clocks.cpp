@@ -29,10 +29,9 @@ double clocks_of_block(const Tile& t, bool first, int warpgroups) {
     const double steps_qk = t.headdim / 32.0;
     const double steps_pv = keys / 32;
     const double tensor = steps_qk * keys / 2 + steps_pv * t.headdim / 2;
-    const double exponentials = 4 * keys * (8 - t.eighths) / 8;
+    const double exponentials = 4 * keys;
     const double maxima = first ? 1.5 * keys + 6 * 20 : 0;
-    const double alone =
-        0.25 * keys + 145 + t.eighths * keys / 2 + t.promote * t.headdim / 2.0 + 6 * 20 + maxima;
+    const double alone = 0.25 * keys + 145 + t.promote * t.headdim / 2.0 + 6 * 20 + maxima;
     return shared_clocks(tensor, exponentials, alone, warpgroups);
 }
 

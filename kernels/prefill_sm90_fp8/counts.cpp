@@ -48,12 +48,9 @@ Pieces pieces_of(const Workload& w, const Tile& t) {
     p.values["byte.l2"] = keys * static_cast<double>(w.headdim_v);
     // V is read once and written once more on its way into the order that the products want.
     p.values["byte.smem_lsu"] = 2 * t.block_bytes();
-    // A score: multiply-add, sum, half a conversion; a polynomial takes eight slots instead of an
-    // exponential. An output: what promotion adds.
-    const double by_polynomial = keys * t.eighths / 8;
-    p.softmax["op.ex2"] = rows * (keys - by_polynomial);
-    p.softmax["flop.fma.fp32"] =
-        slot * rows * (keys * 2.5 + by_polynomial * 8 + t.promote * t.headdim);
+    // A score: multiply-add, sum, half a conversion. An output: what promotion adds.
+    p.softmax["op.ex2"] = rows * keys;
+    p.softmax["flop.fma.fp32"] = slot * rows * (keys * 2.5 + t.promote * t.headdim);
     // An item's first block looks for maxima.
     p.first_softmax = p.softmax;
     p.first_softmax["flop.fma.fp32"] += slot * rows * keys;

@@ -40,12 +40,12 @@ __global__ void __launch_bounds__(tiles[index].threads(), 1)
         init_barriers(s);
     }
     __syncthreads();
-    if (warp < 4 * tile.producers) {
+    if (warp < 4) {
         ptx::setmaxnreg_dec<registers.producer>();
         produce(p, s, warp);
     } else {
         ptx::setmaxnreg_inc<registers.matrix>();
-        consume<tile>(p, s, warp / 4 - tile.producers);
+        consume<tile>(p, s, warp / 4 - 1);
     }
 }
 

@@ -87,13 +87,13 @@ __device__ __forceinline__ void init_barriers(const Shared<tile>& s) {
         ptx::mbarrier_init(s.k_full(stage), 1);
         ptx::mbarrier_init(s.k_empty(stage), readers);
         ptx::mbarrier_init(s.v_full(stage), 1);
-        ptx::mbarrier_init(s.v_empty(stage), tile.transposers());
-        ptx::mbarrier_init(s.t_full(stage), tile.transposers());
+        ptx::mbarrier_init(s.v_empty(stage), transposers);
+        ptx::mbarrier_init(s.t_full(stage), transposers);
         ptx::mbarrier_init(s.t_empty(stage), readers);
     }
     for (int slot = 0; slot < announced_items; ++slot) {
         ptx::mbarrier_init(s.item_full(slot), tile.warpgroups());
-        ptx::mbarrier_init(s.item_empty(slot), readers + tile.transposers());
+        ptx::mbarrier_init(s.item_empty(slot), readers + transposers);
     }
     ptx::fence_mbarrier_init();
 }

@@ -121,28 +121,6 @@ __device__ __forceinline__ void scale_rows(float (&out)[count], const float (&fa
     }
 }
 
-/// 2^x on the FMA units, to 1e-4: e4m3 keeps 4 bits of it. x as an integer n and a rest in
-/// [-1/2, 1/2], whose power is a cubic (minimax of the relative error); n is added to the exponent.
-/// Below -126 it is 2^-126.
-__device__ __forceinline__ float ex2_by_polynomial(float x) {
-    constexpr float to_integer = 12582912;  // 1.5 * 2^23: what is added to it is rounded
-    const float limited = fmaxf(x, -126.0F);
-    const float shifted = limited + to_integer;
-    const float rest = limited - (shifted - to_integer);
-    float y = fmaf(rest, 0.05517167F, 0.24261112F);
-    y = fmaf(y, rest, 0.69326099F);
-    y = fmaf(y, rest, 0.99992807F);
-    return __int_as_float(__float_as_int(y) + (__float_as_int(shifted) << 23));
-}
-
-/// Of every eight columns of a thread's row, those that are not exponentiated by the exponential
-/// units: spread out, so that the units never wait for them.
-template <Tile tile>
-constexpr bool by_polynomial(int j, int e) {
-    const int place = (2 * j + e) % 8;
-    return (place == 0 && tile.eighths > 0) || (place == 4 && tile.eighths > 1);
-}
-
 /// Turns scores into probabilities relative to 2^base, in place, and adds up each row's.
 template <Tile tile>
 __device__ __forceinline__ void exponentiate_relative(float scale_log2, const float (&base)[2],
@@ -156,9 +134,7 @@ __device__ __forceinline__ void exponentiate_relative(float scale_log2, const fl
 #pragma unroll
             for (int e = 0; e < 2; ++e) {
                 float& x = score[fragment_element(j, i, e)];
-                const float power = fmaf(x, scale_log2, -base[i]);
-                x = by_polynomial<tile>(j, e) ? ex2_by_polynomial(power)
-                                              : ptx::ex2_approx_ftz_f32(power);
+                x = ptx::ex2_approx_ftz_f32(fmaf(x, scale_log2, -base[i]));
                 sum[i][e] = j == 0 ? x : sum[i][e] + x;
             }
         }

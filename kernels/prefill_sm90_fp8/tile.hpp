@@ -18,24 +18,18 @@ struct Tile {
     std::int32_t stages;   ///< blocks of K, of V and of V transposed that shared memory holds
     std::int32_t turns;    ///< 1: the warpgroups take turns at issuing products; 0: they do not
     std::int32_t promote;  ///< 1: every block's P·V is added up in fp32; 0: by the tensor core
-    std::int32_t eighths;  ///< of the exponentials, by polynomial on the FMA units: 0 to 2
-
-    std::int32_t producers;  ///< warpgroups that copy and transpose: 1 or 2
 
     bool operator==(const Tile&) const = default;
     static constexpr auto fields() {
-        return std::array<TileField<Tile>, 8>{{{"headdim", &Tile::headdim},
+        return std::array<TileField<Tile>, 6>{{{"headdim", &Tile::headdim},
                                                {"rows", &Tile::rows},
                                                {"keys", &Tile::keys},
                                                {"stages", &Tile::stages},
                                                {"turns", &Tile::turns},
-                                               {"promote", &Tile::promote},
-                                               {"eighths", &Tile::eighths},
-                                               {"producers", &Tile::producers}}};
+                                               {"promote", &Tile::promote}}};
     }
     [[nodiscard]] constexpr int warpgroups() const { return rows / 64; }
-    [[nodiscard]] constexpr int threads() const { return 128 * (warpgroups() + producers); }
-    [[nodiscard]] constexpr int transposers() const { return 4 * producers - 1; }
+    [[nodiscard]] constexpr int threads() const { return 128 * (warpgroups() + 1); }
     [[nodiscard]] constexpr int q_bytes() const { return rows * headdim; }
     /// Of K, of V and of V transposed.
     [[nodiscard]] constexpr int block_bytes() const { return keys * headdim; }
@@ -50,24 +44,24 @@ struct Tile {
 };
 
 inline constexpr std::array<Tile, 19> tiles{{
-    {64, 192, 128, 4, 0, 0, 0, 1},  {64, 192, 128, 4, 1, 0, 0, 1},  {64, 192, 128, 2, 1, 0, 0, 1},
-    {64, 128, 128, 4, 0, 0, 0, 1},  {64, 128, 256, 2, 1, 0, 0, 1},  {64, 128, 192, 2, 1, 1, 0, 1},
-    {128, 192, 96, 3, 0, 0, 0, 1},  {128, 192, 96, 3, 1, 0, 0, 1},  {128, 192, 64, 4, 1, 0, 0, 1},
-    {128, 128, 128, 3, 0, 0, 0, 1}, {128, 128, 160, 2, 1, 0, 0, 1}, {128, 128, 192, 2, 0, 0, 0, 1},
-    {128, 128, 96, 2, 1, 1, 0, 1},  {256, 128, 128, 2, 1, 0, 0, 1}, {256, 128, 96, 2, 0, 0, 0, 1},
-    {256, 128, 96, 2, 1, 0, 0, 1},  {256, 128, 64, 3, 1, 0, 0, 1},  {256, 128, 64, 3, 0, 0, 0, 1},
-    {256, 128, 64, 2, 1, 1, 0, 1},
+    {64, 192, 128, 4, 0, 0},  {64, 192, 128, 4, 1, 0},  {64, 192, 128, 2, 1, 0},
+    {64, 128, 128, 4, 0, 0},  {64, 128, 256, 2, 1, 0},  {64, 128, 192, 2, 1, 1},
+    {128, 192, 96, 3, 0, 0},  {128, 192, 96, 3, 1, 0},  {128, 192, 64, 4, 1, 0},
+    {128, 128, 128, 3, 0, 0}, {128, 128, 160, 2, 1, 0}, {128, 128, 192, 2, 0, 0},
+    {128, 128, 96, 2, 1, 1},  {256, 128, 128, 2, 1, 0}, {256, 128, 96, 2, 0, 0},
+    {256, 128, 96, 2, 1, 0},  {256, 128, 64, 3, 1, 0},  {256, 128, 64, 3, 0, 0},
+    {256, 128, 64, 2, 1, 1},
 }};
 
+/// Warps of the producer that transpose V; one copies.
+inline constexpr int transposers = 3;
+
 /// Registers of a thread after setmaxnreg. The sums are what the launch bound gave the CTA: 168
-/// times 384 threads, 128 times 512, 96 times 640.
+/// times 384 threads, 128 times 512.
 struct RegisterSplit {
     int entry, producer, matrix;
 };
 constexpr RegisterSplit register_split(const Tile& tile) {
-    if (tile.producers == 2) {
-        return tile.warpgroups() == 3 ? RegisterSplit{96, 24, 144} : RegisterSplit{128, 32, 224};
-    }
     if (tile.warpgroups() == 3) {
         return {128, 32, 160};
     }
@@ -116,9 +110,8 @@ constexpr bool valid(const Tile& t) {
     const RegisterSplit r = register_split(t);
     return (t.headdim == 64 || t.headdim == 128 || t.headdim == 256) && t.rows % 64 == 0 &&
            t.warpgroups() >= 2 && t.warpgroups() <= 3 && t.keys % 32 == 0 && t.keys <= 256 &&
-           t.stages >= 2 && t.eighths >= 0 && t.eighths <= 2 && t.producers >= 1 &&
-           t.producers <= 2 && shared_bytes(t) <= most_shared &&
-           128 * (t.producers * r.producer + t.warpgroups() * r.matrix) <= r.entry * t.threads();
+           t.stages >= 2 && shared_bytes(t) <= most_shared &&
+           128 * (r.producer + t.warpgroups() * r.matrix) <= r.entry * t.threads();
 }
 static_assert([] {
     for (const Tile& tile : tiles) {

@@ -33,15 +33,12 @@ __device__ __forceinline__ void split_columns(std::uint32_t (&x)[4]) {
 }
 
 /// A block is transposed in strips: `pieces` times 32 keys of 16 columns, which one warp takes.
-/// Where columns are few or warps many, strips are short, so that the warps get about as much each.
+/// Where columns are few, strips are short, so that the warps get about as much each.
 template <Tile tile>
 struct Strip {
     static constexpr int groups = tile.headdim / 16;
     static constexpr int all_pieces = tile.keys / 32;
-    static constexpr int few = all_pieces % 2 == 0 && groups > 4 ? 2 : 1;
-    static constexpr int pieces = tile.producers == 2                 ? few
-                                  : groups < 8 && tile.keys % 64 == 0 ? all_pieces / 2
-                                                                      : all_pieces;
+    static constexpr int pieces = groups < 8 && tile.keys % 64 == 0 ? all_pieces / 2 : all_pieces;
     static constexpr int parts = all_pieces / pieces;
     static constexpr int count = groups * parts;
     /// Pieces on their way at a time: one's way hides the other's.
@@ -106,7 +103,7 @@ template <Tile tile, bool partial>
 __device__ __forceinline__ void transpose_block(std::uint32_t v, std::uint32_t t, int warp,
                                                 int keys) {
 #pragma unroll 1
-    for (unsigned strip = warp; strip < Strip<tile>::count; strip += tile.transposers()) {
+    for (unsigned strip = warp; strip < Strip<tile>::count; strip += transposers) {
         Strip<tile>(v, t, strip).template transpose<partial>(keys);
     }
 }

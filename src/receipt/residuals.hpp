@@ -13,6 +13,7 @@ namespace raceline {
 struct Residual {
     std::string device_id, device_name, kernel;
     bool cold = true;
+    int newer_models = 0;  ///< of this kernel on this device: models that predicted later
     double predicted = 0;  ///< seconds
     double residual = 0;   ///< predicted / measured - 1
 };

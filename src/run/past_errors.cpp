@@ -10,17 +10,31 @@ std::string device_key(std::string_view id, std::string_view name) {
     return std::string(id == "cpu" || id == "cuda" ? name : id);
 }
 
+using ByModel = std::map<int, std::vector<double>>;  // the newest model first
+
+// A model that was mended errs no longer as it did: older ones only fill up what a band needs.
+std::vector<double> newest(const ByModel& models) {
+    std::vector<double> residuals;
+    for (const auto& [newer, of_model] : models) {
+        if (residuals.size() >= residuals_for_band) {
+            break;
+        }
+        residuals.insert(residuals.end(), of_model.begin(), of_model.end());
+    }
+    return residuals;
+}
+
 }  // namespace
 
 PastErrors::PastErrors(std::span<const build_info::EmbeddedResidual> residuals) {
-    std::map<Key, std::vector<double>> groups;
+    std::map<Key, ByModel> groups;
     for (const auto& past : residuals) {
         groups[{device_key(past.device_id, past.device_name), std::string(past.kernel), past.cold,
-                regime_of(past.predicted)}]
+                regime_of(past.predicted)}][past.newer_models]
             .push_back(past.residual);
     }
     for (const auto& [key, group] : groups) {
-        if (const auto band = error_band(group, 1)) {
+        if (const auto band = error_band(newest(group), 1)) {
             bands_.emplace(key, *band);
         }
     }

@@ -17,7 +17,8 @@ namespace raceline {
 
 /// Errors of one kernel on one device in one regime stand for each other; those of another kernel
 /// or machine say nothing here. "cpu" is every CPU and "cuda" every GPU without a file of its own:
-/// of these only the same model's count, as with their ceilings.
+/// of these only the same processor's count, as with their ceilings. Of the models that predicted,
+/// the newest count, as many as make up the 20 that a band needs.
 class PastErrors {
 public:
     explicit PastErrors(std::span<const build_info::EmbeddedResidual> residuals);

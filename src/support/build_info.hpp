@@ -27,6 +27,7 @@ std::span<const EmbeddedFile> embedded_files();
 struct EmbeddedResidual {
     std::string_view device_id, device_name, kernel;
     bool cold;
+    int newer_models;
     double predicted, residual;
 };
 std::span<const EmbeddedResidual> residuals();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "receipt/residuals.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <string>
 #include <vector>
@@ -13,10 +14,12 @@ namespace {
 // A prediction and its measurement, as a run writes them.
 class Residuals : public testing::Test {
 protected:
-    void add(const std::string& id, const std::string& written, double predicted, double measured) {
+    void add(const std::string& id, const std::string& written, double predicted, double measured,
+             const std::string& model = "def") {
         Json p = example::prediction();
         p.update({{"kind", "prediction"}, {"id", id}});
         p["prediction"]["seconds"] = predicted;
+        p["prediction"]["model_hash"] = model;
         Json m = example::measurement(p);
         m.update({{"kind", "measurement"}, {"written", written}});
         m["measurement"]["seconds_median"] = measured;
@@ -46,6 +49,24 @@ TEST_F(Residuals, ACaseCountsOnceByItsNewestMeasurement) {
     add("c", "2026-01-01T00:00:00Z", 1e-4, 4e-4);
     rows.back()["workload"]["seqlen_k"] = 513;
     EXPECT_EQ(residuals_of(rows).size(), 2U);
+}
+
+TEST_F(Residuals, CountsModelsThatPredictedLater) {
+    const auto of_length = [this](int length) { rows.back()["workload"]["seqlen_k"] = length; };
+    add("a", "2026-01-03T00:00:00Z", 1e-4, 2e-4, "newest");
+    add("b", "2026-01-01T00:00:00Z", 1e-4, 2e-4, "oldest");
+    of_length(513);
+    add("c", "2026-01-02T00:00:00Z", 1e-4, 2e-4, "middle");
+    of_length(514);
+    add("d", "2026-01-01T00:00:00Z", 1e-4, 2e-4, "newest");
+    of_length(515);
+    add("e", "2026-01-04T00:00:00Z", 1e-4, 2e-4, "another kernel's");
+    rows.back()["kernel"] = "simt";
+    std::vector<int> newer;
+    for (const Residual& residual : residuals_of(rows)) {
+        newer.push_back(residual.newer_models);
+    }
+    EXPECT_THAT(newer, testing::UnorderedElementsAre(0, 2, 1, 0, 0));
 }
 
 TEST_F(Residuals, OnlyProvenAndTimedCasesWithTheirPrediction) {

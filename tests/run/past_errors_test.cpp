@@ -22,7 +22,8 @@ Device named(const std::string& id, const std::string& name) {
 }
 
 TEST(PastErrors, BandOfThisKernelDeviceAndRegimeAlone) {
-    const std::vector<EmbeddedResidual> past(20, {"h200", "NVIDIA H200", "simt", true, 1e-3, -0.5});
+    const std::vector<EmbeddedResidual> past(20,
+                                             {"h200", "NVIDIA H200", "simt", true, 0, 1e-3, -0.5});
     const PastErrors errors(past);
     const Device h200 = named("h200", "H200 SXM");  // a datasheet's name for it
     const Interval band = errors.band("simt", h200, true, 3e-3).value_or(Interval{});
@@ -35,13 +36,27 @@ TEST(PastErrors, BandOfThisKernelDeviceAndRegimeAlone) {
 }
 
 TEST(PastErrors, NoneBelowTwentyInTheRegime) {
-    std::vector<EmbeddedResidual> past(19, {"h200", "", "simt", true, 1e-3, -0.5});
-    past.insert(past.end(), 19, {"h200", "", "simt", true, 30e-6, -0.5});
+    std::vector<EmbeddedResidual> past(19, {"h200", "", "simt", true, 0, 1e-3, -0.5});
+    past.insert(past.end(), 19, {"h200", "", "simt", true, 0, 30e-6, -0.5});
     EXPECT_FALSE(PastErrors(past).band("simt", named("h200", ""), true, 1e-3));
 }
 
+TEST(PastErrors, OlderModelsCountOnlyWhereTheNewestHaveTooFew) {
+    std::vector<EmbeddedResidual> past(20, {"h200", "", "simt", true, 1, 1e-3, -0.5});
+    past.insert(past.end(), 30, {"h200", "", "simt", true, 2, 1e-3, 3});
+    past.insert(past.end(), 19, {"h200", "", "simt", true, 0, 1e-3, 0});
+    const Device h200 = named("h200", "");
+    Interval band = PastErrors(past).band("simt", h200, true, 1).value_or(Interval{});
+    EXPECT_DOUBLE_EQ(band.low, 1);
+    EXPECT_DOUBLE_EQ(band.high, 2);
+    past.push_back(past.back());
+    band = PastErrors(past).band("simt", h200, true, 1).value_or(Interval{});
+    EXPECT_DOUBLE_EQ(band.low, 1);
+    EXPECT_DOUBLE_EQ(band.high, 1);
+}
+
 TEST(PastErrors, OfCpusOnlyTheSameModel) {
-    const std::vector<EmbeddedResidual> past(20, {"cpu", "One", "cpu_flash", true, 1e-3, 0.25});
+    const std::vector<EmbeddedResidual> past(20, {"cpu", "One", "cpu_flash", true, 0, 1e-3, 0.25});
     const PastErrors errors(past);
     EXPECT_TRUE(errors.band("cpu_flash", named("cpu", "One"), true, 1e-3));
     EXPECT_FALSE(errors.band("cpu_flash", named("cpu", "Another"), true, 1e-3));

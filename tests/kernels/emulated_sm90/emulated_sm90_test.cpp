@@ -9,6 +9,7 @@
 
 #include "registry/registry.hpp"
 #include "run/gate.hpp"
+#include "tests/kernels/emulated_sm90/strided.hpp"
 #include "workload/inputs.hpp"
 #include "workload/shape_grammar.hpp"
 
@@ -20,34 +21,8 @@ char dynamic_shared[232448];
 namespace raceline {
 namespace {
 
-Device small_hopper(int units) {
-    Device d;
-    d.kind = DeviceKind::cuda;
-    d.compute_capability = 90;
-    d.units = units;
-    d.l2_bytes = 1 << 19;  // so that heads are worked on in groups
-    d.memory_bytes = std::int64_t{1} << 36;
-    return d;
-}
-
-// Rows of `row` elements, apart by `pitch`, as a caller's strided tensor; the gaps are NaN.
-struct Strided {
-    std::vector<std::uint16_t> memory;
-    std::uint16_t* start;
-    Strided(const void* packed, std::size_t rows, std::size_t row, std::size_t pitch,
-            std::size_t offset)
-        : memory(rows * pitch + offset + 16, 0xffff) {
-        auto* base = memory.data();
-        while (reinterpret_cast<std::uintptr_t>(base) % 16 != 0) {
-            ++base;
-        }
-        start = base + offset;
-        for (std::size_t i = 0; packed != nullptr && i < rows; ++i) {
-            std::memcpy(start + i * pitch, static_cast<const std::uint16_t*>(packed) + i * row,
-                        row * 2);
-        }
-    }
-};
+using test::small_hopper;
+using Strided = test::Strided<std::uint16_t>;
 
 struct Layout {
     std::size_t gap = 0, offset = 0;  ///< elements behind each (token, head), before the first

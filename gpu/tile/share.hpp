@@ -1,19 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/prefill_sm90/share.hpp"
+// How the work of a persistent forward kernel falls to CTAs and warpgroups. A tile has rows, keys,
+// stages, turns and warpgroups().
+#pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <vector>
 
-#include "kernels/prefill_sm90/clocks.hpp"
+#include "gpu/tile/plan.hpp"
 
-namespace raceline::kernels::prefill_sm90 {
-namespace {
+namespace raceline::gpu {
+
+/// What the schedule hands out: whole launch, and the CTA that gets the most blocks.
+struct Share {
+    double items = 0;
+    double blocks = 0;  ///< blocks of keys, over all items
+    double worked = 0;  ///< of those what matrix warpgroups do: they leave out what none of their
+                        ///< rows sees
+    double keys = 0;    ///< keys that exist in those blocks
+    double rows = 0;    ///< query rows that exist in items that have a block
+    /// By one CTA, in blocks that all its warpgroups work on: those that keep in step need longer
+    /// where some have nothing to do.
+    double most_worked = 0;
+    double its_items = 0;  ///< of that CTA, those that have a block
+    double imbalance = 1;  ///< what that CTA needs over what all need in the mean
+};
 
 // Beyond this many items CTAs get so many each that the unevenness of one more does not show.
-constexpr std::int32_t items_walked = 1 << 18;
+inline constexpr std::int32_t items_walked = 1 << 18;
 
-Band band_of(const Workload& w, const Plan& plan, std::int64_t b) {
+inline Band band_of(const Workload& w, const Plan& plan, std::int64_t b) {
     Band band = plan.band;
     if (w.ragged()) {
         band.length_q = static_cast<std::int32_t>(w.length_q(b));
@@ -22,11 +39,13 @@ Band band_of(const Workload& w, const Plan& plan, std::int64_t b) {
     return band;
 }
 
+template <class Tile>
 Blocks blocks_of(const Band& band, std::int32_t row, const Tile& tile) {
     return row < band.length_q ? band.blocks(row, tile.rows, tile.keys) : Blocks{0, 0};
 }
 
 // Blocks of the item that a warpgroup works on: its own rows end earlier, or are not there.
+template <class Tile>
 std::vector<std::int32_t> own_blocks(const Band& band, std::int32_t row, const Tile& tile) {
     const Blocks blocks = blocks_of(band, row, tile);
     std::vector<std::int32_t> own(static_cast<std::size_t>(tile.warpgroups()));
@@ -40,6 +59,7 @@ std::vector<std::int32_t> own_blocks(const Band& band, std::int32_t row, const T
 }
 
 // In the mean over the item's warpgroups.
+template <class Tile>
 double worked_of(const Band& band, std::int32_t row, const Tile& tile) {
     double worked = 0;
     for (const std::int32_t own : own_blocks(band, row, tile)) {
@@ -51,7 +71,9 @@ double worked_of(const Band& band, std::int32_t row, const Tile& tile) {
 // What the item's blocks take, in clocks of a block that all warpgroups work on. Who takes turns,
 // or has no stages to be ahead by, keeps in step: a block that only one warpgroup works on takes
 // the time of one. Others drift apart until nobody waits.
-double taken_by(const Band& band, std::int32_t row, const Tile& tile) {
+template <class Tile, class ClocksOfBlock>
+double taken_by(const Band& band, std::int32_t row, const Tile& tile,
+                const ClocksOfBlock& clocks_of_block) {
     if (tile.turns == 0 && tile.stages > 2) {
         return worked_of(band, row, tile);
     }
@@ -61,11 +83,12 @@ double taken_by(const Band& band, std::int32_t row, const Tile& tile) {
     double clocks = 0;
     for (int working = 1; working <= tile.warpgroups(); ++working) {
         const auto at = static_cast<std::size_t>(working);
-        clocks += (own[at - 1] - own[at]) * clocks_of_block(tile, false, working);
+        clocks += (own[at - 1] - own[at]) * clocks_of_block(working);
     }
-    return clocks / clocks_of_block(tile, false, tile.warpgroups());
+    return clocks / clocks_of_block(tile.warpgroups());
 }
 
+template <class Tile>
 void add_sequence(Share& share, const Band& band, const Tile& tile, double heads) {
     for (std::int32_t row = 0; row < band.length_q; row += tile.rows) {
         const Blocks blocks = blocks_of(band, row, tile);
@@ -118,9 +141,10 @@ std::vector<Load> handed_out(const Plan& plan, std::int32_t items, const BlocksO
     return loads;
 }
 
-}  // namespace
-
-Share share_of(const Workload& w, const Plan& plan, const Tile& tile) {
+/// `clocks_of_block`: of a block, by the number of warpgroups that work on it.
+template <class Tile, class ClocksOfBlock>
+Share share_of(const Workload& w, const Plan& plan, const Tile& tile,
+               const ClocksOfBlock& clocks_of_block) {
     Share share;
     const std::int32_t items = plan.order.items();
     share.items = items;
@@ -140,7 +164,7 @@ Share share_of(const Workload& w, const Plan& plan, const Tile& tile) {
         const Item item = plan.order.item(index);
         const std::int32_t row = item.row_tile * tile.rows;
         const Band band = band_of(w, plan, item.head / w.heads_q);
-        return row < band.length_q ? taken_by(band, row, tile) : 0.0;
+        return row < band.length_q ? taken_by(band, row, tile, clocks_of_block) : 0.0;
     };
     const std::vector<Load> loads = plan.handed_out ? handed_out(plan, items, blocks_of_item)
                                                     : fixed_shares(plan, items, blocks_of_item);
@@ -155,4 +179,4 @@ Share share_of(const Workload& w, const Plan& plan, const Tile& tile) {
     return share;
 }
 
-}  // namespace raceline::kernels::prefill_sm90
+}  // namespace raceline::gpu
