@@ -23,7 +23,16 @@ enum : std::uint32_t {
     item_is_there = 1,
     item_has_no_rows = 2,    ///< the sequence is shorter than others of the batch
     item_clears_values = 4,  ///< its first block reaches past a sequence that others follow
+    item_is_reversed = 8,    ///< its last rows are the first warpgroup's
 };
+
+/// Which 64 of the item's rows are a warpgroup's. Under a causal mask the last rows have the most
+/// keys, and a last tile may not have them all: were they always the same warpgroup's, the others
+/// would wait for it. So items alternate, and warpgroups that may drift apart have equal shares.
+template <Tile tile>
+__device__ __forceinline__ int rows_of(int warpgroup, bool reversed) {
+    return 64 * (reversed ? tile.warpgroups() - 1 - warpgroup : warpgroup);
+}
 
 /// Address of a row of the announcement in a slot.
 template <Tile tile>
@@ -48,9 +57,9 @@ struct WarpgroupBlocks {
     Blocks plain;  ///< those that need no mask
 };
 template <Tile tile>
-__device__ __forceinline__ WarpgroupBlocks warpgroup_blocks(const Work& w, int warpgroup) {
+__device__ __forceinline__ WarpgroupBlocks warpgroup_blocks(const Work& w, int rows) {
     const Band& band = w.sequence.band;
-    const int first_row = w.first_row + 64 * warpgroup;
+    const int first_row = w.first_row + rows;
     const int seen = first_row < band.length_q ? band.blocks(first_row, 64, tile.keys).last : 0;
     // Seen by all 64 rows: what the last one's first key and the first one's last leave.
     return {larger(w.blocks.first, seen),
@@ -75,7 +84,7 @@ __device__ __forceinline__ std::int64_t lse_of(const Params& p, const Work& w) {
 /// Writes the announcement of item `index`, executed by a whole warp. It is not published yet.
 template <Tile tile>
 __device__ __forceinline__ void announce(const Params& p, const Shared<tile>& s, int slot,
-                                         int index) {
+                                         int index, bool reversed) {
     const int lane = static_cast<int>(threadIdx.x % 32);
     if (index >= p.order.items()) {
         if (lane == 0) {
@@ -87,8 +96,9 @@ __device__ __forceinline__ void announce(const Params& p, const Shared<tile>& s,
     const Band& band = w.sequence.band;
     if (lane == 0) {
         const bool clears = w.sequence.followed && band.length_k < w.blocks.last * tile.keys;
-        const std::uint32_t flags =
-            item_is_there | (w.empty ? item_has_no_rows : 0U) | (clears ? item_clears_values : 0U);
+        const std::uint32_t flags = item_is_there | (w.empty ? item_has_no_rows : 0U) |
+                                    (clears ? item_clears_values : 0U) |
+                                    (reversed ? item_is_reversed : 0U);
         ptx::st_shared_v4_u32(
             announced_row(s, slot, blocks_row),
             make_uint4(word(w.blocks.first), word(w.blocks.last), flags, word(w.head_kv)));
@@ -107,10 +117,11 @@ __device__ __forceinline__ void announce(const Params& p, const Shared<tile>& s,
                        word(w.sequence.k_token), word(w.sequence.k_index)));
     }
     if (lane < tile.warpgroups()) {
-        const WarpgroupBlocks own = warpgroup_blocks<tile>(w, lane);
+        const int rows = rows_of<tile>(lane, reversed);
+        const WarpgroupBlocks own = warpgroup_blocks<tile>(w, rows);
         ptx::st_shared_v4_u32(
             announced_row(s, slot, warpgroups_row + lane),
-            make_uint4(word(own.last), word(own.plain.first), word(own.plain.last), 0));
+            make_uint4(word(own.last), word(own.plain.first), word(own.plain.last), word(rows)));
     }
 }
 
@@ -157,8 +168,9 @@ struct Scheduler {
         // Who reads an item's announcement empties the slot after it. The first one needs no wait.
         const std::uint32_t parity = ring.parity() ^ (ring.stage() == 0 ? 1U : 0U);
         ptx::mbarrier_wait_parity(s.item_empty(ring.stage()), parity);
-        const int index = draw(p, round++);
-        announce<tile>(p, s, ring.stage(), index);
+        const int index = draw(p, round);
+        announce<tile>(p, s, ring.stage(), index, round % 2 != 0);
+        ++round;
         if (threadIdx.x % 32 < tile.warpgroups()) {  // who has written
             ptx::mbarrier_arrive(s.item_full(ring.stage()));
         }

@@ -24,6 +24,7 @@ struct Consumer : Stages<tile> {
     using Base::q_ring;
     using Base::release_k;
     using Base::release_v;
+    using Base::rows_from;
     using Base::s;
     using Base::skip_keys;
     using Base::skip_values;
@@ -45,7 +46,8 @@ struct Consumer : Stages<tile> {
         if (block < pass.own.plain.first || block >= pass.own.plain.last) {
             const uint4 rows = ptx::ld_shared_v4_u32(announced_row(s, pass.slot, mask_row));
             const Band band{number(rows.y), number(rows.z), p.band.left, p.band.right};
-            mask_scores<tile>(band, number(rows.x) + 64 * warpgroup, block * tile.keys, a.score);
+            mask_scores<tile>(band, number(rows.x) + rows_from(pass.slot), block * tile.keys,
+                              a.score);
         }
     }
 
@@ -107,8 +109,7 @@ struct Consumer : Stages<tile> {
     /// A warp's maxima have risen too far for its scores to be taken relative to the old ones: it
     /// multiplies them again, which Q and K are kept for.
     __device__ __forceinline__ void multiply_again(const Accumulators<tile>& a) const {
-        multiply_scores_again<tile, bf16>(a.score, s.q(q_ring.stage(), warpgroup),
-                                          s.k(k_ring.stage()));
+        multiply_scores_again<tile, bf16>(a.score, s.q(q_ring.piece), s.k(k_ring.stage()));
         cap(a);
     }
 

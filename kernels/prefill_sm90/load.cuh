@@ -74,7 +74,7 @@ struct Source {
     Blocks blocks;
     std::int32_t head, head_kv, length_q, length_k;  ///< length_q: from the item's first row on
     std::int32_t q_token, q_index, k_token, k_index;
-    bool there;
+    bool there, reversed;
 };
 
 template <Tile tile, bool by_hand>
@@ -82,7 +82,7 @@ struct Producer {
     const Params& p;
     Shared<tile> s;
     Ring<tile.stages> k_ring, v_ring;
-    Ring<Shared<tile>::layout.q_slots> q_ring;
+    PieceRing<Shared<tile>::layout.q_pieces> q_ring{0};
     Ring<announced_items> item_ring;
     Scheduler<tile> scheduler;  ///< by hand only: otherwise it is another warp's
 
@@ -112,18 +112,19 @@ struct Producer {
                 number(tokens.y),
                 number(tokens.z),
                 number(tokens.w),
-                (blocks.z & item_is_there) != 0};
+                (blocks.z & item_is_there) != 0,
+                (blocks.z & item_is_reversed) != 0};
     }
     __device__ __forceinline__ void load_q(const Source& w) {
 #pragma unroll 1
         for (int warpgroup = 0; warpgroup < tile.warpgroups(); ++warpgroup) {
-            const int row = 64 * warpgroup;
-            ptx::mbarrier_wait_parity(s.q_empty(q_ring.stage(), warpgroup), q_ring.parity() ^ 1);
-            fetch_box<tile.headdim, 64>(
-                {s.q(q_ring.stage(), warpgroup), s.q_full(q_ring.stage(), warpgroup), &p.q,
-                 &p.args.q, p.args.headdim, w.q_token + row, w.head, w.q_index, w.length_q - row});
+            const int row = rows_of<tile>(warpgroup, w.reversed);
+            ptx::mbarrier_wait_parity(s.q_empty(q_ring.piece), q_ring.parity ^ 1);
+            fetch_box<tile.headdim, 64>({s.q(q_ring.piece), s.q_full(q_ring.piece), &p.q, &p.args.q,
+                                         p.args.headdim, w.q_token + row, w.head, w.q_index,
+                                         w.length_q - row});
+            q_ring.advance(1);
         }
-        q_ring.advance();
     }
     __device__ __forceinline__ void load_k(const Source& w, int block) {
         const int key = block * tile.keys;

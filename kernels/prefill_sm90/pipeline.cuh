@@ -20,9 +20,9 @@ struct Shared {
     static constexpr SharedLayout layout = shared_layout(tile);
     std::uint32_t base;
 
-    /// The 64 rows of Q that are a warpgroup's, slabs of 64 columns one behind the other.
-    __device__ __forceinline__ std::uint32_t q(int slot, int warpgroup) const {
-        return base + slot * tile.q_bytes() + warpgroup * (64 * tile.headdim * 2);
+    /// 64 rows of Q, slabs of 64 columns one behind the other.
+    __device__ __forceinline__ std::uint32_t q(int piece) const {
+        return base + piece * tile.q_piece_bytes();
     }
     __device__ __forceinline__ std::uint32_t k(int stage) const {
         return base + layout.k + stage * tile.k_bytes();
@@ -43,27 +43,25 @@ struct Shared {
     }
     /// Every warpgroup's rows for themselves: one that is ahead gets its next ones without waiting
     /// for the others.
-    __device__ __forceinline__ std::uint32_t q_full(int slot, int warpgroup) const {
-        return barrier(4 * tile.stages + slot * tile.warpgroups() + warpgroup);
+    __device__ __forceinline__ std::uint32_t q_full(int piece) const {
+        return barrier(4 * tile.stages + piece);
     }
-    __device__ __forceinline__ std::uint32_t q_empty(int slot, int warpgroup) const {
-        return barrier(4 * tile.stages + (layout.q_slots + slot) * tile.warpgroups() + warpgroup);
+    __device__ __forceinline__ std::uint32_t q_empty(int piece) const {
+        return barrier(4 * tile.stages + layout.q_pieces + piece);
     }
     /// An announcement of an item, for all others to work on next.
     __device__ __forceinline__ std::uint32_t announced(int slot) const {
         return base + layout.announced + slot * announcement_bytes(tile.warpgroups());
     }
     __device__ __forceinline__ std::uint32_t item_full(int slot) const {
-        return barrier(4 * tile.stages + 2 * layout.q_slots * tile.warpgroups() + slot);
+        return barrier(4 * tile.stages + 2 * layout.q_pieces + slot);
     }
     __device__ __forceinline__ std::uint32_t item_empty(int slot) const {
-        return barrier(4 * tile.stages + 2 * layout.q_slots * tile.warpgroups() + announced_items +
-                       slot);
+        return barrier(4 * tile.stages + 2 * layout.q_pieces + announced_items + slot);
     }
     /// All matrix warps have cleared their part of V's tail.
     __device__ __forceinline__ std::uint32_t cleared() const {
-        return barrier(4 * tile.stages + 2 * layout.q_slots * tile.warpgroups() +
-                       2 * announced_items);
+        return barrier(4 * tile.stages + 2 * layout.q_pieces + 2 * announced_items);
     }
     __device__ __forceinline__ std::uint32_t barrier(int index) const {
         return base + layout.barriers + 8 * index;
@@ -74,11 +72,9 @@ template <Tile tile>
 __device__ __forceinline__ void init_barriers(const Shared<tile>& s) {
     // Every matrix warp says for itself that it has read: its wait covers its own products only.
     constexpr std::uint32_t readers = 4 * tile.warpgroups();
-    for (int slot = 0; slot < Shared<tile>::layout.q_slots; ++slot) {
-        for (int warpgroup = 0; warpgroup < tile.warpgroups(); ++warpgroup) {
-            ptx::mbarrier_init(s.q_full(slot, warpgroup), 1);
-            ptx::mbarrier_init(s.q_empty(slot, warpgroup), 4);
-        }
+    for (int piece = 0; piece < Shared<tile>::layout.q_pieces; ++piece) {
+        ptx::mbarrier_init(s.q_full(piece), 1);
+        ptx::mbarrier_init(s.q_empty(piece), 4);
     }
     for (int stage = 0; stage < tile.stages; ++stage) {
         ptx::mbarrier_init(s.k_full(stage), 1);
@@ -112,6 +108,21 @@ struct Ring {
         ++at;
         if (!counts && at % 256 == stages) {
             at = (at ^ 256) - stages;
+        }
+    }
+};
+
+/// Position in the ring of Q's pieces, which items fill warpgroup by warpgroup: the producer goes
+/// on by one, warpgroup w starts at piece w and goes on by their number. Parities as in Ring.
+template <int pieces>
+struct PieceRing {
+    int piece;
+    std::uint32_t parity = 0;
+    __device__ __forceinline__ void advance(int by) {
+        piece += by;
+        if (piece >= pieces) {
+            piece -= pieces;
+            parity ^= 1;
         }
     }
 };

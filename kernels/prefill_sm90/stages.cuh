@@ -19,16 +19,16 @@ struct Stages {
     int warpgroup;
     Turn<tile> turn;
     Ring<tile.stages> k_ring, v_ring;
-    Ring<Shared<tile>::layout.q_slots> q_ring;
+    PieceRing<Shared<tile>::layout.q_pieces> q_ring;
     Ring<announced_items> item_ring;
     std::uint32_t clears = 0;  ///< how often all warps met
 
     __device__ __forceinline__ Stages(const Params& params, const Shared<tile>& shared, int wg)
-        : p(params), s(shared), warpgroup(wg), turn{wg} {}
+        : p(params), s(shared), warpgroup(wg), turn{wg}, q_ring{wg} {}
 
     /// Operands of the products, looked up before the waits for them.
     __device__ __forceinline__ std::uint64_t q_operand() const {
-        return ptx::wgmma_descriptor_k_major_128b(ptx::uniform(s.q(q_ring.stage(), warpgroup)));
+        return ptx::wgmma_descriptor_k_major_128b(ptx::uniform(s.q(q_ring.piece)));
     }
     __device__ __forceinline__ std::uint64_t k_operand() const {
         return ptx::wgmma_descriptor_k_major_128b(ptx::uniform(s.k(k_ring.stage())));
@@ -38,7 +38,7 @@ struct Stages {
                                                    tile.keys * slab_row_bytes);
     }
     __device__ __forceinline__ void wait_q() const {
-        ptx::mbarrier_wait_parity(s.q_full(q_ring.stage(), warpgroup), q_ring.parity());
+        ptx::mbarrier_wait_parity(s.q_full(q_ring.piece), q_ring.parity);
     }
     __device__ __forceinline__ void wait_k(const Ring<tile.stages>& ring) const {
         ptx::mbarrier_wait_parity(s.k_full(ring.stage()), ring.parity());
@@ -66,8 +66,8 @@ struct Stages {
         release(s.k_empty(k_ring.stage()));
         k_ring.advance();
         if (last_of_item) {
-            release(s.q_empty(q_ring.stage(), warpgroup));
-            q_ring.advance();
+            release(s.q_empty(q_ring.piece));
+            q_ring.advance(tile.warpgroups());
         }
     }
     __device__ __forceinline__ void release_v() {
@@ -139,17 +139,21 @@ struct Stages {
         if (pass.blocks.count() > 0) {
             wait_q();
             __syncwarp();
-            release(s.q_empty(q_ring.stage(), warpgroup));
-            q_ring.advance();
+            release(s.q_empty(q_ring.piece));
+            q_ring.advance(tile.warpgroups());
         }
         if (!pass.is(item_has_no_rows)) {
             write_no_keys(p, ending_of(pass.slot));
         }
     }
+    /// Our first row, counted from the item's.
+    __device__ __forceinline__ int rows_from(int slot) const {
+        return number(ptx::ld_shared_v4_u32(announced_row(s, slot, warpgroups_row + warpgroup)).w);
+    }
     __device__ __forceinline__ Ending ending_of(int slot) const {
         const uint4 rows = ptx::ld_shared_v4_u32(announced_row(s, slot, mask_row));
         const uint4 to = ptx::ld_shared_v4_u32(announced_row(s, slot, output_row));
-        return {number(to.x, to.y), number(to.z, to.w), number(rows.w), 64 * warpgroup,
+        return {number(to.x, to.y), number(to.z, to.w), number(rows.w), rows_from(slot),
                 number(rows.y) - number(rows.x)};
     }
 };

@@ -30,6 +30,7 @@ struct Tile {
     [[nodiscard]] constexpr int warpgroups() const { return rows / 64; }
     [[nodiscard]] constexpr int threads() const { return 128 * (warpgroups() + 1); }
     [[nodiscard]] constexpr int q_bytes() const { return rows * headdim * 2; }
+    [[nodiscard]] constexpr int q_piece_bytes() const { return 64 * headdim * 2; }
     [[nodiscard]] constexpr int k_bytes() const { return keys * headdim * 2; }
     [[nodiscard]] constexpr int v_bytes() const { return keys * headdim_v * 2; }
 };
@@ -83,28 +84,33 @@ constexpr int announcement_bytes(int warpgroups) {
     return 16 * (4 + warpgroups);
 }
 
-/// Bytes from the start of a CTA's shared memory, which is a multiple of 1024: the slots of Q, the
-/// stages of K, those of V, the barriers, the announced items.
+/// Bytes from the start of a CTA's shared memory, which is a multiple of 1024: the pieces of Q (64
+/// rows each), the stages of K, those of V, the barriers, the announced items.
 struct SharedLayout {
-    int q_slots, k, v, barriers, announced, bytes;
+    int q_pieces, k, v, barriers, announced, bytes;
 };
-constexpr SharedLayout shared_layout(const Tile& tile, int q_slots) {
-    const int k = q_slots * tile.q_bytes();
+constexpr SharedLayout shared_layout(const Tile& tile, int q_pieces) {
+    const int k = q_pieces * tile.q_piece_bytes();
     const int v = k + tile.stages * tile.k_bytes();
     const int barriers = v + tile.stages * tile.v_bytes();
-    const int count = 2 * q_slots * tile.warpgroups() + 4 * tile.stages + 2 * announced_items + 1;
+    const int count = 2 * q_pieces + 4 * tile.stages + 2 * announced_items + 1;
     const int announced = barriers + (8 * count + 15) / 16 * 16;
-    return {q_slots,   k,
+    return {q_pieces,  k,
             v,         barriers,
             announced, announced + announced_items * announcement_bytes(tile.warpgroups())};
 }
 /// Dynamic shared memory may start at any multiple of 16 and is rounded up to the swizzle's 1024.
 inline constexpr int shared_slack = 1024 - 16;
 inline constexpr int most_shared = 232448;  // of a CTA on Hopper (CUDA C++ Programming Guide)
-/// Two slots of Q, where they fit, let the next item's Q come while this item's is in use.
+/// Pieces of Q for two items, where they fit, let the next item's Q come while this item's is in
+/// use. Where fewer fit, some warpgroup's does.
 constexpr SharedLayout shared_layout(const Tile& tile) {
-    const SharedLayout two = shared_layout(tile, 2);
-    return two.bytes + shared_slack <= most_shared ? two : shared_layout(tile, 1);
+    int pieces = 2 * tile.warpgroups();
+    while (pieces > tile.warpgroups() &&
+           shared_layout(tile, pieces).bytes + shared_slack > most_shared) {
+        --pieces;
+    }
+    return shared_layout(tile, pieces);
 }
 /// What a launch asks for.
 constexpr int shared_bytes(const Tile& tile) {
