@@ -102,10 +102,9 @@ step_profile() {
 tiles_of_prefill_sm90() {
     cat <<'END'
 64 headdim=64,rows=192,keys=128,stages=2,turns=1
-64 headdim=64,rows=128,keys=128,stages=4,turns=1
-128 headdim=128,rows=192,keys=64,stages=3,turns=1
-128 headdim=128,rows=192,keys=80,stages=2,turns=1
-256 headdim=256,rows=128,keys=64,stages=2,turns=1
+64 headdim=64,rows=256,keys=64,stages=4,turns=0
+128 headdim=128,rows=192,keys=64,stages=3,turns=0
+256 headdim=256,rows=128,keys=64,stages=2,turns=0
 END
 }
 tiles_of_prefill_mma() {
@@ -127,12 +126,14 @@ step_sanitize() {
         echo "compute-sanitizer: not found" | tee -a "$out/$log"
         return
     fi
-    for tool in memcheck racecheck synccheck; do
-        run 30 $log "$sanitizer" --tool $tool --error-exitcode 9 --launch-timeout 30 "$program" \
+    for tool in memcheck racecheck synccheck initcheck; do
+        run 40 $log "$sanitizer" --tool $tool --error-exitcode 9 --launch-timeout 30 "$program" \
             check "${kernel[@]}" --tile all \
             --shape b=1,h=4/2,q=150,k=300,d=64,dtype=bf16,causal \
             --shape b=1,h=4/2,q=300,k=150,d=128,dtype=fp16,causal \
-            --shape b=1,h=2,q=129,k=257,d=256,dtype=bf16
+            --shape b=1,h=2,q=129,k=257,d=256,dtype=bf16 \
+            --shape b=1,h=2,q=130,k=200,d=64,dtype=bf16,softcap=30 \
+            --shape b=3,h=2,q=300;1;129,k=300;70;129,d=64,dtype=bf16,causal
     done
 }
 

@@ -69,12 +69,12 @@ double worked_of(const Band& band, std::int32_t row, const Tile& tile) {
 }
 
 // What the item's blocks take, in clocks of a block that all warpgroups work on. Who takes turns,
-// or has no stages to be ahead by, keeps in step: a block that only one warpgroup works on takes
-// the time of one. Others drift apart until nobody waits.
+// or has no stages to be ahead by, or no other item to make up for this one, keeps in step: a block
+// that only one warpgroup works on takes the time of one. Others drift apart until nobody waits.
 template <class Tile, class ClocksOfBlock>
-double taken_by(const Band& band, std::int32_t row, const Tile& tile,
+double taken_by(const Band& band, std::int32_t row, const Tile& tile, bool alone,
                 const ClocksOfBlock& clocks_of_block) {
-    if (tile.turns == 0 && tile.stages > 2) {
+    if (tile.turns == 0 && tile.stages > 2 && !alone) {
         return worked_of(band, row, tile);
     }
     std::vector<std::int32_t> own = own_blocks(band, row, tile);
@@ -160,11 +160,12 @@ Share share_of(const Workload& w, const Plan& plan, const Tile& tile,
         share.its_items = share.items / plan.ctas;
         return share;
     }
+    const bool alone = items < 2 * plan.ctas;
     const auto blocks_of_item = [&](std::int32_t index) {
         const Item item = plan.order.item(index);
         const std::int32_t row = item.row_tile * tile.rows;
         const Band band = band_of(w, plan, item.head / w.heads_q);
-        return row < band.length_q ? taken_by(band, row, tile, clocks_of_block) : 0.0;
+        return row < band.length_q ? taken_by(band, row, tile, alone, clocks_of_block) : 0.0;
     };
     const std::vector<Load> loads = plan.handed_out ? handed_out(plan, items, blocks_of_item)
                                                     : fixed_shares(plan, items, blocks_of_item);

@@ -24,6 +24,7 @@ enum : std::uint32_t {
     item_has_no_rows = 2,    ///< the sequence is shorter than others of the batch
     item_clears_values = 4,  ///< its first block reaches past a sequence that others follow
     item_is_reversed = 8,    ///< its last rows are the first warpgroup's
+    item_clears_odd = 16,    ///< of the items that clear values, the 2nd, 4th, ...
 };
 
 /// Which 64 of the item's rows are a warpgroup's. Under a causal mask the last rows have the most

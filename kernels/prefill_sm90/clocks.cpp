@@ -1,31 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kernels/prefill_sm90/clocks.hpp"
 
+#include <algorithm>
+
+#include "gpu/tile/network.hpp"
+
 namespace raceline::kernels::prefill_sm90 {
 namespace {
-
-// Clocks from one block of a matrix warpgroup to its next, with the others of its CTA in the way:
-// they share the tensor cores, the exponential units and the issue slots. A closed network of
-// `warpgroups` customers and three stations, solved by mean value analysis (Reiser and Lavenberg,
-// 1980). Exponentials and instructions of several warps go on side by side, each the slower for it.
-// Products go one after the other and always take the same time, so that of the one under way
-// half is left when the next comes.
-double shared_clocks(double tensor, double exponentials, double issued, double alone,
-                     int warpgroups) {
-    double at_tensor = 0, at_exponentials = 0, at_issue = 0, busy = 0;
-    double cycle = 0;
-    for (int n = 1; n <= warpgroups; ++n) {
-        const double products = tensor * (1 + at_tensor - busy / 2);
-        const double softmax = exponentials * (1 + at_exponentials);
-        const double issue = issued * (1 + at_issue);
-        cycle = alone + products + softmax + issue;
-        at_tensor = n * products / cycle;
-        at_exponentials = n * softmax / cycle;
-        at_issue = n * issue / cycle;
-        busy = n * tensor / cycle;
-    }
-    return cycle;
-}
 
 // A warp has half an instruction a key for each of a score's.
 double tanh_clocks(double keys, double softcap) {
@@ -47,12 +28,15 @@ double clocks_of_block(const Tile& t, bool first, int warpgroups, double softcap
     const double issued = 60 + 4.5 * (steps_qk + steps_pv) + keys / 4;
     const double alone =
         247 + 0.15 * keys + 14.5 * (steps_qk + steps_pv) + 8 * 25 + maxima - issued;
-    // Whoever exponentiates takes three of eight issue slots.
-    return shared_clocks(tensor, exponentials, issued * 8 / 5, alone, warpgroups);
+    return gpu::shared_clocks({tensor, exponentials, issued, alone}, warpgroups);
 }
 
-double clocks_of_item(const Tile& t) {
-    return 780 + 3 * t.headdim_v;
+double clocks_of_item(const Tile& t, int mask_edges) {
+    const double masks = 3.5 * mask_edges * std::max(64, t.keys);
+    const double alone = 900 + 7 * t.headdim_v + masks;
+    const int warpgroups = t.warpgroups();
+    const double pieces_late = 2.0 - static_cast<double>(shared_layout(t).q_pieces) / warpgroups;
+    return gpu::between_items(alone, warpgroups) + 2000 * pieces_late * pieces_late;
 }
 
 }  // namespace raceline::kernels::prefill_sm90

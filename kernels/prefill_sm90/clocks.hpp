@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clocks that a matrix warpgroup's steps take, read from the compiled code and the hardware's
-// rates; none is timed.
+// Clocks that a matrix warpgroup's steps take: of a block read from the compiled code and the
+// hardware's rates, between items by clock() at the steps of three tiles.
 #pragma once
 
 #include "kernels/prefill_sm90/tile.hpp"
@@ -24,8 +24,13 @@ double clocks_of_block(const Tile& tile, bool first, int warpgroups, double soft
 /// scale give, stay below 4.5 in all but 1 % of a warp's blocks.
 inline constexpr double softcap_near = 6;
 
-/// Clocks of a warp for all that an item's end and the next one's begin take beside products and
-/// softmax, read from the compiled code in the same way: where the item stands, and its output.
-double clocks_of_item(const Tile& tile);
+/// Clocks of a warp for all that an item's end and the next one's begin take beside a steady block:
+/// where the item stands, a first block's maxima, its masks if it has any, its output. By clock()
+/// at every step of d64 with four warpgroups, d128 with three and d256 with two (512 tokens on an
+/// H200): 4,700, 5,500 and 6,900; what is in the way of what follows from tiles of other numbers of
+/// warpgroups. Where pieces of Q for two items do not fit, the next rows are late: by 2,000 clocks
+/// without any, by 500 with half.
+/// `mask_edges`: how many ends of what a row sees move with the row.
+double clocks_of_item(const Tile& tile, int mask_edges);
 
 }  // namespace raceline::kernels::prefill_sm90

@@ -109,7 +109,7 @@ struct Consumer : Stages<tile> {
     /// A warp's maxima have risen too far for its scores to be taken relative to the old ones: it
     /// multiplies them again, which Q and K are kept for.
     __device__ __forceinline__ void multiply_again(const Accumulators<tile>& a) const {
-        multiply_scores_again<tile, bf16>(a.score, s.q(q_ring.piece), s.k(k_ring.stage()));
+        multiply_scores_again<tile, bf16>(a.score, s.q(q_ring.piece()), s.k(k_ring.stage()));
         cap(a);
     }
 
@@ -145,11 +145,10 @@ struct Consumer : Stages<tile> {
         }
         multiply(a);
         mask(a, pass, block);
-        const RowState ended = a.state;
-#pragma unroll
-        for (int i = 0; i < 2; ++i) {
-            a.state.maximum[i] = fresh ? -INFINITY : a.state.maximum[i];
-            a.state.sum[i] = fresh ? 0 : a.state.sum[i];
+        float factor[2];
+        if (fresh) {
+            finish_rows(p, ending_of(before), a.state, factor);
+            a.state = RowState();
         }
         // A row that has seen no key so far has nothing that its scores could be relative to.
         const bool unknown = a.state.maximum[0] == -INFINITY || a.state.maximum[1] == -INFINITY;
@@ -169,7 +168,7 @@ struct Consumer : Stages<tile> {
         release_k(block == pass.blocks.first);
         pack_probabilities<tile, bf16>(a.score, a.probability);
         if (fresh) {
-            write(a, before, ended);
+            write(a, before, factor);
             clear(a.out);
             clear_tail(pass);
             skip_values(pass);
@@ -187,11 +186,13 @@ struct Consumer : Stages<tile> {
         ptx::wgmma_wait_group<0>();
         ptx::pin_registers(a.out);
         release_v();
-        write(a, last, a.state);
+        float factor[2];
+        finish_rows(p, ending_of(last), a.state, factor);
+        write(a, last, factor);
     }
     __device__ __forceinline__ void write(const Accumulators<tile>& a, int slot,
-                                          const RowState& state) const {
-        write_rows<tile, bf16>(p, ending_of(slot), a.out, state);
+                                          const float (&factor)[2]) const {
+        write_rows<tile, bf16>(p, ending_of(slot), a.out, factor);
     }
 };
 

@@ -69,7 +69,8 @@ Pieces pieces_of(const Workload& w, const Tile& t) {
     return p;
 }
 
-std::vector<Step> steps_of(const Share& share, const Pieces& p, const Tile& tile, double softcap) {
+std::vector<Step> steps_of(const Share& share, const Pieces& p, const Tile& tile, double softcap,
+                           int mask_edges) {
     const int warpgroups = tile.warpgroups();
     const double any = share.most_worked > 0 ? 1 : 0;
     const double firsts = std::max(0.0, share.its_items - any);
@@ -82,7 +83,7 @@ std::vector<Step> steps_of(const Share& share, const Pieces& p, const Tile& tile
         {"block", std::max(0.0, share.most_worked - any - firsts), p.scores + p.softmax + p.values,
          "", clocks_of_block(tile, false, warpgroups, softcap)},
         {"last values", any, p.values, ""},
-        {"finish", share.its_items, p.finish, "", clocks_of_item(tile)}};
+        {"finish", share.its_items, p.finish, "", clocks_of_item(tile, mask_edges)}};
 }
 
 // Keys and values are read once an item. CTAs that work on one head walk its keys at the same time
@@ -129,7 +130,8 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     c.bytes_in_flight = tile.stages * static_cast<double>(tile.k_bytes() + tile.v_bytes());
     c.imbalance = share.imbalance;
     c.balanced_order = true;
-    c.steps = steps_of(share, p, tile, w.softcap);
+    c.steps = steps_of(share, p, tile, w.softcap,
+                       (plan.band.left >= 0 ? 1 : 0) + (plan.band.right >= 0 ? 1 : 0));
     const std::string flop = std::string("flop.wgmma.") + name_of(w.dtype);
     // Products run beside everything; a softmax's exponentials stand between its other operations.
     for (const char* id : {"op.ex2", "flop.fma.fp32"}) {

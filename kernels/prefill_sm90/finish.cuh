@@ -89,25 +89,38 @@ struct Ending {
     int length;  ///< rows that there are, counted from the item's first
 };
 
-/// Outputs and LSE of a thread's rows. Outputs leave in pieces of 16 bytes, or one by one where
-/// addresses or head dim do not allow that.
-template <Tile tile, bool bf16>
-__device__ __forceinline__ void write_rows(const Params& p, const Ending& end,
-                                           float (&out)[tile.headdim_v / 2],
-                                           const RowState& state) {
+/// Stores the LSE of a thread's rows. `factor`: what their outputs must be multiplied by.
+__device__ __forceinline__ void finish_rows(const Params& p, const Ending& end,
+                                            const RowState& state, float (&factor)[2]) {
     const AttentionArgs& a = p.args;
     const int lane = static_cast<int>(threadIdx.x % 32);
     const int warp = static_cast<int>(threadIdx.x / 32 % 4);
     const RowEnds ends(p, state, end.head);
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+        const int row = end.first + fragment_row(warp, lane, i);
+        if (a.lse != nullptr && row < end.length && lane % 4 == 0) {
+            a.lse[end.lse + row * a.lse_seq_stride] = ends.lse[i];
+        }
+        factor[i] = ends.factor[i];
+    }
+}
+
+/// Outputs of a thread's rows. They leave in pieces of 16 bytes, or one by one where addresses or
+/// head dim do not allow that.
+template <Tile tile, bool bf16>
+__device__ __forceinline__ void write_rows(const Params& p, const Ending& end,
+                                           float (&out)[tile.headdim_v / 2],
+                                           const float (&factor)[2]) {
+    const AttentionArgs& a = p.args;
+    const int lane = static_cast<int>(threadIdx.x % 32);
+    const int warp = static_cast<int>(threadIdx.x / 32 % 4);
     int row[2];
     std::uint16_t* to[2];
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
         row[i] = end.first + fragment_row(warp, lane, i);
         to[i] = static_cast<std::uint16_t*>(a.out.data) + end.out + row[i] * a.out.seq_stride;
-        if (a.lse != nullptr && row[i] < end.length && lane % 4 == 0) {
-            a.lse[end.lse + row[i] * a.lse_seq_stride] = ends.lse[i];
-        }
     }
     if (p.chunked_out) {
 #pragma unroll
@@ -118,7 +131,7 @@ __device__ __forceinline__ void write_rows(const Params& p, const Ending& end,
 #pragma unroll
                 for (int j = 0; j < 4; ++j) {
                     const int at = fragment_element(4 * four + j, i, 0);
-                    x[j] = packed<bf16>(out[at] * ends.factor[i], out[at + 1] * ends.factor[i]);
+                    x[j] = packed<bf16>(out[at] * factor[i], out[at + 1] * factor[i]);
                 }
                 transpose_quad(x);  // thread t of the quad now has the t-th eight of 32 columns
                 const int column = 32 * four + 8 * (lane % 4);
@@ -136,7 +149,7 @@ __device__ __forceinline__ void write_rows(const Params& p, const Ending& end,
 #pragma unroll
                 for (int e = 0; e < 2; ++e) {
                     const int column = fragment_column(lane, j, e);
-                    const float x = out[fragment_element(j, i, e)] * ends.factor[i];
+                    const float x = out[fragment_element(j, i, e)] * factor[i];
                     if (column < columns) {
                         to[i][column] = static_cast<std::uint16_t>(packed<bf16>(x, 0));
                     }

@@ -7,7 +7,7 @@
 #include "gpu/ptx/bar.cuh"
 #include "gpu/ptx/cp_async_bulk_tensor.cuh"
 #include "gpu/ptx/fence_proxy_async_shared.cuh"
-#include "gpu/ptx/st_shared_v4_u32.cuh"
+#include "gpu/ptx/st_shared_u32.cuh"
 #include "gpu/ptx/wgmma_group.cuh"
 #include "kernels/prefill_sm90/announcement.cuh"
 
@@ -34,33 +34,29 @@ __device__ __forceinline__ void fetch(const Box& box) {
     }
 }
 
-/// Eight elements of two bytes, those from `count` on zero.
-__device__ __forceinline__ uint4 load_piece(const std::uint16_t* from, int count) {
-    std::uint32_t words[4] = {0, 0, 0, 0};
-#pragma unroll
-    for (int e = 0; e < 8; ++e) {
-        if (e < count) {
-            words[e / 2] |= static_cast<std::uint32_t>(from[e]) << (16 * (e % 2));
-        }
-    }
-    return make_uint4(words[0], words[1], words[2], words[3]);
+/// Two elements, those from `count` on zero.
+__device__ __forceinline__ std::uint32_t load_word(const std::uint16_t* from, int count) {
+    const std::uint32_t low = count > 0 ? from[0] : 0U;
+    const std::uint32_t high = count > 1 ? from[1] : 0U;
+    return low | high << 16;
 }
 
-/// The same place for the same element as TMA's 128-byte swizzle gives it.
+/// The same place for the same element as TMA's 128-byte swizzle gives it. Word by word: the
+/// producer has few registers.
 template <int columns, int rows>
 __device__ __forceinline__ void fetch_by_hand(const Box& box) {
-    constexpr int pieces = columns / 8;
+    constexpr int words = columns / 2;
     const TensorArg& t = *box.tensor;
     const std::uint16_t* from = static_cast<const std::uint16_t*>(t.data) +
-                                box.index * t.batch_stride + box.head * t.head_stride;
+                                box.index * t.batch_stride + box.head * t.head_stride +
+                                box.token * t.seq_stride;
 #pragma unroll 1
-    for (int i = static_cast<int>(threadIdx.x); i < rows * pieces; i += 128) {
-        const int row = i / pieces;
-        const int piece = i - row * pieces;
-        const int count = row < box.tokens ? box.headdim - 8 * piece : 0;
-        ptx::st_shared_v4_u32(
-            box.to + swizzled_bytes(row, piece, rows),
-            load_piece(from + (box.token + row) * t.seq_stride + 8 * piece, count));
+    for (int i = static_cast<int>(threadIdx.x); i < rows * words; i += 128) {
+        const int row = i / words;
+        const int word = i - row * words;
+        const int count = row < box.tokens ? box.headdim - 2 * word : 0;
+        ptx::st_shared_u32(box.to + swizzled_bytes(row, word / 4, rows) + 4 * (word % 4),
+                           load_word(from + row * t.seq_stride + 2 * word, count));
     }
     ptx::fence_proxy_async_shared();
     ptx::bar_sync(producer_barrier, 128);
@@ -119,10 +115,10 @@ struct Producer {
 #pragma unroll 1
         for (int warpgroup = 0; warpgroup < tile.warpgroups(); ++warpgroup) {
             const int row = rows_of<tile>(warpgroup, w.reversed);
-            ptx::mbarrier_wait_parity(s.q_empty(q_ring.piece), q_ring.parity ^ 1);
-            fetch_box<tile.headdim, 64>({s.q(q_ring.piece), s.q_full(q_ring.piece), &p.q, &p.args.q,
-                                         p.args.headdim, w.q_token + row, w.head, w.q_index,
-                                         w.length_q - row});
+            ptx::mbarrier_wait_parity(s.q_empty(q_ring.piece()), q_ring.parity() ^ 1);
+            fetch_box<tile.headdim, 64>({s.q(q_ring.piece()), s.q_full(q_ring.piece()), &p.q,
+                                         &p.args.q, p.args.headdim, w.q_token + row, w.head,
+                                         w.q_index, w.length_q - row});
             q_ring.advance(1);
         }
     }

@@ -113,16 +113,19 @@ struct Ring {
 };
 
 /// Position in the ring of Q's pieces, which items fill warpgroup by warpgroup: the producer goes
-/// on by one, warpgroup w starts at piece w and goes on by their number. Parities as in Ring.
+/// on by one, warpgroup w starts at piece w and goes on by their number. Parities as in Ring, and
+/// one register for both.
 template <int pieces>
 struct PieceRing {
-    int piece;
-    std::uint32_t parity = 0;
+    std::uint32_t at;
+    [[nodiscard]] __device__ __forceinline__ int piece() const {
+        return static_cast<int>(at % 256);
+    }
+    [[nodiscard]] __device__ __forceinline__ std::uint32_t parity() const { return at / 256; }
     __device__ __forceinline__ void advance(int by) {
-        piece += by;
-        if (piece >= pieces) {
-            piece -= pieces;
-            parity ^= 1;
+        at += static_cast<std::uint32_t>(by);
+        if (at % 256 >= pieces) {
+            at = (at ^ 256) - pieces;
         }
     }
 };

@@ -61,10 +61,16 @@ std::string supports(const Workload& w, const Tile& tile, const Device& device) 
     return {};
 }
 
-// Both products' operands and P are rounded to the storage type; everything else is fp32.
+// Both products' operands and P are rounded to the storage type; everything else is fp32. P stands
+// relative to an old maximum, so that the heaviest key's, which relative to the row's own would be
+// exactly 1, is rounded like any other: by the root mean square of a rounding error, for
+// mantissas of which every logarithm is as likely.
 Precision precision(const Workload& w) {
-    const Rounding stored = w.dtype == DType::fp16 ? Rounding::fp16 : Rounding::bf16;
-    return {stored, Rounding::fp32, stored, Rounding::fp32_rz, stored};
+    const bool fp16 = w.dtype == DType::fp16;
+    const Rounding stored = fp16 ? Rounding::fp16 : Rounding::bf16;
+    constexpr double rms_over_spacing = 0.2123;  // sqrt((1 - 1/4) / (2 ln 2) / 12)
+    const double rms = rms_over_spacing * (fp16 ? 0x1p-10 : 0x1p-7);
+    return {stored, Rounding::fp32, stored, Rounding::fp32_rz, stored, 1 + rms};
 }
 
 std::size_t workspace(const Workload&, const Tile&, const Device&) {

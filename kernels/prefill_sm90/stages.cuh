@@ -24,11 +24,11 @@ struct Stages {
     std::uint32_t clears = 0;  ///< how often all warps met
 
     __device__ __forceinline__ Stages(const Params& params, const Shared<tile>& shared, int wg)
-        : p(params), s(shared), warpgroup(wg), turn{wg}, q_ring{wg} {}
+        : p(params), s(shared), warpgroup(wg), turn{wg}, q_ring{static_cast<std::uint32_t>(wg)} {}
 
     /// Operands of the products, looked up before the waits for them.
     __device__ __forceinline__ std::uint64_t q_operand() const {
-        return ptx::wgmma_descriptor_k_major_128b(ptx::uniform(s.q(q_ring.piece)));
+        return ptx::wgmma_descriptor_k_major_128b(ptx::uniform(s.q(q_ring.piece())));
     }
     __device__ __forceinline__ std::uint64_t k_operand() const {
         return ptx::wgmma_descriptor_k_major_128b(ptx::uniform(s.k(k_ring.stage())));
@@ -38,7 +38,7 @@ struct Stages {
                                                    tile.keys * slab_row_bytes);
     }
     __device__ __forceinline__ void wait_q() const {
-        ptx::mbarrier_wait_parity(s.q_full(q_ring.piece), q_ring.parity);
+        ptx::mbarrier_wait_parity(s.q_full(q_ring.piece()), q_ring.parity());
     }
     __device__ __forceinline__ void wait_k(const Ring<tile.stages>& ring) const {
         ptx::mbarrier_wait_parity(s.k_full(ring.stage()), ring.parity());
@@ -66,7 +66,7 @@ struct Stages {
         release(s.k_empty(k_ring.stage()));
         k_ring.advance();
         if (last_of_item) {
-            release(s.q_empty(q_ring.piece));
+            release(s.q_empty(q_ring.piece()));
             q_ring.advance(tile.warpgroups());
         }
     }
@@ -139,7 +139,7 @@ struct Stages {
         if (pass.blocks.count() > 0) {
             wait_q();
             __syncwarp();
-            release(s.q_empty(q_ring.piece));
+            release(s.q_empty(q_ring.piece()));
             q_ring.advance(tile.warpgroups());
         }
         if (!pass.is(item_has_no_rows)) {

@@ -48,8 +48,8 @@ inline constexpr std::array<Tile, 19> tiles{{
     {64, 128, 128, 4, 0, 0},  {64, 128, 256, 2, 1, 0},  {64, 128, 192, 2, 1, 1},
     {128, 192, 96, 3, 0, 0},  {128, 192, 96, 3, 1, 0},  {128, 192, 64, 4, 1, 0},
     {128, 128, 128, 3, 0, 0}, {128, 128, 160, 2, 1, 0}, {128, 128, 192, 2, 0, 0},
-    {128, 128, 96, 2, 1, 1},  {256, 128, 128, 2, 1, 0}, {256, 128, 96, 2, 0, 0},
-    {256, 128, 96, 2, 1, 0},  {256, 128, 64, 3, 1, 0},  {256, 128, 64, 3, 0, 0},
+    {128, 128, 96, 2, 1, 1},  {256, 128, 96, 2, 0, 0},  {256, 128, 96, 2, 1, 0},
+    {256, 128, 64, 3, 1, 0},  {256, 128, 64, 3, 0, 0},  {256, 128, 64, 4, 0, 0},
     {256, 128, 64, 2, 1, 1},
 }};
 
@@ -62,12 +62,7 @@ struct RegisterSplit {
     int entry, producer, matrix;
 };
 constexpr RegisterSplit register_split(const Tile& tile) {
-    if (tile.warpgroups() == 3) {
-        return {128, 32, 160};
-    }
-    // 208 accumulators and words of P leave 232 too few for the rest.
-    const bool crowded = tile.keys / 2 + tile.headdim / 2 + tile.keys / 8 >= 208;
-    return crowded ? RegisterSplit{168, 24, 240} : RegisterSplit{168, 40, 232};
+    return tile.warpgroups() == 3 ? RegisterSplit{128, 32, 160} : RegisterSplit{168, 40, 232};
 }
 
 /// Items that are announced at a time: one whose rows are still to be written, the one worked on,

@@ -22,7 +22,8 @@ struct Precision {
     Rounding accumulators;   ///< partial sums of both products and of the denominator
     Rounding output;         ///< O as stored
     /// What P, at most 1, is multiplied by before it is rounded: a narrow type's range is used as
-    /// the kernel uses it.
+    /// the kernel uses it. Not a power of two where the kernel's P is not relative to the row's own
+    /// maximum: then the heaviest key's is not exact.
     double probability_scale = 1;
 };
 

@@ -119,7 +119,7 @@ TEST(PrefillSm90Fp8Counts, count_what_two_blocks_do) {
     const auto count = [&](const prefill::Tile& tile) {
         return prefill::counts(w, tile, datasheet_device("h200")).at(0);
     };
-    const Counts c = count({128, 128, 128, 2, 1, 0});
+    const Counts c = count({128, 128, 128, 3, 0, 0});
     EXPECT_DOUBLE_EQ(c.work.at("flop.wgmma.e4m3"), 2.0 * 128 * 256 * (128 + 128));
     EXPECT_DOUBLE_EQ(c.work.at("op.ex2"), 2.0 * 128 * 128);
     EXPECT_DOUBLE_EQ(c.work.at("byte.dram_read"), 1.0 * (128 + 200 + 200) * 128);

@@ -142,11 +142,14 @@ TEST(PrefillSm90Counts, warpgroups_in_step_wait_for_those_with_more_blocks) {
         return prefill::share_of(w, prefill::make_plan(prefill::shape_of(w), tile, h200), tile)
             .most_worked;
     };
-    const char* causal = "b=1,h=1,q=192,k=192,d=64,causal";
-    EXPECT_DOUBLE_EQ(taken(causal, 4, 0), 4.0 / 3);
-    EXPECT_GT(taken(causal, 4, 1), 1.4);
-    EXPECT_LT(taken(causal, 4, 1), 2);
+    // Two items a CTA: who has more of one has less of the other.
+    const char* causal = "b=2,h=132,q=192,k=192,d=64,causal";
+    EXPECT_DOUBLE_EQ(taken(causal, 4, 0), 2 * 4.0 / 3);
+    EXPECT_GT(taken(causal, 4, 1), 2 * 1.4);
+    EXPECT_LT(taken(causal, 4, 1), 2 * 2);
     EXPECT_DOUBLE_EQ(taken(causal, 2, 0), taken(causal, 4, 1));
+    const char* alone = "b=1,h=1,q=192,k=192,d=64,causal";
+    EXPECT_DOUBLE_EQ(taken(alone, 4, 0), taken(causal, 4, 1) / 2);
     EXPECT_DOUBLE_EQ(taken("b=1,h=1,q=192,k=256,d=64", 4, 1), 2);
 }
 
@@ -193,7 +196,7 @@ TEST(PrefillSm90Counts, count_what_two_blocks_do) {
     EXPECT_DOUBLE_EQ(flops, c.work.at("flop.wgmma.bf16"));
 }
 
-TEST(PrefillSm90Report, no_spills_and_the_declared_registers) {
+TEST(PrefillSm90Report, next_to_no_spills_and_the_declared_registers) {
     const Kernel& kernel = find_kernel("prefill_sm90");
     if (kernel.launch == nullptr) {
         GTEST_SKIP() << "a build without CUDA has no device code to report on";
@@ -223,10 +226,11 @@ TEST(PrefillSm90Report, no_spills_and_the_declared_registers) {
                 return f.first.starts_with("_Z") && f.first.find(part) != std::string::npos;
             });
             ASSERT_NE(found, all.end()) << part;
-            // The producer that copies by hand spills a few registers; nothing else may. No tile
-            // is chosen for that path, and its copies take far longer.
-            constexpr std::int64_t spilled_by_hand = 64;
-            EXPECT_LE(found->second.stack_bytes, spilled_by_hand) << part;
+            // Three warpgroups with 128 keys at d64 keep six registers in memory between items,
+            // a few other tiles two; none does in a block's loop (seen in the machine code).
+            const prefill::Tile& tile = prefill::tiles[i];
+            const bool crowded = tile.headdim == 64 && tile.rows == 192 && tile.keys == 128;
+            EXPECT_LE(found->second.stack_bytes, crowded ? 24 : 8) << part;
             EXPECT_EQ(found->second.registers, prefill::register_split(prefill::tiles[i]).entry)
                 << part;
         }

@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What it costs in accuracy to round probabilities relative to an old maximum, by simulation.
+
+Normal queries, keys and values in bf16, no mask; everything in float64 but P and the output, which
+are rounded to bf16. Relative to a running maximum, as FlashAttention-2 does it, every key that is a
+new maximum has the probability 1, which is exact: and the heaviest keys are such keys. Relative to
+the maximum of the block that was first, they are rounded like any other. Printed: the error of the
+latter over the former's. Needs NumPy; no kernel runs.
+"""
+
+import argparse
+
+import numpy as np
+
+
+def bf16(x):
+    """x, rounded to nearest even."""
+    bits = np.ascontiguousarray(x, np.float32).view(np.uint32).astype(np.uint64)
+    rounded = (bits + 0x7FFF + ((bits >> np.uint64(16)) & np.uint64(1))) >> np.uint64(16)
+    return (rounded << np.uint64(16)).astype(np.uint32).view(np.float32).astype(np.float64)
+
+
+def error(scores, values, base):
+    """Of outputs whose probabilities are relative to 2^base when they are rounded; root of the sum
+    of squares. base: (rows, keys) or (rows, 1)."""
+    top = scores.max(1, keepdims=True)
+    exact = np.exp2(scores - top)
+    answer = exact @ values / exact.sum(1, keepdims=True)
+    rounded = bf16(np.exp2(scores - base)) * np.exp2(base - top)
+    return np.linalg.norm(bf16(rounded @ values / exact.sum(1, keepdims=True)) - answer)
+
+
+def running_maximum(scores, block):
+    base = np.empty_like(scores)
+    so_far = np.full((len(scores), 1), -np.inf)
+    for first in range(scores.shape[1] - block, -1, -block):  # last keys first
+        part = scores[:, first:first + block]
+        so_far = np.maximum(so_far, part.max(1, keepdims=True))
+        base[:, first:first + block] = so_far
+    return base
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--headdim", type=int, default=128)
+    parser.add_argument("--block", type=int, default=64, help="keys of a block")
+    parser.add_argument("--seed", type=int, default=1)
+    args = parser.parse_args()
+    rng = np.random.default_rng(args.seed)
+    for keys in (512, 1024, 2048, 4096, 8192, 16384):
+        rows = max(256, 2**21 // keys)
+        q, k, v = (bf16(rng.standard_normal((n, args.headdim))) for n in (rows, keys, keys))
+        scores = q @ k.T / np.sqrt(args.headdim) * np.log2(np.e)
+        old = scores[:, -args.block:].max(1, keepdims=True)
+        ratio = error(scores, v, old) / error(scores, v, running_maximum(scores, args.block))
+        print(f"{keys:6} keys, {rows} rows: {ratio:.3f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// How long the matrix warpgroups of a persistent forward kernel need for a block while they are in
+// each other's way.
+#pragma once
+
+namespace raceline::gpu {
+
+/// Clocks of one warpgroup's block: at the tensor cores, at the exponential units, at the issue
+/// slots, and the rest, for which it needs nobody.
+struct BlockClocks {
+    double tensor = 0, exponentials = 0, issued = 0, alone = 0;
+};
+
+/// From one block of a warpgroup to its next, where `warpgroups` share an SM: a closed network of
+/// as many customers and three stations, solved by mean value analysis (Reiser and Lavenberg,
+/// 1980). Exponentials and instructions of several warps go on side by side, each the slower for
+/// it. Products go one after the other and always take the same time, so that of the one under way
+/// half is left when the next comes. Whoever exponentiates takes three of eight issue slots.
+inline double shared_clocks(const BlockClocks& block, int warpgroups) {
+    double at_tensor = 0, at_exponentials = 0, at_issue = 0, busy = 0;
+    double cycle = 0;
+    for (int n = 1; n <= warpgroups; ++n) {
+        const double products = block.tensor * (1 + at_tensor - busy / 2);
+        const double softmax = block.exponentials * (1 + at_exponentials);
+        const double issue = block.issued * 8 / 5 * (1 + at_issue);
+        cycle = block.alone + products + softmax + issue;
+        at_tensor = n * products / cycle;
+        at_exponentials = n * softmax / cycle;
+        at_issue = n * issue / cycle;
+        busy = n * block.tensor / cycle;
+    }
+    return cycle;
+}
+
+/// What stands between two items is instructions, of which each warp gets its share: `warpgroups`
+/// of them need nearly as many times as long as one.
+constexpr double between_items(double alone, int warpgroups) {
+    return alone * (0.1 + 0.9 * warpgroups);
+}
+
+}  // namespace raceline::gpu
