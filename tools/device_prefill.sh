@@ -56,7 +56,7 @@ step_check() {
             --shape b=1,h=2,q=300,k=300,d=256,dtype=bf16,window=60:9,softcap=50
     fi
     if [ -n "${TESTS:-}" ]; then
-        run 30 check.log "$TESTS"
+        run 90 check.log "$TESTS"
     fi
 }
 
@@ -133,7 +133,7 @@ step_sanitize() {
             --shape b=1,h=4/2,q=300,k=150,d=128,dtype=fp16,causal \
             --shape b=1,h=2,q=129,k=257,d=256,dtype=bf16 \
             --shape b=1,h=2,q=130,k=200,d=64,dtype=bf16,softcap=30 \
-            --shape b=3,h=2,q=300;1;129,k=300;70;129,d=64,dtype=bf16,causal
+            --shape 'b=3,h=2,q=300;1;129,k=300;70;129,d=64,dtype=bf16,causal'
     done
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "registry/registry.hpp"
+#include "run/past_errors.hpp"
 #include "support/check.hpp"
 #include "tune/best_tile.hpp"
 #include "workload/shape_grammar.hpp"
@@ -48,10 +49,14 @@ EngineChoice choose_engine(const Workload& workload, const Device& device, int t
             continue;
         }
         const auto ranked = ranked_tiles(kernel, workload, device, launch_case(device, threads));
-        if (!ranked.empty() &&
-            (best.kernel == nullptr || ranked.front().prediction.seconds < best_seconds)) {
+        if (ranked.empty()) {
+            continue;
+        }
+        const double seconds = committed_errors().expected(kernel.name, device, true,
+                                                           ranked.front().prediction.seconds);
+        if (best.kernel == nullptr || seconds < best_seconds) {
             best = {&kernel, ranked.front().tile, &device};
-            best_seconds = ranked.front().prediction.seconds;
+            best_seconds = seconds;
         }
     }
     if (best.kernel == nullptr) {

@@ -29,7 +29,8 @@ struct Candidates {
     bool must_run = true;  ///< code for it is compiled in; a prediction does not need it
 };
 
-/// The least predicted time over all candidates and their tiles, ties to the first listed. Throws
+/// The least time over all candidates, ties to the first listed: of each its best tile's predicted
+/// time, less what its predictions on this device have been off by (committed_errors). Throws
 /// Error(unsupported) with every candidate's reason if none serves the workload.
 EngineChoice choose_engine(const Workload& workload, const Device& device, int threads,
                            const Candidates& candidates);

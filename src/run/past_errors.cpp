@@ -28,14 +28,25 @@ std::vector<double> newest(const ByModel& models) {
 
 PastErrors::PastErrors(std::span<const build_info::EmbeddedResidual> residuals) {
     std::map<Key, ByModel> groups;
+    std::map<KeyOfAll, ByModel> all_regimes;
     for (const auto& past : residuals) {
-        groups[{device_key(past.device_id, past.device_name), std::string(past.kernel), past.cold,
-                regime_of(past.predicted)}][past.newer_models]
+        const KeyOfAll key{device_key(past.device_id, past.device_name), std::string(past.kernel),
+                           past.cold};
+        groups[std::tuple_cat(key, std::tuple(regime_of(past.predicted)))][past.newer_models]
             .push_back(past.residual);
+        all_regimes[key][past.newer_models].push_back(past.residual);
     }
     for (const auto& [key, group] : groups) {
-        if (const auto band = error_band(newest(group), 1)) {
+        const std::vector<double> errors = newest(group);
+        if (const auto band = error_band(errors, 1)) {
             bands_.emplace(key, *band);
+            medians_.emplace(key, quantile(errors, 0.5));
+        }
+    }
+    for (const auto& [key, group] : all_regimes) {
+        const std::vector<double> errors = newest(group);
+        if (errors.size() >= residuals_for_band) {
+            medians_of_all_.emplace(key, quantile(errors, 0.5));
         }
     }
 }
@@ -48,6 +59,17 @@ std::optional<Interval> PastErrors::band(std::string_view kernel, const Device& 
         return std::nullopt;
     }
     return Interval{seconds * found->second.low, seconds * found->second.high};
+}
+
+double PastErrors::expected(std::string_view kernel, const Device& device, bool cold,
+                            double seconds) const {
+    const KeyOfAll key{device_key(device.id, device.name), std::string(kernel), cold};
+    const auto regime = medians_.find(std::tuple_cat(key, std::tuple(regime_of(seconds))));
+    if (regime != medians_.end()) {
+        return seconds / (1 + regime->second);
+    }
+    const auto all = medians_of_all_.find(key);
+    return all != medians_of_all_.end() ? seconds / (1 + all->second) : seconds;
 }
 
 const PastErrors& committed_errors() {

@@ -11,6 +11,7 @@
 #define __device__
 #include "gpu/ptx/wgmma_descriptor.cuh"
 #undef __device__
+#include "api/engine_choice.hpp"
 #include "device/catalog.hpp"
 #include "kernels/prefill_sm90/counts.hpp"
 #include "kernels/prefill_sm90/fragment.hpp"
@@ -112,6 +113,18 @@ TEST(PrefillSm90Schedule, multiplication_divides) {
             }
         }
         EXPECT_EQ(divider.divide(2147483647), 2147483647 / by);
+    }
+}
+
+// An engine whose predictions are too low must not take shapes from one whose predictions are
+// right.
+TEST(PrefillSm90Record, the_api_takes_it_for_all_of_training_16k) {
+    Device h200 = datasheet_device("h200");
+    apply_committed_rates(h200);
+    for (const Workload& w : make_suite("training-16k").workloads) {
+        EXPECT_EQ(api::choose_engine(w, h200, 0, {.backend = {}, .must_run = false}).kernel->name,
+                  "prefill_sm90")
+            << format_shape(w);
     }
 }
 

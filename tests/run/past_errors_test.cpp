@@ -55,6 +55,20 @@ TEST(PastErrors, OlderModelsCountOnlyWhereTheNewestHaveTooFew) {
     EXPECT_DOUBLE_EQ(band.high, 1);
 }
 
+TEST(PastErrors, TheMedianErrorIsTakenOut) {
+    std::vector<EmbeddedResidual> past(19, {"h200", "", "simt", true, 0, 1e-3, -0.5});
+    const Device h200 = named("h200", "");
+    EXPECT_DOUBLE_EQ(PastErrors(past).expected("simt", h200, true, 1e-3), 1e-3) << "too few";
+    past.push_back({"h200", "", "simt", true, 0, 1e-3, 4});
+    const PastErrors errors(past);
+    EXPECT_DOUBLE_EQ(errors.expected("simt", h200, true, 1e-3), 2e-3);
+    EXPECT_DOUBLE_EQ(errors.expected("simt", h200, true, 1e-6), 2e-6) << "of another regime";
+    EXPECT_DOUBLE_EQ(errors.expected("simt", h200, false, 1e-3), 1e-3);
+    EXPECT_DOUBLE_EQ(errors.expected("naive", h200, true, 1e-3), 1e-3);
+    past.insert(past.end(), 20, {"h200", "", "simt", true, 0, 1e-6, 0.25});
+    EXPECT_DOUBLE_EQ(PastErrors(past).expected("simt", h200, true, 1e-6), 0.8e-6) << "its own";
+}
+
 TEST(PastErrors, OfCpusOnlyTheSameModel) {
     const std::vector<EmbeddedResidual> past(20, {"cpu", "One", "cpu_flash", true, 0, 1e-3, 0.25});
     const PastErrors errors(past);
