@@ -257,7 +257,8 @@ namespace raceline::probe {
 std::vector<VectorLoops> vector_loops() {
     std::vector<VectorLoops> sets;
     // Where the baseline is all that is compiled, there is none to offer.
-    [[maybe_unused]] const auto offer = [&sets](std::int64_t target, std::string_view name, auto* loops) {
+    [[maybe_unused]] const auto offer = [&sets](std::int64_t target, std::string_view name,
+                                                auto* loops) {
         if ((hwy::SupportedTargets() & target) == 0) {
             return;
         }
