@@ -60,4 +60,4 @@ python-test:
 	@cd build-python && venv/bin/python -m pytest -q ../python/tests
 
 clean:
-	@rm -rf build build-python build-asan build-tsan build-fuzz build-lint build-release
+	@rm -rf build build-python build-asan build-tsan build-fuzz build-fuzz-quick build-lint build-release

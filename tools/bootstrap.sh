@@ -7,7 +7,7 @@ set -eu
 
 build="g++ cmake ninja-build libhwy-dev libcli11-dev nlohmann-json3-dev libfmt-dev libmd-dev"
 test="$build libgtest-dev libgmock-dev git"
-sanitize="$test clang-19 libomp-19-dev libclang-rt-19-dev"
+sanitize="$test clang-19 libomp-19-dev libclang-rt-19-dev llvm-19"
 # Debian's Python makes virtual environments only with a package of its own; others bring all.
 venv=""
 python3 -c 'import ensurepip, venv' 2>/dev/null || venv=" python3-venv"

@@ -256,7 +256,9 @@ namespace raceline::probe {
 // Highway's own dispatch only ever gives the best target; the probes want the narrower ones too.
 std::vector<VectorLoops> vector_loops() {
     std::vector<VectorLoops> sets;
-    const auto offer = [&sets](std::int64_t target, std::string_view name, auto* loops) {
+    // Where the baseline is all that is compiled, there is none to offer.
+    [[maybe_unused]] const auto offer = [&sets](std::int64_t target, std::string_view name,
+                                                auto* loops) {
         if ((hwy::SupportedTargets() & target) == 0) {
             return;
         }
