@@ -25,4 +25,16 @@ __device__ inline void cp_async_bulk_tensor_4d_shared_global(std::uint32_t to, c
         : "memory");
 }
 
+/// cp.async.bulk.tensor.4d shared to global, in the thread's current bulk group: the box at
+/// coordinates {c0, c1, c2, c3}; what lies outside the tensor is not written. Shared memory written
+/// by ordinary stores needs fence_proxy_async_shared before it.
+__device__ inline void cp_async_bulk_tensor_4d_global_shared(const void* map, int c0, int c1,
+                                                             int c2, int c3, std::uint32_t from) {
+    asm volatile(
+        "cp.async.bulk.tensor.4d.global.shared::cta.tile.bulk_group [%0, {%1, %2, %3, %4}], "
+        "[%5];" ::"l"(map),
+        "r"(c0), "r"(c1), "r"(c2), "r"(c3), "r"(from)
+        : "memory");
+}
+
 }  // namespace raceline::ptx

@@ -7,6 +7,7 @@
 #include "kernels/prefill_sm90/scores_again.cuh"
 #include "kernels/prefill_sm90/softmax.cuh"
 #include "kernels/prefill_sm90/stages.cuh"
+#include "kernels/prefill_sm90/store.cuh"
 
 namespace raceline::kernels::prefill_sm90 {
 
@@ -23,6 +24,7 @@ struct Consumer : Stages<tile> {
     using Base::q_operand;
     using Base::q_ring;
     using Base::release_k;
+    using Base::release_out;
     using Base::release_v;
     using Base::rows_from;
     using Base::s;
@@ -31,6 +33,7 @@ struct Consumer : Stages<tile> {
     using Base::turn;
     using Base::v_operand;
     using Base::wait_k;
+    using Base::wait_out;
     using Base::wait_q;
     using Base::wait_v;
     using Base::warpgroup;
@@ -191,8 +194,14 @@ struct Consumer : Stages<tile> {
         write(a, last, factor);
     }
     __device__ __forceinline__ void write(const Accumulators<tile>& a, int slot,
-                                          const float (&factor)[2]) const {
-        write_rows<tile, bf16>(p, ending_of(slot), a.out, factor);
+                                          const float (&factor)[2]) {
+        if constexpr (stores_boxes(tile)) {
+            wait_out();
+            put_rows<tile, bf16>(s.out(warpgroup), a.out, factor);
+            release_out();
+        } else {
+            write_rows<tile, bf16>(p, ending_of(slot), a.out, factor);
+        }
     }
 };
 

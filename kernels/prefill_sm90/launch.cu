@@ -53,6 +53,12 @@ Params make_params(const AttentionArgs& a, const Plan& plan, const Tile& tile) {
         p.k = make_tensor_map("k", a.k, k, tile.keys, bf16);
         p.v = make_tensor_map("v", a.v, v, tile.keys, bf16);
     }
+    TensorExtent out = q;
+    out.headdim = a.headdim_v;
+    p.boxed_out = can_map(a.out, out);
+    if (p.boxed_out) {
+        p.out = make_tensor_map("out", a.out, out, 64, bf16);
+    }
     return p;
 }
 

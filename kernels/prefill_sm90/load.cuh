@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The producer walks through the CTA's items and fetches Q once an item and K and V once a block,
 // as soon as their place is empty: one thread by TMA or, where an address or a stride is nothing
-// that the copy engine can read, the whole warpgroup by loads and stores.
+// that the copy engine can read, a warp by loads and stores.
 #pragma once
 
-#include "gpu/ptx/bar.cuh"
 #include "gpu/ptx/cp_async_bulk_tensor.cuh"
 #include "gpu/ptx/fence_proxy_async_shared.cuh"
 #include "gpu/ptx/st_shared_u32.cuh"
 #include "gpu/ptx/wgmma_group.cuh"
 #include "kernels/prefill_sm90/announcement.cuh"
+#include "kernels/prefill_sm90/store.cuh"
 
 namespace raceline::kernels::prefill_sm90 {
 
@@ -41,26 +41,38 @@ __device__ __forceinline__ std::uint32_t load_word(const std::uint16_t* from, in
     return low | high << 16;
 }
 
-/// The same place for the same element as TMA's 128-byte swizzle gives it. Word by word: the
-/// producer has few registers.
+/// The same place for the same element as TMA's 128-byte swizzle gives it. Executed by a whole
+/// warp, which has few registers: four words at a time, whose loads wait side by side.
 template <int columns, int rows>
 __device__ __forceinline__ void fetch_by_hand(const Box& box) {
     constexpr int words = columns / 2;
+    constexpr int at_a_time = 4;
+    static_assert(words % 32 == 0 && rows % at_a_time == 0);
     const TensorArg& t = *box.tensor;
+    const int lane = static_cast<int>(threadIdx.x % 32);
     const std::uint16_t* from = static_cast<const std::uint16_t*>(t.data) +
                                 box.index * t.batch_stride + box.head * t.head_stride +
                                 box.token * t.seq_stride;
 #pragma unroll 1
-    for (int i = static_cast<int>(threadIdx.x); i < rows * words; i += 128) {
-        const int row = i / words;
-        const int word = i - row * words;
-        const int count = row < box.tokens ? box.headdim - 2 * word : 0;
-        ptx::st_shared_u32(box.to + swizzled_bytes(row, word / 4, rows) + 4 * (word % 4),
-                           load_word(from + row * t.seq_stride + 2 * word, count));
+    for (int row = 0; row < rows; row += at_a_time) {
+#pragma unroll 1
+        for (int word = lane; word < words; word += 32) {
+            std::uint32_t x[at_a_time];
+#pragma unroll
+            for (int i = 0; i < at_a_time; ++i) {
+                const int count = row + i < box.tokens ? box.headdim - 2 * word : 0;
+                x[i] = load_word(from + (row + i) * t.seq_stride + 2 * word, count);
+            }
+#pragma unroll
+            for (int i = 0; i < at_a_time; ++i) {
+                ptx::st_shared_u32(
+                    box.to + swizzled_bytes(row + i, word / 4, rows) + 4 * (word % 4), x[i]);
+            }
+        }
     }
     ptx::fence_proxy_async_shared();
-    ptx::bar_sync(producer_barrier, 128);
-    if (threadIdx.x == 0) {
+    __syncwarp();
+    if (lane == 0) {
         ptx::mbarrier_arrive(box.full);
     }
 }
@@ -80,10 +92,9 @@ struct Producer {
     Ring<tile.stages> k_ring, v_ring;
     PieceRing<Shared<tile>::layout.q_pieces> q_ring{0};
     Ring<announced_items> item_ring;
-    Scheduler<tile> scheduler;  ///< by hand only: otherwise it is another warp's
 
     __device__ __forceinline__ Producer(const Params& params, const Shared<tile>& shared)
-        : p(params), s(shared), scheduler{params, shared, {}} {}
+        : p(params), s(shared) {}
 
     template <int columns, int rows>
     __device__ __forceinline__ void fetch_box(const Box& box) const {
@@ -138,16 +149,34 @@ struct Producer {
                                               w.head_kv, w.k_index, w.length_k - key});
         v_ring.advance();
     }
+    /// From here on the next item may be announced, for all that the copies have to do with it.
+    __device__ __forceinline__ void seen() const {
+        if constexpr (by_hand) {
+            __syncwarp();
+        }
+        if (threadIdx.x == 0) {
+            ptx::mbarrier_arrive(s.item_empty(item_ring.stage()));
+        }
+    }
     /// A block's values follow the keys of the block after it, as the matrix warpgroups ask for
-    /// them.
+    /// them. An item that is handed out is drawn late (see draw_lead), one of a fixed share at
+    /// once.
     __device__ __forceinline__ void load_item(const Source& w) {
-        if (w.blocks.count() == 0) {
+        const int count = w.blocks.count();
+        const bool early = p.handed_out == nullptr || count <= draw_lead;
+        if (early) {
+            seen();
+        }
+        if (count == 0) {
             return;
         }
         load_k(w, w.blocks.last - 1);
         load_q(w);
 #pragma unroll 1
         for (int block = w.blocks.last - 1; block > w.blocks.first; --block) {
+            if (!early && block == w.blocks.first + draw_lead) {
+                seen();
+            }
             load_k(w, block - 1);
             load_v(w, block);
         }
@@ -156,19 +185,11 @@ struct Producer {
     __device__ __forceinline__ void load_all() {
 #pragma unroll 1
         while (true) {
-            if (by_hand && threadIdx.x < 32) {
-                scheduler.next();
-            }
             ptx::mbarrier_wait_parity(s.item_full(item_ring.stage()), item_ring.parity());
             const Source w = source();
             item_ring.advance();
-            if constexpr (by_hand) {
-                ptx::bar_sync(producer_barrier, 128);  // all are done with the item before
-            }
-            if (threadIdx.x == 0) {
-                ptx::mbarrier_arrive(s.item_empty(item_ring.stage()));
-            }
             if (!w.there) {
+                seen();
                 break;
             }
             load_item(w);
@@ -176,21 +197,27 @@ struct Producer {
     }
 };
 
-/// Executed by the producer's warpgroup: its first warp copies, its second one schedules.
+/// Executed by the producer's warpgroup: the first warp copies, the second one schedules, the
+/// others store.
 template <Tile tile>
 __device__ __forceinline__ void produce(const Params& p, const Shared<tile>& s) {
-    if (p.by_hand) {
+    const int warp = __shfl_sync(0xFFFFFFFFU, static_cast<int>(threadIdx.x / 32), 0);
+    if (warp == 0 && p.by_hand) {
         Producer<tile, true>(p, s).load_all();
-    } else if (threadIdx.x == 0) {
-        ptx::prefetch_tensormap(&p.q);
-        ptx::prefetch_tensormap(&p.k);
-        ptx::prefetch_tensormap(&p.v);
-        Producer<tile, false>(p, s).load_all();
-    } else if (threadIdx.x / 32 == 1) {
+    } else if (warp == 0) {
+        if (threadIdx.x == 0) {
+            ptx::prefetch_tensormap(&p.q);
+            ptx::prefetch_tensormap(&p.k);
+            ptx::prefetch_tensormap(&p.v);
+            Producer<tile, false>(p, s).load_all();
+        }
+    } else if (warp == 1) {
         Scheduler<tile> scheduler{p, s, {}};
 #pragma unroll 1
         while (scheduler.next()) {
         }
+    } else if constexpr (stores_boxes(tile)) {
+        Storer<tile>{p, s, warp - 2}.store_all();
     }
 }
 

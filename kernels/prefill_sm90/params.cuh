@@ -12,7 +12,7 @@ namespace raceline::kernels::prefill_sm90 {
 
 /// Coordinates of every map: column, token, head, sequence.
 struct Params {
-    CUtensorMap q, k, v;
+    CUtensorMap q, k, v, out;
     AttentionArgs args;
     Band band;
     Order order;
@@ -22,6 +22,7 @@ struct Params {
     float scale_log2;            ///< softmax scale, or the cap of a softcap, × log2 e
     float cap_inner;             ///< of a softcap: scale / cap, what tanh takes products by
     bool by_hand;                ///< the maps do not exist: the copy engine cannot read a tensor
+    bool boxed_out;              ///< the map of the output exists: the copy engine can store rows
     bool chunked_out;            ///< output rows can be written in aligned 16-byte pieces
 };
 

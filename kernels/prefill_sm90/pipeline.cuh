@@ -11,9 +11,6 @@
 
 namespace raceline::kernels::prefill_sm90 {
 
-/// Named barriers. 0 is the CTA's, 1 to 4 are the turns of the matrix warpgroups.
-inline constexpr int producer_barrier = 5;  ///< the producer's
-
 /// Shared-memory addresses (cvta to shared).
 template <Tile tile>
 struct Shared {
@@ -23,6 +20,10 @@ struct Shared {
     /// 64 rows of Q, slabs of 64 columns one behind the other.
     __device__ __forceinline__ std::uint32_t q(int piece) const {
         return base + piece * tile.q_piece_bytes();
+    }
+    /// A warpgroup's outputs, in the same form.
+    __device__ __forceinline__ std::uint32_t out(int warpgroup) const {
+        return base + layout.out + warpgroup * tile.out_piece_bytes();
     }
     __device__ __forceinline__ std::uint32_t k(int stage) const {
         return base + layout.k + stage * tile.k_bytes();
@@ -63,6 +64,13 @@ struct Shared {
     __device__ __forceinline__ std::uint32_t cleared() const {
         return barrier(4 * tile.stages + 2 * layout.q_pieces + 2 * announced_items);
     }
+    /// "full": the warpgroup has written its outputs. "empty": they are on their way.
+    __device__ __forceinline__ std::uint32_t out_full(int warpgroup) const {
+        return barrier(4 * tile.stages + 2 * layout.q_pieces + 2 * announced_items + 1 + warpgroup);
+    }
+    __device__ __forceinline__ std::uint32_t out_empty(int warpgroup) const {
+        return out_full(warpgroup) + 8 * tile.warpgroups();
+    }
     __device__ __forceinline__ std::uint32_t barrier(int index) const {
         return base + layout.barriers + 8 * index;
     }
@@ -72,6 +80,7 @@ template <Tile tile>
 __device__ __forceinline__ void init_barriers(const Shared<tile>& s) {
     // Every matrix warp says for itself that it has read: its wait covers its own products only.
     constexpr std::uint32_t readers = 4 * tile.warpgroups();
+    constexpr std::uint32_t storers = stores_boxes(tile) ? 2 : 0;
     for (int piece = 0; piece < Shared<tile>::layout.q_pieces; ++piece) {
         ptx::mbarrier_init(s.q_full(piece), 1);
         ptx::mbarrier_init(s.q_empty(piece), 4);
@@ -84,9 +93,13 @@ __device__ __forceinline__ void init_barriers(const Shared<tile>& s) {
     }
     for (int slot = 0; slot < announced_items; ++slot) {
         ptx::mbarrier_init(s.item_full(slot), tile.warpgroups());
-        ptx::mbarrier_init(s.item_empty(slot), readers + 1);  // and who copies
+        ptx::mbarrier_init(s.item_empty(slot), readers + 1 + storers);  // and who copies
     }
     ptx::mbarrier_init(s.cleared(), readers);
+    for (int warpgroup = 0; warpgroup < Shared<tile>::layout.out_pieces; ++warpgroup) {
+        ptx::mbarrier_init(s.out_full(warpgroup), 4);
+        ptx::mbarrier_init(s.out_empty(warpgroup), 1);
+    }
     ptx::fence_mbarrier_init();
 }
 

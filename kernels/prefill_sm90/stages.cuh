@@ -21,7 +21,8 @@ struct Stages {
     Ring<tile.stages> k_ring, v_ring;
     PieceRing<Shared<tile>::layout.q_pieces> q_ring;
     Ring<announced_items> item_ring;
-    std::uint32_t clears = 0;  ///< how often all warps met
+    /// Bit 0: whether all warps met an odd number of times; bit 1: the same of our outputs.
+    std::uint32_t odd = 0;
 
     __device__ __forceinline__ Stages(const Params& params, const Shared<tile>& shared, int wg)
         : p(params), s(shared), warpgroup(wg), turn{wg}, q_ring{static_cast<std::uint32_t>(wg)} {}
@@ -70,6 +71,15 @@ struct Stages {
             q_ring.advance(tile.warpgroups());
         }
     }
+    /// There is room for our outputs: those of the item before have been read.
+    __device__ __forceinline__ void wait_out() const {
+        ptx::mbarrier_wait_parity(s.out_empty(warpgroup), odd / 2 ^ 1);
+    }
+    __device__ __forceinline__ void release_out() {
+        __syncwarp();
+        release(s.out_full(warpgroup));
+        odd ^= 2;
+    }
     __device__ __forceinline__ void release_v() {
         release(s.v_empty(v_ring.stage()));
         v_ring.advance();
@@ -84,8 +94,8 @@ struct Stages {
             clear_values<tile>(s.v(v_ring.stage()), length_k - (pass.blocks.last - 1) * tile.keys);
             __syncwarp();
             release(s.cleared());
-            ptx::mbarrier_wait_parity(s.cleared(), clears % 2);
-            ++clears;
+            ptx::mbarrier_wait_parity(s.cleared(), odd % 2);
+            odd ^= 1;
         }
     }
     /// Lets the keys of the item's blocks that are not ours go by, and their values. No product

@@ -31,6 +31,7 @@ struct Tile {
     [[nodiscard]] constexpr int threads() const { return 128 * (warpgroups() + 1); }
     [[nodiscard]] constexpr int q_bytes() const { return rows * headdim * 2; }
     [[nodiscard]] constexpr int q_piece_bytes() const { return 64 * headdim * 2; }
+    [[nodiscard]] constexpr int out_piece_bytes() const { return 64 * headdim_v * 2; }
     [[nodiscard]] constexpr int k_bytes() const { return keys * headdim * 2; }
     [[nodiscard]] constexpr int v_bytes() const { return keys * headdim_v * 2; }
 };
@@ -76,6 +77,11 @@ constexpr RegisterSplit register_split(const Tile& tile) {
     return of_warpgroups[tile.warpgroups() - 2];
 }
 
+/// An item that is handed out is drawn when the copies of this many blocks of the one before are
+/// still to be started: as late as its own first copies allow. Who draws early takes what a CTA
+/// that is free sooner should have.
+inline constexpr int draw_lead = 3;
+
 /// Items that are announced at a time: one whose rows are still to be written, the one worked on
 /// and the one whose copies come next.
 inline constexpr int announced_items = 3;
@@ -85,32 +91,51 @@ constexpr int announcement_bytes(int warpgroups) {
 }
 
 /// Bytes from the start of a CTA's shared memory, which is a multiple of 1024: the pieces of Q (64
-/// rows each), the stages of K, those of V, the barriers, the announced items.
+/// rows each), those of outputs, the stages of K, those of V, the barriers, the announced items.
 struct SharedLayout {
-    int q_pieces, k, v, barriers, announced, bytes;
+    int q_pieces;    ///< a matrix warpgroup has one an item
+    int out_pieces;  ///< every matrix warpgroup's, or 0
+    int out, k, v, barriers, announced, bytes;
 };
-constexpr SharedLayout shared_layout(const Tile& tile, int q_pieces) {
-    const int k = q_pieces * tile.q_piece_bytes();
+constexpr SharedLayout shared_layout(const Tile& tile, int q_pieces, int out_pieces) {
+    const int out = q_pieces * tile.q_piece_bytes();
+    const int k = out + out_pieces * tile.out_piece_bytes();
     const int v = k + tile.stages * tile.k_bytes();
     const int barriers = v + tile.stages * tile.v_bytes();
-    const int count = 2 * q_pieces + 4 * tile.stages + 2 * announced_items + 1;
+    const int count = 2 * q_pieces + 2 * out_pieces + 4 * tile.stages + 2 * announced_items + 1;
     const int announced = barriers + (8 * count + 15) / 16 * 16;
-    return {q_pieces,  k,
+    return {q_pieces,  out_pieces,
+            out,       k,
             v,         barriers,
             announced, announced + announced_items * announcement_bytes(tile.warpgroups())};
 }
 /// Dynamic shared memory may start at any multiple of 16 and is rounded up to the swizzle's 1024.
 inline constexpr int shared_slack = 1024 - 16;
 inline constexpr int most_shared = 232448;  // of a CTA on Hopper (CUDA C++ Programming Guide)
-/// Pieces of Q for two items, where they fit, let the next item's Q come while this item's is in
-/// use. Where fewer fit, some warpgroup's does.
+constexpr bool fits(const SharedLayout& layout) {
+    return layout.bytes + shared_slack <= most_shared;
+}
+/// Pieces of Q for two items let the next item's Q come while this item's is in use; where fewer
+/// fit, some warpgroup's does. Outputs have pieces of their own where all but one of those still
+/// fit.
 constexpr SharedLayout shared_layout(const Tile& tile) {
-    int pieces = 2 * tile.warpgroups();
-    while (pieces > tile.warpgroups() &&
-           shared_layout(tile, pieces).bytes + shared_slack > most_shared) {
+    const int warpgroups = tile.warpgroups();
+    for (int out_pieces = warpgroups; out_pieces >= 0; out_pieces -= warpgroups) {
+        for (int pieces = 2 * warpgroups; pieces >= 2 * warpgroups - 1; --pieces) {
+            if (fits(shared_layout(tile, pieces, out_pieces))) {
+                return shared_layout(tile, pieces, out_pieces);
+            }
+        }
+    }
+    int pieces = 2 * warpgroups - 2;
+    while (pieces > warpgroups && !fits(shared_layout(tile, pieces, 0))) {
         --pieces;
     }
-    return shared_layout(tile, pieces);
+    return shared_layout(tile, pieces, 0);
+}
+/// Whether outputs leave through shared memory.
+constexpr bool stores_boxes(const Tile& tile) {
+    return shared_layout(tile).out_pieces > 0;
 }
 /// What a launch asks for.
 constexpr int shared_bytes(const Tile& tile) {

@@ -23,7 +23,7 @@ foreach(file ${device})
 endforeach()
 
 set(ampere ${CMAKE_SOURCE_DIR}/tests/kernels/emulated_mma)
-add_executable(test_emulated_sm90 ${machine}/emulated_sm90_test.cpp ${machine}/machine.cpp
+add_executable(test_emulated_sm90 ${machine}/emulated_sm90_test.cpp ${machine}/copies.cpp ${machine}/machine.cpp
                ${machine}/product.cpp ${ampere}/ampere.cpp ${translated_sources})
 # The order matters: stand-ins, then translated files, then the tree.
 target_include_directories(test_emulated_sm90 PRIVATE ${machine} ${ampere} ${translated} ${CMAKE_SOURCE_DIR}

@@ -27,7 +27,7 @@ endforeach()
 file(GLOB host CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/kernels/prefill_sm90_fp8/*.cpp)
 add_executable(test_emulated_sm90_fp8
                ${CMAKE_SOURCE_DIR}/tests/kernels/emulated_sm90_fp8/emulated_sm90_fp8_test.cpp
-               ${machine}/machine.cpp ${machine}/product.cpp ${ampere}/ampere.cpp
+               ${machine}/copies.cpp ${machine}/machine.cpp ${machine}/product.cpp ${ampere}/ampere.cpp
                ${translated_sources} ${host}
                ${CMAKE_SOURCE_DIR}/src/run/gate.cpp
                ${CMAKE_SOURCE_DIR}/src/run/gate_answers.cpp ${CMAKE_SOURCE_DIR}/src/run/gate_rows.cpp

@@ -2,48 +2,6 @@
 #include "machine.cuh"
 
 namespace raceline::test {
-namespace {
-
-CUresult encode(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* base,
-                const cuuint64_t* sizes, const cuuint64_t* strides, const cuuint32_t* box,
-                const cuuint32_t* steps, CUtensorMapInterleave, CUtensorMapSwizzle swizzle,
-                CUtensorMapL2promotion, CUtensorMapFloatOOBfill) {
-    MapRecord record{};
-    record.element = type == CU_TENSOR_MAP_DATA_TYPE_UINT8 ? 1 : 2;
-    record.swizzle = swizzle == CU_TENSOR_MAP_SWIZZLE_128B ? 128 : 64;
-    bool good = rank == 4 &&
-                (swizzle == CU_TENSOR_MAP_SWIZZLE_128B || swizzle == CU_TENSOR_MAP_SWIZZLE_64B) &&
-                reinterpret_cast<std::uintptr_t>(base) % 16 == 0 &&
-                box[0] * record.element == record.swizzle;
-    for (int i = 0; i < 4; ++i) {
-        good = good && sizes[i] > 0 && box[i] > 0 && box[i] <= 256 && steps[i] == 1;
-        record.sizes[i] = sizes[i];
-        record.box[i] = box[i];
-        if (i < 3) {
-            good = good && strides[i] > 0 && strides[i] % 16 == 0;
-            record.strides[i] = strides[i];
-        }
-    }
-    record.base = static_cast<const std::byte*>(base);
-    static_assert(sizeof(record) <= sizeof(CUtensorMap));
-    std::memcpy(map, &record, sizeof(record));
-    return good ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-}
-
-}  // namespace
-
-std::uint32_t swizzled(std::uint32_t address, std::uint32_t swizzle) {
-    return address ^ ((address >> 7U & (swizzle / 16 - 1)) << 4U);
-}
-
-cudaError_t find_driver_function(const char* name, void** function, unsigned, unsigned long long,
-                                 cudaDriverEntryPointQueryResult* found) {
-    const bool known = std::strcmp(name, "cuTensorMapEncodeTiled") == 0;
-    *function = known ? reinterpret_cast<void*>(&encode) : nullptr;
-    *found = known ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
-    return cudaSuccess;
-}
-
 Machine& Machine::get() {
     static Machine machine;
     return machine;
@@ -168,35 +126,6 @@ void Machine::wait_parity(std::uint32_t address, std::uint32_t parity) {
     while (barrier.phase % 2 == parity) {
         pause();
     }
-}
-
-void Machine::copy_box(std::uint32_t to, const void* map, std::array<int, 4> from,
-                       std::uint32_t barrier) {
-    MapRecord m{};
-    std::memcpy(&m, map, sizeof(m));
-    copies_.push_back([=, this] {
-        std::int64_t bytes = 0;
-        for (std::uint32_t row = 0; row < m.box[1]; ++row) {
-            for (std::uint32_t column = 0; column < m.box[0]; ++column) {
-                const std::array<std::int64_t, 4> c{from[0] + std::int64_t{column},
-                                                    from[1] + std::int64_t{row}, from[2], from[3]};
-                std::uint16_t element = 0;
-                bool inside = true;
-                std::int64_t offset = m.element * c[0];
-                for (std::size_t i = 0; i < 4; ++i) {
-                    inside = inside && c[i] >= 0 && c[i] < static_cast<std::int64_t>(m.sizes[i]);
-                    offset += i == 0 ? 0 : c[i] * static_cast<std::int64_t>(m.strides[i - 1]);
-                }
-                if (inside) {
-                    std::memcpy(&element, m.base + offset, m.element);
-                }
-                const std::uint32_t place = to + row * m.swizzle + column * m.element;
-                std::memcpy(at(swizzled(place, m.swizzle), m.element), &element, m.element);
-                bytes += m.element;
-            }
-        }
-        arrive(barrier, -bytes, false);
-    });
 }
 
 void Machine::named_barrier(int number, int threads, bool waits) {

@@ -53,7 +53,7 @@ namespace raceline::test {
 
 /// What cuTensorMapEncodeTiled was told, kept in the map's own bytes.
 struct MapRecord {
-    const std::byte* base;
+    std::byte* base;
     std::array<std::uint64_t, 4> sizes;
     std::array<std::uint64_t, 3> strides;
     std::array<std::uint32_t, 4> box;
@@ -100,6 +100,10 @@ public:
     void wait_parity(std::uint32_t address, std::uint32_t parity);
     void copy_box(std::uint32_t to, const void* map, std::array<int, 4> from,
                   std::uint32_t barrier);
+    /// A copy the other way, in the fiber's current bulk group.
+    void store_box(const void* map, std::array<int, 4> to, std::uint32_t from);
+    void commit_stores();
+    void wait_stores(std::size_t pending);
     void named_barrier(int barrier, int threads, bool waits);
     void sync_threads() { named_barrier(0, static_cast<int>(threads_), true); }
     std::uint32_t exchange(std::uint32_t mine, unsigned from_lane);
@@ -115,6 +119,8 @@ private:
         bool ended = false;
         std::size_t products = 0;         ///< started so far
         std::vector<std::size_t> groups;  ///< `products` at every commit
+        /// Of every bulk group the stores that are under way; the last one is still open.
+        std::deque<int> stores = std::deque<int>(1);
     };
     struct Barrier {
         std::uint32_t arrivals = 0, pending = 0;
