@@ -83,6 +83,11 @@ struct Item {
     bool operator==(const Item&) const = default;
 };
 
+/// An item that is handed out is drawn when the copies of this many blocks of the one before are
+/// still to be started: as late as its own first copies allow. Who draws early takes what a CTA
+/// that is free sooner should have.
+inline constexpr std::int32_t draw_lead = 3;
+
 /// The order of all items: heads in groups whose keys and values the L2 holds; within a group the
 /// last rows of every head first, which under a causal mask have the most keys.
 struct Order {

@@ -75,10 +75,12 @@ std::vector<Load> fixed_shares(const Plan& plan, std::int32_t items,
     return loads;
 }
 
-/// A CTA draws an item when the one before it begins, so that its copies can come early: what it
-/// has to do until then does not count. At the start all draw at once, in order.
+/// A CTA draws an item `ahead` blocks before the end of the one before it, so that its copies can
+/// come early, or when that one begins: what it has to do until then does not count. At the start
+/// all draw at once, in order.
 template <class LoadOfItem>
-std::vector<Load> handed_out(const Plan& plan, std::int32_t items, const LoadOfItem& load_of_item) {
+std::vector<Load> handed_out(const Plan& plan, std::int32_t items, double ahead,
+                             const LoadOfItem& load_of_item) {
     struct Draw {
         double when;
         std::int32_t cta;
@@ -87,14 +89,16 @@ std::vector<Load> handed_out(const Plan& plan, std::int32_t items, const LoadOfI
     std::vector<Load> loads(static_cast<std::size_t>(plan.ctas));
     std::vector<Draw> draws;  // a heap, the next one in front
     for (std::int32_t cta = 0; cta < plan.ctas; ++cta) {
-        loads[static_cast<std::size_t>(cta)].add(load_of_item(cta));
-        draws.push_back({0, cta});
+        Load& load = loads[static_cast<std::size_t>(cta)];
+        load.add(load_of_item(cta));
+        draws.push_back({std::max(0.0, load.taken - ahead), cta});
     }
     for (std::int32_t index = plan.ctas; index < items; ++index) {
         std::pop_heap(draws.begin(), draws.end(), std::greater<>());
         Load& load = loads[static_cast<std::size_t>(draws.back().cta)];
-        draws.back().when = load.taken;  // this item begins then, and the next is drawn
+        const double begins = load.taken;
         load.add(load_of_item(index));
+        draws.back().when = std::max(begins, load.taken - ahead);  // the next is drawn
         std::push_heap(draws.begin(), draws.end(), std::greater<>());
     }
     return loads;
@@ -171,8 +175,10 @@ Share share_of(const Workload& w, const Plan& plan, const Tile& tile,
         const auto tile_of_rows = static_cast<std::size_t>(item.row_tile);
         return tile_of_rows < loads.size() ? loads[tile_of_rows] : Load{};
     };
-    const std::vector<Load> loads = plan.handed_out ? handed_out(plan, items, load_of_item)
-                                                    : fixed_shares(plan, items, load_of_item);
+    // Copies are ahead of the work by the stages.
+    const std::vector<Load> loads =
+        plan.handed_out ? handed_out(plan, items, draw_lead + tile.stages, load_of_item)
+                        : fixed_shares(plan, items, load_of_item);
     share.most = *std::max_element(loads.begin(), loads.end());
     share.imbalance = mean.taken > 0 ? share.most.taken / mean.taken : 1;
     return share;

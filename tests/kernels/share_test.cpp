@@ -38,24 +38,32 @@ std::map<std::string, Step> steps_of(const char* shape, const prefill::Tile& til
     return steps;
 }
 
-// Four items of 10, 1, 1 and 1 blocks, two CTAs. Whoever is done first would have 10 and 3; but the
-// third is drawn when the first begins, by whom it belongs to.
-TEST(Share, an_item_is_drawn_when_the_one_before_it_begins) {
+// Items of so many blocks, drawn by two CTAs: what each has to do in the end.
+std::pair<double, double> drawn(const std::vector<double>& blocks, double ahead) {
     gpu::Plan plan{};
     plan.ctas = 2;
-    const auto taken = [&](const std::vector<double>& blocks) {
-        const auto loads = gpu::handed_out(
-            plan, static_cast<std::int32_t>(blocks.size()), [&](std::int32_t index) {
-                const double of_item = blocks[static_cast<std::size_t>(index)];
-                return gpu::Load{.worked = of_item, .items = 1, .taken = of_item};
-            });
-        return std::pair(loads[0].taken, loads[1].taken);
-    };
-    EXPECT_EQ(taken({10, 1, 1, 1}), std::pair(11.0, 2.0));
+    const auto loads = gpu::handed_out(
+        plan, static_cast<std::int32_t>(blocks.size()), ahead, [&](std::int32_t index) {
+            const double of_item = blocks[static_cast<std::size_t>(index)];
+            return gpu::Load{.worked = of_item, .items = 1, .taken = of_item};
+        });
+    return {loads[0].taken, loads[1].taken};
+}
+
+// Whoever is done first has 10 and 3 of four items of 10, 1, 1 and 1 blocks; but drawn when the
+// first begins, the third is that one's CTA's.
+TEST(Share, an_item_is_drawn_so_many_blocks_before_it_begins) {
+    constexpr double whole_items = 100;
+    EXPECT_EQ(drawn({10, 1, 1, 1}, whole_items), std::pair(11.0, 2.0));
     // The second CTA's items go on beginning long before the first's next one.
-    EXPECT_EQ(taken({10, 1, 1, 1, 1, 1}), std::pair(11.0, 4.0));
+    EXPECT_EQ(drawn({10, 1, 1, 1, 1, 1}, whole_items), std::pair(11.0, 4.0));
     // Who begins ten blocks first draws first, and has both.
-    EXPECT_EQ(taken({2, 1, 1, 10, 4}), std::pair(3.0, 15.0));
+    EXPECT_EQ(drawn({2, 1, 1, 10, 4}, whole_items), std::pair(3.0, 15.0));
+
+    EXPECT_EQ(drawn({10, 1, 1, 1}, 0), std::pair(10.0, 3.0));
+    EXPECT_EQ(drawn({2, 1, 1, 10, 4}, 0), std::pair(12.0, 6.0));
+    // The second CTA draws the last item at 7 blocks, the first, three before its end, as well.
+    EXPECT_EQ(drawn({10, 6, 4, 4}, 3), std::pair(14.0, 10.0));
 }
 
 // Three items of 3, 2 and 1 blocks: one CTA has the first, the other the others.
