@@ -3,12 +3,16 @@
 // each other's way.
 #pragma once
 
+#include <algorithm>
+
 namespace raceline::gpu {
 
 /// Clocks of one warpgroup's block: at the tensor cores, at the exponential units, at the issue
 /// slots, and the rest, for which it needs nobody.
 struct BlockClocks {
     double tensor = 0, exponentials = 0, issued = 0, alone = 0;
+    double values = 0;  ///< of the tensor cores' clocks, those of products that are started before
+                        ///< the exponentials and awaited behind them
 };
 
 /// From one block of a warpgroup to its next, where `warpgroups` share an SM: a closed network of
@@ -16,7 +20,14 @@ struct BlockClocks {
 /// 1980). Exponentials and instructions of several warps go on side by side, each the slower for
 /// it. Products go one after the other and always take the same time, so that of the one under way
 /// half is left when the next comes. Whoever exponentiates takes three of eight issue slots.
+///
+/// Who is alone finds the tensor cores free, and its values are multiplied under its exponentials.
+/// Others' products are what stands there where there are others.
 inline double shared_clocks(const BlockClocks& block, int warpgroups) {
+    if (warpgroups == 1) {
+        return block.alone + block.tensor + std::max(0.0, block.exponentials - block.values) +
+               block.issued * 8 / 5;
+    }
     double at_tensor = 0, at_exponentials = 0, at_issue = 0, busy = 0;
     double cycle = 0;
     for (int n = 1; n <= warpgroups; ++n) {

@@ -61,6 +61,13 @@ struct Band {
     [[nodiscard]] constexpr std::int32_t end(std::int32_t i) const {
         return right < 0 ? length_k : smaller(length_k, i + (length_k - length_q) + right + 1);
     }
+    /// How many ends of what a row sees move with the row.
+    [[nodiscard]] constexpr int edges() const { return (left >= 0 ? 1 : 0) + (right >= 0 ? 1 : 0); }
+    /// What all of the rows [row, row + rows) see, in whole blocks.
+    [[nodiscard]] constexpr Blocks plain(std::int32_t row, std::int32_t rows,
+                                         std::int32_t keys) const {
+        return {(begin(row + rows - 1) + keys - 1) / keys, end(row) / keys};
+    }
     /// What any of the rows [row, row + rows) that exist sees, in blocks of `keys`.
     [[nodiscard]] constexpr Blocks blocks(std::int32_t row, std::int32_t rows,
                                           std::int32_t keys) const {
@@ -75,6 +82,11 @@ struct Item {
     std::int32_t row_tile, head;
     bool operator==(const Item&) const = default;
 };
+
+/// An item that is handed out is drawn when the copies of this many blocks of the one before are
+/// still to be started: as late as its own first copies allow. Who draws early takes what a CTA
+/// that is free sooner should have.
+inline constexpr std::int32_t draw_lead = 3;
 
 /// The order of all items: heads in groups whose keys and values the L2 holds; within a group the
 /// last rows of every head first, which under a causal mask have the most keys.

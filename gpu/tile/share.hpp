@@ -4,15 +4,38 @@
 #pragma once
 
 #include <algorithm>
+#include <compare>
 #include <cstdint>
 #include <functional>
 #include <vector>
 
+#include "gpu/tile/item_blocks.hpp"
 #include "gpu/tile/plan.hpp"
 
 namespace raceline::gpu {
 
-/// What the schedule hands out: whole launch, and the CTA that gets the most blocks.
+/// What a CTA has to do.
+struct Load {
+    double worked = 0;      ///< in blocks that all its warpgroups work on: those that keep in step
+                            ///< need longer where some have nothing to do
+    double items = 0;       ///< of those with a block
+    double firsts = 0;      ///< of `worked`, the first blocks of these items
+    double masked = 0;      ///< blocks of a warpgroup that need a mask
+    double warpgroups = 0;  ///< that have rows, summed over these items
+    double taken = 0;       ///< time, in the same blocks: also of what stands between items
+
+    void add(const Load& item, double times = 1) {
+        worked += times * item.worked;
+        items += times * item.items;
+        firsts += times * item.firsts;
+        masked += times * item.masked;
+        warpgroups += times * item.warpgroups;
+        taken += times * item.taken;
+    }
+    bool operator<(const Load& other) const { return taken < other.taken; }
+};
+
+/// What the schedule hands out: whole launch, and the CTA that is busy longest.
 struct Share {
     double items = 0;
     double blocks = 0;  ///< blocks of keys, over all items
@@ -20,10 +43,7 @@ struct Share {
                         ///< rows sees
     double keys = 0;    ///< keys that exist in those blocks
     double rows = 0;    ///< query rows that exist in items that have a block
-    /// By one CTA, in blocks that all its warpgroups work on: those that keep in step need longer
-    /// where some have nothing to do.
-    double most_worked = 0;
-    double its_items = 0;  ///< of that CTA, those that have a block
+    Load most;
     double imbalance = 1;  ///< what that CTA needs over what all need in the mean
 };
 
@@ -39,57 +59,73 @@ inline Band band_of(const Workload& w, const Plan& plan, std::int64_t b) {
     return band;
 }
 
-template <class Tile>
-Blocks blocks_of(const Band& band, std::int32_t row, const Tile& tile) {
-    return row < band.length_q ? band.blocks(row, tile.rows, tile.keys) : Blocks{0, 0};
-}
-
-// Blocks of the item that a warpgroup works on: its own rows end earlier, or are not there.
-template <class Tile>
-std::vector<std::int32_t> own_blocks(const Band& band, std::int32_t row, const Tile& tile) {
-    const Blocks blocks = blocks_of(band, row, tile);
-    std::vector<std::int32_t> own(static_cast<std::size_t>(tile.warpgroups()));
-    for (std::size_t i = 0; i < own.size(); ++i) {
-        const std::int32_t first = row + 64 * static_cast<std::int32_t>(i);
-        if (first < band.length_q) {
-            own[i] = larger(0, band.blocks(first, 64, tile.keys).last - blocks.first);
+template <class LoadOfItem>
+std::vector<Load> fixed_shares(const Plan& plan, std::int32_t items,
+                               const LoadOfItem& load_of_item) {
+    std::vector<Load> loads(static_cast<std::size_t>(plan.ctas));
+    for (std::int32_t cta = 0; cta < plan.ctas; ++cta) {
+        for (std::int32_t round = 0;; ++round) {
+            const std::int32_t index = index_of(cta, plan.ctas, round, items);
+            if (index == items) {
+                break;
+            }
+            loads[static_cast<std::size_t>(cta)].add(load_of_item(index));
         }
     }
-    return own;
+    return loads;
 }
 
-// In the mean over the item's warpgroups.
-template <class Tile>
-double worked_of(const Band& band, std::int32_t row, const Tile& tile) {
-    double worked = 0;
-    for (const std::int32_t own : own_blocks(band, row, tile)) {
-        worked += own;
+/// A CTA draws an item `ahead` blocks before the end of the one before it, so that its copies can
+/// come early, or when that one begins: what it has to do until then does not count. At the start
+/// all draw at once, in order.
+template <class LoadOfItem>
+std::vector<Load> handed_out(const Plan& plan, std::int32_t items, double ahead,
+                             const LoadOfItem& load_of_item) {
+    struct Draw {
+        double when;
+        std::int32_t cta;
+        auto operator<=>(const Draw&) const = default;
+    };
+    std::vector<Load> loads(static_cast<std::size_t>(plan.ctas));
+    std::vector<Draw> draws;  // a heap, the next one in front
+    for (std::int32_t cta = 0; cta < plan.ctas; ++cta) {
+        Load& load = loads[static_cast<std::size_t>(cta)];
+        load.add(load_of_item(cta));
+        draws.push_back({std::max(0.0, load.taken - ahead), cta});
     }
-    return worked / tile.warpgroups();
+    for (std::int32_t index = plan.ctas; index < items; ++index) {
+        std::pop_heap(draws.begin(), draws.end(), std::greater<>());
+        Load& load = loads[static_cast<std::size_t>(draws.back().cta)];
+        const double begins = load.taken;
+        load.add(load_of_item(index));
+        draws.back().when = std::max(begins, load.taken - ahead);  // the next is drawn
+        std::push_heap(draws.begin(), draws.end(), std::greater<>());
+    }
+    return loads;
 }
 
-// What the item's blocks take, in clocks of a block that all warpgroups work on. Who takes turns,
-// or has no stages to be ahead by, or no other item to make up for this one, keeps in step: a block
-// that only one warpgroup works on takes the time of one. Others drift apart until nobody waits.
-template <class Tile, class ClocksOfBlock>
-double taken_by(const Band& band, std::int32_t row, const Tile& tile, bool alone,
-                const ClocksOfBlock& clocks_of_block) {
-    if (tile.turns == 0 && tile.stages > 2 && !alone) {
-        return worked_of(band, row, tile);
+/// What one item is to the CTA that gets it. `clocks_of_item`: of what stands between two items, by
+/// the number of warpgroups that have rows and of their blocks that need a mask.
+template <class Tile, class ClocksOfBlock, class ClocksOfItem>
+Load load_of(const Band& band, std::int32_t row, const Tile& tile, bool alone,
+             const ClocksOfBlock& clocks_of_block, const ClocksOfItem& clocks_of_item) {
+    const TakenBlocks taken = taken_by(band, row, tile, alone, clocks_of_block);
+    if (taken.all == 0) {
+        return {};
     }
-    std::vector<std::int32_t> own = own_blocks(band, row, tile);
-    std::sort(own.begin(), own.end(), std::greater<>());
-    own.push_back(0);
-    double clocks = 0;
-    for (int working = 1; working <= tile.warpgroups(); ++working) {
-        const auto at = static_cast<std::size_t>(working);
-        clocks += (own[at - 1] - own[at]) * clocks_of_block(working);
-    }
-    return clocks / clocks_of_block(tile.warpgroups());
+    const int working = working_of(band, row, tile);
+    const double masked = masked_of(band, row, tile);
+    const double between = clocks_of_item(working, masked) / clocks_of_block(tile.warpgroups());
+    return {taken.all, 1, taken.first, masked, static_cast<double>(working), taken.all + between};
 }
 
-template <class Tile>
-void add_sequence(Share& share, const Band& band, const Tile& tile, double heads) {
+/// Adds a sequence's items to what is handed out, `heads` times. Returns the loads of one head, by
+/// tile of rows.
+template <class Tile, class ClocksOfBlock, class ClocksOfItem>
+std::vector<Load> add_sequence(Share& share, const Band& band, const Tile& tile, double heads,
+                               bool alone, const ClocksOfBlock& clocks_of_block,
+                               const ClocksOfItem& clocks_of_item) {
+    std::vector<Load> loads;
     for (std::int32_t row = 0; row < band.length_q; row += tile.rows) {
         const Blocks blocks = blocks_of(band, row, tile);
         if (blocks.count() > 0) {
@@ -99,84 +135,52 @@ void add_sequence(Share& share, const Band& band, const Tile& tile, double heads
                                    blocks.first * tile.keys);
             share.rows += heads * smaller(tile.rows, band.length_q - row);
         }
-    }
-}
-
-// What a CTA has to do.
-struct Load {
-    double worked = 0;
-    double items = 0;  ///< of those with a block
-    void add(double blocks) {
-        worked += blocks;
-        items += blocks > 0 ? 1 : 0;
-    }
-    bool operator<(const Load& other) const { return worked < other.worked; }
-    bool operator>(const Load& other) const { return worked > other.worked; }
-};
-
-template <class BlocksOfItem>
-std::vector<Load> fixed_shares(const Plan& plan, std::int32_t items, const BlocksOfItem& blocks) {
-    std::vector<Load> loads(static_cast<std::size_t>(plan.ctas));
-    for (std::int32_t cta = 0; cta < plan.ctas; ++cta) {
-        for (std::int32_t round = 0;; ++round) {
-            const std::int32_t index = index_of(cta, plan.ctas, round, items);
-            if (index == items) {
-                break;
-            }
-            loads[static_cast<std::size_t>(cta)].add(blocks(index));
-        }
+        loads.push_back(load_of(band, row, tile, alone, clocks_of_block, clocks_of_item));
     }
     return loads;
 }
 
-// Whoever has done the least so far takes the next item.
-template <class BlocksOfItem>
-std::vector<Load> handed_out(const Plan& plan, std::int32_t items, const BlocksOfItem& blocks) {
-    std::vector<Load> loads(static_cast<std::size_t>(plan.ctas));  // a heap, the least in front
-    for (std::int32_t index = 0; index < items; ++index) {
-        std::pop_heap(loads.begin(), loads.end(), std::greater<>());
-        loads.back().add(blocks(index));
-        std::push_heap(loads.begin(), loads.end(), std::greater<>());
-    }
-    return loads;
-}
-
-/// `clocks_of_block`: of a block, by the number of warpgroups that work on it.
-template <class Tile, class ClocksOfBlock>
+/// `clocks_of_block`: of a block, by the number of warpgroups that work on it. `clocks_of_item`:
+/// see load_of.
+template <class Tile, class ClocksOfBlock, class ClocksOfItem>
 Share share_of(const Workload& w, const Plan& plan, const Tile& tile,
-               const ClocksOfBlock& clocks_of_block) {
+               const ClocksOfBlock& clocks_of_block, const ClocksOfItem& clocks_of_item) {
     Share share;
     const std::int32_t items = plan.order.items();
     share.items = items;
-    if (w.ragged()) {
-        for (std::int64_t b = 0; b < w.batch; ++b) {
-            add_sequence(share, band_of(w, plan, b), tile, static_cast<double>(w.heads_q));
+    const bool alone = items < 2 * plan.ctas;
+    // A sequence's heads are alike.
+    const std::int64_t sequences = w.ragged() ? w.batch : 1;
+    const double heads = w.ragged() ? static_cast<double>(w.heads_q) : plan.order.heads;
+    std::vector<std::vector<Load>> loads_of_head;
+    Load mean;
+    for (std::int64_t b = 0; b < sequences; ++b) {
+        loads_of_head.push_back(add_sequence(share, band_of(w, plan, b), tile, heads, alone,
+                                             clocks_of_block, clocks_of_item));
+        for (const Load& load : loads_of_head.back()) {
+            mean.add(load, heads / plan.ctas);
         }
-    } else {
-        add_sequence(share, plan.band, tile, plan.order.heads);
+        if (items > items_walked) {
+            loads_of_head.clear();
+        }
     }
     if (items > items_walked) {
-        share.most_worked = share.worked / plan.ctas;
-        share.its_items = share.items / plan.ctas;
+        share.most = mean;
         return share;
     }
-    const bool alone = items < 2 * plan.ctas;
-    const auto blocks_of_item = [&](std::int32_t index) {
+    const auto load_of_item = [&](std::int32_t index) {
         const Item item = plan.order.item(index);
-        const std::int32_t row = item.row_tile * tile.rows;
-        const Band band = band_of(w, plan, item.head / w.heads_q);
-        return row < band.length_q ? taken_by(band, row, tile, alone, clocks_of_block) : 0.0;
+        const std::int64_t b = w.ragged() ? item.head / w.heads_q : 0;
+        const std::vector<Load>& loads = loads_of_head[static_cast<std::size_t>(b)];
+        const auto tile_of_rows = static_cast<std::size_t>(item.row_tile);
+        return tile_of_rows < loads.size() ? loads[tile_of_rows] : Load{};
     };
-    const std::vector<Load> loads = plan.handed_out ? handed_out(plan, items, blocks_of_item)
-                                                    : fixed_shares(plan, items, blocks_of_item);
-    const Load most = *std::max_element(loads.begin(), loads.end());
-    share.most_worked = most.worked;
-    share.its_items = most.items;
-    double all = 0;
-    for (const Load& load : loads) {
-        all += load.worked;
-    }
-    share.imbalance = all > 0 ? most.worked * plan.ctas / all : 1;
+    // Copies are ahead of the work by the stages.
+    const std::vector<Load> loads =
+        plan.handed_out ? handed_out(plan, items, draw_lead + tile.stages, load_of_item)
+                        : fixed_shares(plan, items, load_of_item);
+    share.most = *std::max_element(loads.begin(), loads.end());
+    share.imbalance = mean.taken > 0 ? share.most.taken / mean.taken : 1;
     return share;
 }
 

@@ -15,22 +15,34 @@ namespace raceline::kernels::prefill_sm90 {
 /// slots. What has no fixed latency is a turn, three barriers of copies, three reductions into
 /// uniform registers and a vote, some 25 each. A first block has maxima, which wait for each other,
 /// and four exchanges more. A softcap's tanh (nine instructions a score, see counts.cpp; beyond
-/// three quarters of the cap 14, two of them on the units of the exponentials) stands before the
-/// exponentials.
+/// three quarters of the cap 14, two of them on the units of the exponentials) takes issue slots.
+/// Seven clocks a key beyond 128 are fitted to the tiles of 160 and 176 keys in
+/// receipts/h200/2026-11-22-prefill_sm90-tiles-1f24940c08f4.jsonl, the stall counts do not have
+/// them; a call that nobody gets in the way of (one row, 7,804 keys, in
+/// 2026-11-22-random-20261130-1f24940c08f4.jsonl) has ten.
 double clocks_of_block(const Tile& tile, bool first, int warpgroups, double softcap = 0);
+
+/// Of the first block of a CTA, whose scores are complete and after which no values are multiplied.
+double clocks_of_first_softmax(const Tile& tile, int warpgroups, double softcap = 0);
 
 /// From this softcap on the counts have no block with a score beyond three quarters of the cap,
 /// where tanh is a polynomial: scores of unit spread, which inputs of unit spread at the usual
 /// scale give, stay below 4.5 in all but 1 % of a warp's blocks.
 inline constexpr double softcap_near = 6;
 
-/// Clocks of a warp for all that an item's end and the next one's begin take beside a steady block:
-/// where the item stands, a first block's maxima, its masks if it has any, its output. By clock()
-/// at every step of d64 with four warpgroups, d128 with three and d256 with two (512 tokens on an
-/// H200): 4,700, 5,500 and 6,900; what is in the way of what follows from tiles of other numbers of
-/// warpgroups. Where pieces of Q for two items do not fit, the next rows are late: by 2,000 clocks
-/// without any, by 500 with half.
-/// `mask_edges`: how many ends of what a row sees move with the row.
-double clocks_of_item(const Tile& tile, int mask_edges);
+/// Clocks of a warp for what an item's end and the next one's begin take beside a steady block, a
+/// first block's maxima and masks: where the item stands, its output. `warpgroups`: those that have
+/// rows and are in each other's way. By clock() at every step of d64 with four warpgroups, d128
+/// with three and d256 with two (512 tokens on an H200), maxima and late rows included: 4,700,
+/// 5,500 and 6,900; what is in the way of what follows from tiles of other numbers of warpgroups.
+double clocks_of_item(const Tile& tile, int warpgroups);
+
+/// Of a block that needs a mask, whichever end of what its rows see lies in it: 3.5 a key and warp
+/// beside others.
+double clocks_of_mask(const Tile& tile, int warpgroups);
+
+/// Where pieces of Q for two items do not fit, the next item's rows are late: by 2,000 clocks
+/// without any, by 500 with half (clock(), as above).
+double clocks_of_late_rows(const Tile& tile);
 
 }  // namespace raceline::kernels::prefill_sm90

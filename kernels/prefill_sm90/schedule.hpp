@@ -10,6 +10,7 @@ using gpu::Band;
 using gpu::Blocks;
 using gpu::divide_up;
 using gpu::Divider;
+using gpu::draw_lead;
 using gpu::index_of;
 using gpu::Item;
 using gpu::larger;

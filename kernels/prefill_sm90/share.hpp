@@ -11,8 +11,13 @@ namespace raceline::kernels::prefill_sm90 {
 using gpu::Share;
 
 inline Share share_of(const Workload& workload, const Plan& plan, const Tile& tile) {
-    return gpu::share_of(workload, plan, tile,
-                         [&](int warpgroups) { return clocks_of_block(tile, false, warpgroups); });
+    return gpu::share_of(
+        workload, plan, tile,
+        [&](int warpgroups) { return clocks_of_block(tile, false, warpgroups, workload.softcap); },
+        [&](int warpgroups, double masked) {
+            return clocks_of_item(tile, warpgroups) + masked * clocks_of_mask(tile, warpgroups) +
+                   clocks_of_late_rows(tile);
+        });
 }
 
 }  // namespace raceline::kernels::prefill_sm90

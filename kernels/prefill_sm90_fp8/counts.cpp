@@ -61,17 +61,17 @@ Pieces pieces_of(const Workload& w, const Tile& t) {
 }
 
 std::vector<Step> steps_of(const Share& share, const Pieces& p, const Tile& tile, int mask_edges) {
-    const double any = share.most_worked > 0 ? 1 : 0;
-    const double firsts = std::max(0.0, share.its_items - any);
+    const double any = share.most.worked > 0 ? 1 : 0;
+    const double firsts = std::max(0.0, share.most.items - any);
     return {{"start", any, p.start, "latency.l2"},
             {"first scores", any, p.scores, ""},
             {"first softmax", any, p.first_softmax, ""},
             {"item's first block", firsts, p.scores + p.first_softmax + p.values, "",
              clocks_of_block(tile, true, tile.warpgroups())},
-            {"block", std::max(0.0, share.most_worked - any - firsts),
+            {"block", std::max(0.0, share.most.worked - share.most.firsts),
              p.scores + p.softmax + p.values, "", clocks_of_block(tile, false, tile.warpgroups())},
             {"last values", any, p.values, ""},
-            {"finish", share.its_items, p.finish, "", clocks_of_item(tile, mask_edges)}};
+            {"finish", share.most.items, p.finish, "", clocks_of_item(tile, mask_edges)}};
 }
 
 // Keys and values are read once an item. CTAs that work on one head walk its keys at the same time
@@ -117,8 +117,7 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     c.bytes_in_flight = 2.0 * tile.stages * tile.block_bytes();
     c.imbalance = share.imbalance;
     c.balanced_order = true;
-    c.steps =
-        steps_of(share, p, tile, (plan.band.left >= 0 ? 1 : 0) + (plan.band.right >= 0 ? 1 : 0));
+    c.steps = steps_of(share, p, tile, plan.band.edges());
     // Products and the transposition of V, other warps' work, run beside everything; a softmax's
     // exponentials stand between its other operations.
     for (const char* id : {"op.ex2", "flop.fma.fp32"}) {

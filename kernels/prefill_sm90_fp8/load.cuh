@@ -84,17 +84,16 @@ struct Loader {
         v_ring.advance();
     }
     /// A block's values follow the keys of the block after it, as the matrix warpgroups ask for
-    /// them.
-    __device__ __forceinline__ void load_rest(const Source& w) {
+    /// them: the values of block `from` down to those behind `to`, and the keys from there on.
+    __device__ __forceinline__ void load_blocks(const Source& w, int from, int to) {
 #pragma unroll 1
-        for (int block = w.blocks.last - 1; block > w.blocks.first; --block) {
+        for (int block = from; block > to; --block) {
             load_k(w, block - 1);
             load_v(w, block);
         }
-        load_v(w, w.blocks.first);
     }
-    /// Executed by the whole warp. The item after the one that is copied is announced as soon as
-    /// that one's first copies are under way.
+    /// Executed by the whole warp. The next item is announced as soon as this one's first copies
+    /// are under way; one that is handed out is drawn late (see draw_lead).
     __device__ __forceinline__ void load_all() {
         const bool copies = threadIdx.x % 32 == 0;
         scheduler.next();
@@ -106,14 +105,19 @@ struct Loader {
                 break;
             }
             const bool any = copies && w.blocks.count() > 0;
+            const int last = w.blocks.last - 1;
+            const int late = w.blocks.first + draw_lead;
+            const int draws = p.handed_out != nullptr ? smaller(last, late) : last;
             if (any) {
-                load_k(w, w.blocks.last - 1);
+                load_k(w, last);
                 load_q(w);
+                load_blocks(w, last, draws);
             }
             __syncwarp();
             scheduler.next();
             if (any) {
-                load_rest(w);
+                load_blocks(w, draws, w.blocks.first);
+                load_v(w, w.blocks.first);
             }
             __syncwarp();
         }

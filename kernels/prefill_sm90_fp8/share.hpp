@@ -11,8 +11,11 @@ namespace raceline::kernels::prefill_sm90_fp8 {
 using gpu::Share;
 
 inline Share share_of(const Workload& workload, const Plan& plan, const Tile& tile) {
-    return gpu::share_of(workload, plan, tile,
-                         [&](int warpgroups) { return clocks_of_block(tile, false, warpgroups); });
+    const int edges = plan.band.edges();
+    return gpu::share_of(
+        workload, plan, tile,
+        [&](int warpgroups) { return clocks_of_block(tile, false, warpgroups); },
+        [&](int, double) { return clocks_of_item(tile, edges); });
 }
 
 }  // namespace raceline::kernels::prefill_sm90_fp8

@@ -168,7 +168,8 @@ void Builder::add_steps(const RereadSplit& rereads) {
     }
 }
 
-// Of the heaviest CTA's time, at the highest clock, what its matrix products take alone on a unit.
+// Of the time that the heaviest CTA takes at the highest clock, what its matrix products take alone
+// on a unit; of all units, whose power is the chip's, only those at work draw it.
 double Builder::matrix_share() const {
     const double slower = clock_under_load(device, 1) / device.clock_hz;
     double matrix = 0, all = 0;
@@ -181,7 +182,9 @@ double Builder::matrix_share() const {
         matrix += repeat * products;
         all += repeat * std::max(products, counts.steps[s].clocks / device.clock_hz);
     }
-    return all > 0 ? matrix / all : 0;
+    const double at_work =
+        std::min(1.0, static_cast<double>(counts.ctas) / std::max(1, device.units));
+    return all > 0 ? at_work * matrix / all : 0;
 }
 
 }  // namespace

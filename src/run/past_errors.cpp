@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/past_errors.hpp"
 
+#include <algorithm>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 namespace raceline {
@@ -10,43 +13,46 @@ std::string device_key(std::string_view id, std::string_view name) {
     return std::string(id == "cpu" || id == "cuda" ? name : id);
 }
 
-using ByModel = std::map<int, std::vector<double>>;  // the newest model first
+template <class Error>
+using ByModel = std::map<int, std::vector<Error>>;  // the newest model first
 
 // A model that was mended errs no longer as it did: older ones only fill up what a band needs.
-std::vector<double> newest(const ByModel& models) {
-    std::vector<double> residuals;
+template <class Error>
+std::vector<Error> newest(const ByModel<Error>& models) {
+    std::vector<Error> errors;
     for (const auto& [newer, of_model] : models) {
-        if (residuals.size() >= residuals_for_band) {
+        if (errors.size() >= residuals_for_band) {
             break;
         }
-        residuals.insert(residuals.end(), of_model.begin(), of_model.end());
+        errors.insert(errors.end(), of_model.begin(), of_model.end());
     }
-    return residuals;
+    return errors;
 }
 
 }  // namespace
 
 PastErrors::PastErrors(std::span<const build_info::EmbeddedResidual> residuals) {
-    std::map<Key, ByModel> groups;
-    std::map<KeyOfAll, ByModel> all_regimes;
+    std::map<Key, ByModel<double>> groups;
+    std::map<KeyOfAll, ByModel<Past>> all_regimes;
     for (const auto& past : residuals) {
         const KeyOfAll key{device_key(past.device_id, past.device_name), std::string(past.kernel),
                            past.cold};
         groups[std::tuple_cat(key, std::tuple(regime_of(past.predicted)))][past.newer_models]
             .push_back(past.residual);
-        all_regimes[key][past.newer_models].push_back(past.residual);
+        all_regimes[key][past.newer_models].push_back({past.predicted, past.residual});
     }
     for (const auto& [key, group] : groups) {
-        const std::vector<double> errors = newest(group);
-        if (const auto band = error_band(errors, 1)) {
+        if (const auto band = error_band(newest(group), 1)) {
             bands_.emplace(key, *band);
-            medians_.emplace(key, quantile(errors, 0.5));
         }
     }
     for (const auto& [key, group] : all_regimes) {
-        const std::vector<double> errors = newest(group);
+        std::vector<Past> errors = newest(group);
         if (errors.size() >= residuals_for_band) {
-            medians_of_all_.emplace(key, quantile(errors, 0.5));
+            std::sort(errors.begin(), errors.end(), [](const Past& a, const Past& b) {
+                return std::tie(a.predicted, a.residual) < std::tie(b.predicted, b.residual);
+            });
+            nearby_.emplace(key, std::move(errors));
         }
     }
 }
@@ -63,13 +69,27 @@ std::optional<Interval> PastErrors::band(std::string_view kernel, const Device& 
 
 double PastErrors::expected(std::string_view kernel, const Device& device, bool cold,
                             double seconds) const {
-    const KeyOfAll key{device_key(device.id, device.name), std::string(kernel), cold};
-    const auto regime = medians_.find(std::tuple_cat(key, std::tuple(regime_of(seconds))));
-    if (regime != medians_.end()) {
-        return seconds / (1 + regime->second);
+    const auto found =
+        nearby_.find({device_key(device.id, device.name), std::string(kernel), cold});
+    if (found == nearby_.end()) {
+        return seconds;
     }
-    const auto all = medians_of_all_.find(key);
-    return all != medians_of_all_.end() ? seconds / (1 + all->second) : seconds;
+    const std::vector<Past>& errors = found->second;
+    // A window of 20 slides up while what it takes in is nearer than what it leaves.
+    std::size_t first = 0;
+    const auto farther = [&](std::size_t low, std::size_t high) {
+        return seconds / errors[low].predicted > errors[high].predicted / seconds;
+    };
+    while (first + residuals_for_band < errors.size() &&
+           farther(first, first + residuals_for_band)) {
+        ++first;
+    }
+    std::vector<double> residuals;
+    residuals.reserve(residuals_for_band);
+    for (std::size_t i = 0; i < residuals_for_band; ++i) {
+        residuals.push_back(errors[first + i].residual);
+    }
+    return seconds / (1 + quantile(residuals, 0.5));
 }
 
 const PastErrors& committed_errors() {

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <vector>
 
 #include "device/device.hpp"
 #include "model/error_band.hpp"
@@ -28,9 +29,10 @@ public:
     [[nodiscard]] std::optional<Interval> band(std::string_view kernel, const Device& device,
                                                bool cold, double seconds) const;
 
-    /// What a prediction comes to once the median of those errors is taken out; where the regime
-    /// has fewer than 20, of this kernel's in all regimes. Unchanged if these are fewer, too. For
-    /// comparing kernels: one whose predictions are a third low should not win by a tenth.
+    /// What a prediction comes to once the median of the 20 errors is taken out whose predictions
+    /// were nearest to it, by their ratio; of the newest models, as above, but of all regimes, for
+    /// one's errors may change within a regime. Unchanged if there are fewer. For comparing
+    /// kernels: one whose predictions are a third low should not win by a tenth.
     [[nodiscard]] double expected(std::string_view kernel, const Device& device, bool cold,
                                   double seconds) const;
 
@@ -38,8 +40,10 @@ private:
     using Key = std::tuple<std::string, std::string, bool, Regime>;  ///< device, kernel, cold
     using KeyOfAll = std::tuple<std::string, std::string, bool>;     ///< the same, all regimes
     std::map<Key, Interval> bands_;  ///< of a prediction of one second: bands scale with it
-    std::map<Key, double> medians_;
-    std::map<KeyOfAll, double> medians_of_all_;
+    struct Past {
+        double predicted, residual;
+    };
+    std::map<KeyOfAll, std::vector<Past>> nearby_;  ///< by predicted time; 20 or more
 };
 
 /// Of the receipts that were committed when this was built; worked out at the first call.

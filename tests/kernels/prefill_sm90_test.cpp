@@ -153,7 +153,7 @@ TEST(PrefillSm90Counts, warpgroups_in_step_wait_for_those_with_more_blocks) {
         const Workload w = parse_shape(shape);
         const prefill::Tile tile{64, 64, 192, 128, stages, turns};
         return prefill::share_of(w, prefill::make_plan(prefill::shape_of(w), tile, h200), tile)
-            .most_worked;
+            .most.worked;
     };
     // Two items a CTA: who has more of one has less of the other.
     const char* causal = "b=2,h=132,q=192,k=192,d=64,causal";

@@ -251,8 +251,9 @@ TEST(Clock, ChainsSlowDownWithTheShareOfProducts) {
     device.clock_hz = 1980e6;
     device.sustained_clock_hz = 1485e6;
     device.rates["flop.wgmma.bf16"].clock_hz = 1980e6;
-    const auto seconds = [&](double flops) {  // of each unit, 10e6 of them take 1 µs at 1980 MHz
-        Counts c = counts_of({{"flop.wgmma.bf16", 10 * flops}}, 10);
+    const auto seconds = [&](double flops, std::int64_t ctas = 10) {
+        // Of each unit, 10e6 of them take 1 µs at 1980 MHz.
+        Counts c = counts_of({{"flop.wgmma.bf16", static_cast<double>(ctas) * flops}}, ctas);
         c.threads = 128;
         c.steps = {{"loop", 1, {{"flop.wgmma.bf16", flops}}, "", 4 * 1980}};
         return predict_one(device, c).seconds;
@@ -260,6 +261,8 @@ TEST(Clock, ChainsSlowDownWithTheShareOfProducts) {
     EXPECT_NEAR(seconds(0), 4 * us, tiny);
     EXPECT_NEAR(seconds(20e6), 4 * us * 1980 / (1980 - 495 * 0.5), tiny);
     EXPECT_NEAR(seconds(40e6), 4 * us * 1980 / 1485, tiny);
+    // The power is the chip's: one of ten units draws a tenth of it.
+    EXPECT_NEAR(seconds(20e6, 1), 4 * us * 1980 / (1980 - 495 * 0.05), tiny);
     device.sustained_clock_hz = 0;  // not known: the highest
     EXPECT_NEAR(seconds(20e6), 4 * us, tiny);
 }

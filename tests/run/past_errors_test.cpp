@@ -69,6 +69,26 @@ TEST(PastErrors, TheMedianErrorIsTakenOut) {
     EXPECT_DOUBLE_EQ(PastErrors(past).expected("simt", h200, true, 1e-6), 0.8e-6) << "its own";
 }
 
+// One's errors may change within a regime: short calls miss what long ones have little of.
+TEST(PastErrors, TheMedianIsOfTheNearestTwentyByRatio) {
+    std::vector<EmbeddedResidual> past;
+    for (int i = 0; i < 20; ++i) {
+        past.push_back({"h200", "", "simt", true, 0, 80e-6 + 1e-8 * i, -0.5});
+        past.push_back({"h200", "", "simt", true, 0, 21e-6 + 1e-8 * i, 1});
+        past.push_back({"h200", "", "simt", true, 0, 900e-6 + 1e-8 * i, 3});
+    }
+    const PastErrors errors(past);
+    const Device h200 = named("h200", "");
+    EXPECT_DOUBLE_EQ(errors.expected("simt", h200, true, 85e-6), 170e-6);
+    EXPECT_DOUBLE_EQ(errors.expected("simt", h200, true, 105e-6), 210e-6) << "over the border";
+    EXPECT_DOUBLE_EQ(errors.expected("simt", h200, true, 24e-6), 12e-6);
+    EXPECT_DOUBLE_EQ(errors.expected("simt", h200, true, 5e-6), 2.5e-6);
+    EXPECT_DOUBLE_EQ(errors.expected("simt", h200, true, 5), 1.25);
+    // 300 µs are 3 times 900's and 3.7 times 80's.
+    EXPECT_DOUBLE_EQ(errors.expected("simt", h200, true, 300e-6), 75e-6);
+    EXPECT_DOUBLE_EQ(errors.expected("simt", h200, true, 250e-6), 500e-6);
+}
+
 TEST(PastErrors, OfCpusOnlyTheSameModel) {
     const std::vector<EmbeddedResidual> past(20, {"cpu", "One", "cpu_flash", true, 0, 1e-3, 0.25});
     const PastErrors errors(past);
