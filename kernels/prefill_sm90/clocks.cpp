@@ -51,7 +51,7 @@ double clocks_of_first_softmax(const Tile& t, int warpgroups, double softcap) {
 }
 
 double clocks_of_item(const Tile& t, int warpgroups) {
-    const double alone = 900 + 7 * t.headdim_v;
+    const double alone = 900 + (stores_boxes(t) ? 3.2 : 7) * t.headdim_v;
     return gpu::between_items(alone, warpgroups);
 }
 

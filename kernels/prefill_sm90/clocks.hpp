@@ -35,6 +35,8 @@ inline constexpr double softcap_near = 6;
 /// rows and are in each other's way. By clock() at every step of d64 with four warpgroups, d128
 /// with three and d256 with two (512 tokens on an H200), maxima and late rows included: 4,700,
 /// 5,500 and 6,900; what is in the way of what follows from tiles of other numbers of warpgroups.
+/// Traced when outputs went straight from registers, 31 instructions for 16 columns by the compiled
+/// code; through shared memory they take 14.
 double clocks_of_item(const Tile& tile, int warpgroups);
 
 /// Of a block that needs a mask, whichever end of what its rows see lies in it: 3.5 a key and warp

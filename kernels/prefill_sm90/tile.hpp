@@ -77,11 +77,6 @@ constexpr RegisterSplit register_split(const Tile& tile) {
     return of_warpgroups[tile.warpgroups() - 2];
 }
 
-/// An item that is handed out is drawn when the copies of this many blocks of the one before are
-/// still to be started: as late as its own first copies allow. Who draws early takes what a CTA
-/// that is free sooner should have.
-inline constexpr int draw_lead = 3;
-
 /// Items that are announced at a time: one whose rows are still to be written, the one worked on
 /// and the one whose copies come next.
 inline constexpr int announced_items = 3;
