@@ -93,6 +93,7 @@ std::vector<Load> handed_out(const Plan& plan, std::int32_t items, double ahead,
         load.add(load_of_item(cta));
         draws.push_back({std::max(0.0, load.taken - ahead), cta});
     }
+    std::make_heap(draws.begin(), draws.end(), std::greater<>());
     for (std::int32_t index = plan.ctas; index < items; ++index) {
         std::pop_heap(draws.begin(), draws.end(), std::greater<>());
         Load& load = loads[static_cast<std::size_t>(draws.back().cta)];

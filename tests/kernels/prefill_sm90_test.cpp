@@ -239,11 +239,11 @@ TEST(PrefillSm90Report, next_to_no_spills_and_the_declared_registers) {
                 return f.first.starts_with("_Z") && f.first.find(part) != std::string::npos;
             });
             ASSERT_NE(found, all.end()) << part;
-            // Three warpgroups with 128 keys at d64 keep six registers in memory between items,
-            // a few other tiles two; none does in a block's loop (seen in the machine code).
+            // Three and four warpgroups at d64 keep four to six registers in memory between items,
+            // one other tile two; none does in a block's loop (seen in the machine code).
             const prefill::Tile& tile = prefill::tiles[i];
-            const bool crowded = tile.headdim == 64 && tile.rows == 192 && tile.keys == 128;
-            EXPECT_LE(found->second.stack_bytes, crowded ? 24 : 8) << part;
+            const bool crowded = tile.headdim == 64 && tile.warpgroups() > 2;
+            EXPECT_LE(found->second.stack_bytes, !crowded ? 8 : tile.keys == 128 ? 24 : 16) << part;
             EXPECT_EQ(found->second.registers, prefill::register_split(prefill::tiles[i]).entry)
                 << part;
         }
