@@ -33,12 +33,12 @@ struct Shared {
 __device__ __forceinline__ unsigned this_warp() {
     return ptx::tid_x_volatile() / 32U;
 }
-/// Which part of the keys and columns this warp has, of as many as there are sharers; and of its
-/// rows, which it shares, how many such sets stand before it.
+/// Of as many parts of a block's keys and of V's columns as there are sharers, this warp's.
 template <Tile tile>
 __device__ __forceinline__ unsigned part_of_warp() {
     return tile.sharers == 1 ? 0 : this_warp() % tile.sharers;
 }
+/// Of the CTA's sets of warp_rows() rows, this warp's.
 template <Tile tile>
 __device__ __forceinline__ unsigned rows_of_warp() {
     return this_warp() / tile.sharers;
