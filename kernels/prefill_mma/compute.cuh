@@ -10,21 +10,6 @@
 
 namespace raceline::kernels::prefill_mma {
 
-/// Shared-memory addresses (cvta to shared).
-template <Tile tile>
-struct Shared {
-    static constexpr SharedLayout layout = shared_layout(tile);
-    std::uint32_t base;
-
-    __device__ __forceinline__ std::uint32_t q() const { return base; }
-    __device__ __forceinline__ std::uint32_t k(int stage) const {
-        return base + layout.k + stage * tile.k_bytes();
-    }
-    __device__ __forceinline__ std::uint32_t v(int stage) const {
-        return base + layout.v + stage * tile.v_bytes();
-    }
-};
-
 /// d0 and d1, 16 × 8 each, side by side: += a times the two B operands in b.
 template <bool bf16>
 __device__ __forceinline__ void multiply(float (&d0)[4], float (&d1)[4],
@@ -53,16 +38,23 @@ struct Warp {
     __device__ __forceinline__ std::uint32_t q_lane() const {
         const unsigned thread = ptx::tid_x_volatile();
         const Corner q = rows_first(thread % 32U);
-        return s.q() + thread / 32U * tile.warp_rows() * slab_row_bytes +
+        return s.q() + thread / 32U / tile.sharers * tile.warp_rows() * slab_row_bytes +
                swizzled_bytes(q.row, q.piece, tile.rows);
+    }
+    /// Of a part of a block's keys.
+    static __device__ __forceinline__ std::uint32_t keys_offset(unsigned part) {
+        return part * tile.warp_keys() * slab_row_bytes;
     }
     static __device__ __forceinline__ std::uint32_t k_offset() {
         const Corner k = columns_first(ptx::tid_x_volatile() % 32U);
-        return swizzled_bytes(k.row, k.piece, tile.keys);
+        return swizzled_bytes(k.row, k.piece, tile.keys) + keys_offset(part_of_warp<tile>());
     }
+    /// Of this warp's columns.
     static __device__ __forceinline__ std::uint32_t v_offset() {
         const Corner v = rows_first(ptx::tid_x_volatile() % 32U);
-        return swizzled_bytes(v.row, v.piece, tile.keys);
+        return swizzled_bytes(v.row, v.piece, tile.keys) +
+               part_of_warp<tile>() * (tile.warp_columns() / slab_columns) * tile.keys *
+                   slab_row_bytes;
     }
     __device__ __forceinline__ void load_q(std::uint32_t q, int slab, int inside,
                                            std::uint32_t (&a)[groups][4]) const {
@@ -85,7 +77,7 @@ struct Warp {
 #pragma unroll
         for (int g = 0; g < groups; ++g) {
 #pragma unroll
-            for (int j = 0; j < tile.keys / 8; ++j) {
+            for (int j = 0; j < tile.warp_keys() / 8; ++j) {
 #pragma unroll
                 for (float& x : score[g][j]) {
                     x = 0;
@@ -108,7 +100,7 @@ struct Warp {
             const std::uint32_t from =
                 swizzled_step(k, inside) + slab * (tile.keys * slab_row_bytes);
 #pragma unroll
-            for (int pair = 0; pair < tile.keys / 16; ++pair) {
+            for (int pair = 0; pair < tile.warp_keys() / 16; ++pair) {
                 std::uint32_t b[4];
                 ptx::ldmatrix_x4(b, from + pair * 16 * slab_row_bytes);
 #pragma unroll
@@ -119,32 +111,65 @@ struct Warp {
         }
     }
 
-    /// out += P·V of the block at `v`.
-    __device__ __forceinline__ void multiply_values(std::uint32_t v, const Scores<tile>& p,
-                                                    Outputs<tile>& out) const {
-        v += v_offset();
+    /// The probabilities of 16 of this warp's keys, as operands.
+    static __device__ __forceinline__ void pack(const Scores<tile>& p, int step,
+                                                std::uint32_t (&a)[groups][4]) {
 #pragma unroll
-        for (int step = 0; step < tile.keys / 16; ++step) {
-            std::uint32_t a[groups][4];
+        for (int g = 0; g < groups; ++g) {
+#pragma unroll
+            for (int w = 0; w < 4; ++w) {
+                const auto& from = p[g][operand_group(step, w)];
+                a[g][w] = packed<bf16>(from[fragment_register(w % 2, 0)],
+                                       from[fragment_register(w % 2, 1)]);
+            }
+        }
+    }
+    /// out += a times the 16 rows of V at `v`.
+    static __device__ __forceinline__ void multiply_step(std::uint32_t v, int step,
+                                                         const std::uint32_t (&a)[groups][4],
+                                                         Outputs<tile>& out) {
+#pragma unroll
+        for (int pair = 0; pair < tile.warp_columns() / 16; ++pair) {
+            std::uint32_t b[4];
+            ptx::ldmatrix_x4_trans(
+                b, swizzled_step(v, pair % steps_per_slab) +
+                       (pair / steps_per_slab * tile.keys + 16 * step) * slab_row_bytes);
 #pragma unroll
             for (int g = 0; g < groups; ++g) {
-#pragma unroll
-                for (int w = 0; w < 4; ++w) {
-                    const auto& from = p[g][operand_group(step, w)];
-                    a[g][w] = packed<bf16>(from[fragment_register(w % 2, 0)],
-                                           from[fragment_register(w % 2, 1)]);
-                }
+                multiply<bf16>(out[g][2 * pair], out[g][2 * pair + 1], a[g], b);
             }
+        }
+    }
+
+    /// out += P·V of the block at `v`. Warps that share rows start with the keys that they have the
+    /// probabilities of; the other's have come when these are done.
+    __device__ __forceinline__ void multiply_values(std::uint32_t v, const Scores<tile>& p,
+                                                    Outputs<tile>& out) const {
+        constexpr int steps = tile.warp_keys() / 16;
+        v += v_offset();
+        const std::uint32_t own = v + keys_offset(part_of_warp<tile>());
+        std::uint32_t a[groups][4];
 #pragma unroll
-            for (int pair = 0; pair < tile.headdim_v / 16; ++pair) {
-                std::uint32_t b[4];
-                ptx::ldmatrix_x4_trans(
-                    b, swizzled_step(v, pair % steps_per_slab) +
-                           (pair / steps_per_slab * tile.keys + 16 * step) * slab_row_bytes);
+        for (int step = 0; step < steps; ++step) {
+            pack(p, step, a);
+            if constexpr (tile.sharers == 2) {
 #pragma unroll
                 for (int g = 0; g < groups; ++g) {
-                    multiply<bf16>(out[g][2 * pair], out[g][2 * pair + 1], a[g], b);
+                    give_operand<tile>(s, step, g, a[g]);
                 }
+            }
+            multiply_step(own, step, a, out);
+        }
+        if constexpr (tile.sharers == 2) {
+            meet_other<tile>();
+            const std::uint32_t others = v + keys_offset(part_of_warp<tile>() ^ 1U);
+#pragma unroll
+            for (int step = 0; step < steps; ++step) {
+#pragma unroll
+                for (int g = 0; g < groups; ++g) {
+                    take_operand<tile>(s, step, g, a[g]);
+                }
+                multiply_step(others, step, a, out);
             }
         }
     }
@@ -185,17 +210,20 @@ __device__ __forceinline__ void wait_for_copies() {
 }
 
 template <Tile tile>
-__device__ __forceinline__ void turn_into_probabilities(const Params& p, const Work& w, int block,
+__device__ __forceinline__ void turn_into_probabilities(const Params& p, const Work& w,
+                                                        const Shared<tile>& s, int block,
                                                         Scores<tile>& score, Outputs<tile>& out,
                                                         RowState<tile>& state) {
     const WarpRows rows = warp_rows<tile>(w);
     if (p.cap_inner > 0) {
         cap_scores<tile>(p.cap_inner, score);
     }
-    if (!rows.sees_all(block * tile.keys, tile.keys)) {
-        mask_scores<tile>(w.sequence.band, rows, block * tile.keys, score);
+    const std::int32_t first_key =
+        block * tile.keys + static_cast<std::int32_t>(part_of_warp<tile>()) * tile.warp_keys();
+    if (!rows.sees_all(first_key, tile.warp_keys())) {
+        mask_scores<tile>(w.sequence.band, rows, first_key, score);
     }
-    exponentiate<tile>(p.scale_log2, score, out, state);
+    exponentiate<tile>(p.scale_log2, s, score, out, state);
 }
 
 /// `out` must be zero. Leaves in it the sum over all keys, not yet divided. With one stage, K of
@@ -238,7 +266,7 @@ __device__ __forceinline__ void attend(const Params& p, const Work& w, const Sha
             }
             ptx::cp_async_commit_group();
         }
-        turn_into_probabilities<tile>(p, w, block, score, out, state);
+        turn_into_probabilities<tile>(p, w, s, block, score, out, state);
         warp.multiply_values(s.v(stage), score, out);
         stage ^= tile.stages - 1;
     }

@@ -79,13 +79,20 @@ Pieces pieces_of(const Workload& w, const Tile& t) {
     p.copies = copied(t.k_bytes() + t.v_bytes());
     p.copies["byte.l2"] = keys * (d + dv);
     add_products(p.scores, flop, rows, keys, t.headdim);
-    add_fragments(p.scores, t.warps * t.k_bytes() + (t.q_registers != 0 ? 0 : t.q_bytes()));
+    // Warps that share rows each read those of Q, and their part of the keys and of V's columns.
+    const double readers = t.warps / t.sharers;
+    add_fragments(p.scores,
+                  readers * t.k_bytes() + (t.q_registers != 0 ? 0 : t.sharers * t.q_bytes()));
     p.maximum["op.issue"] = rows * keys;
     // The first product with V needs the first 16 exponentials; the others run beside products.
-    p.first_exponentials = exponentials(rows, 16, w.softcap > 0);
-    p.values = exponentials(rows, keys - 16, w.softcap > 0);
+    const double first_keys = 16.0 * t.sharers;
+    p.first_exponentials = exponentials(rows, first_keys, w.softcap > 0);
+    p.values = exponentials(rows, keys - first_keys, w.softcap > 0);
     add_products(p.values, flop, rows, keys, t.headdim_v);
-    add_fragments(p.values, t.warps * t.v_bytes());
+    add_fragments(p.values, readers * t.v_bytes());
+    if (t.sharers == 2) {
+        add_fragments(p.values, 2 * rows * keys * 2);  // probabilities, given and taken
+    }
     p.start = copied(t.q_bytes() + t.k_bytes());
     p.start["byte.l2"] = rows * d;
     p.finish["byte.l2"] = rows * dv;
@@ -100,7 +107,7 @@ Pieces pieces_of(const Workload& w, const Tile& t) {
 // the ALU takes two clocks each for (CUDA C++ Programming Guide, throughput of compare and
 // maximum).
 double clocks_between_products(const Tile& t) {
-    const double scores_of_lane = t.row_groups() * t.keys / 2.0;
+    const double scores_of_lane = t.row_groups() * t.warp_keys() / 2.0;
     return 29 + 29 + 33 + 12 + 2 * scores_of_lane;
 }
 

@@ -53,8 +53,6 @@ struct RowEnd {
     float factor, lse;
 };
 __device__ __forceinline__ RowEnd end_row(const float* sinks, int head, float base, float sum) {
-    sum += __shfl_xor_sync(0xFFFFFFFFU, sum, 1);
-    sum += __shfl_xor_sync(0xFFFFFFFFU, sum, 2);
     if (base == no_base) {
         return {0, sinks != nullptr ? sinks[head] : -INFINITY};
     }
@@ -69,13 +67,39 @@ __device__ __forceinline__ RowEnd end_row(const float* sinks, int head, float ba
     return {shrink / sum, (base + log2f(sum)) * ln_2};
 }
 
+/// The sums of this lane's rows over all keys, from those over its own columns.
+template <Tile tile>
+__device__ __forceinline__ void complete_sums(const Shared<tile>& s, RowState<tile>& state) {
+#pragma unroll
+    for (int g = 0; g < tile.row_groups(); ++g) {
+#pragma unroll
+        for (float& sum : state.sum[g]) {
+            sum += __shfl_xor_sync(0xFFFFFFFFU, sum, 1);
+            sum += __shfl_xor_sync(0xFFFFFFFFU, sum, 2);
+        }
+    }
+    if constexpr (tile.sharers == 2) {
+        float others[tile.row_groups()][2];
+        exchange_rows<tile>(s, state.sum, others);
+#pragma unroll
+        for (int g = 0; g < tile.row_groups(); ++g) {
+#pragma unroll
+            for (int i = 0; i < 2; ++i) {
+                state.sum[g][i] += others[g][i];
+            }
+        }
+    }
+}
+
 template <Tile tile, bool bf16, bool by_hand>
-__device__ __forceinline__ void write_rows(const Params& p, const Work& w, const Outputs<tile>& out,
-                                           const RowState<tile>& state) {
+__device__ __forceinline__ void write_rows(const Params& p, const Work& w, const Shared<tile>& s,
+                                           const Outputs<tile>& out, RowState<tile>& state) {
     const AttentionArgs& a = p.args;
     const WarpRows rows = warp_rows<tile>(w);
     const int lane = lane_of_warp();
+    const auto part = static_cast<int>(part_of_warp<tile>());
     const std::int64_t index = w.sequence.q_index;
+    complete_sums<tile>(s, state);
 #pragma unroll
     for (int g = 0; g < tile.row_groups(); ++g) {
 #pragma unroll
@@ -86,12 +110,12 @@ __device__ __forceinline__ void write_rows(const Params& p, const Work& w, const
             const std::int64_t token = w.sequence.q_token + row;
             auto* to = static_cast<std::uint16_t*>(a.out.data) + index * a.out.batch_stride +
                        token * a.out.seq_stride + w.head * a.out.head_stride;
-            if (exists && a.lse != nullptr && lane % 4 == 0) {
+            if (exists && a.lse != nullptr && lane % 4 == 0 && part == 0) {
                 a.lse[index * a.lse_batch_stride + token * a.lse_seq_stride +
                       w.head * a.lse_head_stride] = end.lse;
             }
 #pragma unroll
-            for (int four = 0; four < tile.headdim_v / 32; ++four) {
+            for (int four = 0; four < tile.warp_columns() / 32; ++four) {
                 std::uint32_t x[4];
 #pragma unroll
                 for (int j = 0; j < 4; ++j) {
@@ -100,7 +124,7 @@ __device__ __forceinline__ void write_rows(const Params& p, const Work& w, const
                                         from[fragment_register(i, 1)] * end.factor);
                 }
                 transpose_quad(x);  // lane t of the quad now has the t-th eight of 32 columns
-                const int column = 32 * four + 8 * (lane % 4);
+                const int column = part * tile.warp_columns() + 32 * four + 8 * (lane % 4);
                 if (exists) {
                     store_piece<by_hand>(to + column, x, a.headdim_v - column);
                 }

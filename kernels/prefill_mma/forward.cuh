@@ -30,7 +30,7 @@ __global__ void __launch_bounds__(tiles[index].threads(), tiles[index].residents
     if (w.blocks.count() > 0) {
         attend<tile, bf16, by_hand>(p, w, s, out, state);
     }
-    write_rows<tile, bf16, by_hand>(p, w, out, state);
+    write_rows<tile, bf16, by_hand>(p, w, s, out, state);
 }
 
 }  // namespace raceline::kernels::prefill_mma

@@ -9,17 +9,17 @@
 #include <cuda_fp16.h>
 
 #include "gpu/ptx/ex2_approx_ftz_f32.cuh"
-#include "gpu/ptx/tid_x_volatile.cuh"
 #include "gpu/tile/tanh.cuh"
 #include "kernels/prefill_mma/fragment.hpp"
+#include "kernels/prefill_mma/pair.cuh"
 #include "kernels/prefill_mma/sequence.cuh"
 
 namespace raceline::kernels::prefill_mma {
 
 template <Tile tile>
-using Scores = float[tile.row_groups()][tile.keys / 8][4];
+using Scores = float[tile.row_groups()][tile.warp_keys() / 8][4];
 template <Tile tile>
-using Outputs = float[tile.row_groups()][tile.headdim_v / 8][4];
+using Outputs = float[tile.row_groups()][tile.warp_columns() / 8][4];
 
 /// Of a row that has seen no key: less than any score, and finite, so that it can be subtracted.
 inline constexpr float no_base = -3e38F;
@@ -66,8 +66,8 @@ __device__ __forceinline__ int lane_of_warp() {
 
 template <Tile tile>
 __device__ __forceinline__ WarpRows warp_rows(const Work& w) {
-    const auto warp = static_cast<std::int32_t>(ptx::tid_x_volatile() / 32);
-    return {w.sequence.band, w.first_row + warp * tile.warp_rows(), tile.warp_rows()};
+    const auto before = static_cast<std::int32_t>(rows_of_warp<tile>());
+    return {w.sequence.band, w.first_row + before * tile.warp_rows(), tile.warp_rows()};
 }
 
 /// Scores of keys that a row does not see become -inf.
@@ -85,7 +85,7 @@ __device__ __forceinline__ void mask_scores(const Band& band, const WarpRows& ro
             const std::int32_t from = band.begin(row) - origin;
             const std::int32_t to = band.end(row) - origin;
 #pragma unroll
-            for (int j = 0; j < tile.keys / 8; ++j) {
+            for (int j = 0; j < tile.warp_keys() / 8; ++j) {
 #pragma unroll
                 for (int e = 0; e < 2; ++e) {
                     float& x = score[g][j][fragment_register(i, e)];
@@ -104,7 +104,7 @@ __device__ __forceinline__ void cap_scores(float cap_inner, Scores<tile>& score)
 #pragma unroll
     for (int g = 0; g < tile.row_groups(); ++g) {
 #pragma unroll
-        for (int j = 0; j < tile.keys / 8; ++j) {
+        for (int j = 0; j < tile.warp_keys() / 8; ++j) {
 #pragma unroll
             for (float& x : score[g][j]) {
                 x = gpu::tanh_anywhere(x * cap_inner);
@@ -116,23 +116,40 @@ __device__ __forceinline__ void cap_scores(float cap_inner, Scores<tile>& score)
 /// Brings the bases of the warp's rows up to their maxima where those have outgrown them, and with
 /// them what was summed before. `highest`: of this lane's columns.
 template <Tile tile>
-__device__ __forceinline__ void raise_bases(float scale_log2,
-                                            const float (&highest)[tile.row_groups()][2],
+__device__ __forceinline__ void raise_bases(float scale_log2, const Shared<tile>& s,
+                                            float (&highest)[tile.row_groups()][2],
                                             Outputs<tile>& out, RowState<tile>& state) {
 #pragma unroll
     for (int g = 0; g < tile.row_groups(); ++g) {
 #pragma unroll
-        for (int i = 0; i < 2; ++i) {
-            float top = highest[g][i];
+        for (float& top : highest[g]) {
             top = fmaxf(top, __shfl_xor_sync(0xFFFFFFFFU, top, 1));
-            top = fmaxf(top, __shfl_xor_sync(0xFFFFFFFFU, top, 2)) * scale_log2;
+            top = fmaxf(top, __shfl_xor_sync(0xFFFFFFFFU, top, 2));
+        }
+    }
+    if constexpr (tile.sharers == 2) {
+        float others[tile.row_groups()][2];
+        exchange_rows<tile>(s, highest, others);
+#pragma unroll
+        for (int g = 0; g < tile.row_groups(); ++g) {
+#pragma unroll
+            for (int i = 0; i < 2; ++i) {
+                highest[g][i] = fmaxf(highest[g][i], others[g][i]);
+            }
+        }
+    }
+#pragma unroll
+    for (int g = 0; g < tile.row_groups(); ++g) {
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+            const float top = highest[g][i] * scale_log2;
             float& base = state.base[g][i];
             const float raised = top > base + slack ? top : base;
             const float keep = ptx::ex2_approx_ftz_f32(base - raised);
             base = raised;
             state.sum[g][i] *= keep;
 #pragma unroll
-            for (int j = 0; j < tile.headdim_v / 8; ++j) {
+            for (int j = 0; j < tile.warp_columns() / 8; ++j) {
 #pragma unroll
                 for (int e = 0; e < 2; ++e) {
                     out[g][j][fragment_register(i, e)] *= keep;
@@ -145,8 +162,9 @@ __device__ __forceinline__ void raise_bases(float scale_log2,
 /// Turns scores into exponentials relative to 2^base, in place; `out` and `state` are brought to
 /// the same base, and the row sums up to date.
 template <Tile tile>
-__device__ __forceinline__ void exponentiate(float scale_log2, Scores<tile>& score,
-                                             Outputs<tile>& out, RowState<tile>& state) {
+__device__ __forceinline__ void exponentiate(float scale_log2, const Shared<tile>& s,
+                                             Scores<tile>& score, Outputs<tile>& out,
+                                             RowState<tile>& state) {
     float highest[tile.row_groups()][2];
     bool outgrown = false;
 #pragma unroll
@@ -155,7 +173,7 @@ __device__ __forceinline__ void exponentiate(float scale_log2, Scores<tile>& sco
         for (int i = 0; i < 2; ++i) {
             float top = -INFINITY;
 #pragma unroll
-            for (int j = 0; j < tile.keys / 8; ++j) {
+            for (int j = 0; j < tile.warp_keys() / 8; ++j) {
                 top = fmaxf(top, fmaxf(score[g][j][fragment_register(i, 0)],
                                        score[g][j][fragment_register(i, 1)]));
             }
@@ -163,8 +181,8 @@ __device__ __forceinline__ void exponentiate(float scale_log2, Scores<tile>& sco
             outgrown = outgrown || top * scale_log2 > state.base[g][i] + slack;
         }
     }
-    if (__any_sync(0xFFFFFFFFU, outgrown)) {
-        raise_bases<tile>(scale_log2, highest, out, state);
+    if (any_of_rows<tile>(outgrown)) {
+        raise_bases<tile>(scale_log2, s, highest, out, state);
     }
 #pragma unroll
     for (int g = 0; g < tile.row_groups(); ++g) {
@@ -172,7 +190,7 @@ __device__ __forceinline__ void exponentiate(float scale_log2, Scores<tile>& sco
         for (int i = 0; i < 2; ++i) {
             float sum[2] = {0, 0};  // two chains: additions wait for each other
 #pragma unroll
-            for (int j = 0; j < tile.keys / 8; ++j) {
+            for (int j = 0; j < tile.warp_keys() / 8; ++j) {
 #pragma unroll
                 for (int e = 0; e < 2; ++e) {
                     float& x = score[g][j][fragment_register(i, e)];

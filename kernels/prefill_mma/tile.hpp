@@ -9,8 +9,9 @@
 
 namespace raceline::kernels::prefill_mma {
 
-/// Every warp of a CTA owns rows / warps query rows: 16, or 32 where registers allow it, since each
-/// warp reads all of K and V from shared memory.
+/// A warp owns 16 query rows, or 32 where registers allow it, since it reads all of K and V from
+/// shared memory for them. At head dim 256 they do not: there two warps may share 32 rows, each
+/// with half of a block's keys in the product with K and half of V's columns in that with P.
 struct Tile {
     std::int32_t headdim;      ///< of Q and K in shared memory: the call's, rounded up
     std::int32_t headdim_v;    ///< of V in shared memory and of the accumulators
@@ -20,20 +21,26 @@ struct Tile {
     std::int32_t stages;       ///< blocks of K and of V that shared memory holds: 1 or 2
     std::int32_t q_registers;  ///< 1: a warp keeps its Q in registers; 0: reads it for every block
     std::int32_t residents;    ///< CTAs that the registers of an SM must hold
+    std::int32_t sharers = 1;  ///< warps that share rows: 1 or 2
 
     bool operator==(const Tile&) const = default;
     static constexpr auto fields() {
-        return std::array<TileField<Tile>, 8>{{{"headdim", &Tile::headdim},
+        return std::array<TileField<Tile>, 9>{{{"headdim", &Tile::headdim},
                                                {"headdim_v", &Tile::headdim_v},
                                                {"rows", &Tile::rows},
                                                {"keys", &Tile::keys},
                                                {"warps", &Tile::warps},
                                                {"stages", &Tile::stages},
                                                {"q_registers", &Tile::q_registers},
-                                               {"residents", &Tile::residents}}};
+                                               {"residents", &Tile::residents},
+                                               {"sharers", &Tile::sharers}}};
     }
     [[nodiscard]] constexpr int threads() const { return 32 * warps; }
-    [[nodiscard]] constexpr int warp_rows() const { return rows / warps; }
+    [[nodiscard]] constexpr int warp_rows() const { return rows * sharers / warps; }
+    /// Of a block, those whose scores a warp has.
+    [[nodiscard]] constexpr int warp_keys() const { return keys / sharers; }
+    /// Of the output, those that a warp sums.
+    [[nodiscard]] constexpr int warp_columns() const { return headdim_v / sharers; }
     /// 16-row products that a warp does with each fragment of K and V.
     [[nodiscard]] constexpr int row_groups() const { return warp_rows() / 16; }
     [[nodiscard]] constexpr int q_bytes() const { return rows * headdim * 2; }
@@ -41,36 +48,51 @@ struct Tile {
     [[nodiscard]] constexpr int v_bytes() const { return keys * headdim_v * 2; }
 };
 
-inline constexpr std::array<Tile, 27> tiles{{
-    {64, 64, 128, 64, 4, 2, 1, 2},   {64, 64, 128, 64, 4, 2, 0, 3},
-    {64, 64, 128, 32, 4, 2, 0, 3},   {64, 64, 128, 96, 4, 2, 1, 2},
-    {64, 64, 128, 128, 4, 1, 0, 2},  {64, 64, 256, 64, 8, 2, 1, 1},
-    {64, 64, 64, 64, 4, 2, 0, 4},    {128, 128, 128, 64, 4, 2, 0, 2},
-    {128, 128, 128, 64, 4, 1, 0, 2}, {128, 128, 256, 64, 8, 2, 0, 1},
-    {128, 128, 128, 48, 4, 2, 0, 2}, {128, 128, 128, 32, 4, 2, 0, 2},
-    {128, 128, 128, 32, 4, 1, 0, 2}, {128, 128, 64, 64, 4, 2, 1, 2},
-    {128, 128, 64, 64, 4, 1, 0, 3},  {192, 128, 128, 64, 4, 1, 0, 2},
-    {192, 128, 256, 64, 8, 1, 0, 1}, {192, 128, 128, 48, 4, 1, 0, 2},
-    {192, 128, 128, 32, 4, 2, 0, 2}, {192, 128, 64, 64, 4, 1, 0, 3},
-    {192, 128, 64, 32, 4, 1, 0, 3},  {256, 256, 64, 64, 4, 1, 0, 2},
-    {256, 256, 128, 64, 8, 1, 0, 1}, {256, 256, 128, 32, 8, 2, 0, 1},
-    {256, 256, 64, 48, 4, 1, 0, 2},  {256, 256, 64, 32, 4, 2, 0, 2},
-    {256, 256, 64, 32, 4, 1, 0, 2},
+inline constexpr std::array<Tile, 31> tiles{{
+    {64, 64, 128, 64, 4, 2, 1, 2},     {64, 64, 128, 64, 4, 2, 0, 3},
+    {64, 64, 128, 32, 4, 2, 0, 3},     {64, 64, 128, 96, 4, 2, 1, 2},
+    {64, 64, 128, 128, 4, 1, 0, 2},    {64, 64, 256, 64, 8, 2, 1, 1},
+    {64, 64, 64, 64, 4, 2, 0, 4},      {128, 128, 128, 64, 4, 2, 0, 2},
+    {128, 128, 128, 64, 4, 1, 0, 2},   {128, 128, 256, 64, 8, 2, 0, 1},
+    {128, 128, 128, 48, 4, 2, 0, 2},   {128, 128, 128, 32, 4, 2, 0, 2},
+    {128, 128, 128, 32, 4, 1, 0, 2},   {128, 128, 64, 64, 4, 2, 1, 2},
+    {128, 128, 64, 64, 4, 1, 0, 3},    {192, 128, 128, 64, 4, 1, 0, 2},
+    {192, 128, 256, 64, 8, 1, 0, 1},   {192, 128, 128, 48, 4, 1, 0, 2},
+    {192, 128, 128, 32, 4, 2, 0, 2},   {192, 128, 64, 64, 4, 1, 0, 3},
+    {192, 128, 64, 32, 4, 1, 0, 3},    {256, 256, 64, 64, 4, 1, 0, 2},
+    {256, 256, 128, 64, 8, 1, 0, 1},   {256, 256, 128, 32, 8, 2, 0, 1},
+    {256, 256, 64, 48, 4, 1, 0, 2},    {256, 256, 64, 32, 4, 2, 0, 2},
+    {256, 256, 64, 32, 4, 1, 0, 2},    {256, 256, 128, 64, 8, 2, 1, 1},
+    {256, 256, 64, 32, 4, 2, 1, 2},    {256, 256, 128, 64, 8, 2, 0, 1, 2},
+    {256, 256, 64, 64, 4, 1, 0, 2, 2},
 }};
 
 /// Columns of 16 bits in one 128-byte row of swizzled shared memory, and bytes of such a row.
 inline constexpr int slab_columns = 64;
 inline constexpr int slab_row_bytes = 128;
 
+/// What two warps that share rows give each other: a warp's probabilities as the operands that its
+/// registers hold, and one float a row.
+constexpr int warp_operand_bytes(const Tile& tile) {
+    return tile.warp_rows() * tile.warp_keys() * 2;
+}
+constexpr int warp_row_bytes(const Tile& tile) {
+    return tile.warp_rows() * 4;
+}
+constexpr int given_bytes(const Tile& tile) {
+    return tile.sharers == 1 ? 0 : tile.warps * (warp_operand_bytes(tile) + warp_row_bytes(tile));
+}
+
 /// Bytes from the start of a CTA's shared memory, which is a multiple of 128: Q, the stages of K,
-/// those of V.
+/// those of V, what warps give each other.
 struct SharedLayout {
-    int k, v, bytes;
+    int k, v, given, bytes;
 };
 constexpr SharedLayout shared_layout(const Tile& tile) {
     const int k = tile.q_bytes();
     const int v = k + tile.stages * tile.k_bytes();
-    return {k, v, v + tile.stages * tile.v_bytes()};
+    const int given = v + tile.stages * tile.v_bytes();
+    return {k, v, given, given + given_bytes(tile)};
 }
 /// What a launch asks for: dynamic shared memory may start at any multiple of 16.
 constexpr int shared_bytes(const Tile& tile) {
@@ -87,9 +109,11 @@ constexpr bool valid(const Tile& t) {
     constexpr int most_registers = 255;       // of a thread
     const int copied_rows = t.threads() / 8;  // that one pass of all threads copies
     const int held =
-        t.row_groups() * (t.headdim_v / 2 + t.keys / 2 + t.q_registers * t.headdim / 4);
+        t.row_groups() * (t.warp_columns() / 2 + t.warp_keys() / 2 + t.q_registers * t.headdim / 4);
     return t.headdim % slab_columns == 0 && t.headdim_v % slab_columns == 0 &&
-           t.rows == 16 * t.row_groups() * t.warps && t.row_groups() > 0 && t.keys % 16 == 0 &&
+           (t.sharers == 1 || t.sharers == 2) && t.warps % t.sharers == 0 &&
+           t.rows * t.sharers == 16 * t.row_groups() * t.warps && t.row_groups() > 0 &&
+           t.warp_keys() % 16 == 0 && t.warp_columns() % slab_columns == 0 &&
            t.rows % copied_rows == 0 && t.keys % copied_rows == 0 && t.stages >= 1 &&
            t.stages <= 2 && t.residents * t.threads() <= 1536 && held < most_registers &&
            all_shared_bytes(t) <= most_shared;

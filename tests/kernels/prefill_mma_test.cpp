@@ -178,6 +178,21 @@ TEST(PrefillMmaCounts, count_what_two_blocks_do) {
     EXPECT_DOUBLE_EQ(flops, c.work.at("flop.mma.bf16"));
 }
 
+TEST(PrefillMmaCounts, warps_that_share_rows_read_half_of_the_keys_and_values) {
+    const Workload w = parse_shape("b=1,h=1,q=128,k=64,d=256,dtype=bf16");
+    const Device h200 = datasheet_device("h200");
+    const auto bytes = [&](const prefill::Tile& tile) {
+        return prefill::counts(w, tile, h200).at(0).work.at("byte.smem_lsu");
+    };
+    // One block. Copies: Q, K and V, and the start's K. Read by eight warps: K and V, and Q once.
+    const double copied = 512.0 * (128 + 64 + 64 + 64);
+    EXPECT_DOUBLE_EQ(bytes({256, 256, 128, 64, 8, 2, 0, 1}),
+                     copied + 512.0 * (8 * (64 + 64) + 128));
+    // In pairs: half of K and of V, all of the pair's Q; P written and read.
+    EXPECT_DOUBLE_EQ(bytes({256, 256, 128, 64, 8, 2, 0, 1, 2}),
+                     copied + 512.0 * (4 * (64 + 64) + 2 * 128) + 2 * 128 * 64 * 2);
+}
+
 TEST(PrefillMmaCounts, registers_hold_the_declared_residents) {
     Device sm = datasheet_device("h200");
     sm.smem_bytes_per_unit = 0;  // registers alone
@@ -276,11 +291,9 @@ TEST_F(PrefillMmaReport, products_fragments_and_copies_are_single_instructions) 
             ++found[low & 0xFFF];
         }
         // One block's products of one warp; the fragments' reads of one block and of Q.
-        EXPECT_EQ(found[hmma], t.row_groups() * t.keys / 8 * (t.headdim + t.headdim_v) / 16)
-            << name;
-        EXPECT_EQ(found[ldsm],
-                  t.keys / 16 * (t.headdim + t.headdim_v) / 16 + t.row_groups() * t.headdim / 16)
-            << name;
+        const int products = t.keys / 8 * (t.headdim + t.headdim_v) / 16 / t.sharers;
+        EXPECT_EQ(found[hmma], t.row_groups() * products) << name;
+        EXPECT_EQ(found[ldsm], products / 2 + t.row_groups() * t.headdim / 16) << name;
         // The first block's copies, Q's and the next block's.
         const int pieces = (t.q_bytes() + 2 * t.k_bytes() + t.stages * t.v_bytes()) / 16;
         EXPECT_EQ(found[ldgsts], by_hand ? 0 : pieces / t.threads()) << name;

@@ -118,20 +118,20 @@ TEST_P(Prefill, is_correct_in_every_tile) {
 }
 INSTANTIATE_TEST_SUITE_P(
     EmulatedMma, Prefill,
-    testing::Values("b=1,h=1,q=64,k=128,d=64", "b=1,h=1,q=140,k=210,d=64",
-                    "b=1,h=1,q=130,k=150,d=128", "b=1,h=1,q=70,k=110,d=256",
-                    "b=2,h=4/2,q=70,k=70,d=64,causal", "b=1,h=2/1,q=150,k=150,d=128,causal",
-                    "b=1,h=1,q=70,k=133,d=128,dtype=fp16,causal",
-                    "b=1,h=2,q=133,k=70,d=64,dtype=fp16,causal", "b=1,h=3,q=1,k=1,d=64,causal",
-                    "b=1,h=2,q=65,k=0,d=64", "b=1,h=1,q=129,k=127,d=40",
-                    "b=1,h=1,q=90,k=150,d=160/72,causal", "b=1,h=1,q=80,k=100,d=192/128,dtype=fp16",
-                    "b=1,h=1,q=70,k=90,d=200,dtype=fp16,causal",
-                    "b=1,h=1,q=150,k=200,d=64,window=60", "b=1,h=1,q=150,k=200,d=64,window=20:9",
-                    "b=1,h=1,q=100,k=150,d=128,causal,sinks",
-                    "b=1,h=2,q=100,k=50,d=64,causal,sinks", "b=1,h=2,q=80,k=90,d=64,softcap=20",
-                    "b=1,h=2,q=60,k=70,d=128,dtype=fp16,softcap=3,causal,sinks",
-                    "b=4,h=2/1,q=130;1;129;0,k=70;70;129;5,d=64,causal",
-                    "b=3,h=1,q=7,k=100;117;7,d=128,dtype=fp16"));
+    testing::Values(
+        "b=1,h=1,q=64,k=128,d=64", "b=1,h=1,q=140,k=210,d=64", "b=1,h=1,q=130,k=150,d=128",
+        "b=1,h=1,q=70,k=110,d=256", "b=1,h=2/1,q=140,k=290,d=256,causal,sinks",
+        "b=2,h=1,q=130;70,k=40;200,d=224,dtype=fp16,window=50,softcap=20",
+        "b=2,h=4/2,q=70,k=70,d=64,causal", "b=1,h=2/1,q=150,k=150,d=128,causal",
+        "b=1,h=1,q=70,k=133,d=128,dtype=fp16,causal", "b=1,h=2,q=133,k=70,d=64,dtype=fp16,causal",
+        "b=1,h=3,q=1,k=1,d=64,causal", "b=1,h=2,q=65,k=0,d=64", "b=1,h=1,q=129,k=127,d=40",
+        "b=1,h=1,q=90,k=150,d=160/72,causal", "b=1,h=1,q=80,k=100,d=192/128,dtype=fp16",
+        "b=1,h=1,q=70,k=90,d=200,dtype=fp16,causal", "b=1,h=1,q=150,k=200,d=64,window=60",
+        "b=1,h=1,q=150,k=200,d=64,window=20:9", "b=1,h=1,q=100,k=150,d=128,causal,sinks",
+        "b=1,h=2,q=100,k=50,d=64,causal,sinks", "b=1,h=2,q=80,k=90,d=64,softcap=20",
+        "b=1,h=2,q=60,k=70,d=128,dtype=fp16,softcap=3,causal,sinks",
+        "b=4,h=2/1,q=130;1;129;0,k=70;70;129;5,d=64,causal",
+        "b=3,h=1,q=7,k=100;117;7,d=128,dtype=fp16"));
 
 // Head dims, groups, masks, lengths and types drawn at random, one tile each.
 TEST(EmulatedMma, random_calls) {
