@@ -8,8 +8,8 @@
 namespace raceline::kernels::prefill_mma {
 
 inline constexpr std::array<int, tiles.size()> tile_registers{
-    219, 168, 161, 245, 255, 223, 118, 255, 255, 255, 243, 231, 239, 199, 167, 255,
-    255, 255, 231, 167, 159, 241, 241, 235, 241, 241, 241, 255, 255, 241, 243};
+    219, 168, 161, 245, 255, 223, 118, 255, 255, 255, 243, 231, 239, 199, 167,
+    255, 255, 255, 231, 167, 159, 241, 241, 235, 241, 241, 241, 241, 243};
 
 constexpr int declared_registers(const Tile& tile) {
     for (std::size_t i = 0; i < tiles.size(); ++i) {

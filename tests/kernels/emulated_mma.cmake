@@ -24,7 +24,8 @@ foreach(file ${device})
 endforeach()
 
 add_executable(test_emulated_mma ${ampere}/emulated_mma_test.cpp ${ampere}/ampere.cpp
-               ${machine}/machine.cpp ${machine}/product.cpp ${translated_sources})
+               ${machine}/copies.cpp ${machine}/machine.cpp ${machine}/product.cpp
+               ${translated_sources})
 # The order matters: stand-ins, then translated files, then the tree.
 target_include_directories(test_emulated_mma PRIVATE ${ampere} ${machine} ${translated} ${CMAKE_SOURCE_DIR}
   ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include ${CUDAToolkit_INCLUDE_DIRS})
