@@ -23,8 +23,8 @@ foreach(file ${device})
   list(APPEND translated_sources ${out})
 endforeach()
 
-add_executable(test_emulated_mla ${own}/emulated_test.cpp ${machine}/machine.cpp ${machine}/product.cpp
-               ${translated_sources})
+add_executable(test_emulated_mla ${own}/emulated_test.cpp ${machine}/copies.cpp ${machine}/machine.cpp
+               ${machine}/product.cpp ${translated_sources})
 # The order matters: stand-ins, then translated files, then the tree.
 target_include_directories(test_emulated_mla PRIVATE ${own} ${machine} ${translated} ${CMAKE_SOURCE_DIR}
   ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/include ${CUDAToolkit_INCLUDE_DIRS})
