@@ -189,6 +189,33 @@ TEST(PrefillSm90Layout, a_swizzled_slab_is_a_permutation_free_of_bank_conflicts)
     EXPECT_EQ(banks.size(), 8U);
 }
 
+// A place for a warpgroup's outputs must not cost more than the next item's Q for one warpgroup.
+TEST(PrefillSm90Layout, outputs_have_places_where_they_fit_beside_the_next_q) {
+    int with_places = 0;
+    for (const prefill::Tile& tile : prefill::tiles) {
+        const prefill::SharedLayout layout = prefill::shared_layout(tile);
+        for (const int start : {layout.out, layout.k, layout.v}) {
+            EXPECT_EQ(start % 1024, 0);
+        }
+        EXPECT_EQ(layout.out, layout.q_pieces * tile.q_piece_bytes());
+        EXPECT_EQ(layout.k - layout.out, layout.out_pieces * tile.out_piece_bytes());
+        EXPECT_EQ(layout.announced % 16, 0);
+        EXPECT_TRUE(prefill::fits(layout));
+        if (prefill::stores_boxes(tile)) {
+            EXPECT_EQ(layout.out_pieces, tile.warpgroups());
+            EXPECT_GE(layout.q_pieces, 2 * tile.warpgroups() - 1);
+            ++with_places;
+        } else {
+            EXPECT_FALSE(prefill::fits(
+                prefill::shared_layout(tile, 2 * tile.warpgroups() - 1, tile.warpgroups())));
+        }
+        EXPECT_EQ(prefill::stores_boxes(tile),
+                  tile.headdim == 64 || (tile.headdim == 128 && tile.keys <= 128) ||
+                      (tile.headdim == 192 && tile.rows == 128 && tile.keys <= 96));
+    }
+    EXPECT_EQ(with_places, 14);
+}
+
 TEST(PrefillSm90Counts, count_what_two_blocks_do) {
     // One head, 128 rows, 200 keys: one item of two blocks of 128.
     const Workload w = parse_shape("b=1,h=1,q=128,k=200,d=128,dtype=bf16");
