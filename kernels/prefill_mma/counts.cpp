@@ -80,7 +80,7 @@ Pieces pieces_of(const Workload& w, const Tile& t) {
     p.copies["byte.l2"] = keys * (d + dv);
     add_products(p.scores, flop, rows, keys, t.headdim);
     // Warps that share rows each read those of Q, and their part of the keys and of V's columns.
-    const double readers = t.warps / t.sharers;
+    const int readers = t.warps / t.sharers;
     add_fragments(p.scores,
                   readers * t.k_bytes() + (t.q_registers != 0 ? 0 : t.sharers * t.q_bytes()));
     p.maximum["op.issue"] = rows * keys;
