@@ -115,18 +115,15 @@ constexpr bool fits(const SharedLayout& layout) {
 /// fit.
 constexpr SharedLayout shared_layout(const Tile& tile) {
     const int warpgroups = tile.warpgroups();
-    for (int out_pieces = warpgroups; out_pieces >= 0; out_pieces -= warpgroups) {
-        for (int pieces = 2 * warpgroups; pieces >= 2 * warpgroups - 1; --pieces) {
-            if (fits(shared_layout(tile, pieces, out_pieces))) {
-                return shared_layout(tile, pieces, out_pieces);
+    for (const int out_pieces : {warpgroups, 0}) {
+        const int fewest = out_pieces > 0 ? 2 * warpgroups - 1 : warpgroups;
+        for (int q_pieces = 2 * warpgroups; q_pieces >= fewest; --q_pieces) {
+            if (fits(shared_layout(tile, q_pieces, out_pieces))) {
+                return shared_layout(tile, q_pieces, out_pieces);
             }
         }
     }
-    int pieces = 2 * warpgroups - 2;
-    while (pieces > warpgroups && !fits(shared_layout(tile, pieces, 0))) {
-        --pieces;
-    }
-    return shared_layout(tile, pieces, 0);
+    return shared_layout(tile, warpgroups, 0);  // too much: valid() refuses it
 }
 /// Whether outputs leave through shared memory.
 constexpr bool stores_boxes(const Tile& tile) {

@@ -57,10 +57,7 @@ __device__ __forceinline__ WarpgroupBlocks warpgroup_blocks(const Work& w, int w
     const Band& band = w.sequence.band;
     const int first_row = w.first_row + 64 * warpgroup;
     const int seen = first_row < band.length_q ? band.blocks(first_row, 64, tile.keys).last : 0;
-    // Seen by all 64 rows: what the last one's first key and the first one's last leave.
-    return {larger(w.blocks.first, seen),
-            {(band.begin(first_row + 63) + tile.keys - 1) / tile.keys,
-             band.end(first_row) / tile.keys}};
+    return {larger(w.blocks.first, seen), band.plain(first_row, 64, tile.keys)};
 }
 
 /// Elements from the start of the output, and of the LSE, to the item's first row.
