@@ -163,24 +163,31 @@ void Builder::add_steps(const RereadSplit& rereads) {
         add_hits(costs.costs, heaviest * share * rereads.cache);
     }
     const double clock = clock_under_load(device, matrix_share());
-    for (std::size_t s = 0; clock > 0 && s < counts.steps.size(); ++s) {
-        out.steps[s].chain_seconds = counts.steps[s].clocks / clock;
+    for (std::size_t s = 0; s < counts.steps.size(); ++s) {
+        out.steps[s].counted = &counts.steps[s];
+        out.steps[s].clock = clock;
+        out.together |= !counts.steps[s].clocks_together.empty();
     }
 }
 
-// Of the time that the heaviest CTA takes at the highest clock, what its matrix products take alone
-// on a unit; of all units, whose power is the chip's, only those at work draw it.
+// Of the time that the heaviest CTA takes at the highest clock, what the matrix products of its
+// unit take alone; of all units, whose power is the chip's, only those at work draw it.
 double Builder::matrix_share() const {
     const double slower = clock_under_load(device, 1) / device.clock_hz;
+    const std::int64_t units = std::max(1, device.units);
+    const std::int64_t on_unit = (counts.ctas + units - 1) / units;
     double matrix = 0, all = 0;
     for (std::size_t s = 0; s < counts.steps.size(); ++s) {
+        const Step& step = counts.steps[s];
         double products = 0;
         for (std::size_t i = 0; i < out.resources; ++i) {
             products += is_matrix(out.names[i]) ? out.steps[s].costs.alone[i] * slower : 0;
         }
-        const double repeat = counts.steps[s].repeat;
-        matrix += repeat * products;
-        all += repeat * std::max(products, counts.steps[s].clocks / device.clock_hz);
+        const auto known = static_cast<std::int64_t>(step.clocks_together.size()) + 1;
+        const std::int64_t residents = std::min(on_unit, known);
+        const double of_one = step.clocks_among(residents) / static_cast<double>(residents);
+        matrix += step.repeat * products;
+        all += step.repeat * std::max(products, of_one / device.clock_hz);
     }
     const double at_work =
         std::min(1.0, static_cast<double>(counts.ctas) / std::max(1, device.units));

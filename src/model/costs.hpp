@@ -31,9 +31,15 @@ struct Costs {
 
 struct StepCosts {
     double repeat = 1;
-    double wait_seconds = 0;   ///< a latency paid at each repeat
-    double chain_seconds = 0;  ///< of dependent instructions: clocks / the clock under load
-    Costs costs;               ///< of one repeat
+    double wait_seconds = 0;  ///< a latency paid at each repeat
+    Costs costs;              ///< of one repeat
+    const Step* counted = nullptr;
+    double clock = 0;  ///< under load; 0: not known
+
+    /// Of dependent instructions, with so many CTAs on the unit.
+    [[nodiscard]] double chain_seconds(std::int64_t residents) const {
+        return clock > 0 && counted != nullptr ? counted->clocks_among(residents) / clock : 0;
+    }
 };
 
 /// Everything layer 2 needs to know about a launch. Names refer into Counts or to literals.
@@ -47,6 +53,7 @@ struct LaunchCosts {
     /// Seconds a byte read from DRAM costs a CTA that has bytes_in_flight outstanding; 0: not
     /// known.
     double latency_per_byte = 0;
+    bool together = false;  ///< the kernel counts its chains with several CTAs on a unit
 };
 
 /// Index of DRAM among the resources of every launch.

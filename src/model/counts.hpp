@@ -33,6 +33,17 @@ struct Step {
     /// its way: dependent instructions, counted from the code. The repeat takes no less; other CTAs
     /// of the unit run meanwhile. 0: not counted.
     double clocks = 0;
+    /// The same with 2, 3, … CTAs of the unit in each other's way, where the kernel knows it.
+    /// Empty: the model lets them queue at the unit's busiest resource.
+    // GCC warns of aggregates that leave out a member without an initializer.
+    std::vector<double> clocks_together{};  // NOLINT(readability-redundant-member-init)
+
+    /// With so many CTAs on the unit; where the kernel knows fewer, as with those.
+    [[nodiscard]] double clocks_among(std::int64_t ctas) const {
+        const auto known = static_cast<std::int64_t>(clocks_together.size()) + 1;
+        const std::int64_t among = ctas < known ? ctas : known;
+        return among < 2 ? clocks : clocks_together[static_cast<std::size_t>(among) - 2];
+    }
 };
 
 struct Counts {

@@ -26,9 +26,22 @@ double makespan(double equal, double ideal, double heaviest, const Layout& layou
     return equal + heaviest * (1 - 1 / layout.imbalance);
 }
 
+// The heaviest CTA of a unit, which takes `seconds_among(n)` with n there: it meets all `residents`
+// until the lightest is done, then evenly fewer.
+template <class SecondsAmong>
+double heaviest_among(const SecondsAmong& seconds_among, std::int64_t residents, double imbalance) {
+    const double all_there = std::max(0.0, 2 - imbalance) / imbalance;
+    double fewer = 0;
+    for (std::int64_t n = 1; n <= residents; ++n) {
+        fewer += seconds_among(n) / static_cast<double>(residents);
+    }
+    return all_there * seconds_among(residents) + (1 - all_there) * fewer;
+}
+
 }  // namespace
 
-SerialTime serial_time(const LaunchCosts& costs, std::int64_t units, bool with_latency) {
+SerialTime serial_time(const LaunchCosts& costs, std::int64_t units, bool with_latency,
+                       std::int64_t residents) {
     SerialTime result;
     for (const StepCosts& step : costs.steps) {
         Seconds seconds{};
@@ -44,9 +57,10 @@ SerialTime serial_time(const LaunchCosts& costs, std::int64_t units, bool with_l
         for (std::size_t i = 0; i < costs.resources; ++i) {
             result.by_resource[i] += (one.chain >> i & 1) != 0 ? step.repeat * seconds[i] : 0;
         }
-        result.seconds += step.repeat * (with_latency ? std::max(one.seconds, step.chain_seconds) +
-                                                            step.wait_seconds
-                                                      : one.seconds);
+        result.seconds +=
+            step.repeat *
+            (with_latency ? std::max(one.seconds, step.chain_seconds(residents)) + step.wait_seconds
+                          : one.seconds);
     }
     return result;
 }
@@ -64,12 +78,8 @@ double resident_seconds(double serial, double busy, std::int64_t residents) {
 }
 
 double heaviest_seconds(double serial, double busy, std::int64_t residents, double imbalance) {
-    const double all_there = std::max(0.0, 2 - imbalance) / imbalance;
-    double fewer = 0;
-    for (std::int64_t n = 1; n <= residents; ++n) {
-        fewer += resident_seconds(serial, busy, n) / static_cast<double>(residents);
-    }
-    return all_there * resident_seconds(serial, busy, residents) + (1 - all_there) * fewer;
+    return heaviest_among([&](std::int64_t n) { return resident_seconds(serial, busy, n); },
+                          residents, imbalance);
 }
 
 WaveTime wave_time(const LaunchCosts& costs, const Layout& layout, std::int64_t ctas,
@@ -86,8 +96,14 @@ WaveTime wave_time(const LaunchCosts& costs, const Layout& layout, std::int64_t 
     wave.serial_heaviest = serial.seconds;
     wave.seconds = serial.seconds / layout.imbalance;
     const bool counted = std::any_of(costs.steps.begin(), costs.steps.end(),
-                                     [](const StepCosts& s) { return s.chain_seconds > 0; });
-    if (with_latency && counted && residents > 1) {
+                                     [](const StepCosts& s) { return s.chain_seconds(1) > 0; });
+    if (with_latency && costs.together) {
+        const auto among = [&](std::int64_t n) {
+            return serial_time(costs, units, true, n).seconds;
+        };
+        wave.seconds = among(residents) / layout.imbalance;
+        wave.serial_heaviest = heaviest_among(among, residents, layout.imbalance);
+    } else if (with_latency && counted && residents > 1) {
         wave.seconds = resident_seconds(wave.seconds, busiest, residents);
         wave.serial_heaviest = heaviest_seconds(serial.seconds, busiest * layout.imbalance,
                                                 residents, layout.imbalance);

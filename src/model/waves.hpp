@@ -24,8 +24,10 @@ struct SerialTime {
     Seconds by_resource{};  ///< of the chains; without latency they sum to seconds
 };
 /// `with_latency` adds each step's wait, holds a step to its chain of dependent instructions and
-/// DRAM reads to bytes in flight / latency.
-SerialTime serial_time(const LaunchCosts& costs, std::int64_t units, bool with_latency);
+/// DRAM reads to bytes in flight / latency. With `residents` on the unit chains are as long as the
+/// kernel says; where it does not say, as for one.
+SerialTime serial_time(const LaunchCosts& costs, std::int64_t units, bool with_latency,
+                       std::int64_t residents = 1);
 
 /// Seconds in which each of `residents` CTAs of a unit is done, if one alone takes `serial`, of
 /// which `busy` on the unit's busiest resource, which serves one at a time. Mean-value analysis of

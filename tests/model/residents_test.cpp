@@ -67,5 +67,55 @@ TEST(WaitingResidents, a_chain_of_instructions_counts_where_it_is_longer_than_th
     EXPECT_DOUBLE_EQ(predict_one(gpu, c).seconds, bound);
 }
 
+// Ten units; what a CTA needs with others beside it is the kernel's word, whatever the queue says.
+TEST(CountedTogether, residents_take_what_the_kernel_counts) {
+    Device gpu = gpu10();
+    gpu.clock_hz = 1e9;
+    Counts c = counts_of({{"flop.fma.fp32", 1e7}}, 10);  // 1 us of a unit each
+    c.threads = 128;
+    c.steps = {{.name = "loop", .repeat = 2, .work = {{"flop.fma.fp32", 5e5}}, .waits = ""}};
+    c.steps[0].clocks = 3000;
+    c.steps[0].clocks_together = {3500, 4500};
+    EXPECT_DOUBLE_EQ(predict_one(gpu, c).seconds, 6e-6);
+    c.work["flop.fma.fp32"] *= 2;
+    c.ctas = 20;
+    EXPECT_DOUBLE_EQ(predict_one(gpu, c).seconds, 7e-6);
+    c.work["flop.fma.fp32"] *= 2;
+    c.ctas = 40;  // more than the kernel counts: as with three
+    EXPECT_DOUBLE_EQ(predict_one(gpu, c).seconds, 9e-6);
+    c.steps[0].clocks_together = {1000, 1000};  // but never less than the unit's resource
+    EXPECT_DOUBLE_EQ(predict_one(gpu, c).seconds, 4e-6);
+}
+
+// Sizes from 0 to twice the mean: the heaviest has three, two and no others for a third each.
+TEST(CountedTogether, the_heaviest_meets_fewer_and_fewer) {
+    Device gpu = gpu10();
+    gpu.clock_hz = 1e9;
+    Counts c = counts_of({{"flop.fma.fp32", 1e6}}, 30);
+    c.threads = 128;
+    c.imbalance = 2;
+    c.balanced_order = true;
+    c.steps = {{.name = "loop", .repeat = 1, .work = {}, .waits = ""}};
+    c.steps[0].clocks = 3000;
+    c.steps[0].clocks_together = {3600, 4500};
+    EXPECT_DOUBLE_EQ(predict_one(gpu, c).seconds, (3000 + 3600 + 4500) / 3.0 * 1e-9);
+}
+
+// Products of all residents share the time of each: power pulls the clock down the further.
+TEST(CountedTogether, the_clock_falls_with_the_products_of_all_residents) {
+    Device gpu = gpu10();
+    gpu.clock_hz = 2e9;
+    gpu.sustained_clock_hz = 1e9;
+    Counts c = counts_of({{"flop.wgmma.bf16", 1e8}}, 10);  // 1 us of a unit each
+    c.threads = 128;
+    c.steps = {{.name = "loop", .repeat = 1, .work = {{"flop.wgmma.bf16", 1e7}}, .waits = ""}};
+    c.steps[0].clocks = 8000;  // 4 us at 2 GHz, half a microsecond of them products
+    c.steps[0].clocks_together = {8000};
+    EXPECT_DOUBLE_EQ(predict_one(gpu, c).seconds, 8000 / (2e9 - 1e9 / 8));
+    c.work["flop.wgmma.bf16"] *= 2;
+    c.ctas = 20;
+    EXPECT_DOUBLE_EQ(predict_one(gpu, c).seconds, 8000 / (2e9 - 1e9 / 4));
+}
+
 }  // namespace
 }  // namespace raceline
