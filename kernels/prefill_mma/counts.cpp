@@ -6,8 +6,11 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
+#include "kernels/prefill_mma/clocks.hpp"
 #include "kernels/prefill_mma/registers.hpp"
+#include "model/occupancy.hpp"
 
 namespace raceline::kernels::prefill_mma {
 namespace {
@@ -101,51 +104,56 @@ Pieces pieces_of(const Workload& w, const Tile& t) {
     return p;
 }
 
-// Clocks of a warp alone from its last product with K to its first exponential, and what the
-// products wait for before: the fragments of K and of V (ldmatrix, 29: arXiv 2402.13499, H100), the
-// last product and the vote on the maxima (33 and 12, assumed), and the maxima themselves, which
-// the ALU takes two clocks each for (CUDA C++ Programming Guide, throughput of compare and
-// maximum).
-double clocks_between_products(const Tile& t) {
-    const double scores_of_lane = t.row_groups() * t.warp_keys() / 2.0;
-    return 29 + 29 + 33 + 12 + 2 * scores_of_lane;
+// A step's clocks for a CTA alone on its SM and for as many as it holds: their warps are groups of
+// four, one a sub-partition. All but this one's are at their blocks.
+Step with_clocks(Step step, const GroupClocks& work, const GroupClocks& block, const Tile& t,
+                 int residents) {
+    step.clocks = clocks_behind(work, queues_among(block, t.warps / 4));
+    for (int n = 2; n <= residents; ++n) {
+        step.clocks_together.push_back(clocks_behind(work, queues_among(block, n * t.warps / 4)));
+    }
+    return step;
 }
 
-// Before the first copy: a CTA works out its item with four integer divisions, each a reciprocal
-// between two conversions (110 clocks by the stall counts of its code and 3 × 18, assumed), behind
-// one another, then passes it on through shared memory.
-constexpr double setup_clocks = 4 * 110 + 29;
+// Of the CTA with the most blocks.
+std::vector<Step> steps_of(const Share& share, const Pieces& p, const Tile& t,
+                           const GroupClocks& block, int residents) {
+    const Work in_block = p.copies + p.scores + p.maximum + p.first_exponentials + p.values;
+    const auto step = [&](Step of, const GroupClocks& work) {
+        return with_clocks(std::move(of), work, block, t, residents);
+    };
+    return {step({"start", 1, p.start, "latency.dram"}, start_clocks(t)),
+            step({"blocks", share.most_blocks, in_block, ""}, block),
+            step({"masks", share.most_masked, {}, ""}, mask_clocks(t)),
+            step({"finish", 1, p.finish, ""}, finish_clocks(t))};
+}
 
-// Four warps, one a partition of the SM, are alone there in what they wait for; with eight, one
-// warp's products run in the other's waits.
-std::vector<Step> steps_of(double blocks, const Pieces& p, const Tile& t) {
-    if (t.warps > 4) {
-        std::vector<Step> steps{
-            {"setup", 1, {}, ""},
-            {"start", 1, p.start, "latency.dram"},
-            {"scores", blocks, p.copies + p.scores + p.maximum + p.first_exponentials, ""},
-            {"values", blocks, p.values, ""},
-            {"finish", 1, p.finish, ""}};
-        steps[0].clocks = setup_clocks;
-        return steps;
+// What the CTA with the most blocks takes over the mean one, which has as many at its ends.
+double imbalance_of(const std::vector<Step>& steps, double most_blocks, double mean_blocks) {
+    double all = 0, block = 0;
+    for (const Step& step : steps) {
+        const double clocks =
+            step.clocks_together.empty() ? step.clocks : step.clocks_together.back();
+        all += step.repeat * clocks;
+        block = step.name == "blocks" ? clocks : block;
     }
-    std::vector<Step> steps{{"setup", 1, {}, ""},
-                            {"start", 1, p.start, "latency.dram"},
-                            {"scores", blocks, p.copies + p.scores, ""},
-                            {"maximum", blocks, p.maximum, ""},
-                            {"first exponentials", blocks, p.first_exponentials, ""},
-                            {"values", blocks, p.values, ""},
-                            {"finish", 1, p.finish, ""}};
-    steps[0].clocks = setup_clocks;
-    steps[3].clocks = clocks_between_products(t);
-    return steps;
+    return all / (all - (most_blocks - mean_blocks) * block);
+}
+
+// Flops of mma.sync that an SM does in a clock.
+double flops_per_clock(const Device& device, const std::string& id) {
+    const double clock = device.rates.at(id).clock_hz;
+    return device.rate(id) / (clock > 0 ? clock : device.clock_hz) / std::max(1, device.units);
 }
 
 void add_sequence(Share& share, const Band& band, const Tile& tile, double heads) {
     for (std::int32_t row = 0; row < band.length_q; row += tile.rows) {
         const Blocks blocks = band.blocks(row, tile.rows, tile.keys);
         share.items += heads;
-        share.most_blocks = std::max<double>(share.most_blocks, blocks.count());
+        if (blocks.count() > share.most_blocks) {
+            share.most_blocks = blocks.count();
+            share.most_masked = band.masked(row, tile.rows, tile.keys);
+        }
         if (blocks.count() > 0) {
             share.blocks += heads * blocks.count();
             share.keys += heads * (smaller(blocks.last * tile.keys, band.length_k) -
@@ -212,10 +220,12 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     add_rereads(c, w, plan, share.keys * kv_row_bytes, tile,
                 static_cast<double>(device.units) * tile.residents);
     c.bytes_in_flight = tile.stages == 1 ? tile.k_bytes() : tile.k_bytes() + tile.v_bytes();
+    const GroupClocks block = block_clocks(
+        tile, flops_per_clock(device, std::string("flop.mma.") + name_of(w.dtype)), w.softcap > 0);
+    c.steps = steps_of(share, p, tile, block, std::max(1, occupancy(device, c)));
     const double mean = share.blocks / static_cast<double>(c.ctas);
-    c.imbalance = mean > 0 ? std::max(1.0, share.most_blocks / mean) : 1;
+    c.imbalance = mean > 0 ? imbalance_of(c.steps, share.most_blocks, mean) : 1;
     c.balanced_order = true;
-    c.steps = steps_of(share.most_blocks, p, tile);
     c.overlap.push_back({std::string("flop.mma.") + name_of(w.dtype), "op.ex2", "flop.fma.fp32",
                          "op.issue", "byte.smem_lsu", "byte.l2", "byte.dram_read",
                          "byte.dram_write"});

@@ -16,6 +16,7 @@ struct Share {
     double rows = 0;    ///< query rows that exist in items that have a block
     double items = 0;   ///< that have rows
     double most_blocks = 0;
+    double most_masked = 0;  ///< of these, blocks that need a mask
 };
 Share share_of(const Workload& workload, const Plan& plan, const Tile& tile);
 

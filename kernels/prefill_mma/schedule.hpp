@@ -44,6 +44,14 @@ struct Band {
         const std::int32_t to = larger(0, end(last_row));
         return {begin(row) / keys, (to + keys - 1) / keys};
     }
+    /// Of these, how many need a mask: not all of the rows see all of their keys.
+    [[nodiscard]] constexpr std::int32_t masked(std::int32_t row, std::int32_t rows,
+                                                std::int32_t keys) const {
+        const Blocks all = blocks(row, rows, keys);
+        const std::int32_t from = (begin(row + rows - 1) + keys - 1) / keys;
+        const Blocks whole{larger(from, all.first), smaller(end(row) / keys, all.last)};
+        return all.count() - whole.count();
+    }
 };
 
 /// The work of one CTA: a tile of rows of one query head; `head` counts through batch × heads_q.

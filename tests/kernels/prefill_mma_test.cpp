@@ -42,11 +42,27 @@ TEST(PrefillMmaSchedule, every_item_is_done_once_and_long_ones_first) {
     }
 }
 
+// Row by row, those behind the last one included: what the kernel asks of a warp's rows.
+int masked_blocks(const prefill::Band& band, const prefill::Blocks& blocks, int first,
+                  const prefill::Tile& tile) {
+    int masked = 0;
+    for (int block = blocks.first; block < blocks.last; ++block) {
+        bool seen = true;
+        for (int row = first; row < first + tile.rows; ++row) {
+            seen = seen && block * tile.keys >= band.begin(row) &&
+                   (block + 1) * tile.keys <= band.end(row);
+        }
+        masked += seen ? 0 : 1;
+    }
+    return masked;
+}
+
 TEST(PrefillMmaSchedule, blocks_hold_the_keys_of_their_rows_and_no_block_too_many) {
     for (const char* shape :
          {"q=300,k=300", "q=300,k=300,causal", "q=100,k=517,causal", "q=517,k=100,causal",
           "q=300,k=400,window=60", "q=300,k=400,window=20:9", "q=4,k=0,causal",
-          "q=500,k=200,window=30,causal"}) {
+          "q=500,k=200,window=30,causal", "q=300,k=362,causal", "q=300,k=400,window=98:200",
+          "q=300,k=363,window=65:65"}) {
         const Workload w = parse_shape(std::string("b=1,h=1,d=64,") + shape);
         for (const prefill::Tile& tile : prefill::tiles) {
             const prefill::Plan plan =
@@ -68,6 +84,9 @@ TEST(PrefillMmaSchedule, blocks_hold_the_keys_of_their_rows_and_no_block_too_man
                 }
                 EXPECT_EQ(blocks.first, from / tile.keys) << shape << " row " << first;
                 EXPECT_EQ(blocks.last, (to + tile.keys - 1) / tile.keys) << shape;
+                EXPECT_EQ(plan.band.masked(first, tile.rows, tile.keys),
+                          masked_blocks(plan.band, blocks, first, tile))
+                    << shape << " row " << first;
             }
         }
     }
@@ -189,6 +208,25 @@ TEST(PrefillMmaCounts, warps_that_share_rows_read_half_of_the_keys_and_values) {
     // In pairs: half of K and of V, all of the pair's Q; P written and read.
     EXPECT_DOUBLE_EQ(bytes({256, 256, 128, 64, 8, 2, 0, 1, 2}),
                      copied + 512.0 * (4 * (64 + 64) + 2 * 128) + 2 * 128 * 64 * 2);
+}
+
+// Two CTAs of 2 and 4 blocks, of which two each need a mask; their ends are alike.
+TEST(PrefillMmaCounts, the_heaviest_cta_has_more_blocks_and_the_same_ends) {
+    const Workload w = parse_shape("b=1,h=1,q=256,k=256,d=128,dtype=bf16,causal");
+    const prefill::Tile tile{128, 128, 128, 64, 4, 2, 0, 2};
+    const Counts c = prefill::counts(w, tile, datasheet_device("h200")).at(0);
+    double all = 0, block = 0;
+    std::map<std::string, double> repeats;
+    for (const Step& step : c.steps) {
+        ASSERT_EQ(step.clocks_together.size(), 1U);  // two CTAs an SM
+        EXPECT_GT(step.clocks_together[0], step.clocks);
+        repeats[step.name] = step.repeat;
+        all += step.repeat * step.clocks_together[0];
+        block = step.name == "blocks" ? step.clocks_together[0] : block;
+    }
+    EXPECT_EQ(repeats, (std::map<std::string, double>{
+                           {"start", 1}, {"blocks", 4}, {"masks", 2}, {"finish", 1}}));
+    EXPECT_DOUBLE_EQ(c.imbalance, all / (all - block));
 }
 
 TEST(PrefillMmaCounts, registers_hold_the_declared_residents) {

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Clocks that the warps of prefill_mma need while they are in each other's way.
+#pragma once
+
+#include "kernels/prefill_mma/tile.hpp"
+
+namespace raceline::kernels::prefill_mma {
+
+/// Clocks of a group of warps, one on each of an SM's four sub-partitions: its chain of
+/// instructions with nothing in its way, and what it takes meanwhile of the tensor pipes, of the
+/// SM's shared memory, of the exponential units and of the issue slots.
+struct GroupClocks {
+    double chain = 0, tensor = 0, shared = 0, exponentials = 0, issued = 0;
+    double copies = 0;  ///< clocks of shared memory for which nobody waits
+};
+
+/// What a group finds before it at each of the four, in groups, that under way included.
+struct Queues {
+    double tensor = 0, shared = 0, exponentials = 0, issue = 0;
+};
+
+/// What one of `groups` finds that all do such blocks, one after the other.
+Queues queues_among(const GroupClocks& block, int groups);
+
+/// From start to end of a group's piece of work behind these queues.
+double clocks_behind(const GroupClocks& work, const Queues& queues);
+
+/// What the machine code says of a warp and a block of keys that all its rows see, without what
+/// the warp waits for: clocks of its stall counts, and instructions.
+struct BlockCode {
+    double clocks, instructions;
+};
+BlockCode block_code(const Tile& tile);
+
+/// One block of keys that all rows see. `flops_per_clock`: of mma.sync on one SM.
+GroupClocks block_clocks(const Tile& tile, double flops_per_clock, bool softcap);
+/// What a block adds in which some rows do not see some keys.
+GroupClocks mask_clocks(const Tile& tile);
+/// What an item takes before its first block and, there, for the bases of its rows.
+GroupClocks start_clocks(const Tile& tile);
+/// What it takes behind its last block.
+GroupClocks finish_clocks(const Tile& tile);
+
+}  // namespace raceline::kernels::prefill_mma
