@@ -105,9 +105,10 @@ __device__ __forceinline__ void announce(const Params& p, const Shared<tile>& s,
             announced_row(s, slot, tokens_row),
             make_uint4(word(w.sequence.q_token + w.first_row), word(w.sequence.q_index),
                        word(w.sequence.k_token), word(w.sequence.k_index)));
-        ptx::st_shared_v4_u32(announced_row(s, slot, scales_row),
-                              make_uint4(__float_as_uint(scale_log2_of(p, w)),
-                                         __float_as_uint(scale_at(p.args.v_scale, w.scale)), 0, 0));
+        ptx::st_shared_v4_u32(
+            announced_row(s, slot, scales_row),
+            make_uint4(__float_as_uint(scale_log2_of(p, w)),
+                       __float_as_uint(scale_at(p.args.v_scale, w.scale)), word(w.place), 0));
     }
     if (lane < tile.warpgroups()) {
         const WarpgroupBlocks own = warpgroup_blocks<tile>(w, lane);

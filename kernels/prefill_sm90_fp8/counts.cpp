@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "kernels/prefill_sm90_fp8/clocks.hpp"
+#include "kernels/prefill_sm90_fp8/prepare_counts.hpp"
 #include "kernels/prefill_sm90_fp8/share.hpp"
 
 namespace raceline::kernels::prefill_sm90_fp8 {
@@ -23,6 +24,17 @@ Work operator+(Work a, const Work& b) {
         a[id] += amount;
     }
     return a;
+}
+
+// Bytes that a value is fetched as: images hold columns that V does not have, too.
+double value_row_bytes(const Workload& w, const Tile& t) {
+    return static_cast<double>(t.prepared != 0 ? t.headdim : w.headdim_v);
+}
+// Bytes of K and V that the main launch reads at least once.
+double bytes_once(const Workload& w, const Tile& t) {
+    return t.prepared == 0 ? w.bytes_kv()
+                           : static_cast<double>(w.tokens_k() * w.heads_kv * w.headdim) +
+                                 images_read(w, t) * t.block_bytes();
 }
 
 // A CTA's blocks are one stream over all its items: first the scores and the softmax of a block,
@@ -45,9 +57,11 @@ Pieces pieces_of(const Workload& w, const Tile& t) {
     p.scores["byte.l2"] = keys * static_cast<double>(w.headdim);
     p.values["flop.wgmma.e4m3"] = 2 * rows * keys * t.headdim;
     p.values["byte.smem_mma"] = warpgroups * t.block_bytes();
-    p.values["byte.l2"] = keys * static_cast<double>(w.headdim_v);
-    // V is read once and written once more on its way into the order that the products want.
-    p.values["byte.smem_lsu"] = 2 * t.block_bytes();
+    p.values["byte.l2"] = keys * value_row_bytes(w, t);
+    if (t.prepared == 0) {
+        // V is read once and written once more on its way into the order that the products want.
+        p.values["byte.smem_lsu"] = 2 * t.block_bytes();
+    }
     // A score: multiply-add, sum, half a conversion. An output: what promotion adds.
     p.softmax["op.ex2"] = rows * keys;
     p.softmax["flop.fma.fp32"] = slot * rows * (keys * 2.5 + t.promote * t.headdim);
@@ -83,10 +97,11 @@ void add_rereads(Counts& c, const Workload& w, const Plan& plan, double bytes, c
         {1.0, static_cast<double>(plan.order.heads_per_group) / static_cast<double>(w.group()),
          plan.ctas / items_per_kv_head});
     const double sharing = std::max(1.0, plan.ctas / heads_kv_at_once);
-    const double passes = std::max(w.bytes_kv(), bytes / sharing);
-    const auto row_bytes = static_cast<double>(w.headdim + w.headdim_v);
+    const double once = bytes_once(w, tile);
+    const double passes = std::max(once, bytes / sharing);
+    const double row_bytes = static_cast<double>(w.headdim) + value_row_bytes(w, tile);
     c.reread.push_back(
-        {passes - w.bytes_kv(), heads_kv_at_once * static_cast<double>(w.seqlen_k) * row_bytes});
+        {passes - once, heads_kv_at_once * static_cast<double>(w.seqlen_k) * row_bytes});
     c.reread.push_back(
         {std::max(0.0, bytes - passes), 2.0 * tile.stages * tile.block_bytes() * plan.ctas});
 }
@@ -97,7 +112,7 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     const Plan plan = make_plan(shape_of(w), tile, device);
     const Share share = share_of(w, plan, tile);
     const Pieces p = pieces_of(w, tile);
-    const auto kv_row_bytes = static_cast<double>(w.headdim + w.headdim_v);
+    const double kv_row_bytes = static_cast<double>(w.headdim) + value_row_bytes(w, tile);
     const auto q_row_bytes = static_cast<double>(w.headdim);
     const double lse_bytes = static_cast<double>(w.tokens_q() * w.heads_q) * sizeof(float);
 
@@ -106,7 +121,13 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     c.work = (p.scores + p.softmax + p.values) * share.worked + p.finish * share.items;
     c.work["byte.l2"] =
         share.keys * kv_row_bytes + share.rows * q_row_bytes + w.bytes_out() + lse_bytes;
-    c.work["byte.dram_read"] = w.bytes_q() + w.bytes_kv();
+    c.work["byte.dram_read"] = w.bytes_q() + bytes_once(w, tile);
+    if (tile.prepared != 0) {
+        // Written a moment ago: from the L2, if nothing has driven them out.
+        const double images = images_read(w, tile) * tile.block_bytes();
+        c.work["byte.dram_read"] -= images;
+        c.reread.push_back({images, images + values_bytes(w)});
+    }
     c.work["byte.dram_write"] = w.bytes_out() + lse_bytes;
     add_rereads(c, w, plan, share.keys * kv_row_bytes, tile);
 
@@ -124,7 +145,12 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
         c.overlap.push_back({"flop.wgmma.e4m3", id, "byte.smem_mma", "byte.smem_lsu", "byte.l2",
                              "byte.dram_read", "byte.dram_write"});
     }
-    return {c};
+    std::vector<Counts> launches;
+    if (tile.prepared != 0 && w.seqlen_k > 0) {
+        launches.push_back(preparation(w, tile));
+    }
+    launches.push_back(std::move(c));
+    return launches;
 }
 
 }  // namespace raceline::kernels::prefill_sm90_fp8

@@ -10,16 +10,21 @@
 
 namespace raceline::kernels::prefill_sm90_fp8 {
 
-/// Executed by the producer's warpgroups: the first warp copies, the others transpose V.
+/// Executed by the producer's warpgroup: the first warp copies, the others transpose V, if that is
+/// not done.
 template <Tile tile>
 __device__ __forceinline__ void produce(const Params& p, const Shared<tile>& s, int warp) {
     if (warp > 0) {
-        Transposer<tile>{p, s, warp - 1, {}, {}}.transpose_all();
+        if constexpr (tile.prepared == 0) {
+            Transposer<tile>{p, s, warp - 1, {}, {}}.transpose_all();
+        }
     } else {
         if (threadIdx.x == 0 && p.args.seqlen_k > 0) {  // else there are no maps
             ptx::prefetch_tensormap(&p.q);
             ptx::prefetch_tensormap(&p.k);
-            ptx::prefetch_tensormap(&p.v);
+            if constexpr (tile.prepared == 0) {
+                ptx::prefetch_tensormap(&p.v);
+            }
         }
         Loader<tile>(p, s).load_all();
     }

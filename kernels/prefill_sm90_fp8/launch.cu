@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the registry calls: fills the kernel's parameters and enqueues one launch.
+// What the registry calls: fills the kernel's parameters and enqueues it, behind the launch that
+// transposes V where the tile asks for one.
 #include <algorithm>
 #include <cuda_runtime.h>
 #include <string>
 
 #include "kernels/prefill_sm90_fp8/dispatch.hpp"
+#include "kernels/prefill_sm90_fp8/images.hpp"
 #include "kernels/prefill_sm90_fp8/plan.hpp"
+#include "kernels/prefill_sm90_fp8/prepare.hpp"
 #include "kernels/prefill_sm90_fp8/tensor_map.cuh"
 #include "raceline/error.hpp"
 
@@ -71,6 +74,14 @@ void launch_plan(int tile, const Params& p, int ctas, void* stream) {
     }
 }
 
+void prepare(const Tile& tile, Params& p, void* workspace, void* stream) {
+    p.images = static_cast<std::byte*>(workspace) + images_offset;
+    const std::int64_t images = image_places(p.args, tile.keys) * p.args.heads_kv;
+    if (p.args.seqlen_k > 0 && images > 0) {
+        launch_preparation(tile, p, images, stream);
+    }
+}
+
 }  // namespace
 
 void launch(const AttentionArgs& args, int tile, const Device& device, void* workspace,
@@ -87,6 +98,9 @@ void launch(const AttentionArgs& args, int tile, const Device& device, void* wor
                                              "largest score, so the scale must be positive");
     }
     Params params = make_params(args, plan, shape);
+    if (shape.prepared != 0) {
+        prepare(shape, params, workspace, stream);
+    }
     if (plan.handed_out) {
         params.handed_out = static_cast<unsigned*>(workspace);
         const cudaError_t status =

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The copying warp: it announces the CTA's items, and one of its threads fetches Q once an item and
-// K and V once a block by TMA, as soon as their place is empty.
+// K and V, or V's image, once a block by TMA, as soon as their place is empty.
 #pragma once
 
+#include "gpu/ptx/cp_async_bulk.cuh"
 #include "gpu/ptx/cp_async_bulk_tensor.cuh"
 #include "kernels/prefill_sm90_fp8/announcement.cuh"
 
@@ -32,6 +33,7 @@ struct Source {
     Blocks blocks;
     std::int32_t head, head_kv;
     std::int32_t q_token, q_index, k_token, k_index;
+    std::int32_t place;  ///< of block 0 among V's images
     bool there;
 };
 
@@ -53,6 +55,10 @@ struct Loader {
         const uint4 blocks = ptx::ld_shared_v4_u32(announced_row(s, slot, blocks_row));
         const uint4 mask = ptx::ld_shared_v4_u32(announced_row(s, slot, mask_row));
         const uint4 tokens = ptx::ld_shared_v4_u32(announced_row(s, slot, tokens_row));
+        std::int32_t place = 0;
+        if constexpr (tile.prepared != 0) {
+            place = number(ptx::ld_shared_v4_u32(announced_row(s, slot, scales_row)).z);
+        }
         return {{number(blocks.x), number(blocks.y)},
                 number(mask.w),
                 number(blocks.w),
@@ -60,6 +66,7 @@ struct Loader {
                 number(tokens.y),
                 number(tokens.z),
                 number(tokens.w),
+                place,
                 (blocks.z & item_is_there) != 0};
     }
     __device__ __forceinline__ void load_q(const Source& w) {
@@ -78,9 +85,22 @@ struct Loader {
         k_ring.advance();
     }
     __device__ __forceinline__ void load_v(const Source& w, int block) {
+        if constexpr (tile.prepared != 0) {
+            return load_image(w, block);
+        }
         ptx::mbarrier_wait_parity(s.v_empty(v_ring.stage()), v_ring.parity() ^ 1);
         fetch<tile, tile.keys>({s.v(v_ring.stage()), s.v_full(v_ring.stage()), &p.v,
                                 w.k_token + block * tile.keys, w.head_kv, w.k_index});
+        v_ring.advance();
+    }
+    /// V transposed, as shared memory has it: one run of bytes.
+    __device__ __forceinline__ void load_image(const Source& w, int block) {
+        const int stage = v_ring.stage();
+        ptx::mbarrier_wait_parity(s.t_empty(stage), v_ring.parity() ^ 1);
+        ptx::mbarrier_arrive_expect_tx(s.t_full(stage), tile.block_bytes());
+        const std::int64_t image = std::int64_t{w.place + block} * p.args.heads_kv + w.head_kv;
+        ptx::cp_async_bulk_shared_global(s.t(stage), p.images + image * tile.block_bytes(),
+                                         tile.block_bytes(), s.t_full(stage));
         v_ring.advance();
     }
     /// A block's values follow the keys of the block after it, as the matrix warpgroups ask for

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shared memory of a CTA and the barriers that move it: K and Q from the copying warp to the matrix
-// warpgroups, V to the transposing warps and from them to the matrix warpgroups, and back.
+// warpgroups, V to the transposing warps and from them to the matrix warpgroups, and back; V that
+// comes transposed goes the way of K.
 #pragma once
 
 #include <cstdint>
@@ -16,6 +17,7 @@ namespace raceline::kernels::prefill_sm90_fp8 {
 template <Tile tile>
 struct Shared {
     static constexpr SharedLayout layout = shared_layout(tile);
+    static constexpr int first = 2 * tile.rings() * tile.stages;  ///< barrier behind the rings'
     std::uint32_t base;
 
     /// The 64 rows of Q that are a warpgroup's.
@@ -37,36 +39,36 @@ struct Shared {
     __device__ __forceinline__ std::uint32_t k_empty(int stage) const {
         return barrier(tile.stages + stage);
     }
-    __device__ __forceinline__ std::uint32_t v_full(int stage) const {
+    __device__ __forceinline__ std::uint32_t t_full(int stage) const {
         return barrier(2 * tile.stages + stage);
     }
-    __device__ __forceinline__ std::uint32_t v_empty(int stage) const {
+    __device__ __forceinline__ std::uint32_t t_empty(int stage) const {
         return barrier(3 * tile.stages + stage);
     }
-    __device__ __forceinline__ std::uint32_t t_full(int stage) const {
+    /// Only of a tile that transposes V itself.
+    __device__ __forceinline__ std::uint32_t v_full(int stage) const {
         return barrier(4 * tile.stages + stage);
     }
-    __device__ __forceinline__ std::uint32_t t_empty(int stage) const {
+    __device__ __forceinline__ std::uint32_t v_empty(int stage) const {
         return barrier(5 * tile.stages + stage);
     }
     /// Every warpgroup's rows for themselves: one that is ahead gets its next ones without waiting
     /// for the others.
     __device__ __forceinline__ std::uint32_t q_full(int slot, int warpgroup) const {
-        return barrier(6 * tile.stages + slot * tile.warpgroups() + warpgroup);
+        return barrier(first + slot * tile.warpgroups() + warpgroup);
     }
     __device__ __forceinline__ std::uint32_t q_empty(int slot, int warpgroup) const {
-        return barrier(6 * tile.stages + (layout.q_slots + slot) * tile.warpgroups() + warpgroup);
+        return barrier(first + (layout.q_slots + slot) * tile.warpgroups() + warpgroup);
     }
     /// An announcement of an item, for all others to work on next.
     __device__ __forceinline__ std::uint32_t announced(int slot) const {
         return base + layout.announced + slot * announcement_bytes(tile.warpgroups());
     }
     __device__ __forceinline__ std::uint32_t item_full(int slot) const {
-        return barrier(6 * tile.stages + 2 * layout.q_slots * tile.warpgroups() + slot);
+        return barrier(first + 2 * layout.q_slots * tile.warpgroups() + slot);
     }
     __device__ __forceinline__ std::uint32_t item_empty(int slot) const {
-        return barrier(6 * tile.stages + 2 * layout.q_slots * tile.warpgroups() + announced_items +
-                       slot);
+        return barrier(first + 2 * layout.q_slots * tile.warpgroups() + announced_items + slot);
     }
     __device__ __forceinline__ std::uint32_t barrier(int index) const {
         return base + layout.barriers + 8 * index;
@@ -86,14 +88,16 @@ __device__ __forceinline__ void init_barriers(const Shared<tile>& s) {
     for (int stage = 0; stage < tile.stages; ++stage) {
         ptx::mbarrier_init(s.k_full(stage), 1);
         ptx::mbarrier_init(s.k_empty(stage), readers);
-        ptx::mbarrier_init(s.v_full(stage), 1);
-        ptx::mbarrier_init(s.v_empty(stage), transposers);
-        ptx::mbarrier_init(s.t_full(stage), transposers);
+        ptx::mbarrier_init(s.t_full(stage), tile.prepared != 0 ? 1 : transposers);
         ptx::mbarrier_init(s.t_empty(stage), readers);
+        if constexpr (tile.prepared == 0) {
+            ptx::mbarrier_init(s.v_full(stage), 1);
+            ptx::mbarrier_init(s.v_empty(stage), transposers);
+        }
     }
     for (int slot = 0; slot < announced_items; ++slot) {
         ptx::mbarrier_init(s.item_full(slot), tile.warpgroups());
-        ptx::mbarrier_init(s.item_empty(slot), readers + transposers);
+        ptx::mbarrier_init(s.item_empty(slot), readers + (tile.prepared != 0 ? 0 : transposers));
     }
     ptx::fence_mbarrier_init();
 }

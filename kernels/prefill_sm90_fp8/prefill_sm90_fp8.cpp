@@ -4,6 +4,7 @@
 #include <string>
 
 #include "kernels/prefill_sm90_fp8/counts.hpp"
+#include "kernels/prefill_sm90_fp8/images.hpp"
 #include "registry/kernel.hpp"
 
 namespace raceline::kernels::prefill_sm90_fp8 {
@@ -56,6 +57,9 @@ std::string supports(const Workload& w, const Tile& tile, const Device& device) 
     if (item_count(shape_of(w), tile) > most_items) {
         return "it counts tiles of rows in 31 bits";
     }
+    if (tile.prepared != 0 && image_places(w, tile.keys) > most_items / w.heads_kv) {
+        return "it counts blocks of V in 31 bits";
+    }
     return {};
 }
 
@@ -67,13 +71,18 @@ Precision precision(const Workload&) {
             Rounding::e4m3_sum, Rounding::bf16, scale_of_probabilities};
 }
 
-std::size_t workspace(const Workload&, const Tile&, const Device&) {
-    return workspace_bytes;
+std::size_t workspace(const Workload& w, const Tile& tile, const Device&) {
+    if (tile.prepared == 0) {
+        return workspace_bytes;
+    }
+    const std::int64_t images = image_places(w, tile.keys) * w.heads_kv;
+    return images_offset + static_cast<std::size_t>(images * tile.block_bytes());
 }
 
 const KernelRecord<Tile> record{
     .name = "prefill_sm90_fp8",
-    .summary = "forward for Hopper in e4m3: TMA, wgmma, V transposed on its way; bf16 out",
+    .summary =
+        "forward for Hopper in e4m3: TMA, wgmma, V transposed on its way or before; bf16 out",
     .engine = Engine::cuda,
     .tiles = std::span<const Tile>(tiles),
     .supports = supports,

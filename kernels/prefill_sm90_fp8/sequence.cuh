@@ -2,6 +2,7 @@
 // Where one sequence of the batch stands: fixed lengths, packed batches, caches with used lengths.
 #pragma once
 
+#include "kernels/prefill_sm90_fp8/images.hpp"
 #include "kernels/prefill_sm90_fp8/params.cuh"
 #include "kernels/prefill_sm90_fp8/tile.hpp"
 
@@ -32,12 +33,20 @@ __device__ __forceinline__ Sequence sequence_of(const Params& p, std::int32_t b)
     return s;
 }
 
+/// Where the blocks of sequence b begin among V's images.
+template <int keys>
+__device__ __forceinline__ std::int32_t image_place(const Params& p, std::int32_t b) {
+    return p.args.cu_seqlens_k != nullptr ? packed_place(p.args.cu_seqlens_k[b], b, keys)
+                                          : equal_place(p.args.seqlen_k, b, keys);
+}
+
 /// An item with its sequence looked up; the same for all threads of the CTA.
 struct Work {
     Sequence sequence;
     Blocks blocks;
     std::int32_t first_row, head, head_kv;
     std::int32_t scale;  ///< index of its KV head in the tensors' scales
+    std::int32_t place;  ///< of its sequence's first block among V's images, if there are any
     bool empty;          ///< a shorter sequence has no such rows
 };
 
@@ -58,6 +67,9 @@ __device__ __forceinline__ Work work_of(const Params& p, Item item) {
     w.head = item.head - b * p.args.heads_q;
     w.head_kv = p.by_group.divide(w.head);
     w.scale = b * p.args.heads_kv + w.head_kv;
+    if constexpr (tile.prepared != 0) {
+        w.place = image_place<tile.keys>(p, b);
+    }
     w.first_row = item.row_tile * tile.rows;
     w.empty = w.first_row >= w.sequence.band.length_q;
     w.blocks = w.empty ? Blocks{0, 0} : w.sequence.band.blocks(w.first_row, tile.rows, tile.keys);

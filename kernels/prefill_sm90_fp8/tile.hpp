@@ -9,8 +9,8 @@
 
 namespace raceline::kernels::prefill_sm90_fp8 {
 
-/// A CTA has one or two producer warpgroups, of which one warp copies and all others transpose V,
-/// and rows / 64 matrix warpgroups.
+/// A CTA has a producer warpgroup, of which one warp copies and the others transpose V where that
+/// has not been done before, and rows / 64 matrix warpgroups.
 struct Tile {
     std::int32_t headdim;  ///< of Q, K and V in shared memory: the call's larger one, rounded up
     std::int32_t rows;     ///< query rows a CTA works on at a time, 64 a matrix warpgroup
@@ -18,21 +18,26 @@ struct Tile {
     std::int32_t stages;   ///< blocks of K, of V and of V transposed that shared memory holds
     std::int32_t turns;    ///< 1: the warpgroups take turns at issuing products; 0: they do not
     std::int32_t promote;  ///< 1: every block's P·V is added up in fp32; 0: by the tensor core
+    /// 1: a launch before this one has transposed V, once for all rows; 0: on its way, every time.
+    std::int32_t prepared;
 
     bool operator==(const Tile&) const = default;
     static constexpr auto fields() {
-        return std::array<TileField<Tile>, 6>{{{"headdim", &Tile::headdim},
+        return std::array<TileField<Tile>, 7>{{{"headdim", &Tile::headdim},
                                                {"rows", &Tile::rows},
                                                {"keys", &Tile::keys},
                                                {"stages", &Tile::stages},
                                                {"turns", &Tile::turns},
-                                               {"promote", &Tile::promote}}};
+                                               {"promote", &Tile::promote},
+                                               {"prepared", &Tile::prepared}}};
     }
     [[nodiscard]] constexpr int warpgroups() const { return rows / 64; }
     [[nodiscard]] constexpr int threads() const { return 128 * (warpgroups() + 1); }
     [[nodiscard]] constexpr int q_bytes() const { return rows * headdim; }
     /// Of K, of V and of V transposed.
     [[nodiscard]] constexpr int block_bytes() const { return keys * headdim; }
+    /// Rings of blocks in shared memory: K, V transposed and, to be transposed here, V.
+    [[nodiscard]] constexpr int rings() const { return prepared != 0 ? 2 : 3; }
     /// Columns of P·V that are promoted at a time: all, where registers suffice for them twice.
     [[nodiscard]] constexpr int promoted_columns() const { return headdim == 256 ? 64 : headdim; }
     /// Bytes of a row of swizzled shared memory, and the swizzle's width: of Q, K and V …
@@ -43,14 +48,18 @@ struct Tile {
     }
 };
 
-inline constexpr std::array<Tile, 19> tiles{{
-    {64, 192, 128, 4, 0, 0},  {64, 192, 128, 4, 1, 0},  {64, 192, 128, 2, 1, 0},
-    {64, 128, 128, 4, 0, 0},  {64, 128, 256, 2, 1, 0},  {64, 128, 192, 2, 1, 1},
-    {128, 192, 96, 3, 0, 0},  {128, 192, 96, 3, 1, 0},  {128, 192, 64, 4, 1, 0},
-    {128, 128, 128, 3, 0, 0}, {128, 128, 160, 2, 1, 0}, {128, 128, 192, 2, 0, 0},
-    {128, 128, 96, 2, 1, 1},  {256, 128, 96, 2, 0, 0},  {256, 128, 96, 2, 1, 0},
-    {256, 128, 64, 3, 1, 0},  {256, 128, 64, 3, 0, 0},  {256, 128, 64, 4, 0, 0},
-    {256, 128, 64, 2, 1, 1},
+inline constexpr std::array<Tile, 31> tiles{{
+    {64, 192, 128, 4, 0, 0, 0},  {64, 192, 128, 4, 1, 0, 0},  {64, 192, 128, 2, 1, 0, 0},
+    {64, 128, 128, 4, 0, 0, 0},  {64, 128, 256, 2, 1, 0, 0},  {64, 128, 192, 2, 1, 1, 0},
+    {128, 192, 96, 3, 0, 0, 0},  {128, 192, 96, 3, 1, 0, 0},  {128, 192, 64, 4, 1, 0, 0},
+    {128, 128, 128, 3, 0, 0, 0}, {128, 128, 160, 2, 1, 0, 0}, {128, 128, 192, 2, 0, 0, 0},
+    {128, 128, 96, 2, 1, 1, 0},  {256, 128, 96, 2, 0, 0, 0},  {256, 128, 96, 2, 1, 0, 0},
+    {256, 128, 64, 3, 1, 0, 0},  {256, 128, 64, 3, 0, 0, 0},  {256, 128, 64, 4, 0, 0, 0},
+    {256, 128, 64, 2, 1, 1, 0},  {64, 192, 128, 4, 0, 0, 1},  {64, 192, 128, 4, 1, 0, 1},
+    {64, 192, 128, 6, 1, 0, 1},  {64, 128, 256, 3, 1, 0, 1},  {128, 192, 96, 4, 0, 0, 1},
+    {128, 192, 96, 4, 1, 0, 1},  {128, 192, 96, 6, 1, 0, 1},  {128, 128, 128, 4, 0, 0, 1},
+    {128, 128, 160, 3, 1, 0, 1}, {128, 128, 192, 3, 0, 0, 1}, {256, 128, 96, 3, 0, 0, 1},
+    {256, 128, 96, 3, 1, 0, 1},
 }};
 
 /// Warps of the producer that transpose V; one copies.
@@ -74,16 +83,18 @@ constexpr int announcement_bytes(int warpgroups) {
 }
 
 /// Bytes from the start of a CTA's shared memory, which is a multiple of 1024: the slots of Q, the
-/// stages of K, of V, of V transposed, the barriers, the announced items.
+/// stages of K, of V (of none, if it comes transposed), of V transposed, the barriers, the
+/// announced items.
 struct SharedLayout {
     int q_slots, k, v, t, barriers, announced, bytes;
 };
 constexpr SharedLayout shared_layout(const Tile& tile, int q_slots) {
     const int k = q_slots * tile.q_bytes();
     const int v = k + tile.stages * tile.block_bytes();
-    const int t = v + tile.stages * tile.block_bytes();
+    const int t = v + (tile.rings() - 2) * tile.stages * tile.block_bytes();
     const int barriers = t + tile.stages * tile.block_bytes();
-    const int count = 2 * q_slots * tile.warpgroups() + 6 * tile.stages + 2 * announced_items;
+    const int count =
+        2 * q_slots * tile.warpgroups() + 2 * tile.rings() * tile.stages + 2 * announced_items;
     const int announced = barriers + (8 * count + 15) / 16 * 16;
     const int bytes = announced + announced_items * announcement_bytes(tile.warpgroups());
     return {q_slots, k, v, t, barriers, announced, bytes};
@@ -99,6 +110,14 @@ constexpr SharedLayout shared_layout(const Tile& tile) {
 /// What a launch asks for.
 constexpr int shared_bytes(const Tile& tile) {
     return shared_layout(tile).bytes + shared_slack;
+}
+
+/// The launch that transposes V before: threads of a CTA, and its shared memory, which is a block
+/// as it comes, one as it goes, and a barrier.
+inline constexpr int preparing_threads = 128;
+inline constexpr int preparing_registers = 48;  ///< of a thread, at most
+constexpr int preparing_shared_bytes(const Tile& tile) {
+    return 2 * tile.block_bytes() + 16 + shared_slack;
 }
 
 constexpr bool valid(const Tile& t) {

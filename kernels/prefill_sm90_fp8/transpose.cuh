@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The transposing warps: 8-bit products take V with its keys side by side only, and it comes with
-// its columns side by side. Both 8 × 8 instructions move pairs of bytes, so a pair of columns is
-// split in between; what order that leaves keys and columns in, fragment.hpp says.
+// Transposing V, by warps of the kernel or of a launch before it: 8-bit products take V with its
+// keys side by side only, and it comes with its columns side by side. Both 8 × 8 instructions move
+// pairs of bytes, so a pair of columns is split in between; what order that leaves keys and columns
+// in, fragment.hpp says.
 #pragma once
 
 #include "gpu/ptx/fence_proxy_async_shared.cuh"
@@ -98,13 +99,23 @@ struct Strip {
     }
 };
 
-/// The strips of a block that are this warp's.
-template <Tile tile, bool partial>
+/// The strips of a block that are this warp's, one of `warps`.
+template <Tile tile, int warps, bool partial>
+__device__ __forceinline__ void transpose_strips(std::uint32_t v, std::uint32_t t, int warp,
+                                                 int keys) {
+#pragma unroll 1
+    for (unsigned strip = warp; strip < Strip<tile>::count; strip += warps) {
+        Strip<tile>(v, t, strip).template transpose<partial>(keys);
+    }
+}
+/// This warp's part of a block, of whose keys the first `keys` exist.
+template <Tile tile, int warps>
 __device__ __forceinline__ void transpose_block(std::uint32_t v, std::uint32_t t, int warp,
                                                 int keys) {
-#pragma unroll 1
-    for (unsigned strip = warp; strip < Strip<tile>::count; strip += transposers) {
-        Strip<tile>(v, t, strip).template transpose<partial>(keys);
+    if (keys < tile.keys) {
+        transpose_strips<tile, warps, true>(v, t, warp, keys);
+    } else {
+        transpose_strips<tile, warps, false>(v, t, warp, keys);
     }
 }
 
@@ -133,11 +144,7 @@ struct Transposer {
     __device__ __forceinline__ void transpose(int keys) {
         ptx::mbarrier_wait_parity(s.v_full(ring.stage()), ring.parity());
         ptx::mbarrier_wait_parity(s.t_empty(ring.stage()), ring.parity() ^ 1);
-        if (keys < tile.keys) {
-            transpose_block<tile, true>(s.v(ring.stage()), s.t(ring.stage()), warp, keys);
-        } else {
-            transpose_block<tile, false>(s.v(ring.stage()), s.t(ring.stage()), warp, keys);
-        }
+        transpose_block<tile, transposers>(s.v(ring.stage()), s.t(ring.stage()), warp, keys);
         ptx::fence_proxy_async_shared();
         __syncwarp();
         release(s.v_empty(ring.stage()));

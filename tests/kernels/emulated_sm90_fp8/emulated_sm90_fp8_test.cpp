@@ -191,7 +191,8 @@ TEST(EmulatedSm90Fp8, keys_behind_the_used_length_do_not_count) {
     args.seqlens_k = lengths.data();
     for (int tile = 0; tile < kernel.tile_count(); ++tile) {
         if (kernel.why_not(cache, tile, small_hopper(2)).empty()) {
-            std::vector<std::byte> workspace(64, std::byte{0xff});
+            std::vector<std::byte> workspace(kernel.workspace(cache, tile, small_hopper(2)),
+                                             std::byte{0xff});
             fp8::launch(args, tile, small_hopper(2), workspace.data(), nullptr);
             const Correctness c = judge(used, in, kernel.precision(cache), out, lse, 3);
             EXPECT_TRUE(c.passed) << text_of(kernel.tile(tile)) << c.why;
