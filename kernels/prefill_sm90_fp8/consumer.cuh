@@ -157,7 +157,7 @@ struct Consumer {
         release_k(block == pass.blocks.first);
         const bool masked = mask(a, pass, block);
         a.state = RowState();
-        clear(a.out);
+        begin_sum<tile>(a.out);
         exponentiate<tile>(pass.scale_log2, a.score, a.state, keep);
         pack_probabilities<tile>(a.score, a.probability);
         return masked;

@@ -82,6 +82,16 @@ __device__ __forceinline__ void clear(float (&x)[count]) {
     }
 }
 
+/// clear(sum) for an item that begins with nothing pending. Where nobody transposes, the compiler
+/// would pass these zeros on in uniform registers and keep what it knows of the item on the stack.
+template <Tile tile, int count>
+__device__ __forceinline__ void begin_sum(float (&sum)[count]) {
+    clear(sum);
+    if constexpr (tile.prepared != 0) {
+        ptx::pin_registers(sum);
+    }
+}
+
 /// sum[first …] += part
 template <int first, int count, int all>
 __device__ __forceinline__ void add(float (&sum)[all], const float (&part)[count]) {
