@@ -27,6 +27,7 @@ endforeach()
 file(GLOB host CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/kernels/prefill_sm90_fp8/*.cpp)
 add_executable(test_emulated_sm90_fp8
                ${CMAKE_SOURCE_DIR}/tests/kernels/emulated_sm90_fp8/emulated_sm90_fp8_test.cpp
+               ${CMAKE_SOURCE_DIR}/tests/kernels/emulated_sm90_fp8/prepared_test.cpp
                ${machine}/copies.cpp ${machine}/machine.cpp ${machine}/product.cpp ${ampere}/ampere.cpp
                ${translated_sources} ${host}
                ${CMAKE_SOURCE_DIR}/src/run/gate.cpp

@@ -10,86 +10,22 @@
 #include "raceline/error.hpp"
 #include "registry/kernel.hpp"
 #include "run/gate.hpp"
-#include "tests/kernels/emulated_sm90/strided.hpp"
+#include "tests/kernels/emulated_sm90_fp8/call.hpp"
 #include "workload/inputs.hpp"
 #include "workload/shape_grammar.hpp"
-
-namespace raceline::kernels::prefill_sm90_fp8 {
-// What `extern __shared__` names in the kernel.
-char dynamic_shared[232448];
-Kernel kernel();
-void launch(const AttentionArgs&, int tile, const Device&, void* workspace, void* stream);
-}  // namespace raceline::kernels::prefill_sm90_fp8
 
 namespace raceline {
 namespace {
 
 namespace fp8 = kernels::prefill_sm90_fp8;
 
+using test::Layout;
 using test::small_hopper;
-using test::Strided;
 
-/// Elements behind each (token, head): of the inputs, and of the output; before the output's first.
-struct Layout {
-    std::size_t gap = 0, out_gap = 0, out_offset = 0;
-};
-
-TensorArg with_strides(const TensorArg& packed, void* data, std::int64_t row, std::size_t gap) {
-    const std::int64_t pitch = row + static_cast<std::int64_t>(gap);
-    return {data, packed.batch_stride / row * pitch, packed.seq_stride / row * pitch,
-            packed.head_stride / row * pitch};
-}
-
-template <class T>
-const T* or_null(const std::vector<T>& list) {
-    return list.empty() ? nullptr : list.data();
-}
-
-Correctness run(const Workload& w, int tile, const Device& device, const Layout& layout,
-                std::uint64_t seed, const std::function<void(Inputs&)>& change = nullptr) {
-    test::Machine::get().use_memory(fp8::dynamic_shared);
-    static const Kernel kernel = fp8::kernel();
-    Inputs in = make_inputs(w, {.seed = seed});
-    if (change) {
-        change(in);
-    }
-    const auto d = static_cast<std::size_t>(w.headdim);
-    const auto dv = static_cast<std::size_t>(w.headdim_v);
-    const auto rows_q = static_cast<std::size_t>(w.tokens_q() * w.heads_q);
-    const auto rows_k = static_cast<std::size_t>(w.tokens_k() * w.heads_kv);
-    using Byte = std::uint8_t;
-    Strided<Byte> q(in.q.data(), rows_q, d, d + layout.gap, 0);
-    Strided<Byte> k(in.k.data(), rows_k, d, d + layout.gap, 0);
-    Strided<Byte> v(in.v.data(), rows_k, dv, dv + layout.gap, 0);
-    Strided<std::uint16_t> out(nullptr, rows_q, dv, dv + layout.out_gap, layout.out_offset);
-    std::vector<float> lse(in.lse_elements + 1, std::nanf(""));
-    InputPointers at;
-    at.lse = lse.data();
-    at.sinks = or_null(in.sinks);
-    at.cu_seqlens_q = or_null(in.cu_seqlens_q);
-    at.cu_seqlens_k = or_null(in.cu_seqlens_k);
-    at.q_scale = or_null(in.q_scale);
-    at.k_scale = or_null(in.k_scale);
-    at.v_scale = or_null(in.v_scale);
-    AttentionArgs args = make_args(w, in, at);
-    args.q = with_strides(args.q, q.start, w.headdim, layout.gap);
-    args.k = with_strides(args.k, k.start, w.headdim, layout.gap);
-    args.v = with_strides(args.v, v.start, w.headdim_v, layout.gap);
-    args.out = with_strides(args.out, out.start, w.headdim_v, layout.out_gap);
-    std::vector<std::byte> workspace(kernel.workspace(w, tile, device), std::byte{0xff});
-    fp8::launch(args, tile, device, workspace.data(), nullptr);
-
-    std::vector<std::uint16_t> packed(rows_q * dv);
-    for (std::size_t i = 0; i < rows_q; ++i) {
-        const std::uint16_t* row = out.start + i * (dv + layout.out_gap);
-        std::memcpy(packed.data() + i * dv, row, dv * 2);
-        for (std::size_t g = 0; g < layout.out_gap; ++g) {
-            EXPECT_EQ(row[dv + g], 0xffff) << "row " << i;
-        }
-    }
-    EXPECT_TRUE(std::isnan(lse.back()));
-    return judge(w, in, kernel.precision(w), std::as_bytes(std::span(packed)),
-                 {lse.data(), in.lse_elements}, seed);
+Correctness run(const Workload& w, int tile, const std::function<void(Inputs&)>& change) {
+    constexpr std::uint64_t seed = 7;
+    const test::Answer a = test::answer_of(w, tile, small_hopper(2), {}, seed, change);
+    return judge(w, a.in, fp8::kernel().precision(w), std::as_bytes(std::span(a.out)), a.lse, seed);
 }
 
 std::string text_of(const TileFields& tile) {
@@ -103,11 +39,15 @@ std::string text_of(const TileFields& tile) {
 void every_tile(const std::string& shape, const Layout& layout, std::uint64_t seed = 7) {
     const Kernel kernel = fp8::kernel();
     const Workload w = parse_shape(shape, DType::e4m3);
+    const Inputs in = make_inputs(w, {.seed = seed});
+    GateAnswers answers(w, in, seed);  // the same for all tiles
     int ran = 0;
     for (int tile = 0; tile < kernel.tile_count(); ++tile) {
         const Device device = small_hopper(2 + tile % 3);
         if (kernel.why_not(w, tile, device).empty()) {
-            const Correctness c = run(w, tile, device, layout, seed);
+            const test::Answer a = test::answer_of(w, tile, device, layout, seed);
+            const Correctness c =
+                judge(answers, kernel.precision(w), std::as_bytes(std::span(a.out)), a.lse);
             EXPECT_TRUE(c.passed) << shape << ' ' << text_of(kernel.tile(tile)) << ": " << c.why;
             ++ran;
         }
@@ -224,7 +164,7 @@ TEST(EmulatedSm90Fp8, scores_that_rise_far_are_multiplied_again) {
         for (int tile = 0; tile < kernel.tile_count(); ++tile) {
             if (kernel.why_not(w, tile, small_hopper(2)).empty()) {
                 const std::uint64_t before = test::Ampere::get().products();
-                const Correctness c = run(w, tile, small_hopper(2), {}, 7, larger);
+                const Correctness c = run(w, tile, larger);
                 EXPECT_TRUE(c.passed)
                     << shape << ' ' << text_of(kernel.tile(tile)) << ": " << c.why;
                 EXPECT_GT(test::Ampere::get().products(), before) << text_of(kernel.tile(tile));
@@ -242,7 +182,7 @@ TEST(EmulatedSm90Fp8, equal_scores_are_steady) {
     for (int tile = 0; tile < kernel.tile_count(); ++tile) {
         if (kernel.why_not(w, tile, small_hopper(2)).empty()) {
             const std::uint64_t before = test::Ampere::get().products();
-            const Correctness c = run(w, tile, small_hopper(2), {}, 7, equal);
+            const Correctness c = run(w, tile, equal);
             EXPECT_TRUE(c.passed) << text_of(kernel.tile(tile)) << ": " << c.why;
             EXPECT_EQ(test::Ampere::get().products(), before) << text_of(kernel.tile(tile));
         }
