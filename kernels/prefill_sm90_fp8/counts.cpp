@@ -26,7 +26,8 @@ Work operator+(Work a, const Work& b) {
     return a;
 }
 
-// Bytes that a value is fetched as: images hold columns that V does not have, too.
+// Bytes that a value is fetched as: images hold columns that V does not have, too. The zeros behind
+// a sequence's end are left out, as they are of K, which the copy engine makes up.
 double value_row_bytes(const Workload& w, const Tile& t) {
     return static_cast<double>(t.prepared != 0 ? t.headdim : w.headdim_v);
 }

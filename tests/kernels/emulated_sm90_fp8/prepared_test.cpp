@@ -23,6 +23,24 @@ using test::answer_of;
 using test::Layout;
 using test::small_hopper;
 
+// One prepared tile that serves the call for every sort of blocks: stages and turns move no byte.
+std::vector<int> prepared_tiles(const Workload& w) {
+    const Kernel kernel = test::fp8::kernel();
+    std::vector<int> some;
+    for (int i = 0; i < kernel.tile_count(); ++i) {
+        const Tile& tile = tiles[static_cast<std::size_t>(i)];
+        const bool known = std::any_of(some.begin(), some.end(), [&](int other) {
+            const Tile& t = tiles[static_cast<std::size_t>(other)];
+            return t.keys == tile.keys && t.rows == tile.rows;
+        });
+        if (tile.prepared != 0 && !known && kernel.why_not(w, i, small_hopper(1)).empty()) {
+            some.push_back(i);
+        }
+    }
+    EXPECT_FALSE(some.empty());
+    return some;
+}
+
 // Tiles that multiply the same blocks in the same order.
 bool alike(const Tile& a, const Tile& b) {
     return a.headdim == b.headdim && a.rows == b.rows && a.keys == b.keys && a.promote == b.promote;
@@ -117,7 +135,6 @@ std::vector<std::byte> expected_images(const Workload& w, const Inputs& in, cons
 }
 
 TEST(EmulatedSm90Fp8Images, are_blocks_as_shared_memory_has_them_with_zeros_behind_the_end) {
-    const Kernel kernel = test::fp8::kernel();
     // V is NaN in the second half of all tokens: nothing of it may come into the others' images.
     const auto some_nan = [](Inputs& in) {
         std::fill(in.v.begin() + static_cast<std::ptrdiff_t>(in.v.size() / 2), in.v.end(),
@@ -127,16 +144,13 @@ TEST(EmulatedSm90Fp8Images, are_blocks_as_shared_memory_has_them_with_zeros_behi
                               "b=3,h=1,q=1,k=127;1;300,d=48", "b=1,h=2,q=1,k=500,d=64",
                               "b=2,h=1,q=1,k=100,d=160/80", "b=3,h=1,q=1,k=0;200;7,d=256"}) {
         const Workload w = parse_shape(shape, DType::e4m3);
-        for (std::size_t i = 0; i < tiles.size(); ++i) {
-            if (tiles[i].prepared == 0 ||
-                !kernel.why_not(w, static_cast<int>(i), small_hopper(1)).empty()) {
-                continue;
-            }
-            Answer a = answer_of(w, static_cast<int>(i), small_hopper(1), {}, 5, some_nan);
+        for (const int i : prepared_tiles(w)) {
+            const Tile& tile = tiles[static_cast<std::size_t>(i)];
+            Answer a = answer_of(w, i, small_hopper(1), {}, 5, some_nan);
             constexpr std::size_t before = kernels::prefill_sm90_fp8::images_offset;
             const std::vector<std::byte> got(a.scratch.start() + before,
                                              a.scratch.start() + a.scratch.bytes());
-            EXPECT_TRUE(same_bytes(got, expected_images(w, a.in, tiles[i], got.size())))
+            EXPECT_TRUE(same_bytes(got, expected_images(w, a.in, tile, got.size())))
                 << shape << " tile " << i;
         }
     }
@@ -144,7 +158,6 @@ TEST(EmulatedSm90Fp8Images, are_blocks_as_shared_memory_has_them_with_zeros_behi
 
 // A packed batch in which every other sequence's V is NaN gives the others what they have without.
 TEST(EmulatedSm90Fp8Images, nan_in_a_sequence_stays_there) {
-    const Kernel kernel = test::fp8::kernel();
     for (const char* shape :
          {"b=4,h=2/1,q=3,k=100;117;7;130,d=128", "b=4,h=1,q=3,k=100;117;7;30,d=64,causal",
           "b=4,h=1,q=3,k=100;17;7;30,d=256"}) {
@@ -157,10 +170,7 @@ TEST(EmulatedSm90Fp8Images, nan_in_a_sequence_stays_there) {
                 }
             }
         };
-        for (int tile = 0; tile < kernel.tile_count(); ++tile) {
-            if (!kernel.why_not(w, tile, small_hopper(2)).empty()) {
-                continue;
-            }
+        for (const int tile : prepared_tiles(w)) {
             const Answer with = answer_of(w, tile, small_hopper(2), {}, 5, odd_nan);
             const Answer without = answer_of(w, tile, small_hopper(2), {}, 5);
             const auto sequence = static_cast<std::size_t>(3 * w.heads_q * w.headdim_v);
