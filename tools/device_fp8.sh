@@ -144,7 +144,8 @@ step_profile() {
         metrics+=,smsp__average_warps_issue_stalled_${reason}_per_issue_active.ratio
     done
     for tile in rows=128,keys=128,stages=3,turns=0,promote=0 \
-        rows=128,keys=192,stages=2,turns=0,promote=0 rows=192,keys=96,stages=3,turns=0,promote=0; do
+        rows=128,keys=192,stages=2,turns=0,promote=0 rows=192,keys=96,stages=3,turns=0,promote=0 \
+        rows=192,keys=96,stages=4,turns=0,promote=0,prepared=1; do
         run 40 profile.log "$ncu" --clock-control none --metrics "$metrics" -k regex:^forward \
             --launch-skip 2 --launch-count 1 "$program" bench "${kernel[@]}" --launch-path stream \
             --max-seconds 0.02 --shape b=1,h=16,q=16384,k=16384,d=128,dtype=e4m3 \

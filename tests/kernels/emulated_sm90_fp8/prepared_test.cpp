@@ -55,6 +55,9 @@ struct Case {
     const char* shape;
     Layout layout;
 };
+void PrintTo(const Case& c, std::ostream* out) {
+    *out << c.shape;
+}
 class Prepared : public testing::TestWithParam<Case> {};
 TEST_P(Prepared, tiles_give_bit_for_bit_what_they_give_without) {
     const Workload w = parse_shape(GetParam().shape, DType::e4m3);
