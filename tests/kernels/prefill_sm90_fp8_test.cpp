@@ -148,15 +148,14 @@ TEST(PrefillSm90Fp8Counts, v_transposed_before_is_a_launch_and_no_work_of_the_ot
     // One query head of two on each KV head, two blocks; 80 columns of V make 128 of an image.
     const char* shape = "b=1,h=4/2,q=128,k=200,d=128/80,dtype=e4m3";
     const std::vector<Counts> both = count(shape, 1);
-    ASSERT_EQ(both.size(), 2U);
-    const Counts& before = both[0];
+    const Counts& before = both.at(0);
     EXPECT_EQ(before.launch, "transpose");
     EXPECT_EQ(before.ctas, 2 * 2);
     EXPECT_DOUBLE_EQ(before.work.at("byte.dram_read"), 2.0 * 200 * 80);
     EXPECT_DOUBLE_EQ(before.work.at("byte.dram_write"), 2.0 * 2 * 128 * 128);
     EXPECT_DOUBLE_EQ(before.work.at("byte.smem_lsu"), 2.0 * 2 * 2 * 128 * 128);
     const Counts alone = count(shape, 0).at(0);
-    const Counts& main = both[1];
+    const Counts& main = both.at(1);
     EXPECT_EQ(main.launch, "main");
     EXPECT_EQ(main.work.count("byte.smem_lsu"), 0U);
     EXPECT_EQ(main.work.at("flop.wgmma.e4m3"), alone.work.at("flop.wgmma.e4m3"));
@@ -174,20 +173,24 @@ TEST(PrefillSm90Fp8Counts, v_transposed_before_is_a_launch_and_no_work_of_the_ot
 
 TEST(PrefillSm90Fp8Images, every_sequence_has_room_and_the_workspace_holds_all) {
     const Kernel& kernel = find_kernel("prefill_sm90_fp8");
-    const auto room = [&](const char* shape, const prefill::Tile& tile) {
-        const auto found = std::find(prefill::tiles.begin(), prefill::tiles.end(), tile);
-        return kernel.workspace(parse_shape(shape),
-                                static_cast<int>(found - prefill::tiles.begin()),
-                                datasheet_device("h200"));
-    };
     const auto prepared = *std::find_if(prefill::tiles.begin(), prefill::tiles.end(),
                                         [](const prefill::Tile& t) { return t.prepared != 0; });
-    const auto image = static_cast<std::size_t>(prepared.block_bytes());
-    ASSERT_EQ(prepared.keys, 128);
-    EXPECT_EQ(room("b=3,h=4/2,q=5,k=200,d=64,dtype=e4m3", prepared), 128 + 3 * 2 * 2 * image);
-    EXPECT_EQ(room("b=3,h=4/2,q=5,k=200;0;1,d=64,dtype=e4m3", prepared), 128 + (1 + 3) * 2 * image);
-    EXPECT_EQ(room("b=3,h=4/2,q=5,k=0,d=64,dtype=e4m3", prepared), 128U);
-    EXPECT_EQ(room("b=3,h=4/2,q=5,k=200,d=64,dtype=e4m3", prefill::tiles[0]), 64U);
+    // Of a shape with two KV heads of the tile's head dim: bytes in images, of which 128 come
+    // before.
+    const auto images = [&](const std::string& shape, const prefill::Tile& tile) {
+        const auto found = std::find(prefill::tiles.begin(), prefill::tiles.end(), tile);
+        const std::string all = shape + ",h=4/2,dtype=e4m3,d=" + std::to_string(tile.headdim);
+        const auto index = static_cast<int>(found - prefill::tiles.begin());
+        const auto bytes =
+            static_cast<int>(kernel.workspace(parse_shape(all), index, datasheet_device("h200")));
+        return (bytes - 128) / static_cast<double>(2 * tile.block_bytes());
+    };
+    EXPECT_EQ(images("b=3,q=5,k=" + std::to_string(prepared.keys + 1), prepared), 3 * 2);
+    EXPECT_EQ(images("b=3,q=5,k=200;0;1", prepared), 201 / prepared.keys + 3);
+    EXPECT_EQ(images("b=3,q=5,k=0", prepared), 0);
+    EXPECT_EQ(
+        kernel.workspace(parse_shape("h=4,k=200,d=64,dtype=e4m3"), 0, datasheet_device("h200")),
+        prefill::workspace_bytes);
     // Places of sequences of any lengths: in order, apart, and within what there is.
     std::uint32_t random = 1;
     for (int trial = 0; trial < 2000; ++trial) {
