@@ -11,7 +11,8 @@ namespace {
 
 // Clocks in which a transposing warp turns a piece of 32 keys and 16 columns. They bind at head dim
 // 256 alone, where the tiles of 64 and 96 keys take 172 to 179 a piece of the busiest warp and the
-// same blocks without transposition a sixth less (receipts/h200/SWEEP).
+// same blocks without transposition a sixth less
+// (receipts/h200/2026-11-22-prefill_sm90_fp8-tiles-8b1b73d27634.jsonl).
 constexpr double clocks_of_piece = 172;
 
 double transposition(const Tile& t) {
@@ -45,9 +46,10 @@ double clocks_of_block(const Tile& t, bool first, int warpgroups) {
 
 double clocks_of_item(const Tile& t, int mask_edges) {
     const double masks = 3.5 * mask_edges * std::max(64, t.keys);
-    // The products wait for the whole of a first block's V to be transposed, if that is not done.
-    const double transposed = t.prepared != 0 ? 0 : 0.055 * t.keys * t.headdim;
-    return gpu::between_items(15 * t.headdim + transposed + masks, t.warpgroups());
+    // Larger blocks take longer to get going. Once thought to be the wait for a first block's V to
+    // be transposed; but tiles whose V has been transposed before take as long.
+    const double first = 0.055 * t.keys * t.headdim;
+    return gpu::between_items(15 * t.headdim + first + masks, t.warpgroups());
 }
 
 }  // namespace raceline::kernels::prefill_sm90_fp8

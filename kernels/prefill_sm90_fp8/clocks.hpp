@@ -13,8 +13,9 @@ namespace raceline::kernels::prefill_sm90_fp8 {
 /// each; a first block has maxima and six exchanges more. Fitted to a sweep of all tiles
 /// (training-16k on an H200, receipts of d6da988; 5 % off in the median): 48 clocks a step of 32,
 /// half of them at the issue slots, for which the code gives no reason; promotion, a clock a
-/// column. Tiles with `prepared` have 40, fitted to head dims 64, 128 and 256 at 16k
-/// of the sweep named in clocks.cpp. No block takes less than the busiest transposing warp needs.
+/// column. Tiles with `prepared` have 40, fitted to one run of six of
+/// them at 16k; the sweep named in clocks.cpp came after. No block takes less than the busiest
+/// transposing warp needs.
 double clocks_of_block(const Tile& tile, bool first, int warpgroups);
 
 /// Clocks of a warp for all that an item's end and the next one's begin take beside a steady block,
