@@ -28,28 +28,41 @@ double unexplained_clocks(const Tile& t) {
     return t.prepared != 0 ? 40 : 48;
 }
 
-}  // namespace
-
-double clocks_of_block(const Tile& t, bool first, int warpgroups) {
+gpu::BlockClocks block_clocks(const Tile& t, bool first) {
     const double keys = t.keys;
     const double steps_qk = t.headdim / 32.0;
     const double steps_pv = keys / 32;
-    const double tensor = steps_qk * keys / 2 + steps_pv * t.headdim / 2;
+    const double values = steps_pv * t.headdim / 2;
+    const double tensor = steps_qk * keys / 2 + values;
     const double exponentials = 4 * keys;
     const double maxima = first ? 1.5 * keys + 6 * 20 : 0;
     const double half = unexplained_clocks(t) / 2 * (steps_qk + steps_pv);
     const double issued = 60 + half;
     const double alone = 0.25 * keys + 145 + 6 * 20 + half + t.promote * t.headdim + maxima;
-    return std::max(transposition(t),
-                    gpu::shared_clocks({tensor, exponentials, issued, alone}, warpgroups));
+    return {tensor, exponentials, issued, alone, values};
 }
 
-double clocks_of_item(const Tile& t, int mask_edges) {
-    const double masks = 3.5 * mask_edges * std::max(64, t.keys);
+}  // namespace
+
+double clocks_of_block(const Tile& t, bool first, int warpgroups) {
+    return std::max(transposition(t), gpu::shared_clocks(block_clocks(t, first), warpgroups));
+}
+
+double clocks_of_first_softmax(const Tile& t, int warpgroups) {
+    gpu::BlockClocks block = block_clocks(t, true);
+    block.tensor = block.values = 0;
+    return gpu::shared_clocks(block, warpgroups);
+}
+
+double clocks_of_item(const Tile& t, int warpgroups) {
     // Larger blocks take longer to get going. Once thought to be the wait for a first block's V to
     // be transposed; but tiles whose V has been transposed before take as long.
     const double first = 0.055 * t.keys * t.headdim;
-    return gpu::between_items(15 * t.headdim + first + masks, t.warpgroups());
+    return gpu::between_items(15 * t.headdim + first, warpgroups);
+}
+
+double clocks_of_mask(const Tile& t, int warpgroups) {
+    return gpu::between_items(3.5 * t.keys, warpgroups);
 }
 
 }  // namespace raceline::kernels::prefill_sm90_fp8

@@ -17,10 +17,13 @@ namespace raceline::kernels::prefill_sm90_fp8 {
 /// them at 16k; the sweep named in clocks.cpp came after. No block takes less than the busiest
 /// transposing warp needs.
 double clocks_of_block(const Tile& tile, bool first, int warpgroups);
+/// Of an item's first block, its softmax alone.
+double clocks_of_first_softmax(const Tile& tile, int warpgroups);
 
 /// Clocks of a warp for all that an item's end and the next one's begin take beside a steady block,
-/// fitted to the same sweep.
-/// `mask_edges`: how many ends of what a row sees move with the row.
-double clocks_of_item(const Tile& tile, int mask_edges);
+/// where so many warpgroups have rows; fitted to the sweep named in clocks.cpp.
+double clocks_of_item(const Tile& tile, int warpgroups);
+/// Of a block's mask.
+double clocks_of_mask(const Tile& tile, int warpgroups);
 
 }  // namespace raceline::kernels::prefill_sm90_fp8

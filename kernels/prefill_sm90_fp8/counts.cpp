@@ -4,6 +4,7 @@
 #include "kernels/prefill_sm90_fp8/counts.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "kernels/prefill_sm90_fp8/clocks.hpp"
 #include "kernels/prefill_sm90_fp8/prepare_counts.hpp"
@@ -75,18 +76,38 @@ Pieces pieces_of(const Workload& w, const Tile& t) {
     return p;
 }
 
-std::vector<Step> steps_of(const Share& share, const Pieces& p, const Tile& tile, int mask_edges) {
-    const double any = share.most.worked > 0 ? 1 : 0;
-    const double firsts = std::max(0.0, share.most.items - any);
-    return {{"start", any, p.start, "latency.l2"},
+// What a CTA fetches one after the other before its first scores: as prefill_sm90, whose number
+// this is.
+constexpr double trips_before_start = 7;
+
+std::vector<Step> steps_of(const Share& share, const Pieces& p, const Tile& tile, bool ragged) {
+    const gpu::Load& most = share.most;
+    const double any = most.items > 0 ? 1 : 0;
+    const double firsts = std::max(0.0, most.items - any);
+    // What a packed batch's lengths are is one trip more.
+    const double trips = trips_before_start + (ragged ? 1 : 0);
+    const int warpgroups = tile.warpgroups();
+    const int working =
+        any > 0 ? static_cast<int>(std::lround(most.warpgroups / most.items)) : warpgroups;
+    return {{"start", any * trips, {}, "latency.dram"},
+            {"rows", any, p.start, ""},
             {"first scores", any, p.scores, ""},
-            {"first softmax", any, p.first_softmax, ""},
+            {"first softmax", any, p.first_softmax, "", clocks_of_first_softmax(tile, working)},
             {"item's first block", firsts, p.scores + p.first_softmax + p.values, "",
-             clocks_of_block(tile, true, tile.warpgroups())},
-            {"block", std::max(0.0, share.most.worked - share.most.firsts),
-             p.scores + p.softmax + p.values, "", clocks_of_block(tile, false, tile.warpgroups())},
+             clocks_of_block(tile, true, working)},
+            {"block", std::max(0.0, most.worked - most.firsts), p.scores + p.softmax + p.values, "",
+             clocks_of_block(tile, false, warpgroups)},
+            {"masks", most.masked, {}, "", clocks_of_mask(tile, working)},
             {"last values", any, p.values, ""},
-            {"finish", share.most.items, p.finish, "", clocks_of_item(tile, mask_edges)}};
+            {"finish", most.items, p.finish, "", clocks_of_item(tile, working)}};
+}
+
+// The memset of the counter that items are drawn from: no CTA, a floor.
+Counts clearing() {
+    Counts c;
+    c.launch = "clear";
+    c.ctas = 0;
+    return c;
 }
 
 // Keys and values are read once an item. CTAs that work on one head walk its keys at the same time
@@ -139,7 +160,7 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     c.bytes_in_flight = 2.0 * tile.stages * tile.block_bytes();
     c.imbalance = share.imbalance;
     c.balanced_order = true;
-    c.steps = steps_of(share, p, tile, plan.band.edges());
+    c.steps = steps_of(share, p, tile, w.ragged());
     // Products and the transposition of V, other warps' work, run beside everything; a softmax's
     // exponentials stand between its other operations.
     for (const char* id : {"op.ex2", "flop.fma.fp32"}) {
@@ -149,6 +170,9 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     std::vector<Counts> launches;
     if (tile.prepared != 0 && w.seqlen_k > 0) {
         launches.push_back(preparation(w, tile));
+    }
+    if (plan.handed_out) {
+        launches.push_back(clearing());
     }
     launches.push_back(std::move(c));
     return launches;

@@ -63,10 +63,14 @@ std::string supports(const Workload& w, const Tile& tile, const Device& device) 
     return {};
 }
 
-// Operands are e4m3 as they come; P is e4m3 times 2^6 (softmax.cuh); the denominator is a sum of
-// what P was before that.
+// Operands are e4m3 as they come; P is e4m3 times some 2^6 (softmax.cuh); the denominator is a sum
+// of what P was before that. P stands relative to a base that follows what has been seen of a row,
+// so that the heaviest key's, which relative to the row's own maximum would be exactly 2^6, is
+// rounded like any other: by the root mean square of a rounding error, for mantissas of which every
+// logarithm is as likely.
 Precision precision(const Workload&) {
-    constexpr double scale_of_probabilities = 64;
+    constexpr double rms_over_spacing = 0.2123;  // sqrt((1 - 1/4) / (2 ln 2) / 12)
+    constexpr double scale_of_probabilities = 64 * (1 + rms_over_spacing * 0x1p-3);
     return {Rounding::e4m3,     Rounding::fp32, Rounding::e4m3,
             Rounding::e4m3_sum, Rounding::bf16, scale_of_probabilities};
 }

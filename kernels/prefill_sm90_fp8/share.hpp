@@ -11,11 +11,12 @@ namespace raceline::kernels::prefill_sm90_fp8 {
 using gpu::Share;
 
 inline Share share_of(const Workload& workload, const Plan& plan, const Tile& tile) {
-    const int edges = plan.band.edges();
     return gpu::share_of(
         workload, plan, tile,
         [&](int warpgroups) { return clocks_of_block(tile, false, warpgroups); },
-        [&](int, double) { return clocks_of_item(tile, edges); });
+        [&](int warpgroups, double masked) {
+            return clocks_of_item(tile, warpgroups) + masked * clocks_of_mask(tile, warpgroups);
+        });
 }
 
 }  // namespace raceline::kernels::prefill_sm90_fp8
