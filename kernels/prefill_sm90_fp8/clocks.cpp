@@ -20,7 +20,8 @@ double transposition(const Tile& t) {
         return 0;
     }
     const int pieces = t.keys / 32 * (t.headdim / 16);
-    return clocks_of_piece * ((pieces + transposers - 1) / transposers);
+    const int of_busiest_warp = (pieces + transposers - 1) / transposers;
+    return clocks_of_piece * of_busiest_warp;
 }
 
 // Beside what the code says, of a step of 32: see the header.
