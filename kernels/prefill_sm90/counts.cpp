@@ -4,42 +4,18 @@
 #include "kernels/prefill_sm90/counts.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <string>
 
+#include "gpu/tile/steps.hpp"
 #include "kernels/prefill_sm90/clocks.hpp"
 #include "kernels/prefill_sm90/share.hpp"
 
 namespace raceline::kernels::prefill_sm90 {
 namespace {
 
-Work operator*(Work work, double factor) {
-    for (auto& [id, amount] : work) {
-        amount *= factor;
-    }
-    return work;
-}
-
-Work operator+(Work a, const Work& b) {
-    for (const auto& [id, amount] : b) {
-        a[id] += amount;
-    }
-    return a;
-}
-
-// What a CTA fetches one after the other before its first scores, each from DRAM or, for code and
-// arguments, through caches that the launch before has emptied: code, arguments, the announcement's
-// and the copies' code, the tensor maps, the blocks, the first block's code. Which of these wait
-// for which is not known: the number is fitted to the calls with one row a head of
-// receipts/h200/2026-11-22-random-20261130-1f24940c08f4.jsonl (d64: 4.7 µs and 0.79 a block).
-constexpr double trips_before_start = 7;
-
-// A CTA's blocks are one stream over all its items: first the scores and the softmax of a block,
-// then for every other block its scores, its softmax and the values of the block before, at last
-// values.
-struct Pieces {
-    Work scores, first_softmax, softmax, values, start, finish;
-};
+using gpu::operator*;
+using gpu::operator+;
+using gpu::Pieces;
 
 Pieces pieces_of(const Workload& w, const Tile& t) {
     const double rows = t.rows;
@@ -75,40 +51,6 @@ Pieces pieces_of(const Workload& w, const Tile& t) {
     p.finish["byte.l2"] = rows * static_cast<double>(w.headdim_v) * 2;
     p.finish["flop.fma.fp32"] = slot * rows * t.headdim_v * 1.5;
     return p;
-}
-
-std::vector<Step> steps_of(const Share& share, const Pieces& p, const Tile& tile,
-                           const Workload& w) {
-    const gpu::Load& most = share.most;
-    const double any = most.items > 0 ? 1 : 0;
-    const double firsts = std::max(0.0, most.items - any);
-    // What a packed batch's lengths are is one trip more.
-    const double trips = trips_before_start + (w.ragged() ? 1 : 0);
-    const int warpgroups = tile.warpgroups();
-    const int working =
-        any > 0 ? static_cast<int>(std::lround(most.warpgroups / most.items)) : warpgroups;
-    const double first_softmax = clocks_of_first_softmax(tile, working, w.softcap);
-    const double first_block =
-        clocks_of_block(tile, true, working, w.softcap) + clocks_of_late_rows(tile);
-    const double block = clocks_of_block(tile, false, warpgroups, w.softcap);
-    return {{"start", any * trips, {}, "latency.dram"},
-            {"rows", any, p.start, ""},
-            {"first scores", any, p.scores, ""},
-            {"first softmax", any, p.first_softmax, "", first_softmax},
-            {"item's first block", firsts, p.scores + p.first_softmax + p.values, "", first_block},
-            {"block", std::max(0.0, most.worked - most.firsts), p.scores + p.softmax + p.values, "",
-             block},
-            {"masks", most.masked, {}, "", clocks_of_mask(tile, working)},
-            {"last values", any, p.values, ""},
-            {"finish", most.items, p.finish, "", clocks_of_item(tile, working)}};
-}
-
-// The memset of the counter that items are drawn from: no CTA, a floor.
-Counts clearing() {
-    Counts c;
-    c.launch = "clear";
-    c.ctas = 0;
-    return c;
 }
 
 // Keys and values are read once an item. CTAs that work on one head walk its keys at the same time
@@ -155,7 +97,14 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     c.bytes_in_flight = tile.stages * static_cast<double>(tile.k_bytes() + tile.v_bytes());
     c.imbalance = share.imbalance;
     c.balanced_order = true;
-    c.steps = steps_of(share, p, tile, w);
+    const int warpgroups = tile.warpgroups();
+    c.steps = gpu::steps_of(share, p, warpgroups, w.ragged(), [&](int working) {
+        return gpu::StepClocks{
+            clocks_of_first_softmax(tile, working, w.softcap),
+            clocks_of_block(tile, true, working, w.softcap) + clocks_of_late_rows(tile),
+            clocks_of_block(tile, false, warpgroups, w.softcap), clocks_of_mask(tile, working),
+            clocks_of_item(tile, working)};
+    });
     const std::string flop = std::string("flop.wgmma.") + name_of(w.dtype);
     // Products run beside everything; a softmax's exponentials stand between its other operations.
     for (const char* id : {"op.ex2", "flop.fma.fp32"}) {
@@ -164,7 +113,7 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     }
     std::vector<Counts> launches;
     if (plan.handed_out) {
-        launches.push_back(clearing());
+        launches.push_back(gpu::clearing());
     }
     launches.push_back(std::move(c));
     return launches;

@@ -4,8 +4,8 @@
 #include "kernels/prefill_sm90_fp8/counts.hpp"
 
 #include <algorithm>
-#include <cmath>
 
+#include "gpu/tile/steps.hpp"
 #include "kernels/prefill_sm90_fp8/clocks.hpp"
 #include "kernels/prefill_sm90_fp8/prepare_counts.hpp"
 #include "kernels/prefill_sm90_fp8/share.hpp"
@@ -13,19 +13,9 @@
 namespace raceline::kernels::prefill_sm90_fp8 {
 namespace {
 
-Work operator*(Work work, double factor) {
-    for (auto& [id, amount] : work) {
-        amount *= factor;
-    }
-    return work;
-}
-
-Work operator+(Work a, const Work& b) {
-    for (const auto& [id, amount] : b) {
-        a[id] += amount;
-    }
-    return a;
-}
+using gpu::operator*;
+using gpu::operator+;
+using gpu::Pieces;
 
 // Bytes that a value is fetched as: images hold columns that V does not have, too. The zeros behind
 // a sequence's end are left out, as they are of K, which the copy engine makes up.
@@ -38,13 +28,6 @@ double bytes_once(const Workload& w, const Tile& t) {
                            : static_cast<double>(w.tokens_k() * w.heads_kv * w.headdim) +
                                  images_read(w, t) * t.block_bytes();
 }
-
-// A CTA's blocks are one stream over all its items: first the scores and the softmax of a block,
-// then for every other block its scores, its softmax and the values of the block before, at last
-// values.
-struct Pieces {
-    Work scores, first_softmax, softmax, values, start, finish;
-};
 
 Pieces pieces_of(const Workload& w, const Tile& t) {
     const double rows = t.rows;
@@ -74,40 +57,6 @@ Pieces pieces_of(const Workload& w, const Tile& t) {
     p.finish["byte.l2"] = rows * static_cast<double>(w.headdim_v) * 2;
     p.finish["flop.fma.fp32"] = slot * rows * t.headdim * 1.5;
     return p;
-}
-
-// What a CTA fetches one after the other before its first scores: as prefill_sm90, whose number
-// this is.
-constexpr double trips_before_start = 7;
-
-std::vector<Step> steps_of(const Share& share, const Pieces& p, const Tile& tile, bool ragged) {
-    const gpu::Load& most = share.most;
-    const double any = most.items > 0 ? 1 : 0;
-    const double firsts = std::max(0.0, most.items - any);
-    // What a packed batch's lengths are is one trip more.
-    const double trips = trips_before_start + (ragged ? 1 : 0);
-    const int warpgroups = tile.warpgroups();
-    const int working =
-        any > 0 ? static_cast<int>(std::lround(most.warpgroups / most.items)) : warpgroups;
-    return {{"start", any * trips, {}, "latency.dram"},
-            {"rows", any, p.start, ""},
-            {"first scores", any, p.scores, ""},
-            {"first softmax", any, p.first_softmax, "", clocks_of_first_softmax(tile, working)},
-            {"item's first block", firsts, p.scores + p.first_softmax + p.values, "",
-             clocks_of_block(tile, true, working)},
-            {"block", std::max(0.0, most.worked - most.firsts), p.scores + p.softmax + p.values, "",
-             clocks_of_block(tile, false, warpgroups)},
-            {"masks", most.masked, {}, "", clocks_of_mask(tile, working)},
-            {"last values", any, p.values, ""},
-            {"finish", most.items, p.finish, "", clocks_of_item(tile, working)}};
-}
-
-// The memset of the counter that items are drawn from: no CTA, a floor.
-Counts clearing() {
-    Counts c;
-    c.launch = "clear";
-    c.ctas = 0;
-    return c;
 }
 
 // Keys and values are read once an item. CTAs that work on one head walk its keys at the same time
@@ -160,7 +109,13 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     c.bytes_in_flight = 2.0 * tile.stages * tile.block_bytes();
     c.imbalance = share.imbalance;
     c.balanced_order = true;
-    c.steps = steps_of(share, p, tile, w.ragged());
+    const int warpgroups = tile.warpgroups();
+    c.steps = gpu::steps_of(share, p, warpgroups, w.ragged(), [&](int working) {
+        return gpu::StepClocks{clocks_of_first_softmax(tile, working),
+                               clocks_of_block(tile, true, working),
+                               clocks_of_block(tile, false, warpgroups),
+                               clocks_of_mask(tile, working), clocks_of_item(tile, working)};
+    });
     // Products and the transposition of V, other warps' work, run beside everything; a softmax's
     // exponentials stand between its other operations.
     for (const char* id : {"op.ex2", "flop.fma.fp32"}) {
@@ -172,7 +127,7 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
         launches.push_back(preparation(w, tile));
     }
     if (plan.handed_out) {
-        launches.push_back(clearing());
+        launches.push_back(gpu::clearing());
     }
     launches.push_back(std::move(c));
     return launches;

@@ -1,22 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clocks of prefill_mma's warps in each other's way: bounds of the network, and predictions beside
-// what an H200 took.
+// Clocks of prefill_mma's warps in each other's way: bounds of the network.
 #include <algorithm>
-#include <cmath>
-#include <filesystem>
 #include <gtest/gtest.h>
-#include <map>
-#include <nlohmann/json.hpp>
-#include <string>
-#include <vector>
 
-#include "device/catalog.hpp"
 #include "kernels/prefill_mma/clocks.hpp"
-#include "model/prediction.hpp"
-#include "receipt/file.hpp"
-#include "registry/registry.hpp"
-#include "support/statistics.hpp"
-#include "workload/shape_grammar.hpp"
 
 namespace raceline {
 namespace {
@@ -62,92 +49,6 @@ TEST(PrefillMmaClocks, slower_products_and_a_softcap_lengthen_a_block) {
         EXPECT_GT(prefill::block_clocks(tile, hopper, true).chain, plain.chain);
         EXPECT_GT(prefill::block_clocks(tile, hopper, true).exponentials, plain.exponentials);
     }
-}
-
-/// Predicted again by this code / measured - 1, by head dim.
-using Errors = std::map<std::int64_t, std::vector<double>>;
-
-int tile_of(const Kernel& kernel, Json fields) {
-    if (!fields.contains("sharers")) {
-        fields["sharers"] = 1;  // rows from before warps shared any
-    }
-    for (int i = 0; i < kernel.tile_count(); ++i) {
-        if (std::ranges::all_of(kernel.tile(i), [&](const auto& field) {
-                return fields.at(std::string(field.first)) == field.second;
-            })) {
-            return i;
-        }
-    }
-    return -1;
-}
-
-Errors errors_of(const std::string& path, const Device& device) {
-    const Kernel& kernel = find_kernel("prefill_mma");
-    Errors errors;
-    for (const Json& row : read_receipts(path).rows) {
-        if (row.value("kernel", "") != "prefill_mma" || !row.contains("measurement")) {
-            continue;
-        }
-        const Workload w = workload_from_json(row.at("workload"));
-        const int tile = tile_of(kernel, row.at("tile"));
-        if (tile < 0) {
-            continue;  // one that is no more
-        }
-        const Prediction predicted = predict(device, kernel.counts(w, tile, device),
-                                             {.cold = row.at("case").at("cold"),
-                                              .launch_path = row.at("case").at("launch_path"),
-                                              .threads = 0});
-        const double measured = row.at("measurement").at("seconds_median");
-        errors[w.headdim].push_back(std::abs(predicted.seconds / measured - 1));
-    }
-    return errors;
-}
-
-std::vector<std::string> receipts_named(const std::string& part) {
-    std::vector<std::string> found;
-    for (const auto& entry : std::filesystem::directory_iterator(
-             std::filesystem::path(RACELINE_SOURCE_DIR) / "receipts/h200")) {
-        if (entry.path().filename().string().find(part) != std::string::npos) {
-            found.push_back(entry.path().string());
-        }
-    }
-    return found;
-}
-
-Device measured_h200() {
-    Device device = datasheet_device("h200");
-    apply_committed_rates(device);
-    return device;
-}
-
-// The one fitted number saw the rows of head dim 128 of one of these files; 64 and 256 it did not.
-TEST(PrefillMmaPredictions, of_training_shapes_are_within_six_per_cent_in_the_median) {
-    const Device h200 = measured_h200();
-    const auto files = receipts_named("-compare-prefill_mma-");
-    ASSERT_FALSE(files.empty());
-    for (const std::string& file : files) {
-        const Errors errors = errors_of(file, h200);
-        ASSERT_EQ(errors.size(), 3U) << file;
-        for (const auto& [headdim, of] : errors) {
-            EXPECT_EQ(of.size(), 12U) << file;
-            EXPECT_LE(median(of), 0.06) << file << " d" << headdim;
-            EXPECT_LE(*std::ranges::max_element(of), 0.15) << file << " d" << headdim;
-        }
-    }
-}
-
-// Of random shapes none was fitted: one row a head, ragged batches, windows, sinks and softcaps.
-TEST(PrefillMmaPredictions, of_random_shapes_are_within_twelve_per_cent_in_the_median) {
-    const Device h200 = measured_h200();
-    std::vector<double> all;
-    for (const std::string& file : receipts_named("-random-")) {
-        for (const auto& [headdim, of] : errors_of(file, h200)) {
-            all.insert(all.end(), of.begin(), of.end());
-        }
-    }
-    ASSERT_GE(all.size(), 48U);
-    EXPECT_LE(median(all), 0.12);
-    EXPECT_LE(*std::ranges::max_element(all), 0.25);
 }
 
 }  // namespace

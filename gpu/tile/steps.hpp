@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a CTA of a persistent forward kernel does from its start to its end, as the steps of the
+// model: host code of counts.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "gpu/tile/share.hpp"
+#include "model/counts.hpp"
+
+namespace raceline::gpu {
+
+inline Work operator*(Work work, double factor) {
+    for (auto& [id, amount] : work) {
+        amount *= factor;
+    }
+    return work;
+}
+
+inline Work operator+(Work a, const Work& b) {
+    for (const auto& [id, amount] : b) {
+        a[id] += amount;
+    }
+    return a;
+}
+
+/// Work of a CTA for one block, and at an item's ends. Its blocks are one stream over all its
+/// items: first the scores and the softmax of a block, then for every other block its scores, its
+/// softmax and the values of the block before, at last values.
+struct Pieces {
+    Work scores, first_softmax, softmax, values, start, finish;
+};
+
+/// Clocks of the warpgroups in each other's way.
+struct StepClocks {
+    double first_softmax;  ///< of the CTA's first block, which stands alone
+    double first_block;    ///< of any other item's
+    double block, mask, item;
+};
+
+/// What a CTA fetches one after the other before its first scores, each from DRAM or, for code and
+/// arguments, through caches that the launch before has emptied: code, arguments, the
+/// announcement's and the copies' code, the tensor maps, the blocks, the first block's code. Which
+/// of these wait for which is not known: the number is fitted to the calls of prefill_sm90 with one
+/// row a head of receipts/h200/2026-11-22-random-20261130-1f24940c08f4.jsonl (d64: 4.7 µs and 0.79
+/// a block).
+inline constexpr double trips_before_start = 7;
+
+/// Of the CTA that is busy longest. `clocks(working)`: where so many of a CTA's `warpgroups` have
+/// rows, as in the mean of its items. A packed batch's lengths are one trip more.
+template <class Clocks>
+std::vector<Step> steps_of(const Share& share, const Pieces& p, int warpgroups, bool ragged,
+                           const Clocks& clocks) {
+    const Load& most = share.most;
+    const double any = most.items > 0 ? 1 : 0;
+    const double firsts = std::max(0.0, most.items - any);
+    const double trips = trips_before_start + (ragged ? 1 : 0);
+    const int working =
+        any > 0 ? static_cast<int>(std::lround(most.warpgroups / most.items)) : warpgroups;
+    const StepClocks c = clocks(working);
+    return {
+        {"start", any * trips, {}, "latency.dram"},
+        {"rows", any, p.start, ""},
+        {"first scores", any, p.scores, ""},
+        {"first softmax", any, p.first_softmax, "", c.first_softmax},
+        {"item's first block", firsts, p.scores + p.first_softmax + p.values, "", c.first_block},
+        {"block", std::max(0.0, most.worked - most.firsts), p.scores + p.softmax + p.values, "",
+         c.block},
+        {"masks", most.masked, {}, "", c.mask},
+        {"last values", any, p.values, ""},
+        {"finish", most.items, p.finish, "", c.item}};
+}
+
+/// The memset of the counter that items are drawn from: no CTA, a floor.
+inline Counts clearing() {
+    Counts c;
+    c.launch = "clear";
+    c.ctas = 0;
+    return c;
+}
+
+}  // namespace raceline::gpu
