@@ -12,20 +12,6 @@
 
 namespace raceline::gpu {
 
-inline Work operator*(Work work, double factor) {
-    for (auto& [id, amount] : work) {
-        amount *= factor;
-    }
-    return work;
-}
-
-inline Work operator+(Work a, const Work& b) {
-    for (const auto& [id, amount] : b) {
-        a[id] += amount;
-    }
-    return a;
-}
-
 /// Work of a CTA for one block, and at an item's ends. Its blocks are one stream over all its
 /// items: first the scores and the softmax of a block, then for every other block its scores, its
 /// softmax and the values of the block before, at last values.

@@ -15,20 +15,6 @@
 namespace raceline::kernels::prefill_mma {
 namespace {
 
-Work operator*(Work work, double factor) {
-    for (auto& [id, amount] : work) {
-        amount *= factor;
-    }
-    return work;
-}
-
-Work operator+(Work a, const Work& b) {
-    for (const auto& [id, amount] : b) {
-        a[id] += amount;
-    }
-    return a;
-}
-
 // A lane's slot of the FMA pipe is two flops to the model, whatever instruction takes it.
 constexpr double slot = 2;
 constexpr double lanes = 32;

@@ -13,8 +13,6 @@
 namespace raceline::kernels::prefill_sm90 {
 namespace {
 
-using gpu::operator*;
-using gpu::operator+;
 using gpu::Pieces;
 
 Pieces pieces_of(const Workload& w, const Tile& t) {

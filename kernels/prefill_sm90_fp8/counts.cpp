@@ -13,8 +13,6 @@
 namespace raceline::kernels::prefill_sm90_fp8 {
 namespace {
 
-using gpu::operator*;
-using gpu::operator+;
 using gpu::Pieces;
 
 // Bytes that a value is fetched as: images hold columns that V does not have, too. The zeros behind
