@@ -119,12 +119,16 @@ def parse(argv):
     parser.add_argument("--quick", action="store_true",
                         help="one shape of every head dim and mask, sampled a fifth as long")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--spread", type=float, default=1.0,
+                        help="standard deviation of the logits (default 1, as of normal inputs)")
     parser.add_argument("--no-profiler", action="store_true",
                         help="do not ask PyTorch's profiler which kernels ran")
     parser.add_argument("--site", default="", help="folder of peers that bench/peer_wheels.py made")
     arguments = parser.parse_args(argv)
     if arguments.device != "cpu" and not arguments.device.isdigit():
         parser.error(f"--device is '{arguments.device}'; it must be cpu or the number of a GPU")
+    if not 0 < arguments.spread <= 100:
+        parser.error(f"--spread is {arguments.spread:g}; it must lie above 0 and at most at 100")
     return arguments
 
 

@@ -33,7 +33,7 @@ class Comparison:
         seed = zlib.crc32(problem.text.encode()) ^ self.arguments.seed
         row = self.library.append("prediction", about)
         about = {**about, "prediction_id": row["id"], "seed": seed}
-        sets = self.machine.make_sets(problem, seed)
+        sets = self.machine.make_sets(problem, seed, self.arguments.spread)
         judge = Judge(self.library, problem, sets[0], kernel, seed)
         ours = Raceline(self.library, problem, sets, kernel, self.arguments.threads)
         answer, kernels = self.machine.first_answer(ours)

@@ -49,13 +49,13 @@ class CpuMachine:
         missing = [(name, "no peer on a CPU") for name in names if name not in known]
         return [f for f in forms if f.name in names or f.backend in names], missing
 
-    def make_sets(self, problem, seed):
+    def make_sets(self, problem, seed, spread=1.0):
         generator = torch.Generator().manual_seed(seed)
         each = problem.set_bytes()
         count = min(self.most_sets, 2 * self.cache_bytes // each + 1)
         if count < 3 and problem.cache_bytes() < 4 * self.cache_bytes:
             count = 3  # else a turn would find what the turn before it read
-        return [Inputs(problem, generator, self.device) for _ in range(count)]
+        return [Inputs(problem, generator, self.device, spread) for _ in range(count)]
 
     def first_answer(self, call):
         """Runs a contender for the first time: its output, and no names of kernels."""

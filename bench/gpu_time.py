@@ -103,7 +103,7 @@ class GpuMachine:
         found, missing = open_peers([name for name in names if name in PEERS])
         return found, unknown + missing
 
-    def make_sets(self, problem, seed):
+    def make_sets(self, problem, seed, spread=1.0):
         """As many as a sample may need: that a fast call lasts GRAPH_SECONDS is known only later,
         so that the bandwidth and matrix rate of no GPU yet bound it from below."""
         generator = torch.Generator(device=self.device).manual_seed(seed)
@@ -113,7 +113,7 @@ class GpuMachine:
         count = max(cold, math.ceil(GRAPH_SECONDS / fastest))
         # Every contender may hold outputs of its own beside the inputs: half of what is free.
         room = min(MOST_BYTES, self.gpu.free_bytes() // 2) // each
-        return [Inputs(problem, generator, self.device)
+        return [Inputs(problem, generator, self.device, spread)
                 for _ in range(int(max(1, min(count, room, MOST_SETS))))]
 
     def release(self):

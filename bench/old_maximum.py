@@ -5,8 +5,10 @@
 Normal queries, keys and values in bf16, no mask; everything in float64 but P and the output, which
 are rounded to bf16. Relative to a running maximum, as FlashAttention-2 does it, every key that is a
 new maximum has the probability 1, which is exact: and the heaviest keys are such keys. Relative to
-the maximum of the block that was first, they are rounded like any other. Printed: the error of the
-latter over the former's. Needs NumPy; no kernel runs.
+the maximum of the block that was first, they are rounded like any other. prefill_sm90 is between:
+where a thread's probabilities of a row and block add up to more than one a key, the 16 rows of its
+warp are taken relative to their maxima. Printed: the error of both over the first's, and the share
+of blocks that were lowered so. Needs NumPy; no kernel runs.
 """
 
 import argparse
@@ -41,20 +43,44 @@ def running_maximum(scores, block):
     return base
 
 
+def lowered(scores, block):
+    """The base of every score, and the share of a warp's blocks that raised it."""
+    rows = scores.shape[0]
+    base = np.empty_like(scores)
+    so_far = None
+    raised = []
+    for first in range(scores.shape[1] - block, -1, -block):
+        part = scores[:, first:first + block]
+        if so_far is None:
+            so_far = part.max(1)
+        else:
+            # A thread has columns 2t and 2t + 1 of every eight.
+            sums = np.exp2(part - so_far[:, None]).reshape(rows, block // 8, 4, 2).sum((1, 3))
+            warps = (sums > block / 4).any(1).reshape(-1, 16).any(1)
+            raised.append(warps.mean())
+            so_far = np.where(np.repeat(warps, 16), np.maximum(so_far, part.max(1)), so_far)
+        base[:, first:first + block] = so_far[:, None]
+    return base, np.mean(raised)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--headdim", type=int, default=128)
     parser.add_argument("--block", type=int, default=64, help="keys of a block")
+    parser.add_argument("--spread", type=float, default=1, help="standard deviation of the logits")
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
     rng = np.random.default_rng(args.seed)
+    scale = args.spread * np.log2(np.e) / np.sqrt(args.headdim)
     for keys in (512, 1024, 2048, 4096, 8192, 16384):
-        rows = max(256, 2**21 // keys)
+        rows = max(1024, 2**21 // keys)
         q, k, v = (bf16(rng.standard_normal((n, args.headdim))) for n in (rows, keys, keys))
-        scores = q @ k.T / np.sqrt(args.headdim) * np.log2(np.e)
-        old = scores[:, -args.block:].max(1, keepdims=True)
-        ratio = error(scores, v, old) / error(scores, v, running_maximum(scores, args.block))
-        print(f"{keys:6} keys, {rows} rows: {ratio:.3f}")
+        scores = q @ k.T * scale
+        running = error(scores, v, running_maximum(scores, args.block))
+        old = error(scores, v, scores[:, -args.block:].max(1, keepdims=True))
+        base, share = lowered(scores, args.block)
+        print(f"{keys:6} keys, {rows} rows: first block's {old / running:.3f}, "
+              f"lowered {error(scores, v, base) / running:.3f} ({100 * share:.1f} % of blocks)")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tables of a comparison. Every number stands in a receipt row; here it is only arranged."""
 
+import math
+
 from ratios import Ratio, best_peer, geometric_mean, grouped
 
 WIDTH = 46  # of a shape's text
@@ -75,6 +77,18 @@ class Results:
                        f"{count} shape{'s' if count > 1 else ''}")
             least = min(rows, key=lambda pair: pair[1]["ratio"])
             yield f"  least: {interval(Ratio.of(least[1]))} at {least[0].text}"
+            if label in self.labels:
+                yield self.error_line(label, rows)
+
+    @staticmethod
+    def error_line(label, rows):
+        """Our relative RMS error over a peer's: what speed has cost, or not."""
+        ratios = [(row["correctness"]["relative_rms"] / row["peer"]["correctness"]["relative_rms"],
+                   problem.text) for problem, row in rows]
+        mean = math.exp(sum(math.log(ratio) for ratio, _ in ratios) / len(ratios))
+        most, where = max(ratios)
+        return (f"  raceline's error / {label}'s: geometric mean {mean:.3f}, most {most:.3f} "
+                f"at {where}")
 
     def overall(self):
         """Ratio against the best peer of each shape, over all shapes; None without any."""

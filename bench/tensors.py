@@ -13,20 +13,22 @@ DTYPES = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
 class Inputs:
     """Distinct standard normals, shaped (batch, seqlen, heads, headdim). In memory they lie in the
     order that is native to the peers: token by token on a GPU, head by head on a CPU, where
-    PyTorch's tensors are (batch, heads, seqlen, headdim); raceline reads either through strides."""
+    PyTorch's tensors are (batch, heads, seqlen, headdim); raceline reads either through strides.
+    `spread`: standard deviation of the logits, which queries are multiplied by: attention of trained
+    models is more peaked than that of normals."""
 
-    def __init__(self, problem, generator, device):
+    def __init__(self, problem, generator, device, spread=1.0):
         p, heads_outside = problem, device.type == "cpu"
 
-        def normal(tokens, heads, headdim):
+        def normal(tokens, heads, headdim, factor=1.0):
             sizes = (p.batch, heads, tokens, headdim) if heads_outside else (
                 p.batch, tokens, heads, headdim)
             # Drawn in float32 and rounded, so that every dtype sees the same numbers.
             drawn = torch.randn(sizes, generator=generator, device=device)
-            drawn = drawn.to(DTYPES[p.dtype])
+            drawn = drawn.mul_(factor).to(DTYPES[p.dtype])
             return drawn.transpose(1, 2) if heads_outside else drawn
 
-        self.q = normal(p.seqlen_q, p.heads_q, p.headdim)
+        self.q = normal(p.seqlen_q, p.heads_q, p.headdim, spread)
         self.k = normal(p.seqlen_k, p.heads_kv, p.headdim)
         self.v = normal(p.seqlen_k, p.heads_kv, p.headdim_v)
         # Like q, in q's order of strides.

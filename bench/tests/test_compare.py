@@ -27,7 +27,9 @@ if READY:
     import compare
     import gpu_time
     import peers_cuda
+    import problem
     import stand_in_gpu
+    import tensors
 
 SMALL = "b=2,h=4/2,q=40,k=40,d=64,dtype=bf16,causal"
 
@@ -72,6 +74,21 @@ class OnACpu(Run):
         prediction = self.of_kind("prediction")[0]
         self.assertEqual(rows[0]["prediction_id"], prediction["id"])
         self.assertIn("geometric mean", self.said)
+
+    def test_spread_is_that_of_the_logits(self):
+        shape = "b=1,h=2,q=64,k=64,d=64,dtype=fp32"
+        self.assertEqual(self.compare("--device", "cpu", "--shape", shape, "--spread", "5"), 0)
+        self.assertIn("--spread", self.rows[0]["argv"])
+        self.assertRegex(self.said, r"raceline's error / enable_gqa's: geometric mean [0-9.]+, most")
+        generator = torch.Generator().manual_seed(1)
+        x = tensors.Inputs(problem.Problem(shape, 1, 2, 2, 64, 64, 64, 64, "fp32", False),
+                           generator, torch.device("cpu"), 5.0)
+        logits = x.q_t @ x.k_t.transpose(2, 3) / 8
+        self.assertAlmostEqual(float(logits.std()), 5, delta=0.5)
+
+    def test_a_spread_of_nothing_is_refused(self):
+        with self.assertRaises(SystemExit):
+            self.compare("--device", "cpu", "--spread", "0")
 
     def test_causal_forms_agree_with_float64(self):
         self.assertEqual(self.compare("--device", "cpu", "--shape",

@@ -126,10 +126,11 @@ struct Consumer : Stages<tile> {
             await_values(a, block > first);
             if (!steady) {
                 float keep[2];
-                multiply_again(a);
-                if (exponentiate<tile, false>(p.scale_log2, a.score, a.state, keep)) {
-                    scale_rows(a.out, keep);
+                if (!lower<tile>(a.score, a.state, keep)) {
+                    multiply_again(a);
+                    exponentiate<tile, false>(p.scale_log2, a.score, a.state, keep);
                 }
+                scale_rows(a.out, keep);
             }
             release_k(block == first);
             pack_probabilities<tile, bf16>(a.score, a.probability);
@@ -154,7 +155,7 @@ struct Consumer : Stages<tile> {
             a.state = RowState();
         }
         // A row that has seen no key so far has nothing that its scores could be relative to.
-        const bool unknown = a.state.maximum[0] == -INFINITY || a.state.maximum[1] == -INFINITY;
+        const bool unknown = a.state.base[0] == -INFINITY || a.state.base[1] == -INFINITY;
         bool moves = false;
         bool steady = true;
         if (__any_sync(0xFFFFFFFFU, unknown) != 0) {
@@ -164,9 +165,12 @@ struct Consumer : Stages<tile> {
         }
         await_values(a, block > pass.blocks.first);
         if (!steady) {
-            multiply_again(a);
-            mask(a, pass, block);
-            moves = exponentiate<tile, true>(p.scale_log2, a.score, a.state, keep);
+            moves = true;
+            if (!lower<tile>(a.score, a.state, keep)) {
+                multiply_again(a);
+                mask(a, pass, block);
+                moves = exponentiate<tile, true>(p.scale_log2, a.score, a.state, keep);
+            }
         }
         release_k(block == pass.blocks.first);
         pack_probabilities<tile, bf16>(a.score, a.probability);

@@ -58,7 +58,7 @@ struct RowEnds {
         for (int i = 0; i < 2; ++i) {
             sum[i] = state.sum[i] + __shfl_xor_sync(0xFFFFFFFFU, state.sum[i], 1);
             sum[i] += __shfl_xor_sync(0xFFFFFFFFU, sum[i], 2);
-            base[i] = __fmul_rn(state.maximum[i], p.scale_log2);  // what the sum stands on
+            base[i] = state.base[i];
             shrink[i] = 1;
         }
         if (p.args.sinks != nullptr) {
@@ -73,7 +73,7 @@ struct RowEnds {
         }
 #pragma unroll
         for (int i = 0; i < 2; ++i) {
-            const bool none = state.maximum[i] == -INFINITY;
+            const bool none = state.base[i] == -INFINITY;
             factor[i] = none ? 0 : shrink[i] * ptx::rcp_approx_ftz_f32(sum[i]);
             lse[i] = (base[i] + log2_of_sum(sum[i])) * ln_2;
             lse[i] = none ? lse_without_keys(p, head) : lse[i];

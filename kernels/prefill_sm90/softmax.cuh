@@ -9,17 +9,19 @@
 #include <cuda_fp16.h>
 
 #include "gpu/ptx/ex2_approx_ftz_f32.cuh"
+#include "gpu/ptx/lg2_approx_ftz_f32.cuh"
 #include "kernels/prefill_sm90/fragment.hpp"
 #include "kernels/prefill_sm90/schedule.hpp"
 #include "kernels/prefill_sm90/tile.hpp"
 
 namespace raceline::kernels::prefill_sm90 {
 
-/// What a thread keeps of its two rows between blocks. `maximum` is of raw products, `sum` of this
-/// thread's own columns only, until the finish.
+/// What a thread keeps of its two rows between blocks. Sums and outputs stand relative to 2^base;
+/// -inf for a row that has seen no key. `sum` is of this thread's own columns only, until the
+/// finish.
 struct RowState {
-    float maximum[2], sum[2];
-    __device__ __forceinline__ RowState() : maximum{-INFINITY, -INFINITY}, sum{0, 0} {}
+    float base[2], sum[2];
+    __device__ __forceinline__ RowState() : base{-INFINITY, -INFINITY}, sum{0, 0} {}
 };
 
 /// What stays in registers from step to step: references to plain arrays, which the compiler puts
@@ -107,12 +109,6 @@ __device__ __forceinline__ void row_maxima(const float (&score)[tile.keys / 2],
     }
 }
 
-/// How far, as a power of two, a row's scores may rise above what its sums stand relative to before
-/// the sums are brought up to date. Probabilities are then up to 2^8: exact in every type in
-/// question, and far from where fp16 ends. As FlashAttention-4 does it (FlashAttention: algorithms
-/// and kernel pipelining co-design for Blackwell).
-inline constexpr float rescale_slack = 8;
-
 /// Turns scores into probabilities relative to 2^(maximum·scale), in place. True, in the whole
 /// warp, if the maxima have moved: earlier products must then be multiplied by `keep`. `state.sum`
 /// already is. `hidden`: some rows may have seen no key so far.
@@ -121,21 +117,19 @@ __device__ __forceinline__ bool exponentiate(float scale_log2, float (&score)[ti
                                              RowState& state, float (&keep)[2]) {
     float highest[2];
     row_maxima<tile>(score, highest);
-    const float rise =
-        fmaxf(highest[0] - state.maximum[0], highest[1] - state.maximum[1]) * scale_log2;
-    const bool moves = __any_sync(0xFFFFFFFFU, rise > rescale_slack) != 0;
+    bool rises = false;
     float base[2];
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
-        const float before = state.maximum[i];
-        const float now = moves ? fmaxf(before, highest[i]) : before;
+        const float before = state.base[i];
+        // Rounded, and not fused into an FMA: the step from one base to the next must take both
+        // as they are, or every block turns the sums a little: 5e-6 of the LSE after 200 blocks.
+        const float now = fmaxf(before, __fmul_rn(highest[i], scale_log2));
+        rises |= now > before;
+        state.base[i] = now;
         // A row that has seen no key keeps -inf; subtracting 0 instead avoids inf - inf.
-        // Sums stand relative to 2^base, base as rounded: the step from one base to the next must
-        // take both rounded (and not fused into an FMA), or every block turns the sums a little
-        // even where the maximum stays: 5e-6 of the LSE after 200 blocks.
-        base[i] = __fmul_rn(hidden && now == -INFINITY ? 0.0F : now, scale_log2);
-        keep[i] = ptx::ex2_approx_ftz_f32(__fmul_rn(before, scale_log2) - base[i]);
-        state.maximum[i] = now;
+        base[i] = hidden && now == -INFINITY ? 0.0F : now;
+        keep[i] = ptx::ex2_approx_ftz_f32(before - base[i]);
     }
     float sum[2][2] = {{0, 0}, {0, 0}};  // additions wait for each other
 #pragma unroll
@@ -154,29 +148,36 @@ __device__ __forceinline__ bool exponentiate(float scale_log2, float (&score)[ti
     for (int i = 0; i < 2; ++i) {
         state.sum[i] = fmaf(state.sum[i], keep[i], sum[i][0] + sum[i][1]);
     }
-    return moves;
+    return __any_sync(0xFFFFFFFFU, rises) != 0;
+}
+
+template <int count>
+__device__ __forceinline__ void scale_rows(float (&out)[count], const float (&factor)[2]) {
+#pragma unroll
+    for (int j = 0; j < count / 4; ++j) {
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+            out[fragment_element(j, i, 0)] *= factor[i];
+            out[fragment_element(j, i, 1)] *= factor[i];
+        }
+    }
 }
 
 /// What a thread's probabilities of one block may add up to, in a row, before
-/// `exponentiate_steadily` gives up: far above what they reach while the base is near the maximum,
-/// far below where fp16 ends.
-inline constexpr float steady_limit = 1024;
+/// `exponentiate_steadily` gives up: 1 each. So equal scores never exceed it, and whatever does has
+/// a key that the row's maximum is behind of.
+template <Tile tile>
+inline constexpr float steady_limit = static_cast<float>(tile.keys / 4);
 
-/// Turns scores into probabilities relative to the maximum of *earlier* blocks, in place, without
-/// looking for a new one: no maxima, no exchange between threads. True, in the whole warp, if that
-/// was right: no probability has grown large, and `state.sum` has them. False if some
-/// have, or are not numbers: then `score` is spoilt, `state` is as it was, and the block must be
-/// multiplied again and go through `exponentiate`. The sum, which is needed anyway, is the witness:
-/// probabilities are positive, so none exceeds it.
+/// Turns scores into probabilities relative to the base of *earlier* blocks, in place, without
+/// looking for a maximum: no chain of maxima, no exchange between threads. True, in the whole warp,
+/// if that was right: no probability has grown large, and `state.sum` has them. False if some have,
+/// or are not numbers: then `state` is as it was, and `lower` comes next. The sum, which is needed
+/// anyway, is the witness: probabilities are positive, so none exceeds it.
 template <Tile tile>
 __device__ __forceinline__ bool exponentiate_steadily(float scale_log2,
                                                       float (&score)[tile.keys / 2],
                                                       RowState& state) {
-    float base[2];
-#pragma unroll
-    for (int i = 0; i < 2; ++i) {
-        base[i] = __fmul_rn(state.maximum[i], scale_log2);  // as exponentiate rounds it
-    }
     float sum[2][2];
 #pragma unroll
     for (int j = 0; j < tile.keys / 8; ++j) {
@@ -185,18 +186,56 @@ __device__ __forceinline__ bool exponentiate_steadily(float scale_log2,
 #pragma unroll
             for (int e = 0; e < 2; ++e) {
                 float& x = score[fragment_element(j, i, e)];
-                x = ptx::ex2_approx_ftz_f32(fmaf(x, scale_log2, -base[i]));
+                x = ptx::ex2_approx_ftz_f32(fmaf(x, scale_log2, -state.base[i]));
                 sum[i][e] = j == 0 ? x : sum[i][e] + x;
             }
         }
     }
     const float first = sum[0][0] + sum[0][1];
     const float second = sum[1][0] + sum[1][1];
-    if (__all_sync(0xFFFFFFFFU, first <= steady_limit && second <= steady_limit) == 0) {
+    constexpr float limit = steady_limit<tile>;
+    if (__all_sync(0xFFFFFFFFU, first <= limit && second <= limit) == 0) {
         return false;
     }
     state.sum[0] += first;
     state.sum[1] += second;
+    return true;
+}
+
+/// What a row may add up to for `lower` to be of use: far from where fp32 ends.
+inline constexpr float most_lowered = 0x1p64F;
+
+/// Probabilities relative to an old base that have grown large are taken relative to their rows'
+/// maxima instead, as `exponentiate` would have had them; earlier products must then be multiplied
+/// by `keep`. That a row's heaviest keys are exactly 1 is what it is for: large or not, they would
+/// be rounded like any other. False, in the whole warp, if they are too large: then `state` is as
+/// it was, and the block must be multiplied again and go through `exponentiate`.
+template <Tile tile>
+__device__ __forceinline__ bool lower(float (&probability)[tile.keys / 2], RowState& state,
+                                      float (&keep)[2]) {
+    float highest[2];
+    row_maxima<tile>(probability, highest);
+    float sum[2] = {0, 0};
+#pragma unroll
+    for (int j = 0; j < tile.keys / 8; ++j) {
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+            sum[i] +=
+                probability[fragment_element(j, i, 0)] + probability[fragment_element(j, i, 1)];
+        }
+    }
+    // Maxima know nothing of NaN, sums do.
+    if (__all_sync(0xFFFFFFFFU, sum[0] <= most_lowered && sum[1] <= most_lowered) == 0) {
+        return false;
+    }
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+        const float now = state.base[i] + ptx::lg2_approx_ftz_f32(fmaxf(highest[i], 1.0F));
+        keep[i] = ptx::ex2_approx_ftz_f32(state.base[i] - now);
+        state.base[i] = now;
+        state.sum[i] = (state.sum[i] + sum[i]) * keep[i];
+    }
+    scale_rows(probability, keep);
     return true;
 }
 
@@ -225,18 +264,6 @@ __device__ __forceinline__ void pack_probabilities(const float (&score)[tile.key
         for (int w = 0; w < 4; ++w) {
             const int from = operand_source(step, w);
             p[step][w] = packed<bf16>(score[from], score[from + 1]);
-        }
-    }
-}
-
-template <int count>
-__device__ __forceinline__ void scale_rows(float (&out)[count], const float (&factor)[2]) {
-#pragma unroll
-    for (int j = 0; j < count / 4; ++j) {
-#pragma unroll
-        for (int i = 0; i < 2; ++i) {
-            out[fragment_element(j, i, 0)] *= factor[i];
-            out[fragment_element(j, i, 1)] *= factor[i];
         }
     }
 }
