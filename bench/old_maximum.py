@@ -6,7 +6,7 @@ Normal queries, keys and values in bf16, no mask; everything in float64 but P an
 are rounded to bf16. Relative to a running maximum, as FlashAttention-2 does it, every key that is a
 new maximum has the probability 1, which is exact: and the heaviest keys are such keys. Relative to
 the maximum of the block that was first, they are rounded like any other. prefill_sm90 is between:
-where a thread's probabilities of a row and block add up to more than one a key, the 16 rows of its
+where a thread's probabilities of a row and block add up to more than its limit, the 16 rows of its
 warp are taken relative to their maxima. Printed: the error of both over the first's, and the share
 of blocks that were lowered so. Needs NumPy; no kernel runs.
 """
@@ -43,7 +43,7 @@ def running_maximum(scores, block):
     return base
 
 
-def lowered(scores, block):
+def lowered(scores, block, limit):
     """The base of every score, and the share of a warp's blocks that raised it."""
     rows = scores.shape[0]
     base = np.empty_like(scores)
@@ -56,7 +56,7 @@ def lowered(scores, block):
         else:
             # A thread has columns 2t and 2t + 1 of every eight.
             sums = np.exp2(part - so_far[:, None]).reshape(rows, block // 8, 4, 2).sum((1, 3))
-            warps = (sums > block / 4).any(1).reshape(-1, 16).any(1)
+            warps = (sums > limit).any(1).reshape(-1, 16).any(1)
             raised.append(warps.mean())
             so_far = np.where(np.repeat(warps, 16), np.maximum(so_far, part.max(1)), so_far)
         base[:, first:first + block] = so_far[:, None]
@@ -68,8 +68,11 @@ def main():
     parser.add_argument("--headdim", type=int, default=128)
     parser.add_argument("--block", type=int, default=64, help="keys of a block")
     parser.add_argument("--spread", type=float, default=1, help="standard deviation of the logits")
+    parser.add_argument("--limit", type=float, default=0,
+                        help="of a thread's sum (default: the kernel's, 32 or a quarter of the block)")
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
+    limit = args.limit or max(32, args.block / 4)
     rng = np.random.default_rng(args.seed)
     scale = args.spread * np.log2(np.e) / np.sqrt(args.headdim)
     for keys in (512, 1024, 2048, 4096, 8192, 16384):
@@ -78,7 +81,7 @@ def main():
         scores = q @ k.T * scale
         running = error(scores, v, running_maximum(scores, args.block))
         old = error(scores, v, scores[:, -args.block:].max(1, keepdims=True))
-        base, share = lowered(scores, args.block)
+        base, share = lowered(scores, args.block, limit)
         print(f"{keys:6} keys, {rows} rows: first block's {old / running:.3f}, "
               f"lowered {error(scores, v, base) / running:.3f} ({100 * share:.1f} % of blocks)")
 

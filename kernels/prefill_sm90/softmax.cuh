@@ -164,10 +164,11 @@ __device__ __forceinline__ void scale_rows(float (&out)[count], const float (&fa
 }
 
 /// What a thread's probabilities of one block may add up to, in a row, before
-/// `exponentiate_steadily` gives up: 1 each. So equal scores never exceed it, and whatever does has
-/// a key that the row's maximum is behind of.
+/// `exponentiate_steadily` gives up. At least 1 a key, so that equal scores never exceed it; so
+/// high that normal logits hardly ever do (docs/prefill_sm90.md), and as low as accuracy wants it
+/// where they are more peaked than that (bench/old_maximum.py).
 template <Tile tile>
-inline constexpr float steady_limit = static_cast<float>(tile.keys / 4);
+inline constexpr float steady_limit = static_cast<float>(larger(32, tile.keys / 4));
 
 /// Turns scores into probabilities relative to the base of *earlier* blocks, in place, without
 /// looking for a maximum: no chain of maxima, no exchange between threads. True, in the whole warp,
