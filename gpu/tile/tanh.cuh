@@ -35,23 +35,29 @@ __device__ __forceinline__ float tanh_anywhere(float x) {
 
 /// x[i] = tanh(x[i] · inner) for all values of a warp's threads, which must be together here. If
 /// none is beyond tanh_near, as with logits up to three quarters of a cap, without exponentials.
+/// Half of them at a time: results of both ways for all of them took registers that there are not.
 template <int count>
 __device__ __forceinline__ void warp_tanh(float (&x)[count], float inner) {
-    float largest = 0;
+    static_assert(count % 2 == 0);
 #pragma unroll
-    for (int i = 0; i < count; ++i) {
-        x[i] *= inner;
-        largest = fmaxf(largest, fabsf(x[i]));  // passes over NaN, which either way keeps
-    }
-    if (__any_sync(0xFFFFFFFFU, largest > tanh_near) != 0) {
+    for (int half = 0; half < 2; ++half) {
+        const int first = half * (count / 2);
+        float largest = 0;
 #pragma unroll
-        for (int i = 0; i < count; ++i) {
-            x[i] = tanh_anywhere(x[i]);
+        for (int i = 0; i < count / 2; ++i) {
+            x[first + i] *= inner;
+            largest = fmaxf(largest, fabsf(x[first + i]));  // passes over NaN, which all keep
         }
-    } else {
+        if (__any_sync(0xFFFFFFFFU, largest > tanh_near) != 0) {
 #pragma unroll
-        for (int i = 0; i < count; ++i) {
-            x[i] = tanh_near_zero(x[i]);
+            for (int i = 0; i < count / 2; ++i) {
+                x[first + i] = tanh_anywhere(x[first + i]);
+            }
+        } else {
+#pragma unroll
+            for (int i = 0; i < count / 2; ++i) {
+                x[first + i] = tanh_near_zero(x[first + i]);
+            }
         }
     }
 }

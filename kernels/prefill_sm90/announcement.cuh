@@ -123,6 +123,9 @@ __device__ __forceinline__ void announce(const Params& p, const Shared<tile>& s,
     }
 }
 
+/// Where there is no item's slot.
+inline constexpr int no_slot = -1;
+
 /// What a warpgroup keeps of an item from block to block; the rest is read again where it is
 /// needed. The same in all lanes.
 struct Pass {

@@ -18,20 +18,19 @@ __device__ __forceinline__ void consume(const Params& p, const Shared<tile>& s, 
     std::uint32_t probability[tile.keys / 16][4];
     RowState state;
     const Accumulators<tile> a{score, out, probability, state};
-    constexpr int none = -1;
-    int before = none;  // slot of the item whose last block's values are still to be multiplied
+    int before = no_slot;  // slot of the item whose last block's values are still to be multiplied
 #pragma unroll 1
     while (true) {
         const Pass pass = consumer.next_item();
-        if (before != none && !consumer.goes_through(pass)) {
+        if (before != no_slot && !consumer.goes_through(pass)) {
             consumer.end(a, before);
-            before = none;
+            before = no_slot;
         }
         if (!pass.is(item_is_there)) {
             break;
         }
-        bool fresh = before != none;
-        if (!fresh) {
+        const bool alone = before == no_slot;
+        if (alone) {
             consumer.skip(pass);
         }
         if (pass.left_out()) {
@@ -39,22 +38,26 @@ __device__ __forceinline__ void consume(const Params& p, const Shared<tile>& s, 
             continue;
         }
         int block = pass.own.last - 1;
-        if (!fresh) {
+        if (alone) {
             consumer.begin(a, pass);
             --block;
         }
 #pragma unroll 1
         while (block >= pass.blocks.first) {
             const Blocks plain = pass.own.plain;
-            if (fresh || block < plain.first || block >= plain.last) {
-                consumer.masked(a, pass, block, fresh, before);
+            if (before != no_slot || block < plain.first || block >= plain.last) {
+                consumer.masked(a, pass, block, before);
+                before = no_slot;
                 --block;
             } else {
-                const int end = larger(pass.blocks.first, plain.first);
-                consumer.run(a, pass.blocks.first, block, end);
-                block = end - 1;
+                // The item's first row sees as far back as any: no block of ours that needs no mask
+                // lies before the item's first.
+                block = consumer.run(a, pass.blocks.first, block, plain.first);
+                if (block >= plain.first) {
+                    consumer.again(a, block == pass.blocks.first);
+                    --block;
+                }
             }
-            fresh = false;
         }
         before = pass.slot;
     }

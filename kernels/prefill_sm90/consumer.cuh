@@ -116,9 +116,9 @@ struct Consumer : Stages<tile> {
         cap(a);
     }
 
-    /// Blocks that need no mask, from `block` down to `end`.
-    __device__ __forceinline__ void run(const Accumulators<tile>& a, int first, int block,
-                                        int end) {
+    /// Blocks that need no mask, from `block` down to `end`. Returns the block that it stops at:
+    /// the one behind the last, or one whose scores must be multiplied again; `again` does that.
+    __device__ __forceinline__ int run(const Accumulators<tile>& a, int first, int block, int end) {
 #pragma unroll 1
         for (; block >= end; --block) {
             multiply(a);
@@ -127,21 +127,29 @@ struct Consumer : Stages<tile> {
             if (!steady) {
                 float keep[2];
                 if (!lower<tile>(a.score, a.state, keep)) {
-                    multiply_again(a);
-                    exponentiate<tile, false>(p.scale_log2, a.score, a.state, keep);
+                    break;
                 }
                 scale_rows(a.out, keep);
             }
             release_k(block == first);
             pack_probabilities<tile, bf16>(a.score, a.probability);
         }
+        return block;
+    }
+    __device__ __forceinline__ void again(const Accumulators<tile>& a, bool last_of_item) {
+        float keep[2];
+        multiply_again(a);
+        exponentiate<tile, false>(p.scale_log2, a.score, a.state, keep);
+        scale_rows(a.out, keep);
+        release_k(last_of_item);
+        pack_probabilities<tile, bf16>(a.score, a.probability);
     }
 
-    /// A block that may need a mask. `before`: the slot of the item that the values belong to if
-    /// `fresh`, that is if the block is our first of another item; its output is complete then and
-    /// is written.
+    /// A block that may need a mask. `before`: if the block is our first of another item than the
+    /// values, the slot of theirs, else no_slot; its output is complete then and is written.
     __device__ __forceinline__ void masked(const Accumulators<tile>& a, const Pass& pass, int block,
-                                           bool fresh, int before) {
+                                           int before) {
+        const bool fresh = before != no_slot;
         float keep[2];
         if (fresh) {
             skip_keys(pass);
@@ -156,21 +164,18 @@ struct Consumer : Stages<tile> {
         }
         // A row that has seen no key so far has nothing that its scores could be relative to.
         const bool unknown = a.state.base[0] == -INFINITY || a.state.base[1] == -INFINITY;
-        bool moves = false;
-        bool steady = true;
+        constexpr int stays = 0, moves = 1, grows = 2;  // words: bools are packed into bytes
+        int base = moves;
         if (__any_sync(0xFFFFFFFFU, unknown) != 0) {
-            moves = exponentiate<tile, true>(p.scale_log2, a.score, a.state, keep);
+            exponentiate<tile, true>(p.scale_log2, a.score, a.state, keep);
         } else {
-            steady = exponentiate_steadily<tile>(p.scale_log2, a.score, a.state);
+            base = exponentiate_steadily<tile>(p.scale_log2, a.score, a.state) ? stays : grows;
         }
         await_values(a, block > pass.blocks.first);
-        if (!steady) {
-            moves = true;
-            if (!lower<tile>(a.score, a.state, keep)) {
-                multiply_again(a);
-                mask(a, pass, block);
-                moves = exponentiate<tile, true>(p.scale_log2, a.score, a.state, keep);
-            }
+        if (base == grows && !lower<tile>(a.score, a.state, keep)) {
+            multiply_again(a);
+            mask(a, pass, block);
+            exponentiate<tile, true>(p.scale_log2, a.score, a.state, keep);
         }
         release_k(block == pass.blocks.first);
         pack_probabilities<tile, bf16>(a.score, a.probability);
@@ -179,7 +184,7 @@ struct Consumer : Stages<tile> {
             clear(a.out);
             clear_tail(pass);
             skip_values(pass);
-        } else if (moves) {
+        } else if (base != stays) {
             scale_rows(a.out, keep);
         }
     }

@@ -109,15 +109,14 @@ __device__ __forceinline__ void row_maxima(const float (&score)[tile.keys / 2],
     }
 }
 
-/// Turns scores into probabilities relative to 2^(maximum·scale), in place. True, in the whole
-/// warp, if the maxima have moved: earlier products must then be multiplied by `keep`. `state.sum`
-/// already is. `hidden`: some rows may have seen no key so far.
+/// Turns scores into probabilities relative to 2^(maximum·scale), in place. Earlier products must
+/// then be multiplied by `keep`; `state.sum` already is. `hidden`: some rows may have seen no key
+/// so far.
 template <Tile tile, bool hidden>
-__device__ __forceinline__ bool exponentiate(float scale_log2, float (&score)[tile.keys / 2],
+__device__ __forceinline__ void exponentiate(float scale_log2, float (&score)[tile.keys / 2],
                                              RowState& state, float (&keep)[2]) {
     float highest[2];
     row_maxima<tile>(score, highest);
-    bool rises = false;
     float base[2];
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
@@ -125,7 +124,6 @@ __device__ __forceinline__ bool exponentiate(float scale_log2, float (&score)[ti
         // Rounded, and not fused into an FMA: the step from one base to the next must take both
         // as they are, or every block turns the sums a little: 5e-6 of the LSE after 200 blocks.
         const float now = fmaxf(before, __fmul_rn(highest[i], scale_log2));
-        rises |= now > before;
         state.base[i] = now;
         // A row that has seen no key keeps -inf; subtracting 0 instead avoids inf - inf.
         base[i] = hidden && now == -INFINITY ? 0.0F : now;
@@ -148,7 +146,6 @@ __device__ __forceinline__ bool exponentiate(float scale_log2, float (&score)[ti
     for (int i = 0; i < 2; ++i) {
         state.sum[i] = fmaf(state.sum[i], keep[i], sum[i][0] + sum[i][1]);
     }
-    return __any_sync(0xFFFFFFFFU, rises) != 0;
 }
 
 template <int count>

@@ -8,6 +8,7 @@
 #include "gpu/ptx/fence_proxy_async_shared.cuh"
 #include "gpu/ptx/ld_shared_u32.cuh"
 #include "gpu/ptx/stmatrix.cuh"
+#include "gpu/ptx/tid_x_volatile.cuh"
 #include "kernels/prefill_sm90/announcement.cuh"
 #include "kernels/prefill_sm90/finish.cuh"
 
@@ -18,8 +19,10 @@ template <Tile tile, bool bf16>
 __device__ __forceinline__ void put_rows(std::uint32_t piece,
                                          const float (&out)[tile.headdim_v / 2],
                                          const float (&factor)[2]) {
-    const int lane = static_cast<int>(threadIdx.x % 32);
-    const int row = 16 * static_cast<int>(threadIdx.x / 32 % 4) + lane % 16;
+    // Read again, so that no address is kept in registers from item to item.
+    const std::uint32_t thread = ptx::tid_x_volatile();
+    const int lane = static_cast<int>(thread % 32);
+    const int row = 16 * static_cast<int>(thread / 32 % 4) + lane % 16;
     // Lanes 0 to 15 name the rows of eight columns, the others those of the next eight.
     const std::uint32_t to = piece + word(swizzled_bytes(row, lane / 16, 64));
     constexpr int steps_per_slab = slab_columns / 16;
