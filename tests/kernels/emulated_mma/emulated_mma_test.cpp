@@ -8,6 +8,7 @@
 
 #include "registry/registry.hpp"
 #include "run/gate.hpp"
+#include "tests/kernels/peaked_logits.hpp"
 #include "workload/inputs.hpp"
 #include "workload/shape_grammar.hpp"
 
@@ -59,10 +60,11 @@ TensorArg with_strides(const TensorArg& packed, void* data, std::int64_t row, st
             packed.head_stride / row * pitch};
 }
 
-Correctness run(const Workload& w, int tile, const Device& device, const Layout& layout) {
+Correctness run(const Workload& w, int tile, const Device& device, const Layout& layout,
+                const Inputs* given = nullptr) {
     test::Machine::get().use_memory(kernels::prefill_mma::dynamic_shared);
     const Kernel& kernel = find_kernel("prefill_mma");
-    const Inputs in = make_inputs(w, {.seed = 7});
+    const Inputs in = given != nullptr ? *given : make_inputs(w, {.seed = 7});
     const auto d = static_cast<std::size_t>(w.headdim);
     const auto dv = static_cast<std::size_t>(w.headdim_v);
     const auto rows_q = static_cast<std::size_t>(w.tokens_q() * w.heads_q);
@@ -166,6 +168,23 @@ TEST(EmulatedMma, reads_and_writes_any_strides) {
     every_tile("b=2,h=2/1,q=70,k=100,d=64,causal", {.gap = 0, .offset = 1});
     every_tile("b=1,h=2,q=70,k=90,d=128,dtype=fp16", {.gap = 3});
     every_tile("b=3,h=2,q=7;70;1,k=50;117;7,d=72,causal", {.gap = 5, .offset = 3});
+}
+
+// With bases that follow maxima by powers of 2^8 only, the error would be more than 1.2 times that
+// of a softmax that knows the row's maximum.
+TEST(EmulatedMma, peaked_logits_are_nearly_as_exact_as_beside_the_maximum) {
+    const Kernel& kernel = find_kernel("prefill_mma");
+    const Workload w = parse_shape("b=1,h=2,q=256,k=512,d=128,dtype=bf16");
+    const Inputs in = test::peaked_inputs(w, 7);
+    const double best = test::error_beside_the_maximum(w, in, kernel.precision(w), 7);
+    for (int tile = 0; tile < kernel.tile_count(); ++tile) {
+        if (kernel.why_not(w, tile, small_gpu(2)).empty()) {
+            const Correctness c = run(w, tile, small_gpu(2), {}, &in);
+            EXPECT_TRUE(c.passed) << kernel.tile_text(tile) << ": " << c.why;
+            EXPECT_LT(c.relative_rms, 1.15 * best) << kernel.tile_text(tile);
+            EXPECT_GT(c.relative_rms, 0.9 * best) << kernel.tile_text(tile);
+        }
+    }
 }
 
 TEST(EmulatedMma, keys_behind_the_used_length_do_not_count) {

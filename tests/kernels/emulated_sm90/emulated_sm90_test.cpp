@@ -10,6 +10,7 @@
 #include "registry/registry.hpp"
 #include "run/gate.hpp"
 #include "tests/kernels/emulated_sm90/strided.hpp"
+#include "tests/kernels/peaked_logits.hpp"
 #include "workload/inputs.hpp"
 #include "workload/shape_grammar.hpp"
 
@@ -192,43 +193,17 @@ TEST(EmulatedSm90, scores_that_rise_far_are_multiplied_again) {
     }
 }
 
-double rms_over_exact(GateAnswers& answers, const Precision& precision) {
-    double squares = 0, all = 0;
-    for (std::size_t row = 0; row < answers.exact().size(); ++row) {
-        const std::vector<double>& exact = answers.exact()[row].out;
-        const std::vector<double>& rounded = answers.rounded(precision)[row].out;
-        for (std::size_t i = 0; i < exact.size(); ++i) {
-            squares += (rounded[i] - exact[i]) * (rounded[i] - exact[i]);
-            all += exact[i] * exact[i];
-        }
-    }
-    return std::sqrt(squares / all);
-}
-
-// Logits of a standard deviation of 4: relative to the first block's maximum, the heaviest keys
-// would be rounded like any other, for 1.23 to 1.25 times the error of a softmax that knows the
-// row's maximum.
-TEST(EmulatedSm90, peaked_logits_are_as_exact_as_beside_the_maximum) {
+// Relative to the first block's maximum, the error would be 1.23 to 1.25 times that of a softmax
+// that knows the row's.
+TEST(EmulatedSm90, peaked_logits_are_nearly_as_exact_as_beside_the_maximum) {
     const Kernel& kernel = find_kernel("prefill_sm90");
     const Workload w = parse_shape("b=1,h=2,q=256,k=512,d=128,dtype=bf16");
-    const auto peaked = [&](Inputs& in) {
-        in = make_inputs(w, {.seed = 7, .outliers = false});
-        auto* q = reinterpret_cast<std::uint16_t*>(in.q.data());
-        for (std::size_t i = 0; i < in.q.size() / 2; ++i) {
-            if ((q[i] & 0x7fff) >> 7 > 8) {  // times 4, by the exponent; what is tiny stays
-                q[i] = static_cast<std::uint16_t>(q[i] + (2 << 7));
-            }
-        }
-    };
-    Inputs in = make_inputs(w, {});
-    peaked(in);
-    Precision known = kernel.precision(w);
-    known.probability_scale = 1;
-    GateAnswers answers(w, in, 7);
-    const double best = rms_over_exact(answers, known);
+    const Inputs in = test::peaked_inputs(w, 7);
+    const double best = test::error_beside_the_maximum(w, in, kernel.precision(w), 7);
     for (int tile = 0; tile < kernel.tile_count(); ++tile) {
         if (kernel.why_not(w, tile, small_hopper(3)).empty()) {
-            const Correctness c = run(w, tile, small_hopper(3), {}, peaked);
+            const Correctness c =
+                run(w, tile, small_hopper(3), {}, [&](Inputs& given) { given = in; });
             EXPECT_TRUE(c.passed) << kernel.tile_text(tile) << ": " << c.why;
             EXPECT_LT(c.relative_rms, 1.2 * best) << kernel.tile_text(tile);
             EXPECT_GT(c.relative_rms, 0.9 * best) << kernel.tile_text(tile);
