@@ -41,7 +41,11 @@ std::vector<Row> rows_to_check(const Workload& workload, std::uint64_t seed,
 /// element which no launch wrote is found.
 inline constexpr unsigned char output_poison = 0xff;
 
-/// What the gate holds outputs against: the float64 answer of one draw of inputs, and the reference
+/// How many roundings of these rows the gate's bound is taken from: what one row gives scatters, so
+/// where few rows see keys each is rounded several times. 1 for calls of many rows.
+std::int64_t roundings_of(const Workload& workload, std::span<const Row> rows);
+
+/// What the gate holds outputs against: the float64 answer of one draw of inputs, and references
 /// rounded as each precision asks. Each is worked out when it is first needed and kept, so that
 /// kernels judged on the same draw share it; the verdicts are those of fresh answers. At most 512
 /// rows an answer. Workload and inputs must outlive it; not for several threads.
@@ -54,16 +58,18 @@ public:
     [[nodiscard]] std::span<const Row> rows() const { return rows_; }
     /// In the order of rows().
     const std::vector<OracleRow>& exact();
-    const std::vector<OracleRow>& rounded(const Precision& precision);
+    /// As many answers as roundings_of says.
+    const std::vector<std::vector<OracleRow>>& rounded(const Precision& precision);
 
 private:
-    [[nodiscard]] std::vector<OracleRow> answer(const Precision* precision) const;
+    [[nodiscard]] std::vector<std::vector<OracleRow>> answers(const Precision* precision,
+                                                              std::int64_t count) const;
 
     const Workload& workload_;
     const Inputs& inputs_;
     std::vector<Row> rows_;
     std::vector<OracleRow> exact_;
-    std::vector<std::pair<Precision, std::vector<OracleRow>>> rounded_;
+    std::vector<std::pair<Precision, std::vector<std::vector<OracleRow>>>> rounded_;
 };
 
 /// Judges what a kernel left in `out` and `lse` (packed as inputs.hpp lays them out; lse may be

@@ -37,38 +37,43 @@ GateAnswers::GateAnswers(const Workload& workload, const Inputs& inputs, std::ui
 
 const std::vector<OracleRow>& GateAnswers::exact() {
     if (exact_.empty()) {
-        exact_ = answer(nullptr);
+        exact_ = std::move(answers(nullptr, 1).front());
     }
     return exact_;
 }
 
-const std::vector<OracleRow>& GateAnswers::rounded(const Precision& precision) {
+const std::vector<std::vector<OracleRow>>& GateAnswers::rounded(const Precision& precision) {
     const auto known = std::find_if(rounded_.begin(), rounded_.end(), [&](const auto& entry) {
         return same(entry.first, precision);
     });
     if (known != rounded_.end()) {
         return known->second;
     }
-    return rounded_.emplace_back(precision, answer(&precision)).second;
+    auto answered = answers(&precision, roundings_of(workload_, rows_));
+    return rounded_.emplace_back(precision, std::move(answered)).second;
 }
 
-std::vector<OracleRow> GateAnswers::answer(const Precision* precision) const {
+std::vector<std::vector<OracleRow>> GateAnswers::answers(const Precision* precision,
+                                                         std::int64_t count) const {
     const auto tasks = tasks_of(rows_, workload_.group());
-    const auto count = static_cast<std::int64_t>(tasks.size());
-    std::vector<OracleRow> all(rows_.size());
+    const std::int64_t all = std::ssize(tasks) * count;
+    std::vector<std::vector<OracleRow>> found(count, std::vector<OracleRow>(rows_.size()));
 #pragma omp parallel for schedule(dynamic)
-    for (std::int64_t t = 0; t < count; ++t) {
+    for (std::int64_t n = 0; n < all; ++n) {
+        const std::span<const Row> task = tasks[n / count];
+        const Variant variant{n % count, count};
         std::vector<QueryRow> wanted;
-        for (const Row& row : tasks[t]) {
+        for (const Row& row : task) {
             wanted.push_back({row.row, row.head});
         }
-        const std::int64_t sequence = tasks[t].front().sequence;
-        auto answered = precision == nullptr
-                            ? oracle_rows(workload_, inputs_, sequence, wanted)
-                            : rounded_rows(workload_, inputs_, sequence, wanted, *precision);
-        std::move(answered.begin(), answered.end(), all.begin() + (tasks[t].data() - rows_.data()));
+        const std::int64_t sequence = task.front().sequence;
+        auto answered = precision == nullptr ? oracle_rows(workload_, inputs_, sequence, wanted)
+                                             : rounded_rows(workload_, inputs_, sequence, wanted,
+                                                            *precision, variant);
+        std::move(answered.begin(), answered.end(),
+                  found[variant.index].begin() + (task.data() - rows_.data()));
     }
-    return all;
+    return found;
 }
 
 }  // namespace raceline

@@ -15,6 +15,9 @@ namespace {
 // on two cores. Long contexts get fewer rows, but never fewer than `fewest`.
 constexpr double work_limit = 2e8;
 constexpr std::int64_t fewest = 8;
+// Errors that a bound is taken from, one a row and rounding: the RMS of 32 is known to a tenth, and
+// the largest is some two standard deviations, of which the gate allows three times as much.
+constexpr std::int64_t enough = 32;
 
 std::int64_t affordable(const Workload& w, std::int64_t at_most) {
     const double rows = static_cast<double>(std::max<std::int64_t>(1, w.tokens_q()));
@@ -88,6 +91,16 @@ std::vector<Row> rows_to_check(const Workload& w, std::uint64_t seed, std::int64
         pair = (pair + stride) % pairs;
     }
     return {chosen.begin(), chosen.end()};
+}
+
+std::int64_t roundings_of(const Workload& w, std::span<const Row> rows) {
+    // With one key or none there is nothing to scatter.
+    const std::int64_t scattering = std::count_if(rows.begin(), rows.end(), [&](const Row& at) {
+        const Workload::KeyRange keys = w.visible(at.sequence, at.row);
+        return keys.last - keys.first > 1;
+    });
+    const std::int64_t errors = affordable(w, enough);
+    return scattering == 0 ? 1 : (errors + scattering - 1) / scattering;
 }
 
 }  // namespace raceline

@@ -10,7 +10,17 @@
 namespace raceline {
 namespace {
 
-/// Consecutive elements as float; the two common types without a call an element.
+/// All 256 values of e4m3.
+std::vector<float> e4m3_values() {
+    std::vector<float> values;
+    for (int bits = 0; bits < 256; ++bits) {
+        const auto stored = static_cast<std::byte>(bits);
+        values.push_back(static_cast<float>(load_element(&stored, DType::e4m3, 0)));
+    }
+    return values;
+}
+
+/// Consecutive elements as float; the common types without a call an element.
 void load_run(const std::byte* base, DType dtype, std::size_t first, std::int64_t count,
               float* out) {
     if (dtype == DType::fp32) {
@@ -22,6 +32,14 @@ void load_run(const std::byte* base, DType dtype, std::size_t first, std::int64_
             std::uint16_t bits = 0;
             std::memcpy(&bits, base + (first + i) * sizeof(bits), sizeof(bits));
             out[i] = std::bit_cast<float>(std::uint32_t{bits} << 16);
+        }
+        return;
+    }
+    if (dtype == DType::e4m3) {
+        static const std::vector<float> values = e4m3_values();
+        const float* const value_of = values.data();
+        for (std::int64_t i = 0; i < count; ++i) {
+            out[i] = value_of[static_cast<std::uint8_t>(base[first + i])];
         }
         return;
     }

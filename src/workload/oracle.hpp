@@ -25,10 +25,22 @@ struct OracleRow {
 OracleRow oracle_row(const Workload& workload, const Inputs& inputs, std::int64_t sequence,
                      std::int64_t row, std::int64_t head);
 
+/// One of `count` roundings of a row that are equally right. The first takes its terms in order.
+/// The others begin every sum elsewhere, at another channel of Q and K and at another key, and
+/// where P's base is not the row's own maximum (base_moves) it is moved by a fraction of a power of
+/// two.
+struct Variant {
+    std::int64_t index = 0, count = 1;
+    /// Where a sum of `terms` terms begins.
+    [[nodiscard]] std::int64_t start(std::int64_t terms) const { return terms * index / count; }
+    [[nodiscard]] double probability_scale(const Precision& precision) const;
+};
+
 /// The same, rounding each operand, exponential, probability, partial sum and output to the type
-/// that `precision` names. Two-pass softmax in key order, sums one term after the other.
+/// that `precision` names. Two-pass softmax, sums one term after the other.
 OracleRow rounded_row(const Workload& workload, const Inputs& inputs, std::int64_t sequence,
-                      std::int64_t row, std::int64_t head, const Precision& precision);
+                      std::int64_t row, std::int64_t head, const Precision& precision,
+                      const Variant& variant = {});
 
 /// Many rows of one sequence that share a KV head, reading the cache once: exact, and rounded.
 struct QueryRow {
@@ -38,7 +50,7 @@ std::vector<OracleRow> oracle_rows(const Workload& workload, const Inputs& input
                                    std::int64_t sequence, std::span<const QueryRow> rows);
 std::vector<OracleRow> rounded_rows(const Workload& workload, const Inputs& inputs,
                                     std::int64_t sequence, std::span<const QueryRow> rows,
-                                    const Precision& precision);
+                                    const Precision& precision, const Variant& variant = {});
 
 /// Nearest value of the type, ties to even, saturating for e4m3.
 double round_to(double value, Rounding type);

@@ -178,6 +178,43 @@ TEST(Oracle, ErrorsOfTheRoundedRowFollowItsTypes) {
     EXPECT_GT(error({f32, f32, f32, b16, f32}), 4 * output);
 }
 
+TEST(Oracle, VariantsAreTheSameRowInAnotherOrder) {
+    const Workload w = parse_shape("h=2/1,q=3,k=700,d=96,dtype=bf16,causal,window=300");
+    const Inputs in = make_inputs(w, {.seed = 4});
+    constexpr auto f64 = Rounding::fp64;
+    constexpr auto b16 = Rounding::bf16;
+    const Precision none{f64, f64, f64, f64, f64};
+    const Precision sums{b16, f64, f64, Rounding::fp32_rz, f64};
+    const Precision narrow{b16, f64, f64, Rounding::e4m3_sum, f64};
+    const OracleRow exact = oracle_row(w, in, 0, 1, 1);
+    for (std::int64_t n = 0; n < 5; ++n) {
+        const OracleRow other = rounded_row(w, in, 0, 1, 1, none, {n, 5});
+        EXPECT_NEAR(other.lse, exact.lse, 1e-12);
+        for (std::size_t c = 0; c < exact.out.size(); ++c) {
+            EXPECT_NEAR(other.out[c], exact.out[c], 1e-12 * exact.spread);
+        }
+    }
+    for (const Precision& precision : {sums, narrow}) {
+        const OracleRow first = rounded_row(w, in, 0, 1, 1, precision);
+        EXPECT_EQ(rounded_row(w, in, 0, 1, 1, precision, {0, 5}).out, first.out);
+        const OracleRow other = rounded_row(w, in, 0, 1, 1, precision, {2, 5});
+        EXPECT_NE(other.out, first.out);
+        EXPECT_NE(other.lse, first.lse);
+    }
+}
+
+TEST(Oracle, VariantsMoveTheBaseOnlyWhereAKernelDoes) {
+    Precision p{Rounding::e4m3, Rounding::fp32, Rounding::e4m3, Rounding::fp32, Rounding::bf16};
+    for (const double own : {1.0, 64.0}) {
+        p.probability_scale = own;
+        EXPECT_EQ((Variant{3, 8}.probability_scale(p)), own);
+    }
+    p.probability_scale = 65;
+    EXPECT_EQ((Variant{0, 8}.probability_scale(p)), 65);
+    EXPECT_EQ((Variant{2, 8}.probability_scale(p)), 65 * std::exp2(0.25));
+    EXPECT_EQ((Variant{6, 8}.probability_scale(p)), 65 * std::exp2(-0.25));
+}
+
 TEST(RoundTo, TiesGoToEvenAndRangesEnd) {
     EXPECT_EQ(round_to(1 + 0x1p-8, Rounding::bf16), 1);
     EXPECT_EQ(round_to(1 + 0x1.8p-23, Rounding::fp32), 1 + 0x1p-22);
