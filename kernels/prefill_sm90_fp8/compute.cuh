@@ -23,8 +23,8 @@ __device__ __forceinline__ void stream(Consumer<tile>& consumer, const Accumulat
         if (!pass.is(item_is_there)) {
             break;
         }
-        bool fresh = before != none;
-        if (!fresh) {
+        const bool alone = before == none;
+        if (alone) {
             consumer.skip(pass);
         }
         if (pass.left_out()) {
@@ -33,23 +33,25 @@ __device__ __forceinline__ void stream(Consumer<tile>& consumer, const Accumulat
         }
         int block = pass.own.last - 1;
         // A row may have seen few keys of a first block with a mask: what comes next may rise far.
-        bool young = fresh;
-        if (!fresh) {
-            young = consumer.begin(a, pass);
+        int young = 1;  // a word: the compiler packs what is bool into bytes, and those into memory
+        if (alone) {
+            young = consumer.begin(a, pass) ? 1 : 0;
             --block;
         }
 #pragma unroll 1
         while (block >= pass.blocks.first) {
             const Blocks plain = pass.own.plain;
-            if (young || block < plain.first || block >= plain.last) {
-                young = consumer.masked(a, pass, block, fresh, before) && fresh;
+            if (young != 0 || block < plain.first || block >= plain.last) {
+                const bool fresh = before != none;
+                young = consumer.masked(a, pass, block, fresh, before) && fresh ? 1 : 0;
+                before = none;
                 --block;
             } else {
-                const int end = larger(pass.blocks.first, plain.first);
-                consumer.run(a, pass.scale_log2, pass.blocks.first, block, end);
-                block = end - 1;
+                // The item's first row sees as far back as any: no block of ours that needs no mask
+                // lies before the item's first.
+                consumer.run(a, pass.scale_log2, pass.blocks.first, block, plain.first);
+                block = plain.first - 1;
             }
-            fresh = false;
         }
         before = pass.slot;
     }

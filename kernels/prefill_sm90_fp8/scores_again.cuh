@@ -7,6 +7,7 @@
 
 #include "gpu/ptx/ldmatrix.cuh"
 #include "gpu/ptx/mma_m16n8.cuh"
+#include "gpu/ptx/tid_x_volatile.cuh"
 #include "kernels/prefill_sm90_fp8/fragment.hpp"
 #include "kernels/prefill_sm90_fp8/tile.hpp"
 
@@ -17,8 +18,10 @@ namespace raceline::kernels::prefill_sm90_fp8 {
 template <Tile tile>
 __device__ __forceinline__ void multiply_scores_again(float (&score)[tile.keys / 2],
                                                       std::uint32_t q, std::uint32_t k) {
-    const int lane = static_cast<int>(threadIdx.x % 32);
-    const int warp = static_cast<int>(threadIdx.x / 32 % 4);
+    // Nothing of this is kept in registers from one time to the next.
+    const std::uint32_t thread = ptx::tid_x_volatile();
+    const int lane = static_cast<int>(thread % 32);
+    const int warp = static_cast<int>(thread / 32 % 4);
     // Whose row and 16-byte piece a lane names to ldmatrix: Q's matrices stand rows first, K's
     // pieces first, as mma's operands want them.
     const int row = 16 * warp + lane % 16;
@@ -33,11 +36,13 @@ __device__ __forceinline__ void multiply_scores_again(float (&score)[tile.keys /
     for (int step = 0; step < tile.headdim / 32; ++step) {
         std::uint32_t a[4];
         ptx::ldmatrix_x4(a, q + swizzled_bytes<tile.row_bytes()>(row, 2 * step + row_piece, 64));
+        // The swizzle repeats after eight rows: pairs of columns are a constant apart.
+        const std::uint32_t from =
+            k + swizzled_bytes<tile.row_bytes()>(key, 2 * step + key_piece, tile.keys);
 #pragma unroll
         for (int pair = 0; pair < tile.keys / 16; ++pair) {
             std::uint32_t b[4];
-            ptx::ldmatrix_x4(b, k + swizzled_bytes<tile.row_bytes()>(
-                                        16 * pair + key, 2 * step + key_piece, tile.keys));
+            ptx::ldmatrix_x4(b, from + pair * (16 * tile.row_bytes()));
 #pragma unroll
             for (int half = 0; half < 2; ++half) {
                 const int at = fragment_element(2 * pair + half, 0, 0);

@@ -278,9 +278,13 @@ TEST(PrefillSm90Fp8Report, next_to_no_spills_and_the_declared_registers) {
             return f.first.starts_with("_Z") && f.first.find(part) != std::string::npos;
         });
         ASSERT_NE(found, all.end()) << part;
-        // Of the producer, of what an item begins and ends with, and of the way back where scores
-        // are multiplied again, which needs the most registers: in the loops, one or two words.
-        EXPECT_LE(found->second.stack_bytes, 48) << part;
+        // Three warpgroups of d128 with 96 keys and two with 192 have too many accumulators: words
+        // of theirs are in memory, in the loop too. One tile's producer has two words there.
+        const prefill::Tile& tile = prefill::tiles[i];
+        const bool narrow = tile.headdim == 128 && tile.rows == 192 && tile.keys == 96;
+        const bool wide = tile.headdim == 128 && tile.keys == 192;
+        const bool producer = tile.headdim == 64 && tile.rows == 192 && tile.prepared != 0;
+        EXPECT_LE(found->second.stack_bytes, narrow ? 24 : wide ? 32 : producer ? 8 : 0) << part;
         EXPECT_EQ(found->second.registers, prefill::register_split(prefill::tiles[i]).entry)
             << part;
     }
