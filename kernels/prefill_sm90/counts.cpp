@@ -96,12 +96,13 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     c.imbalance = share.imbalance;
     c.balanced_order = true;
     const int warpgroups = tile.warpgroups();
+    const bool equal_shares = w.mask == Mask::full && !w.window && !w.ragged();
     c.steps = gpu::steps_of(share, p, warpgroups, w.ragged(), [&](int working) {
         return gpu::StepClocks{
             clocks_of_first_softmax(tile, working, w.softcap),
             clocks_of_block(tile, true, working, w.softcap) + clocks_of_late_rows(tile),
             clocks_of_block(tile, false, warpgroups, w.softcap), clocks_of_mask(tile, working),
-            clocks_of_item(tile, working)};
+            clocks_of_item(tile, working) + clocks_of_step(tile, working, equal_shares)};
     });
     const std::string flop = std::string("flop.wgmma.") + name_of(w.dtype);
     // Products run beside everything; a softmax's exponentials stand between its other operations.
