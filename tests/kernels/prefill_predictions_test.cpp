@@ -101,10 +101,14 @@ INSTANTIATE_TEST_SUITE_P(
         Held{"mma_training", "prefill_mma", "-compare-prefill_mma-", "", 108, 0.06, 0.15},
         Held{"mma_random", "prefill_mma", "-random-", "", 72, 0.12, 0.25},
         Held{"sm90_tiles", "prefill_sm90", "-prefill_sm90-tiles-", "8b1b73d27634", 480, 0.06, 0.25},
+        Held{"sm90_tiles_later", "prefill_sm90", "-prefill_sm90-tiles-", "9065707500a7", 480, 0.06,
+             0.25},
         Held{"sm90_random", "prefill_sm90", "-random-", "8b1b73d27634", 24, 0.05, 0.22},
         Held{"fp8_tiles", "prefill_sm90_fp8", "-prefill_sm90_fp8-tiles-", "8b1b73d27634", 288, 0.05,
              0.20},
-        Held{"fp8_random", "prefill_sm90_fp8", "-e4m3-", "10f0ddbf9b36", 20, 0.12, 0.20}),
+        Held{"sm90_random_later", "prefill_sm90", "-random-", "9065707500a7", 20, 0.08, 0.25},
+        Held{"fp8_random", "prefill_sm90_fp8", "-e4m3-", "10f0ddbf9b36", 20, 0.12, 0.20},
+        Held{"fp8_random_later", "prefill_sm90_fp8", "-e4m3-", "e2c90bbd0949", 20, 0.12, 0.20}),
     [](const auto& instance) { return std::string(instance.param.name); });
 
 }  // namespace
