@@ -88,7 +88,7 @@ function(raceline_device_objects owner files out)
       add_library(${target} OBJECT ${${variant}})
       raceline_host_options(${target})
       target_compile_options(${target} PRIVATE
-        $<$<COMPILE_LANGUAGE:CUDA>:-Xptxas=-v;-lineinfo;--expt-relaxed-constexpr;-Xcompiler=-Wall>)
+        $<$<COMPILE_LANGUAGE:CUDA>:-Xptxas=-v;$<$<BOOL:${RACELINE_LINEINFO}>:-lineinfo>;--expt-relaxed-constexpr;-Xcompiler=-Wall>)
       if(variant STREQUAL "sm90a")
         set_target_properties(${target} PROPERTIES CUDA_ARCHITECTURES 90a-real)
       endif()

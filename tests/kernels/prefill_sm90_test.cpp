@@ -3,6 +3,7 @@
 // test_emulated_sm90.
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <gtest/gtest.h>
 #include <map>
 #include <set>
@@ -271,6 +272,26 @@ TEST(PrefillSm90Report, no_spills_and_the_declared_registers) {
                 << part;
         }
     }
+}
+
+TEST(PrefillSm90Report, device_code_adds_less_than_15_megabytes) {
+    if (find_kernel("prefill_sm90").launch == nullptr) {
+        GTEST_SKIP() << "a build without CUDA has no device code";
+    }
+    std::uintmax_t bytes = 0;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(
+             std::string(RACELINE_BINARY_DIR) + "/CMakeFiles/kernel_prefill_sm90_sm90a.dir")) {
+        if (entry.path().extension() == ".o") {
+            std::ifstream file(entry.path(), std::ios::binary);
+            const std::string all{std::istreambuf_iterator<char>(file), {}};
+            if (all.find(".nv_debug_line_sass") != std::string::npos) {
+                GTEST_SKIP() << "built with RACELINE_LINEINFO";
+            }
+            bytes += all.size();
+        }
+    }
+    EXPECT_GT(bytes, 1'000'000U);
+    EXPECT_LT(bytes, 15'000'000U);
 }
 
 }  // namespace
