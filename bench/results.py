@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tables of a comparison. Every number stands in a receipt row; here it is only arranged."""
 
-import math
-
 from ratios import Ratio, best_peer, geometric_mean, grouped
 
 WIDTH = 46  # of a shape's text
@@ -83,9 +81,12 @@ class Results:
     @staticmethod
     def error_line(label, rows):
         """Our relative RMS error over a peer's: what speed has cost, or not."""
-        ratios = [(row["correctness"]["relative_rms"] / row["peer"]["correctness"]["relative_rms"],
+        errors = [(row["correctness"]["relative_rms"], row["peer"]["correctness"]["relative_rms"],
                    problem.text) for problem, row in rows]
-        mean = math.exp(sum(math.log(ratio) for ratio, _ in ratios) / len(ratios))
+        ratios = [(ours / theirs, text) for ours, theirs, text in errors if ours > 0 < theirs]
+        if not ratios:  # one key, say: both are exact
+            return f"  raceline's error / {label}'s: no shape on which both have one"
+        mean = geometric_mean([Ratio(ratio, ratio, ratio) for ratio, _ in ratios]).value
         most, where = max(ratios)
         return (f"  raceline's error / {label}'s: geometric mean {mean:.3f}, most {most:.3f} "
                 f"at {where}")

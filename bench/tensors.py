@@ -15,7 +15,7 @@ class Inputs:
     order that is native to the peers: token by token on a GPU, head by head on a CPU, where
     PyTorch's tensors are (batch, heads, seqlen, headdim); raceline reads either through strides.
     `spread`: standard deviation of the logits, which queries are multiplied by: attention of trained
-    models is more peaked than that of normals."""
+    models is often more peaked than that of normals."""
 
     def __init__(self, problem, generator, device, spread=1.0):
         p, heads_outside = problem, device.type == "cpu"

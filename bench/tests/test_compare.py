@@ -85,6 +85,12 @@ class OnACpu(Run):
         logits = x.q_t @ x.k_t.transpose(2, 3) / 8
         self.assertAlmostEqual(float(logits.std()), 5, delta=0.5)
 
+    def test_errors_of_nothing_have_no_ratio(self):
+        # One key: the output is its value, exactly.
+        self.assertEqual(self.compare("--device", "cpu", "--shape",
+                                      "b=1,h=1,q=8,k=1,d=64,dtype=fp32"), 0)
+        self.assertIn("raceline's error / sdpa's: no shape on which both have one", self.said)
+
     def test_a_spread_of_nothing_is_refused(self):
         with self.assertRaises(SystemExit):
             self.compare("--device", "cpu", "--spread", "0")

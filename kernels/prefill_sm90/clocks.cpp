@@ -55,7 +55,7 @@ double clocks_of_item(const Tile& t, int warpgroups) {
     return gpu::between_items(alone, warpgroups);
 }
 
-double clocks_of_step(const Tile& t, int warpgroups, bool equal_shares) {
+double clocks_in_step(const Tile& t, int warpgroups, bool equal_shares) {
     return equal_shares && warpgroups == 2 && t.warpgroups() == 2 && t.turns == 0 ? 500 : 0;
 }
 

@@ -39,12 +39,12 @@ inline constexpr double softcap_near = 6;
 /// code; through shared memory they take 14.
 double clocks_of_item(const Tile& tile, int warpgroups);
 
-/// More of them, in an item whose warpgroups have equal shares, where two do not take turns: they
-/// fall into step, and their ends of items come at the same time. Fitted to five sweeps of the
-/// pairs of tiles that differ in turns alone (receipts/h200/…-prefill_sm90-tiles-…, no mask): at
-/// 512 and 1k tokens d128 is 2 to 6 % faster with turns, 0.36 µs an item, d256 0.28 µs; three
-/// warpgroups show no such difference, unequal shares the opposite.
-double clocks_of_step(const Tile& tile, int warpgroups, bool equal_shares);
+/// More of them, in an item whose warpgroups have equal shares, where two do not take turns: as if
+/// they fell into step, and their ends of items came at the same time (not traced). Fitted to five
+/// sweeps of the pairs of tiles that differ in turns alone (…-prefill_sm90-tiles-…, no mask): at
+/// 512 tokens d128 is 2 to 6 % faster with turns, some 0.36 µs an item, d256 1.6 % in the mean.
+/// Three warpgroups are left out: at d128 they show nothing, at d64 2 to 3 % at 512.
+double clocks_in_step(const Tile& tile, int warpgroups, bool equal_shares);
 
 /// Of a block that needs a mask, whichever end of what its rows see lies in it: 3.5 a key and warp
 /// beside others.

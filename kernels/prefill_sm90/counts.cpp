@@ -102,7 +102,7 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
             clocks_of_first_softmax(tile, working, w.softcap),
             clocks_of_block(tile, true, working, w.softcap) + clocks_of_late_rows(tile),
             clocks_of_block(tile, false, warpgroups, w.softcap), clocks_of_mask(tile, working),
-            clocks_of_item(tile, working) + clocks_of_step(tile, working, equal_shares)};
+            clocks_of_item(tile, working) + clocks_in_step(tile, working, equal_shares)};
     });
     const std::string flop = std::string("flop.wgmma.") + name_of(w.dtype);
     // Products run beside everything; a softmax's exponentials stand between its other operations.

@@ -7,10 +7,13 @@
 
 #include <cmath>
 #include <cstdint>
+#include <gtest/gtest.h>
 #include <vector>
 
+#include "registry/registry.hpp"
 #include "run/gate.hpp"
 #include "workload/inputs.hpp"
+#include "workload/shape_grammar.hpp"
 
 namespace raceline::test {
 
@@ -46,6 +49,29 @@ inline double error_beside_the_maximum(const Workload& w, const Inputs& in, Prec
         }
     }
     return std::sqrt(squares / all);
+}
+
+/// Every tile of the kernel that serves `shape` on `device` is at most `most` times as far off as
+/// outputs whose heaviest keys are exact. `run(w, tile, in)` gives the gate's verdict on it.
+template <class Run>
+void expect_nearly_as_exact_as_beside_the_maximum(const Kernel& kernel, const char* shape,
+                                                  const Device& device, double most,
+                                                  const Run& run) {
+    constexpr std::uint64_t seed = 7;
+    const Workload w = parse_shape(shape);
+    const Inputs in = peaked_inputs(w, seed);
+    const double best = error_beside_the_maximum(w, in, kernel.precision(w), seed);
+    int ran = 0;
+    for (int tile = 0; tile < kernel.tile_count(); ++tile) {
+        if (kernel.why_not(w, tile, device).empty()) {
+            const Correctness c = run(w, tile, in);
+            EXPECT_TRUE(c.passed) << kernel.tile_text(tile) << ": " << c.why;
+            EXPECT_LT(c.relative_rms, most * best) << kernel.tile_text(tile);
+            EXPECT_GT(c.relative_rms, 0.9 * best) << kernel.tile_text(tile);
+            ++ran;
+        }
+    }
+    EXPECT_GT(ran, 0) << shape;
 }
 
 }  // namespace raceline::test

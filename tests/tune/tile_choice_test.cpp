@@ -18,11 +18,8 @@
 namespace raceline {
 namespace {
 
-struct Measured {
-    double low, median, high;  // seconds: a 95 % interval of the median, and the median
-};
-// Of a shape, by tile as JSON.
-using Candidates = std::map<std::string, Measured>;
+// Seconds of a shape, by tile as JSON: the median, of two rounds their mean.
+using Candidates = std::map<std::string, double>;
 
 /// The newest receipts of a sweep over all of a kernel's tiles; names begin with date and suite.
 std::string newest_sweep(const std::string& kernel) {
@@ -52,14 +49,11 @@ std::map<std::string, Candidates> measured_tiles(const std::string& path) {
     std::map<std::string, Candidates> shapes;
     for (const Json& row : read_receipts(path).rows) {
         if (row.at("kind") == "measurement" && row.contains("measurement")) {
-            const Json& m = row.at("measurement");
-            const Measured now{m.at("seconds_low"), m.at("seconds_median"), m.at("seconds_high")};
+            const double now = row.at("measurement").at("seconds_median");
             const auto [known, first] =
                 shapes[row.at("workload").dump()].emplace(row.at("tile").dump(), now);
             if (!first) {  // another round of the sweep
-                Measured& both = known->second;
-                both = {std::min(both.low, now.low), (both.median + now.median) / 2,
-                        std::max(both.high, now.high)};
+                known->second = (known->second + now) / 2;
             }
         }
     }
@@ -75,9 +69,8 @@ struct Sweep {
 
 class TileChoice : public testing::TestWithParam<Sweep> {};
 
-// The same binary, measured twice in one visit, differed by up to 5 % on these shapes, 2 % in the
-// median: it is the ends of the intervals that are held apart, and prefill_sm90's sweep goes round
-// twice.
+// The same binary, measured twice in one visit, differed by up to 7 % on these shapes:
+// prefill_sm90's sweep goes round twice.
 TEST_P(TileChoice, is_within_four_per_cent_of_the_best_measured_tile_but_for_named_shapes) {
     const Kernel& kernel = find_kernel(GetParam().kernel);
     Device device = datasheet_device("h200");
@@ -95,12 +88,12 @@ TEST_P(TileChoice, is_within_four_per_cent_of_the_best_measured_tile_but_for_nam
         const auto chosen = candidates.find(tile_json(kernel.tile(ranked.front().tile)).dump());
         ASSERT_NE(chosen, candidates.end())
             << format_shape(w) << ": " << kernel.tile_text(ranked.front().tile) << " not measured";
-        const auto best = std::min_element(
-            candidates.begin(), candidates.end(),
-            [](const auto& a, const auto& b) { return a.second.median < b.second.median; });
+        const auto best =
+            std::min_element(candidates.begin(), candidates.end(),
+                             [](const auto& a, const auto& b) { return a.second < b.second; });
         const auto known = GetParam().further.find(format_shape(w));
         const bool is_named = known != GetParam().further.end();
-        const double distance = chosen->second.low / best->second.high;
+        const double distance = chosen->second / best->second;
         EXPECT_LE(distance, is_named ? known->second : 1.04)
             << format_shape(w) << ": chosen " << chosen->first << ", best " << best->first;
         EXPECT_TRUE(!is_named || distance > 1.04) << format_shape(w) << " need not be named";
@@ -117,7 +110,7 @@ INSTANTIATE_TEST_SUITE_P(H200, TileChoice,
                          testing::Values(Sweep{"prefill_sm90", {}},
                                          Sweep{"prefill_sm90_fp8",
                                                {{"b=8,h=16,q=2048,k=2048,d=128,dtype=e4m3,causal",
-                                                 1.05}}}),
+                                                 1.06}}}),
                          [](const auto& instance) { return std::string(instance.param.kernel); });
 
 }  // namespace

@@ -173,18 +173,11 @@ TEST(EmulatedMma, reads_and_writes_any_strides) {
 // With bases that follow maxima by powers of 2^8 only, the error would be more than 1.2 times that
 // of a softmax that knows the row's maximum.
 TEST(EmulatedMma, peaked_logits_are_nearly_as_exact_as_beside_the_maximum) {
-    const Kernel& kernel = find_kernel("prefill_mma");
-    const Workload w = parse_shape("b=1,h=2,q=256,k=512,d=128,dtype=bf16");
-    const Inputs in = test::peaked_inputs(w, 7);
-    const double best = test::error_beside_the_maximum(w, in, kernel.precision(w), 7);
-    for (int tile = 0; tile < kernel.tile_count(); ++tile) {
-        if (kernel.why_not(w, tile, small_gpu(2)).empty()) {
-            const Correctness c = run(w, tile, small_gpu(2), {}, &in);
-            EXPECT_TRUE(c.passed) << kernel.tile_text(tile) << ": " << c.why;
-            EXPECT_LT(c.relative_rms, 1.15 * best) << kernel.tile_text(tile);
-            EXPECT_GT(c.relative_rms, 0.9 * best) << kernel.tile_text(tile);
-        }
-    }
+    test::expect_nearly_as_exact_as_beside_the_maximum(
+        find_kernel("prefill_mma"), "b=1,h=2,q=256,k=512,d=128,dtype=bf16", small_gpu(2), 1.15,
+        [](const Workload& w, int tile, const Inputs& in) {
+            return run(w, tile, small_gpu(2), {}, &in);
+        });
 }
 
 TEST(EmulatedMma, keys_behind_the_used_length_do_not_count) {
