@@ -7,9 +7,10 @@
 #   OUT=folder [KERNEL=prefill_mma] tools/device_prefill.sh [program] [step ...]
 #
 # Steps: check bench sanitize (default: all, in this order), and on request sweep (every tile on
-# training-16k: what the dispatcher could have chosen) and profile (counters of the longest shapes). TESTS=path of device_test_kernels adds the
-# cases that the command line cannot name (strides). A shared library carried beside the program
-# (libhwy.so.1) is found there.
+# training-16k: what the dispatcher could have chosen) and profile (counters of the longest shapes
+# and, of prefill_sm90, of short ones). TESTS=path of device_test_kernels adds the cases that the
+# command line cannot name (strides). A shared library carried beside the program (libhwy.so.1) is
+# found there.
 set -u
 program=${1:-build-cuda/raceline}
 [ $# -gt 0 ] && shift
@@ -72,10 +73,11 @@ step_sweep() {
     run 20 sweep.log "$program" report --check "$out/sweep.jsonl"
 }
 
-# Counters of single launches: what the pipes do and what the warps wait for. Clocks are left alone: a
-# profiled launch stands alone and runs faster than many in a row.
+# Counters of single launches: what the pipes do, what the memory system does, what the warps wait
+# for. Inputs are cold (ncu empties the caches). Clocks are left alone: a profiled launch stands
+# alone and runs faster than many in a row.
 step_profile() {
-    local ncu d tile reason metrics
+    local ncu shape tile reason metrics
     ncu=$(find_tool ncu)
     if [ -z "$ncu" ]; then
         echo "ncu: not found" | tee -a "$out/profile.log"
@@ -86,35 +88,42 @@ step_profile() {
     metrics+=,sm__inst_executed_pipe_xu.avg.pct_of_peak_sustained_active
     metrics+=,smsp__issue_active.avg.pct_of_peak_sustained_active,dram__bytes.sum
     metrics+=,lts__t_sectors.sum,l1tex__data_pipe_lsu_wavefronts_mem_shared.sum
+    metrics+=,gpu__time_duration.sum,dram__throughput.avg.pct_of_peak_sustained_elapsed
+    metrics+=,gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed
+    metrics+=,breakdown:gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed
     for reason in barrier gmma long_scoreboard short_scoreboard math_pipe_throttle wait \
         mio_throttle dispatch_stall sleeping not_selected membar no_instruction branch_resolve; do
         metrics+=,smsp__average_warps_issue_stalled_${reason}_per_issue_active.ratio
     done
-    while read -r d tile; do
+    while read -r shape tile; do
         run 40 profile.log "$ncu" --clock-control none --metrics "$metrics" -k regex:^forward \
             --launch-skip 2 --launch-count 1 "$program" bench "${kernel[@]}" --launch-path stream \
-            --max-seconds 0.02 --shape "b=1,h=$((2048 / d)),q=16384,k=16384,d=$d,dtype=bf16" \
-            --tile "$tile" --receipts "$XDG_CACHE_HOME/p.jsonl" </dev/null
-    done < <("tiles_of_$name")
+            --max-seconds 0.02 --shape "$shape,dtype=bf16" ${tile:+--tile "$tile"} \
+            --receipts "$XDG_CACHE_HOME/p.jsonl" </dev/null
+    done < <("profiled_$name")
 }
 
-# Head dim and tile, by name, of what step_profile looks at.
-tiles_of_prefill_sm90() {
+# Shape and tile of what step_profile looks at; no tile: the one that a call would get.
+profiled_prefill_sm90() {
     cat <<'END'
-64 headdim=64,rows=192,keys=128,stages=2,turns=1
-64 headdim=64,rows=256,keys=64,stages=4,turns=0
-128 headdim=128,rows=192,keys=64,stages=3,turns=0
-256 headdim=256,rows=128,keys=64,stages=2,turns=0
+b=1,h=32,q=16384,k=16384,d=64 headdim=64,rows=192,keys=128,stages=2,turns=1
+b=1,h=32,q=16384,k=16384,d=64 headdim=64,rows=256,keys=64,stages=4,turns=0
+b=1,h=16,q=16384,k=16384,d=128 headdim=128,rows=192,keys=64,stages=3,turns=0
+b=1,h=8,q=16384,k=16384,d=256 headdim=256,rows=128,keys=64,stages=2,turns=0
+b=32,h=16,q=512,k=512,d=128
+b=32,h=16,q=512,k=512,d=128,causal
+b=32,h=8,q=512,k=512,d=256
+b=32,h=8,q=512,k=512,d=256,causal
 END
 }
-tiles_of_prefill_mma() {
+profiled_prefill_mma() {
     cat <<'END'
-64 headdim=64,rows=128,keys=64,stages=2,q_registers=0,residents=3
-64 headdim=64,rows=128,keys=64,stages=2,q_registers=1
-128 headdim=128,rows=128,keys=64,warps=4,stages=2
-128 headdim=128,rows=256
-256 headdim=256,rows=64,keys=64
-256 headdim=256,rows=128,keys=64
+b=1,h=32,q=16384,k=16384,d=64 headdim=64,rows=128,keys=64,stages=2,q_registers=0,residents=3
+b=1,h=32,q=16384,k=16384,d=64 headdim=64,rows=128,keys=64,stages=2,q_registers=1
+b=1,h=16,q=16384,k=16384,d=128 headdim=128,rows=128,keys=64,warps=4,stages=2
+b=1,h=16,q=16384,k=16384,d=128 headdim=128,rows=256
+b=1,h=8,q=16384,k=16384,d=256 headdim=256,rows=64,keys=64
+b=1,h=8,q=16384,k=16384,d=256 headdim=256,rows=128,keys=64
 END
 }
 
