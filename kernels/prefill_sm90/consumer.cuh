@@ -44,14 +44,18 @@ struct Consumer : Stages<tile> {
             gpu::warp_tanh(a.score, p.cap_inner);
         }
     }
-    __device__ __forceinline__ void mask(const Accumulators<tile>& a, const Pass& pass,
-                                         int block) const {
+    /// Returns the margin that the block's new maxima need.
+    __device__ __forceinline__ float mask(const Accumulators<tile>& a, const Pass& pass,
+                                          int block) const {
         if (block < pass.own.plain.first || block >= pass.own.plain.last) {
             const uint4 rows = ptx::ld_shared_v4_u32(announced_row(s, pass.slot, mask_row));
             const Band band{number(rows.y), number(rows.z), p.band.left, p.band.right};
-            mask_scores<tile>(band, number(rows.x) + rows_from(pass.slot), block * tile.keys,
-                              a.score);
+            const std::int32_t row = number(rows.x) + rows_from(pass.slot);
+            mask_scores<tile>(band, row, block * tile.keys, a.score);
+            const int warp = static_cast<int>(threadIdx.x / 32 % 4);
+            return band.end(row + 16 * warp) - block * tile.keys < few_keys ? few_keys_margin : 0;
         }
+        return 0;
     }
 
     /// The first block when nothing is pending: there are no earlier values to multiply.
@@ -67,10 +71,10 @@ struct Consumer : Stages<tile> {
         ptx::pin_registers(a.score);
         release_k(block == pass.blocks.first);
         cap(a);
-        mask(a, pass, block);
+        const float margin = mask(a, pass, block);
         a.state = RowState();
         clear(a.out);
-        exponentiate<tile, true>(p.scale_log2, a.score, a.state, keep);
+        exponentiate<tile, true>(p.scale_log2, a.score, a.state, keep, margin);
         pack_probabilities<tile, bf16>(a.score, a.probability);
         if (block == pass.blocks.last - 1) {
             clear_tail(pass);
@@ -156,7 +160,7 @@ struct Consumer : Stages<tile> {
             wait_q();
         }
         multiply(a);
-        mask(a, pass, block);
+        const float margin = mask(a, pass, block);
         float factor[2];
         if (fresh) {
             finish_rows(p, ending_of(before), a.state, factor);
@@ -167,7 +171,7 @@ struct Consumer : Stages<tile> {
         constexpr int stays = 0, moves = 1, grows = 2;  // words: bools are packed into bytes
         int base = moves;
         if (__any_sync(0xFFFFFFFFU, unknown) != 0) {
-            exponentiate<tile, true>(p.scale_log2, a.score, a.state, keep);
+            exponentiate<tile, true>(p.scale_log2, a.score, a.state, keep, margin);
         } else {
             base = exponentiate_steadily<tile>(p.scale_log2, a.score, a.state) ? stays : grows;
         }

@@ -109,12 +109,18 @@ __device__ __forceinline__ void row_maxima(const float (&score)[tile.keys / 2],
     }
 }
 
-/// Turns scores into probabilities relative to 2^(maximum·scale), in place. Earlier products must
-/// then be multiplied by `keep`; `state.sum` already is. `hidden`: some rows may have seen no key
-/// so far.
+/// Of how many keys the maximum says little about those to come, and by how many powers of two the
+/// base of such rows stands above it. Without that, three of four first warps behind a diagonal
+/// had to `lower` their next block, and their warpgroups waited for them (docs/prefill_sm90.md).
+inline constexpr std::int32_t few_keys = 16;
+inline constexpr float few_keys_margin = 3;
+
+/// Turns scores into probabilities relative to 2^(maximum·scale + margin), in place. Earlier
+/// products must then be multiplied by `keep`; `state.sum` already is. `hidden`: some rows may have
+/// seen no key so far. `margin`: whole, so that a row's heaviest keys are exact.
 template <Tile tile, bool hidden>
 __device__ __forceinline__ void exponentiate(float scale_log2, float (&score)[tile.keys / 2],
-                                             RowState& state, float (&keep)[2]) {
+                                             RowState& state, float (&keep)[2], float margin = 0) {
     float highest[2];
     row_maxima<tile>(score, highest);
     float base[2];
@@ -123,7 +129,7 @@ __device__ __forceinline__ void exponentiate(float scale_log2, float (&score)[ti
         const float before = state.base[i];
         // Rounded, and not fused into an FMA: the step from one base to the next must take both
         // as they are, or every block turns the sums a little: 5e-6 of the LSE after 200 blocks.
-        const float now = fmaxf(before, __fmul_rn(highest[i], scale_log2));
+        const float now = fmaxf(before, __fmul_rn(highest[i], scale_log2) + margin);
         state.base[i] = now;
         // A row that has seen no key keeps -inf; subtracting 0 instead avoids inf - inf.
         base[i] = hidden && now == -INFINITY ? 0.0F : now;
