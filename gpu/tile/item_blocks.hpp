@@ -13,24 +13,22 @@
 namespace raceline::gpu {
 
 template <class Tile>
-Blocks blocks_of(const Band& band, std::int32_t row, const Tile& tile) {
-    return row < band.length_q ? band.blocks(row, tile.rows, tile.keys) : Blocks{0, 0};
+Blocks blocks_of(const Band& band, Rows rows, const Tile& tile) {
+    return rows.count() > 0 ? band.blocks(rows.first, rows.count(), tile.keys) : Blocks{0, 0};
 }
 
 /// Warpgroups of the item that have rows.
-template <class Tile>
-int working_of(const Band& band, std::int32_t row, const Tile& tile) {
-    return smaller(tile.warpgroups(),
-                   static_cast<std::int32_t>(divide_up(larger(0, band.length_q - row), 64)));
+inline int working_of(Rows rows) {
+    return static_cast<int>(divide_up(rows.count(), 64));
 }
 
 /// Blocks of the item that a warpgroup works on: its own rows end earlier, or are not there.
 template <class Tile>
-std::vector<std::int32_t> own_blocks(const Band& band, std::int32_t row, const Tile& tile) {
-    const Blocks blocks = blocks_of(band, row, tile);
+std::vector<std::int32_t> own_blocks(const Band& band, Rows rows, const Tile& tile) {
+    const Blocks blocks = blocks_of(band, rows, tile);
     std::vector<std::int32_t> own(static_cast<std::size_t>(tile.warpgroups()));
-    for (int i = 0; i < working_of(band, row, tile); ++i) {
-        const Blocks seen = band.blocks(row + 64 * i, 64, tile.keys);
+    for (int i = 0; i < working_of(rows); ++i) {
+        const Blocks seen = band.blocks(rows.first + 64 * i, 64, tile.keys);
         own[static_cast<std::size_t>(i)] = larger(0, seen.last - blocks.first);
     }
     return own;
@@ -38,9 +36,9 @@ std::vector<std::int32_t> own_blocks(const Band& band, std::int32_t row, const T
 
 /// In the mean over the item's warpgroups.
 template <class Tile>
-double worked_of(const Band& band, std::int32_t row, const Tile& tile) {
+double worked_of(const Band& band, Rows rows, const Tile& tile) {
     double worked = 0;
-    for (const std::int32_t own : own_blocks(band, row, tile)) {
+    for (const std::int32_t own : own_blocks(band, rows, tile)) {
         worked += own;
     }
     return worked / tile.warpgroups();
@@ -50,14 +48,14 @@ double worked_of(const Band& band, std::int32_t row, const Tile& tile) {
 /// or which none of its rows sees any more: they need a mask. In the mean over the warpgroups that
 /// have rows.
 template <class Tile>
-double masked_of(const Band& band, std::int32_t row, const Tile& tile) {
-    const Blocks blocks = blocks_of(band, row, tile);
-    const std::vector<std::int32_t> own = own_blocks(band, row, tile);
-    const int working = working_of(band, row, tile);
+double masked_of(const Band& band, Rows rows, const Tile& tile) {
+    const Blocks blocks = blocks_of(band, rows, tile);
+    const std::vector<std::int32_t> own = own_blocks(band, rows, tile);
+    const int working = working_of(rows);
     double masked = 0;
     for (int i = 0; i < working; ++i) {
         const std::int32_t count = own[static_cast<std::size_t>(i)];
-        const Blocks plain = band.plain(row + 64 * i, 64, tile.keys);
+        const Blocks plain = band.plain(rows.first + 64 * i, 64, tile.keys);
         const Blocks unmasked{larger(blocks.first, plain.first),
                               smaller(blocks.first + count, plain.last)};
         masked += count - unmasked.count();
@@ -82,12 +80,12 @@ struct TakenBlocks {
 /// In step, a block that only one warpgroup works on takes the time of one. Others drift apart
 /// until nobody waits. `clocks_of_block`: of a block, by the number of warpgroups that work on it.
 template <class Tile, class ClocksOfBlock>
-TakenBlocks taken_by(const Band& band, std::int32_t row, const Tile& tile, bool alone,
+TakenBlocks taken_by(const Band& band, Rows rows, const Tile& tile, bool alone,
                      const ClocksOfBlock& clocks_of_block) {
-    std::vector<std::int32_t> own = own_blocks(band, row, tile);
+    std::vector<std::int32_t> own = own_blocks(band, rows, tile);
     std::sort(own.begin(), own.end(), std::greater<>());
     const double whole = clocks_of_block(tile.warpgroups());
-    const int working = working_of(band, row, tile);
+    const int working = working_of(rows);
     TakenBlocks taken;
     if (in_step(tile, alone, own.front() - own.back())) {
         own.push_back(0);
@@ -97,7 +95,7 @@ TakenBlocks taken_by(const Band& band, std::int32_t row, const Tile& tile, bool 
         }
         taken.first = working > 0 ? clocks_of_block(working) / whole : 0;
     } else {
-        taken.all = worked_of(band, row, tile);
+        taken.all = worked_of(band, rows, tile);
         taken.first = static_cast<double>(working) / tile.warpgroups();
     }
     taken.first = std::min(taken.first, taken.all);

@@ -88,7 +88,7 @@ inline Plan make_plan(const Shape& s, int rows, int element_bytes, const Device&
                static_cast<std::int32_t>(s.batch * s.heads_q),
                static_cast<std::int32_t>(heads_together(s, device, element_bytes))};
     p.ctas = static_cast<std::int32_t>(std::min<std::int64_t>(device.units, p.order.items()));
-    // A last tile of fewer rows is less work, too: fixed shares would leave whole items idle.
+    // A tile of fewer rows is less work, too: fixed shares would leave whole items idle.
     const bool partial = p.order.row_tiles > 1 && s.seqlen_q % rows != 0;
     p.handed_out = (s.uneven || partial) && p.order.items() > p.ctas;
     return p;

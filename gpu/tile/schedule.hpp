@@ -68,7 +68,7 @@ struct Band {
                                          std::int32_t keys) const {
         return {(begin(row + rows - 1) + keys - 1) / keys, end(row) / keys};
     }
-    /// What any of the rows [row, row + rows) that exist sees, in blocks of `keys`.
+    /// What any of the rows [row, row + rows) that exist sees, in blocks of `keys`; one must.
     [[nodiscard]] constexpr Blocks blocks(std::int32_t row, std::int32_t rows,
                                           std::int32_t keys) const {
         const std::int32_t last_row = smaller(row + rows, length_q) - 1;
@@ -76,6 +76,26 @@ struct Band {
         return {begin(row) / keys, (to + keys - 1) / keys};
     }
 };
+
+/// Query rows [first, end); none if first >= end.
+struct Rows {
+    std::int32_t first, end;
+    [[nodiscard]] constexpr std::int32_t count() const { return larger(0, end - first); }
+    bool operator==(const Rows&) const = default;
+};
+
+/// The rows of a sequence of `length` that tile number `tile` of `rows` has, a multiple of 64.
+/// Where they do not come out even it is the first tile that has fewer groups of 64. All of an
+/// item's keys go by all of its warpgroups, and under a causal mask the first tile's are the
+/// fewest: so the least is read, and those without rows wait for the least.
+constexpr Rows rows_of_tile(std::int32_t tile, std::int32_t length, std::int32_t rows) {
+    const std::int32_t over = (length + 63) / 64 * 64 % rows;
+    const std::int32_t missing = over == 0 ? 0 : rows - over;
+    return {larger(0, tile * rows - missing), smaller(length, (tile + 1) * rows - missing)};
+}
+
+/// Where blocks are said to stand of rows that a tile does not have: behind all that there are.
+inline constexpr std::int32_t nowhere = 1 << 29;
 
 /// One piece of work: a tile of rows of one query head; `head` counts through batch × heads_q.
 struct Item {

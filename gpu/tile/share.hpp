@@ -108,14 +108,14 @@ std::vector<Load> handed_out(const Plan& plan, std::int32_t items, double ahead,
 /// What one item is to the CTA that gets it. `clocks_of_item`: of what stands between two items, by
 /// the number of warpgroups that have rows and of their blocks that need a mask.
 template <class Tile, class ClocksOfBlock, class ClocksOfItem>
-Load load_of(const Band& band, std::int32_t row, const Tile& tile, bool alone,
+Load load_of(const Band& band, Rows rows, const Tile& tile, bool alone,
              const ClocksOfBlock& clocks_of_block, const ClocksOfItem& clocks_of_item) {
-    const TakenBlocks taken = taken_by(band, row, tile, alone, clocks_of_block);
+    const TakenBlocks taken = taken_by(band, rows, tile, alone, clocks_of_block);
     if (taken.all == 0) {
         return {};
     }
-    const int working = working_of(band, row, tile);
-    const double masked = masked_of(band, row, tile);
+    const int working = working_of(rows);
+    const double masked = masked_of(band, rows, tile);
     const double between = clocks_of_item(working, masked) / clocks_of_block(tile.warpgroups());
     return {taken.all, 1, taken.first, masked, static_cast<double>(working), taken.all + between};
 }
@@ -127,16 +127,18 @@ std::vector<Load> add_sequence(Share& share, const Band& band, const Tile& tile,
                                bool alone, const ClocksOfBlock& clocks_of_block,
                                const ClocksOfItem& clocks_of_item) {
     std::vector<Load> loads;
-    for (std::int32_t row = 0; row < band.length_q; row += tile.rows) {
-        const Blocks blocks = blocks_of(band, row, tile);
+    const auto tiles = static_cast<std::int32_t>(divide_up(band.length_q, tile.rows));
+    for (std::int32_t i = 0; i < tiles; ++i) {
+        const Rows rows = rows_of_tile(i, band.length_q, tile.rows);
+        const Blocks blocks = blocks_of(band, rows, tile);
         if (blocks.count() > 0) {
             share.blocks += heads * blocks.count();
-            share.worked += heads * worked_of(band, row, tile);
+            share.worked += heads * worked_of(band, rows, tile);
             share.keys += heads * (smaller(blocks.last * tile.keys, band.length_k) -
                                    blocks.first * tile.keys);
-            share.rows += heads * smaller(tile.rows, band.length_q - row);
+            share.rows += heads * rows.count();
         }
-        loads.push_back(load_of(band, row, tile, alone, clocks_of_block, clocks_of_item));
+        loads.push_back(load_of(band, rows, tile, alone, clocks_of_block, clocks_of_item));
     }
     return loads;
 }

@@ -21,15 +21,13 @@ static_assert(announcement_bytes(0) == 16 * warpgroups_row);
 /// Flags of an announced item. Without the first there is none, and there will be no other.
 enum : std::uint32_t {
     item_is_there = 1,
-    item_has_no_rows = 2,    ///< the sequence is shorter than others of the batch
-    item_clears_values = 4,  ///< its first block reaches past a sequence that others follow
-    item_is_reversed = 8,    ///< its last rows are the first warpgroup's
-    item_clears_odd = 16,    ///< of the items that clear values, the 2nd, 4th, ...
+    item_clears_values = 2,  ///< its first block reaches past a sequence that others follow
+    item_is_reversed = 4,    ///< its last rows are the first warpgroup's
 };
 
 /// Which 64 of the item's rows are a warpgroup's. Under a causal mask the last rows have the most
-/// keys, and a last tile may not have them all: were they always the same warpgroup's, the others
-/// would wait for it. So items alternate, and warpgroups that may drift apart have equal shares.
+/// keys, and a tile may not have them all: were they always the same warpgroup's, the others would
+/// wait for it. So items alternate, and warpgroups that may drift apart have equal shares.
 template <Tile tile>
 __device__ __forceinline__ int rows_of(int warpgroup, bool reversed) {
     return 64 * (reversed ? tile.warpgroups() - 1 - warpgroup : warpgroup);
@@ -55,27 +53,30 @@ __device__ __forceinline__ std::int64_t number(std::uint32_t low, std::uint32_t 
 struct WarpgroupBlocks {
     int last;      ///< its blocks are those before this one: under a causal mask the upper rows see
                    ///< less of the last blocks, and some rows may not exist
-    Blocks plain;  ///< those that need no mask
+    Blocks plain;  ///< those that need no mask; nowhere if the warpgroup has no rows
 };
 template <Tile tile>
 __device__ __forceinline__ WarpgroupBlocks warpgroup_blocks(const Work& w, int rows) {
     const Band& band = w.sequence.band;
-    const int first_row = w.first_row + rows;
-    const int seen = first_row < band.length_q ? band.blocks(first_row, 64, tile.keys).last : 0;
-    return {larger(w.blocks.first, seen), band.plain(first_row, 64, tile.keys)};
+    const int first_row = w.rows.first + rows;
+    if (first_row >= w.rows.end) {
+        return {w.blocks.first, {nowhere, nowhere}};
+    }
+    return {larger(w.blocks.first, band.blocks(first_row, 64, tile.keys).last),
+            band.plain(first_row, 64, tile.keys)};
 }
 
 /// Elements from the start of the output, and of the LSE, to the item's first row.
 __device__ __forceinline__ std::int64_t output_of(const Params& p, const Work& w) {
     const TensorArg& out = p.args.out;
     return w.sequence.q_index * out.batch_stride +
-           std::int64_t{w.sequence.q_token + w.first_row} * out.seq_stride +
+           std::int64_t{w.sequence.q_token + w.rows.first} * out.seq_stride +
            w.head * out.head_stride;
 }
 __device__ __forceinline__ std::int64_t lse_of(const Params& p, const Work& w) {
     const AttentionArgs& a = p.args;
     return w.sequence.q_index * a.lse_batch_stride +
-           std::int64_t{w.sequence.q_token + w.first_row} * a.lse_seq_stride +
+           std::int64_t{w.sequence.q_token + w.rows.first} * a.lse_seq_stride +
            w.head * a.lse_head_stride;
 }
 
@@ -94,15 +95,14 @@ __device__ __forceinline__ void announce(const Params& p, const Shared<tile>& s,
     const Band& band = w.sequence.band;
     if (lane == 0) {
         const bool clears = w.sequence.followed && band.length_k < w.blocks.last * tile.keys;
-        const std::uint32_t flags = item_is_there | (w.empty ? item_has_no_rows : 0U) |
-                                    (clears ? item_clears_values : 0U) |
+        const std::uint32_t flags = item_is_there | (clears ? item_clears_values : 0U) |
                                     (reversed ? item_is_reversed : 0U);
         ptx::st_shared_v4_u32(
             announced_row(s, slot, blocks_row),
             make_uint4(word(w.blocks.first), word(w.blocks.last), flags, word(w.head_kv)));
         ptx::st_shared_v4_u32(
             announced_row(s, slot, mask_row),
-            make_uint4(word(w.first_row), word(band.length_q), word(band.length_k), word(w.head)));
+            make_uint4(word(w.rows.first), word(band.length_q), word(band.length_k), word(w.head)));
         const auto out = static_cast<std::uint64_t>(output_of(p, w));
         const auto lse = static_cast<std::uint64_t>(lse_of(p, w));
         ptx::st_shared_v4_u32(
@@ -111,7 +111,7 @@ __device__ __forceinline__ void announce(const Params& p, const Shared<tile>& s,
                        static_cast<std::uint32_t>(lse), static_cast<std::uint32_t>(lse >> 32)));
         ptx::st_shared_v4_u32(
             announced_row(s, slot, tokens_row),
-            make_uint4(word(w.sequence.q_token + w.first_row), word(w.sequence.q_index),
+            make_uint4(word(w.sequence.q_token + w.rows.first), word(w.sequence.q_index),
                        word(w.sequence.k_token), word(w.sequence.k_index)));
     }
     if (lane < tile.warpgroups()) {
@@ -135,6 +135,9 @@ struct Pass {
     std::uint32_t flags;
     [[nodiscard]] __device__ __forceinline__ bool is(std::uint32_t flag) const {
         return (flags & flag) != 0;
+    }
+    [[nodiscard]] __device__ __forceinline__ bool has_rows() const {
+        return own.plain.first != nowhere;
     }
     /// None of the item's blocks is ours.
     [[nodiscard]] __device__ __forceinline__ bool left_out() const {

@@ -41,8 +41,8 @@ __device__ __forceinline__ Sequence sequence_of(const Params& p, std::int32_t b)
 struct Work {
     Sequence sequence;
     Blocks blocks;
-    std::int32_t first_row, head, head_kv;
-    bool empty;  ///< a shorter sequence has no such rows
+    Rows rows;  ///< none if the sequence is shorter than others of the batch
+    std::int32_t head, head_kv;
 };
 
 template <Tile tile>
@@ -52,9 +52,10 @@ __device__ __forceinline__ Work work_of(const Params& p, Item item) {
     w.sequence = sequence_of(p, b);
     w.head = item.head - b * p.args.heads_q;
     w.head_kv = p.by_group.divide(w.head);
-    w.first_row = item.row_tile * tile.rows;
-    w.empty = w.first_row >= w.sequence.band.length_q;
-    w.blocks = w.empty ? Blocks{0, 0} : w.sequence.band.blocks(w.first_row, tile.rows, tile.keys);
+    w.rows = gpu::rows_of_tile(item.row_tile, w.sequence.band.length_q, tile.rows);
+    w.blocks = w.rows.count() == 0
+                   ? Blocks{0, 0}
+                   : w.sequence.band.blocks(w.rows.first, w.rows.count(), tile.keys);
     return w;
 }
 

@@ -152,7 +152,7 @@ struct Stages {
             release(s.q_empty(q_ring.piece()));
             q_ring.advance(tile.warpgroups());
         }
-        if (!pass.is(item_has_no_rows)) {
+        if (pass.has_rows()) {
             write_no_keys(p, ending_of(pass.slot));
         }
     }

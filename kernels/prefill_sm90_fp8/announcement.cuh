@@ -24,11 +24,8 @@ enum AnnouncementRow : int {
 };
 static_assert(announcement_bytes(0) == 16 * warpgroups_row);
 
-/// Flags of an announced item. Without the first there is none, and there will be no other.
-enum : std::uint32_t {
-    item_is_there = 1,
-    item_has_no_rows = 2,  ///< the sequence is shorter than others of the batch
-};
+/// Flag of an announced item. Without it there is none, and there will be no other.
+inline constexpr std::uint32_t item_is_there = 1;
 
 /// Address of a row of the announcement in a slot.
 template <Tile tile>
@@ -50,27 +47,30 @@ __device__ __forceinline__ std::int64_t number(std::uint32_t low, std::uint32_t 
 struct WarpgroupBlocks {
     int last;      ///< its blocks are those before this one: under a causal mask the upper rows see
                    ///< less of the last blocks, and some rows may not exist
-    Blocks plain;  ///< those that need no mask
+    Blocks plain;  ///< those that need no mask; nowhere if the warpgroup has no rows
 };
 template <Tile tile>
 __device__ __forceinline__ WarpgroupBlocks warpgroup_blocks(const Work& w, int warpgroup) {
     const Band& band = w.sequence.band;
-    const int first_row = w.first_row + 64 * warpgroup;
-    const int seen = first_row < band.length_q ? band.blocks(first_row, 64, tile.keys).last : 0;
-    return {larger(w.blocks.first, seen), band.plain(first_row, 64, tile.keys)};
+    const int first_row = w.rows.first + 64 * warpgroup;
+    if (first_row >= w.rows.end) {
+        return {w.blocks.first, {nowhere, nowhere}};
+    }
+    return {larger(w.blocks.first, band.blocks(first_row, 64, tile.keys).last),
+            band.plain(first_row, 64, tile.keys)};
 }
 
 /// Elements from the start of the output, and of the LSE, to the item's first row.
 __device__ __forceinline__ std::int64_t output_of(const Params& p, const Work& w) {
     const TensorArg& out = p.args.out;
     return w.sequence.q_index * out.batch_stride +
-           std::int64_t{w.sequence.q_token + w.first_row} * out.seq_stride +
+           std::int64_t{w.sequence.q_token + w.rows.first} * out.seq_stride +
            w.head * out.head_stride;
 }
 __device__ __forceinline__ std::int64_t lse_of(const Params& p, const Work& w) {
     const AttentionArgs& a = p.args;
     return w.sequence.q_index * a.lse_batch_stride +
-           std::int64_t{w.sequence.q_token + w.first_row} * a.lse_seq_stride +
+           std::int64_t{w.sequence.q_token + w.rows.first} * a.lse_seq_stride +
            w.head * a.lse_head_stride;
 }
 
@@ -88,13 +88,13 @@ __device__ __forceinline__ void announce(const Params& p, const Shared<tile>& s,
     const Work w = work_of<tile>(p, p.order.item(index));
     const Band& band = w.sequence.band;
     if (lane == 0) {
-        const std::uint32_t flags = item_is_there | (w.empty ? item_has_no_rows : 0U);
         ptx::st_shared_v4_u32(
             announced_row(s, slot, blocks_row),
-            make_uint4(word(w.blocks.first), word(w.blocks.last), flags, word(w.head_kv)));
+            make_uint4(word(w.blocks.first), word(w.blocks.last), item_is_there,
+                       word(w.head_kv)));
         ptx::st_shared_v4_u32(
             announced_row(s, slot, mask_row),
-            make_uint4(word(w.first_row), word(band.length_q), word(band.length_k), word(w.head)));
+            make_uint4(word(w.rows.first), word(band.length_q), word(band.length_k), word(w.head)));
         const auto out = static_cast<std::uint64_t>(output_of(p, w));
         const auto lse = static_cast<std::uint64_t>(lse_of(p, w));
         ptx::st_shared_v4_u32(
@@ -103,7 +103,7 @@ __device__ __forceinline__ void announce(const Params& p, const Shared<tile>& s,
                        static_cast<std::uint32_t>(lse), static_cast<std::uint32_t>(lse >> 32)));
         ptx::st_shared_v4_u32(
             announced_row(s, slot, tokens_row),
-            make_uint4(word(w.sequence.q_token + w.first_row), word(w.sequence.q_index),
+            make_uint4(word(w.sequence.q_token + w.rows.first), word(w.sequence.q_index),
                        word(w.sequence.k_token), word(w.sequence.k_index)));
         ptx::st_shared_v4_u32(
             announced_row(s, slot, scales_row),
@@ -128,6 +128,9 @@ struct Pass {
     float scale_log2;  ///< what a raw product of Q and K is multiplied by
     [[nodiscard]] __device__ __forceinline__ bool is(std::uint32_t flag) const {
         return (flags & flag) != 0;
+    }
+    [[nodiscard]] __device__ __forceinline__ bool has_rows() const {
+        return own.plain.first != nowhere;
     }
     /// None of the item's blocks is ours.
     [[nodiscard]] __device__ __forceinline__ bool left_out() const {
@@ -164,12 +167,12 @@ struct Scheduler {
     const Params& p;
     Shared<tile> s;
     Ring<announced_items> ring;
-    int round = 0;
+    static_assert(decltype(ring)::counts, "which is how many have been drawn");
     __device__ __forceinline__ bool next() {
         // The first two need not wait for anyone.
         const std::uint32_t parity = ring.parity() ^ (ring.stage() < 2 ? 1U : 0U);
         ptx::mbarrier_wait_parity(s.item_empty(ring.stage()), parity);
-        const int index = draw(p, round++);
+        const int index = draw(p, static_cast<int>(ring.at));
         announce<tile>(p, s, ring.stage(), index);
         __syncwarp();                                // the copying lane reads what others wrote
         if (threadIdx.x % 32 < tile.warpgroups()) {  // who has written

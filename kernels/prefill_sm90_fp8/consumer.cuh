@@ -127,7 +127,7 @@ struct Consumer {
             release(s.q_empty(q_ring.stage(), warpgroup));
             q_ring.advance();
         }
-        if (!pass.is(item_has_no_rows)) {
+        if (pass.has_rows()) {
             write_no_keys(p, ending_of(pass.slot));
         }
     }

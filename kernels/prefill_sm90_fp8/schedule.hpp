@@ -14,7 +14,9 @@ using gpu::draw_lead;
 using gpu::index_of;
 using gpu::Item;
 using gpu::larger;
+using gpu::nowhere;
 using gpu::Order;
+using gpu::Rows;
 using gpu::smaller;
 
 }  // namespace raceline::kernels::prefill_sm90_fp8

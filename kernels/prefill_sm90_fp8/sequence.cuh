@@ -44,10 +44,10 @@ __device__ __forceinline__ std::int32_t image_place(const Params& p, std::int32_
 struct Work {
     Sequence sequence;
     Blocks blocks;
-    std::int32_t first_row, head, head_kv;
+    Rows rows;  ///< none if the sequence is shorter than others of the batch
+    std::int32_t head, head_kv;
     std::int32_t scale;  ///< index of its KV head in the tensors' scales
     std::int32_t place;  ///< of its sequence's first block among V's images, if there are any
-    bool empty;          ///< a shorter sequence has no such rows
 };
 
 /// A tensor's scale at that index; a tensor without scales has 1 everywhere.
@@ -70,9 +70,10 @@ __device__ __forceinline__ Work work_of(const Params& p, Item item) {
     if constexpr (tile.prepared != 0) {
         w.place = image_place<tile.keys>(p, b);
     }
-    w.first_row = item.row_tile * tile.rows;
-    w.empty = w.first_row >= w.sequence.band.length_q;
-    w.blocks = w.empty ? Blocks{0, 0} : w.sequence.band.blocks(w.first_row, tile.rows, tile.keys);
+    w.rows = gpu::rows_of_tile(item.row_tile, w.sequence.band.length_q, tile.rows);
+    w.blocks = w.rows.count() == 0
+                   ? Blocks{0, 0}
+                   : w.sequence.band.blocks(w.rows.first, w.rows.count(), tile.keys);
     return w;
 }
 

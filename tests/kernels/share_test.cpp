@@ -83,6 +83,39 @@ TEST(Share, what_stands_between_items_counts_for_who_is_busy_longest) {
     EXPECT_DOUBLE_EQ(share.imbalance, 7 / ((6 + 3 * 2) / 2.0));
 }
 
+// Where they do not come out even the first tile has fewer groups of 64, all others their own.
+TEST(Share, tiles_of_rows_are_whole_but_for_the_first) {
+    for (const std::int32_t rows : {64, 128, 192, 256}) {
+        for (std::int32_t length = 0; length < 1000; ++length) {
+            const auto tiles = static_cast<std::int32_t>(gpu::divide_up(length, rows));
+            std::int32_t done = 0;
+            for (std::int32_t tile = 0; tile < tiles; ++tile) {
+                const gpu::Rows r = gpu::rows_of_tile(tile, length, rows);
+                ASSERT_EQ(r.first, done) << length << " by " << rows;
+                ASSERT_GT(r.count(), 0) << length << " by " << rows;
+                ASSERT_EQ(r.first % 64, 0) << length << " by " << rows;
+                if (tile > 0) {
+                    ASSERT_EQ(gpu::working_of(r), rows / 64) << length << " by " << rows;
+                }
+                done = r.end;
+            }
+            ASSERT_EQ(done, length) << rows;
+            ASSERT_EQ(gpu::rows_of_tile(tiles, length, rows).count(), 0) << length;
+        }
+    }
+}
+
+// 512 rows by 192: 64 · (2 + 5 + 8) keys, where tiles from the first row on would read 3 + 6 + 8.
+TEST(Share, under_a_causal_mask_the_tile_of_fewer_rows_reads_the_fewest_keys) {
+    const Device h200 = committed_h200();
+    const Workload w = parse_shape("b=1,h=1,q=512,k=512,d=128,causal");
+    const gpu::Share share =
+        prefill::share_of(w, prefill::make_plan(prefill::shape_of(w), drifting, h200), drifting);
+    EXPECT_EQ(share.blocks, 15);
+    EXPECT_EQ(share.keys, 960);
+    EXPECT_EQ(share.rows, 512);
+}
+
 // Against every pair of a row and a key.
 TEST(Share, masked_blocks_are_those_with_a_hidden_pair) {
     std::mt19937 random(7);
@@ -93,13 +126,17 @@ TEST(Share, masked_blocks_are_those_with_a_hidden_pair) {
         const prefill::Tile tile{64, 64, 64 * (2 + below(3)), 16 * (1 + below(12)), 2, 0};
         const gpu::Band band{1 + below(500), 1 + below(700), below(2) == 0 ? -1 : below(300),
                              below(2) == 0 ? -1 : below(300)};
-        for (std::int32_t row = 0; row < band.length_q; row += tile.rows) {
-            const gpu::Blocks blocks = gpu::blocks_of(band, row, tile);
-            const auto own = gpu::own_blocks(band, row, tile);
+        std::int32_t done = 0;
+        for (std::int32_t number = 0; done < band.length_q; ++number) {
+            const gpu::Rows rows = gpu::rows_of_tile(number, band.length_q, tile.rows);
+            ASSERT_EQ(rows.first, done);
+            done = rows.end;
+            const gpu::Blocks blocks = gpu::blocks_of(band, rows, tile);
+            const auto own = gpu::own_blocks(band, rows, tile);
             double masked = 0, working = 0;
             for (int i = 0; i < tile.warpgroups(); ++i) {
-                const std::int32_t first = row + 64 * i;
-                working += first < band.length_q ? 1 : 0;
+                const std::int32_t first = rows.first + 64 * i;
+                working += first < rows.end ? 1 : 0;
                 const std::int32_t last = blocks.first + own[static_cast<std::size_t>(i)];
                 for (std::int32_t block = blocks.first; block < last; ++block) {
                     bool hidden = false;
@@ -110,9 +147,9 @@ TEST(Share, masked_blocks_are_those_with_a_hidden_pair) {
                     masked += hidden ? 1 : 0;
                 }
             }
-            ASSERT_DOUBLE_EQ(gpu::masked_of(band, row, tile), masked / working)
+            ASSERT_DOUBLE_EQ(gpu::masked_of(band, rows, tile), masked / working)
                 << band.length_q << ' ' << band.length_k << ' ' << band.left << ' ' << band.right
-                << ", row " << row << ", " << tile.rows << " x " << tile.keys;
+                << ", row " << rows.first << ", " << tile.rows << " x " << tile.keys;
         }
     }
 }
