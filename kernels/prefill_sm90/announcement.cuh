@@ -95,8 +95,8 @@ __device__ __forceinline__ void announce(const Params& p, const Shared<tile>& s,
     const Band& band = w.sequence.band;
     if (lane == 0) {
         const bool clears = w.sequence.followed && band.length_k < w.blocks.last * tile.keys;
-        const std::uint32_t flags = item_is_there | (clears ? item_clears_values : 0U) |
-                                    (reversed ? item_is_reversed : 0U);
+        const std::uint32_t flags =
+            item_is_there | (clears ? item_clears_values : 0U) | (reversed ? item_is_reversed : 0U);
         ptx::st_shared_v4_u32(
             announced_row(s, slot, blocks_row),
             make_uint4(word(w.blocks.first), word(w.blocks.last), flags, word(w.head_kv)));

@@ -90,8 +90,7 @@ __device__ __forceinline__ void announce(const Params& p, const Shared<tile>& s,
     if (lane == 0) {
         ptx::st_shared_v4_u32(
             announced_row(s, slot, blocks_row),
-            make_uint4(word(w.blocks.first), word(w.blocks.last), item_is_there,
-                       word(w.head_kv)));
+            make_uint4(word(w.blocks.first), word(w.blocks.last), item_is_there, word(w.head_kv)));
         ptx::st_shared_v4_u32(
             announced_row(s, slot, mask_row),
             make_uint4(word(w.rows.first), word(band.length_q), word(band.length_k), word(w.head)));

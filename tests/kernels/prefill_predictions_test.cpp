@@ -93,8 +93,8 @@ TEST_P(Predictions, are_as_near_as_the_docs_say) {
     EXPECT_LE(median(all), held.median);
     EXPECT_LE(*std::ranges::max_element(all), held.worst);
 }
-// Rows of earlier commits than 81037e1 are of Hopper engines whose last tile of rows, instead of the
-// first, had fewer; on random shapes that makes no difference which these bounds would show.
+// Rows of earlier commits than 81037e1 are of Hopper engines whose last tile of rows, instead of
+// the first, had fewer; on random shapes that makes no difference which these bounds would show.
 // prefill_mma's one fitted number saw the rows of head dim 128 of the first of these. What random
 // shapes have, none of prefill_mma's saw: one row a head, ragged batches, windows, softcaps.
 INSTANTIATE_TEST_SUITE_P(

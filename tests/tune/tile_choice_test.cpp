@@ -104,16 +104,16 @@ TEST_P(TileChoice, is_within_four_per_cent_of_the_best_measured_tile_but_for_nam
     EXPECT_EQ(named, GetParam().further.size());
 }
 
-INSTANTIATE_TEST_SUITE_P(H200, TileChoice,
-                         // Named: see docs/prefill_sm90_fp8.md. One round, in which the same tile
-                         // differs from itself by up to 7 %.
-                         testing::Values(Sweep{"prefill_sm90", {}},
-                                         Sweep{"prefill_sm90_fp8",
-                                               {{"b=16,h=16,q=1024,k=1024,d=128,dtype=e4m3", 1.07},
-                                                {"b=16,h=32,q=1024,k=1024,d=64,dtype=e4m3,causal",
-                                                 1.05},
-                                                {"b=16,h=8,q=1024,k=1024,d=256,dtype=e4m3", 1.06}}}),
-                         [](const auto& instance) { return std::string(instance.param.kernel); });
+INSTANTIATE_TEST_SUITE_P(
+    H200, TileChoice,
+    // Named: see docs/prefill_sm90_fp8.md. One round, in which the same tile differs from itself by
+    // up to 7 %.
+    testing::Values(Sweep{"prefill_sm90", {}},
+                    Sweep{"prefill_sm90_fp8",
+                          {{"b=16,h=16,q=1024,k=1024,d=128,dtype=e4m3", 1.07},
+                           {"b=16,h=32,q=1024,k=1024,d=64,dtype=e4m3,causal", 1.05},
+                           {"b=16,h=8,q=1024,k=1024,d=256,dtype=e4m3", 1.06}}}),
+    [](const auto& instance) { return std::string(instance.param.kernel); });
 
 }  // namespace
 }  // namespace raceline
