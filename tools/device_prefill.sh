@@ -7,11 +7,14 @@
 #   OUT=folder [KERNEL=prefill_mma] tools/device_prefill.sh [program] [step ...]
 #
 # Steps: check bench sanitize (default: all, in this order), and on request sweep (every tile on
-# training-16k: what the dispatcher could have chosen) and profile (counters of the longest shapes
-# and, of prefill_sm90, of short ones). TESTS=path of device_test_kernels adds the cases that the
-# command line cannot name (strides). A shared library carried beside the program (libhwy.so.1) is
-# found there.
+# training-16k: what the dispatcher could have chosen), profile (counters of the longest shapes and,
+# of prefill_sm90, of short ones) and samples (where the warps of these launches stand, by the program
+# counter: bench/samples.py). TESTS=path of device_test_kernels adds the cases that the command line
+# cannot name (strides). A shared library carried beside the program (libhwy.so.1) is found there.
+# PYTHON names an interpreter.
 set -u
+cd "$(dirname "$0")/.." || exit 2
+python=${PYTHON:-python3}
 program=${1:-build-cuda/raceline}
 [ $# -gt 0 ] && shift
 steps=${*:-check bench sanitize}
@@ -20,7 +23,7 @@ mkdir -p "$out"
 name=${KERNEL:-prefill_sm90}
 kernel=(--device cuda --kernel "$name")
 # shellcheck source=tools/device_run.sh
-. "$(dirname "$0")/device_run.sh"
+. tools/device_run.sh
 
 # A few dozen shapes in three calls, so that a broken head dim does not hide the others.
 step_check() {
@@ -103,7 +106,28 @@ step_profile() {
     done < <("profiled_$name")
 }
 
-# Shape and tile of what step_profile looks at; no tile: the one that a call would get.
+# Of the same launches samples of the program counter, as a table of stretches of code.
+step_samples() {
+    local ncu shape tile number=0 file
+    ncu=$(find_tool ncu)
+    if [ -z "$ncu" ]; then
+        echo "ncu: not found" | tee -a "$out/samples.log"
+        return
+    fi
+    while read -r shape tile; do
+        number=$((number + 1))
+        file=$XDG_CACHE_HOME/samples-$number
+        run 60 samples.log "$ncu" --clock-control none --section SourceCounters \
+            --warp-sampling-interval 0 --warp-sampling-buffer-size 536870912 -k regex:^forward \
+            --launch-skip 2 --launch-count 1 -f -o "$file" "$program" bench "${kernel[@]}" \
+            --launch-path stream --max-seconds 0.02 --shape "$shape,dtype=bf16" \
+            ${tile:+--tile "$tile"} --receipts "$XDG_CACHE_HOME/s.jsonl" </dev/null &&
+            "$ncu" --import "$file.ncu-rep" --page source --print-source sass --csv >"$file.csv" &&
+            run 20 samples.log "$python" bench/samples.py "$file.csv"
+    done < <("profiled_$name")
+}
+
+# Shape and tile of what the last two look at; no tile: the one that a call would get.
 profiled_prefill_sm90() {
     cat <<'END'
 b=1,h=32,q=16384,k=16384,d=64 headdim=64,rows=192,keys=128,stages=2,turns=1

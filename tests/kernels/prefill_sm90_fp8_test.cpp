@@ -278,12 +278,17 @@ TEST(PrefillSm90Fp8Report, next_to_no_spills_and_the_declared_registers) {
             return f.first.starts_with("_Z") && f.first.find(part) != std::string::npos;
         });
         ASSERT_NE(found, all.end()) << part;
-        // Words in memory: of the scheduler, once an item, and of wide tiles of d128 in the loop.
+        // Words in memory: of the scheduler, once an item, where there are three matrix warpgroups;
+        // of the producer; and of wide tiles of d128 in the loop.
         const prefill::Tile& t = prefill::tiles[i];
-        const int wide = t.keys == 192 ? 32 : t.rows == 192 && t.keys == 96 ? 32 : 8;
-        const int allowed = t.headdim == 128  ? wide
-                            : t.headdim == 64 ? (t.prepared != 0 ? 16 : 8)
-                                              : 0;
+        int allowed = t.rows == 192 && t.headdim < 256 ? 8 : 0;
+        if (t.headdim == 128 && t.keys == 192) {
+            allowed = 32;
+        } else if (t.headdim == 128 && t.keys == 96 && t.rows == 192) {
+            allowed = t.prepared != 0 ? 32 : 24;
+        } else if (t.headdim == 64 && t.prepared != 0) {
+            allowed = 16;
+        }
         EXPECT_LE(found->second.stack_bytes, allowed) << part;
         EXPECT_EQ(found->second.registers, prefill::register_split(t).entry) << part;
     }

@@ -12,6 +12,7 @@
 #include "run/gate.hpp"
 #include "tests/kernels/emulated_sm90/strided.hpp"
 #include "tests/kernels/peaked_logits.hpp"
+#include "tests/kernels/random_shape.hpp"
 #include "workload/inputs.hpp"
 #include "workload/shape_grammar.hpp"
 
@@ -115,6 +116,16 @@ INSTANTIATE_TEST_SUITE_P(
         // Items so short that the next outputs come while a storing warp is behind.
         "b=1,h=24,q=64,k=40,d=64", "b=1,h=16,q=130,k=40,d=128",
         "b=3,h=2,q=7,k=100;217;7,d=128,dtype=fp16"));
+
+class RandomSm90 : public testing::TestWithParam<std::uint64_t> {};
+TEST_P(RandomSm90, case_is_correct_in_every_tile) {
+    // Up to two tiles of rows of any size.
+    const std::string shape = test::random_shape(GetParam(), 8, 400);
+    every_tile(shape + (GetParam() % 3 == 0 ? ",dtype=fp16" : "") +
+                   (GetParam() % 5 == 0 ? ",softcap=20" : ""),
+               {});
+}
+INSTANTIATE_TEST_SUITE_P(EmulatedSm90, RandomSm90, testing::Range<std::uint64_t>(1, 9));
 
 TEST(EmulatedSm90, reads_and_writes_any_strides) {
     // Rows that the copy engine can read; those that it cannot, by address and by stride.

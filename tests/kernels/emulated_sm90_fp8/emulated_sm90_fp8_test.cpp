@@ -3,7 +3,6 @@
 // a GPU can show (the memory model, the instructions themselves, speed) stays to it.
 #include <functional>
 #include <gtest/gtest.h>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -11,6 +10,7 @@
 #include "registry/kernel.hpp"
 #include "run/gate.hpp"
 #include "tests/kernels/emulated_sm90_fp8/call.hpp"
+#include "tests/kernels/random_shape.hpp"
 #include "workload/inputs.hpp"
 #include "workload/shape_grammar.hpp"
 
@@ -205,35 +205,9 @@ TEST(EmulatedSm90Fp8, equal_scores_are_steady) {
 }
 
 /// One shape a seed, of all that the kernel takes, small enough for the emulation.
-std::string random_shape(std::uint64_t seed) {
-    std::mt19937_64 random(seed);
-    const auto up_to = [&](int most) { return static_cast<int>(random() % (most + 1)); };
-    const int heads_kv = 1 + up_to(1);
-    const int group = 1 + up_to(2);
-    const int width = std::array{64, 128, 256}[static_cast<std::size_t>(up_to(2))];
-    const int d = width - 16 * up_to(2);
-    const int longest = width == 256 ? 250 : 400;
-    std::string text = "h=" + std::to_string(heads_kv * group) + "/" + std::to_string(heads_kv) +
-                       ",d=" + std::to_string(d);
-    if (up_to(3) == 0) {
-        std::string q, k;
-        for (int b = 0; b < 3; ++b) {
-            q += std::to_string(up_to(150)) + ";";
-            k += std::to_string(up_to(longest)) + ";";
-        }
-        text += ",q=" + q + ",k=" + k;
-    } else {
-        text += ",q=" + std::to_string(1 + up_to(200)) + ",k=" + std::to_string(up_to(longest));
-    }
-    text += up_to(1) == 0 ? ",causal" : "";
-    text += up_to(2) == 0 ? ",window=" + std::to_string(up_to(150)) : "";
-    text += up_to(2) == 0 ? ",sinks" : "";
-    return text;
-}
-
 class RandomFp8 : public testing::TestWithParam<std::uint64_t> {};
 TEST_P(RandomFp8, case_is_correct_in_every_tile) {
-    every_tile(random_shape(GetParam()), {}, GetParam());
+    every_tile(test::random_shape(GetParam(), 16), {}, GetParam());
 }
 // Each takes some ten seconds; 24 have been run.
 INSTANTIATE_TEST_SUITE_P(EmulatedSm90, RandomFp8, testing::Range<std::uint64_t>(1, 13));
