@@ -49,6 +49,10 @@ def operation(text):
     return re.split(r"[.;]", words[0])[0] if words else ""
 
 
+def number(cell):
+    return int(cell) if cell else 0
+
+
 def read(text):
     """The instructions of the kernel in a CSV of ncu's source page. ValueError: there is none."""
     rows = list(csv.reader(io.StringIO(text)))
@@ -62,11 +66,10 @@ def read(text):
     for row in rows[header + 1:]:
         if len(row) < len(column):
             continue
-        def number(i, row=row):
-            return int(row[i]) if row[i] else 0
-        instructions.append(Instruction(row[column["Source"]].strip(), number(column["# Samples"]),
-                                        number(column["Instructions Executed"]),
-                                        {name: number(i) for name, i in reasons.items()}))
+        instructions.append(Instruction(row[column["Source"]].strip(),
+                                        number(row[column["# Samples"]]),
+                                        number(row[column["Instructions Executed"]]),
+                                        {name: number(row[i]) for name, i in reasons.items()}))
     if not instructions:
         raise ValueError("a table without instructions")
     return instructions
