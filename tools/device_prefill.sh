@@ -76,6 +76,16 @@ step_sweep() {
     run 20 sweep.log "$program" report --check "$out/sweep.jsonl"
 }
 
+# under_ncu SECONDS LOG SHAPE TILE OPTION...: one launch of a call, alone, under the profiler `ncu`.
+under_ncu() {
+    local limit=$1 log=$2 shape=$3 tile=$4
+    shift 4
+    run "$limit" "$log" "$ncu" --clock-control none -k regex:^forward --launch-skip 2 \
+        --launch-count 1 "$@" "$program" bench "${kernel[@]}" --launch-path stream \
+        --max-seconds 0.02 --shape "$shape,dtype=bf16" ${tile:+--tile "$tile"} \
+        --receipts "$XDG_CACHE_HOME/profiled.jsonl" </dev/null
+}
+
 # Counters of single launches: what the pipes do, what the memory system does, what the warps wait
 # for. Inputs are cold (ncu empties the caches). Clocks are left alone: a profiled launch stands
 # alone and runs faster than many in a row.
@@ -99,10 +109,7 @@ step_profile() {
         metrics+=,smsp__average_warps_issue_stalled_${reason}_per_issue_active.ratio
     done
     while read -r shape tile; do
-        run 40 profile.log "$ncu" --clock-control none --metrics "$metrics" -k regex:^forward \
-            --launch-skip 2 --launch-count 1 "$program" bench "${kernel[@]}" --launch-path stream \
-            --max-seconds 0.02 --shape "$shape,dtype=bf16" ${tile:+--tile "$tile"} \
-            --receipts "$XDG_CACHE_HOME/p.jsonl" </dev/null
+        under_ncu 40 profile.log "$shape" "$tile" --metrics "$metrics"
     done < <("profiled_$name")
 }
 
@@ -117,11 +124,8 @@ step_samples() {
     while read -r shape tile; do
         number=$((number + 1))
         file=$XDG_CACHE_HOME/samples-$number
-        run 60 samples.log "$ncu" --clock-control none --section SourceCounters \
-            --warp-sampling-interval 0 --warp-sampling-buffer-size 536870912 -k regex:^forward \
-            --launch-skip 2 --launch-count 1 -f -o "$file" "$program" bench "${kernel[@]}" \
-            --launch-path stream --max-seconds 0.02 --shape "$shape,dtype=bf16" \
-            ${tile:+--tile "$tile"} --receipts "$XDG_CACHE_HOME/s.jsonl" </dev/null &&
+        under_ncu 60 samples.log "$shape" "$tile" --section SourceCounters \
+            --warp-sampling-interval 0 --warp-sampling-buffer-size 536870912 -f -o "$file" &&
             "$ncu" --import "$file.ncu-rep" --page source --print-source sass --csv >"$file.csv" &&
             run 20 samples.log "$python" bench/samples.py "$file.csv"
     done < <("profiled_$name")

@@ -12,11 +12,6 @@
 
 namespace raceline::gpu {
 
-template <class Tile>
-Blocks blocks_of(const Band& band, Rows rows, const Tile& tile) {
-    return rows.count() > 0 ? band.blocks(rows.first, rows.count(), tile.keys) : Blocks{0, 0};
-}
-
 /// Warpgroups of the item that have rows.
 inline int working_of(Rows rows) {
     return static_cast<int>(divide_up(rows.count(), 64));
@@ -25,7 +20,7 @@ inline int working_of(Rows rows) {
 /// Blocks of the item that a warpgroup works on: its own rows end earlier, or are not there.
 template <class Tile>
 std::vector<std::int32_t> own_blocks(const Band& band, Rows rows, const Tile& tile) {
-    const Blocks blocks = blocks_of(band, rows, tile);
+    const Blocks blocks = band.blocks(rows, tile.keys);
     std::vector<std::int32_t> own(static_cast<std::size_t>(tile.warpgroups()));
     for (int i = 0; i < working_of(rows); ++i) {
         const Blocks seen = band.blocks(rows.first + 64 * i, 64, tile.keys);
@@ -49,7 +44,7 @@ double worked_of(const Band& band, Rows rows, const Tile& tile) {
 /// have rows.
 template <class Tile>
 double masked_of(const Band& band, Rows rows, const Tile& tile) {
-    const Blocks blocks = blocks_of(band, rows, tile);
+    const Blocks blocks = band.blocks(rows, tile.keys);
     const std::vector<std::int32_t> own = own_blocks(band, rows, tile);
     const int working = working_of(rows);
     double masked = 0;

@@ -48,6 +48,13 @@ struct Blocks {
     bool operator==(const Blocks&) const = default;
 };
 
+/// Query rows [first, end); none if first >= end.
+struct Rows {
+    std::int32_t first, end;
+    [[nodiscard]] constexpr std::int32_t count() const { return larger(0, end - first); }
+    bool operator==(const Rows&) const = default;
+};
+
 /// Lengths and mask, bottom-right aligned; a negative side of the window is unbounded. Both sides
 /// are at most the lengths' sum, so that nothing overflows (see make_params).
 struct Band {
@@ -75,13 +82,10 @@ struct Band {
         const std::int32_t to = larger(0, end(last_row));
         return {begin(row) / keys, (to + keys - 1) / keys};
     }
-};
-
-/// Query rows [first, end); none if first >= end.
-struct Rows {
-    std::int32_t first, end;
-    [[nodiscard]] constexpr std::int32_t count() const { return larger(0, end - first); }
-    bool operator==(const Rows&) const = default;
+    /// The same of rows that may be none.
+    [[nodiscard]] constexpr Blocks blocks(Rows rows, std::int32_t keys) const {
+        return rows.count() > 0 ? blocks(rows.first, rows.count(), keys) : Blocks{0, 0};
+    }
 };
 
 /// The rows of a sequence of `length` that tile number `tile` of `rows` has, a multiple of 64.

@@ -130,7 +130,7 @@ std::vector<Load> add_sequence(Share& share, const Band& band, const Tile& tile,
     const auto tiles = static_cast<std::int32_t>(divide_up(band.length_q, tile.rows));
     for (std::int32_t i = 0; i < tiles; ++i) {
         const Rows rows = rows_of_tile(i, band.length_q, tile.rows);
-        const Blocks blocks = blocks_of(band, rows, tile);
+        const Blocks blocks = band.blocks(rows, tile.keys);
         if (blocks.count() > 0) {
             share.blocks += heads * blocks.count();
             share.worked += heads * worked_of(band, rows, tile);

@@ -53,9 +53,7 @@ __device__ __forceinline__ Work work_of(const Params& p, Item item) {
     w.head = item.head - b * p.args.heads_q;
     w.head_kv = p.by_group.divide(w.head);
     w.rows = gpu::rows_of_tile(item.row_tile, w.sequence.band.length_q, tile.rows);
-    w.blocks = w.rows.count() == 0
-                   ? Blocks{0, 0}
-                   : w.sequence.band.blocks(w.rows.first, w.rows.count(), tile.keys);
+    w.blocks = w.sequence.band.blocks(w.rows, tile.keys);
     return w;
 }
 

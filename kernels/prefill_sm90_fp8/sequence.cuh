@@ -71,9 +71,7 @@ __device__ __forceinline__ Work work_of(const Params& p, Item item) {
         w.place = image_place<tile.keys>(p, b);
     }
     w.rows = gpu::rows_of_tile(item.row_tile, w.sequence.band.length_q, tile.rows);
-    w.blocks = w.rows.count() == 0
-                   ? Blocks{0, 0}
-                   : w.sequence.band.blocks(w.rows.first, w.rows.count(), tile.keys);
+    w.blocks = w.sequence.band.blocks(w.rows, tile.keys);
     return w;
 }
 

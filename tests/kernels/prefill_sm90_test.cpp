@@ -67,22 +67,23 @@ TEST(PrefillSm90Schedule, blocks_hold_the_keys_of_their_rows_and_no_block_too_ma
         for (const prefill::Tile& tile : prefill::tiles) {
             const prefill::Plan plan =
                 prefill::make_plan(prefill::shape_of(w), tile, datasheet_device("h200"));
-            for (int first = 0; first < w.seqlen_q; first += tile.rows) {
+            for (int item = 0; item < plan.order.row_tiles; ++item) {
+                const prefill::Rows rows =
+                    gpu::rows_of_tile(item, static_cast<std::int32_t>(w.seqlen_q), tile.rows);
                 std::int64_t from = w.seqlen_k, to = 0;
-                const std::int64_t end = std::min<std::int64_t>(first + tile.rows, w.seqlen_q);
-                for (std::int64_t row = first; row < end; ++row) {
+                for (std::int64_t row = rows.first; row < rows.end; ++row) {
                     const Workload::KeyRange keys = w.visible(0, row);
                     if (keys.first < keys.last) {
                         from = std::min(from, keys.first);
                         to = std::max(to, keys.last);
                     }
                 }
-                const prefill::Blocks blocks = plan.band.blocks(first, tile.rows, tile.keys);
+                const prefill::Blocks blocks = plan.band.blocks(rows, tile.keys);
                 if (from >= to) {
-                    EXPECT_EQ(blocks.count(), 0) << shape << " row " << first;
+                    EXPECT_EQ(blocks.count(), 0) << shape << " row " << rows.first;
                     continue;
                 }
-                EXPECT_EQ(blocks.first, from / tile.keys) << shape << " row " << first;
+                EXPECT_EQ(blocks.first, from / tile.keys) << shape << " row " << rows.first;
                 EXPECT_EQ(blocks.last, (to + tile.keys - 1) / tile.keys) << shape;
             }
         }

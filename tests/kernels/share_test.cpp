@@ -131,7 +131,7 @@ TEST(Share, masked_blocks_are_those_with_a_hidden_pair) {
             const gpu::Rows rows = gpu::rows_of_tile(number, band.length_q, tile.rows);
             ASSERT_EQ(rows.first, done);
             done = rows.end;
-            const gpu::Blocks blocks = gpu::blocks_of(band, rows, tile);
+            const gpu::Blocks blocks = band.blocks(rows, tile.keys);
             const auto own = gpu::own_blocks(band, rows, tile);
             double masked = 0, working = 0;
             for (int i = 0; i < tile.warpgroups(); ++i) {
