@@ -9,6 +9,7 @@
 #include "gpu/ptx/lg2_approx_ftz_f32.cuh"
 #include "gpu/ptx/rcp_approx_ftz_f32.cuh"
 #include "gpu/ptx/st_global_v4_u32.cuh"
+#include "gpu/ptx/tid_x_volatile.cuh"
 #include "kernels/prefill_sm90_fp8/params.cuh"
 #include "kernels/prefill_sm90_fp8/softmax.cuh"
 
@@ -84,8 +85,7 @@ struct Ending {
 
 /// A thread has four neighbouring columns of every sixteen. With the thread beside it, it exchanges
 /// two words of one sixteen for two of the next, so that each has eight neighbouring ones.
-__device__ __forceinline__ void pair_up(std::uint32_t (&x)[2][2]) {
-    const bool odd = (threadIdx.x & 1U) != 0;
+__device__ __forceinline__ void pair_up(std::uint32_t (&x)[2][2], bool odd) {
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
         const std::uint32_t given = odd ? x[0][i] : x[1][i];
@@ -100,8 +100,7 @@ __device__ __forceinline__ void pair_up(std::uint32_t (&x)[2][2]) {
 template <Tile tile, bool chunked>
 __device__ __forceinline__ void store_rows(const float (&out)[tile.headdim / 2],
                                            const float (&factor)[2], std::uint16_t* const (&to)[2],
-                                           const bool (&exists)[2], int columns) {
-    const int lane = static_cast<int>(threadIdx.x % 32);
+                                           const bool (&exists)[2], int lane, int columns) {
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
 #pragma unroll
@@ -113,7 +112,7 @@ __device__ __forceinline__ void store_rows(const float (&out)[tile.headdim / 2],
                 const float high = out[output_source(2 * two + c / 4, i, c % 4 + 1)];
                 x[c / 4][c % 4 / 2] = packed_bf16(low * factor[i], high * factor[i]);
             }
-            pair_up(x);
+            pair_up(x, lane % 2 != 0);
             const int column = 32 * two + 16 * (lane % 2) + 8 * (lane % 4 / 2);
             const std::uint32_t piece[4] = {x[0][0], x[0][1], x[1][0], x[1][1]};
             if (!exists[i] || column >= columns) {  // head dims are multiples of 16: all or none
@@ -138,8 +137,10 @@ __device__ __forceinline__ void write_rows(const Params& p, const Ending& end,
                                            const float (&out)[tile.headdim / 2],
                                            const RowState& state) {
     const AttentionArgs& a = p.args;
-    const int lane = static_cast<int>(threadIdx.x % 32);
-    const int warp = static_cast<int>(threadIdx.x / 32 % 4);
+    // Read again, so that no place is kept in registers from item to item.
+    const std::uint32_t thread = ptx::tid_x_volatile();
+    const int lane = static_cast<int>(thread % 32);
+    const int warp = static_cast<int>(thread / 32 % 4);
     const RowEnds ends(p, state, end.head, end.v_scale);
     std::uint16_t* to[2];
     bool exists[2];
@@ -153,9 +154,9 @@ __device__ __forceinline__ void write_rows(const Params& p, const Ending& end,
         }
     }
     if (p.chunked_out) {
-        store_rows<tile, true>(out, ends.factor, to, exists, a.headdim_v);
+        store_rows<tile, true>(out, ends.factor, to, exists, lane, a.headdim_v);
     } else {
-        store_rows<tile, false>(out, ends.factor, to, exists, a.headdim_v);
+        store_rows<tile, false>(out, ends.factor, to, exists, lane, a.headdim_v);
     }
 }
 
