@@ -5,6 +5,7 @@
 
 #include "gpu/ptx/cp_async_bulk.cuh"
 #include "gpu/ptx/cp_async_bulk_tensor.cuh"
+#include "gpu/ptx/redux_or_b32.cuh"
 #include "kernels/prefill_sm90_fp8/announcement.cuh"
 
 namespace raceline::kernels::prefill_sm90_fp8 {
@@ -49,9 +50,10 @@ struct Loader {
     __device__ __forceinline__ Loader(const Params& params, const Shared<tile>& shared)
         : p(params), s(shared), scheduler{params, shared, {}} {}
 
-    /// The announcement in the current slot.
+    /// The announcement in the current slot, which is made uniform: rows of it are then a constant
+    /// away from one register, where the compiler would keep an address for each.
     __device__ __forceinline__ Source source() const {
-        const int slot = item_ring.stage();
+        const int slot = number(ptx::uniform(word(item_ring.stage())));
         const uint4 blocks = ptx::ld_shared_v4_u32(announced_row(s, slot, blocks_row));
         const uint4 mask = ptx::ld_shared_v4_u32(announced_row(s, slot, mask_row));
         const uint4 tokens = ptx::ld_shared_v4_u32(announced_row(s, slot, tokens_row));
@@ -112,34 +114,46 @@ struct Loader {
             load_v(w, block);
         }
     }
+    /// Down to which block copies are started before the next item is announced: the first, or, of
+    /// items that are handed out, as late as draw_lead says.
+    __device__ __forceinline__ int announces_at(const Source& w) const {
+        const int last = w.blocks.last - 1;
+        return p.handed_out != nullptr ? smaller(last, w.blocks.first + draw_lead) : last;
+    }
+    __device__ __forceinline__ bool copies(const Source& w) const {
+        return threadIdx.x % 32 == 0 && w.blocks.count() > 0;
+    }
+    __device__ __forceinline__ void load_first(const Source& w) {
+        if (copies(w)) {
+            const int last = w.blocks.last - 1;
+            load_k(w, last);
+            load_q(w);
+            load_blocks(w, last, announces_at(w));
+        }
+        __syncwarp();
+    }
+    __device__ __forceinline__ void load_rest(const Source& w) {
+        if (copies(w)) {
+            load_blocks(w, announces_at(w), w.blocks.first);
+            load_v(w, w.blocks.first);
+        }
+        __syncwarp();
+    }
     /// Executed by the whole warp. The next item is announced as soon as this one's first copies
-    /// are under way; one that is handed out is drawn late (see draw_lead).
+    /// are under way. That takes nearly all of a thread's registers, so what this item's copies
+    /// need is read again afterwards; it stands until three more have been announced.
     __device__ __forceinline__ void load_all() {
-        const bool copies = threadIdx.x % 32 == 0;
         scheduler.next();
 #pragma unroll 1
         while (true) {
             const Source w = source();
-            item_ring.advance();
             if (!w.there) {
                 break;
             }
-            const bool any = copies && w.blocks.count() > 0;
-            const int last = w.blocks.last - 1;
-            const int late = w.blocks.first + draw_lead;
-            const int draws = p.handed_out != nullptr ? smaller(last, late) : last;
-            if (any) {
-                load_k(w, last);
-                load_q(w);
-                load_blocks(w, last, draws);
-            }
-            __syncwarp();
+            load_first(w);
             scheduler.next();
-            if (any) {
-                load_blocks(w, draws, w.blocks.first);
-                load_v(w, w.blocks.first);
-            }
-            __syncwarp();
+            load_rest(source());
+            item_ring.advance();
         }
     }
 };
