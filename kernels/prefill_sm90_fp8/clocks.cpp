@@ -29,9 +29,10 @@ double unexplained_clocks(const Tile& t) {
     return t.prepared != 0 ? 40 : 48;
 }
 
-// What a thread has on its stack and waits for once a block: its sums, behind the exponentials, and
-// where V is transposed on its way, the barrier that lets the stage go (SASS of the steady loops;
-// no other tile's reads its stack).
+// What a thread had on its stack and waited for once a block: its sums, behind the exponentials,
+// and where V is transposed on its way, the barrier that lets the stage go (SASS of the steady
+// loops; no other tile's read its stack). That was so up to 81037e1, whose sweeps the rest is
+// fitted to; nothing is on the stack any more. To go with the next sweep.
 int waits_for_stack(const Tile& t) {
     if (t.headdim != 128) {
         return 0;
