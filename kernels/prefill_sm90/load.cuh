@@ -82,6 +82,7 @@ struct Source {
     Blocks blocks;
     std::int32_t head, head_kv, length_q, length_k;  ///< length_q: from the item's first row on
     std::int32_t q_token, q_index, k_token, k_index;
+    int slot;  ///< of the announcement
     bool there, reversed;
 };
 
@@ -119,17 +120,33 @@ struct Producer {
                 number(tokens.y),
                 number(tokens.z),
                 number(tokens.w),
+                slot,
                 (blocks.z & item_is_there) != 0,
                 (blocks.z & item_is_reversed) != 0};
+    }
+    /// Whether any of the item's rows are this warpgroup's: a short tile has none for some.
+    __device__ __forceinline__ bool has_rows(const Source& w, int warpgroup) const {
+        const std::uint32_t row = announced_row(s, w.slot, warpgroups_row + warpgroup);
+        return number(ptx::ld_shared_v4_u32(row).y) != nowhere;
+    }
+    /// Says that a piece is there without copying anything.
+    __device__ __forceinline__ void leave_q() const {
+        if (!by_hand || threadIdx.x == 0) {
+            ptx::mbarrier_arrive(s.q_full(q_ring.piece()));
+        }
     }
     __device__ __forceinline__ void load_q(const Source& w) {
 #pragma unroll 1
         for (int warpgroup = 0; warpgroup < tile.warpgroups(); ++warpgroup) {
             const int row = rows_of<tile>(warpgroup, w.reversed);
             ptx::mbarrier_wait_parity(s.q_empty(q_ring.piece()), q_ring.parity() ^ 1);
-            fetch_box<tile.headdim, 64>({s.q(q_ring.piece()), s.q_full(q_ring.piece()), &p.q,
-                                         &p.args.q, p.args.headdim, w.q_token + row, w.head,
-                                         w.q_index, w.length_q - row});
+            if (!has_rows(w, warpgroup)) {
+                leave_q();
+            } else {
+                fetch_box<tile.headdim, 64>({s.q(q_ring.piece()), s.q_full(q_ring.piece()), &p.q,
+                                             &p.args.q, p.args.headdim, w.q_token + row, w.head,
+                                             w.q_index, w.length_q - row});
+            }
             q_ring.advance(1);
         }
     }
