@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """cuBLASLt's e4m3 products of the shapes that latent attention multiplies: M 128 heads, K 256, 512
 or 576 columns of the latent, N keys from 1k to 512k. What a decode of MLA in 8 bits is held against.
+Or of any shape: a prefill in 8 bits is held against 8192³.
 
     bench/e4m3_sweep.py --receipts gemm.jsonl
+    bench/e4m3_sweep.py --receipts gemm.jsonl --product 8192,8192,8192
 
 Timed as bench/compare.py times a peer (gpu_time.py): graphs of cold calls, each on operands of its
 own. One `ceiling` row a shape is written through the library: its value is what the library reaches,
@@ -73,6 +75,17 @@ class Multiply:
                                      out_dtype=self.torch.bfloat16)
 
 
+def product_of(text):
+    """From M,N,K. Raises ArgumentTypeError, for the command line to say."""
+    sizes = text.split(",")
+    if len(sizes) != 3 or not all(size.isdigit() and int(size) > 0 for size in sizes):
+        raise argparse.ArgumentTypeError(f"'{text}' is not M,N,K in whole numbers above 0")
+    product = Product(*map(int, sizes))
+    if product.n % 16 or product.k % 16:
+        raise argparse.ArgumentTypeError(f"'{text}': N and K must be multiples of 16 in 8 bits")
+    return product
+
+
 def error_of(out, operands):
     """‖out − ref‖ / ‖ref‖ over the first 1024 columns, the reference in float32."""
     wanted = operands.a.float() @ operands.b[:, :1024].float()
@@ -124,6 +137,8 @@ def main(argv=None):
     parser.add_argument("--shape-seconds", type=float, default=0.2)
     parser.add_argument("--promoted", action="store_true",
                         help="sums in float32 (default: the tensor core's own, fast accumulation)")
+    parser.add_argument("--product", action="append", type=product_of, default=[],
+                        metavar="M,N,K", help="may be repeated (default: those of the sweep)")
     options = parser.parse_args(argv)
     import torch
     from c_library import Library
@@ -134,7 +149,7 @@ def main(argv=None):
     about = {"device": library.predict("h=8,k=512,d=64,dtype=fp16")["device"], "suite": "gemm"}
     sms = torch.cuda.get_device_properties(0).multi_processor_count
     failed, begun = [], time.monotonic()
-    for product in [Product(ROWS, n, k) for k in COLUMNS for n in KEYS]:
+    for product in options.product or [Product(ROWS, n, k) for k in COLUMNS for n in KEYS]:
         if options.seconds and time.monotonic() - begun > options.seconds:
             failed.append(f"{product.resource}: no time left")
             continue

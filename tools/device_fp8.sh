@@ -8,9 +8,11 @@
 #   OUT=folder tools/device_fp8.sh [program] [step ...]
 #
 # Steps: check product bench bf16 sanitize profile (default: all, in this order), and on request
-# chosen (the model's tile of every shape alone) and lengths (every tile at three lengths). A shared
-# library carried beside the program (libhwy.so.1) is found there. PYTHON names an interpreter with
-# PyTorch; TESTS=path of device_test_api adds calls through the public API, repeated bit for bit.
+# chosen (the model's tile of every shape alone), lengths (every tile at three lengths) and random
+# (checks of every tile on the random suites of SEEDS, default "1 2 3", with rows). A shared library
+# carried beside the program (libhwy.so.1) is found there. PYTHON names an interpreter with PyTorch,
+# LIBRARY libraceline.so (default: beside the program) for the product's rows; TESTS=path of
+# device_test_api adds calls through the public API, repeated bit for bit.
 set -u
 cd "$(dirname "$0")/.."
 program=${1:-build-cuda/raceline}
@@ -18,6 +20,7 @@ program=${1:-build-cuda/raceline}
 steps=${*:-check product bench bf16 sanitize profile}
 out=${OUT:-device-fp8}
 python=${PYTHON:-python3}
+library=${LIBRARY:-$(dirname "$program")/libraceline.so}
 # Rows say how they were asked for: under a relative path they name no folder of this machine.
 rows=build-fp8
 mkdir -p "$out" "$rows"
@@ -70,8 +73,27 @@ step_check() {
     fi
 }
 
+# Sums left to the tensor core, as a peak would have it, then promoted to fp32.
 step_product() {
-    run 60 product.log "$python" bench/e4m3_product.py
+    local file=$rows/product.jsonl sums
+    rm -f "$file"
+    for sums in "" --promoted; do
+        run 60 product.log "$python" bench/e4m3_sweep.py --library "$library" $sums \
+            --product 8192,8192,8192 --shape-seconds 3 --receipts "$file"
+    done
+    run 20 product.log "$program" report --check "$file"
+    cp "$file" "$out/"
+}
+
+step_random() {
+    local seed file=$rows/random-checks.jsonl
+    rm -f "$file"
+    for seed in ${SEEDS:-1 2 3}; do
+        run 60 random.log "$program" check "${kernel[@]}" --dtype e4m3 --tile all \
+            --suite "random:$seed" --receipts "$file"
+    done
+    run 20 random.log "$program" report --check "$file"
+    cp "$file" "$out/"
 }
 
 step_bench() {

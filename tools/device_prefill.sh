@@ -7,11 +7,14 @@
 #   OUT=folder [KERNEL=prefill_mma] tools/device_prefill.sh [program] [step ...]
 #
 # Steps: check bench sanitize (default: all, in this order), and on request sweep (every tile on
-# training-16k: what the dispatcher could have chosen), profile (counters of the longest shapes and,
-# of prefill_sm90, of short ones) and samples (where the warps of these launches stand, by the program
-# counter: bench/samples.py). TESTS=path of device_test_kernels adds the cases that the command line
-# cannot name (strides). A shared library carried beside the program (libhwy.so.1) is found there.
-# PYTHON names an interpreter.
+# training-16k: what the dispatcher could have chosen), random (checks of every tile on the random
+# suites of SEEDS, default "1 2 3", with rows), errors (beside FlashAttention-2's on random calls:
+# bench/errors.py), counters (hardware counters of rows that `bench` wrote, as rows behind them),
+# profile (more counters of the longest shapes and, of prefill_sm90, of short ones, as a log) and
+# samples (where the warps of these launches stand, by the program counter: bench/samples.py).
+# TESTS=path of device_test_kernels adds the cases that the command line cannot name (strides). A
+# shared library carried beside the program (libhwy.so.1) is found there. PYTHON names an
+# interpreter, LIBRARY libraceline.so (default: beside the program) for `errors` and `counters`.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 python=${PYTHON:-python3}
@@ -19,7 +22,10 @@ program=${1:-build-cuda/raceline}
 [ $# -gt 0 ] && shift
 steps=${*:-check bench sanitize}
 out=${OUT:-device-prefill}
-mkdir -p "$out"
+library=${LIBRARY:-$(dirname "$program")/libraceline.so}
+# Rows say how they were asked for: under a relative path they name no folder of this machine.
+rows=build-prefill
+mkdir -p "$out" "$rows"
 name=${KERNEL:-prefill_sm90}
 kernel=(--device cuda --kernel "$name")
 # shellcheck source=tools/device_run.sh
@@ -64,16 +70,57 @@ step_check() {
     fi
 }
 
+# into FILE LOG SECONDS COMMAND...: a command that writes rows to the file, which is then verified
+# and brought home.
+into() {
+    local file=$1 log=$2 limit=$3
+    shift 3
+    run "$limit" "$log" "$@" --receipts "$file"
+    run 20 "$log" "$program" report --check "$file"
+    cp "$file" "$out/"
+}
+
 step_bench() {
-    run 90 bench.log "$program" bench "${kernel[@]}" --suite training-16k --max-seconds 0.1 \
-        --receipts "$out/training-16k.jsonl"
-    run 20 bench.log "$program" report --check "$out/training-16k.jsonl"
+    rm -f $rows/training-16k.jsonl
+    into $rows/training-16k.jsonl bench.log 90 "$program" bench "${kernel[@]}" \
+        --suite training-16k --max-seconds 0.1
 }
 
 step_sweep() {
-    run 420 sweep.log "$program" bench "${kernel[@]}" --suite training-16k --tile all \
-        --max-seconds 0.05 --receipts "$out/sweep.jsonl"
-    run 20 sweep.log "$program" report --check "$out/sweep.jsonl"
+    rm -f $rows/sweep.jsonl
+    into $rows/sweep.jsonl sweep.log 420 "$program" bench "${kernel[@]}" --suite training-16k \
+        --tile all --max-seconds 0.05
+}
+
+step_random() {
+    local seed
+    rm -f $rows/random-checks.jsonl
+    for seed in ${SEEDS:-1 2 3}; do
+        run 60 random.log "$program" check "${kernel[@]}" --tile all --suite "random:$seed" \
+            --receipts $rows/random-checks.jsonl
+    done
+    run 20 random.log "$program" report --check $rows/random-checks.jsonl
+    cp $rows/random-checks.jsonl "$out/"
+}
+
+step_errors() {
+    rm -f $rows/errors.jsonl
+    into $rows/errors.jsonl errors.log 150 "$python" bench/errors.py --library "$library" \
+        --kernel "$name" --cases "${CASES:-300}" --seconds 120
+}
+
+# The shortest and the longest calls of every head dim and mask.
+step_counters() {
+    local d length mask shapes=()
+    for d in 64 128 256; do
+        for length in 512 16384; do
+            for mask in "" ,causal; do
+                shapes+=(--shape "b=$((16384 / length)),h=$((2048 / d)),q=$length,k=$length,d=$d,dtype=bf16$mask")
+            done
+        done
+    done
+    into $rows/training-16k.jsonl counters.log 120 "$python" bench/counters.py \
+        --program "$program" --library "$library" "${shapes[@]}" --seconds 100
 }
 
 # under_ncu SECONDS LOG SHAPE TILE OPTION...: one launch of a call, alone, under the profiler `ncu`.

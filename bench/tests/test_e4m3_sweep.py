@@ -2,6 +2,7 @@
 """bench/e4m3_sweep.py over a stand-in for the GPU. Needs PyTorch with 8-bit products on the CPU, and
 the built library: RACELINE_LIBRARY names it, else build/libraceline.so."""
 
+import argparse
 import os
 import sys
 import tempfile
@@ -37,6 +38,12 @@ class Shapes(unittest.TestCase):
         self.assertEqual(product.set_bytes(), 128 * 576 + 1024 * 576 + 2 * 128 * 1024)
         self.assertEqual(product.flops(), 2 * 128 * 1024 * 576)
         self.assertEqual(product.resource, "gemm.e4m3.m128.n1024.k576")
+
+    def test_a_product_is_read_from_text_or_refused(self):
+        self.assertEqual(e4m3_sweep.product_of("8192,4096,64"), e4m3_sweep.Product(8192, 4096, 64))
+        for text in ("8192", "8192,8192", "8192,0,64", "a,b,c", "-1,16,16", "16,16,24", "16,8,16"):
+            with self.assertRaises(argparse.ArgumentTypeError, msg=text):
+                e4m3_sweep.product_of(text)
 
 
 @unittest.skipUnless(READY, "needs PyTorch with 8-bit products and the built library")
