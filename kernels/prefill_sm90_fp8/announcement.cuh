@@ -7,10 +7,18 @@
 
 #include "gpu/ptx/ld_shared_v4_u32.cuh"
 #include "gpu/ptx/st_shared_v4_u32.cuh"
+#include "gpu/tile/item.cuh"
 #include "kernels/prefill_sm90_fp8/pipeline.cuh"
 #include "kernels/prefill_sm90_fp8/sequence.cuh"
 
 namespace raceline::kernels::prefill_sm90_fp8 {
+
+using gpu::draw;
+using gpu::lse_of;
+using gpu::number;
+using gpu::output_of;
+using gpu::WarpgroupBlocks;
+using gpu::word;
 
 /// Rows of 16 bytes of an announcement; the part of matrix warpgroup w follows in row
 /// warpgroups_row + w.
@@ -31,47 +39,6 @@ inline constexpr std::uint32_t item_is_there = 1;
 template <Tile tile>
 __device__ __forceinline__ std::uint32_t announced_row(const Shared<tile>& s, int slot, int row) {
     return s.announced(slot) + 16 * static_cast<std::uint32_t>(row);
-}
-
-__device__ __forceinline__ std::uint32_t word(std::int32_t x) {
-    return static_cast<std::uint32_t>(x);
-}
-__device__ __forceinline__ std::int32_t number(std::uint32_t x) {
-    return static_cast<std::int32_t>(x);
-}
-__device__ __forceinline__ std::int64_t number(std::uint32_t low, std::uint32_t high) {
-    return static_cast<std::int64_t>(low | std::uint64_t{high} << 32);
-}
-
-/// A warpgroup's share of an item.
-struct WarpgroupBlocks {
-    int last;      ///< its blocks are those before this one: under a causal mask the upper rows see
-                   ///< less of the last blocks, and some rows may not exist
-    Blocks plain;  ///< those that need no mask; nowhere if the warpgroup has no rows
-};
-template <Tile tile>
-__device__ __forceinline__ WarpgroupBlocks warpgroup_blocks(const Work& w, int warpgroup) {
-    const Band& band = w.sequence.band;
-    const int first_row = w.rows.first + 64 * warpgroup;
-    if (first_row >= w.rows.end) {
-        return {w.blocks.first, {nowhere, nowhere}};
-    }
-    return {larger(w.blocks.first, band.blocks(first_row, 64, tile.keys).last),
-            band.plain(first_row, 64, tile.keys)};
-}
-
-/// Elements from the start of the output, and of the LSE, to the item's first row.
-__device__ __forceinline__ std::int64_t output_of(const Params& p, const Work& w) {
-    const TensorArg& out = p.args.out;
-    return w.sequence.q_index * out.batch_stride +
-           std::int64_t{w.sequence.q_token + w.rows.first} * out.seq_stride +
-           w.head * out.head_stride;
-}
-__device__ __forceinline__ std::int64_t lse_of(const Params& p, const Work& w) {
-    const AttentionArgs& a = p.args;
-    return w.sequence.q_index * a.lse_batch_stride +
-           std::int64_t{w.sequence.q_token + w.rows.first} * a.lse_seq_stride +
-           w.head * a.lse_head_stride;
 }
 
 /// Writes the announcement of item `index`, executed by a whole warp. It is not published yet.
@@ -110,48 +77,17 @@ __device__ __forceinline__ void announce(const Params& p, const Shared<tile>& s,
                        __float_as_uint(scale_at(p.args.v_scale, w.scale)), word(w.place), 0));
     }
     if (lane < tile.warpgroups()) {
-        const WarpgroupBlocks own = warpgroup_blocks<tile>(w, lane);
+        const WarpgroupBlocks own = gpu::warpgroup_blocks<tile.keys>(w, 64 * lane);
         ptx::st_shared_v4_u32(
             announced_row(s, slot, warpgroups_row + lane),
             make_uint4(word(own.last), word(own.plain.first), word(own.plain.last), 0));
     }
 }
 
-/// What a warpgroup keeps of an item from block to block; the rest is read again where it is
-/// needed. The same in all lanes.
-struct Pass {
-    int slot;             ///< of the item's announcement
-    Blocks blocks;        ///< of the item
-    WarpgroupBlocks own;  ///< ours
-    std::uint32_t flags;
+/// What a warpgroup keeps of an item from block to block.
+struct Pass : gpu::Pass {
     float scale_log2;  ///< what a raw product of Q and K is multiplied by
-    [[nodiscard]] __device__ __forceinline__ bool is(std::uint32_t flag) const {
-        return (flags & flag) != 0;
-    }
-    [[nodiscard]] __device__ __forceinline__ bool has_rows() const {
-        return own.plain.first != nowhere;
-    }
-    /// None of the item's blocks is ours.
-    [[nodiscard]] __device__ __forceinline__ bool left_out() const {
-        return own.last <= blocks.first;
-    }
-    /// The item's blocks before ours.
-    [[nodiscard]] __device__ __forceinline__ int skips() const { return blocks.last - own.last; }
 };
-
-/// The index of the next item of this CTA; one past the last, or more, if there is none.
-__device__ __forceinline__ int draw(const Params& p, int round) {
-    const int cta = static_cast<int>(blockIdx.x);
-    const int ctas = static_cast<int>(gridDim.x);
-    if (p.handed_out == nullptr || round == 0) {
-        return index_of(cta, ctas, round, p.order.items());
-    }
-    unsigned drawn = 0;
-    if (threadIdx.x % 32 == 0) {
-        drawn = atomicAdd(p.handed_out, 1U);
-    }
-    return smaller(p.order.items(), ctas + static_cast<int>(__shfl_sync(0xFFFFFFFFU, drawn, 0)));
-}
 
 /// The slot that is empty once the item before `next` has been taken up: what was announced two
 /// items before that one is done with, down to the stores.

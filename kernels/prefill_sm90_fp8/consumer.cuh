@@ -58,11 +58,11 @@ struct Consumer {
         const uint4 item = ptx::ld_shared_v4_u32(announced_row(s, slot, blocks_row));
         const uint4 own = ptx::ld_shared_v4_u32(announced_row(s, slot, warpgroups_row + warpgroup));
         const uint4 scales = ptx::ld_shared_v4_u32(announced_row(s, slot, scales_row));
-        return {slot,
-                {number(ptx::uniform(item.x)), number(ptx::uniform(item.y))},
-                {number(ptx::uniform(own.x)),
-                 {number(ptx::uniform(own.y)), number(ptx::uniform(own.z))}},
-                ptx::uniform(item.z),
+        return {{slot,
+                 {number(ptx::uniform(item.x)), number(ptx::uniform(item.y))},
+                 {number(ptx::uniform(own.x)),
+                  {number(ptx::uniform(own.y)), number(ptx::uniform(own.z))}},
+                 ptx::uniform(item.z)},
                 __uint_as_float(ptx::uniform(scales.x))};
     }
     /// The product with K is complete; with the item's last block, Q is done with too.
