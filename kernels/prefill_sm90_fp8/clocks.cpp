@@ -29,21 +29,6 @@ double unexplained_clocks(const Tile& t) {
     return t.prepared != 0 ? 40 : 48;
 }
 
-// What a thread had on its stack and waited for once a block: its sums, behind the exponentials,
-// and where V is transposed on its way, the barrier that lets the stage go (SASS of the steady
-// loops; no other tile's read its stack). That was so up to 81037e1, whose sweeps the rest is
-// fitted to; nothing is on the stack any more. To go with the next sweep.
-int waits_for_stack(const Tile& t) {
-    if (t.headdim != 128) {
-        return 0;
-    }
-    return t.warpgroups() == 3 && t.keys == 96 ? 2 - t.prepared : t.keys == 192 ? 1 : 0;
-}
-// Latency of a load that hits the L1 on an H100: 40.7 clocks (Benchmarking and Dissecting the
-// Nvidia Hopper GPU Architecture, 2024, arXiv 2402.13499). Anything from 15 to 60 does as well in
-// that sweep.
-constexpr double clocks_of_stack = 41;
-
 gpu::BlockClocks block_clocks(const Tile& t, bool first) {
     const double keys = t.keys;
     const double steps_qk = t.headdim / 32.0;
@@ -54,8 +39,7 @@ gpu::BlockClocks block_clocks(const Tile& t, bool first) {
     const double maxima = first ? 1.5 * keys + 6 * 20 : 0;
     const double half = unexplained_clocks(t) / 2 * (steps_qk + steps_pv);
     const double issued = 60 + half;
-    const double alone = 0.25 * keys + 145 + 6 * 20 + half + t.promote * t.headdim + maxima +
-                         clocks_of_stack * waits_for_stack(t);
+    const double alone = 0.25 * keys + 145 + 6 * 20 + half + t.promote * t.headdim + maxima;
     return {tensor, exponentials, issued, alone, values};
 }
 
