@@ -9,7 +9,10 @@ Or of any shape: a prefill in 8 bits is held against 8192³.
 
 Timed as bench/compare.py times a peer (gpu_time.py): graphs of cold calls, each on operands of its
 own. One `ceiling` row a shape is written through the library: its value is what the library reaches,
-its limit what the tensor cores could at the clock seen meanwhile.
+its limit what the tensor cores could at the clock seen meanwhile. A product of a millisecond that is
+timed alone, with a pause for the host after it, runs at a clock that no stream of them keeps;
+--sustained times 20 ms of them at a time after a second of work, as `raceline bench` times a long
+kernel.
 """
 
 import argparse
@@ -29,6 +32,9 @@ COLUMNS = (256, 512, 576)
 KEYS = tuple(1 << bits for bits in range(10, 20))
 # Dense multiply-adds count as two: the H100 datasheet's 1979 TFLOP/s over 132 SMs and 1.83 GHz.
 FLOPS_PER_CLOCK_AND_SM = 8192
+# A sustained sample and the work before the first one: a power limit takes longer than a product.
+SUSTAINED_GRAPH = 20e-3
+SUSTAINED_RAMP = 1.0
 # Of an e4m3 product's bf16 output against float32 on the same operands: bf16 keeps 8 bits, and the
 # tensor core's fast sums 13.
 MOST_ERROR = 1e-2
@@ -95,11 +101,13 @@ def error_of(out, operands):
 def measure(torch, library, machine, product, fast, about, sms):
     """Times one product on a GPU of `sms` SMs and appends its row, which is returned. Raises
     RuntimeError if it is wrong or cannot be timed."""
-    from gpu_time import GRAPH_SECONDS, MOST_SETS
+    from gpu_time import MOST_BYTES, MOST_SETS
     generator = torch.Generator(device=machine.device).manual_seed(product.n + product.k)
     cold = 2 * machine.gpu.cache_bytes // product.set_bytes() + 1
-    fastest = max(product.set_bytes() / 4.8e12, 2e-6)  # no H200 does better: enough sets to last
-    count = min(MOST_SETS, max(2, cold, math.ceil(GRAPH_SECONDS / fastest)))
+    # No H200 does better: enough sets to last.
+    fastest = max(product.set_bytes() / 4.8e12, product.flops() / 2e15, 2e-6)
+    room = MOST_BYTES // product.set_bytes()
+    count = min(MOST_SETS, room, max(2, cold, math.ceil(machine.graph_seconds / fastest)))
     sets = [Operands(torch, product, generator, machine.device) for _ in range(count)]
     call = Multiply(torch, sets, torch.ones((), device=machine.device), fast)
     answer, kernels = machine.first_answer(call)
@@ -117,7 +125,9 @@ def measure(torch, library, machine, product, fast, about, sms):
         "clock_hz": mine.sm_clock_hz, "power_w": mine.power_w,
         "limit": sms * FLOPS_PER_CLOCK_AND_SM * mine.sm_clock_hz,
         "method": f"torch._scaled_mm (cuBLASLt), fast accumulation {'on' if fast else 'off'}, "
-                  f"bf16 output, {mine.launch_path} of cold calls: {' + '.join(kernels)[:200]}"}
+                  f"bf16 output, {mine.launch_path} of cold calls, samples of "
+                  f"{machine.graph_seconds:g} s or more after {machine.ramp_seconds:g} s of work: "
+                  f"{' + '.join(kernels)[:200]}"}
     content = {**about, "ceiling": ceiling,
                "product": {"m": product.m, "n": product.n, "k": product.k,
                            "bytes": product.set_bytes(), "relative_rms": error,
@@ -137,6 +147,7 @@ def main(argv=None):
     parser.add_argument("--shape-seconds", type=float, default=0.2)
     parser.add_argument("--promoted", action="store_true",
                         help="sums in float32 (default: the tensor core's own, fast accumulation)")
+    parser.add_argument("--sustained", action="store_true", help="as above")
     parser.add_argument("--product", action="append", type=product_of, default=[],
                         metavar="M,N,K", help="may be repeated (default: those of the sweep)")
     options = parser.parse_args(argv)
@@ -146,6 +157,8 @@ def main(argv=None):
     from stop_rule import StopRule
     library = Library(os.path.abspath(options.library), options.receipts)
     machine = GpuMachine(0, StopRule(most_seconds=options.shape_seconds), library.read_clock)
+    if options.sustained:
+        machine.graph_seconds, machine.ramp_seconds = SUSTAINED_GRAPH, SUSTAINED_RAMP
     about = {"device": library.predict("h=8,k=512,d=64,dtype=fp16")["device"], "suite": "gemm"}
     sms = torch.cuda.get_device_properties(0).multi_processor_count
     failed, begun = [], time.monotonic()

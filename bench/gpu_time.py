@@ -87,6 +87,8 @@ class GpuMachine:
     launch_path = "graph"
     threads = 0
     device_id = ""  # the live one
+    graph_seconds = GRAPH_SECONDS
+    ramp_seconds = RAMP_SECONDS
 
     def __init__(self, index, rule, read_clock, gpu=None):
         self.gpu = gpu or TorchGpu(index)
@@ -104,13 +106,13 @@ class GpuMachine:
         return found, unknown + missing
 
     def make_sets(self, problem, seed, spread=1.0):
-        """As many as a sample may need: that a fast call lasts GRAPH_SECONDS is known only later,
+        """As many as a sample may need: that a fast call lasts graph_seconds is known only later,
         so that the bandwidth and matrix rate of no GPU yet bound it from below."""
         generator = torch.Generator(device=self.device).manual_seed(seed)
         each = problem.set_bytes()
         fastest = max(problem.set_bytes() / 6e12, problem.flops() / 1.2e15, 2e-6)
         cold = 2 * self.gpu.cache_bytes // each + 1
-        count = max(cold, math.ceil(GRAPH_SECONDS / fastest))
+        count = max(cold, math.ceil(self.graph_seconds / fastest))
         # Every contender may hold outputs of its own beside the inputs: half of what is free.
         room = min(MOST_BYTES, self.gpu.free_bytes() // 2) // each
         return [Inputs(problem, generator, self.device, spread)
@@ -133,7 +135,7 @@ class GpuMachine:
 
     def calls_per_sample(self, replay_seconds, problem, sets):
         """Enough to last and enough to be cold, the same for all: the fastest one decides."""
-        last = math.ceil(GRAPH_SECONDS / max(min(replay_seconds), 1e-7))
+        last = math.ceil(self.graph_seconds / max(min(replay_seconds), 1e-7))
         cold = 2 * self.gpu.cache_bytes // problem.set_bytes() + 1
         return max(1, min(max(last, cold), len(sets)))
 
@@ -196,7 +198,7 @@ class GpuMachine:
             for replay in replays.values():
                 replay.run()
             self.gpu.synchronize()
-            if time.perf_counter() - begun >= RAMP_SECONDS:
+            if time.perf_counter() - begun >= self.ramp_seconds:
                 return
 
 

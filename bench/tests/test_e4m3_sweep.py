@@ -72,6 +72,15 @@ class Measuring(unittest.TestCase):
         self.assertAlmostEqual(row["ceiling"]["value"] * seconds, 2 * 128 * 1024 * 256, delta=10)
         self.assertEqual(row["ceiling"]["limit"], 132 * 8192 * 1e9)
         self.assertLess(row["product"]["relative_rms"], e4m3_sweep.MOST_ERROR)
+        self.assertIn("samples of 0.0002 s or more after 0.08 s of work", row["ceiling"]["method"])
+
+    def test_a_sustained_sample_is_of_as_many_calls_as_it_lasts(self):
+        machine = gpu_time.GpuMachine(0, StopRule(), None, stand_in_gpu.StandInGpu())
+        product = e4m3_sweep.Product(8192, 8192, 8192)
+        self.assertEqual(machine.calls_per_sample([1e-3], product, range(50)), 1)
+        machine.graph_seconds = e4m3_sweep.SUSTAINED_GRAPH
+        self.assertEqual(machine.calls_per_sample([1e-3], product, range(50)), 20)
+        self.assertEqual(machine.calls_per_sample([1e-3], product, range(7)), 7)
 
     def test_a_wrong_product_has_no_time(self):
         right = e4m3_sweep.Multiply.__call__
