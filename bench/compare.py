@@ -132,20 +132,10 @@ def parse(argv):
     return arguments
 
 
-def make_machine(arguments, library, gpu=None):
-    from stop_rule import StopRule
-    on_cpu = arguments.device == "cpu"
-    seconds = arguments.shape_seconds or (4.0 if on_cpu else 0.5)
-    if arguments.quick:
-        seconds /= 5
-    if on_cpu and gpu is None:
-        from cpu_time import CpuMachine
-        return CpuMachine(arguments.threads, StopRule(least_rounds=9, most_seconds=seconds))
-    from gpu_time import GpuMachine
-    index = 0 if on_cpu else int(arguments.device)
-    machine = GpuMachine(index, StopRule(most_seconds=seconds), library.read_clock, gpu)
-    machine.gpu.profiled = not arguments.no_profiler
-    return machine
+def shape_seconds(arguments):
+    """Of sampling a shape at most."""
+    seconds = arguments.shape_seconds or (4.0 if arguments.device == "cpu" else 0.5)
+    return seconds / 5 if arguments.quick else seconds
 
 
 def suite_of(arguments, library):
@@ -170,12 +160,14 @@ def main(argv=None, gpu=None):
     import torch
     from c_library import Library
     from comparison import Comparison
+    from machines import open_machine
     torch.set_grad_enabled(False)
     random.seed(arguments.seed)
     library = Library(path, arguments.receipts)
     try:
         try:
-            machine = make_machine(arguments, library, gpu)
+            machine = open_machine(arguments.device, shape_seconds(arguments), library,
+                                   arguments.threads, not arguments.no_profiler, gpu)
         except RuntimeError as error:
             print(f"compare: {error}", file=sys.stderr)
             return 2

@@ -171,16 +171,14 @@ def run(errors, arguments):
 def main(argv=None, gpu=None):
     """`gpu` stands in for a device in tests."""
     arguments = parse(argv)
-    import compare
     import torch
     from c_library import Library
+    from machines import open_machine
     torch.set_grad_enabled(False)
     library = Library(os.path.abspath(arguments.library), arguments.receipts)
     try:
         try:
-            machine = compare.make_machine(argparse.Namespace(
-                device=arguments.device, shape_seconds=0, quick=True, threads=0, no_profiler=True),
-                library, gpu)
+            machine = open_machine(arguments.device, 0, library, profiled=False, gpu=gpu)
         except RuntimeError as error:
             print(f"errors: {error}", file=sys.stderr)
             return 2
