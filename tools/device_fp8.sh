@@ -28,14 +28,12 @@ kernel=(--device cuda --kernel prefill_sm90_fp8)
 # shellcheck source=tools/device_run.sh
 . tools/device_run.sh
 
-# bench LIMIT NAME OPTION...: measured, its chain checked, its rows brought home.
+# bench LIMIT NAME OPTION...: measured from an empty file on.
 bench() {
-    local limit=$1 file=$rows/$2.jsonl log=$2.log
+    local limit=$1 name=$2
     shift 2
-    rm -f "$file"
-    run "$limit" "$log" "$program" bench --device cuda --receipts "$file" "$@"
-    run 20 "$log" "$program" report --check "$file"
-    cp "$file" "$out/"
+    rm -f "$rows/$name.jsonl"
+    into "$rows/$name.jsonl" "$name.log" "$limit" "$program" bench --device cuda "$@"
 }
 
 # In three calls, so that a broken head dim does not hide the others.
@@ -83,19 +81,11 @@ step_product() {
         run 60 product.log "$python" bench/e4m3_sweep.py --library "$library" $how \
             --product 8192,8192,8192 --shape-seconds 3 --receipts "$file"
     done
-    run 20 product.log "$program" report --check "$file"
-    cp "$file" "$out/"
+    bring product.log "$file"
 }
 
 step_random() {
-    local seed file=$rows/random-checks.jsonl
-    rm -f "$file"
-    for seed in ${SEEDS:-1 2 3}; do
-        run 60 random.log "$program" check "${kernel[@]}" --dtype e4m3 --tile all \
-            --suite "random:$seed" --receipts "$file"
-    done
-    run 20 random.log "$program" report --check "$file"
-    cp "$file" "$out/"
+    random_checks $rows/random-checks.jsonl "${kernel[@]}" --dtype e4m3
 }
 
 step_bench() {

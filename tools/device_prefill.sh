@@ -70,16 +70,6 @@ step_check() {
     fi
 }
 
-# into FILE LOG SECONDS COMMAND...: a command that writes rows to the file, which is then verified
-# and brought home.
-into() {
-    local file=$1 log=$2 limit=$3
-    shift 3
-    run "$limit" "$log" "$@" --receipts "$file"
-    run 20 "$log" "$program" report --check "$file"
-    cp "$file" "$out/"
-}
-
 step_bench() {
     rm -f $rows/training-16k.jsonl
     into $rows/training-16k.jsonl bench.log 90 "$program" bench "${kernel[@]}" \
@@ -93,14 +83,7 @@ step_sweep() {
 }
 
 step_random() {
-    local seed
-    rm -f $rows/random-checks.jsonl
-    for seed in ${SEEDS:-1 2 3}; do
-        run 60 random.log "$program" check "${kernel[@]}" --tile all --suite "random:$seed" \
-            --receipts $rows/random-checks.jsonl
-    done
-    run 20 random.log "$program" report --check $rows/random-checks.jsonl
-    cp $rows/random-checks.jsonl "$out/"
+    random_checks $rows/random-checks.jsonl "${kernel[@]}"
 }
 
 step_errors() {

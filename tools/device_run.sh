@@ -39,6 +39,32 @@ run() {
     return $status
 }
 
+# bring LOG FILE: rows are verified and brought home.
+bring() {
+    run 20 "$1" "$program" report --check "$2"
+    cp "$2" "$out/"
+}
+
+# into FILE LOG SECONDS COMMAND...: a command that appends rows to the file, which is then brought
+# home.
+into() {
+    local file=$1 log=$2 limit=$3
+    shift 3
+    run "$limit" "$log" "$@" --receipts "$file"
+    bring "$log" "$file"
+}
+
+# random_checks FILE OPTION...: every tile on the random suites of SEEDS, as rows.
+random_checks() {
+    local file=$1 seed
+    shift
+    rm -f "$file"
+    for seed in ${SEEDS:-1 2 3}; do
+        run 60 random.log "$program" check --tile all --suite "random:$seed" --receipts "$file" "$@"
+    done
+    bring random.log "$file"
+}
+
 # find_tool NAME: on PATH or where the toolkit puts it, or nothing.
 find_tool() {
     command -v "$1" || ls "/usr/local/cuda/bin/$1" /opt/nvidia/*/*/"$1" 2>/dev/null | head -n 1
