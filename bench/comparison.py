@@ -12,6 +12,19 @@ def first_line(error):
     return f"{type(error).__name__}: {text.splitlines()[0] if text else 'no message'}"
 
 
+def described(peer):
+    """What a row holds of any peer."""
+    return {"name": peer.name, "version": peer.version, "backend": peer.backend}
+
+
+def ask(machine, peer, problem, sets, judge):
+    """(call, answer, names of kernels, verdict) of a peer, run once. Raises whatever it raises."""
+    call = peer.bind(problem, sets)
+    with peer.context():
+        answer, kernels = machine.first_answer(call)
+    return call, answer, kernels, judge.verdict(answer)
+
+
 class Comparison:
     """One run: the library with its open receipt, the machine, the peers that are there."""
 
@@ -60,12 +73,10 @@ class Comparison:
             if reason:
                 self.say_once(f"  {peer.label}: not asked: {reason}")
                 continue
-            entry = {"name": peer.name, "version": peer.version, "backend": peer.backend}
+            entry = described(peer)
             try:
-                call = peer.bind(problem, sets)
-                with peer.context():
-                    answer, kernels = self.machine.first_answer(call)
-                entry["correctness"] = judge.verdict(answer)
+                call, answer, kernels, entry["correctness"] = ask(self.machine, peer, problem, sets,
+                                                                  judge)
             except Exception as error:  # noqa: BLE001 - one peer must not end the others' run
                 self.refuse(about, entry, peer.label, first_line(error))
                 continue

@@ -92,17 +92,13 @@ class Errors:
 
     def judged(self, peer, problem, sets, judge, name):
         """What a row holds of a peer, or nothing where it has no right answer."""
-        from comparison import first_line
+        from comparison import ask, described, first_line
         reason = peer.refusal(problem)
         if not reason:
             try:
-                call = peer.bind(problem, sets)
-                with peer.context():
-                    answer, _ = self.machine.first_answer(call)
-                verdict = judge.verdict(answer)
+                verdict = ask(self.machine, peer, problem, sets, judge)[3]
                 if verdict["passed"]:
-                    return {"name": peer.name, "version": peer.version, "backend": peer.backend,
-                            "correctness": verdict}
+                    return {**described(peer), "correctness": verdict}
                 reason = verdict["why"]
             except Exception as error:  # noqa: BLE001 - one peer must not end the others' run
                 reason = first_line(error)
