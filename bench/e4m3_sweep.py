@@ -106,7 +106,7 @@ def measure(torch, library, machine, product, fast, about, sms):
     cold = 2 * machine.gpu.cache_bytes // product.set_bytes() + 1
     # No H200 does better: enough sets to last.
     fastest = max(product.set_bytes() / 4.8e12, product.flops() / 2e15, 2e-6)
-    room = MOST_BYTES // product.set_bytes()
+    room = max(1, MOST_BYTES // product.set_bytes())
     count = min(MOST_SETS, room, max(2, cold, math.ceil(machine.graph_seconds / fastest)))
     sets = [Operands(torch, product, generator, machine.device) for _ in range(count)]
     call = Multiply(torch, sets, torch.ones((), device=machine.device), fast)

@@ -63,14 +63,16 @@ class Errors:
         self.found, self.failures, self.refused = [], [], []
 
     def run(self, text, kind, seed):
+        import torch
         from problem import Problem
-        from tensors import Judge, Raceline
+        from tensors import Inputs, Judge, Raceline
         about = self.library.predict(text, self.machine.device_id, self.kernel,
                                      self.machine.launch_path)
         about.pop("prediction")
         about.update(suite="errors", seed=seed, logits=kind)
         problem = Problem.of(text, about["workload"])
-        sets = self.machine.make_sets(problem, seed)[:1]
+        generator = torch.Generator(device=self.machine.device).manual_seed(seed)
+        sets = [Inputs(problem, generator, self.machine.device)]
         if kind == "outliers":
             amplify(sets[0], seed)
         judge = Judge(self.library, problem, sets[0], about["kernel"], seed)

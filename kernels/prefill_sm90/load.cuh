@@ -129,8 +129,12 @@ struct Producer {
         const std::uint32_t row = announced_row(s, w.slot, warpgroups_row + warpgroup);
         return number(ptx::ld_shared_v4_u32(row).y) != nowhere;
     }
-    /// Says that a piece is there without copying anything.
+    /// Says that a piece is there without copying anything. A warp's lanes meet first: one that
+    /// still polls when the piece goes round would wait for the wrong phase.
     __device__ __forceinline__ void leave_q() const {
+        if constexpr (by_hand) {
+            __syncwarp();
+        }
         if (!by_hand || threadIdx.x == 0) {
             ptx::mbarrier_arrive(s.q_full(q_ring.piece()));
         }

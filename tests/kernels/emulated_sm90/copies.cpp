@@ -82,6 +82,7 @@ void Machine::copy_box(std::uint32_t to, const void* map, std::array<int, 4> fro
             }
             bytes += m.element;
         });
+        copied_ += bytes;
         arrive(barrier, -bytes, false);
     });
 }

@@ -135,6 +135,28 @@ TEST(EmulatedSm90, reads_and_writes_any_strides) {
     every_tile("b=3,h=2,q=7;140;1,k=100;217;7,d=72,causal", {.gap = 5, .offset = 3});
 }
 
+// A tile of rows that is not full has warpgroups without any: nothing of Q is fetched for them.
+TEST(EmulatedSm90, fetches_the_rows_that_there_are_once) {
+    const Kernel& kernel = find_kernel("prefill_sm90");
+    const Workload w = parse_shape("b=1,h=4,q=64,k=64,d=64");
+    const std::int64_t column = 2 * 64;  // bytes of 64 rows or keys
+    int ran = 0;
+    for (int tile = 0; tile < kernel.tile_count(); ++tile) {
+        if (kernel.why_not(w, tile, small_hopper(2)).empty()) {
+            const TileFields fields = kernel.tile(tile);
+            const auto keys = std::ranges::find(fields, "keys", &TileFields::value_type::first);
+            ASSERT_NE(keys, fields.end());
+            const std::int64_t before = test::Machine::get().copied_bytes();
+            run(w, tile, small_hopper(2), {});
+            EXPECT_EQ(test::Machine::get().copied_bytes() - before,
+                      4 * column * (64 + 2 * keys->second))
+                << kernel.tile_text(tile);
+            ++ran;
+        }
+    }
+    EXPECT_GT(ran, 0);
+}
+
 TEST(EmulatedSm90, keys_behind_the_used_length_do_not_count) {
     test::Machine::get().use_memory(kernels::prefill_sm90::dynamic_shared);
     const Workload w = parse_shape("b=2,h=2,q=40,k=200,d=64,causal");

@@ -100,6 +100,7 @@ public:
     void wait_parity(std::uint32_t address, std::uint32_t parity);
     void copy_box(std::uint32_t to, const void* map, std::array<int, 4> from,
                   std::uint32_t barrier);
+    std::int64_t copied_bytes() const { return copied_; }  ///< of all boxes that have landed
     /// A copy the other way, in the fiber's current bulk group.
     void store_box(const void* map, std::array<int, 4> to, std::uint32_t from);
     void commit_stores();
@@ -155,6 +156,7 @@ private:
     std::vector<Warp> warps_;
     std::vector<Warpgroup> warpgroups_;
     std::vector<std::function<void()>> copies_;
+    std::int64_t copied_ = 0;
     std::function<void()> body_;
     ucontext_t scheduler_{};
     std::uint64_t moves_ = 0;
