@@ -104,7 +104,10 @@ void add_case_commands(CLI::App& app, Options& o, std::vector<Command>& commands
     auto* check = app.add_subcommand("check", "The float64 gate; nothing is timed");
     add_cases(*check, o, "all");
     add_device(*check, o, live_help);
-    check->add_option("--seed", o.seed, "of the inputs (default: 1)")->check(whole_number);
+    check
+        ->add_option("--seed", o.seed,
+                     "of the inputs (default: a fresh one, which every row names)")
+        ->check(whole_number);
     add_receipts(*check, o, "append check rows to this file (default: none is written)");
     add_json(*check, o);
     check->footer(
@@ -116,7 +119,12 @@ void add_case_commands(CLI::App& app, Options& o, std::vector<Command>& commands
     auto* bench = app.add_subcommand("bench", "Predict, prove, measure; both halves in a receipt");
     add_cases(*bench, o, "best");
     add_device(*bench, o, live_help);
-    bench->add_option("--seed", o.seed, "of the inputs (default: 1)")->check(whole_number);
+    bench
+        ->add_option("--seed", o.seed,
+                     "of the inputs (default: a fresh one, which every row names)")
+        ->check(whole_number);
+    bench->add_option("--regime", o.regime,
+                      "GPU: sustained (default: call upon call) or alone (rests between samples)");
     bench->add_option("--max-seconds", o.max_seconds, "timed work per case before giving up noise")
         ->check(CLI::Range(0.001, 3600.0));
     add_receipts(*bench, o, "receipt file (default: a new one in the user's state folder)");

@@ -24,9 +24,10 @@ struct Options {
     std::string tile;   ///< empty: the command's default, best or (check) all
     std::string dtype;  ///< empty: the suite's own
     int threads = 0;
-    std::uint64_t seed = 1;
+    std::optional<std::uint64_t> seed;  ///< none: a fresh one
     bool warm = false;
     std::string launch_path;  ///< empty: graph on a GPU, parallel on a CPU
+    std::string regime;       ///< GPU: empty or sustained, or alone
     double max_seconds = 0;   ///< per case; 0: the default of the stop rule
     std::optional<std::string> rates;
     std::string receipts;  ///< empty: default of the command

@@ -2,6 +2,7 @@
 #include "selection.hpp"
 
 #include <algorithm>
+#include <random>
 
 #include "device/catalog.hpp"
 #include "registry/registry.hpp"
@@ -43,9 +44,18 @@ LaunchCase launch_case(const Options& options, const Device& device) {
                               : how.launch_path == "graph" || how.launch_path == "stream";
     require(known, Status::invalid_argument, "launch path '{}' does not exist on {}: expected {}",
             how.launch_path, device.id, on_cpu ? "parallel" : "graph or stream");
+    how.regime = options.regime.empty() ? how.regime : options.regime;
+    require(how.regime == "sustained" || (how.regime == "alone" && !on_cpu),
+            Status::invalid_argument, "--regime '{}' does not exist on {}: expected {}", how.regime,
+            device.id, on_cpu ? "sustained" : "sustained or alone");
     // A replayed file may hold one case with several numbers of threads.
     how.threads = on_cpu ? (options.threads != 0 ? options.threads : device.units) : 0;
     return how;
+}
+
+// Short enough to be typed again: a failure names it.
+std::uint64_t fresh_seed() {
+    return std::random_device{}() % 1'000'000'000 + 1;
 }
 
 }  // namespace
@@ -104,7 +114,7 @@ std::vector<Case> select_cases(const Options& options, const Device& device) {
     Case base;
     const std::vector<Workload> workloads = select_workloads(options, &base.suite);
     base.options.how = launch_case(options, device);
-    base.options.seed = options.seed;
+    base.options.seed = options.seed ? *options.seed : fresh_seed();
     if (options.max_seconds > 0) {
         base.options.limits.max_seconds = options.max_seconds;
     }

@@ -31,8 +31,8 @@ inline constexpr std::size_t kLanes = HWY_MAX_BYTES / sizeof(float);
 // differences from it never become NaN.
 inline constexpr float kNoPeak = -1e30F;
 
-/// 2^x, x finite or -inf. Minimax polynomial of degree 5 for the fraction, 7.5e-8 relative; with
-/// roundings under 1.5 ulp. Results under 2^-126 are 0.
+/// 2^x; NaN gives NaN, and +inf what is not finite. Minimax polynomial of degree 5 for the
+/// fraction, 7.5e-8 relative; with roundings under 1.5 ulp. Results under 2^-126 are 0.
 HWY_INLINE Vec exp2(Vec x) {
     const F d;
 #if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
@@ -47,9 +47,13 @@ HWY_INLINE Vec exp2(Vec x) {
 #else
     const I di;
     const Vec limit = hn::Set(d, -126.0F);
-    const Vec z = hn::Max(x, limit);
-    // Adding 1.5 * 2^23 rounds to an integer, which then stands in the low bits.
-    const Vec magic = hn::Set(d, 12582912.0F);
+    // NaN must come through. x86 gives the second operand where either is NaN, ARM gives NaN;
+    // elsewhere it is put back.
+    const Vec z = hn::Max(limit, x);
+    // Adding 1.5 * 2^23 rounds to an integer, which then stands in the low bits: with the
+    // exponent's bias added it becomes the power of two itself by a shift. The product with it is
+    // exact, and keeps NaN, which a sum of bits would not.
+    const Vec magic = hn::Set(d, 12582912.0F + 127.0F);
     const Vec shifted = hn::Add(z, magic);
     const Vec f = hn::Sub(z, hn::Sub(shifted, magic));
     Vec p = hn::MulAdd(f, hn::Set(d, 1.327647217e-03F), hn::Set(d, 9.675541331e-03F));
@@ -57,9 +61,13 @@ HWY_INLINE Vec exp2(Vec x) {
     p = hn::MulAdd(p, f, hn::Set(d, 2.402211972e-01F));
     p = hn::MulAdd(p, f, hn::Set(d, 6.931469671e-01F));
     p = hn::MulAdd(p, f, hn::Set(d, 1.000000072e+00F));
-    const auto power = hn::ShiftLeft<23>(hn::BitCast(di, shifted));
-    const Vec y = hn::BitCast(d, hn::Add(hn::BitCast(di, p), power));
-    return hn::IfThenZeroElse(hn::Lt(x, limit), y);
+    const Vec power = hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(di, shifted)));
+    const Vec y = hn::IfThenZeroElse(hn::Lt(x, limit), hn::Mul(p, power));
+#if HWY_ARCH_X86 || HWY_ARCH_ARM_A64
+    return y;
+#else
+    return hn::IfThenElse(hn::IsNaN(x), x, y);
+#endif
 #endif
 }
 
@@ -69,7 +77,8 @@ HWY_INLINE Vec tanh(Vec x) {
     const I di;
     const Vec one = hn::Set(d, 1.0F);
     // tanh(|x|) = e / (e + 2) with e = 2^y - 1 and y = 2 |x| log2(e); over 10 it is 1 in fp32.
-    const Vec y = hn::Mul(hn::Min(hn::Abs(x), hn::Set(d, 10.0F)), hn::Set(d, 2.885390082F));
+    // In this order x86 lets NaN through.
+    const Vec y = hn::Mul(hn::Min(hn::Set(d, 10.0F), hn::Abs(x)), hn::Set(d, 2.885390082F));
     const Vec n = hn::Round(y);
     const Vec f = hn::Sub(y, n);
     // (2^f - 1) / f on [-1/2, 1/2], Taylor to 1e-9.
@@ -82,7 +91,12 @@ HWY_INLINE Vec tanh(Vec x) {
     const auto bits = hn::ShiftLeft<23>(hn::Add(hn::ConvertTo(di, n), hn::Set(di, 127)));
     const Vec power = hn::BitCast(d, bits);
     const Vec e = hn::MulAdd(hn::Mul(p, f), power, hn::Sub(power, one));
-    return hn::CopySignToAbs(hn::Div(e, hn::Add(e, hn::Set(d, 2.0F))), x);
+    const Vec bent = hn::CopySignToAbs(hn::Div(e, hn::Add(e, hn::Set(d, 2.0F))), x);
+#if HWY_ARCH_X86 || HWY_ARCH_ARM_A64
+    return bent;
+#else
+    return hn::IfThenElse(hn::IsNaN(x), x, bent);
+#endif
 }
 
 /// One element as float.

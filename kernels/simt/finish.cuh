@@ -80,6 +80,12 @@ __device__ __forceinline__ void store_quad(const Params& p, const RowAddress& to
     }
 }
 
+/// The maximum skips NaN (fmaxf does), the sum does not: a row whose sum is NaN says so in both, so
+/// that it is never taken for one without keys.
+__device__ __forceinline__ RowSum marked(RowSum row) {
+    return {row.sum == row.sum ? row.maximum : row.sum, row.sum};
+}
+
 /// Leaves every warp's outputs and sums in shared memory, over Q, K and V, which are done with.
 template <Tile tile, int v_width>
 __device__ __forceinline__ void gather(float* memory, const Lane<tile>& lane,
@@ -97,7 +103,7 @@ __device__ __forceinline__ void gather(float* memory, const Lane<tile>& lane,
                 state.out[i][c];
         }
         if (lane.member == 0) {
-            sums[row] = {state.maximum[i], state.sum[i]};
+            sums[row] = marked({state.maximum[i], state.sum[i]});
         }
     }
 }
@@ -122,6 +128,7 @@ __device__ __forceinline__ float4 combine(const float* memory, int row, int colu
             out, factor,
             *reinterpret_cast<const float4*>(memory + (w * tile.rows + row) * v_width + column));
     }
+    total = marked(total);
     return out;
 }
 

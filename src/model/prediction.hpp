@@ -30,6 +30,9 @@ struct LaunchCase {
     bool cold = true;
     std::string launch_path = "stream";
     int threads = 0;  ///< CPU threads; 0: all
+    /// "sustained": call upon call, so that power decides the clock; "alone": a GPU rests between
+    /// samples. A product differs by a tenth between them.
+    std::string regime = "sustained";
 };
 
 struct Prediction {

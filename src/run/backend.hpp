@@ -2,14 +2,17 @@
 // Where a case runs. run_case and everything above it see only this.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "model/prediction.hpp"
 #include "registry/kernel.hpp"
 #include "run/gate.hpp"
 #include "timing/measurement.hpp"
+#include "workload/normal.hpp"
 
 namespace raceline {
 
@@ -17,6 +20,14 @@ struct CaseOptions {
     LaunchCase how;
     std::uint64_t seed = 1;
     StopLimits limits;
+    /// What the gate draws; empty: every kind. What is timed is plain.
+    std::vector<Draw> draws;
+};
+
+/// A time, and the verdict on the very outputs that were written while it was taken.
+struct Timed {
+    Measurement measurement;
+    Correctness outputs;
 };
 
 class Backend {
@@ -24,14 +35,24 @@ public:
     virtual ~Backend() = default;
     [[nodiscard]] virtual std::string_view name() const = 0;  ///< cpu, cuda, replay
     [[nodiscard]] virtual const Device& device() const = 0;
-    /// Runs the gate: several seeds of inputs with their traps, poisoned output. Never throws for a
-    /// wrong answer or a failing launch: the verdict says so.
+    /// Runs the gate on each of the draws, with their traps and poisoned outputs. Never throws for
+    /// a wrong answer or a failing launch: the verdict says so.
     virtual Correctness check(const Kernel& kernel, int tile, const Workload& workload,
                               const CaseOptions& options) = 0;
     /// Times the launches and nothing else, as section 6 of the design defines it.
-    virtual Measurement measure(const Kernel& kernel, int tile, const Workload& workload,
-                                const CaseOptions& options) = 0;
+    virtual Timed measure(const Kernel& kernel, int tile, const Workload& workload,
+                          const CaseOptions& options) = 0;
+
+protected:
+    /// Seed of the inputs of one kind: kinds share no random numbers.
+    static std::uint64_t seed_of(const CaseOptions& options, Draw draw) {
+        return stream_key(options.seed, static_cast<std::uint64_t>(draw));
+    }
 };
+
+/// The verdict on all draws, by what `one` says of each; stops at the first that fails, and turns
+/// what it throws into a verdict.
+Correctness check_draws(const CaseOptions& options, const std::function<Correctness(Draw)>& one);
 
 std::unique_ptr<Backend> make_cpu_backend(Device device);
 /// Throws Error(no_device) in a build without CUDA.

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "run/device_reference.hpp"
+
 namespace raceline {
 namespace {
 constexpr std::size_t alignment = 256;  // of every tensor, as cudaMalloc gives
@@ -23,9 +25,9 @@ bool red_zone_intact(const std::byte* device_end) {
 
 CudaArena::Layout CudaArena::make_layout(const Workload& w, const Inputs& in) {
     Layout layout;
-    layout.bytes = {in.q.size(),
-                    in.k.size(),
-                    in.v.size(),
+    layout.bytes = {in.q_bytes,
+                    in.k_bytes,
+                    in.v_bytes,
                     bytes_in(in.sinks),
                     bytes_in(in.cu_seqlens_q),
                     bytes_in(in.cu_seqlens_k),
@@ -77,13 +79,34 @@ std::byte* CudaArena::at(int index, Part part) const {
     return memory_.data() + layout_.total * static_cast<std::size_t>(index) + layout_.offset[part];
 }
 
-void CudaArena::upload_all(int index) const {
+void CudaArena::upload_structure(int index) const {
     const auto from = sources();
-    for (std::size_t part = 0; part < o; ++part) {
+    for (std::size_t part = sinks; part < o; ++part) {
         if (layout_.bytes[part] > 0) {
             cuda::upload(at(index, static_cast<Part>(part)), from[part], layout_.bytes[part]);
         }
     }
+}
+
+void CudaArena::upload_data(int index) const {
+    const auto from = sources();
+    for (const Part part : {q, k, v}) {
+        if (layout_.bytes[part] > 0) {
+            cuda::upload(at(index, part), from[part], layout_.bytes[part]);
+        }
+    }
+}
+
+void CudaArena::download_data(int index, Inputs& to) const {
+    const auto fetch = [&](std::vector<std::byte>& host, Part part) {
+        host.resize(layout_.bytes[part]);
+        if (!host.empty()) {
+            cuda::download(host.data(), at(index, part), host.size());
+        }
+    };
+    fetch(to.q, q);
+    fetch(to.k, k);
+    fetch(to.v, v);
 }
 
 void CudaArena::copy_inputs(int index, const CudaArena& from, int from_index) const {
@@ -93,24 +116,6 @@ void CudaArena::copy_inputs(int index, const CudaArena& from, int from_index) co
             cuda::copy(at(index, which), from.at(from_index, which), layout_.bytes[part]);
         }
     }
-}
-
-void CudaArena::randomize(int index, std::uint64_t seed) const {
-    const auto from = sources();
-    for (std::size_t part = sinks; part < o; ++part) {
-        if (layout_.bytes[part] > 0) {
-            cuda::upload(at(index, static_cast<Part>(part)), from[part], layout_.bytes[part]);
-        }
-    }
-    const auto normals = [&](Part part, DType dtype, std::uint64_t stream) {
-        // Any byte is two codes of nvfp4, and a normal in E4M3 is a scale that is no NaN.
-        dtype = dtype == DType::nvfp4 ? DType::e4m3 : dtype;
-        const auto count = layout_.bytes[part] / static_cast<std::size_t>(bytes_of(dtype));
-        cuda::fill_normal(at(index, part), dtype, count, 3 * seed + stream);
-    };
-    normals(q, workload_.dtype, 0);
-    normals(k, workload_.kv_dtype, 1);
-    normals(v, workload_.kv_dtype, 2);
 }
 
 AttentionArgs CudaArena::args(int index) const {
@@ -145,6 +150,28 @@ std::vector<float> CudaArena::lse(int index) const {
     std::vector<float> host(inputs_.lse_elements);
     cuda::download(host.data(), at(index, l), host.size() * sizeof(float));
     return host;
+}
+
+const void* CudaArena::out_address(int index) const {
+    return at(index, o);
+}
+
+const float* CudaArena::lse_address(int index) const {
+    return reinterpret_cast<const float*>(at(index, l));
+}
+
+bool CudaArena::same_outputs(int index, int other) const {
+    const cuda::DeviceBuffer count(sizeof(std::uint64_t));
+    cuda::fill(count.data(), 0, count.bytes());
+    for (const Part part : {o, l}) {
+        // What is left of a last word belongs to the gap behind, which is the same in all sets.
+        const auto words = static_cast<std::int64_t>((layout_.bytes[part] + 3) / 4);
+        device_gate::count_different(at(index, part), at(other, part), words,
+                                     reinterpret_cast<std::uint64_t*>(count.data()));
+    }
+    std::uint64_t found = 0;
+    cuda::download(&found, count.data(), sizeof(found));
+    return found == 0;
 }
 
 std::string CudaArena::overrun(int index) const {

@@ -24,17 +24,21 @@ public:
 
     CudaArena(const Workload& workload, const Inputs& inputs, int count);
 
-    /// Copies of the host's data into set `index`.
-    void upload_all(int index) const;
-    /// The same from another arena of the same workload and inputs: a copy within the device.
+    /// Lengths, tables, sinks and scales of the inputs into set `index`; then Q, K and V.
+    void upload_structure(int index) const;
+    void upload_data(int index) const;
+    /// Q, K and V of set `index`, as they lie there.
+    void download_data(int index, Inputs& to) const;
+    /// All inputs from another arena of the same workload: a copy within the device.
     void copy_inputs(int index, const CudaArena& from, int from_index) const;
-    /// Structure (lengths, tables, sinks, scales) from the host, Q, K and V fresh standard normals:
-    /// for timing, where the values do not matter but must differ from set to set.
-    void randomize(int index, std::uint64_t seed) const;
 
     [[nodiscard]] AttentionArgs args(int index) const;
     [[nodiscard]] std::vector<std::byte> out(int index) const;
     [[nodiscard]] std::vector<float> lse(int index) const;
+    [[nodiscard]] const void* out_address(int index) const;
+    [[nodiscard]] const float* lse_address(int index) const;
+    /// Whether two sets have the same outputs, bit for bit.
+    [[nodiscard]] bool same_outputs(int index, int other) const;
     /// Empty, or which output of the set was written past its end.
     [[nodiscard]] std::string overrun(int index) const;
 

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs a case on an NVIDIA GPU.
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstddef>
-#include <exception>
 #include <map>
 #include <memory>
 #include <optional>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "run/backend.hpp"
 #include "run/cuda_arena.hpp"
+#include "run/device_gate.hpp"
 #include "support/check.hpp"
 #include "support/statistics.hpp"
 #include "timing/cuda_runtime.hpp"
@@ -92,12 +94,22 @@ double host_seconds(const Call& call, const cuda::Stream& stream) {
     return median(samples);
 }
 
+// What a sample was taken under. Other processes on the GPU are asked for once, before.
+Usage usage_of(const cuda::ClockState& state, int other_processes) {
+    Usage usage;
+    usage.slowdowns = state.slowed ? 1 : 0;
+    usage.other_processes = other_processes;
+    return usage;
+}
+
 // Samples device time per call until the stop rule has seen enough. Clock and power are read while
-// a sample runs: an idle GPU would report another clock.
+// a sample runs: an idle GPU would report another clock. Regime "sustained" keeps the device at
+// work, "alone" lets it rest three times as long as it worked.
 Measurement sample(const std::function<void()>& enqueue, const cuda::Stream& stream, int calls,
-                   const StopLimits& limits) {
+                   const CaseOptions& options) {
     const cuda::StreamTimer timer;
     const cuda::Nvml nvml;
+    const bool alone = options.how.regime == "alone";
     const double start = monotonic_seconds();
     do {
         enqueue();
@@ -105,13 +117,14 @@ Measurement sample(const std::function<void()>& enqueue, const cuda::Stream& str
     } while (monotonic_seconds() - start < ramp_seconds);
 
     // The rule's time limits are about work on the clock, so it sees whole samples.
-    StopRule rule(limits);
+    StopRule rule(options.limits);
+    SampleLog log;
     std::vector<double> clocks;
     std::vector<double> powers;
-    std::vector<double> per_call;
     bool throttled = false;
     cuda::ClockState state;
     double polled = 0;
+    const int others = nvml.other_processes();
     while (!rule.done()) {
         timer.begin(stream);
         enqueue();
@@ -121,36 +134,24 @@ Measurement sample(const std::function<void()>& enqueue, const cuda::Stream& str
             polled = now;
         }
         const double seconds = timer.seconds();
-        rule.add(seconds);
-        per_call.push_back(seconds / calls);
+        const Usage seen = usage_of(state, others);
+        const bool disturbed = is_disturbed(seen, seconds);
+        log.add(seconds / calls, disturbed, seen);
+        disturbed ? rule.drop(seconds) : rule.add(seconds);
         clocks.push_back(state.sm_clock_hz);
         powers.push_back(state.power_w);
         throttled = throttled || state.throttled;
+        if (alone) {
+            std::this_thread::sleep_for(std::chrono::duration<double>(3 * seconds));
+        }
     }
-    Measurement m = summarize(per_call);
+    Measurement m = log.summary();
     m.sm_clock_hz = median(clocks);
     m.power_w = median(powers);
     m.settled = rule.settled();
     m.throttled = throttled;
     return m;
 }
-
-// One draw of a workload's inputs with what every kernel and tile judged on it shares: the answers,
-// and a copy on the device that no kernel ever sees. Each check runs on a copy of that copy, so
-// that what one kernel overwrites reaches no other.
-struct Draw {
-    Inputs inputs;
-    GateAnswers answers;
-    CudaArena untouched;
-
-    Draw(const Workload& workload, std::uint64_t seed)
-        : inputs(make_inputs(workload, {.seed = seed})),
-          answers(workload, inputs, seed),
-          untouched(workload, inputs, 1) {
-        untouched.upload_all(0);
-    }
-    Draw(Draw&&) = delete;
-};
 
 class CudaBackend final : public Backend {
 public:
@@ -160,61 +161,48 @@ public:
 
     Correctness check(const Kernel& kernel, int tile, const Workload& workload,
                       const CaseOptions& options) override {
-        Correctness verdict;
-        try {
-            for (std::uint64_t i = 0; i < seeds_for(workload); ++i) {
-                const Correctness one = check_seed(kernel, tile, workload, options.seed + i);
-                verdict = i == 0 ? one : worse_of(verdict, one);
-                if (!one.passed) {
-                    break;
-                }
-            }
-        } catch (const std::exception& error) {
-            verdict.passed = false;
-            verdict.why = error.what();
-        }
-        return verdict;
+        return check_draws(
+            options, [&](Draw draw) { return check_draw(kernel, tile, workload, options, draw); });
     }
 
-    Measurement measure(const Kernel& kernel, int tile, const Workload& workload,
-                        const CaseOptions& options) override {
+    Timed measure(const Kernel& kernel, int tile, const Workload& workload,
+                  const CaseOptions& options) override {
         const std::string& path = options.how.launch_path;
         require(path == "graph" || path == "stream", Status::invalid_argument,
                 "launch path '{}' does not exist on a GPU; use graph or stream", path);
-        const Inputs& inputs = draw_of(workload, options.seed).inputs;
+        DeviceDraw& drawn = draw_of(workload, options, Draw::plain);
         const Scratch scratch(kernel.workspace(workload, tile, device_));
         const cuda::Stream stream;
         int calls = 0;
         {
-            const CudaArena first(workload, inputs, 1);
-            first.randomize(0, options.seed);
-            cuda::synchronize();
-            const std::vector<AttentionArgs> set{first.args(0)};
+            const auto first = filled_arena(workload, drawn, 1);
+            const std::vector<AttentionArgs> set{first->args(0)};
             const double once = time_one_call({kernel, tile, device_, scratch, set}, stream);
-            calls = calls_per_sample(once, CudaArena::set_bytes(workload, inputs), cuda::l2_bytes(),
-                                     options.how.cold);
+            calls = calls_per_sample(once, CudaArena::set_bytes(workload, drawn.inputs()),
+                                     cuda::l2_bytes(), options.how.cold);
         }
         const int count = options.how.cold ? calls : 1;
-        const CudaArena arena(workload, inputs, count);
+        const auto arena = filled_arena(workload, drawn, count);
         std::vector<AttentionArgs> sets;
         for (int i = 0; i < count; ++i) {
-            arena.randomize(i, options.seed + 1 + static_cast<std::uint64_t>(i));
-            sets.push_back(arena.args(i));
+            sets.push_back(arena->args(i));
         }
         cuda::synchronize();
         const Call call{kernel, tile, device_, scratch, sets};
+        Timed timed;
         const double host = host_seconds(call, stream);
-        Measurement m = time_calls(call, stream, calls, path == "graph", options.limits);
-        m.seconds_call = host;
-        return m;
+        timed.measurement = time_calls(call, stream, calls, path == "graph", options);
+        timed.measurement.seconds_call = host;
+        timed.outputs = judge_timed(kernel, workload, options, drawn, *arena, count);
+        return timed;
     }
 
 private:
     static Measurement time_calls(const Call& call, const cuda::Stream& stream, int calls,
-                                  bool as_graph, const StopLimits& limits) {
+                                  bool as_graph, const CaseOptions& options) {
         if (as_graph) {
             const cuda::Graph graph(stream, call, calls);
-            return sample([&] { graph.launch(stream); }, stream, calls, limits);
+            return sample([&] { graph.launch(stream); }, stream, calls, options);
         }
         return sample(
             [&] {
@@ -222,48 +210,48 @@ private:
                     call(stream.get(), i);
                 }
             },
-            stream, calls, limits);
+            stream, calls, options);
     }
 
-    // Small cases are cheap enough for more than one draw of the data.
-    static std::uint64_t seeds_for(const Workload& w) {
-        const double bytes = w.bytes_q() + w.bytes_kv() + w.bytes_out();
-        const double work = w.visited_pairs() * static_cast<double>(w.heads_q);
-        return bytes < 16e6 && work < 1e9 ? 3 : 1;
+    // Sets of the same numbers at other addresses, so that what was timed can be judged.
+    static std::unique_ptr<CudaArena> filled_arena(const Workload& workload,
+                                                   const DeviceDraw& drawn, int count) {
+        auto arena = std::make_unique<CudaArena>(workload, drawn.inputs(), count);
+        for (int i = 0; i < count; ++i) {
+            arena->copy_inputs(i, drawn.untouched(), 0);
+        }
+        return arena;
     }
 
-    // The larger errors of two passing draws, or the failing one.
-    static Correctness worse_of(Correctness a, const Correctness& b) {
-        if (!b.passed) {
-            return b;
-        }
-        if (b.relative_rms * a.bound > a.relative_rms * b.bound) {
-            a.relative_rms = b.relative_rms;
-            a.bound = b.bound;
-        }
-        if (b.worst * a.bound_worst > a.worst * b.bound_worst) {
-            a.worst = b.worst;
-            a.bound_worst = b.bound_worst;
-        }
-        a.lse_worst = std::max(a.lse_worst, b.lse_worst);
-        a.cases += b.cases;
-        return a;
+    static Correctness judge_timed(const Kernel& kernel, const Workload& workload,
+                                   const CaseOptions& options, DeviceDraw& drawn,
+                                   const CudaArena& arena, int count) {
+        CaseOptions plain = options;
+        plain.draws = {Draw::plain};
+        return check_draws(plain, [&](Draw) {
+            const Precision precision = kernel.precision(workload);
+            Correctness verdict = drawn.judge(precision, arena, 0);
+            // What is equal to the bit needs no second verdict.
+            for (int i = 1; i < count && verdict.passed; ++i) {
+                if (!arena.same_outputs(i, 0)) {
+                    verdict = raceline::worse_of(verdict, drawn.judge(precision, arena, i));
+                }
+            }
+            return verdict;
+        });
     }
 
-    Correctness check_seed(const Kernel& kernel, int tile, const Workload& workload,
-                           std::uint64_t seed) {
-        Draw& draw = draw_of(workload, seed);
-        const CudaArena arena(workload, draw.inputs, 1);
-        arena.copy_inputs(0, draw.untouched, 0);
+    Correctness check_draw(const Kernel& kernel, int tile, const Workload& workload,
+                           const CaseOptions& options, Draw draw) {
+        DeviceDraw& drawn = draw_of(workload, options, draw);
+        const auto arena = filled_arena(workload, drawn, 1);
         const Scratch scratch(kernel.workspace(workload, tile, device_));
         cuda::synchronize();
         const cuda::Stream stream;
-        kernel.launch(arena.args(0), tile, device_, scratch.data(), stream.get());
+        kernel.launch(arena->args(0), tile, device_, scratch.data(), stream.get());
         stream.synchronize();
-        const std::vector<std::byte> out = arena.out(0);
-        const std::vector<float> lse = arena.lse(0);
-        Correctness verdict = judge(draw.answers, kernel.precision(workload), out, lse);
-        std::string overrun = arena.overrun(0);
+        Correctness verdict = drawn.judge(kernel.precision(workload), *arena, 0);
+        std::string overrun = arena->overrun(0);
         if (overrun.empty() && !scratch.intact()) {
             overrun = "it wrote past the end of its workspace";
         }
@@ -275,18 +263,23 @@ private:
     }
 
     // Every tile and kernel of one workload sees the same draws: they are made once. Those of one
-    // workload at a time are kept, which bounds the memory.
-    Draw& draw_of(const Workload& workload, std::uint64_t seed) {
-        if (!drawn_for_ || !(*drawn_for_ == workload)) {
+    // workload at a time are kept, and of a large one the last alone, which bounds the memory.
+    DeviceDraw& draw_of(const Workload& workload, const CaseOptions& options, Draw draw) {
+        const double bytes = workload.bytes_q() + workload.bytes_kv();
+        const bool same = drawn_for_ && *drawn_for_ == workload && drawn_seed_ == options.seed;
+        const bool large = bytes > static_cast<double>(most_bytes) / 8;
+        if (!same || (large && !drawn_.contains(draw))) {
             drawn_.clear();  // before the workload that they refer to
             drawn_for_ = workload;
+            drawn_seed_ = options.seed;
         }
-        return drawn_.try_emplace(seed, *drawn_for_, seed).first->second;
+        return drawn_.try_emplace(draw, *drawn_for_, seed_of(options, draw), draw).first->second;
     }
 
     Device device_;
     std::optional<Workload> drawn_for_;
-    std::map<std::uint64_t, Draw> drawn_;
+    std::uint64_t drawn_seed_ = 0;
+    std::map<Draw, DeviceDraw> drawn_;
 };
 
 }  // namespace

@@ -3,12 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "support/json.hpp"
+#include "run/verdict.hpp"
 #include "workload/inputs.hpp"
 #include "workload/oracle.hpp"
 #include "workload/precision.hpp"
@@ -16,26 +16,19 @@
 
 namespace raceline {
 
-/// In the receipt's names.
-struct Correctness {
-    bool passed = false;
-    double relative_rms = 0;  ///< ‖out − ref‖ / ‖ref‖ over the checked rows
-    double worst = 0;         ///< largest element error / RMS of the reference output
-    double bound = 0;         ///< on relative_rms
-    double bound_worst = 0;   ///< on worst
-    double lse_worst = 0;     ///< largest LSE error, absolute, natural log; 0 if not asked for
-    std::int64_t cases = 0;   ///< rows checked
-    std::string why;          ///< empty if passed, else the first reason in a sentence
-};
-Json correctness_to_json(const Correctness& correctness);
-
 /// Rows to check: all if few, else a seeded sample that always holds the first, the last and the
-/// rows around multiples of 16 … 256. One entry is (sequence, query row, query head).
+/// rows around multiples of 16 … 256, a row of every head, of every sequence and of every 64 rows
+/// (work is cut into tiles of at least as many). One entry is (sequence, query row, query head).
 struct Row {
     std::int64_t sequence, row, head;
 };
+/// By sequence, head and row: rows that share a KV head stand together.
+bool before(const Row& a, const Row& b);
 std::vector<Row> rows_to_check(const Workload& workload, std::uint64_t seed,
                                std::int64_t at_most = 512);
+
+/// The sample alone, at most `at_most` rows of it (all rows if they are no more).
+std::vector<Row> sample_rows(const Workload& workload, std::uint64_t seed, std::int64_t at_most);
 
 /// Every byte of an output before a launch, LSE included: NaN in every storage type, so that an
 /// element which no launch wrote is found.
@@ -44,6 +37,8 @@ inline constexpr unsigned char output_poison = 0xff;
 /// How many roundings of these rows the gate's bound is taken from: what one row gives scatters, so
 /// where few rows see keys each is rounded several times. 1 for calls of many rows.
 std::int64_t roundings_of(const Workload& workload, std::span<const Row> rows);
+/// The same of a call in which `scattering` rows see more than one key.
+std::int64_t roundings_for(const Workload& workload, std::int64_t scattering);
 
 /// What the gate holds outputs against: the float64 answer of one draw of inputs, and references
 /// rounded as each precision asks. Each is worked out when it is first needed and kept, so that
@@ -51,25 +46,41 @@ std::int64_t roundings_of(const Workload& workload, std::span<const Row> rows);
 /// rows an answer. Workload and inputs must outlive it; not for several threads.
 class GateAnswers {
 public:
-    GateAnswers(const Workload& workload, const Inputs& inputs, std::uint64_t seed);
+    /// `draw` and `seed` are those of the inputs. Of Draw::non_finite only the set of outputs that
+    /// are finite is judged.
+    GateAnswers(const Workload& workload, const Inputs& inputs, std::uint64_t seed,
+                Draw draw = Draw::plain);
+    /// Of these rows and no others.
+    GateAnswers(const Workload& workload, const Inputs& inputs, Draw draw, std::vector<Row> rows);
 
     [[nodiscard]] const Workload& workload() const { return workload_; }
     [[nodiscard]] const Inputs& inputs() const { return inputs_; }
+    [[nodiscard]] Draw draw() const { return draw_; }
     [[nodiscard]] std::span<const Row> rows() const { return rows_; }
     /// In the order of rows().
     const std::vector<OracleRow>& exact();
     /// As many answers as roundings_of says.
     const std::vector<std::vector<OracleRow>>& rounded(const Precision& precision);
+    /// Their errors, of which the bound is made.
+    const Reference& reference(const Precision& precision);
 
 private:
     [[nodiscard]] std::vector<std::vector<OracleRow>> answers(const Precision* precision,
                                                               std::int64_t count) const;
 
+    struct Rounded {
+        Precision precision;
+        std::vector<std::vector<OracleRow>> rows;
+        std::optional<Reference> reference;
+    };
+    Rounded& rounded_as(const Precision& precision);
+
     const Workload& workload_;
     const Inputs& inputs_;
+    Draw draw_;
     std::vector<Row> rows_;
     std::vector<OracleRow> exact_;
-    std::vector<std::pair<Precision, std::vector<std::vector<OracleRow>>>> rounded_;
+    std::vector<Rounded> rounded_;
 };
 
 /// Judges what a kernel left in `out` and `lse` (packed as inputs.hpp lays them out; lse may be
@@ -78,9 +89,7 @@ Correctness judge(GateAnswers& answers, const Precision& precision, std::span<co
                   std::span<const float> lse);
 /// The same with answers that are needed once.
 Correctness judge(const Workload& workload, const Inputs& inputs, const Precision& precision,
-                  std::span<const std::byte> out, std::span<const float> lse, std::uint64_t seed);
-
-/// One verdict of two: failed if either is, errors the larger share of their bound, rows added.
-Correctness worse_of(const Correctness& a, const Correctness& b);
+                  std::span<const std::byte> out, std::span<const float> lse, std::uint64_t seed,
+                  Draw draw = Draw::plain);
 
 }  // namespace raceline

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "run/gate.hpp"
+#include "run/row_errors.hpp"
 
 namespace raceline {
 namespace {
@@ -24,16 +25,38 @@ std::vector<std::span<const Row>> tasks_of(std::span<const Row> rows, std::int64
     return tasks;
 }
 
-bool same(const Precision& a, const Precision& b) {
-    return a.products == b.products && a.exponentials == b.exponentials &&
-           a.probabilities == b.probabilities && a.accumulators == b.accumulators &&
-           a.output == b.output && a.probability_scale == b.probability_scale;
+/// Rows that the values which are not finite decide: where they stand, and who sees them last.
+void add_rows_of_places(const Workload& w, std::uint64_t seed, std::vector<Row>& rows) {
+    for (const NonFinite& one : non_finite_places(w, seed)) {
+        if (one.tensor == NonFinite::Tensor::q) {
+            rows.push_back({one.sequence, one.token, one.head});
+            continue;
+        }
+        const std::int64_t last = w.length_q(one.sequence) - 1;
+        for (std::int64_t head = one.head * w.group(); head < (one.head + 1) * w.group(); ++head) {
+            rows.push_back({one.sequence, last, head});
+            rows.push_back({one.sequence, last / 2, head});
+        }
+    }
+    std::sort(rows.begin(), rows.end(), before);
+    rows.erase(std::unique(rows.begin(), rows.end(),
+                           [](const Row& a, const Row& b) { return !before(a, b); }),
+               rows.end());
 }
 
 }  // namespace
 
-GateAnswers::GateAnswers(const Workload& workload, const Inputs& inputs, std::uint64_t seed)
-    : workload_(workload), inputs_(inputs), rows_(rows_to_check(workload, seed)) {}
+GateAnswers::GateAnswers(const Workload& workload, const Inputs& inputs, std::uint64_t seed,
+                         Draw draw)
+    : workload_(workload), inputs_(inputs), draw_(draw), rows_(rows_to_check(workload, seed)) {
+    if (draw == Draw::non_finite) {
+        add_rows_of_places(workload, seed, rows_);
+    }
+}
+
+GateAnswers::GateAnswers(const Workload& workload, const Inputs& inputs, Draw draw,
+                         std::vector<Row> rows)
+    : workload_(workload), inputs_(inputs), draw_(draw), rows_(std::move(rows)) {}
 
 const std::vector<OracleRow>& GateAnswers::exact() {
     if (exact_.empty()) {
@@ -42,15 +65,26 @@ const std::vector<OracleRow>& GateAnswers::exact() {
     return exact_;
 }
 
-const std::vector<std::vector<OracleRow>>& GateAnswers::rounded(const Precision& precision) {
-    const auto known = std::find_if(rounded_.begin(), rounded_.end(), [&](const auto& entry) {
-        return same(entry.first, precision);
-    });
+GateAnswers::Rounded& GateAnswers::rounded_as(const Precision& precision) {
+    const auto known = std::find_if(rounded_.begin(), rounded_.end(),
+                                    [&](const Rounded& one) { return one.precision == precision; });
     if (known != rounded_.end()) {
-        return known->second;
+        return *known;
     }
-    auto answered = answers(&precision, roundings_of(workload_, rows_));
-    return rounded_.emplace_back(precision, std::move(answered)).second;
+    return rounded_.emplace_back(
+        Rounded{precision, answers(&precision, roundings_of(workload_, rows_)), {}});
+}
+
+const std::vector<std::vector<OracleRow>>& GateAnswers::rounded(const Precision& precision) {
+    return rounded_as(precision).rows;
+}
+
+const Reference& GateAnswers::reference(const Precision& precision) {
+    Rounded& rounded = rounded_as(precision);
+    if (!rounded.reference) {
+        rounded.reference = reference_errors(*this, rounded.rows);
+    }
+    return *rounded.reference;
 }
 
 std::vector<std::vector<OracleRow>> GateAnswers::answers(const Precision* precision,

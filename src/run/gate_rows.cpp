@@ -18,6 +18,7 @@ constexpr std::int64_t fewest = 8;
 // Errors that a bound is taken from, one a row and rounding: the RMS of 32 is known to a tenth, and
 // the largest is some two standard deviations, of which the gate allows three times as much.
 constexpr std::int64_t enough = 32;
+constexpr std::int64_t tile_rows = 64;
 
 std::int64_t affordable(const Workload& w, std::int64_t at_most) {
     const double rows = static_cast<double>(std::max<std::int64_t>(1, w.tokens_q()));
@@ -42,10 +43,6 @@ std::vector<std::int64_t> edge_rows(std::int64_t length) {
     return rows;
 }
 
-bool before(const Row& a, const Row& b) {
-    return std::tie(a.sequence, a.head, a.row) < std::tie(b.sequence, b.head, b.row);
-}
-
 std::vector<Row> every_row(const Workload& w) {
     std::vector<Row> rows;
     for (std::int64_t b = 0; b < w.batch; ++b) {
@@ -58,9 +55,36 @@ std::vector<Row> every_row(const Workload& w) {
     return rows;
 }
 
+/// A row of every head, of every sequence that has any, and of every `tile_rows` rows of one: a
+/// mistake in one head or one tile must not hide between the rows of a sample.
+template <class Insert>
+void cover(const Workload& w, std::uint64_t key, const Insert& insert) {
+    std::int64_t head = 0;
+    std::uint64_t counter = 0;
+    const auto add = [&](std::int64_t b, std::int64_t first, std::int64_t count) {
+        const auto row = random_below(key, counter++, static_cast<std::uint64_t>(count));
+        insert(Row{b, first + static_cast<std::int64_t>(row), head++ % w.heads_q});
+    };
+    for (std::int64_t b = 0; b < w.batch; ++b) {
+        const std::int64_t length = w.length_q(b);
+        for (std::int64_t first = 0; first < length; first += tile_rows) {
+            add(b, first, std::min(tile_rows, length - first));
+        }
+    }
+    for (std::int64_t b = 0; head < w.heads_q && w.tokens_q() > 0; b = (b + 1) % w.batch) {
+        if (w.length_q(b) > 0) {
+            add(b, 0, w.length_q(b));
+        }
+    }
+}
+
 }  // namespace
 
-std::vector<Row> rows_to_check(const Workload& w, std::uint64_t seed, std::int64_t at_most) {
+bool before(const Row& a, const Row& b) {
+    return std::tie(a.sequence, a.head, a.row) < std::tie(b.sequence, b.head, b.row);
+}
+
+std::vector<Row> sample_rows(const Workload& w, std::uint64_t seed, std::int64_t at_most) {
     const std::int64_t limit = affordable(w, at_most);
     if (w.tokens_q() * w.heads_q <= limit) {
         return every_row(w);
@@ -93,14 +117,25 @@ std::vector<Row> rows_to_check(const Workload& w, std::uint64_t seed, std::int64
     return {chosen.begin(), chosen.end()};
 }
 
+std::vector<Row> rows_to_check(const Workload& w, std::uint64_t seed, std::int64_t at_most) {
+    const std::vector<Row> sample = sample_rows(w, seed, at_most);
+    std::set<Row, decltype(&before)> chosen(sample.begin(), sample.end(), &before);
+    cover(w, stream_key(seed, 0x636f766572), [&](const Row& at) { chosen.insert(at); });
+    return {chosen.begin(), chosen.end()};
+}
+
 std::int64_t roundings_of(const Workload& w, std::span<const Row> rows) {
     // With one key or none there is nothing to scatter.
     const std::int64_t scattering = std::count_if(rows.begin(), rows.end(), [&](const Row& at) {
         const Workload::KeyRange keys = w.visible(at.sequence, at.row);
         return keys.last - keys.first > 1;
     });
+    return roundings_for(w, scattering);
+}
+
+std::int64_t roundings_for(const Workload& w, std::int64_t scattering) {
     const std::int64_t errors = affordable(w, enough);
-    return scattering == 0 ? 1 : (errors + scattering - 1) / scattering;
+    return scattering == 0 ? 1 : std::max<std::int64_t>(1, (errors + scattering - 1) / scattering);
 }
 
 }  // namespace raceline

@@ -36,7 +36,8 @@ std::int64_t first_not_finite(std::span<const std::byte> out, DType dtype, std::
     }
 }
 
-/// (sequence, row, head) of element `index` of packed (tokens, heads) storage.
+}  // namespace
+
 Row row_at(const Workload& w, std::int64_t index) {
     std::int64_t token = index / w.heads_q;
     std::int64_t sequence = 0;
@@ -45,8 +46,6 @@ Row row_at(const Workload& w, std::int64_t index) {
     }
     return {sequence, token, index % w.heads_q};
 }
-
-}  // namespace
 
 std::string place_of(const Row& at) {
     return fmt::format("row {} of head {} in sequence {}", at.row, at.head, at.sequence);

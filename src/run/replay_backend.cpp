@@ -69,12 +69,13 @@ public:
         return verdict;
     }
 
-    Measurement measure(const Kernel& kernel, int tile, const Workload& workload,
-                        const CaseOptions& options) override {
+    Timed measure(const Kernel& kernel, int tile, const Workload& workload,
+                  const CaseOptions& options) override {
         const Json* row = find(kernel, tile, workload, options);
         require(row != nullptr && row->at("measurement").is_object(), Status::no_device,
                 "{} holds no measurement of this case", path_);
-        return measurement_from_json(row->at("measurement"));
+        return {measurement_from_json(row->at("measurement")),
+                check(kernel, tile, workload, options)};
     }
 
 private:

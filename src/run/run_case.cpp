@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/run_case.hpp"
 
+#include <array>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -49,6 +50,15 @@ std::string reason_against(const Case& which, const Backend& backend) {
     return which.kernel->why_not(which.workload, which.tile, device);
 }
 
+// The kind of inputs that is timed, and one other; seeds change from run to run, and it with them.
+CaseOptions bench_options(CaseOptions options) {
+    if (options.draws.empty()) {
+        constexpr std::array others{Draw::outliers, Draw::biased, Draw::peaked, Draw::non_finite};
+        options.draws = {Draw::plain, others[options.seed % others.size()]};
+    }
+    return options;
+}
+
 }  // namespace
 
 Json case_to_json(const Case& which, const Device& device) {
@@ -59,7 +69,11 @@ Json case_to_json(const Case& which, const Device& device) {
         {"kernel", which.kernel->name},
         {"tile", tile_to_json(which.kernel->tile(which.tile))},
         {"workload", workload_to_json(which.workload)},
-        {"case", {{"cold", how.cold}, {"launch_path", how.launch_path}, {"threads", how.threads}}},
+        {"case",
+         {{"cold", how.cold},
+          {"launch_path", how.launch_path},
+          {"threads", how.threads},
+          {"regime", how.regime}}},
     };
 }
 
@@ -96,14 +110,22 @@ CaseResult run_case(const Case& which, Backend& backend, const RowSink& sink) {
         "prediction", which.kernel->source_hash,
         with_case(which, device, Json{{"prediction", prediction_to_json(*result.prediction)}}));
 
-    result.correctness = backend.check(*which.kernel, which.tile, which.workload, which.options);
+    const CaseOptions options = bench_options(which.options);
+    result.correctness = backend.check(*which.kernel, which.tile, which.workload, options);
+    // A wrong answer has no time: its row stays, so that the failure is on record.
+    if (result.correctness->passed) {
+        const Timed timed = backend.measure(*which.kernel, which.tile, which.workload, options);
+        if (timed.outputs.passed) {
+            result.measurement = timed.measurement;
+        } else {
+            result.correctness = timed.outputs;
+            result.correctness->why = "what was timed: " + timed.outputs.why;
+        }
+    }
     Json content{{"prediction_id", predicted.at("id")},
                  {"correctness", correctness_to_json(*result.correctness)},
                  {"measurement", nullptr}};
-    // A wrong answer has no time: its row stays, so that the failure is on record.
-    if (result.correctness->passed) {
-        result.measurement =
-            backend.measure(*which.kernel, which.tile, which.workload, which.options);
+    if (result.measurement) {
         content["measurement"] = measurement_to_json(*result.measurement);
     }
     sink.put("measurement", which.kernel->source_hash, with_case(which, device, content));

@@ -1,7 +1,158 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "run/gate.hpp"
+#include "run/verdict.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "support/check.hpp"
 
 namespace raceline {
+namespace {
+
+// Everything that decides between accepted and refused stands in this file; its reasons are in
+// docs/correctness.md.
+
+constexpr double rms_factor = 2;    // times the rounding reference's relative RMS
+constexpr double worst_factor = 3;  // times its worst element, LSE and error along a value
+// Where rows are few, and so rounded several times, a squared error of the whole call may be this
+// many standard deviations above the mean: as far as one single rounding goes, the heaviest key's
+// of a row in which no other counts, whose largest square is 3.8 above (e4m3, mantissas of which
+// every logarithm is as likely).
+constexpr double deviations = 5;
+
+/// Half the distance between 1 and the next value.
+double unit_roundoff(Rounding type) {
+    switch (type) {
+        case Rounding::fp64: return 0x1p-53;
+        case Rounding::fp32: return 0x1p-24;
+        case Rounding::fp32_rz: return 0x1p-23;
+        case Rounding::e4m3_sum: return 0x1p-13;
+        case Rounding::tf32:
+        case Rounding::fp16: return 0x1p-11;
+        case Rounding::bf16: return 0x1p-8;
+        case Rounding::e4m3: return 0x1p-4;
+    }
+    return 0;
+}
+
+/// Where the reference happens to be exact (one key, equal logits) a kernel still may round in its
+/// accumulator type: an exponential off by two ulp (4 roundoffs), its product with V, the sum, the
+/// reciprocal of the denominator, the product with it. Relative to the element.
+double floor_of(const Precision& precision) {
+    return 8 * unit_roundoff(precision.accumulators);
+}
+
+std::string reason_against(const Correctness& c, double lse, double bound_lse) {
+    if (!(c.relative_rms <= c.bound)) {
+        return fmt::format("relative RMS error {:.3g} exceeds {:.3g}", c.relative_rms, c.bound);
+    }
+    if (!(c.worst <= c.bound_worst)) {
+        return fmt::format("worst element is off by {:.3g} of its row's RMS, over {:.3g}", c.worst,
+                           c.bound_worst);
+    }
+    if (!(c.aligned <= c.bound_aligned)) {
+        return fmt::format(
+            "a row's errors point along one key's value by {:.3g} of its RMS, over {:.3g}: a key "
+            "is lost, or has a wrong weight",
+            c.aligned, c.bound_aligned);
+    }
+    if (!(lse <= bound_lse)) {
+        return fmt::format("LSE is off by {:.3g} of max(1, |LSE|), over {:.3g}", lse, bound_lse);
+    }
+    return {};
+}
+
+}  // namespace
+
+void Errors::add(double error, double scale) {
+    const double relative = error == 0 ? 0 : std::abs(error) / scale;
+    squares += relative * relative;
+    // A NaN must not hide behind what it is compared with.
+    worst = std::isnan(relative) ? relative : std::max(worst, relative);
+}
+
+void Errors::take(const Errors& other) {
+    squares += other.squares;
+    worst = std::isnan(other.worst) ? other.worst : std::max(worst, other.worst);
+    lse = std::max(lse, other.lse);
+    aligned = std::max(aligned, other.aligned);
+    joint = std::max(joint, other.joint);
+}
+
+Reference reference_of(std::span<const Errors> roundings, double elements) {
+    Reference all;
+    const auto count = static_cast<double>(roundings.size());
+    double mean = 0;
+    double mean_square = 0;
+    for (const Errors& one : roundings) {
+        const double square = one.squares / std::max(1.0, elements);
+        mean += square / count;
+        mean_square += square * square / count;
+        all.worst = std::max(all.worst, one.worst);
+        all.lse = std::max(all.lse, one.lse);
+        all.aligned = std::max(all.aligned, one.aligned);
+        all.joint = std::max(all.joint, one.joint);
+    }
+    all.rms = std::sqrt(mean);
+    const double variance = std::max(0.0, mean_square - mean * mean);
+    all.high_rms = std::sqrt(mean + deviations * std::sqrt(variance));
+    return all;
+}
+
+Correctness decide(const Comparison& found, const Reference& reference, const Precision& precision,
+                   bool with_lse) {
+    Correctness verdict;
+    const double count = static_cast<double>(std::max<std::int64_t>(1, found.elements));
+    const double least = floor_of(precision);
+    verdict.relative_rms = std::sqrt(found.kernel.squares / count);
+    verdict.worst = found.kernel.worst;
+    verdict.lse_worst = found.lse_worst;
+    verdict.cases = found.rows;
+    verdict.bound = std::max({rms_factor * reference.rms, reference.high_rms, least});
+    verdict.bound_worst = std::max(worst_factor * reference.worst, least * found.largest);
+    // No longer than the vector of the floor's errors itself.
+    const double floor = least * found.largest * std::sqrt(static_cast<double>(found.width));
+    const double single = std::max(worst_factor * reference.aligned, floor);
+    const double joint = std::max(worst_factor * reference.joint, floor);
+    // Reported is the one that uses more of its bound.
+    const bool alone = found.kernel.aligned * joint > found.kernel.joint * single;
+    verdict.aligned = alone ? found.kernel.aligned : found.kernel.joint;
+    verdict.bound_aligned = alone ? single : joint;
+    const double bound_lse =
+        std::max(worst_factor * reference.lse, 8 * unit_roundoff(Rounding::fp32));
+    verdict.why = !found.why.empty()
+                      ? found.why
+                      : reason_against(verdict, with_lse ? found.kernel.lse : 0, bound_lse);
+    verdict.passed = verdict.why.empty();
+    return verdict;
+}
+
+Json correctness_to_json(const Correctness& correctness) {
+    const auto number = [](double value) { return std::isfinite(value) ? Json(value) : Json(); };
+    Json object;
+    object["passed"] = correctness.passed;
+    object["relative_rms"] = number(correctness.relative_rms);
+    object["worst"] = number(correctness.worst);
+    object["bound"] = number(correctness.bound);
+    object["bound_worst"] = number(correctness.bound_worst);
+    object["aligned"] = number(correctness.aligned);
+    object["bound_aligned"] = number(correctness.bound_aligned);
+    object["lse_worst"] = number(correctness.lse_worst);
+    object["cases"] = correctness.cases;
+    if (!correctness.draws.empty()) {
+        object["seed"] = correctness.seed;
+        Json draws = Json::array();
+        for (const Draw draw : correctness.draws) {
+            draws.push_back(std::string(name_of(draw)));
+        }
+        object["draws"] = std::move(draws);
+    }
+    if (!correctness.why.empty()) {
+        object["why"] = correctness.why;
+    }
+    return object;
+}
 
 Correctness worse_of(const Correctness& a, const Correctness& b) {
     // A failure outranks any pass; among equals the one that uses more of its bound is reported,
@@ -12,6 +163,8 @@ Correctness worse_of(const Correctness& a, const Correctness& b) {
     const bool take_b = a.passed != b.passed ? a.passed : share(b) > share(a);
     Correctness worse = take_b ? b : a;
     worse.cases = a.cases + b.cases;
+    worse.draws = a.draws;
+    worse.draws.insert(worse.draws.end(), b.draws.begin(), b.draws.end());
     return worse;
 }
 

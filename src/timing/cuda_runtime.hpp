@@ -103,6 +103,7 @@ struct ClockState {
     double sm_clock_hz = 0;
     double power_w = 0;
     bool throttled = false;  ///< power cap, thermal or hardware slowdown; being idle is none
+    bool slowed = false;     ///< of these heat or the board, not the power cap
 };
 
 /// NVML of the device that the CUDA runtime uses, found by its PCI address. Loaded by dlopen, so
@@ -114,6 +115,8 @@ public:
     Nvml& operator=(const Nvml&) = delete;
     ~Nvml();
     [[nodiscard]] ClockState read() const;
+    /// Processes that compute on this device, this one not counted; 0 where nobody tells.
+    [[nodiscard]] int other_processes() const;
 
 private:
     struct Library;

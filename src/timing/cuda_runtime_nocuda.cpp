@@ -83,5 +83,8 @@ Nvml::~Nvml() = default;
 ClockState Nvml::read() const {
     return {};
 }
+int Nvml::other_processes() const {
+    return 0;
+}
 
 }  // namespace raceline::cuda

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "timing/measurement.hpp"
 
+#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "support/check.hpp"
@@ -14,6 +15,9 @@ Json measurement_to_json(const Measurement& m) {
                 {"seconds_high", m.seconds_high},
                 {"seconds_call", m.seconds_call},
                 {"samples", m.samples},
+                {"disturbed", m.disturbed},
+                {"unsettled", m.unsettled},
+                {"disturbance", m.disturbance},
                 {"sm_clock_hz", m.sm_clock_hz},
                 {"power_w", m.power_w},
                 {"settled", m.settled},
@@ -29,6 +33,11 @@ Measurement measurement_from_json(const Json& object) {
     m.seconds_high = object.at("seconds_high").get<double>();
     m.seconds_call = object.at("seconds_call").get<double>();
     m.samples = object.at("samples").get<int>();
+    // Rows of schema 1 have neither; their interval says whether they had settled.
+    m.disturbed = object.value("disturbed", 0);
+    m.unsettled = object.value("unsettled",
+                               m.seconds_high - m.seconds_low > settled_width * m.seconds_median);
+    m.disturbance = object.value("disturbance", "");
     m.sm_clock_hz = object.at("sm_clock_hz").get<double>();
     m.power_w = object.at("power_w").get<double>();
     m.settled = object.value("settled", false);
@@ -44,41 +53,81 @@ Measurement summarize(const std::vector<double>& samples) {
     m.seconds_high = interval.high;
     m.seconds_call = m.seconds_median;
     m.samples = static_cast<int>(samples.size());
+    m.unsettled = !(m.seconds_high - m.seconds_low <= settled_width * m.seconds_median);
     return m;
 }
 
-Measurement time_on_cpu(const std::function<void(int)>& prepare,
-                        const std::function<void(int)>& call, const StopLimits& limits) {
-    int index = 0;
-    double one_call = 0;
-    // Two calls warm up code, page tables and the thread pool; a slow call needs no more.
-    for (int i = 0; i < 2; ++i, ++index) {
-        prepare(index);
-        const double begin = monotonic_seconds();
-        call(index);
-        one_call = monotonic_seconds() - begin;
+void SampleLog::add(double seconds, bool disturbed, const Usage& seen) {
+    (disturbed ? dropped_ : kept_).push_back(seconds);
+    if (disturbed) {
+        seen_ += seen;
     }
+}
+
+Measurement SampleLog::summary() const {
+    constexpr std::size_t fewest = 3;
+    const bool enough = kept_.size() >= fewest;
+    std::vector<double> all = kept_;
+    if (!enough) {
+        all.insert(all.end(), dropped_.begin(), dropped_.end());
+    }
+    Measurement m = summarize(all);
+    m.disturbed = disturbed();
+    m.unsettled = m.unsettled || !enough;
+    if (m.disturbed > 0) {
+        m.disturbance = fmt::format("{} of {} samples were disturbed: {}", m.disturbed,
+                                    kept_.size() + dropped_.size(), describe(seen_));
+    } else if (m.unsettled) {
+        m.disturbance = fmt::format(
+            "the median's interval is {:.0f} % of it, though nothing was seen to disturb its {} "
+            "samples",
+            100 * (m.seconds_high - m.seconds_low) / m.seconds_median, m.samples);
+    }
+    return m;
+}
+
+Watch Watch::of_this_machine() {
+    const auto reader = std::make_shared<UsageReader>();
+    return {.seconds = monotonic_seconds,
+            .usage = [reader] { return reader->read(); },
+            .clock_hz = [] { return cpu_clock_hz(0.001); }};
+}
+
+Measurement time_on_cpu(const std::function<void(int)>& prepare,
+                        const std::function<void(int)>& call, const StopLimits& limits,
+                        const std::function<Watch()>& make_watch) {
+    int index = 0;
+    // Two calls warm up code, page tables and the thread pool; a slow call needs no more.
+    for (; index < 2; ++index) {
+        prepare(index);
+        call(index);
+    }
+    const Watch watch = make_watch();
     StopRule rule(limits);
+    SampleLog log;
     std::vector<double> clocks;
     double since_clock = 0;
-    while (!rule.done()) {
+    for (; !rule.done(); ++index) {
         prepare(index);
-        const double begin = monotonic_seconds();
+        const Usage before = watch.usage();
+        const double begin = watch.seconds();
         call(index);
-        const double seconds = monotonic_seconds() - begin;
-        rule.add(seconds);
+        const double seconds = watch.seconds() - begin;
+        const Usage seen = watch.usage() - before;
+        const bool disturbed = is_disturbed(seen, seconds);
+        log.add(seconds, disturbed, seen);
+        disturbed ? rule.drop(seconds) : rule.add(seconds);
         since_clock += seconds;
         // Reading the clock costs a millisecond: once in fifty of work, and at least once.
         if (clocks.empty() || since_clock > 0.05) {
-            clocks.push_back(cpu_clock_hz(0.001));
+            clocks.push_back(watch.clock_hz());
             since_clock = 0;
         }
-        ++index;
     }
-    Measurement m = summarize(rule.samples());
+    Measurement m = log.summary();
     m.sm_clock_hz = median(clocks);
     m.settled = rule.settled();
-    m.throttled = one_call <= 0;  // a clock that stands still is no measurement
+    m.throttled = m.seconds_median <= 0;  // a clock that stands still is no measurement
     return m;
 }
 

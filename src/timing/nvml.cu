@@ -16,6 +16,7 @@ struct Nvml::Library {
     int (*clock)(NvmlDevice, int, unsigned*) = nullptr;
     int (*power)(NvmlDevice, unsigned*) = nullptr;
     int (*reasons)(NvmlDevice, unsigned long long*) = nullptr;
+    int (*processes)(NvmlDevice, unsigned*, void*) = nullptr;
     void* handle = nullptr;
     NvmlDevice device = nullptr;
     bool ready = false;
@@ -38,6 +39,7 @@ Nvml::Nvml() : library_(std::make_unique<Library>()) {
                        l.find(l.clock, "nvmlDeviceGetClockInfo") &&
                        l.find(l.power, "nvmlDeviceGetPowerUsage") &&
                        l.find(l.reasons, "nvmlDeviceGetCurrentClocksThrottleReasons");
+    l.find(l.processes, "nvmlDeviceGetComputeRunningProcesses_v3");  // newer drivers
     if (!found || l.init() != 0) {
         return;
     }
@@ -80,9 +82,22 @@ ClockState Nvml::read() const {
     }
     unsigned long long reasons = 0;
     if (l.reasons(l.device, &reasons) == 0) {
+        constexpr unsigned long long power_cap = 0x4;
         state.throttled = (reasons & slowed) != 0;
+        state.slowed = (reasons & slowed & ~power_cap) != 0;
     }
     return state;
+}
+
+int Nvml::other_processes() const {
+    const Library& l = *library_;
+    if (!l.ready || l.processes == nullptr) {
+        return 0;
+    }
+    // Without room for the list the call fails, but says how long the list is.
+    unsigned count = 0;
+    l.processes(l.device, &count, nullptr);
+    return count > 1 ? static_cast<int>(count) - 1 : 0;
 }
 
 }  // namespace raceline::cuda

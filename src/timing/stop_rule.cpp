@@ -14,6 +14,11 @@ void StopRule::add(double seconds) {
     total_ += seconds;
 }
 
+void StopRule::drop(double seconds) {
+    dropped_ += seconds;
+    ++drops_;
+}
+
 bool StopRule::settled() const {
     if (static_cast<int>(samples_.size()) < limits_.min_samples || total_ < limits_.min_seconds) {
         return false;
@@ -34,6 +39,10 @@ bool StopRule::settled() const {
 bool StopRule::done() const {
     const int count = static_cast<int>(samples_.size());
     if (count >= limits_.max_samples) {
+        return true;
+    }
+    // Where nearly everything is disturbed it does not get better by waiting.
+    if (drops_ >= 3 && dropped_ >= limits_.max_dropped * limits_.max_seconds) {
         return true;
     }
     // The interval is sorted from scratch: looking at every 8th sample keeps that off the profile.

@@ -17,19 +17,7 @@
 namespace raceline {
 namespace {
 
-enum Stream : std::uint64_t {
-    stream_q,
-    stream_k,
-    stream_v,
-    stream_sinks,
-    stream_scales,
-    stream_pages,
-    stream_channels,
-    stream_q_scales
-};
-
 constexpr std::byte nan_byte{0xff};  // all ones is NaN in every storage type
-constexpr double outlier = 8;        // a power of two: exact in every type
 
 std::vector<std::int32_t> prefix_sums(const std::vector<std::int64_t>& lengths) {
     std::vector<std::int32_t> sums{0};
@@ -43,56 +31,23 @@ std::vector<std::int32_t> prefix_sums(const std::vector<std::int64_t>& lengths) 
     return sums;
 }
 
-/// Query rows alternate between two regimes, so that every workload meets both: plain rows weigh
-/// many keys (a dropped page shows), outlier rows reach logits near ±100 and weigh few (a missed
-/// rescale shows).
-bool is_outlier_row(std::int64_t token, std::int64_t head, std::uint64_t seed) {
-    return ((static_cast<std::uint64_t>(token + head) + seed) & 1) != 0;
-}
-
-/// The channel of K that is ×8 in every key. MLA takes it from the columns that are not V's.
-std::int64_t outlier_channel(const Workload& w, std::uint64_t seed) {
-    const std::uint64_t key = stream_key(seed, stream_channels);
-    const std::int64_t from = w.mla && w.headdim > w.headdim_v ? w.headdim_v : 0;
-    return from + static_cast<std::int64_t>(
-                      random_below(key, 0, static_cast<std::uint64_t>(w.headdim - from)));
+/// In float, as a device does it, then rounded into storage.
+void change(std::byte* at, DType dtype, std::int64_t index, double factor, double bias) {
+    const auto i = static_cast<std::size_t>(index);
+    const auto x = static_cast<float>(load_element(at, dtype, i));
+    const float y = x * static_cast<float>(factor) + static_cast<float>(bias);
+    store_element(at, dtype, i, static_cast<double>(y));
 }
 
 void amplify(std::byte* at, DType dtype, std::int64_t index) {
-    const auto i = static_cast<std::size_t>(index);
-    store_element(at, dtype, i, outlier * load_element(at, dtype, i));
+    change(at, dtype, index, outlier_factor, 0);
 }
 
-/// The first and the last value of every sequence, ×sqrt(length) in powers of two, at most 64: one
-/// key of thousands weighs so little that a kernel which never read it would pass. Not for MLA,
-/// whose values are its keys.
-struct End {
-    std::int64_t token;
-    double factor;
-};
-std::vector<End> amplified_ends(const Workload& w) {
-    std::vector<End> ends;
-    std::int64_t start = 0;
-    for (std::int64_t b = 0; b < w.batch; start += w.length_k(b++)) {
-        const std::int64_t length = w.length_k(b);
-        const double factor =
-            std::min(64.0, std::exp2(std::floor(std::log2(static_cast<double>(length)) / 2)));
-        if (length >= 16) {
-            ends.push_back({start, factor});
-            ends.push_back({start + length - 1, factor});
-        }
-    }
-    return ends;
-}
-
-void amplify_ends(Inputs& in, const Workload& w, const std::vector<std::int64_t>& slots) {
-    const std::int64_t run = w.heads_kv * w.headdim_v;
-    for (const auto& [token, factor] : amplified_ends(w)) {
-        for (std::int64_t i = slots[token] * run; i < (slots[token] + 1) * run; ++i) {
-            const auto at = static_cast<std::size_t>(i);
-            store_element(in.v.data(), w.kv_dtype, at,
-                          factor * load_element(in.v.data(), w.kv_dtype, at));
-        }
+void amplify_ends(Inputs& in, const Workload& w, const std::vector<std::int64_t>& slots,
+                  std::uint64_t seed) {
+    for (const LoudValue& loud : loud_values(w)) {
+        const std::vector<std::byte> row = loud_value_row(w, seed, loud);
+        std::memcpy(in.v.data() + row.size() * slots[loud.token], row.data(), row.size());
     }
 }
 
@@ -108,7 +63,10 @@ void fill_queries(Inputs& in, const Workload& w, const InputOptions& options) {
     for (std::int64_t token = 0; token < w.tokens_q(); ++token) {
         std::byte* at = in.q.data() + bytes * token;
         fill_normal(at, w.dtype, run, key, token);
-        for (std::int64_t head = 0; options.outliers && head < w.heads_q; ++head) {
+        for (std::int64_t i = 0; options.draw == Draw::peaked && i < run; ++i) {
+            change(at, w.dtype, i, peak_factor, 0);
+        }
+        for (std::int64_t head = 0; options.draw == Draw::outliers && head < w.heads_q; ++head) {
             if (is_outlier_row(token, head, options.seed)) {
                 amplify(at, w.dtype, head * w.headdim + shared);
                 if (other != shared) {
@@ -135,7 +93,11 @@ void fill_cache(std::vector<std::byte>& cache, const Workload& w, const InputOpt
     for (std::int64_t token = 0; token < count; ++token) {
         std::byte* at = cache.data() + bytes * slots[token];
         fill_normal(at, w.kv_dtype, run, key, token);
-        for (std::int64_t head = 0; keys && options.outliers && head < w.heads_kv; ++head) {
+        for (std::int64_t i = 0; options.draw == Draw::biased && i < run; ++i) {
+            change(at, w.kv_dtype, i, 1, draw_bias);
+        }
+        for (std::int64_t head = 0; keys && options.draw == Draw::outliers && head < w.heads_kv;
+             ++head) {
             amplify(at, w.kv_dtype, head * width + channel);
         }
     }
@@ -153,8 +115,8 @@ void fill_nvfp4_cache(std::vector<std::byte>& cache, const Workload& w, const In
     cache.resize((tokens + pages.tokens - 1) / pages.tokens * pages.bytes(),
                  poisoned ? nan_byte : std::byte{0});
     std::vector<float> factors(slots.size(), 1);
-    if (!keys && options.outliers) {
-        for (const auto& [token, factor] : amplified_ends(w)) {
+    if (!keys && options.draw == Draw::outliers) {
+        for (const auto& [token, factor] : loud_values(w)) {
             factors[token] = static_cast<float>(factor);
         }
     }
@@ -164,8 +126,9 @@ void fill_nvfp4_cache(std::vector<std::byte>& cache, const Workload& w, const In
         std::vector<float> row(run);
         fill_normal(reinterpret_cast<std::byte*>(row.data()), DType::fp32, run, key, token);
         for (std::int64_t i = 0; i < run; ++i) {
-            const bool loud = keys && options.outliers && i % width == channel;
-            row[i] *= loud ? static_cast<float>(outlier) : factors[token];
+            const bool loud = keys && options.draw == Draw::outliers && i % width == channel;
+            row[i] *= loud ? static_cast<float>(outlier_factor) : factors[token];
+            row[i] += options.draw == Draw::biased ? static_cast<float>(draw_bias) : 0.0F;
         }
         store_nvfp4(cache.data() + slots[token] / pages.tokens * pages.bytes(), pages.elements,
                     slots[token] % pages.tokens * run, row);
@@ -204,32 +167,70 @@ void fill_query_scales(Inputs& in, const Workload& w, std::uint64_t seed) {
     }
 }
 
-Inputs build(const Workload& w, const InputOptions& options) {
-    Inputs in;
-    std::int64_t slots = w.tokens_k();
-    if (!w.seqlens_q.empty()) {
-        in.cu_seqlens_q = prefix_sums(w.seqlens_q);
+void place_non_finite(Inputs& in, const Workload& w, const std::vector<std::int64_t>& slots,
+                      std::uint64_t seed) {
+    for (const NonFinite& one : non_finite_places(w, seed)) {
+        const bool query = one.tensor == NonFinite::Tensor::q;
+        std::int64_t token = one.token;
+        for (std::int64_t b = 0; b < one.sequence; ++b) {
+            token += query ? w.length_q(b) : w.length_k(b);
+        }
+        const std::int64_t heads = query ? w.heads_q : w.heads_kv;
+        const std::int64_t width = one.tensor == NonFinite::Tensor::v ? w.headdim_v : w.headdim;
+        const std::int64_t row = query ? token : slots[token];
+        std::vector<std::byte>& to = query                                ? in.q
+                                     : one.tensor == NonFinite::Tensor::k ? in.k
+                                                                          : in.v;
+        store_element(to.data(), query ? w.dtype : w.kv_dtype,
+                      static_cast<std::size_t>((row * heads + one.head) * width + one.channel),
+                      one.value);
     }
-    if (w.page_size != 0) {
-        slots = make_pages(in, w, options.poison, stream_key(options.seed, stream_pages));
-    } else if (!w.seqlens_k.empty()) {
-        in.cu_seqlens_k = prefix_sums(w.seqlens_k);
-    }
+}
+
+void fill_data(Inputs& in, const Workload& w, const InputOptions& options) {
     fill_queries(in, w, options);
     const std::vector<std::int64_t> where = token_slots(w, in);
     const bool nvfp4 = w.kv_dtype == DType::nvfp4;
     const auto fill = nvfp4 ? fill_nvfp4_cache : fill_cache;
-    fill(in.k, w, options, where, slots, true);
+    fill(in.k, w, options, where, in.slots, true);
     if (!w.mla) {
-        fill(in.v, w, options, where, slots, false);
-        if (options.outliers && !nvfp4) {
-            amplify_ends(in, w, where);
+        fill(in.v, w, options, where, in.slots, false);
+        if (options.draw == Draw::outliers && !nvfp4) {
+            amplify_ends(in, w, where, options.seed);
         }
+    }
+    if (options.draw == Draw::non_finite) {
+        place_non_finite(in, w, where, options.seed);
+    }
+}
+
+Inputs build(const Workload& w, const InputOptions& options) {
+    Inputs in;
+    in.slots = w.tokens_k();
+    if (!w.seqlens_q.empty()) {
+        in.cu_seqlens_q = prefix_sums(w.seqlens_q);
+    }
+    if (w.page_size != 0) {
+        in.slots = make_pages(in, w, options.poison, stream_key(options.seed, stream_pages));
+    } else if (!w.seqlens_k.empty()) {
+        in.cu_seqlens_k = prefix_sums(w.seqlens_k);
+    }
+    const auto row_bytes = [&](std::int64_t rows, std::int64_t width, DType dtype) {
+        const double bytes = static_cast<double>(rows * width) * bytes_of(dtype);
+        return static_cast<std::size_t>(bytes);
+    };
+    in.q_bytes = row_bytes(w.tokens_q(), w.heads_q * w.headdim, w.dtype);
+    in.k_bytes = row_bytes(in.slots, w.heads_kv * w.headdim, w.kv_dtype);
+    in.v_bytes = w.mla ? 0 : row_bytes(in.slots, w.heads_kv * w.headdim_v, w.kv_dtype);
+    if (options.data || w.kv_dtype == DType::nvfp4) {
+        fill_data(in, w, options);
+        in.k_bytes = in.k.size();  // of nvfp4, which has scales between its elements
+        in.v_bytes = in.v.size();
     }
     if (w.sinks) {
         fill_sinks(in, w, options.seed);
     }
-    if (w.kv_dtype == DType::e4m3 || nvfp4) {
+    if (w.kv_dtype == DType::e4m3 || w.kv_dtype == DType::nvfp4) {
         fill_scales(in, w, options.seed);
     }
     if (w.dtype == DType::e4m3) {
@@ -242,6 +243,32 @@ Inputs build(const Workload& w, const InputOptions& options) {
 
 }  // namespace
 
+std::vector<LoudValue> loud_values(const Workload& w) {
+    std::vector<LoudValue> loud;
+    std::int64_t start = 0;
+    for (std::int64_t b = 0; b < w.batch; start += w.length_k(b++)) {
+        const std::int64_t length = w.length_k(b);
+        const double factor =
+            std::min(64.0, std::exp2(std::floor(std::log2(static_cast<double>(length)) / 2)));
+        if (length >= 16) {
+            loud.push_back({start, factor});
+            loud.push_back({start + length - 1, factor});
+        }
+    }
+    return loud;
+}
+
+std::vector<std::byte> loud_value_row(const Workload& w, std::uint64_t seed,
+                                      const LoudValue& which) {
+    const std::int64_t run = w.heads_kv * w.headdim_v;
+    std::vector<std::byte> row(static_cast<std::size_t>(bytes_of(w.kv_dtype)) * run);
+    fill_normal(row.data(), w.kv_dtype, run, stream_key(seed, stream_v), which.token);
+    for (std::int64_t i = 0; i < run; ++i) {
+        change(row.data(), w.kv_dtype, i, which.factor, 0);
+    }
+    return row;
+}
+
 Inputs make_inputs(const Workload& workload, const InputOptions& options) {
     validate(workload);
     // Refused before anything is allocated: an operating system that overcommits would say yes and
@@ -249,7 +276,8 @@ Inputs make_inputs(const Workload& workload, const InputOptions& options) {
     const double cache = static_cast<double>(workload.tokens_k()) *
                          (8 + static_cast<double>(workload.heads_kv) * bytes_of(workload.kv_dtype) *
                                   static_cast<double>(workload.headdim + workload.headdim_v));
-    const double bytes = workload.bytes_q() + cache;
+    const double bytes =
+        options.data || workload.kv_dtype == DType::nvfp4 ? workload.bytes_q() + cache : 0;
     const double memory =
         static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
     require(bytes < memory, Status::unsupported,

@@ -9,14 +9,16 @@
 #include <vector>
 
 #include "workload/attention_args.hpp"
+#include "workload/draw.hpp"
 #include "workload/workload.hpp"
 
 namespace raceline {
 
 struct InputOptions {
     std::uint64_t seed = 1;
-    bool outliers = true;  ///< a few query/key channels ×8, so that logits have a long tail
-    bool poison = true;    ///< NaN in unused pages and past the end of every sequence's cache
+    Draw draw = Draw::outliers;
+    bool poison = true;  ///< NaN in unused pages and past the end of every sequence's cache
+    bool data = true;    ///< false: lengths, tables and scales alone; q, k and v stay empty
 };
 
 /// Host copies. Contiguous layouts: fixed length (batch, seqlen, heads, headdim); ragged packed
@@ -32,11 +34,25 @@ struct Inputs {
         v_scale;                 ///< (batch, heads_kv), keys and values in 8 or 4 bits only
     std::vector<float> q_scale;  ///< (batch, heads_kv), e4m3 queries only
 
+    /// Tokens that the cache has room for: those of the batch, or of all pages.
+    std::int64_t slots = 0;
+    std::size_t q_bytes = 0, k_bytes = 0, v_bytes = 0;  ///< of q, k and v, filled or not
     /// Elements of the output, packed like q with headdim_v, and of the LSE, (total_q, heads_q).
     std::size_t out_elements = 0;
     std::size_t lse_elements = 0;
 };
 Inputs make_inputs(const Workload& workload, const InputOptions& options);
+
+/// Rows of V that Draw::outliers makes larger than a fill with normals does: the first and last of
+/// every sequence, by a factor. Tokens count over the batch, as block_table.hpp's slots do.
+struct LoudValue {
+    std::int64_t token;
+    double factor;
+};
+std::vector<LoudValue> loud_values(const Workload& workload);
+/// One token's values (heads_kv, headdim_v) as Draw::outliers stores them. Not for nvfp4.
+std::vector<std::byte> loud_value_row(const Workload& workload, std::uint64_t seed,
+                                      const LoudValue& which);
 
 /// Device (or host) addresses of what Inputs holds.
 struct InputPointers {

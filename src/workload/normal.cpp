@@ -48,7 +48,7 @@ std::vector<Bits> make_encoded(DType dtype) {
 }
 
 template <class Bits>
-void fill(std::byte* at, const std::vector<Bits>& table, std::size_t count, std::uint64_t key,
+void fill(std::byte* at, const Bits* table, std::size_t count, std::uint64_t key,
           std::uint64_t counter) {
     std::size_t done = 0;
     for (; done + 4 <= count; done += 4) {
@@ -68,29 +68,41 @@ double normal_quantile(std::uint16_t bits) {
     return quantiles()[bits];
 }
 
-void fill_normal(std::byte* at, DType dtype, std::size_t count, std::uint64_t key,
-                 std::uint64_t block) {
-    const std::uint64_t counter = block * (longest_run / 4);
+std::span<const std::byte> normal_table(DType dtype) {
     switch (dtype) {
         case DType::fp32: {
             static const auto table = make_encoded<std::uint32_t>(dtype);
-            return fill(at, table, count, key, counter);
+            return std::as_bytes(std::span(table));
         }
         case DType::fp16: {
             static const auto table = make_encoded<std::uint16_t>(dtype);
-            return fill(at, table, count, key, counter);
+            return std::as_bytes(std::span(table));
         }
         case DType::bf16: {
             static const auto table = make_encoded<std::uint16_t>(dtype);
-            return fill(at, table, count, key, counter);
+            return std::as_bytes(std::span(table));
         }
         case DType::e4m3: {
             static const auto table = make_encoded<std::uint8_t>(dtype);
-            return fill(at, table, count, key, counter);
+            return std::as_bytes(std::span(table));
         }
         case DType::nvfp4: break;
     }
     fail(Status::unsupported, "elements of nvfp4 cannot be filled one by one: they share scales");
+}
+
+void fill_normal(std::byte* at, DType dtype, std::size_t count, std::uint64_t key,
+                 std::uint64_t block) {
+    const std::uint64_t counter = block * (longest_run / 4);
+    const std::byte* table = normal_table(dtype).data();
+    switch (dtype) {
+        case DType::fp32:
+            return fill(at, reinterpret_cast<const std::uint32_t*>(table), count, key, counter);
+        case DType::fp16:
+        case DType::bf16:
+            return fill(at, reinterpret_cast<const std::uint16_t*>(table), count, key, counter);
+        default: return fill(at, reinterpret_cast<const std::uint8_t*>(table), count, key, counter);
+    }
 }
 
 }  // namespace raceline

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "raceline/dtype.hpp"
 
@@ -38,6 +39,9 @@ constexpr double random_unit(std::uint64_t key, std::uint64_t counter) {
 /// Standard normal, from 16 random bits through the quantile function: 65,536 distinct values, the
 /// largest 4.3. Coarse in value and exact in distribution, which is all that test data needs.
 double normal_quantile(std::uint16_t bits);
+
+/// The 65,536 quantiles as a type stores them, in the order of their 16 bits. Not for nvfp4.
+std::span<const std::byte> normal_table(DType dtype);
 
 /// Fills `count` elements of storage with normals; `block` numbers the run, and runs of one key
 /// with different blocks are independent as long as each is at most `longest_run` long.

@@ -14,10 +14,13 @@ namespace raceline {
 
 struct OracleRow {
     std::vector<double> out;  ///< headdim_v values; all 0 for a row without keys
-    double lse;               ///< natural log, sink included; without keys the sink, or -inf
+    double lse;  ///< natural log, sink included; without keys (or weights) the sink, or -inf
     /// RMS that an element of `out` would have if the rows of V were unrelated:
     /// sqrt(sum of P² · mean of V²). The scale of rounding errors where `out` itself cancels.
     double spread = 0;
+    /// False where float64 itself is no measure of which outputs are finite: a value that is not
+    /// finite stands behind a weight under 2^-126, which fp32 does not hold.
+    bool judged = true;
 };
 
 /// Row `row` of query head `head` in sequence `sequence`, every operation in float64 on the stored
@@ -51,6 +54,15 @@ std::vector<OracleRow> oracle_rows(const Workload& workload, const Inputs& input
 std::vector<OracleRow> rounded_rows(const Workload& workload, const Inputs& inputs,
                                     std::int64_t sequence, std::span<const QueryRow> rows,
                                     const Precision& precision, const Variant& variant = {});
+
+/// What error vectors e of rows that share a KV head have in common with values v of its keys.
+struct Alignment {
+    double single = 0;  ///< largest |e · v| / |v| of a row and a key that it sees
+    double joint = 0;   ///< of a key, over the n rows that see it: |sum of e · v| / (|v| √n)
+};
+/// `errors`: one (headdim_v) a row.
+Alignment align(const Workload& workload, const Inputs& inputs, std::int64_t sequence,
+                std::span<const QueryRow> rows, std::span<const std::vector<float>> errors);
 
 /// Nearest value of the type, ties to even, saturating for e4m3.
 double round_to(double value, Rounding type);

@@ -25,6 +25,8 @@ struct Precision {
     /// the kernel uses it. Not a power of two where the kernel's P is not relative to the row's own
     /// maximum: then the heaviest key's is not exact.
     double probability_scale = 1;
+
+    bool operator==(const Precision&) const = default;
 };
 
 }  // namespace raceline

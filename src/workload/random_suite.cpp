@@ -10,9 +10,9 @@ namespace raceline {
 namespace {
 
 /// Draws in order from one stream: the same on every machine and standard library.
-class Draw {
+class ShapeDraw {
 public:
-    explicit Draw(std::uint64_t seed) : key_(stream_key(seed, 0x72616e646f6d)) {}
+    explicit ShapeDraw(std::uint64_t seed) : key_(stream_key(seed, 0x72616e646f6d)) {}
 
     /// Whole number in [low, high].
     std::int64_t between(std::int64_t low, std::int64_t high) {
@@ -39,14 +39,14 @@ constexpr double least_cache_bytes = 1e6;
 constexpr double most_flops = 3e9;         // a prefill of tens of milliseconds on two cores
 constexpr double most_cache_bytes = 48e6;  // a decode of a few milliseconds
 
-void draw_heads(Draw& draw, Workload& w) {
+void draw_heads(ShapeDraw& draw, Workload& w) {
     w.heads_kv = draw.of(std::array<std::int64_t, 5>{1, 2, 4, 8, 3});
     w.heads_q = w.heads_kv * draw.of(std::array<std::int64_t, 5>{1, 1, 2, 4, 8});
     w.headdim = draw.of(std::array<std::int64_t, 8>{64, 64, 64, 128, 128, 128, 96, 32});
     w.headdim_v = w.headdim;
 }
 
-void draw_options(Draw& draw, Workload& w) {
+void draw_options(ShapeDraw& draw, Workload& w) {
     constexpr std::array types{DType::fp32, DType::bf16, DType::bf16, DType::fp32, DType::fp16};
     w.dtype = types[static_cast<std::size_t>(draw.between(0, 4))];
     w.kv_dtype = w.dtype;
@@ -63,7 +63,7 @@ void draw_options(Draw& draw, Workload& w) {
     }
 }
 
-Workload draw_prefill(Draw& draw) {
+Workload draw_prefill(ShapeDraw& draw) {
     Workload w;
     draw_heads(draw, w);
     w.mask = draw.one_in(2) ? Mask::causal : Mask::full;
@@ -86,7 +86,7 @@ Workload draw_prefill(Draw& draw) {
     return w;
 }
 
-Workload draw_decode(Draw& draw) {
+Workload draw_decode(ShapeDraw& draw) {
     Workload w;
     draw_heads(draw, w);
     draw_options(draw, w);
@@ -123,7 +123,7 @@ bool contains(std::span<const Workload> list, const Workload& w) {
 
 std::vector<Workload> draw_workloads(std::uint64_t seed, std::size_t count,
                                      std::span<const Workload> taken) {
-    Draw draw(seed);
+    ShapeDraw draw(seed);
     std::vector<Workload> drawn;
     while (drawn.size() < count) {
         // Halves of prefill and decode, whatever is rejected in between.

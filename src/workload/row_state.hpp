@@ -65,11 +65,17 @@ public:
 
     /// Logits to probabilities, relative to the largest; the denominator and the LSE.
     void normalise() {
+        bool number = true;
         for (T& s : logits_) {
             s = static_cast<T>(logit(static_cast<double>(s)));
             largest_ = std::max(largest_, static_cast<double>(s));
+            number = number && !std::isnan(s);
+        }
+        if (!number) {
+            largest_ = std::numeric_limits<double>::quiet_NaN();  // max() lets NaN go by
         }
         if (largest_ == -infinite) {
+            judged_ = logits_.empty();  // keys, but none with a weight
             return;
         }
         const std::int64_t keys = std::ssize(logits_);
@@ -95,6 +101,10 @@ public:
         const std::int64_t width = workload_.headdim_v;
         for (std::int64_t j = low; j < high; ++j) {
             const T p = logits_[j - range_.first];
+            if (!std::isfinite(squares[j - first]) &&
+                static_cast<double>(p) < std::numeric_limits<float>::min() * sum_) {
+                judged_ = false;
+            }
             squares_ += static_cast<double>(p) * static_cast<double>(p) * squares[j - first];
             if (precision_.accumulators != Rounding::e4m3_sum) {
                 accumulate(out_.data(), p, rows + (j - first) * width, width,
@@ -107,7 +117,7 @@ public:
     }
 
     [[nodiscard]] OracleRow finish() const {
-        OracleRow row{std::vector<double>(out_.size(), 0.0), -infinite, 0};
+        OracleRow row{std::vector<double>(out_.size(), 0.0), -infinite, 0, judged_};
         if (largest_ == -infinite) {
             row.lse = workload_.sinks ? sink_ : -infinite;
             return row;
@@ -166,6 +176,7 @@ private:
     std::vector<T> query_, logits_, out_;
     double scale_ = 1, value_scale_ = 1, sink_ = -infinite;
     double largest_ = -infinite, sum_ = 0, squares_ = 0;
+    bool judged_ = true;
 };
 
 }  // namespace raceline

@@ -133,7 +133,8 @@ void expect_right(const Workload& w, int tile, int threads, std::uint64_t seed) 
     }
     SCOPED_TRACE(format_shape(w) + " tile " + kernel.tile_text(tile) + " threads " +
                  std::to_string(threads) + " seed " + std::to_string(seed));
-    Inputs inputs = make_inputs(w, {.seed = seed, .outliers = seed % 2 == 0, .poison = true});
+    Inputs inputs = make_inputs(
+        w, {.seed = seed, .draw = seed % 2 == 0 ? Draw::outliers : Draw::plain, .poison = true});
     Call call(w, inputs, kernel.workspace(w, tile, device));
     const AttentionArgs args = call.args(w, inputs);
     kernel.launch(args, tile, device, call.workspace.data(), nullptr);

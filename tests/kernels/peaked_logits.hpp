@@ -20,7 +20,7 @@ namespace raceline::test {
 /// Logits of a standard deviation of 4: queries times 4, by their exponents; what is tiny stays.
 /// 16-bit types.
 inline Inputs peaked_inputs(const Workload& w, std::uint64_t seed) {
-    Inputs in = make_inputs(w, {.seed = seed, .outliers = false});
+    Inputs in = make_inputs(w, {.seed = seed, .draw = Draw::plain});
     const int bits = w.dtype == DType::fp16 ? 10 : 7;
     auto* q = reinterpret_cast<std::uint16_t*>(in.q.data());
     for (std::size_t i = 0; i < in.q.size() / 2; ++i) {

@@ -110,7 +110,7 @@ INSTANTIATE_TEST_SUITE_P(Hopper, PrefillOnDevice, testing::Values("prefill_sm90"
 void repeat(const Kernel& kernel, const std::string& shape, int runs) {
     const Workload w = parse_shape(shape);
     const Device device = datasheet_device("h200");
-    const Inputs in = make_inputs(w, {.seed = 12, .outliers = true});
+    const Inputs in = make_inputs(w, {.seed = 12, .draw = Draw::outliers});
     const Rows q = rows_of(w.tokens_q() * w.heads_q, w.headdim, 0, 0);
     const Rows k = rows_of(w.tokens_k() * w.heads_kv, w.headdim, 0, 0);
     const Rows v = rows_of(w.tokens_k() * w.heads_kv, w.headdim_v, 0, 0);

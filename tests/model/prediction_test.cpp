@@ -15,9 +15,9 @@
 namespace raceline {
 namespace {
 
-class Draw {
+class CaseDraw {
 public:
-    explicit Draw(unsigned seed) : engine_(seed) {}
+    explicit CaseDraw(unsigned seed) : engine_(seed) {}
     double between(double low, double high) {
         return std::exp(std::uniform_real_distribution(std::log(low), std::log(high))(engine_));
     }
@@ -81,7 +81,7 @@ struct Case {
 };
 
 Case draw_case(unsigned seed) {
-    Draw draw(seed);
+    CaseDraw draw(seed);
     const bool gpu = draw.coin();
     Case drawn{full_device(gpu), {draw.launch(gpu)}, {.cold = draw.coin()}};
     if (draw.coin()) {

@@ -185,7 +185,7 @@ TEST(GateRows, HoldsTheEdgesAndNoRowTwice) {
     const Workload w = parse_shape("b=2,h=4,q=1000,k=1000,d=64");
     std::set<std::tuple<std::int64_t, std::int64_t, std::int64_t>> seen;
     std::set<std::int64_t> rows;
-    for (const Row& at : rows_to_check(w, 7)) {
+    for (const Row& at : sample_rows(w, 7, 512)) {
         EXPECT_TRUE(seen.insert({at.sequence, at.row, at.head}).second);
         EXPECT_TRUE(at.row >= 0 && at.row < 1000 && at.sequence < 2 && at.head < 4);
         rows.insert(at.row);
@@ -200,11 +200,24 @@ TEST(GateRows, HoldsTheEdgesAndNoRowTwice) {
 TEST(GateRows, FirstAndLastStayWhenFewAreAffordable) {
     const Workload w = parse_shape("h=1,q=4096,k=1048576,d=128");
     std::set<std::int64_t> rows;
-    for (const Row& at : rows_to_check(w, 3)) {
+    for (const Row& at : sample_rows(w, 3, 512)) {
         rows.insert(at.row);
     }
     EXPECT_LE(rows.size(), 8U);
     EXPECT_TRUE(rows.contains(0) && rows.contains(4095));
+}
+
+// A mistake in one head, one sequence or one tile must not hide between the rows of a sample.
+TEST(GateRows, ReachEveryHeadSequenceAndTile) {
+    const Workload w = parse_shape("b=3,h=40/8,q=9000;0;70,k=9000;5;70,d=64,causal");
+    std::set<std::int64_t> heads;
+    std::set<std::pair<std::int64_t, std::int64_t>> tiles;
+    for (const Row& at : rows_to_check(w, 11, 8)) {
+        heads.insert(at.head);
+        tiles.insert({at.sequence, at.row / 64});
+    }
+    EXPECT_EQ(heads.size(), 40U);
+    EXPECT_EQ(tiles.size(), 141U + 2U);
 }
 
 TEST(GateRows, SmallWorkloadsAreCheckedWhole) {

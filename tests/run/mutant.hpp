@@ -141,7 +141,7 @@ private:
             for (int j = from; j < std::min(last, from + 64); ++j) {
                 s.push_back(dropped(b, j) ? -std::numeric_limits<float>::infinity()
                                           : logit(q, b, j, kv));
-                part.largest = std::max(part.largest, s.back());
+                part.largest = std::isnan(s.back()) ? s.back() : std::max(part.largest, s.back());
             }
             if (part.largest == -std::numeric_limits<float>::infinity()) {
                 continue;
@@ -213,7 +213,7 @@ private:
     void merge(const std::vector<Partial>& parts, int b, int i, int h, int kv) const {
         float largest = -std::numeric_limits<float>::infinity();
         for (const Partial& part : parts) {
-            largest = std::max(largest, part.largest);
+            largest = std::isnan(part.largest) ? part.largest : std::max(largest, part.largest);
         }
         const bool empty = largest == -std::numeric_limits<float>::infinity();
         if (a_.sinks != nullptr) {
@@ -239,7 +239,7 @@ private:
                                       ? a_.cu_seqlens_q[b] * a_.lse_seq_stride
                                       : b * a_.lse_batch_stride;
         a_.lse[base + i * a_.lse_seq_stride + h * a_.lse_head_stride] =
-            sum > 0 ? largest + std::log(sum) : -std::numeric_limits<float>::infinity();
+            sum == 0 ? -std::numeric_limits<float>::infinity() : largest + std::log(sum);
     }
 
     AttentionArgs a_;

@@ -23,7 +23,7 @@ std::vector<double> values(const std::vector<std::byte>& bytes, DType dtype) {
 TEST(Inputs, AreNormalSeededAndDistinct) {
     for (const DType dtype : {DType::fp32, DType::fp16, DType::bf16, DType::e4m3}) {
         const Workload w = parse_shape("h=4,k=512,d=64", dtype);
-        const Inputs in = make_inputs(w, {.seed = 3, .outliers = false});
+        const Inputs in = make_inputs(w, {.seed = 3, .draw = Draw::plain});
         for (const auto* bytes : {&in.q, &in.k, &in.v}) {
             double sum = 0;
             double squares = 0;
@@ -42,15 +42,15 @@ TEST(Inputs, AreNormalSeededAndDistinct) {
         }
         EXPECT_NE(in.q, in.k);
         EXPECT_NE(in.k, in.v);
-        EXPECT_EQ(in.k, make_inputs(w, {.seed = 3, .outliers = false}).k);
-        EXPECT_NE(in.k, make_inputs(w, {.seed = 4, .outliers = false}).k);
+        EXPECT_EQ(in.k, make_inputs(w, {.seed = 3, .draw = Draw::plain}).k);
+        EXPECT_NE(in.k, make_inputs(w, {.seed = 4, .draw = Draw::plain}).k);
     }
 }
 
 TEST(Inputs, OutliersGiveLogitsALongTail) {
     const Workload w = parse_shape("h=4,q=16,k=512,d=64,dtype=fp32");
     const auto largest = [&](bool outliers) {
-        const Inputs in = make_inputs(w, {.seed = 1, .outliers = outliers});
+        const Inputs in = make_inputs(w, {.seed = 1, .draw = outliers ? Draw::outliers : Draw::plain});
         const auto q = values(in.q, w.dtype);
         const auto k = values(in.k, w.dtype);
         double most = 0;

@@ -83,7 +83,7 @@ TEST(Oracle, AgreesWithTheFormula) {
           "h=2,q=2,k=0,d=8,dtype=fp32,sinks"}) {
         const Workload w = parse_shape(shape);
         for (const bool outliers : {false, true}) {
-            const Inputs in = make_inputs(w, {.seed = 5, .outliers = outliers});
+            const Inputs in = make_inputs(w, {.seed = 5, .draw = outliers ? Draw::outliers : Draw::plain});
             for (std::int64_t b = 0; b < w.batch; ++b) {
                 for (std::int64_t i = 0; i < w.length_q(b); ++i) {
                     for (std::int64_t h = 0; h < w.heads_q; ++h) {
@@ -153,7 +153,7 @@ TEST(Oracle, RowsWithoutKeys) {
 
 TEST(Oracle, ErrorsOfTheRoundedRowFollowItsTypes) {
     const Workload w = parse_shape("h=1,q=1,k=500,d=64,dtype=fp32");
-    const Inputs in = make_inputs(w, {.seed = 2, .outliers = false});
+    const Inputs in = make_inputs(w, {.seed = 2, .draw = Draw::plain});
     const OracleRow truth = oracle_row(w, in, 0, 0, 0);
     const auto error = [&](const Precision& precision) {
         const OracleRow row = rounded_row(w, in, 0, 0, 0, precision);

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/backend.hpp"
+
+#include <exception>
+#include <span>
+
+namespace raceline {
+
+Correctness check_draws(const CaseOptions& options, const std::function<Correctness(Draw)>& one) {
+    const std::span<const Draw> draws =
+        options.draws.empty() ? std::span<const Draw>(all_draws) : std::span(options.draws);
+    Correctness verdict;
+    bool first = true;
+    for (const Draw draw : draws) {
+        Correctness found;
+        try {
+            found = one(draw);
+        } catch (const std::exception& error) {
+            found.why = error.what();
+        }
+        found.draws = {draw};
+        found.seed = options.seed;
+        if (!found.passed) {
+            found.why = std::string(name_of(draw)) + " inputs: " + found.why;
+        }
+        verdict = first ? found : worse_of(verdict, found);
+        first = false;
+        if (!verdict.passed) {
+            break;
+        }
+    }
+    return verdict;
+}
+
+}  // namespace raceline

@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/device_reference.hpp"
+#include "run/device_tile.cuh"
+#include "timing/cuda_runtime.hpp"
+
+namespace raceline::device_gate {
+namespace {
+
+/// Order of the keys of a tile: blocks of 64 from a start on, then those before it.
+struct KeyOrder {
+    std::int64_t first, start, last;
+    __device__ __forceinline__ KeyOrder(const KeySpan& keys, double part)
+        : first(keys.first),
+          start(keys.first +
+                static_cast<std::int64_t>(part * static_cast<double>(keys.last - keys.first))),
+          last(keys.last) {}
+    [[nodiscard]] __device__ __forceinline__ std::int64_t blocks() const {
+        return blocks_in(last - start) + blocks_in(start - first);
+    }
+    /// Keys of block n; none is cut in two.
+    [[nodiscard]] __device__ __forceinline__ KeySpan block(std::int64_t n) const {
+        const std::int64_t behind = blocks_in(last - start);
+        const std::int64_t at =
+            n < behind ? start + n * tile_keys : first + (n - behind) * tile_keys;
+        const std::int64_t end = n < behind ? last : start;
+        return {at, at + tile_keys < end ? at + tile_keys : end};
+    }
+    static __device__ __forceinline__ std::int64_t blocks_in(std::int64_t keys) {
+        return (keys + tile_keys - 1) / tile_keys;
+    }
+};
+
+/// The logits of a tile's rows against blocks of keys.
+template <class T, Sum kind>
+struct Scorer {
+    const Problem& p;
+    const Steps& steps;
+    const RowTile& tile;
+    T* memory;
+    PlacedRow rows[4];  ///< of this thread
+    KeySpan spans[4];
+    double scale;
+
+    __device__ __forceinline__ Scorer(const Problem& problem, const Steps& how, const RowTile& of,
+                                      T* shared)
+        : p(problem), steps(how), tile(of), memory(shared) {
+        const int ty = static_cast<int>(threadIdx.x) / 16;
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+            rows[i] = place(p, tile, ty * 4 + i);
+            spans[i] = rows[i].token < 0 ? KeySpan{0, 0} : p.spans[rows[i].token];
+        }
+        scale = accumulated(p.scale * scale_of(p.q_scale, p, tile) * scale_of(p.k_scale, p, tile));
+    }
+
+    /// What is done with a tensor core's sums rounds to nearest; only its own additions cut.
+    [[nodiscard]] static __device__ __forceinline__ double accumulated(double x) {
+        return sizeof(T) == sizeof(double) ? x : static_cast<double>(__double2float_rn(x));
+    }
+
+    [[nodiscard]] __device__ __forceinline__ T operand(const void* data, DType dtype,
+                                                       std::int64_t index) const {
+        const float x = load(data, dtype, index);
+        if constexpr (sizeof(T) == sizeof(double)) {
+            return static_cast<double>(x);
+        } else {
+            const Rounding products = steps.precision.products;
+            return products == Rounding::fp32
+                       ? x
+                       : static_cast<float>(round_to(static_cast<double>(x), products));
+        }
+    }
+
+    [[nodiscard]] __device__ __forceinline__ double logit(T product) const {
+        const double s = accumulated(static_cast<double>(product) * scale);
+        if (p.softcap == 0) {
+            return s;
+        }
+        const double cap = accumulated(p.softcap);
+        double bent = tanh(accumulated(s / cap));
+        if constexpr (sizeof(T) != sizeof(double)) {
+            bent = round_to(bent, steps.precision.exponentials);
+        }
+        return accumulated(cap * bent);
+    }
+
+    /// Logits of the block; -inf for keys that a row does not see.
+    __device__ __forceinline__ void score(const KeySpan& keys, double (&logits)[4][4]) {
+        T s[4][4];
+        const auto channel = [&](int c) {
+            const std::int64_t at = c + steps.first_channel;
+            return at < p.headdim ? at : at - p.headdim;
+        };
+        const auto row = [&](int r, int c) {
+            const PlacedRow at = place(p, tile, r);
+            return at.token < 0 ? T(0)
+                                : operand(p.q, p.dtype, at.index(p) * p.headdim + channel(c));
+        };
+        const auto key = [&](int j, int c) {
+            if (keys.first + j >= keys.last) {
+                return T(0);
+            }
+            const std::int64_t at = slot(p, tile, keys.first + j) * p.heads_kv + tile.head_kv;
+            return operand(p.k, p.kv_dtype, at * p.headdim + channel(c));
+        };
+        score_tile<kind>(s, p.headdim, row, key, memory);
+        const int tx = static_cast<int>(threadIdx.x) % 16;
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+#pragma unroll
+            for (int j = 0; j < 4; ++j) {
+                const std::int64_t at = keys.first + tx * 4 + j;
+                const bool seen = at < keys.last && at >= spans[i].first && at < spans[i].last;
+                logits[i][j] = seen ? logit(s[i][j]) : -static_cast<double>(INFINITY);
+            }
+        }
+    }
+};
+
+/// Over the 16 threads that share rows.
+template <class Combine>
+__device__ __forceinline__ double over_row(double x, const Combine& combine) {
+    for (int lanes = 1; lanes < 16; lanes *= 2) {
+        x = combine(x, __shfl_xor_sync(0xFFFFFFFFU, x, lanes));
+    }
+    return x;
+}
+/// The larger one, NaN if either is.
+__device__ __forceinline__ double larger(double a, double b) {
+    return a != a || b != b ? a + b : fmax(a, b);
+}
+
+template <class T, Sum kind>
+__global__ void __launch_bounds__(threads)
+    find_largest(const __grid_constant__ Problem p, const __grid_constant__ Steps steps,
+                 const __grid_constant__ Answers to) {
+    extern __shared__ double shared[];
+    const RowTile tile = p.tiles[blockIdx.x];
+    Scorer<T, kind> scorer(p, steps, tile, reinterpret_cast<T*>(shared));
+    const KeyOrder order(tile.keys, steps.first_key);
+    double largest[4];
+#pragma unroll
+    for (double& x : largest) {
+        x = -static_cast<double>(INFINITY);
+    }
+    for (std::int64_t n = 0; n < order.blocks(); ++n) {
+        double logits[4][4];
+        scorer.score(order.block(n), logits);
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+#pragma unroll
+            for (int j = 0; j < 4; ++j) {
+                largest[i] = larger(largest[i], logits[i][j]);
+            }
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+        const double all = over_row(largest[i], larger);
+        if (threadIdx.x % 16 == 0 && scorer.rows[i].token >= 0) {
+            to.largest[scorer.rows[i].index(p)] = all;
+        }
+    }
+}
+
+/// Mean square of the value of each key of a block, for the spread.
+template <class T, Sum kind>
+__device__ __forceinline__ double mean_square(const Scorer<T, kind>& scorer, std::int64_t key) {
+    const Problem& p = scorer.p;
+    const std::int64_t at =
+        (slot(p, scorer.tile, key) * p.heads_kv + scorer.tile.head_kv) * p.pitch_v;
+    double sum = 0;
+    for (int c = 0; c < p.headdim_v; ++c) {
+        const double v = static_cast<double>(load(p.v, p.kv_dtype, at + c));
+        sum += v * v;
+    }
+    return sum / p.headdim_v;
+}
+
+/// What a thread keeps of its four rows.
+template <class T>
+struct RowSums {
+    T out[4][columns_each];
+    double sum[4], squares[4];
+};
+
+template <class T, Sum kind>
+__device__ __forceinline__ void finish(const Scorer<T, kind>& scorer, const Steps& steps,
+                                       RowSums<T>& sums, int column, const Answers& to) {
+    const Problem& p = scorer.p;
+    const double value_scale = scorer.accumulated(scale_of(p.v_scale, p, scorer.tile));
+    const auto add = [](double a, double b) { return a + b; };
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+        double sum = scorer.accumulated(over_row(sums.sum[i], add));
+        const double squares = over_row(sums.squares[i], add);
+        const PlacedRow at = scorer.rows[i];
+        if (at.token < 0) {
+            continue;
+        }
+        const std::int64_t row = at.index(p);
+        const double largest = to.largest[row];
+        const bool empty = largest == -static_cast<double>(INFINITY);
+        const double sink = p.sinks != nullptr ? static_cast<double>(p.sinks[at.head])
+                                               : -static_cast<double>(INFINITY);
+        if (p.sinks != nullptr && !empty) {
+            sum = scorer.accumulated(sum + exp(sink - largest));
+        }
+        T* const out = static_cast<T*>(to.out) + row * p.headdim_v;
+#pragma unroll
+        for (int c = 0; c < columns_each; ++c) {
+            double x = 0;
+            if (column + c >= p.headdim_v) {
+                break;
+            }
+            if (!empty) {
+                x = scorer.accumulated(static_cast<double>(sums.out[i][c]) / sum);
+                x = scorer.accumulated(x * value_scale);
+            }
+            if constexpr (sizeof(T) != sizeof(double)) {
+                x = round_to(x, steps.precision.output);
+            }
+            out[column + c] = static_cast<T>(x);
+        }
+        if (column == 0) {
+            to.lse[row] = empty ? sink : scorer.accumulated(largest + scorer.accumulated(log(sum)));
+            if (to.sum != nullptr) {
+                to.sum[row] = sum;
+            }
+            if (to.spread != nullptr) {
+                to.spread[row] = empty ? 0 : sqrt(squares) * value_scale / sum;
+            }
+        }
+    }
+}
+
+template <class T, Sum kind>
+__global__ void __launch_bounds__(threads)
+    answer(const __grid_constant__ Problem p, const __grid_constant__ Steps steps,
+           const __grid_constant__ Answers to) {
+    extern __shared__ double shared[];
+    constexpr bool exact = sizeof(T) == sizeof(double);
+    constexpr int promotion_blocks = 256 / tile_keys;
+    __shared__ double squares_of_keys[tile_keys];
+    auto* const memory = reinterpret_cast<T*>(shared);
+    T* const probabilities = memory + 2 * depth_step * pitch;
+    T* const values = memory;  // scores are done with when values are needed
+    const RowTile tile = p.tiles[blockIdx.x];
+    Scorer<T, kind> scorer(p, steps, tile, memory);
+    const KeyOrder order(tile.keys, steps.first_key);
+    const int chunk = static_cast<int>(blockIdx.y) * chunk_columns;
+    const int tx = static_cast<int>(threadIdx.x) % 16;
+    const int ty = static_cast<int>(threadIdx.x) / 16;
+
+    RowSums<T> sums{};
+    T part[4][columns_each]{};  // of the tensor core, until they are added up in fp32
+    double largest[4];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+        const PlacedRow at = scorer.rows[i];
+        largest[i] = at.token < 0 ? 0 : to.largest[at.index(p)];
+    }
+    const auto promote = [&] {
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+#pragma unroll
+            for (int c = 0; c < columns_each; ++c) {
+                sums.out[i][c] += part[i][c];
+                part[i][c] = 0;
+            }
+        }
+    };
+    for (std::int64_t n = 0; n < order.blocks(); ++n) {
+        const KeySpan keys = order.block(n);
+        double logits[4][4];
+        scorer.score(keys, logits);
+        __syncthreads();  // the probabilities before are done with
+        if (exact && threadIdx.x < tile_keys) {
+            const std::int64_t key = keys.first + static_cast<int>(threadIdx.x);
+            squares_of_keys[threadIdx.x] = key < keys.last ? mean_square(scorer, key) : 0;
+        }
+        __syncthreads();
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+#pragma unroll
+            for (int j = 0; j < 4; ++j) {
+                // A masked key is no term at all, whatever the row's largest logit is.
+                const std::int64_t key = keys.first + tx * 4 + j;
+                const bool seen = key < keys.last && key >= scorer.spans[i].first &&
+                                  key < scorer.spans[i].last &&
+                                  largest[i] != -static_cast<double>(INFINITY);
+                double x = seen ? exp(scorer.accumulated(logits[i][j] - largest[i])) : 0;
+                if constexpr (!exact) {
+                    x = round_to(x, steps.precision.exponentials);
+                }
+                sums.sum[i] += x;
+                if constexpr (!exact) {
+                    x = round_to(x * steps.probability_scale, steps.precision.probabilities) /
+                        steps.probability_scale;
+                }
+                if (exact && x != 0) {
+                    sums.squares[i] += x * x * squares_of_keys[tx * 4 + j];
+                }
+                probabilities[(tx * 4 + j) * pitch + ty * 4 + i] = static_cast<T>(x);
+            }
+        }
+        // A value that no row of the tile sees must not meet a probability of 0: keys outside of
+        // every row's span are never loaded, and one that is not finite counts for rows that see
+        // it.
+        const auto value = [&](int k, int c) {
+            const std::int64_t key = keys.first + k;
+            if (key >= keys.last || chunk + c >= p.headdim_v) {
+                return T(0);
+            }
+            const std::int64_t at = (slot(p, tile, key) * p.heads_kv + tile.head_kv) * p.pitch_v;
+            return scorer.operand(p.v, p.kv_dtype, at + chunk + c);
+        };
+        value_tile<kind>(kind == Sum::e4m3 ? part : sums.out, probabilities, value, values);
+        if (kind == Sum::e4m3 && (n + 1) % promotion_blocks == 0) {
+            promote();
+        }
+    }
+    promote();
+    finish(scorer, steps, sums, chunk + tx * columns_each, to);
+}
+
+template <class T, Sum kind>
+void launch(const Problem& problem, const Steps& steps, const Answers& answers) {
+    if (problem.tile_count == 0) {
+        return;
+    }
+    constexpr int bytes = shared_bytes<T>();
+    const auto allow = [](const void* kernel) {
+        return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+    };
+    allow(reinterpret_cast<const void*>(find_largest<T, kind>));
+    allow(reinterpret_cast<const void*>(answer<T, kind>));
+    const auto tiles = static_cast<unsigned>(problem.tile_count);
+    find_largest<T, kind><<<tiles, threads, bytes>>>(problem, steps, answers);
+    cuda::check_launch("the gate's search for the largest logits");
+    const unsigned chunks = (problem.headdim_v + chunk_columns - 1) / chunk_columns;
+    answer<T, kind><<<dim3(tiles, chunks), threads, bytes>>>(problem, steps, answers);
+    cuda::check_launch("the gate's answer");
+}
+
+}  // namespace
+
+bool serves(const Precision& precision) {
+    return precision.accumulators == Rounding::fp32 ||
+           precision.accumulators == Rounding::fp32_rz ||
+           precision.accumulators == Rounding::e4m3_sum;
+}
+
+void answer_exactly(const Problem& problem, const Answers& answers) {
+    launch<double, Sum::nearest>(problem, {}, answers);
+}
+
+void answer_rounded(const Problem& problem, const Steps& steps, const Answers& answers) {
+    switch (steps.precision.accumulators) {
+        case Rounding::fp32_rz: launch<float, Sum::toward_zero>(problem, steps, answers); break;
+        case Rounding::e4m3_sum: launch<float, Sum::e4m3>(problem, steps, answers); break;
+        default: launch<float, Sum::nearest>(problem, steps, answers); break;
+    }
+}
+
+}  // namespace raceline::device_gate

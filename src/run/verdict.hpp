@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// What decides between accepted and refused: errors of a kernel beside errors of references that
+// round where it declares to. Where they were computed, on a CPU or on a GPU, makes no difference.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "support/json.hpp"
+#include "workload/draw.hpp"
+#include "workload/precision.hpp"
+
+namespace raceline {
+
+/// In the receipt's names.
+struct Correctness {
+    bool passed = false;
+    double relative_rms = 0;  ///< ‖out − ref‖ / ‖ref‖ over the checked rows
+    double worst = 0;         ///< largest element error / RMS of the reference output
+    double aligned = 0;       ///< errors of rows that share a KV head along one key's value
+    double bound = 0;         ///< on relative_rms
+    double bound_worst = 0;   ///< on worst
+    double bound_aligned = 0;
+    double lse_worst = 0;     ///< largest LSE error, absolute, natural log; 0 if not asked for
+    std::int64_t cases = 0;   ///< rows checked
+    std::uint64_t seed = 0;   ///< of the inputs; 0: they were somebody else's
+    std::vector<Draw> draws;  ///< kinds of inputs that were judged
+    std::string why;          ///< empty if passed, else the first reason in a sentence
+};
+Json correctness_to_json(const Correctness& correctness);
+
+/// Every row's errors are relative to its own scale (docs/correctness.md).
+struct Errors {
+    double squares = 0, worst = 0, lse = 0;
+    /// Errors along the value of one key (workload/oracle.hpp): what a lost, doubled or wrongly
+    /// weighted key adds to the output is its value, so that this finds one of many thousands,
+    /// which no single element shows. Of one row, and of rows together.
+    double aligned = 0, joint = 0;
+    void add(double error, double scale);
+    void take(const Errors& other);
+};
+
+/// A kernel's outputs against float64.
+struct Comparison {
+    Errors kernel;
+    double largest = 0;  ///< largest |element| of the answer / its row's scale
+    double lse_worst = 0;
+    std::int64_t elements = 0;
+    std::int64_t rows = 0;
+    std::int64_t width = 0;  ///< elements of a row
+    std::string why;         ///< what no bound excuses, in a sentence
+};
+
+/// What one or several equally right roundings of the same rows come to.
+struct Reference {
+    double rms = 0, worst = 0, lse = 0, aligned = 0, joint = 0;
+    double high_rms = 0;  ///< of a call whose squared errors are far above their mean
+};
+Reference reference_of(std::span<const Errors> roundings, double elements);
+
+Correctness decide(const Comparison& found, const Reference& reference, const Precision& precision,
+                   bool with_lse);
+
+/// One verdict of two: failed if either is, errors the larger share of their bound, rows added.
+Correctness worse_of(const Correctness& a, const Correctness& b);
+
+}  // namespace raceline
