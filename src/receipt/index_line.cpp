@@ -4,7 +4,7 @@
 #include <array>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
+#include <utility>
 
 #include "receipt/past_measurement.hpp"
 
@@ -14,13 +14,15 @@ namespace {
 constexpr int index_schema = 1;
 
 // The order of `columns`. Those of tables first, each with its table's name.
-constexpr std::array<std::array<const char*, 2>, 7> tables{{{"kind", "kinds"},
+constexpr std::array<std::array<const char*, 2>, 9> tables{{{"kind", "kinds"},
+                                                            {"suite", "suites"},
                                                             {"device", "devices"},
                                                             {"kernel", "kernels"},
                                                             {"tile", "tiles"},
                                                             {"workload", "workloads"},
                                                             {"case", "cases"},
-                                                            {"model_hash", "models"}}};
+                                                            {"model_hash", "models"},
+                                                            {"limiter", "limiters"}}};
 constexpr std::array<const char*, 3> numbers{"written", "predicted", "measured"};
 
 class Table {
@@ -43,6 +45,10 @@ Json null_if_missing(const std::string& text) {
     return text.empty() ? Json(nullptr) : Json(text);
 }
 
+std::string text_or_empty(const Json& text) {
+    return text.is_null() ? std::string() : text.get<std::string>();
+}
+
 }  // namespace
 
 Json index_line(const Json& file, std::string_view commit,
@@ -50,8 +56,15 @@ Json index_line(const Json& file, std::string_view commit,
     std::array<Table, tables.size()> shared;
     Json rows = Json::array();
     for (const PastMeasurement& m : measurements) {
-        const std::array<Json, tables.size()> values{
-            m.kind, m.device, m.kernel, m.tile, m.workload, m.launch, null_if_missing(m.model)};
+        const std::array<Json, tables.size()> values{m.kind,
+                                                     m.suite,
+                                                     m.device,
+                                                     m.kernel,
+                                                     m.tile,
+                                                     m.workload,
+                                                     m.launch,
+                                                     null_if_missing(m.model),
+                                                     null_if_missing(m.limiter)};
         Json row = Json::array();
         for (std::size_t i = 0; i < values.size(); ++i) {
             row.push_back(shared[i].place_of(values[i]));
@@ -80,16 +93,25 @@ Json index_line(const Json& file, std::string_view commit,
 std::vector<PastMeasurement> past_measurements_of_line(const Json& line) {
     std::vector<PastMeasurement> all;
     for (const Json& row : line.at("measurements")) {
-        const auto shared = [&](std::size_t column) -> const Json& {
-            return line.at(tables[column][1]).at(row.at(column).get<std::size_t>());
+        std::size_t column = 0;
+        const auto shared = [&]() -> const Json& {
+            const Json& table = line.at(tables.at(column)[1]);
+            return table.at(row.at(column++).get<std::size_t>());
         };
-        const Json& model = shared(6);
-        const Json& predicted = row.at(8);
-        all.push_back({shared(0).get<std::string>(), shared(1), shared(2).get<std::string>(),
-                       shared(3), shared(4), shared(5),
-                       model.is_null() ? std::string() : model.get<std::string>(),
-                       row.at(7).get<std::string>(),
-                       predicted.is_null() ? 0 : predicted.get<double>(), row.at(9).get<double>()});
+        PastMeasurement m;
+        m.kind = shared().get<std::string>();
+        m.suite = shared().get<std::string>();
+        m.device = shared();
+        m.kernel = shared().get<std::string>();
+        m.tile = shared();
+        m.workload = shared();
+        m.launch = shared();
+        m.model = text_or_empty(shared());
+        m.limiter = text_or_empty(shared());
+        m.written = row.at(column).get<std::string>();
+        m.predicted = m.model.empty() ? 0 : row.at(column + 1).get<double>();
+        m.measured = row.at(column + 2).get<double>();
+        all.push_back(std::move(m));
     }
     return all;
 }

@@ -13,7 +13,7 @@ namespace {
 
 struct Predicted {
     double seconds = 0;
-    std::string model;
+    std::string model, limiter;
 };
 
 bool is_timed(const Json& row) {
@@ -27,12 +27,14 @@ PastMeasurement measurement_of(const Json& row, const std::map<std::string, Pred
     const auto found = predicted.find(row.at("prediction_id").get<std::string>());
     const Predicted before = found == predicted.end() ? Predicted{} : found->second;
     return {row.at("kind").get<std::string>(),
+            row.at("suite").get<std::string>(),
             row.at("device"),
             row.at("kernel").get<std::string>(),
             row.at("tile"),
             row.at("workload"),
             row.at("case"),
             before.model,
+            before.limiter,
             row.at("written").get<std::string>(),
             before.seconds,
             row.at("measurement").at("seconds_median").get<double>()};
@@ -79,7 +81,8 @@ std::vector<PastMeasurement> past_measurements(std::span<const Json> rows) {
                 const Json& prediction = row.at("prediction");
                 predicted[row.at("id").get<std::string>()] = {
                     prediction.at("seconds").get<double>(),
-                    prediction.at("model_hash").get<std::string>()};
+                    prediction.at("model_hash").get<std::string>(),
+                    prediction.at("limiter").get<std::string>()};
             } else if (is_timed(row)) {
                 all.push_back(measurement_of(row, predicted));
             }

@@ -16,12 +16,14 @@ namespace raceline {
 /// A case that passed the gate and has a time, with what was predicted for it before. Numbers are
 /// those of the rows, to the last digit.
 struct PastMeasurement {
-    std::string kind;      ///< of its row: measurement, or comparison (timed beside a peer)
-    Json device;           ///< {id, name, driver}
-    std::string kernel;    ///< its name at the time
-    Json tile, workload;   ///< as written
+    std::string kind;    ///< of its row: measurement, or comparison (timed beside a peer)
+    std::string suite;   ///< as written, with all that follows
+    Json device;         ///< {id, name, driver}
+    std::string kernel;  ///< its name at the time
+    Json tile, workload;
     Json launch;           ///< the row's `case`: {cold, launch_path, threads}
     std::string model;     ///< model_hash of the prediction; empty if the file does not have it
+    std::string limiter;   ///< as predicted
     std::string written;   ///< when it was measured
     double predicted = 0;  ///< seconds; 0 if the file does not have the prediction
     double measured = 0;   ///< seconds, the median
