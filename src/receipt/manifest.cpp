@@ -13,6 +13,7 @@
 #include "receipt/appended_file.hpp"
 #include "receipt/file.hpp"
 #include "receipt/past_measurement.hpp"
+#include "receipt/row.hpp"
 #include "support/check.hpp"
 #include "support/sha256.hpp"
 
@@ -54,7 +55,7 @@ const Json* find(const std::vector<Json>& lines, std::string_view path) {
     return at == lines.end() ? nullptr : &*at;
 }
 
-// Why a line of the index cannot be read, or "".
+// What is wrong with a line of the index, or "".
 std::string broken(const Json& line) {
     try {
         for (const char* member : {"sha256", "first_hash", "last_hash", "commit"}) {
@@ -62,6 +63,9 @@ std::string broken(const Json& line) {
         }
         line.at("rows").get<std::size_t>();
         past_measurements_of_line(line);
+        if (row_hash(line) != line.at("hash").get<std::string>()) {
+            return "hash does not match: it was changed after it was written";
+        }
     } catch (const Json::exception& e) {
         return e.what();
     }
@@ -172,7 +176,8 @@ void CommittedReceipts::retire(const std::string& path, std::string_view commit)
     require(line == *known, Status::invalid_argument, "{}: not as the manifest says: {}", path,
             dump_json(*known));
     if (find(index_, path) == nullptr) {
-        const Json kept = index_line(line, commit, past_measurements(parse_receipts(content).rows));
+        Json kept = index_line(line, commit, past_measurements(parse_receipts(content).rows));
+        kept["hash"] = row_hash(kept);
         AppendedFile file((fs::path(root_) / index_name).string());
         const AppendedFile::Lock lock(file);
         file.append(dump_json(kept) + '\n', file.size());

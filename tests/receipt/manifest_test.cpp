@@ -153,6 +153,18 @@ TEST_F(Manifest, a_broken_line_of_the_index_is_found) {
     EXPECT_THROW(CommittedReceipts{root_}, Error);
 }
 
+TEST_F(Manifest, an_edited_line_of_the_index_is_found) {
+    CommittedReceipts(root_).retire(run, "c0ffee");
+    const std::string path = root_ + "/receipts/index.jsonl";
+    std::ifstream in(path);
+    std::string text{std::istreambuf_iterator<char>(in), {}};
+    const std::string written = "0.0001";
+    const std::size_t at = text.rfind(written);
+    ASSERT_NE(at, std::string::npos);
+    std::ofstream(path) << text.replace(at, written.size(), "0.0002");
+    EXPECT_THAT(disagreements(), ElementsAre(HasSubstr("changed after it was written")));
+}
+
 TEST(CommittedReceipts, agree_with_manifest_and_index) {
     const CommittedReceipts receipts(RACELINE_SOURCE_DIR);
     EXPECT_THAT(receipts.disagreements(), IsEmpty())
