@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "receipt/manifest.hpp"
 
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <gmock/gmock.h>
@@ -170,6 +171,27 @@ TEST(CommittedReceipts, agree_with_manifest_and_index) {
     EXPECT_THAT(receipts.disagreements(), IsEmpty())
         << "new files: build/receipt_index manifest (docs/receipts.md)";
     EXPECT_GE(receipts.manifest().size(), 2U);
+}
+
+// Whoever clones the tree or carries it to a GPU carries these. Too much: `receipt_index retire`.
+TEST(CommittedReceipts, stay_under_ten_megabytes_with_logs_and_index) {
+    std::uintmax_t bytes = 0;
+    for (const auto& entry :
+         fs::recursive_directory_iterator(fs::path(RACELINE_SOURCE_DIR) / "receipts")) {
+        bytes += entry.is_regular_file() ? entry.file_size() : 0;
+    }
+    EXPECT_LT(bytes, 10'000'000U);
+}
+
+// What left is in git's history: each line names a commit and what the file was.
+TEST(CommittedReceipts, each_that_left_can_be_found_again) {
+    const CommittedReceipts receipts(RACELINE_SOURCE_DIR);
+    EXPECT_GE(receipts.index().size(), 102U) << "lines of the index are never removed";
+    for (const Json& line : receipts.index()) {
+        EXPECT_EQ(line.at("commit").get<std::string>().size(), 40U) << line.at("path");
+        EXPECT_EQ(line.at("sha256").get<std::string>().size(), 64U) << line.at("path");
+        EXPECT_GE(line.at("rows").get<std::size_t>(), 1U) << line.at("path");
+    }
 }
 
 }  // namespace
