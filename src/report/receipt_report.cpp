@@ -48,6 +48,9 @@ CaseLine base_line(const Json& row) {
 
 }  // namespace
 
+ReceiptReport::ReceiptReport(std::span<const build_info::EmbeddedSight> committed)
+    : committed_(committed) {}
+
 void ReceiptReport::add(const std::string& path) {
     const ReceiptFile file = read_receipts(path);
     for (const BadLine& bad : file.bad) {

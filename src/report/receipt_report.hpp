@@ -26,8 +26,7 @@ public:
     /// `committed`: cases of the committed receipts, by key. A case measured earlier in these is
     /// seen, as one that an earlier row of the added files measured.
     explicit ReceiptReport(
-        std::span<const build_info::EmbeddedSight> committed = build_info::first_sights())
-        : committed_(committed) {}
+        std::span<const build_info::EmbeddedSight> committed = build_info::first_sights());
 
     /// Reads a file and adds its rows. Lines that are no rows become findings; the rest is kept.
     void add(const std::string& path);

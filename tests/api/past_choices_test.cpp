@@ -9,6 +9,7 @@
 //   RACELINE_RENEW_PAST_CHOICES=1 build/tests/test_api --gtest_filter='PastChoices.*'
 #include <cstdlib>
 #include <filesystem>
+#include <fmt/format.h>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <iterator>
@@ -141,11 +142,11 @@ void compare(const Json& golden, const Json& now, const std::string& where) {
     if (golden.is_object()) {
         for (const auto& [name, value] : golden.items()) {
             ASSERT_TRUE(now.contains(name)) << where << ": no " << name << " any more";
-            compare(value, now.at(name), where + " / " + name);
+            compare(value, now.at(name), fmt::format("{} / {}", where, name));
         }
     } else if (golden.is_array()) {
         for (std::size_t i = 0; i < golden.size(); ++i) {
-            compare(golden[i], now[i], where + " / " + std::to_string(i));
+            compare(golden[i], now[i], fmt::format("{} / {}", where, i));
         }
     } else {
         EXPECT_EQ(golden, now) << where;
