@@ -25,15 +25,13 @@ using testing::IsEmpty;
 namespace fs = std::filesystem;
 
 // A tree with two receipts: a measured case, and ceilings.
-class Manifest : public testing::Test {
+class Manifest : public example::Folder {
 protected:
     void SetUp() override {
-        fs::remove_all(root_);
         write_case();
         write_ceiling();
         CommittedReceipts(root_).update_manifest({});
     }
-    void TearDown() override { fs::remove_all(root_); }
 
     static Json row(const std::string& kind, const Json& content) {
         return make_row(RowContext{}, kind, std::string(64, '0'), content);
@@ -53,7 +51,7 @@ protected:
         std::ofstream(root_ + "/" + path, std::ios::app) << text;
     }
 
-    const std::string root_ = testing::TempDir() + "/manifest_test";
+    const std::string root_ = path("tree");
     const std::string run = "receipts/cpu/2026-01-01-run-0123456789ab.jsonl";
     const std::string ceilings = "receipts/cpu/ceilings.jsonl";
 };

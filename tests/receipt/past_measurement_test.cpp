@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <gtest/gtest.h>
-#include <iterator>
 #include <stdexcept>
 #include <string>
 #include <tuple>
@@ -85,11 +83,14 @@ TEST(PastMeasurement, one_without_its_prediction_is_kept_and_makes_no_residual) 
     EXPECT_EQ(residuals_of(measured).size(), 1U);
 }
 
-TEST(PastMeasurement, an_index_with_a_broken_line_is_refused) {
-    const std::string path = testing::TempDir() + "/index.jsonl";
-    std::ofstream(path) << index_line(file, "c", {}).dump() << "\n{\"path\":\"p\"}\n";
-    EXPECT_THROW(read_past(path), std::runtime_error);
-    std::filesystem::remove(path);
+class PastIndex : public example::Folder {};
+
+TEST_F(PastIndex, with_a_broken_line_is_refused) {
+    const std::string index = path("index.jsonl");
+    write(index, index_line(file, "c", {}).dump() + "\n");
+    EXPECT_EQ(read_past(index).size(), 1U);
+    write(index, index_line(file, "c", {}).dump() + "\n{\"path\":\"p\"}\n");
+    EXPECT_THROW(read_past(index), std::runtime_error);
 }
 
 TEST(FirstSightKey, is_of_the_processor_where_an_id_is_of_many) {
