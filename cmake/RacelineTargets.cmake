@@ -42,15 +42,18 @@ add_custom_command(
   COMMAND embed files ${generated}/embedded_files.cpp ${CMAKE_SOURCE_DIR} ${data}
   DEPENDS embed ${data_files} VERBATIM)
 
-# The errors of earlier predictions, of which bands are made. Not through rl_receipt, which a
-# sanitizer would slow down: it reads every committed receipt.
-add_executable(collect_residuals tools/residuals.cpp src/receipt/residuals.cpp)
+# The errors of earlier predictions, of which bands are made, and the cases that were measured. Not
+# through rl_receipt, which a sanitizer would slow down: it reads every committed receipt.
+add_executable(collect_residuals tools/residuals.cpp src/receipt/residuals.cpp
+               src/receipt/past_measurement.cpp src/receipt/index_line.cpp src/support/sha256.cpp)
 raceline_compile_quickly(collect_residuals)
-target_include_directories(collect_residuals PRIVATE src)
-file(GLOB receipts CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/receipts/*/*.jsonl)
+target_include_directories(collect_residuals PRIVATE src include ${LIBMD_INCLUDE})
+target_link_libraries(collect_residuals PRIVATE ${LIBMD_LIBRARY})
+file(GLOB receipts CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/receipts/*/*.jsonl
+     ${CMAKE_SOURCE_DIR}/receipts/index.jsonl)
 add_custom_command(
   OUTPUT ${generated}/residuals.cpp
-  COMMAND collect_residuals ${generated}/residuals.cpp ${receipts}
+  COMMAND collect_residuals ${generated}/residuals.cpp ${CMAKE_SOURCE_DIR}/receipts
   DEPENDS collect_residuals ${receipts} VERBATIM)
 
 # Hashes and the git state are looked at in every build; files change only if their content does.
@@ -86,3 +89,9 @@ add_library(raceline::raceline ALIAS raceline)
 raceline_host_options(raceline)
 set_target_properties(raceline PROPERTIES LINKER_LANGUAGE CXX EXPORT_NAME raceline)
 target_link_libraries(raceline PUBLIC $<BUILD_INTERFACE:raceline_dependencies>)
+
+# Run by hand: moves receipts out of the work tree (docs/receipts.md).
+add_executable(receipt_index tools/receipt_index.cpp)
+raceline_compile_quickly(receipt_index)
+raceline_host_options(receipt_index)
+target_link_libraries(receipt_index PRIVATE raceline)

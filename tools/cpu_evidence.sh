@@ -39,3 +39,4 @@ fi
 for file in "$(stem quickstart)" "$(stem "random-$seed")" "$(stem figures)" ${python:+"$(stem torch)"}; do
     "$program" report --check "$file"
 done
+"$(dirname "$program")/receipt_index" manifest

@@ -17,6 +17,8 @@ print(row["device"]["id"], row["written"][:10], row["git"]["commit"][:12])' "$fi
     cp "$file" "receipts/$device/$date-$(basename "$file" .jsonl)-$commit.jsonl"
     echo "receipts/$device/$date-$(basename "$file" .jsonl)-$commit.jsonl"
 done
-"$program" report --ladder receipts/*/*-ladder-*.jsonl receipts/*/*-from-scratch-*.jsonl >docs/ladder.md.new
+"$(dirname "$program")/receipt_index" manifest
+"$program" report --ladder receipts/index.jsonl receipts/*/*-ladder-*.jsonl \
+    receipts/*/*-from-scratch-*.jsonl >docs/ladder.md.new
 mv docs/ladder.md.new docs/ladder.md
 git status --short docs receipts

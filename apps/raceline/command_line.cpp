@@ -139,8 +139,10 @@ void add_case_commands(CLI::App& app, Options& o, std::vector<Command>& commands
     report->add_option("files", o.files, "receipt files (default: the newest of this user)");
     report->add_flag("--check", o.check,
                      "verify chain, hashes, pairs and ceilings; exit 1 if broken");
-    report->add_flag("--ladder", o.ladder,
-                     "docs/ladder.md from these receipts (none: the rungs are listed as not run)");
+    report->add_flag(
+        "--ladder", o.ladder,
+        "docs/ladder.md from these receipts, receipts/index.jsonl among them (none: the "
+        "rungs are listed as not run)");
     add_json(*report, o);
     report->footer(
         "Examples:\n  raceline report --help\n  raceline report --check FILE.jsonl\n"

@@ -5,6 +5,7 @@
 
 #include "options.hpp"
 #include "receipt/file.hpp"
+#include "receipt/past_measurement.hpp"
 #include "report/ladder_report.hpp"
 #include "report/receipt_report.hpp"
 #include "support/check.hpp"
@@ -40,15 +41,20 @@ int run_report(const Options& options) {
         say("{}", files.front());
     }
     ReceiptReport report;
+    std::vector<PastFile> left;  // files that left the work tree: the page needs their first sights
     for (const std::string& file : files) {
-        report.add(file);
+        if (options.ladder && fs::path(file).filename() == "index.jsonl") {
+            left = read_past(file);
+        } else {
+            report.add(file);
+        }
     }
     const std::vector<Finding>& findings = options.check ? report.findings() : report.broken();
     for (const Finding& finding : findings) {
         say("{}: line {}: {}", finding.file, finding.line, finding.what);
     }
     if (options.ladder) {
-        fmt::print("{}", ladder_markdown(report.rows()));
+        fmt::print("{}", ladder_markdown(report.rows(), left));
     } else if (options.json) {
         for (const Json& row : report.rows()) {
             print_row(row);

@@ -10,21 +10,10 @@
 namespace raceline {
 namespace {
 
-std::string case_key(const Json& row) {
-    return row.at("device").dump() + row.at("kernel").dump() + row.at("tile").dump() +
-           row.at("workload").dump() + row.at("case").dump();
+std::string case_key(const PastMeasurement& m) {
+    return m.device.dump() + Json(m.kernel).dump() + m.tile.dump() + m.workload.dump() +
+           m.launch.dump();
 }
-
-bool is_timed(const Json& row) {
-    return row.at("kind") == "measurement" && row.at("measurement").is_object() &&
-           row.at("measurement").at("seconds_median").get<double>() > 0 &&
-           row.at("correctness").at("passed").get<bool>();
-}
-
-struct Predicted {
-    double seconds = 0;
-    std::string model;
-};
 
 // A measured case with what says how old it and its model are. RFC 3339 in UTC sorts as text.
 struct Dated {
@@ -32,16 +21,14 @@ struct Dated {
     Residual residual;
 };
 
-Residual residual_of(const Json& row, double predicted) {
-    const Json& device = row.at("device");
-    const double measured = row.at("measurement").at("seconds_median").get<double>();
-    return {device.at("id").get<std::string>(),
-            device.at("name").get<std::string>(),
-            row.at("kernel").get<std::string>(),
-            row.at("case").at("cold").get<bool>(),
+Residual residual_of(const PastMeasurement& m) {
+    return {m.device.at("id").get<std::string>(),
+            m.device.at("name").get<std::string>(),
+            m.kernel,
+            m.launch.at("cold").get<bool>(),
             0,
-            predicted,
-            predicted / measured - 1};
+            m.predicted,
+            m.predicted / m.measured - 1};
 }
 
 void count_newer_models(std::vector<Dated>& all) {
@@ -63,38 +50,35 @@ void count_newer_models(std::vector<Dated>& all) {
 
 }  // namespace
 
-std::vector<Residual> residuals_of(std::span<const Json> rows) {
-    std::map<std::string, Predicted> predicted;  // by id
-    std::map<std::string, Dated> newest;         // by case
-    for (const Json& row : rows) {
+std::vector<Residual> residuals_of(std::span<const PastMeasurement> measurements) {
+    std::map<std::string, Dated> newest;  // by case
+    for (const PastMeasurement& m : measurements) {
+        if (m.kind != "measurement" || m.model.empty()) {
+            continue;
+        }
         try {
-            if (row.at("kind") == "prediction") {
-                const Json& prediction = row.at("prediction");
-                predicted[row.at("id").get<std::string>()] = {
-                    prediction.at("seconds").get<double>(),
-                    prediction.at("model_hash").get<std::string>()};
-            } else if (is_timed(row)) {
-                const auto found = predicted.find(row.at("prediction_id").get<std::string>());
-                Dated& kept = newest[case_key(row)];
-                if (const auto date = row.at("written").get<std::string>();
-                    found != predicted.end() && kept.written < date) {
-                    kept = {date, found->second.model, residual_of(row, found->second.seconds)};
-                }
+            const Residual residual = residual_of(m);
+            Dated& kept = newest[case_key(m)];
+            if (kept.written < m.written) {
+                kept = {m.written, m.model, residual};
             }
         } catch (const Json::exception&) {
-            continue;  // a row of a newer version must not take the others with it
+            continue;  // a device or launch of a newer version must not take the others with it
         }
     }
     std::vector<Dated> dated;
+    dated.reserve(newest.size());
     for (auto& [key, one] : newest) {
-        if (!one.written.empty()) {
-            dated.push_back(std::move(one));
-        }
+        dated.push_back(std::move(one));
     }
     count_newer_models(dated);
     std::vector<Residual> all;
     std::ranges::transform(dated, std::back_inserter(all), &Dated::residual);
     return all;
+}
+
+std::vector<Residual> residuals_of(std::span<const Json> rows) {
+    return residuals_of(past_measurements(rows));
 }
 
 }  // namespace raceline

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "receipt/past_measurement.hpp"
 #include "support/json.hpp"
 
 namespace raceline {
@@ -19,8 +20,10 @@ struct Residual {
 };
 
 /// One for each case (device, kernel, tile, workload, launch) that was predicted, passed the gate
-/// and has a time; of several measurements the one written last. Rows without their prediction,
-/// and rows of a form that this version does not know, are passed over.
+/// and has a time; of several measurements the one written last. Measurements without their
+/// prediction are passed over, and those of comparisons, in which a peer ran between.
+std::vector<Residual> residuals_of(std::span<const PastMeasurement> measurements);
+/// Of a file's rows, without those of a form that this version does not know.
 std::vector<Residual> residuals_of(std::span<const Json> rows);
 
 }  // namespace raceline

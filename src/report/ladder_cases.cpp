@@ -84,9 +84,13 @@ Counted counted_from(const Json& counters, const Json& prediction, const std::st
     return c;
 }
 
+bool is_of_ladder(std::string_view suite) {
+    return suite == "ladder" || suite == "from-scratch";
+}
+
 }  // namespace
 
-LadderCases::LadderCases(std::span<const Json> rows) {
+LadderCases::LadderCases(std::span<const Json> rows, std::span<const PastFile> left) {
     std::vector<const Json*> by_time;
     for (const Json& row : rows) {
         const std::string kind = text(row, "kind");
@@ -105,8 +109,20 @@ LadderCases::LadderCases(std::span<const Json> rows) {
         return order != 0 ? order < 0 : a < b;
     });
     for (const Json* row : by_time) {
-        if (text(*row, "suite") == "ladder" || text(*row, "suite") == "from-scratch") {
+        if (is_of_ladder(text(*row, "suite"))) {
             add(*row);
+        }
+    }
+    for (const PastFile& file : left) {
+        for (const PastMeasurement& past : file.measurements) {
+            if (is_of_ladder(past.suite) && past.kind == "measurement" && !past.model.empty()) {
+                add(file, past);
+            }
+        }
+    }
+    for (auto& [kernel, cases] : runs_) {
+        for (auto& [key, runs] : cases) {
+            std::ranges::stable_sort(runs.in_time, {}, &Run::written);
         }
     }
 }
@@ -114,8 +130,7 @@ LadderCases::LadderCases(std::span<const Json> rows) {
 void LadderCases::add(const Json& row) {
     const bool measured = text(row, "kind") == "measurement";
     const Workload w = workload_from_json(row.at("workload"));
-    const std::string device = text(row.at("device"), "id");
-    Run run{row.at("git").dump() + row.at("argv").dump(), {}};
+    Run run{row.at("git").dump() + row.at("argv").dump(), text(row, "written"), {}};
     run.result.shape = format_shape(w);
     run.result.tile = row.at("tile").dump();
     run.result.stale = is_stale(row);
@@ -138,9 +153,30 @@ void LadderCases::add(const Json& row) {
     }
     run.result.predicted = prediction->at("prediction").at("seconds").get<double>();
     run.result.limiter = text(prediction->at("prediction"), "limiter");
+    insert(row, w, std::move(run));
+}
+
+void LadderCases::add(const PastFile& file, const PastMeasurement& past) {
+    const Workload w = workload_from_json(past.workload);
+    Run run{file.path, past.written, {}};
+    run.result.shape = format_shape(w);
+    run.result.tile = past.tile.dump();
+    run.result.stale = true;
+    run.result.measured = past.measured;
+    run.result.predicted = past.predicted;
+    run.result.limiter = past.limiter;
+    insert(Json{{"device", past.device},
+                {"suite", past.suite},
+                {"kernel", past.kernel},
+                {"case", past.launch}},
+           w, std::move(run));
+}
+
+void LadderCases::insert(const Json& of, const Workload& w, Run run) {
+    const std::string device = text(of.at("device"), "id");
     devices_.insert(device);
-    auto& kernel = runs_[runs_key(device, text(row, "suite"), text(row, "kernel"))];
-    Runs& runs = kernel[run.result.shape + row.at("case").dump()];
+    auto& kernel = runs_[runs_key(device, text(of, "suite"), text(of, "kernel"))];
+    Runs& runs = kernel[run.result.shape + of.at("case").dump()];
     runs.shape = run.result.shape;
     runs.plain_shape = plain(w);
     runs.loose_shape = loose(w);

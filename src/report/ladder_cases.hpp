@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "receipt/past_measurement.hpp"
 #include "registry/kernel.hpp"
 #include "report/ladder_verdict.hpp"
 #include "support/json.hpp"
@@ -16,7 +17,9 @@ namespace raceline {
 
 class LadderCases {
 public:
-    explicit LadderCases(std::span<const Json> rows);
+    /// `left`: of files that left the work tree, by the index. Each file counts as one program run.
+    /// Whether the code has changed since is not known of these: their rows count as stale.
+    explicit LadderCases(std::span<const Json> rows, std::span<const PastFile> left = {});
 
     [[nodiscard]] const std::set<std::string>& devices() const { return devices_; }
 
@@ -33,6 +36,7 @@ public:
 private:
     struct Run {
         std::string session;  ///< of one program run
+        std::string written;
         RungCase result;
     };
     struct Runs {
@@ -41,6 +45,9 @@ private:
         [[nodiscard]] RungCase at_first_sight() const;
     };
     void add(const Json& row);
+    void add(const PastFile& file, const PastMeasurement& past);
+    /// `of`: a row, or its members device, suite, kernel and case.
+    void insert(const Json& of, const Workload& workload, Run run);
     [[nodiscard]] const Runs* before(const std::string& device, std::string_view suite,
                                      std::string_view predecessor, const Runs& runs) const;
 

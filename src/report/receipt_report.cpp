@@ -5,8 +5,10 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "receipt/past_measurement.hpp"
 #include "receipt/row.hpp"
 #include "registry/registry.hpp"
+#include "support/sha256.hpp"
 #include "support/text_table.hpp"
 #include "workload/shape_grammar.hpp"
 
@@ -15,11 +17,6 @@ namespace {
 
 // A median may undercut a ceiling by the noise of either; beyond this the ceiling is wrong.
 constexpr double beaten = 0.97;
-
-std::string case_key(const Json& row) {
-    return row.at("device").at("id").get<std::string>() + row.at("kernel").get<std::string>() +
-           row.at("tile").dump() + row.at("workload").dump() + row.at("case").dump();
-}
 
 const Kernel* known_kernel(std::string_view name) {
     for (const Kernel& kernel : all_kernels()) {
@@ -50,6 +47,9 @@ CaseLine base_line(const Json& row) {
 }
 
 }  // namespace
+
+ReceiptReport::ReceiptReport(std::span<const build_info::EmbeddedSight> committed)
+    : committed_(committed) {}
 
 void ReceiptReport::add(const std::string& path) {
     const ReceiptFile file = read_receipts(path);
@@ -98,7 +98,7 @@ void ReceiptReport::add_measurement(const std::string& path, std::size_t number,
     line.rms_bound = number_or_nan(verdict, "bound");
     line.worst = number_or_nan(verdict, "worst");
     line.why = verdict.value("why", "");
-    line.seen = seen_[case_key(row)]++ > 0;
+    line.seen = seen_before(row);
     const auto found = predictions_.find(row.at("prediction_id").get<std::string>());
     if (found != predictions_.end()) {
         const Prediction p = prediction_from_json(found->second.at("prediction"));
@@ -128,6 +128,17 @@ void ReceiptReport::add_measurement(const std::string& path, std::size_t number,
                                     row.at("device").at("name").get<std::string>(), id);
     }
     lines_.push_back(std::move(line));
+}
+
+bool ReceiptReport::seen_before(const Json& row) {
+    const std::string key = first_sight_key(row.at("device"), row.at("kernel").get<std::string>(),
+                                            row.at("tile"), row.at("workload"), row.at("case"));
+    const bool in_these_files = seen_[key]++ > 0;
+    const std::string hash = sha256_hex(key).substr(0, 16);
+    const auto known =
+        std::ranges::lower_bound(committed_, hash, {}, &build_info::EmbeddedSight::key);
+    return in_these_files || (known != committed_.end() && known->key == hash &&
+                              known->first < row.at("written").get<std::string>());
 }
 
 std::string ReceiptReport::str() const {

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "receipt/file.hpp"
 #include "report/case_table.hpp"
+#include "support/build_info.hpp"
 
 namespace raceline {
 
@@ -21,6 +23,11 @@ struct Finding {
 /// Rows of several files, joined in the order of writing.
 class ReceiptReport {
 public:
+    /// `committed`: cases of the committed receipts, by key. A case measured earlier in these is
+    /// seen, as one that an earlier row of the added files measured.
+    explicit ReceiptReport(
+        std::span<const build_info::EmbeddedSight> committed = build_info::first_sights());
+
     /// Reads a file and adds its rows. Lines that are no rows become findings; the rest is kept.
     void add(const std::string& path);
 
@@ -39,10 +46,12 @@ public:
 
 private:
     void add_measurement(const std::string& path, std::size_t line, const Json& row);
+    bool seen_before(const Json& row);
+    std::span<const build_info::EmbeddedSight> committed_;
     std::vector<Json> rows_;
     std::vector<Finding> broken_, findings_;
     std::map<std::string, Json> predictions_;  ///< by id
-    std::map<std::string, int> seen_;          ///< measurements by device, kernel and case
+    std::map<std::string, int> seen_;          ///< measurements in these files, by first_sight_key
     std::vector<CaseLine> lines_;
     std::string device_text_;
     int stale_ = 0;

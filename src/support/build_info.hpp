@@ -32,4 +32,12 @@ struct EmbeddedResidual {
 };
 std::span<const EmbeddedResidual> residuals();
 
+/// Every case that the committed receipts measured: the first 16 hex digits of SHA-256 over its
+/// first_sight_key (src/receipt/past_measurement.hpp), in the order of these, and when that was
+/// first (RFC 3339, UTC).
+struct EmbeddedSight {
+    std::string_view key, first;
+};
+std::span<const EmbeddedSight> first_sights();
+
 }  // namespace raceline::build_info

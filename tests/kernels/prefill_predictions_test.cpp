@@ -12,7 +12,7 @@
 
 #include "device/catalog.hpp"
 #include "model/prediction.hpp"
-#include "receipt/file.hpp"
+#include "receipt/past_measurement.hpp"
 #include "registry/registry.hpp"
 #include "support/statistics.hpp"
 #include "workload/shape_grammar.hpp"
@@ -38,37 +38,36 @@ int tile_of(const Kernel& kernel, Json fields) {
     return -1;
 }
 
-void add_errors(Errors& errors, const Kernel& kernel, const std::string& path,
-                const Device& device) {
-    for (const Json& row : read_receipts(path).rows) {
-        if (row.value("kernel", "") != kernel.name || !row.contains("measurement") ||
-            row.at("measurement").is_null()) {
+void add_errors(Errors& errors, const Kernel& kernel, const PastFile& file, const Device& device) {
+    for (const PastMeasurement& m : file.measurements) {
+        if (m.kernel != kernel.name) {
             continue;
         }
-        const Workload w = workload_from_json(row.at("workload"));
-        const int tile = tile_of(kernel, row.at("tile"));
+        const Workload w = workload_from_json(m.workload);
+        const int tile = tile_of(kernel, m.tile);
         if (tile < 0) {
             continue;
         }
-        const Prediction predicted = predict(device, kernel.counts(w, tile, device),
-                                             {.cold = row.at("case").at("cold"),
-                                              .launch_path = row.at("case").at("launch_path"),
-                                              .threads = 0});
-        const double measured = row.at("measurement").at("seconds_median");
-        errors[w.headdim].push_back(std::abs(predicted.seconds / measured - 1));
+        const Prediction predicted = predict(
+            device, kernel.counts(w, tile, device),
+            {.cold = m.launch.at("cold"), .launch_path = m.launch.at("launch_path"), .threads = 0});
+        errors[w.headdim].push_back(std::abs(predicted.seconds / m.measured - 1));
     }
 }
 
-/// Of all receipts whose names have both parts.
+/// Of all receipts of an H200 whose names have both parts, in the tree or in the index.
 Errors errors_of(const char* kernel, const char* part, const char* other_part) {
+    static const std::vector<PastFile> files =
+        read_past_of_tree(std::string(RACELINE_SOURCE_DIR) + "/receipts");
     Device h200 = datasheet_device("h200");
     apply_committed_rates(h200);
     Errors errors;
-    for (const auto& entry : std::filesystem::directory_iterator(
-             std::filesystem::path(RACELINE_SOURCE_DIR) / "receipts/h200")) {
-        const std::string name = entry.path().filename().string();
-        if (name.find(part) != std::string::npos && name.find(other_part) != std::string::npos) {
-            add_errors(errors, find_kernel(kernel), entry.path().string(), h200);
+    for (const PastFile& file : files) {
+        const std::filesystem::path path(file.path);
+        const std::string name = path.filename().string();
+        if (path.parent_path().filename() == "h200" && name.find(part) != std::string::npos &&
+            name.find(other_part) != std::string::npos) {
+            add_errors(errors, find_kernel(kernel), file, h200);
         }
     }
     return errors;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/receipt_report.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,8 +9,10 @@
 #include <unistd.h>
 
 #include "model/prediction.hpp"
+#include "receipt/past_measurement.hpp"
 #include "registry/registry.hpp"
 #include "run/run_case.hpp"
+#include "support/sha256.hpp"
 #include "timing/measurement.hpp"
 #include "workload/shape_grammar.hpp"
 
@@ -119,12 +122,53 @@ TEST_F(Report, regimes_are_told_apart_by_the_measured_time) {
     EXPECT_THAT(text, Not(HasSubstr("seen before")));
 }
 
+// What is known of a case only by the committed receipts, in the tree or in their index.
+TEST_F(Report, a_case_that_committed_receipts_measured_earlier_is_seen) {
+    write(1e-3, 1e-6, 1e-3);
+    const Json row = read().rows().back();
+    const std::string key =
+        sha256_hex(first_sight_key(row.at("device"), row.at("kernel").get<std::string>(),
+                                   row.at("tile"), row.at("workload"), row.at("case")))
+            .substr(0, 16);
+    const auto seen = [&](const std::string& of, const std::string& first) {
+        const std::vector<build_info::EmbeddedSight> committed{{"0", "1"}, {of, first}, {"g", "1"}};
+        ReceiptReport report(committed);
+        report.add(path_);
+        return report.str().find("seen before") != std::string::npos;
+    };
+    EXPECT_TRUE(seen(key, "2020-01-01T00:00:00Z"));
+    EXPECT_FALSE(seen(key, row.at("written").get<std::string>())) << "by itself";
+    EXPECT_FALSE(seen(key, "9999-01-01T00:00:00Z"));
+    EXPECT_FALSE(seen(std::string(16, 'f'), "2020-01-01T00:00:00Z"));
+}
+
+TEST(FirstSights, are_of_files_in_the_tree_and_of_those_that_left) {
+    const std::string receipts = std::string(RACELINE_SOURCE_DIR) + "/receipts";
+    std::size_t in_tree = 0;
+    std::size_t left = 0;
+    for (const PastFile& file : read_past_of_tree(receipts)) {
+        for (const PastMeasurement& m : file.measurements) {
+            const std::string key =
+                sha256_hex(first_sight_key(m.device, m.kernel, m.tile, m.workload, m.launch))
+                    .substr(0, 16);
+            const auto all = build_info::first_sights();
+            const auto at = std::ranges::lower_bound(all, key, {}, &build_info::EmbeddedSight::key);
+            ASSERT_TRUE(at != all.end() && at->key == key) << file.path;
+            EXPECT_LE(at->first, m.written) << file.path;
+        }
+        ++(std::filesystem::exists(file.path) ? in_tree : left);
+    }
+    EXPECT_GE(in_tree, 2U);
+    EXPECT_GE(left, 2U);
+}
+
 // Every committed receipt verifies: chain, hashes, pairs, ceilings. Staleness is no failure.
 TEST(CommittedReceipts, all_verify) {
     int files = 0;
     const std::filesystem::path root = std::filesystem::path(RACELINE_SOURCE_DIR) / "receipts";
     for (const auto& entry : std::filesystem::recursive_directory_iterator(root)) {
-        if (entry.path().extension() != ".jsonl") {
+        // Manifest and index are no receipts: tests/receipt/manifest_test.cpp checks these.
+        if (entry.path().extension() != ".jsonl" || entry.path().parent_path() == root) {
             continue;
         }
         ReceiptReport report;

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "device/catalog.hpp"
-#include "receipt/file.hpp"
+#include "receipt/past_measurement.hpp"
 #include "registry/registry.hpp"
 #include "tune/best_tile.hpp"
 #include "workload/shape_grammar.hpp"
@@ -23,19 +23,20 @@ namespace {
 // Seconds of a shape, by tile as JSON: the mean of the rounds' medians.
 using Candidates = std::map<std::string, double>;
 
-/// Receipts of the newest sweep over all of a kernel's tiles, and of others by the same build;
-/// names begin with date and suite.
-std::vector<std::string> newest_sweeps(const std::string& kernel) {
-    std::map<std::string, std::vector<std::string>> by_commit;
+/// The newest sweep over all of a kernel's tiles on an H200, and others by the same build, in the
+/// tree or in the index; names begin with date and suite and end with the commit.
+std::vector<PastFile> newest_sweeps(const std::string& kernel) {
+    std::map<std::string, std::vector<PastFile>> by_commit;
     std::string newest;
     std::string commit;
-    for (const auto& entry : std::filesystem::directory_iterator(
-             std::filesystem::path(RACELINE_SOURCE_DIR) / "receipts/h200")) {
-        if (entry.path().filename().string().find("-" + kernel + "-tiles-") != std::string::npos) {
-            const Json first = read_receipts(entry.path().string()).rows.at(0);
-            const auto written = first.at("written").get<std::string>();
-            const auto of = first.at("git").at("commit").get<std::string>();
-            by_commit[of].push_back(entry.path().string());
+    for (PastFile& file : read_past_of_tree(std::string(RACELINE_SOURCE_DIR) + "/receipts")) {
+        const std::filesystem::path path(file.path);
+        const std::string name = path.stem().string();
+        if (path.parent_path().filename() == "h200" &&
+            name.find("-" + kernel + "-tiles-") != std::string::npos) {
+            const std::string of = name.substr(name.rfind('-') + 1);
+            const std::string written = file.measurements.at(0).written;
+            by_commit[of].push_back(std::move(file));
             if (written > newest) {
                 newest = written;
                 commit = of;
@@ -53,14 +54,11 @@ Json tile_json(const TileFields& tile) {
     return object;
 }
 
-std::map<std::string, Candidates> measured_tiles(const std::vector<std::string>& paths) {
+std::map<std::string, Candidates> measured_tiles(const std::vector<PastFile>& files) {
     std::map<std::string, std::map<std::string, std::vector<double>>> all;
-    for (const std::string& path : paths) {
-        for (const Json& row : read_receipts(path).rows) {
-            if (row.at("kind") == "measurement" && row.contains("measurement")) {
-                all[row.at("workload").dump()][row.at("tile").dump()].push_back(
-                    row.at("measurement").at("seconds_median"));
-            }
+    for (const PastFile& file : files) {
+        for (const PastMeasurement& m : file.measurements) {
+            all[m.workload.dump()][m.tile.dump()].push_back(m.measured);
         }
     }
     std::map<std::string, Candidates> shapes;

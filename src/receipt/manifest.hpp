@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// receipts/manifest.jsonl names every receipt file in the work tree; receipts/index.jsonl every one
+// that left it, with what later predictions need of it. Together they are all committed evidence.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/json.hpp"
+
+namespace raceline {
+
+/// What the manifest says of a file with this content: {path, sha256, rows, first_hash, last_hash}.
+/// Throws Error(corrupt) if a line is no valid row, or there is none.
+Json manifest_line(std::string_view path, std::string_view content);
+
+/// Manifest and index of a tree. Paths are relative to its root: receipts/<device>/<file>.jsonl.
+class CommittedReceipts {
+public:
+    /// Reads both; a file that is not there is one without lines. Throws Error(corrupt) naming file
+    /// and line.
+    explicit CommittedReceipts(std::string root);
+
+    [[nodiscard]] const std::vector<Json>& manifest() const { return manifest_; }
+    [[nodiscard]] const std::vector<Json>& index() const { return index_; }
+    /// Every *.jsonl in a subfolder of receipts/, sorted.
+    [[nodiscard]] std::vector<std::string> paths_in_tree() const;
+
+    /// Sentences that say where tree, manifest and index disagree: a file that the manifest does
+    /// not name or that is not as it says, a line without its file, a file that left and is there,
+    /// an index line that is broken. Empty: all holds.
+    [[nodiscard]] std::vector<std::string> disagreements() const;
+
+    /// Adds the lines of files that are new in the tree; of those in `changed`, replaces the line.
+    /// Only receipts/<device>/ceilings.jsonl may change: other receipts are never edited, and
+    /// Error(invalid_argument) says so. Returns the paths of new lines.
+    std::vector<std::string> update_manifest(const std::vector<std::string>& changed);
+
+    /// Writes the file's line at the end of the index, takes it out of the manifest, and deletes
+    /// the file, in this order: stopped between, it can be called again. `commit` must have the
+    /// file as it is, which the caller has seen. Throws Error(invalid_argument) for a file that is
+    /// not in the manifest or not as it says.
+    void retire(const std::string& path, std::string_view commit);
+
+private:
+    [[nodiscard]] Json line_of_file(const std::string& path) const;
+    void write_manifest();
+    std::string root_;
+    std::vector<Json> manifest_, index_;
+};
+
+}  // namespace raceline

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// What later predictions need of a case that was timed: kept when the file of its rows leaves the
+// work tree, in a line of receipts/index.jsonl (form: docs/receipts.md).
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/json.hpp"
+
+namespace raceline {
+
+/// A case that passed the gate and has a time, with what was predicted for it before. Numbers are
+/// those of the rows, to the last digit.
+struct PastMeasurement {
+    std::string kind;    ///< of its row: measurement, or comparison (timed beside a peer)
+    std::string suite;   ///< as written, with all that follows
+    Json device;         ///< {id, name, driver}
+    std::string kernel;  ///< its name at the time
+    Json tile, workload;
+    Json launch;           ///< the row's `case`: {cold, launch_path, threads}
+    std::string model;     ///< model_hash of the prediction; empty if the file does not have it
+    std::string limiter;   ///< as predicted
+    std::string written;   ///< when it was measured
+    double predicted = 0;  ///< seconds; 0 if the file does not have the prediction
+    double measured = 0;   ///< seconds, the median
+
+    bool operator==(const PastMeasurement&) const = default;
+};
+
+/// Of one file's rows, in their order. Rows of a form that this version does not know are passed
+/// over: one of a newer version must not take the others with it.
+std::vector<PastMeasurement> past_measurements(std::span<const Json> rows);
+
+/// A file's line of the index: `file`'s members (path, sha256, rows, first_hash, last_hash), a
+/// commit that has it, and its measurements.
+Json index_line(const Json& file, std::string_view commit,
+                std::span<const PastMeasurement> measurements);
+
+/// The measurements of such a line. Throws a Json::exception if it is none.
+std::vector<PastMeasurement> past_measurements_of_line(const Json& line);
+
+/// A receipt file and what it measured.
+struct PastFile {
+    std::string path;
+    std::vector<PastMeasurement> measurements;
+};
+
+/// What was measured by the receipt file at `path`, or, if its name is index.jsonl, by all files
+/// that left the tree. Lines of a receipt file that are no JSON are passed over; an index that has
+/// such a line is refused (std::runtime_error naming it).
+std::vector<PastFile> read_past(const std::string& path);
+
+/// The same for a folder of the form of receipts/: of every file in its subfolders, and of its
+/// index. By path.
+std::vector<PastFile> read_past_of_tree(const std::string& folder);
+
+/// Equal for measurements of one case: the same device (for "cpu" and "cuda", which are many: of
+/// the same name), kernel, tile, workload and launch, whatever the driver.
+std::string first_sight_key(const Json& device, std::string_view kernel, const Json& tile,
+                            const Json& workload, const Json& launch);
+
+}  // namespace raceline

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "receipt/manifest.hpp"
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "example_rows.hpp"
+#include "receipt/past_measurement.hpp"
+#include "support/check.hpp"
+
+namespace raceline {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+namespace fs = std::filesystem;
+
+// A tree with two receipts: a measured case, and ceilings.
+class Manifest : public example::Folder {
+protected:
+    void SetUp() override {
+        write_case();
+        write_ceiling();
+        CommittedReceipts(root_).update_manifest({});
+    }
+
+    static Json row(const std::string& kind, const Json& content) {
+        return make_row(RowContext{}, kind, std::string(64, '0'), content);
+    }
+    void write_case() const {
+        ReceiptWriter writer(root_ + "/" + run);
+        const Json predicted = writer.append(row("prediction", example::prediction()));
+        writer.append(row("measurement", example::measurement(predicted)));
+    }
+    void write_ceiling() const {
+        ReceiptWriter(root_ + "/" + ceilings).append(row("ceiling", example::content("ceiling")));
+    }
+    [[nodiscard]] std::vector<std::string> disagreements() const {
+        return CommittedReceipts(root_).disagreements();
+    }
+    void append_text(const std::string& path, const std::string& text) const {
+        std::ofstream(root_ + "/" + path, std::ios::app) << text;
+    }
+
+    const std::string root_ = path("tree");
+    const std::string run = "receipts/cpu/2026-01-01-run-0123456789ab.jsonl";
+    const std::string ceilings = "receipts/cpu/ceilings.jsonl";
+};
+
+TEST_F(Manifest, names_each_file_with_its_rows_and_hashes) {
+    const CommittedReceipts receipts(root_);
+    ASSERT_EQ(receipts.manifest().size(), 2U);
+    const Json& line = receipts.manifest()[0];
+    const ReceiptFile file = read_receipts(root_ + "/" + run);
+    EXPECT_EQ(line.at("path"), run);
+    EXPECT_EQ(line.at("rows"), 2);
+    EXPECT_EQ(line.at("first_hash"), file.rows.front().at("hash"));
+    EXPECT_EQ(line.at("last_hash"), file.rows.back().at("hash"));
+    EXPECT_EQ(line.at("sha256").get<std::string>().size(), 64U);
+    EXPECT_THAT(receipts.disagreements(), IsEmpty());
+}
+
+TEST_F(Manifest, a_changed_missing_or_unnamed_file_is_found) {
+    write_ceiling();
+    EXPECT_THAT(disagreements(), ElementsAre(HasSubstr("the manifest says")));
+    append_text(ceilings, "{}\n");
+    EXPECT_THAT(disagreements(), ElementsAre(HasSubstr("line 3")));
+    fs::remove(root_ + "/" + ceilings);
+    EXPECT_THAT(disagreements(), ElementsAre(HasSubstr("not in the tree")));
+    fs::rename(root_ + "/" + run, root_ + "/receipts/cpu/other.jsonl");
+    fs::rename(root_ + "/receipts/cpu/other.jsonl", root_ + "/" + ceilings);
+    EXPECT_THAT(disagreements(),
+                ElementsAre(HasSubstr("the manifest says"), HasSubstr("not in the tree")));
+}
+
+TEST_F(Manifest, takes_new_files_and_ceilings_that_changed_and_no_edited_run) {
+    write_ceiling();
+    EXPECT_THAT(CommittedReceipts(root_).update_manifest({}), IsEmpty());
+    EXPECT_FALSE(disagreements().empty()) << "a change must be asked for by name";
+    EXPECT_THAT(CommittedReceipts(root_).update_manifest({ceilings}), ElementsAre(ceilings));
+    EXPECT_THAT(disagreements(), IsEmpty());
+    EXPECT_THROW(CommittedReceipts(root_).update_manifest({run}), Error);
+}
+
+TEST_F(Manifest, a_file_that_leaves_hands_its_line_to_the_index) {
+    const std::vector<PastFile> before = read_past_of_tree(root_ + "/receipts");
+    const Json line = CommittedReceipts(root_).manifest()[0];
+    CommittedReceipts(root_).retire(run, "c0ffee");
+    EXPECT_FALSE(fs::exists(root_ + "/" + run));
+    const CommittedReceipts after(root_);
+    EXPECT_THAT(after.disagreements(), IsEmpty());
+    ASSERT_EQ(after.manifest().size(), 1U);
+    ASSERT_EQ(after.index().size(), 1U);
+    for (const auto& [name, value] : line.items()) {
+        EXPECT_EQ(after.index()[0].at(name), value);
+    }
+    EXPECT_EQ(after.index()[0].at("commit"), "c0ffee");
+    const std::vector<PastFile> now = read_past_of_tree(root_ + "/receipts");
+    ASSERT_EQ(now.size(), before.size());
+    for (std::size_t i = 0; i < now.size(); ++i) {
+        EXPECT_EQ(now[i].measurements, before[i].measurements);
+    }
+    EXPECT_EQ(now[0].measurements.size(), 1U);
+}
+
+TEST_F(Manifest, the_index_only_grows) {
+    CommittedReceipts(root_).retire(run, "c0ffee");
+    const auto text = [&] {
+        std::ifstream in(root_ + "/receipts/index.jsonl");
+        return std::string{std::istreambuf_iterator<char>(in), {}};
+    };
+    const std::string before = text();
+    CommittedReceipts(root_).retire(ceilings, "c0ffee");
+    EXPECT_TRUE(text().starts_with(before));
+    EXPECT_GT(text().size(), before.size());
+}
+
+TEST_F(Manifest, a_file_that_is_not_as_it_was_may_not_leave) {
+    append_text(run, "{}\n");
+    EXPECT_THROW(CommittedReceipts(root_).retire(run, "c0ffee"), Error);
+    EXPECT_THROW(CommittedReceipts(root_).retire("receipts/cpu/none.jsonl", "c0ffee"), Error);
+    EXPECT_TRUE(fs::exists(root_ + "/" + run));
+    EXPECT_FALSE(fs::exists(root_ + "/receipts/index.jsonl"));
+}
+
+// Killed after the line was written: the next call goes on from there.
+TEST_F(Manifest, leaving_can_be_finished_later) {
+    fs::copy(root_ + "/receipts", root_ + "/kept", fs::copy_options::recursive);
+    CommittedReceipts(root_).retire(run, "c0ffee");
+    fs::copy(root_ + "/kept", root_ + "/receipts",
+             fs::copy_options::recursive | fs::copy_options::overwrite_existing);
+    EXPECT_THAT(disagreements(), ElementsAre(HasSubstr("left the tree by the index")));
+    CommittedReceipts(root_).retire(run, "c0ffee");
+    EXPECT_THAT(disagreements(), IsEmpty());
+    EXPECT_EQ(CommittedReceipts(root_).index().size(), 1U);
+}
+
+TEST_F(Manifest, a_broken_line_of_the_index_is_found) {
+    append_text("receipts/index.jsonl", R"({"path":"receipts/cpu/old.jsonl","rows":1})"
+                                        "\n");
+    EXPECT_THAT(disagreements(), ElementsAre(HasSubstr("its line in the index")));
+    append_text("receipts/index.jsonl", "no JSON\n");
+    EXPECT_THROW(CommittedReceipts{root_}, Error);
+}
+
+TEST_F(Manifest, an_edited_line_of_the_index_is_found) {
+    CommittedReceipts(root_).retire(run, "c0ffee");
+    const std::string path = root_ + "/receipts/index.jsonl";
+    std::ifstream in(path);
+    std::string text{std::istreambuf_iterator<char>(in), {}};
+    const std::string written = "0.0001";
+    const std::size_t at = text.rfind(written);
+    ASSERT_NE(at, std::string::npos);
+    std::ofstream(path) << text.replace(at, written.size(), "0.0002");
+    EXPECT_THAT(disagreements(), ElementsAre(HasSubstr("changed after it was written")));
+}
+
+TEST(CommittedReceipts, agree_with_manifest_and_index) {
+    const CommittedReceipts receipts(RACELINE_SOURCE_DIR);
+    EXPECT_THAT(receipts.disagreements(), IsEmpty())
+        << "new files: build/receipt_index manifest (docs/receipts.md)";
+    EXPECT_GE(receipts.manifest().size(), 2U);
+}
+
+// Whoever clones the tree or carries it to a GPU carries these. Too much: `receipt_index retire`.
+TEST(CommittedReceipts, stay_under_ten_megabytes_with_logs_and_index) {
+    std::uintmax_t bytes = 0;
+    for (const auto& entry :
+         fs::recursive_directory_iterator(fs::path(RACELINE_SOURCE_DIR) / "receipts")) {
+        bytes += entry.is_regular_file() ? entry.file_size() : 0;
+    }
+    EXPECT_LT(bytes, 10'000'000U);
+}
+
+// What left is in git's history: each line names a commit and what the file was.
+TEST(CommittedReceipts, each_that_left_can_be_found_again) {
+    const CommittedReceipts receipts(RACELINE_SOURCE_DIR);
+    EXPECT_GE(receipts.index().size(), 102U) << "lines of the index are never removed";
+    for (const Json& line : receipts.index()) {
+        EXPECT_EQ(line.at("commit").get<std::string>().size(), 40U) << line.at("path");
+        EXPECT_EQ(line.at("sha256").get<std::string>().size(), 64U) << line.at("path");
+        EXPECT_GE(line.at("rows").get<std::size_t>(), 1U) << line.at("path");
+    }
+}
+
+}  // namespace
+}  // namespace raceline

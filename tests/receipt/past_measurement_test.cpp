@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// A file that leaves the tree goes on to say in its line of the index what its rows said.
+#include "receipt/past_measurement.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <gtest/gtest.h>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "example_rows.hpp"
+#include "receipt/residuals.hpp"
+
+namespace raceline {
+namespace {
+
+std::vector<Json> rows_of_two_cases() {
+    std::vector<Json> rows;
+    for (const char* id : {"a", "b"}) {
+        Json p = example::prediction();
+        p.update({{"kind", "prediction"}, {"id", id}});
+        Json m = example::measurement(p);
+        m.update({{"kind", "measurement"}, {"written", "2026-01-01T00:00:00Z"}});
+        m["measurement"]["seconds_median"] = 1.2345678901234567e-4;
+        rows.push_back(p);
+        rows.push_back(m);
+    }
+    rows.back()["workload"]["seqlen_k"] = 513;
+    return rows;
+}
+
+const Json file = {{"path", "receipts/cpu/x.jsonl"},
+                   {"sha256", "s"},
+                   {"rows", 4},
+                   {"first_hash", "f"},
+                   {"last_hash", "l"}};
+
+TEST(PastMeasurement, numbers_are_those_of_the_rows) {
+    const auto found = past_measurements(rows_of_two_cases());
+    ASSERT_EQ(found.size(), 2U);
+    EXPECT_EQ(found[0].measured, 1.2345678901234567e-4);
+    EXPECT_EQ(found[0].predicted, 1.5e-4);
+    EXPECT_EQ(found[0].model, "def");
+    EXPECT_EQ(found[0].kind, "measurement");
+    EXPECT_EQ(found[1].workload.at("seqlen_k"), 513);
+}
+
+TEST(PastMeasurement, what_was_refused_or_not_timed_is_none) {
+    std::vector<Json> rows = rows_of_two_cases();
+    rows[1]["correctness"]["passed"] = false;
+    rows[3]["measurement"] = nullptr;
+    EXPECT_TRUE(past_measurements(rows).empty());
+}
+
+TEST(PastMeasurement, a_comparison_is_kept_and_makes_no_residual) {
+    std::vector<Json> rows = rows_of_two_cases();
+    rows[1]["kind"] = "comparison";
+    const auto found = past_measurements(rows);
+    ASSERT_EQ(found.size(), 2U);
+    EXPECT_EQ(found[0].kind, "comparison");
+    EXPECT_EQ(residuals_of(found).size(), 1U);
+}
+
+TEST(PastMeasurement, a_line_of_the_index_says_the_same_and_shares_what_is_alike) {
+    const auto measured = past_measurements(rows_of_two_cases());
+    const Json line = Json::parse(index_line(file, "c0ffee", measured).dump());
+    EXPECT_EQ(past_measurements_of_line(line), measured);
+    EXPECT_EQ(line.at("path"), file.at("path"));
+    EXPECT_EQ(line.at("commit"), "c0ffee");
+    EXPECT_EQ(line.at("tiles").size(), 1U);
+    EXPECT_EQ(line.at("workloads").size(), 2U);
+    EXPECT_EQ(line.at("columns").size(), line.at("measurements").at(0).size());
+}
+
+TEST(PastMeasurement, one_without_its_prediction_is_kept_and_makes_no_residual) {
+    std::vector<Json> rows = rows_of_two_cases();
+    rows[0]["id"] = "another";
+    const auto measured = past_measurements(rows);
+    ASSERT_EQ(measured.size(), 2U);
+    EXPECT_EQ(past_measurements_of_line(index_line(file, "c", measured)), measured);
+    EXPECT_EQ(residuals_of(measured).size(), 1U);
+}
+
+class PastIndex : public example::Folder {};
+
+TEST_F(PastIndex, with_a_broken_line_is_refused) {
+    const std::string index = path("index.jsonl");
+    write(index, index_line(file, "c", {}).dump() + "\n");
+    EXPECT_EQ(read_past(index).size(), 1U);
+    write(index, index_line(file, "c", {}).dump() + "\n{\"path\":\"p\"}\n");
+    EXPECT_THROW(read_past(index), std::runtime_error);
+}
+
+TEST(FirstSightKey, is_of_the_processor_where_an_id_is_of_many) {
+    const auto key = [](const Json& device) {
+        return first_sight_key(device, "simt", Json::object(), Json::object(), Json::object());
+    };
+    EXPECT_EQ(key({{"id", "h200"}, {"name", "H200"}, {"driver", "1"}}),
+              key({{"id", "h200"}, {"name", "NVIDIA H200"}, {"driver", "2"}}));
+    EXPECT_NE(key({{"id", "cpu"}, {"name", "One"}}), key({{"id", "cpu"}, {"name", "Another"}}));
+}
+
+auto members(const Residual& r) {
+    return std::tie(r.device_id, r.device_name, r.kernel, r.cold, r.newer_models, r.predicted,
+                    r.residual);
+}
+
+// Of every receipt in the tree: should it leave, nothing that is made of it changes.
+TEST(CommittedReceipts, residuals_of_a_file_are_those_of_its_line_in_the_index) {
+    std::size_t residuals = 0;
+    for (const PastFile& past : read_past_of_tree(std::string(RACELINE_SOURCE_DIR) + "/receipts")) {
+        if (!std::filesystem::exists(past.path)) {
+            continue;  // it has left: its line is all there is
+        }
+        const std::vector<Residual> of_rows = residuals_of(read_receipts(past.path).rows);
+        const Json line = Json::parse(index_line(file, "c", past.measurements).dump());
+        const std::vector<Residual> of_line = residuals_of(past_measurements_of_line(line));
+        ASSERT_EQ(of_rows.size(), of_line.size()) << past.path;
+        EXPECT_TRUE(std::ranges::equal(of_rows, of_line, {}, members, members)) << past.path;
+        residuals += of_rows.size();
+    }
+    EXPECT_GE(residuals, 100U);
+}
+
+}  // namespace
+}  // namespace raceline

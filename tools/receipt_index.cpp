@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keeps receipts/ small. Run in the root of the tree:
+//   receipt_index check                    what disagrees between tree, manifest and index
+//   receipt_index manifest [FILE...]       adds new files to the manifest; FILE: a ceilings.jsonl
+//                                          that was measured again
+//   receipt_index retire [--commit C] FILE...   the file leaves the tree: its line goes to the
+//                                          index; C (default HEAD) must have the file as it is
+#include <array>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "receipt/manifest.hpp"
+#include "support/check.hpp"
+
+namespace {
+
+using raceline::CommittedReceipts;
+using raceline::require;
+using raceline::Status;
+
+// Arguments go to a shell: only names that mean nothing to it.
+void require_plain(const std::string& word) {
+    const bool plain = !word.empty() && word.front() != '-' &&
+                       word.find_first_not_of(
+                           "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                           "0123456789_./-") == std::string::npos;
+    require(plain, Status::invalid_argument,
+            "'{}': letters, digits and _ . / - are accepted in paths and commits", word);
+}
+
+std::string output_of(const std::string& command) {
+    std::FILE* pipe = popen(command.c_str(), "r");
+    require(pipe != nullptr, Status::io, "cannot run {}", command);
+    std::string text;
+    std::array<char, 1 << 16> block{};
+    while (const std::size_t got = std::fread(block.data(), 1, block.size(), pipe)) {
+        text.append(block.data(), got);
+    }
+    require(pclose(pipe) == 0, Status::invalid_argument, "{} failed", command);
+    return text;
+}
+
+void require_in_commit(const std::string& path, const std::string& commit) {
+    std::ifstream in(path, std::ios::binary);
+    const std::string here{std::istreambuf_iterator<char>(in), {}};
+    require(output_of("git cat-file blob " + commit + ":" + path) == here, Status::invalid_argument,
+            "{}: commit {} has it otherwise", path, commit);
+}
+
+int check(const CommittedReceipts& receipts) {
+    const std::vector<std::string> found = receipts.disagreements();
+    for (const std::string& one : found) {
+        std::cout << one << '\n';
+    }
+    std::cout << receipts.manifest().size() << " files in the tree, " << receipts.index().size()
+              << " left it, " << found.size() << " disagreements\n";
+    return found.empty() ? 0 : 1;
+}
+
+void retire(CommittedReceipts& receipts, std::vector<std::string> files) {
+    std::string commit = "HEAD";
+    if (files.size() > 2 && files.front() == "--commit") {
+        commit = files[1];
+        files.erase(files.begin(), files.begin() + 2);
+    }
+    require_plain(commit);
+    commit = output_of("git rev-parse --verify --quiet " + commit + "^{commit}");
+    commit.pop_back();
+    for (const std::string& file : files) {
+        require_plain(file);
+        require_in_commit(file, commit);
+    }
+    for (const std::string& file : files) {
+        receipts.retire(file, commit);
+        std::cout << file << " left the tree; " << commit << " has it\n";
+    }
+}
+
+int usage() {
+    std::cerr << "usage: receipt_index check | manifest [FILE...] | retire [--commit C] FILE...\n";
+    return 2;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+    const std::vector<std::string> words(argv + 1, argv + argc);
+    if (words.empty()) {
+        return usage();
+    }
+    const std::vector<std::string> files(words.begin() + 1, words.end());
+    CommittedReceipts receipts(std::filesystem::current_path().string());
+    if (words[0] == "check" && files.empty()) {
+        return check(receipts);
+    }
+    if (words[0] == "manifest") {
+        for (const std::string& path : receipts.update_manifest(files)) {
+            std::cout << path << " is in the manifest\n";
+        }
+        return check(receipts);
+    }
+    if (words[0] == "retire" && !files.empty()) {
+        retire(receipts, files);
+        return 0;
+    }
+    return usage();
+} catch (const std::exception& e) {
+    std::cerr << "receipt_index: " << e.what() << '\n';
+    return 1;
+}
