@@ -34,7 +34,10 @@ void print_table(const std::vector<Ceiling>& ceilings) {
 int run_measure(const Options& options) {
     const Device device = live_device(options.device);
     const std::string path = ceilings_cache_path(device);
-    if (options.if_missing && std::filesystem::exists(path)) {
+    const std::string damage = cache_damage(device);
+    if (!damage.empty()) {
+        say("the ceilings kept of this machine are damaged, and measured again ({})", damage);
+    } else if (options.if_missing && std::filesystem::exists(path)) {
         say("ceilings of {} are in {}", device.name, path);
         return exit_ok;
     }

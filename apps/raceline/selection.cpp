@@ -7,6 +7,7 @@
 #include "device/catalog.hpp"
 #include "registry/registry.hpp"
 #include "support/check.hpp"
+#include "terminal.hpp"
 #include "tune/best_tile.hpp"
 #include "workload/shape_grammar.hpp"
 #include "workload/suites.hpp"
@@ -65,6 +66,12 @@ Device select_device(const Options& options) {
         return make_replay_backend(options.device.substr(replay_prefix.size()))->device();
     }
     Device device = named_device(options.device);
+    if (const std::string damage = device.live && !options.rates ? cache_damage(device) : "";
+        !damage.empty()) {
+        say("the ceilings kept of this machine are damaged and not used; `raceline measure` makes "
+            "new ones ({})",
+            damage);
+    }
     apply_rates(device, options.rates);
     if (options.threads != 0) {
         require(device.kind == DeviceKind::cpu, Status::invalid_argument,

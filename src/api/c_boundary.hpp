@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstring>
 #include <exception>
@@ -44,23 +45,30 @@ void require_pointer(T* pointer, std::string_view name) {
             "{} is a null pointer; it must point to a value", name);
 }
 
+/// Sizes that a struct has had in some version of raceline.h, this one's last. A new member is
+/// added at the end of its struct, and what the size was before goes on the list.
+template <class T>
+inline constexpr std::array known_sizes{sizeof(T)};
+template <>
+inline constexpr std::array known_sizes<rl_forward_args>{offsetof(rl_forward_args, q_scale),
+                                                         sizeof(rl_forward_args)};
+template <>
+inline constexpr std::array known_sizes<rl_samples>{offsetof(rl_samples, sm_clock_hz),
+                                                    sizeof(rl_samples)};
+
 /// A caller's struct as this library knows it. An older, shorter one reads as if its missing tail
-/// were clear; a newer, longer one is accepted if what this library does not know is clear.
+/// were clear. Any other size is refused: it may end within a member, and half a pointer is no
+/// pointer; or it is of a newer version, whose members this one does not know.
 template <class T>
 T read_struct(const T* given, std::string_view name) {
     require_pointer(given, name);
-    constexpr std::size_t largest = 4096;  // no struct of ours comes near: a wild value
     const std::size_t size = given->struct_size;
-    require(size > sizeof(std::size_t) && size <= largest, Status::invalid_argument,
-            "{}.struct_size is {}; it must be sizeof the struct, {} in this version", name, size,
-            sizeof(T));
-    const auto* const bytes = reinterpret_cast<const unsigned char*>(given);
-    for (std::size_t i = sizeof(T); i < size; ++i) {
-        require(bytes[i] == 0, Status::unsupported,
-                "{} has a member set that raceline {} does not know (byte {})", name, version(), i);
-    }
+    const auto& sizes = known_sizes<T>;
+    require(std::find(sizes.begin(), sizes.end(), size) != sizes.end(), Status::invalid_argument,
+            "{}.struct_size is {}; it must be sizeof the struct, {} in raceline {}", name, size,
+            sizeof(T), version());
     T known{};
-    std::memcpy(static_cast<void*>(&known), given, std::min(size, sizeof(T)));
+    std::memcpy(static_cast<void*>(&known), given, size);
     return known;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fmt/format.h>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -72,11 +73,20 @@ std::vector<MeasuredCeiling> committed_ceilings(
     return found;
 }
 
+bool ends_with_line(const std::string& path) {
+    std::ifstream in(path, std::ios::binary);
+    in.seekg(-1, std::ios::end);
+    return in.get() == '\n';
+}
+
 std::vector<MeasuredCeiling> cached_ceilings(const Device& device) {
     const std::string path = ceilings_cache_path(device);
     std::error_code ignored;
     if (!device.live || !std::filesystem::exists(path, ignored)) {
         return {};
+    }
+    if (!cache_damage(device).empty()) {
+        return {};  // what is left of a damaged file may be half of the truth
     }
     std::vector<MeasuredCeiling> found = ceilings_in(read_receipts(path));
     std::erase_if(found, [&](const MeasuredCeiling& row) {
@@ -145,6 +155,27 @@ void lay_over(Device& device, const std::vector<MeasuredCeiling>& measured) {
 }
 
 }  // namespace
+
+std::string cache_damage(const Device& device) {
+    const std::string path = ceilings_cache_path(device);
+    std::error_code ignored;
+    if (!std::filesystem::exists(path, ignored)) {
+        return {};
+    }
+    try {
+        const ReceiptFile file = read_receipts(path);
+        // It was written whole and then put in its place, so that no kill explains half a line.
+        if (!ends_with_line(path)) {
+            return path + ": its last line is cut";
+        }
+        if (const std::vector<BadLine> bad = check_receipts(file); !bad.empty()) {
+            return fmt::format("{}: line {}: {}", path, bad.front().line, bad.front().reason);
+        }
+        return ceilings_in(file).empty() ? path + ": holds no ceiling" : std::string();
+    } catch (const Error& error) {
+        return error.what();
+    }
+}
 
 std::string rates_id_of(const Device& device, std::string_view origin) {
     std::string text(origin);

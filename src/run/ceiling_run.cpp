@@ -7,6 +7,7 @@
 #include <optional>
 #include <unistd.h>
 
+#include "device/ceiling_checks.hpp"
 #include "run/run_case.hpp"
 #include "support/check.hpp"
 
@@ -27,9 +28,10 @@ Device live_device(const std::string& name) {
 std::vector<Ceiling> probe_ceilings(const Device& device, int threads,
                                     const ProbeProgress& progress, ProbeEffort effort) {
     require_logical_cpus(device, threads, "threads");
-    std::vector<Ceiling> ceilings = device.kind == DeviceKind::cpu
-                                        ? probe_cpu(device, threads, progress, effort)
-                                        : probe_cuda(device, progress, effort);
+    const std::vector<Ceiling> ceilings = probe_until_consistent([&] {
+        return device.kind == DeviceKind::cpu ? probe_cpu(device, threads, progress, effort)
+                                              : probe_cuda(device, progress, effort);
+    });
     for (const Ceiling& ceiling : ceilings) {
         check_ceiling(ceiling);
     }

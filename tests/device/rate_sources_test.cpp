@@ -142,6 +142,32 @@ TEST_F(RateSources, CacheOfAnotherMachineIsPassedOver) {
     EXPECT_EQ(device_.rate("byte.dram_read"), 4.8e12);
 }
 
+// A cut, edited or empty file is named, and rates are as if there were none.
+TEST_F(RateSources, DamagedCacheIsNamedAndNotUsed) {
+    const std::string path = ceilings_cache_path(device_);
+    EXPECT_EQ(cache_damage(device_), "");
+    write(path, {ceiling_row(device_, "byte.dram_read", 4.2e12),
+                 ceiling_row(device_, "byte.dram_write", 4.1e12)});
+    EXPECT_EQ(cache_damage(device_), "");
+    std::ifstream in(path);
+    const std::string good(std::istreambuf_iterator<char>(in), {});
+    std::string edited = good;
+    edited.replace(edited.find("4200000000000"), 2, "99");
+    for (const auto& [content, said] : {std::pairstd::pair{good.substr(0, good.size() / 3), "last line is cut"},
+                                        {good.substr(0, good.size() - 40), "last line is cut"},
+                                        {edited, "hash does not match"},
+                                        {std::string("nonsense\n"), "line 1"},
+                                        {std::string(), "cut"}}) {
+        std::ofstream(path, std::ios::trunc) << content;
+        EXPECT_THAT(cache_damage(device_), HasSubstr(said));
+        device_ = datasheet_device("h200");
+        device_.driver = "580.95.05";
+        device_.live = true;
+        apply();
+        EXPECT_EQ(device_.rate("byte.dram_read"), 4.8e12) << said;
+    }
+}
+
 TEST_F(RateSources, CacheCountsOnlyWhereTheDeviceIsLive) {
     write(ceilings_cache_path(device_), {ceiling_row(device_, "byte.dram_read", 4.2e12)});
     device_.live = false;

@@ -32,6 +32,7 @@ add_executable(test_emulated_sm90_fp8
                ${translated_sources} ${host}
                ${CMAKE_SOURCE_DIR}/src/run/gate.cpp
                ${CMAKE_SOURCE_DIR}/src/run/gate_answers.cpp ${CMAKE_SOURCE_DIR}/src/run/gate_rows.cpp
+               ${CMAKE_SOURCE_DIR}/src/run/row_errors.cpp ${CMAKE_SOURCE_DIR}/src/run/verdict.cpp
              ${CMAKE_SOURCE_DIR}/src/run/poison.cpp)
 # The order matters: stand-ins, then translated files, then the tree.
 target_include_directories(test_emulated_sm90_fp8 PRIVATE ${machine} ${ampere}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "device/ceiling_checks.hpp"
+
+#include <algorithm>
+#include <fmt/ranges.h>
+
+#include "support/check.hpp"
+
+namespace raceline {
+namespace {
+
+constexpr double tolerance = 0.95;   // of what must not be exceeded: two readings differ
+constexpr double least_share = 0.6;  // of the part of its limit that one core alone reaches
+constexpr int most_attempts = 3;
+
+const Ceiling* find(std::span<const Ceiling> ceilings, const std::string& resource) {
+    const auto found = std::find_if(ceilings.begin(), ceilings.end(),
+                                    [&](const Ceiling& one) { return one.resource == resource; });
+    return found == ceilings.end() ? nullptr : &*found;
+}
+
+std::string below(const Ceiling& low, const Ceiling& high, const char* why) {
+    return fmt::format("{} is {:.4g} {}, below {} of {:.4g}: {}", low.resource, low.value, low.unit,
+                       high.resource, high.value, why);
+}
+
+void compare_with_unit(const Ceiling& all, const Ceiling& one, std::vector<std::string>& found) {
+    if (all.value < tolerance * one.value) {
+        found.push_back(below(all, one, "all cores together were slower than one of them"));
+        return;
+    }
+    if (all.limit > 0 && one.limit > 0 &&
+        all.value / all.limit < least_share * one.value / one.limit) {
+        found.push_back(fmt::format(
+            "{} reaches {:.0f} % of its limit, one core alone {:.0f} % of its own: the others did "
+            "not have theirs to themselves",
+            all.resource, 100 * all.value / all.limit, 100 * one.value / one.limit));
+    }
+}
+
+}  // namespace
+
+std::vector<std::string> contradictions(std::span<const Ceiling> ceilings) {
+    std::vector<std::string> found;
+    for (const Ceiling& one : ceilings) {
+        if (const Ceiling* unit = find(ceilings, one.resource + ".unit")) {
+            compare_with_unit(one, *unit, found);
+        }
+        if (const Ceiling* burst = find(ceilings, one.resource + ".burst");
+            burst != nullptr && burst->value < tolerance * one.value) {
+            found.push_back(below(*burst, one, "a burst was slower than what is kept up"));
+        }
+    }
+    const Ceiling* l1 = find(ceilings, "byte.l1");
+    const Ceiling* l2 = find(ceilings, "byte.l2");
+    const Ceiling* dram = find(ceilings, "byte.dram_read");
+    for (const auto& [near, far] : {std::pair{l1, l2}, std::pair{l2, dram}}) {
+        if (near != nullptr && far != nullptr && near->value < tolerance * far->value) {
+            found.push_back(below(*near, *far, "a cache was slower than what is behind it"));
+        }
+    }
+    return found;
+}
+
+std::vector<Ceiling> better_of(std::span<const Ceiling> a, std::span<const Ceiling> b) {
+    std::vector<Ceiling> best(a.begin(), a.end());
+    for (const Ceiling& other : b) {
+        const auto same = std::find_if(best.begin(), best.end(), [&](const Ceiling& one) {
+            return one.resource == other.resource;
+        });
+        if (same == best.end()) {
+            best.push_back(other);
+        } else if (other.unit == "s" ? other.value < same->value : other.value > same->value) {
+            *same = other;
+        }
+    }
+    return best;
+}
+
+std::vector<Ceiling> probe_until_consistent(const std::function<std::vector<Ceiling>()>& probe) {
+    std::vector<Ceiling> best;
+    std::vector<std::string> reasons;
+    for (int attempt = 0; attempt < most_attempts; ++attempt) {
+        best = better_of(best, probe());
+        reasons = contradictions(best);
+        if (reasons.empty()) {
+            return best;
+        }
+    }
+    fail(Status::internal,
+         "ceilings contradict each other after {} attempts, and none is kept: {}; measure again "
+         "when nothing else runs",
+         most_attempts, fmt::join(reasons, "; "));
+}
+
+}  // namespace raceline
