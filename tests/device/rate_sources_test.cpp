@@ -153,11 +153,12 @@ TEST_F(RateSources, DamagedCacheIsNamedAndNotUsed) {
     const std::string good(std::istreambuf_iterator<char>(in), {});
     std::string edited = good;
     edited.replace(edited.find("4200000000000"), 2, "99");
-    for (const auto& [content, said] : {std::pairstd::pair{good.substr(0, good.size() / 3), "last line is cut"},
-                                        {good.substr(0, good.size() - 40), "last line is cut"},
-                                        {edited, "hash does not match"},
-                                        {std::string("nonsense\n"), "line 1"},
-                                        {std::string(), "cut"}}) {
+    for (const auto& [content, said] :
+         {std::pair{good.substr(0, good.size() / 3), "last line is cut"},
+          {good.substr(0, good.size() - 40), "last line is cut"},
+          {edited, "hash does not match"},
+          {std::string("nonsense\n"), "line 1"},
+          {std::string(), "cut"}}) {
         std::ofstream(path, std::ios::trunc) << content;
         EXPECT_THAT(cache_damage(device_), HasSubstr(said));
         device_ = datasheet_device("h200");

@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# The gate on this machine's GPU: that it refuses what is wrong, that it accepts the engines on every
+# kind of inputs, how long that takes, and random checks of everything there is.
+#
+#   OUT=folder [TESTS=device_test_run] tools/device_gate.sh [program] [step ...]
+#
+# Steps: mutations (what TESTS holds: draws equal to the host's, wrong outputs refused), training
+# (training-16k, every kind of inputs, with the time it took), random (the random suites of SEEDS,
+# default "1 2 3", on every kernel that serves them, as rows), ladder (every rung on the ladder's
+# suite). Default: all but ladder. BEFORE=program of another commit adds step `before`: training-16k
+# in turns with it.
+set -u
+cd "$(dirname "$0")/.." || exit 2
+program=${1:-build/raceline}
+[ $# -gt 0 ] && shift
+steps=${*:-mutations training random}
+out=${OUT:-device-gate}
+rows=build-gate
+mkdir -p "$out" "$rows"
+# shellcheck source=tools/device_run.sh
+. tools/device_run.sh
+
+step_mutations() {
+    run 150 mutations.log "$TESTS"
+}
+
+step_training() {
+    local kernel dtype
+    for kernel in prefill_sm90 prefill_mma prefill_sm90_fp8; do
+        for dtype in bf16 fp16 e4m3; do
+            if [ "$kernel" = prefill_sm90_fp8 ] && [ $dtype != e4m3 ]; then continue; fi
+            if [ "$kernel" != prefill_sm90_fp8 ] && [ $dtype = e4m3 ]; then continue; fi
+            echo "$kernel $dtype"
+            run 100 training.log "$program" check --device cuda --kernel $kernel --tile best \
+                --suite training-16k --dtype $dtype --seed "${SEED:-1}"
+        done
+    done
+}
+
+step_random() {
+    local file=$rows/random-checks.jsonl seed
+    rm -f "$file"
+    for seed in ${SEEDS:-1 2 3}; do
+        run 120 random.log "$program" check --device cuda --tile "${TILE:-best}" \
+            --suite "random:$seed" ${DTYPE:+--dtype "$DTYPE"} --receipts "$file"
+    done
+    bring random.log "$file"
+}
+
+step_ladder() {
+    run 120 ladder.log "$program" check --device cuda --tile best --suite ladder
+}
+
+# Two rounds of each in turns, so that machine and clock are the same for both.
+step_before() {
+    local round which
+    for round in 1 2; do
+        for which in "$BEFORE" "$program"; do
+            run 60 "before-$round.log" "$which" bench --device cuda --kernel "${KERNEL:-prefill_sm90}" \
+                --suite training-16k --max-seconds 0.05 --seed 1 \
+                --receipts "$rows/$(basename "$(dirname "$which")")-$round.jsonl"
+        done
+    done
+    cp "$rows"/*-[12].jsonl "$out/"
+}
+
+# shellcheck disable=SC2086
+run_steps $steps
