@@ -53,7 +53,7 @@ struct RowEnd {
     float factor, lse;
 };
 __device__ __forceinline__ RowEnd end_row(const float* sinks, int head, float base, float sum) {
-    if (base == no_base) {
+    if (base == no_base && sum == 0) {  // maxima skip NaN, the sum does not
         return {0, sinks != nullptr ? sinks[head] : -INFINITY};
     }
     float shrink = 1;

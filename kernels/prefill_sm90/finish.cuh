@@ -40,7 +40,8 @@ __device__ __forceinline__ float log2_of_sum(float sum) {
     const std::int32_t bits = __float_as_int(sum);
     const std::int32_t exponent = (bits - __float_as_int(0.75F)) >> 23;
     const float mantissa = __int_as_float(bits - (exponent << 23));  // from 0.75 to 1.5
-    return static_cast<float>(exponent) + ptx::lg2_approx_ftz_f32(mantissa);
+    // The difference is 0, or NaN where the sum is no finite number: that must not be lost.
+    return static_cast<float>(exponent) + ptx::lg2_approx_ftz_f32(mantissa) + (sum - sum);
 }
 
 __device__ __forceinline__ float lse_without_keys(const Params& p, int head) {
@@ -73,7 +74,8 @@ struct RowEnds {
         }
 #pragma unroll
         for (int i = 0; i < 2; ++i) {
-            const bool none = state.base[i] == -INFINITY;
+            // Maxima skip NaN, the sum does not.
+            const bool none = state.base[i] == -INFINITY && sum[i] == sum[i];
             factor[i] = none ? 0 : shrink[i] * ptx::rcp_approx_ftz_f32(sum[i]);
             lse[i] = (base[i] + log2_of_sum(sum[i])) * ln_2;
             lse[i] = none ? lse_without_keys(p, head) : lse[i];

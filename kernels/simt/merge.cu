@@ -40,7 +40,7 @@ __device__ __forceinline__ RowSum total_of(const Params& p, std::int64_t row) {
         total.sum += one.maximum == -INFINITY ? 0.0F : one.sum * exp2f(one.maximum - total.maximum);
     }
     total.sum = warp_sum(total.sum);
-    return total;
+    return marked(total);
 }
 
 /// Four columns summed over this warp's splits. A split without keys is not read.

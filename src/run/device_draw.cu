@@ -36,7 +36,9 @@ __global__ void fill_rows(const __grid_constant__ Fill f) {
             float x = load(f.table, f.dtype, static_cast<std::int64_t>(random & 0xFFFF));
             const bool loud = (channel == f.loud_channel || channel == f.loud_second) &&
                               (!f.every_other_row || is_outlier_row(token, head, f.seed));
-            x = __fadd_rn(__fmul_rn(x, loud ? f.loud_factor : f.factor), f.bias);
+            const float factor = loud ? f.loud_factor : f.factor;
+            // Untouched means bit for bit: adding 0 would make -0 positive.
+            x = factor == 1 && f.bias == 0 ? x : __fadd_rn(__fmul_rn(x, factor), f.bias);
             store(f.to, f.dtype, row * run + first + e, x);
         }
     }

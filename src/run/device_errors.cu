@@ -68,6 +68,7 @@ __global__ void __launch_bounds__(warps * 32)
                    Found* found) {
     const int lane = static_cast<int>(threadIdx.x) % 32;
     const auto* const truth = static_cast<const double*>(exact.out);
+    const auto wide = static_cast<int>(padded(p.headdim_v));
     double squares = 0;
     for (std::int64_t row = blockIdx.x * warps + threadIdx.x / 32; row < rows;
          row += std::int64_t{gridDim.x} * warps) {
@@ -92,7 +93,10 @@ __global__ void __launch_bounds__(warps * 32)
             worst = size != size ? static_cast<float>(INFINITY) : fmaxf(worst, size);
             largest = scale > 0 ? fmaxf(largest, static_cast<float>(fabs(truth[first + c]) / scale))
                                 : largest;
-            errors[first + c] = isfinite(relative) ? static_cast<float>(relative) : 0;
+            errors[row * wide + c] = isfinite(relative) ? static_cast<float>(relative) : 0;
+        }
+        for (int c = p.headdim_v + lane; c < wide; c += 32) {
+            errors[row * wide + c] = 0;
         }
         worst = warp_max(worst);
         largest = warp_max(largest);
@@ -127,26 +131,20 @@ __global__ void __launch_bounds__(threads)
     }
     float largest[4] = {0, 0, 0, 0};
     float joint = 0;  // of this thread's key in each block
+    const int depth = static_cast<int>(padded(p.headdim_v));
+    const std::int64_t keys_from = first_key(p, tile);
+    const PlacedRow copied = place(p, tile, copied_row());
+    const Copied row{copied.token < 0 ? nullptr : errors + copied.index(p) * depth};
     for (std::int64_t first = tile.keys.first; first < tile.keys.last; first += tile_keys) {
-        const auto element = [&](int j, int c) {
-            const std::int64_t at = slot(p, tile, first + j) * p.heads_kv + tile.head_kv;
-            return load(p.v, p.kv_dtype, at * p.pitch_v + c);
-        };
-        const auto row = [&](int r, int c) {
-            const PlacedRow at = place(p, tile, r);
-            return at.token < 0 ? 0.0F : errors[at.index(p) * p.headdim_v + c];
-        };
-        const auto key = [&](int j, int c) {
-            return first + j < tile.keys.last ? element(j, c) : 0.0F;
-        };
         float s[4][4];
-        score_tile<Sum::nearest>(s, p.headdim_v, row, key, memory);
+        const std::int64_t at_key = first + copied_row();
+        const Copied key{at_key < tile.keys.last ? p.operands.v + (keys_from + at_key) * depth
+                                                 : nullptr};
+        score_tile<Sum::nearest>(s, depth, row, key, memory);
         if (threadIdx.x < tile_keys) {
-            float power = 0;
-            for (int c = 0; first + threadIdx.x < tile.keys.last && c < p.headdim_v; ++c) {
-                const float v = element(static_cast<int>(threadIdx.x), c);
-                power = fmaf(v, v, power);
-            }
+            const bool exists = first + threadIdx.x < tile.keys.last;
+            const float power =
+                exists ? p.operands.mean_squares[keys_from + first + threadIdx.x] * p.headdim_v : 0;
             inverse[threadIdx.x] = power > 0 ? rsqrtf(power) : 0;
         }
         __syncthreads();
@@ -194,7 +192,8 @@ __global__ void __launch_bounds__(threads)
 
 /// Whether float64 says which outputs of the row are finite. A warp a row; `values` are few.
 __device__ bool is_judged(const Problem& p, const Answers& exact, const RowTile& tile,
-                          const PlacedRow& at, const BadValue* values, int count, int lane) {
+                          const PlacedRow& at, int row_in_tile, const BadValue* values, int count,
+                          int lane) {
     const KeySpan span = p.spans[at.token];
     const std::int64_t row = at.index(p);
     if (span.first < span.last && exact.largest[row] == -static_cast<double>(INFINITY)) {
@@ -208,11 +207,13 @@ __device__ bool is_judged(const Problem& p, const Answers& exact, const RowTile&
         if (values[n].key < span.first || values[n].key >= span.last) {
             return false;  // masked: a kernel may multiply it by 0
         }
-        const std::int64_t k = slot(p, tile, values[n].key) * p.heads_kv + tile.head_kv;
+        const int depth = static_cast<int>(padded(p.headdim));
+        const float* const q =
+            p.operands.q + (first_row(p, tile) + tile.first_row + row_in_tile) * depth;
+        const float* const k = p.operands.k + (first_key(p, tile) + values[n].key) * depth;
         double product = 0;
         for (int c = lane; c < p.headdim; c += 32) {
-            product += static_cast<double>(load(p.q, p.dtype, row * p.headdim + c)) *
-                       static_cast<double>(load(p.k, p.kv_dtype, k * p.headdim + c));
+            product += static_cast<double>(q[c]) * static_cast<double>(k[c]);
         }
         double logit = warp_sum(product) * scale;
         logit = p.softcap > 0 ? p.softcap * tanh(logit / p.softcap) : logit;
@@ -234,7 +235,7 @@ __global__ void __launch_bounds__(warps * 32)
     for (int r = static_cast<int>(threadIdx.x) / 32; r < tile.rows; r += warps) {
         const PlacedRow at = place(p, tile, r);
         const std::int64_t row = at.index(p);
-        const bool judged = is_judged(p, exact, tile, at, values, count, lane);
+        const bool judged = is_judged(p, exact, tile, at, r, values, count, lane);
         for (int c = lane; judged && c < p.headdim_v; c += 32) {
             const std::int64_t i = row * p.headdim_v + c;
             if (isfinite(output(outputs, i)) != isfinite(truth[i])) {
@@ -278,7 +279,7 @@ void compare(const Problem& problem, const Answers& exact, const Outputs& output
     }
     element_errors<<<grid, warps * 32>>>(problem, exact, outputs, errors, rows, found);
     cuda::check_launch("the gate's errors of elements");
-    constexpr int bytes = 2 * depth_step * pitch * static_cast<int>(sizeof(float));
+    constexpr int bytes = 2 * depth_step * pitch<float> * static_cast<int>(sizeof(float));
     aligned_errors<<<static_cast<unsigned>(problem.tile_count), threads, bytes>>>(problem, errors,
                                                                                   found);
     cuda::check_launch("the gate's errors along values");

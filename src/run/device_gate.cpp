@@ -154,6 +154,7 @@ void DeviceDraw::upload_tables() {
                 .k_scale = args.k_scale,
                 .v_scale = args.v_scale,
                 .sinks = args.sinks,
+                .batch = static_cast<std::int32_t>(w.batch),
                 .tile_count = static_cast<std::int32_t>(tiles.size()),
                 .heads_q = static_cast<std::int32_t>(w.heads_q),
                 .heads_kv = static_cast<std::int32_t>(w.heads_kv),
@@ -161,7 +162,10 @@ void DeviceDraw::upload_tables() {
                 .headdim_v = static_cast<std::int32_t>(w.headdim_v),
                 .pitch_v = static_cast<std::int32_t>(w.mla ? w.headdim : w.headdim_v),
                 .scale = w.scale_value(),
-                .softcap = w.softcap};
+                .softcap = w.softcap,
+                .tokens_q = w.tokens_q(),
+                .tokens_k = w.tokens_k(),
+                .operands = {}};
 }
 
 void DeviceDraw::draw_inputs() {
@@ -251,10 +255,46 @@ void DeviceDraw::place_non_finite(const NonFinite& one,
     cuda::upload(to, element.data(), bytes);
 }
 
+DeviceDraw::Gathered DeviceDraw::gather(Rounding products, std::int64_t first_channel) const {
+    const Workload& w = workload_;
+    const auto array = [](std::int64_t rows, std::int64_t width) {
+        return cuda::DeviceBuffer(static_cast<std::size_t>(rows * width) * sizeof(float));
+    };
+    const std::int64_t keys = w.tokens_k() * w.heads_kv;
+    Gathered gathered{array(rows_, device_gate::padded(w.headdim)),
+                      array(keys, device_gate::padded(w.headdim)),
+                      array(keys, device_gate::padded(w.headdim_v)), array(keys, 1)};
+    device_gate::gather(problem_, addresses(gathered), products, first_channel);
+    return gathered;
+}
+
+device_gate::Operands DeviceDraw::addresses(const Gathered& gathered) {
+    return {.q = address<float>(gathered.q),
+            .k = address<float>(gathered.k),
+            .v = address<float>(gathered.v),
+            .mean_squares = address<float>(gathered.mean_squares)};
+}
+
+/// Whether products of this type change what is stored.
+bool DeviceDraw::rounds_operands(Rounding products) const {
+    const auto holds = [&](DType stored) {
+        switch (products) {
+            case Rounding::tf32: return stored != DType::fp32;
+            case Rounding::bf16: return stored == DType::bf16 || stored == DType::e4m3;
+            case Rounding::fp16: return stored == DType::fp16 || stored == DType::e4m3;
+            case Rounding::e4m3: return stored == DType::e4m3;
+            default: return true;
+        }
+    };
+    return !holds(workload_.dtype) || !holds(workload_.kv_dtype);
+}
+
 void DeviceDraw::answer() {
     if (exact_) {
         return;
     }
+    operands_ = gather(Rounding::fp64, 0);
+    problem_.operands = addresses(operands_);
     const auto rows = static_cast<std::size_t>(rows_);
     const auto array = [&] { return cuda::DeviceBuffer(rows * sizeof(double)); };
     exact_.emplace(Exact{
@@ -337,8 +377,8 @@ device_gate::Found DeviceDraw::run_comparison(const device_gate::Outputs& output
                                     address<device_gate::BadValue>(tables_.bad_values), bad_values_,
                                     rows_, address<Found>(found));
     } else {
-        const cuda::DeviceBuffer errors(static_cast<std::size_t>(rows_ * workload_.headdim_v) *
-                                        sizeof(float));
+        const std::int64_t width = device_gate::padded(workload_.headdim_v);
+        const cuda::DeviceBuffer errors(static_cast<std::size_t>(rows_ * width) * sizeof(float));
         device_gate::compare(problem_, answers_, outputs, address<float>(errors), rows_,
                              address<Found>(found));
         cuda::synchronize();
@@ -348,13 +388,19 @@ device_gate::Found DeviceDraw::run_comparison(const device_gate::Outputs& output
     return result;
 }
 
-Errors DeviceDraw::errors_of_rounding(const device_gate::Steps& steps) {
+Errors DeviceDraw::errors_of_rounding(const device_gate::Steps& steps, std::int64_t first_channel) {
+    device_gate::Problem rounded = problem_;
+    Gathered own;
+    if (first_channel != 0 || rounds_operands(steps.precision.products)) {
+        own = gather(steps.precision.products, first_channel);
+        rounded.operands = addresses(own);
+    }
     const auto rows = static_cast<std::size_t>(rows_);
     const cuda::DeviceBuffer out(rows * static_cast<std::size_t>(workload_.headdim_v) *
                                  sizeof(float));
     const cuda::DeviceBuffer lse(rows * sizeof(double));
     const cuda::DeviceBuffer largest(rows * sizeof(double));
-    device_gate::answer_rounded(problem_, steps,
+    device_gate::answer_rounded(rounded, steps,
                                 {.out = out.data(),
                                  .lse = address<double>(lse),
                                  .spread = nullptr,

@@ -33,6 +33,10 @@ private:
     struct Tables {
         cuda::DeviceBuffer tiles, start_q, start_k, slots, spans, bad_values;
     };
+    /// Memory of the operands that the gate's products read.
+    struct Gathered {
+        cuda::DeviceBuffer q, k, v, mean_squares;
+    };
     struct Exact {
         cuda::DeviceBuffer out, lse, spread, largest, sum;
     };
@@ -49,7 +53,10 @@ private:
     void compare_with_host();
     void compare_row_with_host(GateAnswers& host, std::size_t i) const;
     const Reference& reference(const Precision& precision);
-    Errors errors_of_rounding(const device_gate::Steps& steps);
+    [[nodiscard]] Gathered gather(Rounding products, std::int64_t first_channel) const;
+    static device_gate::Operands addresses(const Gathered& gathered);
+    [[nodiscard]] bool rounds_operands(Rounding products) const;
+    Errors errors_of_rounding(const device_gate::Steps& steps, std::int64_t first_channel);
     [[nodiscard]] device_gate::Found run_comparison(const device_gate::Outputs& outputs) const;
     [[nodiscard]] std::string bad_output(const device_gate::Found& found, const CudaArena& arena,
                                          int index) const;
@@ -65,6 +72,7 @@ private:
     device_gate::Problem problem_{};
     std::int64_t rows_ = 0, scattering_ = 0;
     int bad_values_ = 0;
+    Gathered operands_;
     std::optional<Exact> exact_;
     device_gate::Answers answers_{};
     std::vector<Rounded> rounded_;

@@ -40,6 +40,8 @@ struct Scorer {
     PlacedRow rows[4];  ///< of this thread
     KeySpan spans[4];
     double scale;
+    int depth;                          ///< padded head dim
+    std::int64_t rows_from, keys_from;  ///< of the tile, in Operands
 
     __device__ __forceinline__ Scorer(const Problem& problem, const Steps& how, const RowTile& of,
                                       T* shared)
@@ -50,25 +52,15 @@ struct Scorer {
             rows[i] = place(p, tile, ty * 4 + i);
             spans[i] = rows[i].token < 0 ? KeySpan{0, 0} : p.spans[rows[i].token];
         }
+        depth = static_cast<int>(padded(p.headdim));
+        rows_from = first_row(p, tile) + tile.first_row;
+        keys_from = first_key(p, tile);
         scale = accumulated(p.scale * scale_of(p.q_scale, p, tile) * scale_of(p.k_scale, p, tile));
     }
 
     /// What is done with a tensor core's sums rounds to nearest; only its own additions cut.
     [[nodiscard]] static __device__ __forceinline__ double accumulated(double x) {
         return sizeof(T) == sizeof(double) ? x : static_cast<double>(__double2float_rn(x));
-    }
-
-    [[nodiscard]] __device__ __forceinline__ T operand(const void* data, DType dtype,
-                                                       std::int64_t index) const {
-        const float x = load(data, dtype, index);
-        if constexpr (sizeof(T) == sizeof(double)) {
-            return static_cast<double>(x);
-        } else {
-            const Rounding products = steps.precision.products;
-            return products == Rounding::fp32
-                       ? x
-                       : static_cast<float>(round_to(static_cast<double>(x), products));
-        }
     }
 
     [[nodiscard]] __device__ __forceinline__ double logit(T product) const {
@@ -87,23 +79,12 @@ struct Scorer {
     /// Logits of the block; -inf for keys that a row does not see.
     __device__ __forceinline__ void score(const KeySpan& keys, double (&logits)[4][4]) {
         T s[4][4];
-        const auto channel = [&](int c) {
-            const std::int64_t at = c + steps.first_channel;
-            return at < p.headdim ? at : at - p.headdim;
-        };
-        const auto row = [&](int r, int c) {
-            const PlacedRow at = place(p, tile, r);
-            return at.token < 0 ? T(0)
-                                : operand(p.q, p.dtype, at.index(p) * p.headdim + channel(c));
-        };
-        const auto key = [&](int j, int c) {
-            if (keys.first + j >= keys.last) {
-                return T(0);
-            }
-            const std::int64_t at = slot(p, tile, keys.first + j) * p.heads_kv + tile.head_kv;
-            return operand(p.k, p.kv_dtype, at * p.headdim + channel(c));
-        };
-        score_tile<kind>(s, p.headdim, row, key, memory);
+        const Copied row{
+            copied_row() < tile.rows ? p.operands.q + (rows_from + copied_row()) * depth : nullptr};
+        const std::int64_t at_key = keys.first + copied_row();
+        const Copied key{at_key < keys.last ? p.operands.k + (keys_from + at_key) * depth
+                                            : nullptr};
+        score_tile<kind>(s, depth, row, key, memory);
         const int tx = static_cast<int>(threadIdx.x) % 16;
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
@@ -163,26 +144,29 @@ __global__ void __launch_bounds__(threads)
     }
 }
 
-/// Mean square of the value of each key of a block, for the spread.
-template <class T, Sum kind>
-__device__ __forceinline__ double mean_square(const Scorer<T, kind>& scorer, std::int64_t key) {
-    const Problem& p = scorer.p;
-    const std::int64_t at =
-        (slot(p, scorer.tile, key) * p.heads_kv + scorer.tile.head_kv) * p.pitch_v;
-    double sum = 0;
-    for (int c = 0; c < p.headdim_v; ++c) {
-        const double v = static_cast<double>(load(p.v, p.kv_dtype, at + c));
-        sum += v * v;
-    }
-    return sum / p.headdim_v;
-}
-
 /// What a thread keeps of its four rows.
 template <class T>
 struct RowSums {
     T out[4][columns_each];
     double sum[4], squares[4];
 };
+
+/// Sums of exponentials in float, one key after the other, as a kernel may add them up.
+template <class T>
+__device__ __forceinline__ void add_in_order(const float (&exponentials)[4][4], RowSums<T>& sums) {
+    const int first_lane = static_cast<int>(threadIdx.x) % 32 / 16 * 16;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+        auto sum = static_cast<float>(sums.sum[i]);
+        for (int lane = 0; lane < 16; ++lane) {
+#pragma unroll
+            for (int j = 0; j < 4; ++j) {
+                sum += __shfl_sync(0xFFFFFFFFU, exponentials[i][j], first_lane + lane);
+            }
+        }
+        sums.sum[i] = static_cast<double>(sum);
+    }
+}
 
 template <class T, Sum kind>
 __device__ __forceinline__ void finish(const Scorer<T, kind>& scorer, const Steps& steps,
@@ -192,7 +176,8 @@ __device__ __forceinline__ void finish(const Scorer<T, kind>& scorer, const Step
     const auto add = [](double a, double b) { return a + b; };
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-        double sum = scorer.accumulated(over_row(sums.sum[i], add));
+        // Of a rounded answer every thread of the row has the whole sum already.
+        double sum = sizeof(T) == sizeof(double) ? over_row(sums.sum[i], add) : sums.sum[i];
         const double squares = over_row(sums.squares[i], add);
         const PlacedRow at = scorer.rows[i];
         if (at.token < 0) {
@@ -241,14 +226,14 @@ __global__ void __launch_bounds__(threads)
     extern __shared__ double shared[];
     constexpr bool exact = sizeof(T) == sizeof(double);
     constexpr int promotion_blocks = 256 / tile_keys;
-    __shared__ double squares_of_keys[tile_keys];
     auto* const memory = reinterpret_cast<T*>(shared);
-    T* const probabilities = memory + 2 * depth_step * pitch;
+    T* const probabilities = memory + 2 * depth_step * pitch<T>;
     T* const values = memory;  // scores are done with when values are needed
     const RowTile tile = p.tiles[blockIdx.x];
     Scorer<T, kind> scorer(p, steps, tile, memory);
     const KeyOrder order(tile.keys, steps.first_key);
     const int chunk = static_cast<int>(blockIdx.y) * chunk_columns;
+    const int width = static_cast<int>(padded(p.headdim_v));
     const int tx = static_cast<int>(threadIdx.x) % 16;
     const int ty = static_cast<int>(threadIdx.x) / 16;
 
@@ -273,13 +258,9 @@ __global__ void __launch_bounds__(threads)
     for (std::int64_t n = 0; n < order.blocks(); ++n) {
         const KeySpan keys = order.block(n);
         double logits[4][4];
+        float exponentials[4][4];
         scorer.score(keys, logits);
         __syncthreads();  // the probabilities before are done with
-        if (exact && threadIdx.x < tile_keys) {
-            const std::int64_t key = keys.first + static_cast<int>(threadIdx.x);
-            squares_of_keys[threadIdx.x] = key < keys.last ? mean_square(scorer, key) : 0;
-        }
-        __syncthreads();
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
 #pragma unroll
@@ -293,35 +274,81 @@ __global__ void __launch_bounds__(threads)
                 if constexpr (!exact) {
                     x = round_to(x, steps.precision.exponentials);
                 }
-                sums.sum[i] += x;
-                if constexpr (!exact) {
+                if constexpr (exact) {
+                    sums.sum[i] += x;
+                    const std::int64_t at = scorer.keys_from + key;
+                    sums.squares[i] +=
+                        x != 0 ? x * x * static_cast<double>(p.operands.mean_squares[at]) : 0;
+                } else {
+                    exponentials[i][j] = static_cast<float>(x);
                     x = round_to(x * steps.probability_scale, steps.precision.probabilities) /
                         steps.probability_scale;
                 }
-                if (exact && x != 0) {
-                    sums.squares[i] += x * x * squares_of_keys[tx * 4 + j];
-                }
-                probabilities[(tx * 4 + j) * pitch + ty * 4 + i] = static_cast<T>(x);
+                probabilities[(tx * 4 + j) * pitch<T> + ty * 4 + i] = static_cast<T>(x);
             }
         }
-        // A value that no row of the tile sees must not meet a probability of 0: keys outside of
-        // every row's span are never loaded, and one that is not finite counts for rows that see
-        // it.
-        const auto value = [&](int k, int c) {
+        if constexpr (!exact) {
+            add_in_order(exponentials, sums);
+        }
+        const auto value_of = [&](int k) {
             const std::int64_t key = keys.first + k;
-            if (key >= keys.last || chunk + c >= p.headdim_v) {
-                return T(0);
-            }
-            const std::int64_t at = (slot(p, tile, key) * p.heads_kv + tile.head_kv) * p.pitch_v;
-            return scorer.operand(p.v, p.kv_dtype, at + chunk + c);
+            return key < keys.last ? p.operands.v + (scorer.keys_from + key) * width + chunk
+                                   : nullptr;
         };
-        value_tile<kind>(kind == Sum::e4m3 ? part : sums.out, probabilities, value, values);
+        value_tile<kind>(kind == Sum::e4m3 ? part : sums.out, probabilities, value_of,
+                         width - chunk, values);
         if (kind == Sum::e4m3 && (n + 1) % promotion_blocks == 0) {
             promote();
         }
     }
     promote();
     finish(scorer, steps, sums, chunk + tx * columns_each, to);
+}
+
+/// Rows of a packed tensor (tokens or slots, heads, width) to (sequence, head, token), padded.
+__global__ void gather_rows(const __grid_constant__ Problem p, const void* from, DType dtype,
+                            float* to, float* mean_squares, std::int64_t tokens,
+                            const std::int64_t* starts, const std::int64_t* slots, int heads,
+                            int together, int pitch_from, int width, Rounding products,
+                            std::int64_t first_channel) {
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const int wide = static_cast<int>(padded(width));
+    for (std::int64_t n = (std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x) / 32;
+         n < tokens * heads; n += std::int64_t{gridDim.x} * blockDim.x / 32) {
+        const std::int64_t token = n / heads;
+        const auto head = static_cast<int>(n % heads);
+        std::int64_t low = 0;  // the sequence of the token, by bisection
+        for (std::int64_t high = p.batch; high - low > 1;) {
+            const std::int64_t middle = (low + high) / 2;
+            (starts[middle] <= token ? low : high) = middle;
+        }
+        const std::int64_t length = starts[low + 1] - starts[low];
+        const std::int64_t within = token - starts[low];
+        // `together` heads of a token are neighbours: those of a group of query heads.
+        const std::int64_t row = starts[low] * heads + head / together * length * together +
+                                 within * together + head % together;
+        const std::int64_t slot = slots != nullptr ? slots[token] : token;
+        float sum = 0;
+        for (int c = lane; c < wide; c += 32) {
+            float x = 0;
+            if (c < width) {
+                const std::int64_t at = c + first_channel;
+                x = load(from, dtype,
+                         (slot * heads + head) * pitch_from + (at < width ? at : at - width));
+                x = products == Rounding::fp64
+                        ? x
+                        : static_cast<float>(round_to(static_cast<double>(x), products));
+            }
+            to[row * wide + c] = x;
+            sum = fmaf(x, x, sum);
+        }
+        for (int lanes = 16; lanes > 0; lanes /= 2) {
+            sum += __shfl_xor_sync(0xFFFFFFFFU, sum, lanes);
+        }
+        if (mean_squares != nullptr && lane == 0) {
+            mean_squares[row] = sum / static_cast<float>(width);
+        }
+    }
 }
 
 template <class T, Sum kind>
@@ -344,6 +371,19 @@ void launch(const Problem& problem, const Steps& steps, const Answers& answers) 
 }
 
 }  // namespace
+
+void gather(const Problem& p, const Operands& to, Rounding products, std::int64_t first_channel) {
+    constexpr unsigned blocks = 4096;
+    constexpr unsigned wide = 256;
+    const int group = p.heads_q / p.heads_kv;
+    gather_rows<<<blocks, wide>>>(p, p.q, p.dtype, to.q, nullptr, p.tokens_q, p.start_q, nullptr,
+                                  p.heads_q, group, p.headdim, p.headdim, products, first_channel);
+    gather_rows<<<blocks, wide>>>(p, p.k, p.kv_dtype, to.k, nullptr, p.tokens_k, p.start_k, p.slots,
+                                  p.heads_kv, 1, p.headdim, p.headdim, products, first_channel);
+    gather_rows<<<blocks, wide>>>(p, p.v, p.kv_dtype, to.v, to.mean_squares, p.tokens_k, p.start_k,
+                                  p.slots, p.heads_kv, 1, p.pitch_v, p.headdim_v, products, 0);
+    cuda::check_launch("the gate's gathering of inputs");
+}
 
 bool serves(const Precision& precision) {
     return precision.accumulators == Rounding::fp32 ||

@@ -25,6 +25,17 @@ struct RowTile {
 };
 inline constexpr int tile_rows = 64;
 
+/// Q, K and V as float, which holds every storage type exactly, in the order that the gate's tiles
+/// read them: rows and keys of one sequence and KV head stand together, widths are padded with 0.
+struct Operands {
+    float *q, *k, *v;
+    float* mean_squares;  ///< of each key's value
+};
+/// Elements of a row in Operands.
+constexpr std::int64_t padded(std::int64_t width) {
+    return (width + 31) / 32 * 32;
+}
+
 /// One draw of a problem in device memory. All pointers are device addresses.
 struct Problem {
     const void *q, *k, *v;  ///< packed: (tokens, heads, width), caches by slot; MLA: v is k
@@ -35,9 +46,16 @@ struct Problem {
     const KeySpan* spans;                      ///< of each query token of the batch
     const float *q_scale, *k_scale, *v_scale;  ///< (batch, heads_kv), or null for 1
     const float* sinks;                        ///< heads_q, or null
-    std::int32_t tile_count, heads_q, heads_kv, headdim, headdim_v, pitch_v;
+    std::int32_t batch, tile_count, heads_q, heads_kv, headdim, headdim_v, pitch_v;
     double scale, softcap;
+    std::int64_t tokens_q, tokens_k;  ///< over the batch
+    Operands operands;                ///< what `gather` made
 };
+
+/// Fills the operands (at the addresses in `to`): tokens × heads rows of padded widths. Elements
+/// are rounded to `products`; channels of Q and K begin at `first_channel`.
+void gather(const Problem& problem, const Operands& to, Rounding products,
+            std::int64_t first_channel);
 
 /// Where answers go, by row (query token × heads_q + head). T of `out` is double or float.
 struct Answers {
@@ -48,11 +66,9 @@ struct Answers {
     double* sum;      ///< of exponentials relative to it
 };
 
-/// Where it rounds, and one of several equally right orders: sums begin at another channel, and at
-/// this part of the keys.
+/// Where it rounds, and one of several equally right orders: sums begin at this part of the keys.
 struct Steps {
     Precision precision;
-    std::int64_t first_channel = 0;
     double first_key = 0;
     double probability_scale = 1;
 };
@@ -86,7 +102,7 @@ struct Outputs {
     const float* lse;
     const double* lse_rounded;  ///< of a rounded answer, instead of lse
 };
-/// Errors of every element, relative to its row's scale, into `errors` (rows, headdim_v) and
+/// Errors of every element, relative to its row's scale, into `errors` (rows, padded width) and
 /// `found`; then errors along each key's value.
 void compare(const Problem& problem, const Answers& exact, const Outputs& outputs, float* errors,
              std::int64_t rows, Found* found);

@@ -10,6 +10,9 @@ namespace {
 }
 }  // namespace
 
+void gather(const Problem&, const Operands&, Rounding, std::int64_t) {
+    refuse();
+}
 bool serves(const Precision&) {
     return false;
 }

@@ -12,8 +12,11 @@ namespace raceline::device_gate {
 
 inline constexpr int threads = 256;  // 16 × 16, each with 4 rows
 inline constexpr int tile_keys = 64;
-inline constexpr int depth_step = 32;   // channels or keys in shared memory at a time
-inline constexpr int pitch = 68;        // elements from one channel to the next
+inline constexpr int depth_step = 32;  // channels or keys in shared memory at a time
+/// Elements from one channel to the next: rows of a warp's stores fall on banks of their own, and a
+/// thread's four stay aligned to 16 bytes.
+template <class T>
+inline constexpr int pitch = sizeof(T) == sizeof(double) ? 66 : 68;
 inline constexpr int columns_each = 8;  // output columns of a thread
 inline constexpr int chunk_columns = 16 * columns_each;
 inline constexpr int value_pitch = chunk_columns + 4;
@@ -81,34 +84,62 @@ __device__ __forceinline__ void add_e4m3(float (&sums)[rows][columns], const flo
     }
 }
 
-/// s[i][j] = sum over `depth` channels of row(ty·4 + i, c) · key(tx·4 + j, c). `row` and `key` give
-/// 0 for what does not exist. `memory` holds 2 · depth_step · pitch elements.
-template <Sum kind, class T, class Row, class Key>
-__device__ __forceinline__ void score_tile(T (&s)[4][4], int depth, const Row& row, const Key& key,
-                                           T* memory) {
+/// A row or key of this thread's: it copies 8 channels of one of 64 at a time.
+struct Copied {
+    const float* from;  ///< its first channel; null: it does not exist, and is 0
+    [[nodiscard]] __device__ __forceinline__ float4 four(int channel) const {
+        return from == nullptr ? make_float4(0, 0, 0, 0)
+                               : *reinterpret_cast<const float4*>(from + channel);
+    }
+};
+/// Which of 64 rows, and which four channels of 16, this thread copies.
+__device__ __forceinline__ int copied_row() {
+    return static_cast<int>(threadIdx.x) / 4;
+}
+__device__ __forceinline__ int copied_channel() {
+    return static_cast<int>(threadIdx.x) % 4 * 4;
+}
+
+template <class T>
+__device__ __forceinline__ void store_four(T* to, int channel, const float4& x) {
+    to[channel * pitch<T>] = static_cast<T>(x.x);
+    to[(channel + 1) * pitch<T>] = static_cast<T>(x.y);
+    to[(channel + 2) * pitch<T>] = static_cast<T>(x.z);
+    to[(channel + 3) * pitch<T>] = static_cast<T>(x.w);
+}
+
+/// s[i][j] = sum over `depth` channels (a multiple of 32) of row ty·4 + i times key tx·4 + j. `row`
+/// and `key` are those that this thread copies. `memory` holds 2 · depth_step · pitch elements.
+template <Sum kind, class T>
+__device__ __forceinline__ void score_tile(T (&s)[4][4], int depth, const Copied& row,
+                                           const Copied& key, T* memory) {
     T* const a = memory;
-    T* const b = memory + depth_step * pitch;
+    T* const b = memory + depth_step * pitch<T>;
     const int tx = static_cast<int>(threadIdx.x) % 16;
     const int ty = static_cast<int>(threadIdx.x) / 16;
-    const int channel = static_cast<int>(threadIdx.x) % depth_step;
+    const int channel = copied_channel();
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
-#pragma unroll
-        for (int j = 0; j < 4; ++j) {
-            s[i][j] = 0;
-        }
+    for (int i = 0; i < 16; ++i) {
+        s[i / 4][i % 4] = 0;
     }
+    // What comes next is on its way while this is multiplied.
+    float4 next[4] = {row.four(channel), row.four(channel + 16), key.four(channel),
+                      key.four(channel + 16)};
     for (int c0 = 0; c0 < depth; c0 += depth_step) {
         __syncthreads();  // what stands there is done with
-        for (int r = static_cast<int>(threadIdx.x) / depth_step; r < tile_rows;
-             r += threads / depth_step) {
-            const bool exists = c0 + channel < depth;
-            a[channel * pitch + r] = exists ? row(r, c0 + channel) : T(0);
-            b[channel * pitch + r] = exists ? key(r, c0 + channel) : T(0);
-        }
+        store_four(a + copied_row(), channel, next[0]);
+        store_four(a + copied_row(), channel + 16, next[1]);
+        store_four(b + copied_row(), channel, next[2]);
+        store_four(b + copied_row(), channel + 16, next[3]);
         __syncthreads();
+        if (const int c1 = c0 + depth_step; c1 < depth) {
+            next[0] = row.four(c1 + channel);
+            next[1] = row.four(c1 + channel + 16);
+            next[2] = key.four(c1 + channel);
+            next[3] = key.four(c1 + channel + 16);
+        }
         if constexpr (kind == Sum::e4m3) {
-            add_e4m3<4, 4>(s, a + ty * 4, pitch, b + tx * 4, pitch);
+            add_e4m3<4, 4>(s, a + ty * 4, pitch<T>, b + tx * 4, pitch<T>);
         } else {
 #pragma unroll 4
             for (int c = 0; c < depth_step; ++c) {
@@ -116,8 +147,8 @@ __device__ __forceinline__ void score_tile(T (&s)[4][4], int depth, const Row& r
                 T y[4];
 #pragma unroll
                 for (int i = 0; i < 4; ++i) {
-                    x[i] = a[c * pitch + ty * 4 + i];
-                    y[i] = b[c * pitch + tx * 4 + i];
+                    x[i] = a[c * pitch<T> + ty * 4 + i];
+                    y[i] = b[c * pitch<T> + tx * 4 + i];
                 }
 #pragma unroll
                 for (int i = 0; i < 4; ++i) {
@@ -131,20 +162,53 @@ __device__ __forceinline__ void score_tile(T (&s)[4][4], int depth, const Row& r
     }
 }
 
+/// Values of 32 keys and 128 columns on their way: 16 columns of one key a thread.
+struct CopiedValues {
+    float4 four[4];
+    /// `from`: the key's value at the chunk's first column; null: it does not exist. `columns`:
+    /// that there are.
+    __device__ __forceinline__ void load(const float* from, int columns) {
+        const int first = static_cast<int>(threadIdx.x) % 8 * 16;
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+            four[i] = from != nullptr && first + i * 4 < columns
+                          ? *reinterpret_cast<const float4*>(from + first + i * 4)
+                          : make_float4(0, 0, 0, 0);
+        }
+    }
+    template <class T>
+    __device__ __forceinline__ void store(T* memory) const {
+        T* const to = memory + static_cast<int>(threadIdx.x) / 8 * value_pitch +
+                      static_cast<int>(threadIdx.x) % 8 * 16;
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+            to[i * 4] = static_cast<T>(four[i].x);
+            to[i * 4 + 1] = static_cast<T>(four[i].y);
+            to[i * 4 + 2] = static_cast<T>(four[i].z);
+            to[i * 4 + 3] = static_cast<T>(four[i].w);
+        }
+    }
+};
+
 /// out[i][c] += sum over 64 keys of p(key, ty·4 + i) · value(key, tx·8 + c). p: (64, pitch) in
-/// shared memory; `memory` holds depth_step · value_pitch elements.
-template <Sum kind, class T, class Value>
+/// shared memory; `value_of(key)` is the address of a key's value at the chunk's first column, or
+/// null; `memory` holds depth_step · value_pitch elements.
+template <Sum kind, class T, class ValueOf>
 __device__ __forceinline__ void value_tile(T (&out)[4][columns_each], const T* p,
-                                           const Value& value, T* memory) {
+                                           const ValueOf& value_of, int columns, T* memory) {
     const int tx = static_cast<int>(threadIdx.x) % 16;
     const int ty = static_cast<int>(threadIdx.x) / 16;
+    const int key = static_cast<int>(threadIdx.x) / 8;
+    CopiedValues next;
+    next.load(value_of(key), columns);
+#pragma unroll 1
     for (int k0 = 0; k0 < tile_keys; k0 += depth_step) {
         __syncthreads();  // the probabilities are there, the values before are done with
-        for (int i = static_cast<int>(threadIdx.x); i < depth_step * chunk_columns; i += threads) {
-            const int key = i / chunk_columns;
-            memory[key * value_pitch + i % chunk_columns] = value(k0 + key, i % chunk_columns);
-        }
+        next.store(memory);
         __syncthreads();
+        if (k0 + depth_step < tile_keys) {
+            next.load(value_of(k0 + depth_step + key), columns);
+        }
         if constexpr (kind == Sum::e4m3) {
 #pragma unroll
             for (int half = 0; half < 2; ++half) {
@@ -153,7 +217,7 @@ __device__ __forceinline__ void value_tile(T (&out)[4][columns_each], const T* p
                 for (int i = 0; i < 16; ++i) {
                     part[i / 4][i % 4] = out[i / 4][half * 4 + i % 4];
                 }
-                add_e4m3<4, 4>(part, p + k0 * pitch + ty * 4, pitch,
+                add_e4m3<4, 4>(part, p + k0 * pitch<T> + ty * 4, pitch<T>,
                                memory + tx * columns_each + half * 4, value_pitch);
 #pragma unroll
                 for (int i = 0; i < 16; ++i) {
@@ -167,7 +231,7 @@ __device__ __forceinline__ void value_tile(T (&out)[4][columns_each], const T* p
                 T y[columns_each];
 #pragma unroll
                 for (int i = 0; i < 4; ++i) {
-                    x[i] = p[(k0 + k) * pitch + ty * 4 + i];
+                    x[i] = p[(k0 + k) * pitch<T> + ty * 4 + i];
                 }
 #pragma unroll
                 for (int c = 0; c < columns_each; ++c) {
@@ -188,9 +252,9 @@ __device__ __forceinline__ void value_tile(T (&out)[4][columns_each], const T* p
 /// Bytes of shared memory of a CTA that uses both: values stand where scores had their operands.
 template <class T>
 constexpr int shared_bytes() {
-    return static_cast<int>(sizeof(T)) * (2 * depth_step * pitch + tile_keys * pitch);
+    return static_cast<int>(sizeof(T)) * (2 * depth_step * pitch<T> + tile_keys * pitch<T>);
 }
-static_assert(value_pitch <= 2 * pitch);
+static_assert(value_pitch <= 2 * pitch<double>);
 
 /// A row of a tile, by its place in the problem.
 struct PlacedRow {
@@ -210,10 +274,14 @@ __device__ __forceinline__ PlacedRow place(const Problem& p, const RowTile& tile
             tile.head_kv * group + static_cast<std::int32_t>(row % group)};
 }
 
-__device__ __forceinline__ std::int64_t slot(const Problem& p, const RowTile& tile,
-                                             std::int64_t key) {
-    const std::int64_t token = p.start_k[tile.sequence] + key;
-    return p.slots != nullptr ? p.slots[token] : token;
+/// First row of the tile's sequence and KV head in Operands, and its first key.
+__device__ __forceinline__ std::int64_t first_row(const Problem& p, const RowTile& tile) {
+    const std::int64_t length = p.start_q[tile.sequence + 1] - p.start_q[tile.sequence];
+    return p.start_q[tile.sequence] * p.heads_q + tile.head_kv * length * (p.heads_q / p.heads_kv);
+}
+__device__ __forceinline__ std::int64_t first_key(const Problem& p, const RowTile& tile) {
+    const std::int64_t length = p.start_k[tile.sequence + 1] - p.start_k[tile.sequence];
+    return p.start_k[tile.sequence] * p.heads_kv + tile.head_kv * length;
 }
 
 __device__ __forceinline__ double scale_of(const float* scales, const Problem& p,
