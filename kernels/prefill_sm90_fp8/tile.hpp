@@ -38,8 +38,24 @@ struct Tile {
     [[nodiscard]] constexpr int block_bytes() const { return keys * headdim; }
     /// Rings of blocks in shared memory: K, V transposed and, to be transposed here, V.
     [[nodiscard]] constexpr int rings() const { return prepared != 0 ? 2 : 3; }
-    /// Columns of P·V that are promoted at a time: all, where registers suffice for them twice.
-    [[nodiscard]] constexpr int promoted_columns() const { return headdim == 256 ? 64 : headdim; }
+    /// Registers of a matrix warpgroup's thread after setmaxnreg.
+    [[nodiscard]] constexpr int matrix_registers() const { return warpgroups() == 3 ? 160 : 232; }
+    /// Columns of P·V that are promoted at a time. All, where registers suffice for them twice.
+    [[nodiscard]] constexpr int promoted_columns() const {
+        return headdim == 256 || alternates() ? 64 : headdim;
+    }
+    /// Of tiles that alternate: columns that are multiplied while those are added; 0: none.
+    [[nodiscard]] constexpr int narrow_columns() const {
+        return !alternates() || headdim == 64 ? 0 : 32;
+    }
+    /// A block's scores come behind the values of the block before, not beside them: where sums that
+    /// are to be promoted leave no room for scores, outputs and both blocks' probabilities.
+    [[nodiscard]] constexpr bool alternates() const {
+        constexpr int others = 24;  // addresses, states of rows, counters
+        const int part = headdim == 256 ? 64 : headdim;
+        return promote != 0 &&
+               headdim / 2 + part / 2 + keys / 2 + keys / 8 + others > matrix_registers();
+    }
     /// Bytes of a row of swizzled shared memory, and the swizzle's width: of Q, K and V …
     [[nodiscard]] constexpr int row_bytes() const { return headdim >= 128 ? 128 : headdim; }
     /// … and of V transposed, whose rows are keys.
