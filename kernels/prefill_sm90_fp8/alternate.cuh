@@ -26,29 +26,27 @@ struct ValuePieces {
         }
         return column;
     }
-    static constexpr int count() {
-        int pieces = 0;
-        while (first(pieces) < tile.headdim) {
-            ++pieces;
-        }
-        return pieces;
-    }
-    static_assert(first(count()) == tile.headdim);
 };
 
 template <Tile tile>
 struct Alternation {
     using Pieces = ValuePieces<tile>;
-    static constexpr int pieces = Pieces::count();
+    static constexpr int pieces = tile.value_pieces();
+    static_assert(Pieces::first(pieces) == tile.headdim);
     static constexpr int at_once = Pieces::narrow > 0 ? 2 : 1;
     Consumer<tile>& c;
     const Accumulators<tile>& a;
     float (&narrow)[Pieces::narrow > 0 ? Pieces::narrow / 2 : 1];  ///< beside a.part, the wide one
 
+    /// A descriptor, of which the lower half varies, in uniform registers.
+    static __device__ __forceinline__ std::uint64_t uniform(std::uint64_t operand) {
+        constexpr std::uint64_t upper = 0xFFFFFFFF00000000;
+        return (operand & upper) | ptx::uniform(static_cast<std::uint32_t>(operand));
+    }
     /// Scores of a block. The turn is ours, and passed on once they are under way.
     __device__ __forceinline__ void scores() const {
-        const std::uint64_t q = c.q_operand();
-        const std::uint64_t k = c.k_operand();
+        const std::uint64_t q = uniform(c.q_operand());
+        const std::uint64_t k = uniform(c.k_operand());
         c.wait_k(c.k_ring);
         start_scores<tile>(a.score, q, k);
         c.turn.pass();
@@ -86,7 +84,7 @@ struct Alternation {
     }
     /// Values of the block whose probabilities are at hand. Takes the turn, and keeps it.
     __device__ __forceinline__ void values() const {
-        const std::uint64_t t = c.t_operand();
+        const std::uint64_t t = uniform(c.t_operand());
         c.wait_t();
         c.turn.take();
         start_piece<0>(t);
@@ -111,24 +109,32 @@ struct Alternation {
         values();
         return any;
     }
+    /// Of a block whose probabilities are beyond e4m3. Q and K are kept for this.
+    __device__ __forceinline__ void rise(float scale_log2, const float (&total)[2]) const {
+        float keep[2];
+        if (move_base<tile>(a.score, total, a.state, keep)) {
+            pack_probabilities<tile>(a.score, a.probability);
+        } else {
+            softmax_again<tile>(a.score, c.s.q(c.q_ring.stage(), c.warpgroup),
+                                c.s.k(c.k_ring.stage()), scale_log2, a.state, keep,
+                                a.probability);
+        }
+        scale_rows(a.out, keep);
+    }
     /// Blocks that need no mask, from `block` down to `end`; `first` is the item's.
     __device__ __forceinline__ void run(float scale_log2, int first, int block, int end) const {
 #pragma unroll 1
         for (; block >= end; --block) {
             scores();
-            float keep[2];
-            const Softmax done =
-                exponentiate_or_move<tile>(scale_log2, a.score, a.state, keep);
-            if (done != Softmax::spoilt) {
+            float total[2];
+            exponentiate_relative<tile>(scale_log2, a.state.base, a.score, total);
+            if (__all_sync(0xFFFFFFFFU, total[0] <= steady_limit && total[1] <= steady_limit) !=
+                0) {
+                a.state.sum[0] += total[0];
+                a.state.sum[1] += total[1];
                 pack_probabilities<tile>(a.score, a.probability);
             } else {
-                // Q and K are kept for this.
-                softmax_again<tile>(a.score, c.s.q(c.q_ring.stage(), c.warpgroup),
-                                    c.s.k(c.k_ring.stage()), scale_log2, a.state, keep,
-                                    a.probability);
-            }
-            if (done != Softmax::steady) {
-                scale_rows(a.out, keep);
+                rise(scale_log2, total);
             }
             c.release_k(block == first);
             values();

@@ -220,28 +220,17 @@ __device__ __forceinline__ bool exponentiate_steadily(float scale_log2,
     return true;
 }
 
-/// What became of a block's scores: probabilities relative to the base that earlier blocks have
-/// left, or to one that has moved, or spoilt by numbers beyond fp32.
-enum class Softmax : int { steady, moved, spoilt };
-
-/// As `exponentiate_steadily`, for a warpgroup that has no products under way which it may not
-/// rescale. Where probabilities are beyond e4m3 they are multiplied by a power of two that makes
-/// them fit, and the row's base moves by it: that is exact, and what fp32 has lost at its lower end
-/// is below what e4m3 has. Only numbers that are not finite are spoilt; `state` is as it was then.
+/// For a warpgroup that has no products under way which it may not rescale: probabilities beyond
+/// `steady_limit`, as they are, are multiplied by the power of two that makes them fit, and the
+/// row's base moves by it. That is exact; what fp32 has lost at its lower end is below what e4m3
+/// has. `total`: their sums, `keep`: what earlier products must be multiplied by. False, and
+/// nothing done, if some are beyond fp32, or are not numbers.
 template <Tile tile>
-__device__ __forceinline__ Softmax exponentiate_or_move(float scale_log2,
-                                                        float (&score)[tile.keys / 2],
-                                                        RowState& state, float (&keep)[2]) {
-    float total[2];
-    exponentiate_relative<tile>(scale_log2, state.base, score, total);
-    if (__all_sync(0xFFFFFFFFU, total[0] <= steady_limit && total[1] <= steady_limit) != 0) {
-        state.sum[0] += total[0];
-        state.sum[1] += total[1];
-        return Softmax::steady;
-    }
+__device__ __forceinline__ bool move_base(float (&score)[tile.keys / 2], const float (&total)[2],
+                                          RowState& state, float (&keep)[2]) {
     constexpr float largest = 0x1.fffffep127F;
     if (__all_sync(0xFFFFFFFFU, total[0] <= largest && total[1] <= largest) == 0) {
-        return Softmax::spoilt;
+        return false;
     }
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
@@ -251,7 +240,7 @@ __device__ __forceinline__ Softmax exponentiate_or_move(float scale_log2,
         state.sum[i] = fmaf(state.sum[i], keep[i], total[i] * keep[i]);
     }
     scale_rows(score, keep);
-    return Softmax::moved;
+    return true;
 }
 
 template <Tile tile>

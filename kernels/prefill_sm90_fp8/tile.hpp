@@ -48,6 +48,10 @@ struct Tile {
     [[nodiscard]] constexpr int narrow_columns() const {
         return !alternates() || headdim == 64 ? 0 : 32;
     }
+    /// Pieces of columns that an alternating warpgroup multiplies and adds, one after the other.
+    [[nodiscard]] constexpr int value_pieces() const {
+        return narrow_columns() == 0 ? 1 : headdim / 128 * 2 + 1;
+    }
     /// A block's scores come behind the values of the block before, not beside them: where sums that
     /// are to be promoted leave no room for scores, outputs and both blocks' probabilities.
     [[nodiscard]] constexpr bool alternates() const {
@@ -64,16 +68,34 @@ struct Tile {
     }
 };
 
-inline constexpr std::array<Tile, 24> tiles{{
-    {64, 192, 128, 4, 0, 0, 0},  {64, 192, 128, 4, 1, 0, 0},  {64, 192, 128, 2, 1, 0, 0},
-    {64, 128, 128, 4, 0, 0, 0},  {64, 128, 256, 2, 1, 0, 0},  {64, 128, 192, 2, 1, 1, 0},
-    {128, 192, 96, 3, 0, 0, 0},  {128, 192, 96, 3, 1, 0, 0},  {128, 192, 64, 4, 1, 0, 0},
-    {128, 128, 128, 3, 0, 0, 0}, {128, 128, 160, 2, 1, 0, 0}, {128, 128, 192, 2, 0, 0, 0},
-    {128, 128, 96, 2, 1, 1, 0},  {256, 128, 96, 2, 0, 0, 0},  {256, 128, 96, 2, 1, 0, 0},
+/// The first ones promote; those that do not serve accuracy=fast alone.
+inline constexpr std::array<Tile, 44> tiles{{
+    {64, 192, 128, 4, 0, 1, 1},  {64, 192, 128, 4, 1, 1, 1},  {64, 192, 128, 4, 0, 1, 0},
+    {64, 192, 96, 4, 0, 1, 1},   {64, 128, 128, 4, 0, 1, 0},  {64, 192, 160, 3, 0, 1, 1},
+    {64, 128, 192, 2, 1, 1, 0},  {128, 192, 128, 4, 0, 1, 1}, {128, 192, 128, 4, 1, 1, 1},
+    {128, 192, 96, 3, 0, 1, 0},  {128, 192, 96, 4, 0, 1, 1},  {128, 128, 128, 4, 0, 1, 1},
+    {128, 128, 128, 4, 1, 1, 1}, {128, 128, 128, 3, 0, 1, 0}, {128, 128, 96, 2, 1, 1, 0},
+    {256, 128, 128, 2, 0, 1, 1}, {256, 128, 128, 2, 1, 1, 1}, {256, 128, 96, 3, 0, 1, 1},
+    {256, 128, 96, 3, 1, 1, 1},  {256, 128, 96, 2, 0, 1, 0},  {256, 128, 64, 4, 0, 1, 1},
+    {256, 128, 64, 4, 1, 1, 1},  {256, 128, 64, 2, 1, 1, 0},  {64, 192, 128, 4, 0, 0, 0},
+    {64, 192, 128, 4, 1, 0, 0},  {64, 192, 128, 2, 1, 0, 0},  {64, 128, 128, 4, 0, 0, 0},
+    {64, 128, 256, 2, 1, 0, 0},  {128, 192, 96, 3, 0, 0, 0},  {128, 192, 96, 3, 1, 0, 0},
+    {128, 192, 64, 4, 1, 0, 0},  {128, 128, 128, 3, 0, 0, 0}, {128, 128, 160, 2, 1, 0, 0},
+    {128, 128, 192, 2, 0, 0, 0}, {256, 128, 96, 2, 0, 0, 0},  {256, 128, 96, 2, 1, 0, 0},
     {256, 128, 64, 3, 1, 0, 0},  {256, 128, 64, 3, 0, 0, 0},  {256, 128, 64, 4, 0, 0, 0},
-    {256, 128, 64, 2, 1, 1, 0},  {64, 192, 128, 4, 0, 0, 1},  {128, 192, 96, 4, 0, 0, 1},
-    {128, 192, 96, 4, 1, 0, 1},  {256, 128, 96, 3, 0, 0, 1},  {256, 128, 96, 3, 1, 0, 1},
+    {64, 192, 128, 4, 0, 0, 1},  {128, 192, 96, 4, 0, 0, 1},  {128, 192, 96, 4, 1, 0, 1},
+    {256, 128, 96, 3, 0, 0, 1},  {256, 128, 96, 3, 1, 0, 1},
 }};
+
+/// Keys whose products with P a promoting tile leaves to the tensor core at most, before their sum
+/// is added up in fp32.
+constexpr std::int32_t promoted_keys() {
+    std::int32_t most = 0;
+    for (const Tile& t : tiles) {
+        most = t.promote != 0 && t.keys > most ? t.keys : most;
+    }
+    return most;
+}
 
 /// Warps of the producer that transpose V; one copies.
 inline constexpr int transposers = 3;

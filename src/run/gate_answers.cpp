@@ -24,12 +24,6 @@ std::vector<std::span<const Row>> tasks_of(std::span<const Row> rows, std::int64
     return tasks;
 }
 
-bool same(const Precision& a, const Precision& b) {
-    return a.products == b.products && a.exponentials == b.exponentials &&
-           a.probabilities == b.probabilities && a.accumulators == b.accumulators &&
-           a.output == b.output && a.probability_scale == b.probability_scale;
-}
-
 }  // namespace
 
 GateAnswers::GateAnswers(const Workload& workload, const Inputs& inputs, std::uint64_t seed)
@@ -44,7 +38,7 @@ const std::vector<OracleRow>& GateAnswers::exact() {
 
 const std::vector<std::vector<OracleRow>>& GateAnswers::rounded(const Precision& precision) {
     const auto known = std::find_if(rounded_.begin(), rounded_.end(), [&](const auto& entry) {
-        return same(entry.first, precision);
+        return entry.first == precision;
     });
     if (known != rounded_.end()) {
         return known->second;

@@ -102,11 +102,12 @@ public:
             }
         }
         if (precision_.accumulators == Rounding::e4m3_sum) {
-            add_promoted(low, high, rows + (low - first) * width);
+            add_narrow(low, high, rows + (low - first) * width);
         }
     }
 
-    [[nodiscard]] OracleRow finish() const {
+    [[nodiscard]] OracleRow finish() {
+        promote();
         OracleRow row{std::vector<double>(out_.size(), 0.0), -infinite, 0};
         if (largest_ == -infinite) {
             row.lse = workload_.sinks ? sink_ : -infinite;
@@ -129,17 +130,27 @@ private:
         return round_to(value, truncates ? Rounding::fp32 : precision_.accumulators);
     }
 
-    /// Sums of the tensor core over the keys [low, high), added up in fp32.
-    void add_promoted(std::int64_t low, std::int64_t high, const float* rows) {
+    /// Sums of the tensor core over the keys [low, high), promoted as the precision says.
+    void add_narrow(std::int64_t low, std::int64_t high, const float* rows) {
         const std::int64_t width = workload_.headdim_v;
-        std::vector<T> part(out_.size(), 0);
+        narrow_.resize(out_.size(), 0);
         for (std::int64_t j = low; j < high; j += e4m3_depth) {
-            add_e4m3_products(part.data(), &logits_[j - range_.first], rows + (j - low) * width,
-                              width, std::min(e4m3_depth, high - j), width);
+            const std::int64_t depth = std::min(e4m3_depth, high - j);
+            add_e4m3_products(narrow_.data(), &logits_[j - range_.first], rows + (j - low) * width,
+                              width, depth, width);
+            unpromoted_ += depth;
+            if (precision_.promoted_keys > 0 && unpromoted_ >= precision_.promoted_keys) {
+                promote();
+            }
         }
-        for (std::size_t c = 0; c < part.size(); ++c) {
-            out_[c] = static_cast<T>(accumulated(static_cast<double>(out_[c] + part[c])));
+    }
+    /// What the tensor core has added up goes into the sum in fp32, and it begins anew.
+    void promote() {
+        for (std::size_t c = 0; c < narrow_.size(); ++c) {
+            out_[c] = static_cast<T>(accumulated(static_cast<double>(out_[c] + narrow_[c])));
+            narrow_[c] = 0;
         }
+        unpromoted_ = 0;
     }
 
     [[nodiscard]] Workload::KeyRange overlap(std::int64_t first, std::int64_t count) const {
@@ -164,6 +175,8 @@ private:
     double probability_scale_;
     Workload::KeyRange range_;
     std::vector<T> query_, logits_, out_;
+    std::vector<T> narrow_;  ///< sums that the tensor core has in hand, of so many keys
+    std::int64_t unpromoted_ = 0;
     double scale_ = 1, value_scale_ = 1, sink_ = -infinite;
     double largest_ = -infinite, sum_ = 0, squares_ = 0;
 };
