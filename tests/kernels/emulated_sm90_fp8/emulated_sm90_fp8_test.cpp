@@ -192,8 +192,10 @@ TEST(EmulatedSm90Fp8, scores_that_rise_far_are_multiplied_again) {
                     run(w, tile, [&](Inputs& in) { enlarge_keys(w, in, low, high); });
                 EXPECT_TRUE(c.passed)
                     << shape << ' ' << text_of(kernel.tile(tile)) << ": " << c.why;
-                EXPECT_EQ(test::Ampere::get().products() > before, !alternates || low == 6)
-                    << shape << ' ' << text_of(kernel.tile(tile)) << high;
+                if (!alternates || low == 6) {
+                    EXPECT_GT(test::Ampere::get().products(), before)
+                        << shape << ' ' << text_of(kernel.tile(tile)) << high;
+                }
             }
         }
     }
