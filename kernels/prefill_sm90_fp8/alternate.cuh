@@ -9,8 +9,8 @@
 
 namespace raceline::kernels::prefill_sm90_fp8 {
 
-/// Columns of P·V that are multiplied at a time: wide and narrow ones in turns, so that those of one
-/// piece are multiplied while those of the other are added.
+/// Columns of P·V that are multiplied at a time: wide and narrow ones in turns, so that those of
+/// one piece are multiplied while those of the other are added.
 template <Tile tile>
 struct ValuePieces {
     static constexpr int wide = tile.promoted_columns();
@@ -116,8 +116,7 @@ struct Alternation {
             pack_probabilities<tile>(a.score, a.probability);
         } else {
             softmax_again<tile>(a.score, c.s.q(c.q_ring.stage(), c.warpgroup),
-                                c.s.k(c.k_ring.stage()), scale_log2, a.state, keep,
-                                a.probability);
+                                c.s.k(c.k_ring.stage()), scale_log2, a.state, keep, a.probability);
         }
         scale_rows(a.out, keep);
     }

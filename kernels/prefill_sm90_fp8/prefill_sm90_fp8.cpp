@@ -78,8 +78,13 @@ Precision precision(const Workload& w) {
     constexpr double rms_over_spacing = 0.2123;  // sqrt((1 - 1/4) / (2 ln 2) / 12)
     constexpr double scale_of_probabilities = 64 * (1 + rms_over_spacing * 0x1p-3);
     const std::int64_t keys = w.accuracy == Accuracy::fast ? 0 : promoted_keys();
-    return {Rounding::e4m3,         Rounding::fp32, Rounding::e4m3, Rounding::e4m3_sum,
-            Rounding::bf16,         scale_of_probabilities, keys};
+    return {Rounding::e4m3,
+            Rounding::fp32,
+            Rounding::e4m3,
+            Rounding::e4m3_sum,
+            Rounding::bf16,
+            scale_of_probabilities,
+            keys};
 }
 
 std::size_t workspace(const Workload& w, const Tile& tile, const Device&) {

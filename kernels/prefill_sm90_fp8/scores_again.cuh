@@ -123,9 +123,9 @@ __device__ __forceinline__ void probabilities_again(float (&score)[tile.keys / 2
     }
 #pragma unroll
     for (int w = 0; w < 4; ++w) {
-        p[step][w] = ptx::cvt_e4m3x4(
-            score[operand_source(step, w, 0)], score[operand_source(step, w, 1)],
-            score[operand_source(step, w, 2)], score[operand_source(step, w, 3)]);
+        p[step][w] =
+            ptx::cvt_e4m3x4(score[operand_source(step, w, 0)], score[operand_source(step, w, 1)],
+                            score[operand_source(step, w, 2)], score[operand_source(step, w, 3)]);
         p[step][w] = ptx::recomputed(p[step][w]);
     }
     if constexpr (first + 2 < tile.keys / 16) {

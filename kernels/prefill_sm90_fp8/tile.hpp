@@ -52,8 +52,8 @@ struct Tile {
     [[nodiscard]] constexpr int value_pieces() const {
         return narrow_columns() == 0 ? 1 : headdim / 128 * 2 + 1;
     }
-    /// A block's scores come behind the values of the block before, not beside them: where sums that
-    /// are to be promoted leave no room for scores, outputs and both blocks' probabilities.
+    /// A block's scores come behind the values of the block before, not beside them: where sums
+    /// that are to be promoted leave no room for scores, outputs and both blocks' probabilities.
     [[nodiscard]] constexpr bool alternates() const {
         constexpr int others = 24;  // addresses, states of rows, counters
         const int part = headdim == 256 ? 64 : headdim;

@@ -23,16 +23,18 @@ constexpr auto bad = Status::invalid_argument;
 struct Spelling {
     std::string_view written, field;
 };
-constexpr std::array spellings{
-    Spelling{"b", "b"},           Spelling{"h", "h"},           Spelling{"q", "q"},
-    Spelling{"k", "k"},           Spelling{"d", "d"},           Spelling{"mla", "mla"},
-    Spelling{"dtype", "dtype"},   Spelling{"kv", "kv"},         Spelling{"causal", "causal"},
-    Spelling{"full", "full"},     Spelling{"window", "window"}, Spelling{"softcap", "softcap"},
-    Spelling{"sinks", "sinks"},   Spelling{"scale", "scale"},   Spelling{"page", "page"},
-    Spelling{"accuracy", "accuracy"},
-    Spelling{"batch", "b"},       Spelling{"heads", "h"},       Spelling{"seqlen_q", "q"},
-    Spelling{"seqlen_k", "k"},    Spelling{"headdim", "d"},     Spelling{"kv_dtype", "kv"},
-    Spelling{"page_size", "page"}};
+constexpr std::array spellings{Spelling{"b", "b"},           Spelling{"h", "h"},
+                               Spelling{"q", "q"},           Spelling{"k", "k"},
+                               Spelling{"d", "d"},           Spelling{"mla", "mla"},
+                               Spelling{"dtype", "dtype"},   Spelling{"kv", "kv"},
+                               Spelling{"causal", "causal"}, Spelling{"full", "full"},
+                               Spelling{"window", "window"}, Spelling{"softcap", "softcap"},
+                               Spelling{"sinks", "sinks"},   Spelling{"scale", "scale"},
+                               Spelling{"page", "page"},     Spelling{"accuracy", "accuracy"},
+                               Spelling{"batch", "b"},       Spelling{"heads", "h"},
+                               Spelling{"seqlen_q", "q"},    Spelling{"seqlen_k", "k"},
+                               Spelling{"headdim", "d"},     Spelling{"kv_dtype", "kv"},
+                               Spelling{"page_size", "page"}};
 constexpr std::size_t field_count = 16;  // the rest of the list are only hints
 
 /// Quotes user text in a sentence: cut, so that a megabyte of junk stays a sentence.
@@ -257,8 +259,8 @@ Workload parse_shape(std::string_view text, DType fallback_dtype) {
 }
 
 Accuracy parse_accuracy(std::string_view text) {
-    require(text == "accurate" || text == "fast", bad, "accuracy is {}; it must be accurate or fast",
-            quoted(text));
+    require(text == "accurate" || text == "fast", bad,
+            "accuracy is {}; it must be accurate or fast", quoted(text));
     return text == "fast" ? Accuracy::fast : Accuracy::accurate;
 }
 

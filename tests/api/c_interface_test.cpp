@@ -116,6 +116,26 @@ TEST_F(CForward, ReadsOlderAndNewerStructs) {
     EXPECT_THAT(rl_last_error(), HasSubstr("options has a member set that raceline"));
 }
 
+TEST_F(CForward, TakesAnAccuracyAndOptionsThatDoNotKnowIt) {
+    options.accuracy = RL_FAST;  // of fp32 the same
+    EXPECT_EQ(run(), RL_OK) << rl_last_error();
+    WorkloadCall eight("b=1,h=4/2,q=33,k=70,d=64,dtype=e4m3");
+    ForwardArgs given = eight.forward_args();
+    for (const Accuracy accuracy : {Accuracy::accurate, Accuracy::fast}) {
+        given.options.accuracy = accuracy;
+        const PredictedTime time = predict_forward(given, "h200");
+        EXPECT_EQ(time.kernel, "prefill_sm90_fp8");
+        EXPECT_TRUE(accuracy == Accuracy::fast || time.tile.find("promote=1") != std::string::npos)
+            << time.tile;
+    }
+    options.accuracy = 2;
+    options.struct_size = offsetof(rl_options, accuracy);  // behind the end of this caller's struct
+    EXPECT_EQ(run(), RL_OK) << rl_last_error();
+    options.struct_size = sizeof(options);
+    EXPECT_EQ(run(), RL_INVALID_ARGUMENT);
+    EXPECT_THAT(rl_last_error(), HasSubstr("options.accuracy is 2; it must be 0 (accurate) or 1"));
+}
+
 TEST_F(CForward, CarriesWhatTheCppInterfaceRefuses) {
     out.strides[0] = 0;
     out.strides[1] = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// 8-bit sums of P·V that are left to the tensor core: what they lose by how many keys they have, and
-// that the gate sees it. The sums are those of the gate's reference (workload/rounded_sum.hpp).
+// 8-bit sums of P·V that are left to the tensor core: what they lose by how many keys they have,
+// and that the gate sees it. The sums are those of the gate's reference (workload/rounded_sum.hpp).
 #include <cmath>
 #include <gtest/gtest.h>
 #include <string>

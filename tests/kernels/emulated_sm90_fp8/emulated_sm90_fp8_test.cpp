@@ -201,6 +201,39 @@ TEST(EmulatedSm90Fp8, scores_that_rise_far_are_multiplied_again) {
     }
 }
 
+// Values with a mean: sums that are left to the tensor core lose bits, which fast calls allow and
+// others do not. Those that are promoted lose none to speak of.
+TEST(EmulatedSm90Fp8, sums_without_promotion_are_fast_and_not_accurate) {
+    const Kernel kernel = fp8::kernel();
+    const Workload w = parse_shape("b=1,h=1,q=64,k=5000,d=64", DType::e4m3);
+    const Workload fast = parse_shape("b=1,h=1,q=64,k=5000,d=64,accuracy=fast", DType::e4m3);
+    const auto mean = [](Inputs& in) {
+        for (std::size_t i = 0; i < in.v.size(); ++i) {
+            store_element(in.v.data(), DType::e4m3, i,
+                          load_element(in.v.data(), DType::e4m3, i) + 0.5);
+        }
+    };
+    int ran = 0;
+    for (int tile = 0; tile < kernel.tile_count(); ++tile) {
+        if (!kernel.why_not(fast, tile, small_hopper(2)).empty()) {
+            continue;
+        }
+        const bool promotes = fp8::tiles[static_cast<std::size_t>(tile)].promote != 0;
+        const std::string refusal = kernel.why_not(w, tile, small_hopper(2));
+        EXPECT_EQ(refusal.empty(), promotes) << text_of(kernel.tile(tile));
+        EXPECT_TRUE(promotes || refusal.find("accuracy=fast") != std::string::npos) << refusal;
+        const test::Answer a = test::answer_of(w, tile, small_hopper(2), {}, 7, mean);
+        const auto judged = [&](const Workload& by) {
+            return judge(w, a.in, kernel.precision(by), std::as_bytes(std::span(a.out)), a.lse, 7);
+        };
+        const Correctness accurate = judged(w);
+        EXPECT_EQ(accurate.passed, promotes) << text_of(kernel.tile(tile)) << accurate.why;
+        EXPECT_TRUE(judged(fast).passed) << text_of(kernel.tile(tile));
+        ++ran;
+    }
+    EXPECT_GE(ran, 8);
+}
+
 // Equal scores everywhere: every probability is among the largest of its row, and a thread's own
 // ones add up to as much as they can. No block may be multiplied twice for that.
 TEST(EmulatedSm90Fp8, equal_scores_are_steady) {

@@ -67,7 +67,8 @@ TEST_P(Prepared, tiles_give_bit_for_bit_what_they_give_without) {
     int compared = 0;
     for (std::size_t i = 0; i < tiles.size(); ++i) {
         const Workload asking = test::asking_for(w, static_cast<int>(i));
-        if (tiles[i].prepared == 0 || !kernel.why_not(asking, static_cast<int>(i), device).empty()) {
+        if (tiles[i].prepared == 0 ||
+            !kernel.why_not(asking, static_cast<int>(i), device).empty()) {
             continue;
         }
         const auto* other = std::find_if(tiles.begin(), tiles.end(), [&](const Tile& t) {
