@@ -9,6 +9,10 @@
 
 namespace raceline::kernels::prefill_sm90_fp8 {
 
+/// Keys whose products with P may be left to the tensor core before their sum is added up in fp32,
+/// in calls that are to be accurate: what that loses is in docs/prefill_sm90_fp8.md.
+inline constexpr std::int32_t promoted_keys = 128;
+
 /// A CTA has a producer warpgroup, of which one warp copies and the others transpose V where that
 /// has not been done before, and rows / 64 matrix warpgroups.
 struct Tile {
@@ -38,6 +42,8 @@ struct Tile {
     [[nodiscard]] constexpr int block_bytes() const { return keys * headdim; }
     /// Rings of blocks in shared memory: K, V transposed and, to be transposed here, V.
     [[nodiscard]] constexpr int rings() const { return prepared != 0 ? 2 : 3; }
+    /// Whether it may serve calls that do not ask for fast sums.
+    [[nodiscard]] constexpr bool accurate() const { return promote != 0 && keys <= promoted_keys; }
     /// Registers of a matrix warpgroup's thread after setmaxnreg.
     [[nodiscard]] constexpr int matrix_registers() const { return warpgroups() == 3 ? 160 : 232; }
     /// Columns of P·V that are promoted at a time. All, where registers suffice for them twice.
@@ -68,10 +74,10 @@ struct Tile {
     }
 };
 
-/// The first ones promote; those that do not serve accuracy=fast alone.
+/// The first ones are accurate, the others serve accuracy=fast alone.
 inline constexpr std::array<Tile, 44> tiles{{
     {64, 192, 128, 4, 0, 1, 1},  {64, 192, 128, 4, 1, 1, 1},  {64, 192, 128, 4, 0, 1, 0},
-    {64, 192, 96, 4, 0, 1, 1},   {64, 128, 128, 4, 0, 1, 0},  {64, 192, 160, 3, 0, 1, 1},
+    {64, 192, 96, 4, 0, 1, 1},   {64, 128, 128, 4, 0, 1, 0},  {64, 192, 128, 4, 1, 1, 0},
     {64, 128, 192, 2, 1, 1, 0},  {128, 192, 128, 4, 0, 1, 1}, {128, 192, 128, 4, 1, 1, 1},
     {128, 192, 96, 3, 0, 1, 0},  {128, 192, 96, 4, 0, 1, 1},  {128, 128, 128, 4, 0, 1, 1},
     {128, 128, 128, 4, 1, 1, 1}, {128, 128, 128, 3, 0, 1, 0}, {128, 128, 96, 2, 1, 1, 0},
@@ -86,16 +92,6 @@ inline constexpr std::array<Tile, 44> tiles{{
     {64, 192, 128, 4, 0, 0, 1},  {128, 192, 96, 4, 0, 0, 1},  {128, 192, 96, 4, 1, 0, 1},
     {256, 128, 96, 3, 0, 0, 1},  {256, 128, 96, 3, 1, 0, 1},
 }};
-
-/// Keys whose products with P a promoting tile leaves to the tensor core at most, before their sum
-/// is added up in fp32.
-constexpr std::int32_t promoted_keys() {
-    std::int32_t most = 0;
-    for (const Tile& t : tiles) {
-        most = t.promote != 0 && t.keys > most ? t.keys : most;
-    }
-    return most;
-}
 
 /// Warps of the producer that transpose V; one copies.
 inline constexpr int transposers = 3;

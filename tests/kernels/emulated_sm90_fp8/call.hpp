@@ -23,11 +23,11 @@ namespace raceline::test {
 
 namespace fp8 = kernels::prefill_sm90_fp8;
 
-/// The call as it must ask for this tile: those that do not promote serve fast calls alone.
+/// The call as it must ask for this tile: some serve fast calls alone.
 inline Workload asking_for(const Workload& w, int tile) {
     Workload asking = w;
-    const bool promotes = fp8::tiles[static_cast<std::size_t>(tile)].promote != 0;
-    asking.accuracy = promotes ? Accuracy::accurate : Accuracy::fast;
+    const bool accurate = fp8::tiles[static_cast<std::size_t>(tile)].accurate();
+    asking.accuracy = accurate ? Accuracy::accurate : Accuracy::fast;
     return asking;
 }
 
