@@ -46,7 +46,7 @@ public:
     /// the variant's order.
     void add_keys(std::int64_t first, std::int64_t count, const float* transposed) {
         const auto [low, high] = overlap(first, count);
-        if (precision_.accumulators == Rounding::e4m3_sum) {
+        if (narrow_sums()) {
             const std::int64_t width = std::ssize(query_);
             const std::int64_t turn = width - variant_.start(width);  // no group goes over it
             for (std::int64_t c = 0, depth = 0; c < width; c += depth) {
@@ -79,8 +79,10 @@ public:
             const double below = accumulated(static_cast<double>(s) - largest_);
             const double p = round_to(std::exp(below), precision_.exponentials);
             sum_ = accumulated(sum_ + p);
+            // Products with 8-bit probabilities are short, and the tensor core cuts what is not:
+            // those stay as they are rounded, and the answer is divided.
             s = static_cast<T>(round_to(p * probability_scale_, precision_.probabilities) /
-                               probability_scale_);
+                               (narrow_sums() ? 1 : probability_scale_));
         }
         if (workload_.sinks) {
             sum_ =
@@ -96,12 +98,12 @@ public:
         for (std::int64_t j = low; j < high; ++j) {
             const T p = logits_[j - range_.first];
             squares_ += static_cast<double>(p) * static_cast<double>(p) * squares[j - first];
-            if (precision_.accumulators != Rounding::e4m3_sum) {
+            if (!narrow_sums()) {
                 accumulate(out_.data(), p, rows + (j - first) * width, width,
                            precision_.accumulators);
             }
         }
-        if (precision_.accumulators == Rounding::e4m3_sum) {
+        if (narrow_sums()) {
             add_narrow(low, high, rows + (low - first) * width);
         }
     }
@@ -114,19 +116,21 @@ public:
             return row;
         }
         for (std::size_t c = 0; c < out_.size(); ++c) {
-            const double mean = accumulated(static_cast<double>(out_[c]) / sum_);
+            const double mean = accumulated(static_cast<double>(out_[c]) / (sum_ * scaled_by()));
             row.out[c] = round_to(accumulated(mean * value_scale_), precision_.output);
         }
         row.lse = accumulated(largest_ + accumulated(std::log(sum_)));
-        row.spread = std::sqrt(squares_) * value_scale_ / sum_;
+        row.spread = std::sqrt(squares_) * value_scale_ / (sum_ * scaled_by());
         return row;
     }
 
 private:
+    [[nodiscard]] bool narrow_sums() const { return precision_.accumulators == Rounding::e4m3_sum; }
+    /// What sums of P·V are to be divided by, beside P's own sum.
+    [[nodiscard]] double scaled_by() const { return narrow_sums() ? probability_scale_ : 1; }
     [[nodiscard]] double accumulated(double value) const {
         // Only a tensor core's own additions round toward zero, not what is done with their sums.
-        const bool truncates = precision_.accumulators == Rounding::fp32_rz ||
-                               precision_.accumulators == Rounding::e4m3_sum;
+        const bool truncates = precision_.accumulators == Rounding::fp32_rz || narrow_sums();
         return round_to(value, truncates ? Rounding::fp32 : precision_.accumulators);
     }
 

@@ -102,7 +102,7 @@ TEST_P(TileChoice, is_within_four_per_cent_of_the_best_measured_tile_but_for_nam
         auto ranked =
             ranked_tiles(kernel, w, device, {.cold = true, .launch_path = "stream", .threads = 0});
         if (GetParam().among_measured) {
-            std::erase_if(ranked, [&](const TileChoice& choice) {
+            std::erase_if(ranked, [&](const auto& choice) {
                 return !candidates.contains(tile_json(kernel.tile(choice.tile)).dump());
             });
         }
