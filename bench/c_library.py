@@ -20,7 +20,7 @@ class Options(c.Structure):
     _fields_ = [("struct_size", c.c_size_t), ("causal", c.c_int32), ("has_window", c.c_int32),
                 ("window_left", c.c_int64), ("window_right", c.c_int64), ("scale", c.c_double),
                 ("softcap", c.c_double), ("sinks", c.c_void_p), ("backend", c.c_char_p),
-                ("checked", c.c_int32), ("threads", c.c_int32)]
+                ("checked", c.c_int32), ("threads", c.c_int32), ("accuracy", c.c_int32)]
 
 
 class ForwardArgs(c.Structure):

@@ -49,6 +49,10 @@ enum {
 /* Storage types. */
 enum { RL_FP32 = 0, RL_FP16 = 1, RL_BF16 = 2, RL_E4M3 = 3, RL_NVFP4 = 4 };
 
+/* rl_options.accuracy. Fast: e4m3 on Hopper adds up P·V in the tensor core alone, whose sums over
+ * long contexts lose bits; elsewhere the same. */
+enum { RL_ACCURATE = 0, RL_FAST = 1 };
+
 /* Where a call's memory is and where it runs. */
 enum { RL_CPU = 0, RL_CUDA = 1 };
 
@@ -93,6 +97,7 @@ typedef struct rl_options {
     const char* backend; /* a kernel's name; null or "": chosen by the model */
     int32_t checked;     /* decode: reads lengths and block table, refuses a page out of range */
     int32_t threads;     /* CPU; 0: all */
+    int32_t accuracy;    /* RL_ACCURATE or RL_FAST */
 } rl_options;
 
 /* q (batch, seqlen_q, heads_q, headdim), k and v (batch, seqlen_k, heads_kv, headdim[_v]), out like

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "raceline/accuracy.hpp"
 #include "raceline/dtype.hpp"
 #include "raceline/error.hpp"
 
@@ -45,6 +46,7 @@ struct AttentionOptions {
     bool checked = false;  ///< decode: reads the block table (synchronising on a GPU) and refuses a
                            ///< page index out of range
     int threads = 0;       ///< CPU; 0: all
+    Accuracy accuracy = Accuracy::accurate;
 };
 
 /// Where a call runs: a CUDA stream (cudaStream_t) for device memory; host memory ignores it.

@@ -38,9 +38,15 @@ gpu::BlockClocks block_clocks(const Tile& t, bool first) {
     const double exponentials = 4 * keys;
     const double maxima = first ? 1.5 * keys + 6 * 20 : 0;
     const double half = unexplained_clocks(t) / 2 * (steps_qk + steps_pv);
-    const double issued = 60 + half;
-    const double alone = 0.25 * keys + 145 + 6 * 20 + half + t.promote * t.headdim + maxima;
-    return {tensor, exponentials, issued, alone, values};
+    // Promotion is an addition an output, of which a thread has half a column's.
+    const double additions = t.promote != 0 ? t.headdim / 2.0 : 0;
+    const double issued = 60 + half + additions;
+    // Who alternates copies no probabilities, but waits for every piece of the values, and no
+    // values are multiplied under its exponentials.
+    const double copies = t.alternates() ? 0 : 0.25 * keys;
+    const double waits = t.alternates() ? 5 + t.value_pieces() : 6;
+    const double alone = copies + 145 + 20 * waits + half + maxima;
+    return {tensor, exponentials, issued, alone, t.alternates() ? 0 : values};
 }
 
 }  // namespace

@@ -12,9 +12,9 @@ namespace raceline::kernels::prefill_sm90_fp8 {
 /// a clock a key (copying P) and 145 of a warp's own, and six waits of no fixed latency, some 20
 /// each; a first block has maxima and six exchanges more. Fitted to a sweep of all tiles
 /// (training-16k on an H200, receipts of d6da988; 5 % off in the median): 48 clocks a step of 32,
-/// half of them at the issue slots, for which the code gives no reason; promotion, a clock a
-/// column. Tiles with `prepared` have 40, fitted to one run of six of them at 16k. No block takes
-/// less than the busiest transposing warp needs.
+/// half of them at the issue slots, for which the code gives no reason. Tiles with `prepared` have
+/// 40, fitted to one run of six of them at 16k. No block takes less than the busiest transposing
+/// warp needs.
 double clocks_of_block(const Tile& tile, bool first, int warpgroups);
 /// Of an item's first block, its softmax alone.
 double clocks_of_first_softmax(const Tile& tile, int warpgroups);

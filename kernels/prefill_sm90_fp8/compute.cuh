@@ -4,7 +4,7 @@
 // the block after an item's last is the next item's first: nothing drains in between.
 #pragma once
 
-#include "kernels/prefill_sm90_fp8/consumer.cuh"
+#include "kernels/prefill_sm90_fp8/alternate.cuh"
 
 namespace raceline::kernels::prefill_sm90_fp8 {
 
@@ -66,7 +66,11 @@ __device__ __forceinline__ void consume(const Params& p, const Shared<tile>& s, 
     float out[tile.headdim / 2];
     std::uint32_t probability[tile.keys / 32][4];
     RowState state;
-    if constexpr (tile.promote != 0) {
+    if constexpr (tile.alternates()) {
+        float part[tile.promoted_columns() / 2];
+        float narrow[tile.narrow_columns() > 0 ? tile.narrow_columns() / 2 : 1];
+        alternate<tile>(consumer, {score, out, part, probability, state}, narrow);
+    } else if constexpr (tile.promote != 0) {
         float part[tile.promoted_columns() / 2];
         stream<tile>(consumer, {score, out, part, probability, state});
     } else {

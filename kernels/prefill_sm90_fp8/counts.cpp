@@ -47,7 +47,7 @@ Pieces pieces_of(const Workload& w, const Tile& t) {
     }
     // A score: multiply-add, sum, half a conversion. An output: what promotion adds.
     p.softmax["op.ex2"] = rows * keys;
-    p.softmax["flop.fma.fp32"] = slot * rows * (keys * 2.5 + t.promote * t.headdim);
+    p.softmax["flop.fma.fp32"] = slot * rows * (keys * 2.5 + (t.promote != 0 ? t.headdim : 0));
     // An item's first block looks for maxima.
     p.first_softmax = p.softmax;
     p.first_softmax["flop.fma.fp32"] += slot * rows * keys;

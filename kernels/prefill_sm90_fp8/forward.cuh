@@ -47,7 +47,13 @@ __global__ void __launch_bounds__(tiles[index].threads(), 1)
     __syncthreads();
     if (warp < 4) {
         ptx::setmaxnreg_dec<registers.producer>();
-        produce(p, s, warp);
+        if constexpr (tile.alternates()) {
+            // The compiler then knows that the address is the same in all lanes, which leaves the
+            // scheduler the register that it lacks.
+            produce(p, Shared<tile>{ptx::uniform(s.base)}, warp);
+        } else {
+            produce(p, s, warp);
+        }
     } else {
         ptx::setmaxnreg_inc<registers.matrix>();
         consume<tile>(p, s, warp / 4 - 1);

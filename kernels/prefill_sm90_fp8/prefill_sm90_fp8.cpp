@@ -54,6 +54,11 @@ std::string supports(const Workload& w, const Tile& tile, const Device& device) 
     if (width != tile.headdim) {
         return "tiles of head dim " + std::to_string(width) + " serve " + dims;
     }
+    if (!tile.accurate() && w.accuracy != Accuracy::fast) {
+        return "it leaves sums of P·V over more than 128 keys to the tensor core, which keeps 13 "
+               "bits below the largest summand: over long contexts that costs accuracy, and only "
+               "accuracy=fast allows it";
+    }
     if (item_count(shape_of(w), tile) > most_items) {
         return "it counts tiles of rows in 31 bits";
     }
@@ -67,12 +72,19 @@ std::string supports(const Workload& w, const Tile& tile, const Device& device) 
 // of what P was before that. P stands relative to a base that follows what has been seen of a row,
 // so that the heaviest key's, which relative to the row's own maximum would be exactly 2^6, is
 // rounded like any other: by the root mean square of a rounding error, for mantissas of which every
-// logarithm is as likely.
-Precision precision(const Workload&) {
+// logarithm is as likely. Sums of P·V are promoted to fp32 after 128 keys at most, or never where fast ones
+// were asked for.
+Precision precision(const Workload& w) {
     constexpr double rms_over_spacing = 0.2123;  // sqrt((1 - 1/4) / (2 ln 2) / 12)
     constexpr double scale_of_probabilities = 64 * (1 + rms_over_spacing * 0x1p-3);
-    return {Rounding::e4m3,     Rounding::fp32, Rounding::e4m3,
-            Rounding::e4m3_sum, Rounding::bf16, scale_of_probabilities};
+    const std::int64_t keys = w.accuracy == Accuracy::fast ? 0 : promoted_keys;
+    return {Rounding::e4m3,
+            Rounding::fp32,
+            Rounding::e4m3,
+            Rounding::e4m3_sum,
+            Rounding::bf16,
+            scale_of_probabilities,
+            keys};
 }
 
 std::size_t workspace(const Workload& w, const Tile& tile, const Device&) {

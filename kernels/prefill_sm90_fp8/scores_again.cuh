@@ -9,6 +9,7 @@
 #include "gpu/ptx/mma_m16n8.cuh"
 #include "gpu/ptx/tid_x_volatile.cuh"
 #include "kernels/prefill_sm90_fp8/fragment.hpp"
+#include "kernels/prefill_sm90_fp8/softmax.cuh"
 #include "kernels/prefill_sm90_fp8/tile.hpp"
 
 namespace raceline::kernels::prefill_sm90_fp8 {
@@ -89,6 +90,77 @@ __device__ __forceinline__ void multiply_scores_again(float (&score)[tile.keys /
     multiply_pairs_again<tile, first, end>(score, q, k, OperandPlace());
     if constexpr (end < pairs) {
         multiply_scores_again<tile, end>(score, q, k);
+    }
+}
+
+/// Largest of the thread's scores of the pairs from `first` on, in steps of 32 keys.
+template <Tile tile, int first = 0>
+__device__ __forceinline__ void maxima_again(float (&score)[tile.keys / 2], std::uint32_t q,
+                                             std::uint32_t k, float (&highest)[2]) {
+    multiply_pairs_again<tile, first, first + 2>(score, q, k, OperandPlace());
+#pragma unroll
+    for (int at = 8 * first; at < 8 * first + 16; ++at) {
+        highest[at / 2 % 2] = fmaxf(highest[at / 2 % 2], score[at]);
+    }
+    ptx::pin_registers(highest);
+    if constexpr (first + 2 < tile.keys / 16) {
+        maxima_again<tile, first + 2>(score, q, k, highest);
+    }
+}
+/// Probabilities of these pairs relative to `base`, packed, and added to `total`.
+template <Tile tile, int first = 0>
+__device__ __forceinline__ void probabilities_again(float (&score)[tile.keys / 2], std::uint32_t q,
+                                                    std::uint32_t k, float scale_log2,
+                                                    const float (&base)[2], float (&total)[2],
+                                                    std::uint32_t (&p)[tile.keys / 32][4]) {
+    constexpr int step = first / 2;
+    multiply_pairs_again<tile, first, first + 2>(score, q, k, OperandPlace());
+#pragma unroll
+    for (int at = 8 * first; at < 8 * first + 16; ++at) {
+        const int i = at / 2 % 2;
+        score[at] = ptx::ex2_approx_ftz_f32(fmaf(score[at], scale_log2, -base[i]));
+        total[i] += score[at];
+    }
+#pragma unroll
+    for (int w = 0; w < 4; ++w) {
+        p[step][w] =
+            ptx::cvt_e4m3x4(score[operand_source(step, w, 0)], score[operand_source(step, w, 1)],
+                            score[operand_source(step, w, 2)], score[operand_source(step, w, 3)]);
+        p[step][w] = ptx::recomputed(p[step][w]);
+    }
+    if constexpr (first + 2 < tile.keys / 16) {
+        probabilities_again<tile, first + 2>(score, q, k, scale_log2, base, total, p);
+    }
+}
+
+/// A block that fp32 could not hold, from its scores on, 32 keys at a time: there is no room for
+/// all of its scores and what mma.sync takes. Twice, first for the rows' maxima. Earlier products
+/// must be multiplied by `keep`. It needs scores that rise by 2^119 at once, or are not numbers.
+template <Tile tile>
+__device__ __forceinline__ void softmax_again(float (&score)[tile.keys / 2], std::uint32_t q,
+                                              std::uint32_t k, float scale_log2, RowState& state,
+                                              float (&keep)[2],
+                                              std::uint32_t (&p)[tile.keys / 32][4]) {
+    float highest[2] = {-INFINITY, -INFINITY};
+    maxima_again<tile>(score, q, k, highest);
+    float base[2];
+    float total[2] = {0, 0};
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+#pragma unroll
+        for (int distance = 1; distance <= 2; distance *= 2) {
+            highest[i] = fmaxf(highest[i], __shfl_xor_sync(0xFFFFFFFFU, highest[i], distance));
+        }
+        base[i] = fmaxf(state.base[i], fmaf(highest[i], scale_log2, -highest_probability));
+        const float before = base[i] == -INFINITY ? 0.0F : base[i];
+        keep[i] = ptx::ex2_approx_ftz_f32(state.base[i] - before);
+        state.base[i] = base[i];
+        base[i] = before;
+    }
+    probabilities_again<tile>(score, q, k, scale_log2, base, total, p);
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+        state.sum[i] = fmaf(state.sum[i], keep[i], total[i]);
     }
 }
 

@@ -220,6 +220,29 @@ __device__ __forceinline__ bool exponentiate_steadily(float scale_log2,
     return true;
 }
 
+/// For a warpgroup that has no products under way which it may not rescale: probabilities beyond
+/// `steady_limit`, as they are, are multiplied by the power of two that makes them fit, and the
+/// row's base moves by it. That is exact; what fp32 has lost at its lower end is below what e4m3
+/// has. `total`: their sums, `keep`: what earlier products must be multiplied by. False, and
+/// nothing done, if some are beyond fp32, or are not numbers.
+template <Tile tile>
+__device__ __forceinline__ bool move_base(float (&score)[tile.keys / 2], const float (&total)[2],
+                                          RowState& state, float (&keep)[2]) {
+    constexpr float largest = 0x1.fffffep127F;
+    if (__all_sync(0xFFFFFFFFU, total[0] <= largest && total[1] <= largest) == 0) {
+        return false;
+    }
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+        const int lowered = lowered_by(total[i]);
+        keep[i] = __int_as_float((127 - lowered) << 23);
+        state.base[i] += static_cast<float>(lowered);
+        state.sum[i] = fmaf(state.sum[i], keep[i], total[i] * keep[i]);
+    }
+    scale_rows(score, keep);
+    return true;
+}
+
 template <Tile tile>
 __device__ __forceinline__ void pack_probabilities(const float (&score)[tile.keys / 2],
                                                    std::uint32_t (&p)[tile.keys / 32][4]) {

@@ -9,6 +9,10 @@
 
 namespace raceline::kernels::prefill_sm90_fp8 {
 
+/// Keys whose products with P may be left to the tensor core before their sum is added up in fp32,
+/// in calls that are to be accurate: what that loses is in docs/prefill_sm90_fp8.md.
+inline constexpr std::int32_t promoted_keys = 128;
+
 /// A CTA has a producer warpgroup, of which one warp copies and the others transpose V where that
 /// has not been done before, and rows / 64 matrix warpgroups.
 struct Tile {
@@ -38,8 +42,30 @@ struct Tile {
     [[nodiscard]] constexpr int block_bytes() const { return keys * headdim; }
     /// Rings of blocks in shared memory: K, V transposed and, to be transposed here, V.
     [[nodiscard]] constexpr int rings() const { return prepared != 0 ? 2 : 3; }
-    /// Columns of P·V that are promoted at a time: all, where registers suffice for them twice.
-    [[nodiscard]] constexpr int promoted_columns() const { return headdim == 256 ? 64 : headdim; }
+    /// Whether it may serve calls that do not ask for fast sums.
+    [[nodiscard]] constexpr bool accurate() const { return promote != 0 && keys <= promoted_keys; }
+    /// Registers of a matrix warpgroup's thread after setmaxnreg.
+    [[nodiscard]] constexpr int matrix_registers() const { return warpgroups() == 3 ? 160 : 232; }
+    /// Columns of P·V that are promoted at a time. All, where registers suffice for them twice.
+    [[nodiscard]] constexpr int promoted_columns() const {
+        return headdim == 256 || alternates() ? 64 : headdim;
+    }
+    /// Of tiles that alternate: columns that are multiplied while those are added; 0: none.
+    [[nodiscard]] constexpr int narrow_columns() const {
+        return !alternates() || headdim == 64 ? 0 : 32;
+    }
+    /// Pieces of columns that an alternating warpgroup multiplies and adds, one after the other.
+    [[nodiscard]] constexpr int value_pieces() const {
+        return narrow_columns() == 0 ? 1 : headdim / 128 * 2 + 1;
+    }
+    /// A block's scores come behind the values of the block before, not beside them: where sums
+    /// that are to be promoted leave no room for scores, outputs and both blocks' probabilities.
+    [[nodiscard]] constexpr bool alternates() const {
+        constexpr int others = 24;  // addresses, states of rows, counters
+        const int part = headdim == 256 ? 64 : headdim;
+        return promote != 0 &&
+               headdim / 2 + part / 2 + keys / 2 + keys / 8 + others > matrix_registers();
+    }
     /// Bytes of a row of swizzled shared memory, and the swizzle's width: of Q, K and V …
     [[nodiscard]] constexpr int row_bytes() const { return headdim >= 128 ? 128 : headdim; }
     /// … and of V transposed, whose rows are keys.
@@ -48,15 +74,23 @@ struct Tile {
     }
 };
 
-inline constexpr std::array<Tile, 24> tiles{{
-    {64, 192, 128, 4, 0, 0, 0},  {64, 192, 128, 4, 1, 0, 0},  {64, 192, 128, 2, 1, 0, 0},
-    {64, 128, 128, 4, 0, 0, 0},  {64, 128, 256, 2, 1, 0, 0},  {64, 128, 192, 2, 1, 1, 0},
-    {128, 192, 96, 3, 0, 0, 0},  {128, 192, 96, 3, 1, 0, 0},  {128, 192, 64, 4, 1, 0, 0},
-    {128, 128, 128, 3, 0, 0, 0}, {128, 128, 160, 2, 1, 0, 0}, {128, 128, 192, 2, 0, 0, 0},
-    {128, 128, 96, 2, 1, 1, 0},  {256, 128, 96, 2, 0, 0, 0},  {256, 128, 96, 2, 1, 0, 0},
+/// The first ones are accurate, the others serve accuracy=fast alone.
+inline constexpr std::array<Tile, 44> tiles{{
+    {64, 192, 128, 4, 0, 1, 1},  {64, 192, 128, 4, 1, 1, 1},  {64, 192, 128, 4, 0, 1, 0},
+    {64, 192, 96, 4, 0, 1, 1},   {64, 128, 128, 4, 0, 1, 0},  {64, 192, 128, 4, 1, 1, 0},
+    {64, 128, 192, 2, 1, 1, 0},  {128, 192, 128, 4, 0, 1, 1}, {128, 192, 128, 4, 1, 1, 1},
+    {128, 192, 96, 3, 0, 1, 0},  {128, 192, 96, 4, 0, 1, 1},  {128, 128, 128, 4, 0, 1, 1},
+    {128, 128, 128, 4, 1, 1, 1}, {128, 128, 128, 3, 0, 1, 0}, {128, 128, 96, 2, 1, 1, 0},
+    {256, 128, 128, 2, 0, 1, 1}, {256, 128, 128, 2, 1, 1, 1}, {256, 128, 96, 3, 0, 1, 1},
+    {256, 128, 96, 3, 1, 1, 1},  {256, 128, 96, 2, 0, 1, 0},  {256, 128, 64, 4, 0, 1, 1},
+    {256, 128, 64, 4, 1, 1, 1},  {256, 128, 64, 2, 1, 1, 0},  {64, 192, 128, 4, 0, 0, 0},
+    {64, 192, 128, 4, 1, 0, 0},  {64, 192, 128, 2, 1, 0, 0},  {64, 128, 128, 4, 0, 0, 0},
+    {64, 128, 256, 2, 1, 0, 0},  {128, 192, 96, 3, 0, 0, 0},  {128, 192, 96, 3, 1, 0, 0},
+    {128, 192, 64, 4, 1, 0, 0},  {128, 128, 128, 3, 0, 0, 0}, {128, 128, 160, 2, 1, 0, 0},
+    {128, 128, 192, 2, 0, 0, 0}, {256, 128, 96, 2, 0, 0, 0},  {256, 128, 96, 2, 1, 0, 0},
     {256, 128, 64, 3, 1, 0, 0},  {256, 128, 64, 3, 0, 0, 0},  {256, 128, 64, 4, 0, 0, 0},
-    {256, 128, 64, 2, 1, 1, 0},  {64, 192, 128, 4, 0, 0, 1},  {128, 192, 96, 4, 0, 0, 1},
-    {128, 192, 96, 4, 1, 0, 1},  {256, 128, 96, 3, 0, 0, 1},  {256, 128, 96, 3, 1, 0, 1},
+    {64, 192, 128, 4, 0, 0, 1},  {128, 192, 96, 4, 0, 0, 1},  {128, 192, 96, 4, 1, 0, 1},
+    {256, 128, 96, 3, 0, 0, 1},  {256, 128, 96, 3, 1, 0, 1},
 }};
 
 /// Warps of the producer that transpose V; one copies.

@@ -21,13 +21,18 @@ def attention(
     sinks: Any = None,
     cu_seqlens_q: Any = None,
     cu_seqlens_k: Any = None,
+    q_scale: Any = None,
+    k_scale: Any = None,
+    v_scale: Any = None,
     return_lse: bool = False,
     backend: str | None = None,
+    accuracy: str = "accurate",
 ) -> Any:
     """softmax(scale · q kᵀ + mask) v for every head: prefill, and the forward pass of training.
 
     Args:
-        q: (batch, seqlen_q, heads_q, headdim), float32, float16 or bfloat16.
+        q: (batch, seqlen_q, heads_q, headdim), float32, float16, bfloat16 or, on Hopper,
+            float8_e4m3fn.
         k: (batch, seqlen_k, heads_kv, headdim), of q's dtype; heads_q is a multiple of heads_kv.
         v: (batch, seqlen_k, heads_kv, headdim_v), of q's dtype.
         causal: query i sees keys up to i + seqlen_k - seqlen_q (aligned bottom-right).
@@ -39,12 +44,16 @@ def attention(
         cu_seqlens_q, cu_seqlens_k: prefix sums (batch + 1,) int32 of a ragged batch; q, k and v are
             then packed as (total tokens, heads, headdim). For tensors on a GPU they are copied to
             the host (or from it), which waits for the stream and cannot be captured in a graph.
+        q_scale, k_scale, v_scale: (batch, heads_kv) float32, positive factors of e4m3 tensors;
+            None: 1.
         return_lse: also return the log-sum-exp of each row.
         backend: a kernel's name; None: the one with the least predicted time.
+        accuracy: "accurate", or "fast": e4m3 on Hopper then adds up P·V in the tensor core alone,
+            which loses bits over long contexts where values share a sign. Elsewhere the same.
 
     Returns:
-        out, (batch, seqlen_q, heads_q, headdim_v) or (total, heads_q, headdim_v), of q's dtype and
-        library, on its device; with `return_lse` a pair (out, lse), lse float32, natural logarithm,
+        out, (batch, seqlen_q, heads_q, headdim_v) or (total, heads_q, headdim_v), of q's dtype
+        (bfloat16 for float8_e4m3fn) and library, on its device; with `return_lse` a pair (out, lse), lse float32, natural logarithm,
         (batch, seqlen_q, heads_q) or (total, heads_q). A query that sees no key gets zeros and an
         LSE of -inf (of its sink, where there are sinks).
 
@@ -62,12 +71,13 @@ def attention(
 
         return torch.attention(
             q, k, v, causal=causal, window=window, scale=scale, softcap=softcap, sinks=sinks,
-            cu_seqlens_q=cu_seqlens_q, cu_seqlens_k=cu_seqlens_k, return_lse=return_lse,
-            backend=backend,
+            cu_seqlens_q=cu_seqlens_q, cu_seqlens_k=cu_seqlens_k, q_scale=q_scale, k_scale=k_scale,
+            v_scale=v_scale, return_lse=return_lse, backend=backend, accuracy=accuracy,
         )
     library = library_of("q", q)
     given = forward_inputs(
-        library, q, k, v, sinks, cu_seqlens_q, cu_seqlens_k, causal, window, scale, softcap, backend
+        library, q, k, v, sinks, cu_seqlens_q, cu_seqlens_k, q_scale, k_scale, v_scale, causal,
+        window, scale, softcap, backend, accuracy,
     )
     return run(library, _core.ForwardCall, q, given, return_lse)
 
@@ -133,13 +143,16 @@ def decode(
 
 def forward_inputs(
     library: Library, q: Any, k: Any, v: Any, sinks: Any, cu_seqlens_q: Any, cu_seqlens_k: Any,
-    causal: Any, window: Any, scale: Any, softcap: Any, backend: Any,
+    q_scale: Any, k_scale: Any, v_scale: Any, causal: Any, window: Any, scale: Any, softcap: Any,
+    backend: Any, accuracy: Any,
 ) -> dict[str, Any]:
     """Everything that `_core.ForwardCall` reads, by name."""
     given = {
         "q": library.view("q", q), "k": view("k", k), "v": view("v", v),
-        "sinks": view("sinks", sinks), "causal": causal, "window": window, "scale": scale,
-        "softcap": softcap, "backend": backend,
+        "sinks": view("sinks", sinks), "q_scale": view("q_scale", q_scale),
+        "k_scale": view("k_scale", k_scale), "v_scale": view("v_scale", v_scale),
+        "causal": causal, "window": window, "scale": scale, "softcap": softcap, "backend": backend,
+        "accuracy": accuracy,
     }
     for name, sums in (("cu_seqlens_q", cu_seqlens_q), ("cu_seqlens_k", cu_seqlens_k)):
         if sums is not None:

@@ -94,10 +94,12 @@ def predict(
     sinks: Any = None,
     cu_seqlens_q: Any = None,
     cu_seqlens_k: Any = None,
+    q_scale: Any = None,
     k_scale: Any = None,
     v_scale: Any = None,
     return_lse: bool = False,
     backend: str | None = None,
+    accuracy: str = "accurate",
     device: str | None = None,
     dtype: Any = None,
     kv_dtype: Any = None,
@@ -113,14 +115,14 @@ def predict(
 
     Args:
         q, k, v, k_cache, v_cache: tensors, or their shapes as tuples of int.
-        block_table, seqlens, sinks, k_scale, v_scale: tensors, or with shapes their shape (seqlens:
-            use max_seqlen); sinks=True stands for (heads_q,).
+        block_table, seqlens, sinks, q_scale, k_scale, v_scale: tensors, or with shapes their shape
+            (seqlens: use max_seqlen); sinks=True stands for (heads_q,).
         cu_seqlens_q, cu_seqlens_k: with shapes: sequences of int.
         return_lse: accepted so that a call can be copied; it changes no prediction.
         device: an id of `devices()`; "cpu" for this machine's processor; None: where the tensors
             are, and for shapes this machine (its GPU if it has one).
-        dtype, kv_dtype: with shapes: of q and of k and v: "fp32", "fp16", "bf16", "e4m3" (kv_dtype
-            only), "float32", ..., or a library's dtype. None: bf16, and kv_dtype like dtype.
+        dtype, kv_dtype: with shapes: of q and of k and v: "fp32", "fp16", "bf16", "e4m3",
+            "float32", ..., or a library's dtype. None: bf16, and kv_dtype like dtype.
         Others: as in `attention` and `decode`.
 
     Raises: as `attention`; ValueError too for an unknown device.
@@ -145,8 +147,8 @@ def predict(
         call = _decode_call(like, q, k, v, block_table, seqlens, max_seqlen, sinks, k_scale,
                             v_scale, causal, window, scale, softcap, backend)
     else:
-        call = _forward_call(like, q, k, v, sinks, cu_seqlens_q, cu_seqlens_k, causal, window,
-                             scale, softcap, backend)
+        call = _forward_call(like, q, k, v, sinks, cu_seqlens_q, cu_seqlens_k, q_scale, k_scale,
+                             v_scale, causal, window, scale, softcap, backend, accuracy)
     return _core.predicted_call(_memory, call, device, Prediction)
 
 
@@ -189,18 +191,22 @@ def _sums(sums: Sequence[int] | Any) -> Any:
 
 def _forward_call(
     like: Library | _Shapes, q: Any, k: Any, v: Any, sinks: Any, cu_seqlens_q: Any,
-    cu_seqlens_k: Any, causal: Any, window: Any, scale: Any, softcap: Any, backend: Any,
+    cu_seqlens_k: Any, q_scale: Any, k_scale: Any, v_scale: Any, causal: Any, window: Any,
+    scale: Any, softcap: Any, backend: Any, accuracy: Any,
 ) -> Any:
     if isinstance(like, Library):
-        given = forward_inputs(like, q, k, v, sinks, cu_seqlens_q, cu_seqlens_k, causal, window,
-                               scale, softcap, backend)
+        given = forward_inputs(like, q, k, v, sinks, cu_seqlens_q, cu_seqlens_k, q_scale, k_scale,
+                               v_scale, causal, window, scale, softcap, backend, accuracy)
         return _core.ForwardCall(given, like.stream(q))
     given = {
         "q": like.describe("q", q, like.dtype), "k": like.describe("k", k, like.kv_dtype),
         "v": like.describe("v", v, like.kv_dtype), "sinks": _sink_shape(like, sinks, q),
         "cu_seqlens_q": _sums(cu_seqlens_q), "cu_seqlens_k": _sums(cu_seqlens_k),
         "causal": causal, "window": window, "scale": scale, "softcap": softcap, "backend": backend,
+        "accuracy": accuracy,
     }
+    for name, shape in (("q_scale", q_scale), ("k_scale", k_scale), ("v_scale", v_scale)):
+        given[name] = like.optional(name, shape, "fp32")
     return _core.ForwardCall(given, None)
 
 

@@ -55,7 +55,8 @@ class Library:
         return None
 
     def empty(self, shape: tuple[int, ...], like: Any) -> Any:
-        return self.module.empty(shape, like.dtype)
+        """An output: of the dtype of `like`, or bfloat16 where that is float8_e4m3fn."""
+        return self.module.empty(shape, _output_dtype(like.dtype))
 
     def empty_float(self, shape: tuple[int, ...], like: Any) -> Any:
         return self.module.empty(shape, self.module.float32)
@@ -73,6 +74,12 @@ class Library:
 
 
 _EXTENDED = {"bfloat16": "bf16", "float8_e4m3fn": "e4m3"}
+
+
+def _output_dtype(dtype: Any) -> Any:
+    if dtype.itemsize != 1 or dtype.name != "float8_e4m3fn":  # a name takes long
+        return dtype
+    return importlib.import_module("ml_dtypes").bfloat16
 
 
 class _CuPy(Library):
@@ -142,7 +149,7 @@ class _Jax(Library):
         return made.block_until_ready()
 
     def empty(self, shape: tuple[int, ...], like: Any) -> Any:
-        return self._fresh(shape, like.dtype, like)
+        return self._fresh(shape, _output_dtype(like.dtype), like)
 
     def empty_float(self, shape: tuple[int, ...], like: Any) -> Any:
         return self._fresh(shape, self.numpy.float32, like)
@@ -216,7 +223,9 @@ class _Torch(Library):
         return self.module.cuda.current_stream(x.device).cuda_stream if x.is_cuda else None
 
     def empty(self, shape: tuple[int, ...], like: Any) -> Any:
-        return like.new_empty(shape)
+        torch = self.module
+        dtype = torch.bfloat16 if like.dtype == torch.float8_e4m3fn else like.dtype
+        return like.new_empty(shape, dtype=dtype)
 
     def empty_float(self, shape: tuple[int, ...], like: Any) -> Any:
         return like.new_empty(shape, dtype=self.module.float32)

@@ -26,19 +26,23 @@ def attention(
     window: tuple[int | None, int | None] | None = None, scale: float | None = None,
     softcap: float | None = None, sinks: torch.Tensor | None = None,
     cu_seqlens_q: torch.Tensor | None = None, cu_seqlens_k: torch.Tensor | None = None,
-    return_lse: bool = False, backend: str | None = None,
+    q_scale: torch.Tensor | None = None, k_scale: torch.Tensor | None = None,
+    v_scale: torch.Tensor | None = None, return_lse: bool = False, backend: str | None = None,
+    accuracy: str = "accurate",
 ) -> Any:
     """`raceline.attention` for tensors of PyTorch."""
-    if _nobody_watches(q, k, v, sinks):
+    if _nobody_watches(q, k, v, sinks, q_scale, k_scale, v_scale):
         library = library_of("q", q)
-        given = forward_inputs(library, q, k, v, sinks, cu_seqlens_q, cu_seqlens_k, causal, window,
-                               scale, softcap, backend)
+        given = forward_inputs(library, q, k, v, sinks, cu_seqlens_q, cu_seqlens_k, q_scale,
+                               k_scale, v_scale, causal, window, scale, softcap, backend, accuracy)
         return run(library, _core.ForwardCall, q, given, return_lse)
     out, lse = _attention(
         q, _tensor("k", k), _tensor("v", v), _tensor("sinks", sinks),
         _tensor("cu_seqlens_q", cu_seqlens_q), _tensor("cu_seqlens_k", cu_seqlens_k),
         _flag("causal", causal), _window(window), _number("scale", scale),
         _number("softcap", softcap), _flag("return_lse", return_lse), _text("backend", backend),
+        _tensor("q_scale", q_scale), _tensor("k_scale", k_scale), _tensor("v_scale", v_scale),
+        _text("accuracy", accuracy),
     )
     return (out, lse) if return_lse else out
 
@@ -156,11 +160,13 @@ def _attention(
     q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, sinks: Optional[torch.Tensor],
     cu_seqlens_q: Optional[torch.Tensor], cu_seqlens_k: Optional[torch.Tensor], causal: bool,
     window: Optional[Sequence[int]], scale: Optional[float], softcap: Optional[float],
-    return_lse: bool, backend: Optional[str],
+    return_lse: bool, backend: Optional[str], q_scale: Optional[torch.Tensor] = None,
+    k_scale: Optional[torch.Tensor] = None, v_scale: Optional[torch.Tensor] = None,
+    accuracy: Optional[str] = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     library = library_of("q", q)
-    given = forward_inputs(library, q, k, v, sinks, cu_seqlens_q, cu_seqlens_k, causal, window,
-                           scale, softcap, backend)
+    given = forward_inputs(library, q, k, v, sinks, cu_seqlens_q, cu_seqlens_k, q_scale, k_scale,
+                           v_scale, causal, window, scale, softcap, backend, accuracy)
     return _pair(run(library, _core.ForwardCall, q, given, return_lse), q)
 
 
@@ -189,9 +195,12 @@ def _(
     q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, sinks: Optional[torch.Tensor],
     cu_seqlens_q: Optional[torch.Tensor], cu_seqlens_k: Optional[torch.Tensor], causal: bool,
     window: Optional[Sequence[int]], scale: Optional[float], softcap: Optional[float],
-    return_lse: bool, backend: Optional[str],
+    return_lse: bool, backend: Optional[str], q_scale: Optional[torch.Tensor] = None,
+    k_scale: Optional[torch.Tensor] = None, v_scale: Optional[torch.Tensor] = None,
+    accuracy: Optional[str] = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    return _fake(return_lse, q=q, k=k, v=v, sinks=sinks)
+    return _fake(return_lse, q=q, k=k, v=v, sinks=sinks, q_scale=q_scale, k_scale=k_scale,
+                 v_scale=v_scale)
 
 
 @_decode.register_fake
@@ -221,7 +230,9 @@ def _fake(
                 "one device"
             )
     lse = q.shape[:-1] if return_lse else (0,)
-    return q.new_empty((*q.shape[:-1], v.shape[-1])), q.new_empty(lse, dtype=torch.float32)
+    dtype = torch.bfloat16 if q.dtype == torch.float8_e4m3fn else q.dtype
+    out = q.new_empty((*q.shape[:-1], v.shape[-1]), dtype=dtype)
+    return out, q.new_empty(lse, dtype=torch.float32)
 
 
 def _refuse(context: Any, *gradients: Any) -> Any:

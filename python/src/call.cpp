@@ -54,7 +54,8 @@ Tensor Inputs::tensor(const char* name) const {
 }
 
 AttentionOptions Inputs::options() const {
-    return read_options(at("causal"), at("window"), at("scale"), at("softcap"), at("backend"));
+    return read_options(at("causal"), at("window"), at("scale"), at("softcap"), at("backend"),
+                        at("accuracy"));
 }
 
 const Tensor& Call::keep(Tensor tensor) {
@@ -70,7 +71,8 @@ void Call::set_out_shape(const Tensor& q, const Tensor& v) {
     if (!out_shape_.empty() && !v.shape.empty()) {
         out_shape_.back() = v.shape.back();
     }
-    out() = TensorView::contiguous(nullptr, storage_type(q), out_shape_);
+    const DType type = storage_type(q);
+    out() = TensorView::contiguous(nullptr, type == DType::e4m3 ? DType::bf16 : type, out_shape_);
 }
 
 nb::tuple Call::lse_shape() const {
@@ -111,7 +113,7 @@ void Call::run(nb::handle out_tensor, nb::handle lse_tensor, std::uintptr_t work
 
 ForwardCall::ForwardCall(nb::dict given, nb::object stream) {
     const Inputs inputs{std::move(given), std::move(stream)};
-    tensors_.reserve(8);
+    tensors_.reserve(11);
     const Tensor& q = keep(inputs.tensor("q"));
     const Tensor& k = keep(inputs.tensor("k"));
     const Tensor& v = keep(inputs.tensor("v"));
@@ -125,6 +127,24 @@ ForwardCall::ForwardCall(nb::dict given, nb::object stream) {
         const std::size_t heads = q.shape.size() < 2 ? 0 : q.shape.size() - 2;
         args_.options.sinks = float_array(keep(inputs.tensor("sinks")), {q.shape[heads]});
     }
+    read_scales(inputs);
+}
+
+// A float32 a sequence and KV head of tensors in e4m3; the library refuses them for others.
+void ForwardCall::read_scales(const Inputs& inputs) {
+    const std::vector<std::int64_t>& k = tensors_[1].shape;
+    const bool ragged = !args_.cu_seqlens_q.empty();
+    const auto sums = static_cast<std::int64_t>(args_.cu_seqlens_q.size());
+    const std::int64_t batch = ragged                      ? sums - 1
+                               : tensors_[0].shape.empty() ? 0
+                                                           : tensors_[0].shape[0];
+    const std::vector<std::int64_t> shape{batch, k.size() < 2 ? 0 : k[k.size() - 2]};
+    const auto read = [&](const char* name) -> const float* {
+        return inputs.has(name) ? float_array(keep(inputs.tensor(name)), shape) : nullptr;
+    };
+    args_.q_scale = read("q_scale");
+    args_.k_scale = read("k_scale");
+    args_.v_scale = read("v_scale");
 }
 
 void ForwardCall::read_prefix_sums(const Inputs& inputs) {

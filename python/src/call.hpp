@@ -60,7 +60,7 @@ protected:
 };
 
 /// raceline::forward. Names: q k v sinks cu_seqlens_q cu_seqlens_k (host), device_cu_seqlens_q
-/// device_cu_seqlens_k, and the options.
+/// device_cu_seqlens_k q_scale k_scale v_scale, and the options.
 class ForwardCall final : public Call {
 public:
     ForwardCall(nb::dict given, nb::object stream);
@@ -75,6 +75,7 @@ protected:
 
 private:
     void read_prefix_sums(const Inputs& inputs);
+    void read_scales(const Inputs& inputs);
     ForwardArgs args_;
 };
 

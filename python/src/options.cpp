@@ -78,7 +78,7 @@ std::string read_text(std::string_view name, nb::handle value) {
 }
 
 AttentionOptions read_options(nb::handle causal, nb::handle window, nb::handle scale,
-                              nb::handle softcap, nb::handle backend) {
+                              nb::handle softcap, nb::handle backend, nb::handle accuracy) {
     AttentionOptions options;
     options.causal = read_bool("causal", causal);
     if (!window.is_none()) {
@@ -91,6 +91,12 @@ AttentionOptions read_options(nb::handle causal, nb::handle window, nb::handle s
         options.softcap = read_number("softcap", softcap);
     }
     options.backend = read_text("backend", backend);
+    const std::string wanted = read_text("accuracy", accuracy);
+    if (!wanted.empty() && wanted != "accurate" && wanted != "fast") {
+        raise_value_error(
+            fmt::format("accuracy is '{}'; it must be 'accurate' or 'fast'", wanted.substr(0, 40)));
+    }
+    options.accuracy = wanted == "fast" ? Accuracy::fast : Accuracy::accurate;
     return options;
 }
 

@@ -20,9 +20,9 @@ std::int64_t read_integer(std::string_view name, nanobind::handle value);
 std::string read_text(std::string_view name, nanobind::handle value);
 
 /// causal, window (None or a pair of int or None), scale (None or a number), softcap (None or a
-/// number), backend (None or a name).
+/// number), backend (None or a name), accuracy (None, "accurate" or "fast").
 AttentionOptions read_options(nanobind::handle causal, nanobind::handle window,
                               nanobind::handle scale, nanobind::handle softcap,
-                              nanobind::handle backend);
+                              nanobind::handle backend, nanobind::handle accuracy);
 
 }  // namespace raceline::python

@@ -42,6 +42,9 @@ AttentionOptions read_options(const rl_options* given) {
     options.backend = text_or_empty(known.backend);
     options.checked = known.checked != 0;
     options.threads = known.threads;
+    require(known.accuracy == RL_ACCURATE || known.accuracy == RL_FAST, Status::invalid_argument,
+            "options.accuracy is {}; it must be 0 (accurate) or 1 (fast)", known.accuracy);
+    options.accuracy = static_cast<Accuracy>(known.accuracy);
     return options;
 }
 

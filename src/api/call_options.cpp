@@ -24,8 +24,12 @@ void apply_options(const AttentionOptions& options, Call& call) {
             "scale is {}; it must be a finite number above 0", options.scale.value_or(0));
     require(options.threads >= 0 && options.threads <= 4096, bad,
             "threads is {}; it must be 0 (all) to 4096", options.threads);
+    require(options.accuracy == Accuracy::accurate || options.accuracy == Accuracy::fast, bad,
+            "accuracy is {}; it must be 0 (accurate) or 1 (fast)",
+            static_cast<int>(options.accuracy));
     Workload& w = call.workload;
     AttentionArgs& a = call.args;
+    w.accuracy = options.accuracy;
     w.mask = options.causal ? Mask::causal : Mask::full;
     if (options.window) {
         const std::int64_t longest = w.seqlen_q + w.seqlen_k;

@@ -77,7 +77,7 @@ Key key_of(const Workload& w, Place place, int threads, std::string_view backend
             w.headdim,
             w.headdim_v,
             static_cast<std::int64_t>(w.dtype) * 16 + static_cast<std::int64_t>(w.kv_dtype),
-            static_cast<std::int64_t>(w.mask),
+            static_cast<std::int64_t>(w.mask) + 2 * static_cast<std::int64_t>(w.accuracy),
             window.left,
             window.right,
             w.softcap > 0 ? 1 : 0,

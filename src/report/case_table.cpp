@@ -39,7 +39,7 @@ std::string error_text(const CaseLine& line) {
     return fmt::format("{:+.0f} %", 100 * (line.predicted / line.measured - 1));
 }
 
-std::string accuracy_text(const char* regime, bool seen, const Accuracy& a) {
+std::string accuracy_text(const char* regime, bool seen, const PredictionAccuracy& a) {
     return fmt::format(
         "model error, {}{}: median {:.1f} %, mean {:.1f} %, p90 {:.1f} %, bias {:+.1f} %; within "
         "10 %: {:.0f} %, within 20 %: {:.0f} % of {} rows\n",

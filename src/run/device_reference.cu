@@ -173,6 +173,7 @@ __device__ __forceinline__ void finish(const Scorer<T, kind>& scorer, const Step
                                        RowSums<T>& sums, int column, const Answers& to) {
     const Problem& p = scorer.p;
     const double value_scale = scorer.accumulated(scale_of(p.v_scale, p, scorer.tile));
+    const double divisor = kind == Sum::e4m3 ? steps.probability_scale : 1;
     const auto add = [](double a, double b) { return a + b; };
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
@@ -199,7 +200,7 @@ __device__ __forceinline__ void finish(const Scorer<T, kind>& scorer, const Step
                 break;
             }
             if (!empty) {
-                x = scorer.accumulated(static_cast<double>(sums.out[i][c]) / sum);
+                x = scorer.accumulated(static_cast<double>(sums.out[i][c]) / (sum * divisor));
                 x = scorer.accumulated(x * value_scale);
             }
             if constexpr (sizeof(T) != sizeof(double)) {
@@ -225,7 +226,8 @@ __global__ void __launch_bounds__(threads)
            const __grid_constant__ Answers to) {
     extern __shared__ double shared[];
     constexpr bool exact = sizeof(T) == sizeof(double);
-    constexpr int promotion_blocks = 256 / tile_keys;
+    const std::int64_t promotion_blocks =
+        max(std::int64_t{1}, steps.precision.promoted_keys / tile_keys);
     auto* const memory = reinterpret_cast<T*>(shared);
     T* const probabilities = memory + 2 * depth_step * pitch<T>;
     T* const values = memory;  // scores are done with when values are needed
@@ -281,8 +283,9 @@ __global__ void __launch_bounds__(threads)
                         x != 0 ? x * x * static_cast<double>(p.operands.mean_squares[at]) : 0;
                 } else {
                     exponentials[i][j] = static_cast<float>(x);
+                    // Short products stay short: of narrow sums the answer is divided instead.
                     x = round_to(x * steps.probability_scale, steps.precision.probabilities) /
-                        steps.probability_scale;
+                        (kind == Sum::e4m3 ? 1 : steps.probability_scale);
                 }
                 probabilities[(tx * 4 + j) * pitch<T> + ty * 4 + i] = static_cast<T>(x);
             }
@@ -297,7 +300,8 @@ __global__ void __launch_bounds__(threads)
         };
         value_tile<kind>(kind == Sum::e4m3 ? part : sums.out, probabilities, value_of,
                          width - chunk, values);
-        if (kind == Sum::e4m3 && (n + 1) % promotion_blocks == 0) {
+        if (kind == Sum::e4m3 && steps.precision.promoted_keys > 0 &&
+            (n + 1) % promotion_blocks == 0) {
             promote();
         }
     }

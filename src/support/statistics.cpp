@@ -65,13 +65,13 @@ Interval median_interval(std::span<const double> samples) {
     return {order[first], order[order.size() - 1 - first]};
 }
 
-Accuracy accuracy(std::span<const double> predicted, std::span<const double> measured) {
+PredictionAccuracy accuracy(std::span<const double> predicted, std::span<const double> measured) {
     require(predicted.size() == measured.size(), Status::invalid_argument,
             "accuracy: {} predictions for {} measurements, one for each is needed",
             predicted.size(), measured.size());
     require(!measured.empty(), Status::invalid_argument, "accuracy of no pairs");
     std::vector<double> absolute;
-    Accuracy result{measured.size(), 0, 0, 0, 0, 0, 0};
+    PredictionAccuracy result{measured.size(), 0, 0, 0, 0, 0, 0};
     const auto count = static_cast<double>(measured.size());
     for (std::size_t i = 0; i < measured.size(); ++i) {
         require(measured[i] > 0 && std::isfinite(measured[i]) && std::isfinite(predicted[i]),

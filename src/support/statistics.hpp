@@ -25,10 +25,10 @@ Interval median_interval(std::span<const double> samples);
 /// Accuracy of predictions: errors are predicted / measured - 1, `bias` is their mean with sign,
 /// `within_10` the share of absolute errors of at most 10 %. All are fractions, not percent. Throws
 /// if there are no pairs, counts differ, or a measured time is not positive.
-struct Accuracy {
+struct PredictionAccuracy {
     std::size_t count;
     double mean_absolute, median_absolute, p90_absolute, bias, within_10, within_20;
 };
-Accuracy accuracy(std::span<const double> predicted, std::span<const double> measured);
+PredictionAccuracy accuracy(std::span<const double> predicted, std::span<const double> measured);
 
 }  // namespace raceline

@@ -119,7 +119,7 @@ std::vector<OracleRow> run_rows(const Task& task) {
     }
     std::vector<OracleRow> answers;
     answers.reserve(states.size());
-    for (const RowState<T>& state : states) {
+    for (RowState<T>& state : states) {
         answers.push_back(state.finish());
     }
     return answers;

@@ -9,8 +9,7 @@ namespace raceline {
 /// fp32_rz: fp32 rounded toward zero at every addition, as NVIDIA's tensor cores add (Fasi, Higham,
 /// Mikaitis, Pranesh: Numerical behavior of NVIDIA tensor cores, PeerJ Computer Science 7, 2021).
 /// e4m3_sum, of accumulators only: as Hopper's tensor cores add products of e4m3, 32 at a time
-/// (workload/rounded_sum.hpp); sums over more than 256 keys are fp32 sums of such sums, so that a
-/// kernel which leaves longer ones to the tensor core answers for it.
+/// (workload/rounded_sum.hpp). How many keys such a sum of P·V has is the precision's to say.
 enum class Rounding : std::int32_t { fp64, fp32, tf32, bf16, fp16, e4m3, fp32_rz, e4m3_sum };
 
 /// Where a kernel rounds. The gate rounds its reference at the same places and takes its bound
@@ -25,6 +24,9 @@ struct Precision {
     /// the kernel uses it. Not a power of two where the kernel's P is not relative to the row's own
     /// maximum: then the heaviest key's is not exact.
     double probability_scale = 1;
+    /// Of accumulators e4m3_sum: keys whose products with P the tensor core adds up before the sum
+    /// is added to fp32 registers; 0: all of a row's.
+    std::int64_t promoted_keys = 0;
 
     bool operator==(const Precision&) const = default;
 };

@@ -46,7 +46,7 @@ public:
     /// the variant's order.
     void add_keys(std::int64_t first, std::int64_t count, const float* transposed) {
         const auto [low, high] = overlap(first, count);
-        if (precision_.accumulators == Rounding::e4m3_sum) {
+        if (narrow_sums()) {
             const std::int64_t width = std::ssize(query_);
             const std::int64_t turn = width - variant_.start(width);  // no group goes over it
             for (std::int64_t c = 0, depth = 0; c < width; c += depth) {
@@ -85,8 +85,10 @@ public:
             const double below = accumulated(static_cast<double>(s) - largest_);
             const double p = round_to(std::exp(below), precision_.exponentials);
             sum_ = accumulated(sum_ + p);
+            // Products with 8-bit probabilities are short, and the tensor core cuts what is not:
+            // those stay as they are rounded, and the answer is divided.
             s = static_cast<T>(round_to(p * probability_scale_, precision_.probabilities) /
-                               probability_scale_);
+                               (narrow_sums() ? 1 : probability_scale_));
         }
         if (workload_.sinks) {
             sum_ =
@@ -106,50 +108,63 @@ public:
                 judged_ = false;
             }
             squares_ += static_cast<double>(p) * static_cast<double>(p) * squares[j - first];
-            if (precision_.accumulators != Rounding::e4m3_sum) {
+            if (!narrow_sums()) {
                 accumulate(out_.data(), p, rows + (j - first) * width, width,
                            precision_.accumulators);
             }
         }
-        if (precision_.accumulators == Rounding::e4m3_sum) {
-            add_promoted(low, high, rows + (low - first) * width);
+        if (narrow_sums()) {
+            add_narrow(low, high, rows + (low - first) * width);
         }
     }
 
-    [[nodiscard]] OracleRow finish() const {
+    [[nodiscard]] OracleRow finish() {
+        promote();
         OracleRow row{std::vector<double>(out_.size(), 0.0), -infinite, 0, judged_};
         if (largest_ == -infinite) {
             row.lse = workload_.sinks ? sink_ : -infinite;
             return row;
         }
         for (std::size_t c = 0; c < out_.size(); ++c) {
-            const double mean = accumulated(static_cast<double>(out_[c]) / sum_);
+            const double mean = accumulated(static_cast<double>(out_[c]) / (sum_ * scaled_by()));
             row.out[c] = round_to(accumulated(mean * value_scale_), precision_.output);
         }
         row.lse = accumulated(largest_ + accumulated(std::log(sum_)));
-        row.spread = std::sqrt(squares_) * value_scale_ / sum_;
+        row.spread = std::sqrt(squares_) * value_scale_ / (sum_ * scaled_by());
         return row;
     }
 
 private:
+    [[nodiscard]] bool narrow_sums() const { return precision_.accumulators == Rounding::e4m3_sum; }
+    /// What sums of P·V are to be divided by, beside P's own sum.
+    [[nodiscard]] double scaled_by() const { return narrow_sums() ? probability_scale_ : 1; }
     [[nodiscard]] double accumulated(double value) const {
         // Only a tensor core's own additions round toward zero, not what is done with their sums.
-        const bool truncates = precision_.accumulators == Rounding::fp32_rz ||
-                               precision_.accumulators == Rounding::e4m3_sum;
+        const bool truncates = precision_.accumulators == Rounding::fp32_rz || narrow_sums();
         return round_to(value, truncates ? Rounding::fp32 : precision_.accumulators);
     }
 
-    /// Sums of the tensor core over the keys [low, high), added up in fp32.
-    void add_promoted(std::int64_t low, std::int64_t high, const float* rows) {
+    /// Sums of the tensor core over the keys [low, high), promoted as the precision says.
+    void add_narrow(std::int64_t low, std::int64_t high, const float* rows) {
         const std::int64_t width = workload_.headdim_v;
-        std::vector<T> part(out_.size(), 0);
+        narrow_.resize(out_.size(), 0);
         for (std::int64_t j = low; j < high; j += e4m3_depth) {
-            add_e4m3_products(part.data(), &logits_[j - range_.first], rows + (j - low) * width,
-                              width, std::min(e4m3_depth, high - j), width);
+            const std::int64_t depth = std::min(e4m3_depth, high - j);
+            add_e4m3_products(narrow_.data(), &logits_[j - range_.first], rows + (j - low) * width,
+                              width, depth, width);
+            unpromoted_ += depth;
+            if (precision_.promoted_keys > 0 && unpromoted_ >= precision_.promoted_keys) {
+                promote();
+            }
         }
-        for (std::size_t c = 0; c < part.size(); ++c) {
-            out_[c] = static_cast<T>(accumulated(static_cast<double>(out_[c] + part[c])));
+    }
+    /// What the tensor core has added up goes into the sum in fp32, and it begins anew.
+    void promote() {
+        for (std::size_t c = 0; c < narrow_.size(); ++c) {
+            out_[c] = static_cast<T>(accumulated(static_cast<double>(out_[c] + narrow_[c])));
+            narrow_[c] = 0;
         }
+        unpromoted_ = 0;
     }
 
     [[nodiscard]] Workload::KeyRange overlap(std::int64_t first, std::int64_t count) const {
@@ -174,6 +189,8 @@ private:
     double probability_scale_;
     Workload::KeyRange range_;
     std::vector<T> query_, logits_, out_;
+    std::vector<T> narrow_;  ///< sums that the tensor core has in hand, of so many keys
+    std::int64_t unpromoted_ = 0;
     double scale_ = 1, value_scale_ = 1, sink_ = -infinite;
     double largest_ = -infinite, sum_ = 0, squares_ = 0;
     bool judged_ = true;

@@ -105,6 +105,9 @@ Workload read_members(const Json& object) {
         w.scale = member<double>(object, "scale");
     }
     w.mla = object.contains("mla") && member<bool>(object, "mla");
+    if (object.contains("accuracy")) {
+        w.accuracy = parse_accuracy(member<std::string>(object, "accuracy"));
+    }
     return w;
 }
 
@@ -152,6 +155,7 @@ std::string format_shape(const Workload& w) {
     if (w.page_size != 0) {
         text += fmt::format(",page={}", w.page_size);
     }
+    text += w.accuracy == Accuracy::fast ? ",accuracy=fast" : "";
     return text;
 }
 
@@ -182,6 +186,9 @@ Json workload_to_json(const Workload& w) {
     }
     if (w.mla) {
         object["mla"] = true;
+    }
+    if (w.accuracy == Accuracy::fast) {
+        object["accuracy"] = "fast";
     }
     return object;
 }

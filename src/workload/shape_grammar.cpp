@@ -23,16 +23,19 @@ constexpr auto bad = Status::invalid_argument;
 struct Spelling {
     std::string_view written, field;
 };
-constexpr std::array spellings{
-    Spelling{"b", "b"},           Spelling{"h", "h"},           Spelling{"q", "q"},
-    Spelling{"k", "k"},           Spelling{"d", "d"},           Spelling{"mla", "mla"},
-    Spelling{"dtype", "dtype"},   Spelling{"kv", "kv"},         Spelling{"causal", "causal"},
-    Spelling{"full", "full"},     Spelling{"window", "window"}, Spelling{"softcap", "softcap"},
-    Spelling{"sinks", "sinks"},   Spelling{"scale", "scale"},   Spelling{"page", "page"},
-    Spelling{"batch", "b"},       Spelling{"heads", "h"},       Spelling{"seqlen_q", "q"},
-    Spelling{"seqlen_k", "k"},    Spelling{"headdim", "d"},     Spelling{"kv_dtype", "kv"},
-    Spelling{"page_size", "page"}};
-constexpr std::size_t field_count = 15;  // the rest of the list are only hints
+constexpr std::array spellings{Spelling{"b", "b"},           Spelling{"h", "h"},
+                               Spelling{"q", "q"},           Spelling{"k", "k"},
+                               Spelling{"d", "d"},           Spelling{"mla", "mla"},
+                               Spelling{"dtype", "dtype"},   Spelling{"kv", "kv"},
+                               Spelling{"causal", "causal"}, Spelling{"full", "full"},
+                               Spelling{"window", "window"}, Spelling{"softcap", "softcap"},
+                               Spelling{"sinks", "sinks"},   Spelling{"scale", "scale"},
+                               Spelling{"page", "page"},     Spelling{"accuracy", "accuracy"},
+                               Spelling{"batch", "b"},       Spelling{"heads", "h"},
+                               Spelling{"seqlen_q", "q"},    Spelling{"seqlen_k", "k"},
+                               Spelling{"headdim", "d"},     Spelling{"kv_dtype", "kv"},
+                               Spelling{"page_size", "page"}};
+constexpr std::size_t field_count = 16;  // the rest of the list are only hints
 
 /// Quotes user text in a sentence: cut, so that a megabyte of junk stays a sentence.
 std::string quoted(std::string_view text) {
@@ -55,7 +58,7 @@ std::string quoted(std::string_view text) {
     }
     fail(bad,
          "shape field {} is unknown; {}valid fields: b h q k d mla dtype kv causal full window "
-         "softcap sinks scale page",
+         "softcap sinks scale page accuracy",
          quoted(key), hint);
 }
 
@@ -222,6 +225,8 @@ private:
             workload_.softcap = parse_real(key, value);
         } else if (key == "scale") {
             workload_.scale = parse_real(key, value);
+        } else if (key == "accuracy") {
+            workload_.accuracy = parse_accuracy(value);
         } else if (key == "window") {
             const std::size_t colon = value.find(':');
             Window window;
@@ -251,6 +256,12 @@ Workload parse_shape(std::string_view text, DType fallback_dtype) {
         from = to + 1;
     }
     return parser.finish();
+}
+
+Accuracy parse_accuracy(std::string_view text) {
+    require(text == "accurate" || text == "fast", bad,
+            "accuracy is {}; it must be accurate or fast", quoted(text));
+    return text == "fast" ? Accuracy::fast : Accuracy::accurate;
 }
 
 DType parse_dtype(std::string_view text) {

@@ -20,7 +20,10 @@ std::string format_shape(const Workload& workload);
 
 DType parse_dtype(std::string_view text);  ///< throws Error(invalid_argument) listing the names
 
-/// The receipt's form: names as in the design, plus seqlens_q, seqlens_k, scale and mla where set.
+Accuracy parse_accuracy(std::string_view text);  ///< throws Error(invalid_argument), as above
+
+/// The receipt's form: names as in the design, plus seqlens_q, seqlens_k, scale, mla and accuracy
+/// where set.
 Json workload_to_json(const Workload& workload);
 Workload workload_from_json(const Json& object);
 

@@ -105,6 +105,7 @@ void validate(const Workload& w) {
     check_lengths("seqlen_k", w.seqlens_k, w.seqlen_k, w.batch);
     check_types(w);
     check_softmax(w);
+    within("accuracy", static_cast<std::int64_t>(w.accuracy), 0, 1);
     within("page_size", w.page_size, 0, largest_page);
     check_sizes(w);
 }

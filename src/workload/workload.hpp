@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "raceline/accuracy.hpp"
 #include "raceline/dtype.hpp"
 
 namespace raceline {
@@ -41,7 +42,8 @@ struct Workload {
     bool sinks = false;           ///< one extra logit a query head, in the denominator only
     std::optional<double> scale;  ///< none: 1 / sqrt(headdim)
     std::int64_t page_size = 0;   ///< 0: contiguous
-    bool mla = false;             ///< V is the first headdim_v columns of K: one latent cache
+    Accuracy accuracy = Accuracy::accurate;
+    bool mla = false;  ///< V is the first headdim_v columns of K: one latent cache
 
     bool operator==(const Workload&) const = default;
 

@@ -141,7 +141,7 @@ TEST_F(CForward, TakesKnownStructSizesOnly) {
                                 return run();
                             });
     args = good_args;
-    expect_known_sizes_only(options, {sizeof(rl_options)},
+    expect_known_sizes_only(options, {offsetof(rl_options, accuracy), sizeof(rl_options)},
                             with([this](const rl_options* given) { args.options = given; }));
     args = good_args;
     expect_known_sizes_only(q, {sizeof(rl_tensor)},
@@ -158,6 +158,26 @@ TEST(CPrediction, TakesKnownStructSizesOnly) {
         rl_free(json);
         return status;
     });
+}
+
+TEST_F(CForward, TakesAnAccuracyAndOptionsThatDoNotKnowIt) {
+    options.accuracy = RL_FAST;  // of fp32 the same
+    EXPECT_EQ(run(), RL_OK) << rl_last_error();
+    WorkloadCall eight("b=1,h=4/2,q=33,k=70,d=64,dtype=e4m3");
+    ForwardArgs given = eight.forward_args();
+    for (const Accuracy accuracy : {Accuracy::accurate, Accuracy::fast}) {
+        given.options.accuracy = accuracy;
+        const PredictedTime time = predict_forward(given, "h200");
+        EXPECT_EQ(time.kernel, "prefill_sm90_fp8");
+        EXPECT_TRUE(accuracy == Accuracy::fast || time.tile.find("promote=1") != std::string::npos)
+            << time.tile;
+    }
+    options.accuracy = 2;
+    options.struct_size = offsetof(rl_options, accuracy);  // behind the end of this caller's struct
+    EXPECT_EQ(run(), RL_OK) << rl_last_error();
+    options.struct_size = sizeof(options);
+    EXPECT_EQ(run(), RL_INVALID_ARGUMENT);
+    EXPECT_THAT(rl_last_error(), HasSubstr("options.accuracy is 2; it must be 0 (accurate) or 1"));
 }
 
 TEST_F(CForward, CarriesWhatTheCppInterfaceRefuses) {

@@ -92,6 +92,7 @@ rl_options options_from(FuzzedDataProvider& data, const std::string& backend) {
     o.backend = backend.c_str();
     o.checked = 1;  // else a wild page index is the caller's own
     o.threads = data.ConsumeIntegralInRange<std::int32_t>(-1, 3);
+    o.accuracy = data.ConsumeIntegralInRange<std::int32_t>(-1, 2);
     return o;
 }
 

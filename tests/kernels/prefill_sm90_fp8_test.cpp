@@ -188,9 +188,12 @@ TEST(PrefillSm90Fp8Images, every_sequence_has_room_and_the_workspace_holds_all) 
     EXPECT_EQ(images("b=3,q=5,k=" + std::to_string(prepared.keys + 1), prepared), 3 * 2);
     EXPECT_EQ(images("b=3,q=5,k=200;0;1", prepared), 201 / prepared.keys + 3);
     EXPECT_EQ(images("b=3,q=5,k=0", prepared), 0);
-    EXPECT_EQ(
-        kernel.workspace(parse_shape("h=4,k=200,d=64,dtype=e4m3"), 0, datasheet_device("h200")),
-        prefill::workspace_bytes);
+    const auto* other = std::find_if(prefill::tiles.begin(), prefill::tiles.end(),
+                                     [](const prefill::Tile& t) { return t.prepared == 0; });
+    EXPECT_EQ(kernel.workspace(parse_shape("h=4,k=200,d=64,dtype=e4m3"),
+                               static_cast<int>(other - prefill::tiles.begin()),
+                               datasheet_device("h200")),
+              prefill::workspace_bytes);
     // Places of sequences of any lengths: in order, apart, and within what there is.
     std::uint32_t random = 1;
     for (int trial = 0; trial < 2000; ++trial) {
@@ -257,6 +260,25 @@ TEST(PrefillSm90Fp8Record, refuses_what_it_does_not_serve_and_says_why) {
     }
     EXPECT_EQ(reason("h=4/2,k=300,d=128,dtype=e4m3", datasheet_device("b200")),
               "it needs a Hopper GPU (compute capability 9.0)");
+    // Tiles that do not promote often enough serve those who ask for it, and say so to others.
+    Workload w = parse_shape("h=4/2,k=300,d=128,dtype=e4m3");
+    for (int i = 0; i < kernel.tile_count(); ++i) {
+        const prefill::Tile& tile = prefill::tiles[static_cast<std::size_t>(i)];
+        if (tile.headdim != 128) {
+            continue;
+        }
+        w.accuracy = Accuracy::accurate;
+        const std::string why = kernel.why_not(w, i, h200);
+        EXPECT_EQ(why.empty(), tile.promote != 0 && tile.keys <= 128) << kernel.tile_text(i);
+        EXPECT_TRUE(why.empty() || why.find("only accuracy=fast allows it") != std::string::npos);
+        w.accuracy = Accuracy::fast;
+        EXPECT_EQ(kernel.why_not(w, i, h200), "") << kernel.tile_text(i);
+    }
+    EXPECT_EQ(kernel.precision(w).promoted_keys, 0);
+    w.accuracy = Accuracy::accurate;
+    EXPECT_EQ(kernel.precision(w).promoted_keys, 128);
+    // What a refused call reads is the reason of the first tile, which must not be this one.
+    EXPECT_TRUE(prefill::tiles.front().accurate());
 }
 
 TEST(PrefillSm90Fp8Report, no_spills_and_the_declared_registers) {

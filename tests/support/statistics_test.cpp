@@ -80,7 +80,7 @@ TEST(Statistics, AccuracyByHand) {
     // Errors: +10 %, -20 %, 0, +50 %, -5 %.
     const std::vector<double> predicted{110, 80, 7, 3, 9.5};
     const std::vector<double> measured{100, 100, 7, 2, 10};
-    const Accuracy a = accuracy(predicted, measured);
+    const PredictionAccuracy a = accuracy(predicted, measured);
     EXPECT_EQ(a.count, 5U);
     EXPECT_NEAR(a.mean_absolute, 0.17, 1e-12);
     EXPECT_NEAR(a.median_absolute, 0.10, 1e-12);

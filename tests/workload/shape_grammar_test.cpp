@@ -30,7 +30,7 @@ std::string refusal(const std::string& text) {
 TEST(ShapeGrammar, ReadsEveryField) {
     const Workload w = parse_shape(
         "b=2,h=32/8,q=1,k=8192,d=192/128,dtype=bf16,kv=e4m3,causal,window=1023,softcap=30.5,sinks,"
-        "scale=0.125,page=64");
+        "scale=0.125,page=64,accuracy=fast");
     Workload expected;
     expected.batch = 2;
     expected.heads_q = 32;
@@ -45,6 +45,7 @@ TEST(ShapeGrammar, ReadsEveryField) {
     expected.sinks = true;
     expected.scale = 0.125;
     expected.page_size = 64;
+    expected.accuracy = Accuracy::fast;
     EXPECT_EQ(w, expected);
 }
 
@@ -169,6 +170,7 @@ Workload draw(std::uint64_t seed) {
         w.scale = random_unit(seed, n++) + 1e-9;
     }
     w.page_size = below(2) == 0 ? 0 : 1 + below(300);
+    w.accuracy = below(2) == 0 ? Accuracy::accurate : Accuracy::fast;
     return w;
 }
 
@@ -190,6 +192,20 @@ TEST(WorkloadJson, HasTheReceiptsNames) {
               R"("softcap":0.0,"sinks":false,"page_size":0})");
 }
 
+// Rows from before there was a choice have no such member, and keep their keys.
+TEST(WorkloadJson, NamesTheAccuracyOnlyIfItIsFast) {
+    Workload w = parse_shape("h=8,k=100,d=64,dtype=e4m3,accuracy=accurate");
+    EXPECT_FALSE(workload_to_json(w).contains("accuracy"));
+    EXPECT_EQ(format_shape(w).find("accuracy"), std::string::npos);
+    EXPECT_EQ(w, parse_shape("h=8,k=100,d=64,dtype=e4m3"));
+    w.accuracy = Accuracy::fast;
+    EXPECT_EQ(workload_to_json(w).at("accuracy"), "fast");
+    EXPECT_THAT(refusal("h=8,k=100,d=64,accuracy=high"),
+                HasSubstr("accuracy is 'high'; it must be accurate or fast"));
+    w.accuracy = static_cast<Accuracy>(2);
+    EXPECT_THROW(validate(w), Error);
+}
+
 TEST(WorkloadJson, DamageIsCorruptAndNamed) {
     const Json good = workload_to_json(parse_shape("h=8/2,q=1,k=100,d=64"));
     const auto refused = [&](const char* member, const Json& value) {
@@ -207,6 +223,8 @@ TEST(WorkloadJson, DamageIsCorruptAndNamed) {
     EXPECT_THAT(refused("heads_kv", 3), HasSubstr("not a multiple"));
     EXPECT_THAT(refused("mask", "diagonal"), HasSubstr("'mask'"));
     EXPECT_THAT(refused("window", Json::array({1})), HasSubstr("'window'"));
+    EXPECT_THAT(refused("accuracy", "exact"), HasSubstr("accuracy is 'exact'"));
+    EXPECT_THAT(refused("accuracy", 1), HasSubstr("'accuracy' has the wrong type"));
     EXPECT_THAT(refused("seqlens_k", Json::array({1, "x"})), HasSubstr("'seqlens_k'"));
     EXPECT_THAT(refused("window", Json::array({~std::uint64_t{0}, 1})), HasSubstr("'window'"));
     EXPECT_THAT(refused("batch", ~std::uint64_t{0}), HasSubstr("'batch'"));

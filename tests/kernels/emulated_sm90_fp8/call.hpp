@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <vector>
 
+#include "kernels/prefill_sm90_fp8/tile.hpp"
 #include "registry/kernel.hpp"
 #include "tests/kernels/emulated_sm90/strided.hpp"
 #include "workload/inputs.hpp"
@@ -21,6 +22,14 @@ void launch(const AttentionArgs&, int tile, const Device&, void* workspace, void
 namespace raceline::test {
 
 namespace fp8 = kernels::prefill_sm90_fp8;
+
+/// The call as it must ask for this tile: some serve fast calls alone.
+inline Workload asking_for(const Workload& w, int tile) {
+    Workload asking = w;
+    const bool accurate = fp8::tiles[static_cast<std::size_t>(tile)].accurate();
+    asking.accuracy = accurate ? Accuracy::accurate : Accuracy::fast;
+    return asking;
+}
 
 /// Elements behind each (token, head): of the inputs, and of the output; before the output's first.
 struct Layout {

@@ -33,7 +33,8 @@ std::vector<int> prepared_tiles(const Workload& w) {
             const Tile& t = tiles[static_cast<std::size_t>(other)];
             return t.keys == tile.keys && t.rows == tile.rows;
         });
-        if (tile.prepared != 0 && !known && kernel.why_not(w, i, small_hopper(1)).empty()) {
+        if (tile.prepared != 0 && !known &&
+            kernel.why_not(test::asking_for(w, i), i, small_hopper(1)).empty()) {
             some.push_back(i);
         }
     }
@@ -63,14 +64,20 @@ TEST_P(Prepared, tiles_give_bit_for_bit_what_they_give_without) {
     const Workload w = parse_shape(GetParam().shape, DType::e4m3);
     const Kernel kernel = test::fp8::kernel();
     const Device device = small_hopper(3);
+    int compared = 0;
     for (std::size_t i = 0; i < tiles.size(); ++i) {
-        if (tiles[i].prepared == 0 || !kernel.why_not(w, static_cast<int>(i), device).empty()) {
+        const Workload asking = test::asking_for(w, static_cast<int>(i));
+        if (tiles[i].prepared == 0 ||
+            !kernel.why_not(asking, static_cast<int>(i), device).empty()) {
             continue;
         }
         const auto* other = std::find_if(tiles.begin(), tiles.end(), [&](const Tile& t) {
             return t.prepared == 0 && alike(t, tiles[i]);
         });
-        ASSERT_NE(other, tiles.end()) << "no tile to compare tile " << i << " with";
+        if (other == tiles.end()) {
+            continue;  // no tile of such blocks transposes V on its way
+        }
+        ++compared;
         const auto answer = [&](std::size_t tile) {
             return answer_of(w, static_cast<int>(tile), device, GetParam().layout, 5);
         };
@@ -79,6 +86,7 @@ TEST_P(Prepared, tiles_give_bit_for_bit_what_they_give_without) {
         EXPECT_TRUE(same_bytes(got.out, expected.out)) << GetParam().shape << " tile " << i;
         EXPECT_TRUE(same_bytes(got.lse, expected.lse)) << GetParam().shape << " tile " << i;
     }
+    EXPECT_GE(compared, 2);
 }
 INSTANTIATE_TEST_SUITE_P(
     EmulatedSm90, Prepared,
