@@ -7,9 +7,9 @@
 #
 # Steps: mutations (what TESTS holds: draws equal to the host's, wrong outputs refused), training
 # (training-16k, every kind of inputs, with the time it took), random (the random suites of SEEDS,
-# default "1 2 3", on every kernel that serves them, as rows), ladder (every rung on the ladder's
-# suite). Default: all but ladder. BEFORE=program of another commit adds step `before`: training-16k
-# in turns with it.
+# default "1 2 3", on every kernel that serves them, as rows), predict (the random suites of SUITES,
+# predicted and measured), ladder (every rung on the ladder's suite), before (training-16k in turns
+# with BEFORE, the program of another commit). Default: mutations, training and random.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 program=${1:-build/raceline}
@@ -46,6 +46,15 @@ step_random() {
             --suite "random:$seed" ${DTYPE:+--dtype "$DTYPE"} --receipts "$file"
     done
     bring random.log "$file"
+}
+
+step_predict() {
+    local suite
+    for suite in ${SUITES:-$(date +%Y%m%d)}; do
+        rm -f "$rows/random-$suite.jsonl"
+        into "$rows/random-$suite.jsonl" predict.log 120 "$program" bench --device cuda \
+            --suite "random:$suite" --max-seconds 0.05
+    done
 }
 
 step_ladder() {

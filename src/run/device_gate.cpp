@@ -422,11 +422,11 @@ const Reference& DeviceDraw::reference(const Precision& precision) {
     std::vector<Errors> roundings;
     for (std::int64_t n = 0; n < count; ++n) {
         const Variant variant{n, count};
-        roundings.push_back(
-            errors_of_rounding({.precision = precision,
-                                .first_channel = variant.start(workload_.headdim),
-                                .first_key = static_cast<double>(n) / static_cast<double>(count),
-                                .probability_scale = variant.probability_scale(precision)}));
+        const device_gate::Steps steps{
+            .precision = precision,
+            .first_key = static_cast<double>(n) / static_cast<double>(count),
+            .probability_scale = variant.probability_scale(precision)};
+        roundings.push_back(errors_of_rounding(steps, variant.start(workload_.headdim)));
     }
     const auto elements = static_cast<double>(rows_ * workload_.headdim_v);
     return rounded_.emplace_back(Rounded{precision, reference_of(roundings, elements)}).reference;
