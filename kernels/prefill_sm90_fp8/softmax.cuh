@@ -8,6 +8,8 @@
 
 #include "gpu/ptx/cvt_e4m3x4.cuh"
 #include "gpu/ptx/ex2_approx_ftz_f32.cuh"
+#include "gpu/ptx/lg2_approx_ftz_f32.cuh"
+#include "gpu/ptx/rcp_approx_ftz_f32.cuh"
 #include "kernels/prefill_sm90_fp8/fragment.hpp"
 #include "kernels/prefill_sm90_fp8/schedule.hpp"
 #include "kernels/prefill_sm90_fp8/tile.hpp"
@@ -221,22 +223,30 @@ __device__ __forceinline__ bool exponentiate_steadily(float scale_log2,
 }
 
 /// For a warpgroup that has no products under way which it may not rescale: probabilities beyond
-/// `steady_limit`, as they are, are multiplied by the power of two that makes them fit, and the
-/// row's base moves by it. That is exact; what fp32 has lost at its lower end is below what e4m3
-/// has. `total`: their sums, `keep`: what earlier products must be multiplied by. False, and
-/// nothing done, if some are beyond fp32, or are not numbers.
+/// `steady_limit` are multiplied, as they are, by what puts the row's largest one at 2^5, as
+/// `exponentiate` has it, and the row's base moves by it. A power of two would do for the range,
+/// but then a key that has come late with much of the weight would be rounded by e4m3 in every row,
+/// and its value with it. Rows that fit stay as they are. `total`: the sums of the thread's own
+/// ones, `keep`: what earlier products must be multiplied by. False, and nothing done, if some are
+/// so large that fp32 has no reciprocal of them, or are not numbers.
 template <Tile tile>
 __device__ __forceinline__ bool move_base(float (&score)[tile.keys / 2], const float (&total)[2],
                                           RowState& state, float (&keep)[2]) {
-    constexpr float largest = 0x1.fffffep127F;
+    constexpr float largest = 0x1p100F;
     if (__all_sync(0xFFFFFFFFU, total[0] <= largest && total[1] <= largest) == 0) {
         return false;
     }
+    constexpr float top = 1 << static_cast<int>(highest_probability);
+    float highest[2];
+    row_maxima<tile>(score, highest);
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
-        const int lowered = lowered_by(total[i]);
-        keep[i] = __int_as_float((127 - lowered) << 23);
-        state.base[i] += static_cast<float>(lowered);
+        const bool moves = highest[i] > top;
+        const float whole = moves ? top * ptx::rcp_approx_ftz_f32(highest[i]) : 1.0F;
+        const float by = moves ? ptx::lg2_approx_ftz_f32(highest[i]) - highest_probability : 0.0F;
+        const int lowered = lowered_by(total[i] * whole);
+        keep[i] = whole * __int_as_float((127 - lowered) << 23);
+        state.base[i] += by + static_cast<float>(lowered);
         state.sum[i] = fmaf(state.sum[i], keep[i], total[i] * keep[i]);
     }
     scale_rows(score, keep);
