@@ -85,6 +85,11 @@ struct Scorer {
         const Copied key{at_key < keys.last ? p.operands.k + (keys_from + at_key) * depth
                                             : nullptr};
         score_tile<kind>(s, depth, row, key, memory);
+        if constexpr (kind == Sum::e4m3) {
+            if (steps.precision.padded_products) {
+                cut_again(s);
+            }
+        }
         const int tx = static_cast<int>(threadIdx.x) % 16;
 #pragma unroll
         for (int i = 0; i < 4; ++i) {

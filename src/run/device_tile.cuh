@@ -33,6 +33,26 @@ __device__ __forceinline__ T add_product(T sum, T a, T b) {
     }
 }
 
+/// Adding 2^10 times the leading one of `largest` to a number that is no larger, toward zero, cuts
+/// it 13 bits below that.
+__device__ __forceinline__ float cutter(float largest) {
+    return __uint_as_float(__float_as_uint(largest) & 0x7F800000U) * 1024.0F;
+}
+__device__ __forceinline__ float cut(float x, float cutter) {
+    return copysignf(__fadd_rz(fabsf(x), cutter) - cutter, x);
+}
+/// Sums that go through the tensor core with nothing to add.
+template <int rows, int columns>
+__device__ __forceinline__ void cut_again(float (&sums)[rows][columns]) {
+#pragma unroll
+    for (int i = 0; i < rows; ++i) {
+#pragma unroll
+        for (int j = 0; j < columns; ++j) {
+            sums[i][j] = cut(sums[i][j], cutter(fabsf(sums[i][j])));
+        }
+    }
+}
+
 /// sums += a[t] · b[t] over 32 terms as Hopper's tensor core adds products of e4m3
 /// (workload/rounded_sum.hpp): all are cut 13 bits below the leading one of the largest.
 /// `pa`, `pb`: the first element of each operand, `step_a`, `step_b` apart.
@@ -58,16 +78,11 @@ __device__ __forceinline__ void add_e4m3(float (&sums)[rows][columns], const flo
             }
         }
     }
-    // Adding 2^10 times the leading one to a positive number, toward zero, cuts 13 bits below it.
-    const auto cut = [](float x, float magic) {
-        return copysignf(__fadd_rz(fabsf(x), magic) - magic, x);
-    };
 #pragma unroll
     for (int i = 0; i < rows; ++i) {
 #pragma unroll
         for (int j = 0; j < columns; ++j) {
-            const unsigned leading = __float_as_uint(unit[i][j]) & 0x7F800000U;
-            unit[i][j] = __uint_as_float(leading) * 1024.0F;
+            unit[i][j] = cutter(unit[i][j]);
             sums[i][j] = cut(sums[i][j], unit[i][j]);
         }
     }

@@ -54,6 +54,10 @@ public:
                 add_e4m3_products(&logits_[low - range_.first], &query_[c],
                                   transposed + c * count + (low - first), count, depth, high - low);
             }
+            if (precision_.padded_products && low < high) {
+                add_e4m3_products(&logits_[low - range_.first], query_.data(), transposed, count, 0,
+                                  high - low);
+            }
             return;
         }
         for (std::size_t c = 0; c < query_.size() && low < high; ++c) {
