@@ -6,6 +6,7 @@
 #include <span>
 
 #include "api/c_boundary.hpp"
+#include "api/c_timing.hpp"
 #include "receipt/file.hpp"
 #include "receipt/row.hpp"
 #include "registry/registry.hpp"
@@ -45,6 +46,11 @@ void check_amount(double value, std::string_view name, const char* member, const
 
 Measurement measured(const rl_samples* given, std::string_view name) {
     const rl_samples side = api::read_struct(given, name);
+    if (side.timing != nullptr) {
+        require(side.seconds == nullptr && side.count == 0, bad,
+                "{} has both samples and a timing; one of them says how long it took", name);
+        return api::read_timing(side.timing, name);
+    }
     check_amount(side.seconds_call, name, "seconds_call", "a time in seconds");
     check_amount(side.sm_clock_hz, name, "sm_clock_hz", "a clock in Hz");
     check_amount(side.power_w, name, "power_w", "a power in W");
@@ -104,9 +110,10 @@ Json comparison(const char* about, const rl_samples* ours, const char* peer,
     Json content = object_from(about, "about");
     Json other = object_from(peer, "peer");
     check_free_of(content, "about", {"measurement", "peer", "ratio", "ratio_low", "ratio_high"});
-    check_free_of(other, "peer",
-                  {"seconds_median", "seconds_low", "seconds_high", "seconds_call", "samples",
-                   "sm_clock_hz", "power_w", "settled", "throttled"});
+    check_free_of(
+        other, "peer",
+        {"seconds_median", "seconds_low", "seconds_high", "seconds_call", "samples", "disturbed",
+         "unsettled", "disturbance", "sm_clock_hz", "power_w", "settled", "throttled"});
     for (const char* member : {"name", "version", "backend"}) {
         require(other.contains(member) && other.at(member).is_string(), bad,
                 "peer has no text '{}'; name, version and backend say what was compared", member);

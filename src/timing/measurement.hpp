@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
 #include "support/json.hpp"
 #include "timing/disturbance.hpp"
-#include "timing/stop_rule.hpp"
 
 namespace raceline {
 
@@ -35,6 +33,7 @@ Measurement measurement_from_json(const Json& object);
 Measurement summarize(const std::vector<double>& samples);
 /// The widest interval of a settled row, as a part of its median.
 inline constexpr double settled_width = 0.1;
+bool is_wide(const Measurement& measurement);
 
 /// Samples that count and those that were dropped, with what was seen while each was taken.
 class SampleLog {
@@ -50,26 +49,11 @@ private:
     Usage seen_;
 };
 
-/// Where the time and the disturbance of a CPU measurement come from; tests put in their own.
-struct Watch {
-    std::function<double()> seconds;
-    std::function<Usage()> usage;
-    std::function<double()> clock_hz;
-    static Watch of_this_machine();  ///< made after the threads that are to be watched
-};
-
 /// Core clock in Hz from a chain of dependent adds timed for about `seconds` on this thread (one
 /// add a cycle on every current core). GPU clocks come from NVML instead.
 double cpu_clock_hz(double seconds = 0.002);
 
 /// Seconds of a monotonic clock.
 double monotonic_seconds();
-
-/// A CPU timing loop: `prepare(i)` is untimed (pick the i-th input set, flush), `call(i)` is timed.
-/// Clocks the core between samples. First calls warm up and are not samples; `watch` is asked for
-/// after them. Samples during which other work had a core are dropped and counted.
-Measurement time_on_cpu(const std::function<void(int)>& prepare,
-                        const std::function<void(int)>& call, const StopLimits& limits,
-                        const std::function<Watch()>& watch = Watch::of_this_machine);
 
 }  // namespace raceline
