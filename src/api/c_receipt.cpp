@@ -9,6 +9,7 @@
 #include "api/c_timing.hpp"
 #include "receipt/file.hpp"
 #include "receipt/row.hpp"
+#include "receipt/rows.hpp"
 #include "registry/registry.hpp"
 #include "support/json.hpp"
 #include "timing/cuda_runtime.hpp"
@@ -93,11 +94,26 @@ void check_free_of(const Json& content, std::string_view name,
     }
 }
 
+// Of a case that does not say so: attention, forward, kept at work.
+Json with_usual_case(std::string_view kind, const Json& content) {
+    Json whole = content;
+    if (is_about_case(kind)) {
+        const RowCase usual;
+        whole.emplace("op", usual.op);
+        whole.emplace("pass", usual.pass);
+        if (const auto launch = whole.find("case"); launch != whole.end() && launch->is_object()) {
+            launch->emplace("regime", usual.launch.regime);
+        }
+    }
+    return whole;
+}
+
 void append(rl_receipt& receipt, std::string_view kind, const Json& content, char** written) {
     check_free_of(content, "content",
                   {"schema", "kind", "id", "argv", "written", "prev", "hash", "git", "source_hash",
                    "environment"});
-    const Json row = make_row(receipt.context, kind, source_hash_of(content), content);
+    const Json row =
+        make_row(receipt.context, kind, source_hash_of(content), with_usual_case(kind, content));
     const std::lock_guard lock(receipt.mutex);
     const Json whole = receipt.writer.append(row);
     if (written != nullptr) {
@@ -120,8 +136,8 @@ Json comparison(const char* about, const rl_samples* ours, const char* peer,
     }
     const Measurement a = measured(ours, "ours");
     const Measurement b = measured(theirs, "theirs");
-    content["measurement"] = measurement_to_json(a);
-    other.update(measurement_to_json(b));
+    content["measurement"] = row_to_json(a);
+    other.update(row_to_json(b));
     content["peer"] = other;
     // The widest that both intervals allow: never narrower than the truth.
     content["ratio"] = b.seconds_median / a.seconds_median;

@@ -1,51 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "timing/measurement.hpp"
 
-#include <nlohmann/json.hpp>
+#include <fmt/format.h>
 
 #include "support/check.hpp"
 #include "support/statistics.hpp"
 
 namespace raceline {
-
-Json measurement_to_json(const Measurement& m) {
-    return Json{{"seconds_median", m.seconds_median},
-                {"seconds_low", m.seconds_low},
-                {"seconds_high", m.seconds_high},
-                {"seconds_call", m.seconds_call},
-                {"samples", m.samples},
-                {"disturbed", m.disturbed},
-                {"unsettled", m.unsettled},
-                {"disturbance", m.disturbance},
-                {"sm_clock_hz", m.sm_clock_hz},
-                {"power_w", m.power_w},
-                {"settled", m.settled},
-                {"throttled", m.throttled}};
-}
-
-Measurement measurement_from_json(const Json& object) {
-    require(object.is_object(), Status::corrupt, "a measurement must be an object, got {}",
-            object.type_name());
-    Measurement m;
-    m.seconds_median = object.at("seconds_median").get<double>();
-    m.seconds_low = object.at("seconds_low").get<double>();
-    m.seconds_high = object.at("seconds_high").get<double>();
-    m.seconds_call = object.at("seconds_call").get<double>();
-    m.samples = object.at("samples").get<int>();
-    // Rows of schema 1 have neither; their interval says whether they had settled.
-    m.disturbed = object.value("disturbed", 0);
-    m.unsettled = object.value("unsettled", is_wide(m));
-    m.disturbance = object.value("disturbance", "");
-    m.sm_clock_hz = object.at("sm_clock_hz").get<double>();
-    m.power_w = object.at("power_w").get<double>();
-    m.settled = object.value("settled", false);
-    m.throttled = object.value("throttled", false);
-    return m;
-}
-
-bool is_wide(const Measurement& m) {
-    return !(m.seconds_high - m.seconds_low <= settled_width * m.seconds_median);
-}
 
 Measurement summarize(const std::vector<double>& samples) {
     Measurement m;

@@ -10,6 +10,7 @@
 
 #include "model/prediction.hpp"
 #include "receipt/past_measurement.hpp"
+#include "receipt/rows.hpp"
 #include "registry/registry.hpp"
 #include "run/run_case.hpp"
 #include "support/sha256.hpp"
@@ -51,8 +52,8 @@ protected:
         p.layer2 = {{"dram", predicted}};
         p.rates_id = "test";
         p.model_hash = std::string(64, 'a');
-        Json content = case_to_json(which_, device_);
-        content["prediction"] = prediction_to_json(p);
+        Json content = row_to_json(row_case(which_, device_));
+        content["prediction"] = row_to_json(p);
         const Json row = sink.put("prediction", hash, content);
         Correctness verdict;
         verdict.passed = true;
@@ -60,10 +61,10 @@ protected:
         verdict.worst = 1e-7;
         verdict.bound = 1e-6;
         verdict.cases = 64;
-        content = case_to_json(which_, device_);
+        content = row_to_json(row_case(which_, device_));
         content["prediction_id"] = row.at("id");
-        content["correctness"] = correctness_to_json(verdict);
-        content["measurement"] = measurement_to_json(summarize({measured, measured, measured}));
+        content["correctness"] = row_to_json(verdict);
+        content["measurement"] = row_to_json(summarize({measured, measured, measured}));
         sink.put("measurement", hash, content);
     }
 
@@ -127,9 +128,7 @@ TEST_F(Report, a_case_that_committed_receipts_measured_earlier_is_seen) {
     write(1e-3, 1e-6, 1e-3);
     const Json row = read().rows().back();
     const std::string key =
-        sha256_hex(first_sight_key(row.at("device"), row.at("kernel").get<std::string>(),
-                                   row.at("tile"), row.at("workload"), row.at("case")))
-            .substr(0, 16);
+        sha256_hex(first_sight_key(row.at("device"), case_key(row))).substr(0, 16);
     const auto seen = [&](const std::string& of, const std::string& first) {
         const std::vector<build_info::EmbeddedSight> committed{{"0", "1"}, {of, first}, {"g", "1"}};
         ReceiptReport report(committed);
@@ -149,8 +148,7 @@ TEST(FirstSights, are_of_files_in_the_tree_and_of_those_that_left) {
     for (const PastFile& file : read_past_of_tree(receipts)) {
         for (const PastMeasurement& m : file.measurements) {
             const std::string key =
-                sha256_hex(first_sight_key(m.device, m.kernel, m.tile, m.workload, m.launch))
-                    .substr(0, 16);
+                sha256_hex(first_sight_key(m.device, m.case_key())).substr(0, 16);
             const auto all = build_info::first_sights();
             const auto at = std::ranges::lower_bound(all, key, {}, &build_info::EmbeddedSight::key);
             ASSERT_TRUE(at != all.end() && at->key == key) << file.path;

@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "receipt/rows.hpp"
+
 namespace raceline {
 namespace {
 
@@ -13,7 +15,7 @@ TEST(Measurement, survives_the_receipt) {
     m.sm_clock_hz = 1.98e9;
     m.power_w = 512.5;
     m.settled = true;
-    const Measurement back = measurement_from_json(measurement_to_json(m));
+    const Measurement back = row_from_json<Measurement>(row_to_json(m));
     EXPECT_EQ(back.seconds_median, 4.0);
     EXPECT_EQ(back.seconds_low, m.seconds_low);
     EXPECT_EQ(back.seconds_high, m.seconds_high);
