@@ -94,16 +94,38 @@ void check_free_of(const Json& content, std::string_view name,
     }
 }
 
-// Of a case that does not say so: attention, forward, kept at work.
-Json with_usual_case(std::string_view kind, const Json& content) {
-    Json whole = content;
-    if (is_about_case(kind)) {
-        const RowCase usual;
-        whole.emplace("op", usual.op);
-        whole.emplace("pass", usual.pass);
-        if (const auto launch = whole.find("case"); launch != whole.end() && launch->is_object()) {
-            launch->emplace("regime", usual.launch.regime);
+// What a caller of schema 1 did not write, filled in. What it means is what schema 1 meant by its
+// absence; a form that is wrong otherwise is left to the check of the whole row.
+template <class Value>
+void fill_in(Json& content, const char* member) {
+    const auto found = content.find(member);
+    if (found == content.end() || !found->is_object()) {
+        return;
+    }
+    try {
+        const Json whole = row_to_json(row_from_json<Value>(*found, 1));
+        for (const auto& [name, value] : whole.items()) {
+            found->emplace(name, Json(value));
         }
+    } catch (const Error&) {
+        return;
+    }
+}
+
+Json of_schema_2(std::string_view kind, const Json& content) {
+    Json whole = content;
+    if (!is_about_case(kind)) {
+        return whole;
+    }
+    const RowCase usual;
+    whole.emplace("op", usual.op);
+    whole.emplace("pass", usual.pass);
+    if (const auto launch = whole.find("case"); launch != whole.end() && launch->is_object()) {
+        launch->emplace("regime", usual.launch.regime);
+    }
+    fill_in<Measurement>(whole, "measurement");
+    if (kind != ComparisonRow::kind) {
+        fill_in<Correctness>(whole, "correctness");
     }
     return whole;
 }
@@ -113,7 +135,7 @@ void append(rl_receipt& receipt, std::string_view kind, const Json& content, cha
                   {"schema", "kind", "id", "argv", "written", "prev", "hash", "git", "source_hash",
                    "environment"});
     const Json row =
-        make_row(receipt.context, kind, source_hash_of(content), with_usual_case(kind, content));
+        make_row(receipt.context, kind, source_hash_of(content), of_schema_2(kind, content));
     const std::lock_guard lock(receipt.mutex);
     const Json whole = receipt.writer.append(row);
     if (written != nullptr) {
