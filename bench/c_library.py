@@ -4,7 +4,7 @@
 import ctypes as c
 import json
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 DTYPES = {"fp32": 0, "fp16": 1, "bf16": 2}
 CPU, CUDA = 0, 1
@@ -31,25 +31,44 @@ class ForwardArgs(c.Structure):
                 ("device_cu_seqlens_q", c.c_void_p), ("device_cu_seqlens_k", c.c_void_p)]
 
 
+# What a contender runs: puts work on a stream, returns 0.
+ENQUEUE = c.CFUNCTYPE(c.c_int32, c.c_void_p, c.c_void_p)
+
+
+class CContender(c.Structure):
+    _fields_ = [("struct_size", c.c_size_t), ("name", c.c_char_p), ("enqueue", ENQUEUE),
+                ("call", ENQUEUE), ("context", c.c_void_p), ("calls", c.c_int32)]
+
+
+class TimingOptions(c.Structure):
+    _fields_ = [("struct_size", c.c_size_t), ("half_width", c.c_double),
+                ("min_samples", c.c_int32), ("max_samples", c.c_int32),
+                ("min_seconds", c.c_double), ("max_seconds", c.c_double),
+                ("ramp_seconds", c.c_double), ("regime", c.c_char_p), ("separate", c.c_int32),
+                ("order_seed", c.c_uint64)]
+
+
+class Timing(c.Structure):
+    """What one contender's samples came to; times are of one call, in seconds."""
+
+    _fields_ = [("struct_size", c.c_size_t), ("seconds_median", c.c_double),
+                ("seconds_low", c.c_double), ("seconds_high", c.c_double),
+                ("seconds_call", c.c_double), ("sm_clock_hz", c.c_double), ("power_w", c.c_double),
+                ("samples", c.c_int32), ("disturbed", c.c_int32), ("unsettled", c.c_int32),
+                ("settled", c.c_int32), ("throttled", c.c_int32), ("disturbance", c.c_char * 256)]
+    launch_path = ""  # graph, events, parallel: how a sample was taken
+
+
 class Samples(c.Structure):
     _fields_ = [("struct_size", c.c_size_t), ("seconds", c.POINTER(c.c_double)),
                 ("count", c.c_int64), ("seconds_call", c.c_double), ("sm_clock_hz", c.c_double),
-                ("power_w", c.c_double), ("settled", c.c_int32), ("throttled", c.c_int32)]
+                ("power_w", c.c_double), ("settled", c.c_int32), ("throttled", c.c_int32),
+                ("timing", c.POINTER(Timing))]
 
 
 class Case(c.Structure):
     _fields_ = [("struct_size", c.c_size_t), ("shape", c.c_char_p), ("device", c.c_char_p),
                 ("kernel", c.c_char_p), ("launch_path", c.c_char_p), ("threads", c.c_int32)]
-
-
-class ClockState(c.Structure):
-    _fields_ = [("struct_size", c.c_size_t), ("sm_clock_hz", c.c_double), ("power_w", c.c_double),
-                ("throttled", c.c_int32)]
-
-
-class Summary(c.Structure):
-    _fields_ = [("struct_size", c.c_size_t), ("samples", c.c_int64), ("median", c.c_double),
-                ("low", c.c_double), ("high", c.c_double)]
 
 
 def sized(kind, **fields):
@@ -58,23 +77,14 @@ def sized(kind, **fields):
 
 
 @dataclass
-class Series:
-    """One side's raw samples: device time of one call in seconds, and what was seen meanwhile."""
+class Contender:
+    """Something that is timed. `enqueue` puts one sample, that is `calls` calls, on the stream it is
+    given as an address; `call` puts one, of which the host's time is taken."""
 
-    seconds: list = field(default_factory=list)
-    seconds_call: float = 0.0  # what a host pays for one call and the wait for it
-    sm_clock_hz: float = 0.0
-    power_w: float = 0.0
-    settled: bool = False
-    throttled: bool = False
-    launch_path: str = ""  # graph, events, parallel: how a sample was taken
-
-    def as_c(self):
-        values = (c.c_double * len(self.seconds))(*self.seconds)
-        return sized(Samples, seconds=values, count=len(self.seconds),
-                     seconds_call=self.seconds_call, sm_clock_hz=self.sm_clock_hz,
-                     power_w=self.power_w, settled=int(self.settled),
-                     throttled=int(self.throttled))
+    name: str
+    enqueue: object
+    calls: int = 1
+    call: object = None
 
 
 def view(data, dtype, shape, strides):
@@ -146,27 +156,48 @@ class Library:
         return self.json(self.lib.rl_check_forward, c.byref(args), kernel.encode(),
                          c.c_uint64(seed))
 
-    def read_clock(self):
-        """SM clock, power and throttling of the current GPU; zeros where no driver tells."""
-        state = sized(ClockState)
-        self.check(self.lib.rl_read_clock(c.byref(state)))
-        return state
+    def time_contenders(self, contenders, place, **options):
+        """{name: Timing} of contenders timed beside each other; options are members of
+        TimingOptions. Raises RuntimeError with the contender's name if one of them raises."""
+        raised = []
+
+        def guarded(function):
+            if function is None:
+                return ENQUEUE()
+
+            def run(context, stream):
+                try:
+                    function(stream)
+                    return 0
+                except BaseException as error:  # noqa: BLE001 - none may pass through C
+                    raised.append(error)
+                    return 1
+            return ENQUEUE(run)
+        given = (CContender * len(contenders))(*[
+            sized(CContender, name=one.name.encode(), enqueue=guarded(one.enqueue),
+                  call=guarded(one.call), calls=one.calls) for one in contenders])
+        results = (Timing * len(contenders))(*[sized(Timing) for _ in contenders])
+        if "regime" in options:
+            options["regime"] = options["regime"].encode()
+        known = sized(TimingOptions, **options)
+        status = self.lib.rl_time_contenders(given, c.c_int64(len(contenders)), place,
+                                             c.byref(known), results)
+        if raised and not isinstance(raised[0], Exception):
+            raise raised[0]  # Ctrl-C
+        if raised:
+            sentence = self.lib.rl_last_error().decode()
+            raise RuntimeError(f"{sentence}: {type(raised[0]).__name__}: {raised[0]}")
+        self.check(status)
+        return {one.name: timing for one, timing in zip(contenders, results)}
 
     def append(self, kind, content):
         """Appends a row and returns it as written."""
         return self.json(self.lib.rl_receipt_append, self.receipt, kind.encode(),
                          json.dumps(content).encode())
 
-    def summarize(self, seconds):
-        """Median and its interval, computed as in every receipt."""
-        values = (c.c_double * len(seconds))(*seconds)
-        summary = sized(Summary)
-        self.check(self.lib.rl_summarize(values, c.c_int64(len(seconds)), c.byref(summary)))
-        return summary
-
     def append_comparison(self, about, ours, peer, theirs):
-        """Appends the row and returns it: medians, intervals and the ratio are the library's."""
-        mine, other = ours.as_c(), theirs.as_c()
+        """Appends the row of two timings and returns it; the ratio is the library's."""
+        mine, other = (sized(Samples, timing=c.pointer(side)) for side in (ours, theirs))
         return self.json(self.lib.rl_receipt_append_comparison, self.receipt,
                          json.dumps(about).encode(), c.byref(mine), json.dumps(peer).encode(),
                          c.byref(other))

@@ -116,6 +116,9 @@ def parse(argv):
                         help="start no further shape after this much time in all (default: no limit)")
     parser.add_argument("--shape-seconds", type=float, default=0,
                         help="sampling a shape at most (default: 0.5 on a GPU, 1 a form on a CPU)")
+    parser.add_argument("--regime", default="sustained", choices=("sustained", "alone"),
+                        help="GPU: kept at work (default), or at rest after each sample three times "
+                             "as long as that took")
     parser.add_argument("--quick", action="store_true",
                         help="one shape of every head dim and mask, sampled a fifth as long")
     parser.add_argument("--seed", type=int, default=1)
@@ -127,6 +130,8 @@ def parse(argv):
     arguments = parser.parse_args(argv)
     if arguments.device != "cpu" and not arguments.device.isdigit():
         parser.error(f"--device is '{arguments.device}'; it must be cpu or the number of a GPU")
+    if arguments.device == "cpu" and arguments.regime != "sustained":
+        parser.error("--regime alone is one of GPUs; a CPU has none")
     if not 0 < arguments.spread <= 100:
         parser.error(f"--spread is {arguments.spread:g}; it must lie above 0 and at most at 100")
     return arguments
@@ -167,7 +172,8 @@ def main(argv=None, gpu=None):
     try:
         try:
             machine = open_machine(arguments.device, shape_seconds(arguments), library,
-                                   arguments.threads, not arguments.no_profiler, gpu)
+                                   arguments.threads, not arguments.no_profiler, gpu,
+                                   arguments.regime)
         except RuntimeError as error:
             print(f"compare: {error}", file=sys.stderr)
             return 2

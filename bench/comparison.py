@@ -38,6 +38,7 @@ class Comparison:
         about = self.library.predict(text, self.machine.device_id, self.arguments.kernel,
                                      self.machine.launch_path, self.arguments.threads)
         about["suite"] = self.arguments.suite_name
+        about["case"] = {**about["case"], "regime": self.arguments.regime}
         return about
 
     def run_shape(self, problem, about):
@@ -61,8 +62,8 @@ class Comparison:
         entries = self.judged_peers(problem, about, sets, judge, calls, answers)
         if len(calls) == 1:
             return {}
-        series, failed = self.machine.measure(calls, problem, sets, self.library.summarize, answers)
-        return self.rows(problem, about, entries, series, failed)
+        timings, failed = self.machine.measure(calls, problem, sets, answers)
+        return self.rows(problem, about, entries, timings, failed)
 
     def judged_peers(self, problem, about, sets, judge, calls, answers):
         """Runs every peer once. Those that pass the gate join `calls` and `answers`; returned is
@@ -100,18 +101,18 @@ class Comparison:
         content = {k: v for k, v in about.items() if k not in ("prediction", "correctness")}
         self.library.append("refusal", {**content, "peer": entry, "reason": f"{label}: {reason}"})
 
-    def rows(self, problem, about, entries, series, failed):
+    def rows(self, problem, about, entries, timings, failed):
         for label, reason in failed.items():
             if label == "raceline":
                 self.failures.append(f"{problem.text}: {reason}")
             else:
                 self.refuse(about, entries[label], label, reason)
         rows = {}
-        if "raceline" not in series:
+        if "raceline" not in timings:
             return rows
-        ours = series["raceline"]
+        ours = timings["raceline"]
         about["case"] = {**about["case"], "launch_path": ours.launch_path}
-        for label, theirs in series.items():
+        for label, theirs in timings.items():
             if label == "raceline":
                 continue
             entry = {**entries[label], "launch_path": theirs.launch_path}

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Times contenders on a CPU: each call by the clock on the wall, in turns of random order."""
+"""Contenders on a CPU, as the library's clock takes them: a sample is one call."""
 
+import itertools
 import os
-import random
-import time
 
 import torch
 
-from c_library import Series
+from c_library import CPU, Contender
 from tensors import Inputs
 
 
@@ -31,10 +30,10 @@ class CpuMachine:
     launch_path = ""  # that of a call
     most_sets = 64
 
-    def __init__(self, threads, rule):
+    def __init__(self, threads, library, most_seconds):
         self.device = torch.device("cpu")
         self.threads = threads or os.cpu_count()
-        self.rule = rule
+        self.library, self.most_seconds = library, most_seconds
         self.cache_bytes = last_level_cache()
         torch.set_num_threads(self.threads)
 
@@ -64,25 +63,19 @@ class CpuMachine:
     def release(self):
         """Nothing is kept."""
 
-    def measure(self, calls, problem, sets, summarize, answers):
-        """({name: Series}, {}) of `calls` {name: (call of a set's index, context)}."""
-        names = list(calls)
-        series = {name: Series(launch_path="parallel") for name in names}
-        begun, rounds = time.perf_counter(), 0
+    def measure(self, calls, problem, sets, answers):
+        """({name: Timing}, {}) of `calls` {name: (call of a set's index, context)}."""
+        turn = itertools.count()  # of all together: nobody finds what the one before him read
 
-        def settled():
-            return all(self.rule.settled(s.seconds, summarize) for s in series.values())
-
-        while not self.rule.done(rounds, time.perf_counter() - begun, settled):
-            random.shuffle(names)
-            for position, name in enumerate(names):
-                call, context = calls[name]
-                index = (rounds * len(names) + position) % len(sets)
+        def enqueue_of(call, context):
+            def enqueue(stream):
                 with context():
-                    start = time.perf_counter()
-                    call(index)
-                    series[name].seconds.append(time.perf_counter() - start)
-            rounds += 1
-        for s in series.values():
-            s.settled = self.rule.settled(s.seconds, summarize)
-        return series, {}
+                    call(next(turn) % len(sets))
+            return enqueue
+        contenders = [Contender(name, enqueue_of(*call)) for name, call in calls.items()]
+        timings = self.library.time_contenders(
+            contenders, CPU, min_samples=9, max_samples=400,
+            max_seconds=self.most_seconds / len(contenders))
+        for timing in timings.values():
+            timing.launch_path = "parallel"
+        return timings, {}

@@ -114,14 +114,13 @@ def measure(torch, library, machine, product, fast, about, sms):
     error = error_of(answer, sets[0])
     if not error <= MOST_ERROR:
         raise RuntimeError(f"relative error {error:.3g}, over {MOST_ERROR:g}")
-    series, failed = machine.measure({"cublaslt": (call, contextlib.nullcontext)}, product, sets,
-                                     library.summarize, {"cublaslt": answer})
+    timings, failed = machine.measure({"cublaslt": (call, contextlib.nullcontext)}, product, sets,
+                                      {"cublaslt": answer})
     if failed:
         raise RuntimeError(failed["cublaslt"])
-    mine = series["cublaslt"]
-    summary = library.summarize(mine.seconds)
+    mine = timings["cublaslt"]
     ceiling = {
-        "resource": product.resource, "value": product.flops() / summary.median, "unit": "flop/s",
+        "resource": product.resource, "value": product.flops() / mine.seconds_median, "unit": "flop/s",
         "clock_hz": mine.sm_clock_hz, "power_w": mine.power_w,
         "limit": sms * FLOPS_PER_CLOCK_AND_SM * mine.sm_clock_hz,
         "method": f"torch._scaled_mm (cuBLASLt), fast accumulation {'on' if fast else 'off'}, "
@@ -131,8 +130,9 @@ def measure(torch, library, machine, product, fast, about, sms):
     content = {**about, "ceiling": ceiling,
                "product": {"m": product.m, "n": product.n, "k": product.k,
                            "bytes": product.set_bytes(), "relative_rms": error,
-                           "seconds_median": summary.median, "seconds_low": summary.low,
-                           "seconds_high": summary.high, "samples": summary.samples,
+                           "seconds_median": mine.seconds_median,
+                           "seconds_low": mine.seconds_low, "seconds_high": mine.seconds_high,
+                           "samples": mine.samples, "unsettled": bool(mine.unsettled),
                            "fast_accum": fast}}
     return library.append("ceiling", content)
 
@@ -154,9 +154,8 @@ def main(argv=None):
     import torch
     from c_library import Library
     from gpu_time import GpuMachine
-    from stop_rule import StopRule
     library = Library(os.path.abspath(options.library), options.receipts)
-    machine = GpuMachine(0, StopRule(most_seconds=options.shape_seconds), library.read_clock)
+    machine = GpuMachine(0, library, options.shape_seconds)
     if options.sustained:
         machine.graph_seconds, machine.ramp_seconds = SUSTAINED_GRAPH, SUSTAINED_RAMP
     about = {"device": library.predict("h=8,k=512,d=64,dtype=fp16")["device"], "suite": "gemm"}

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What timing needs of a CUDA device, over PyTorch: one stream, events, graphs, names of kernels.
+"""What contenders need of a CUDA device, over PyTorch: streams, graphs, names of kernels.
 All that touches torch.cuda stands here, so that a test can put a stand-in in its place."""
-
-import time
 
 import torch
 
+from c_library import CUDA
+
 
 class TorchGpu:
-    """A device with one stream of ours, which becomes the current one: warm-up, capture and replay
-    see the same stream and the same allocator."""
+    """A device with one stream of ours, which becomes the current one: warm-up and capture see
+    the same stream and the same allocator."""
 
+    place = CUDA
     profiled = True
-    spin_hz = 1.5e9  # clocks of torch.cuda._sleep; a lower one than real only spins shorter
 
     def __init__(self, index):
         if not torch.cuda.is_available():
@@ -24,8 +24,6 @@ class TorchGpu:
         properties = torch.cuda.get_device_properties(index)
         self.name = properties.name
         self.cache_bytes = int(getattr(properties, "L2_cache_size", 0)) or 50 << 20
-        self._cold = torch.zeros(2 * self.cache_bytes // 4, device=self.device)
-        self._sink = torch.zeros((), device=self.device)
 
     def free_bytes(self):
         return torch.cuda.mem_get_info()[0]
@@ -37,17 +35,9 @@ class TorchGpu:
     def synchronize(self):
         torch.cuda.synchronize()
 
-    def event(self):
-        return torch.cuda.Event(enable_timing=True)
-
-    def spin(self, seconds):
-        """Keeps the stream busy, so that the host can enqueue ahead of it."""
-        torch.cuda._sleep(int(seconds * self.spin_hz))
-
-    def chill(self):
-        """Turns the L2 over twice by reading. Not by writing: dirty lines would be written back at
-        the expense of whoever comes next."""
-        torch.sum(self._cold, dim=0, out=self._sink)
+    def on_stream(self, address):
+        """A context in which PyTorch works on a stream of somebody else's."""
+        return torch.cuda.stream(torch.cuda.ExternalStream(address, self.device))
 
     def capture(self, enqueue):
         """A graph of what `enqueue` puts on the stream; what it returned is kept beside it."""
@@ -84,16 +74,3 @@ class TorchGpu:
                 self.synchronize()
             names = []
         return result[0], list(dict.fromkeys(names))
-
-
-def host_seconds(gpu, call, sets, most_seconds, most=31):
-    """Median host time of one call and the wait for it, on an idle stream."""
-    samples = []
-    begun = time.perf_counter()
-    while len(samples) < 3 or (len(samples) < most and time.perf_counter() - begun < most_seconds):
-        index = len(samples) % sets
-        start = time.perf_counter()
-        call(index)
-        gpu.synchronize()
-        samples.append(time.perf_counter() - start)
-    return sorted(samples)[len(samples) // 2]

@@ -40,8 +40,7 @@ void write_residuals(std::ostream& out, const std::vector<Residual>& residuals) 
 void write_first_sights(std::ostream& out, const std::vector<PastMeasurement>& measurements) {
     std::map<std::string, std::string> first;  // by key
     for (const PastMeasurement& m : measurements) {
-        const std::string key =
-            raceline::first_sight_key(m.device, m.kernel, m.tile, m.workload, m.launch);
+        const std::string key = raceline::first_sight_key(m.device, m.case_key());
         std::string& written = first[raceline::sha256_hex(key).substr(0, 16)];
         if (written.empty() || m.written < written) {
             written = m.written;

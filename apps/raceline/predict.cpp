@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "options.hpp"
+#include "receipt/rows.hpp"
 #include "registry/registry.hpp"
 #include "report/case_table.hpp"
 #include "selection.hpp"
@@ -24,14 +25,13 @@ int run_predict(const Options& options) {
     for (const Case& one : cases) {
         CaseResult result;
         result.refusal = why_not(*one.kernel, one.workload, device);
-        Json content = case_to_json(one, device);
+        const RowCase about = row_case(one, device);
         if (result.refusal.empty()) {
             result.prediction = predict_case(one, device);
-            content["prediction"] = prediction_to_json(*result.prediction);
-            sink.put("prediction", one.kernel->source_hash, content);
+            sink.put(one.kernel->source_hash,
+                     PredictionRow{.about = about, .prediction = *result.prediction});
         } else {
-            content["reason"] = result.refusal;
-            sink.put("refusal", one.kernel->source_hash, content);
+            sink.put(one.kernel->source_hash, RefusalRow{.about = about, .reason = result.refusal});
         }
         table.add(one, result);
     }

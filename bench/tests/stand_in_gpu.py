@@ -1,24 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A device for tests: runs on the CPU what TorchGpu runs on a GPU, with the same surface. Events
-are times of the clock on the wall; a graph is a list of calls, run again at replay into the outputs
-that its capture returned."""
+"""A device for tests: runs on the CPU what TorchGpu runs on a GPU, with the same surface, timed by the
+library's clock of CPUs. A graph is a list of calls, run again at replay into the outputs that its
+capture returned."""
 
-import time
-from types import SimpleNamespace
+import contextlib
 
 import torch
 
-
-class Event:
-    def record(self):
-        self.at = time.perf_counter()
-
-    def elapsed_time(self, end):
-        return (end.at - self.at) * 1e3
+from c_library import CPU
 
 
 class StandInGpu:
     name = "stand-in"
+    place = CPU
     cache_bytes = 1 << 20
 
     def __init__(self):
@@ -35,14 +29,9 @@ class StandInGpu:
     def synchronize(self):
         self.log.append("synchronize")
 
-    def event(self):
-        return Event()
-
-    def spin(self, seconds):
-        self.log.append("spin")
-
-    def chill(self):
-        self.log.append("chill")
+    def on_stream(self, address):
+        self.log.append(f"on stream {address}")
+        return contextlib.nullcontext()
 
     def capture(self, enqueue):
         self.capturing = True
@@ -62,7 +51,3 @@ class StandInGpu:
 
     def kernels_of(self, call):
         return call(), ["stand_in_kernel"]
-
-
-def clock():
-    return SimpleNamespace(sm_clock_hz=1.98e9, power_w=600.0, throttled=0)

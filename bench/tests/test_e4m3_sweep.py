@@ -28,8 +28,7 @@ import e4m3_sweep
 if READY:
     import gpu_time
     import stand_in_gpu
-    from c_library import ClockState, Library
-    from stop_rule import StopRule
+    from c_library import Library
 
 
 class Shapes(unittest.TestCase):
@@ -51,9 +50,7 @@ class Measuring(unittest.TestCase):
     def measure(self, multiply=None):
         with tempfile.TemporaryDirectory() as folder:
             library = Library(LIBRARY, str(Path(folder) / "rows.jsonl"))
-            machine = gpu_time.GpuMachine(0, StopRule(most_seconds=0.05),
-                                          lambda: ClockState(sm_clock_hz=1e9),
-                                          stand_in_gpu.StandInGpu())
+            machine = gpu_time.GpuMachine(0, library, 0.05, gpu=stand_in_gpu.StandInGpu())
             about = {"suite": "gemm", "device": library.predict("h=1,k=64,d=64", "h200")["device"]}
             held = e4m3_sweep.Multiply.__call__
             try:
@@ -70,12 +67,13 @@ class Measuring(unittest.TestCase):
         self.assertEqual(row["kind"], "ceiling")
         seconds = row["product"]["seconds_median"]
         self.assertAlmostEqual(row["ceiling"]["value"] * seconds, 2 * 128 * 1024 * 256, delta=10)
-        self.assertEqual(row["ceiling"]["limit"], 132 * 8192 * 1e9)
+        self.assertEqual(row["ceiling"]["limit"], 132 * 8192 * row["ceiling"]["clock_hz"])
+        self.assertGreater(row["ceiling"]["clock_hz"], 0)
         self.assertLess(row["product"]["relative_rms"], e4m3_sweep.MOST_ERROR)
         self.assertIn("samples of 0.0002 s or more after 0.08 s of work", row["ceiling"]["method"])
 
     def test_a_sustained_sample_is_of_as_many_calls_as_it_lasts(self):
-        machine = gpu_time.GpuMachine(0, StopRule(), None, stand_in_gpu.StandInGpu())
+        machine = gpu_time.GpuMachine(0, None, 0.5, gpu=stand_in_gpu.StandInGpu())
         product = e4m3_sweep.Product(8192, 8192, 8192)
         self.assertEqual(machine.calls_per_sample([1e-3], product, range(50)), 1)
         machine.graph_seconds = e4m3_sweep.SUSTAINED_GRAPH

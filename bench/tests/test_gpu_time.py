@@ -20,44 +20,59 @@ if READY:
     import gpu_time
     import stand_in_gpu
     import torch_gpu
-    from c_library import Series
-    from stop_rule import StopRule
+
+
+class Clock:
+    """The library's clock, which says what it was asked to time."""
+
+    def __init__(self, seconds):
+        self.seconds, self.asked = seconds, []
+
+    def time_contenders(self, contenders, place, **options):
+        self.asked.append((contenders, place, options))
+        return {one.name: SimpleNamespace(seconds_median=self.seconds[one.name] * one.calls,
+                                          launch_path="") for one in contenders}
 
 
 @unittest.skipUnless(READY, "needs PyTorch")
 class Turns(unittest.TestCase):
-    def test_samples_are_the_events_divided_by_the_calls(self):
-        gpu = stand_in_gpu.StandInGpu()
-        machine = gpu_time.GpuMachine(0, StopRule(), stand_in_gpu.clock, gpu)
-        out = torch.zeros(4)
+    def test_contenders_are_handed_to_the_librarys_clock(self):
+        gpu, clock = stand_in_gpu.StandInGpu(), Clock({"a": 50e-6, "b": 1e-3})
+        machine = gpu_time.GpuMachine(0, clock, 0.5, "alone", gpu)
+        called = []
 
-        class Fixed:
-            """A replay that takes a known time."""
-            run = sample = staticmethod(lambda: None)
-
-            def __init__(self, seconds):
-                self.value = seconds
-
-            def seconds(self):
-                return self.value
-        series = {"a": Series(launch_path="graph"), "b": Series(launch_path="graph")}
-
-        def summarize(values):
-            middle = sorted(values)[len(values) // 2]
-            return SimpleNamespace(median=middle, low=middle, high=middle)
-        machine.sample({"a": Fixed(1.0), "b": Fixed(2.0)}, series, summarize)
-        self.assertEqual(set(series["a"].seconds), {1.0})
-        self.assertEqual(len(series["a"].seconds), len(series["b"].seconds))
-        self.assertEqual(len(series["a"].seconds), 11)  # steady: the least number of rounds
-        self.assertTrue(series["b"].settled)
-        self.assertEqual(series["b"].power_w, 600.0)
-        replay = gpu_time.Replay(gpu, lambda i: out, contextlib.nullcontext, 4)
-        replay.begin.at, replay.end.at = 10.0, 10.002
-        self.assertAlmostEqual(replay.seconds(), 0.0005)
+        def call_of(name):
+            def call(i):
+                if name == "b" and gpu.capturing:
+                    raise RuntimeError("not while capturing")
+                called.append((name, i))
+                return torch.ones(4)
+            return call, contextlib.nullcontext
+        problem = SimpleNamespace(set_bytes=lambda: 1 << 30)
+        timings, failed = machine.measure({name: call_of(name) for name in "ab"}, problem,
+                                          [None] * 100, {name: torch.ones(4) for name in "ab"})
+        self.assertEqual(failed, {})
+        self.assertEqual(timings["a"].launch_path, "graph")
+        self.assertEqual(timings["b"].launch_path, "events")
+        (_, _, few), (contenders, place, options) = clock.asked
+        self.assertEqual((few["min_samples"], few["max_samples"]), (3, 3))
+        self.assertEqual([one.calls for one in contenders], [4, 4])  # of 50 us, 200 us and more
+        self.assertEqual(place, gpu.place)
+        self.assertEqual((options["regime"], options["separate"]), ("alone", 1))
+        self.assertEqual(options["max_seconds"], 0.25)  # of two, 0.5 s together
+        del called[:], gpu.log[:]
+        for one in contenders:
+            one.enqueue(77)
+        self.assertEqual(called, [(name, i) for name in "ab" for i in range(4)])
+        self.assertEqual(gpu.log, ["on stream 77", "replay", "on stream 77"])
+        del called[:]
+        for _ in range(5):
+            contenders[1].call(77)
+        self.assertEqual([i for _, i in called], [0, 1, 2, 3, 0])
 
     def test_calls_per_sample_last_and_are_cold(self):
         gpu = stand_in_gpu.StandInGpu()
-        machine = gpu_time.GpuMachine(0, StopRule(), stand_in_gpu.clock, gpu)
+        machine = gpu_time.GpuMachine(0, None, 0.5, gpu=gpu)
         sets = [None] * 100
 
         def calls(seconds, set_bytes):
@@ -88,20 +103,18 @@ class OverTorch(unittest.TestCase):
             "is_available": lambda: True, "set_device": lambda index: None, "Stream": object,
             "set_stream": lambda stream: None, "synchronize": lambda: asked.append("synchronize"),
             "get_device_properties": lambda i: SimpleNamespace(name="x", L2_cache_size=1 << 20),
-            "CUDAGraph": Graph, "_sleep": lambda cycles: asked.append(cycles)}
+            "CUDAGraph": Graph}
         for patch in (mock.patch.multiple("torch.cuda", **changes),
                       mock.patch("torch.device", lambda *name: "cpu")):
             patch.start()
             self.addCleanup(patch.stop)
         self.gpu = torch_gpu.TorchGpu(0)
 
-    def test_l2_is_turned_over_twice(self):
-        self.assertEqual(self.gpu._cold.numel() * 4, 2 << 20)
-        self.gpu._cold.fill_(1)
-        self.gpu.chill()
-        self.assertEqual(float(self.gpu._sink), float(2 << 18))
-        self.gpu.spin(1e-3)
-        self.assertEqual(self.asked, [1500000])
+    def test_work_goes_to_the_librarys_stream(self):
+        with mock.patch.multiple("torch.cuda", ExternalStream=lambda at, device: ("stream", at),
+                                 stream=lambda stream: self.asked.append(stream)):
+            self.gpu.on_stream(77)
+        self.assertEqual(self.asked, [("stream", 77)])
 
     def test_capture_keeps_what_was_returned(self):
         graph, kept = self.gpu.capture(lambda: [7])

@@ -12,7 +12,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from problem import Problem  # noqa: E402
 from ratios import Ratio, best_peer, geometric_mean, grouped  # noqa: E402
 from results import Results  # noqa: E402
-from stop_rule import StopRule  # noqa: E402
 
 WORKLOAD = {"batch": 2, "heads_q": 8, "heads_kv": 2, "seqlen_q": 512, "seqlen_k": 512,
             "headdim": 128, "headdim_v": 128, "dtype": "bf16", "kv_dtype": "bf16",
@@ -110,38 +109,6 @@ class Problems(unittest.TestCase):
                        {"page_size": 64}, {"kv_dtype": "e4m3"}, {"mla": True}, {"seqlens_q": [1]}):
             with self.assertRaisesRegex(ValueError, next(iter(change))):
                 problem(**change)
-
-
-class Stop(unittest.TestCase):
-    @staticmethod
-    def summarize(seconds):
-        ordered = sorted(seconds)
-        return SimpleNamespace(median=ordered[len(ordered) // 2], low=ordered[0],
-                               high=ordered[-1])
-
-    def test_narrow_and_steady_is_settled(self):
-        rule = StopRule()
-        self.assertTrue(rule.settled([1.0, 1.001] * 8, self.summarize))
-        self.assertFalse(rule.settled([1.0] * 10, self.summarize))
-        self.assertFalse(rule.settled([1.0, 1.1] * 8, self.summarize))
-
-    def test_drift_is_not_settled(self):
-        drifting = [1.0] * 50 + [1.03] * 50
-        narrow = SimpleNamespace
-
-        def summarize(seconds):
-            middle = sorted(seconds)[len(seconds) // 2]
-            return narrow(median=middle, low=middle, high=middle)
-        self.assertFalse(StopRule().settled(drifting, summarize))
-
-    def test_stops_by_rounds_time_or_settling(self):
-        rule, yes, no = StopRule(most_seconds=1), lambda: True, lambda: False
-        self.assertTrue(rule.done(11, 0, yes))
-        self.assertFalse(rule.done(10, 0, yes))
-        self.assertFalse(rule.done(11, 0.5, no))
-        self.assertTrue(rule.done(3, 1, no))
-        self.assertFalse(rule.done(2, 5, no))
-        self.assertTrue(rule.done(400, 0, no))
 
 
 if __name__ == "__main__":

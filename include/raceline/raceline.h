@@ -191,6 +191,64 @@ RL_API rl_status rl_suite(const char* name, const char* dtype, char** json);
 RL_API rl_status rl_check_forward(const rl_forward_args* args, const char* kernel, uint64_t seed,
                                   char** json);
 
+/* ---- timing ---- */
+
+/* Something to be timed: a kernel, or another library's, whose graph or function the caller holds.
+ * Functions return 0, or any other number, which ends the measurement with a sentence naming it. */
+typedef struct rl_contender {
+    size_t struct_size;
+    const char* name;
+    /* Puts one sample, that is `calls` calls, on the stream (a cudaStream_t). On a CPU stream is
+     * null, and the calls have been made on return. */
+    int32_t (*enqueue)(void* context, void* stream);
+    /* GPU: puts one call on the stream, so that its host time is taken. May be null: not known. */
+    int32_t (*call)(void* context, void* stream);
+    void* context; /* handed to both */
+    int32_t calls;
+} rl_contender;
+
+/* Members that are clear have the value in brackets. */
+typedef struct rl_timing_options {
+    size_t struct_size;
+    double half_width;   /* settled: half of the median's 95 % interval / median [0.01] */
+    int32_t min_samples; /* of each contender [11] */
+    int32_t max_samples; /* [2000] */
+    double min_seconds;  /* of timed work of each contender [0] */
+    double max_seconds;  /* of timed work, times the number of contenders [1] */
+    double ramp_seconds; /* GPU: of work before the first sample, so that clocks settle [0.08] */
+    const char* regime;  /* "sustained": kept at work; "alone": after each sample the device rests
+                          * three times as long as that took ["sustained"] */
+    int32_t separate; /* GPU: not 0: before each sample, untimed, the L2 is read over with foreign
+                       * data, and the stream held until the sample has been enqueued [0] */
+    uint64_t order_seed; /* of the random order of contenders within a round [1] */
+} rl_timing_options;
+
+/* What one contender's samples came to. Times are of one call, in seconds. */
+typedef struct rl_timing {
+    size_t struct_size;
+    double seconds_median;
+    double seconds_low; /* 95 % confidence interval of the median */
+    double seconds_high;
+    double seconds_call; /* what a host pays for one call and the wait for it; or the median */
+    double sm_clock_hz;  /* median over the samples; 0: not known */
+    double power_w;      /* the same, in W */
+    int32_t samples;     /* that count */
+    int32_t disturbed;   /* that were dropped: something else had the cores or slowed the device */
+    int32_t unsettled;   /* interval over 10 % of the median, or too few samples left: no accuracy,
+                          * band or comparison may use this */
+    int32_t settled;     /* the noise had settled, not the time run out */
+    int32_t throttled;   /* the driver slowed the clock down for heat or power */
+    char disturbance[256]; /* what disturbed it, in a sentence; "": nothing */
+} rl_timing;
+
+/* Times contenders beside each other, by the loop that measures raceline's own kernels: they take
+ * turns in random order until each one's median has settled or the time is over. A round in which
+ * one of them is disturbed counts for none. place: RL_CPU, or RL_CUDA on the current device, on a
+ * stream that the library makes. options may be null. All contenders have one struct_size, and so
+ * have the results, one for each. Functions are called on the calling thread. */
+RL_API rl_status rl_time_contenders(const rl_contender* contenders, int64_t count, int32_t place,
+                                    const rl_timing_options* options, rl_timing* results);
+
 /* ---- statistics and receipts ---- */
 
 typedef struct rl_summary {
@@ -232,22 +290,24 @@ RL_API size_t rl_receipt_repaired(const rl_receipt* receipt);
 RL_API rl_status rl_receipt_append(rl_receipt* receipt, const char* kind, const char* content,
                                    char** row);
 
-/* One side of a comparison: raw samples in seconds, and what was seen while they were taken. */
+/* One side of a comparison: what rl_time_contenders gave, or raw samples in seconds and what was
+ * seen while they were taken. */
 typedef struct rl_samples {
     size_t struct_size;
     const double* seconds;
     int64_t count;
-    double seconds_call; /* what a host pays for one call; 0: the median */
-    double sm_clock_hz;  /* 0: unknown */
-    double power_w;      /* 0: unknown */
-    int32_t settled;     /* the noise had settled, not the time run out */
-    int32_t throttled;   /* the driver slowed the clock down for heat or power */
+    double seconds_call;     /* what a host pays for one call; 0: the median */
+    double sm_clock_hz;      /* 0: unknown */
+    double power_w;          /* 0: unknown */
+    int32_t settled;         /* the noise had settled, not the time run out */
+    int32_t throttled;       /* the driver slowed the clock down for heat or power */
+    const rl_timing* timing; /* given: all of the above is in it, and must be clear here */
 } rl_samples;
 
 /* Appends a `comparison` row. about: a JSON object with what both sides ran (kernel, tile,
  * workload, device, case, ... as rl_predict_* returns it; correctness of ours). peer: a JSON object
- * with name, version, backend and correctness {"passed": ...}. Medians, intervals and the ratio
- * (peer's time / ours) with its interval are computed here. */
+ * with name, version, backend and correctness {"passed": ...}. Medians and intervals of raw samples
+ * and the ratio (peer's time / ours) with its interval are computed here. */
 RL_API rl_status rl_receipt_append_comparison(rl_receipt* receipt, const char* about,
                                               const rl_samples* ours, const char* peer,
                                               const rl_samples* theirs, char** row);

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "receipt/rows.hpp"
 #include "run/ceiling_run.hpp"
 #include "support/json.hpp"
 
@@ -83,7 +84,7 @@ Json measured(const MeasureOptions& options, const RowContext& context,
         [&](std::string_view what, int done, int total) { report(progress, what, done, total); },
         options.quick ? ProbeEffort::quick : ProbeEffort::full);
     for (const Ceiling& ceiling : ceilings) {
-        rows.push_back(ceiling_to_json(ceiling));
+        rows.push_back(row_to_json(ceiling));
     }
     if (options.quick) {
         result["path"] = "";  // too noisy to be anyone's rates

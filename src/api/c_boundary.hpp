@@ -56,8 +56,8 @@ template <>
 inline constexpr std::array known_sizes<rl_options>{offsetof(rl_options, accuracy),
                                                     sizeof(rl_options)};
 template <>
-inline constexpr std::array known_sizes<rl_samples>{offsetof(rl_samples, sm_clock_hz),
-                                                    sizeof(rl_samples)};
+inline constexpr std::array known_sizes<rl_samples>{
+    offsetof(rl_samples, sm_clock_hz), offsetof(rl_samples, timing), sizeof(rl_samples)};
 
 /// A caller's struct as this library knows it. An older, shorter one reads as if its missing tail
 /// were clear. Any other size is refused: it may end within a member, and half a pointer is no

@@ -6,6 +6,7 @@
 
 #include "api/c_boundary.hpp"
 #include "api/call.hpp"
+#include "receipt/rows.hpp"
 #include "registry/registry.hpp"
 #include "run/gate.hpp"
 #include "support/json.hpp"
@@ -107,6 +108,6 @@ extern "C" rl_status rl_check_forward(const rl_forward_args* args, const char* k
         api::require_pointer(kernel, "kernel");
         const Kernel& known = find_kernel(kernel);
         const Correctness verdict = api::check(api::read_forward(args), known, seed);
-        *json = api::copied_text(dump_json(correctness_to_json(verdict)));
+        *json = api::copied_text(dump_json(row_to_json(verdict)));
     });
 }

@@ -6,8 +6,10 @@
 #include <span>
 
 #include "api/c_boundary.hpp"
+#include "api/c_timing.hpp"
 #include "receipt/file.hpp"
 #include "receipt/row.hpp"
+#include "receipt/rows.hpp"
 #include "registry/registry.hpp"
 #include "support/json.hpp"
 #include "timing/cuda_runtime.hpp"
@@ -45,6 +47,11 @@ void check_amount(double value, std::string_view name, const char* member, const
 
 Measurement measured(const rl_samples* given, std::string_view name) {
     const rl_samples side = api::read_struct(given, name);
+    if (side.timing != nullptr) {
+        require(side.seconds == nullptr && side.count == 0, bad,
+                "{} has both samples and a timing; one of them says how long it took", name);
+        return api::read_timing(side.timing, name);
+    }
     check_amount(side.seconds_call, name, "seconds_call", "a time in seconds");
     check_amount(side.sm_clock_hz, name, "sm_clock_hz", "a clock in Hz");
     check_amount(side.power_w, name, "power_w", "a power in W");
@@ -87,11 +94,48 @@ void check_free_of(const Json& content, std::string_view name,
     }
 }
 
+// What a caller of schema 1 did not write, filled in. What it means is what schema 1 meant by its
+// absence; a form that is wrong otherwise is left to the check of the whole row.
+template <class Value>
+void fill_in(Json& content, const char* member) {
+    const auto found = content.find(member);
+    if (found == content.end() || !found->is_object()) {
+        return;
+    }
+    try {
+        const Json whole = row_to_json(row_from_json<Value>(*found, 1));
+        for (const auto& [name, value] : whole.items()) {
+            found->emplace(name, Json(value));
+        }
+    } catch (const Error&) {
+        return;
+    }
+}
+
+Json of_schema_2(std::string_view kind, const Json& content) {
+    Json whole = content;
+    if (!is_about_case(kind)) {
+        return whole;
+    }
+    const RowCase usual;
+    whole.emplace("op", usual.op);
+    whole.emplace("pass", usual.pass);
+    if (const auto launch = whole.find("case"); launch != whole.end() && launch->is_object()) {
+        launch->emplace("regime", usual.launch.regime);
+    }
+    fill_in<Measurement>(whole, "measurement");
+    if (kind != ComparisonRow::kind) {
+        fill_in<Correctness>(whole, "correctness");
+    }
+    return whole;
+}
+
 void append(rl_receipt& receipt, std::string_view kind, const Json& content, char** written) {
     check_free_of(content, "content",
                   {"schema", "kind", "id", "argv", "written", "prev", "hash", "git", "source_hash",
                    "environment"});
-    const Json row = make_row(receipt.context, kind, source_hash_of(content), content);
+    const Json row =
+        make_row(receipt.context, kind, source_hash_of(content), of_schema_2(kind, content));
     const std::lock_guard lock(receipt.mutex);
     const Json whole = receipt.writer.append(row);
     if (written != nullptr) {
@@ -104,17 +148,18 @@ Json comparison(const char* about, const rl_samples* ours, const char* peer,
     Json content = object_from(about, "about");
     Json other = object_from(peer, "peer");
     check_free_of(content, "about", {"measurement", "peer", "ratio", "ratio_low", "ratio_high"});
-    check_free_of(other, "peer",
-                  {"seconds_median", "seconds_low", "seconds_high", "seconds_call", "samples",
-                   "sm_clock_hz", "power_w", "settled", "throttled"});
+    check_free_of(
+        other, "peer",
+        {"seconds_median", "seconds_low", "seconds_high", "seconds_call", "samples", "disturbed",
+         "unsettled", "disturbance", "sm_clock_hz", "power_w", "settled", "throttled"});
     for (const char* member : {"name", "version", "backend"}) {
         require(other.contains(member) && other.at(member).is_string(), bad,
                 "peer has no text '{}'; name, version and backend say what was compared", member);
     }
     const Measurement a = measured(ours, "ours");
     const Measurement b = measured(theirs, "theirs");
-    content["measurement"] = measurement_to_json(a);
-    other.update(measurement_to_json(b));
+    content["measurement"] = row_to_json(a);
+    other.update(row_to_json(b));
     content["peer"] = other;
     // The widest that both intervals allow: never narrower than the truth.
     content["ratio"] = b.seconds_median / a.seconds_median;

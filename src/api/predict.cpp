@@ -4,6 +4,7 @@
 #include "api/engine_choice.hpp"
 #include "api/predicted_case.hpp"
 #include "device/catalog.hpp"
+#include "receipt/rows.hpp"
 #include "support/check.hpp"
 #include "workload/shape_grammar.hpp"
 
@@ -93,9 +94,8 @@ PredictedCase predict_shape_case(const std::string& shape, const std::string& de
 }
 
 Json predicted_case_to_json(const PredictedCase& predicted) {
-    Json content = case_to_json(predicted.which, predicted.device);
-    content["prediction"] = prediction_to_json(predicted.prediction);
-    return content;
+    return row_to_json(PredictionRow{.about = row_case(predicted.which, predicted.device),
+                                     .prediction = predicted.prediction});
 }
 
 }  // namespace api

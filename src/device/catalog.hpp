@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "device/ceiling.hpp"
 #include "device/device.hpp"
+#include "receipt/values.hpp"
 #include "support/json.hpp"
 
 namespace raceline {
@@ -57,7 +57,6 @@ std::vector<RateComparison> compare_rates(const Device& before, const Device& af
 /// First 16 hex digits of SHA-256 over `origin` and the sorted rates.
 std::string rates_id_of(const Device& device, std::string_view origin);
 
-Json ceiling_to_json(const Ceiling& ceiling);
 Ceiling ceiling_from_json(const Json& object);
 
 /// Refuses (throws Error(internal)) a ceiling more than 3 % above its arithmetic limit.

@@ -24,13 +24,6 @@ std::string text_or_empty(const Json& object, const char* key) {
 
 }  // namespace
 
-Json ceiling_to_json(const Ceiling& ceiling) {
-    return Json{{"resource", ceiling.resource}, {"value", ceiling.value},
-                {"unit", ceiling.unit},         {"clock_hz", ceiling.clock_hz},
-                {"power_w", ceiling.power_w},   {"method", ceiling.method},
-                {"limit", ceiling.limit}};
-}
-
 Ceiling ceiling_from_json(const Json& object) {
     require(object.is_object(), Status::corrupt, "a ceiling must be an object");
     Ceiling ceiling;

@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
-#include "device/ceiling.hpp"
 #include "device/device.hpp"
 #include "device/probe_gpu.hpp"
 #include "device/probe_gpu_timer.hpp"
+#include "receipt/values.hpp"
 
 namespace raceline::probe {
 

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "device/ceiling.hpp"
 #include "device/device.hpp"
 #include "device/probe_team.hpp"
 #include "device/probe_vector.hpp"
+#include "receipt/values.hpp"
 
 namespace raceline::probe {
 

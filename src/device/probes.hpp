@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "device/ceiling.hpp"
 #include "device/device.hpp"
+#include "receipt/values.hpp"
 
 namespace raceline {
 

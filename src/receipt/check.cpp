@@ -9,6 +9,7 @@
 
 #include "receipt/file.hpp"
 #include "receipt/row.hpp"
+#include "receipt/rows.hpp"
 
 namespace raceline {
 namespace {
@@ -57,6 +58,13 @@ private:
         const std::string kind = text(row, "kind");
         if (kind == "measurement") {
             check_pair(row);
+            if (const auto measured = row_from_json<MeasurementRow>(row).measurement) {
+                check_unsettled(*measured, "measurement");
+            }
+        } else if (kind == "comparison") {
+            const auto compared = row_from_json<ComparisonRow>(row);
+            check_unsettled(compared.measurement, "measurement");
+            check_unsettled(compared.peer.measurement, "peer");
         } else if (kind == "counters") {
             named(row, "measurement_id", "measurement");
         }
@@ -82,21 +90,40 @@ private:
         return &at->second;
     }
 
+    // A narrow interval of a few samples that were left, or that all were disturbed, is unsettled
+    // too; a wide one is never settled.
+    void check_unsettled(const Measurement& m, std::string_view side) {
+        constexpr int fewest = 3;
+        if (is_wide(m) && !m.unsettled) {
+            find(
+                fmt::format("{}.unsettled is false, but its interval from {} to {} s is wider than "
+                            "a tenth of its median of {} s",
+                            side, m.seconds_low, m.seconds_high, m.seconds_median));
+        } else if (!is_wide(m) && m.unsettled && m.samples - m.disturbed >= fewest) {
+            find(
+                fmt::format("{}.unsettled is true, but its interval from {} to {} s is within a "
+                            "tenth of its median of {} s, and {} samples count",
+                            side, m.seconds_low, m.seconds_high, m.seconds_median, m.samples));
+        }
+    }
+
     void check_pair(const Json& row) {
         const Seen* prediction = named(row, "prediction_id", "prediction");
         if (prediction == nullptr) {
             return;
         }
-        const auto compare = [&](std::string_view what, const Json& mine, const Json& theirs) {
-            // As plain objects: the order of members does not make another case.
-            if (nlohmann::json(mine) != nlohmann::json(theirs)) {
+        const auto compare = [&](std::string_view what, const nlohmann::json& mine,
+                                 const nlohmann::json& theirs) {
+            if (mine != theirs) {
                 find(fmt::format("{} is {}, but its prediction in line {} is about {}", what,
-                                 dump_json(mine), prediction->line, dump_json(theirs)));
+                                 mine.dump(), prediction->line, theirs.dump()));
             }
         };
         const Json& other = *prediction->row;
-        for (const char* member : {"kernel", "tile", "workload", "case"}) {
-            compare(member, row.at(member), other.at(member));
+        const nlohmann::json mine = plain_case(row);
+        const nlohmann::json theirs = plain_case(other);
+        for (const char* member : {"kernel", "tile", "workload", "op", "pass", "case"}) {
+            compare(member, mine.at(member), theirs.at(member));
         }
         compare("device id", row.at("device").at("id"), other.at("device").at("id"));
         // Times of one form compare as text. Equal ones pass: the order of rows decides then.

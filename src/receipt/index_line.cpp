@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <utility>
 
 #include "receipt/past_measurement.hpp"
@@ -56,6 +57,11 @@ Json index_line(const Json& file, std::string_view commit,
     std::array<Table, tables.size()> shared;
     Json rows = Json::array();
     for (const PastMeasurement& m : measurements) {
+        // Its columns have no room for another operation yet, and must not lose one silently.
+        if (m.op != PastMeasurement{}.op || m.pass != PastMeasurement{}.pass) {
+            throw std::runtime_error("the index has no column for op '" + m.op + "', pass '" +
+                                     m.pass + "' yet: add one before this file leaves");
+        }
         const std::array<Json, tables.size()> values{m.kind,
                                                      m.suite,
                                                      m.device,

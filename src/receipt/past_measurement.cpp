@@ -5,8 +5,12 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <stdexcept>
 #include <utility>
+
+#include "raceline/error.hpp"
+#include "receipt/rows.hpp"
 
 namespace raceline {
 namespace {
@@ -16,28 +20,51 @@ struct Predicted {
     std::string model, limiter;
 };
 
-bool is_timed(const Json& row) {
-    return (row.at("kind") == "measurement" || row.at("kind") == "comparison") &&
-           row.at("measurement").is_object() &&
-           row.at("measurement").at("seconds_median").get<double>() > 0 &&
-           row.at("correctness").at("passed").get<bool>();
+// Schema 1 knew no unsettled rows: what it measured goes on to count.
+bool counts(const Json& row, const Measurement& measured) {
+    return measured.seconds_median > 0 && (row.value("schema", 1) < 2 || !measured.unsettled);
 }
 
-PastMeasurement measurement_of(const Json& row, const std::map<std::string, Predicted>& predicted) {
-    const auto found = predicted.find(row.at("prediction_id").get<std::string>());
-    const Predicted before = found == predicted.end() ? Predicted{} : found->second;
-    return {row.at("kind").get<std::string>(),
-            row.at("suite").get<std::string>(),
-            row.at("device"),
-            row.at("kernel").get<std::string>(),
-            row.at("tile"),
-            row.at("workload"),
-            row.at("case"),
-            before.model,
-            before.limiter,
-            row.at("written").get<std::string>(),
-            before.seconds,
-            row.at("measurement").at("seconds_median").get<double>()};
+PastMeasurement past(const Json& row, const RowCase& about, double seconds) {
+    PastMeasurement m;
+    m.kind = row.at("kind").get<std::string>();
+    m.suite = about.suite;
+    m.device = row.at("device");
+    m.kernel = about.kernel;
+    m.tile = row.at("tile");
+    m.workload = row.at("workload");
+    m.launch = row.at("case");
+    m.op = about.op;
+    m.pass = about.pass;
+    m.written = row.at("written").get<std::string>();
+    m.measured = seconds;
+    return m;
+}
+
+// None if the row is no time that counts.
+std::optional<PastMeasurement> past_of(const Json& row,
+                                       const std::map<std::string, Predicted>& predicted) {
+    std::optional<PastMeasurement> found;
+    std::string id;
+    if (row.at("kind") == MeasurementRow::kind) {
+        const auto read = row_from_json<MeasurementRow>(row);
+        if (read.measurement && read.correctness.passed && counts(row, *read.measurement)) {
+            found = past(row, read.about, read.measurement->seconds_median);
+            id = read.prediction_id;
+        }
+    } else if (row.at("kind") == ComparisonRow::kind) {
+        const auto read = row_from_json<ComparisonRow>(row);
+        if (read.correctness && read.correctness->passed && counts(row, read.measurement)) {
+            found = past(row, read.about, read.measurement.seconds_median);
+            id = read.prediction_id;
+        }
+    }
+    if (const auto before = predicted.find(id); found && before != predicted.end()) {
+        found->predicted = before->second.seconds;
+        found->model = before->second.model;
+        found->limiter = before->second.limiter;
+    }
+    return found;
 }
 
 std::string message(const std::string& path, std::size_t line, std::string_view what) {
@@ -77,16 +104,16 @@ std::vector<PastMeasurement> past_measurements(std::span<const Json> rows) {
     std::vector<PastMeasurement> all;
     for (const Json& row : rows) {
         try {
-            if (row.at("kind") == "prediction") {
-                const Json& prediction = row.at("prediction");
+            if (row.at("kind") == PredictionRow::kind) {
+                const Prediction prediction = row_from_json<PredictionRow>(row).prediction;
                 predicted[row.at("id").get<std::string>()] = {
-                    prediction.at("seconds").get<double>(),
-                    prediction.at("model_hash").get<std::string>(),
-                    prediction.at("limiter").get<std::string>()};
-            } else if (is_timed(row)) {
-                all.push_back(measurement_of(row, predicted));
+                    prediction.seconds, prediction.model_hash, prediction.limiter};
+            } else if (auto found = past_of(row, predicted)) {
+                all.push_back(*std::move(found));
             }
         } catch (const Json::exception&) {
+            continue;
+        } catch (const Error&) {
             continue;
         }
     }
@@ -131,12 +158,20 @@ std::vector<PastFile> read_past_of_tree(const std::string& folder) {
     return all;
 }
 
-std::string first_sight_key(const Json& device, std::string_view kernel, const Json& tile,
-                            const Json& workload, const Json& launch) {
+std::string PastMeasurement::case_key() const {
+    return raceline::case_key(Json{{"kernel", kernel},
+                                   {"tile", tile},
+                                   {"workload", workload},
+                                   {"op", op},
+                                   {"pass", pass},
+                                   {"case", launch}});
+}
+
+std::string first_sight_key(const Json& device, std::string_view case_key) {
     const auto id = device.at("id").get<std::string>();
     const bool one_of_many = id == "cpu" || id == "cuda";
     return id + '\n' + (one_of_many ? device.at("name").get<std::string>() : "") + '\n' +
-           std::string(kernel) + '\n' + tile.dump() + workload.dump() + launch.dump();
+           std::string(case_key);
 }
 
 }  // namespace raceline

@@ -21,7 +21,8 @@ struct PastMeasurement {
     Json device;         ///< {id, name, driver}
     std::string kernel;  ///< its name at the time
     Json tile, workload;
-    Json launch;           ///< the row's `case`: {cold, launch_path, threads}
+    Json launch;  ///< the row's `case`: {cold, launch_path, threads, regime}
+    std::string op = "attention", pass = "forward";
     std::string model;     ///< model_hash of the prediction; empty if the file does not have it
     std::string limiter;   ///< as predicted
     std::string written;   ///< when it was measured
@@ -29,10 +30,14 @@ struct PastMeasurement {
     double measured = 0;   ///< seconds, the median
 
     bool operator==(const PastMeasurement&) const = default;
+    /// Of its case, whatever the device (rows.hpp).
+    [[nodiscard]] std::string case_key() const;
 };
 
-/// Of one file's rows, in their order. Rows of a form that this version does not know are passed
-/// over: one of a newer version must not take the others with it.
+/// Of one file's rows, in their order, without those of schema 2 that are unsettled: they count for
+/// nothing. Older rows count as they always did, for what left the tree has no interval. Rows of a
+/// form that this version does not know are passed over: one of a newer version must not take the
+/// others with it.
 std::vector<PastMeasurement> past_measurements(std::span<const Json> rows);
 
 /// A file's line of the index: `file`'s members (path, sha256, rows, first_hash, last_hash), a
@@ -59,8 +64,7 @@ std::vector<PastFile> read_past(const std::string& path);
 std::vector<PastFile> read_past_of_tree(const std::string& folder);
 
 /// Equal for measurements of one case: the same device (for "cpu" and "cuda", which are many: of
-/// the same name), kernel, tile, workload and launch, whatever the driver.
-std::string first_sight_key(const Json& device, std::string_view kernel, const Json& tile,
-                            const Json& workload, const Json& launch);
+/// the same name) and case_key, whatever the driver.
+std::string first_sight_key(const Json& device, std::string_view case_key);
 
 }  // namespace raceline

@@ -11,8 +11,7 @@ namespace raceline {
 namespace {
 
 std::string case_key(const PastMeasurement& m) {
-    return m.device.dump() + Json(m.kernel).dump() + m.tile.dump() + m.workload.dump() +
-           m.launch.dump();
+    return m.device.dump() + m.case_key();
 }
 
 // A measured case with what says how old it and its model are. RFC 3339 in UTC sorts as text.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The receipt format, schema 1: JSON lines, one object a row, chained by hash. Plain values only.
+// What every row of a receipt has. Schema 2: JSON lines, one object a row, chained by hash; rows of
+// schema 1 are read and checked as well. Contents are in rows.hpp.
 #pragma once
 
 #include <string>
@@ -10,10 +11,12 @@
 
 namespace raceline {
 
-inline constexpr int receipt_schema = 1;
+inline constexpr int receipt_schema = 2;  ///< of what is written
 
 /// prediction measurement counters comparison ceiling check refusal device kernel
 bool is_row_kind(std::string_view kind);
+/// Of these, those that carry a case: suite, device, kernel, tile, workload, op, pass, case.
+bool is_about_case(std::string_view kind);
 
 /// What every row of one program run carries beside its own content.
 struct RowContext {
@@ -34,7 +37,7 @@ Json make_row(const RowContext& context, std::string_view kind, std::string_view
 /// SHA-256 of the row's one-line dump without the member `hash`.
 std::string row_hash(const Json& row);
 
-/// Throws Error(corrupt) naming the first missing or wrong member, if `row` is not of schema 1.
+/// Throws Error(corrupt) naming the first missing or wrong member, if `row` is of neither schema.
 void validate_row(const Json& row);
 
 /// A number member of a valid row, or NaN where it is null: JSON has no spelling for what is not

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What single values of a receipt row may be. Used by row_form.cpp alone.
+// What single values of a receipt row may be. Used by rows.cpp and row_form.cpp.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "receipt/row.hpp"
+#include "support/json.hpp"
 
 namespace raceline::form {
 
@@ -109,5 +109,20 @@ inline constexpr Form fields{[](const Json& v) { return v.is_object() && each<is
 inline constexpr Form dtype{
     [](const Json& v) { return one_of(v, "fp32", "fp16", "bf16", "e4m3", "nvfp4"); },
     "fp32, fp16, bf16, e4m3 or nvfp4"};
+
+inline constexpr Form object_or_null{[](const Json& v) { return v.is_null() || v.is_object(); },
+                                     "an object, or null where the gate failed"};
+inline constexpr Form band{is_band, "null or [low, high] with low <= high"};
+inline constexpr Form window{is_window, "null or [left, right] in whole numbers"};
+inline constexpr Form mask{[](const Json& v) { return one_of(v, "full", "causal"); },
+                           "full or causal"};
+inline constexpr Form regime{[](const Json& v) { return one_of(v, "sustained", "alone"); },
+                             "sustained or alone"};
+inline constexpr Form pass{[](const Json& v) { return one_of(v, "forward", "backward"); },
+                           "forward or backward"};
+inline constexpr Form strings{[](const Json& v) { return v.is_array() && each<is_string>(v); },
+                              "an array of strings"};
+inline constexpr Form seed{[](const Json& v) { return v.is_number_integer() && v >= 0; },
+                           "a whole number, 0 or more"};
 
 }  // namespace raceline::form

@@ -80,12 +80,37 @@ void CaseTable::add(const Case& which, const CaseResult& result) {
         const Measurement& m = *result.measurement;
         line.measured = m.seconds_median;
         line.spread = (m.seconds_high - m.seconds_low) / 2 / m.seconds_median;
+        line.unsettled = why_unsettled(m);
+    }
+    add(std::move(line));
+}
+
+void CaseTable::add(CaseLine line) {
+    if (!line.unsettled.empty()) {
+        leave_out(fmt::format("{} on {}", line.kernel, line.shape), line.unsettled);
     }
     lines_.push_back(std::move(line));
 }
 
-void CaseTable::add(CaseLine line) {
-    lines_.push_back(std::move(line));
+void CaseTable::leave_out(std::string_view what, std::string_view why) {
+    left_out_.push_back(fmt::format("{}: {}", what, why));
+}
+
+std::string CaseTable::left_out_lines() const {
+    if (left_out_.empty()) {
+        return "";
+    }
+    return fmt::format("unsettled, and left out of accuracy and ratios: {} time{}\n  {}\n",
+                       left_out_.size(), left_out_.size() == 1 ? "" : "s",
+                       fmt::join(left_out_, "\n  "));
+}
+
+std::string why_unsettled(const Measurement& m) {
+    if (!m.unsettled || !m.disturbance.empty()) {
+        return m.unsettled ? m.disturbance : "";
+    }
+    return fmt::format("the median's interval is {:.0f} % of it",
+                       100 * (m.seconds_high - m.seconds_low) / m.seconds_median);
 }
 
 std::string CaseTable::str(Columns columns) const {
@@ -154,7 +179,7 @@ std::string CaseTable::str(Columns columns) const {
     const bool any = std::any_of(lines_.begin(), lines_.end(),
                                  [](const CaseLine& line) { return line.refusal.empty(); });
     return (any ? table.str() : "") + failures + refusal_lines() +
-           (measured ? accuracy_lines() : "");
+           (measured ? accuracy_lines() + left_out_lines() : "");
 }
 
 std::string CaseTable::refusal_lines() const {
@@ -194,7 +219,8 @@ std::string CaseTable::accuracy_lines() const {
             std::vector<double> measured;
             for (const CaseLine& line : lines_) {
                 const bool in = line.measured >= regime.low && line.measured < regime.high;
-                if (line.seen == seen && line.predicted > 0 && line.measured > 0 && in) {
+                if (line.unsettled.empty() && line.seen == seen && line.predicted > 0 &&
+                    line.measured > 0 && in) {
                     predicted.push_back(line.predicted);
                     measured.push_back(line.measured);
                 }

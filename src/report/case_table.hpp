@@ -24,6 +24,8 @@ struct CaseLine {
     double spread = 0;             ///< half the 95 % interval / median
     double relative_rms = 0, rms_bound = 0, worst = 0;
     bool checked = false, passed = false;
+    /// Why it is too noisy to count, in a sentence: in the table, in no accuracy. Empty: it counts.
+    std::string unsettled;
     bool seen = false;  ///< an earlier measurement of this kernel, case and device is at hand
 };
 
@@ -36,14 +38,23 @@ public:
     void add(const Case& which, const CaseResult& result);
     void add(CaseLine line);
 
-    /// The table, then refusals grouped by reason, then accuracy by regime where times were taken.
+    /// A time beside the table's that is too noisy to count, and why.
+    void leave_out(std::string_view what, std::string_view why);
+
+    /// The table, then refusals grouped by reason, then accuracy by regime where times were taken,
+    /// then what it leaves out.
     [[nodiscard]] std::string str(Columns columns) const;
 
 private:
     [[nodiscard]] std::string accuracy_lines() const;
     [[nodiscard]] std::string refusal_lines() const;
+    [[nodiscard]] std::string left_out_lines() const;
     double dram_read_ = 0;  ///< ceiling, for % of DRAM
     std::vector<CaseLine> lines_;
+    std::vector<std::string> left_out_;
 };
+
+/// Why a measurement counts for nothing, in a sentence; empty if it counts.
+std::string why_unsettled(const Measurement& measurement);
 
 }  // namespace raceline

@@ -2,11 +2,13 @@
 #include "report/receipt_report.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "receipt/past_measurement.hpp"
 #include "receipt/row.hpp"
+#include "receipt/rows.hpp"
 #include "registry/registry.hpp"
 #include "support/sha256.hpp"
 #include "support/text_table.hpp"
@@ -35,12 +37,12 @@ std::string tile_text(const Json& tile) {
     return text;
 }
 
-CaseLine base_line(const Json& row) {
+CaseLine base_line(const RowCase& about) {
     CaseLine line;
-    const Workload w = workload_from_json(row.at("workload"));
+    const Workload w = workload_from_json(about.workload);
     line.shape = format_shape(w);
-    line.kernel = row.at("kernel").get<std::string>();
-    line.tile = tile_text(row.at("tile"));
+    line.kernel = about.kernel;
+    line.tile = tile_text(about.tile);
     line.flops = w.flops();
     line.bytes = w.bytes_q() + w.bytes_kv() + w.bytes_out();
     return line;
@@ -72,46 +74,50 @@ void ReceiptReport::add(const std::string& path) {
         const Json& row = file.rows[i];
         rows_.push_back(row);
         const std::string kind = row.at("kind").get<std::string>();
-        if (kind == "prediction") {
-            predictions_[row.at("id").get<std::string>()] = row;
-        } else if (kind == "measurement") {
+        if (kind == PredictionRow::kind) {
+            predictions_[row.at("id").get<std::string>()] =
+                row_from_json<PredictionRow>(row).prediction;
+        } else if (kind == MeasurementRow::kind) {
             add_measurement(path, file.lines[i], row);
-        } else if (kind == "refusal") {
-            CaseLine line = base_line(row);
-            line.refusal = row.at("reason").get<std::string>();
+        } else if (kind == ComparisonRow::kind) {
+            add_comparison(row);
+        } else if (kind == RefusalRow::kind) {
+            const auto refused = row_from_json<RefusalRow>(row);
+            CaseLine line = base_line(refused.about);
+            line.refusal = refused.reason;
             lines_.push_back(std::move(line));
         }
     }
 }
 
 void ReceiptReport::add_measurement(const std::string& path, std::size_t number, const Json& row) {
-    CaseLine line = base_line(row);
+    const auto measured = row_from_json<MeasurementRow>(row);
+    CaseLine line = base_line(measured.about);
     const Kernel* kernel = known_kernel(line.kernel);
     if (kernel != nullptr && row.at("source_hash") != kernel->source_hash) {
         ++stale_;
         line.kernel += " (stale)";
     }
-    const Json& verdict = row.at("correctness");
+    const Correctness& verdict = measured.correctness;
     line.checked = true;
-    line.passed = verdict.at("passed").get<bool>();
-    line.relative_rms = number_or_nan(verdict, "relative_rms");
-    line.rms_bound = number_or_nan(verdict, "bound");
-    line.worst = number_or_nan(verdict, "worst");
-    line.why = verdict.value("why", "");
-    line.seen = seen_before(row);
-    const auto found = predictions_.find(row.at("prediction_id").get<std::string>());
+    line.passed = verdict.passed;
+    line.relative_rms = verdict.relative_rms;
+    line.rms_bound = verdict.bound;
+    line.worst = verdict.worst;
+    line.why = verdict.why;
+    const auto found = predictions_.find(measured.prediction_id);
     if (found != predictions_.end()) {
-        const Prediction p = prediction_from_json(found->second.at("prediction"));
-        line.limiter = p.limiter;
-        line.predicted = p.seconds;
-        line.bound = p.layer1.bound_seconds;
-        line.intensity = p.layer1.arithmetic_intensity;
+        line.limiter = found->second.limiter;
+        line.predicted = found->second.seconds;
+        line.bound = found->second.layer1.bound_seconds;
+        line.intensity = found->second.layer1.arithmetic_intensity;
     }
-    if (row.at("measurement").is_object()) {
-        const Measurement m = measurement_from_json(row.at("measurement"));
+    if (measured.measurement) {
+        const Measurement& m = *measured.measurement;
+        line.unsettled = why_unsettled(m);
         line.measured = m.seconds_median;
         line.spread = (m.seconds_high - m.seconds_low) / 2 / m.seconds_median;
-        if (row.at("case").at("cold").get<bool>() && m.seconds_median < beaten * line.bound) {
+        if (measured.about.launch.cold && m.seconds_median < beaten * line.bound) {
             findings_.push_back(
                 {path, number,
                  fmt::format(
@@ -121,18 +127,36 @@ void ReceiptReport::add_measurement(const std::string& path, std::size_t number,
                      format_seconds(line.bound))});
         }
     }
-    const std::string id = row.at("device").at("id").get<std::string>();
-    if (lines_.empty() ||
-        device_text_.find(row.at("device").at("name").get<std::string>()) == std::string::npos) {
-        device_text_ += fmt::format("{}{} ({})", device_text_.empty() ? "" : "; ",
-                                    row.at("device").at("name").get<std::string>(), id);
+    // An unsettled row is as if the case had not been measured.
+    line.seen = line.unsettled.empty() && seen_before(row);
+    const DeviceName& device = measured.about.device;
+    if (lines_.empty() || device_text_.find(device.name) == std::string::npos) {
+        device_text_ +=
+            fmt::format("{}{} ({})", device_text_.empty() ? "" : "; ", device.name, device.id);
     }
     lines_.push_back(std::move(line));
 }
 
+void ReceiptReport::add_comparison(const Json& row) {
+    const auto compared = row_from_json<ComparisonRow>(row);
+    const std::string shape = format_shape(workload_from_json(compared.about.workload));
+    std::vector<double>& ratios =
+        ratios_[fmt::format("{}'s time / {}'s", compared.peer.name, compared.about.kernel)];
+    if (!compared.measurement.unsettled && !compared.peer.measurement.unsettled) {
+        ratios.push_back(compared.ratio);
+    }
+    // Ours stands in a row for each peer: it is said once.
+    const auto note = [&](std::string_view side, const Measurement& measured) {
+        if (measured.unsettled) {
+            unsettled_[fmt::format("{} on {}", side, shape)] = why_unsettled(measured);
+        }
+    };
+    note(compared.about.kernel, compared.measurement);
+    note(compared.peer.name, compared.peer.measurement);
+}
+
 bool ReceiptReport::seen_before(const Json& row) {
-    const std::string key = first_sight_key(row.at("device"), row.at("kernel").get<std::string>(),
-                                            row.at("tile"), row.at("workload"), row.at("case"));
+    const std::string key = first_sight_key(row.at("device"), case_key(row));
     const bool in_these_files = seen_[key]++ > 0;
     const std::string hash = sha256_hex(key).substr(0, 16);
     const auto known =
@@ -141,13 +165,32 @@ bool ReceiptReport::seen_before(const Json& row) {
                               known->first < row.at("written").get<std::string>());
 }
 
+std::string ReceiptReport::comparison_lines() const {
+    std::string text;
+    for (const auto& [what, ratios] : ratios_) {
+        double logarithms = 0;
+        for (const double ratio : ratios) {
+            logarithms += std::log(ratio);
+        }
+        const auto count = static_cast<double>(ratios.size());
+        text += ratios.empty() ? fmt::format("{}: no settled row\n", what)
+                               : fmt::format("{}: geometric mean {:.2f} of {} comparison{}\n", what,
+                                             std::exp(logarithms / count), ratios.size(),
+                                             ratios.size() == 1 ? "" : "s");
+    }
+    return text;
+}
+
 std::string ReceiptReport::str() const {
     CaseTable table{Device{}};
     for (const CaseLine& line : lines_) {
         table.add(line);
     }
+    for (const auto& [what, why] : unsettled_) {
+        table.leave_out(what, why);
+    }
     std::string text = device_text_.empty() ? "" : device_text_ + "\n";
-    text += table.str(CaseTable::Columns::all);
+    text += table.str(CaseTable::Columns::all) + comparison_lines();
     if (stale_ > 0) {
         text += fmt::format("{} stale row{}: their kernel has changed since\n", stale_,
                             stale_ == 1 ? "" : "s");

@@ -20,7 +20,8 @@ struct Finding {
     std::string what;
 };
 
-/// Rows of several files, joined in the order of writing.
+/// Rows of several files, joined in the order of writing. Unsettled measurements stand in the
+/// table, but count for no accuracy, no first sight and no comparison.
 class ReceiptReport {
 public:
     /// `committed`: cases of the committed receipts, by key. A case measured earlier in these is
@@ -46,13 +47,17 @@ public:
 
 private:
     void add_measurement(const std::string& path, std::size_t line, const Json& row);
+    void add_comparison(const Json& row);
     bool seen_before(const Json& row);
+    [[nodiscard]] std::string comparison_lines() const;
     std::span<const build_info::EmbeddedSight> committed_;
     std::vector<Json> rows_;
     std::vector<Finding> broken_, findings_;
-    std::map<std::string, Json> predictions_;  ///< by id
-    std::map<std::string, int> seen_;          ///< measurements in these files, by first_sight_key
+    std::map<std::string, Prediction> predictions_;  ///< by id
+    std::map<std::string, int> seen_;  ///< measurements in these files, by first_sight_key
     std::vector<CaseLine> lines_;
+    std::map<std::string, std::string> unsettled_;       ///< sides of comparisons, and why
+    std::map<std::string, std::vector<double>> ratios_;  ///< peer's time / ours, by peer and kernel
     std::string device_text_;
     int stale_ = 0;
 };

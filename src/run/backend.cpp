@@ -18,7 +18,7 @@ Correctness check_draws(const CaseOptions& options, const std::function<Correctn
         } catch (const std::exception& error) {
             found.why = error.what();
         }
-        found.draws = {draw};
+        found.draws = {std::string(name_of(draw))};
         found.seed = options.seed;
         if (!found.passed) {
             found.why = std::string(name_of(draw)) + " inputs: " + found.why;

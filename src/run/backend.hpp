@@ -12,6 +12,7 @@
 #include "registry/kernel.hpp"
 #include "run/gate.hpp"
 #include "timing/measurement.hpp"
+#include "timing/stop_rule.hpp"
 #include "workload/normal.hpp"
 
 namespace raceline {

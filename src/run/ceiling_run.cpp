@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "device/ceiling_checks.hpp"
+#include "receipt/rows.hpp"
 #include "run/run_case.hpp"
 #include "support/check.hpp"
 
@@ -45,10 +46,8 @@ std::string keep_ceilings(const Device& device, std::span<const Ceiling> ceiling
     const std::string fresh = fmt::format("{}.{}", path, getpid());
     std::optional<ReceiptWriter> cache(fresh);
     for (const Ceiling& ceiling : ceilings) {
-        const Json content{
-            {"suite", ""},
-            {"device", {{"id", device.id}, {"name", device.name}, {"driver", device.driver}}},
-            {"ceiling", ceiling_to_json(ceiling)}};
+        const CeilingRow typed{.suite = "", .device = device_name(device), .ceiling = ceiling};
+        const Json content = row_to_json(typed);
         const Json row =
             RowSink{.context = &context, .writer = &*cache, .emit = {}}.put("ceiling", "", content);
         if (seen) {

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs a case on an NVIDIA GPU.
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <map>
 #include <memory>
 #include <optional>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -15,16 +13,13 @@
 #include "run/cuda_arena.hpp"
 #include "run/device_gate.hpp"
 #include "support/check.hpp"
-#include "support/statistics.hpp"
+#include "timing/contenders.hpp"
 #include "timing/cuda_runtime.hpp"
-#include "timing/stop_rule.hpp"
 
 namespace raceline {
 namespace {
 
 constexpr double graph_seconds = 200e-6;  // a graph lasts at least this long
-constexpr double ramp_seconds = 80e-3;    // work before the first sample: clocks settle
-constexpr double poll_seconds = 2e-3;     // NVML answers no faster than this
 constexpr std::size_t most_bytes = 24ULL << 30;
 constexpr int most_calls = 4096;  // nodes of one graph
 
@@ -80,79 +75,6 @@ double time_one_call(const Call& call, const cuda::Stream& stream) {
     return timer.seconds();
 }
 
-// Host time of one call and the wait for it, on an idle stream.
-double host_seconds(const Call& call, const cuda::Stream& stream) {
-    constexpr int most = 31;
-    std::vector<double> samples;
-    const double start = monotonic_seconds();
-    for (int i = 0; i < most && (i < 3 || monotonic_seconds() - start < 0.1); ++i) {
-        const double begin = monotonic_seconds();
-        call(stream.get(), i);
-        stream.synchronize();
-        samples.push_back(monotonic_seconds() - begin);
-    }
-    return median(samples);
-}
-
-// What a sample was taken under. Other processes on the GPU are asked for once, before.
-Usage usage_of(const cuda::ClockState& state, int other_processes) {
-    Usage usage;
-    usage.slowdowns = state.slowed ? 1 : 0;
-    usage.other_processes = other_processes;
-    return usage;
-}
-
-// Samples device time per call until the stop rule has seen enough. Clock and power are read while
-// a sample runs: an idle GPU would report another clock. Regime "sustained" keeps the device at
-// work, "alone" lets it rest three times as long as it worked.
-Measurement sample(const std::function<void()>& enqueue, const cuda::Stream& stream, int calls,
-                   const CaseOptions& options) {
-    const cuda::StreamTimer timer;
-    const cuda::Nvml nvml;
-    const bool alone = options.how.regime == "alone";
-    const double start = monotonic_seconds();
-    do {
-        enqueue();
-        stream.synchronize();
-    } while (monotonic_seconds() - start < ramp_seconds);
-
-    // The rule's time limits are about work on the clock, so it sees whole samples.
-    StopRule rule(options.limits);
-    SampleLog log;
-    std::vector<double> clocks;
-    std::vector<double> powers;
-    bool throttled = false;
-    cuda::ClockState state;
-    double polled = 0;
-    const int others = nvml.other_processes();
-    while (!rule.done()) {
-        timer.begin(stream);
-        enqueue();
-        timer.end(stream);
-        if (const double now = monotonic_seconds(); now - polled >= poll_seconds) {
-            state = nvml.read();
-            polled = now;
-        }
-        const double seconds = timer.seconds();
-        const Usage seen = usage_of(state, others);
-        const bool disturbed = is_disturbed(seen, seconds);
-        log.add(seconds / calls, disturbed, seen);
-        disturbed ? rule.drop(seconds) : rule.add(seconds);
-        clocks.push_back(state.sm_clock_hz);
-        powers.push_back(state.power_w);
-        throttled = throttled || state.throttled;
-        if (alone) {
-            std::this_thread::sleep_for(std::chrono::duration<double>(3 * seconds));
-        }
-    }
-    Measurement m = log.summary();
-    m.sm_clock_hz = median(clocks);
-    m.power_w = median(powers);
-    m.settled = rule.settled();
-    m.throttled = throttled;
-    return m;
-}
-
 class CudaBackend final : public Backend {
 public:
     explicit CudaBackend(Device device) : device_(std::move(device)) {}
@@ -190,9 +112,7 @@ public:
         cuda::synchronize();
         const Call call{kernel, tile, device_, scratch, sets};
         Timed timed;
-        const double host = host_seconds(call, stream);
         timed.measurement = time_calls(call, stream, calls, path == "graph", options);
-        timed.measurement.seconds_call = host;
         timed.outputs = judge_timed(kernel, workload, options, drawn, *arena, count);
         return timed;
     }
@@ -200,17 +120,25 @@ public:
 private:
     static Measurement time_calls(const Call& call, const cuda::Stream& stream, int calls,
                                   bool as_graph, const CaseOptions& options) {
+        int next = 0;
+        Contender contender{.name = std::string(call.kernel.name),
+                            .enqueue = {},
+                            .calls = calls,
+                            .call = [&](void* on) { call(on, next++); }};
+        std::optional<cuda::Graph> graph;
         if (as_graph) {
-            const cuda::Graph graph(stream, call, calls);
-            return sample([&] { graph.launch(stream); }, stream, calls, options);
-        }
-        return sample(
-            [&] {
+            graph.emplace(stream, call, calls);
+            contender.enqueue = [&](void*) { graph->launch(stream); };
+        } else {
+            contender.enqueue = [&](void* on) {
                 for (int i = 0; i < calls; ++i) {
-                    call(stream.get(), i);
+                    call(on, i);
                 }
-            },
-            stream, calls, options);
+            };
+        }
+        return time_on_gpu({&contender, 1}, stream,
+                           {.limits = options.limits, .regime = options.how.regime})
+            .front();
     }
 
     // Sets of the same numbers at other addresses, so that what was timed can be judged.

@@ -7,18 +7,13 @@
 #include "device/catalog.hpp"
 #include "receipt/file.hpp"
 #include "receipt/row.hpp"
+#include "receipt/rows.hpp"
 #include "run/backend.hpp"
 #include "run/run_case.hpp"
 #include "support/check.hpp"
 
 namespace raceline {
 namespace {
-
-// What two rows must share to be about the same case.
-std::string key_of(const Json& row) {
-    return row.at("kernel").get<std::string>() + row.at("tile").dump() + row.at("workload").dump() +
-           row.at("case").dump();
-}
 
 class ReplayBackend final : public Backend {
 public:
@@ -27,17 +22,19 @@ public:
         std::string id;
         int threads = 0;
         for (const Json& row : file.rows) {
-            if (row.at("kind") != "measurement") {
+            if (row.at("kind") != MeasurementRow::kind) {
                 continue;
             }
-            id = id.empty() ? row.at("device").at("id").get<std::string>() : id;
-            require(row.at("device").at("id") == id, Status::invalid_argument,
+            const auto measured = row_from_json<MeasurementRow>(row);
+            const RowCase& about = measured.about;
+            id = id.empty() ? about.device.id : id;
+            require(about.device.id == id, Status::invalid_argument,
                     "{}: rows of devices '{}' and '{}' in one file: replay needs one device", path,
-                    id, row.at("device").at("id").get<std::string>());
-            rows_[key_of(row)] = row;
-            device_.name = row.at("device").at("name").get<std::string>();
-            device_.driver = row.at("device").at("driver").get<std::string>();
-            threads = row.at("case").at("threads").get<int>();
+                    id, about.device.id);
+            rows_[case_key(row)] = measured;
+            device_.name = about.device.name;
+            device_.driver = about.device.driver;
+            threads = about.launch.threads;
         }
         require(!rows_.empty(), Status::no_device, "{}: holds no measurement to replay", path);
         const std::string name = device_.name;
@@ -53,42 +50,35 @@ public:
 
     Correctness check(const Kernel& kernel, int tile, const Workload& workload,
                       const CaseOptions& options) override {
-        Correctness verdict;
-        const Json* row = find(kernel, tile, workload, options);
+        const MeasurementRow* row = find(kernel, tile, workload, options);
         if (row == nullptr) {
+            Correctness verdict;
             verdict.why = fmt::format("{} holds no measurement of this case", path_);
             return verdict;
         }
-        const Json& seen = row->at("correctness");
-        verdict.passed = seen.at("passed").get<bool>();
-        verdict.relative_rms = number_or_nan(seen, "relative_rms");
-        verdict.worst = number_or_nan(seen, "worst");
-        verdict.bound = number_or_nan(seen, "bound");
-        verdict.cases = seen.at("cases").get<std::int64_t>();
-        verdict.why = seen.value("why", "");
-        return verdict;
+        return row->correctness;
     }
 
     Timed measure(const Kernel& kernel, int tile, const Workload& workload,
                   const CaseOptions& options) override {
-        const Json* row = find(kernel, tile, workload, options);
-        require(row != nullptr && row->at("measurement").is_object(), Status::no_device,
+        const MeasurementRow* row = find(kernel, tile, workload, options);
+        require(row != nullptr && row->measurement, Status::no_device,
                 "{} holds no measurement of this case", path_);
-        return {measurement_from_json(row->at("measurement")),
-                check(kernel, tile, workload, options)};
+        return {*row->measurement, row->correctness};
     }
 
 private:
-    const Json* find(const Kernel& kernel, int tile, const Workload& workload,
-                     const CaseOptions& options) const {
+    [[nodiscard]] const MeasurementRow* find(const Kernel& kernel, int tile,
+                                             const Workload& workload,
+                                             const CaseOptions& options) const {
         const Case which{
             .suite = {}, .kernel = &kernel, .tile = tile, .workload = workload, .options = options};
-        const auto found = rows_.find(key_of(case_to_json(which, device_)));
+        const auto found = rows_.find(case_key(row_to_json(row_case(which, device_))));
         return found == rows_.end() ? nullptr : &found->second;
     }
 
     std::string path_;
-    std::map<std::string, Json> rows_;
+    std::map<std::string, MeasurementRow> rows_;  ///< by case_key
     Device device_;
 };
 

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "receipt/rows.hpp"
 #include "registry/registry.hpp"
 #include "run/past_errors.hpp"
 #include "support/build_info.hpp"
@@ -22,17 +23,10 @@ Json tile_to_json(const TileFields& fields) {
     return tile;
 }
 
-// `content` after the members of the case, so that every row about a case begins alike.
-Json with_case(const Case& which, const Device& device, const Json& content) {
-    Json all = case_to_json(which, device);
-    all.update(content);
-    return all;
-}
-
 CaseResult refused(const Case& which, const Device& device, const RowSink& sink,
                    std::string reason) {
-    sink.put("refusal", which.kernel->source_hash,
-             with_case(which, device, Json{{"reason", reason}}));
+    sink.put(which.kernel->source_hash,
+             RefusalRow{.about = row_case(which, device), .reason = reason});
     CaseResult result;
     result.refusal = std::move(reason);
     return result;
@@ -61,20 +55,19 @@ CaseOptions bench_options(CaseOptions options) {
 
 }  // namespace
 
-Json case_to_json(const Case& which, const Device& device) {
-    const LaunchCase& how = which.options.how;
-    return Json{
-        {"suite", which.suite},
-        {"device", {{"id", device.id}, {"name", device.name}, {"driver", device.driver}}},
-        {"kernel", which.kernel->name},
-        {"tile", tile_to_json(which.kernel->tile(which.tile))},
-        {"workload", workload_to_json(which.workload)},
-        {"case",
-         {{"cold", how.cold},
-          {"launch_path", how.launch_path},
-          {"threads", how.threads},
-          {"regime", how.regime}}},
-    };
+DeviceName device_name(const Device& device) {
+    return {device.id, device.name, device.driver};
+}
+
+RowCase row_case(const Case& which, const Device& device) {
+    RowCase about;
+    about.suite = which.suite;
+    about.device = device_name(device);
+    about.kernel = which.kernel->name;
+    about.tile = tile_to_json(which.kernel->tile(which.tile));
+    about.workload = workload_to_json(which.workload);
+    about.launch = which.options.how;
+    return about;
 }
 
 Json RowSink::put(std::string_view kind, std::string_view source_hash, const Json& content) const {
@@ -106,9 +99,9 @@ CaseResult run_case(const Case& which, Backend& backend, const RowSink& sink) {
     }
     CaseResult result;
     result.prediction = predict_case(which, device);
-    const Json predicted = sink.put(
-        "prediction", which.kernel->source_hash,
-        with_case(which, device, Json{{"prediction", prediction_to_json(*result.prediction)}}));
+    const Json predicted =
+        sink.put(which.kernel->source_hash,
+                 PredictionRow{.about = row_case(which, device), .prediction = *result.prediction});
 
     const CaseOptions options = bench_options(which.options);
     result.correctness = backend.check(*which.kernel, which.tile, which.workload, options);
@@ -122,13 +115,11 @@ CaseResult run_case(const Case& which, Backend& backend, const RowSink& sink) {
             result.correctness->why = "what was timed: " + timed.outputs.why;
         }
     }
-    Json content{{"prediction_id", predicted.at("id")},
-                 {"correctness", correctness_to_json(*result.correctness)},
-                 {"measurement", nullptr}};
-    if (result.measurement) {
-        content["measurement"] = measurement_to_json(*result.measurement);
-    }
-    sink.put("measurement", which.kernel->source_hash, with_case(which, device, content));
+    sink.put(which.kernel->source_hash,
+             MeasurementRow{.about = row_case(which, device),
+                            .prediction_id = predicted.at("id").get<std::string>(),
+                            .correctness = *result.correctness,
+                            .measurement = result.measurement});
     return result;
 }
 
@@ -139,9 +130,8 @@ CaseResult check_case(const Case& which, Backend& backend, const RowSink& sink) 
     }
     CaseResult result;
     result.correctness = backend.check(*which.kernel, which.tile, which.workload, which.options);
-    sink.put(
-        "check", which.kernel->source_hash,
-        with_case(which, device, Json{{"correctness", correctness_to_json(*result.correctness)}}));
+    sink.put(which.kernel->source_hash,
+             CheckRow{.about = row_case(which, device), .correctness = *result.correctness});
     return result;
 }
 

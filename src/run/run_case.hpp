@@ -8,6 +8,7 @@
 
 #include "receipt/file.hpp"
 #include "receipt/row.hpp"
+#include "receipt/rows.hpp"
 #include "run/backend.hpp"
 
 namespace raceline {
@@ -26,6 +27,10 @@ struct RowSink {
     ReceiptWriter* writer = nullptr;
     std::function<void(const Json& row)> emit;
     Json put(std::string_view kind, std::string_view source_hash, const Json& content) const;
+    template <class Row>
+    Json put(std::string_view source_hash, const Row& row) const {
+        return put(Row::kind, source_hash, row_to_json(row));
+    }
 };
 
 struct CaseResult {
@@ -47,7 +52,8 @@ CaseResult run_case(const Case& which, Backend& backend, const RowSink& sink);
 /// Only the gate, as a `check` row.
 CaseResult check_case(const Case& which, Backend& backend, const RowSink& sink);
 
-/// The members that every row about a case has: suite, device, kernel, tile, workload, case.
-Json case_to_json(const Case& which, const Device& device);
+/// What every row about it says it is about.
+RowCase row_case(const Case& which, const Device& device);
+DeviceName device_name(const Device& device);
 
 }  // namespace raceline

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "support/check.hpp"
 
@@ -126,32 +125,6 @@ Correctness decide(const Comparison& found, const Reference& reference, const Pr
                       : reason_against(verdict, with_lse ? found.kernel.lse : 0, bound_lse);
     verdict.passed = verdict.why.empty();
     return verdict;
-}
-
-Json correctness_to_json(const Correctness& correctness) {
-    const auto number = [](double value) { return std::isfinite(value) ? Json(value) : Json(); };
-    Json object;
-    object["passed"] = correctness.passed;
-    object["relative_rms"] = number(correctness.relative_rms);
-    object["worst"] = number(correctness.worst);
-    object["bound"] = number(correctness.bound);
-    object["bound_worst"] = number(correctness.bound_worst);
-    object["aligned"] = number(correctness.aligned);
-    object["bound_aligned"] = number(correctness.bound_aligned);
-    object["lse_worst"] = number(correctness.lse_worst);
-    object["cases"] = correctness.cases;
-    if (!correctness.draws.empty()) {
-        object["seed"] = correctness.seed;
-        Json draws = Json::array();
-        for (const Draw draw : correctness.draws) {
-            draws.push_back(std::string(name_of(draw)));
-        }
-        object["draws"] = std::move(draws);
-    }
-    if (!correctness.why.empty()) {
-        object["why"] = correctness.why;
-    }
-    return object;
 }
 
 Correctness worse_of(const Correctness& a, const Correctness& b) {

@@ -8,28 +8,11 @@
 #include <string>
 #include <vector>
 
-#include "support/json.hpp"
+#include "receipt/values.hpp"
 #include "workload/draw.hpp"
 #include "workload/precision.hpp"
 
 namespace raceline {
-
-/// In the receipt's names.
-struct Correctness {
-    bool passed = false;
-    double relative_rms = 0;  ///< ‖out − ref‖ / ‖ref‖ over the checked rows
-    double worst = 0;         ///< largest element error / RMS of the reference output
-    double aligned = 0;       ///< errors of rows that share a KV head along one key's value
-    double bound = 0;         ///< on relative_rms
-    double bound_worst = 0;   ///< on worst
-    double bound_aligned = 0;
-    double lse_worst = 0;     ///< largest LSE error, absolute, natural log; 0 if not asked for
-    std::int64_t cases = 0;   ///< rows checked
-    std::uint64_t seed = 0;   ///< of the inputs; 0: they were somebody else's
-    std::vector<Draw> draws;  ///< kinds of inputs that were judged
-    std::string why;          ///< empty if passed, else the first reason in a sentence
-};
-Json correctness_to_json(const Correctness& correctness);
 
 /// Every row's errors are relative to its own scale (docs/correctness.md).
 struct Errors {

@@ -229,4 +229,50 @@ double StreamTimer::seconds() const {
     return static_cast<double>(milliseconds) * 1e-3;
 }
 
+namespace {
+
+__global__ void spin_kernel(std::uint64_t nanoseconds) {
+    std::uint64_t begin = 0;
+    std::uint64_t now = 0;
+    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(begin));
+    do {
+        asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
+    } while (now - begin < nanoseconds);
+}
+
+__global__ void read_kernel(const uint4* from, std::size_t count, unsigned* sink) {
+    const std::size_t stride = std::size_t{gridDim.x} * blockDim.x;
+    unsigned seen = 0;
+    for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count;
+         i += stride) {
+        const uint4 x = from[i];
+        seen |= x.x | x.y | x.z | x.w;
+    }
+    if (seen != 0) {  // never: all of it is 0, which the compiler cannot know
+        *sink = seen;
+    }
+}
+
+}  // namespace
+
+void spin(const Stream& stream, double seconds) {
+    spin_kernel<<<1, 1, 0, as_stream(stream.get())>>>(static_cast<std::uint64_t>(seconds * 1e9));
+    check_launch("spin");
+}
+
+ForeignData::ForeignData(std::size_t bytes) : memory_((bytes + 31) / 16 * 16) {
+    fill(memory_.data(), 0, memory_.bytes());
+    // The fill is on the default stream, which streams of ours do not wait for.
+    synchronize();
+}
+
+void ForeignData::read(const Stream& stream) const {
+    constexpr unsigned blocks = 1024;
+    constexpr unsigned threads = 256;
+    auto* const words = reinterpret_cast<unsigned*>(memory_.data());
+    read_kernel<<<blocks, threads, 0, as_stream(stream.get())>>>(
+        reinterpret_cast<const uint4*>(words), memory_.bytes() / sizeof(uint4), words);
+    check_launch("read");
+}
+
 }  // namespace raceline::cuda

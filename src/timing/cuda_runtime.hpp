@@ -98,6 +98,20 @@ private:
     [[maybe_unused]] void* end_ = nullptr;
 };
 
+/// Keeps the stream busy for about that long, on one thread of one SM.
+void spin(const Stream& stream, double seconds);
+
+/// Memory that no call uses. Reading it over fills a cache with data that is nobody's, and clean:
+/// dirty lines would be written back at the expense of whoever comes next.
+class ForeignData {
+public:
+    explicit ForeignData(std::size_t bytes);
+    void read(const Stream& stream) const;
+
+private:
+    DeviceBuffer memory_;
+};
+
 /// What the driver says about clocks now. All zero where NVML is absent or refuses.
 struct ClockState {
     double sm_clock_hz = 0;

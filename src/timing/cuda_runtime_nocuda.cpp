@@ -77,6 +77,14 @@ double StreamTimer::seconds() const {
     return 0;
 }
 
+void spin(const Stream&, double) {
+    refuse("a wait on a GPU");
+}
+ForeignData::ForeignData(std::size_t) {
+    refuse("device memory");
+}
+void ForeignData::read(const Stream&) const {}
+
 struct Nvml::Library {};
 Nvml::Nvml() = default;
 Nvml::~Nvml() = default;

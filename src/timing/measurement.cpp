@@ -1,49 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "timing/measurement.hpp"
 
-#include <memory>
-#include <nlohmann/json.hpp>
+#include <fmt/format.h>
 
 #include "support/check.hpp"
 #include "support/statistics.hpp"
 
 namespace raceline {
-
-Json measurement_to_json(const Measurement& m) {
-    return Json{{"seconds_median", m.seconds_median},
-                {"seconds_low", m.seconds_low},
-                {"seconds_high", m.seconds_high},
-                {"seconds_call", m.seconds_call},
-                {"samples", m.samples},
-                {"disturbed", m.disturbed},
-                {"unsettled", m.unsettled},
-                {"disturbance", m.disturbance},
-                {"sm_clock_hz", m.sm_clock_hz},
-                {"power_w", m.power_w},
-                {"settled", m.settled},
-                {"throttled", m.throttled}};
-}
-
-Measurement measurement_from_json(const Json& object) {
-    require(object.is_object(), Status::corrupt, "a measurement must be an object, got {}",
-            object.type_name());
-    Measurement m;
-    m.seconds_median = object.at("seconds_median").get<double>();
-    m.seconds_low = object.at("seconds_low").get<double>();
-    m.seconds_high = object.at("seconds_high").get<double>();
-    m.seconds_call = object.at("seconds_call").get<double>();
-    m.samples = object.at("samples").get<int>();
-    // Rows of schema 1 have neither; their interval says whether they had settled.
-    m.disturbed = object.value("disturbed", 0);
-    m.unsettled = object.value("unsettled",
-                               m.seconds_high - m.seconds_low > settled_width * m.seconds_median);
-    m.disturbance = object.value("disturbance", "");
-    m.sm_clock_hz = object.at("sm_clock_hz").get<double>();
-    m.power_w = object.at("power_w").get<double>();
-    m.settled = object.value("settled", false);
-    m.throttled = object.value("throttled", false);
-    return m;
-}
 
 Measurement summarize(const std::vector<double>& samples) {
     Measurement m;
@@ -53,7 +16,7 @@ Measurement summarize(const std::vector<double>& samples) {
     m.seconds_high = interval.high;
     m.seconds_call = m.seconds_median;
     m.samples = static_cast<int>(samples.size());
-    m.unsettled = !(m.seconds_high - m.seconds_low <= settled_width * m.seconds_median);
+    m.unsettled = is_wide(m);
     return m;
 }
 
@@ -83,51 +46,6 @@ Measurement SampleLog::summary() const {
             "samples",
             100 * (m.seconds_high - m.seconds_low) / m.seconds_median, m.samples);
     }
-    return m;
-}
-
-Watch Watch::of_this_machine() {
-    const auto reader = std::make_shared<UsageReader>();
-    return {.seconds = monotonic_seconds,
-            .usage = [reader] { return reader->read(); },
-            .clock_hz = [] { return cpu_clock_hz(0.001); }};
-}
-
-Measurement time_on_cpu(const std::function<void(int)>& prepare,
-                        const std::function<void(int)>& call, const StopLimits& limits,
-                        const std::function<Watch()>& make_watch) {
-    int index = 0;
-    // Two calls warm up code, page tables and the thread pool; a slow call needs no more.
-    for (; index < 2; ++index) {
-        prepare(index);
-        call(index);
-    }
-    const Watch watch = make_watch();
-    StopRule rule(limits);
-    SampleLog log;
-    std::vector<double> clocks;
-    double since_clock = 0;
-    for (; !rule.done(); ++index) {
-        prepare(index);
-        const Usage before = watch.usage();
-        const double begin = watch.seconds();
-        call(index);
-        const double seconds = watch.seconds() - begin;
-        const Usage seen = watch.usage() - before;
-        const bool disturbed = is_disturbed(seen, seconds);
-        log.add(seconds, disturbed, seen);
-        disturbed ? rule.drop(seconds) : rule.add(seconds);
-        since_clock += seconds;
-        // Reading the clock costs a millisecond: once in fifty of work, and at least once.
-        if (clocks.empty() || since_clock > 0.05) {
-            clocks.push_back(watch.clock_hz());
-            since_clock = 0;
-        }
-    }
-    Measurement m = log.summary();
-    m.sm_clock_hz = median(clocks);
-    m.settled = rule.settled();
-    m.throttled = m.seconds_median <= 0;  // a clock that stands still is no measurement
     return m;
 }
 

@@ -118,6 +118,31 @@ TEST_F(CReceipt, ComputesAComparisonFromRawSamples) {
     EXPECT_TRUE(check_receipts(read_receipts(path)).empty());
 }
 
+// A caller that writes what schema 1 asked for.
+TEST_F(CReceipt, FillsInWhatACallerOfSchema1DoesNotKnow) {
+    Json content = parse_json(about, "about");
+    for (const char* later : {"op", "pass"}) {
+        content.erase(later);
+    }
+    content["case"].erase("regime");
+    content["correctness"] = {
+        {"passed", true}, {"relative_rms", 1e-7}, {"worst", 1e-6}, {"bound", 1e-6}, {"cases", 4}};
+    char* text = nullptr;
+    ASSERT_EQ(rl_receipt_append(receipt, "check", content.dump().c_str(), &text), RL_OK)
+        << rl_last_error();
+    const Json row = parse_json(text, "row");
+    rl_free(text);
+    EXPECT_EQ(row.at("schema"), 2);
+    EXPECT_EQ(row.at("op"), "attention");
+    EXPECT_EQ(row.at("pass"), "forward");
+    EXPECT_EQ(row.at("case").at("regime"), "sustained");
+    EXPECT_EQ(row.at("correctness").at("aligned"), 0.0);
+    content["correctness"].erase("worst");
+    EXPECT_EQ(rl_receipt_append(receipt, "check", content.dump().c_str(), nullptr),
+              RL_INVALID_ARGUMENT);
+    EXPECT_THAT(rl_last_error(), HasSubstr("correctness.worst"));
+}
+
 TEST_F(CReceipt, RefusesBadRowsAndWritesNone) {
     EXPECT_EQ(rl_receipt_append(receipt, "rumour", "{}", nullptr), RL_INVALID_ARGUMENT);
     EXPECT_THAT(rl_last_error(), HasSubstr("kind is 'rumour'"));

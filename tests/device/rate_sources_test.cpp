@@ -13,6 +13,7 @@
 #include "raceline/error.hpp"
 #include "receipt/file.hpp"
 #include "receipt/row.hpp"
+#include "receipt/rows.hpp"
 
 namespace raceline {
 namespace {
@@ -27,7 +28,7 @@ Json ceiling_row(const Device& device, std::string_view resource, double value,
     return make_row(
         RowContext::of_this_process(1, argv), "ceiling", "none",
         Json{{"device", Json{{"id", device.id}, {"name", device.name}, {"driver", device.driver}}},
-             {"ceiling", ceiling_to_json(ceiling)}});
+             {"ceiling", row_to_json(ceiling)}});
 }
 
 class RateSources : public testing::Test {
@@ -255,7 +256,7 @@ TEST_F(RateSources, FingerprintFollowsTheMachine) {
 
 TEST(CeilingRow, RoundTripAndRefusal) {
     const Ceiling ceiling{"op.ex2", 3.9e12, "op/s", 1.9e9, 400, "independent chains", 4e12};
-    const Ceiling back = ceiling_from_json(ceiling_to_json(ceiling));
+    const Ceiling back = ceiling_from_json(row_to_json(ceiling));
     EXPECT_EQ(back.resource, ceiling.resource);
     EXPECT_EQ(back.value, ceiling.value);
     EXPECT_EQ(back.unit, ceiling.unit);

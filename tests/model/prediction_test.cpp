@@ -10,6 +10,7 @@
 
 #include "model_fixtures.hpp"
 #include "raceline/error.hpp"
+#include "receipt/rows.hpp"
 #include "support/build_info.hpp"
 
 namespace raceline {
@@ -171,7 +172,7 @@ TEST(Prediction, CarriesItsProvenance) {
 TEST(PredictionJson, HasTheReceiptsNamesInOrder) {
     const Prediction prediction =
         predict_one(full_device(false), counts_of({{"flop.fma.fp32", 1e6}}));
-    const Json json = prediction_to_json(prediction);
+    const Json json = row_to_json(prediction);
     std::vector<std::string> names;
     for (const auto& [name, value] : json.items()) {
         names.push_back(name);
@@ -186,7 +187,7 @@ TEST(PredictionJson, RoundTrips) {
     Prediction prediction = predict(drawn.device, drawn.launches, drawn.how);
     prediction.band = Interval{1e-6, 3e-6};
     const Prediction back =
-        prediction_from_json(parse_json(dump_json(prediction_to_json(prediction)), "test"));
+        row_from_json<Prediction>(parse_json(dump_json(row_to_json(prediction)), "test"));
     EXPECT_EQ(back.seconds, prediction.seconds);
     EXPECT_EQ(back.limiter, prediction.limiter);
     EXPECT_EQ(back.layer1.seconds, prediction.layer1.seconds);
@@ -201,7 +202,7 @@ TEST(PredictionJson, RoundTrips) {
 TEST(PredictionJson, WrongFormIsCorrupt) {
     for (const char* text : {"{}", "[]", R"({"seconds":"1"})"}) {
         try {
-            prediction_from_json(parse_json(text, "test"));
+            row_from_json<Prediction>(parse_json(text, "test"));
             FAIL() << text;
         } catch (const Error& error) {
             EXPECT_EQ(error.status(), Status::corrupt);

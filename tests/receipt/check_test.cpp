@@ -85,6 +85,34 @@ TEST_F(Check, PairsThatDifferAreRefused) {
     }
 }
 
+TEST_F(Check, ARowOfSchema1IsAboutTheSameCaseAsOneOfSchema2) {
+    const ReceiptFile file = changed(1, [](Json& row) { row = example::as_schema_1(row); });
+    EXPECT_EQ(example::findings(file), "");
+    EXPECT_THAT(example::findings(changed(2, [](Json& row) { row["case"]["regime"] = "alone"; })),
+                StartsWith("3: case is"));
+    EXPECT_THAT(example::findings(changed(2, [](Json& row) { row["pass"] = "backward"; })),
+                StartsWith("3: pass is"));
+}
+
+TEST_F(Check, UnsettledMustAgreeWithTheInterval) {
+    const auto findings = [&](double high, bool unsettled, int samples, int disturbed) {
+        return example::findings(changed(2, [&](Json& row) {
+            Json& m = row["measurement"];
+            m["seconds_high"] = high;
+            m["unsettled"] = unsettled;
+            m["samples"] = samples;
+            m["disturbed"] = disturbed;
+        }));
+    };
+    EXPECT_EQ(findings(1.02e-4, false, 21, 30), "");
+    EXPECT_EQ(findings(1.3e-4, true, 21, 0), "");
+    EXPECT_THAT(findings(1.3e-4, false, 21, 0),
+                StartsWith("3: measurement.unsettled is false, but its interval"));
+    EXPECT_THAT(findings(1.02e-4, true, 21, 0),
+                StartsWith("3: measurement.unsettled is true, but its interval"));
+    EXPECT_EQ(findings(1.02e-4, true, 21, 19), "") << "two samples were left";
+}
+
 TEST_F(Check, MemberOrderMakesNoOtherCase) {
     const ReceiptFile file =
         changed(2, [](Json& row) { row["tile"] = Json{{"n", 128}, {"m", 64}}; });

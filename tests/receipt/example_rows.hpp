@@ -20,23 +20,22 @@ inline Json with_case(const Json& content) {
         "kernel":"cpu_flash","tile":{"m":64,"n":128},
         "workload":{"batch":1,"heads_q":8,"heads_kv":2,"seqlen_q":128,"seqlen_k":512,"headdim":64,
             "headdim_v":64,"dtype":"bf16","kv_dtype":"bf16","mask":"causal","window":[127,0],
-            "softcap":0.0,"sinks":false,"page_size":0},
-        "case":{"cold":true,"launch_path":"parallel","threads":2}})");
+            "softcap":0.0,"sinks":false,"page_size":0},"op":"attention","pass":"forward",
+        "case":{"cold":true,"launch_path":"parallel","threads":2,"regime":"sustained"}})");
     row.update(content);
     return row;
 }
 
 inline Json measured() {
-    return Json::parse(R"({"seconds_median":1e-4,"seconds_low":9e-5,"seconds_high":1.1e-4,
-        "seconds_call":1e-4,"samples":21,"sm_clock_hz":2.5e9,"power_w":0.0})");
+    return Json::parse(R"({"seconds_median":1e-4,"seconds_low":9.8e-5,"seconds_high":1.02e-4,
+        "seconds_call":1e-4,"samples":21,"disturbed":0,"unsettled":false,"disturbance":"",
+        "sm_clock_hz":2.5e9,"power_w":0.0,"settled":true,"throttled":false})");
 }
 
 inline Json verdict(bool passed) {
-    return Json{{"passed", passed},
-                {"relative_rms", 1e-3},
-                {"worst", 2e-3},
-                {"bound", 4e-3},
-                {"cases", 99}};
+    return Json{{"passed", passed},      {"relative_rms", 1e-3}, {"worst", 2e-3},
+                {"bound", 4e-3},         {"bound_worst", 8e-3},  {"aligned", 1e-3},
+                {"bound_aligned", 2e-3}, {"lse_worst", 0.0},     {"cases", 99}};
 }
 
 inline Json prediction() {
@@ -90,6 +89,27 @@ inline Json content(const std::string& kind) {
         return Json{{"device", device}, {"anything", {1, 2, 3}}};
     }
     return Json{{"kernel", "cpu_flash"}, {"tiles", 4}};
+}
+
+/// The same as schema 1 had it.
+inline Json as_schema_1(Json row) {
+    row["schema"] = 1;
+    for (const char* later : {"op", "pass"}) {
+        row.erase(later);
+    }
+    const auto without = [&row](const char* object, std::initializer_list<const char*> members) {
+        if (const auto found = row.find(object); found != row.end() && found->is_object()) {
+            for (const char* member : members) {
+                found->erase(member);
+            }
+        }
+    };
+    without("case", {"regime"});
+    without("correctness", {"bound_worst", "aligned", "bound_aligned", "lse_worst"});
+    for (const char* side : {"measurement", "peer"}) {
+        without(side, {"disturbed", "unsettled", "disturbance", "settled", "throttled"});
+    }
+    return row;
 }
 
 inline RowContext context() {

@@ -20,7 +20,7 @@ std::vector<Json> rows_of_two_cases() {
     std::vector<Json> rows;
     for (const char* id : {"a", "b"}) {
         Json p = example::prediction();
-        p.update({{"kind", "prediction"}, {"id", id}});
+        p.update({{"kind", "prediction"}, {"id", std::string(32, *id)}});
         Json m = example::measurement(p);
         m.update({{"kind", "measurement"}, {"written", "2026-01-01T00:00:00Z"}});
         m["measurement"]["seconds_median"] = 1.2345678901234567e-4;
@@ -56,7 +56,12 @@ TEST(PastMeasurement, what_was_refused_or_not_timed_is_none) {
 
 TEST(PastMeasurement, a_comparison_is_kept_and_makes_no_residual) {
     std::vector<Json> rows = rows_of_two_cases();
-    rows[1]["kind"] = "comparison";
+    const Json id = rows[1]["prediction_id"];
+    rows[1] = example::content("comparison");
+    rows[1].update({{"kind", "comparison"},
+                    {"written", "2026-01-01T00:00:00Z"},
+                    {"prediction_id", id},
+                    {"correctness", example::verdict(true)}});
     const auto found = past_measurements(rows);
     ASSERT_EQ(found.size(), 2U);
     EXPECT_EQ(found[0].kind, "comparison");
@@ -83,6 +88,32 @@ TEST(PastMeasurement, one_without_its_prediction_is_kept_and_makes_no_residual) 
     EXPECT_EQ(residuals_of(measured).size(), 1U);
 }
 
+TEST(PastMeasurement, one_that_is_unsettled_counts_from_schema_2_on) {
+    std::vector<Json> rows = rows_of_two_cases();
+    rows[1]["measurement"]["seconds_high"] = 1.0;
+    rows[1]["measurement"]["unsettled"] = true;
+    EXPECT_EQ(past_measurements(rows).size(), 2U) << "schema 1 counts as it always did";
+    rows[1]["schema"] = 2;
+    EXPECT_EQ(past_measurements(rows).size(), 1U);
+}
+
+TEST(PastMeasurement, rows_of_both_schemas_are_of_one_case) {
+    std::vector<Json> rows = rows_of_two_cases();
+    rows[3]["workload"] = rows[1]["workload"];
+    rows[3]["written"] = "2026-01-02T00:00:00Z";
+    rows[1] = example::as_schema_1(rows[1]);
+    const auto found = past_measurements(rows);
+    ASSERT_EQ(found.size(), 2U);
+    EXPECT_EQ(found[0].case_key(), found[1].case_key());
+    EXPECT_EQ(residuals_of(found).size(), 1U);
+}
+
+TEST(PastMeasurement, the_index_does_not_lose_another_operation) {
+    std::vector<Json> rows = rows_of_two_cases();
+    rows[1]["pass"] = "backward";
+    EXPECT_THROW(index_line(file, "c", past_measurements(rows)), std::runtime_error);
+}
+
 class PastIndex : public example::Folder {};
 
 TEST_F(PastIndex, with_a_broken_line_is_refused) {
@@ -94,9 +125,7 @@ TEST_F(PastIndex, with_a_broken_line_is_refused) {
 }
 
 TEST(FirstSightKey, is_of_the_processor_where_an_id_is_of_many) {
-    const auto key = [](const Json& device) {
-        return first_sight_key(device, "simt", Json::object(), Json::object(), Json::object());
-    };
+    const auto key = [](const Json& device) { return first_sight_key(device, "case"); };
     EXPECT_EQ(key({{"id", "h200"}, {"name", "H200"}, {"driver", "1"}}),
               key({{"id", "h200"}, {"name", "NVIDIA H200"}, {"driver", "2"}}));
     EXPECT_NE(key({{"id", "cpu"}, {"name", "One"}}), key({{"id", "cpu"}, {"name", "Another"}}));

@@ -17,7 +17,7 @@ protected:
     void add(const std::string& id, const std::string& written, double predicted, double measured,
              const std::string& model = "def") {
         Json p = example::prediction();
-        p.update({{"kind", "prediction"}, {"id", id}});
+        p.update({{"kind", "prediction"}, {"id", std::string(32, id.front())}});
         p["prediction"]["seconds"] = predicted;
         p["prediction"]["model_hash"] = model;
         Json m = example::measurement(p);

@@ -16,6 +16,7 @@
 #include "model/prediction.hpp"
 #include "receipt/file.hpp"
 #include "receipt/past_measurement.hpp"
+#include "receipt/rows.hpp"
 #include "registry/registry.hpp"
 #include "report/ladder_cases.hpp"
 #include "report/ladder_data.hpp"
@@ -39,7 +40,7 @@ protected:
         which.kernel = &find_kernel(kernel);
         which.workload = parse_shape(shape);
         which.options.how = {.cold = true, .launch_path = "graph", .threads = 0};
-        Json all = case_to_json(which, h200_);
+        Json all = row_to_json(row_case(which, h200_));
         all.update(content);
         Json made = make_row(context_, kind, which.kernel->source_hash, all);
         made["written"] = fmt::format("2026-01-01T00:00:{:02}.000000Z", clock_++);
@@ -50,13 +51,12 @@ protected:
         Prediction p;
         p.seconds = predicted;
         p.limiter = "byte.smem_lsu";
-        const Json first =
-            row("prediction", kernel, shape, Json{{"prediction", prediction_to_json(p)}});
+        const Json first = row("prediction", kernel, shape, Json{{"prediction", row_to_json(p)}});
         Json content{{"prediction_id", first.at("id")}};
         Correctness good;
         good.passed = true;
-        content["correctness"] = correctness_to_json(good);
-        content["measurement"] = measurement_to_json(summarize({measured, measured, measured}));
+        content["correctness"] = row_to_json(good);
+        content["measurement"] = row_to_json(summarize({measured, measured, measured}));
         return row("measurement", kernel, shape, content).at("id").get<std::string>();
     }
     std::string line(const std::string& rung) {

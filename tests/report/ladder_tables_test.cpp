@@ -9,6 +9,7 @@
 #include "device/catalog.hpp"
 #include "model/prediction.hpp"
 #include "receipt/row.hpp"
+#include "receipt/rows.hpp"
 #include "registry/registry.hpp"
 #include "report/ladder_cases.hpp"
 #include "report/ladder_counters.hpp"
@@ -52,20 +53,20 @@ protected:
     std::string run(const char* suite, const char* kernel, int tile, const char* shape,
                     double measured) {
         const Case which = case_of(suite, kernel, tile, shape);
-        const Json about = case_to_json(which, h200_);
+        const Json about = row_to_json(row_case(which, h200_));
         const auto with = [&](Json content) {
             Json all = about;
             all.update(content);
             return all;
         };
         const Prediction p = predict_case(which, h200_);
-        const Json first = put("prediction", with({{"prediction", prediction_to_json(p)}}));
+        const Json first = put("prediction", with({{"prediction", row_to_json(p)}}));
         Correctness good;
         good.passed = true;
         return put("measurement",
                    with({{"prediction_id", first.at("id")},
-                         {"correctness", correctness_to_json(good)},
-                         {"measurement", measurement_to_json(summarize({measured, measured}))}}),
+                         {"correctness", row_to_json(good)},
+                         {"measurement", row_to_json(summarize({measured, measured}))}}),
                    which.kernel->source_hash)
             .at("id")
             .get<std::string>();
@@ -83,8 +84,8 @@ TEST_F(LadderTables, the_gap_is_taken_apart_by_the_fastest_tile_of_each_step) {
     run("ladder-gap", "light_barriers", 0, gap_shape, 80e-6);
     run("ladder-gap", "light_barriers", 1, gap_shape, 64e-6);
     run("ladder-gap", "tensor_cores", 0, gap_shape, 32e-6);
-    Json about = case_to_json(case_of("ladder-gap", "prefill_sm90", 0, gap_shape), h200_);
-    about["measurement"] = measurement_to_json(summarize({9e-6}));
+    Json about = row_to_json(row_case(case_of("ladder-gap", "prefill_sm90", 0, gap_shape), h200_));
+    about["measurement"] = row_to_json(summarize({9e-6}));
     about["peer"] = {{"name", "cudnn"}, {"version", "9.1"}, {"seconds_median", 8e-6}};
     put("comparison", about);
     const std::string text = gap_markdown(rows_);
@@ -222,7 +223,7 @@ TEST_F(LadderTables, counters_stand_beside_what_was_declared_and_predicted) {
 }
 
 TEST_F(LadderTables, products_are_shares_of_measured_ceilings) {
-    const Json device = case_to_json(case_of("", "gqa", 0, gap_shape), h200_).at("device");
+    const Json device = row_to_json(row_case(case_of("", "gqa", 0, gap_shape), h200_)).at("device");
     const Json ceiling{{"resource", "gemm.e4m3.m128.n1024.k576"}, {"value", 1.0}};
     put("ceiling",
         {{"device", device},
@@ -234,7 +235,7 @@ TEST_F(LadderTables, products_are_shares_of_measured_ceilings) {
 }
 
 TEST_F(LadderTables, memory_is_compared_with_the_first_of_its_kind) {
-    const Json device = case_to_json(case_of("", "gqa", 0, gap_shape), h200_).at("device");
+    const Json device = row_to_json(row_case(case_of("", "gqa", 0, gap_shape), h200_)).at("device");
     for (const auto& [cache, tokens] : {std::pair{"gqa8.fp16", 100.0}, {"gqa8.nvfp4", 355.6}}) {
         put("ceiling",
             {{"device", device},

@@ -10,6 +10,7 @@
 
 #include "model/prediction.hpp"
 #include "receipt/past_measurement.hpp"
+#include "receipt/rows.hpp"
 #include "registry/registry.hpp"
 #include "run/run_case.hpp"
 #include "support/sha256.hpp"
@@ -51,8 +52,8 @@ protected:
         p.layer2 = {{"dram", predicted}};
         p.rates_id = "test";
         p.model_hash = std::string(64, 'a');
-        Json content = case_to_json(which_, device_);
-        content["prediction"] = prediction_to_json(p);
+        Json content = row_to_json(row_case(which_, device_));
+        content["prediction"] = row_to_json(p);
         const Json row = sink.put("prediction", hash, content);
         Correctness verdict;
         verdict.passed = true;
@@ -60,10 +61,10 @@ protected:
         verdict.worst = 1e-7;
         verdict.bound = 1e-6;
         verdict.cases = 64;
-        content = case_to_json(which_, device_);
+        content = row_to_json(row_case(which_, device_));
         content["prediction_id"] = row.at("id");
-        content["correctness"] = correctness_to_json(verdict);
-        content["measurement"] = measurement_to_json(summarize({measured, measured, measured}));
+        content["correctness"] = row_to_json(verdict);
+        content["measurement"] = row_to_json(summarize({measured, measured, measured}));
         sink.put("measurement", hash, content);
     }
 
@@ -122,14 +123,80 @@ TEST_F(Report, regimes_are_told_apart_by_the_measured_time) {
     EXPECT_THAT(text, Not(HasSubstr("seen before")));
 }
 
+// Times of a test's own, written like a run's.
+class Unsettled : public Report {
+protected:
+    void write_samples(const std::vector<double>& samples) {
+        write(1e-3, 1e-6, 1e-3);
+        ReceiptFile file = read_receipts(path_);
+        std::filesystem::remove(path_);
+        ReceiptWriter writer(path_);
+        for (Json& row : file.rows) {
+            row.erase("prev");
+            row.erase("hash");
+            if (row.at("kind") == "measurement") {
+                row["measurement"] = row_to_json(summarize(samples));
+                row["measurement"]["disturbance"] = "3 of 9 samples were disturbed";
+            }
+            writer.append(row);
+        }
+    }
+};
+
+TEST_F(Unsettled, a_noisy_row_stands_in_the_table_and_counts_for_nothing) {
+    write_samples({1e-3, 2e-3, 3e-3});
+    ReceiptReport report = read();
+    EXPECT_TRUE(report.findings().empty());
+    EXPECT_THAT(report.str(), HasSubstr("2.00 ms"));
+    EXPECT_THAT(report.str(), Not(HasSubstr("median 0.0 %")));
+    EXPECT_THAT(report.str(), Not(HasSubstr("of 1 row")));
+    EXPECT_THAT(
+        report.str(),
+        HasSubstr("unsettled, and left out of accuracy and ratios: 1 time\n  cpu_flash on "));
+    EXPECT_THAT(report.str(), HasSubstr("3 of 9 samples were disturbed"));
+    // A settled one after it is a first sight.
+    write(1e-3, 1e-6, 1e-3);
+    EXPECT_THAT(read().str(), Not(HasSubstr("seen before")));
+    EXPECT_THAT(read().str(), HasSubstr("of 1 row"));
+}
+
+TEST_F(Unsettled, a_quiet_row_counts) {
+    write_samples({1e-3, 1e-3, 1.01e-3});
+    EXPECT_THAT(read().str(), Not(HasSubstr("unsettled")));
+    EXPECT_THAT(read().str(), HasSubstr("of 1 row"));
+}
+
+TEST_F(Unsettled, a_noisy_side_of_a_comparison_makes_no_ratio) {
+    const auto compare = [this](double ours_high, double ratio) {
+        ReceiptWriter writer(path_);
+        ComparisonRow row;
+        row.about = row_case(which_, device_);
+        row.measurement = summarize({1e-3, 1e-3, 1e-3});
+        row.measurement.seconds_high = ours_high;
+        row.measurement.unsettled = is_wide(row.measurement);
+        row.peer = {.name = "fa2",
+                    .version = "2",
+                    .backend = "b",
+                    .measurement = {},
+                    .correctness = {.passed = true}};
+        row.peer.measurement = summarize({2e-3, 2e-3, 2e-3});
+        row.ratio = row.ratio_low = row.ratio_high = ratio;
+        RowSink{.context = &context_, .writer = &writer, .emit = {}}.put("0", row);
+    };
+    compare(1.2e-3, 100);
+    EXPECT_THAT(read().str(), HasSubstr("fa2's time / cpu_flash's: no settled row"));
+    EXPECT_THAT(read().str(), HasSubstr("the median's interval is 20 % of it"));
+    compare(1e-3, 2);
+    EXPECT_THAT(read().str(), HasSubstr("geometric mean 2.00 of 1 comparison\n"));
+    EXPECT_TRUE(read().findings().empty());
+}
+
 // What is known of a case only by the committed receipts, in the tree or in their index.
 TEST_F(Report, a_case_that_committed_receipts_measured_earlier_is_seen) {
     write(1e-3, 1e-6, 1e-3);
     const Json row = read().rows().back();
     const std::string key =
-        sha256_hex(first_sight_key(row.at("device"), row.at("kernel").get<std::string>(),
-                                   row.at("tile"), row.at("workload"), row.at("case")))
-            .substr(0, 16);
+        sha256_hex(first_sight_key(row.at("device"), case_key(row))).substr(0, 16);
     const auto seen = [&](const std::string& of, const std::string& first) {
         const std::vector<build_info::EmbeddedSight> committed{{"0", "1"}, {of, first}, {"g", "1"}};
         ReceiptReport report(committed);
@@ -149,8 +216,7 @@ TEST(FirstSights, are_of_files_in_the_tree_and_of_those_that_left) {
     for (const PastFile& file : read_past_of_tree(receipts)) {
         for (const PastMeasurement& m : file.measurements) {
             const std::string key =
-                sha256_hex(first_sight_key(m.device, m.kernel, m.tile, m.workload, m.launch))
-                    .substr(0, 16);
+                sha256_hex(first_sight_key(m.device, m.case_key())).substr(0, 16);
             const auto all = build_info::first_sights();
             const auto at = std::ranges::lower_bound(all, key, {}, &build_info::EmbeddedSight::key);
             ASSERT_TRUE(at != all.end() && at->key == key) << file.path;

@@ -12,6 +12,7 @@
 #include <tuple>
 
 #include "mutant.hpp"
+#include "receipt/rows.hpp"
 #include "support/check.hpp"
 #include "workload/oracle.hpp"
 #include "workload/shape_grammar.hpp"
@@ -141,7 +142,7 @@ TEST(GateVerdict, NamesTheRowThatWasNotWritten) {
     const auto verdict = verdict_on("b=2,h=4,k=40,d=64,dtype=bf16", Mistake::unwritten_row, 1);
     EXPECT_EQ(verdict.why,
               "element 0 of row 20 of head 2 in sequence 1 was never written, or is NaN");
-    const Json row = correctness_to_json(verdict);
+    const Json row = row_to_json(verdict);
     EXPECT_FALSE(row["passed"].get<bool>());
     EXPECT_TRUE(row["relative_rms"].is_null());
 }
@@ -237,7 +238,7 @@ TEST(GateAnswers, give_the_verdicts_of_fresh_ones) {
     for (const Precision& precision : {narrow, own, narrow, own}) {
         const Correctness kept = judge(shared, precision, right.out, right.lse);
         const Correctness fresh = judge(w, in, precision, right.out, right.lse, 5);
-        EXPECT_EQ(correctness_to_json(kept), correctness_to_json(fresh));
+        EXPECT_EQ(row_to_json(kept), row_to_json(fresh));
     }
     EXPECT_NE(judge(shared, narrow, right.out, right.lse).bound,
               judge(shared, own, right.out, right.lse).bound);

@@ -4,7 +4,11 @@
 #include <functional>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <vector>
+
+#include "receipt/rows.hpp"
+#include "timing/contenders.hpp"
 
 namespace raceline {
 namespace {
@@ -12,34 +16,6 @@ namespace {
 void spin(double seconds) {
     const double end = monotonic_seconds() + seconds;
     while (monotonic_seconds() < end) {
-    }
-}
-
-TEST(Measurement, times_the_call_and_nothing_else) {
-    StopLimits limits;
-    limits.max_samples = 15;
-    limits.min_seconds = 0;
-    // The untimed half is ten times the timed one: if it leaked in, the median would show it.
-    const Measurement m = time_on_cpu([](int) { spin(2e-3); }, [](int) { spin(2e-4); }, limits);
-    EXPECT_GE(m.seconds_median, 2e-4);
-    EXPECT_LT(m.seconds_median, 1e-3);
-    EXPECT_LE(m.seconds_low, m.seconds_median);
-    EXPECT_GE(m.seconds_high, m.seconds_median);
-    EXPECT_GT(m.sm_clock_hz, 5e8);
-    EXPECT_LT(m.sm_clock_hz, 8e9);
-}
-
-TEST(Measurement, every_call_gets_the_next_input_set) {
-    std::vector<int> prepared;
-    std::vector<int> called;
-    StopLimits limits;
-    limits.max_samples = 5;
-    (void)time_on_cpu([&](int i) { prepared.push_back(i); }, [&](int i) { called.push_back(i); },
-                      limits);
-    ASSERT_GE(called.size(), 5U);
-    EXPECT_EQ(prepared, called);
-    for (std::size_t i = 0; i < called.size(); ++i) {
-        EXPECT_EQ(called[i], static_cast<int>(i));
     }
 }
 
@@ -51,19 +27,19 @@ struct ScriptedMachine {
     Usage total = {};
     int calls = 0;
 
-    Measurement measure(const StopLimits& limits) {
-        return time_on_cpu([](int) {},
-                           [this](int i) {
-                               now += seconds(i);
-                               total += usage(i);
-                               ++calls;
-                           },
-                           limits,
+    Measurement measure() {
+        const Contender one{.name = "one", .enqueue = [this](void*) {
+                                now += seconds(calls);
+                                total += usage(calls);
+                                ++calls;
+                            }};
+        return time_on_cpu(std::span(&one, 1), {},
                            [this] {
                                return Watch{.seconds = [this] { return now; },
                                             .usage = [this] { return total; },
                                             .clock_hz = [] { return 3e9; }};
-                           });
+                           })
+            .front();
     }
 };
 
@@ -71,7 +47,7 @@ TEST(Disturbance, a_preempted_sample_is_dropped_and_counted) {
     ScriptedMachine machine{
         .seconds = [](int i) { return i % 3 == 0 ? 5e-3 : 1e-3; },
         .usage = [](int i) { return Usage{.preemptions = i % 3 == 0 ? 1 : 0}; }};
-    const Measurement m = machine.measure({});
+    const Measurement m = machine.measure();
     EXPECT_NEAR(m.seconds_median, 1e-3, 1e-9);
     EXPECT_NEAR(m.seconds_high, 1e-3, 1e-9);
     EXPECT_GT(m.disturbed, 3);
@@ -93,7 +69,7 @@ TEST(Disturbance, steal_and_waiting_count_and_a_short_wait_does_not) {
 TEST(Disturbance, where_every_sample_is_disturbed_the_row_is_unsettled_and_ends_early) {
     ScriptedMachine machine{.seconds = [](int) { return 0.05; },
                             .usage = [](int) { return Usage{.waited_seconds = 0.02}; }};
-    const Measurement m = machine.measure({});
+    const Measurement m = machine.measure();
     EXPECT_TRUE(m.unsettled);
     EXPECT_EQ(m.disturbed, m.samples);
     EXPECT_LE(machine.now, 0.7);  // half of the second that a measurement may last, and a warm-up
@@ -104,7 +80,7 @@ TEST(Disturbance, a_wide_interval_is_unsettled_and_a_narrow_one_is_not) {
     EXPECT_TRUE(summarize({1, 1.2, 1, 1.2, 1, 1.2}).unsettled);
     EXPECT_FALSE(summarize({1, 1.01, 1, 1.02, 1, 1.01}).unsettled);
     ScriptedMachine noisy{.seconds = [](int i) { return i % 2 == 0 ? 1e-3 : 3e-3; }};
-    const Measurement m = noisy.measure({});
+    const Measurement m = noisy.measure();
     EXPECT_TRUE(m.unsettled);
     EXPECT_EQ(m.disturbed, 0);
     EXPECT_NE(m.disturbance.find("nothing was seen"), std::string::npos) << m.disturbance;
@@ -126,7 +102,7 @@ TEST(Measurement, survives_the_receipt) {
     m.sm_clock_hz = 1.98e9;
     m.power_w = 512.5;
     m.settled = true;
-    const Measurement back = measurement_from_json(measurement_to_json(m));
+    const Measurement back = row_from_json<Measurement>(row_to_json(m));
     EXPECT_EQ(back.seconds_median, 4.0);
     EXPECT_EQ(back.seconds_low, m.seconds_low);
     EXPECT_EQ(back.seconds_high, m.seconds_high);
