@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "device/ceiling.hpp"
+#include "receipt/values.hpp"
 
 namespace raceline {
 
