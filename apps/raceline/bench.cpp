@@ -28,6 +28,7 @@ int run_bench(const Options& options) {
     say("{} ({}), rates {}", device.name, device.id, device.rates_id);
     CaseTable table(device);
     int failed = 0;
+    std::vector<std::string> again;
     int ran = 0;
     int done = 0;
     {
@@ -36,7 +37,10 @@ int run_bench(const Options& options) {
             progress.step(done++,
                           fmt::format("{} {}", one.kernel->name, format_shape(one.workload)));
             const CaseResult result = run_case(one, *backend, sink);
-            failed += result.failed() ? 1 : 0;
+            if (result.failed()) {
+                ++failed;
+                again.push_back(command_of(one, backend->device()));
+            }
             ran += result.correctness ? 1 : 0;
             table.add(one, result);
         }
@@ -44,6 +48,7 @@ int run_bench(const Options& options) {
     if (!options.json) {
         fmt::print("{}", table.str(CaseTable::Columns::all));
     }
+    say_again(again);
     say("receipts: {}", writer.path());
     require(ran > 0, Status::unsupported,
             "no kernel ran: none of those asked for supports any of the shapes");

@@ -25,13 +25,17 @@ int run_check(const Options& options) {
     }
     CaseTable table(backend->device());
     int failed = 0;
+    std::vector<std::string> again;
     int ran = 0;
     {
         Progress progress(static_cast<int>(cases.size()));
         for (const Case& one : cases) {
             progress.step(ran, format_shape(one.workload));
             const CaseResult result = check_case(one, *backend, sink);
-            failed += result.failed() ? 1 : 0;
+            if (result.failed()) {
+                ++failed;
+                again.push_back(command_of(one, backend->device()));
+            }
             ran += result.correctness ? 1 : 0;
             table.add(one, result);
         }
@@ -39,6 +43,7 @@ int run_check(const Options& options) {
     if (!options.json) {
         fmt::print("{}", table.str(CaseTable::Columns::correctness));
     }
+    say_again(again);
     say("{} cases checked, {} failed", ran, failed);
     require(ran > 0, Status::unsupported,
             "no kernel ran: none of those asked for supports any of the shapes");

@@ -2,6 +2,8 @@
 #include "selection.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <cstdlib>
 #include <random>
 
 #include "device/catalog.hpp"
@@ -54,8 +56,17 @@ LaunchCase launch_case(const Options& options, const Device& device) {
     return how;
 }
 
-// Short enough to be typed again: a failure names it.
+// Short enough to be typed again: a failure names it. RACELINE_SEED, which tests and CI set, takes
+// its place.
 std::uint64_t fresh_seed() {
+    if (const char* fixed = std::getenv("RACELINE_SEED"); fixed != nullptr && *fixed != '\0') {
+        std::uint64_t seed = 0;
+        const std::string_view text(fixed);
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
+        require(error == std::errc() && end == text.data() + text.size(), Status::invalid_argument,
+                "RACELINE_SEED is '{}'; it must be a whole number from 0 on", text);
+        return seed;
+    }
     return std::random_device{}() % 1'000'000'000 + 1;
 }
 
@@ -94,6 +105,27 @@ std::unique_ptr<Backend> select_backend(const Options& options) {
             device.id);
     return device.kind == DeviceKind::cpu ? make_cpu_backend(std::move(device))
                                           : make_cuda_backend(std::move(device));
+}
+
+std::string command_of(const Case& which, const Device& device) {
+    std::string tile;
+    for (const auto& [name, value] : which.kernel->tile(which.tile)) {
+        tile += fmt::format("{}{}={}", tile.empty() ? "" : ",", name, value);
+    }
+    return fmt::format("raceline check --device {} --kernel {}{} --shape '{}' --seed {}",
+                       device.kind == DeviceKind::cpu ? "cpu" : "cuda", which.kernel->name,
+                       tile.empty() ? "" : " --tile " + tile, format_shape(which.workload),
+                       which.options.seed);
+}
+
+void say_again(const std::vector<std::string>& commands) {
+    constexpr std::size_t most = 8;
+    for (std::size_t i = 0; i < std::min(most, commands.size()); ++i) {
+        say("again: {}", commands[i]);
+    }
+    if (commands.size() > most) {
+        say("again: and {} more", commands.size() - most);
+    }
 }
 
 std::vector<Workload> select_workloads(const Options& options, std::string* suite_name) {

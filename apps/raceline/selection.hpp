@@ -24,4 +24,10 @@ std::vector<Workload> select_workloads(const Options& options, std::string* suit
 /// Workloads × kernels × tiles. A kernel that cannot run a shape appears once, for its refusal.
 std::vector<Case> select_cases(const Options& options, const Device& device);
 
+/// The command that checks one case again, on the same inputs.
+std::string command_of(const Case& which, const Device& device);
+
+/// Names the commands that show failures again, the first eight of them.
+void say_again(const std::vector<std::string>& commands);
+
 }  // namespace raceline::cli

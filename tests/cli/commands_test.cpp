@@ -186,5 +186,45 @@ TEST_F(Cli, a_full_disk_loses_the_row_in_flight_and_no_other) {
     EXPECT_TRUE(check_receipts(after).empty());
 }
 
+// A row names the seed of its inputs. Without --seed it is a fresh one, but for RACELINE_SEED.
+TEST(Seeds, are_fresh_and_stand_in_the_row) {
+    const Sandbox box;
+    const std::string check =
+        "check --device cpu --shape h=2,q=64,k=70,d=16 --tile rows=64,keys=96 --json";
+    const auto seed_of = [&](const std::string& words, const std::string& before = {}) {
+        const Outcome outcome = box.run(words, before);
+        EXPECT_EQ(outcome.exit, 0) << outcome.err;
+        return parse_json(outcome.lines().at(0), "row")
+            .at("correctness")
+            .at("seed")
+            .get<std::uint64_t>();
+    };
+    EXPECT_EQ(seed_of(check + " --seed 77"), 77U);
+    EXPECT_EQ(seed_of(check), 1U);
+    EXPECT_EQ(seed_of(check, "RACELINE_SEED=5"), 5U);
+    EXPECT_NE(seed_of(check, "RACELINE_SEED="), seed_of(check, "RACELINE_SEED="));
+    EXPECT_EQ(box.run(check, "RACELINE_SEED=x").exit, 2);
+}
+
+// A failure says how to see it again. A receipt of a refused output stands in for a broken kernel.
+TEST(Seeds, stand_in_the_command_that_shows_a_failure_again) {
+    const Sandbox box;
+    const std::string shape = "--shape h=2,q=64,k=70,d=16 --tile rows=64,keys=96";
+    const Outcome bench = box.run("bench --device cpu " + shape + " --receipts good.jsonl");
+    ASSERT_EQ(bench.exit, 0) << bench.err;
+    std::string rows = Sandbox::read(box.path("good.jsonl"));
+    const std::string passed = "\"passed\":true";
+    const auto at = rows.find(passed);
+    ASSERT_NE(at, std::string::npos);
+    rows.replace(at, passed.size(), "\"passed\":false");
+    box.write("bad.jsonl", rows);
+    const Outcome again =
+        box.run("check --device replay:bad.jsonl --kernel cpu_flash " + shape + " --seed 9");
+    EXPECT_EQ(again.exit, 1) << again.err;
+    EXPECT_THAT(again.err, HasSubstr("again: raceline check --device cpu --kernel cpu_flash --tile "
+                                     "rows=64,keys=96 --shape 'h=2,q=64,k=70,d=16,"));
+    EXPECT_THAT(again.err, HasSubstr("--seed 9"));
+}
+
 }  // namespace
 }  // namespace raceline::test

@@ -48,9 +48,9 @@ public:
     /// `words` is what a user would type after the program's name; a shell splits it.
     [[nodiscard]] Outcome run(const std::string& words, const std::string& before = {}) const {
         const std::string command = "cd " + root_.string() + " && XDG_CACHE_HOME=" + path("cache") +
-                                    " XDG_STATE_HOME=" + path("state") + " " + before + " " +
-                                    RACELINE_BINARY_DIR + "/raceline " + words + " >" +
-                                    path("out") + " 2>" + path("err") + " </dev/null";
+                                    " XDG_STATE_HOME=" + path("state") + " RACELINE_SEED=1 " +
+                                    before + " " + RACELINE_BINARY_DIR + "/raceline " + words +
+                                    " >" + path("out") + " 2>" + path("err") + " </dev/null";
         Outcome outcome;
         const int status = std::system(command.c_str());
         outcome.exit = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
