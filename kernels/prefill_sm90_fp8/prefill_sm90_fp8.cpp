@@ -55,6 +55,9 @@ std::string supports(const Workload& w, const Tile& tile, const Device& device) 
         return "tiles of head dim " + std::to_string(width) + " serve " + dims;
     }
     if (!tile.accurate() && w.accuracy != Accuracy::fast) {
+        if (tile.promote != 0 && tile.keys <= promoted_keys) {
+            return "it serves accuracy=fast alone: other tiles are as accurate and faster";
+        }
         return "it leaves sums of P·V over more than 128 keys to the tensor core, which keeps 13 "
                "bits below the largest summand: over long contexts that costs accuracy, and only "
                "accuracy=fast allows it";
