@@ -139,7 +139,7 @@ __global__ void __launch_bounds__(tiles[index].threads())
     }
     // The lanes' sums brought to one maximum; a lane that met no key adds nothing.
     const float top = over_warp(highest, [](float x, float y) { return fmaxf(x, y); });
-    const float mine = sum > 0 ? sum * expf(highest - top) : 0;
+    const float mine = sum == 0 ? 0 : sum * expf(highest - top);  // NaN stays
     const float total = over_warp(mine, [](float x, float y) { return x + y; });
     if (lane == 0 && query < a.seqlen_q) {
         at.totals(a, all, query) = {top, total};

@@ -39,7 +39,8 @@ struct Comparison {
 /// What one or several equally right roundings of the same rows come to.
 struct Reference {
     double rms = 0, worst = 0, lse = 0, aligned = 0, joint = 0;
-    double high_rms = 0;  ///< of a call whose squared errors are far above their mean
+    double high_rms = 0;    ///< of a call whose squared errors are far above their mean
+    bool few_rows = false;  ///< rounded more than once
 };
 Reference reference_of(std::span<const Errors> roundings, double elements);
 
