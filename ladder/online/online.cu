@@ -134,7 +134,9 @@ __global__ void __launch_bounds__(tiles[index].threads())
             const float s = score<headdim>(shared.q[warp], shared.k[lane], a.scale);
             const float before = highest;
             highest = fmaxf(highest, s);
-            sum = sum * expf(before - highest) + expf(s - highest);
+            // Relative to 0 while all scores are -inf, whose differences are no numbers.
+            const float base = highest == -INFINITY ? 0 : highest;
+            sum = sum * expf(before - base) + expf(s - base);
         }
     }
     // The lanes' sums brought to one maximum; a lane that met no key adds nothing.

@@ -27,8 +27,8 @@ struct Precision {
     /// Of accumulators e4m3_sum: keys whose products with P the tensor core adds up before the sum
     /// is added to fp32 registers; 0: all of a row's.
     std::int64_t promoted_keys = 0;
-    /// Of accumulators e4m3_sum: a score goes through the tensor core once more with nothing to add,
-    /// and is cut again: head dims that a tile pads.
+    /// Of accumulators e4m3_sum: a score goes through the tensor core once more with nothing to
+    /// add, and is cut again: head dims that a tile pads.
     bool padded_products = false;
 
     bool operator==(const Precision&) const = default;

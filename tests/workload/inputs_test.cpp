@@ -50,7 +50,8 @@ TEST(Inputs, AreNormalSeededAndDistinct) {
 TEST(Inputs, OutliersGiveLogitsALongTail) {
     const Workload w = parse_shape("h=4,q=16,k=512,d=64,dtype=fp32");
     const auto largest = [&](bool outliers) {
-        const Inputs in = make_inputs(w, {.seed = 1, .draw = outliers ? Draw::outliers : Draw::plain});
+        const Inputs in =
+            make_inputs(w, {.seed = 1, .draw = outliers ? Draw::outliers : Draw::plain});
         const auto q = values(in.q, w.dtype);
         const auto k = values(in.k, w.dtype);
         double most = 0;

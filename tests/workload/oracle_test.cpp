@@ -83,7 +83,8 @@ TEST(Oracle, AgreesWithTheFormula) {
           "h=2,q=2,k=0,d=8,dtype=fp32,sinks"}) {
         const Workload w = parse_shape(shape);
         for (const bool outliers : {false, true}) {
-            const Inputs in = make_inputs(w, {.seed = 5, .draw = outliers ? Draw::outliers : Draw::plain});
+            const Inputs in =
+                make_inputs(w, {.seed = 5, .draw = outliers ? Draw::outliers : Draw::plain});
             for (std::int64_t b = 0; b < w.batch; ++b) {
                 for (std::int64_t i = 0; i < w.length_q(b); ++i) {
                     for (std::int64_t h = 0; h < w.heads_q; ++h) {
