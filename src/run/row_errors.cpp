@@ -13,7 +13,7 @@
 namespace raceline {
 namespace {
 
-constexpr std::int64_t block = 256;  // values gathered at a time
+constexpr std::int64_t gathered_values = 256;  // at a time
 
 /// Rows whose errors are looked at together: consecutive, of one sequence and KV head.
 struct Group {
@@ -168,8 +168,8 @@ bool masks_non_finite(const GateAnswers& answers, const Row& at) {
     const auto [low, high] = w.visible(at.sequence, at.row);
     const CacheReader cache = cache_of(answers, at);
     std::vector<float> values;
-    for (std::int64_t from = 0; from < w.length_k(at.sequence); from += block) {
-        const std::int64_t count = std::min(block, w.length_k(at.sequence) - from);
+    for (std::int64_t from = 0; from < w.length_k(at.sequence); from += gathered_values) {
+        const std::int64_t count = std::min(gathered_values, w.length_k(at.sequence) - from);
         cache.values(from, count, values);
         for (std::int64_t j = 0; j < count; ++j) {
             const bool masked = from + j < low || from + j >= high;

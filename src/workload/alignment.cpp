@@ -9,7 +9,7 @@
 namespace raceline {
 namespace {
 
-constexpr std::int64_t block = 256;  // values gathered at a time
+constexpr std::int64_t gathered_values = 256;  // at a time
 
 double dot(const float* a, const float* b, std::int64_t count) {
     float sum = 0;
@@ -37,8 +37,8 @@ Alignment align(const Workload& w, const Inputs& inputs, std::int64_t sequence,
     const CacheReader cache(w, inputs, sequence, rows.front().head / w.group());
     Alignment largest;
     std::vector<float> values;
-    for (std::int64_t from = first; from < last; from += block) {
-        const std::int64_t count = std::min(block, last - from);
+    for (std::int64_t from = first; from < last; from += gathered_values) {
+        const std::int64_t count = std::min(gathered_values, last - from);
         cache.values(from, count, values);
         for (std::int64_t j = 0; j < count; ++j) {
             const float* v = values.data() + j * w.headdim_v;
