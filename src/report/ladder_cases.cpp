@@ -2,7 +2,9 @@
 #include "report/ladder_cases.hpp"
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "registry/registry.hpp"
 #include "workload/shape_grammar.hpp"
@@ -122,7 +124,15 @@ LadderCases::LadderCases(std::span<const Json> rows, std::span<const PastFile> l
     }
     for (auto& [kernel, cases] : runs_) {
         for (auto& [key, runs] : cases) {
-            std::ranges::stable_sort(runs.in_time, {}, &Run::written);
+            // Equal times stay in their order, which a multimap keeps.
+            std::multimap<std::string, Run> ordered;
+            for (Run& run : runs.in_time) {
+                ordered.emplace(run.written, std::move(run));
+            }
+            runs.in_time.clear();
+            for (auto& [written, run] : ordered) {
+                runs.in_time.push_back(std::move(run));
+            }
         }
     }
 }
