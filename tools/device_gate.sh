@@ -8,8 +8,8 @@
 # Steps: mutations (what TESTS holds: draws equal to the host's, wrong outputs refused), training
 # (training-16k, every kind of inputs, with the time it took), random (the random suites of SEEDS,
 # default "1 2 3", on every kernel that serves them, as rows), predict (the random suites of SUITES,
-# predicted and measured), ladder (every rung on the ladder's suite), before (training-16k in turns
-# with BEFORE, the program of another commit). Default: mutations, training and random.
+# predicted and measured), ladder (every rung on the ladder's suite). Default: mutations, training and
+# random. tools/device_ab.sh times two programs in turns.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 program=${1:-build/raceline}
@@ -59,19 +59,6 @@ step_predict() {
 
 step_ladder() {
     run 120 ladder.log "$program" check --device cuda --tile best --suite ladder
-}
-
-# Two rounds of each in turns, so that machine and clock are the same for both.
-step_before() {
-    local round which
-    for round in 1 2; do
-        for which in "$BEFORE" "$program"; do
-            run 60 "before-$round.log" "$which" bench --device cuda --kernel "${KERNEL:-prefill_sm90}" \
-                --suite training-16k --max-seconds 0.05 --seed 1 \
-                --receipts "$rows/$(basename "$(dirname "$which")")-$round.jsonl"
-        done
-    done
-    cp "$rows"/*-[12].jsonl "$out/"
 }
 
 # shellcheck disable=SC2086
