@@ -9,7 +9,7 @@
 # (training-16k, every kind of inputs, with the time it took), random (the random suites of SEEDS,
 # default "1 2 3", on every kernel that serves them, as rows), predict (the random suites of SUITES,
 # predicted and measured), ladder (every rung on the ladder's suite). Default: mutations, training and
-# random. tools/device_ab.sh times two programs in turns.
+# random. tools/turns.sh times two programs in turns.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 program=${1:-build/raceline}
