@@ -95,8 +95,14 @@ void add_case_commands(CLI::App& app, Options& o, std::vector<Command>& commands
     add_device(*predict, o, "any name in `raceline devices` (default: cuda if live, else cpu)");
     add_receipts(*predict, o, "append prediction rows to this file (default: none is written)");
     add_json(*predict, o);
+    predict->add_flag("--explain", o.explain,
+                      "under each case its terms and the constants it rests on, with their origin");
+    predict->add_flag("--uncalibrated", o.uncalibrated,
+                      "what a probe, a manual or the code says instead of each constant that was "
+                      "fitted to the kernel; no committed errors are taken out");
     predict->footer(
         "Examples:\n"
+        "  raceline predict --device h200 --explain --shape h=16,q=4096,k=4096,d=128,dtype=bf16\n"
         "  raceline predict --device h200 --shape b=64,h=32/8,q=1,k=8192,d=128\n"
         "  raceline predict --device cpu --suite quickstart");
     commands.push_back({predict, run_predict});

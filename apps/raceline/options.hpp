@@ -34,6 +34,9 @@ struct Options {
     bool force = false;    ///< measure: even if this machine has ceilings
     bool if_missing = false;
 
+    bool explain = false;       ///< predict: terms and constants of each case
+    bool uncalibrated = false;  ///< predict: without constants that were fitted to the kernel
+
     std::vector<std::string> files;  ///< report
     bool check = false;              ///< report
     bool ladder = false;             ///< report: docs/ladder.md

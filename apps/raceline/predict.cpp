@@ -5,6 +5,7 @@
 #include "receipt/rows.hpp"
 #include "registry/registry.hpp"
 #include "report/case_table.hpp"
+#include "report/explanation.hpp"
 #include "selection.hpp"
 #include "terminal.hpp"
 
@@ -21,22 +22,30 @@ int run_predict(const Options& options) {
     if (options.json) {
         sink.emit = print_row;
     }
+    const Calibration calibration =
+        options.uncalibrated ? Calibration::left_out : Calibration::used;
     CaseTable table(device);
+    std::string explanations;
     for (const Case& one : cases) {
         CaseResult result;
         result.refusal = why_not(*one.kernel, one.workload, device);
         const RowCase about = row_case(one, device);
         if (result.refusal.empty()) {
-            result.prediction = predict_case(one, device);
-            sink.put(one.kernel->source_hash,
-                     PredictionRow{.about = about, .prediction = *result.prediction});
+            ExplainedPrediction explained = explain_case(one, device, calibration);
+            PredictionRow row{.about = about, .prediction = explained.prediction};
+            if (options.explain) {
+                row.more["constants"] = constants_to_json(explained.constants);
+                explanations += explanation(one, device, explained);
+            }
+            sink.put(one.kernel->source_hash, row);
+            result.prediction = std::move(explained.prediction);
         } else {
             sink.put(one.kernel->source_hash, RefusalRow{.about = about, .reason = result.refusal});
         }
         table.add(one, result);
     }
     if (!options.json) {
-        fmt::print("{}", table.str(CaseTable::Columns::prediction));
+        fmt::print("{}{}", table.str(CaseTable::Columns::prediction), explanations);
     }
     return exit_ok;
 }

@@ -5,7 +5,25 @@
 
 #include <algorithm>
 
+#include "model/constant.hpp"
+
 namespace raceline::gpu {
+
+inline constexpr Constant waits_in_line = calibrated(
+    "warpgroups.waits_in_line", 1,
+    "the queueing model below was chosen among others with the times of prefill_sm90's tiles at "
+    "hand "
+    "(receipts/index.jsonl: the sweeps …-prefill_sm90-tiles-…)",
+    0, "bounds that hold for any order of service: Denning and Buzen, operational analysis, 1978");
+inline constexpr Constant issue_share =
+    code("warpgroups.issue_share", 8.0 / 5,
+         "who exponentiates takes three of eight issue slots: the loop of the softmax");
+inline constexpr Constant between_first =
+    calibrated("items.first_warpgroup", 0.1, "clock() at the steps of three tiles of prefill_sm90",
+               0, "each warpgroup takes as long as one alone, one after the other");
+inline constexpr Constant between_each =
+    calibrated("items.each_warpgroup", 0.9, "clock() at the steps of three tiles of prefill_sm90",
+               1, "each warpgroup takes as long as one alone, one after the other");
 
 /// Clocks of one warpgroup's block: at the tensor cores, at the exponential units, at the issue
 /// slots, and the rest, for which it needs nobody.
@@ -23,17 +41,25 @@ struct BlockClocks {
 ///
 /// Who is alone finds the tensor cores free, and its values are multiplied under its exponentials.
 /// Others' products are what stands there where there are others.
+///
+/// Without calibrated constants: the longer of what one warpgroup takes alone and what all take at
+/// the busiest station, which no order of service can beat.
 inline double shared_clocks(const BlockClocks& block, int warpgroups) {
     if (warpgroups == 1) {
         return block.alone + block.tensor + std::max(0.0, block.exponentials - block.values) +
-               block.issued * 8 / 5;
+               block.issued * issue_share;
+    }
+    if (waits_in_line == 0) {
+        const double issue = block.issued * issue_share;
+        return std::max(block.alone + block.tensor + block.exponentials + issue,
+                        warpgroups * std::max({block.tensor, block.exponentials, issue}));
     }
     double at_tensor = 0, at_exponentials = 0, at_issue = 0, busy = 0;
     double cycle = 0;
     for (int n = 1; n <= warpgroups; ++n) {
         const double products = block.tensor * (1 + at_tensor - busy / 2);
         const double softmax = block.exponentials * (1 + at_exponentials);
-        const double issue = block.issued * 8 / 5 * (1 + at_issue);
+        const double issue = block.issued * issue_share * (1 + at_issue);
         cycle = block.alone + products + softmax + issue;
         at_tensor = n * products / cycle;
         at_exponentials = n * softmax / cycle;
@@ -45,8 +71,8 @@ inline double shared_clocks(const BlockClocks& block, int warpgroups) {
 
 /// What stands between two items is instructions, of which each warp gets its share: `warpgroups`
 /// of them need nearly as many times as long as one.
-constexpr double between_items(double alone, int warpgroups) {
-    return alone * (0.1 + 0.9 * warpgroups);
+inline double between_items(double alone, int warpgroups) {
+    return alone * (between_first + between_each * warpgroups);
 }
 
 }  // namespace raceline::gpu

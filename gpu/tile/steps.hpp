@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gpu/tile/share.hpp"
+#include "model/constant.hpp"
 #include "model/counts.hpp"
 
 namespace raceline::gpu {
@@ -29,10 +30,12 @@ struct StepClocks {
 /// What a CTA fetches one after the other before its first scores, each from DRAM or, for code and
 /// arguments, through caches that the launch before has emptied: code, arguments, the
 /// announcement's and the copies' code, the tensor maps, the blocks, the first block's code. Which
-/// of these wait for which is not known: the number is fitted to the calls of prefill_sm90 with one
-/// row a head of receipts/h200/2026-11-22-random-20261130-1f24940c08f4.jsonl (d64: 4.7 µs and 0.79
-/// a block).
-inline constexpr double trips_before_start = 7;
+/// of these wait for which is not known.
+inline constexpr Constant trips_before_start =
+    calibrated("start.trips", 7,
+               "calls of prefill_sm90 with one row a head: "
+               "receipts/h200/2026-11-22-random-20261130-1f24940c08f4",
+               1, "the first block's copy alone waits for memory");
 
 /// Of the CTA that is busy longest. `clocks(working)`: where so many of a CTA's `warpgroups` have
 /// rows, as in the mean of its items. A packed batch's lengths are one trip more.

@@ -114,7 +114,10 @@ void decode(const DecodeArgs& args, const Execution& execution);
 /// or empty for this machine (its GPU if it has one). Only shapes, types and lengths are looked at:
 /// pointers may be null. Rates are the best known ones, this user's measurements included.
 struct PredictedTime {
-    double seconds = 0;
+    double seconds = 0;           ///< the model's own
+    double expected_seconds = 0;  ///< with the median of committed errors of this kernel taken out
+    double uncalibrated_seconds =
+        0;  ///< the model's own without constants that were fitted to the kernel
     std::string limiter;
     std::string kernel;
     std::string tile;

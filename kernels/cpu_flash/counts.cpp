@@ -6,6 +6,7 @@
 
 #include "kernels/cpu_flash/engine.hpp"
 #include "kernels/cpu_flash/plan.hpp"
+#include "model/constant.hpp"
 
 namespace raceline::kernels::cpu_flash {
 namespace {
@@ -87,9 +88,11 @@ struct Amounts {
     }
 };
 
-/// A store takes a port for a cycle, in which two plain operations could start (one 512-bit store a
-/// cycle: AMD's optimization guide for family 1Ah, Intel's for server cores since Skylake).
-constexpr double store_slots = 2;
+/// A store takes a port for a cycle, in which two plain operations could start.
+constexpr Constant store_slots =
+    manual("cpu_flash.store_slots", 2,
+           "one 512-bit store a cycle: AMD's optimization guide for family 1Ah, Intel's for server "
+           "cores since Skylake");
 
 /// `keys` keys against one panel, in blocks of `block` keys, as step_panel runs them.
 Amounts panel_step(const Workload& w, const Target& target, std::int64_t width, std::int64_t keys,
@@ -102,7 +105,7 @@ Amounts panel_step(const Workload& w, const Target& target, std::int64_t width, 
         2 * scores * static_cast<double>(d) + 2 * padded * static_cast<double>(w.headdim_v);
     a.exponentials = scores;
     // Peak, scaling of the score, sum; for pairs of bf16 a rounding and an interleaving.
-    a.simd = (3 + (target.dot ? 1 : 0)) * scores;
+    a.simd = (counted(3, "peak, scaling, sum") + (target.dot ? 1 : 0)) * scores;
     // A score is stored by the first product, its exponential for the second.
     a.simd += 2 * store_slots * scores;
     // All panels of a task pass over a block before the next: a panel's Q and O, and the block,
@@ -114,8 +117,8 @@ Amounts panel_step(const Workload& w, const Target& target, std::int64_t width, 
     a.l2 = blocks * static_cast<double>(width) * (operand * columns + 8 * columns_v) +
            static_cast<double>(keys) * operand * (columns + columns_v);
     a.simd += masked ? 4 * scores : 0;
-    // tanh: 20 operations and a division (4), see simd-inl.hpp.
-    a.simd += w.softcap > 0 ? 26 * scores : 0;
+    // tanh: its operations and a division.
+    a.simd += w.softcap > 0 ? counted(26, "tanh in simd-inl.hpp") * scores : 0;
     return a;
 }
 
@@ -146,7 +149,9 @@ Amounts prefill_piece(const Workload& w, const Problem& p, const Target& target,
         sum += panel_step(w, target, width, plain, tile.keys, false);
         sum += panel_step(w, target, width, high - low - plain, tile.keys, true);
         // Q into lanes and O out of them, each through a transposition; O cleared.
-        sum.simd += static_cast<double>(width * (3 * w.headdim + 4 * w.headdim_v));
+        sum.simd += static_cast<double>(width) *
+                    (counted(3, "Q into lanes") * static_cast<double>(w.headdim) +
+                     counted(4, "O out of lanes, cleared") * static_cast<double>(w.headdim_v));
     }
     // Each key is copied, widened or interleaved once a task.
     sum.simd += 2 * static_cast<double>((piece.key1 - piece.key0) * (w.headdim + w.headdim_v));
@@ -166,15 +171,18 @@ Amounts decode_piece(const Workload& w, const Target& target, const Piece& piece
     a.exponentials = keys * rows;
     // Summing lanes takes about three operations a lane and four scores; a score is hidden behind
     // peak, scale, sum.
-    a.simd = keys * rows * (3 * static_cast<double>(target.lanes) + 4);
+    a.simd = keys * rows *
+             (counted(3, "sum of lanes") * static_cast<double>(target.lanes) +
+              counted(4, "peak, scaling, sum of a score"));
     // Outputs are stored after every step of four keys.
     a.simd += store_slots * keys / 4 * rows * whole(w.headdim_v);
     if (target.dot) {
         // Two keys' rows of V are interleaved, a shuffle a stored vector; P is rounded and stored.
-        a.simd += keys * whole(w.headdim_v) / 2 + 10 * keys * rows;
+        a.simd += keys * whole(w.headdim_v) / 2 +
+                  counted(10, "a probability rounded and stored") * keys * rows;
     } else if (w.kv_dtype != DType::fp32) {
-        a.simd +=
-            (w.kv_dtype == DType::e4m3 ? 7 : 1) * keys * (whole(w.headdim) + whole(w.headdim_v));
+        a.simd += (w.kv_dtype == DType::e4m3 ? counted(7, "e4m3 widened") : 1.0) * keys *
+                  (whole(w.headdim) + whole(w.headdim_v));
     }
     return a;
 }

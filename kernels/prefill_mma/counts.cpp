@@ -10,6 +10,7 @@
 
 #include "kernels/prefill_mma/clocks.hpp"
 #include "kernels/prefill_mma/registers.hpp"
+#include "model/constant.hpp"
 #include "model/occupancy.hpp"
 
 namespace raceline::kernels::prefill_mma {
@@ -30,11 +31,11 @@ Work exponentials(double rows, double keys, bool softcap) {
     Work work;
     work["op.ex2"] = rows * keys;
     work["flop.fma.fp32"] = slot * rows * keys * 2;
-    work["op.issue"] = rows * keys * 3.5;
+    work["op.issue"] = rows * keys * counted(3.5, "exponentials, sums, conversion");
     if (softcap) {
         work["op.ex2"] += 2 * rows * keys;
-        work["flop.fma.fp32"] += slot * rows * keys * 12;
-        work["op.issue"] += rows * keys * 15;
+        work["flop.fma.fp32"] += slot * rows * keys * counted(12, "tanh.cuh");
+        work["op.issue"] += rows * keys * counted(15, "tanh.cuh");
     }
     return work;
 }
@@ -55,7 +56,8 @@ void add_products(Work& work, const std::string& flop, double rows, double keys,
 // A copy writes shared memory as it lands and takes two instructions and a half of its thread:
 // itself, its address and its limit.
 Work copied(double bytes) {
-    return {{"byte.smem_lsu", bytes}, {"op.issue", bytes / 16 * 2.5}};
+    return {{"byte.smem_lsu", bytes},
+            {"op.issue", bytes / 16 * counted(2.5, "a copy of 16 bytes")}};
 }
 
 Pieces pieces_of(const Workload& w, const Tile& t) {

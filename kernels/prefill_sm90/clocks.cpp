@@ -4,9 +4,56 @@
 #include <algorithm>
 
 #include "gpu/tile/network.hpp"
+#include "model/constant.hpp"
 
 namespace raceline::kernels::prefill_sm90 {
 namespace {
+
+// Of a block: what a warp does alone, from the compiled loops of seven tiles.
+constexpr Constant chain =
+    code("prefill_sm90.block.chain", 247, "stall counts of the loop of blocks, all tiles");
+constexpr Constant chain_of_key =
+    code("prefill_sm90.block.chain_of_key", 0.15, "the same, for each key");
+constexpr Constant chain_of_product =
+    code("prefill_sm90.block.chain_of_product", 14.5, "the same, for each wgmma that is started");
+constexpr Constant issue =
+    code("prefill_sm90.block.instructions", 60, "instructions of the loop of blocks");
+constexpr Constant issue_of_product = code("prefill_sm90.block.instructions_of_product", 4.5,
+                                           "the same, for each wgmma that is started");
+constexpr Constant wait =
+    assumed("prefill_sm90.block.wait", 25,
+            "a turn, a barrier, a reduction into a uniform register or a vote");
+constexpr Constant shuffle =
+    assumed("prefill_sm90.block.exchange", 20, "an exchange between lanes");
+constexpr Constant wide_block = calibrated(
+    "prefill_sm90.block.key_beyond_128", 7,
+    "tiles of 160 and 176 keys: receipts/h200/2026-11-22-prefill_sm90-tiles-1f24940c08f4", 0,
+    "term dropped: the stall counts do not have it");
+constexpr Constant exponential_clocks =
+    manual("sm.exponential_clocks", 8,
+           "16 results a clock and SM: CUDA C++ Programming Guide, throughput");
+
+// Between items, by clock() at the steps of d64, d128 and d256 in prefill_sm90 itself.
+constexpr Constant item =
+    calibrated("prefill_sm90.item", 900, "clock() at the steps of three tiles", 0, "term dropped");
+constexpr Constant item_column = calibrated(
+    "prefill_sm90.item.column", 7, "clock() at the steps of three tiles; outputs from registers",
+    31.0 / 16, "31 instructions for 16 columns, by the compiled code");
+constexpr Constant item_column_boxes = calibrated(
+    "prefill_sm90.item.column_by_tma", 3.2,
+    "the clocks from registers times 14 of 31 instructions; outputs through shared memory",
+    14.0 / 16, "14 instructions for 16 columns, by the compiled code");
+constexpr Constant in_step = calibrated(
+    "prefill_sm90.item.in_step", 500,
+    "five sweeps of tiles that differ in turns alone: …-prefill_sm90-tiles-…", 0, "term dropped");
+constexpr Constant late_rows =
+    calibrated("prefill_sm90.item.late_rows", 2000,
+               "clock() at the steps of tiles without room for two items' Q", 0, "term dropped");
+constexpr Constant mask_of_key =
+    calibrated("prefill_sm90.mask_of_key", 3.5,
+               "clock() between items under a causal mask, times of "
+               "receipts/h200/2026-11-22-random-20261130-1f24940c08f4",
+               0.5, "64 selections of a thread for a block of 128 keys, by the compiled code");
 
 // Of a warp, for a softcap: instructions, and clocks at the exponential units.
 struct TanhClocks {
@@ -18,8 +65,10 @@ TanhClocks tanh_clocks(double keys, double softcap) {
     if (softcap == 0) {
         return {};
     }
-    return softcap >= softcap_near ? TanhClocks{keys / 2 * 9, 0}
-                                   : TanhClocks{keys / 2 * 14, keys / 2 * 2 * 8};
+    return softcap >= softcap_near
+               ? TanhClocks{keys / 2 * counted(9, "tanh of a score: a polynomial"), 0}
+               : TanhClocks{keys / 2 * counted(14, "tanh of a score beyond its range"),
+                            keys / 2 * 2 * exponential_clocks};
 }
 
 gpu::BlockClocks block_clocks(const Tile& t, bool first, double softcap) {
@@ -29,12 +78,12 @@ gpu::BlockClocks block_clocks(const Tile& t, bool first, double softcap) {
     const double values = steps_pv * t.headdim_v / 2;
     const double tensor = steps_qk * keys / 2 + values;
     const TanhClocks tanh = tanh_clocks(keys, softcap);
-    const double exponentials = 4 * keys + tanh.exponentials;
-    const double maxima = first ? keys + 4 * 20 : 0;
-    const double many = 7 * std::max(0.0, keys - 128);
-    const double issued = 60 + 4.5 * (steps_qk + steps_pv) + keys / 4;
-    const double alone =
-        247 + 0.15 * keys + 14.5 * (steps_qk + steps_pv) + 8 * 25 + maxima + many - issued;
+    const double exponentials = keys / 2 * exponential_clocks + tanh.exponentials;
+    const double maxima = first ? keys + 4 * shuffle : 0;
+    const double many = wide_block * std::max(0.0, keys - 128);
+    const double issued = issue + issue_of_product * (steps_qk + steps_pv) + keys / 4;
+    const double alone = chain + chain_of_key * keys + chain_of_product * (steps_qk + steps_pv) +
+                         8 * wait + maxima + many - issued;
     return {tensor, exponentials, issued + tanh.issued, alone, values};
 }
 
@@ -51,21 +100,21 @@ double clocks_of_first_softmax(const Tile& t, int warpgroups, double softcap) {
 }
 
 double clocks_of_item(const Tile& t, int warpgroups) {
-    const double alone = 900 + (stores_boxes(t) ? 3.2 : 7) * t.headdim_v;
+    const double alone = item + (stores_boxes(t) ? item_column_boxes : item_column) * t.headdim_v;
     return gpu::between_items(alone, warpgroups);
 }
 
 double clocks_in_step(const Tile& t, int warpgroups, bool equal_shares) {
-    return equal_shares && warpgroups == 2 && t.warpgroups() == 2 && t.turns == 0 ? 500 : 0;
+    return equal_shares && warpgroups == 2 && t.warpgroups() == 2 && t.turns == 0 ? static_cast<double>(in_step) : 0;
 }
 
 double clocks_of_mask(const Tile& t, int warpgroups) {
-    return gpu::between_items(3.5 * t.keys, warpgroups);
+    return gpu::between_items(mask_of_key * t.keys, warpgroups);
 }
 
 double clocks_of_late_rows(const Tile& t) {
     const double late = 2.0 - static_cast<double>(shared_layout(t).q_pieces) / t.warpgroups();
-    return 2000 * late * late;
+    return late_rows * late * late;
 }
 
 }  // namespace raceline::kernels::prefill_sm90

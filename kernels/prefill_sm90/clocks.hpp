@@ -4,6 +4,7 @@
 #pragma once
 
 #include "kernels/prefill_sm90/tile.hpp"
+#include "model/constant.hpp"
 
 namespace raceline::kernels::prefill_sm90 {
 
@@ -28,7 +29,8 @@ double clocks_of_first_softmax(const Tile& tile, int warpgroups, double softcap 
 /// From this softcap on the counts have no block with a score beyond three quarters of the cap,
 /// where tanh is a polynomial: scores of unit spread, which inputs of unit spread at the usual
 /// scale give, stay below 4.5 in all but 1 % of a warp's blocks.
-inline constexpr double softcap_near = 6;
+inline constexpr Constant softcap_near =
+    assumed("prefill_sm90.softcap_near", 6, "scores of unit spread stay below 4.5 in all but 1 %");
 
 /// Clocks of a warp for what an item's end and the next one's begin take beside a steady block, a
 /// first block's maxima and masks: where the item stands, its output. `warpgroups`: those that have

@@ -9,6 +9,7 @@
 #include "gpu/tile/steps.hpp"
 #include "kernels/prefill_sm90/clocks.hpp"
 #include "kernels/prefill_sm90/share.hpp"
+#include "model/constant.hpp"
 
 namespace raceline::kernels::prefill_sm90 {
 namespace {
@@ -32,22 +33,24 @@ Pieces pieces_of(const Workload& w, const Tile& t) {
     p.values["byte.l2"] = keys * static_cast<double>(w.headdim_v) * 2;
     // An item's first block: maximum, multiply-add, sum, half a conversion a score.
     p.first_softmax["op.ex2"] = rows * keys;
-    p.first_softmax["flop.fma.fp32"] = slot * rows * keys * 3.5;
+    p.first_softmax["flop.fma.fp32"] =
+        slot * rows * keys * counted(3.5, "softmax of a first block");
     // All others do without the maximum.
     p.softmax["op.ex2"] = rows * keys;
-    p.softmax["flop.fma.fp32"] = slot * rows * keys * 2.5;
+    p.softmax["flop.fma.fp32"] = slot * rows * keys * counted(2.5, "softmax");
     // A softcap's tanh: a polynomial of eight operations, beyond its range both that and an
     // exponential and a reciprocal, which takes the same pipe, with four more.
     if (w.softcap > 0) {
         const bool near = w.softcap >= softcap_near;
         for (Work* softmax : {&p.first_softmax, &p.softmax}) {
             (*softmax)["op.ex2"] += (near ? 0 : 2) * rows * keys;
-            (*softmax)["flop.fma.fp32"] += slot * rows * keys * (near ? 8 : 12);
+            (*softmax)["flop.fma.fp32"] +=
+                slot * rows * keys * (near ? 8 : counted(12, "tanh.cuh"));
         }
     }
     p.start["byte.l2"] = rows * static_cast<double>(w.headdim) * 2;
     p.finish["byte.l2"] = rows * static_cast<double>(w.headdim_v) * 2;
-    p.finish["flop.fma.fp32"] = slot * rows * t.headdim_v * 1.5;
+    p.finish["flop.fma.fp32"] = slot * rows * t.headdim_v * counted(1.5, "epilogue");
     return p;
 }
 

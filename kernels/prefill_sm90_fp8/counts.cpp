@@ -9,6 +9,7 @@
 #include "kernels/prefill_sm90_fp8/clocks.hpp"
 #include "kernels/prefill_sm90_fp8/prepare_counts.hpp"
 #include "kernels/prefill_sm90_fp8/share.hpp"
+#include "model/constant.hpp"
 
 namespace raceline::kernels::prefill_sm90_fp8 {
 namespace {
@@ -47,13 +48,14 @@ Pieces pieces_of(const Workload& w, const Tile& t) {
     }
     // A score: multiply-add, sum, half a conversion. An output: what promotion adds.
     p.softmax["op.ex2"] = rows * keys;
-    p.softmax["flop.fma.fp32"] = slot * rows * (keys * 2.5 + (t.promote != 0 ? t.headdim : 0));
+    p.softmax["flop.fma.fp32"] =
+        slot * rows * (keys * counted(2.5, "softmax") + (t.promote != 0 ? t.headdim : 0));
     // An item's first block looks for maxima.
     p.first_softmax = p.softmax;
     p.first_softmax["flop.fma.fp32"] += slot * rows * keys;
     p.start["byte.l2"] = rows * static_cast<double>(w.headdim);
     p.finish["byte.l2"] = rows * static_cast<double>(w.headdim_v) * 2;
-    p.finish["flop.fma.fp32"] = slot * rows * t.headdim * 1.5;
+    p.finish["flop.fma.fp32"] = slot * rows * t.headdim * counted(1.5, "epilogue");
     return p;
 }
 

@@ -5,6 +5,7 @@
 
 #include "device/device.hpp"
 #include "kernels/simt/tile.hpp"
+#include "model/constant.hpp"
 #include "model/counts.hpp"
 #include "workload/workload.hpp"
 
@@ -12,7 +13,7 @@ namespace raceline::kernels::simt {
 
 /// Registers of a thread as the compiler reports them for sm_90; 0 where nothing is compiled.
 int declared_registers(const Tile& tile, int v_width);
-inline constexpr int merge_registers = 48;
+inline constexpr int merge_registers = static_cast<int>(counted(48, "the compiler's report"));
 
 std::vector<Counts> counts(const Workload& workload, const Tile& tile, const Device& device);
 

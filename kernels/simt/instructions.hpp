@@ -7,6 +7,7 @@
 // counts that the compiler wrote into the code plus the latencies it can only wait for: shared
 // memory 29 and L1 41 (arXiv 2402.13499, H100); shuffles 24, special functions 18, constants 30 are
 // assumed, no source for Hopper was at hand.
+// Provenance of the numbers below: code, but for those that a comment calls assumed or estimated.
 #pragma once
 
 #include "kernels/simt/tile.hpp"

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "kernels/simt/instructions.hpp"
+#include "model/constant.hpp"
 
 namespace raceline::kernels::simt {
 namespace {
@@ -73,8 +74,10 @@ Step softmax(const Body& b, double key_tiles) {
         b.lane_rows * softmax_row(b.tile.keys_per_lane(), b.plan.v_width / 32, b.w.softcap > 0));
     // One exponential a score, one a row and lane to rescale; tanh is an exponential and a
     // division.
-    step.work["op.ex2"] = b.tile.rows * b.tile.keys * (b.w.softcap > 0 ? 3.0 : 1.0) +
-                          b.tile.rows * 8.0 * b.tile.key_warps;
+    step.work["op.ex2"] =
+        b.tile.rows * b.tile.keys *
+            (b.w.softcap > 0 ? counted(3, "exp, and an exponential and a division of tanh") : 1.0) +
+        b.tile.rows * 8.0 * b.tile.key_warps;
     step.work["byte.smem_lsu"] = b.warps * b.lane_rows * b.tile.keys_per_lane() * pass_bytes;
     return step;
 }

@@ -17,7 +17,10 @@ class Prediction:
     """Predicted time of one call. Times are seconds.
 
     Attributes:
-        seconds: the predicted time.
+        seconds: the model's own time, of which all published errors are.
+        expected_seconds: the same with the median of committed errors of this kernel on this device
+            taken out; equal to `seconds` where there are fewer than 20.
+        uncalibrated_seconds: the model's own time without constants that were fitted to the kernel.
         limiter: the resource that limits it.
         terms: seconds by term of the schedule; they sum to `seconds`.
         resources: seconds that each resource alone would need.
@@ -27,13 +30,15 @@ class Prediction:
         workload: the shape, as a receipt's `workload`.
     """
 
-    __slots__ = ("seconds", "limiter", "terms", "resources", "band", "kernel", "tile", "device",
+    __slots__ = ("seconds", "expected_seconds", "uncalibrated_seconds", "limiter", "terms", "resources", "band", "kernel", "tile", "device",
                  "device_name", "rates_id", "workload")
 
     def __init__(self, text: str):
         case = json.loads(text)
         made = case["prediction"]
         self.seconds: float = made["seconds"]
+        self.expected_seconds: float = made["expected_seconds"]
+        self.uncalibrated_seconds: float = made["uncalibrated_seconds"]
         self.limiter: str = made["limiter"]
         self.terms: dict[str, float] = made["layer2"]
         self.resources: dict[str, float] = made["layer1"]
@@ -60,11 +65,11 @@ class Prediction:
 
     def _title(self) -> str:
         band = f" ({seconds(self.band[0])} to {seconds(self.band[1])})" if self.band else ""
-        return (f"{seconds(self.seconds)}{band} on {self.device_name or self.device}, limited by "
-                f"{self.limiter}: {self.kernel}")
+        return (f"{seconds(self.expected_seconds)} expected{band}, {seconds(self.seconds)} by the model, "
+                f"on {self.device_name or self.device}, limited by {self.limiter}: {self.kernel}")
 
     def __repr__(self) -> str:
-        return (f"<Prediction {seconds(self.seconds)}, limiter {self.limiter}, kernel "
+        return (f"<Prediction {seconds(self.expected_seconds)}, limiter {self.limiter}, kernel "
                 f"{self.kernel}, device {self.device}>")
 
     def __str__(self) -> str:

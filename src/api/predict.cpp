@@ -27,6 +27,8 @@ PredictedTime time_of(const PredictedCase& predicted) {
     const Prediction& p = predicted.prediction;
     PredictedTime time;
     time.seconds = p.seconds;
+    time.expected_seconds = p.expected_seconds;
+    time.uncalibrated_seconds = p.uncalibrated_seconds;
     time.limiter = p.limiter;
     time.kernel = predicted.which.kernel->name;
     time.tile = predicted.which.kernel->tile_text(predicted.which.tile);

@@ -51,15 +51,29 @@ constexpr auto members_of(const RowCase*) {
                       member("case", &RowCase::launch, form::object));
 }
 
+constexpr auto members_of(const Calibrated*) {
+    return std::tuple(member("count", &Calibrated::count, form::count),
+                      member("hash", &Calibrated::hash, form::string),
+                      member("errors", &Calibrated::errors, form::count),
+                      member("errors_hash", &Calibrated::errors_hash, form::string));
+}
+
 constexpr auto members_of(const Prediction*) {
-    return std::tuple(member("seconds", &Prediction::seconds, form::amount),
-                      member("limiter", &Prediction::limiter, form::string),
-                      member("layer1", &Prediction::layer1, form::seconds_by_name),
-                      member("layer2", &Prediction::layer2, form::seconds_by_name),
-                      member("band", &Prediction::band, form::band),
-                      member("rates_id", &Prediction::rates_id, form::string),
-                      member("sm_clock_hz", &Prediction::sm_clock_hz, form::amount),
-                      member("model_hash", &Prediction::model_hash, form::string));
+    return std::tuple(
+        member("seconds", &Prediction::seconds, form::amount),
+        member("expected_seconds", &Prediction::expected_seconds, form::amount, Presence::optional),
+        member("uncalibrated_seconds", &Prediction::uncalibrated_seconds, form::amount,
+               Presence::optional),
+        member("datasheet_seconds", &Prediction::datasheet_seconds, form::amount,
+               Presence::optional),
+        member("calibrated", &Prediction::calibrated, form::object, Presence::optional),
+        member("limiter", &Prediction::limiter, form::string),
+        member("layer1", &Prediction::layer1, form::seconds_by_name),
+        member("layer2", &Prediction::layer2, form::seconds_by_name),
+        member("band", &Prediction::band, form::band),
+        member("rates_id", &Prediction::rates_id, form::string),
+        member("sm_clock_hz", &Prediction::sm_clock_hz, form::amount),
+        member("model_hash", &Prediction::model_hash, form::string));
 }
 
 constexpr auto members_of(const Measurement*) {

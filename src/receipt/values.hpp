@@ -39,8 +39,28 @@ struct Roofline {
     double ridge_best = 0;            ///< of the best engine on the chip, flop/byte
 };
 
+/// What of a prediction was fitted to measurements of the kernel itself.
+struct Calibrated {
+    int count = 0;            ///< constants of the kernel's clocks and of the model that were
+    std::string hash;         ///< SHA-256 of their names and values; empty if there are none
+    int errors = 0;           ///< committed errors whose median was taken out of expected_seconds
+    std::string errors_hash;  ///< SHA-256 of these, as written; empty if there are none
+
+    bool operator==(const Calibrated&) const = default;
+};
+
 struct Prediction {
-    double seconds = 0;  ///< layer 2
+    /// The model's own, layer 2: all errors, bands and goals are of it.
+    double seconds = 0;
+    /// With the median of committed errors taken out; without any the same as seconds. Nothing is
+    /// judged by it.
+    double expected_seconds = 0;
+    /// seconds with what a probe, a manual or the code says in the place of each calibrated
+    /// constant; 0: not worked out.
+    double uncalibrated_seconds = 0;
+    /// The kernel's work over the datasheet's ceilings of the device; 0: it has none.
+    double datasheet_seconds = 0;
+    Calibrated calibrated;
     std::string limiter;
     Roofline layer1;
     std::vector<std::pair<std::string, double>> layer2;  ///< terms in order; they sum to seconds

@@ -66,6 +66,7 @@ void CaseTable::add(const Case& which, const CaseResult& result) {
         line.intensity = result.prediction->layer1.arithmetic_intensity;
         line.bound = result.prediction->layer1.bound_seconds;
         line.predicted = result.prediction->seconds;
+        line.expected = result.prediction->expected_seconds;
         line.band = result.prediction->band;
     }
     if (result.correctness) {
@@ -119,13 +120,15 @@ std::string CaseTable::str(Columns columns) const {
     const bool checked = columns != Columns::prediction;
     const bool measured = columns == Columns::all;
     if (predicted) {
-        header.insert(header.end(), {{"limiter"},
-                                     {"FLOP/B", Align::right},
-                                     {"bound", Align::right},
-                                     {"predicted", Align::right}});
+        header.insert(header.end(),
+                      {{"limiter"}, {"FLOP/B", Align::right}, {"bound", Align::right}});
     }
     if (columns == Columns::prediction) {
-        header.push_back({"band", Align::right});
+        header.insert(
+            header.end(),
+            {{"expected", Align::right}, {"band", Align::right}, {"model", Align::right}});
+    } else if (predicted) {
+        header.push_back({"predicted", Align::right});
     }
     if (measured) {
         header.insert(header.end(), {{"measured", Align::right},
@@ -146,14 +149,18 @@ std::string CaseTable::str(Columns columns) const {
         }
         std::vector<std::string> cells{line.shape, line.kernel, line.tile};
         if (predicted) {
-            const bool has = line.predicted > 0;
             cells.insert(
                 cells.end(),
                 {line.limiter, line.intensity > 0 ? fmt::format("{:.3g}", line.intensity) : "",
-                 has ? format_seconds(line.bound) : "", has ? format_seconds(line.predicted) : ""});
+                 line.predicted > 0 ? format_seconds(line.bound) : ""});
         }
+        const std::string model = line.predicted > 0 ? format_seconds(line.predicted) : "";
         if (columns == Columns::prediction) {
-            cells.push_back(band_text(line));
+            const std::string expected =
+                line.expected > 0 ? format_seconds(line.expected) : std::string();
+            cells.insert(cells.end(), {expected, band_text(line), model});
+        } else if (predicted) {
+            cells.push_back(model);
         }
         if (measured) {
             const bool has = line.measured > 0;

@@ -19,6 +19,7 @@ struct CaseLine {
     double intensity = 0;
     double bound = 0;              ///< layer 1, seconds; 0: not known
     double predicted = 0;          ///< layer 2, seconds; 0: not known
+    double expected = 0;           ///< with committed errors taken out, seconds; 0: not known
     std::optional<Interval> band;  ///< what past errors make of it
     double measured = 0;           ///< 0: not measured
     double spread = 0;             ///< half the 95 % interval / median

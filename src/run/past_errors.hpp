@@ -29,21 +29,26 @@ public:
     [[nodiscard]] std::optional<Interval> band(std::string_view kernel, const Device& device,
                                                bool cold, double seconds) const;
 
-    /// What a prediction comes to once the median of the 20 errors is taken out whose predictions
-    /// were nearest to it, by their ratio; of the newest models, as above, but of all regimes, for
-    /// one's errors may change within a regime. Unchanged if there are fewer. For comparing
-    /// kernels: one whose predictions are a third low should not win by a tenth.
+    /// What a prediction comes to once the median of 20 errors is taken out, whatever their regime:
+    /// of predictions up to twice or half as long the newest models' first, and of one model the
+    /// nearest; where these are fewer than 20, the nearest of the others, by ratio. Unchanged if
+    /// there are not 20 in all. What is printed as expected, and what engines are compared by: one
+    /// whose predictions are a third low should not win by a tenth.
     [[nodiscard]] double expected(std::string_view kernel, const Device& device, bool cold,
                                   double seconds) const;
+    /// The errors whose median that is, in ascending order; empty if it takes nothing out.
+    [[nodiscard]] std::vector<double> errors_near(std::string_view kernel, const Device& device,
+                                                  bool cold, double seconds) const;
 
 private:
     using Key = std::tuple<std::string, std::string, bool, Regime>;  ///< device, kernel, cold
     using KeyOfAll = std::tuple<std::string, std::string, bool>;     ///< the same, all regimes
     std::map<Key, Interval> bands_;  ///< of a prediction of one second: bands scale with it
     struct Past {
+        int newer_models;
         double predicted, residual;
     };
-    std::map<KeyOfAll, std::vector<Past>> nearby_;  ///< by predicted time; 20 or more
+    std::map<KeyOfAll, std::vector<Past>> all_;  ///< of groups of 20 or more
 };
 
 /// Of the receipts that were committed when this was built; worked out at the first call.

@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/run_case.hpp"
 
+#include <algorithm>
 #include <array>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "device/catalog.hpp"
+#include "model/prediction.hpp"
 #include "receipt/rows.hpp"
 #include "registry/registry.hpp"
 #include "run/past_errors.hpp"
 #include "support/build_info.hpp"
+#include "support/check.hpp"
 #include "support/sha256.hpp"
+#include "support/statistics.hpp"
 #include "workload/shape_grammar.hpp"
 
 namespace raceline {
@@ -53,6 +59,44 @@ CaseOptions bench_options(CaseOptions options) {
     return options;
 }
 
+// The roofline that anyone can draw from a datasheet; 0 for a device without one, or where it lacks
+// a rate that the kernel needs.
+double datasheet_bound(const Case& which, const Device& device) {
+    if (device.kind == DeviceKind::cpu) {
+        return 0;
+    }
+    try {
+        const Device sheet = datasheet_device(device.id);
+        const auto counts = which.kernel->counts(which.workload, which.tile, sheet);
+        return roofline(sheet, counts).bound_seconds;
+    } catch (const Error&) {
+        return 0;
+    }
+}
+
+// What committed errors of the kernel say: the expected time, and a band around it.
+void take_errors_out(Prediction& prediction, const Case& which, const Device& device) {
+    const std::string_view kernel = which.kernel->name;
+    const bool cold = which.options.how.cold;
+    const std::vector<double> errors =
+        committed_errors().errors_near(kernel, device, cold, prediction.seconds);
+    if (!errors.empty()) {
+        std::string text;
+        for (const double error : errors) {
+            text += fmt::format("{:.17g}\n", error);
+        }
+        prediction.expected_seconds = prediction.seconds / (1 + quantile(errors, 0.5));
+        prediction.calibrated.errors = static_cast<int>(errors.size());
+        prediction.calibrated.errors_hash = sha256_hex(text);
+    }
+    prediction.band = committed_errors().band(kernel, device, cold, prediction.seconds);
+    if (prediction.band) {
+        // The errors of a regime and those nearest in time are not the same ones.
+        prediction.band->low = std::min(prediction.band->low, prediction.expected_seconds);
+        prediction.band->high = std::max(prediction.band->high, prediction.expected_seconds);
+    }
+}
+
 }  // namespace
 
 DeviceName device_name(const Device& device) {
@@ -81,15 +125,32 @@ Json RowSink::put(std::string_view kind, std::string_view source_hash, const Jso
     return row;
 }
 
-Prediction predict_case(const Case& which, const Device& device) {
+ExplainedPrediction explain_case(const Case& which, const Device& device, Calibration calibration) {
+    const double uncalibrated =
+        calibration == Calibration::used
+            ? explain_case(which, device, Calibration::left_out).prediction.seconds
+            : 0;
+    const ConstantWatch watch(calibration == Calibration::used
+                                  ? ConstantWatch::Calibrated::value
+                                  : ConstantWatch::Calibrated::stand_in);
     const auto counts = which.kernel->counts(which.workload, which.tile, device);
     Prediction prediction = predict(device, counts, which.options.how);
     // The model and the kernel's counts together made this number: both are in its hash.
     prediction.model_hash = sha256_hex(std::string(build_info::model_hash()) + "\n" +
                                        std::string(which.kernel->source_hash));
-    prediction.band = committed_errors().band(which.kernel->name, device, which.options.how.cold,
-                                              prediction.seconds);
-    return prediction;
+    prediction.expected_seconds = prediction.seconds;
+    prediction.uncalibrated_seconds = uncalibrated > 0 ? uncalibrated : prediction.seconds;
+    prediction.datasheet_seconds = datasheet_bound(which, device);
+    if (calibration == Calibration::used) {
+        const CalibratedSet set = calibrated_set(watch.used());
+        prediction.calibrated = {set.count, set.hash, 0, ""};
+        take_errors_out(prediction, which, device);
+    }
+    return {std::move(prediction), watch.used()};
+}
+
+Prediction predict_case(const Case& which, const Device& device, Calibration calibration) {
+    return explain_case(which, device, calibration).prediction;
 }
 
 CaseResult run_case(const Case& which, Backend& backend, const RowSink& sink) {

@@ -5,7 +5,9 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "model/constant.hpp"
 #include "receipt/file.hpp"
 #include "receipt/row.hpp"
 #include "receipt/rows.hpp"
@@ -41,9 +43,24 @@ struct CaseResult {
     [[nodiscard]] bool failed() const { return correctness && !correctness->passed; }
 };
 
-/// The model's answer for one case, with the hash of model and kernel filled in, and the band that
-/// past errors of this kernel on this device give it. Writes nothing.
-Prediction predict_case(const Case& which, const Device& device);
+/// With all constants of the model, or with what a probe, a manual or the code says in the place of
+/// each that was calibrated, and no committed errors taken out.
+enum class Calibration { used, left_out };
+
+/// A prediction, and the constants that it rests on, in the order of their use.
+struct ExplainedPrediction {
+    Prediction prediction;
+    std::vector<Constant> constants;
+};
+
+/// The model's answer for one case, with the hash of model and kernel filled in, and what past
+/// errors of this kernel on this device say of it: the expected time, and a band, which contains
+/// it. A prediction without calibrated constants has neither: those errors are of another model.
+/// Writes nothing.
+Prediction predict_case(const Case& which, const Device& device,
+                        Calibration calibration = Calibration::used);
+ExplainedPrediction explain_case(const Case& which, const Device& device,
+                                 Calibration calibration = Calibration::used);
 
 /// prediction row, then gate, then measurement row. A case that the kernel does not support leaves
 /// a refusal row with the reason; a failed gate leaves its row without a time.

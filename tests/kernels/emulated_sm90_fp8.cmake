@@ -30,7 +30,7 @@ add_executable(test_emulated_sm90_fp8
                ${CMAKE_SOURCE_DIR}/tests/kernels/emulated_sm90_fp8/prepared_test.cpp
                ${machine}/copies.cpp ${machine}/machine.cpp ${machine}/product.cpp ${ampere}/ampere.cpp
                ${translated_sources} ${host}
-               ${CMAKE_SOURCE_DIR}/src/run/gate.cpp
+               ${CMAKE_SOURCE_DIR}/src/model/constant.cpp ${CMAKE_SOURCE_DIR}/src/run/gate.cpp
                ${CMAKE_SOURCE_DIR}/src/run/gate_answers.cpp ${CMAKE_SOURCE_DIR}/src/run/gate_rows.cpp
                ${CMAKE_SOURCE_DIR}/src/run/row_errors.cpp ${CMAKE_SOURCE_DIR}/src/run/verdict.cpp
              ${CMAKE_SOURCE_DIR}/src/run/poison.cpp)

@@ -89,6 +89,49 @@ TEST(PastErrors, TheMedianIsOfTheNearestTwentyByRatio) {
     EXPECT_DOUBLE_EQ(errors.expected("simt", h200, true, 250e-6), 500e-6);
 }
 
+// Long calls of a new model say nothing of short ones, which an older model has measured.
+TEST(PastErrors, NearInTimeComesBeforeNewer) {
+    std::vector<EmbeddedResidual> past;
+    for (int i = 0; i < 20; ++i) {
+        past.push_back({"h200", "", "simt", true, 0, 1e-3, 1});
+        past.push_back({"h200", "", "simt", true, 1, 10e-6, -0.5});
+        past.push_back({"h200", "", "simt", true, 2, 10e-6, 3});
+    }
+    const PastErrors errors(past);
+    const Device h200 = named("h200", "");
+    EXPECT_DOUBLE_EQ(errors.expected("simt", h200, true, 12e-6), 24e-6) << "the newer of the near";
+    EXPECT_DOUBLE_EQ(errors.expected("simt", h200, true, 0.8e-3), 0.4e-3);
+}
+
+TEST(PastErrors, APredictionHasBothTimesAndItsBandContainsTheExpectedOne) {
+    Case which;
+    which.kernel = &find_kernel("prefill_sm90");
+    which.options.how.launch_path = "graph";
+    Device h200 = datasheet_device("h200");
+    apply_committed_rates(h200);
+    int corrected = 0;
+    for (const char* shape :
+         {"b=1,h=16,q=16384,k=16384,d=128,dtype=bf16",
+          "b=4,h=16,q=512,k=512,d=128,dtype=bf16,causal", "b=1,h=4,q=128,k=128,d=64,dtype=fp16"}) {
+        which.workload = parse_shape(shape);
+        const Prediction with = predict_case(which, h200);
+        const Prediction without = predict_case(which, h200, Calibration::left_out);
+        EXPECT_GT(with.calibrated.count, 5) << shape;
+        EXPECT_EQ(with.calibrated.hash.size(), 64) << shape;
+        EXPECT_EQ(with.uncalibrated_seconds, without.seconds) << shape;
+        EXPECT_LT(without.seconds, with.seconds) << shape;
+        EXPECT_EQ(without.calibrated, Calibrated{}) << shape;
+        EXPECT_EQ(without.expected_seconds, without.seconds) << shape;
+        EXPECT_FALSE(without.band) << shape;
+        EXPECT_GT(with.datasheet_seconds, 0) << shape;
+        ASSERT_TRUE(with.band) << shape;
+        EXPECT_LE(with.band->low, with.expected_seconds) << shape;
+        EXPECT_GE(with.band->high, with.expected_seconds) << shape;
+        corrected += with.expected_seconds != with.seconds && with.calibrated.errors == 20 ? 1 : 0;
+    }
+    EXPECT_GT(corrected, 0);
+}
+
 TEST(PastErrors, OfCpusOnlyTheSameModel) {
     const std::vector<EmbeddedResidual> past(20, {"cpu", "One", "cpu_flash", true, 0, 1e-3, 0.25});
     const PastErrors errors(past);
