@@ -10,7 +10,7 @@
 namespace raceline::kernels::cpu_flash {
 namespace {
 
-constexpr std::int64_t kHeaddimMost = 512;
+constexpr std::int64_t kHeaddimMost = 576;  // a latent cache of 512 columns and 64 of rope
 
 bool stored(DType type) {
     return type == DType::fp32 || type == DType::fp16 || type == DType::bf16;

@@ -105,7 +105,9 @@ double clocks_of_item(const Tile& t, int warpgroups) {
 }
 
 double clocks_in_step(const Tile& t, int warpgroups, bool equal_shares) {
-    return equal_shares && warpgroups == 2 && t.warpgroups() == 2 && t.turns == 0 ? static_cast<double>(in_step) : 0;
+    return equal_shares && warpgroups == 2 && t.warpgroups() == 2 && t.turns == 0
+               ? static_cast<double>(in_step)
+               : 0;
 }
 
 double clocks_of_mask(const Tile& t, int warpgroups) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The record of mla_tensor, and what its two launches move.
-// Provenance of the numbers below: code. They are counted in the source and in what nvcc made of it.
+// Provenance of the numbers below: code. They are counted in the source and in the machine code.
 #include <array>
 #include <cmath>
 #include <string>

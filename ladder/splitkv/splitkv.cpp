@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The decode ladder's first rung: the record, and what its two launches move.
-// Provenance of the numbers below: code. They are counted in the source and in what nvcc made of it.
+// Provenance of the numbers below: code. They are counted in the source and in the machine code.
 #include <cmath>
 #include <string>
 #include <vector>

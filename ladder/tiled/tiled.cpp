@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rung 2 of the prefill ladder: the record, and what its three launches move.
-// Provenance of the numbers below: code. They are counted in the source and in what nvcc made of it.
+// Provenance of the numbers below: code. They are counted in the source and in the machine code.
 #include <algorithm>
 #include <array>
 #include <cmath>

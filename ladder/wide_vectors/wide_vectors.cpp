@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rung 6 from scratch: the record, and what its one launch moves.
-// Provenance of the numbers below: code. They are counted in the source and in what nvcc made of it.
+// Provenance of the numbers below: code. They are counted in the source and in the machine code.
 #include <algorithm>
 #include <cstdint>
 #include <string>

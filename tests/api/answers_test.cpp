@@ -79,7 +79,9 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(
     Latent, DecodeAnswers,
-    testing::Combine(testing::Values("b=2,h=16,q=1,k=200,mla=64+16,dtype=bf16,causal"),
+    testing::Combine(testing::Values("b=2,h=16,q=1,k=200,mla=64+16,dtype=bf16,causal",
+                                     "b=2,h=16,q=1,k=200;37,mla=512+64,dtype=bf16,page=16",
+                                     "h=128,q=1,k=90,mla=512+64,dtype=fp16"),
                      testing::Values(Layout::packed)));
 
 // The workspace is asked for once, for the longest context, and serves every shorter one.

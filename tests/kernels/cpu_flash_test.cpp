@@ -56,7 +56,7 @@ Workload draw(Random& random) {
     w.heads_kv = between(random, 1, 3);
     w.heads_q = w.heads_kv * any_of<std::int64_t>(random, {1, 1, 2, 3, 4, 5, 8, 13});
     draw_lengths(random, w);
-    w.headdim = any_of<std::int64_t>(random, {1, 2, 7, 16, 33, 64, 72, 80, 96, 128, 192, 512});
+    w.headdim = any_of<std::int64_t>(random, {1, 2, 7, 16, 33, 64, 72, 80, 96, 128, 192, 512, 576});
     w.headdim_v = one_in(random, 2)
                       ? w.headdim
                       : any_of<std::int64_t>(random, {1, 3, 8, 17, 48, 64, 100, 128, 512});
@@ -243,8 +243,9 @@ TEST(CpuFlash, StridesAreFollowed) {
 
 TEST(CpuFlash, RefusesWhatItCannotRead) {
     const Kernel& kernel = find_kernel("cpu_flash");
-    EXPECT_THAT(kernel.why_not(parse_shape("b=1,h=1,q=1,k=1,d=513,dtype=fp32"), 0, cpu(1)),
-                testing::HasSubstr("head dim 513"));
+    EXPECT_THAT(kernel.why_not(parse_shape("b=1,h=1,q=1,k=1,d=577,dtype=fp32"), 0, cpu(1)),
+                testing::HasSubstr("head dim 577"));
+    EXPECT_EQ(kernel.why_not(parse_shape("h=128,q=1,k=9,mla=512+64,dtype=bf16"), 0, cpu(1)), "");
     Workload fp4 = parse_shape("b=1,h=1,q=1,k=16,d=64");
     fp4.kv_dtype = DType::nvfp4;
     EXPECT_THAT(kernel.why_not(fp4, 0, cpu(1)), testing::HasSubstr("nvfp4"));
