@@ -6,7 +6,8 @@ import json
 import sys
 from dataclasses import dataclass
 
-DTYPES = {"fp32": 0, "fp16": 1, "bf16": 2}
+DTYPES = {"fp32": 0, "fp16": 1, "bf16": 2, "e4m3": 3}
+ACCURACIES = {"accurate": 0, "fast": 1}
 CPU, CUDA = 0, 1
 WORKSPACE_ALIGNMENT = 64
 
@@ -141,9 +142,10 @@ class Library:
         return sized(ForwardArgs, q=c.pointer(q), k=c.pointer(k), v=c.pointer(v),
                      out=c.pointer(out), options=c.pointer(options))
 
-    def options(self, causal, kernel="", threads=0):
+    def options(self, causal, kernel="", threads=0, accuracy="accurate"):
         return sized(Options, causal=int(causal), threads=threads,
-                     backend=kernel.encode() if kernel else None)
+                     backend=kernel.encode() if kernel else None,
+                     accuracy=ACCURACIES[accuracy])
 
     def workspace(self, args, place):
         """Bytes of workspace that a call needs."""

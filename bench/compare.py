@@ -27,7 +27,7 @@ from pathlib import Path
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 HERE = Path(__file__).resolve().parent
-GPU_PEERS = "cudnn,fa2,fa4,flashinfer"
+GPU_PEERS = "cudnn,fa2,fa3,fa4,flashinfer"
 GPU_SUITE = "training-16k"
 
 

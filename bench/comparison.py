@@ -22,7 +22,18 @@ def ask(machine, peer, problem, sets, judge):
     call = peer.bind(problem, sets)
     with peer.context():
         answer, kernels = machine.first_answer(call)
-    return call, answer, kernels, judge.verdict(answer)
+    return call, answer, kernels, peers_verdict(problem, judge, answer)
+
+
+def peers_verdict(problem, judge, answer):
+    """The gate's, with our bounds. 8-bit outputs that are beyond these alone are judged once more by
+    the bounds of sums that nothing promotes: a peer may trade accuracy for speed, but the row says
+    so, in `accuracy`, and keeps the error."""
+    verdict = judge.verdict(answer)
+    if verdict["passed"] or problem.dtype != "e4m3":
+        return verdict
+    loosely = judge.verdict(answer, "fast")
+    return {**loosely, "accuracy": "fast"} if loosely["passed"] else verdict
 
 
 class Comparison:

@@ -8,6 +8,7 @@ an index of inputs; `context` is entered around its calls, never in a timed regi
 import contextlib
 import importlib
 import importlib.metadata
+import pathlib
 
 import torch
 import torch.nn.functional as F
@@ -18,6 +19,10 @@ def version_of(package):
         return importlib.metadata.version(package)
     except importlib.metadata.PackageNotFoundError:
         return "unknown"
+
+
+def only_16_bits(problem):
+    return "" if problem.dtype in ("fp16", "bf16") else f"it has no {problem.dtype} here"
 
 
 class TorchBackend:
@@ -37,7 +42,7 @@ class TorchBackend:
     def refusal(self, problem):
         if problem.masked and problem.seqlen_q != problem.seqlen_k:
             return "its causal mask aligns top-left where the lengths differ"
-        return "" if problem.dtype != "fp32" else "it has no fp32"
+        return only_16_bits(problem)
 
     def bind(self, problem, sets):
         options = {"is_causal": problem.masked}
@@ -48,6 +53,36 @@ class TorchBackend:
             x = sets[i]
             out = F.scaled_dot_product_attention(x.q_t, x.k_t, x.v_t, **options)
             return out.transpose(1, 2)
+        return call
+
+
+class FlashAttention3:
+    """FlashAttention for Hopper, built from source (tools/peer_fa3.sh), in 16 bits and e4m3."""
+
+    name = label = "fa3"
+    backend = "hopper flash_attn_interface.flash_attn_func"
+
+    def __init__(self):
+        module = importlib.import_module("flash_attn_interface")
+        self._attention = module.flash_attn_func
+        commit = pathlib.Path(module.__file__).with_name("COMMIT")
+        self.version = commit.read_text().strip() if commit.exists() else version_of("flash_attn_3")
+
+    def context(self):
+        return contextlib.nullcontext()
+
+    def refusal(self, problem):
+        if problem.dtype == "e4m3":
+            return ""
+        return "" if problem.dtype == "bf16" else f"it was built without {problem.dtype}"
+
+    def bind(self, problem, sets):
+        attention, causal = self._attention, problem.causal
+
+        def call(i):
+            x = sets[i]
+            out = attention(x.q, x.k, x.v, causal=causal)
+            return out[0] if isinstance(out, tuple) else out
         return call
 
 
@@ -65,7 +100,7 @@ class FlashAttention4:
         return contextlib.nullcontext()
 
     def refusal(self, problem):
-        return "" if problem.dtype != "fp32" else "it has no fp32"
+        return only_16_bits(problem)
 
     def bind(self, problem, sets):
         attention, causal = self._attention, problem.causal
@@ -93,7 +128,7 @@ class FlashInfer:
         return contextlib.nullcontext()
 
     def refusal(self, problem):
-        return "" if problem.dtype != "fp32" else "it has no fp32"
+        return only_16_bits(problem)
 
     def bind(self, problem, sets):
         p, device = problem, sets[0].q.device
@@ -123,7 +158,7 @@ def fa2():
     return TorchBackend("fa2", "FLASH_ATTENTION", f"PyTorch {torch.__version__}")
 
 
-PEERS = {"cudnn": cudnn, "fa2": fa2, "fa4": FlashAttention4, "flashinfer": FlashInfer}
+PEERS = {"cudnn": cudnn, "fa2": fa2, "fa3": FlashAttention3, "fa4": FlashAttention4, "flashinfer": FlashInfer}
 
 
 def open_peers(names):

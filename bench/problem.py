@@ -56,7 +56,12 @@ class Problem:
 
     @property
     def element_bytes(self):
-        return 4 if self.dtype == "fp32" else 2
+        return {"fp32": 4, "e4m3": 1}.get(self.dtype, 2)
+
+    @property
+    def out_dtype(self):
+        """8-bit attention answers in bf16."""
+        return "bf16" if self.dtype == "e4m3" else self.dtype
 
     def visited_pairs(self):
         """(query, key) pairs of one head in one sequence, the mask aligned bottom-right."""
@@ -76,7 +81,9 @@ class Problem:
     def set_bytes(self):
         """Q, K, V and the output, once."""
         rows = self.batch * self.heads_q * self.seqlen_q
-        return self.cache_bytes() + rows * (self.headdim + self.headdim_v) * self.element_bytes
+        out_bytes = 4 if self.out_dtype == "fp32" else 2
+        return self.cache_bytes() + rows * (self.headdim * self.element_bytes
+                                            + self.headdim_v * out_bytes)
 
     def rate(self, seconds):
         """What a reader wants to see: TFLOP/s of a prefill, TB/s of a decode."""

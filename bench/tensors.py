@@ -7,7 +7,8 @@ import torch
 
 from c_library import CPU, CUDA, WORKSPACE_ALIGNMENT, view
 
-DTYPES = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
+DTYPES = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16,
+          "e4m3": torch.float8_e4m3fn}
 
 
 class Inputs:
@@ -34,7 +35,7 @@ class Inputs:
         # Like q, in q's order of strides.
         shape = (p.batch, p.heads_q, p.seqlen_q, p.headdim_v) if heads_outside else (
             p.batch, p.seqlen_q, p.heads_q, p.headdim_v)
-        out = torch.full(shape, float("nan"), dtype=DTYPES[p.dtype], device=device)
+        out = torch.full(shape, float("nan"), dtype=DTYPES[p.out_dtype], device=device)
         self.out = out.transpose(1, 2) if heads_outside else out
         # PyTorch's order of dimensions: views, made once so that no call pays for them.
         self.q_t, self.k_t, self.v_t = (t.transpose(1, 2) for t in (self.q, self.k, self.v))
@@ -55,7 +56,8 @@ class Raceline:
         self.calls = []
         for x in sets:
             options = library.options(problem.causal, kernel, threads)
-            views = [view_of(t, problem.dtype) for t in (x.q, x.k, x.v, x.out)]
+            views = [view_of(t, problem.dtype) for t in (x.q, x.k, x.v)]
+            views.append(view_of(x.out, problem.out_dtype))
             self.calls.append(library.forward_args(*views, options))
         size = library.workspace(self.calls[0], self.place)
         # One workspace for all calls: on one stream they never overlap.
@@ -83,17 +85,20 @@ class Judge:
     def __init__(self, library, problem, inputs, kernel, seed):
         self.library, self.problem, self.kernel, self.seed = library, problem, kernel, seed
         self.host = [t.cpu() for t in (inputs.q, inputs.k, inputs.v)]
-        self.options = library.options(problem.causal)
 
-    def verdict(self, out):
-        """What a receipt holds as `correctness`. `out`: (batch, seqlen, heads, headdim_v)."""
+    def verdict(self, out, accuracy="accurate"):
+        """What a receipt holds as `correctness`. `out`: (batch, seqlen, heads, headdim_v).
+        `accuracy`: "fast" judges 8-bit products by what the tensor core alone adds up."""
         wanted = (self.problem.batch, self.problem.seqlen_q, self.problem.heads_q,
                   self.problem.headdim_v)
         if tuple(out.shape) != wanted:
             raise ValueError(f"its output has shape {tuple(out.shape)}, not {wanted}")
-        if out.dtype != DTYPES[self.problem.dtype]:
-            raise ValueError(f"its output is {out.dtype}, not {DTYPES[self.problem.dtype]}")
+        wanted = DTYPES[self.problem.out_dtype]
+        if out.dtype != wanted:
+            raise ValueError(f"its output is {out.dtype}, not {wanted}")
         host = out.cpu()
-        views = [view_of(t, self.problem.dtype) for t in (*self.host, host)]
-        return self.library.check_forward(self.library.forward_args(*views, self.options),
+        views = [view_of(t, self.problem.dtype) for t in self.host]
+        views.append(view_of(host, self.problem.out_dtype))
+        options = self.library.options(self.problem.causal, accuracy=accuracy)
+        return self.library.check_forward(self.library.forward_args(*views, options),
                                           self.kernel, self.seed)

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# raceline beside cuDNN, FlashAttention-2 and -4 (and FlashInfer) on this machine's GPU: the table of
+# raceline beside cuDNN, FlashAttention-2, -3 and -4 (and FlashInfer) on this machine's GPU: the table of
 # training-16k, its receipts, and their check, in about three minutes.
 #
 #   OUT=folder tools/device_compare.sh [libraceline.so] [option of bench/compare.py ...]
 #
-# PEERS (default cudnn,fa2,fa4) names the peers; SITE is where tools/device_peers.sh installed them;
+# PEERS (default cudnn,fa2,fa3,fa4) names the peers; SITE is where tools/device_peers.sh installed
+# wheels, FA3 where tools/peer_fa3.sh built FlashAttention-3 (default build-peers/fa3/hopper);
 # BUDGET (default 200) is the time in seconds after which no further shape is started. With
 # flashinfer among the peers its kernels are compiled first, all head dims side by side. A shared
 # library carried beside ours (libhwy.so.1) is found there.
@@ -14,7 +15,8 @@ cd "$(dirname "$0")/.."
 library=${1:-build-cuda/libraceline.so}
 [ $# -gt 0 ] && shift
 out=${OUT:-device-compare}
-peers=${PEERS:-cudnn,fa2,fa4}
+peers=${PEERS:-cudnn,fa2,fa3,fa4}
+fa3=${FA3:-build-peers/fa3/hopper}
 site=${SITE:-build-peers/site}
 budget=${BUDGET:-200}
 python=${PYTHON:-python3}
@@ -26,6 +28,10 @@ export XDG_STATE_HOME=${XDG_STATE_HOME:-$(mktemp -d)} PYTHONUNBUFFERED=1 PYTHONW
 if [ ! -f "$library" ]; then
     echo "device_compare: no library at $library; build raceline_shared with CUDA" >&2
     exit 2
+fi
+if [ -d "$fa3" ]; then
+    PYTHONPATH="$(cd "$fa3" && pwd)${PYTHONPATH:+:$PYTHONPATH}"
+    export PYTHONPATH
 fi
 compare=("$python" bench/compare.py --library "$library")
 if [ -d "$site" ]; then

@@ -10,6 +10,7 @@ import sys
 import tempfile
 import unittest
 from pathlib import Path
+from types import SimpleNamespace
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent), str(HERE)]
@@ -25,6 +26,7 @@ READY = torch is not None and Path(LIBRARY).exists()
 
 if READY:
     import compare
+    import comparison
     import gpu_time
     import peers_cuda
     import problem
@@ -144,6 +146,51 @@ class OnACpu(Run):
         self.assertEqual(len(self.of_kind("comparison")), 1)
 
 
+@unittest.skipUnless(READY, "needs PyTorch and the built library")
+class EightBits(unittest.TestCase):
+    """Outputs of e4m3 are bf16; a peer that promotes nothing is judged by bounds of its own, said."""
+
+    def setUp(self):
+        self.problem = problem.Problem(
+            text="h=2,q=40,k=70,d=64,dtype=e4m3", batch=1, heads_q=2, heads_kv=2, seqlen_q=40,
+            seqlen_k=70, headdim=64, headdim_v=64, dtype="e4m3", causal=False)
+
+    def judged(self, spoil):
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        library = tensors_library(str(Path(scratch.name) / "rows.jsonl"))
+        self.addCleanup(library.close)
+        inputs = tensors.Inputs(self.problem, torch.Generator().manual_seed(1), torch.device("cpu"))
+        self.assertEqual(inputs.out.dtype, torch.bfloat16)
+        q, k, v = (t.float().transpose(1, 2) for t in (inputs.q, inputs.k, inputs.v))
+        out = F.scaled_dot_product_attention(q, k, v).transpose(1, 2)
+        judge = tensors.Judge(library, self.problem, inputs, "prefill_sm90_fp8", 1)
+        return comparison.peers_verdict(self.problem, judge, spoil(out).bfloat16().contiguous())
+
+    def test_a_right_answer_passes_as_accurate(self):
+        verdict = self.judged(lambda out: out)
+        self.assertTrue(verdict["passed"], verdict)
+        self.assertNotIn("accuracy", verdict)
+
+    def test_a_wrong_one_passes_neither_way(self):
+        verdict = self.judged(lambda out: out * 1.5)
+        self.assertFalse(verdict["passed"])
+        self.assertNotIn("accuracy", verdict)
+
+    def test_what_only_loose_bounds_accept_says_so(self):
+        class Strict:
+            def verdict(self, answer, accuracy="accurate"):
+                return {"passed": accuracy == "fast", "relative_rms": 0.1}
+        self.assertEqual(comparison.peers_verdict(self.problem, Strict(), None)["accuracy"], "fast")
+        sixteen = SimpleNamespace(dtype="bf16")
+        self.assertFalse(comparison.peers_verdict(sixteen, Strict(), None)["passed"])
+
+
+def tensors_library(receipts):
+    from c_library import Library
+    return Library(LIBRARY, receipts)
+
+
 class FakePeer:
     """A peer whose answer is sdpa's, with one fault."""
 
@@ -205,9 +252,12 @@ class OnAStandIn(Run):
             self.assertGreaterEqual(row["measurement"]["samples"], 3)
             self.assertGreater(row["measurement"]["seconds_call"], 0)
         self.assertIn("peer fa4: left out", self.said)
-        rounds = {side["samples"] + side["disturbed"] for row in rows
-                  for side in (row["measurement"], row["peer"])}
-        self.assertEqual(len(rounds), 1)  # all have the same, disturbed ones among them
+        # All have the same number of rounds, disturbed ones among them. Where all were disturbed none
+        # is dropped, and the same samples stand in both numbers.
+        rounds = {max(side["samples"], side["disturbed"]) if side["samples"] == side["disturbed"]
+                  else side["samples"] + side["disturbed"]
+                  for row in rows for side in (row["measurement"], row["peer"])}
+        self.assertEqual(len(rounds), 1)
         # Each round, both warm-ups and the proof of a graph have one replay of each of the three.
         self.assertEqual(gpu.log.count("replay"), 3 * (rounds.pop() + 3))
 
