@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "registry/registry.hpp"
+#include "report/ladder_data.hpp"
 #include "workload/shape_grammar.hpp"
 #include "workload/suites.hpp"
 
@@ -152,9 +153,7 @@ void LadderCases::add(const Json& row) {
         }
         prediction = &found->second;
         run.result.passed = row.at("correctness").at("passed").get<bool>();
-        run.result.measured = row.at("measurement").is_object()
-                                  ? row.at("measurement").at("seconds_median").get<double>()
-                                  : 0;
+        run.result.measured = settled_seconds(row);
         const auto counters = counters_.find(text(row, "id"));
         if (counters != counters_.end()) {
             run.result.counted =

@@ -58,6 +58,14 @@ std::vector<const Json*> by_time(std::span<const Json> rows, std::string_view ki
     return ordered;
 }
 
+double settled_seconds(const Json& measurement_row) {
+    const Json& timed = measurement_row.at("measurement");
+    if (!timed.is_object() || timed.value("unsettled", false)) {
+        return 0;
+    }
+    return timed.at("seconds_median").get<double>();
+}
+
 const Kernel* find_rung_or_engine(std::string_view name) {
     const auto all = all_kernels();
     const auto found = std::find_if(all.begin(), all.end(),

@@ -24,6 +24,10 @@ std::string ladder_lesson(std::string_view name);
 /// Rows of a kind, the earliest first; of two written at once the first in `rows` comes first.
 std::vector<const Json*> by_time(std::span<const Json> rows, std::string_view kind);
 
+/// The median of a measurement row in seconds; 0 if the gate refused it, or if it is unsettled and
+/// counts for nothing.
+double settled_seconds(const Json& measurement_row);
+
 /// The kernel of this name, null if this build has none.
 const Kernel* find_rung_or_engine(std::string_view name);
 

@@ -44,11 +44,10 @@ bool is_about(const Json& row, const Workload& workload) {
 std::vector<Timed> timed_on(std::span<const Json> rows, const Workload& workload) {
     std::map<std::string, Timed> last;
     for (const Json* row : by_time(rows, "measurement")) {
-        if (is_about(*row, workload) && row->at("measurement").is_object()) {
+        if (is_about(*row, workload) && settled_seconds(*row) > 0) {
             const auto kernel = row->at("kernel").get<std::string>();
-            last[kernel + row->at("tile").dump()] = {
-                kernel, shown_tile(row->at("tile")), row->at("tile"),
-                row->at("measurement").at("seconds_median").get<double>()};
+            last[kernel + row->at("tile").dump()] = {kernel, shown_tile(row->at("tile")),
+                                                     row->at("tile"), settled_seconds(*row)};
         }
     }
     std::vector<Timed> all;

@@ -34,7 +34,7 @@ struct Measured {
 // What the row is about, if it is a correct measurement of a tile that still exists.
 std::optional<Measured> measured_from(const Json& row) {
     const Kernel* kernel = find_rung_or_engine(row.at("kernel").get<std::string>());
-    if (kernel == nullptr || !row.at("measurement").is_object()) {
+    if (kernel == nullptr || settled_seconds(row) == 0) {
         return std::nullopt;
     }
     TileFields fields;
@@ -47,8 +47,7 @@ std::optional<Measured> measured_from(const Json& row) {
             });
         if (same) {
             return Measured{kernel, tile, workload_from_json(row.at("workload")),
-                            row.at("device").at("id").get<std::string>(),
-                            row.at("measurement").at("seconds_median").get<double>()};
+                            row.at("device").at("id").get<std::string>(), settled_seconds(row)};
         }
     }
     return std::nullopt;

@@ -135,6 +135,31 @@ TEST_F(LadderTables, parallelism_stands_beside_every_bandwidth) {
     EXPECT_THAT(text, Not(HasSubstr("### Batch")));
 }
 
+TEST_F(LadderTables, an_unsettled_time_stands_in_no_table) {
+    const char* shape = "h=1,q=1,k=1048576,d=128,dtype=fp16";
+    run("ladder-splits", "splitkv", 5, shape, 20e-3);
+    run("ladder-splits", "splitkv", 0, shape, 200e-6);
+    run("ladder-gap", "light_barriers", 0, gap_shape, 80e-6);
+    run("ladder-gap", "light_barriers", 1, gap_shape, 64e-6);
+    run("ladder-gap", "prefill_sm90", 0, gap_shape, 160e-6);
+    const std::string sweeps = sweeps_markdown(rows_);
+    const std::string gap = gap_markdown(rows_);
+    run("ladder-splits", "splitkv", 0, shape, 100e-6);
+    run("ladder-gap", "light_barriers", 1, gap_shape, 32e-6);
+    EXPECT_NE(sweeps_markdown(rows_), sweeps) << "a later settled one does";
+    EXPECT_NE(gap_markdown(rows_), gap);
+    for (Json& row : rows_) {
+        if (row.at("kind") == "measurement" &&
+            row.at("measurement").at("seconds_median").get<double>() < 150e-6 &&
+            row.at("measurement").at("seconds_median").get<double>() != 64e-6 &&
+            row.at("measurement").at("seconds_median").get<double>() != 80e-6) {
+            row["measurement"]["unsettled"] = true;
+        }
+    }
+    EXPECT_EQ(sweeps_markdown(rows_), sweeps);
+    EXPECT_EQ(gap_markdown(rows_), gap);
+}
+
 TEST_F(LadderTables, tiles_of_a_sweep_stand_in_the_order_of_numbers) {
     const char* shape = "h=1,q=1,k=1048576,d=128,dtype=fp16";
     const Kernel& kernel = find_kernel("splitkv");
