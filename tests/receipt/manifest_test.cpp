@@ -152,6 +152,21 @@ TEST_F(Manifest, a_broken_line_of_the_index_is_found) {
     EXPECT_THROW(CommittedReceipts{root_}, Error);
 }
 
+TEST_F(Manifest, a_file_that_stands_twice_is_found) {
+    append_text("receipts/manifest.jsonl",
+                dump_json(CommittedReceipts(root_).manifest().front()) + '\n');
+    EXPECT_THAT(disagreements(), ElementsAre(HasSubstr("in the manifest twice")));
+}
+
+// What leaves would be appended to that line, and neither could be read again.
+TEST_F(Manifest, an_index_whose_last_line_has_no_end_takes_no_other) {
+    CommittedReceipts(root_).retire(run, "c0ffee");
+    const std::string index = root_ + "/receipts/index.jsonl";
+    fs::resize_file(index, fs::file_size(index) - 1);
+    EXPECT_THROW(CommittedReceipts(root_).retire(ceilings, "c0ffee"), Error);
+    EXPECT_TRUE(fs::exists(root_ + "/" + ceilings));
+}
+
 TEST_F(Manifest, an_edited_line_of_the_index_is_found) {
     CommittedReceipts(root_).retire(run, "c0ffee");
     const std::string path = root_ + "/receipts/index.jsonl";
