@@ -130,6 +130,9 @@ TEST_F(Manifest, a_file_that_is_not_as_it_was_may_not_leave) {
     EXPECT_THROW(CommittedReceipts(root_).retire("receipts/cpu/none.jsonl", "c0ffee"), Error);
     EXPECT_TRUE(fs::exists(root_ + "/" + run));
     EXPECT_FALSE(fs::exists(root_ + "/receipts/index.jsonl"));
+    // Whole rows, but one more than the manifest says.
+    write_ceiling();
+    EXPECT_THROW(CommittedReceipts(root_).retire(ceilings, "c0ffee"), Error);
 }
 
 // Killed after the line was written: the next call goes on from there.
