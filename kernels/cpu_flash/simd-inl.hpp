@@ -48,7 +48,7 @@ HWY_INLINE Vec exp2(Vec x) {
     const I di;
     const Vec limit = hn::Set(d, -126.0F);
     // NaN must come through. x86 gives the second operand where either is NaN, ARM gives NaN;
-    // elsewhere it is put back.
+    // elsewhere, also in the portable target that CPUs without SSE4 take, it is put back.
     const Vec z = hn::Max(limit, x);
     // Adding 1.5 * 2^23 rounds to an integer, which then stands in the low bits: with the
     // exponent's bias added it becomes the power of two itself by a shift. The product with it is
@@ -63,7 +63,7 @@ HWY_INLINE Vec exp2(Vec x) {
     p = hn::MulAdd(p, f, hn::Set(d, 1.000000072e+00F));
     const Vec power = hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(di, shifted)));
     const Vec y = hn::IfThenZeroElse(hn::Lt(x, limit), hn::Mul(p, power));
-#if HWY_ARCH_X86 || HWY_ARCH_ARM_A64
+#if HWY_TARGET != HWY_EMU128 && (HWY_ARCH_X86 || HWY_ARCH_ARM_A64)
     return y;
 #else
     return hn::IfThenElse(hn::IsNaN(x), x, y);
@@ -92,7 +92,7 @@ HWY_INLINE Vec tanh(Vec x) {
     const Vec power = hn::BitCast(d, bits);
     const Vec e = hn::MulAdd(hn::Mul(p, f), power, hn::Sub(power, one));
     const Vec bent = hn::CopySignToAbs(hn::Div(e, hn::Add(e, hn::Set(d, 2.0F))), x);
-#if HWY_ARCH_X86 || HWY_ARCH_ARM_A64
+#if HWY_TARGET != HWY_EMU128 && (HWY_ARCH_X86 || HWY_ARCH_ARM_A64)
     return bent;
 #else
     return hn::IfThenElse(hn::IsNaN(x), x, bent);
@@ -108,11 +108,12 @@ inline float load_one(const void* at, DType type) {
             return x;
         }
         case DType::fp16: {
-            const hn::CappedTag<float, 1> one;
-            const hn::Rebind<hwy::float16_t, decltype(one)> half;
-            hwy::float16_t h;
-            std::memcpy(&h, at, 2);
-            return hn::GetLane(hn::PromoteTo(one, hn::LoadU(half, &h)));
+            std::uint16_t bits;
+            std::memcpy(&bits, at, 2);
+            const std::uint32_t moved = static_cast<std::uint32_t>(bits & 0x7FFF) << 13;
+            const float size = (bits & 0x7C00) == 0x7C00 ? std::bit_cast<float>(moved | 0x7F800000)
+                                                         : std::bit_cast<float>(moved) * 0x1p112F;
+            return (bits & 0x8000) ? -size : size;
         }
         case DType::bf16: {
             std::uint16_t bits;
@@ -140,8 +141,21 @@ HWY_INLINE Vec load(const void* at) {
     if constexpr (type == DType::fp32) {
         return hn::LoadU(d, static_cast<const float*>(at));
     } else if constexpr (type == DType::fp16) {
+#if HWY_TARGET <= HWY_AVX2 || HWY_TARGET == HWY_NEON
         const hn::Rebind<hwy::float16_t, F> dh;
         return hn::PromoteTo(d, hn::LoadU(dh, static_cast<const hwy::float16_t*>(at)));
+#else
+        // Highway's emulation makes finite numbers of NaN and infinities.
+        const hn::Rebind<std::uint16_t, F> dh;
+        const auto bits = hn::PromoteTo(du, hn::LoadU(dh, static_cast<const std::uint16_t*>(at)));
+        const auto size = hn::ShiftLeft<13>(hn::And(bits, hn::Set(du, 0x7FFF)));
+        const auto most = hn::Set(du, 0x0F800000);
+        const auto finite = hn::BitCast(du, hn::Mul(hn::BitCast(d, size), hn::Set(d, 0x1p112F)));
+        const auto other = hn::Or(size, hn::Set(du, 0x7F800000));
+        const auto made = hn::IfThenElse(hn::Eq(hn::And(size, most), most), other, finite);
+        const auto sign = hn::ShiftLeft<16>(hn::And(bits, hn::Set(du, 0x8000)));
+        return hn::BitCast(d, hn::Or(made, sign));
+#endif
     } else if constexpr (type == DType::bf16) {
         const hn::Rebind<std::uint16_t, F> dh;
         const auto bits = hn::PromoteTo(du, hn::LoadU(dh, static_cast<const std::uint16_t*>(at)));

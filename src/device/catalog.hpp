@@ -66,7 +66,8 @@ void check_ceiling(const Ceiling& ceiling);
 /// match.
 std::string device_fingerprint(const Device& device);
 /// Empty, or what is wrong with the file of ceilings_cache_path, in a clause: it cannot be read, a
-/// row was changed or cut, or it holds no ceiling. apply_rates goes on as if there were none.
+/// row was changed or cut, it holds no ceiling of this device, or ceilings that are over their
+/// limits or contradict each other. apply_rates goes on as if there were none.
 std::string cache_damage(const Device& device);
 /// $XDG_CACHE_HOME/raceline/ceilings-<fingerprint>.jsonl
 std::string ceilings_cache_path(const Device& device);

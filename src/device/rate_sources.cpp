@@ -6,10 +6,12 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "device/catalog.hpp"
+#include "device/ceiling_checks.hpp"
 #include "receipt/file.hpp"
 #include "support/check.hpp"
 #include "support/sha256.hpp"
@@ -79,6 +81,30 @@ bool ends_with_line(const std::string& path) {
     return in.get() == '\n';
 }
 
+std::vector<MeasuredCeiling> ceilings_of(const Device& device, const ReceiptFile& file) {
+    std::vector<MeasuredCeiling> found = ceilings_in(file);
+    std::erase_if(found, [&](const MeasuredCeiling& row) {
+        return row.device_id != device.id || row.device_name != device.name ||
+               row.driver != device.driver;
+    });
+    return found;
+}
+
+// What no probe would keep today, though an earlier version may have: the first sentence, or "".
+std::string doubt_about(const std::vector<MeasuredCeiling>& measured) {
+    std::map<std::string, Ceiling> newest;
+    for (const MeasuredCeiling& row : measured) {
+        check_ceiling(row.ceiling);
+        newest[row.ceiling.resource] = row.ceiling;
+    }
+    std::vector<Ceiling> ceilings;
+    for (const auto& [resource, ceiling] : newest) {
+        ceilings.push_back(ceiling);
+    }
+    const std::vector<std::string> reasons = contradictions(ceilings);
+    return reasons.empty() ? std::string() : reasons.front();
+}
+
 std::vector<MeasuredCeiling> cached_ceilings(const Device& device) {
     const std::string path = ceilings_cache_path(device);
     std::error_code ignored;
@@ -88,12 +114,7 @@ std::vector<MeasuredCeiling> cached_ceilings(const Device& device) {
     if (!cache_damage(device).empty()) {
         return {};  // what is left of a damaged file may be half of the truth
     }
-    std::vector<MeasuredCeiling> found = ceilings_in(read_receipts(path));
-    std::erase_if(found, [&](const MeasuredCeiling& row) {
-        return row.device_id != device.id || row.device_name != device.name ||
-               row.driver != device.driver;
-    });
-    return found;
+    return ceilings_of(device, read_receipts(path));
 }
 
 // A file named by the user: rows for other devices in it are no error, none for this one is.
@@ -171,7 +192,12 @@ std::string cache_damage(const Device& device) {
         if (const std::vector<BadLine> bad = check_receipts(file); !bad.empty()) {
             return fmt::format("{}: line {}: {}", path, bad.front().line, bad.front().reason);
         }
-        return ceilings_in(file).empty() ? path + ": holds no ceiling" : std::string();
+        const std::vector<MeasuredCeiling> measured = ceilings_of(device, file);
+        if (measured.empty()) {
+            return path + ": holds no ceiling of this device";
+        }
+        const std::string doubt = doubt_about(measured);
+        return doubt.empty() ? doubt : fmt::format("{}: {}", path, doubt);
     } catch (const Error& error) {
         return error.what();
     }

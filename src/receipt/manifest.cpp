@@ -36,6 +36,9 @@ std::vector<Json> read_lines(const fs::path& path) {
     std::vector<Json> lines;
     std::ifstream in(path);
     for (std::string text; std::getline(in, text);) {
+        // The next line would be appended to it.
+        require(!in.eof(), Status::corrupt, "{}: its last line has no end; a line ends in '\\n'",
+                path.string());
         const std::string where = fmt::format("{}: line {}", path.string(), lines.size() + 1);
         lines.push_back(parse_json(text, where));
         require(lines.back().is_object() && lines.back().contains("path") &&
@@ -136,6 +139,9 @@ std::vector<std::string> CommittedReceipts::disagreements() const {
     for (const Json& line : manifest_) {
         if (!std::ranges::binary_search(paths, path_of(line))) {
             found.push_back(path_of(line) + ": in the manifest, not in the tree");
+        }
+        if (find(manifest_, path_of(line)) != &line) {
+            found.push_back(path_of(line) + ": in the manifest twice");
         }
     }
     for (const Json& line : index_) {

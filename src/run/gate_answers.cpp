@@ -25,6 +25,16 @@ std::vector<std::span<const Row>> tasks_of(std::span<const Row> rows, std::int64
     return tasks;
 }
 
+/// The last row that sees a key; without any, the last of all.
+std::int64_t last_to_see(const Workload& w, std::int64_t b, std::int64_t key) {
+    for (std::int64_t row = w.length_q(b) - 1; row >= 0; --row) {
+        if (const auto [first, last] = w.visible(b, row); first <= key && key < last) {
+            return row;
+        }
+    }
+    return w.length_q(b) - 1;
+}
+
 /// Rows that the values which are not finite decide: where they stand, and who sees them last.
 void add_rows_of_places(const Workload& w, std::uint64_t seed, std::vector<Row>& rows) {
     for (const NonFinite& one : non_finite_places(w, seed)) {
@@ -32,10 +42,10 @@ void add_rows_of_places(const Workload& w, std::uint64_t seed, std::vector<Row>&
             rows.push_back({one.sequence, one.token, one.head});
             continue;
         }
-        const std::int64_t last = w.length_q(one.sequence) - 1;
+        const std::int64_t last = last_to_see(w, one.sequence, one.token);
         for (std::int64_t head = one.head * w.group(); head < (one.head + 1) * w.group(); ++head) {
             rows.push_back({one.sequence, last, head});
-            rows.push_back({one.sequence, last / 2, head});
+            rows.push_back({one.sequence, (w.length_q(one.sequence) - 1) / 2, head});
         }
     }
     std::sort(rows.begin(), rows.end(), before);

@@ -40,6 +40,11 @@ Measurement SampleLog::summary() const {
     if (m.disturbed > 0) {
         m.disturbance = fmt::format("{} of {} samples were disturbed: {}", m.disturbed,
                                     kept_.size() + dropped_.size(), describe(seen_));
+    } else if (!enough) {
+        m.disturbance = fmt::format(
+            "{} samples are too few to tell how noisy they are; at least "
+            "{} are needed",
+            m.samples, fewest);
     } else if (m.unsettled) {
         m.disturbance = fmt::format(
             "the median's interval is {:.0f} % of it, though nothing was seen to disturb its {} "

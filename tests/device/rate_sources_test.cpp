@@ -141,6 +141,7 @@ TEST_F(RateSources, CacheOfAnotherMachineIsPassedOver) {
     write(ceilings_cache_path(device_), {ceiling_row(other, "byte.dram_read", 1e12)});
     apply();
     EXPECT_EQ(device_.rate("byte.dram_read"), 4.8e12);
+    EXPECT_THAT(cache_damage(device_), HasSubstr("no ceiling of this device"));
 }
 
 // A cut, edited or empty file is named, and rates are as if there were none.
@@ -168,6 +169,15 @@ TEST_F(RateSources, DamagedCacheIsNamedAndNotUsed) {
         apply();
         EXPECT_EQ(device_.rate("byte.dram_read"), 4.8e12) << said;
     }
+}
+
+// As `measure` kept them once: whole rows, in which all cores are slower than one.
+TEST_F(RateSources, CacheThatContradictsItselfIsNamedAndNotUsed) {
+    write(ceilings_cache_path(device_), {ceiling_row(device_, "byte.dram_read", 4.2e12),
+                                         ceiling_row(device_, "byte.dram_read.unit", 9e12)});
+    EXPECT_THAT(cache_damage(device_), HasSubstr("slower than one of them"));
+    apply();
+    EXPECT_EQ(device_.rate("byte.dram_read"), 4.8e12);
 }
 
 TEST_F(RateSources, CacheCountsOnlyWhereTheDeviceIsLive) {

@@ -130,6 +130,9 @@ TEST_F(Manifest, a_file_that_is_not_as_it_was_may_not_leave) {
     EXPECT_THROW(CommittedReceipts(root_).retire("receipts/cpu/none.jsonl", "c0ffee"), Error);
     EXPECT_TRUE(fs::exists(root_ + "/" + run));
     EXPECT_FALSE(fs::exists(root_ + "/receipts/index.jsonl"));
+    // Whole rows, but one more than the manifest says.
+    write_ceiling();
+    EXPECT_THROW(CommittedReceipts(root_).retire(ceilings, "c0ffee"), Error);
 }
 
 // Killed after the line was written: the next call goes on from there.
@@ -150,6 +153,21 @@ TEST_F(Manifest, a_broken_line_of_the_index_is_found) {
     EXPECT_THAT(disagreements(), ElementsAre(HasSubstr("its line in the index")));
     append_text("receipts/index.jsonl", "no JSON\n");
     EXPECT_THROW(CommittedReceipts{root_}, Error);
+}
+
+TEST_F(Manifest, a_file_that_stands_twice_is_found) {
+    append_text("receipts/manifest.jsonl",
+                dump_json(CommittedReceipts(root_).manifest().front()) + '\n');
+    EXPECT_THAT(disagreements(), ElementsAre(HasSubstr("in the manifest twice")));
+}
+
+// What leaves would be appended to that line, and neither could be read again.
+TEST_F(Manifest, an_index_whose_last_line_has_no_end_takes_no_other) {
+    CommittedReceipts(root_).retire(run, "c0ffee");
+    const std::string index = root_ + "/receipts/index.jsonl";
+    fs::resize_file(index, fs::file_size(index) - 1);
+    EXPECT_THROW(CommittedReceipts(root_).retire(ceilings, "c0ffee"), Error);
+    EXPECT_TRUE(fs::exists(root_ + "/" + ceilings));
 }
 
 TEST_F(Manifest, an_edited_line_of_the_index_is_found) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mistakes that stay in one head, one tile or at one key, which a sample of rows does not meet.
+#include <algorithm>
 #include <gtest/gtest.h>
 #include <string>
 
@@ -121,6 +122,31 @@ INSTANTIATE_TEST_SUITE_P(Shapes, NonFiniteInputs,
                                          "h=8/4,q=1,k=300,d=64,dtype=bf16",
                                          "b=3,h=4/2,q=1,k=100,d=64,dtype=fp16,page=16"),
                          [](const auto& which) { return std::to_string(which.index); });
+
+// Under a window most keys are out of sight, and rows that see one are few.
+TEST(NonFinitePlaces, stand_mostly_where_a_checked_row_sees_them) {
+    for (const char* shape : {"h=8/2,q=1,k=4000,d=64,window=127,page=64",
+                              "h=32/8,q=3000,k=3000,d=64,causal,window=31"}) {
+        const Workload w = parse_shape(shape);
+        const Inputs none;
+        int seen = 0;
+        for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+            const GateAnswers answers(w, none, seed, Draw::non_finite);
+            const auto places = non_finite_places(w, seed);
+            seen += std::any_of(places.begin(), places.end(), [&](const NonFinite& one) {
+                return one.tensor != NonFinite::Tensor::q &&
+                       std::any_of(answers.rows().begin(), answers.rows().end(),
+                                   [&](const Row& at) {
+                                       const auto [first, last] = w.visible(at.sequence, at.row);
+                                       return at.sequence == one.sequence &&
+                                              at.head / w.group() == one.head &&
+                                              first <= one.token && one.token < last;
+                                   });
+            });
+        }
+        EXPECT_GE(seen, 15) << shape;
+    }
+}
 
 TEST(Draws, are_of_other_numbers_each) {
     const Workload w = parse_shape("h=2,q=40,k=40,d=64,dtype=bf16");

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/run_case.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -106,6 +108,53 @@ TEST_F(RunCase, the_cpu_backend_refuses_a_wrong_scale) {
     };
     which.kernel = &broken;
     EXPECT_TRUE(check_case(which, *real, sink).failed());
+}
+
+// Right while the gate looks, and then wrong in every call, or in all but those of the first set.
+int launches;
+bool spares_first_set;
+void launch_that_turns_wrong(const AttentionArgs& args, int tile, const Device& d, void* scratch,
+                             void* stream) {
+    static void* first_set;
+    find_kernel("cpu_flash").launch(args, tile, d, scratch, stream);
+    ++launches;
+    first_set = launches == 2 ? args.out.data : first_set;
+    if (launches > 1 && !(spares_first_set && args.out.data == first_set)) {
+        *static_cast<float*>(args.out.data) += 1;
+    }
+}
+
+TEST_F(RunCase, the_cpu_backend_judges_what_was_timed_in_all_sets) {
+    Device device = live_cpu();
+    apply_rates(device, std::nullopt);
+    Kernel broken = *which.kernel;
+    broken.launch = launch_that_turns_wrong;
+    which.kernel = &broken;
+    which.options.draws = {Draw::plain};
+    for (const bool spares : {false, true}) {
+        launches = 0;
+        spares_first_set = spares;
+        const CaseResult result = run_case(which, *make_cpu_backend(device), sink);
+        EXPECT_TRUE(result.failed()) << spares;
+        EXPECT_FALSE(result.measurement) << spares;
+        EXPECT_THAT(result.correctness->why, testing::StartsWith("what was timed: ")) << spares;
+    }
+}
+
+TEST_F(RunCase, the_cpu_backend_draws_what_is_not_finite) {
+    Device device = live_cpu();
+    apply_rates(device, std::nullopt);
+    Kernel broken = *which.kernel;
+    broken.launch = [](const AttentionArgs& args, int tile, const Device& d, void* scratch,
+                       void* stream) {
+        find_kernel("cpu_flash").launch(args, tile, d, scratch, stream);
+        auto* const out = static_cast<float*>(args.out.data);
+        std::replace_if(out, out + 4 * 16 * 64, [](float x) { return !std::isfinite(x); }, 0.25F);
+    };
+    which.kernel = &broken;
+    const CaseResult result = check_case(which, *make_cpu_backend(device), sink);
+    EXPECT_TRUE(result.failed());
+    EXPECT_THAT(result.correctness->why, testing::StartsWith("non_finite inputs: "));
 }
 
 }  // namespace

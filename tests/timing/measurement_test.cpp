@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "timing/measurement.hpp"
 
+#include <atomic>
+#include <fstream>
 #include <functional>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <sched.h>
 #include <span>
+#include <thread>
 #include <vector>
 
 #include "receipt/rows.hpp"
@@ -86,6 +90,14 @@ TEST(Disturbance, a_wide_interval_is_unsettled_and_a_narrow_one_is_not) {
     EXPECT_NE(m.disturbance.find("nothing was seen"), std::string::npos) << m.disturbance;
 }
 
+TEST(Disturbance, too_few_samples_are_said_to_be_too_few) {
+    SampleLog log;
+    log.add(1e-3, false, {});
+    const Measurement m = log.summary();
+    EXPECT_TRUE(m.unsettled);
+    EXPECT_EQ(m.disturbance.rfind("1 samples are too few", 0), 0U) << m.disturbance;
+}
+
 // The reader of this machine moves: a busy neighbour on every core shows in one of its totals.
 TEST(Disturbance, is_read_from_this_system) {
     const UsageReader reader;
@@ -95,6 +107,38 @@ TEST(Disturbance, is_read_from_this_system) {
     EXPECT_GE(seen.preemptions, 0);
     EXPECT_GE(seen.waited_seconds, 0);
     EXPECT_LT(seen.waited_seconds, 60);
+}
+
+// Three threads on one core: at any moment two of them wait, however busy the machine is.
+TEST(Disturbance, threads_that_share_a_core_are_preempted_and_wait) {
+    if (!std::ifstream("/proc/self/schedstat")) {
+        GTEST_SKIP() << "this system does not say how long threads wait";
+    }
+    cpu_set_t before;
+    ASSERT_EQ(sched_getaffinity(0, sizeof(before), &before), 0);
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    ASSERT_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
+    std::atomic<bool> over = false;
+    const auto work = [&] {
+        while (!over) {
+        }
+    };
+    std::thread second(work);
+    std::thread third(work);
+    constexpr double seconds = 0.3;
+    const UsageReader reader;
+    const Usage first = reader.read();
+    spin(seconds);
+    const Usage seen = reader.read() - first;
+    over = true;
+    second.join();
+    third.join();
+    EXPECT_EQ(sched_setaffinity(0, sizeof(before), &before), 0);
+    EXPECT_GT(seen.preemptions, 0);
+    EXPECT_GT(seen.waited_seconds, 1.5 * seconds);
+    EXPECT_TRUE(is_disturbed(seen, seconds));
 }
 
 TEST(Measurement, survives_the_receipt) {
