@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "options.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <utility>
 
@@ -91,10 +92,14 @@ AttentionOptions read_options(nb::handle causal, nb::handle window, nb::handle s
         options.softcap = read_number("softcap", softcap);
     }
     options.backend = read_text("backend", backend);
-    const std::string wanted = read_text("accuracy", accuracy);
+    std::string wanted = read_text("accuracy", accuracy);
     if (!wanted.empty() && wanted != "accurate" && wanted != "fast") {
-        raise_value_error(
-            fmt::format("accuracy is '{}'; it must be 'accurate' or 'fast'", wanted.substr(0, 40)));
+        std::size_t shown = std::min<std::size_t>(wanted.size(), 40);
+        while (shown < wanted.size() && (wanted[shown] & 0xC0) == 0x80) {
+            --shown;  // not in the middle of a character
+        }
+        wanted.resize(shown);
+        raise_value_error(fmt::format("accuracy is '{}'; it must be 'accurate' or 'fast'", wanted));
     }
     options.accuracy = wanted == "fast" ? Accuracy::fast : Accuracy::accurate;
     return options;

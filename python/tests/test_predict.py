@@ -146,3 +146,23 @@ def test_is_fast(normal):
     best = {name: microseconds(call) for name, call in calls.items()}
     print({name: f"{value:.1f} µs" for name, value in best.items()})
     assert max(best.values()) < 20, best
+
+
+def test_both_times_and_what_they_rest_on():
+    p = raceline.predict("h=16,q=4096,k=4096,d=128,dtype=bf16", device="h200")
+    assert 0 < p.uncalibrated_seconds < p.seconds  # terms that were fitted are missing
+    assert p.expected_seconds > 0
+    assert p.band is None or p.band[0] <= p.expected_seconds <= p.band[1]
+
+
+def test_accuracy_is_an_option_of_the_workload():
+    shape, about = (1, 4096, 16, 128), {"dtype": "e4m3", "device": "h200"}
+    default = raceline.predict(shape, shape, **about)
+    accurate = raceline.predict(shape, shape, accuracy="accurate", **about)
+    fast = raceline.predict(shape, shape, accuracy="fast", **about)
+    assert default is accurate
+    assert "accuracy" not in default.workload and fast.workload["accuracy"] == "fast"
+    assert default.tile["promote"] != 0 and fast.tile["promote"] == 0
+    for wrong in ("quick", "Fast", "ü" * 100):
+        with pytest.raises(ValueError, match="accuracy is .*'accurate' or 'fast'"):
+            raceline.predict(shape, shape, accuracy=wrong, **about)

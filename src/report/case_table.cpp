@@ -167,7 +167,9 @@ std::string CaseTable::str(Columns columns) const {
             cells.insert(cells.end(),
                          {has ? format_seconds(line.measured) : "-",
                           has ? fmt::format("{:.1f} %", 100 * line.spread) : "",
-                          has && line.predicted > 0 ? error_text(line) : "",
+                          !line.unsettled.empty()     ? "unsettled"
+                          : has && line.predicted > 0 ? error_text(line)
+                                                      : "",
                           has ? rate_text(line, line.measured) : "", dram_text(line, dram_read_)});
         }
         if (checked) {

@@ -54,9 +54,12 @@ Usage& Usage::operator+=(const Usage& other) {
 }
 
 bool is_disturbed(const Usage& seen, double seconds) {
-    return seen.preemptions > 0 || seen.stolen_seconds > 0 || seen.slowdowns > 0 ||
-           seen.other_processes > 0 ||
-           (seen.waited_seconds > least_wait && seen.waited_seconds > least_share * seconds);
+    const bool waited = seen.waited_seconds > least_share * seconds &&
+                        (seen.preemptions > 0 || seen.waited_seconds > least_wait);
+    // Without schedstat nobody knows how long a preempted thread had to wait.
+    const bool unknown = seen.preemptions > 0 && seen.waited_seconds <= 0;
+    return waited || unknown || seen.stolen_seconds > 0 || seen.slowdowns > 0 ||
+           seen.other_processes > 0;
 }
 
 std::string describe(const Usage& usage) {

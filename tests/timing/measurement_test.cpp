@@ -65,6 +65,9 @@ TEST(Disturbance, steal_and_waiting_count_and_a_short_wait_does_not) {
     EXPECT_TRUE(is_disturbed({.waited_seconds = 1e-3}, 1e-2));
     EXPECT_FALSE(is_disturbed({.waited_seconds = 1e-5}, 1e-4));  // what waking a thread takes
     EXPECT_FALSE(is_disturbed({.waited_seconds = 1e-3}, 1.0));
+    EXPECT_TRUE(is_disturbed({.preemptions = 1}, 1.0)) << "who knows how long it waited";
+    EXPECT_FALSE(is_disturbed({.preemptions = 3, .waited_seconds = 1e-3}, 1.0)) << "a thousandth";
+    EXPECT_TRUE(is_disturbed({.preemptions = 1, .waited_seconds = 1e-5}, 1e-4)) << "a tenth";
     EXPECT_TRUE(is_disturbed({.slowdowns = 1}, 1.0));
     EXPECT_FALSE(is_disturbed({}, 1e-9));
 }
