@@ -20,8 +20,9 @@ struct Usage {
 };
 
 /// Whether a sample of `seconds` during which `seen` was used up is no measurement of the call.
-/// A wait counts from 2 % of the sample on and, if no thread was preempted, from 20 µs on: waking one
-/// takes some. So does a preemption, by what it cost; where the system does not tell, any counts.
+/// A wait counts from 2 % of the sample on and, if no thread was preempted, from 20 µs on: waking
+/// one takes some. So does a preemption, by what it cost; where the system does not tell, any
+/// counts.
 bool is_disturbed(const Usage& seen, double seconds);
 
 /// "preempted 12 times, 0.21 s without a core": what is not 0.
