@@ -51,7 +51,7 @@ raceline_compile_quickly(collect_residuals)
 target_include_directories(collect_residuals PRIVATE src include ${LIBMD_INCLUDE})
 target_link_libraries(collect_residuals PRIVATE ${LIBMD_LIBRARY})
 file(GLOB receipts CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/receipts/*/*.jsonl
-     ${CMAKE_SOURCE_DIR}/receipts/index.jsonl)
+     ${CMAKE_SOURCE_DIR}/receipts/index.jsonl ${CMAKE_SOURCE_DIR}/receipts/manifest.jsonl)
 add_custom_command(
   OUTPUT ${generated}/residuals.cpp
   COMMAND collect_residuals ${generated}/residuals.cpp ${CMAKE_SOURCE_DIR}/receipts

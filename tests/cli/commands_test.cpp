@@ -133,6 +133,20 @@ TEST_F(Cli, check_takes_every_tile_unless_told) {
     EXPECT_LT(rows("predict"), rows("predict --tile all"));
 }
 
+TEST_F(Cli, report_check_refuses_a_cut_copy_of_a_committed_file_wherever_it_lies) {
+    const std::string name = "2026-11-22-e4m3-product-3d1ff90bf28f.jsonl";
+    std::string text = Sandbox::read(std::string(RACELINE_SOURCE_DIR) + "/receipts/h200/" + name);
+    box.write("whole.jsonl", text);
+    const Outcome whole = box.run("report --check whole.jsonl");
+    EXPECT_EQ(whole.exit, 0) << whole.err;
+    EXPECT_THAT(whole.err, HasSubstr("history not checked: neither the file nor the working"));
+    text.erase(text.rfind('\n', text.size() - 2) + 1);
+    box.write("cut.jsonl", text);
+    const Outcome cut = box.run("report --check cut.jsonl");
+    EXPECT_EQ(cut.exit, 1);
+    EXPECT_THAT(cut.err, HasSubstr("cut.jsonl: line 2: the file begins as receipts/h200/" + name));
+}
+
 TEST_F(Cli, report_check_refuses_an_edited_prediction) {
     ASSERT_EQ(box.run(std::string("bench --receipts r.jsonl ") + tiny).exit, 0);
     EXPECT_EQ(box.run("report --check r.jsonl").exit, 0);
