@@ -28,6 +28,7 @@ int run_predict(const Options& options) {
         const RowCase about = row_case(one, device);
         if (result.refusal.empty()) {
             result.prediction = predict_case(one, device);
+            sink.describe(device);
             sink.put(one.kernel->source_hash,
                      PredictionRow{.about = about, .prediction = *result.prediction});
         } else {

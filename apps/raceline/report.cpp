@@ -69,6 +69,9 @@ std::string line_text(const Finding& finding) {
 }  // namespace
 
 int run_report(const Options& options) {
+    if (options.repredict) {
+        return run_repredict(options);
+    }
     std::vector<std::string> files = options.files;
     if (files.empty() && !options.ladder) {
         files.push_back(newest_receipt());

@@ -68,7 +68,9 @@ std::string device_fingerprint(const Device& device);
 /// Empty, or what is wrong with the file of ceilings_cache_path, in a clause: it cannot be read, a
 /// row was changed or cut, or it holds no ceiling. apply_rates goes on as if there were none.
 std::string cache_damage(const Device& device);
-/// $XDG_CACHE_HOME/raceline/ceilings-<fingerprint>.jsonl
+/// $XDG_CACHE_HOME/raceline, ~/.cache/raceline without the variable
+std::string cache_folder();
+/// ceilings-<fingerprint>.jsonl in it
 std::string ceilings_cache_path(const Device& device);
 
 }  // namespace raceline

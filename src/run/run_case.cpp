@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "device/device_state.hpp"
 #include "receipt/rows.hpp"
 #include "registry/registry.hpp"
 #include "run/past_errors.hpp"
@@ -81,12 +82,24 @@ Json RowSink::put(std::string_view kind, std::string_view source_hash, const Jso
     return row;
 }
 
+void RowSink::describe(const Device& device) const {
+    const auto content = uncommitted_state(device);
+    const std::string text = content ? dump_json(*content) : "";
+    if (content && text != described) {
+        put(DeviceRow::kind, "", *content);
+    }
+    described = text;
+}
+
+std::string model_hash_of(const Kernel& kernel) {
+    return sha256_hex(std::string(build_info::model_hash()) + "\n" +
+                      std::string(kernel.source_hash));
+}
+
 Prediction predict_case(const Case& which, const Device& device) {
     const auto counts = which.kernel->counts(which.workload, which.tile, device);
     Prediction prediction = predict(device, counts, which.options.how);
-    // The model and the kernel's counts together made this number: both are in its hash.
-    prediction.model_hash = sha256_hex(std::string(build_info::model_hash()) + "\n" +
-                                       std::string(which.kernel->source_hash));
+    prediction.model_hash = model_hash_of(*which.kernel);
     prediction.band = committed_errors().band(which.kernel->name, device, which.options.how.cold,
                                               prediction.seconds);
     return prediction;
@@ -99,6 +112,7 @@ CaseResult run_case(const Case& which, Backend& backend, const RowSink& sink) {
     }
     CaseResult result;
     result.prediction = predict_case(which, device);
+    sink.describe(device);
     const Json predicted =
         sink.put(which.kernel->source_hash,
                  PredictionRow{.about = row_case(which, device), .prediction = *result.prediction});

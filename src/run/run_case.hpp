@@ -31,6 +31,12 @@ struct RowSink {
     Json put(std::string_view source_hash, const Row& row) const {
         return put(Row::kind, source_hash, row_to_json(row));
     }
+
+    /// Before a prediction for `device`: a `device` row with all that the model reads of it, if the
+    /// tree does not have that and it is not what was last described. A prediction can then be
+    /// computed again from the file alone.
+    void describe(const Device& device) const;
+    mutable std::string described = {};  ///< the last that was, as text
 };
 
 struct CaseResult {
@@ -40,6 +46,9 @@ struct CaseResult {
     std::string refusal;  ///< why nothing ran, if nothing did
     [[nodiscard]] bool failed() const { return correctness && !correctness->passed; }
 };
+
+/// Of src/model and of the kernel's counts, which together make a prediction.
+std::string model_hash_of(const Kernel& kernel);
 
 /// The model's answer for one case, with the hash of model and kernel filled in, and the band that
 /// past errors of this kernel on this device give it. Writes nothing.

@@ -43,24 +43,29 @@ std::string read_all(int fd) {
     }
 }
 
-bool succeeded(pid_t child) {
+int waited_for(pid_t child) {
     int status = 0;
     while (waitpid(child, &status, 0) < 0) {
         if (errno != EINTR) {
-            return false;
+            return -1;
         }
     }
-    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-}  // namespace
-
-std::optional<std::string> output_of(const std::vector<std::string>& command) {
+std::vector<char*> words_of(const std::vector<std::string>& command) {
     std::vector<char*> words;
     for (const std::string& word : command) {
         words.push_back(const_cast<char*>(word.c_str()));  // NOLINT: posix_spawn changes none
     }
     words.push_back(nullptr);
+    return words;
+}
+
+}  // namespace
+
+std::optional<std::string> output_of(const std::vector<std::string>& command) {
+    const std::vector<char*> words = words_of(command);
     std::array<int, 2> ends{};
     if (pipe2(ends.data(), O_CLOEXEC) != 0) {
         return std::nullopt;
@@ -78,12 +83,20 @@ std::optional<std::string> output_of(const std::vector<std::string>& command) {
     std::optional<std::string> text;
     if (failed == 0) {
         std::string all = read_all(ends[0]);
-        if (succeeded(child)) {
+        if (waited_for(child) == 0) {
             text = std::move(all);
         }
     }
     close(ends[0]);
     return text;
+}
+
+int exit_status_of(const std::vector<std::string>& command) {
+    const std::vector<char*> words = words_of(command);
+    pid_t child = 0;
+    const int failed =
+        posix_spawnp(&child, words[0], nullptr, nullptr, words.data(), environment().data());
+    return failed == 0 ? waited_for(child) : -1;
 }
 
 }  // namespace raceline

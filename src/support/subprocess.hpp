@@ -13,4 +13,8 @@ namespace raceline {
 /// repository than that of its folder (GIT_DIR and the like, which git sets for its hooks).
 std::optional<std::string> output_of(const std::vector<std::string>& command);
 
+/// Runs a program that writes where this one does, and waits; its exit status, or -1 if it cannot
+/// be started or was killed.
+int exit_status_of(const std::vector<std::string>& command);
+
 }  // namespace raceline

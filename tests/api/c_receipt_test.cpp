@@ -80,9 +80,12 @@ TEST_F(CReceipt, AppendsAChainedRow) {
     EXPECT_EQ(written.at("source_hash").get<std::string>().size(), 64U);
     ASSERT_EQ(rl_receipt_append(receipt, "prediction", about.c_str(), nullptr), RL_OK);
     const ReceiptFile file = read_receipts(path);
-    ASSERT_EQ(file.rows.size(), 2U);
-    EXPECT_EQ(file.rows[0], written);
-    EXPECT_EQ(file.rows[1].at("prev"), written.at("hash"));
+    // This machine's rates are not in the tree: they come first, once.
+    ASSERT_EQ(file.rows.size(), 3U);
+    EXPECT_EQ(file.rows[0].at("kind"), "device");
+    EXPECT_EQ(file.rows[0].at("state").at("rates_id"), written.at("prediction").at("rates_id"));
+    EXPECT_EQ(file.rows[1], written);
+    EXPECT_EQ(file.rows[2].at("prev"), written.at("hash"));
     EXPECT_TRUE(check_receipts(file).empty());
     EXPECT_EQ(rl_receipt_path(receipt), path);
     EXPECT_EQ(rl_receipt_repaired(receipt), 0U);
