@@ -254,7 +254,7 @@ TEST_F(Evidence, a_line_of_the_index_that_was_changed_or_removed_is_refused) {
     commit_all("2026-01-05T00:00:00Z");
     EXPECT_EQ(lost().size(), 1U);
     replace_in(index, "2026-01-01-two", "");
-    EXPECT_EQ(lost().size(), 3U) << "the manifest's line has no successor either";
+    ASSERT_EQ(lost().size(), 3U) << "the manifest's line has no successor either";
     EXPECT_THAT(lost()[1] + lost()[0], HasSubstr("receipts/index.jsonl:0: the line of"));
 }
 
