@@ -10,6 +10,7 @@
 #include "receipt/row.hpp"
 #include "receipt/rows.hpp"
 #include "registry/registry.hpp"
+#include "report/stale.hpp"
 #include "support/sha256.hpp"
 #include "support/text_table.hpp"
 #include "workload/shape_grammar.hpp"
@@ -113,7 +114,7 @@ void ReceiptReport::add_measurement(const std::string& path, std::size_t number,
     const auto measured = row_from_json<MeasurementRow>(row);
     CaseLine line = base_line(measured.about);
     const Kernel* kernel = known_kernel(line.kernel);
-    if (kernel != nullptr && row.at("source_hash") != kernel->source_hash) {
+    if (kernel != nullptr && is_stale(row, *kernel)) {
         ++stale_;
         line.kernel += " (stale)";
     }

@@ -68,6 +68,7 @@ RowCase row_case(const Case& which, const Device& device) {
     about.tile = tile_to_json(which.kernel->tile(which.tile));
     about.workload = workload_to_json(which.workload);
     about.launch = which.options.how;
+    about.code_hash = code_hash_of(*which.kernel, device);
     return about;
 }
 

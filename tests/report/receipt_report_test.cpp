@@ -52,7 +52,9 @@ protected:
         p.layer2 = {{"dram", predicted}};
         p.rates_id = "test";
         p.model_hash = std::string(64, 'a');
-        Json content = row_to_json(row_case(which_, device_));
+        RowCase about = row_case(which_, device_);
+        about.code_hash = stale ? "host:0" : about.code_hash;
+        Json content = row_to_json(about);
         content["prediction"] = row_to_json(p);
         const Json row = sink.put("prediction", hash, content);
         Correctness verdict;
@@ -61,7 +63,7 @@ protected:
         verdict.worst = 1e-7;
         verdict.bound = verdict.bound_worst = 1e-6;
         verdict.cases = 64;
-        content = row_to_json(row_case(which_, device_));
+        content = row_to_json(about);
         content["prediction_id"] = row.at("id");
         content["correctness"] = row_to_json(verdict);
         content["measurement"] = row_to_json(summarize({measured, measured, measured}));
