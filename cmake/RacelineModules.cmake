@@ -126,5 +126,9 @@ function(raceline_kernel tree folder)
   endif()
   set_property(GLOBAL APPEND PROPERTY RACELINE_OBJECTS $<TARGET_OBJECTS:kernel_${name}> ${objects})
   set_property(GLOBAL APPEND PROPERTY RACELINE_KERNELS "${tree}/${name}:${ladder}:${launch}")
+  # For tools/code_hash.cpp, which takes kernels one after another.
+  set_property(GLOBAL APPEND PROPERTY RACELINE_KERNEL_OBJECTS $<TARGET_OBJECTS:kernel_${name}> ${objects})
+  set_property(GLOBAL APPEND PROPERTY RACELINE_CODE
+               ${name} $<TARGET_OBJECTS:kernel_${name}> ${objects} --)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${folder})
 endfunction()

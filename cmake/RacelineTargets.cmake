@@ -51,7 +51,7 @@ raceline_compile_quickly(collect_residuals)
 target_include_directories(collect_residuals PRIVATE src include ${LIBMD_INCLUDE})
 target_link_libraries(collect_residuals PRIVATE ${LIBMD_LIBRARY})
 file(GLOB receipts CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/receipts/*/*.jsonl
-     ${CMAKE_SOURCE_DIR}/receipts/index.jsonl)
+     ${CMAKE_SOURCE_DIR}/receipts/index.jsonl ${CMAKE_SOURCE_DIR}/receipts/manifest.jsonl)
 add_custom_command(
   OUTPUT ${generated}/residuals.cpp
   COMMAND collect_residuals ${generated}/residuals.cpp ${CMAKE_SOURCE_DIR}/receipts
@@ -78,6 +78,20 @@ if(TARGET rl_registry)
 endif()
 set_property(GLOBAL APPEND PROPERTY RACELINE_OBJECTS $<TARGET_OBJECTS:rl_build_info>)
 set_property(GLOBAL APPEND PROPERTY RACELINE_MODULES rl_build_info)
+
+# What the kernels were compiled to. Its own library: whoever needs it needs every kernel compiled.
+add_executable(code_hash tools/code_hash.cpp src/support/sha256.cpp)
+target_include_directories(code_hash PRIVATE src include ${LIBMD_INCLUDE})
+target_link_libraries(code_hash PRIVATE ${LIBMD_LIBRARY})
+get_property(kernel_objects GLOBAL PROPERTY RACELINE_KERNEL_OBJECTS)
+get_property(code GLOBAL PROPERTY RACELINE_CODE)
+add_custom_command(
+  OUTPUT ${generated}/code_hashes.cpp
+  COMMAND code_hash ${generated}/code_hashes.cpp ${code}
+  DEPENDS code_hash ${kernel_objects} COMMAND_EXPAND_LISTS VERBATIM)
+add_library(rl_code_hashes STATIC ${generated}/code_hashes.cpp)
+raceline_host_options(rl_code_hashes)
+set_property(GLOBAL APPEND PROPERTY RACELINE_OBJECTS $<TARGET_OBJECTS:rl_code_hashes>)
 
 add_library(raceline_dependencies INTERFACE)
 target_link_libraries(raceline_dependencies INTERFACE

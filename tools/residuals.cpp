@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Build-time generator, run by CMake: residuals OUT RECEIPTS_FOLDER
 // A C++ source that holds the errors of the predictions in the committed receipts, in the tree or
-// in its index, and when each of their cases was first measured.
+// in its index, when each of their cases was first measured, and which files they are.
 #include "receipt/residuals.hpp"
 
 #include <algorithm>
@@ -52,7 +52,23 @@ void write_first_sights(std::ostream& out, const std::vector<PastMeasurement>& m
     for (const auto& [key, written] : first) {
         out << "        {" << std::quoted(key) << ", " << std::quoted(written) << "},\n";
     }
-    out << "    }};\n    return all;\n}\n}  // namespace raceline::build_info\n";
+    out << "    }};\n    return all;\n}\n";
+}
+
+void write_files(std::ostream& out, const std::string& folder) {
+    out << "std::span<const EmbeddedReceipt> committed_receipts() {\n"
+           "    static constexpr auto all = std::to_array<EmbeddedReceipt>({\n";
+    // An array has one element at least; this one has no file's hashes.
+    out << "        {\"\", \"\", \"\", 0},\n";
+    for (const char* name : {"manifest.jsonl", "index.jsonl"}) {
+        std::ifstream in(folder + "/" + name);
+        for (std::string text; std::getline(in, text);) {
+            const auto line = nlohmann::json::parse(text);
+            out << "        {" << line.at("path") << ", " << line.at("first_hash") << ", "
+                << line.at("last_hash") << ", " << line.at("rows") << "},\n";
+        }
+    }
+    out << "    });\n    return all;\n}\n}  // namespace raceline::build_info\n";
 }
 
 }  // namespace
@@ -69,6 +85,7 @@ int main(int argc, char** argv) try {
     std::ofstream out(argv[1]);
     write_residuals(out, raceline::residuals_of(measurements));
     write_first_sights(out, measurements);
+    write_files(out, argv[2]);
     return 0;
 } catch (const std::exception& e) {
     std::cerr << "residuals: " << e.what() << '\n';

@@ -140,18 +140,31 @@ void add_case_commands(CLI::App& app, Options& o, std::vector<Command>& commands
         "  raceline bench --device cpu --shape b=1,h=2,q=128,k=128,d=64,dtype=fp32\n"
         "  raceline bench --suite quickstart");
     commands.push_back({bench, run_bench});
+}
 
+void add_report_command(CLI::App& app, Options& o, std::vector<Command>& commands) {
     auto* report = app.add_subcommand("report", "Tables from receipts; --check verifies them");
     report->add_option("files", o.files, "receipt files (default: the newest of this user)");
-    report->add_flag("--check", o.check,
-                     "verify chain, hashes, pairs and ceilings; exit 1 if broken");
-    report->add_flag(
+    auto* verify = report->add_flag(
+        "--check", o.check,
+        "verify rows, manifest, index and history (docs/receipts.md); exit 1 if broken");
+    auto* repredict = report->add_flag(
+        "--repredict", o.repredict,
+        "compute the predictions of the files again, bit for bit; exit 1 if one differs");
+    report
+        ->add_option("--commit", o.commit,
+                     "with --repredict: those that the program of this commit made, which is built "
+                     "in the user's cache")
+        ->needs(repredict);
+    auto* ladder = report->add_flag(
         "--ladder", o.ladder,
         "docs/ladder.md from these receipts, receipts/index.jsonl among them (none: the "
         "rungs are listed as not run)");
+    repredict->excludes(verify)->excludes(ladder);
     add_json(*report, o);
     report->footer(
         "Examples:\n  raceline report --help\n  raceline report --check FILE.jsonl\n"
+        "  raceline report --repredict FILE.jsonl\n"
         "  raceline report --ladder");
     commands.push_back({report, run_report});
 }
@@ -190,6 +203,7 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
     std::vector<Command> commands;
     add_listing_commands(app, options, commands);
     add_case_commands(app, options, commands);
+    add_report_command(app, options, commands);
     try {
         app.parse(argc, argv);
     } catch (const CLI::RequiredError&) {

@@ -40,6 +40,8 @@ struct Options {
     std::vector<std::string> files;  ///< report
     bool check = false;              ///< report
     bool ladder = false;             ///< report: docs/ladder.md
+    bool repredict = false;          ///< report: compute predictions again
+    std::string commit;              ///< report --repredict: by the program of this commit
 };
 
 int run_devices(const Options& options);
@@ -49,5 +51,6 @@ int run_predict(const Options& options);
 int run_check(const Options& options);
 int run_bench(const Options& options);
 int run_report(const Options& options);
+int run_repredict(const Options& options);  ///< report --repredict
 
 }  // namespace raceline::cli

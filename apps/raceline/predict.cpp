@@ -37,6 +37,7 @@ int run_predict(const Options& options) {
                 row.more["constants"] = constants_to_json(explained.constants);
                 explanations += explanation(one, device, explained);
             }
+            sink.describe(device);
             sink.put(one.kernel->source_hash, row);
             result.prediction = std::move(explained.prediction);
         } else {

@@ -7,6 +7,7 @@
 
 #include "api/c_boundary.hpp"
 #include "api/c_timing.hpp"
+#include "api/predicted_case.hpp"
 #include "receipt/file.hpp"
 #include "receipt/row.hpp"
 #include "receipt/rows.hpp"
@@ -19,6 +20,7 @@ struct rl_receipt {
     raceline::RowContext context;
     raceline::ReceiptWriter writer;
     std::mutex mutex;  // threads may share the handle; the file's lock is between processes
+    std::string described = {};  // the device that was last written down, as text
 };
 
 namespace {
@@ -130,13 +132,37 @@ Json of_schema_2(std::string_view kind, const Json& content) {
     return whole;
 }
 
+// Of a prediction that this machine's library made: with the rates that it used, so that it can be
+// computed again. Another one's, or one by other rates, has them where its maker put them.
+void describe_device(rl_receipt& receipt, const Json& content) {
+    try {
+        const auto row =
+            row_from_json<PredictionRow>(of_schema_2(PredictionRow::kind, content), receipt_schema);
+        const Device device =
+            api::device_of_prediction(row.about.device.id, row.about.launch.threads);
+        if (device.rates_id == row.prediction.rates_id && device.name == row.about.device.name) {
+            const RowSink sink{.context = &receipt.context,
+                               .writer = &receipt.writer,
+                               .emit = {},
+                               .described = receipt.described};
+            sink.describe(device);
+            receipt.described = sink.described;
+        }
+    } catch (const Error&) {
+        return;  // the row itself will say what is wrong with it
+    }
+}
+
 void append(rl_receipt& receipt, std::string_view kind, const Json& content, char** written) {
     check_free_of(content, "content",
                   {"schema", "kind", "id", "argv", "written", "prev", "hash", "git", "source_hash",
                    "environment"});
+    const std::lock_guard lock(receipt.mutex);
+    if (kind == PredictionRow::kind) {
+        describe_device(receipt, content);
+    }
     const Json row =
         make_row(receipt.context, kind, source_hash_of(content), of_schema_2(kind, content));
-    const std::lock_guard lock(receipt.mutex);
     const Json whole = receipt.writer.append(row);
     if (written != nullptr) {
         *written = api::copied_text(dump_json(whole));

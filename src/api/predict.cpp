@@ -43,6 +43,14 @@ PredictedTime time_of(const PredictedCase& predicted) {
 
 }  // namespace
 
+Device device_of_prediction(const std::string& name, int threads) {
+    Device device = named_device(name);
+    apply_rates(device, std::nullopt);
+    return device.kind == DeviceKind::cpu && threads > 0
+               ? restrict_units(std::move(device), threads)
+               : device;
+}
+
 PredictedCase predict_workload(const Workload& workload, const std::string& device_name,
                                const std::string& kernel, int threads,
                                const std::string& launch_path) {

@@ -26,6 +26,9 @@ PredictedCase predict_decode_case(const DecodeArgs& args, const std::string& dev
 PredictedCase predict_shape_case(const std::string& shape, const std::string& device,
                                  const std::string& kernel);
 
+/// The device that predict_workload predicts for, with the rates that it uses.
+Device device_of_prediction(const std::string& device, int threads);
+
 /// The content of a `prediction` row: what it is about, and `prediction`.
 Json predicted_case_to_json(const PredictedCase& predicted);
 

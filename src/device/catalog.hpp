@@ -69,7 +69,9 @@ std::string device_fingerprint(const Device& device);
 /// row was changed or cut, it holds no ceiling of this device, or ceilings that are over their
 /// limits or contradict each other. apply_rates goes on as if there were none.
 std::string cache_damage(const Device& device);
-/// $XDG_CACHE_HOME/raceline/ceilings-<fingerprint>.jsonl
+/// $XDG_CACHE_HOME/raceline, ~/.cache/raceline without the variable
+std::string cache_folder();
+/// ceilings-<fingerprint>.jsonl in it
 std::string ceilings_cache_path(const Device& device);
 
 }  // namespace raceline

@@ -272,7 +272,7 @@ std::string device_fingerprint(const Device& device) {
     return device.id + "-" + sha256_hex(text).substr(0, 16);
 }
 
-std::string ceilings_cache_path(const Device& device) {
+std::string cache_folder() {
     std::filesystem::path folder;
     if (const char* cache = std::getenv("XDG_CACHE_HOME"); cache != nullptr && *cache == '/') {
         folder = cache;
@@ -281,7 +281,11 @@ std::string ceilings_cache_path(const Device& device) {
     } else {
         folder = std::filesystem::temp_directory_path();
     }
-    return (folder / "raceline" / ("ceilings-" + device_fingerprint(device) + ".jsonl")).string();
+    return (folder / "raceline").string();
+}
+
+std::string ceilings_cache_path(const Device& device) {
+    return cache_folder() + "/ceilings-" + device_fingerprint(device) + ".jsonl";
 }
 
 }  // namespace raceline

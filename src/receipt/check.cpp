@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a file claims about itself, verified: chain, hashes, pairs.
+// What a file claims about itself, verified: chain, hashes, times, pairs.
 #include "support/check.hpp"
 
 #include <algorithm>
@@ -9,7 +9,9 @@
 
 #include "receipt/file.hpp"
 #include "receipt/row.hpp"
+#include "receipt/row_checks.hpp"
 #include "receipt/rows.hpp"
+#include "support/time.hpp"
 
 namespace raceline {
 namespace {
@@ -55,23 +57,40 @@ private:
                        "changed or re-ordered");
         }
         last_hash_ = row.at("hash");
+        check_written(row);
+        for (std::string& sentence : contradictions_of_row(row)) {
+            find(std::move(sentence));
+        }
         const std::string kind = text(row, "kind");
-        if (kind == "measurement") {
+        if (kind == MeasurementRow::kind) {
             check_pair(row);
-            if (const auto measured = row_from_json<MeasurementRow>(row).measurement) {
-                check_unsettled(*measured, "measurement");
+        } else if (kind == ComparisonRow::kind) {
+            if (!row.value("prediction_id", "").empty()) {
+                check_pair(row);
             }
-        } else if (kind == "comparison") {
-            const auto compared = row_from_json<ComparisonRow>(row);
-            check_unsettled(compared.measurement, "measurement");
-            check_unsettled(compared.peer.measurement, "peer");
-        } else if (kind == "counters") {
+        } else if (kind == CountersRow::kind) {
             named(row, "measurement_id", "measurement");
         }
         const std::string id = text(row, "id");
         if (const auto [at, fresh] = rows_.try_emplace(id, Seen{&row, line_}); !fresh) {
             find(fmt::format("id {} is also that of line {}", id, at->second.line));
         }
+    }
+
+    // Times of one form compare as text.
+    void check_written(const Json& row) {
+        const std::string written = text(row, "written");
+        if (written > now_) {
+            find(fmt::format("written {}, in the future: it is {} by this machine's clock", written,
+                             now_));
+        }
+        if (written < last_written_) {
+            find(
+                fmt::format("written {}, before the row above it ({}): rows are appended as they "
+                            "are written",
+                            written, last_written_));
+        }
+        last_written_ = written;
     }
 
     struct Seen {
@@ -88,23 +107,6 @@ private:
             return nullptr;
         }
         return &at->second;
-    }
-
-    // A narrow interval of a few samples that were left, or that all were disturbed, is unsettled
-    // too; a wide one is never settled.
-    void check_unsettled(const Measurement& m, std::string_view side) {
-        constexpr int fewest = 3;
-        if (is_wide(m) && !m.unsettled) {
-            find(
-                fmt::format("{}.unsettled is false, but its interval from {} to {} s is wider than "
-                            "a tenth of its median of {} s",
-                            side, m.seconds_low, m.seconds_high, m.seconds_median));
-        } else if (!is_wide(m) && m.unsettled && m.samples - m.disturbed >= fewest) {
-            find(
-                fmt::format("{}.unsettled is true, but its interval from {} to {} s is within a "
-                            "tenth of its median of {} s, and {} samples count",
-                            side, m.seconds_low, m.seconds_high, m.seconds_median, m.samples));
-        }
     }
 
     void check_pair(const Json& row) {
@@ -126,7 +128,14 @@ private:
             compare(member, mine.at(member), theirs.at(member));
         }
         compare("device id", row.at("device").at("id"), other.at("device").at("id"));
-        // Times of one form compare as text. Equal ones pass: the order of rows decides then.
+        // Comparisons repeat what was predicted.
+        if (const auto repeated = row.find("prediction");
+            repeated != row.end() &&
+            nlohmann::json(*repeated) != nlohmann::json(other.at("prediction"))) {
+            find(fmt::format("prediction is not that of line {}, which prediction_id names",
+                             prediction->line));
+        }
+        // Equal ones pass: the order of rows decides then.
         if (text(other, "written") > text(row, "written")) {
             find(fmt::format("written {}, before its prediction in line {} ({})",
                              text(row, "written"), prediction->line, text(other, "written")));
@@ -137,6 +146,8 @@ private:
     std::vector<BadLine> found_;
     std::map<std::string, Seen> rows_;
     Json last_hash_ = nullptr;
+    std::string last_written_;
+    std::string now_ = utc_now();
     std::size_t line_ = 0;
 };
 

@@ -38,6 +38,8 @@ PastMeasurement past(const Json& row, const RowCase& about, double seconds) {
     m.pass = about.pass;
     m.written = row.at("written").get<std::string>();
     m.measured = seconds;
+    const auto git = row.find("git");
+    m.counts = git == row.end() || !git->value("dirty", false);
     return m;
 }
 

@@ -28,6 +28,9 @@ struct PastMeasurement {
     std::string written;   ///< when it was measured
     double predicted = 0;  ///< seconds; 0 if the file does not have the prediction
     double measured = 0;   ///< seconds, the median
+    /// False: its program was built from a tree with uncommitted changes, so that nobody can build
+    /// it again. It makes a case seen, and counts for nothing else.
+    bool counts = true;
 
     bool operator==(const PastMeasurement&) const = default;
     /// Of its case, whatever the device (rows.hpp).
@@ -47,6 +50,11 @@ Json index_line(const Json& file, std::string_view commit,
 
 /// The measurements of such a line. Throws a Json::exception if it is none.
 std::vector<PastMeasurement> past_measurements_of_line(const Json& line);
+
+/// Files of the index that were committed although every row of theirs is `dirty`: what they
+/// measured does not count. No other may join them: `report --check` refuses such rows in committed
+/// evidence. docs/receipts.md names them.
+std::span<const std::string_view> dirty_files();
 
 /// A receipt file and what it measured.
 struct PastFile {

@@ -52,7 +52,7 @@ void count_newer_models(std::vector<Dated>& all) {
 std::vector<Residual> residuals_of(std::span<const PastMeasurement> measurements) {
     std::map<std::string, Dated> newest;  // by case
     for (const PastMeasurement& m : measurements) {
-        if (m.kind != "measurement" || m.model.empty()) {
+        if (m.kind != "measurement" || m.model.empty() || !m.counts) {
             continue;
         }
         try {

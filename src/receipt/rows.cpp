@@ -48,7 +48,8 @@ constexpr auto members_of(const RowCase*) {
                       Object<RowCase>{"workload", &RowCase::workload, workload_members},
                       member("op", &RowCase::op, form::name, Presence::since_2),
                       member("pass", &RowCase::pass, form::pass, Presence::since_2),
-                      member("case", &RowCase::launch, form::object));
+                      member("case", &RowCase::launch, form::object),
+                      member("code_hash", &RowCase::code_hash, form::string, Presence::optional));
 }
 
 constexpr auto members_of(const Calibrated*) {

@@ -21,6 +21,7 @@ struct RowCase {
     std::string op = "attention";  ///< schema 1 has none: attention
     std::string pass = "forward";  ///< schema 1 has none: forward
     LaunchCase launch;             ///< the row's `case`
+    std::string code_hash = {};  ///< of the machine code that ran; rows before 2026-11-23 have none
 };
 
 /// Another library's verdict: its errors are kept as they were given.

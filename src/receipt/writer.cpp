@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The writing half of file.hpp. Invariant, held under the lock before every append: the file ends
-// with a newline (or is empty) and `last_hash` is the hash of its last valid row.
+// with a newline (or is empty) and `end` is of its last valid row.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -9,8 +9,16 @@
 #include "receipt/file.hpp"
 #include "receipt/row.hpp"
 #include "support/check.hpp"
+#include "support/time.hpp"
 
 namespace raceline {
+
+// Not in the unnamed namespace: a member of the class has this type.
+struct ChainEnd {
+    Json hash = nullptr;  ///< null if there is no valid row
+    std::string written;
+};
+
 namespace {
 
 constexpr std::string_view row_begin = "{\"schema\":";
@@ -31,9 +39,9 @@ std::size_t whole_size(const AppendedFile& file, std::size_t size) {
     return 0;
 }
 
-// Member `hash` of the last valid row before `size`, as it stands: a row that was changed since is
-// for check_receipts to find, not for a writer to mend. null if there is no valid row.
-Json last_hash(const AppendedFile& file, std::size_t size) {
+// The last valid row before `size`, as it stands: one that was changed since is for check_receipts
+// to find, not for a writer to mend.
+ChainEnd chain_end(const AppendedFile& file, std::size_t size) {
     for (std::size_t step = 8192; size > 0; step *= 4) {
         const std::size_t begin = size - std::min(step, size);
         std::string tail = file.read(begin, size);
@@ -43,13 +51,14 @@ Json last_hash(const AppendedFile& file, std::size_t size) {
         }
         const ReceiptFile rows = parse_receipts(tail);
         if (!rows.rows.empty()) {
-            return rows.rows.back().at("hash");
+            const Json& last = rows.rows.back();
+            return {last.at("hash"), last.at("written").get<std::string>()};
         }
         if (begin == 0) {
             break;
         }
     }
-    return nullptr;
+    return {};
 }
 
 }  // namespace
@@ -64,7 +73,7 @@ struct ReceiptWriter::State {
             return;
         }
         const std::size_t whole = whole_size(file, size);
-        hash = last_hash(file, whole);
+        end = chain_end(file, whole);
         require_receipts(whole, size);
         if (whole != size) {
             file.truncate(whole);
@@ -75,7 +84,7 @@ struct ReceiptWriter::State {
 
     // A mistyped path must not cost a user the last line of some other file.
     void require_receipts(std::size_t whole, std::size_t size) const {
-        require(whole == 0 || !hash.is_null(), Status::corrupt,
+        require(whole == 0 || !end.hash.is_null(), Status::corrupt,
                 "{}: holds no valid receipt row: rows are appended to a receipt file or a new one",
                 file.path());
         const std::string tail = file.read(whole, std::min(size, whole + row_begin.size()));
@@ -87,7 +96,7 @@ struct ReceiptWriter::State {
 
     AppendedFile file;
     std::size_t known = 0;  ///< size after our last look; another one means that others wrote
-    Json hash = nullptr;
+    ChainEnd end;
     std::size_t repaired = 0;
 };
 
@@ -108,7 +117,12 @@ Json ReceiptWriter::append(Json row) {
             "\"schema\"; make_row builds one");
     const AppendedFile::Lock lock(state_->file);
     state_->take_up();
-    row["prev"] = state_->hash;
+    // Made before another process appended its own: a row is written when it is appended.
+    if (const auto made = row.find("written");
+        made != row.end() && made->is_string() && *made < state_->end.written) {
+        *made = utc_now();
+    }
+    row["prev"] = state_->end.hash;
     row["hash"] = row_hash(row);
     try {
         validate_row(row);
@@ -119,7 +133,7 @@ Json ReceiptWriter::append(Json row) {
     const std::string line = dump_json(row) + '\n';
     state_->file.append(line, state_->known);
     state_->known += line.size();
-    state_->hash = row.at("hash");
+    state_->end = {row.at("hash"), row.at("written").get<std::string>()};
     return row;
 }
 

@@ -2,9 +2,11 @@
 #include "registry/registry.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <string>
 #include <vector>
 
+#include "registry/code_hashes.hpp"
 #include "support/check.hpp"
 #include "support/nearest.hpp"
 
@@ -39,6 +41,47 @@ std::string Kernel::tile_text(int index) const {
 int Kernel::find_tile(const TileFields& fields) const {
     const auto found = std::find(tiles_.begin(), tiles_.end(), fields);
     return found == tiles_.end() ? -1 : static_cast<int>(found - tiles_.begin());
+}
+
+namespace {
+
+constexpr std::string_view host = "host:";
+constexpr std::string_view architecture = "sm_";
+
+int architecture_of(std::string_view hash) {
+    const std::string_view digits = hash.substr(architecture.size(), hash.find(':'));
+    int number = 0;
+    std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    return number;
+}
+
+}  // namespace
+
+std::vector<std::string_view> code_hashes_of(const Kernel& kernel) {
+    std::vector<std::string_view> hashes;
+    for (const CodeHash& code : code_hashes()) {
+        if (code.kernel == kernel.name &&
+            code.hash.starts_with(kernel.engine == Engine::cpu ? host : architecture)) {
+            hashes.push_back(code.hash);
+        }
+    }
+    return hashes;
+}
+
+std::string_view code_hash_of(const Kernel& kernel, const Device& device) {
+    std::string_view best;
+    for (const std::string_view hash : code_hashes_of(kernel)) {
+        if (kernel.engine == Engine::cpu) {
+            return hash;
+        }
+        const int sm = architecture_of(hash);
+        const bool runs =
+            sm <= device.compute_capability && sm / 10 == device.compute_capability / 10;
+        if (runs && (best.empty() || architecture_of(best) < sm)) {
+            best = hash;
+        }
+    }
+    return best;
 }
 
 std::span<const Kernel> all_kernels() {

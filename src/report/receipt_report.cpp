@@ -10,6 +10,7 @@
 #include "receipt/row.hpp"
 #include "receipt/rows.hpp"
 #include "registry/registry.hpp"
+#include "report/stale.hpp"
 #include "support/sha256.hpp"
 #include "support/text_table.hpp"
 #include "workload/shape_grammar.hpp"
@@ -53,7 +54,16 @@ CaseLine base_line(const RowCase& about) {
 ReceiptReport::ReceiptReport(std::span<const build_info::EmbeddedSight> committed)
     : committed_(committed) {}
 
-void ReceiptReport::add(const std::string& path) {
+void ReceiptReport::add_history(const CommittedEvidence& evidence) {
+    for (const CommittedEvidence::LostLine& lost : evidence.lost_lines()) {
+        findings_.push_back({lost.file, lost.line, lost.what});
+    }
+    if (const std::string note = evidence.history_note(); !note.empty()) {
+        notes_.push_back(note);
+    }
+}
+
+void ReceiptReport::add(const std::string& path, const CommittedEvidence* evidence) {
     const ReceiptFile file = read_receipts(path);
     for (const BadLine& bad : file.bad) {
         broken_.push_back({path, bad.line, bad.reason});
@@ -70,17 +80,27 @@ void ReceiptReport::add(const std::string& path) {
         findings_.push_back({path, file.rows.size() + file.bad.size() + 1,
                              "unfinished: a writer was killed; the next run cuts this line"});
     }
+    if (evidence != nullptr) {
+        const CommittedEvidence::Answer answer = evidence->check(path, file);
+        for (const BadLine& bad : answer.refused) {
+            findings_.push_back({path, bad.line, bad.reason});
+        }
+        notes_.insert(notes_.end(), answer.notes.begin(), answer.notes.end());
+    }
+    least_ = {};
     for (std::size_t i = 0; i < file.rows.size(); ++i) {
         const Json& row = file.rows[i];
         rows_.push_back(row);
         const std::string kind = row.at("kind").get<std::string>();
-        if (kind == PredictionRow::kind) {
+        if (kind == CeilingRow::kind) {
+            least_.take(row_from_json<CeilingRow>(row));
+        } else if (kind == PredictionRow::kind) {
             predictions_[row.at("id").get<std::string>()] =
                 row_from_json<PredictionRow>(row).prediction;
         } else if (kind == MeasurementRow::kind) {
             add_measurement(path, file.lines[i], row);
         } else if (kind == ComparisonRow::kind) {
-            add_comparison(row);
+            add_comparison(path, file.lines[i], row);
         } else if (kind == RefusalRow::kind) {
             const auto refused = row_from_json<RefusalRow>(row);
             CaseLine line = base_line(refused.about);
@@ -94,7 +114,7 @@ void ReceiptReport::add_measurement(const std::string& path, std::size_t number,
     const auto measured = row_from_json<MeasurementRow>(row);
     CaseLine line = base_line(measured.about);
     const Kernel* kernel = known_kernel(line.kernel);
-    if (kernel != nullptr && row.at("source_hash") != kernel->source_hash) {
+    if (kernel != nullptr && is_stale(row, *kernel)) {
         ++stale_;
         line.kernel += " (stale)";
     }
@@ -117,15 +137,7 @@ void ReceiptReport::add_measurement(const std::string& path, std::size_t number,
         line.unsettled = why_unsettled(m);
         line.measured = m.seconds_median;
         line.spread = (m.seconds_high - m.seconds_low) / 2 / m.seconds_median;
-        if (measured.about.launch.cold && m.seconds_median < beaten * line.bound) {
-            findings_.push_back(
-                {path, number,
-                 fmt::format(
-                     "{} took {} on {}, less than the {} that its ceilings allow: the probe "
-                     "of its limiter must be mended",
-                     line.kernel, format_seconds(m.seconds_median), line.shape,
-                     format_seconds(line.bound))});
-        }
+        check_bound(path, number, measured.about, measured.about.kernel, m, line.bound);
     }
     // An unsettled row is as if the case had not been measured.
     line.seen = line.unsettled.empty() && seen_before(row);
@@ -137,8 +149,45 @@ void ReceiptReport::add_measurement(const std::string& path, std::size_t number,
     lines_.push_back(std::move(line));
 }
 
-void ReceiptReport::add_comparison(const Json& row) {
+double ReceiptReport::predicted_bound(const std::string& prediction_id) const {
+    const auto found = predictions_.find(prediction_id);
+    return found == predictions_.end() ? 0 : found->second.layer1.bound_seconds;
+}
+
+void ReceiptReport::check_bound(const std::string& path, std::size_t number, const RowCase& about,
+                                std::string_view who, const Measurement& measured, double bound) {
+    const auto least = least_.of(about);
+    const bool below_own = measured.seconds_median < beaten * bound;
+    const bool below_least = least && measured.seconds_median < beaten * least->seconds;
+    if (!below_own && !below_least) {
+        return;
+    }
+    const std::string shape = format_shape(workload_from_json(about.workload));
+    const std::string what =
+        fmt::format("{} took {} on {}", who, format_seconds(measured.seconds_median), shape);
+    if (!about.launch.cold) {
+        from_cache_.push_back(fmt::format(
+            "{}, less than DRAM and matrix engines allow: it was warm, and ran from the cache",
+            what));
+    } else if (below_least) {
+        findings_.push_back(
+            {path, number,
+             fmt::format("{}, less than the {} that {} of the problem take at the measured "
+                         "ceilings: the time or a ceiling is wrong",
+                         what, format_seconds(least->seconds), least->resource)});
+    } else {
+        findings_.push_back({path, number,
+                             fmt::format("{}, less than the {} that its ceilings allow: the probe "
+                                         "of its limiter must be mended",
+                                         what, format_seconds(bound))});
+    }
+}
+
+void ReceiptReport::add_comparison(const std::string& path, std::size_t number, const Json& row) {
     const auto compared = row_from_json<ComparisonRow>(row);
+    check_bound(path, number, compared.about, compared.about.kernel, compared.measurement,
+                predicted_bound(compared.prediction_id));
+    check_bound(path, number, compared.about, compared.peer.name, compared.peer.measurement, 0);
     const std::string shape = format_shape(workload_from_json(compared.about.workload));
     std::vector<double>& ratios =
         ratios_[fmt::format("{}'s time / {}'s", compared.peer.name, compared.about.kernel)];
@@ -191,6 +240,9 @@ std::string ReceiptReport::str() const {
     }
     std::string text = device_text_.empty() ? "" : device_text_ + "\n";
     text += table.str(CaseTable::Columns::all) + comparison_lines();
+    for (const std::string& warm : from_cache_) {
+        text += warm + "\n";
+    }
     if (stale_ > 0) {
         text += fmt::format("{} stale row{}: their kernel has changed since\n", stale_,
                             stale_ == 1 ? "" : "s");

@@ -7,8 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "receipt/committed_evidence.hpp"
 #include "receipt/file.hpp"
 #include "report/case_table.hpp"
+#include "report/compulsory_bound.hpp"
 #include "support/build_info.hpp"
 
 namespace raceline {
@@ -16,7 +18,7 @@ namespace raceline {
 /// A finding of `report --check`, with the line it is about.
 struct Finding {
     std::string file;
-    std::size_t line = 0;
+    std::size_t line = 0;  ///< 0: it is not there any more
     std::string what;
 };
 
@@ -30,7 +32,11 @@ public:
         std::span<const build_info::EmbeddedSight> committed = build_info::first_sights());
 
     /// Reads a file and adds its rows. Lines that are no rows become findings; the rest is kept.
-    void add(const std::string& path);
+    /// With `evidence` the file is also held against what was committed.
+    void add(const std::string& path, const CommittedEvidence* evidence = nullptr);
+
+    /// Adds what manifest and index of a tree lost since they were committed.
+    void add_history(const CommittedEvidence& evidence);
 
     [[nodiscard]] std::string str() const;
 
@@ -41,19 +47,30 @@ public:
     /// than the bound of their own ceilings allows (the probe is wrong until it is mended).
     [[nodiscard]] const std::vector<Finding>& findings() const { return findings_; }
 
+    /// What `--check` could not look at, and what is no evidence: said, never refused.
+    [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
+
     /// Measurements whose kernel has changed since: never a failure, always said.
     [[nodiscard]] int stale() const { return stale_; }
     [[nodiscard]] const std::vector<Json>& rows() const { return rows_; }
 
 private:
     void add_measurement(const std::string& path, std::size_t line, const Json& row);
-    void add_comparison(const Json& row);
+    void add_comparison(const std::string& path, std::size_t line, const Json& row);
+    /// Refuses a cold time below `bound`, or below what its problem takes on any kernel; a warm one
+    /// is marked as one of the cache.
+    void check_bound(const std::string& path, std::size_t line, const RowCase& about,
+                     std::string_view who, const Measurement& measured, double bound);
+    [[nodiscard]] double predicted_bound(const std::string& prediction_id) const;
     bool seen_before(const Json& row);
     [[nodiscard]] std::string comparison_lines() const;
     std::span<const build_info::EmbeddedSight> committed_;
     std::vector<Json> rows_;
     std::vector<Finding> broken_, findings_;
+    std::vector<std::string> notes_;
     std::map<std::string, Prediction> predictions_;  ///< by id
+    CompulsoryBound least_;                          ///< of the file that is being added
+    std::vector<std::string> from_cache_;            ///< warm times below their bound
     std::map<std::string, int> seen_;  ///< measurements in these files, by first_sight_key
     std::vector<CaseLine> lines_;
     std::map<std::string, std::string> unsettled_;       ///< sides of comparisons, and why

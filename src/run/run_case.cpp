@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "device/catalog.hpp"
+#include "device/device_state.hpp"
 #include "model/prediction.hpp"
 #include "receipt/rows.hpp"
 #include "registry/registry.hpp"
@@ -111,6 +112,7 @@ RowCase row_case(const Case& which, const Device& device) {
     about.tile = tile_to_json(which.kernel->tile(which.tile));
     about.workload = workload_to_json(which.workload);
     about.launch = which.options.how;
+    about.code_hash = code_hash_of(*which.kernel, device);
     return about;
 }
 
@@ -125,6 +127,20 @@ Json RowSink::put(std::string_view kind, std::string_view source_hash, const Jso
     return row;
 }
 
+void RowSink::describe(const Device& device) const {
+    const auto content = uncommitted_state(device);
+    const std::string text = content ? dump_json(*content) : "";
+    if (content && text != described) {
+        put(DeviceRow::kind, "", *content);
+    }
+    described = text;
+}
+
+std::string model_hash_of(const Kernel& kernel) {
+    return sha256_hex(std::string(build_info::model_hash()) + "\n" +
+                      std::string(kernel.source_hash));
+}
+
 ExplainedPrediction explain_case(const Case& which, const Device& device, Calibration calibration) {
     const double uncalibrated =
         calibration == Calibration::used
@@ -135,9 +151,7 @@ ExplainedPrediction explain_case(const Case& which, const Device& device, Calibr
                                   : ConstantWatch::Calibrated::stand_in);
     const auto counts = which.kernel->counts(which.workload, which.tile, device);
     Prediction prediction = predict(device, counts, which.options.how);
-    // The model and the kernel's counts together made this number: both are in its hash.
-    prediction.model_hash = sha256_hex(std::string(build_info::model_hash()) + "\n" +
-                                       std::string(which.kernel->source_hash));
+    prediction.model_hash = model_hash_of(*which.kernel);
     prediction.expected_seconds = prediction.seconds;
     prediction.uncalibrated_seconds = uncalibrated > 0 ? uncalibrated : prediction.seconds;
     prediction.datasheet_seconds = datasheet_bound(which, device);
@@ -160,6 +174,7 @@ CaseResult run_case(const Case& which, Backend& backend, const RowSink& sink) {
     }
     CaseResult result;
     result.prediction = predict_case(which, device);
+    sink.describe(device);
     const Json predicted =
         sink.put(which.kernel->source_hash,
                  PredictionRow{.about = row_case(which, device), .prediction = *result.prediction});

@@ -33,6 +33,12 @@ struct RowSink {
     Json put(std::string_view source_hash, const Row& row) const {
         return put(Row::kind, source_hash, row_to_json(row));
     }
+
+    /// Before a prediction for `device`: a `device` row with all that the model reads of it, if the
+    /// tree does not have that and it is not what was last described. A prediction can then be
+    /// computed again from the file alone.
+    void describe(const Device& device) const;
+    mutable std::string described = {};  ///< the last that was, as text
 };
 
 struct CaseResult {
@@ -42,6 +48,9 @@ struct CaseResult {
     std::string refusal;  ///< why nothing ran, if nothing did
     [[nodiscard]] bool failed() const { return correctness && !correctness->passed; }
 };
+
+/// Of src/model and of the kernel's counts, which together make a prediction.
+std::string model_hash_of(const Kernel& kernel);
 
 /// With all constants of the model, or with what a probe, a manual or the code says in the place of
 /// each that was calibrated, and no committed errors taken out.

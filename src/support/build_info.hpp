@@ -2,6 +2,7 @@
 // What the build knows about itself; written by tools/build_info.cmake at every build.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string_view>
 
@@ -39,5 +40,13 @@ struct EmbeddedSight {
     std::string_view key, first;
 };
 std::span<const EmbeddedSight> first_sights();
+
+/// A receipt file that was committed when this was built, by its line of receipts/manifest.jsonl or
+/// receipts/index.jsonl: where it lies or lay, how many rows it has, and the ends of their chain.
+struct EmbeddedReceipt {
+    std::string_view path, first_hash, last_hash;
+    std::size_t rows;
+};
+std::span<const EmbeddedReceipt> committed_receipts();
 
 }  // namespace raceline::build_info

@@ -64,6 +64,9 @@ protected:
     std::string about;
     const std::string peer =
         R"({"name":"torch_cpu","version":"2","backend":"math","correctness":{"passed":true}})";
+    const std::string verdict =
+        R"({"passed":true,"relative_rms":1e-7,"worst":1e-7,"bound":1e-6,"bound_worst":1e-6,"aligned":0,
+        "bound_aligned":1e-6,"lse_worst":0,"cases":64})";
 };
 
 TEST_F(CReceipt, AppendsAChainedRow) {
@@ -77,9 +80,12 @@ TEST_F(CReceipt, AppendsAChainedRow) {
     EXPECT_EQ(written.at("source_hash").get<std::string>().size(), 64U);
     ASSERT_EQ(rl_receipt_append(receipt, "prediction", about.c_str(), nullptr), RL_OK);
     const ReceiptFile file = read_receipts(path);
-    ASSERT_EQ(file.rows.size(), 2U);
-    EXPECT_EQ(file.rows[0], written);
-    EXPECT_EQ(file.rows[1].at("prev"), written.at("hash"));
+    // This machine's rates are not in the tree: they come first, once.
+    ASSERT_EQ(file.rows.size(), 3U);
+    EXPECT_EQ(file.rows[0].at("kind"), "device");
+    EXPECT_EQ(file.rows[0].at("state").at("rates_id"), written.at("prediction").at("rates_id"));
+    EXPECT_EQ(file.rows[1], written);
+    EXPECT_EQ(file.rows[2].at("prev"), written.at("hash"));
     EXPECT_TRUE(check_receipts(file).empty());
     EXPECT_EQ(rl_receipt_path(receipt), path);
     EXPECT_EQ(rl_receipt_repaired(receipt), 0U);
@@ -96,8 +102,11 @@ TEST_F(CReceipt, ComputesAComparisonFromRawSamples) {
     a.power_w = 655;
     a.settled = b.throttled = 1;
     char* text = nullptr;
-    ASSERT_EQ(rl_receipt_append_comparison(receipt, about.c_str(), &a, peer.c_str(), &b, &text),
-              RL_OK)
+    Json ours_too = parse_json(about, "about");
+    ours_too["correctness"] = parse_json(verdict, "verdict");
+    ASSERT_EQ(
+        rl_receipt_append_comparison(receipt, ours_too.dump().c_str(), &a, peer.c_str(), &b, &text),
+        RL_OK)
         << rl_last_error();
     const Json row = parse_json(text, "row");
     rl_free(text);

@@ -138,8 +138,14 @@ protected:
         ASSERT_EQ(rl_predict_shape("b=1,h=2,q=64,k=64,d=64,dtype=fp32", "cpu", nullptr, &text),
                   RL_OK)
             << rl_last_error();
-        about = text;
+        Json content = parse_json(text, "about");
         rl_free(text);
+        // Without a verdict on our own answer a comparison does not pass `report --check`.
+        content["correctness"] = parse_json(
+            R"({"passed":true,"relative_rms":1e-7,"worst":1e-7,"bound":1e-6,"bound_worst":1e-6,"aligned":0,
+        "bound_aligned":1e-6,"lse_worst":0,"cases":64})",
+            "verdict");
+        about = content.dump();
         theirs.seconds_median = 6;
         theirs.seconds_low = 5;
         theirs.seconds_high = 8;

@@ -7,6 +7,9 @@
 #include "cli/program.hpp"
 #include "receipt/file.hpp"
 #include "receipt/row.hpp"
+#include "receipt/rows.hpp"
+#include "run/commit_build.hpp"
+#include "run/repredict.hpp"
 
 namespace raceline::test {
 namespace {
@@ -133,6 +136,20 @@ TEST_F(Cli, check_takes_every_tile_unless_told) {
     EXPECT_LT(rows("predict"), rows("predict --tile all"));
 }
 
+TEST_F(Cli, report_check_refuses_a_cut_copy_of_a_committed_file_wherever_it_lies) {
+    const std::string name = "2026-11-22-e4m3-product-3d1ff90bf28f.jsonl";
+    std::string text = Sandbox::read(std::string(RACELINE_SOURCE_DIR) + "/receipts/h200/" + name);
+    box.write("whole.jsonl", text);
+    const Outcome whole = box.run("report --check whole.jsonl");
+    EXPECT_EQ(whole.exit, 0) << whole.err;
+    EXPECT_THAT(whole.err, HasSubstr("history not checked: neither the file nor the working"));
+    text.erase(text.rfind('\n', text.size() - 2) + 1);
+    box.write("cut.jsonl", text);
+    const Outcome cut = box.run("report --check cut.jsonl");
+    EXPECT_EQ(cut.exit, 1);
+    EXPECT_THAT(cut.err, HasSubstr("cut.jsonl: line 2: the file begins as receipts/h200/" + name));
+}
+
 TEST_F(Cli, report_check_refuses_an_edited_prediction) {
     ASSERT_EQ(box.run(std::string("bench --receipts r.jsonl ") + tiny).exit, 0);
     EXPECT_EQ(box.run("report --check r.jsonl").exit, 0);
@@ -143,7 +160,43 @@ TEST_F(Cli, report_check_refuses_an_edited_prediction) {
     box.write("edited.jsonl", rows);
     const Outcome check = box.run("report --check edited.jsonl");
     EXPECT_EQ(check.exit, 1) << check.err;
-    EXPECT_THAT(check.err, HasSubstr("line 1"));
+    EXPECT_THAT(check.err, HasSubstr("line 2")) << "line 1 is the device";
+}
+
+// The file alone has what its predictions were made of, also where the ceilings are this machine's.
+TEST_F(Cli, predictions_of_a_run_are_computed_again_from_its_file) {
+    ASSERT_EQ(box.run(std::string("bench --receipts r.jsonl ") + tiny).exit, 0);
+    EXPECT_EQ(read_receipts(box.path("r.jsonl")).rows.front().at("kind"), "device");
+    const Outcome again = box.run("report --repredict r.jsonl");
+    EXPECT_EQ(again.exit, 0) << again.err;
+    EXPECT_THAT(again.out, HasSubstr(" computed again bit for bit, 0 differ\n"));
+    EXPECT_THAT(again.out, Not(testing::StartsWith("0 ")));
+    std::string rows = Sandbox::read(box.path("r.jsonl"));
+    const std::size_t at = rows.find("\"limiter\":\"");
+    ASSERT_NE(at, std::string::npos);
+    box.write("edited.jsonl", rows.insert(at + 11, "x"));
+    const Outcome edited = box.run("report --repredict edited.jsonl");
+    EXPECT_EQ(edited.exit, 1);
+    EXPECT_THAT(edited.err, HasSubstr("edited.jsonl: line 2: limiter was \"x"));
+    const Outcome unknown = box.run("report --repredict --commit nothing-of-the-kind r.jsonl");
+    EXPECT_EQ(unknown.exit, 2);
+    EXPECT_THAT(unknown.err, HasSubstr("--commit 'nothing-of-the-kind': git knows no commit"));
+}
+
+// How --commit asks a program that is older than --repredict; here it is this one.
+TEST_F(Cli, a_program_answers_case_by_case_what_it_predicts) {
+    ASSERT_EQ(box.run("predict --device h200 --kernel simt --tile all --receipts p.jsonl --warm "
+                      "--launch-path stream --shape b=2,h=8/2,q=3,k=700,d=64,dtype=fp16,causal")
+                  .exit,
+              0);
+    const ReceiptFile file = read_receipts(box.path("p.jsonl"));
+    ASSERT_GE(file.rows.size(), 2U);
+    for (const Json& row : file.rows) {
+        const auto read = row_from_json<PredictionRow>(row);
+        const auto answer = Repredictor::compare(
+            read.prediction, predicted_by(RACELINE_BINARY_DIR "/raceline", read.about));
+        EXPECT_EQ(answer.outcome, Repredictor::Outcome::same) << answer.why;
+    }
 }
 
 TEST_F(Cli, replay_answers_from_a_receipt) {

@@ -30,12 +30,7 @@ protected:
     ReceiptFile changed(std::size_t i, const std::function<void(Json&)>& change) const {
         ReceiptFile file = file_;
         change(file.rows[i]);
-        for (std::size_t r = i; r < file.rows.size(); ++r) {
-            if (r > 0) {
-                file.rows[r]["prev"] = file.rows[r - 1].at("hash");
-            }
-            file.rows[r]["hash"] = row_hash(file.rows[r]);
-        }
+        example::chain_again(file);
         return file;
     }
     ReceiptFile file_;

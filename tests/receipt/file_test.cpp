@@ -95,6 +95,20 @@ TEST_F(ReceiptFileTest, TwoOpenWritersSeeEachOthersRows) {
     EXPECT_EQ(example::findings(file), "");
 }
 
+// A row is built, another process appends its own, the first is appended: it was written last.
+TEST_F(ReceiptFileTest, RowsOfTwoWritersStandInTheOrderOfTheirTimes) {
+    ReceiptWriter a(path());
+    ReceiptWriter b(path());
+    const Json early = example::row("check");
+    const Json late = example::row("check");
+    ASSERT_LT(early.at("written"), late.at("written"));
+    b.append(late);
+    EXPECT_GT(a.append(early).at("written"), late.at("written"));
+    ReceiptWriter(path()).append(late);  // which finds the last row in the file
+    EXPECT_EQ(example::findings(read_receipts(path())).find("before the row above"),
+              std::string::npos);
+}
+
 TEST_F(ReceiptFileTest, CorruptLinesAreNamedAndTheRestIsRead) {
     append(6);
     const std::string good = read(path());

@@ -52,16 +52,18 @@ protected:
         p.layer2 = {{"dram", predicted}};
         p.rates_id = "test";
         p.model_hash = std::string(64, 'a');
-        Json content = row_to_json(row_case(which_, device_));
+        RowCase about = row_case(which_, device_);
+        about.code_hash = stale ? "host:0" : about.code_hash;
+        Json content = row_to_json(about);
         content["prediction"] = row_to_json(p);
         const Json row = sink.put("prediction", hash, content);
         Correctness verdict;
         verdict.passed = true;
         verdict.relative_rms = 1e-7;
         verdict.worst = 1e-7;
-        verdict.bound = 1e-6;
+        verdict.bound = verdict.bound_worst = 1e-6;
         verdict.cases = 64;
-        content = row_to_json(row_case(which_, device_));
+        content = row_to_json(about);
         content["prediction_id"] = row.at("id");
         content["correctness"] = row_to_json(verdict);
         content["measurement"] = row_to_json(summarize({measured, measured, measured}));
@@ -167,10 +169,12 @@ TEST_F(Unsettled, a_quiet_row_counts) {
 }
 
 TEST_F(Unsettled, a_noisy_side_of_a_comparison_makes_no_ratio) {
-    const auto compare = [this](double ours_high, double ratio) {
+    const auto compare = [this](double ours_high, double theirs) {
         ReceiptWriter writer(path_);
         ComparisonRow row;
         row.about = row_case(which_, device_);
+        row.correctness =
+            PeerVerdict{.passed = true, .more = {{"relative_rms", 1e-7}, {"bound", 1e-6}}};
         row.measurement = summarize({1e-3, 1e-3, 1e-3});
         row.measurement.seconds_high = ours_high;
         row.measurement.unsettled = is_wide(row.measurement);
@@ -179,14 +183,15 @@ TEST_F(Unsettled, a_noisy_side_of_a_comparison_makes_no_ratio) {
                     .backend = "b",
                     .measurement = {},
                     .correctness = {.passed = true}};
-        row.peer.measurement = summarize({2e-3, 2e-3, 2e-3});
-        row.ratio = row.ratio_low = row.ratio_high = ratio;
+        row.peer.measurement = summarize({theirs, theirs, theirs});
+        row.ratio = row.ratio_high = theirs / 1e-3;
+        row.ratio_low = theirs / ours_high;
         RowSink{.context = &context_, .writer = &writer, .emit = {}}.put("0", row);
     };
-    compare(1.2e-3, 100);
+    compare(1.2e-3, 0.1);
     EXPECT_THAT(read().str(), HasSubstr("fa2's time / cpu_flash's: no settled row"));
     EXPECT_THAT(read().str(), HasSubstr("the median's interval is 20 % of it"));
-    compare(1e-3, 2);
+    compare(1e-3, 2e-3);
     EXPECT_THAT(read().str(), HasSubstr("geometric mean 2.00 of 1 comparison\n"));
     EXPECT_TRUE(read().findings().empty());
 }
@@ -228,9 +233,16 @@ TEST(FirstSights, are_of_files_in_the_tree_and_of_those_that_left) {
     EXPECT_GE(left, 2U);
 }
 
-// Every committed receipt verifies: chain, hashes, pairs, ceilings. Staleness is no failure.
+// Every committed receipt passes `report --check`, with the history where there is one. Staleness
+// is no failure.
 TEST(CommittedReceipts, all_verify) {
     int files = 0;
+    const CommittedEvidence evidence(RACELINE_SOURCE_DIR);
+    ReceiptReport history;
+    history.add_history(evidence);
+    for (const Finding& finding : history.findings()) {
+        ADD_FAILURE() << finding.file << ": line " << finding.line << ": " << finding.what;
+    }
     const std::filesystem::path root = std::filesystem::path(RACELINE_SOURCE_DIR) / "receipts";
     for (const auto& entry : std::filesystem::recursive_directory_iterator(root)) {
         // Manifest and index are no receipts: tests/receipt/manifest_test.cpp checks these.
@@ -238,7 +250,7 @@ TEST(CommittedReceipts, all_verify) {
             continue;
         }
         ReceiptReport report;
-        report.add(entry.path().string());
+        report.add(entry.path().string(), &evidence);
         for (const Finding& finding : report.findings()) {
             ADD_FAILURE() << finding.file << ": line " << finding.line << ": " << finding.what;
         }

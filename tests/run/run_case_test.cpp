@@ -48,7 +48,12 @@ protected:
         which.workload = parse_shape("b=1,h=4/2,q=16,k=16,d=64,dtype=fp32");
         which.options.how = {.cold = true, .launch_path = "parallel", .threads = 1};
         sink.context = &context;
-        sink.emit = [this](const Json& row) { rows.push_back(row); };
+        // Whether a device row comes first depends on the ceilings that this user has measured.
+        sink.emit = [this](const Json& row) {
+            if (row.at("kind") != "device") {
+                rows.push_back(row);
+            }
+        };
     }
     RowContext context;
     RowSink sink;

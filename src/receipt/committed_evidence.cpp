@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "receipt/committed_evidence.hpp"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "receipt/git_history.hpp"
+#include "receipt/manifest.hpp"
+#include "support/check.hpp"
+
+namespace raceline {
+namespace {
+
+constexpr const char* manifest_path = "receipts/manifest.jsonl";
+constexpr const char* index_path = "receipts/index.jsonl";
+
+std::string text_of(const Json& line, const char* member) {
+    return line.value(member, "");
+}
+
+bool is_ceilings(const std::string& path) {
+    return path.ends_with("/ceilings.jsonl");
+}
+
+// Equal in all that the manifest says of a file; a line of the index says more.
+bool same_file(const Json& a, const Json& b) {
+    return std::ranges::all_of(
+        std::array{"path", "sha256", "rows", "first_hash", "last_hash"},
+        [&](const char* member) { return a.value(member, Json()) == b.value(member, Json()); });
+}
+
+/// The number of the line about `path`, 0 if there is none.
+std::size_t line_about(const std::vector<Json>& lines, const std::string& path) {
+    const auto at = std::ranges::find_if(
+        lines, [&](const Json& line) { return text_of(line, "path") == path; });
+    return at == lines.end() ? 0 : static_cast<std::size_t>(at - lines.begin()) + 1;
+}
+
+std::string rows_text(std::size_t count) {
+    return fmt::format("{} row{}", count, count == 1 ? "" : "s");
+}
+
+std::filesystem::path root_above(std::filesystem::path folder) {
+    std::error_code none;
+    for (;; folder = folder.parent_path()) {
+        if (std::filesystem::exists(folder / manifest_path, none)) {
+            return folder;
+        }
+        if (folder == folder.parent_path()) {
+            return {};
+        }
+    }
+}
+
+/// Rows of one file that share a fault: said once, in the line of the first.
+struct Rows {
+    std::size_t first_line = 0, count = 0;
+    void add(std::size_t line) { first_line = count++ == 0 ? line : first_line; }
+};
+
+}  // namespace
+
+std::string tree_of(const std::string& path) {
+    std::error_code none;
+    const std::filesystem::path whole = std::filesystem::weakly_canonical(path, none);
+    const std::filesystem::path above = root_above(whole.parent_path());
+    return (above.empty() ? root_above(std::filesystem::current_path(none)) : above).string();
+}
+
+CommittedEvidence::CommittedEvidence(std::string root,
+                                     std::span<const build_info::EmbeddedReceipt> built_in)
+    : root_(std::move(root)) {
+    if (!root_.empty()) {
+        const CommittedReceipts receipts(root_);
+        manifest_ = receipts.manifest();
+        index_ = receipts.index();
+        history_ = std::make_unique<GitHistory>(root_);
+    }
+    for (const Json& line : manifest_) {
+        know(line, true);
+    }
+    for (const Json& line : index_) {
+        know(line, false);
+    }
+    for (const auto& file : built_in) {
+        // The tree's may have been measured again since.
+        const std::string path(file.path);
+        if (!is_ceilings(path) || line_about(manifest_, path) == 0) {
+            known_.push_back(
+                {path, std::string(file.first_hash), std::string(file.last_hash), file.rows});
+        }
+    }
+}
+
+CommittedEvidence::~CommittedEvidence() = default;
+
+void CommittedEvidence::know(const Json& line, bool in_manifest) {
+    try {
+        known_.push_back({text_of(line, "path"), line.at("first_hash").get<std::string>(),
+                          line.at("last_hash").get<std::string>(),
+                          line.at("rows").get<std::size_t>(), in_manifest});
+    } catch (const Json::exception& e) {
+        fail(Status::corrupt, "{}: the line of {}: {}", in_manifest ? manifest_path : index_path,
+             text_of(line, "path"), e.what());
+    }
+}
+
+std::string CommittedEvidence::path_in_tree(const std::string& path) const {
+    std::error_code none;
+    const auto whole = std::filesystem::weakly_canonical(path, none);
+    return root_.empty() ? "" : whole.lexically_relative(root_).generic_string();
+}
+
+CommittedEvidence::Answer CommittedEvidence::check(const std::string& path,
+                                                   const ReceiptFile& file) const {
+    Answer answer;
+    if (file.rows.empty()) {
+        return answer;
+    }
+    const std::string in_tree = path_in_tree(path);
+    check_ends(in_tree, file, answer);
+    const auto& first = file.rows.front().at("hash").get_ref<const std::string&>();
+    const bool committed = std::ranges::any_of(known_, [&](const Known& one) {
+        return one.in_manifest && (one.first_hash == first || one.path == in_tree);
+    });
+    if (!committed && in_tree.starts_with("receipts/") && line_about(index_, in_tree) == 0) {
+        answer.notes.emplace_back("the manifest does not name it: it is no committed evidence yet");
+    }
+    check_commits(file, committed, answer);
+    for (std::string& note : answer.notes) {
+        note.insert(0, path + ": ");
+    }
+    return answer;
+}
+
+void CommittedEvidence::check_ends(const std::string& in_tree, const ReceiptFile& file,
+                                   Answer& answer) const {
+    const auto& first = file.rows.front().at("hash").get_ref<const std::string&>();
+    const auto& last = file.rows.back().at("hash").get_ref<const std::string&>();
+    for (const Known& one : known_) {
+        const bool begins_alike = one.first_hash == first;
+        if (begins_alike && (one.rows != file.rows.size() || one.last_hash != last)) {
+            answer.refused.push_back(
+                {file.lines.back(),
+                 fmt::format("the file begins as {} does, which was committed with {} up to the "
+                             "hash {}; it has {} up to {}: rows were removed, added or changed",
+                             one.path, rows_text(one.rows), one.last_hash,
+                             rows_text(file.rows.size()), last)});
+            return;
+        }
+        if (!begins_alike && one.in_manifest && one.path == in_tree) {
+            answer.refused.push_back(
+                {file.lines.front(),
+                 fmt::format("the manifest names this file with the first hash {}; here it is {}: "
+                             "its first row was removed or changed",
+                             one.first_hash, first)});
+            return;
+        }
+    }
+}
+
+void CommittedEvidence::check_commits(const ReceiptFile& file, bool committed,
+                                      Answer& answer) const {
+    Rows dirty;
+    std::map<std::string, Rows> unknown;  // by commit
+    for (std::size_t i = 0; i < file.rows.size(); ++i) {
+        const Json& row = file.rows[i];
+        const auto commit = row.at("git").at("commit").get<std::string>();
+        if (row.at("git").at("dirty").get<bool>()) {
+            dirty.add(file.lines[i]);
+        }
+        const auto made = history_ ? history_->date_of(commit) : std::nullopt;
+        if (!made) {
+            unknown[commit].add(file.lines[i]);
+        } else if (row.at("written").get_ref<const std::string&>() < *made) {
+            answer.refused.push_back(
+                {file.lines[i], fmt::format("written {}, before its commit {} was made ({})",
+                                            row.at("written").get<std::string>(), commit, *made)});
+        }
+    }
+    if (dirty.count > 0) {
+        const std::string what = fmt::format("{} of a tree with uncommitted changes (git.dirty)",
+                                             rows_text(dirty.count));
+        if (committed) {
+            answer.refused.push_back(
+                {dirty.first_line,
+                 fmt::format("{} from this one on: nobody can build that program again, so they "
+                             "are no evidence to commit",
+                             what)});
+        } else {
+            answer.notes.push_back(what + ": not to be committed as evidence");
+        }
+    }
+    for (const auto& [commit, rows] : unknown) {
+        const bool whole = history_ && history_->missing().empty();
+        if (committed && whole) {
+            answer.refused.push_back(
+                {rows.first_line,
+                 fmt::format("{} from this one on of the commit {}, which no branch or tag of the "
+                             "history has",
+                             rows_text(rows.count), commit)});
+        } else {
+            answer.notes.push_back(
+                fmt::format("{} of the commit {}, whose date is not known here{}",
+                            rows_text(rows.count), commit, whole ? "" : ": " + history_note()));
+        }
+    }
+}
+
+std::vector<CommittedEvidence::LostLine> CommittedEvidence::lost_lines() const {
+    std::vector<LostLine> lost;
+    if (!history_ || !history_->missing().empty()) {
+        return lost;
+    }
+    std::set<std::string> index_now;
+    for (const Json& line : index_) {
+        index_now.insert(dump_json(line));
+    }
+    for (const std::string& text : history_->lines_ever_in(index_path)) {
+        const Json line = parse_json(text, index_path);
+        if (!index_now.contains(dump_json(line))) {
+            const std::string path = text_of(line, "path");
+            lost.push_back({index_path, line_about(index_, path),
+                            fmt::format("the line of {} is not as a commit has it: lines of the "
+                                        "index are never changed and never removed",
+                                        path)});
+        }
+    }
+    for (const std::string& text : history_->lines_ever_in(manifest_path)) {
+        const Json line = parse_json(text, manifest_path);
+        const auto still = [&](const Json& now) { return same_file(now, line); };
+        const std::string path = text_of(line, "path");
+        const std::size_t number = line_about(manifest_, path);
+        const bool replaced = is_ceilings(path) && number > 0;
+        if (!replaced && std::ranges::none_of(manifest_, still) &&
+            std::ranges::none_of(index_, still)) {
+            lost.push_back({manifest_path, number,
+                            fmt::format("the line of {} is not as a commit has it, and the index "
+                                        "does not repeat it: `receipt_index retire` is the only "
+                                        "way out of the manifest",
+                                        path)});
+        }
+    }
+    return lost;
+}
+
+std::string CommittedEvidence::history_note() const {
+    if (!history_) {
+        return "history not checked: neither the file nor the working folder lies in a tree with "
+               "receipts/manifest.jsonl";
+    }
+    return history_->missing().empty() ? "" : "history not checked: " + history_->missing();
+}
+
+}  // namespace raceline

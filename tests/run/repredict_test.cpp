@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// Predictions that receipts hold are computed again, from the file and the tree alone.
+#include "run/repredict.hpp"
+
+#include <cmath>
+#include <filesystem>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "device/catalog.hpp"
+#include "device/device_state.hpp"
+#include "receipt/file.hpp"
+#include "registry/registry.hpp"
+#include "run/run_case.hpp"
+#include "workload/shape_grammar.hpp"
+
+namespace raceline {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+using Outcome = Repredictor::Outcome;
+
+class Repredict : public testing::Test {
+protected:
+    /// As a run would write it.
+    [[nodiscard]] PredictionRow predicted(const Device& device) const {
+        Case which;
+        which.kernel = &find_kernel(device.kind == DeviceKind::cpu ? "cpu_flash" : "simt");
+        which.workload = parse_shape("b=2,h=8/2,q=130,k=700,d=64,dtype=fp16,causal");
+        which.options.how.launch_path = device.kind == DeviceKind::cpu ? "parallel" : "graph";
+        which.options.how.threads = device.kind == DeviceKind::cpu ? device.units : 0;
+        const PredictionRow row{.about = row_case(which, device),
+                                .prediction = predict_case(which, device)};
+        // Through text, as in a file.
+        return row_from_json<PredictionRow>(Json::parse(dump_json(row_to_json(row))), 2);
+    }
+    static Device committed_h200() {
+        Device device = datasheet_device("h200");
+        apply_committed_rates(device);
+        return device;
+    }
+    Repredictor again_;
+};
+
+TEST_F(Repredict, a_prediction_by_committed_rates_is_the_same_bit_for_bit) {
+    const auto answer = again_.again(predicted(committed_h200()));
+    EXPECT_EQ(answer.outcome, Outcome::same) << answer.why;
+}
+
+TEST_F(Repredict, an_edited_prediction_differs_and_says_in_what) {
+    const PredictionRow good = predicted(committed_h200());
+    const auto why = [&](void (*change)(PredictionRow&)) {
+        PredictionRow row = good;
+        change(row);
+        const auto answer = again_.again(row);
+        EXPECT_EQ(answer.outcome, Outcome::differs);
+        return answer.why;
+    };
+    EXPECT_THAT(why([](PredictionRow& row) {
+                    row.prediction.seconds = std::nextafter(row.prediction.seconds, 1);
+                }),
+                StartsWith("seconds was "));
+    EXPECT_THAT(why([](PredictionRow& row) { row.prediction.limiter = "dram2"; }),
+                StartsWith("limiter was \"dram2\", is "));
+    EXPECT_THAT(why([](PredictionRow& row) { row.prediction.layer1.seconds.clear(); }),
+                StartsWith("layer1 was {}"));
+    EXPECT_THAT(why([](PredictionRow& row) { row.prediction.layer2.front().second *= 2; }),
+                StartsWith("layer2 was"));
+    EXPECT_THAT(why([](PredictionRow& row) { row.prediction.sm_clock_hz += 1; }),
+                StartsWith("sm_clock_hz was"));
+    EXPECT_THAT(why([](PredictionRow& row) { row.about.workload["seqlen_k"] = 701; }),
+                HasSubstr("seconds was"));
+    EXPECT_THAT(why([](PredictionRow& row) { row.about.tile = Json{{"m", 1}}; }),
+                StartsWith("simt has no tile {\"m\":1}"));
+}
+
+TEST_F(Repredict, a_band_is_of_the_receipts_of_its_time_and_not_compared) {
+    PredictionRow row = predicted(committed_h200());
+    row.prediction.band = Interval{1, 2};
+    EXPECT_EQ(again_.again(row).outcome, Outcome::same);
+}
+
+TEST_F(Repredict, another_model_or_kernel_is_left_to_its_own_program) {
+    PredictionRow row = predicted(committed_h200());
+    row.prediction.model_hash[0] = row.prediction.model_hash[0] == 'a' ? 'b' : 'a';
+    EXPECT_EQ(again_.again(row).outcome, Outcome::other_model);
+    row = predicted(committed_h200());
+    row.about.kernel = "gone";
+    EXPECT_EQ(again_.again(row).outcome, Outcome::other_model);
+}
+
+// This machine's own rates, and part of its cores: the file has to say both.
+TEST_F(Repredict, a_machine_of_which_the_file_has_the_rates_is_computed_from_the_file) {
+    Device device = live_cpu();
+    device.rates["byte.dram_read"].value = 12.3456789e9;
+    device.rates_id = rates_id_of(device, "cache");
+    device = restrict_units(std::move(device), 1);
+    const PredictionRow row = predicted(device);
+    const auto without = again_.again(row);
+    EXPECT_EQ(without.outcome, Outcome::no_rates);
+    EXPECT_THAT(without.why, StartsWith("the rates " + device.rates_id + " of cpu are not in"));
+    Json described = *uncommitted_state(device);
+    described["kind"] = "device";
+    again_.take_device(Json::parse(dump_json(described)));
+    const auto answer = again_.again(row);
+    EXPECT_EQ(answer.outcome, Outcome::same) << answer.why;
+}
+
+TEST_F(Repredict, a_run_writes_its_device_once_before_its_predictions) {
+    std::vector<Json> rows;
+    const RowContext context;
+    const RowSink sink{.context = &context, .writer = nullptr, .emit = [&](const Json& row) {
+                           rows.push_back(row);
+                       }};
+    Device device = live_cpu();
+    sink.describe(device);
+    sink.describe(device);
+    ASSERT_EQ(rows.size(), 1U);
+    EXPECT_EQ(rows[0].at("kind"), "device");
+    device.units += 1;
+    sink.describe(device);
+    EXPECT_EQ(rows.size(), 2U);
+    sink.describe(committed_h200());
+    EXPECT_EQ(rows.size(), 2U) << "the tree has these rates";
+    sink.describe(device);
+    EXPECT_EQ(rows.size(), 3U) << "the last row before a prediction is its device";
+}
+
+// Rows of this tree's model: whoever changes how a prediction comes about without changing the
+// model's hash is told so here.
+TEST(CommittedPredictions, of_this_model_are_the_same_bit_for_bit) {
+    int same = 0;
+    const std::filesystem::path root = std::filesystem::path(RACELINE_SOURCE_DIR) / "receipts";
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(root)) {
+        if (entry.path().extension() != ".jsonl" || entry.path().parent_path() == root) {
+            continue;
+        }
+        Repredictor again;
+        const ReceiptFile file = read_receipts(entry.path().string());
+        for (std::size_t i = 0; i < file.rows.size(); ++i) {
+            if (file.rows[i].at("kind") == "device") {
+                again.take_device(file.rows[i]);
+            } else if (file.rows[i].at("kind") == "prediction") {
+                const auto answer = again.again(row_from_json<PredictionRow>(file.rows[i]));
+                EXPECT_NE(answer.outcome, Outcome::differs)
+                    << entry.path() << ": line " << file.lines[i] << ": " << answer.why;
+                same += answer.outcome == Outcome::same ? 1 : 0;
+            }
+        }
+    }
+    // None right after a change of the model; then the next receipts bring some.
+    RecordProperty("computed_again", same);
+}
+
+}  // namespace
+}  // namespace raceline
