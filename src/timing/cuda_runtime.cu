@@ -73,8 +73,19 @@ DeviceBuffer::~DeviceBuffer() {
     cudaFree(data_);
 }
 
+namespace {
+
+// cudaMemcpy returns before small uploads and copies on the device have arrived, cudaMemset always
+// does, and streams that do not wait for the default one (Stream) would read what was there before.
+void wait_for_default_stream(const char* what) {
+    check(cudaStreamSynchronize(cudaStreamLegacy), what);
+}
+
+}  // namespace
+
 void upload(void* device, const void* host, std::size_t bytes) {
     check(cudaMemcpy(device, host, bytes, cudaMemcpyHostToDevice), "cudaMemcpy to the device");
+    wait_for_default_stream("cudaMemcpy to the device");
 }
 void download(void* host, const void* device, std::size_t bytes) {
     check(cudaMemcpy(host, device, bytes, cudaMemcpyDeviceToHost), "cudaMemcpy from the device");
@@ -82,9 +93,11 @@ void download(void* host, const void* device, std::size_t bytes) {
 void copy(void* to_device, const void* from_device, std::size_t bytes) {
     check(cudaMemcpy(to_device, from_device, bytes, cudaMemcpyDeviceToDevice),
           "cudaMemcpy on the device");
+    wait_for_default_stream("cudaMemcpy on the device");
 }
 void fill(void* device, unsigned char byte, std::size_t bytes) {
     check(cudaMemset(device, byte, bytes), "cudaMemset");
+    wait_for_default_stream("cudaMemset");
 }
 
 namespace {

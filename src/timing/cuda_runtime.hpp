@@ -41,7 +41,8 @@ private:
     std::size_t bytes_ = 0;
 };
 
-/// Blocking copies and fills; `device` is a device address.
+/// Blocking copies and fills: on return the bytes are there for every stream. `device` is a device
+/// address.
 void upload(void* device, const void* host, std::size_t bytes);
 void download(void* host, const void* device, std::size_t bytes);
 void copy(void* to_device, const void* from_device, std::size_t bytes);

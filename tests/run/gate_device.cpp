@@ -2,6 +2,7 @@
 // The gate on a live GPU: its draws are the host's, its bounds those of the host, and it refuses
 // what is wrong in one place. A program of its own, run by tools/device_evidence.sh; ctest has no
 // entry for it.
+#include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 #include <string>
 
@@ -10,6 +11,7 @@
 #include "run/device_gate.hpp"
 #include "run/run_case.hpp"
 #include "spoiled.hpp"
+#include "timing/cuda_runtime.hpp"
 #include "workload/shape_grammar.hpp"
 
 namespace raceline {
@@ -36,6 +38,30 @@ TEST(DeviceDraws, are_the_hosts_bit_for_bit) {
             EXPECT_TRUE(fetched.v == host.v) << "v of " << shape << ' ' << name_of(draw);
             EXPECT_EQ(fetched.block_table, host.block_table) << shape;
         }
+    }
+}
+
+// What a copy or a fill returns from must be there for a stream that waits for no other: a kernel
+// that reads a block table too early follows what was there before, and that only now and then.
+TEST(DeviceCopies, are_done_when_they_return) {
+    constexpr std::size_t bytes = std::size_t{4} << 30;
+    const cuda::DeviceBuffer from(bytes);
+    const cuda::DeviceBuffer to(bytes);
+    const cuda::Stream stream;
+    const auto last_byte = [&](const cuda::DeviceBuffer& of) {
+        unsigned char last = 0;
+        EXPECT_EQ(cudaMemcpyAsync(&last, of.data() + bytes - 1, 1, cudaMemcpyDeviceToHost,
+                                  static_cast<cudaStream_t>(stream.get())),
+                  cudaSuccess);
+        stream.synchronize();
+        return last;
+    };
+    for (int round = 1; round <= 5; ++round) {
+        const auto byte = static_cast<unsigned char>(round);
+        cuda::fill(from.data(), byte, bytes);
+        EXPECT_EQ(last_byte(from), byte);
+        cuda::copy(to.data(), from.data(), bytes);
+        EXPECT_EQ(last_byte(to), byte);
     }
 }
 
