@@ -149,10 +149,13 @@ void add_case_commands(CLI::App& app, Options& o, std::vector<Command>& commands
         "--ladder", o.ladder,
         "docs/ladder.md from these receipts, receipts/index.jsonl among them (none: the "
         "rungs are listed as not run)");
+    report->add_flag("--docs", o.docs,
+                     "the files are pages: write their generated parts from the receipts that "
+                     "docs/evidence.json names; with --check exit 1 where they differ");
     add_json(*report, o);
     report->footer(
         "Examples:\n  raceline report --help\n  raceline report --check FILE.jsonl\n"
-        "  raceline report --ladder");
+        "  raceline report --ladder\n  raceline report --docs --check README.md");
     commands.push_back({report, run_report});
 }
 

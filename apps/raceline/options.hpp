@@ -40,6 +40,7 @@ struct Options {
     std::vector<std::string> files;  ///< report
     bool check = false;              ///< report
     bool ladder = false;             ///< report: docs/ladder.md
+    bool docs = false;               ///< report: generated parts of pages
 };
 
 int run_devices(const Options& options);

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "options.hpp"
 #include "receipt/file.hpp"
 #include "receipt/past_measurement.hpp"
+#include "report/docs_tables.hpp"
 #include "report/ladder_report.hpp"
 #include "report/receipt_report.hpp"
 #include "support/check.hpp"
@@ -32,9 +35,41 @@ std::string newest_receipt() {
     return newest.string();
 }
 
+// Generated parts of pages: rewritten, or with --check compared.
+int run_docs(const Options& options) {
+    require(!options.files.empty(), Status::invalid_argument,
+            "--docs needs the pages: raceline report --docs README.md docs/*.md");
+    DocsEvidence evidence(".");
+    const DocsWriter write = [&](const DocsBlock& block) { return docs_block(evidence, block); };
+    bool right = true;
+    for (const std::string& file : options.files) {
+        std::ifstream in(file);
+        require(in.good(), Status::io, "cannot read the page {}", file);
+        const std::string page{std::istreambuf_iterator<char>(in), {}};
+        try {
+            if (options.check) {
+                for (const DocsFault& fault : check_page(page, write)) {
+                    say("{}: line {}: {}", file, fault.line, fault.what);
+                    right = false;
+                }
+            } else if (const std::string text = rewrite_page(page, write); text != page) {
+                std::ofstream out(file, std::ios::trunc);
+                require((out << text << std::flush).good(), Status::io, "cannot write {}", file);
+                say("{} written", file);
+            }
+        } catch (const Error& error) {
+            fail(error.status(), "{}: {}", file, error.what());
+        }
+    }
+    return right ? exit_ok : exit_failed;
+}
+
 }  // namespace
 
 int run_report(const Options& options) {
+    if (options.docs) {
+        return run_docs(options);
+    }
     std::vector<std::string> files = options.files;
     if (files.empty() && !options.ladder) {
         files.push_back(newest_receipt());

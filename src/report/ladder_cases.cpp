@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "registry/registry.hpp"
+#include "report/staleness.hpp"
 #include "workload/shape_grammar.hpp"
 #include "workload/suites.hpp"
 
@@ -32,15 +32,6 @@ std::string loose(Workload w) {
 std::string plain(Workload w) {
     w.kv_dtype = w.dtype;
     return format_shape(w);
-}
-
-bool is_stale(const Json& row) {
-    for (const Kernel& kernel : all_kernels()) {
-        if (kernel.name == text(row, "kernel")) {
-            return row.at("source_hash") != kernel.source_hash;
-        }
-    }
-    return true;
 }
 
 std::map<std::string, double> numbers_in(const Json& object, const char* member) {
@@ -143,7 +134,7 @@ void LadderCases::add(const Json& row) {
     Run run{row.at("git").dump() + row.at("argv").dump(), text(row, "written"), {}};
     run.result.shape = format_shape(w);
     run.result.tile = row.at("tile").dump();
-    run.result.stale = is_stale(row);
+    run.result.stale = code_has_changed_since(row);
     const Json* prediction = &row;
     if (measured) {
         const auto found = predictions_.find(text(row, "prediction_id"));

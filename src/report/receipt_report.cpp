@@ -9,7 +9,7 @@
 #include "receipt/past_measurement.hpp"
 #include "receipt/row.hpp"
 #include "receipt/rows.hpp"
-#include "registry/registry.hpp"
+#include "report/staleness.hpp"
 #include "support/sha256.hpp"
 #include "support/text_table.hpp"
 #include "workload/shape_grammar.hpp"
@@ -19,15 +19,6 @@ namespace {
 
 // A median may undercut a ceiling by the noise of either; beyond this the ceiling is wrong.
 constexpr double beaten = 0.97;
-
-const Kernel* known_kernel(std::string_view name) {
-    for (const Kernel& kernel : all_kernels()) {
-        if (kernel.name == name) {
-            return &kernel;
-        }
-    }
-    return nullptr;
-}
 
 std::string tile_text(const Json& tile) {
     std::string text;
@@ -93,8 +84,7 @@ void ReceiptReport::add(const std::string& path) {
 void ReceiptReport::add_measurement(const std::string& path, std::size_t number, const Json& row) {
     const auto measured = row_from_json<MeasurementRow>(row);
     CaseLine line = base_line(measured.about);
-    const Kernel* kernel = known_kernel(line.kernel);
-    if (kernel != nullptr && row.at("source_hash") != kernel->source_hash) {
+    if (code_has_changed_since(row)) {
         ++stale_;
         line.kernel += " (stale)";
     }
