@@ -196,6 +196,33 @@ std::string median_error(const std::vector<DocsSample>& samples) {
     return percent(accuracy(predicted, measured).median_absolute);
 }
 
+// Of the kernel and device where it is worst. Each has a median of its own, so that rows of several
+// devices may be among these.
+std::string worst_median_error(const std::vector<DocsSample>& samples) {
+    std::map<std::string, std::vector<double>> errors;
+    for (const DocsSample& sample : samples) {
+        if (sample.prediction && sample.measured && sample.settled() && sample.passed) {
+            errors[fmt::format("`{}` on {}", sample.about.kernel, sample.about.device.name)]
+                .push_back(
+                    std::abs(sample.prediction->seconds / sample.measured->seconds_median - 1));
+        }
+    }
+    require(!errors.empty(), Status::invalid_argument, "no row has a prediction");
+    const auto worst = std::max_element(
+        errors.begin(), errors.end(),
+        [](const auto& a, const auto& b) { return median(a.second) < median(b.second); });
+    std::vector<DocsSample> of_worst;
+    for (const DocsSample& sample : samples) {
+        if (worst->first.find("`" + sample.about.kernel + "`") == 0 &&
+            worst->first.ends_with(" on " + sample.about.device.name)) {
+            of_worst.push_back(sample);
+        }
+    }
+    const std::string age = docs_age(of_worst);
+    return fmt::format("{}, that of {} over {} cases{}", percent(median(worst->second)),
+                       worst->first, worst->second.size(), age.empty() ? "" : " (" + age + ")");
+}
+
 std::string figure(const std::vector<DocsSample>& samples, const std::string& of) {
     const std::vector<double> ratios = ratios_of(samples), errors = error_ratios_of(samples);
     if (of == "mean-ratio") {
@@ -215,7 +242,7 @@ std::string figure(const std::vector<DocsSample>& samples, const std::string& of
     }
     fail(Status::invalid_argument,
          "of={} is no figure of these rows; it must be mean-ratio, least-ratio, mean-error-ratio, "
-         "most-error-ratio, median-error or rate",
+         "most-error-ratio, median-error, worst-median-error or rate",
          of);
 }
 
@@ -232,6 +259,9 @@ std::string docs_value(DocsEvidence& evidence, const DocsBlock& block) {
         return format_si(rate_of(one.front()), "FLOP/s") + (age.empty() ? "" : " (" + age + ")");
     }
     const std::vector<DocsSample> samples = evidence.samples(block);
+    if (of == "worst-median-error") {
+        return worst_median_error(samples);
+    }
     static_cast<void>(docs_heading(samples));  // refuses what does not stand in one figure
     const std::string age = docs_age(samples);
     return figure(samples, of) + (age.empty() ? "" : " (" + age + ")");

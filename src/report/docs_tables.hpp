@@ -25,7 +25,7 @@ std::string docs_cases(DocsEvidence& evidence, const DocsBlock& block);
 std::string docs_accuracy(DocsEvidence& evidence, const DocsBlock& block);
 
 /// One figure with its unit, for a sentence: `of=mean-ratio`, `least-ratio`, `mean-error-ratio`,
-/// `most-error-ratio`, `rate` or `median-error`.
+/// `most-error-ratio`, `rate`, `median-error` or `worst-median-error`.
 std::string docs_value(DocsEvidence& evidence, const DocsBlock& block);
 
 /// Every calibrated constant that predictions of `suite` on `device` by `kernels` rest on.
