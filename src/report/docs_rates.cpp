@@ -23,7 +23,7 @@ std::vector<DocsSample> timed(DocsEvidence& evidence, const DocsBlock& block,
     std::set<std::string> seen;
     for (DocsSample& sample : evidence.samples(block, source)) {
         const std::string key = sample.file + sample.about.kernel + sample.about.tile.dump() +
-                                format_shape(sample.workload);
+                                sample.regime + format_shape(sample.workload);
         if (sample.measured && !sample.measured->unsettled && sample.passed &&
             seen.insert(key).second) {
             once.push_back(std::move(sample));

@@ -95,7 +95,7 @@ protected:
         std::string file = "one", shape = "h=2,q=512,k=512,d=64,dtype=bf16", peer = "fa2";
         std::string regime = "sustained", device = "Some GPU", hash = "";
         double ours = 1e-4, theirs = 2e-4;
-        bool dirty = false, unsettled = false;
+        bool dirty = false, unsettled = false, beyond = false;
     };
 
     static Measurement measured(double seconds, bool unsettled) {
@@ -124,9 +124,49 @@ protected:
         row.measurement = measured(wish.ours, wish.unsettled);
         row.peer = {wish.peer, "1.0", "a backend", measured(wish.theirs, false),
                     PeerVerdict{true, Json{{"relative_rms", 2e-3}}}};
+        if (wish.beyond) {
+            row.peer.correctness.more["accuracy"] = "fast";
+        }
         row.ratio = row.ratio_low = row.ratio_high = wish.theirs / wish.ours;
         ReceiptWriter((root_ / "receipts/cpu" / (wish.file + ".jsonl")).string())
             .append(make_row(context, ComparisonRow::kind, hash, row_to_json(row)));
+    }
+    struct Timed {
+        std::string shape, kernel = "prefill_sm90";
+        double predicted = 0, seconds = 0;
+        bool unsettled = false;
+        std::string device = "Some GPU", file = "one";
+    };
+    void add_timed(const Timed& wish) {
+        const RowContext context{{"raceline", "bench"}, std::string(40, 'b'), false};
+        const std::string hash(find_kernel(wish.kernel).source_hash);
+        RowCase about;
+        about.suite = "a-suite";
+        about.device = {"cuda", wish.device, "1"};
+        about.kernel = wish.kernel;
+        about.tile = Json{{"rows", 128}};
+        about.workload = workload_to_json(parse_shape(wish.shape));
+        about.launch = {true, "graph", 0, "sustained"};
+        PredictionRow prediction;
+        prediction.about = about;
+        prediction.prediction.seconds = wish.predicted;
+        prediction.prediction.limiter = prediction.prediction.layer1.limiter = "dram";
+        prediction.prediction.layer1.seconds = {{"dram", wish.predicted / 2}};
+        prediction.prediction.layer1.bound_seconds = wish.predicted / 2;
+        prediction.prediction.layer2 = {{"dram", wish.predicted}};
+        prediction.prediction.rates_id = "test";
+        prediction.prediction.model_hash = std::string(64, 'a');
+        ReceiptWriter writer((root_ / "receipts/cpu" / (wish.file + ".jsonl")).string());
+        const Json before =
+            writer.append(make_row(context, PredictionRow::kind, hash, row_to_json(prediction)));
+        MeasurementRow row;
+        row.about = about;
+        row.prediction_id = before.at("id").get<std::string>();
+        row.correctness.passed = true;
+        row.correctness.bound = row.correctness.bound_worst = row.correctness.bound_aligned = 1;
+        row.correctness.cases = 1;
+        row.measurement = measured(wish.seconds, wish.unsettled);
+        writer.append(make_row(context, MeasurementRow::kind, hash, row_to_json(row)));
     }
     void commit() { CommittedReceipts(root_.string()).update_manifest({}); }
 
@@ -160,6 +200,13 @@ TEST_F(DocsReceipts, a_comparison_says_means_least_errors_and_where_it_is_from) 
     EXPECT_THAT(block("value of=mean-ratio from=one peer=fa2"), HasSubstr(" -->1.32<!--"));
     EXPECT_THAT(block("value of=least-ratio from=one d=64"), HasSubstr(" -->1.28<!--"));
     EXPECT_THAT(block("lengths from=one peer=fa2"), HasSubstr("| d64 full | 2.00 | 1.28 |"));
+}
+
+TEST_F(DocsReceipts, a_peer_beyond_our_bounds_is_marked) {
+    add({.peer = "fa3", .beyond = true});
+    commit();
+    EXPECT_THAT(block("comparison from=one"),
+                HasSubstr("1.500, at most 1.500 (its error is beyond our bound on 1) |"));
 }
 
 TEST_F(DocsReceipts, rows_of_older_code_say_so) {
@@ -233,6 +280,43 @@ TEST_F(DocsReceipts, a_row_that_was_edited_or_is_of_uncommitted_code_is_refused)
     add({.file = "two", .dirty = true});
     commit();
     EXPECT_THAT(refusal("comparison from=two"), HasSubstr("a row of uncommitted code"));
+}
+
+TEST_F(DocsReceipts, errors_of_predictions_are_of_settled_rows) {
+    add_timed(Timed{"h=2,q=512,k=512,d=64,dtype=bf16", "prefill_sm90", 1.2e-4, 1e-4});
+    add_timed(Timed{"h=2,q=513,k=513,d=64,dtype=bf16", "prefill_sm90", 0.95e-4, 1e-4});
+    add_timed(Timed{"h=2,q=514,k=514,d=64,dtype=bf16", "prefill_sm90", 0.5e-4, 1e-4, true});
+    add_timed(Timed{"h=2,q=512,k=512,d=64,dtype=bf16", "prefill_mma", 0.7e-4, 1e-4});
+    commit();
+    const std::string text = block("accuracy from=one");
+    EXPECT_THAT(text, HasSubstr("regime sustained"));
+    EXPECT_THAT(text, HasSubstr("| `prefill_mma` | 1 | 30.0 % | 30.0 % | -30.0 % | 0.0 % | 0.0 % "
+                                "| 30.0 % |"));
+    EXPECT_THAT(text, HasSubstr("| `prefill_sm90` | 2 | 12.5 % | 18.5 % | +7.5 % | 50.0 % | 100.0 "
+                                "% | 20.0 % |"));
+    EXPECT_THAT(block("value of=worst-median-error from=one"),
+                HasSubstr(">30.0 %, that of `prefill_mma` on Some GPU over 1 cases<"));
+    EXPECT_THAT(block("value of=median-error from=one kernel=prefill_sm90"), HasSubstr(">12.5 %<"));
+    const std::string cases = block("cases from=one shapes=h=2,q=513,k=513,d=64,dtype=bf16");
+    EXPECT_THAT(cases, HasSubstr("| dram | 95.0 µs | 100 µs | -5.0 % |"));
+    EXPECT_THAT(refusal("cases from=one shapes=h=2,q=514,k=514,d=64,dtype=bf16"),
+                HasSubstr("no settled row has the shape"));
+}
+
+TEST_F(DocsReceipts, rates_stand_beside_rows_of_the_same_shape_and_regime) {
+    add_timed(Timed{"h=2,q=512,k=512,d=64,dtype=e4m3", "prefill_sm90_fp8", 1e-4, 1e-4});
+    add_timed(Timed{"h=2,q=512,k=512,d=64,dtype=bf16", "prefill_sm90", 1e-4, 1.5e-4, false,
+                    "Some GPU", "two"});
+    commit();
+    // 4 × 2 heads × 512² × 64 in 100 and 150 µs.
+    EXPECT_THAT(block("rates from=one beside=two"),
+                HasSubstr("| d64 full, 512 tokens | 1.34 TFLOP/s | 895 GFLOP/s | 1.50 |"));
+    EXPECT_THAT(block("value of=rate from=one"), HasSubstr(">1.34 TFLOP/s<"));
+    add({.file = "two", .ours = 1e-4});  // an interleaved row
+    fs::remove(root_ / "receipts/manifest.jsonl");
+    commit();
+    EXPECT_THAT(refusal("rates from=one beside=two"), HasSubstr("more than one regime"));
+    EXPECT_THAT(refusal("value of=rate from=two"), HasSubstr("2 rows where one is asked for"));
 }
 
 // To mend it: make docs
