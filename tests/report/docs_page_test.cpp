@@ -272,7 +272,7 @@ TEST_F(DocsReceipts, a_row_that_was_edited_or_is_of_uncommitted_code_is_refused)
     std::string text{std::istreambuf_iterator<char>(in), {}};
     text.replace(text.find("\"ratio\":2.0"), 11, "\"ratio\":3.0");
     std::ofstream(path) << text;
-    EXPECT_THAT(refusal("comparison from=one"), HasSubstr("it was changed"));
+    EXPECT_THAT(refusal("comparison from=one"), HasSubstr("is not as receipts/manifest.jsonl says"));
     // Also where the manifest was written anew.
     fs::remove(root_ / "receipts/manifest.jsonl");
     commit();
