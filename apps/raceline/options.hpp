@@ -40,6 +40,8 @@ struct Options {
     std::vector<std::string> files;  ///< report
     bool check = false;              ///< report
     bool ladder = false;             ///< report: docs/ladder.md
+    bool scorecard = false;          ///< report: how good predictions were
+    bool markdown = false;           ///< report: the scorecard as tables of a page
 };
 
 int run_devices(const Options& options);
