@@ -41,6 +41,8 @@ struct Options {
     bool check = false;              ///< report
     bool ladder = false;             ///< report: docs/ladder.md
     bool docs = false;               ///< report: generated parts of pages
+    bool scorecard = false;          ///< report: how good predictions were
+    bool markdown = false;           ///< report: the scorecard as tables of a page
 };
 
 int run_devices(const Options& options);

@@ -11,6 +11,8 @@
 #include "report/docs_tables.hpp"
 #include "report/ladder_report.hpp"
 #include "report/receipt_report.hpp"
+#include "report/scorecard.hpp"
+#include "report/scorecard_text.hpp"
 #include "support/check.hpp"
 #include "terminal.hpp"
 
@@ -64,11 +66,38 @@ int run_docs(const Options& options) {
     return right ? exit_ok : exit_failed;
 }
 
+int run_scorecard(const Options& options) {
+    require(!options.check && !options.ladder, Status::invalid_argument,
+            "--scorecard excludes --check and --ladder");
+    require(!options.markdown || !options.json, Status::invalid_argument,
+            "--markdown and --json exclude each other");
+    Scorecard card;
+    for (const std::string& file : options.files) {
+        card.add(file);
+    }
+    if (options.files.empty()) {
+        card.add_tree("receipts");
+    }
+    for (const Finding& finding : card.broken()) {
+        say("{}: line {}: {}", finding.file, finding.line, finding.what);
+    }
+    if (options.json) {
+        fmt::print("{}\n", dump_json(scorecard_json(card)));
+    } else {
+        fmt::print("{}", scorecard_text(
+                             card, options.markdown ? TableForm::markdown : TableForm::terminal));
+    }
+    return card.broken().empty() ? exit_ok : exit_usage;
+}
+
 }  // namespace
 
 int run_report(const Options& options) {
     if (options.docs) {
         return run_docs(options);
+    }
+    if (options.scorecard) {
+        return run_scorecard(options);
     }
     std::vector<std::string> files = options.files;
     if (files.empty() && !options.ladder) {

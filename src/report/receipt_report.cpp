@@ -9,8 +9,8 @@
 #include "receipt/past_measurement.hpp"
 #include "receipt/row.hpp"
 #include "receipt/rows.hpp"
+#include "report/sights.hpp"
 #include "report/staleness.hpp"
-#include "support/sha256.hpp"
 #include "support/text_table.hpp"
 #include "workload/shape_grammar.hpp"
 
@@ -42,7 +42,7 @@ CaseLine base_line(const RowCase& about) {
 }  // namespace
 
 ReceiptReport::ReceiptReport(std::span<const build_info::EmbeddedSight> committed)
-    : committed_(committed) {}
+    : sights_(sights_of_this_build(committed)) {}
 
 void ReceiptReport::add(const std::string& path) {
     const ReceiptFile file = read_receipts(path);
@@ -61,6 +61,8 @@ void ReceiptReport::add(const std::string& path) {
         findings_.push_back({path, file.rows.size() + file.bad.size() + 1,
                              "unfinished: a writer was killed; the next run cuts this line"});
     }
+    sights_.add(past_measurements(file.rows));
+    const std::map<std::string, std::string> starts = starts_of_runs(file.rows);
     for (std::size_t i = 0; i < file.rows.size(); ++i) {
         const Json& row = file.rows[i];
         rows_.push_back(row);
@@ -69,7 +71,7 @@ void ReceiptReport::add(const std::string& path) {
             predictions_[row.at("id").get<std::string>()] =
                 row_from_json<PredictionRow>(row).prediction;
         } else if (kind == MeasurementRow::kind) {
-            add_measurement(path, file.lines[i], row);
+            add_measurement(path, file.lines[i], row, starts.at(run_of(row)));
         } else if (kind == ComparisonRow::kind) {
             add_comparison(row);
         } else if (kind == RefusalRow::kind) {
@@ -81,7 +83,8 @@ void ReceiptReport::add(const std::string& path) {
     }
 }
 
-void ReceiptReport::add_measurement(const std::string& path, std::size_t number, const Json& row) {
+void ReceiptReport::add_measurement(const std::string& path, std::size_t number, const Json& row,
+                                    const std::string& run_began) {
     const auto measured = row_from_json<MeasurementRow>(row);
     CaseLine line = base_line(measured.about);
     if (code_has_changed_since(row)) {
@@ -117,8 +120,7 @@ void ReceiptReport::add_measurement(const std::string& path, std::size_t number,
                      format_seconds(line.bound))});
         }
     }
-    // An unsettled row is as if the case had not been measured.
-    line.seen = line.unsettled.empty() && seen_before(row);
+    measured_.push_back({lines_.size(), measured_by(row), run_began});
     const DeviceName& device = measured.about.device;
     if (lines_.empty() || device_text_.find(device.name) == std::string::npos) {
         device_text_ +=
@@ -145,16 +147,6 @@ void ReceiptReport::add_comparison(const Json& row) {
     note(compared.peer.name, compared.peer.measurement);
 }
 
-bool ReceiptReport::seen_before(const Json& row) {
-    const std::string key = first_sight_key(row.at("device"), case_key(row));
-    const bool in_these_files = seen_[key]++ > 0;
-    const std::string hash = sha256_hex(key).substr(0, 16);
-    const auto known =
-        std::ranges::lower_bound(committed_, hash, {}, &build_info::EmbeddedSight::key);
-    return in_these_files || (known != committed_.end() && known->key == hash &&
-                              known->first < row.at("written").get<std::string>());
-}
-
 std::string ReceiptReport::comparison_lines() const {
     std::string text;
     for (const auto& [what, ratios] : ratios_) {
@@ -173,8 +165,12 @@ std::string ReceiptReport::comparison_lines() const {
 
 std::string ReceiptReport::str() const {
     CaseTable table{Device{}};
-    for (const CaseLine& line : lines_) {
-        table.add(line);
+    std::vector<CaseLine> lines = lines_;
+    for (const Measured& one : measured_) {
+        lines[one.line].sight = sights_.of(one.row, one.run_began);
+    }
+    for (CaseLine& line : lines) {
+        table.add(std::move(line));
     }
     for (const auto& [what, why] : unsettled_) {
         table.leave_out(what, why);

@@ -8,12 +8,8 @@
 namespace raceline {
 
 bool code_has_changed_since(const Json& row) {
-    for (const Kernel& kernel : all_kernels()) {
-        if (row.at("kernel") == kernel.name) {
-            return row.at("source_hash") != kernel.source_hash;
-        }
-    }
-    return true;
+    const Kernel* kernel = kernel_once_called(row.at("kernel").get<std::string>());
+    return kernel == nullptr || row.at("source_hash") != kernel->source_hash;
 }
 
 }  // namespace raceline
