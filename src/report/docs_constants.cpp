@@ -99,6 +99,7 @@ std::string docs_block(DocsEvidence& evidence, const DocsBlock& block) {
         {"rates", docs_rates},
         {"cases", docs_cases},
         {"accuracy", docs_accuracy},
+        {"scorecard", [](DocsEvidence& e, const DocsBlock&) { return docs_scorecard(e); }},
         {"constants", [](DocsEvidence&, const DocsBlock& b) { return docs_constants(b); }}};
     if (block.kind == "value") {
         return docs_value(evidence, block);
@@ -106,7 +107,7 @@ std::string docs_block(DocsEvidence& evidence, const DocsBlock& block) {
     const auto found = tables.find(block.kind);
     require(found != tables.end(), Status::invalid_argument,
             "there is no kind of block '{}'; it must be comparison, lengths, forms, errors, rates, "
-            "cases, accuracy, constants, or, in a sentence, value",
+            "cases, accuracy, scorecard, constants, or, in a sentence, value",
             block.kind);
     return "\n" + found->second(evidence, block);
 }

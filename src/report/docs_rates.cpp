@@ -196,33 +196,6 @@ std::string median_error(const std::vector<DocsSample>& samples) {
     return percent(accuracy(predicted, measured).median_absolute);
 }
 
-// Of the kernel and device where it is worst. Each has a median of its own, so that rows of several
-// devices may be among these.
-std::string worst_median_error(const std::vector<DocsSample>& samples) {
-    std::map<std::string, std::vector<double>> errors;
-    for (const DocsSample& sample : samples) {
-        if (sample.prediction && sample.measured && sample.settled() && sample.passed) {
-            errors[fmt::format("`{}` on {}", sample.about.kernel, sample.about.device.name)]
-                .push_back(
-                    std::abs(sample.prediction->seconds / sample.measured->seconds_median - 1));
-        }
-    }
-    require(!errors.empty(), Status::invalid_argument, "no row has a prediction");
-    const auto worst = std::max_element(
-        errors.begin(), errors.end(),
-        [](const auto& a, const auto& b) { return median(a.second) < median(b.second); });
-    std::vector<DocsSample> of_worst;
-    for (const DocsSample& sample : samples) {
-        if (worst->first.find("`" + sample.about.kernel + "`") == 0 &&
-            worst->first.ends_with(" on " + sample.about.device.name)) {
-            of_worst.push_back(sample);
-        }
-    }
-    const std::string age = docs_age(of_worst);
-    return fmt::format("{}, that of {} over {} cases{}", percent(median(worst->second)),
-                       worst->first, worst->second.size(), age.empty() ? "" : " (" + age + ")");
-}
-
 std::string figure(const std::vector<DocsSample>& samples, const std::string& of) {
     const std::vector<double> ratios = ratios_of(samples), errors = error_ratios_of(samples);
     if (of == "mean-ratio") {
@@ -242,7 +215,7 @@ std::string figure(const std::vector<DocsSample>& samples, const std::string& of
     }
     fail(Status::invalid_argument,
          "of={} is no figure of these rows; it must be mean-ratio, least-ratio, mean-error-ratio, "
-         "most-error-ratio, median-error, worst-median-error or rate",
+         "most-error-ratio, median-error, worst-first-sight or rate",
          of);
 }
 
@@ -250,6 +223,9 @@ std::string figure(const std::vector<DocsSample>& samples, const std::string& of
 
 std::string docs_value(DocsEvidence& evidence, const DocsBlock& block) {
     const std::string of = block.at("of");
+    if (of == "worst-first-sight") {
+        return docs_worst_first_sight(evidence);
+    }
     if (of == "rate") {
         const std::vector<DocsSample> one = timed(evidence, block, "from");
         require(one.size() == 1, Status::invalid_argument,
@@ -259,9 +235,6 @@ std::string docs_value(DocsEvidence& evidence, const DocsBlock& block) {
         return format_si(rate_of(one.front()), "FLOP/s") + (age.empty() ? "" : " (" + age + ")");
     }
     const std::vector<DocsSample> samples = evidence.samples(block);
-    if (of == "worst-median-error") {
-        return worst_median_error(samples);
-    }
     static_cast<void>(docs_heading(samples));  // refuses what does not stand in one figure
     const std::string age = docs_age(samples);
     return figure(samples, of) + (age.empty() ? "" : " (" + age + ")");

@@ -25,8 +25,13 @@ std::string docs_cases(DocsEvidence& evidence, const DocsBlock& block);
 std::string docs_accuracy(DocsEvidence& evidence, const DocsBlock& block);
 
 /// One figure with its unit, for a sentence: `of=mean-ratio`, `least-ratio`, `mean-error-ratio`,
-/// `most-error-ratio`, `rate`, `median-error` or `worst-median-error`.
+/// `most-error-ratio`, `rate`, `median-error` or `worst-first-sight`.
 std::string docs_value(DocsEvidence& evidence, const DocsBlock& block);
+
+/// How good predictions of all committed receipts were, and the kernel that is worst at first
+/// sight.
+std::string docs_scorecard(DocsEvidence& evidence);
+std::string docs_worst_first_sight(DocsEvidence& evidence);
 
 /// Every calibrated constant that predictions of `suite` on `device` by `kernels` rest on.
 std::string docs_constants(const DocsBlock& block);

@@ -272,7 +272,8 @@ TEST_F(DocsReceipts, a_row_that_was_edited_or_is_of_uncommitted_code_is_refused)
     std::string text{std::istreambuf_iterator<char>(in), {}};
     text.replace(text.find("\"ratio\":2.0"), 11, "\"ratio\":3.0");
     std::ofstream(path) << text;
-    EXPECT_THAT(refusal("comparison from=one"), HasSubstr("is not as receipts/manifest.jsonl says"));
+    EXPECT_THAT(refusal("comparison from=one"),
+                HasSubstr("is not as receipts/manifest.jsonl says"));
     // Also where the manifest was written anew.
     fs::remove(root_ / "receipts/manifest.jsonl");
     commit();
@@ -294,8 +295,9 @@ TEST_F(DocsReceipts, errors_of_predictions_are_of_settled_rows) {
                                 "| 30.0 % |"));
     EXPECT_THAT(text, HasSubstr("| `prefill_sm90` | 2 | 12.5 % | 18.5 % | +7.5 % | 50.0 % | 100.0 "
                                 "% | 20.0 % |"));
-    EXPECT_THAT(block("value of=worst-median-error from=one"),
-                HasSubstr(">30.0 %, that of `prefill_mma` on Some GPU over 1 cases<"));
+    EXPECT_THAT(block("value of=worst-first-sight"),
+                HasSubstr(">Worst at first sight: of the engines prefill_mma on "));
+    EXPECT_THAT(block("scorecard"), HasSubstr("prefill_sm90 |"));
     EXPECT_THAT(block("value of=median-error from=one kernel=prefill_sm90"), HasSubstr(">12.5 %<"));
     const std::string cases = block("cases from=one shapes=h=2,q=513,k=513,d=64,dtype=bf16");
     EXPECT_THAT(cases, HasSubstr("| dram | 95.0 µs | 100 µs | -5.0 % |"));
