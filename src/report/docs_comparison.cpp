@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "report/docs_peers.hpp"
 #include "report/docs_tables.hpp"
 #include "support/check.hpp"
 #include "support/text_table.hpp"
@@ -27,27 +28,6 @@ Group group_of(const DocsSample& sample) {
     return {sample.workload.headdim, sample.workload.mask};
 }
 
-struct Compared {
-    std::vector<DocsSample> samples;
-    std::string left_out;  ///< how many rows are not among them, in a sentence; empty: none
-};
-
-// Settled comparisons of calls that our kernel answered right.
-Compared settled_rows(DocsEvidence& evidence, const DocsBlock& block) {
-    Compared all{evidence.samples(block), ""};
-    std::erase_if(all.samples, [](const DocsSample& s) { return s.ratio <= 0; });
-    const std::size_t unsettled =
-        std::erase_if(all.samples, [](const DocsSample& s) { return !s.settled() || !s.passed; });
-    require(!all.samples.empty(), Status::invalid_argument, "no settled comparison is left");
-    if (unsettled > 0) {
-        all.left_out = fmt::format(
-            " Rows that are left out because a time is not settled (its interval is wider than a "
-            "tenth of it): {}.",
-            unsettled);
-    }
-    return all;
-}
-
 // Of one kernel and one type: others answer another question.
 Compared compared(DocsEvidence& evidence, const DocsBlock& block) {
     Compared all = settled_rows(evidence, block);
@@ -61,29 +41,7 @@ Compared compared(DocsEvidence& evidence, const DocsBlock& block) {
     return all;
 }
 
-std::vector<std::string> peers_of(const std::vector<DocsSample>& samples) {
-    std::vector<std::string> peers;
-    for (const DocsSample& sample : samples) {
-        if (std::find(peers.begin(), peers.end(), sample.peer->name) == peers.end()) {
-            peers.push_back(sample.peer->name);
-        }
-    }
-    return peers;
-}
-
-std::string peer_title(const std::string& name) {
-    static const std::map<std::string, std::string> titles{
-        {"cudnn", "cuDNN"},          {"fa2", "FlashAttention-2"},  {"fa3", "FlashAttention-3"},
-        {"fa4", "FlashAttention-4"}, {"flashinfer", "FlashInfer"}, {"torch_cpu", "PyTorch"}};
-    const auto found = titles.find(name);
-    return found == titles.end() ? name : found->second;
-}
-
 using Ratios = std::map<Group, std::vector<double>>;
-
-std::string mean_cell(const std::vector<double>& ratios) {
-    return ratios.empty() ? "" : fmt::format("{:.2f}", geometric_mean(ratios));
-}
 
 // An 8-bit peer that only passes by the bounds of sums which nothing promotes says so in its row.
 bool is_beyond_bound(const PeerVerdict& verdict) {
@@ -152,27 +110,7 @@ std::vector<Group> groups_of(const std::vector<DocsSample>& samples) {
     return groups;
 }
 
-std::string versions(const std::vector<DocsSample>& samples) {
-    std::string text;
-    for (const std::string& name : peers_of(samples)) {
-        const auto first = std::find_if(samples.begin(), samples.end(),
-                                        [&](const DocsSample& s) { return s.peer->name == name; });
-        text += fmt::format("{}{} {}", text.empty() ? "" : ", ", peer_title(name),
-                            first->peer->version);
-    }
-    return text;
-}
-
 }  // namespace
-
-double geometric_mean(const std::vector<double>& values) {
-    require(!values.empty(), Status::invalid_argument, "a mean of no rows");
-    double logarithms = 0;
-    for (const double value : values) {
-        logarithms += std::log(value);
-    }
-    return std::exp(logarithms / static_cast<double>(values.size()));
-}
 
 std::string docs_comparison(DocsEvidence& evidence, const DocsBlock& block) {
     const auto [samples, left_out] = compared(evidence, block);
@@ -201,8 +139,8 @@ std::string docs_comparison(DocsEvidence& evidence, const DocsBlock& block) {
     return fmt::format(
         "{}\n\n`{}` in {}; geometric means, over 1 where ours is faster. {}.{}\n\n{}",
         docs_heading(samples), samples.front().about.kernel,
-        samples.front().about.workload.at("dtype").get<std::string>(), versions(samples), left_out,
-        table.markdown());
+        samples.front().about.workload.at("dtype").get<std::string>(), peer_versions(samples),
+        left_out, table.markdown());
 }
 
 std::string docs_lengths(DocsEvidence& evidence, const DocsBlock& block) {
@@ -244,96 +182,6 @@ std::string docs_lengths(DocsEvidence& evidence, const DocsBlock& block) {
     }
     return fmt::format("{}\n\nTime of {} over that of `{}`.{}\n\n{}", docs_heading(samples), titles,
                        samples.front().about.kernel, left_out, table.markdown());
-}
-
-namespace {
-
-std::string form_case(const DocsSample& sample) {
-    const Workload& w = sample.workload;
-    const std::string dtype = sample.about.workload.at("dtype").get<std::string>();
-    return w.seqlen_q > 1
-               ? fmt::format("prefill {}, {}", dtype, w.mask == Mask::full ? "full" : "causal")
-               : fmt::format("decode {}, {}/{} heads, {} keys", dtype, w.heads_q, w.heads_kv,
-                             w.seqlen_k);
-}
-
-std::vector<std::string> form_line(const std::string& title,
-                                   const std::vector<const DocsSample*>& samples,
-                                   const std::map<std::string, int>& forms) {
-    std::map<std::string, std::vector<double>> by_form;
-    std::map<std::string, double> fastest;
-    for (const DocsSample* sample : samples) {
-        by_form[sample->peer->backend].push_back(sample->ratio);
-        const auto at = fastest.try_emplace(format_shape(sample->workload), sample->ratio).first;
-        at->second = std::min(at->second, sample->ratio);
-    }
-    std::vector<std::string> line{title, std::to_string(fastest.size())};
-    for (const auto& [form, one] : forms) {
-        line.push_back(mean_cell(by_form[form]));
-    }
-    std::vector<double> least;
-    for (const auto& [shape, ratio] : fastest) {
-        least.push_back(ratio);
-    }
-    line.push_back(mean_cell(least));
-    return line;
-}
-
-}  // namespace
-
-std::string docs_forms(DocsEvidence& evidence, const DocsBlock& block) {
-    const auto [samples, left_out] = settled_rows(evidence, block);
-    std::map<std::string, int> forms;
-    std::vector<std::pair<std::string, std::vector<const DocsSample*>>> cases;
-    for (const DocsSample& sample : samples) {
-        forms[sample.peer->backend] = 1;
-        const std::string name = form_case(sample);
-        auto at = std::find_if(cases.begin(), cases.end(),
-                               [&](const auto& one) { return one.first == name; });
-        if (at == cases.end()) {
-            at = cases.insert(at, {name, {}});
-        }
-        at->second.push_back(&sample);
-    }
-    std::vector<TextTable::Column> columns{{"its time / ours"}, {"shapes", Align::right}};
-    for (const auto& [form, one] : forms) {
-        columns.push_back({"`" + form + "`", Align::right});
-    }
-    columns.push_back({"its fastest form", Align::right});
-    TextTable table(std::move(columns));
-    for (const auto& [name, members] : cases) {
-        table.add(form_line(name, members, forms));
-    }
-    return fmt::format("{}\n\n`{}` beside {}; geometric means.{}\n\n{}", docs_heading(samples),
-                       samples.front().about.kernel, versions(samples), left_out, table.markdown());
-}
-
-std::string docs_errors(DocsEvidence& evidence, const DocsBlock& block) {
-    std::vector<DocsSample> samples = evidence.samples(block);
-    std::erase_if(samples, [](const DocsSample& s) {
-        return !s.peer || s.relative_rms <= 0 || s.peer_rms <= 0;
-    });
-    require(!samples.empty(), Status::invalid_argument, "no call was judged beside a peer");
-    std::map<std::string, std::vector<double>> by_logits;
-    for (const DocsSample& sample : samples) {
-        const double quotient = sample.relative_rms / sample.peer_rms;
-        by_logits["all"].push_back(quotient);
-        if (!sample.logits.empty()) {
-            by_logits[sample.logits].push_back(quotient);
-        }
-    }
-    TextTable table({{"logits"},
-                     {"calls", Align::right},
-                     {"geometric mean", Align::right},
-                     {"at most", Align::right}});
-    for (const auto& [logits, quotients] : by_logits) {
-        table.add({logits, std::to_string(quotients.size()),
-                   fmt::format("{:.3f}", geometric_mean(quotients)),
-                   fmt::format("{:.3f}", *std::max_element(quotients.begin(), quotients.end()))});
-    }
-    return fmt::format("{}\n\nRelative RMS error of `{}` over that of {}.\n\n{}",
-                       docs_heading(samples), samples.front().about.kernel,
-                       peer_title(samples.front().peer->name), table.markdown());
 }
 
 }  // namespace raceline

@@ -5,6 +5,7 @@
 #include <set>
 #include <sstream>
 
+#include "report/docs_peers.hpp"
 #include "report/docs_tables.hpp"
 #include "support/check.hpp"
 #include "support/statistics.hpp"

@@ -40,7 +40,4 @@ std::string docs_constants(const DocsBlock& block);
 /// the kinds if there is no such one.
 std::string docs_block(DocsEvidence& evidence, const DocsBlock& block);
 
-/// Throws if empty.
-double geometric_mean(const std::vector<double>& values);
-
 }  // namespace raceline
