@@ -21,7 +21,8 @@ Scorecard card_of_tree(DocsEvidence& evidence) {
 
 std::string docs_scorecard(DocsEvidence& evidence) {
     return "*All committed receipts and the index of those that left the tree, of every commit, as "
-           "predictions stood before each run; none is removed. A comparison's times are in no "
+           "predictions stood before each run, hits and misses alike. A comparison's times are in "
+           "no "
            "figure.*\n\n" +
            scorecard_text(card_of_tree(evidence), TableForm::markdown);
 }
