@@ -4,12 +4,13 @@
 BUILD ?= build
 JOBS ?= $(shell nproc)
 
-.PHONY: demo test lint format sanitize fuzz release python-test clean help
+.PHONY: demo test docs lint format sanitize fuzz release python-test clean help
 
 help:
 	@echo "make demo      build, measure this machine's ceilings once, bench the quickstart suite, report"
 	@echo "make test      build everything and run all tests"
-	@echo "make lint      clang-format, clang-tidy, layering and size budgets"
+	@echo "make docs      write the tables and figures of README.md and docs/ from committed receipts"
+	@echo "make lint      clang-format, clang-tidy, layering, figures in pages and size budgets"
 	@echo "make sanitize  the CPU tests under address, undefined-behaviour and thread sanitizers"
 	@echo "make python-test  the Python package in an environment of its own, and its tests"
 	@echo "make fuzz      each fuzz target for FUZZ_SECONDS (default 20)"
@@ -29,6 +30,16 @@ test:
 	@cmake --preset auto -B $(BUILD) -DBUILD_TESTING=ON
 	@cmake --build $(BUILD) -j $(JOBS)
 	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
+
+# The receipts behind each table are named in docs/evidence.json.
+docs:
+	@tools/bootstrap.sh build
+	@test -f $(BUILD)/build.ninja || cmake --preset auto -B $(BUILD) -DBUILD_TESTING=OFF
+	@cmake --build $(BUILD) --target raceline_cli -j $(JOBS)
+	@$(BUILD)/raceline report --docs README.md docs/*.md
+	@$(BUILD)/raceline report --ladder receipts/index.jsonl receipts/*/*-ladder-*.jsonl \
+	    receipts/*/*-from-scratch-*.jsonl >$(BUILD)/ladder.md
+	@cp $(BUILD)/ladder.md docs/ladder.md
 
 lint:
 	@tools/bootstrap.sh lint

@@ -42,10 +42,11 @@ add_custom_command(
   COMMAND embed files ${generated}/embedded_files.cpp ${CMAKE_SOURCE_DIR} ${data}
   DEPENDS embed ${data_files} VERBATIM)
 
-# The errors of earlier predictions, of which bands are made, and the cases that were measured. Not
+# The errors of earlier predictions, of which bands are made, and what was measured. Not
 # through rl_receipt, which a sanitizer would slow down: it reads every committed receipt.
 add_executable(collect_residuals tools/residuals.cpp src/receipt/residuals.cpp
-               src/receipt/past_measurement.cpp src/receipt/index_line.cpp src/receipt/rows.cpp
+               src/receipt/past_measurement.cpp src/receipt/first_sight.cpp
+               src/receipt/index_line.cpp src/receipt/rows.cpp
                src/support/sha256.cpp src/support/fmt.cpp)
 raceline_compile_quickly(collect_residuals)
 target_include_directories(collect_residuals PRIVATE src include ${LIBMD_INCLUDE})

@@ -1,11 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Format, layering, types of the Python package, and clang-tidy over host files; `tools/lint.sh
+# Format, layering, figures in pages, types of the Python package, and clang-tidy over host files; `tools/lint.sh
 # quick` leaves clang-tidy out.
 set -eu
 cd "$(dirname "$0")/.."
 git ls-files '*.cpp' '*.hpp' '*.h' '*.c' '*.cu' '*.cuh' | xargs clang-format-19 --dry-run --Werror
 cmake -DSOURCE="$PWD" -P tools/layering.cmake
+tools/figures.py
 # Another version finds other things: one for all, in an environment that stays.
 mypy=2.4.1
 tools=build-lint/venv-mypy-$mypy

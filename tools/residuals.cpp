@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Build-time generator, run by CMake: residuals OUT RECEIPTS_FOLDER
 // A C++ source that holds the errors of the predictions in the committed receipts, in the tree or
-// in its index, when each of their cases was first measured, and which files they are.
+// in its index, when each of their kernels and cases was first measured, and which files they are.
 #include "receipt/residuals.hpp"
 
 #include <algorithm>
@@ -9,13 +9,12 @@
 #include <iomanip>
 #include <iostream>
 #include <iterator>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "receipt/first_sight.hpp"
 #include "receipt/past_measurement.hpp"
-#include "support/sha256.hpp"
 
 namespace {
 
@@ -38,14 +37,8 @@ void write_residuals(std::ostream& out, const std::vector<Residual>& residuals) 
 }
 
 void write_first_sights(std::ostream& out, const std::vector<PastMeasurement>& measurements) {
-    std::map<std::string, std::string> first;  // by key
-    for (const PastMeasurement& m : measurements) {
-        const std::string key = raceline::first_sight_key(m.device, m.case_key());
-        std::string& written = first[raceline::sha256_hex(key).substr(0, 16)];
-        if (written.empty() || m.written < written) {
-            written = m.written;
-        }
-    }
+    raceline::FirstDates first;
+    raceline::add_first_dates(first, measurements);
     out << "std::span<const EmbeddedSight> first_sights() {\n"
            "    static constexpr std::array<EmbeddedSight, "
         << first.size() << "> all{{\n";

@@ -161,11 +161,22 @@ void add_report_command(CLI::App& app, Options& o, std::vector<Command>& command
         "docs/ladder.md from these receipts, receipts/index.jsonl among them (none: the "
         "rungs are listed as not run)");
     repredict->excludes(verify)->excludes(ladder);
+    report->add_flag("--docs", o.docs,
+                     "the files are pages: write their generated parts from the receipts that "
+                     "docs/evidence.json names; with --check exit 1 where they differ");
+    auto* scorecard = report->add_flag(
+        "--scorecard", o.scorecard,
+        "errors of predictions per kernel, device, regime and class (kernel never measured, case "
+        "never measured, seen), beside rooflines; rows are judged by all committed receipts, "
+        "whichever files are named (none: receipts/ and its index, in a source tree's root)");
+    report->add_flag("--markdown", o.markdown, "the scorecard as tables of a page")
+        ->needs(scorecard);
     add_json(*report, o);
     report->footer(
         "Examples:\n  raceline report --help\n  raceline report --check FILE.jsonl\n"
         "  raceline report --repredict FILE.jsonl\n"
-        "  raceline report --ladder");
+        "  raceline report --scorecard FILE.jsonl\n  raceline report --ladder\n"
+        "  raceline report --docs --check README.md");
     commands.push_back({report, run_report});
 }
 

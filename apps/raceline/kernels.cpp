@@ -26,6 +26,13 @@ Json kernel_content(const Kernel& kernel) {
                  {"compiled", kernel.launch != nullptr},
                  {"ladder", kernel.ladder},
                  {"tiles", tiles}};
+    content["formerly"] = Json::array();
+    for (const std::string_view name : kernel.formerly) {
+        content["formerly"].push_back(name);
+    }
+    for (const auto& [then, now] : kernel.older_fields()) {
+        content["older_fields"][std::string(then)] = now;
+    }
     if (kernel.rung != nullptr) {
         content["rung"] = Json{{"track", kernel.rung->track},
                                {"predecessor", kernel.rung->predecessor},

@@ -42,6 +42,9 @@ struct Options {
     bool ladder = false;             ///< report: docs/ladder.md
     bool repredict = false;          ///< report: compute predictions again
     std::string commit;              ///< report --repredict: by the program of this commit
+    bool docs = false;               ///< report: generated parts of pages
+    bool scorecard = false;          ///< report: how good predictions were
+    bool markdown = false;           ///< report: the scorecard as tables of a page
 };
 
 int run_devices(const Options& options);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -8,8 +10,11 @@
 #include "options.hpp"
 #include "receipt/file.hpp"
 #include "receipt/past_measurement.hpp"
+#include "report/docs_tables.hpp"
 #include "report/ladder_report.hpp"
 #include "report/receipt_report.hpp"
+#include "report/scorecard.hpp"
+#include "report/scorecard_text.hpp"
 #include "support/check.hpp"
 #include "terminal.hpp"
 
@@ -66,11 +71,70 @@ std::string line_text(const Finding& finding) {
     return finding.line == 0 ? "" : fmt::format("line {}: ", finding.line);
 }
 
+// Generated parts of pages: rewritten, or with --check compared.
+int run_docs(const Options& options) {
+    require(!options.files.empty(), Status::invalid_argument,
+            "--docs needs the pages: raceline report --docs README.md docs/*.md");
+    DocsEvidence evidence(".");
+    const DocsWriter write = [&](const DocsBlock& block) { return docs_block(evidence, block); };
+    bool right = true;
+    for (const std::string& file : options.files) {
+        std::ifstream in(file);
+        require(in.good(), Status::io, "cannot read the page {}", file);
+        const std::string page{std::istreambuf_iterator<char>(in), {}};
+        try {
+            if (options.check) {
+                for (const DocsFault& fault : check_page(page, write)) {
+                    say("{}: line {}: {}", file, fault.line, fault.what);
+                    right = false;
+                }
+            } else if (const std::string text = rewrite_page(page, write); text != page) {
+                std::ofstream out(file, std::ios::trunc);
+                require((out << text << std::flush).good(), Status::io, "cannot write {}", file);
+                say("{} written", file);
+            }
+        } catch (const Error& error) {
+            fail(error.status(), "{}: {}", file, error.what());
+        }
+    }
+    return right ? exit_ok : exit_failed;
+}
+
+int run_scorecard(const Options& options) {
+    require(!options.check && !options.ladder, Status::invalid_argument,
+            "--scorecard excludes --check and --ladder");
+    require(!options.markdown || !options.json, Status::invalid_argument,
+            "--markdown and --json exclude each other");
+    Scorecard card;
+    for (const std::string& file : options.files) {
+        card.add(file);
+    }
+    if (options.files.empty()) {
+        card.add_tree("receipts");
+    }
+    for (const Finding& finding : card.broken()) {
+        say("{}: line {}: {}", finding.file, finding.line, finding.what);
+    }
+    if (options.json) {
+        fmt::print("{}\n", dump_json(scorecard_json(card)));
+    } else {
+        fmt::print("{}", scorecard_text(
+                             card, options.markdown ? TableForm::markdown : TableForm::terminal));
+    }
+    return card.broken().empty() ? exit_ok : exit_usage;
+}
+
 }  // namespace
 
 int run_report(const Options& options) {
     if (options.repredict) {
         return run_repredict(options);
+    }
+    if (options.docs) {
+        return run_docs(options);
+    }
+    if (options.scorecard) {
+        return run_scorecard(options);
     }
     std::vector<std::string> files = options.files;
     if (files.empty() && !options.ladder) {

@@ -169,11 +169,4 @@ std::string PastMeasurement::case_key() const {
                                    {"case", launch}});
 }
 
-std::string first_sight_key(const Json& device, std::string_view case_key) {
-    const auto id = device.at("id").get<std::string>();
-    const bool one_of_many = id == "cpu" || id == "cuda";
-    return id + '\n' + (one_of_many ? device.at("name").get<std::string>() : "") + '\n' +
-           std::string(case_key);
-}
-
 }  // namespace raceline

@@ -71,8 +71,4 @@ std::vector<PastFile> read_past(const std::string& path);
 /// index. By path.
 std::vector<PastFile> read_past_of_tree(const std::string& folder);
 
-/// Equal for measurements of one case: the same device (for "cpu" and "cuda", which are many: of
-/// the same name) and case_key, whatever the driver.
-std::string first_sight_key(const Json& device, std::string_view case_key);
-
 }  // namespace raceline

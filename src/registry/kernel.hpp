@@ -34,6 +34,7 @@ template <class Tile>
 struct TileField {
     std::string_view name;
     std::int32_t Tile::* member;
+    std::span<const std::string_view> formerly{};  ///< names that it had in older receipts
 };
 #pragma GCC diagnostic pop
 
@@ -79,6 +80,9 @@ struct KernelRecord {
     /// Bytes of scratch; the caller allocates, the runner fills it with NaN.
     std::size_t (&workspace)(const Workload&, const Tile&, const Device&);
     const Rung* rung = nullptr;
+    /// Names that the kernel had before, so that its history of receipts stays one: what was
+    /// measured under these is no first sight under the new one.
+    std::span<const std::string_view> formerly{};
 };
 
 /// Enqueues the kernel. Never synchronises, never allocates device memory. `stream` is a
@@ -96,6 +100,7 @@ public:
     std::string_view name, summary;
     Engine engine{};
     const Rung* rung = nullptr;
+    std::span<const std::string_view> formerly;  ///< names that it had before
     bool ladder = false;           ///< lives in ladder/: never dispatched to by the API
     LaunchFn launch = nullptr;     ///< null: this build has no code for it (no CUDA)
     std::string_view source_hash;  ///< of the folder and the gpu/ headers, from the build
@@ -104,8 +109,18 @@ public:
     [[nodiscard]] const TileFields& tile(int index) const { return tiles_.at(index); }
     /// "m=64,n=128"
     [[nodiscard]] std::string tile_text(int index) const;
-    /// Index of the tile with exactly these fields, -1 if there is none.
+    /// Index of the tile with exactly these fields, -1 if there is none. Fields may have the names
+    /// that they had before, and stand in any order.
     [[nodiscard]] int find_tile(const TileFields& fields) const;
+    /// What a tile's field is called now; a name that it never had is given back.
+    [[nodiscard]] std::string_view field_name(std::string_view field) const;
+    /// Names that fields had, each with the present one.
+    [[nodiscard]] const std::vector<std::pair<std::string_view, std::string_view>>& older_fields()
+        const {
+        return older_fields_;
+    }
+    /// Whether the kernel has this name, or had it before.
+    [[nodiscard]] bool was_called(std::string_view other) const;
 
     [[nodiscard]] std::string why_not(const Workload& w, int tile, const Device& d) const {
         return erased_.supports(record_, w, tile, d);
@@ -130,6 +145,7 @@ private:
     const void* record_;
     Erased erased_;
     std::vector<TileFields> tiles_;
+    std::vector<std::pair<std::string_view, std::string_view>> older_fields_;  ///< then, now
 };
 
 template <TileType Tile>
@@ -138,6 +154,7 @@ Kernel::Kernel(const KernelRecord<Tile>& record)
       summary(record.summary.value),
       engine(record.engine.value),
       rung(record.rung),
+      formerly(record.formerly),
       record_(&record) {
     using R = KernelRecord<Tile>;
     erased_.supports = [](const void* r, const Workload& w, int tile, const Device& d) {
@@ -155,6 +172,11 @@ Kernel::Kernel(const KernelRecord<Tile>& record)
         const auto& self = *static_cast<const R*>(r);
         return self.workspace(w, self.tiles.value[tile], d);
     };
+    for (const auto& field : Tile::fields()) {
+        for (const std::string_view older : field.formerly) {
+            older_fields_.emplace_back(older, field.name);
+        }
+    }
     for (const Tile& tile : record.tiles.value) {
         TileFields fields;
         for (const auto& field : Tile::fields()) {

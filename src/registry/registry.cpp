@@ -39,8 +39,29 @@ std::string Kernel::tile_text(int index) const {
 }
 
 int Kernel::find_tile(const TileFields& fields) const {
-    const auto found = std::find(tiles_.begin(), tiles_.end(), fields);
-    return found == tiles_.end() ? -1 : static_cast<int>(found - tiles_.begin());
+    TileFields wanted = fields;
+    for (auto& [field, value] : wanted) {
+        field = field_name(field);
+    }
+    std::sort(wanted.begin(), wanted.end());
+    for (int index = 0; index < tile_count(); ++index) {
+        TileFields own = tile(index);
+        std::sort(own.begin(), own.end());
+        if (own == wanted) {
+            return index;
+        }
+    }
+    return -1;
+}
+
+std::string_view Kernel::field_name(std::string_view field) const {
+    const auto found = std::find_if(older_fields_.begin(), older_fields_.end(),
+                                    [&](const auto& older) { return older.first == field; });
+    return found == older_fields_.end() ? field : found->second;
+}
+
+bool Kernel::was_called(std::string_view other) const {
+    return name == other || std::find(formerly.begin(), formerly.end(), other) != formerly.end();
 }
 
 namespace {
@@ -105,6 +126,8 @@ const Kernel& find_kernel(std::string_view name) {
         if (kernel.name == name) {
             return kernel;
         }
+        require(!kernel.was_called(name), Status::invalid_argument,
+                "kernel '{}' has another name now: '{}'", name, kernel.name);
         names.push_back(kernel.name);
     }
     const std::string_view near = nearest(name, names);

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "registry/kernel.hpp"
+#include "support/json.hpp"
 
 namespace raceline {
 
@@ -14,6 +16,20 @@ std::span<const Kernel> all_kernels();
 
 /// Throws Error(invalid_argument) with the nearest name if there is none.
 const Kernel& find_kernel(std::string_view name);
+
+/// The kernel that has this name or had it before, as rows of receipts name it; null if there is
+/// none.
+const Kernel* kernel_once_called(std::string_view name,
+                                 std::span<const Kernel> among = all_kernels());
+
+/// All names that a kernel has had, its present one first, whichever of them is given; of one that
+/// has left, the given name alone.
+std::vector<std::string> names_of_kernel(std::string_view name,
+                                         std::span<const Kernel> among = all_kernels());
+
+/// A row's content with today's names of its kernel and of its tile's fields, so that it can be
+/// compared with what is written today. Rows of kernels that have left stay as they are.
+Json with_names_of_today(Json row, std::span<const Kernel> among = all_kernels());
 
 /// Why this kernel cannot run this workload on this device with any tile, or "" if it can. Engine
 /// and missing code are answered here, the rest by the record.

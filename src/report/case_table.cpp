@@ -39,12 +39,13 @@ std::string error_text(const CaseLine& line) {
     return fmt::format("{:+.0f} %", 100 * (line.predicted / line.measured - 1));
 }
 
-std::string accuracy_text(const char* regime, bool seen, const PredictionAccuracy& a) {
+std::string accuracy_text(const char* regime, std::string_view sight, const PredictionAccuracy& a) {
     return fmt::format(
         "model error, {}{}: median {:.1f} %, mean {:.1f} %, p90 {:.1f} %, bias {:+.1f} %; within "
         "10 %: {:.0f} %, within 20 %: {:.0f} % of {} rows\n",
-        regime, seen ? ", seen before" : "", 100 * a.median_absolute, 100 * a.mean_absolute,
-        100 * a.p90_absolute, 100 * a.bias, 100 * a.within_10, 100 * a.within_20, a.count);
+        regime, sight.empty() ? "" : fmt::format(", {}", sight), 100 * a.median_absolute,
+        100 * a.mean_absolute, 100 * a.p90_absolute, 100 * a.bias, 100 * a.within_10,
+        100 * a.within_20, a.count);
 }
 
 }  // namespace
@@ -222,20 +223,23 @@ std::string CaseTable::accuracy_lines() const {
                                              {"20–100 µs", 20e-6, 100e-6},
                                              {"over 100 µs", 100e-6, 1e300}}};
     std::string text;
-    for (const bool seen : {false, true}) {
+    for (const std::optional<Sight> sight :
+         {std::optional<Sight>(), std::optional(Sight::new_kernel), std::optional(Sight::new_case),
+          std::optional(Sight::seen)}) {
         for (const Regime& regime : regimes) {
             std::vector<double> predicted;
             std::vector<double> measured;
             for (const CaseLine& line : lines_) {
                 const bool in = line.measured >= regime.low && line.measured < regime.high;
-                if (line.unsettled.empty() && line.seen == seen && line.predicted > 0 &&
+                if (line.unsettled.empty() && line.sight == sight && line.predicted > 0 &&
                     line.measured > 0 && in) {
                     predicted.push_back(line.predicted);
                     measured.push_back(line.measured);
                 }
             }
             if (!predicted.empty()) {
-                text += accuracy_text(regime.name, seen, accuracy(predicted, measured));
+                text += accuracy_text(regime.name, sight ? sight_name(*sight) : "",
+                                      accuracy(predicted, measured));
             }
         }
     }

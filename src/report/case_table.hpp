@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "receipt/first_sight.hpp"
 #include "run/run_case.hpp"
 #include "support/statistics.hpp"
 
@@ -27,7 +28,8 @@ struct CaseLine {
     bool checked = false, passed = false;
     /// Why it is too noisy to count, in a sentence: in the table, in no accuracy. Empty: it counts.
     std::string unsettled;
-    bool seen = false;  ///< an earlier measurement of this kernel, case and device is at hand
+    /// What had been measured before. None: not asked, as of cases that have just run.
+    std::optional<Sight> sight;
 };
 
 class CaseTable {

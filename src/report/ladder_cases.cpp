@@ -8,6 +8,8 @@
 
 #include "registry/registry.hpp"
 #include "report/ladder_data.hpp"
+#include "report/sights.hpp"
+#include "report/staleness.hpp"
 #include "workload/shape_grammar.hpp"
 #include "workload/suites.hpp"
 
@@ -33,15 +35,6 @@ std::string loose(Workload w) {
 std::string plain(Workload w) {
     w.kv_dtype = w.dtype;
     return format_shape(w);
-}
-
-bool is_stale(const Json& row) {
-    for (const Kernel& kernel : all_kernels()) {
-        if (kernel.name == text(row, "kernel")) {
-            return row.at("source_hash") != kernel.source_hash;
-        }
-    }
-    return true;
 }
 
 std::map<std::string, double> numbers_in(const Json& object, const char* member) {
@@ -93,7 +86,9 @@ bool is_of_ladder(std::string_view suite) {
 
 }  // namespace
 
-LadderCases::LadderCases(std::span<const Json> rows, std::span<const PastFile> left) {
+LadderCases::LadderCases(std::span<const Json> rows, std::span<const PastFile> left)
+    : sights_(sights_of_this_build()), began_(starts_of_runs(rows)) {
+    judge_by(rows, left);
     std::vector<const Json*> by_time;
     for (const Json& row : rows) {
         const std::string kind = text(row, "kind");
@@ -138,13 +133,21 @@ LadderCases::LadderCases(std::span<const Json> rows, std::span<const PastFile> l
     }
 }
 
-void LadderCases::add(const Json& row) {
+void LadderCases::judge_by(std::span<const Json> rows, std::span<const PastFile> left) {
+    sights_.add(past_measurements(rows));
+    for (const PastFile& file : left) {
+        sights_.add(file.measurements);
+    }
+}
+
+void LadderCases::add(const Json& written) {
+    const Json row = with_names_of_today(written);
     const bool measured = text(row, "kind") == "measurement";
     const Workload w = workload_from_json(row.at("workload"));
     Run run{row.at("git").dump() + row.at("argv").dump(), text(row, "written"), {}};
     run.result.shape = format_shape(w);
     run.result.tile = row.at("tile").dump();
-    run.result.stale = is_stale(row);
+    run.result.stale = source_has_changed_since(row);
     const Json* prediction = &row;
     if (measured) {
         const auto found = predictions_.find(text(row, "prediction_id"));
@@ -154,6 +157,8 @@ void LadderCases::add(const Json& row) {
         prediction = &found->second;
         run.result.passed = row.at("correctness").at("passed").get<bool>();
         run.result.measured = settled_seconds(row);
+        run.result.first_sight =
+            sights_.of(measured_by(written), began_.at(run_of(written))) != Sight::seen;
         const auto counters = counters_.find(text(row, "id"));
         if (counters != counters_.end()) {
             run.result.counted =
@@ -169,16 +174,18 @@ void LadderCases::add(const PastFile& file, const PastMeasurement& past) {
     const Workload w = workload_from_json(past.workload);
     Run run{file.path, past.written, {}};
     run.result.shape = format_shape(w);
-    run.result.tile = past.tile.dump();
+    const Json named = with_names_of_today(Json{{"device", past.device},
+                                                {"suite", past.suite},
+                                                {"kernel", past.kernel},
+                                                {"tile", past.tile},
+                                                {"case", past.launch}});
+    run.result.tile = named.at("tile").dump();
     run.result.stale = true;
+    run.result.first_sight = sights_.of(past, past.written) != Sight::seen;
     run.result.measured = past.measured;
     run.result.predicted = past.predicted;
     run.result.limiter = past.limiter;
-    insert(Json{{"device", past.device},
-                {"suite", past.suite},
-                {"kernel", past.kernel},
-                {"case", past.launch}},
-           w, std::move(run));
+    insert(named, w, std::move(run));
 }
 
 void LadderCases::insert(const Json& of, const Workload& w, Run run) {
@@ -212,6 +219,7 @@ RungCase LadderCases::Runs::at_first_sight() const {
     const auto last = std::find_if(in_time.rbegin(), in_time.rend(), counts);
     RungCase result = chosen(*first)->result;
     result.counted.reset();
+    result.first_sight = first->result.first_sight;
     for (const Run& run : in_time) {
         result.counted = result.counted ? result.counted : run.result.counted;
     }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "receipt/first_sight.hpp"
 #include "receipt/past_measurement.hpp"
 #include "registry/kernel.hpp"
 #include "report/ladder_verdict.hpp"
@@ -28,6 +29,7 @@ public:
     /// the fastest. Later runs cannot mend a miss; the last one stands beside. Each comes with the
     /// same case of the rung's predecessor: the same workload, or the one that differs in what a
     /// rung may change alone, the cache's type or, where there is none of these, its paging.
+    /// Where other receipts measured the case earlier, it says so: `first_sight` is false then.
     /// Counters are of the first run that was profiled, beside the prediction written before that
     /// run.
     [[nodiscard]] std::vector<RungCase> of(const std::string& device, const Kernel& rung,
@@ -46,11 +48,14 @@ private:
     };
     void add(const Json& row);
     void add(const PastFile& file, const PastMeasurement& past);
+    void judge_by(std::span<const Json> rows, std::span<const PastFile> left);
     /// `of`: a row, or its members device, suite, kernel and case.
     void insert(const Json& of, const Workload& workload, Run run);
     [[nodiscard]] const Runs* before(const std::string& device, std::string_view suite,
                                      std::string_view predecessor, const Runs& runs) const;
 
+    FirstSights sights_;
+    std::map<std::string, std::string> began_;  ///< runs, by run_of
     std::set<std::string> devices_;
     std::map<std::string, Json> predictions_;  ///< by id
     std::map<std::string, Json> counters_;     ///< by measurement id

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "registry/registry.hpp"
 #include "report/ladder_data.hpp"
 #include "support/text_table.hpp"
 #include "workload/shape_grammar.hpp"
@@ -45,9 +46,10 @@ std::vector<Timed> timed_on(std::span<const Json> rows, const Workload& workload
     std::map<std::string, Timed> last;
     for (const Json* row : by_time(rows, "measurement")) {
         if (is_about(*row, workload) && settled_seconds(*row) > 0) {
-            const auto kernel = row->at("kernel").get<std::string>();
-            last[kernel + row->at("tile").dump()] = {kernel, shown_tile(row->at("tile")),
-                                                     row->at("tile"), settled_seconds(*row)};
+            const Json named = with_names_of_today(*row);
+            const auto kernel = named.at("kernel").get<std::string>();
+            const Json& tile = named.at("tile");
+            last[kernel + tile.dump()] = {kernel, shown_tile(tile), tile, settled_seconds(*row)};
         }
     }
     std::vector<Timed> all;

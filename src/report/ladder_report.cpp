@@ -173,6 +173,11 @@ std::string score_text(const std::vector<RungCases>& all) {
         "each case: of {} rungs that ran {} are hits; median error of the time {:.0f} % over {} "
         "cases; speed-up over the predecessor hit in {} of {}; ",
         run, hits, 100 * score.median_error, score.cases, score.speedup_hits, score.speedups);
+    const auto seen = std::ranges::count(together, false, &RungCase::first_sight);
+    text += seen == 0
+                ? ""
+                : fmt::format("{} of these cases had been measured before, under another suite; ",
+                              seen);
     text += score.profiled > 0
                 ? fmt::format(
                       "limiter right in {} of {} cases that were profiled (by the "

@@ -33,24 +33,21 @@ struct Measured {
 
 // What the row is about, if it is a correct measurement of a tile that still exists.
 std::optional<Measured> measured_from(const Json& row) {
-    const Kernel* kernel = find_rung_or_engine(row.at("kernel").get<std::string>());
+    const Kernel* kernel = kernel_once_called(row.at("kernel").get<std::string>());
     if (kernel == nullptr || settled_seconds(row) == 0) {
         return std::nullopt;
     }
+    const Json named = row.at("tile");
     TileFields fields;
-    for (int tile = 0; tile < kernel->tile_count(); ++tile) {
-        fields = kernel->tile(tile);
-        const bool same =
-            fields.size() == row.at("tile").size() &&
-            std::all_of(fields.begin(), fields.end(), [&](const auto& field) {
-                return row.at("tile").value(std::string(field.first), -1) == field.second;
-            });
-        if (same) {
-            return Measured{kernel, tile, workload_from_json(row.at("workload")),
-                            row.at("device").at("id").get<std::string>(), settled_seconds(row)};
-        }
+    for (const auto& [name, value] : named.items()) {
+        fields.emplace_back(kernel->field_name(name), value.get<std::int64_t>());
     }
-    return std::nullopt;
+    const int tile = kernel->find_tile(fields);
+    if (tile < 0) {
+        return std::nullopt;
+    }
+    return Measured{kernel, tile, workload_from_json(row.at("workload")),
+                    row.at("device").at("id").get<std::string>(), settled_seconds(row)};
 }
 
 bool wanted_shape(const Json& sweep, const Workload& wanted, Workload w) {

@@ -44,6 +44,7 @@ struct RungCase {
     std::optional<Counted> counted;                    ///< of the first run that was profiled
     bool passed = true;                                ///< false: the gate refused it
     bool stale = false;                                ///< the rung has changed since its last run
+    bool first_sight = true;                           ///< false: measured before its first run
 
     [[nodiscard]] double speedup_predicted() const;  ///< over the predecessor; 0: not known
     [[nodiscard]] double speedup_measured() const;

@@ -10,8 +10,8 @@
 #include "receipt/row.hpp"
 #include "receipt/rows.hpp"
 #include "registry/registry.hpp"
+#include "report/sights.hpp"
 #include "report/stale.hpp"
-#include "support/sha256.hpp"
 #include "support/text_table.hpp"
 #include "workload/shape_grammar.hpp"
 
@@ -20,15 +20,6 @@ namespace {
 
 // A median may undercut a ceiling by the noise of either; beyond this the ceiling is wrong.
 constexpr double beaten = 0.97;
-
-const Kernel* known_kernel(std::string_view name) {
-    for (const Kernel& kernel : all_kernels()) {
-        if (kernel.name == name) {
-            return &kernel;
-        }
-    }
-    return nullptr;
-}
 
 std::string tile_text(const Json& tile) {
     std::string text;
@@ -52,7 +43,7 @@ CaseLine base_line(const RowCase& about) {
 }  // namespace
 
 ReceiptReport::ReceiptReport(std::span<const build_info::EmbeddedSight> committed)
-    : committed_(committed) {}
+    : sights_(sights_of_this_build(committed)) {}
 
 void ReceiptReport::add_history(const CommittedEvidence& evidence) {
     for (const CommittedEvidence::LostLine& lost : evidence.lost_lines()) {
@@ -88,6 +79,8 @@ void ReceiptReport::add(const std::string& path, const CommittedEvidence* eviden
         notes_.insert(notes_.end(), answer.notes.begin(), answer.notes.end());
     }
     least_ = {};
+    sights_.add(past_measurements(file.rows));
+    const std::map<std::string, std::string> starts = starts_of_runs(file.rows);
     for (std::size_t i = 0; i < file.rows.size(); ++i) {
         const Json& row = file.rows[i];
         rows_.push_back(row);
@@ -98,7 +91,7 @@ void ReceiptReport::add(const std::string& path, const CommittedEvidence* eviden
             predictions_[row.at("id").get<std::string>()] =
                 row_from_json<PredictionRow>(row).prediction;
         } else if (kind == MeasurementRow::kind) {
-            add_measurement(path, file.lines[i], row);
+            add_measurement(path, file.lines[i], row, starts.at(run_of(row)));
         } else if (kind == ComparisonRow::kind) {
             add_comparison(path, file.lines[i], row);
         } else if (kind == RefusalRow::kind) {
@@ -110,11 +103,12 @@ void ReceiptReport::add(const std::string& path, const CommittedEvidence* eviden
     }
 }
 
-void ReceiptReport::add_measurement(const std::string& path, std::size_t number, const Json& row) {
+void ReceiptReport::add_measurement(const std::string& path, std::size_t number, const Json& row,
+                                    const std::string& run_began) {
     const auto measured = row_from_json<MeasurementRow>(row);
     CaseLine line = base_line(measured.about);
-    const Kernel* kernel = known_kernel(line.kernel);
-    if (kernel != nullptr && is_stale(row, *kernel)) {
+    const Kernel* kernel = kernel_once_called(line.kernel);
+    if (kernel == nullptr || is_stale(row, *kernel)) {
         ++stale_;
         line.kernel += " (stale)";
     }
@@ -139,8 +133,7 @@ void ReceiptReport::add_measurement(const std::string& path, std::size_t number,
         line.spread = (m.seconds_high - m.seconds_low) / 2 / m.seconds_median;
         check_bound(path, number, measured.about, measured.about.kernel, m, line.bound);
     }
-    // An unsettled row is as if the case had not been measured.
-    line.seen = line.unsettled.empty() && seen_before(row);
+    measured_.push_back({lines_.size(), measured_by(row), run_began});
     const DeviceName& device = measured.about.device;
     if (lines_.empty() || device_text_.find(device.name) == std::string::npos) {
         device_text_ +=
@@ -204,16 +197,6 @@ void ReceiptReport::add_comparison(const std::string& path, std::size_t number, 
     note(compared.peer.name, compared.peer.measurement);
 }
 
-bool ReceiptReport::seen_before(const Json& row) {
-    const std::string key = first_sight_key(row.at("device"), case_key(row));
-    const bool in_these_files = seen_[key]++ > 0;
-    const std::string hash = sha256_hex(key).substr(0, 16);
-    const auto known =
-        std::ranges::lower_bound(committed_, hash, {}, &build_info::EmbeddedSight::key);
-    return in_these_files || (known != committed_.end() && known->key == hash &&
-                              known->first < row.at("written").get<std::string>());
-}
-
 std::string ReceiptReport::comparison_lines() const {
     std::string text;
     for (const auto& [what, ratios] : ratios_) {
@@ -232,8 +215,12 @@ std::string ReceiptReport::comparison_lines() const {
 
 std::string ReceiptReport::str() const {
     CaseTable table{Device{}};
-    for (const CaseLine& line : lines_) {
-        table.add(line);
+    std::vector<CaseLine> lines = lines_;
+    for (const Measured& one : measured_) {
+        lines[one.line].sight = sights_.of(one.row, one.run_began);
+    }
+    for (CaseLine& line : lines) {
+        table.add(std::move(line));
     }
     for (const auto& [what, why] : unsettled_) {
         table.leave_out(what, why);

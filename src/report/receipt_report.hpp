@@ -9,6 +9,7 @@
 
 #include "receipt/committed_evidence.hpp"
 #include "receipt/file.hpp"
+#include "receipt/first_sight.hpp"
 #include "report/case_table.hpp"
 #include "report/compulsory_bound.hpp"
 #include "support/build_info.hpp"
@@ -26,8 +27,8 @@ struct Finding {
 /// table, but count for no accuracy, no first sight and no comparison.
 class ReceiptReport {
 public:
-    /// `committed`: cases of the committed receipts, by key. A case measured earlier in these is
-    /// seen, as one that an earlier row of the added files measured.
+    /// `committed`: what the committed receipts measured, by key. Rows are judged by these and by
+    /// all added files together, in whatever order they were added.
     explicit ReceiptReport(
         std::span<const build_info::EmbeddedSight> committed = build_info::first_sights());
 
@@ -55,23 +56,29 @@ public:
     [[nodiscard]] const std::vector<Json>& rows() const { return rows_; }
 
 private:
-    void add_measurement(const std::string& path, std::size_t line, const Json& row);
+    void add_measurement(const std::string& path, std::size_t line, const Json& row,
+                         const std::string& run_began);
     void add_comparison(const std::string& path, std::size_t line, const Json& row);
     /// Refuses a cold time below `bound`, or below what its problem takes on any kernel; a warm one
     /// is marked as one of the cache.
     void check_bound(const std::string& path, std::size_t line, const RowCase& about,
                      std::string_view who, const Measurement& measured, double bound);
     [[nodiscard]] double predicted_bound(const std::string& prediction_id) const;
-    bool seen_before(const Json& row);
     [[nodiscard]] std::string comparison_lines() const;
-    std::span<const build_info::EmbeddedSight> committed_;
+    FirstSights sights_;
     std::vector<Json> rows_;
     std::vector<Finding> broken_, findings_;
     std::vector<std::string> notes_;
     std::map<std::string, Prediction> predictions_;  ///< by id
     CompulsoryBound least_;                          ///< of the file that is being added
     std::vector<std::string> from_cache_;            ///< warm times below their bound
-    std::map<std::string, int> seen_;  ///< measurements in these files, by first_sight_key
+    /// A measured line, whose class is only known once all files are there.
+    struct Measured {
+        std::size_t line;
+        PastMeasurement row;
+        std::string run_began;
+    };
+    std::vector<Measured> measured_;
     std::vector<CaseLine> lines_;
     std::map<std::string, std::string> unsettled_;       ///< sides of comparisons, and why
     std::map<std::string, std::vector<double>> ratios_;  ///< peer's time / ours, by peer and kernel

@@ -8,6 +8,7 @@
 #include "receipt/file.hpp"
 #include "receipt/row.hpp"
 #include "receipt/rows.hpp"
+#include "registry/registry.hpp"
 #include "run/backend.hpp"
 #include "run/run_case.hpp"
 #include "support/check.hpp"
@@ -31,7 +32,7 @@ public:
             require(about.device.id == id, Status::invalid_argument,
                     "{}: rows of devices '{}' and '{}' in one file: replay needs one device", path,
                     id, about.device.id);
-            rows_[case_key(row)] = measured;
+            rows_[case_key(with_names_of_today(row))] = measured;
             device_.name = about.device.name;
             device_.driver = about.device.driver;
             threads = about.launch.threads;

@@ -33,9 +33,9 @@ struct EmbeddedResidual {
 };
 std::span<const EmbeddedResidual> residuals();
 
-/// Every case that the committed receipts measured: the first 16 hex digits of SHA-256 over its
-/// first_sight_key (src/receipt/past_measurement.hpp), in the order of these, and when that was
-/// first (RFC 3339, UTC).
+/// Every kernel and every case that the committed receipts measured on a device: a key of
+/// sight_keys (src/receipt/first_sight.hpp), in the order of these, and when that was first (RFC
+/// 3339, UTC).
 struct EmbeddedSight {
     std::string_view key, first;
 };

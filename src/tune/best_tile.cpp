@@ -54,7 +54,7 @@ void check_field(const Kernel& kernel, std::string_view text, const Wanted& want
 
 Wanted parse_field(const Kernel& kernel, std::string_view text, std::string_view part) {
     const std::size_t equals = part.find('=');
-    Wanted wanted{part.substr(0, equals), 0};
+    Wanted wanted{kernel.field_name(part.substr(0, equals)), 0};
     const std::string_view value =
         equals == std::string_view::npos ? std::string_view{} : part.substr(equals + 1);
     const auto [end, error] =

@@ -105,6 +105,9 @@ TEST_F(Cli, wrong_words_are_named_with_the_nearest_right_ones) {
     refused("bench --tile rows=7 --kernel cpu_flash " + std::string(tiny), "rows");
     refused("bench --receipts /proc/nowhere/r.jsonl " + std::string(tiny), "/proc/nowhere");
     refused("report /no/such/file.jsonl", "/no/such/file.jsonl");
+    refused("report --scorecard", "receipts: no such folder");
+    refused("report --scorecard --check r.jsonl", "--scorecard excludes --check");
+    refused("report --markdown r.jsonl", "--scorecard");
     refused("bench --seed -1 " + std::string(tiny), "seed");
     refused("predikt", "'predict'");
     refused("", "predict");
@@ -148,6 +151,27 @@ TEST_F(Cli, report_check_refuses_a_cut_copy_of_a_committed_file_wherever_it_lies
     const Outcome cut = box.run("report --check cut.jsonl");
     EXPECT_EQ(cut.exit, 1);
     EXPECT_THAT(cut.err, HasSubstr("cut.jsonl: line 2: the file begins as receipts/h200/" + name));
+}
+
+TEST_F(Cli, the_scorecard_speaks_to_terminals_pages_and_tools) {
+    ASSERT_EQ(box.run(std::string("bench --receipts r.jsonl --kernel cpu_flash ") + tiny).exit, 0);
+    const Outcome table = box.run("report --scorecard r.jsonl");
+    EXPECT_EQ(table.exit, 0) << table.err;
+    EXPECT_THAT(table.out, HasSubstr("first sight"));
+    const Outcome page = box.run("report --scorecard --markdown r.jsonl");
+    EXPECT_EQ(page.exit, 0) << page.err;
+    EXPECT_THAT(page.out, HasSubstr("\n### By regime and class\n"));
+    const Outcome json = box.run("report --scorecard --json r.jsonl");
+    EXPECT_EQ(json.exit, 0) << json.err;
+    const Json card = Json::parse(json.out);
+    const std::size_t counted = card.at("groups").size();
+    EXPECT_EQ(counted + card.at("left_out").at("unsettled").get<std::size_t>(), 1U);
+}
+
+TEST_F(Cli, kernels_say_what_they_were_called_before) {
+    for (const std::string& line : box.run("kernels --json").lines()) {
+        EXPECT_TRUE(Json::parse(line).at("formerly").is_array()) << line;
+    }
 }
 
 TEST_F(Cli, report_check_refuses_an_edited_prediction) {

@@ -124,13 +124,6 @@ TEST_F(PastIndex, with_a_broken_line_is_refused) {
     EXPECT_THROW(read_past(index), std::runtime_error);
 }
 
-TEST(FirstSightKey, is_of_the_processor_where_an_id_is_of_many) {
-    const auto key = [](const Json& device) { return first_sight_key(device, "case"); };
-    EXPECT_EQ(key({{"id", "h200"}, {"name", "H200"}, {"driver", "1"}}),
-              key({{"id", "h200"}, {"name", "NVIDIA H200"}, {"driver", "2"}}));
-    EXPECT_NE(key({{"id", "cpu"}, {"name", "One"}}), key({{"id", "cpu"}, {"name", "Another"}}));
-}
-
 auto members(const Residual& r) {
     return std::tie(r.device_id, r.device_name, r.kernel, r.cold, r.newer_models, r.predicted,
                     r.residual);

@@ -9,11 +9,10 @@
 #include <unistd.h>
 
 #include "model/prediction.hpp"
-#include "receipt/past_measurement.hpp"
+#include "receipt/first_sight.hpp"
 #include "receipt/rows.hpp"
 #include "registry/registry.hpp"
 #include "run/run_case.hpp"
-#include "support/sha256.hpp"
 #include "timing/measurement.hpp"
 #include "workload/shape_grammar.hpp"
 
@@ -82,12 +81,16 @@ protected:
     Device device_;
 };
 
-TEST_F(Report, keeps_first_sight_apart_from_seen) {
-    write(1.1e-3, 0.5e-3, 1e-3);  // +10 %, first sight
-    write(2e-3, 0.5e-3, 1e-3);    // +100 %, seen
+TEST_F(Report, keeps_three_classes_apart) {
+    write(1.1e-3, 0.5e-3, 1e-3);  // +10 %, the kernel's first run
+    context_.argv = {"raceline", "bench", "again"};
+    write(2e-3, 0.5e-3, 1e-3);  // +100 %, seen
+    which_.workload.seqlen_k = 17;
+    write(1.4e-3, 0.5e-3, 1e-3);  // +40 %, another case
     const std::string text = read().str();
-    EXPECT_THAT(text, HasSubstr("model error, all: median 10.0 %"));
-    EXPECT_THAT(text, HasSubstr("model error, all, seen before: median 100.0 %"));
+    EXPECT_THAT(text, HasSubstr("model error, all, kernel never measured: median 10.0 %"));
+    EXPECT_THAT(text, HasSubstr("model error, all, seen: median 100.0 %"));
+    EXPECT_THAT(text, HasSubstr("model error, all, case never measured: median 40.0 %"));
     EXPECT_THAT(text, HasSubstr("of 1 rows"));
     EXPECT_THAT(text, HasSubstr("a test's CPU (cpu)"));
 }
@@ -118,11 +121,11 @@ TEST_F(Report, regimes_are_told_apart_by_the_measured_time) {
     which_.workload.seqlen_q = 18;
     write(5e-3, 1e-6, 5e-3);
     const std::string text = read().str();
-    EXPECT_THAT(text, HasSubstr("under 20 µs: median 0.0 %"));
-    EXPECT_THAT(text, HasSubstr("20–100 µs: median 0.0 %"));
-    EXPECT_THAT(text, HasSubstr("over 100 µs: median 0.0 %"));
+    EXPECT_THAT(text, HasSubstr("under 20 µs, kernel never measured: median 0.0 %"));
+    EXPECT_THAT(text, HasSubstr("20–100 µs, kernel never measured: median 0.0 %"));
+    EXPECT_THAT(text, HasSubstr("over 100 µs, kernel never measured: median 0.0 %"));
     EXPECT_THAT(text, HasSubstr("of 3 rows"));
-    EXPECT_THAT(text, Not(HasSubstr("seen before")));
+    EXPECT_THAT(text, Not(HasSubstr("seen:")));
 }
 
 // Times of a test's own, written like a run's.
@@ -158,7 +161,7 @@ TEST_F(Unsettled, a_noisy_row_stands_in_the_table_and_counts_for_nothing) {
     EXPECT_THAT(report.str(), HasSubstr("3 of 9 samples were disturbed"));
     // A settled one after it is a first sight.
     write(1e-3, 1e-6, 1e-3);
-    EXPECT_THAT(read().str(), Not(HasSubstr("seen before")));
+    EXPECT_THAT(read().str(), Not(HasSubstr("seen:")));
     EXPECT_THAT(read().str(), HasSubstr("of 1 row"));
 }
 
@@ -200,18 +203,35 @@ TEST_F(Unsettled, a_noisy_side_of_a_comparison_makes_no_ratio) {
 TEST_F(Report, a_case_that_committed_receipts_measured_earlier_is_seen) {
     write(1e-3, 1e-6, 1e-3);
     const Json row = read().rows().back();
-    const std::string key =
-        sha256_hex(first_sight_key(row.at("device"), case_key(row))).substr(0, 16);
-    const auto seen = [&](const std::string& of, const std::string& first) {
+    const SightKeys keys = sight_keys(measured_by(row), "cpu_flash");
+    const auto class_by = [&](const std::string& of, const std::string& first) {
         const std::vector<build_info::EmbeddedSight> committed{{"0", "1"}, {of, first}, {"g", "1"}};
         ReceiptReport report(committed);
         report.add(path_);
-        return report.str().find("seen before") != std::string::npos;
+        const std::string text = report.str();
+        const auto at = text.find("model error, all, ") + 18;
+        return text.substr(at, text.find(':', at) - at);
     };
-    EXPECT_TRUE(seen(key, "2020-01-01T00:00:00Z"));
-    EXPECT_FALSE(seen(key, row.at("written").get<std::string>())) << "by itself";
-    EXPECT_FALSE(seen(key, "9999-01-01T00:00:00Z"));
-    EXPECT_FALSE(seen(std::string(16, 'f'), "2020-01-01T00:00:00Z"));
+    EXPECT_EQ(class_by(keys.of_case, "2020-01-01T00:00:00Z"), "seen");
+    EXPECT_EQ(class_by(keys.of_case, row.at("written").get<std::string>()), "kernel never measured")
+        << "by itself";
+    EXPECT_EQ(class_by(keys.of_case, "9999-01-01T00:00:00Z"), "kernel never measured");
+    EXPECT_EQ(class_by(keys.kernel, "2020-01-01T00:00:00Z"), "case never measured");
+    EXPECT_EQ(class_by(std::string(16, 'f'), "2020-01-01T00:00:00Z"), "kernel never measured");
+}
+
+TEST_F(Report, classes_do_not_depend_on_the_order_of_the_files) {
+    write(1.1e-3, 0.5e-3, 1e-3);
+    const std::string earlier = path_;
+    path_ += ".later.jsonl";
+    std::filesystem::remove(path_);
+    write(2e-3, 0.5e-3, 1e-3);
+    ReceiptReport report;
+    report.add(path_);
+    report.add(earlier);
+    std::filesystem::remove(earlier);
+    EXPECT_THAT(report.str(), HasSubstr("kernel never measured: median 10.0 %"));
+    EXPECT_THAT(report.str(), HasSubstr("seen: median 100.0 %"));
 }
 
 TEST(FirstSights, are_of_files_in_the_tree_and_of_those_that_left) {
@@ -220,12 +240,14 @@ TEST(FirstSights, are_of_files_in_the_tree_and_of_those_that_left) {
     std::size_t left = 0;
     for (const PastFile& file : read_past_of_tree(receipts)) {
         for (const PastMeasurement& m : file.measurements) {
-            const std::string key =
-                sha256_hex(first_sight_key(m.device, m.case_key())).substr(0, 16);
-            const auto all = build_info::first_sights();
-            const auto at = std::ranges::lower_bound(all, key, {}, &build_info::EmbeddedSight::key);
-            ASSERT_TRUE(at != all.end() && at->key == key) << file.path;
-            EXPECT_LE(at->first, m.written) << file.path;
+            const SightKeys keys = sight_keys(m, m.kernel);
+            for (const std::string& key : {keys.kernel, keys.of_case}) {
+                const auto all = build_info::first_sights();
+                const auto at =
+                    std::ranges::lower_bound(all, key, {}, &build_info::EmbeddedSight::key);
+                ASSERT_TRUE(at != all.end() && at->key == key) << file.path;
+                EXPECT_LE(at->first, m.written) << file.path;
+            }
         }
         ++(std::filesystem::exists(file.path) ? in_tree : left);
     }

@@ -125,7 +125,7 @@ TEST_P(TileChoice, is_within_four_per_cent_of_the_best_measured_tile_but_for_nam
 }
 
 INSTANTIATE_TEST_SUITE_P(H200, TileChoice,
-                         // Named: see docs/prefill_sm90_fp8.md.
+                         // Named: see docs/notebooks/prefill_sm90_fp8.md.
                          testing::Values(Sweep{"prefill_sm90", {}, Accuracy::accurate, false},
                                          Sweep{"prefill_sm90_fp8",
                                                {{"b=16,h=16,q=1024,k=1024,d=128,dtype=e4m3", 1.07},

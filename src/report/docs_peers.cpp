@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/docs_peers.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "support/check.hpp"
+
+namespace raceline {
+
+Compared settled_rows(DocsEvidence& evidence, const DocsBlock& block) {
+    Compared all{evidence.samples(block), ""};
+    std::erase_if(all.samples, [](const DocsSample& s) { return s.ratio <= 0; });
+    const std::size_t unsettled =
+        std::erase_if(all.samples, [](const DocsSample& s) { return !s.settled() || !s.passed; });
+    require(!all.samples.empty(), Status::invalid_argument, "no settled comparison is left");
+    if (unsettled > 0) {
+        all.left_out = fmt::format(
+            " Rows that are left out because a time is not settled (its interval is wider than a "
+            "tenth of it): {}.",
+            unsettled);
+    }
+    return all;
+}
+
+std::string peer_title(const std::string& name) {
+    static const std::map<std::string, std::string> titles{
+        {"cudnn", "cuDNN"},          {"fa2", "FlashAttention-2"},  {"fa3", "FlashAttention-3"},
+        {"fa4", "FlashAttention-4"}, {"flashinfer", "FlashInfer"}, {"torch_cpu", "PyTorch"}};
+    const auto found = titles.find(name);
+    return found == titles.end() ? name : found->second;
+}
+
+std::vector<std::string> peers_of(const std::vector<DocsSample>& samples) {
+    std::vector<std::string> peers;
+    for (const DocsSample& sample : samples) {
+        if (std::find(peers.begin(), peers.end(), sample.peer->name) == peers.end()) {
+            peers.push_back(sample.peer->name);
+        }
+    }
+    return peers;
+}
+
+std::string peer_versions(const std::vector<DocsSample>& samples) {
+    std::string text;
+    for (const std::string& name : peers_of(samples)) {
+        const auto first = std::find_if(samples.begin(), samples.end(),
+                                        [&](const DocsSample& s) { return s.peer->name == name; });
+        text += fmt::format("{}{} {}", text.empty() ? "" : ", ", peer_title(name),
+                            first->peer->version);
+    }
+    return text;
+}
+
+double geometric_mean(const std::vector<double>& values) {
+    require(!values.empty(), Status::invalid_argument, "a mean of no rows");
+    double logarithms = 0;
+    for (const double value : values) {
+        logarithms += std::log(value);
+    }
+    return std::exp(logarithms / static_cast<double>(values.size()));
+}
+
+std::string mean_cell(const std::vector<double>& ratios) {
+    return ratios.empty() ? "" : fmt::format("{:.2f}", geometric_mean(ratios));
+}
+
+}  // namespace raceline

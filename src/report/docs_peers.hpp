@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// What tables beside other libraries share.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "report/docs_evidence.hpp"
+
+namespace raceline {
+
+struct Compared {
+    std::vector<DocsSample> samples;
+    std::string left_out;  ///< how many rows are not among them, in a sentence; empty: none
+};
+
+/// Settled comparisons of calls that our kernel answered right. Throws if there is none.
+Compared settled_rows(DocsEvidence& evidence, const DocsBlock& block);
+
+std::string peer_title(const std::string& name);  ///< "fa3" is FlashAttention-3
+/// In the order of their first rows.
+std::vector<std::string> peers_of(const std::vector<DocsSample>& samples);
+/// Titles and versions of all peers, separated by commas.
+std::string peer_versions(const std::vector<DocsSample>& samples);
+
+double geometric_mean(const std::vector<double>& values);  ///< throws if empty
+/// With two decimals; empty of no ratios.
+std::string mean_cell(const std::vector<double>& ratios);
+
+}  // namespace raceline

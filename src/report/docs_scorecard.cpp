@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/docs_tables.hpp"
+#include "report/scorecard_text.hpp"
+#include "support/check.hpp"
+
+namespace raceline {
+namespace {
+
+// No file is chosen here: all that are committed count, and what the index keeps of the others.
+Scorecard card_of_tree(DocsEvidence& evidence) {
+    Scorecard card;
+    card.add_tree(evidence.root() + "/receipts");
+    require(card.broken().empty(), Status::corrupt, "{}: line {}: {}",
+            card.broken().empty() ? "" : card.broken().front().file,
+            card.broken().empty() ? 0 : card.broken().front().line,
+            card.broken().empty() ? "" : card.broken().front().what);
+    return card;
+}
+
+}  // namespace
+
+std::string docs_scorecard(DocsEvidence& evidence) {
+    return "*All committed receipts and the index of those that left the tree, of every commit, as "
+           "predictions stood before each run, hits and misses alike. A comparison's times are in "
+           "no "
+           "figure.*\n\n" +
+           scorecard_text(card_of_tree(evidence), TableForm::markdown);
+}
+
+std::string docs_worst_first_sight(DocsEvidence& evidence) {
+    std::string sentence = worst_at_first_sight(card_of_tree(evidence));
+    while (sentence.ends_with('\n') || sentence.ends_with('.')) {
+        sentence.pop_back();
+    }
+    return sentence;
+}
+
+}  // namespace raceline

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/scorecard.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+
+#include "receipt/rows.hpp"
+#include "registry/registry.hpp"
+#include "report/case_table.hpp"
+#include "report/ladder_verdict.hpp"
+#include "report/sights.hpp"
+#include "support/check.hpp"
+
+namespace raceline {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What a launch takes whatever it does; "launch.cta" is the schedule's, a floor for each wave.
+double launch_floors(const Prediction& prediction) {
+    double floors = 0;
+    for (const auto& [term, seconds] : prediction.layer2) {
+        floors += term == "launch" || term == "launch.extra" ? seconds : 0;
+    }
+    return floors;
+}
+
+double absolute_error(double predicted, double measured) {
+    return std::abs(predicted / measured - 1);
+}
+
+std::string device_text(const Json& device) {
+    std::string text = sight_device(device);
+    const auto line = text.find('\n');
+    return line + 1 == text.size() ? text.substr(0, line)
+                                   : text.substr(0, line) + " (" + text.substr(line + 1) + ")";
+}
+
+template <class Row>
+Beside beside(std::span<const Row* const> rows, double Row::* number) {
+    std::vector<double> other;
+    std::vector<double> model;
+    for (const Row* row : rows) {
+        if (row->*number > 0) {
+            other.push_back(absolute_error(row->*number, row->measured));
+            model.push_back(absolute_error(row->seconds, row->measured));
+        }
+    }
+    return other.empty() ? Beside{} : Beside{other.size(), median(other), median(model)};
+}
+
+}  // namespace
+
+Scorecard::Scorecard(std::span<const build_info::EmbeddedSight> committed)
+    : sights_(sights_of_this_build(committed)) {}
+
+void Scorecard::add(const std::string& path) {
+    if (fs::path(path).filename() == "index.jsonl") {
+        add_index(path);
+    } else {
+        add_receipt(path);
+    }
+}
+
+void Scorecard::add_tree(const std::string& folder) {
+    require(
+        fs::is_directory(folder), Status::invalid_argument,
+        "{}: no such folder; without files --scorecard reads receipts/ of a source tree: run it "
+        "in the tree's root, or name receipt files",
+        folder);
+    std::set<std::string> paths;
+    for (const auto& device : fs::directory_iterator(folder)) {
+        if (!device.is_directory()) {
+            continue;
+        }
+        for (const auto& file : fs::directory_iterator(device.path())) {
+            if (file.path().extension() == ".jsonl") {
+                paths.insert(file.path().string());
+            }
+        }
+    }
+    if (const fs::path index = fs::path(folder) / "index.jsonl"; fs::exists(index)) {
+        paths.insert(index.string());
+    }
+    for (const std::string& path : paths) {
+        add(path);
+    }
+}
+
+void Scorecard::add_receipt(const std::string& path) {
+    const ReceiptFile file = read_receipts(path);
+    for (const BadLine& bad : file.bad) {
+        broken_.push_back({path, bad.line, bad.reason});
+    }
+    sights_.add(past_measurements(file.rows));
+    const std::map<std::string, std::string> starts = starts_of_runs(file.rows);
+    std::map<std::string, Prediction> predictions;  // by id
+    for (const Json& row : file.rows) {
+        const Json& kind = row.at("kind");
+        if (kind == PredictionRow::kind) {
+            predictions[row.at("id").get<std::string>()] =
+                row_from_json<PredictionRow>(row).prediction;
+        } else if (kind == MeasurementRow::kind) {
+            add_row(row, predictions, starts.at(run_of(row)));
+        } else if (kind == CountersRow::kind && row.at("counters").contains("limiter")) {
+            counted_[row.at("measurement_id").get<std::string>()] =
+                row.at("counters").at("limiter").get<std::string>();
+        }
+    }
+}
+
+void Scorecard::add_row(const Json& row, const std::map<std::string, Prediction>& predictions,
+                        const std::string& run_began) {
+    const auto measured = row_from_json<MeasurementRow>(row);
+    if (!measured.correctness.passed || !measured.measurement) {
+        ++left_out_.failed;
+        return;
+    }
+    if (!why_unsettled(*measured.measurement).empty()) {
+        ++left_out_.unsettled;
+        return;
+    }
+    const auto found = predictions.find(measured.prediction_id);
+    if (found == predictions.end() || !(measured.measurement->seconds_median > 0)) {
+        ++left_out_.unpredicted;
+        return;
+    }
+    const Prediction& p = found->second;
+    const double bound = p.layer1.bound_seconds;
+    rows_.push_back({.about = measured_by(row),
+                     .run_began = run_began,
+                     .id = row.at("id").get<std::string>(),
+                     .measured = measured.measurement->seconds_median,
+                     .seconds = p.seconds,
+                     .expected = p.expected_seconds,
+                     .uncalibrated = p.uncalibrated_seconds,
+                     .datasheet = p.datasheet_seconds,
+                     .roofline = bound,
+                     .launch_floor = bound > 0 ? bound + launch_floors(p) : 0,
+                     .limiter = p.limiter});
+}
+
+void Scorecard::add_index(const std::string& path) {
+    for (const PastFile& file : read_past(path)) {
+        sights_.add(file.measurements);
+        std::string began;
+        for (const PastMeasurement& past : file.measurements) {
+            began = began.empty() ? past.written : std::min(began, past.written);
+        }
+        for (const PastMeasurement& past : file.measurements) {
+            if (past.kind != MeasurementRow::kind) {
+                continue;
+            }
+            if (past.model.empty()) {
+                ++left_out_.unpredicted;
+                continue;
+            }
+            Row row;
+            row.about = past;
+            row.run_began = began;
+            row.measured = past.measured;
+            row.seconds = past.predicted;
+            row.limiter = past.limiter;
+            rows_.push_back(std::move(row));
+        }
+    }
+}
+
+ScoreGroup Scorecard::group_of(const Row& row) const {
+    const Kernel* kernel = kernel_once_called(row.about.kernel);
+    return {.device = device_text(row.about.device),
+            .rung = kernel != nullptr && kernel->ladder,
+            .kernel = kernel != nullptr ? std::string(kernel->name) : row.about.kernel,
+            .regime = regime_of(row.measured),
+            .sight = sights_.of(row.about, row.run_began)};
+}
+
+Score Scorecard::score_of(const ScoreGroup& group, std::span<const Row* const> rows) const {
+    std::vector<double> predicted;
+    std::vector<double> measured;
+    Score score;
+    score.group = group;
+    for (const Row* row : rows) {
+        predicted.push_back(row->seconds);
+        measured.push_back(row->measured);
+        if (const auto counted = counted_.find(row->id); counted != counted_.end()) {
+            ++score.profiled;
+            score.limiter_hits += limiter_hit(row->limiter, counted->second) ? 1 : 0;
+        }
+    }
+    score.accuracy = accuracy(predicted, measured);
+    score.expected = beside(rows, &Row::expected);
+    score.uncalibrated = beside(rows, &Row::uncalibrated);
+    score.datasheet = beside(rows, &Row::datasheet);
+    score.roofline = beside(rows, &Row::roofline);
+    score.launch_floor = beside(rows, &Row::launch_floor);
+    return score;
+}
+
+std::vector<Score> Scorecard::scores() const {
+    std::map<ScoreGroup, std::vector<const Row*>> groups;
+    for (const Row& row : rows_) {
+        groups[group_of(row)].push_back(&row);
+    }
+    std::vector<Score> all;
+    all.reserve(groups.size());
+    for (const auto& [group, rows] : groups) {
+        all.push_back(score_of(group, rows));
+    }
+    return all;
+}
+
+std::vector<FirstSightScore> Scorecard::first_sights() const {
+    struct OfKernel {
+        std::vector<double> all;
+        std::map<Regime, std::vector<double>> by_regime;
+    };
+    std::map<ScoreGroup, OfKernel> kernels;
+    for (const Row& row : rows_) {
+        ScoreGroup group = group_of(row);
+        if (group.sight == Sight::seen) {
+            continue;
+        }
+        const Regime regime = std::exchange(group.regime, Regime{});
+        group.sight = Sight{};
+        OfKernel& errors = kernels[group];
+        errors.all.push_back(absolute_error(row.seconds, row.measured));
+        errors.by_regime[regime].push_back(errors.all.back());
+    }
+    std::vector<FirstSightScore> scores;
+    for (const auto& [group, errors] : kernels) {
+        FirstSightScore score{group.device,      group.kernel,       group.rung,
+                              errors.all.size(), median(errors.all), {}};
+        for (const auto& [regime, some] : errors.by_regime) {
+            score.regimes[regime] = {.count = some.size(), .median = median(some)};
+        }
+        scores.push_back(std::move(score));
+    }
+    return scores;
+}
+
+}  // namespace raceline

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// How good predictions were: per kernel, device, regime and class of first sight, beside three
+// baselines on the same rows (docs/receipts.md, "The scorecard").
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "model/error_band.hpp"
+#include "receipt/file.hpp"
+#include "receipt/first_sight.hpp"
+#include "report/receipt_report.hpp"
+#include "support/build_info.hpp"
+#include "support/statistics.hpp"
+
+namespace raceline {
+
+/// What a group of rows is told apart by. Engines, which the API calls, stand before the rungs of
+/// the ladder.
+struct ScoreGroup {
+    std::string device;  ///< its id, with the name where the id stands for many
+    bool rung = false;
+    std::string kernel;  ///< as it is called now
+    Regime regime{};     ///< of the measured time
+    Sight sight{};
+    auto operator<=>(const ScoreGroup&) const = default;
+};
+
+/// Another number for the times of a group's rows, and the model's error on those that have it.
+struct Beside {
+    std::size_t count = 0;  ///< rows that have the number
+    double median = 0;      ///< its absolute error, the median
+    double model = 0;       ///< that of `seconds` on the same rows
+};
+
+struct Score {
+    ScoreGroup group;
+    PredictionAccuracy accuracy{};  ///< of `seconds`
+    int profiled = 0;               ///< rows whose limiter hardware counters name
+    int limiter_hits = 0;           ///< of these, predicted
+    Beside expected;                ///< expected_seconds, with committed errors taken out
+    Beside uncalibrated;            ///< without constants that were fitted to the kernel
+    Beside datasheet;               ///< the roofline of the datasheet
+    Beside roofline;                ///< of the measured ceilings: the largest time of layer 1
+    Beside launch_floor;            ///< that and the launch floors of layer 2
+};
+
+/// A kernel at first sight on a device, both classes together, all regimes and each of them.
+struct FirstSightScore {
+    std::string device, kernel;
+    bool rung = false;
+    std::size_t count = 0;
+    double median = 0;
+    std::map<Regime, Beside> regimes;  ///< `median` and `count` alone
+};
+
+/// Rows that stand in no figure.
+struct LeftOut {
+    int unsettled = 0, failed = 0, unpredicted = 0;
+};
+
+/// Measurement rows of receipt files and of their index. Times of comparisons, in which a peer ran
+/// between, are in no figure, but make a case seen.
+class Scorecard {
+public:
+    /// `committed`: what the committed receipts measured; every row is judged by these and by all
+    /// that was added, in whatever order.
+    explicit Scorecard(
+        std::span<const build_info::EmbeddedSight> committed = build_info::first_sights());
+
+    /// A receipt file, or an index if its name is index.jsonl. Lines that are no rows become
+    /// findings; the rest is kept.
+    void add(const std::string& path);
+    /// All of a folder of the form of receipts/.
+    void add_tree(const std::string& folder);
+
+    [[nodiscard]] std::vector<Score> scores() const;
+    [[nodiscard]] std::vector<FirstSightScore> first_sights() const;
+    [[nodiscard]] const LeftOut& left_out() const { return left_out_; }
+    [[nodiscard]] const std::vector<Finding>& broken() const { return broken_; }
+
+private:
+    /// A measured row with what was predicted for it. Times are seconds, 0: the row has none.
+    struct Row {
+        PastMeasurement about;
+        std::string run_began, id;
+        double measured = 0, seconds = 0;
+        double expected = 0, uncalibrated = 0;
+        double datasheet = 0, roofline = 0, launch_floor = 0;
+        std::string limiter;
+    };
+    void add_receipt(const std::string& path);
+    void add_index(const std::string& path);
+    void add_row(const Json& row, const std::map<std::string, Prediction>& predictions,
+                 const std::string& run_began);
+    [[nodiscard]] ScoreGroup group_of(const Row& row) const;
+    [[nodiscard]] Score score_of(const ScoreGroup& group, std::span<const Row* const> rows) const;
+
+    FirstSights sights_;
+    std::vector<Row> rows_;
+    std::map<std::string, std::string> counted_;  ///< limiters by counters, by measurement's id
+    LeftOut left_out_;
+    std::vector<Finding> broken_;
+};
+
+}  // namespace raceline

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/scorecard_text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "support/text_table.hpp"
+
+namespace raceline {
+namespace {
+
+using Align = TextTable::Align;
+
+constexpr std::array regimes{Regime::under_20us, Regime::from_20us_to_100us, Regime::over_100us};
+
+std::string_view regime_text(Regime regime) {
+    switch (regime) {
+        case Regime::under_20us: return "under 20 µs";
+        case Regime::from_20us_to_100us: return "20–100 µs";
+        case Regime::over_100us: return "over 100 µs";
+    }
+    return "";
+}
+
+std::string percent_of(double share) {
+    return fmt::format("{:.1f} %", 100 * share);
+}
+
+// "31.0 % (5.2 %, 12)"; empty where no row has the number.
+std::string beside_text(const Beside& other) {
+    return other.count == 0 ? ""
+                            : fmt::format("{} ({}, {})", percent_of(other.median),
+                                          percent_of(other.model), other.count);
+}
+
+std::string some_text(std::size_t count, double error) {
+    return count == 0 ? "" : fmt::format("{} ({})", percent_of(error), count);
+}
+
+std::string laid_out(const TextTable& table, TableForm form) {
+    return form == TableForm::markdown ? table.markdown() : table.str();
+}
+
+std::vector<std::string> name_cells(const ScoreGroup& group) {
+    return {group.device, group.kernel, std::string(regime_text(group.regime)),
+            std::string(sight_name(group.sight))};
+}
+
+std::string first_sight_table(const Scorecard& card, TableForm form) {
+    TextTable table({{"device"},
+                     {"kernel"},
+                     {"under 20 µs", Align::right},
+                     {"20–100 µs", Align::right},
+                     {"over 100 µs", Align::right},
+                     {"all", Align::right}});
+    for (const FirstSightScore& score : card.first_sights()) {
+        std::vector<std::string> cells{score.device, score.kernel};
+        for (const Regime regime : regimes) {
+            const auto found = score.regimes.find(regime);
+            cells.push_back(found == score.regimes.end()
+                                ? ""
+                                : some_text(found->second.count, found->second.median));
+        }
+        cells.push_back(some_text(score.count, score.median));
+        table.add(std::move(cells));
+    }
+    return laid_out(table, form);
+}
+
+std::string accuracy_table(const std::vector<Score>& scores, TableForm form) {
+    TextTable table({{"device"},
+                     {"kernel"},
+                     {"regime"},
+                     {"class"},
+                     {"rows", Align::right},
+                     {"median", Align::right},
+                     {"p90", Align::right},
+                     {"bias", Align::right},
+                     {"within 10 %", Align::right},
+                     {"within 20 %", Align::right},
+                     {"limiter", Align::right},
+                     {"expected", Align::right}});
+    for (const Score& score : scores) {
+        const PredictionAccuracy& a = score.accuracy;
+        std::vector<std::string> cells = name_cells(score.group);
+        cells.insert(
+            cells.end(),
+            {fmt::format("{}", a.count), percent_of(a.median_absolute), percent_of(a.p90_absolute),
+             fmt::format("{:+.1f} %", 100 * a.bias), fmt::format("{:.0f} %", 100 * a.within_10),
+             fmt::format("{:.0f} %", 100 * a.within_20),
+             score.profiled == 0 ? "" : fmt::format("{} of {}", score.limiter_hits, score.profiled),
+             some_text(score.expected.count, score.expected.median)});
+        table.add(std::move(cells));
+    }
+    return laid_out(table, form);
+}
+
+std::string baseline_table(const std::vector<Score>& scores, TableForm form) {
+    TextTable table({{"device"},
+                     {"kernel"},
+                     {"regime"},
+                     {"class"},
+                     {"uncalibrated", Align::right},
+                     {"datasheet roofline", Align::right},
+                     {"measured roofline", Align::right},
+                     {"roofline and launch floor", Align::right}});
+    std::size_t without = 0;
+    for (const Score& score : scores) {
+        const std::array all{&score.uncalibrated, &score.datasheet, &score.roofline,
+                             &score.launch_floor};
+        if (std::ranges::all_of(all, [](const Beside* one) { return one->count == 0; })) {
+            without += score.accuracy.count;
+            continue;
+        }
+        std::vector<std::string> cells = name_cells(score.group);
+        for (const Beside* one : all) {
+            cells.push_back(beside_text(*one));
+        }
+        table.add(std::move(cells));
+    }
+    const std::string note =
+        without == 0 ? ""
+                     : fmt::format(
+                           "Groups of which no row has any of these: {} rows, all of files that "
+                           "left the tree or without them.\n",
+                           without);
+    return laid_out(table, form) + note;
+}
+
+std::string left_out_text(const LeftOut& left) {
+    return fmt::format(
+        "In no figure: {} unsettled, {} refused by the gate, {} without a prediction.\n",
+        left.unsettled, left.failed, left.unpredicted);
+}
+
+Json beside_json(const Beside& other) {
+    return other.count == 0 ? Json(nullptr)
+                            : Json{{"n", other.count},
+                                   {"median_absolute", other.median},
+                                   {"seconds_median_absolute", other.model}};
+}
+
+Json score_json(const Score& score) {
+    const PredictionAccuracy& a = score.accuracy;
+    Json limiter;
+    if (score.profiled > 0) {
+        limiter = {{"n", score.profiled}, {"hits", score.limiter_hits}};
+    }
+    return Json{{"device", score.group.device},
+                {"kernel", score.group.kernel},
+                {"ladder", score.group.rung},
+                {"regime", regime_name(score.group.regime)},
+                {"class", sight_name(score.group.sight)},
+                {"n", a.count},
+                {"median_absolute", a.median_absolute},
+                {"mean_absolute", a.mean_absolute},
+                {"p90_absolute", a.p90_absolute},
+                {"bias", a.bias},
+                {"within_10", a.within_10},
+                {"within_20", a.within_20},
+                {"limiter", limiter},
+                {"expected", beside_json(score.expected)},
+                {"uncalibrated", beside_json(score.uncalibrated)},
+                {"datasheet_roofline", beside_json(score.datasheet)},
+                {"measured_roofline", beside_json(score.roofline)},
+                {"roofline_and_launch_floor", beside_json(score.launch_floor)}};
+}
+
+}  // namespace
+
+std::string worst_at_first_sight(const Scorecard& card) {
+    const FirstSightScore* engine = nullptr;
+    const FirstSightScore* rung = nullptr;
+    const std::vector<FirstSightScore> scores = card.first_sights();
+    for (const FirstSightScore& score : scores) {
+        const FirstSightScore*& worst = score.rung ? rung : engine;
+        worst = worst == nullptr || score.median > worst->median ? &score : worst;
+    }
+    if (engine == nullptr && rung == nullptr) {
+        return "No row is first sight.\n";
+    }
+    const auto text = [](const FirstSightScore& score) {
+        return fmt::format("{} on {}, median error {} over {} row{}", score.kernel, score.device,
+                           percent_of(score.median), score.count, score.count == 1 ? "" : "s");
+    };
+    return fmt::format("Worst at first sight: {}{}.\n",
+                       engine != nullptr ? "of the engines " + text(*engine) : "",
+                       rung == nullptr ? ""
+                                       : fmt::format("{}of the ladder's rungs {}",
+                                                     engine != nullptr ? "; " : "", text(*rung)));
+}
+
+std::string scorecard_text(const Scorecard& card, TableForm form) {
+    const std::vector<Score> scores = card.scores();
+    const std::string_view heading = form == TableForm::markdown ? "\n### " : "\n";
+    const std::string_view space = form == TableForm::markdown ? "\n\n" : "\n";
+    return worst_at_first_sight(card) +
+           fmt::format(
+               "{}First sight by kernel{}Median absolute error of `seconds`, the model's own time, "
+               "and the number of rows, where kernel or case had not been measured before.\n\n",
+               heading, space) +
+           first_sight_table(card, form) +
+           fmt::format(
+               "{}By regime and class{}Errors of `seconds`. The limiter is compared with the one "
+               "that hardware counters name, where a row was profiled. `expected` is the median "
+               "error once committed errors are taken out, and the number of rows that have "
+               "it.\n\n",
+               heading, space) +
+           accuracy_table(scores, form) +
+           fmt::format(
+               "{}Beside baselines{}Median absolute error; in brackets that of `seconds` on the "
+               "same rows, and their number.\n\n",
+               heading, space) +
+           baseline_table(scores, form) + "\n" + left_out_text(card.left_out());
+}
+
+Json scorecard_json(const Scorecard& card) {
+    Json groups = Json::array();
+    for (const Score& score : card.scores()) {
+        groups.push_back(score_json(score));
+    }
+    Json kernels = Json::array();
+    for (const FirstSightScore& score : card.first_sights()) {
+        kernels.push_back(Json{{"device", score.device},
+                               {"kernel", score.kernel},
+                               {"ladder", score.rung},
+                               {"n", score.count},
+                               {"median_absolute", score.median}});
+    }
+    const LeftOut& left = card.left_out();
+    std::string worst = worst_at_first_sight(card);
+    worst.pop_back();
+    return Json{{"worst", worst},
+                {"first_sight", kernels},
+                {"groups", groups},
+                {"left_out",
+                 {{"unsettled", left.unsettled},
+                  {"failed", left.failed},
+                  {"unpredicted", left.unpredicted}}}};
+}
+
+}  // namespace raceline

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// A scorecard for eyes, for pages and for tools.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "report/scorecard.hpp"
+
+namespace raceline {
+
+enum class TableForm : std::int32_t { terminal, markdown };
+
+/// "Worst at first sight: simt on h200, ...": the kernel with the largest median error over all of
+/// its rows at first sight, of the engines that the API calls and of the ladder's rungs.
+std::string worst_at_first_sight(const Scorecard& card);
+
+/// That sentence, then first sight by kernel, every group, the baselines, and what is left out.
+std::string scorecard_text(const Scorecard& card, TableForm form);
+
+/// The same numbers as one object; errors are fractions.
+Json scorecard_json(const Scorecard& card);
+
+}  // namespace raceline

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What tools/figures.py refuses and what it lets by."""
+
+import contextlib
+import importlib.util
+import io
+import tempfile
+import unittest
+from pathlib import Path
+
+SOURCE = Path(__file__).resolve().parents[2]
+SPEC = importlib.util.spec_from_file_location("figures", SOURCE / "tools" / "figures.py")
+figures = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(figures)
+
+BLOCK = "<!-- raceline:begin value of=mean-ratio from=x -->1.20 times<!-- raceline:end -->"
+
+
+class Figures(unittest.TestCase):
+    def test_each_unit_is_refused(self):
+        for text in [
+            "1.21 times", "2.22×", "2.22 ×", "1.2x", "5 %", "5%", "5 percent", "791 TFLOP/s",
+            "1,133 GFLOP/s", "4.8 TB/s", "104 GB/s", "20 µs", "20 μs", "20us", "9.60 ms", "3 ns",
+            "1.21&nbsp;times", "1.21\u00a0%", "3 × as long", "a **5 %** gain", "`12 ms`",
+        ]:
+            with self.subTest(text):
+                found = figures.figures("a line\nit takes " + text + " there\n")
+                self.assertEqual([line for line, _ in found], [2], found)
+
+    def test_sizes_and_words_are_none(self):
+        for text in [
+            "a tile of 64 × 128", "m64n256", "1 × 8 heads × 512 × 64", "two times", "three percent",
+            "16k tokens", "2.0 TB of disk", "8 GiB", "sm_90", "0x10", "4·B·H", "head dim 128",
+        ]:
+            with self.subTest(text):
+                self.assertEqual(figures.figures(text), [])
+
+    def test_a_generated_block_may_hold_figures_and_hides_no_others(self):
+        self.assertEqual(figures.figures(f"it is {BLOCK} there\n"), [])
+        page = f"x\n<!-- raceline:begin rates -->\n|5 %|\n<!-- raceline:end -->\nand 6 %\n{BLOCK} 7 %"
+        self.assertEqual([line for line, _ in figures.figures(page)], [5, 6])
+
+    def test_a_block_that_is_not_closed_hides_nothing(self):
+        found = figures.figures("x\n<!-- raceline:begin rates -->\n5 %\n")
+        self.assertEqual([line for line, _ in found], [2, 3])
+        nested = "<!-- raceline:begin a --> <!-- raceline:begin b --> 5 % <!-- raceline:end -->"
+        self.assertTrue(any("not closed" in what for _, what in figures.figures(nested)))
+
+    def test_a_figure_smuggled_into_the_readme_fails(self):
+        text = (SOURCE / "README.md").read_text(encoding="utf-8")
+        with tempfile.TemporaryDirectory() as folder:
+            page = Path(folder) / "README.md"
+            said = io.StringIO()
+            with contextlib.redirect_stdout(said):
+                page.write_text(text, encoding="utf-8")
+                self.assertEqual(figures.main([str(page)]), 0, said.getvalue())
+                page.write_text(text + "\nIt is 1.21 times as fast.\n", encoding="utf-8")
+                self.assertEqual(figures.main([str(page)]), 1)
+            self.assertIn("README.md: line", said.getvalue())
+            self.assertIn("'1.21 times'", said.getvalue())
+
+    def test_pages_of_the_tree(self):
+        names = [str(page.relative_to(SOURCE)) for page in figures.pages(SOURCE)]
+        self.assertIn("README.md", names)
+        self.assertIn("docs/prefill_sm90.md", names)
+        self.assertNotIn("docs/ladder.md", names)
+        self.assertFalse([name for name in names if "notebooks" in name or "decisions" in name])
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            self.assertEqual(figures.main([]), 0, said.getvalue())
+
+
+if __name__ == "__main__":
+    unittest.main()
