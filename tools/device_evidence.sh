@@ -7,9 +7,9 @@
 #
 # Parts:
 #   gate     wrong outputs refused, training-16k on every kind of inputs, random checks    3 min
-#   engines  prefill_sm90, prefill_sm90_fp8 and prefill_mma on training-16k, random suites  3 min
-#   peers    training-16k beside the peers that are installed                              3 min
-#   ladder   every rung, its counters, the gap and the sweeps                              6 min
+#   engines  prefill_sm90, prefill_sm90_fp8 and prefill_mma on training-16k, random suites  2.5 min
+#   peers    training-16k beside the peers that are installed, in bf16 and in e4m3         3 min
+#   ladder   every rung, its counters, the gap and the sweeps                              6 min, not timed lately
 # What comes home lies in one folder a part, with its logs. TESTS=device_test_run for part gate,
 # LIBRARY=libraceline.so for part peers (default: beside the program). SEEDS are those of random
 # checks, SUITES of random suites that are predicted and measured (default: the day's date).
@@ -41,7 +41,10 @@ for name in "${@:?"name a part: gate engines peers ladder"}"; do
     case $name in
         gate) part gate tools/device_gate.sh "$program" mutations training random ;;
         engines) engines ;;
-        peers) part peers tools/device_compare.sh "$library" ;;
+        peers)
+            part peers tools/device_compare.sh "$library"
+            part peers-e4m3 env PEERS=fa3 BUDGET=90 tools/device_compare.sh "$library" --dtype e4m3
+            ;;
         ladder) part ladder tools/device_ladder.sh "$program" ;;
         *)
             echo "no part $name; there are gate, engines, peers and ladder" >&2

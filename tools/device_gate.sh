@@ -6,7 +6,8 @@
 #   OUT=folder [TESTS=device_test_run] tools/device_gate.sh [program] [step ...]
 #
 # Steps: mutations (what TESTS holds: draws equal to the host's, wrong outputs refused), training
-# (training-16k, every kind of inputs, with the time it took), random (the random suites of SEEDS,
+# (training-16k, every kind of inputs, with the time it took, some 50 s for each engine and type of
+# TRAINING, default "prefill_sm90:bf16 prefill_mma:fp16 prefill_sm90_fp8:e4m3"), random (the random suites of SEEDS,
 # default "1 2 3", on every kernel that serves them, as rows), predict (the random suites of SUITES,
 # predicted and measured), ladder (every rung on the ladder's suite). Default: mutations, training and
 # random. tools/turns.sh times two programs in turns.
@@ -26,15 +27,11 @@ step_mutations() {
 }
 
 step_training() {
-    local kernel dtype
-    for kernel in prefill_sm90 prefill_mma prefill_sm90_fp8; do
-        for dtype in bf16 fp16 e4m3; do
-            if [ "$kernel" = prefill_sm90_fp8 ] && [ $dtype != e4m3 ]; then continue; fi
-            if [ "$kernel" != prefill_sm90_fp8 ] && [ $dtype = e4m3 ]; then continue; fi
-            echo "$kernel $dtype"
-            run 100 training.log "$program" check --device cuda --kernel $kernel --tile best \
-                --suite training-16k --dtype $dtype --seed "${SEED:-1}"
-        done
+    local pair
+    for pair in ${TRAINING:-prefill_sm90:bf16 prefill_mma:fp16 prefill_sm90_fp8:e4m3}; do
+        echo "$pair"
+        run 100 training.log "$program" check --device cuda --kernel "${pair%:*}" --tile best \
+            --suite training-16k --dtype "${pair#*:}" --seed "${SEED:-1}"
     done
 }
 

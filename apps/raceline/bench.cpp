@@ -21,6 +21,7 @@ int run_bench(const Options& options) {
             writer.repaired());
     }
     RowSink sink{.context = &options.context, .writer = &writer, .emit = {}};
+    sink.refusals = !options.kernels.empty();
     if (options.json) {
         sink.emit = print_row;
     }

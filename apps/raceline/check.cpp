@@ -20,6 +20,7 @@ int run_check(const Options& options) {
         writer.emplace(options.receipts);
     }
     RowSink sink{.context = &options.context, .writer = writer ? &*writer : nullptr, .emit = {}};
+    sink.refusals = !options.kernels.empty();
     if (options.json) {
         sink.emit = print_row;
     }

@@ -19,6 +19,7 @@ int run_predict(const Options& options) {
         writer.emplace(options.receipts);
     }
     RowSink sink{.context = &options.context, .writer = writer ? &*writer : nullptr, .emit = {}};
+    sink.refusals = !options.kernels.empty();
     if (options.json) {
         sink.emit = print_row;
     }
@@ -40,7 +41,7 @@ int run_predict(const Options& options) {
             sink.describe(device);
             sink.put(one.kernel->source_hash, row);
             result.prediction = std::move(explained.prediction);
-        } else {
+        } else if (sink.refusals) {
             sink.put(one.kernel->source_hash, RefusalRow{.about = about, .reason = result.refusal});
         }
         table.add(one, result);

@@ -4,13 +4,12 @@
 
 #include "kernels/cpu_flash/counts.hpp"
 #include "kernels/cpu_flash/engine.hpp"
+#include "kernels/cpu_flash/scratch.hpp"
 #include "kernels/cpu_flash/workspace.hpp"
 #include "registry/kernel.hpp"
 
 namespace raceline::kernels::cpu_flash {
 namespace {
-
-constexpr std::int64_t kHeaddimMost = 576;  // a latent cache of 512 columns and 64 of rope
 
 bool stored(DType type) {
     return type == DType::fp32 || type == DType::fp16 || type == DType::bf16;

@@ -14,6 +14,7 @@
 
 #include "kernels/cpu_flash/gemm-inl.hpp"
 #include "kernels/cpu_flash/panel-inl.hpp"
+#include "kernels/cpu_flash/scratch.hpp"
 #include "kernels/cpu_flash/softmax-inl.hpp"
 
 // Function attributes add to the target of the surrounding namespace with g++; clang wants all.
@@ -133,7 +134,7 @@ struct DotEngine {
             std::memcpy(to, cache.row(key), columns * 2);
             return;
         }
-        HWY_ALIGN float spare[512];
+        HWY_ALIGN float spare[kHeaddimMost];
         to_float(cache.row(key), cache.dtype, columns, spare);
         from_float(spare, 1.0F, DType::bf16, columns, to);
     }
@@ -155,8 +156,8 @@ struct DotEngine {
                             std::size_t columns, float* to, std::int64_t stride) {
         const U du;
         const hn::Rebind<std::uint16_t, U> dh;
-        HWY_ALIGN std::uint16_t low[512 + 32];
-        HWY_ALIGN std::uint16_t high[512 + 32];
+        HWY_ALIGN std::uint16_t low[kHeaddimMost + 32];
+        HWY_ALIGN std::uint16_t high[kHeaddimMost + 32];
         for (std::int64_t j = 0; j < count; j += 2) {
             to_bf16(v, key0 + j, columns, low);
             if (j + 1 < count) {

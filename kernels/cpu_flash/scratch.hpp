@@ -7,6 +7,10 @@
 
 namespace raceline::kernels::cpu_flash {
 
+/// Columns of a row of Q, K or V, at most: a latent cache of 512 columns and 64 of rope. What a
+/// thread keeps of single rows on its stack is as long.
+inline constexpr std::int64_t kHeaddimMost = 576;
+
 /// Query rows side by side in registers, at most; panels are never wider.
 inline constexpr std::int64_t kPanelMost = 64;
 

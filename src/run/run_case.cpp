@@ -32,8 +32,10 @@ Json tile_to_json(const TileFields& fields) {
 
 CaseResult refused(const Case& which, const Device& device, const RowSink& sink,
                    std::string reason) {
-    sink.put(which.kernel->source_hash,
-             RefusalRow{.about = row_case(which, device), .reason = reason});
+    if (sink.refusals) {
+        sink.put(which.kernel->source_hash,
+                 RefusalRow{.about = row_case(which, device), .reason = reason});
+    }
     CaseResult result;
     result.refusal = std::move(reason);
     return result;

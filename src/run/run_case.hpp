@@ -28,6 +28,9 @@ struct RowSink {
     const RowContext* context = nullptr;
     ReceiptWriter* writer = nullptr;
     std::function<void(const Json& row)> emit;
+    /// Whether a kernel that does not serve a shape leaves a row. Where nobody named it, as in a
+    /// run of all kernels, it says nothing that the kernel's record does not.
+    bool refusals = true;
     Json put(std::string_view kind, std::string_view source_hash, const Json& content) const;
     template <class Row>
     Json put(std::string_view source_hash, const Row& row) const {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program as a user meets it: output, exit codes, refusals.
+#include <algorithm>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -70,6 +71,20 @@ TEST_F(Cli, predict_writes_no_file_unless_asked) {
     EXPECT_FALSE(std::filesystem::exists(box.path("state")));
     ASSERT_EQ(box.run("predict --device h200 --suite llama3-8b --receipts p.jsonl").exit, 0);
     EXPECT_GT(read_receipts(box.path("p.jsonl")).rows.size(), 5U);
+}
+
+TEST_F(Cli, only_kernels_that_were_named_leave_refusals) {
+    const std::string shape = " --shape b=1,h=2,q=64,k=64,d=64,dtype=bf16";
+    const auto refusals = [&](const std::string& words) {
+        const Outcome run = box.run("predict --device h200 --json" + words + shape);
+        EXPECT_EQ(run.exit, 0) << run.err;
+        const auto lines = run.lines();
+        return std::ranges::count_if(lines, [](const std::string& line) {
+            return Json::parse(line).at("kind") == "refusal";
+        });
+    };
+    EXPECT_EQ(refusals(""), 0) << "cpu_flash and most rungs do not serve this";
+    EXPECT_EQ(refusals(" --kernel cpu_flash --kernel simt"), 1);
 }
 
 TEST_F(Cli, a_device_that_is_not_live_is_predicted_but_not_run) {

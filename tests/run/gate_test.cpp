@@ -147,6 +147,26 @@ TEST(GateVerdict, NamesTheRowThatWasNotWritten) {
     EXPECT_TRUE(row["relative_rms"].is_null());
 }
 
+// fp32 knows an LSE to some parts in ten million of max(1, |LSE|); one that is off by a hundred
+// times that much is wrong, and so is one that was never written.
+TEST(GateVerdict, AnLseIsHeldToWhatItsTypeKnows) {
+    const Workload w = parse_shape("h=2,q=12,k=300,d=16,dtype=fp32");
+    const Inputs in = make_inputs(w, {.draw = Draw::plain});
+    const Result right = run_kernel(w, in, Mistake::none);
+    const Precision precision = mutation::precision_of(w);
+    ASSERT_TRUE(judge(w, in, precision, right.out, right.lse, 1).passed);
+    for (const double off : {1e-4, -1e-4}) {
+        Result wrong = right;
+        wrong.lse[5] += static_cast<float>(off * std::max(1.0F, std::abs(wrong.lse[5])));
+        const Correctness verdict = judge(w, in, precision, wrong.out, wrong.lse, 1);
+        EXPECT_FALSE(verdict.passed) << off;
+        EXPECT_NE(verdict.why.find("LSE"), std::string::npos) << verdict.why;
+    }
+    Result unwritten = right;
+    std::memset(&unwritten.lse[7], output_poison, sizeof(float));
+    EXPECT_FALSE(judge(w, in, precision, unwritten.out, unwritten.lse, 1).passed);
+}
+
 TEST(GateVerdict, MaskedRowsAreExactlyZero) {
     const Workload w = parse_shape("h=2,q=20,k=8,d=16,dtype=fp32,causal");
     const Inputs in = make_inputs(w, {});

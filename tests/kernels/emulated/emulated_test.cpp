@@ -55,8 +55,9 @@ Device small_gpu(int units) {
     return d;
 }
 
-Correctness run(const Kernel& kernel, const Workload& w, int tile, const Device& device) {
-    const Inputs in = make_inputs(w, {.seed = 7});
+Correctness run(const Kernel& kernel, const Workload& w, int tile, const Device& device,
+                Draw draw = Draw::outliers) {
+    const Inputs in = make_inputs(w, {.seed = 7, .draw = draw});
     Poisoned out(in.out_elements * static_cast<std::size_t>(bytes_of(w.dtype)));
     Poisoned lse(in.lse_elements * sizeof(float));
     Poisoned scratch(kernel.workspace(w, tile, device));
@@ -82,10 +83,10 @@ Correctness run(const Kernel& kernel, const Workload& w, int tile, const Device&
     return judge(
         w, in, kernel.precision(w),
         {out.at<std::byte>(), in.out_elements * static_cast<std::size_t>(bytes_of(w.dtype))},
-        {lse.at<float>(), in.lse_elements}, 7);
+        {lse.at<float>(), in.lse_elements}, 7, draw);
 }
 
-void every_tile(const char* name, const std::string& shape) {
+void every_tile(const char* name, const std::string& shape, Draw draw = Draw::outliers) {
     test::shared_memory() = [] { return reinterpret_cast<float*>(kernels::simt::dynamic_shared); };
     const Kernel& kernel = find_kernel(name);
     const Workload w = parse_shape(shape);
@@ -95,7 +96,7 @@ void every_tile(const char* name, const std::string& shape) {
         const Device device = small_gpu(units);
         for (int tile = 0; tile < kernel.tile_count(); ++tile) {
             if (kernel.why_not(w, tile, device).empty()) {
-                const Correctness c = run(kernel, w, tile, device);
+                const Correctness c = run(kernel, w, tile, device, draw);
                 EXPECT_TRUE(c.passed) << name << ' ' << shape << ' ' << kernel.tile_text(tile)
                                       << " on " << units << " units: " << c.why;
                 ++ran;
@@ -131,6 +132,21 @@ INSTANTIATE_TEST_SUITE_P(
         "b=1,h=1,q=3,k=0,d=64,dtype=fp32", "b=1,h=7/1,q=1,k=2000,d=96,dtype=bf16",
         "b=2,h=4/2,q=3,k=200,d=64,dtype=bf16,softcap=30,sinks,window=50,page=16,causal",
         "b=1,h=2,q=20,k=10,d=64,causal,sinks", "b=3,h=4/1,q=3;0;9,k=100;0;0,d=64,causal,sinks"));
+
+// What is not finite in Q, K or V must reach the outputs and the LSE that it belongs to.
+TEST(Emulated, simt_keeps_what_is_not_finite) {
+    for (const char* shape :
+         {"b=2,h=8/2,q=1,k=300,d=64,dtype=bf16", "b=2,h=4/2,q=40,k=90,d=64,dtype=fp16,causal",
+          "b=3,h=4,q=1,k=100;217;7,d=64,dtype=fp32,page=16",
+          "b=1,h=4/1,q=2,k=133,mla=40+8,dtype=bf16",
+          "b=1,h=2,q=20,k=60,d=64,dtype=bf16,sinks,window=12,causal"}) {
+        every_tile("simt", shape, Draw::non_finite);
+    }
+}
+TEST(Emulated, naive_keeps_what_is_not_finite) {
+    every_tile("naive", "b=2,h=2,q=37,k=70,d=64,dtype=fp32,causal", Draw::non_finite);
+    every_tile("naive", "b=2,h=2,q=37,k=70,d=64,dtype=fp16", Draw::non_finite);
+}
 
 class Naive : public testing::TestWithParam<const char*> {};
 TEST_P(Naive, is_correct_in_every_tile) {

@@ -37,10 +37,10 @@ TensorArg with_strides(const TensorArg& packed, void* data, std::int64_t row, st
 }
 
 Correctness run(const Workload& w, int tile, const Device& device, const Layout& layout,
-                const std::function<void(Inputs&)>& change = nullptr) {
+                const std::function<void(Inputs&)>& change = nullptr, Draw draw = Draw::outliers) {
     test::Machine::get().use_memory(kernels::prefill_sm90::dynamic_shared);
     const Kernel& kernel = find_kernel("prefill_sm90");
-    Inputs in = make_inputs(w, {.seed = 7});
+    Inputs in = make_inputs(w, {.seed = 7, .draw = draw});
     if (change) {
         change(in);
     }
@@ -75,7 +75,7 @@ Correctness run(const Workload& w, int tile, const Device& device, const Layout&
     }
     EXPECT_TRUE(std::isnan(lse.back()));
     return judge(w, in, kernel.precision(w), std::as_bytes(std::span(packed)),
-                 {lse.data(), in.lse_elements}, 7);
+                 {lse.data(), in.lse_elements}, 7, draw);
 }
 
 void every_tile(const std::string& shape, const Layout& layout) {
@@ -91,6 +91,26 @@ void every_tile(const std::string& shape, const Layout& layout) {
         }
     }
     EXPECT_GT(ran, 0) << shape;
+}
+
+// What is not finite in Q, K or V must reach the outputs and the LSE that it belongs to.
+TEST(EmulatedSm90, keeps_what_is_not_finite) {
+    const Kernel& kernel = find_kernel("prefill_sm90");
+    int ran = 0;
+    for (const char* shape :
+         {"b=1,h=2/1,q=200,k=210,d=64,causal", "b=1,h=1,q=130,k=300,d=128,sinks",
+          "b=1,h=1,q=130,k=150,d=256,dtype=fp16"}) {
+        const Workload w = parse_shape(shape);
+        for (int tile = 0; tile < kernel.tile_count(); ++tile) {
+            const Device device = small_hopper(2);
+            if (kernel.why_not(w, tile, device).empty()) {
+                const Correctness c = run(w, tile, device, {}, nullptr, Draw::non_finite);
+                EXPECT_TRUE(c.passed) << shape << ' ' << kernel.tile_text(tile) << ": " << c.why;
+                ++ran;
+            }
+        }
+    }
+    EXPECT_GT(ran, 6);
 }
 
 class Prefill : public testing::TestWithParam<const char*> {};
