@@ -120,10 +120,18 @@ std::string CommittedEvidence::path_in_tree(const std::string& path) const {
 CommittedEvidence::Answer CommittedEvidence::check(const std::string& path,
                                                    const ReceiptFile& file) const {
     Answer answer;
+    const std::string in_tree = path_in_tree(path);
     if (file.rows.empty()) {
+        const auto named = std::ranges::find_if(known_, [&](const Known& one) {
+            return one.in_manifest && one.path == in_tree && one.rows > 0;
+        });
+        if (named != known_.end()) {
+            answer.refused.push_back(
+                {1, fmt::format("the manifest names this file with {}; here it has none",
+                                rows_text(named->rows))});
+        }
         return answer;
     }
-    const std::string in_tree = path_in_tree(path);
     check_ends(in_tree, file, answer);
     const auto& first = file.rows.front().at("hash").get_ref<const std::string&>();
     const bool committed = std::ranges::any_of(known_, [&](const Known& one) {

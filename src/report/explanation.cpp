@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/explanation.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -41,9 +42,14 @@ std::string constants_text(const std::vector<Constant>& constants) {
                : table.str();
 }
 
-std::string calibration_text(const Prediction& p) {
+std::string calibration_text(const Prediction& p, const std::vector<Constant>& constants) {
     if (p.calibrated.count == 0 && p.calibrated.errors == 0) {
-        return "nothing calibrated\n";
+        const auto fitted = std::ranges::count(constants, Origin::calibrated, &Constant::origin);
+        return fitted > 0 ? fmt::format(
+                                "the stand-ins of {} calibrated constants were used, not "
+                                "their values\n",
+                                fitted)
+                          : "nothing calibrated\n";
     }
     std::string text;
     if (p.calibrated.count > 0) {
@@ -63,11 +69,11 @@ std::string calibration_text(const Prediction& p) {
 std::string explanation(const Case& which, const Device& device,
                         const ExplainedPrediction& explained) {
     const Prediction& p = explained.prediction;
-    return fmt::format("\n{} on {}, {} {}: {} expected, {} by the model\n\n{}\n{}{}",
-                       format_shape(which.workload), device.id, which.kernel->name,
-                       which.kernel->tile_text(which.tile), format_seconds(p.expected_seconds),
-                       format_seconds(p.seconds), terms_text(p),
-                       constants_text(explained.constants), calibration_text(p));
+    return fmt::format(
+        "\n{} on {}, {} {}: {} expected, {} by the model\n\n{}\n{}{}", format_shape(which.workload),
+        device.id, which.kernel->name, which.kernel->tile_text(which.tile),
+        format_seconds(p.expected_seconds), format_seconds(p.seconds), terms_text(p),
+        constants_text(explained.constants), calibration_text(p, explained.constants));
 }
 
 Json constants_to_json(const std::vector<Constant>& constants) {

@@ -141,6 +141,13 @@ TEST_F(Evidence, a_deleted_last_pair_is_refused_wherever_the_copy_lies) {
     }
 }
 
+TEST_F(Evidence, a_file_that_was_emptied_is_refused_in_the_tree) {
+    EXPECT_THAT(said(edited(
+                         first, [](std::vector<Json>& rows) { rows.clear(); }, root_ + "/" + first),
+                     root_),
+                StartsWith("1: the manifest names this file with 2 rows; here it has none"));
+}
+
 TEST_F(Evidence, a_row_that_was_changed_or_added_after_the_commit_is_refused) {
     EXPECT_THAT(
         said(edited(
