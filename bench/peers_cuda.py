@@ -56,7 +56,23 @@ class TorchBackend:
         return call
 
 
-class FlashAttention3:
+class FlashAttentionFunction:
+    """flash_attn_func of one of FlashAttention's modules, as `_attention`."""
+
+    def context(self):
+        return contextlib.nullcontext()
+
+    def bind(self, problem, sets):
+        attention, causal = self._attention, problem.causal
+
+        def call(i):
+            x = sets[i]
+            out = attention(x.q, x.k, x.v, causal=causal)
+            return out[0] if isinstance(out, tuple) else out
+        return call
+
+
+class FlashAttention3(FlashAttentionFunction):
     """FlashAttention for Hopper, built from source (tools/peer_fa3.sh), in 16 bits and e4m3."""
 
     name = label = "fa3"
@@ -68,25 +84,13 @@ class FlashAttention3:
         commit = pathlib.Path(module.__file__).with_name("COMMIT")
         self.version = commit.read_text().strip() if commit.exists() else version_of("flash_attn_3")
 
-    def context(self):
-        return contextlib.nullcontext()
-
     def refusal(self, problem):
         if problem.dtype == "e4m3":
             return ""
         return "" if problem.dtype == "bf16" else f"it was built without {problem.dtype}"
 
-    def bind(self, problem, sets):
-        attention, causal = self._attention, problem.causal
 
-        def call(i):
-            x = sets[i]
-            out = attention(x.q, x.k, x.v, causal=causal)
-            return out[0] if isinstance(out, tuple) else out
-        return call
-
-
-class FlashAttention4:
+class FlashAttention4(FlashAttentionFunction):
     """FlashAttention in the CuTe DSL, compiled for each head dim and mask at its first call."""
 
     name = label = "fa4"
@@ -96,20 +100,8 @@ class FlashAttention4:
         self._attention = importlib.import_module("flash_attn.cute").flash_attn_func
         self.version = version_of("flash-attn-4")
 
-    def context(self):
-        return contextlib.nullcontext()
-
     def refusal(self, problem):
         return only_16_bits(problem)
-
-    def bind(self, problem, sets):
-        attention, causal = self._attention, problem.causal
-
-        def call(i):
-            x = sets[i]
-            out = attention(x.q, x.k, x.v, causal=causal)
-            return out[0] if isinstance(out, tuple) else out
-        return call
 
 
 class FlashInfer:
@@ -158,7 +150,8 @@ def fa2():
     return TorchBackend("fa2", "FLASH_ATTENTION", f"PyTorch {torch.__version__}")
 
 
-PEERS = {"cudnn": cudnn, "fa2": fa2, "fa3": FlashAttention3, "fa4": FlashAttention4, "flashinfer": FlashInfer}
+PEERS = {"cudnn": cudnn, "fa2": fa2, "fa3": FlashAttention3, "fa4": FlashAttention4,
+         "flashinfer": FlashInfer}
 
 
 def open_peers(names):

@@ -11,7 +11,6 @@ geometric mean over the cases: what differs by less is no difference. Unsettled 
 """
 
 import json
-import math
 import statistics
 import sys
 from pathlib import Path
@@ -27,8 +26,9 @@ def rows_of(path):
 
 
 def case_of(row):
-    # Members that only the newer program writes do not make another case, as long as they say the default.
-    workload = {name: value for name, value in row["workload"].items() if value not in (None, "", "accurate")}
+    # Members that only the newer program writes make no other case as long as they say the default.
+    workload = {name: value for name, value in row["workload"].items()
+                if value not in (None, "", "accurate")}
     return row["kernel"], json.dumps(workload, sort_keys=True)
 
 
@@ -44,10 +44,6 @@ def times(folder, which):
             seconds.append(timed["seconds_median"])
             tiles.add(json.dumps(row["tile"], sort_keys=True))
     return found
-
-
-def geometric_mean(values):
-    return math.exp(statistics.fmean(math.log(value) for value in values))
 
 
 def compared(before, after):
@@ -70,9 +66,9 @@ def lines(before, after):
         if not cases:
             continue
         ratios = [case[0] for case in cases]
-        itself = geometric_mean(case[2] for case in cases)
+        itself = statistics.geometric_mean(case[2] for case in cases)
         others = sum(not case[1] for case in cases)
-        yield (f"{kernel:<22} {len(cases):5d}  {geometric_mean(ratios):.3f}  {min(ratios):.3f}  "
+        yield (f"{kernel:<22} {len(cases):5d}  {statistics.geometric_mean(ratios):.3f}  {min(ratios):.3f}  "
                f"{max(ratios):.3f}   {itself:.3f}  {others:10d}")
     alone = [len(before.keys() - after.keys()), len(after.keys() - before.keys())]
     if any(alone):
@@ -81,13 +77,14 @@ def lines(before, after):
 
 def main():
     if len(sys.argv) != 2 or not Path(sys.argv[1]).is_dir():
-        print("usage: bench/turns.py FOLDER, which holds before-N.jsonl and after-N.jsonl", file=sys.stderr)
+        print("usage: bench/turns.py FOLDER, which holds before-N.jsonl and after-N.jsonl",
+              file=sys.stderr)
         return 2
     folder = Path(sys.argv[1])
     before, after = times(folder, "before"), times(folder, "after")
     if not before or not after:
-        print(f"{folder}: no settled measurement of {'the first' if not before else 'the second'} program",
-              file=sys.stderr)
+        which = "first" if not before else "second"
+        print(f"{folder}: no settled measurement of the {which} program", file=sys.stderr)
         return 1
     print("\n".join(lines(before, after)))
     return 0

@@ -125,6 +125,8 @@ double clocks_behind(const GroupClocks& work, const Queues& queues) {
            work.exponentials * queues.exponentials + work.issued * queues.issue;
 }
 
+// Calibrated in its form: it was chosen with the times of prefill_mma at hand. As long as it has no
+// stand-in, predictions without calibrated constants still rest on it.
 // Mean value analysis of a closed network (Reiser and Lavenberg, 1980): who comes finds what one
 // fewer would leave there. A group's own time at a station is in its chain: only others' adds.
 Queues queues_among(const GroupClocks& block, int groups) {

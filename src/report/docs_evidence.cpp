@@ -10,7 +10,7 @@
 
 #include "receipt/file.hpp"
 #include "receipt/manifest.hpp"
-#include "report/staleness.hpp"
+#include "report/stale.hpp"
 #include "support/check.hpp"
 #include "workload/shape_grammar.hpp"
 

@@ -9,7 +9,7 @@
 #include "registry/registry.hpp"
 #include "report/ladder_data.hpp"
 #include "report/sights.hpp"
-#include "report/staleness.hpp"
+#include "report/stale.hpp"
 #include "workload/shape_grammar.hpp"
 #include "workload/suites.hpp"
 

@@ -33,4 +33,9 @@ bool is_stale(const Json& row, const Kernel& kernel) {
     return row.at("source_hash") != kernel.source_hash;
 }
 
+bool source_has_changed_since(const Json& row) {
+    const Kernel* kernel = kernel_once_called(row.at("kernel").get<std::string>());
+    return kernel == nullptr || row.at("source_hash") != kernel->source_hash;
+}
+
 }  // namespace raceline
