@@ -47,7 +47,10 @@ Precision precision(const Workload& w) {
                         : w.dtype == DType::bf16 ? Rounding::bf16
                                                  : Rounding::fp32;
     const Rounding operand = dot ? Rounding::bf16 : Rounding::fp32;
-    return {operand, Rounding::fp32, operand, Rounding::fp32, output};
+    // P is rounded by the dot product's instruction alone. It stands relative to a base that may
+    // lag behind the row's maximum (kPeakSlack).
+    return {operand,        Rounding::fp32, operand,
+            Rounding::fp32, output,         dot ? scale_of_older_base(7) : 1};
 }
 
 std::size_t workspace(const Workload& w, const Tile& tile, const Device& device) {

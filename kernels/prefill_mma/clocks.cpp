@@ -15,14 +15,19 @@ namespace {
 
 // Issue slots that an instruction takes. Those of the ALU (maxima, comparisons, conversions) take
 // two clocks of it, multiply-adds one (CUDA C++ Programming Guide, throughput of instructions); how
-// long a product or a fragment keeps others from being issued is not documented. The one number
-// here that is fitted.
+// long a product or a fragment keeps others from being issued is not documented. Fitted.
 constexpr Constant slots = calibrated(
     "prefill_mma.slots_of_instruction", 1.8,
     "rows of head dim 128 of receipts/h200/2026-11-22-compare-prefill_mma-7c7c6491c7c9 (blocks in "
     "each "
     "other's way) and 2026-11-21-ladder-8fa52fe0c517 (one row a head)",
     1, "an instruction takes one slot: CUDA C++ Programming Guide, throughput of instructions");
+
+constexpr Constant waits_in_line = calibrated(
+    "prefill_mma.waits_in_line", 1,
+    "the queueing model of clocks_among was chosen among others with the times of prefill_mma at "
+    "hand (receipts/h200/2026-11-22-compare-prefill_mma-7c7c6491c7c9)",
+    0, "bounds that hold for any order of service: Denning and Buzen, operational analysis, 1978");
 
 // Fragments from shared memory twice (ldmatrix, 29 clocks: arXiv 2402.13499, H100), the last
 // product and the vote on the maxima.
@@ -125,8 +130,6 @@ double clocks_behind(const GroupClocks& work, const Queues& queues) {
            work.exponentials * queues.exponentials + work.issued * queues.issue;
 }
 
-// Calibrated in its form: it was chosen with the times of prefill_mma at hand. As long as it has no
-// stand-in, predictions without calibrated constants still rest on it.
 // Mean value analysis of a closed network (Reiser and Lavenberg, 1980): who comes finds what one
 // fewer would leave there. A group's own time at a station is in its chain: only others' adds.
 Queues queues_among(const GroupClocks& block, int groups) {
@@ -139,6 +142,15 @@ Queues queues_among(const GroupClocks& block, int groups) {
                   blocks_a_clock * block.issued * (1 + queues.issue)};
     }
     return queues;
+}
+
+double clocks_among(const GroupClocks& work, const GroupClocks& block, int groups) {
+    if (waits_in_line == 0) {
+        const double busiest =
+            std::max({work.tensor, work.shared + work.copies, work.exponentials, work.issued});
+        return std::max(work.chain, groups * busiest);
+    }
+    return clocks_behind(work, queues_among(block, groups));
 }
 
 BlockCode block_code(const Tile& t) {

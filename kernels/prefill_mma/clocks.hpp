@@ -25,6 +25,12 @@ Queues queues_among(const GroupClocks& block, int groups);
 /// From start to end of a group's piece of work behind these queues.
 double clocks_behind(const GroupClocks& work, const Queues& queues);
 
+/// From start to end of a group's piece of work while `groups`, itself among them, share an SM and
+/// the others are at their blocks. Without calibrated constants: the longer of what it takes alone
+/// and what as many such pieces take at the busiest of the four, which no order of service can
+/// beat.
+double clocks_among(const GroupClocks& work, const GroupClocks& block, int groups);
+
 /// What the machine code says of a warp and a block of keys that all its rows see, without what
 /// the warp waits for: clocks of its stall counts, and instructions.
 struct BlockCode {

@@ -96,9 +96,9 @@ Pieces pieces_of(const Workload& w, const Tile& t) {
 // four, one a sub-partition. All but this one's are at their blocks.
 Step with_clocks(Step step, const GroupClocks& work, const GroupClocks& block, const Tile& t,
                  int residents) {
-    step.clocks = clocks_behind(work, queues_among(block, t.warps / 4));
+    step.clocks = clocks_among(work, block, t.warps / 4);
     for (int n = 2; n <= residents; ++n) {
-        step.clocks_together.push_back(clocks_behind(work, queues_among(block, n * t.warps / 4)));
+        step.clocks_together.push_back(clocks_among(work, block, n * t.warps / 4));
     }
     return step;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clocks that a matrix warpgroup's steps take: of a block read from the compiled code and the
-// hardware's rates, between items by clock() at the steps of three tiles.
+// Clocks that a matrix warpgroup's steps take: of a block from the compiled code and the hardware's
+// rates, between items by clock() at the steps of three tiles.
 #pragma once
 
 #include "kernels/prefill_sm90/tile.hpp"
@@ -8,12 +8,23 @@
 
 namespace raceline::kernels::prefill_sm90 {
 
+/// Of a warp and a block that all its rows see, exponentials and waits apart: clocks of stall
+/// counts, and instructions, for which the warps of a quadrant share the issue slots. The values
+/// were worked out by hand with times at hand (calibrated); without calibration they are what the
+/// machine code says, as linear forms in keys and started products, within a tenth.
+struct BlockCode {
+    double clocks, instructions;
+};
+BlockCode block_code(const Tile& tile);
+/// What block_code leaves out of a block's stall counts and instructions, a key: half an
+/// exponential, of eight clocks, in which three of eight issue slots are its own.
+inline constexpr double exponential_clocks_of_key = 4;
+inline constexpr double exponential_instructions_of_key =
+    counted(1.5, "three of eight slots in four clocks a key");
+
 /// Products: half a clock a column and step of 16 (wgmma of 64 rows at 1024 multiply-adds a clock).
-/// Exponentials: a warp's go at eight clocks an instruction. What a warp does alone is read from
-/// the compiled loops of seven tiles: the stall counts in the instructions, exponentials left out,
-/// are 247, 14.5 a product of 16 columns started and 0.15 a key, to 27 or less. Of these, 60, 4.5 a
-/// product and a quarter a key are instructions, for which the warps of a quadrant share the issue
-/// slots. What has no fixed latency is a turn, three barriers of copies, three reductions into
+/// Exponentials: a warp's go at eight clocks an instruction. What a warp does alone is block_code;
+/// what has no fixed latency is a turn, three barriers of copies, three reductions into
 /// uniform registers and a vote, some 25 each. A first block has maxima, which wait for each other,
 /// and four exchanges more. A softcap's tanh (nine instructions a score, see counts.cpp; beyond
 /// three quarters of the cap 14, two of them on the units of the exponentials) takes issue slots.

@@ -62,15 +62,13 @@ std::string supports(const Workload& w, const Tile& tile, const Device& device) 
 }
 
 // Both products' operands and P are rounded to the storage type; everything else is fp32. P stands
-// relative to an old maximum, so that the heaviest key's, which relative to the row's own would be
-// exactly 1, is rounded like any other: by the root mean square of a rounding error, for
-// mantissas of which every logarithm is as likely.
+// relative to an old maximum.
 Precision precision(const Workload& w) {
     const bool fp16 = w.dtype == DType::fp16;
     const Rounding stored = fp16 ? Rounding::fp16 : Rounding::bf16;
-    constexpr double rms_over_spacing = 0.2123;  // sqrt((1 - 1/4) / (2 ln 2) / 12)
-    const double rms = rms_over_spacing * (fp16 ? 0x1p-10 : 0x1p-7);
-    return {stored, Rounding::fp32, stored, Rounding::fp32_rz, stored, 1 + rms};
+    return {stored, Rounding::fp32,
+            stored, Rounding::fp32_rz,
+            stored, scale_of_older_base(fp16 ? 10 : 7)};
 }
 
 std::size_t workspace(const Workload&, const Tile&, const Device&) {

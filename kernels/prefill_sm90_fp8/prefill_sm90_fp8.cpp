@@ -72,15 +72,12 @@ std::string supports(const Workload& w, const Tile& tile, const Device& device) 
 }
 
 // Operands are e4m3 as they come; P is e4m3 times some 2^6 (softmax.cuh); the denominator is a sum
-// of what P was before that. P stands relative to a base that follows what has been seen of a row,
-// so that the heaviest key's, which relative to the row's own maximum would be exactly 2^6, is
-// rounded like any other: by the root mean square of a rounding error, for mantissas of which every
-// logarithm is as likely. Sums of P·V are promoted to fp32 after 128 keys at most, or never where
+// of what P was before that. P stands relative to a base that follows what has been seen of a row.
+// Sums of P·V are promoted to fp32 after 128 keys at most, or never where
 // fast ones were asked for. Head dims that a tile pads by 32 channels or more go through the tensor
 // core with zeros, which cuts their scores once more.
 Precision precision(const Workload& w) {
-    constexpr double rms_over_spacing = 0.2123;  // sqrt((1 - 1/4) / (2 ln 2) / 12)
-    constexpr double scale_of_probabilities = 64 * (1 + rms_over_spacing * 0x1p-3);
+    constexpr double scale_of_probabilities = 64 * scale_of_older_base(3);
     const std::int64_t keys = w.accuracy == Accuracy::fast ? 0 : promoted_keys;
     return {Rounding::e4m3, Rounding::fp32,
             Rounding::e4m3, Rounding::e4m3_sum,

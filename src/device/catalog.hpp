@@ -59,7 +59,8 @@ std::string rates_id_of(const Device& device, std::string_view origin);
 
 Ceiling ceiling_from_json(const Json& object);
 
-/// Refuses (throws Error(internal)) a ceiling more than 3 % above its arithmetic limit.
+/// Refuses (throws Error(internal)) a ceiling more than 3 % above its arithmetic limit, in another
+/// unit than its resource has, or of a size that no machine's has.
 void check_ceiling(const Ceiling& ceiling);
 
 /// Fingerprint of the very machine (name, cores, driver; memory size) that a cache entry must

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A ceiling as the member `ceiling` of a receipt row.
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "device/catalog.hpp"
 #include "support/check.hpp"
@@ -11,6 +14,18 @@ namespace {
 
 // The clock is read while it moves: the probes are allowed this much over the arithmetic.
 constexpr double tolerance = 1.03;
+
+// What every machine's ceilings lie between, by orders of magnitude: another unit, or a decimal
+// point that slipped, does not.
+struct Kind {
+    std::string_view prefix, unit;
+    double least, most;
+};
+constexpr std::array<Kind, 5> kinds{{{"byte.", "byte/s", 1e7, 1e16},
+                                     {"flop.", "flop/s", 1e7, 1e18},
+                                     {"op.", "op/s", 1e7, 1e18},
+                                     {"latency.", "s", 1e-11, 1e-3},
+                                     {"floor.", "s", 1e-11, 1e-1}}};
 
 double number_or_zero(const Json& object, const char* key) {
     const auto found = object.find(key);
@@ -45,6 +60,16 @@ void check_ceiling(const Ceiling& ceiling) {
     require(std::isfinite(ceiling.value) && ceiling.value > 0, Status::internal,
             "ceiling {}: the probe gave {}, which is not a rate above 0", ceiling.resource,
             ceiling.value);
+    const auto kind = std::ranges::find_if(
+        kinds, [&](const Kind& one) { return ceiling.resource.starts_with(one.prefix); });
+    if (kind != kinds.end()) {
+        require(ceiling.unit == kind->unit, Status::internal,
+                "ceiling {}: its unit is \"{}\", not {}", ceiling.resource, ceiling.unit,
+                kind->unit);
+        require(ceiling.value >= kind->least && ceiling.value <= kind->most, Status::internal,
+                "ceiling {}: {:.4g} {} is no machine's: they lie between {:g} and {:g}",
+                ceiling.resource, ceiling.value, ceiling.unit, kind->least, kind->most);
+    }
     require(
         ceiling.limit <= 0 || ceiling.value <= tolerance * ceiling.limit, Status::internal,
         "ceiling {}: {:.4g} {} is {:.1f} % above units x rate per clock x clock = {:.4g}; at most "

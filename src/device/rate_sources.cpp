@@ -75,6 +75,17 @@ std::vector<MeasuredCeiling> committed_ceilings(
     return found;
 }
 
+// Rows that are missing, as a clause, or "". Files from before rows said how many they are pass.
+std::string missing_rows(const ReceiptFile& file) {
+    for (const Json& row : file.rows) {
+        const auto of = row.find("of");
+        if (of != row.end() && *of != file.rows.size()) {
+            return fmt::format("holds {} of {} ceilings", file.rows.size(), of->dump());
+        }
+    }
+    return {};
+}
+
 bool ends_with_line(const std::string& path) {
     std::ifstream in(path, std::ios::binary);
     in.seekg(-1, std::ios::end);
@@ -195,6 +206,9 @@ std::string cache_damage(const Device& device) {
         const std::vector<MeasuredCeiling> measured = ceilings_of(device, file);
         if (measured.empty()) {
             return path + ": holds no ceiling of this device";
+        }
+        if (const std::string missing = missing_rows(file); !missing.empty()) {
+            return path + ": " + missing;
         }
         const std::string doubt = doubt_about(measured);
         return doubt.empty() ? doubt : fmt::format("{}: {}", path, doubt);

@@ -46,7 +46,11 @@ std::string keep_ceilings(const Device& device, std::span<const Ceiling> ceiling
     const std::string fresh = fmt::format("{}.{}", path, getpid());
     std::optional<ReceiptWriter> cache(fresh);
     for (const Ceiling& ceiling : ceilings) {
-        const CeilingRow typed{.suite = "", .device = device_name(device), .ceiling = ceiling};
+        // Each row says how many there are, so that one that is missing later shows.
+        const CeilingRow typed{.suite = "",
+                               .device = device_name(device),
+                               .ceiling = ceiling,
+                               .more = Json{{"of", ceilings.size()}}};
         const Json content = row_to_json(typed);
         const Json row =
             RowSink{.context = &context, .writer = &*cache, .emit = {}}.put("ceiling", "", content);

@@ -100,8 +100,9 @@ public:
             const auto first = filled_arena(workload, drawn, 1);
             const std::vector<AttentionArgs> set{first->args(0)};
             const double once = time_one_call({kernel, tile, device_, scratch, set}, stream);
-            calls = calls_per_sample(once, CudaArena::set_bytes(workload, drawn.inputs()),
-                                     cuda::l2_bytes(), options.how.cold);
+            calls =
+                calls_per_sample(once, CudaArena::set_bytes(workload, drawn.inputs().structure()),
+                                 cuda::l2_bytes(), options.how.cold);
         }
         const int count = options.how.cold ? calls : 1;
         const auto arena = filled_arena(workload, drawn, count);
@@ -144,9 +145,9 @@ private:
     // Sets of the same numbers at other addresses, so that what was timed can be judged.
     static std::unique_ptr<CudaArena> filled_arena(const Workload& workload,
                                                    const DeviceDraw& drawn, int count) {
-        auto arena = std::make_unique<CudaArena>(workload, drawn.inputs(), count);
+        auto arena = std::make_unique<CudaArena>(workload, drawn.inputs().structure(), count);
         for (int i = 0; i < count; ++i) {
-            arena->copy_inputs(i, drawn.untouched(), 0);
+            arena->copy_inputs(i, drawn.inputs().arena(), 0);
         }
         return arena;
     }

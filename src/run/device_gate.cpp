@@ -7,13 +7,11 @@
 #include <cmath>
 #include <limits>
 
-#include "run/device_draw.hpp"
+#include "run/device_memory.hpp"
 #include "run/poison.hpp"
 #include "run/row_errors.hpp"
 #include "support/check.hpp"
-#include "workload/block_table.hpp"
 #include "workload/draw.hpp"
-#include "workload/normal.hpp"
 
 namespace raceline {
 namespace {
@@ -26,20 +24,6 @@ constexpr std::int64_t host_rows = 16;  // of the float64 answer, compared with 
 // Both are float64 with sums in another order.
 constexpr double answers_differ = 1e-9;
 
-template <class T>
-cuda::DeviceBuffer on_device(const std::vector<T>& values) {
-    cuda::DeviceBuffer buffer(values.size() * sizeof(T));
-    if (!values.empty()) {
-        cuda::upload(buffer.data(), values.data(), buffer.bytes());
-    }
-    return buffer;
-}
-
-template <class T>
-T* address(const cuda::DeviceBuffer& buffer) {
-    return reinterpret_cast<T*>(buffer.data());
-}
-
 template <class Length>
 std::vector<std::int64_t> starts(std::int64_t batch, const Length& length) {
     std::vector<std::int64_t> sums{0};
@@ -47,18 +31,6 @@ std::vector<std::int64_t> starts(std::int64_t batch, const Length& length) {
         sums.push_back(sums.back() + length(b));
     }
     return sums;
-}
-
-/// Tables of the element types, uploaded once a process and type.
-const void* table_on_device(DType dtype) {
-    static std::array<cuda::DeviceBuffer, 5> tables;
-    cuda::DeviceBuffer& table = tables.at(static_cast<std::size_t>(dtype));
-    if (table.data() == nullptr) {
-        const auto host = normal_table(dtype);
-        table = cuda::DeviceBuffer(host.size());
-        cuda::upload(table.data(), host.data(), host.size());
-    }
-    return table.data();
 }
 
 float as_float(std::uint64_t kept) {
@@ -79,16 +51,9 @@ DeviceDraw::DeviceDraw(const Workload& workload, std::uint64_t seed, Draw draw)
     : workload_(workload),
       seed_(seed),
       draw_(draw),
-      inputs_(make_inputs(workload, {.seed = seed, .draw = draw, .data = false})),
-      untouched_(workload, inputs_, 1),
+      inputs_(workload, seed, draw),
       rows_(workload.tokens_q() * workload.heads_q) {
-    untouched_.upload_structure(0);
     upload_tables();
-    if (workload_.kv_dtype == DType::nvfp4) {
-        untouched_.upload_data(0);
-    } else {
-        draw_inputs();
-    }
 }
 
 void DeviceDraw::upload_tables() {
@@ -136,10 +101,7 @@ void DeviceDraw::upload_tables() {
     tables_.spans = on_device(spans);
     tables_.start_q = on_device(starts(w.batch, [&](auto b) { return w.length_q(b); }));
     tables_.start_k = on_device(starts(w.batch, [&](auto b) { return w.length_k(b); }));
-    if (w.page_size != 0) {
-        tables_.slots = on_device(token_slots(w, inputs_));
-    }
-    const AttentionArgs args = untouched_.args(0);
+    const AttentionArgs args = inputs_.arena().args(0);
     problem_ = {.q = args.q.data,
                 .k = args.k.data,
                 .v = w.mla ? args.k.data : args.v.data,
@@ -148,7 +110,7 @@ void DeviceDraw::upload_tables() {
                 .tiles = address<RowTile>(tables_.tiles),
                 .start_q = address<std::int64_t>(tables_.start_q),
                 .start_k = address<std::int64_t>(tables_.start_k),
-                .slots = address<std::int64_t>(tables_.slots),
+                .slots = inputs_.slots(),
                 .spans = address<KeySpan>(tables_.spans),
                 .q_scale = args.q_scale,
                 .k_scale = args.k_scale,
@@ -166,93 +128,6 @@ void DeviceDraw::upload_tables() {
                 .tokens_q = w.tokens_q(),
                 .tokens_k = w.tokens_k(),
                 .operands = {}};
-}
-
-void DeviceDraw::draw_inputs() {
-    const Workload& w = workload_;
-    const std::int64_t channel = draw_ == Draw::outliers ? outlier_channel(w, seed_) : -1;
-    device_gate::Fill fill{};
-    fill.factor = 1;
-    fill.loud_channel = channel;
-    fill.loud_second = -1;
-    fill.loud_factor = static_cast<float>(outlier_factor);
-    fill.seed = seed_;
-
-    device_gate::Fill queries = fill;
-    queries.to = const_cast<void*>(problem_.q);
-    queries.dtype = w.dtype;
-    queries.tokens = w.tokens_q();
-    queries.heads = w.heads_q;
-    queries.width = w.headdim;
-    queries.key = stream_key(seed_, stream_q);
-    queries.factor = draw_ == Draw::peaked ? static_cast<float>(peak_factor) : 1;
-    queries.loud_second = channel < 0 ? -1 : (channel + 1) % w.headdim;
-    queries.every_other_row = true;
-    queries.table = table_on_device(w.dtype);
-    device_gate::fill(queries);
-
-    device_gate::Fill cache = fill;
-    cache.to = const_cast<void*>(problem_.k);
-    cache.dtype = w.kv_dtype;
-    cache.tokens = w.tokens_k();
-    cache.heads = w.heads_kv;
-    cache.width = w.headdim;
-    cache.slots = problem_.slots;
-    cache.key = stream_key(seed_, stream_k);
-    cache.bias = draw_ == Draw::biased ? static_cast<float>(draw_bias) : 0;
-    cache.table = table_on_device(w.kv_dtype);
-    device_gate::fill(cache);
-    if (!w.mla) {
-        cache.to = const_cast<void*>(problem_.v);
-        cache.width = w.headdim_v;
-        cache.key = stream_key(seed_, stream_v);
-        cache.loud_channel = -1;
-        device_gate::fill(cache);
-    }
-    cuda::synchronize();
-    place_single_values();
-}
-
-void DeviceDraw::place_single_values() const {
-    const Workload& w = workload_;
-    if (draw_ == Draw::outliers && !w.mla) {
-        const std::vector<std::int64_t> slots = token_slots(w, inputs_);
-        for (const LoudValue& loud : loud_values(w)) {
-            const std::vector<std::byte> row = loud_value_row(w, seed_, loud);
-            auto* const to = static_cast<std::byte*>(const_cast<void*>(problem_.v)) +
-                             row.size() * static_cast<std::size_t>(slots[loud.token]);
-            cuda::upload(to, row.data(), row.size());
-        }
-    }
-    if (draw_ == Draw::non_finite) {
-        const std::vector<std::int64_t> slots = token_slots(w, inputs_);
-        for (const NonFinite& one : non_finite_places(w, seed_)) {
-            place_non_finite(one, slots);
-        }
-    }
-}
-
-void DeviceDraw::place_non_finite(const NonFinite& one,
-                                  const std::vector<std::int64_t>& slots) const {
-    const Workload& w = workload_;
-    const bool query = one.tensor == NonFinite::Tensor::q;
-    std::int64_t token = one.token;
-    for (std::int64_t b = 0; b < one.sequence; ++b) {
-        token += query ? w.length_q(b) : w.length_k(b);
-    }
-    const std::int64_t row = query ? token : slots[static_cast<std::size_t>(token)];
-    const std::int64_t heads = query ? w.heads_q : w.heads_kv;
-    const bool value = one.tensor == NonFinite::Tensor::v;
-    const std::int64_t width = value ? w.headdim_v : w.headdim;
-    const DType dtype = query ? w.dtype : w.kv_dtype;
-    std::array<std::byte, 4> element{};
-    store_element(element.data(), dtype, 0, one.value);
-    const auto bytes = static_cast<std::size_t>(bytes_of(dtype));
-    const void* const base = query ? problem_.q : value ? problem_.v : problem_.k;
-    auto* const to =
-        static_cast<std::byte*>(const_cast<void*>(base)) +
-        static_cast<std::size_t>((row * heads + one.head) * width + one.channel) * bytes;
-    cuda::upload(to, element.data(), bytes);
 }
 
 DeviceDraw::Gathered DeviceDraw::gather(Rounding products, std::int64_t first_channel) const {
@@ -313,24 +188,12 @@ void DeviceDraw::answer() {
     }
 }
 
-void DeviceDraw::fetch_data() {
-    if (inputs_.q.empty()) {
-        untouched_.download_data(0, inputs_);
-    }
-}
-
 void DeviceDraw::compare_with_host() {
-    const bool had_data = !inputs_.q.empty();
-    fetch_data();
-    GateAnswers host(workload_, inputs_, draw_, sample_rows(workload_, seed_, host_rows));
+    const Inputs inputs = inputs_.with_data();
+    GateAnswers host(workload_, inputs, draw_, sample_rows(workload_, seed_, host_rows));
     host.exact();
     for (std::size_t i = 0; i < host.rows().size(); ++i) {
         compare_row_with_host(host, i);
-    }
-    if (!had_data) {
-        inputs_.q = {};
-        inputs_.k = {};
-        inputs_.v = {};
     }
 }
 
@@ -468,8 +331,8 @@ std::string DeviceDraw::bad_output(const Found& found, const CudaArena& arena, i
 
 Correctness DeviceDraw::judge_on_host(const Precision& precision, const CudaArena& arena,
                                       int index) {
-    fetch_data();
-    GateAnswers answers(workload_, inputs_, seed_, draw_);
+    const Inputs inputs = inputs_.with_data();
+    GateAnswers answers(workload_, inputs, seed_, draw_);
     return raceline::judge(answers, precision, arena.out(index), arena.lse(index));
 }
 

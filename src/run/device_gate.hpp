@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The gate on a GPU: inputs drawn there, answered there in float64, every output compared there.
+// The gate on a GPU: inputs answered there in float64, every output compared there.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "run/cuda_arena.hpp"
+#include "run/device_inputs.hpp"
 #include "run/device_reference.hpp"
 #include "run/gate.hpp"
 
@@ -20,8 +21,7 @@ public:
     DeviceDraw(const Workload& workload, std::uint64_t seed, Draw draw);
     DeviceDraw(DeviceDraw&&) = delete;
 
-    [[nodiscard]] const Inputs& inputs() const { return inputs_; }
-    [[nodiscard]] const CudaArena& untouched() const { return untouched_; }
+    [[nodiscard]] const DeviceInputs& inputs() const { return inputs_; }
 
     /// Every element of the outputs in set `index` of an arena. `precision` is what the kernel
     /// declares. The first call works out the float64 answer and compares rows of it with the
@@ -31,7 +31,7 @@ public:
 private:
     /// Arrays that the kernels of the gate read, kept on the device.
     struct Tables {
-        cuda::DeviceBuffer tiles, start_q, start_k, slots, spans, bad_values;
+        cuda::DeviceBuffer tiles, start_q, start_k, spans, bad_values;
     };
     /// Memory of the operands that the gate's products read.
     struct Gathered {
@@ -45,9 +45,6 @@ private:
         Reference reference;
     };
 
-    void draw_inputs();
-    void place_single_values() const;
-    void place_non_finite(const NonFinite& one, const std::vector<std::int64_t>& slots) const;
     void upload_tables();
     void answer();
     void compare_with_host();
@@ -61,13 +58,11 @@ private:
     [[nodiscard]] std::string bad_output(const device_gate::Found& found, const CudaArena& arena,
                                          int index) const;
     Correctness judge_on_host(const Precision& precision, const CudaArena& arena, int index);
-    void fetch_data();
 
     const Workload& workload_;
     std::uint64_t seed_;
     Draw draw_;
-    Inputs inputs_;
-    CudaArena untouched_;
+    DeviceInputs inputs_;
     Tables tables_;
     device_gate::Problem problem_{};
     std::int64_t rows_ = 0, scattering_ = 0;

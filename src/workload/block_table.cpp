@@ -58,4 +58,18 @@ std::int64_t make_pages(Inputs& in, const Workload& w, bool poison, std::uint64_
     return pages * w.page_size;
 }
 
+StoredElement stored_element(const Workload& w, const NonFinite& value,
+                             const std::vector<std::int64_t>& slots) {
+    const bool query = value.tensor == NonFinite::Tensor::q;
+    std::int64_t token = value.token;
+    for (std::int64_t b = 0; b < value.sequence; ++b) {
+        token += query ? w.length_q(b) : w.length_k(b);
+    }
+    const std::int64_t row = query ? token : slots[static_cast<std::size_t>(token)];
+    const std::int64_t heads = query ? w.heads_q : w.heads_kv;
+    const std::int64_t width = value.tensor == NonFinite::Tensor::v ? w.headdim_v : w.headdim;
+    return {query ? w.dtype : w.kv_dtype,
+            static_cast<std::size_t>((row * heads + value.head) * width + value.channel)};
+}
+
 }  // namespace raceline

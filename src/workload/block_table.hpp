@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "workload/draw.hpp"
 #include "workload/inputs.hpp"
 
 namespace raceline {
@@ -16,5 +17,14 @@ std::int64_t make_pages(Inputs& inputs, const Workload& workload, bool poison, s
 
 /// Where each token of the cache goes: its index in (tokens, heads_kv, headdim).
 std::vector<std::int64_t> token_slots(const Workload& workload, const Inputs& inputs);
+
+/// An element in packed storage: of which type, and the how manieth.
+struct StoredElement {
+    DType dtype;
+    std::size_t index;
+};
+/// Where a value of Draw::non_finite goes within its tensor. `slots` are token_slots.
+StoredElement stored_element(const Workload& workload, const NonFinite& value,
+                             const std::vector<std::int64_t>& slots);
 
 }  // namespace raceline

@@ -170,20 +170,11 @@ void fill_query_scales(Inputs& in, const Workload& w, std::uint64_t seed) {
 void place_non_finite(Inputs& in, const Workload& w, const std::vector<std::int64_t>& slots,
                       std::uint64_t seed) {
     for (const NonFinite& one : non_finite_places(w, seed)) {
-        const bool query = one.tensor == NonFinite::Tensor::q;
-        std::int64_t token = one.token;
-        for (std::int64_t b = 0; b < one.sequence; ++b) {
-            token += query ? w.length_q(b) : w.length_k(b);
-        }
-        const std::int64_t heads = query ? w.heads_q : w.heads_kv;
-        const std::int64_t width = one.tensor == NonFinite::Tensor::v ? w.headdim_v : w.headdim;
-        const std::int64_t row = query ? token : slots[token];
-        std::vector<std::byte>& to = query                                ? in.q
+        std::vector<std::byte>& to = one.tensor == NonFinite::Tensor::q   ? in.q
                                      : one.tensor == NonFinite::Tensor::k ? in.k
                                                                           : in.v;
-        store_element(to.data(), query ? w.dtype : w.kv_dtype,
-                      static_cast<std::size_t>((row * heads + one.head) * width + one.channel),
-                      one.value);
+        const StoredElement at = stored_element(w, one, slots);
+        store_element(to.data(), at.dtype, at.index, one.value);
     }
 }
 

@@ -22,7 +22,7 @@ struct Precision {
     Rounding output;         ///< O as stored
     /// What P, at most 1, is multiplied by before it is rounded: a narrow type's range is used as
     /// the kernel uses it. Not a power of two where the kernel's P is not relative to the row's own
-    /// maximum: then the heaviest key's is not exact.
+    /// maximum (`scale_of_older_base`).
     double probability_scale = 1;
     /// Of accumulators e4m3_sum: keys whose products with P the tensor core adds up before the sum
     /// is added to fp32 registers; 0: all of a row's.
@@ -33,5 +33,19 @@ struct Precision {
 
     bool operator==(const Precision&) const = default;
 };
+
+/// `probability_scale` of a kernel whose P stands relative to an older base than the row's maximum.
+/// Relative to the maximum the heaviest key's P would be exactly 1 and free of error; relative to
+/// an older base it is rounded like any other, and the factor moves it by the root mean square of
+/// such an error. `mantissa_bits` are those that `probabilities` keeps behind the leading one;
+/// every logarithm of a mantissa is taken to be as likely (docs/decisions/0008).
+constexpr double scale_of_older_base(int mantissa_bits) {
+    constexpr double rms_over_spacing = 0.2123;  // sqrt((1 - 1/4) / (2 ln 2) / 12)
+    double spacing = 1;
+    for (int bit = 0; bit < mantissa_bits; ++bit) {
+        spacing /= 2;
+    }
+    return 1 + rms_over_spacing * spacing;
+}
 
 }  // namespace raceline

@@ -171,6 +171,30 @@ TEST_F(RateSources, DamagedCacheIsNamedAndNotUsed) {
     }
 }
 
+// Whole lines are missing behind the first ones: each of those says how many there were.
+TEST_F(RateSources, CacheWithoutItsLastRowsIsNamedAndNotUsed) {
+    const std::string path = ceilings_cache_path(device_);
+    Json first = ceiling_row(device_, "byte.dram_read", 4.2e12);
+    Json second = ceiling_row(device_, "byte.dram_write", 4.1e12);
+    first["of"] = second["of"] = 2;
+    write(path, {first, second});
+    EXPECT_EQ(cache_damage(device_), "");
+    fs::remove(path);
+    write(path, {first});
+    EXPECT_THAT(cache_damage(device_), HasSubstr("holds 1 of 2 ceilings"));
+    apply();
+    EXPECT_EQ(device_.rate("byte.dram_read"), 4.8e12);
+}
+
+TEST_F(RateSources, CacheInAnotherUnitOrOfNoMachineIsNamedAndNotUsed) {
+    const std::string path = ceilings_cache_path(device_);
+    write(path, {ceiling_row(device_, "latency.dram", 6e-7)});  // in bytes a second
+    EXPECT_THAT(cache_damage(device_), HasSubstr("unit is \"byte/s\", not s"));
+    fs::remove(path);
+    write(path, {ceiling_row(device_, "byte.dram_read", 4.2e17)});
+    EXPECT_THAT(cache_damage(device_), HasSubstr("is no machine's"));
+}
+
 // As `measure` kept them once: whole rows, in which all cores are slower than one.
 TEST_F(RateSources, CacheThatContradictsItselfIsNamedAndNotUsed) {
     write(ceilings_cache_path(device_), {ceiling_row(device_, "byte.dram_read", 4.2e12),

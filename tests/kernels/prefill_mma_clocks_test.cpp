@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "kernels/prefill_mma/clocks.hpp"
+#include "model/constant.hpp"
 
 namespace raceline {
 namespace {
@@ -38,6 +39,24 @@ TEST(PrefillMmaClocks, more_groups_are_slower_and_no_station_serves_more_than_it
             EXPECT_GE(block_among(block, groups), groups * busiest)
                 << tile.headdim << ' ' << tile.keys << ' ' << groups;
         }
+    }
+}
+
+// The bound of operational analysis stays under the network it stands in for, and is used only
+// where it is asked for.
+TEST(PrefillMmaClocks, without_calibration_a_bound_takes_the_place_of_the_network) {
+    for (const prefill::Tile& tile : prefill::tiles) {
+        const prefill::GroupClocks block = prefill::block_clocks(tile, hopper, false);
+        for (int groups = 1; groups <= 4; ++groups) {
+            EXPECT_DOUBLE_EQ(prefill::clocks_among(block, block, groups),
+                             block_among(block, groups));
+            const ConstantWatch without(ConstantWatch::Calibrated::stand_in);
+            const double bound = prefill::clocks_among(block, block, groups);
+            EXPECT_GE(bound, groups * block.tensor);
+            EXPECT_LE(bound, block_among(block, groups));
+        }
+        const ConstantWatch without(ConstantWatch::Calibrated::stand_in);
+        EXPECT_DOUBLE_EQ(prefill::clocks_among(block, block, 1), block.chain);
     }
 }
 

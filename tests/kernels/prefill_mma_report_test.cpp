@@ -11,71 +11,31 @@
 #include "kernels/prefill_mma/registers.hpp"
 #include "registry/registry.hpp"
 #include "tests/kernels/cubin.hpp"
+#include "tests/kernels/instruction.hpp"
 
 namespace raceline {
 namespace {
 
 namespace prefill = kernels::prefill_mma;
 
-// The lowest 12 bits of an instruction are its opcode, as nvdisasm shows.
-constexpr std::uint64_t hmma = 0x23c, ldsm = 0x83b, ldgsts = 0xfae, bra = 0x947;
+namespace opcode = test::opcode;
 
-struct Instruction {
-    std::uint64_t opcode = 0;
-    int stall = 0;          ///< clocks to the warp's next one at least
-    std::int64_t goes = 0;  ///< of a branch: index of the instruction that it leads to
-};
-
-std::vector<Instruction> decoded(const std::string& bytes) {
-    std::vector<Instruction> code;
-    for (std::size_t i = 0; i + 16 <= bytes.size(); i += 16) {
-        std::uint64_t low = 0, high = 0;
-        std::memcpy(&low, bytes.data() + i, sizeof(low));
-        std::memcpy(&high, bytes.data() + i + 8, sizeof(high));
-        // In units of four bytes from the next instruction: its low 8 bits, then the others.
-        const std::int64_t distance = (static_cast<std::int64_t>(low) >> 34) * 256 +
-                                      static_cast<std::int64_t>(low >> 16 & 0xFF);
-        code.push_back({low & 0xFFF, static_cast<int>(high >> 41 & 15),
-                        static_cast<std::int64_t>(code.size()) + 1 + distance / 4});
-    }
-    return code;
-}
-
-bool any_work(const std::vector<Instruction>& code, std::int64_t from, std::int64_t to) {
-    return std::any_of(code.begin() + from, code.begin() + to, [](const Instruction& i) {
-        return i.opcode == hmma || i.opcode == ldsm || i.opcode == ldgsts;
-    });
-}
-
-// Clocks and instructions of the loop over blocks, past whatever a branch can skip that neither
-// multiplies nor reads fragments nor copies: softcap, masks, new bases.
-prefill::BlockCode block_in(const std::vector<Instruction>& code) {
-    const auto size = static_cast<std::int64_t>(code.size());
-    std::int64_t first = 0, last = -1, most = 0;
-    for (std::int64_t i = 0; i < size; ++i) {
-        const Instruction& at = code[static_cast<std::size_t>(i)];
-        if (at.opcode != bra || at.goes < 0 || at.goes > i) {
-            continue;
-        }
-        const std::int64_t products =
-            std::count_if(code.begin() + at.goes, code.begin() + i,
-                          [](const Instruction& x) { return x.opcode == hmma; });
+// Clocks and instructions of the loop over blocks, the one with the most products, past what
+// neither multiplies nor reads fragments nor copies: softcap, masks, new bases.
+test::Round block_in(const std::vector<test::Instruction>& code) {
+    const auto is_product = [](const test::Instruction& x) { return x.is(opcode::hmma); };
+    test::Loop found;
+    std::int64_t most = 0;
+    for (const test::Loop& loop : test::loops_in(code)) {
+        const std::int64_t products = test::count_in(code, loop, is_product);
         if (products > most) {
-            first = at.goes;
-            last = i;
+            found = loop;
             most = products;
         }
     }
-    prefill::BlockCode found{};
-    for (std::int64_t i = first; i <= last; ++i) {
-        const Instruction& at = code[static_cast<std::size_t>(i)];
-        found.clocks += at.stall;
-        ++found.instructions;
-        if (at.opcode == bra && at.goes > i && at.goes <= last && !any_work(code, i, at.goes)) {
-            i = at.goes - 1;
-        }
-    }
-    return found;
+    return test::round_of(code, found, [](const test::Instruction& i) {
+        return i.is(opcode::hmma) || i.is(opcode::ldsm) || i.is(opcode::ldgsts);
+    });
 }
 
 class PrefillMmaReport : public testing::Test {
@@ -136,11 +96,11 @@ TEST_F(PrefillMmaReport, products_fragments_and_copies_are_single_instructions) 
         }
         // One block's products of one warp; the fragments' reads of one block and of Q.
         const int products = t.keys / 8 * (t.headdim + t.headdim_v) / 16 / t.sharers;
-        EXPECT_EQ(found[hmma], t.row_groups() * products) << name;
-        EXPECT_EQ(found[ldsm], products / 2 + t.row_groups() * t.headdim / 16) << name;
+        EXPECT_EQ(found[opcode::hmma], t.row_groups() * products) << name;
+        EXPECT_EQ(found[opcode::ldsm], products / 2 + t.row_groups() * t.headdim / 16) << name;
         // The first block's copies, Q's and the next block's.
         const int pieces = (t.q_bytes() + 2 * t.k_bytes() + t.stages * t.v_bytes()) / 16;
-        EXPECT_EQ(found[ldgsts], by_hand ? 0 : pieces / t.threads()) << name;
+        EXPECT_EQ(found[opcode::ldgsts], by_hand ? 0 : pieces / t.threads()) << name;
     }
 }
 
@@ -155,7 +115,7 @@ TEST_F(PrefillMmaReport, a_block_takes_the_counted_clocks_and_instructions) {
         const prefill::Tile& tile =
             prefill::tiles[static_cast<std::size_t>(std::stoi(name.substr(at + 11)))];
         const prefill::BlockCode counted = prefill::block_code(tile);
-        const prefill::BlockCode found = block_in(decoded(bytes));
+        const test::Round found = block_in(test::instructions_of(bytes));
         EXPECT_NEAR(counted.clocks / found.clocks, 1, 0.11) << name;
         EXPECT_NEAR(counted.instructions / found.instructions, 1, 0.09) << name;
         ++judged;

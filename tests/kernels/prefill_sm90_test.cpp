@@ -14,12 +14,15 @@
 #undef __device__
 #include "api/engine_choice.hpp"
 #include "device/catalog.hpp"
+#include "kernels/prefill_sm90/clocks.hpp"
 #include "kernels/prefill_sm90/counts.hpp"
 #include "kernels/prefill_sm90/fragment.hpp"
 #include "kernels/prefill_sm90/plan.hpp"
 #include "kernels/prefill_sm90/share.hpp"
+#include "model/constant.hpp"
 #include "registry/registry.hpp"
 #include "tests/kernels/cubin.hpp"
+#include "tests/kernels/instruction.hpp"
 #include "workload/shape_grammar.hpp"
 #include "workload/suites.hpp"
 
@@ -273,6 +276,61 @@ TEST(PrefillSm90Report, no_spills_and_the_declared_registers) {
                 << part;
         }
     }
+}
+
+// The loop over blocks is the shortest one that has products and all of a block's exponentials.
+test::Round block_in(const std::vector<test::Instruction>& code, int keys) {
+    const auto product = [](const test::Instruction& i) {
+        return i.is(test::opcode::wgmma) || i.is(test::opcode::wgmma_from_registers);
+    };
+    const auto exponential = [](const test::Instruction& i) { return i.is(test::opcode::mufu); };
+    test::Loop found{0, std::ssize(code)};
+    for (const test::Loop& loop : test::loops_in(code)) {
+        if (loop.last - loop.first < found.last - found.first &&
+            test::count_in(code, loop, product) > 0 &&
+            test::count_in(code, loop, exponential) >= keys / 2) {
+            found = loop;
+        }
+    }
+    return test::round_of(code, found,
+                          [&](const test::Instruction& i) { return product(i) || exponential(i); });
+}
+
+// What stands in for the calibrated clocks of a block is read from the machine code.
+TEST(PrefillSm90Report, a_block_takes_the_clocks_and_instructions_of_the_stand_ins) {
+    if (find_kernel("prefill_sm90").launch == nullptr) {
+        GTEST_SKIP() << "a build without CUDA has no device code to report on";
+    }
+    std::size_t judged = 0;
+    const std::filesystem::path objects =
+        std::string(RACELINE_BINARY_DIR) + "/CMakeFiles/kernel_prefill_sm90_sm90a.dir";
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(objects)) {
+        if (entry.path().extension() != ".o") {
+            continue;
+        }
+        for (const auto& [name, bytes] : test::machine_code(entry.path().string(), 90)) {
+            const auto at = name.find("7forwardILi");
+            if (at == std::string::npos || name.find("Lb1EEE") != std::string::npos) {
+                continue;  // not of it, or with a softcap
+            }
+            const prefill::Tile& tile =
+                prefill::tiles[static_cast<std::size_t>(std::stoi(name.substr(at + 11)))];
+            const ConstantWatch uncalibrated(ConstantWatch::Calibrated::stand_in);
+            const prefill::BlockCode counted = prefill::block_code(tile);
+            const test::Round found = block_in(test::instructions_of(bytes), tile.keys);
+            EXPECT_NEAR(
+                (counted.clocks + prefill::exponential_clocks_of_key * tile.keys) / found.clocks, 1,
+                0.07)
+                << name;
+            EXPECT_NEAR(
+                (counted.instructions + prefill::exponential_instructions_of_key * tile.keys) /
+                    found.instructions,
+                1, 0.08)
+                << name;
+            ++judged;
+        }
+    }
+    EXPECT_EQ(judged, 2 * prefill::tiles.size());
 }
 
 TEST(PrefillSm90Report, device_code_adds_less_than_15_megabytes) {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a rung's compiled code holds: instructions of sm_90 by kind and width, and its loops. The
-// few bits that are read of an instruction (opcode, width, branch distance, stall count) are those
-// that nvdisasm shows.
+// What a rung's compiled code holds: instructions of sm_90 by kind and width, and its loops.
 #pragma once
 
 #include <algorithm>
@@ -12,27 +10,9 @@
 #include <vector>
 
 #include "tests/kernels/cubin.hpp"
+#include "tests/kernels/instruction.hpp"
 
 namespace raceline::test {
-
-struct Instruction {
-    std::uint64_t low, high;
-
-    [[nodiscard]] unsigned opcode() const { return low & 0xFFF; }
-    [[nodiscard]] bool is(unsigned code) const { return opcode() == code; }
-    [[nodiscard]] bool is_fma() const { return (low & 0x1FF) == 0x023; }
-    /// Of a load or store: bytes a lane.
-    [[nodiscard]] int bytes() const {
-        constexpr int widths[] = {1, 1, 2, 2, 4, 8, 16, 16};
-        return widths[high >> 9 & 7];
-    }
-    /// Instructions from the next one to where the branch leads.
-    [[nodiscard]] std::int64_t distance() const {
-        const auto upper = static_cast<std::int64_t>(low) >> 34;
-        return (upper * 256 + static_cast<std::int64_t>((low >> 16) & 0xFF)) * 4 / 16;
-    }
-    [[nodiscard]] int stall() const { return std::max(1, static_cast<int>(high >> 41 & 0xF)); }
-};
 
 /// Counts over a stretch of code, padding left out. Loads and stores by bytes a lane.
 struct Mix {
@@ -89,8 +69,7 @@ struct Function {
 };
 
 inline Function function_of(const std::string& code, const FunctionReport& report) {
-    std::vector<Instruction> list(code.size() / sizeof(Instruction));
-    std::memcpy(list.data(), code.data(), list.size() * sizeof(Instruction));
+    const std::vector<Instruction> list = instructions_of(code);
     Function f{report, code, {}, {}};
     for (std::size_t i = 0; i < list.size(); ++i) {
         constexpr unsigned branch = 0x947;

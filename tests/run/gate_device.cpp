@@ -30,9 +30,7 @@ TEST(DeviceDraws, are_the_hosts_bit_for_bit) {
         const Workload w = parse_shape(shape);
         for (const Draw draw : all_draws) {
             const Inputs host = make_inputs(w, {.seed = 9, .draw = draw});
-            const DeviceDraw device(w, 9, draw);
-            Inputs fetched = device.inputs();
-            device.untouched().download_data(0, fetched);
+            const Inputs fetched = DeviceInputs(w, 9, draw).with_data();
             EXPECT_TRUE(fetched.q == host.q) << "q of " << shape << ' ' << name_of(draw);
             EXPECT_TRUE(fetched.k == host.k) << "k of " << shape << ' ' << name_of(draw);
             EXPECT_TRUE(fetched.v == host.v) << "v of " << shape << ' ' << name_of(draw);
@@ -78,11 +76,11 @@ struct RightCall {
         : w(parse_shape(shape)),
           kernel(find_kernel(name)),
           drawn(w, seed, draw),
-          arena(w, drawn.inputs(), 1) {
+          arena(w, drawn.inputs().structure(), 1) {
         while (!kernel.why_not(w, tile, device).empty() && tile + 1 < kernel.tile_count()) {
             ++tile;
         }
-        arena.copy_inputs(0, drawn.untouched(), 0);
+        arena.copy_inputs(0, drawn.inputs().arena(), 0);
         launch(arena.args(0));
     }
     void launch(const AttentionArgs& args) const {
@@ -100,11 +98,7 @@ struct RightCall {
                      outputs.lse.size() * sizeof(float));
     }
     Correctness verdict() { return drawn.judge(kernel.precision(w), arena, 0); }
-    Inputs data() {
-        Inputs in = drawn.inputs();
-        drawn.untouched().download_data(0, in);
-        return in;
-    }
+    [[nodiscard]] Inputs data() const { return drawn.inputs().with_data(); }
 };
 
 TEST(DeviceGate, accepts_every_draw_and_has_the_hosts_bounds) {
