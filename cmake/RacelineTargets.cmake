@@ -45,9 +45,10 @@ add_custom_command(
 # The errors of earlier predictions, of which bands are made, and what was measured. Not
 # through rl_receipt, which a sanitizer would slow down: it reads every committed receipt.
 add_executable(collect_residuals tools/residuals.cpp src/receipt/residuals.cpp
-               src/receipt/past_measurement.cpp src/receipt/first_sight.cpp
-               src/receipt/index_line.cpp src/receipt/rows.cpp
-               src/support/sha256.cpp src/support/fmt.cpp)
+               src/receipt/past_measurement.cpp src/receipt/index_line.cpp src/receipt/rows.cpp
+               src/report/first_sight.cpp src/workload/plainest.cpp src/workload/shape_format.cpp
+               src/workload/shape_grammar.cpp src/workload/validation.cpp src/workload/workload.cpp
+               src/support/nearest.cpp src/support/sha256.cpp src/support/fmt.cpp)
 raceline_compile_quickly(collect_residuals)
 target_include_directories(collect_residuals PRIVATE src include ${LIBMD_INCLUDE})
 target_link_libraries(collect_residuals PRIVATE ${LIBMD_LIBRARY})

@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "receipt/first_sight.hpp"
 #include "receipt/past_measurement.hpp"
+#include "report/first_sight.hpp"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "receipt/first_sight.hpp"
+#include "report/first_sight.hpp"
 #include "run/run_case.hpp"
 #include "support/statistics.hpp"
 

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "receipt/first_sight.hpp"
 #include "receipt/past_measurement.hpp"
 #include "registry/kernel.hpp"
+#include "report/first_sight.hpp"
 #include "report/ladder_verdict.hpp"
 #include "support/json.hpp"
 

@@ -9,9 +9,9 @@
 
 #include "receipt/committed_evidence.hpp"
 #include "receipt/file.hpp"
-#include "receipt/first_sight.hpp"
 #include "report/case_table.hpp"
 #include "report/compulsory_bound.hpp"
+#include "report/first_sight.hpp"
 #include "support/build_info.hpp"
 
 namespace raceline {

@@ -10,7 +10,7 @@
 
 #include "model/error_band.hpp"
 #include "receipt/file.hpp"
-#include "receipt/first_sight.hpp"
+#include "report/first_sight.hpp"
 #include "report/receipt_report.hpp"
 #include "support/build_info.hpp"
 #include "support/statistics.hpp"

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "receipt/first_sight.hpp"
+#include "report/first_sight.hpp"
 
 namespace raceline {
 

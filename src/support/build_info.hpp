@@ -34,7 +34,7 @@ struct EmbeddedResidual {
 std::span<const EmbeddedResidual> residuals();
 
 /// Every kernel and every case that the committed receipts measured on a device: a key of
-/// sight_keys (src/receipt/first_sight.hpp), in the order of these, and when that was first (RFC
+/// sight_keys (src/report/first_sight.hpp), in the order of these, and when that was first (RFC
 /// 3339, UTC).
 struct EmbeddedSight {
     std::string_view key, first;

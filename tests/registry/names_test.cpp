@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "raceline/error.hpp"
-#include "receipt/first_sight.hpp"
 #include "registry/registry.hpp"
+#include "report/first_sight.hpp"
 #include "support/build_info.hpp"
 #include "workload/shape_grammar.hpp"
 
@@ -127,7 +127,7 @@ TEST(NamesOfKernels, belong_to_one_kernel_each) {
 }
 
 // A new field of the workload has a default that leaves the case as it was: null, false, zero or
-// empty, or one that src/receipt/first_sight.cpp names.
+// empty, or one that src/report/first_sight.cpp names.
 TEST(NormalisedCase, of_a_plain_workload_has_its_sizes_alone) {
     const Workload plain = parse_shape("h=8,q=64,k=128,d=32,dtype=fp16");
     std::set<std::string> members;

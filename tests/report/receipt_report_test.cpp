@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "model/prediction.hpp"
-#include "receipt/first_sight.hpp"
 #include "receipt/rows.hpp"
 #include "registry/registry.hpp"
+#include "report/first_sight.hpp"
 #include "run/run_case.hpp"
 #include "timing/measurement.hpp"
 #include "workload/shape_grammar.hpp"

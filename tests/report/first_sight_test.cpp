@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Three classes, judged by what was measured before, whoever wrote it down.
-#include "receipt/first_sight.hpp"
+#include "report/first_sight.hpp"
 
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <string>
 #include <vector>
 
-#include "example_rows.hpp"
+#include "tests/receipt/example_rows.hpp"
 
 namespace raceline {
 namespace {
@@ -87,6 +87,8 @@ TEST(FirstSight, the_tile_the_driver_and_the_suite_are_no_part_of_the_case) {
 TEST(FirstSight, a_device_is_a_processor_where_an_id_is_of_many) {
     EXPECT_EQ(sight_device({{"id", "h200"}, {"name", "H200"}, {"driver", "1"}}),
               sight_device({{"id", "h200"}, {"name", "NVIDIA H200"}, {"driver", "2"}}));
+    EXPECT_EQ(sight_device({{"id", "cpu"}, {"name", " One  CPU "}}),
+              sight_device({{"id", "cpu"}, {"name", "One CPU"}}));
     EXPECT_NE(sight_device({{"id", "cpu"}, {"name", "One"}}),
               sight_device({{"id", "cpu"}, {"name", "Another"}}));
     PastMeasurement a = measured("cpu_flash", 512, "2026-01-02");
@@ -123,6 +125,43 @@ TEST(NormalisedCase, leaves_out_what_says_nothing) {
     EXPECT_EQ(normalised(shorter), normalised(other));
 }
 
+// Each changes nothing of what was asked for, so none may make a case that nobody has measured.
+TEST(NormalisedCase, says_one_problem_in_one_way) {
+    Json row = example::with_case(Json::object());
+    row["workload"]["window"] = nullptr;
+    const std::string plain = normalised(row);
+    const Json members{{"accuracy", "fast"},
+                       {"scale", 0.1250000001},  // of head dim 64
+                       {"window", {511, 0}},
+                       {"seqlens_q", {128}},
+                       {"seqlens_k", {512}}};
+    for (const auto& [member, value] : members.items()) {
+        Json other = row;
+        other["workload"][member] = value;
+        EXPECT_EQ(normalised(other), plain) << member;
+        other["workload"]["later"] = 1;
+        EXPECT_NE(normalised(other), plain) << "a member that this version does not know";
+    }
+}
+
+// How a case was run is no part of it: measured cold, its time warm is no first sight.
+TEST(NormalisedCase, leaves_out_how_a_case_was_run_and_on_which_inputs) {
+    const Json row = example::with_case(Json::object());
+    const Json circumstances{
+        {"cold", false}, {"regime", "alone"}, {"launch_path", "stream"}, {"threads", 3}};
+    for (const auto& [member, value] : circumstances.items()) {
+        Json other = row;
+        other["case"][member] = value;
+        EXPECT_EQ(normalised(other), normalised(row)) << member;
+    }
+    Json seeded = example::row("measurement");
+    seeded["correctness"]["seed"] = 2;
+    Json otherwise = seeded;
+    otherwise["correctness"]["seed"] = 3;
+    EXPECT_EQ(sight_keys(measured_by(seeded), "cpu_flash").of_case,
+              sight_keys(measured_by(otherwise), "cpu_flash").of_case);
+}
+
 TEST(NormalisedCase, keeps_what_makes_another_case) {
     const Json row = example::with_case(Json::object());
     const std::string as_written = normalised(row);
@@ -131,17 +170,15 @@ TEST(NormalisedCase, keeps_what_makes_another_case) {
         other[object][member] = value;
         EXPECT_NE(normalised(other), as_written) << member;
     };
-    const Json other_values{{"batch", 2},         {"heads_kv", 4},  {"kv_dtype", "e4m3"},
-                            {"headdim_v", 32},    {"mask", "full"}, {"window", nullptr},
-                            {"softcap", 30.5},    {"sinks", true},  {"page_size", 16},
-                            {"accuracy", "fast"}, {"mla", true},    {"later", 1}};
+    const Json other_values{{"batch", 2},      {"heads_kv", 4},      {"kv_dtype", "e4m3"},
+                            {"headdim_v", 32}, {"window", {126, 0}}, {"dtype", "fp16"},
+                            {"softcap", 30.5}, {"sinks", true},      {"page_size", 16},
+                            {"scale", 0.126},  {"mla", true},        {"later", 1}};
     for (const auto& [member, value] : other_values.items()) {
         differs("workload", member.c_str(), value);
     }
-    differs("case", "cold", false);
-    differs("case", "regime", "alone");
-    differs("case", "launch_path", "stream");
-    differs("case", "threads", 3);
+    differs("workload", "window", nullptr);
+    differs("case", "later", 1);
     Json backward = row;
     backward["pass"] = "backward";
     EXPECT_NE(normalised(backward), as_written);

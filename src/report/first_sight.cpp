@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "receipt/first_sight.hpp"
+#include "report/first_sight.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <sstream>
 #include <utility>
 
-#include "receipt/values.hpp"
+#include "raceline/error.hpp"
 #include "support/sha256.hpp"
+#include "workload/plainest.hpp"
+#include "workload/shape_grammar.hpp"
 
 namespace raceline {
 namespace {
@@ -48,10 +51,8 @@ const Plain& workload_defaults() {
 constexpr std::array<std::pair<const char*, const char*>, 3> follows{
     {{"heads_kv", "heads_q"}, {"headdim_v", "headdim"}, {"kv_dtype", "dtype"}}};
 
-Plain launch_defaults() {
-    const LaunchCase usual;
-    return {{"cold", usual.cold}, {"regime", usual.regime}};
-}
+// Of a row's `case`: how a case was run. No part of what it is.
+constexpr std::array circumstances{"cold", "launch_path", "threads", "regime"};
 
 Plain without_defaults(const Json& object, const Plain& defaults) {
     Plain kept = Plain::object();
@@ -65,8 +66,37 @@ Plain without_defaults(const Json& object, const Plain& defaults) {
     return kept;
 }
 
+// Every member of a workload that this version reads.
+const Json& members_read() {
+    static const Json all = [] {
+        Workload w;
+        w.seqlens_q = w.seqlens_k = {w.seqlen_q};
+        w.scale = 1;
+        w.mla = true;
+        w.accuracy = Accuracy::fast;
+        return workload_to_json(w);
+    }();
+    return all;
+}
+
+// Without what changes nothing, as far as this version understands the workload; members that it
+// does not know stay.
+Json plain_workload(const Json& written) {
+    try {
+        Json plain = workload_to_json(plainest(workload_from_json(written)));
+        for (const auto& [name, value] : written.items()) {
+            if (!members_read().contains(name)) {
+                plain[name] = value;
+            }
+        }
+        return plain;
+    } catch (const Error&) {
+        return written;  // of another version
+    }
+}
+
 Plain normalised_workload(const Json& workload) {
-    Plain kept = without_defaults(workload, workload_defaults());
+    Plain kept = without_defaults(plain_workload(workload), workload_defaults());
     for (const auto& [member, other] : follows) {
         const auto found = kept.find(member);
         if (found != kept.end() && kept.contains(other) && *found == kept.at(other)) {
@@ -74,6 +104,24 @@ Plain normalised_workload(const Json& workload) {
         }
     }
     return kept;
+}
+
+Plain normalised_launch(const Json& launch) {
+    Plain kept = without_defaults(launch, Plain::object());
+    for (const char* circumstance : circumstances) {
+        kept.erase(circumstance);
+    }
+    return kept;
+}
+
+// One space between words and none at the ends.
+std::string with_single_spaces(const std::string& text) {
+    std::istringstream in(text);
+    std::string joined;
+    for (std::string word; in >> word;) {
+        joined += (joined.empty() ? "" : " ") + word;
+    }
+    return joined;
 }
 
 std::string shortened_hash(const std::string& text) {
@@ -94,8 +142,7 @@ std::string_view sight_name(Sight sight) {
 nlohmann::json normalised_case(const Json& workload, const Json& launch, std::string_view op,
                                std::string_view pass) {
     const PastMeasurement usual;
-    Plain kept{{"workload", normalised_workload(workload)},
-               {"case", without_defaults(launch, launch_defaults())}};
+    Plain kept{{"workload", normalised_workload(workload)}, {"case", normalised_launch(launch)}};
     if (op != usual.op) {
         kept["op"] = op;
     }
@@ -108,7 +155,8 @@ nlohmann::json normalised_case(const Json& workload, const Json& launch, std::st
 std::string sight_device(const Json& device) {
     const auto id = device.at("id").get<std::string>();
     const bool one_of_many = id == "cpu" || id == "cuda";
-    return id + '\n' + (one_of_many ? device.at("name").get<std::string>() : "");
+    return id + '\n' +
+           (one_of_many ? with_single_spaces(device.at("name").get<std::string>()) : "");
 }
 
 SightKeys sight_keys(const PastMeasurement& measured, std::string_view kernel_name) {

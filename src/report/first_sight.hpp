@@ -29,13 +29,15 @@ std::string_view sight_name(
     Sight sight);  ///< "kernel never measured", "case never measured", "seen"
 
 /// What a row is about without what says nothing: {workload, case, op, pass} with all members that
-/// have their defaults left out, numbers in one spelling. Kernel, tile, suite and driver are not in
-/// it. A member that is null, false, zero or empty is taken to say the same as its absence, unless
-/// the source names another default.
+/// have their defaults left out, numbers in one spelling, and the workload without what changes
+/// nothing about it (workload/plainest.hpp). Kernel, tile, suite and driver are not in it, nor is
+/// how a case was run: cold or warm, launch path, regime, threads. A member that is null, false,
+/// zero or empty is taken to say the same as its absence, unless the source names another default.
 nlohmann::json normalised_case(const Json& workload, const Json& launch, std::string_view op,
                                std::string_view pass);
 
-/// The device as far as it matters: its id, and its name where "cpu" or "cuda" stands for many.
+/// The device as far as it matters: its id, and its name where "cpu" or "cuda" stands for many,
+/// however many spaces stand between its words.
 std::string sight_device(const Json& device);
 
 /// What a measurement makes known: the first 16 hex digits of SHA-256 over device and kernel's

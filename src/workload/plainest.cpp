@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workload/plainest.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace raceline {
+namespace {
+
+// A scale is written in decimal, and its default is not always a short number.
+constexpr double same_scale = 1e-6;
+
+struct Hidden {
+    bool left = false, right = false;
+};
+
+// Whether mask and window hide any key from any query, on either side. Windows slide by one: of a
+// sequence's left side its last query says so, of its right side the first.
+Hidden hidden_keys(const Workload& w) {
+    Hidden hidden;
+    const std::int64_t different = w.ragged() ? w.batch : 1;
+    for (std::int64_t b = 0; b < different; ++b) {
+        if (const std::int64_t rows = w.length_q(b); rows > 0) {
+            hidden.left = hidden.left || w.visible(b, rows - 1).first > 0;
+            hidden.right = hidden.right || w.visible(b, 0).last < w.length_k(b);
+        }
+    }
+    return hidden;
+}
+
+void drop_idle_sides(Workload& w) {
+    const Hidden hidden = hidden_keys(w);
+    Window sides = w.window.value_or(Window{});
+    sides.right = w.mask == Mask::causal ? 0 : sides.right;
+    sides.left = hidden.left ? sides.left : -1;
+    sides.right = hidden.right ? sides.right : -1;
+    w.mask = sides.right == 0 ? Mask::causal : Mask::full;
+    const bool window = sides.left >= 0 || sides.right > 0;
+    w.window = window ? std::optional(sides) : std::nullopt;
+}
+
+void drop_equal_lengths(std::vector<std::int64_t>& lengths, std::int64_t same) {
+    if (std::ranges::all_of(lengths, [same](std::int64_t length) { return length == same; })) {
+        lengths.clear();
+    }
+}
+
+void drop_default_scale(Workload& w) {
+    if (w.scale &&
+        std::abs(*w.scale * std::sqrt(static_cast<double>(w.headdim)) - 1) <= same_scale) {
+        w.scale.reset();
+    }
+}
+
+}  // namespace
+
+Workload plainest(Workload workload) {
+    drop_idle_sides(workload);
+    drop_equal_lengths(workload.seqlens_q, workload.seqlen_q);
+    drop_equal_lengths(workload.seqlens_k, workload.seqlen_k);
+    drop_default_scale(workload);
+    if (workload.dtype != DType::e4m3) {
+        workload.accuracy = Accuracy::accurate;
+    }
+    return workload;
+}
+
+}  // namespace raceline

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// One spelling for problems that are the same.
+#pragma once
+
+#include "workload/workload.hpp"
+
+namespace raceline {
+
+/// The problem that a valid `workload` asks for, without what changes nothing about it: a mask or a
+/// window's side that hides no key of any sequence, lengths of a ragged batch that are all the
+/// longest, a scale of 1 / sqrt(headdim), an accuracy where queries have more than 8 bits. A window
+/// whose right side is 0 is causal.
+Workload plainest(Workload workload);
+
+}  // namespace raceline
