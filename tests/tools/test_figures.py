@@ -22,15 +22,57 @@ class Figures(unittest.TestCase):
             "1.21 times", "2.22×", "2.22 ×", "1.2x", "5 %", "5%", "5 percent", "791 TFLOP/s",
             "1,133 GFLOP/s", "4.8 TB/s", "104 GB/s", "20 µs", "20 μs", "20us", "9.60 ms", "3 ns",
             "1.21&nbsp;times", "1.21\u00a0%", "3 × as long", "a **5 %** gain", "`12 ms`",
+            "20 us", "3ns", "1.2 s", "0.5s", "20 seconds", "20-second", "2 minutes", "791 TFLOPS",
+            "2,700 flop a clock", "1980 MHz", "1.75 GHz", "700 W", "5 per cent", "5 pct",
+            "5-percent", "2 microseconds", "2 gigabytes a second", "4 teraflops", "104 GB / s",
         ]:
             with self.subTest(text):
                 found = figures.figures("a line\nit takes " + text + " there\n")
                 self.assertEqual([line for line, _ in found], [2], found)
 
+    def test_markup_hides_no_unit(self):
+        for text in [
+            "**5** %", "*5*%", "_5_ %", "`5` %", "5<br>%", "<b>5</b> %", "5<!-- so -->%",
+            "5&thinsp;%", "5&nbsp;&percnt;", "5&#37;", "5\u2009%", "5\u200b%", r"5\,\%", "$5$ %",
+            "[5](other.md) %", "~~5~~ %", "104 GB<br/>/ s", "**forty** percent", "5 per&nbsp;cent",
+        ]:
+            with self.subTest(text):
+                found = figures.figures("a line\nit takes " + text + " there\n")
+                self.assertEqual([line for line, _ in found], [2], found)
+
+    def test_a_unit_on_the_next_line_is_one(self):
+        for text in ["it takes 5\n% of it", "it takes 5\n> % of it", "some forty\n   percent",
+                     "two\nmicroseconds", "5<br>\n%", "104 GB\n/ s"]:
+            with self.subTest(text):
+                self.assertEqual([line for line, _ in figures.figures("x\n" + text)], [2])
+        self.assertEqual(figures.figures("it ends in 5\n\ntimes are another matter"), [])
+
+    def test_numbers_in_words_are_numbers_before_a_unit(self):
+        for text in [
+            "forty percent", "Forty per cent", "forty-five percent", "three percent",
+            "two microseconds", "half a second", "a hundred milliseconds", "ten nanoseconds",
+            "four teraflops", "two hundred gigabytes per second", "one and a half percent",
+        ]:
+            with self.subTest(text):
+                self.assertEqual(len(figures.figures("it takes " + text + " there")), 1)
+
+    def test_a_rule_in_words_may_name_a_unit_if_it_is_listed(self):
+        rule = ("waits for fifty microseconds",)
+        self.assertEqual(figures.figures("it waits for **fifty**\nmicroseconds", rule), [])
+        took = figures.figures("it waits for fifty microseconds and takes fifty microseconds", rule)
+        self.assertEqual(len(took), 1, "the same words elsewhere are no rule")
+        gone = figures.figures("it waits", rule)
+        self.assertIn("does not stand here", gone[0][1])
+        digits = figures.figures("it waits for 50 microseconds", ("waits for 50 microseconds",))
+        self.assertEqual(len(digits), 1, "a rule is said in words")
+
     def test_sizes_and_words_are_none(self):
         for text in [
-            "a tile of 64 × 128", "m64n256", "1 × 8 heads × 512 × 64", "two times", "three percent",
+            "a tile of 64 × 128", "m64n256", "1 × 8 heads × 512 × 64", "two times", "twice", "a third",
             "16k tokens", "2.0 TB of disk", "8 GiB", "sm_90", "0x10", "4·B·H", "head dim 128",
+            "the 1980s", "H100s and H200s", "three hundredths", "FLOP/s", "lanes a second",
+            "the other ones", "two CTAs", "one minus x", "16 bytes", "the second half", "64-bit",
+            "20 chains", "one of us", "the last two",
         ]:
             with self.subTest(text):
                 self.assertEqual(figures.figures(text), [])
