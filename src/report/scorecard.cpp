@@ -216,6 +216,7 @@ std::vector<Score> Scorecard::scores() const {
 
 std::vector<FirstSightScore> Scorecard::first_sights() const {
     struct OfKernel {
+        std::vector<const Row*> rows;
         std::vector<double> all;
         std::map<Regime, std::vector<double>> by_regime;
     };
@@ -228,13 +229,21 @@ std::vector<FirstSightScore> Scorecard::first_sights() const {
         const Regime regime = std::exchange(group.regime, Regime{});
         group.sight = Sight{};
         OfKernel& errors = kernels[group];
+        errors.rows.push_back(&row);
         errors.all.push_back(absolute_error(row.seconds, row.measured));
         errors.by_regime[regime].push_back(errors.all.back());
     }
     std::vector<FirstSightScore> scores;
     for (const auto& [group, errors] : kernels) {
-        FirstSightScore score{group.device,      group.kernel,       group.rung,
-                              errors.all.size(), median(errors.all), {}};
+        const std::span<const Row* const> rows(errors.rows);
+        FirstSightScore score{.device = group.device,
+                              .kernel = group.kernel,
+                              .rung = group.rung,
+                              .count = errors.all.size(),
+                              .median = median(errors.all),
+                              .regimes = {},
+                              .uncalibrated = beside(rows, &Row::uncalibrated),
+                              .expected = beside(rows, &Row::expected)};
         for (const auto& [regime, some] : errors.by_regime) {
             score.regimes[regime] = {.count = some.size(), .median = median(some)};
         }

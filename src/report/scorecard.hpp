@@ -52,8 +52,9 @@ struct FirstSightScore {
     std::string device, kernel;
     bool rung = false;
     std::size_t count = 0;
-    double median = 0;
+    double median = 0;                 ///< absolute error of `seconds`
     std::map<Regime, Beside> regimes;  ///< `median` and `count` alone
+    Beside uncalibrated, expected;     ///< as in Score
 };
 
 /// Rows that stand in no figure.

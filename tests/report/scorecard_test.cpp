@@ -164,6 +164,33 @@ TEST_F(Card, has_baselines_beside_the_model_on_the_same_rows) {
     EXPECT_THAT(scorecard_text(read(), TableForm::terminal), HasSubstr("75.0 % (20.0 %, 1)"));
 }
 
+// A reader of the first table must see which time it judges, and what calibration and correction
+// make of it.
+TEST_F(Card, first_sight_stands_beside_the_uncalibrated_and_the_expected_time) {
+    p_.expected_seconds = 1.3e-3;
+    p_.uncalibrated_seconds = 0.6e-3;
+    run(1.2e-3, 1e-3);
+    const FirstSightScore score = read().first_sights().at(0);
+    EXPECT_NEAR(score.median, 0.2, 1e-9);
+    EXPECT_NEAR(score.uncalibrated.median, 0.4, 1e-9);
+    EXPECT_NEAR(score.expected.median, 0.3, 1e-9);
+    EXPECT_NEAR(score.expected.model, 0.2, 1e-9);
+    const std::string text = scorecard_text(read(), TableForm::markdown);
+    EXPECT_THAT(text, HasSubstr("| 20.0 % (1) | 40.0 % (20.0 %, 1) | 30.0 % (20.0 %, 1) |"));
+    EXPECT_THAT(text, HasSubstr("`seconds`, the time of the calibrated model"));
+    EXPECT_THAT(text, HasSubstr("further off than the model's own here: cpu_flash on cpu (a test's "
+                                "CPU), over 100 µs, kernel never measured: 30.0 % instead of "
+                                "20.0 % over 1 row.\n"));
+    EXPECT_EQ(scorecard_json(read()).at("first_sight").at(0).at("expected").at("n"), 1);
+}
+
+TEST_F(Card, says_if_the_expected_time_is_nowhere_worse) {
+    p_.expected_seconds = 1.1e-3;
+    run(1.2e-3, 1e-3);
+    EXPECT_THAT(scorecard_text(read(), TableForm::terminal),
+                HasSubstr("In no group of rows is the expected time further off"));
+}
+
 TEST_F(Card, compares_limiters_with_those_of_counters_in_any_file) {
     const auto count = [&](const std::string& id, const char* limiter) {
         ReceiptWriter writer(path("counters.jsonl"));
