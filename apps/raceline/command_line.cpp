@@ -97,9 +97,11 @@ void add_case_commands(CLI::App& app, Options& o, std::vector<Command>& commands
     add_json(*predict, o);
     predict->add_flag("--explain", o.explain,
                       "under each case its terms and the constants it rests on, with their origin");
-    predict->add_flag("--uncalibrated", o.uncalibrated,
-                      "what a probe, a manual or the code says instead of each constant that was "
-                      "fitted to the kernel; no committed errors are taken out");
+    predict->add_flag(
+        "--uncalibrated", o.uncalibrated,
+        "what a probe, a manual or the code says instead of each constant that was "
+        "fitted to the kernel, also where the best tile is chosen; no committed errors "
+        "are taken out");
     predict->footer(
         "Examples:\n"
         "  raceline predict --device h200 --explain --shape h=16,q=4096,k=4096,d=128,dtype=bf16\n"

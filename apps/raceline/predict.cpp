@@ -23,8 +23,7 @@ int run_predict(const Options& options) {
     if (options.json) {
         sink.emit = print_row;
     }
-    const Calibration calibration =
-        options.uncalibrated ? Calibration::left_out : Calibration::used;
+    const Calibration calibration = calibration_of(options);
     CaseTable table(device);
     std::string explanations;
     for (const Case& one : cases) {
@@ -47,7 +46,9 @@ int run_predict(const Options& options) {
         table.add(one, result);
     }
     if (!options.json) {
-        fmt::print("{}{}", table.str(CaseTable::Columns::prediction), explanations);
+        const auto columns = options.uncalibrated ? CaseTable::Columns::uncalibrated_prediction
+                                                  : CaseTable::Columns::prediction;
+        fmt::print("{}{}", table.str(columns), explanations);
     }
     return exit_ok;
 }

@@ -42,7 +42,7 @@ void count(const Answer& answer, const std::string& where, const std::string& co
 // A refusal by an older program is no difference: it does not know the case.
 Answer by_program(const std::string& program, const PredictionRow& row) {
     try {
-        return Repredictor::compare(row.prediction, predicted_by(program, row.about));
+        return Repredictor::compare(row.prediction, predicted_by(program, row));
     } catch (const Error& e) {
         return {Outcome::no_rates, e.what()};
     }

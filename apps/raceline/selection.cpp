@@ -149,6 +149,10 @@ std::vector<Workload> select_workloads(const Options& options, std::string* suit
     return list;
 }
 
+Calibration calibration_of(const Options& options) {
+    return options.uncalibrated ? Calibration::left_out : Calibration::used;
+}
+
 std::vector<Case> select_cases(const Options& options, const Device& device) {
     Case base;
     const std::vector<Workload> workloads = select_workloads(options, &base.suite);
@@ -157,6 +161,7 @@ std::vector<Case> select_cases(const Options& options, const Device& device) {
     if (options.max_seconds > 0) {
         base.options.limits.max_seconds = options.max_seconds;
     }
+    const Calibration calibration = calibration_of(options);
     const std::string tiles = options.tile.empty() ? "best" : options.tile;
     std::vector<const Kernel*> kernels;
     if (options.kernels.empty()) {
@@ -181,7 +186,7 @@ std::vector<Case> select_cases(const Options& options, const Device& device) {
                 continue;
             }
             for (const int tile :
-                 select_tiles(*kernel, tiles, workload, device, base.options.how)) {
+                 select_tiles(*kernel, tiles, workload, device, base.options.how, calibration)) {
                 one.tile = tile;
                 cases.push_back(one);
             }

@@ -21,6 +21,9 @@ std::unique_ptr<Backend> select_backend(const Options& options);
 
 std::vector<Workload> select_workloads(const Options& options, std::string* suite_name);
 
+/// Whether the model's calibrated constants are used, also where it chooses a tile.
+Calibration calibration_of(const Options& options);
+
 /// Workloads × kernels × tiles. A kernel that cannot run a shape appears once, for its refusal.
 std::vector<Case> select_cases(const Options& options, const Device& device);
 

@@ -56,7 +56,8 @@ constexpr auto members_of(const Calibrated*) {
     return std::tuple(member("count", &Calibrated::count, form::count),
                       member("hash", &Calibrated::hash, form::string),
                       member("errors", &Calibrated::errors, form::count),
-                      member("errors_hash", &Calibrated::errors_hash, form::string));
+                      member("errors_hash", &Calibrated::errors_hash, form::string),
+                      member("left_out", &Calibrated::left_out, form::boolean, Presence::optional));
 }
 
 constexpr auto members_of(const Prediction*) {

@@ -45,6 +45,9 @@ struct Calibrated {
     std::string hash;         ///< SHA-256 of their names and values; empty if there are none
     int errors = 0;           ///< committed errors whose median was taken out of expected_seconds
     std::string errors_hash;  ///< SHA-256 of these, as written; empty if there are none
+    /// It was asked for without all that: stand-ins took the places of calibrated constants, and no
+    /// errors were taken out.
+    bool left_out = false;
 
     bool operator==(const Calibrated&) const = default;
 };

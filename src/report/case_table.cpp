@@ -118,7 +118,7 @@ std::string why_unsettled(const Measurement& m) {
 std::string CaseTable::str(Columns columns) const {
     std::vector<TextTable::Column> header{{"shape"}, {"kernel"}, {"tile"}};
     const bool predicted = columns != Columns::correctness;
-    const bool checked = columns != Columns::prediction;
+    const bool checked = columns == Columns::correctness || columns == Columns::all;
     const bool measured = columns == Columns::all;
     if (predicted) {
         header.insert(header.end(),
@@ -128,6 +128,8 @@ std::string CaseTable::str(Columns columns) const {
         header.insert(
             header.end(),
             {{"expected", Align::right}, {"band", Align::right}, {"model", Align::right}});
+    } else if (columns == Columns::uncalibrated_prediction) {
+        header.push_back({"uncalibrated model", Align::right});
     } else if (predicted) {
         header.push_back({"predicted", Align::right});
     }

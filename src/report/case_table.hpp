@@ -34,7 +34,9 @@ struct CaseLine {
 
 class CaseTable {
 public:
-    enum class Columns { prediction, correctness, all };
+    /// An uncalibrated prediction has neither an expected time nor a band, and its heading says
+    /// what it is.
+    enum class Columns { prediction, uncalibrated_prediction, correctness, all };
     /// Reads the DRAM ceiling of the device for the share of DRAM; without one the column is empty.
     explicit CaseTable(const Device& device);
 

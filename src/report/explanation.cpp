@@ -42,6 +42,13 @@ std::string constants_text(const std::vector<Constant>& constants) {
                : table.str();
 }
 
+std::string times_text(const Prediction& p) {
+    return p.calibrated.left_out
+               ? fmt::format("{} by the uncalibrated model", format_seconds(p.seconds))
+               : fmt::format("{} expected, {} by the model", format_seconds(p.expected_seconds),
+                             format_seconds(p.seconds));
+}
+
 std::string calibration_text(const Prediction& p, const std::vector<Constant>& constants) {
     if (p.calibrated.count == 0 && p.calibrated.errors == 0) {
         const auto fitted = std::ranges::count(constants, Origin::calibrated, &Constant::origin);
@@ -69,11 +76,10 @@ std::string calibration_text(const Prediction& p, const std::vector<Constant>& c
 std::string explanation(const Case& which, const Device& device,
                         const ExplainedPrediction& explained) {
     const Prediction& p = explained.prediction;
-    return fmt::format(
-        "\n{} on {}, {} {}: {} expected, {} by the model\n\n{}\n{}{}", format_shape(which.workload),
-        device.id, which.kernel->name, which.kernel->tile_text(which.tile),
-        format_seconds(p.expected_seconds), format_seconds(p.seconds), terms_text(p),
-        constants_text(explained.constants), calibration_text(p, explained.constants));
+    return fmt::format("\n{} on {}, {} {}: {}\n\n{}\n{}{}", format_shape(which.workload), device.id,
+                       which.kernel->name, which.kernel->tile_text(which.tile), times_text(p),
+                       terms_text(p), constants_text(explained.constants),
+                       calibration_text(p, explained.constants));
 }
 
 Json constants_to_json(const std::vector<Constant>& constants) {

@@ -31,7 +31,8 @@ std::string tile_words(const Json& tile) {
 }
 
 // Rates that were measured on this machine since must not be taken for those of the time.
-std::vector<std::string> predict_command(const std::string& program, const RowCase& about) {
+std::vector<std::string> predict_command(const std::string& program, const PredictionRow& row) {
+    const RowCase& about = row.about;
     std::vector<std::string> command{"env",
                                      "XDG_CACHE_HOME=/nonexistent",
                                      program,
@@ -49,6 +50,9 @@ std::vector<std::string> predict_command(const std::string& program, const RowCa
                                      about.launch.launch_path};
     if (!about.launch.cold) {
         command.emplace_back("--warm");
+    }
+    if (row.prediction.calibrated.left_out) {
+        command.emplace_back("--uncalibrated");
     }
     return command;
 }
@@ -91,17 +95,17 @@ std::string program_of_commit(const std::string& folder, const std::string& comm
     return program;
 }
 
-Prediction predicted_by(const std::string& program, const RowCase& about) {
-    const std::vector<std::string> command = predict_command(program, about);
+Prediction predicted_by(const std::string& program, const PredictionRow& row) {
+    const std::vector<std::string> command = predict_command(program, row);
     const auto text = output_of(command);
     require(text.has_value(), Status::unsupported, "that program refuses: {}",
             fmt::join(command, " "));
     std::size_t begin = 0;
     while (begin < text->size()) {
         const std::size_t end = std::min(text->find('\n', begin), text->size());
-        const Json row = parse_json(text->substr(begin, end - begin), "its answer");
-        if (row.value("kind", "") == PredictionRow::kind) {
-            return row_from_json<PredictionRow>(row).prediction;
+        const Json answer = parse_json(text->substr(begin, end - begin), "its answer");
+        if (answer.value("kind", "") == PredictionRow::kind) {
+            return row_from_json<PredictionRow>(answer).prediction;
         }
         begin = end + 1;
     }

@@ -20,8 +20,9 @@ std::string commit_named(const std::string& folder, const std::string& name);
 std::string program_of_commit(const std::string& folder, const std::string& commit,
                               const std::function<void(const std::string&)>& said);
 
-/// What such a program predicts now, by its own `predict --json`. Older programs know fewer words:
-/// throws Error(unsupported) with the command if it refuses.
-Prediction predicted_by(const std::string& program, const RowCase& about);
+/// What such a program predicts now of the row's case, by its own `predict --json`, and without
+/// calibrated constants if the row is. Older programs know fewer words: throws Error(unsupported)
+/// with the command if it refuses.
+Prediction predicted_by(const std::string& program, const PredictionRow& row);
 
 }  // namespace raceline

@@ -120,7 +120,9 @@ Answer Repredictor::again(const PredictionRow& row) const {
     }
     which.workload = workload_from_json(row.about.workload);
     which.options.how = row.about.launch;
-    return compare(row.prediction, predict_case(which, device));
+    const Calibration calibration =
+        row.prediction.calibrated.left_out ? Calibration::left_out : Calibration::used;
+    return compare(row.prediction, predict_case(which, device, calibration));
 }
 
 }  // namespace raceline

@@ -159,8 +159,11 @@ ExplainedPrediction explain_case(const Case& which, const Device& device, Calibr
     prediction.datasheet_seconds = datasheet_bound(which, device);
     if (calibration == Calibration::used) {
         const CalibratedSet set = calibrated_set(watch.used());
-        prediction.calibrated = {set.count, set.hash, 0, ""};
+        prediction.calibrated.count = set.count;
+        prediction.calibrated.hash = set.hash;
         take_errors_out(prediction, which, device);
+    } else {
+        prediction.calibrated.left_out = true;
     }
     return {std::move(prediction), watch.used()};
 }

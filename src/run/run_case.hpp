@@ -68,7 +68,7 @@ struct ExplainedPrediction {
 /// The model's answer for one case, with the hash of model and kernel filled in, and what past
 /// errors of this kernel on this device say of it: the expected time, and a band, which contains
 /// it. A prediction without calibrated constants has neither: those errors are of another model.
-/// Writes nothing.
+/// Its `calibrated` says `left_out`. Writes nothing.
 Prediction predict_case(const Case& which, const Device& device,
                         Calibration calibration = Calibration::used);
 ExplainedPrediction explain_case(const Case& which, const Device& device,

@@ -116,7 +116,12 @@ std::vector<int> all_tiles(const Kernel& kernel) {
 }  // namespace
 
 std::vector<TileChoice> ranked_tiles(const Kernel& kernel, const Workload& workload,
-                                     const Device& device, const LaunchCase& how) {
+                                     const Device& device, const LaunchCase& how,
+                                     Calibration calibration) {
+    std::optional<ConstantWatch> stand_ins;
+    if (calibration == Calibration::left_out) {
+        stand_ins.emplace(ConstantWatch::Calibrated::stand_in);
+    }
     std::vector<TileChoice> ranked;
     for (const int tile : all_tiles(kernel)) {
         if (kernel.why_not(workload, tile, device).empty()) {
@@ -131,13 +136,15 @@ std::vector<TileChoice> ranked_tiles(const Kernel& kernel, const Workload& workl
 }
 
 std::vector<int> select_tiles(const Kernel& kernel, std::string_view text, const Workload& workload,
-                              const Device& device, const LaunchCase& how) {
+                              const Device& device, const LaunchCase& how,
+                              Calibration calibration) {
     const std::vector<int> every = all_tiles(kernel);
     if (text == "all" || text == "best") {
         std::vector<int> fit = supporting(kernel, every, workload, device);
         return text == "all"
                    ? fit
-                   : std::vector{ranked_tiles(kernel, workload, device, how).front().tile};
+                   : std::vector{
+                         ranked_tiles(kernel, workload, device, how, calibration).front().tile};
     }
     require(!every.empty(), Status::invalid_argument,
             "tile '{}' cannot be chosen: {} lists no tile", text, kernel.name);

@@ -15,7 +15,9 @@
 namespace raceline::test {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 constexpr const char* tiny = "--device cpu --shape b=1,h=2,q=64,k=64,d=64,dtype=fp32";
 
@@ -222,6 +224,38 @@ TEST_F(Cli, predictions_of_a_run_are_computed_again_from_its_file) {
     EXPECT_THAT(unknown.err, HasSubstr("--commit 'nothing-of-the-kind': git knows no commit"));
 }
 
+// A row or a table of stand-ins must not pass for the model's own answer, nor keep its tile.
+TEST_F(Cli, predict_uncalibrated_says_so_and_chooses_its_own_tile) {
+    const std::string words =
+        "predict --device h200 --kernel prefill_sm90 --shape h=16,q=4096,k=4096,d=128,dtype=bf16";
+    const auto prediction_row = [&](const std::string& more) {
+        const Outcome run = box.run(words + more);
+        EXPECT_EQ(run.exit, 0) << run.err;
+        return Json::parse(run.lines().at(0));
+    };
+    const Json own = prediction_row(" --json");
+    const Json without = prediction_row(" --json --uncalibrated");
+    EXPECT_EQ(without.at("prediction").at("calibrated").at("left_out"), true);
+    EXPECT_EQ(without.at("prediction").at("calibrated").at("count"), 0);
+    EXPECT_FALSE(own.at("prediction").at("calibrated").contains("left_out"));
+    EXPECT_NE(without.at("tile"), own.at("tile"));
+
+    const Outcome table = box.run(words + " --uncalibrated --explain");
+    EXPECT_THAT(table.out, AllOf(HasSubstr("uncalibrated model"), Not(HasSubstr("expected")),
+                                 HasSubstr("by the uncalibrated model")));
+    EXPECT_THAT(box.run(words).out, Not(HasSubstr("uncalibrated")));
+
+    ASSERT_EQ(box.run(words + " --uncalibrated --receipts u.jsonl").exit, 0);
+    const Outcome again = box.run("report --repredict u.jsonl");
+    EXPECT_EQ(again.exit, 0) << again.out << again.err;
+    const Json written = read_receipts(box.path("u.jsonl")).rows.at(0);
+    const auto row = row_from_json<PredictionRow>(written);
+    EXPECT_EQ(
+        Repredictor::compare(row.prediction, predicted_by(RACELINE_BINARY_DIR "/raceline", row))
+            .outcome,
+        Repredictor::Outcome::same);
+}
+
 // How --commit asks a program that is older than --repredict; here it is this one.
 TEST_F(Cli, a_program_answers_case_by_case_what_it_predicts) {
     ASSERT_EQ(box.run("predict --device h200 --kernel simt --tile all --receipts p.jsonl --warm "
@@ -233,7 +267,7 @@ TEST_F(Cli, a_program_answers_case_by_case_what_it_predicts) {
     for (const Json& row : file.rows) {
         const auto read = row_from_json<PredictionRow>(row);
         const auto answer = Repredictor::compare(
-            read.prediction, predicted_by(RACELINE_BINARY_DIR "/raceline", read.about));
+            read.prediction, predicted_by(RACELINE_BINARY_DIR "/raceline", read));
         EXPECT_EQ(answer.outcome, Repredictor::Outcome::same) << answer.why;
     }
 }

@@ -120,7 +120,11 @@ TEST(PastErrors, APredictionHasBothTimesAndItsBandContainsTheExpectedOne) {
         EXPECT_EQ(with.calibrated.hash.size(), 64) << shape;
         EXPECT_EQ(with.uncalibrated_seconds, without.seconds) << shape;
         EXPECT_LT(without.seconds, with.seconds) << shape;
-        EXPECT_EQ(without.calibrated, Calibrated{}) << shape;
+        EXPECT_EQ(
+            without.calibrated,
+            (Calibrated{.count = 0, .hash = "", .errors = 0, .errors_hash = "", .left_out = true}))
+            << shape;
+        EXPECT_FALSE(with.calibrated.left_out) << shape;
         EXPECT_EQ(without.expected_seconds, without.seconds) << shape;
         EXPECT_FALSE(without.band) << shape;
         EXPECT_GT(with.datasheet_seconds, 0) << shape;

@@ -93,6 +93,36 @@ TEST_F(BestTile, RankedFastestFirstAndOnlyThoseThatSupport) {
     EXPECT_TRUE(ranked_tiles(kernel, workload, device, {}).empty());
 }
 
+// The second tile is fast by a constant that was fitted to it, and slow by what stands in for it.
+constexpr Constant fitted = calibrated("best_tile_test.fitted", 1, "no receipt", 100, "a guess");
+std::vector<Counts> fitted_counts(const Workload&, const Tile& tile, const Device&) {
+    Counts launch;
+    launch.launch = "main";
+    launch.work = {{"flop.fma.fp32", tile.n == 64 ? fitted * 1e9 : 10e9}};
+    return {launch};
+}
+
+TEST_F(BestTile, WithoutCalibratedConstantsIsTheBestByTheirStandIns) {
+    const std::span<const Tile> two(tiles.data(), 2);
+    const KernelRecord<Tile> fitted_record{.name = std::string_view("fitted"),
+                                           .summary = std::string_view("test"),
+                                           .engine = Engine::cpu,
+                                           .tiles = two,
+                                           .supports = supports,
+                                           .counts = fitted_counts,
+                                           .precision = precision,
+                                           .workspace = workspace};
+    const Kernel with_constant{fitted_record};
+    const auto best = [&](Calibration calibration) {
+        return select_tiles(with_constant, "best", workload, device, {}, calibration);
+    };
+    EXPECT_THAT(best(Calibration::used), ElementsAre(1));
+    EXPECT_THAT(best(Calibration::left_out), ElementsAre(0));
+    const auto ranked = ranked_tiles(with_constant, workload, device, {}, Calibration::left_out);
+    EXPECT_DOUBLE_EQ(ranked[1].prediction.seconds, 0.1) << "the stand-in's time";
+    EXPECT_THAT(best(Calibration::used), ElementsAre(1)) << "the stand-ins are gone again";
+}
+
 TEST_F(BestTile, ByName) {
     EXPECT_THAT(select("best"), ElementsAre(2));
     EXPECT_THAT(select("all"), ElementsAre(0, 1, 2));
