@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keeps receipts/ small. Run in the root of the tree:
-//   receipt_index check                    what disagrees between tree, manifest and index
+//   receipt_index check                    what disagrees between tree, manifest, index and the
+//                                          files that left, as git has them
 //   receipt_index manifest [FILE...]       adds new files to the manifest; FILE: a ceilings.jsonl
 //                                          that was measured again
 //   receipt_index retire [--commit C] FILE...   the file leaves the tree: its line goes to the
@@ -14,8 +15,11 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "receipt/git_history.hpp"
+#include "receipt/left_files.hpp"
 #include "receipt/manifest.hpp"
 #include "support/check.hpp"
 
@@ -55,7 +59,15 @@ void require_in_commit(const std::string& path, const std::string& commit) {
 }
 
 int check(const CommittedReceipts& receipts) {
-    const std::vector<std::string> found = receipts.disagreements();
+    std::vector<std::string> found = receipts.disagreements();
+    const raceline::GitHistory history(std::filesystem::current_path().string());
+    if (history.missing().empty()) {
+        for (auto& [place, what] : lines_unlike_their_files(receipts.index(), history)) {
+            found.push_back(std::move(what));
+        }
+    } else {
+        std::cout << "history not checked: " << history.missing() << '\n';
+    }
     for (const std::string& one : found) {
         std::cout << one << '\n';
     }

@@ -8,9 +8,11 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
+#include <sstream>
 #include <utility>
 
 #include "receipt/git_history.hpp"
+#include "receipt/left_files.hpp"
 #include "receipt/manifest.hpp"
 #include "support/check.hpp"
 
@@ -256,6 +258,30 @@ std::vector<CommittedEvidence::LostLine> CommittedEvidence::lost_lines() const {
         }
     }
     return lost;
+}
+
+std::vector<CommittedEvidence::LostLine> CommittedEvidence::wrong_lines() const {
+    std::vector<LostLine> wrong;
+    if (!history_ || !history_->missing().empty()) {
+        return wrong;
+    }
+    std::set<std::string> older;
+    std::istringstream before(history_->file_before(index_path, commits_looked_at));
+    for (std::string text; std::getline(before, text);) {
+        older.insert(text);
+    }
+    std::vector<Json> lines;
+    std::vector<std::size_t> numbers;
+    for (std::size_t i = 0; i < index_.size(); ++i) {
+        if (!older.contains(dump_json(index_[i]))) {
+            lines.push_back(index_[i]);
+            numbers.push_back(i + 1);
+        }
+    }
+    for (auto& [place, what] : lines_unlike_their_files(lines, *history_)) {
+        wrong.push_back({index_path, numbers[place], std::move(what)});
+    }
+    return wrong;
 }
 
 std::string CommittedEvidence::history_note() const {

@@ -48,6 +48,12 @@ public:
     /// does (the index then repeats it), and that of a ceilings.jsonl may be replaced by a new one.
     [[nodiscard]] std::vector<LostLine> lost_lines() const;
 
+    /// A line of the index that came within the last `commits_looked_at` commits, or is not
+    /// committed yet, and is not as its file was (left_files.hpp). `receipt_index check` looks at
+    /// all lines, which takes seconds.
+    [[nodiscard]] std::vector<LostLine> wrong_lines() const;
+    static constexpr int commits_looked_at = 20;
+
     /// "history not checked: …", or empty if all of it is at hand.
     [[nodiscard]] std::string history_note() const;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "receipt/git_history.hpp"
 
+#include <cstdio>
 #include <cstdlib>
 #include <set>
 #include <sstream>
@@ -10,6 +11,28 @@
 #include "support/time.hpp"
 
 namespace raceline {
+namespace {
+
+// Takes the next object off what `git cat-file --batch` answered: "HASH blob SIZE\n", its bytes and
+// "\n"; of a name that it does not know one line, "NAME missing".
+std::optional<std::string_view> next_blob(std::string_view& answer) {
+    const std::size_t end = answer.find('\n');
+    std::istringstream header{std::string(answer.substr(0, end))};
+    answer.remove_prefix(end == std::string_view::npos ? answer.size() : end + 1);
+    std::string hash;
+    std::string type;
+    std::size_t size = 0;
+    const bool three_words = (header >> hash >> type >> size) && header.peek() == EOF;
+    // A name may have words, too, but never without its colon.
+    if (!three_words || hash.find(':') != std::string::npos || size >= answer.size()) {
+        return std::nullopt;
+    }
+    const std::string_view content = answer.substr(0, size);
+    answer.remove_prefix(size + 1);
+    return type == "blob" ? std::optional(content) : std::nullopt;
+}
+
+}  // namespace
 
 GitHistory::GitHistory(std::string folder) : folder_(std::move(folder)) {
     const auto shallow = git({"rev-parse", "--is-shallow-repository"});
@@ -51,13 +74,32 @@ std::vector<std::string> GitHistory::lines_ever_in(const std::string& path) cons
     return {lines.begin(), lines.end()};
 }
 
-std::optional<std::string> GitHistory::git(std::vector<std::string> words) const {
+std::string GitHistory::file_before(const std::string& path, int commits) const {
+    return git({"cat-file", "blob", "HEAD~" + std::to_string(commits) + ":./" + path}).value_or("");
+}
+
+void GitHistory::read_files(std::span<const FileInCommit> files, const Take& take) const {
+    std::string names;
+    for (const auto& [commit, path] : files) {
+        const std::string name = commit + ":./" + path;
+        // One name a line: one that would be two is asked for as none.
+        names += (name.find('\n') == std::string::npos ? name : "") + '\n';
+    }
+    const std::string answer = git({"cat-file", "--batch"}, names).value_or("");
+    std::string_view rest = answer;
+    for (std::size_t i = 0; i < files.size(); ++i) {
+        take(i, next_blob(rest));
+    }
+}
+
+std::optional<std::string> GitHistory::git(std::vector<std::string> words,
+                                           std::string_view input) const {
     // A user's settings must not change what is asked for.
     std::vector<std::string> command{"git", "--no-replace-objects",   "-C", folder_,
                                      "-c",  "log.follow=false",       "-c", "log.showRoot=true",
                                      "-c",  "log.showSignature=false"};
     command.insert(command.end(), words.begin(), words.end());
-    return output_of(command);
+    return output_of(command, input);
 }
 
 }  // namespace raceline

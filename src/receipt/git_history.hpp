@@ -3,8 +3,10 @@
 // checks less, and says so.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,8 +29,20 @@ public:
     /// from the folder.
     [[nodiscard]] std::vector<std::string> lines_ever_in(const std::string& path) const;
 
+    /// What the file held so many commits before HEAD, by first parents; empty if it was not there.
+    [[nodiscard]] std::string file_before(const std::string& path, int commits) const;
+
+    /// Hands `take` what each file held, in the order of `files`; nothing where the commit has no
+    /// such file, or there is no such commit. One git process for all. Paths are from the folder.
+    struct FileInCommit {
+        std::string commit, path;
+    };
+    using Take = std::function<void(std::size_t place, std::optional<std::string_view> content)>;
+    void read_files(std::span<const FileInCommit> files, const Take& take) const;
+
 private:
-    [[nodiscard]] std::optional<std::string> git(std::vector<std::string> words) const;
+    [[nodiscard]] std::optional<std::string> git(std::vector<std::string> words,
+                                                 std::string_view input = {}) const;
     std::string folder_;
     std::string missing_;
     std::map<std::string, std::string, std::less<>> dates_;  ///< by commit

@@ -75,10 +75,7 @@ std::string broken(const Json& line) {
     return "";
 }
 
-}  // namespace
-
-Json manifest_line(std::string_view path, std::string_view content) {
-    const ReceiptFile file = parse_receipts(content);
+Json line_of_rows(std::string_view path, std::string_view content, const ReceiptFile& file) {
     if (!file.bad.empty()) {
         fail(Status::corrupt, "{}: line {}: {}", path, file.bad.front().line,
              file.bad.front().reason);
@@ -91,6 +88,19 @@ Json manifest_line(std::string_view path, std::string_view content) {
                 {"rows", file.rows.size()},
                 {"first_hash", file.rows.front().at("hash")},
                 {"last_hash", file.rows.back().at("hash")}};
+}
+
+}  // namespace
+
+Json manifest_line(std::string_view path, std::string_view content) {
+    return line_of_rows(path, content, parse_receipts(content));
+}
+
+Json line_of_left_file(std::string_view path, std::string_view content, std::string_view commit) {
+    const ReceiptFile file = parse_receipts(content);
+    Json line = index_line(line_of_rows(path, content, file), commit, past_measurements(file.rows));
+    line["hash"] = row_hash(line);
+    return line;
 }
 
 CommittedReceipts::CommittedReceipts(std::string root)
@@ -182,8 +192,7 @@ void CommittedReceipts::retire(const std::string& path, std::string_view commit)
     require(line == *known, Status::invalid_argument, "{}: not as the manifest says: {}", path,
             dump_json(*known));
     if (find(index_, path) == nullptr) {
-        Json kept = index_line(line, commit, past_measurements(parse_receipts(content).rows));
-        kept["hash"] = row_hash(kept);
+        const Json kept = line_of_left_file(path, content, commit);
         AppendedFile file((fs::path(root_) / index_name).string());
         const AppendedFile::Lock lock(file);
         file.append(dump_json(kept) + '\n', file.size());

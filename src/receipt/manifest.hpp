@@ -15,6 +15,11 @@ namespace raceline {
 /// Throws Error(corrupt) if a line is no valid row, or there is none.
 Json manifest_line(std::string_view path, std::string_view content);
 
+/// What the index says of a file with this content once it has left the tree, and `commit` has it:
+/// that, its measurements (index_line), and the hash of it all. Throws as manifest_line does, and
+/// std::runtime_error for rows that the index has no room for.
+Json line_of_left_file(std::string_view path, std::string_view content, std::string_view commit);
+
 /// Manifest and index of a tree. Paths are relative to its root: receipts/<device>/<file>.jsonl.
 class CommittedReceipts {
 public:

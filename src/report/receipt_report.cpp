@@ -46,8 +46,10 @@ ReceiptReport::ReceiptReport(std::span<const build_info::EmbeddedSight> committe
     : sights_(sights_of_this_build(committed)) {}
 
 void ReceiptReport::add_history(const CommittedEvidence& evidence) {
-    for (const CommittedEvidence::LostLine& lost : evidence.lost_lines()) {
-        findings_.push_back({lost.file, lost.line, lost.what});
+    for (const auto& lines : {evidence.lost_lines(), evidence.wrong_lines()}) {
+        for (const CommittedEvidence::LostLine& line : lines) {
+            findings_.push_back({line.file, line.line, line.what});
+        }
     }
     if (const std::string note = evidence.history_note(); !note.empty()) {
         notes_.push_back(note);

@@ -36,7 +36,8 @@ public:
     /// With `evidence` the file is also held against what was committed.
     void add(const std::string& path, const CommittedEvidence* evidence = nullptr);
 
-    /// Adds what manifest and index of a tree lost since they were committed.
+    /// Adds what manifest and index of a tree lost since they were committed, and newer lines of
+    /// the index that are not as their files were.
     void add_history(const CommittedEvidence& evidence);
 
     [[nodiscard]] std::string str() const;

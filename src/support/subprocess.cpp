@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <fcntl.h>
 #include <spawn.h>
-#include <string_view>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -43,6 +43,29 @@ std::string read_all(int fd) {
     }
 }
 
+bool write_all(int fd, std::string_view text) {
+    while (!text.empty()) {
+        const ssize_t put = write(fd, text.data(), text.size());
+        if (put < 0 && errno != EINTR) {
+            return false;
+        }
+        text.remove_prefix(put > 0 ? static_cast<std::size_t>(put) : 0);
+    }
+    return true;
+}
+
+// A file in memory and not a pipe: a child that answers before it has read all cannot block us.
+int file_holding(std::string_view text) {
+    const int fd = memfd_create("input", MFD_CLOEXEC);
+    if (fd >= 0 && write_all(fd, text) && lseek(fd, 0, SEEK_SET) == 0) {
+        return fd;
+    }
+    if (fd >= 0) {
+        close(fd);
+    }
+    return -1;
+}
+
 int waited_for(pid_t child) {
     int status = 0;
     while (waitpid(child, &status, 0) < 0) {
@@ -64,15 +87,18 @@ std::vector<char*> words_of(const std::vector<std::string>& command) {
 
 }  // namespace
 
-std::optional<std::string> output_of(const std::vector<std::string>& command) {
+std::optional<std::string> output_of(const std::vector<std::string>& command,
+                                     std::string_view input) {
     const std::vector<char*> words = words_of(command);
+    const int given = file_holding(input);
     std::array<int, 2> ends{};
-    if (pipe2(ends.data(), O_CLOEXEC) != 0) {
+    if (given < 0 || pipe2(ends.data(), O_CLOEXEC) != 0) {
+        close(given);
         return std::nullopt;
     }
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, given, STDIN_FILENO);
     posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
     posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
     pid_t child = 0;
@@ -80,6 +106,7 @@ std::optional<std::string> output_of(const std::vector<std::string>& command) {
         posix_spawnp(&child, words[0], &actions, nullptr, words.data(), environment().data());
     posix_spawn_file_actions_destroy(&actions);
     close(ends[1]);
+    close(given);
     std::optional<std::string> text;
     if (failed == 0) {
         std::string all = read_all(ends[0]);

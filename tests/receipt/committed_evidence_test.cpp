@@ -11,6 +11,7 @@
 #include <set>
 
 #include "receipt/git_history.hpp"
+#include "receipt/left_files.hpp"
 #include "receipt/manifest.hpp"
 #include "receipt/past_measurement.hpp"
 #include "support/subprocess.hpp"
@@ -99,6 +100,19 @@ protected:
             all.push_back(fmt::format("{}:{}: {}", line.file, line.line, line.what));
         }
         return all;
+    }
+    /// Lines of the index that are not as their files were.
+    [[nodiscard]] std::vector<std::string> wrong() const {
+        std::vector<std::string> all;
+        for (const auto& line : CommittedEvidence(root_, {}).wrong_lines()) {
+            all.push_back(fmt::format("{}:{}: {}", line.file, line.line, line.what));
+        }
+        return all;
+    }
+    [[nodiscard]] std::string commit_of_files() const {
+        std::string commit = *output_of({"git", "-C", root_, "rev-parse", "HEAD"});
+        commit.pop_back();
+        return commit;
     }
     /// Replaces text in a file of the tree; "" takes the whole line away that has `what`.
     void replace_in(const std::string& name, const std::string& what,
@@ -288,6 +302,63 @@ TEST_F(Evidence, a_file_may_leave_and_ceilings_may_be_measured_again) {
     EXPECT_EQ(lost().size(), 2U) << "both of its lines are gone without a successor";
 }
 
+// The line is new: no commit has it otherwise. Its file tells.
+TEST_F(Evidence, a_line_of_the_index_that_was_edited_before_its_first_commit_is_refused) {
+    CommittedReceipts(root_).retire(first, commit_of_files());
+    ASSERT_THAT(wrong(), IsEmpty()) << "not committed yet";
+    Json line = CommittedReceipts(root_).index().at(0);
+    const auto with = [&](const char* at, const Json& value) {
+        Json edited = line;
+        edited.at(Json::json_pointer(at)) = value;
+        edited["hash"] = row_hash(edited);
+        write(root_ + "/" + index, dump_json(edited) + "\n");
+        EXPECT_THAT(CommittedReceipts(root_).disagreements(), IsEmpty()) << at;
+        return wrong();
+    };
+    commit_all("2026-01-04T00:00:00Z");
+    EXPECT_THAT(wrong(), IsEmpty());
+    struct {
+        const char* at;
+        Json value;
+    } const edits[] = {{"/measurements/0/11", 9e-5},
+                       {"/measurements/0/10", 1.01e-4},
+                       {"/measurements/0/9", "2026-01-01T00:00:00.000000Z"},
+                       {"/kernels/0", "simt"},
+                       {"/cases/0/cold", false},
+                       {"/devices/0/name", "another CPU"},
+                       {"/rows", 3},
+                       {"/measurements", Json::array()},
+                       {"/sha256", std::string(64, 'a')},
+                       {"/last_hash", std::string(64, 'a')}};
+    for (const auto& [at, value] : edits) {
+        EXPECT_THAT(with(at, value),
+                    ElementsAre(AllOf(StartsWith("receipts/index.jsonl:1: receipts/cpu/2026-01-01-"
+                                                 "one-0123456789ab.jsonl: its line in the index: "
+                                                 "not as commit "),
+                                      HasSubstr(std::string("has the file: ") + at))));
+    }
+    EXPECT_THAT(with("/commit", commit_),
+                ElementsAre(HasSubstr("its commit " + commit_ + " has no such file")));
+    EXPECT_THAT(with("/commit", std::string(40, 'c')),
+                ElementsAre(HasSubstr("is of no branch and no tag")));
+    EXPECT_THAT(with("/path", "receipts/cpu/x\ny.jsonl"), ElementsAre(HasSubstr("no such file")));
+}
+
+TEST_F(Evidence, older_lines_of_the_index_are_left_to_a_check_of_all) {
+    CommittedReceipts(root_).retire(first, commit_of_files());
+    replace_in(index, "0.0001", "0.0002");
+    commit_all("2026-01-04T00:00:00Z");
+    for (int i = 0; i < CommittedEvidence::commits_looked_at; ++i) {
+        EXPECT_EQ(wrong().size(), 1U) << i;
+        commit_all("2026-01-05T00:00:00Z");
+    }
+    EXPECT_THAT(wrong(), IsEmpty());
+    const CommittedReceipts receipts(root_);
+    const GitHistory history(root_);
+    EXPECT_THAT(lines_unlike_their_files(receipts.index(), history),
+                ElementsAre(testing::Field(&WrongLine::place, 0U)));
+}
+
 // Lines that a merge dropped: the history of the other side has them.
 TEST_F(Evidence, a_line_that_a_merge_dropped_is_refused) {
     git("checkout -q -b side");
@@ -306,6 +377,7 @@ TEST_F(Evidence, without_a_whole_history_a_sentence_says_so) {
     EXPECT_THAT(shallow.history_note(),
                 StartsWith("history not checked: the clone is shallow; `git fetch --unshallow`"));
     EXPECT_THAT(shallow.lost_lines(), IsEmpty());
+    EXPECT_THAT(shallow.wrong_lines(), IsEmpty());
     fs::remove_all(root_ + "/.git");
     EXPECT_THAT(CommittedEvidence(root_, {}).history_note(),
                 StartsWith("history not checked: git is not installed, or knows no repository"));
@@ -323,6 +395,18 @@ TEST_F(Evidence, is_of_the_tree_above_the_file_or_of_the_working_folder) {
 }
 
 using DirtyFiles = example::Folder;
+
+// What each line of the index says is what its file in git's history says.
+TEST(CommittedIndex, says_what_the_files_said_that_left) {
+    const GitHistory history(RACELINE_SOURCE_DIR);
+    if (!history.missing().empty()) {
+        GTEST_SKIP() << history.missing();
+    }
+    const CommittedReceipts receipts(RACELINE_SOURCE_DIR);
+    for (const WrongLine& wrong : lines_unlike_their_files(receipts.index(), history)) {
+        ADD_FAILURE() << wrong.what;
+    }
+}
 
 // Old evidence of a changed tree is listed, and no other is in the index.
 TEST_F(DirtyFiles, are_all_that_left_with_rows_of_a_changed_tree) {

@@ -26,6 +26,13 @@ TEST(Subprocess, more_than_a_pipe_holds_comes_through) {
     EXPECT_EQ(text->size(), 1'000'000U);
 }
 
+TEST(Subprocess, reads_what_it_is_given_and_nothing_else) {
+    const std::string input(1'000'000, 'x');
+    EXPECT_EQ(output_of({"cat"}, input), input);
+    EXPECT_EQ(output_of({"cat"}), "");
+    EXPECT_EQ(output_of({"echo", "unread"}, input), "unread\n");
+}
+
 TEST(Subprocess, a_git_hook_does_not_send_git_elsewhere) {
     setenv("GIT_DIR", "/elsewhere", 1);
     setenv("RACELINE_TEST_KEPT", "kept", 1);
