@@ -6,6 +6,7 @@
 #include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "receipt/file.hpp"
 #include "receipt/row.hpp"
@@ -16,8 +17,42 @@
 namespace raceline {
 namespace {
 
+// Times of one form compare as text.
+constexpr std::string_view end_of_schema_1 = "2026-11-24T00:00:00.000000Z";
+
 std::string text(const Json& row, const char* member) {
     return row.at(member).get<std::string>();
+}
+
+// Rows in their order: what each says of itself and of the one before.
+class Chain {
+public:
+    std::vector<const char*> faults_of(const Json& row) {
+        std::vector<const char*> faults;
+        if (row_hash(row) != text(row, "hash")) {
+            faults.push_back("hash does not match the row: it was changed after it was written");
+        }
+        if (row.at("prev") != last_hash_) {
+            faults.push_back(
+                last_hash_.is_null()
+                    ? "prev must be null in the first row: rows before it are missing"
+                    : "prev is not the hash of the row before: rows were removed, inserted, "
+                      "changed or re-ordered");
+        }
+        last_hash_ = row.at("hash");
+        return faults;
+    }
+
+private:
+    Json last_hash_ = nullptr;
+};
+
+// Both are in the order of lines.
+std::vector<BadLine> merged(const std::vector<BadLine>& bad, const std::vector<BadLine>& found) {
+    std::vector<BadLine> all;
+    std::merge(bad.begin(), bad.end(), found.begin(), found.end(), std::back_inserter(all),
+               [](const BadLine& a, const BadLine& b) { return a.line < b.line; });
+    return all;
 }
 
 class Checker {
@@ -35,35 +70,25 @@ public:
                 find(e.what());
             }
         }
-        // Both are in the order of lines.
-        std::vector<BadLine> all;
-        std::merge(file_.bad.begin(), file_.bad.end(), found_.begin(), found_.end(),
-                   std::back_inserter(all),
-                   [](const BadLine& a, const BadLine& b) { return a.line < b.line; });
-        return all;
+        return merged(file_.bad, found_);
     }
 
 private:
     void find(std::string reason) { found_.push_back({line_, std::move(reason)}); }
 
     void check_row(const Json& row) {
-        if (row_hash(row) != text(row, "hash")) {
-            find("hash does not match the row: it was changed after it was written");
+        for (const char* fault : chain_.faults_of(row)) {
+            find(fault);
         }
-        if (row.at("prev") != last_hash_) {
-            find(last_hash_.is_null()
-                     ? "prev must be null in the first row: rows before it are missing"
-                     : "prev is not the hash of the row before: rows were removed, inserted, "
-                       "changed or re-ordered");
-        }
-        last_hash_ = row.at("hash");
         check_written(row);
+        check_schema(row);
         for (std::string& sentence : contradictions_of_row(row)) {
             find(std::move(sentence));
         }
         const std::string kind = text(row, "kind");
         if (kind == MeasurementRow::kind) {
             check_pair(row);
+            check_measured_once(row);
         } else if (kind == ComparisonRow::kind) {
             if (!row.value("prediction_id", "").empty()) {
                 check_pair(row);
@@ -77,7 +102,6 @@ private:
         }
     }
 
-    // Times of one form compare as text.
     void check_written(const Json& row) {
         const std::string written = text(row, "written");
         if (written > now_) {
@@ -91,6 +115,34 @@ private:
                             written, last_written_));
         }
         last_written_ = written;
+    }
+
+    // Otherwise whoever writes the older one would be held to fewer rules.
+    void check_schema(const Json& row) {
+        const int schema = row.at("schema").get<int>();
+        if (const std::string written = text(row, "written");
+            schema == 1 && written >= end_of_schema_1) {
+            find(
+                fmt::format("schema 1, written {}: schema 1 was replaced by 2 on {}, and no row "
+                            "of it is taken from then on",
+                            written, end_of_schema_1.substr(0, 10)));
+        }
+        if (last_schema_ != 0 && schema != last_schema_) {
+            find(fmt::format("schema {} after rows of schema {}: a file is of one schema", schema,
+                             last_schema_));
+        }
+        last_schema_ = schema;
+    }
+
+    // The better of two times would be a choice that nobody sees.
+    void check_measured_once(const Json& row) {
+        const std::string id = text(row, "prediction_id");
+        if (const auto [at, fresh] = measured_.try_emplace(id, line_); !fresh) {
+            find(
+                fmt::format("prediction_id {} is also that of the measurement in line {}: a "
+                            "prediction is measured once",
+                            id, at->second));
+        }
     }
 
     struct Seen {
@@ -145,7 +197,9 @@ private:
     const ReceiptFile& file_;
     std::vector<BadLine> found_;
     std::map<std::string, Seen> rows_;
-    Json last_hash_ = nullptr;
+    std::map<std::string, std::size_t> measured_;  // lines, by the prediction's id
+    int last_schema_ = 0;
+    Chain chain_;
     std::string last_written_;
     std::string now_ = utc_now();
     std::size_t line_ = 0;
@@ -155,6 +209,43 @@ private:
 
 std::vector<BadLine> check_receipts(const ReceiptFile& file) {
     return Checker(file).run();
+}
+
+std::vector<BadLine> check_chain(const ReceiptFile& file) {
+    std::vector<BadLine> found;
+    Chain chain;
+    for (std::size_t i = 0; i < file.rows.size(); ++i) {
+        for (const char* fault : chain.faults_of(file.rows[i])) {
+            found.push_back({file.lines[i], fault});
+        }
+    }
+    return merged(file.bad, found);
+}
+
+std::vector<std::size_t> unanswered_predictions(const ReceiptFile& file) {
+    std::map<std::string, std::size_t> open;     // lines, by id
+    std::map<std::string, std::string> last_of;  // ids, by device and case
+    const auto case_of = [](const Json& row) {
+        return row.at("device").at("id").get<std::string>() + '\n' + case_key(row);
+    };
+    for (std::size_t i = 0; i < file.rows.size(); ++i) {
+        const Json& row = file.rows[i];
+        const std::string kind = text(row, "kind");
+        if (kind == PredictionRow::kind) {
+            open[text(row, "id")] = file.lines[i];
+            last_of[case_of(row)] = text(row, "id");
+        } else if (is_about_case(kind)) {
+            // One that names no prediction is of the last one of its case.
+            const std::string named = row.value("prediction_id", "");
+            open.erase(named.empty() ? last_of[case_of(row)] : named);
+        }
+    }
+    std::vector<std::size_t> lines;
+    for (const auto& [id, line] : open) {
+        lines.push_back(line);
+    }
+    std::ranges::sort(lines);
+    return lines;
 }
 
 }  // namespace raceline

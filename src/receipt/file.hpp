@@ -30,17 +30,25 @@ ReceiptFile read_receipts(const std::string& path);
 /// The same of text in memory; never throws for its content.
 ReceiptFile parse_receipts(std::string_view text);
 
-/// What `report --check` says of one file: bad lines, chain, hashes, row form, pairs. Empty: all
-/// holds. The chain runs over the valid rows: where a row became unreadable, it breaks at the next.
-/// An unfinished last line is no finding: the next writer cuts it.
+/// What `report --check` says of one file: bad lines, chain, hashes, row form, times, schema,
+/// pairs. Empty: all holds. The chain runs over the valid rows: where a row became unreadable, it
+/// breaks at the next. An unfinished last line is no finding: the next writer cuts it.
 std::vector<BadLine> check_receipts(const ReceiptFile& file);
+
+/// Of these bad lines, hashes and chain alone: rows that are not as they were written.
+std::vector<BadLine> check_chain(const ReceiptFile& file);
+
+/// Lines of predictions that no later row answers: a measurement or comparison that names it, or a
+/// row of the same case that names none, as refusals do. A run that was cut off leaves one at most.
+std::vector<std::size_t> unanswered_predictions(const ReceiptFile& file);
 
 /// Appends rows to one file, one write(2) a row, holding an advisory lock, chained by `prev`.
 /// Opening an existing file cuts an unfinished last line (`repaired` says so) and continues its
 /// chain from the last valid row as it stands, also where an earlier line is corrupt. Directories
 /// are created. Throws Error(io) naming path and cause; on a full disk the part written of the row
 /// is cut off again, so that no row is half-written. A file that holds something else than receipts
-/// is refused with Error(corrupt) and left alone. Several processes may append to one file, each
+/// is refused with Error(corrupt), one of schema 1 with Error(invalid_argument), and both are left
+/// alone. Several processes may append to one file, each
 /// through a writer of its own; one writer serves one thread at a time.
 class ReceiptWriter {
 public:

@@ -17,6 +17,7 @@ namespace raceline {
 struct ChainEnd {
     Json hash = nullptr;  ///< null if there is no valid row
     std::string written;
+    int schema = receipt_schema;
 };
 
 namespace {
@@ -52,7 +53,8 @@ ChainEnd chain_end(const AppendedFile& file, std::size_t size) {
         const ReceiptFile rows = parse_receipts(tail);
         if (!rows.rows.empty()) {
             const Json& last = rows.rows.back();
-            return {last.at("hash"), last.at("written").get<std::string>()};
+            return {last.at("hash"), last.at("written").get<std::string>(),
+                    last.at("schema").get<int>()};
         }
         if (begin == 0) {
             break;
@@ -87,6 +89,10 @@ struct ReceiptWriter::State {
         require(whole == 0 || !end.hash.is_null(), Status::corrupt,
                 "{}: holds no valid receipt row: rows are appended to a receipt file or a new one",
                 file.path());
+        require(end.schema == receipt_schema, Status::invalid_argument,
+                "{}: holds rows of schema {}; what is written is of schema {}, and a file is of "
+                "one: name a new file",
+                file.path(), end.schema, receipt_schema);
         const std::string tail = file.read(whole, std::min(size, whole + row_begin.size()));
         require(row_begin.starts_with(tail), Status::corrupt,
                 "{}: ends in an unfinished line that is no receipt row: rows are appended to a "
@@ -133,7 +139,7 @@ Json ReceiptWriter::append(Json row) {
     const std::string line = dump_json(row) + '\n';
     state_->file.append(line, state_->known);
     state_->known += line.size();
-    state_->end = {row.at("hash"), row.at("written").get<std::string>()};
+    state_->end = {row.at("hash"), row.at("written").get<std::string>(), receipt_schema};
     return row;
 }
 

@@ -2,6 +2,8 @@
 #include "report/compulsory_bound.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "device/catalog.hpp"
@@ -19,6 +21,15 @@ Device without_rates(const DeviceName& name) {
     device.id = name.id;
     device.name = name.name;
     return device;
+}
+
+// What a file says of a device may differ by this much from what was committed of it: two machines
+// of one kind, two drivers.
+constexpr double as_committed = 0.1;
+
+bool bounds_a_time(std::string_view resource) {
+    return resource.starts_with("flop.") || resource == "byte.dram_read" ||
+           resource == "byte.dram_write";
 }
 
 // What is narrower than the problem's own types rounds its inputs, which no right answer survives;
@@ -51,34 +62,52 @@ double seconds_of_bytes(const Device& device, const Workload& w) {
 
 }  // namespace
 
+CompulsoryBound::Ceilings& CompulsoryBound::ceilings_of(const DeviceName& name) {
+    const auto [at, fresh] = known_.try_emplace(key_of(name));
+    if (fresh) {
+        Device& committed = at->second.committed;
+        committed = without_rates(name);
+        apply_committed_rates(committed);
+        at->second.used = committed;
+    }
+    return at->second;
+}
+
 void CompulsoryBound::take(const CeilingRow& row) {
     for (const char* of_a_library : {"product", "capacity", "memory"}) {
         if (row.more.contains(of_a_library)) {
             return;
         }
     }
-    const auto [at, fresh] = of_file_.try_emplace(key_of(row.device), without_rates(row.device));
-    at->second.rates[row.ceiling.resource].value = row.ceiling.value;
-}
-
-const Device& CompulsoryBound::rates_of(const DeviceName& name) {
-    if (const auto given = of_file_.find(key_of(name)); given != of_file_.end()) {
-        return given->second;
+    const std::string& resource = row.ceiling.resource;
+    if (!bounds_a_time(resource)) {
+        return;
     }
-    const auto [at, fresh] = committed_.try_emplace(key_of(name), without_rates(name));
-    if (fresh) {
-        apply_committed_rates(at->second);
+    const double value = row.ceiling.value;
+    Ceilings& ceilings = ceilings_of(row.device);
+    const double known = ceilings.committed.find(resource).value_or(0);
+    if (ceilings.committed.rates.empty() || std::abs(value - known) < as_committed * known) {
+        ceilings.used.rates[resource].value = value;
+    } else {
+        remarks_.insert(fmt::format(
+            "the ceiling {} of {} is {:.4g} {} here and {} among the committed ones: cold times "
+            "are held to those",
+            resource, row.device.name, value, row.ceiling.unit,
+            known > 0 ? fmt::format("{:.4g}", known) : "not"));
     }
-    return at->second;
 }
 
 std::optional<CompulsoryBound::Least> CompulsoryBound::of(const RowCase& about) {
-    const Device& device = rates_of(about.device);
+    const Device& device = ceilings_of(about.device).used;
     const Workload w = workload_from_json(about.workload);
     const double engine = fastest_engine(device, w);
     const double operations = engine > 0 ? w.flops() / engine : 0;
     const double bytes = seconds_of_bytes(device, w);
     if (operations <= 0 && bytes <= 0) {
+        if (about.launch.cold) {
+            remarks_.insert(fmt::format("cold times of {} are not held to ceilings: none are known",
+                                        about.device.name));
+        }
         return std::nullopt;
     }
     return bytes >= operations ? Least{bytes, "the compulsory bytes"}

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "device/device.hpp"
@@ -13,8 +14,9 @@ namespace raceline {
 
 /// Compulsory bytes (Q, K and V read once, the output written once) over the measured DRAM
 /// ceilings, and operations of the visible pairs over the fastest matrix engine that may multiply
-/// such inputs. Ceilings are those that the file itself holds for the device, else the committed
-/// ones; a datasheet's figure is no measurement and bounds nothing.
+/// such inputs. Ceilings are the committed ones of the device; those that the file itself holds
+/// where they differ by less than a tenth, or where none of that device are committed. A
+/// datasheet's figure is no measurement and bounds nothing.
 class CompulsoryBound {
 public:
     /// A ceiling of the file; rows of library products, caches and memory are none.
@@ -27,9 +29,17 @@ public:
     /// Nothing if no ceiling of that device is measured.
     [[nodiscard]] std::optional<Least> of(const RowCase& about);
 
+    /// Sentences about what was asked and taken so far: ceilings of the file that are not used, and
+    /// devices whose cold times are held to none.
+    [[nodiscard]] const std::set<std::string>& remarks() const { return remarks_; }
+
 private:
-    const Device& rates_of(const DeviceName& name);
-    std::map<std::string, Device> of_file_, committed_;  ///< by device; measured rates only
+    struct Ceilings {
+        Device committed, used;  ///< measured rates only
+    };
+    Ceilings& ceilings_of(const DeviceName& name);
+    std::map<std::string, Ceilings> known_;  ///< by device
+    std::set<std::string> remarks_;
 };
 
 }  // namespace raceline

@@ -80,6 +80,12 @@ void ReceiptReport::add(const std::string& path, const CommittedEvidence* eviden
         }
         notes_.insert(notes_.end(), answer.notes.begin(), answer.notes.end());
     }
+    if (const auto alone = unanswered_predictions(file); !alone.empty()) {
+        notes_.push_back(
+            fmt::format("{}: {} prediction{} without measurement or refusal, the first in line {}: "
+                        "a run that was cut off leaves one at most, `predict` leaves all",
+                        path, alone.size(), alone.size() == 1 ? "" : "s", alone.front()));
+    }
     least_ = {};
     sights_.add(past_measurements(file.rows));
     const std::map<std::string, std::string> starts = starts_of_runs(file.rows);
@@ -102,6 +108,9 @@ void ReceiptReport::add(const std::string& path, const CommittedEvidence* eviden
             line.refusal = refused.reason;
             lines_.push_back(std::move(line));
         }
+    }
+    for (const std::string& remark : least_.remarks()) {
+        notes_.push_back(fmt::format("{}: {}", path, remark));
     }
 }
 

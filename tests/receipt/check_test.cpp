@@ -34,6 +34,7 @@ protected:
         return file;
     }
     ReceiptFile file_;
+    static constexpr const char* before_the_end = "2026-11-23T01:08:21.000000Z";
 };
 
 TEST_F(Check, AWrittenFileHolds) {
@@ -81,12 +82,73 @@ TEST_F(Check, PairsThatDifferAreRefused) {
 }
 
 TEST_F(Check, ARowOfSchema1IsAboutTheSameCaseAsOneOfSchema2) {
-    const ReceiptFile file = changed(1, [](Json& row) { row = example::as_schema_1(row); });
-    EXPECT_EQ(example::findings(file), "");
-    EXPECT_THAT(example::findings(changed(2, [](Json& row) { row["case"]["regime"] = "alone"; })),
-                StartsWith("3: case is"));
-    EXPECT_THAT(example::findings(changed(2, [](Json& row) { row["pass"] = "backward"; })),
-                StartsWith("3: pass is"));
+    const auto findings = [&](const std::function<void(Json&)>& change) {
+        ReceiptFile file = file_;
+        for (Json& row : file.rows) {
+            row["written"] = before_the_end;
+        }
+        file.rows[1] = example::as_schema_1(file.rows[1]);
+        change(file.rows[2]);
+        example::chain_again(file);
+        return example::findings(file);
+    };
+    const std::string mixed =
+        "2: schema 1 after rows of schema 2: a file is of one schema\n"
+        "3: schema 2 after rows of schema 1: a file is of one schema\n";
+    EXPECT_EQ(findings([](Json&) {}), mixed);
+    EXPECT_THAT(findings([](Json& row) { row["case"]["regime"] = "alone"; }),
+                StartsWith(mixed + "3: case is"));
+    EXPECT_THAT(findings([](Json& row) { row["pass"] = "backward"; }),
+                StartsWith(mixed + "3: pass is"));
+}
+
+TEST_F(Check, Schema1EndsWithTheDayOfSchema2) {
+    const auto findings = [&](const char* written) {
+        ReceiptFile file = file_;
+        for (Json& row : file.rows) {
+            row = example::as_schema_1(row);
+            row["written"] = written;
+        }
+        example::chain_again(file);
+        return example::findings(file);
+    };
+    EXPECT_EQ(findings(before_the_end), "");
+    for (const char* line : {"1: ", "2: ", "3: ", "4: "}) {
+        EXPECT_THAT(findings("2026-11-24T00:00:00.000000Z"),
+                    HasSubstr(std::string(line) + "schema 1, written 2026-11-24T00:00:00.000000Z: "
+                                                  "schema 1 was replaced by 2 on 2026-11-24"));
+    }
+}
+
+TEST_F(Check, APredictionIsMeasuredOnce) {
+    ReceiptWriter(path()).append(
+        make_row(example::context(), "measurement", "", example::measurement(file_.rows[1])));
+    EXPECT_EQ(example::findings(read_receipts(path())),
+              "5: prediction_id " + file_.rows[1].at("id").get<std::string>() +
+                  " is also that of the measurement in line 3: a prediction is measured once\n");
+}
+
+TEST_F(Check, PredictionsThatNoRowAnswersAreCounted) {
+    EXPECT_TRUE(unanswered_predictions(file_).empty());
+    const auto with = [&](const std::string& kind, const std::function<void(Json&)>& change) {
+        ReceiptFile file = file_;
+        file.rows[2] = example::row(kind);
+        file.rows[3]["kernel"] = "another";
+        change(file.rows[2]);
+        return unanswered_predictions(file);
+    };
+    const std::vector<std::size_t> line{2};
+    EXPECT_EQ(with("device", [](Json&) {}), line);
+    for (const char* kind : {"refusal", "check"}) {
+        EXPECT_TRUE(with(kind, [](Json&) {}).empty()) << kind;
+    }
+    EXPECT_TRUE(with("comparison", [&](Json& row) {
+                    row["prediction_id"] = file_.rows[1].at("id");
+                }).empty());
+    ReceiptFile other = file_;
+    other.rows[2]["prediction_id"] = std::string(32, 'f');
+    other.rows[3]["kernel"] = "another";
+    EXPECT_EQ(unanswered_predictions(other), line);
 }
 
 TEST_F(Check, UnsettledMustAgreeWithTheInterval) {

@@ -225,5 +225,22 @@ TEST_F(ReceiptFileTest, AnEmptyFileAndAnUnfinishedOneAreRead) {
     EXPECT_TRUE(file.bad.empty());
 }
 
+TEST_F(ReceiptFileTest, AFileOfSchema1TakesNoRowsOfSchema2) {
+    ReceiptFile old;
+    old.rows.push_back(example::as_schema_1(example::row("check")));
+    example::chain_again(old);
+    const std::string text = dump_json(old.rows[0]) + '\n';
+    write(path(), text);
+    ASSERT_EQ(read_receipts(path()).rows.size(), 1U);
+    try {
+        ReceiptWriter writer(path());
+        FAIL();
+    } catch (const Error& e) {
+        EXPECT_THAT(e.what(), testing::HasSubstr("holds rows of schema 1; what is written is of "
+                                                 "schema 2"));
+    }
+    EXPECT_EQ(read(path()), text);
+}
+
 }  // namespace
 }  // namespace raceline

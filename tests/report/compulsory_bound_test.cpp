@@ -12,8 +12,11 @@ namespace raceline {
 namespace {
 
 using testing::AllOf;
+using testing::Contains;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::SizeIs;
 using testing::StartsWith;
 
 class Bound : public example::Folder {
@@ -97,23 +100,103 @@ TEST_F(Bound, a_warm_time_is_marked_and_not_refused) {
 TEST_F(Bound, a_device_without_measured_ceilings_bounds_nothing) {
     device_ = "b200";
     name_ = "NVIDIA B200";
-    EXPECT_EQ(text(report(1e-9, 1e-9, 1, 1 << 17)), "") << "a datasheet is no measurement";
+    const ReceiptReport made = report(1e-9, 1e-9, 1, 1 << 17);
+    EXPECT_EQ(text(made), "") << "a datasheet is no measurement";
+    EXPECT_THAT(made.notes(), Contains(HasSubstr("cold times of NVIDIA B200 are not held to "
+                                                 "ceilings: none are known")));
 }
 
-TEST_F(Bound, ceilings_of_the_file_come_before_the_committed_ones) {
-    CeilingRow slow;
-    slow.device = {.id = "h200", .name = "NVIDIA H200", .driver = ""};
-    slow.ceiling.resource = "byte.dram_read";
-    slow.ceiling.value = 1e9;
-    const auto of = [&](const Json& more) {
+// A file's own ceilings: they decide nothing that committed ones say otherwise.
+class OwnCeilings : public Bound {
+protected:
+    [[nodiscard]] CeilingRow ceiling(const char* resource, double value) const {
+        CeilingRow row;
+        row.device = {.id = device_, .name = name_, .driver = ""};
+        row.ceiling.resource = resource;
+        row.ceiling.value = value;
+        row.ceiling.unit = "byte/s";
+        return row;
+    }
+    [[nodiscard]] double least(CompulsoryBound& bound, int queries = 1) const {
+        const auto found = bound.of(row_from_json<RowCase>(about(queries, 1 << 17, true)));
+        return found ? found->seconds : 0;
+    }
+};
+
+TEST_F(OwnCeilings, replace_committed_ones_that_they_resemble) {
+    CompulsoryBound plain;
+    const double before = least(plain);
+    CompulsoryBound bound;
+    bound.take(ceiling("byte.dram_read", 4.9e12));
+    EXPECT_LT(least(bound), 0.97 * before);
+    EXPECT_GT(least(bound), 0.9 * before);
+    EXPECT_THAT(bound.remarks(), IsEmpty());
+}
+
+TEST_F(OwnCeilings, that_are_a_tenth_off_are_not_used_and_said) {
+    CompulsoryBound plain;
+    const double before = least(plain);
+    for (const double value : {1e9, 4.1e12, 5.2e12, 1e18}) {
         CompulsoryBound bound;
-        CeilingRow row = slow;
-        row.more = more;
-        bound.take(row);
-        return bound.of(row_from_json<RowCase>(about(1, 1 << 17, true)))->seconds;
-    };
-    EXPECT_GT(of(Json::object()), 0.06);
-    EXPECT_LT(of(Json{{"memory", {{"kernel", "x"}}}}), 2e-5) << "of a library: no ceiling";
+        bound.take(ceiling("byte.dram_read", value));
+        EXPECT_EQ(least(bound), before) << value;
+        EXPECT_THAT(bound.remarks(),
+                    ElementsAre(AllOf(StartsWith("the ceiling byte.dram_read of NVIDIA H200 is "),
+                                      HasSubstr("e+12 among the committed ones: cold times are "
+                                                "held to those"))));
+    }
+}
+
+// Each within a tenth of the one before.
+TEST_F(OwnCeilings, cannot_climb_in_steps) {
+    CompulsoryBound bound;
+    bound.take(ceiling("byte.dram_read", 5.0e12));
+    const double once = least(bound);
+    bound.take(ceiling("byte.dram_read", 5.4e12));
+    EXPECT_EQ(least(bound), once);
+    EXPECT_THAT(bound.remarks(), SizeIs(1));
+}
+
+TEST_F(OwnCeilings, of_an_engine_that_nobody_committed_do_not_count) {
+    CompulsoryBound plain;
+    const double before = least(plain, 1 << 14);
+    CompulsoryBound bound;
+    bound.take(ceiling("flop.wonder.bf16", 1e20));
+    EXPECT_EQ(least(bound, 1 << 14), before);
+    EXPECT_THAT(bound.remarks(), ElementsAre(HasSubstr("and not among the committed ones")));
+}
+
+TEST_F(OwnCeilings, are_all_there_is_of_another_device) {
+    device_ = "cpu";
+    name_ = "some other CPU";
+    CompulsoryBound bound;
+    EXPECT_EQ(least(bound), 0);
+    EXPECT_THAT(bound.remarks(), ElementsAre("cold times of some other CPU are not held to "
+                                             "ceilings: none are known"));
+    CompulsoryBound own;
+    own.take(ceiling("byte.dram_read", 1e9));
+    EXPECT_GT(least(own), 0.06);
+    EXPECT_THAT(own.remarks(), IsEmpty());
+}
+
+TEST_F(OwnCeilings, of_a_library_are_none) {
+    device_ = "cpu";
+    name_ = "some other CPU";
+    CompulsoryBound bound;
+    CeilingRow row = ceiling("byte.dram_read", 1e9);
+    row.more = Json{{"memory", {{"kernel", "x"}}}};
+    bound.take(row);
+    EXPECT_EQ(least(bound), 0);
+}
+
+TEST_F(OwnCeilings, that_are_too_high_let_no_time_pass_in_a_report) {
+    const CeilingRow high = ceiling("byte.dram_read", 1e18);
+    ReceiptWriter(path()).append(
+        make_row(example::context(), CeilingRow::kind, "", row_to_json(high)));
+    const ReceiptReport made = report(1e-5, 1e-4, 1, 1 << 17);
+    EXPECT_THAT(text(made), HasSubstr("3: cpu_flash took 10.0 µs"));
+    EXPECT_THAT(made.notes(), Contains(HasSubstr("the ceiling byte.dram_read of NVIDIA H200 is "
+                                                 "1e+18")));
 }
 
 }  // namespace

@@ -282,5 +282,23 @@ TEST(CommittedReceipts, all_verify) {
     EXPECT_GE(files, 2);
 }
 
+TEST_F(Report, says_how_many_predictions_nothing_answers) {
+    write(1e-3, 1e-6, 1e-3);
+    const std::string what = "without measurement or refusal";
+    EXPECT_THAT(read().notes(), Not(testing::Contains(HasSubstr(what))));
+    Prediction p;
+    p.limiter = "dram";
+    {
+        ReceiptWriter writer(path_);
+        const RowSink sink{.context = &context_, .writer = &writer, .emit = {}};
+        for (int i = 0; i < 2; ++i) {
+            sink.put("0", PredictionRow{.about = row_case(which_, device_), .prediction = p});
+        }
+    }
+    EXPECT_THAT(read().notes(),
+                testing::Contains(HasSubstr(": 2 predictions " + what + ", the first in line 3:")));
+    EXPECT_TRUE(read().findings().empty());
+}
+
 }  // namespace
 }  // namespace raceline
