@@ -36,6 +36,14 @@ protected:
         // Through text, as in a file.
         return row_from_json<PredictionRow>(Json::parse(dump_json(row_to_json(row))), 2);
     }
+    /// With what every row has and these tests read.
+    [[nodiscard]] static Json whole(const PredictionRow& row, const std::string& commit) {
+        Json json = row_to_json(row);
+        json["schema"] = 2;
+        json["argv"] = {"raceline", "bench"};
+        json["git"] = {{"commit", commit}, {"dirty", false}};
+        return json;
+    }
     static Device committed_h200() {
         Device device = datasheet_device("h200");
         apply_committed_rates(device);
@@ -91,6 +99,73 @@ TEST_F(Repredict, another_model_or_kernel_is_left_to_its_own_program) {
     EXPECT_EQ(again_.again(row).outcome, Outcome::other_model);
 }
 
+// A program and a row of one commit have one model.
+TEST_F(Repredict, a_row_of_this_very_program_must_be_of_its_model) {
+    const std::string commit(40, 'c');
+    Json row = whole(predicted(committed_h200()), commit);
+    EXPECT_EQ(again_.again(row, commit).outcome, Outcome::same);
+    const Json good = row;
+    row["prediction"]["model_hash"] = std::string(64, 'f');
+    const auto answer = again_.again(row, commit);
+    EXPECT_EQ(answer.outcome, Outcome::differs);
+    EXPECT_THAT(answer.why, StartsWith("model_hash was ffff"));
+    row["git"]["dirty"] = true;
+    EXPECT_EQ(again_.again(row, commit).outcome, Outcome::other_model);
+    row["git"] = {{"commit", std::string(40, 'd')}, {"dirty", false}};
+    EXPECT_EQ(again_.again(row, commit).outcome, Outcome::other_model);
+    EXPECT_EQ(again_.again(row, "").outcome, Outcome::other_model);
+    row = good;
+    row["kernel"] = "gone";
+    EXPECT_THAT(again_.again(row, commit).why, HasSubstr("has no kernel gone"));
+}
+
+TEST_F(Repredict, another_programs_model_is_compared_before_its_rates) {
+    const Prediction now = predicted(committed_h200()).prediction;
+    Prediction written = now;
+    written.rates_id = "others";
+    EXPECT_EQ(Repredictor::compare(written, now).outcome, Outcome::no_rates);
+    written.model_hash[0] = written.model_hash[0] == 'a' ? 'b' : 'a';
+    const auto answer = Repredictor::compare(written, now);
+    EXPECT_EQ(answer.outcome, Outcome::differs);
+    EXPECT_THAT(answer.why, HasSubstr("model_hash was"));
+}
+
+TEST_F(Repredict, a_member_that_a_program_writes_and_a_row_lacks_is_a_difference) {
+    PredictionRow good = predicted(committed_h200());
+    good.prediction.calibrated = {.count = 2, .hash = "h", .errors = 0, .errors_hash = ""};
+    const Prediction now = good.prediction;
+    ASSERT_EQ(Repredictor::compare(good.prediction, now).outcome, Outcome::same);
+    for (const char* member : {"calibrated", "uncalibrated_seconds", "datasheet_seconds"}) {
+        Json json = row_to_json(good.prediction);
+        ASSERT_EQ(json.erase(member), 1U) << member;
+        const auto answer = Repredictor::compare(row_from_json<Prediction>(json, 2), now);
+        EXPECT_EQ(answer.outcome, Outcome::differs);
+        EXPECT_THAT(answer.why, StartsWith(std::string(member) + " was not there, is "));
+    }
+}
+
+TEST_F(Repredict, rates_that_a_run_did_not_describe_are_a_difference) {
+    const Device device = committed_h200();
+    const auto with_rates = [&](const char* rates_id, const char* argument = "bench") {
+        Json row = whole(predicted(device), std::string(40, 'c'));
+        row["prediction"]["rates_id"] = rates_id;
+        row["argv"] = {"raceline", argument};
+        return row;
+    };
+    EXPECT_EQ(again_.rates_fault(with_rates("one")), "");
+    EXPECT_EQ(again_.rates_fault(with_rates("one")), "");
+    EXPECT_THAT(again_.rates_fault(with_rates("two")),
+                StartsWith("rates_id is two, but this run goes by the rates one of h200"));
+    EXPECT_EQ(again_.rates_fault(with_rates("two", "predict")), "") << "another run";
+    EXPECT_EQ(again_.rates_fault(with_rates(device.rates_id.c_str())), "") << "committed";
+    Json described = with_rates("two");
+    described["kind"] = "device";
+    described["state"] = {{"rates_id", "two"}};
+    again_.take_device(described);
+    EXPECT_EQ(again_.rates_fault(with_rates("two")), "");
+    EXPECT_NE(again_.rates_fault(with_rates("one")), "") << "the file has the device's state";
+}
+
 // This machine's own rates, and part of its cores: the file has to say both.
 TEST_F(Repredict, a_machine_of_which_the_file_has_the_rates_is_computed_from_the_file) {
     Device device = live_cpu();
@@ -102,7 +177,7 @@ TEST_F(Repredict, a_machine_of_which_the_file_has_the_rates_is_computed_from_the
     EXPECT_EQ(without.outcome, Outcome::no_rates);
     EXPECT_THAT(without.why, StartsWith("the rates " + device.rates_id + " of cpu are not in"));
     Json described = *uncommitted_state(device);
-    described["kind"] = "device";
+    described.update(Json{{"kind", "device"}, {"git", Json::object()}, {"argv", Json::array()}});
     again_.take_device(Json::parse(dump_json(described)));
     const auto answer = again_.again(row);
     EXPECT_EQ(answer.outcome, Outcome::same) << answer.why;
@@ -143,6 +218,8 @@ TEST(CommittedPredictions, of_this_model_are_the_same_bit_for_bit) {
             if (file.rows[i].at("kind") == "device") {
                 again.take_device(file.rows[i]);
             } else if (file.rows[i].at("kind") == "prediction") {
+                EXPECT_EQ(again.rates_fault(file.rows[i]), "")
+                    << entry.path() << ": line " << file.lines[i];
                 const auto answer = again.again(row_from_json<PredictionRow>(file.rows[i]));
                 EXPECT_NE(answer.outcome, Outcome::differs)
                     << entry.path() << ": line " << file.lines[i] << ": " << answer.why;
