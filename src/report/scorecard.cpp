@@ -59,6 +59,10 @@ Scorecard::Scorecard(std::span<const build_info::EmbeddedSight> committed)
     : sights_(sights_of_this_build(committed)) {}
 
 void Scorecard::add(const std::string& path) {
+    std::error_code none;
+    if (!files_.insert(fs::weakly_canonical(path, none).string()).second) {
+        return;
+    }
     if (fs::path(path).filename() == "index.jsonl") {
         add_index(path);
     } else {
@@ -91,15 +95,31 @@ void Scorecard::add_tree(const std::string& folder) {
     }
 }
 
-void Scorecard::add_receipt(const std::string& path) {
-    const ReceiptFile file = read_receipts(path);
-    for (const BadLine& bad : file.bad) {
+// Rows as they were written; what was changed or moved becomes a finding.
+std::vector<Json> Scorecard::sound_rows(const std::string& path) {
+    ReceiptFile file = read_receipts(path);
+    std::set<std::size_t> refused;
+    for (const BadLine& bad : check_chain(file)) {
         broken_.push_back({path, bad.line, bad.reason});
+        refused.insert(bad.line);
     }
-    sights_.add(past_measurements(file.rows));
-    const std::map<std::string, std::string> starts = starts_of_runs(file.rows);
+    std::vector<Json> sound;
+    for (std::size_t i = 0; i < file.rows.size(); ++i) {
+        if (refused.contains(file.lines[i])) {
+            ++left_out_.broken;
+        } else {
+            sound.push_back(std::move(file.rows[i]));
+        }
+    }
+    return sound;
+}
+
+void Scorecard::add_receipt(const std::string& path) {
+    const std::vector<Json> rows = sound_rows(path);
+    sights_.add(past_measurements(rows));
+    const std::map<std::string, std::string> starts = starts_of_runs(rows);
     std::map<std::string, Prediction> predictions;  // by id
-    for (const Json& row : file.rows) {
+    for (const Json& row : rows) {
         const Json& kind = row.at("kind");
         if (kind == PredictionRow::kind) {
             predictions[row.at("id").get<std::string>()] =
@@ -113,9 +133,24 @@ void Scorecard::add_receipt(const std::string& path) {
     }
 }
 
+// A row and its copies, in whatever file or line of the index, were written in one moment.
+bool Scorecard::is_new(const PastMeasurement& row) {
+    return measured_
+        .insert(row.written + '\n' + nlohmann::json(row.device).dump() + '\n' + row.case_key())
+        .second;
+}
+
 void Scorecard::add_row(const Json& row, const std::map<std::string, Prediction>& predictions,
                         const std::string& run_began) {
     const auto measured = row_from_json<MeasurementRow>(row);
+    PastMeasurement about = measured_by(row);
+    if (!is_new(about)) {
+        return;
+    }
+    if (row.at("git").at("dirty").get<bool>()) {
+        ++left_out_.dirty;
+        return;
+    }
     if (!measured.correctness.passed || !measured.measurement) {
         ++left_out_.failed;
         return;
@@ -131,7 +166,7 @@ void Scorecard::add_row(const Json& row, const std::map<std::string, Prediction>
     }
     const Prediction& p = found->second;
     const double bound = p.layer1.bound_seconds;
-    rows_.push_back({.about = measured_by(row),
+    rows_.push_back({.about = std::move(about),
                      .run_began = run_began,
                      .id = row.at("id").get<std::string>(),
                      .measured = measured.measurement->seconds_median,
@@ -152,7 +187,11 @@ void Scorecard::add_index(const std::string& path) {
             began = began.empty() ? past.written : std::min(began, past.written);
         }
         for (const PastMeasurement& past : file.measurements) {
-            if (past.kind != MeasurementRow::kind) {
+            if (past.kind != MeasurementRow::kind || !is_new(past)) {
+                continue;
+            }
+            if (!past.counts) {
+                ++left_out_.dirty;
                 continue;
             }
             if (past.model.empty()) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -60,6 +61,8 @@ struct FirstSightScore {
 /// Rows that stand in no figure.
 struct LeftOut {
     int unsettled = 0, failed = 0, unpredicted = 0;
+    int dirty = 0;   ///< measurements of a tree with uncommitted changes
+    int broken = 0;  ///< rows of any kind whose hash or chain is broken
 };
 
 /// Measurement rows of receipt files and of their index. Times of comparisons, in which a peer ran
@@ -71,8 +74,9 @@ public:
     explicit Scorecard(
         std::span<const build_info::EmbeddedSight> committed = build_info::first_sights());
 
-    /// A receipt file, or an index if its name is index.jsonl. Lines that are no rows become
-    /// findings; the rest is kept.
+    /// A receipt file, or an index if its name is index.jsonl. Lines that are no rows, and rows
+    /// that check_chain refuses, become findings; the rest is kept. A file that was added before
+    /// and a row that another file had count once.
     void add(const std::string& path);
     /// All of a folder of the form of receipts/.
     void add_tree(const std::string& folder);
@@ -92,6 +96,8 @@ private:
         double datasheet = 0, roofline = 0, launch_floor = 0;
         std::string limiter;
     };
+    [[nodiscard]] std::vector<Json> sound_rows(const std::string& path);
+    [[nodiscard]] bool is_new(const PastMeasurement& row);
     void add_receipt(const std::string& path);
     void add_index(const std::string& path);
     void add_row(const Json& row, const std::map<std::string, Prediction>& predictions,
@@ -100,6 +106,8 @@ private:
     [[nodiscard]] Score score_of(const ScoreGroup& group, std::span<const Row* const> rows) const;
 
     FirstSights sights_;
+    std::set<std::string> files_;     ///< canonical paths of what was added
+    std::set<std::string> measured_;  ///< rows that were added, as is_new tells them apart
     std::vector<Row> rows_;
     std::map<std::string, std::string> counted_;  ///< limiters by counters, by measurement's id
     LeftOut left_out_;

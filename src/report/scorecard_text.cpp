@@ -158,8 +158,12 @@ std::string baseline_table(const std::vector<Score>& scores, TableForm form) {
 
 std::string left_out_text(const LeftOut& left) {
     return fmt::format(
-        "In no figure: {} unsettled, {} refused by the gate, {} without a prediction.\n",
-        left.unsettled, left.failed, left.unpredicted);
+        "In no figure: {} unsettled, {} refused by the gate, {} without a prediction, {} of a tree "
+        "with uncommitted changes{}.\n",
+        left.unsettled, left.failed, left.unpredicted, left.dirty,
+        left.broken == 0
+            ? ""
+            : fmt::format("; {} rows of any kind whose hash or chain is broken", left.broken));
 }
 
 Json beside_json(const Beside& other) {
@@ -272,7 +276,9 @@ Json scorecard_json(const Scorecard& card) {
                 {"left_out",
                  {{"unsettled", left.unsettled},
                   {"failed", left.failed},
-                  {"unpredicted", left.unpredicted}}}};
+                  {"unpredicted", left.unpredicted},
+                  {"dirty", left.dirty},
+                  {"broken", left.broken}}}};
 }
 
 }  // namespace raceline

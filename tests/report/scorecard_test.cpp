@@ -118,6 +118,61 @@ TEST_F(Card, leaves_out_what_is_unsettled_or_refused_and_says_how_many) {
                 HasSubstr("In no figure: 2 unsettled, 1 refused by the gate"));
 }
 
+TEST_F(Card, leaves_out_rows_of_a_changed_tree_and_says_how_many) {
+    run(1e-3, 1e-3);
+    context_.git_dirty = true;
+    run(2e-3, 1e-3);
+    const Scorecard card = read();
+    EXPECT_EQ(rows_in(card), 1U);
+    EXPECT_EQ(card.left_out().dirty, 1);
+    EXPECT_THAT(scorecard_text(card, TableForm::terminal),
+                HasSubstr("1 of a tree with uncommitted changes"));
+    EXPECT_EQ(scorecard_json(card).at("left_out").at("dirty"), 1);
+}
+
+TEST_F(Card, counts_a_file_once_by_whatever_path_it_is_named) {
+    run(1e-3, 1e-3);
+    std::filesystem::create_symlink(path(), path("link.jsonl"));
+    run(1e-3, 1e-3, "other.jsonl");
+    EXPECT_EQ(rows_in(read({"r.jsonl", "r.jsonl", "./r.jsonl", "link.jsonl", "other.jsonl"})), 2U);
+}
+
+TEST_F(Card, counts_a_copied_row_once_also_beside_the_index) {
+    run(1e-3, 1e-3);
+    std::filesystem::copy(path(), path("copy.jsonl"));
+    run(1e-3, 1e-3, "copy.jsonl");
+    EXPECT_EQ(rows_in(read({"r.jsonl", "copy.jsonl"})), 2U);
+    const auto past = past_measurements(read_receipts(path()).rows);
+    const Json file{{"path", "receipts/cpu/left.jsonl"}, {"sha256", ""}, {"rows", 2}};
+    std::ofstream(path("index.jsonl")) << index_line(file, "c", past).dump() << "\n";
+    EXPECT_EQ(rows_in(read({"index.jsonl", "copy.jsonl"})), 2U);
+    EXPECT_EQ(rows_in(read({"copy.jsonl", "index.jsonl"})), 2U);
+}
+
+TEST_F(Card, leaves_out_rows_that_were_changed_and_says_which) {
+    run(1e-3, 1e-3);
+    run(2e-3, 1e-3);
+    run(3e-3, 1e-3);
+    std::vector<Json> rows = read_receipts(path()).rows;
+    rows[1]["measurement"]["seconds_median"] = rows[1]["measurement"]["seconds_low"] =
+        rows[1]["measurement"]["seconds_high"] = 9e-3;  // its hash is wrong now
+    rows.erase(rows.begin() + 2);                       // a prediction: the chain is broken
+    std::ofstream out(path());
+    for (const Json& row : rows) {
+        out << dump_json(row) << '\n';
+    }
+    out.close();
+    const Scorecard card = read();
+    EXPECT_EQ(rows_in(card), 1U) << "the last pair";
+    ASSERT_GE(card.broken().size(), 2U);
+    EXPECT_EQ(card.broken()[0].line, 2U);
+    EXPECT_THAT(card.broken()[0].what, HasSubstr("hash does not match the row"));
+    EXPECT_EQ(card.broken()[1].line, 3U);
+    EXPECT_EQ(card.left_out().broken, 2);
+    EXPECT_THAT(scorecard_text(card, TableForm::terminal),
+                HasSubstr("; 2 rows of any kind whose hash or chain is broken"));
+}
+
 TEST_F(Card, a_comparison_is_in_no_figure_and_makes_its_case_seen) {
     ComparisonRow compared;
     compared.about = row_case(which_, device_);
@@ -258,7 +313,9 @@ TEST(CommittedScorecard, has_every_row_that_counts) {
     }
     // Bands count older unsettled rows, the scorecard none.
     EXPECT_LE(rows, wanted);
-    EXPECT_GE(rows + static_cast<std::size_t>(card.left_out().unsettled), wanted);
+    const LeftOut& left = card.left_out();
+    EXPECT_GE(rows + static_cast<std::size_t>(left.unsettled + left.dirty), wanted);
+    EXPECT_GE(left.dirty, 20) << "of the two files that docs/receipts.md names";
     EXPECT_GE(rows, 9000U);
     EXPECT_THROW(Scorecard().add_tree("no/such/folder"), Error);
 }
