@@ -13,8 +13,6 @@
 namespace raceline {
 namespace {
 
-constexpr int index_schema = 1;
-
 // The order of `columns`. Those of tables first, each with its table's name.
 constexpr std::array<std::array<const char*, 2>, 9> tables{{{"kind", "kinds"},
                                                             {"suite", "suites"},
@@ -26,6 +24,16 @@ constexpr std::array<std::array<const char*, 2>, 9> tables{{{"kind", "kinds"},
                                                             {"model_hash", "models"},
                                                             {"limiter", "limiters"}}};
 constexpr std::array<const char*, 3> numbers{"written", "predicted", "measured"};
+// Since schema 2.
+struct OtherTime {
+    const char* name;
+    double OtherTimes::* seconds;
+};
+constexpr std::array<OtherTime, 5> others{{{"expected", &OtherTimes::expected},
+                                           {"uncalibrated", &OtherTimes::uncalibrated},
+                                           {"datasheet", &OtherTimes::datasheet},
+                                           {"roofline", &OtherTimes::roofline},
+                                           {"launch_floor", &OtherTimes::launch_floor}}};
 
 // Written before rows of a changed tree were refused. The index has no column for it, and its lines
 // are never rewritten.
@@ -68,7 +76,7 @@ std::span<const std::string_view> dirty_files() {
 }
 
 Json index_line(const Json& file, std::string_view commit,
-                std::span<const PastMeasurement> measurements) {
+                std::span<const PastMeasurement> measurements, int schema) {
     std::array<Table, tables.size()> shared;
     Json rows = Json::array();
     for (const PastMeasurement& m : measurements) {
@@ -98,9 +106,14 @@ Json index_line(const Json& file, std::string_view commit,
         row.push_back(m.written);
         row.push_back(m.model.empty() ? Json(nullptr) : Json(m.predicted));
         row.push_back(m.measured);
+        for (const OtherTime& other : others) {
+            if (schema > 1) {
+                row.push_back(m.others.*other.seconds);
+            }
+        }
         rows.push_back(std::move(row));
     }
-    Json line{{"schema", index_schema}};
+    Json line{{"schema", schema}};
     line.update(file);
     line["commit"] = commit;
     Json columns = Json::array();
@@ -110,6 +123,11 @@ Json index_line(const Json& file, std::string_view commit,
     }
     for (const char* number : numbers) {
         columns.push_back(number);
+    }
+    for (const OtherTime& other : others) {
+        if (schema > 1) {
+            columns.push_back(other.name);
+        }
     }
     line["columns"] = std::move(columns);
     line["measurements"] = std::move(rows);
@@ -138,6 +156,12 @@ std::vector<PastMeasurement> past_measurements_of_line(const Json& line) {
         m.written = row.at(column).get<std::string>();
         m.predicted = m.model.empty() ? 0 : row.at(column + 1).get<double>();
         m.measured = row.at(column + 2).get<double>();
+        column += numbers.size();
+        for (const OtherTime& other : others) {
+            if (line.at("schema") != 1) {
+                m.others.*other.seconds = row.at(column++).get<double>();
+            }
+        }
         m.counts = counts;
         all.push_back(std::move(m));
     }

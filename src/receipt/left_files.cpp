@@ -34,8 +34,9 @@ std::string first_difference(const Json& line, const Json& file) {
 // What is wrong with a line about a file of this content, as a clause; "" if nothing.
 std::string fault_of(const Json& line, std::string_view content) {
     try {
-        return first_difference(line, line_of_left_file(text_or_nothing(line, "path"), content,
-                                                        text_or_nothing(line, "commit")));
+        return first_difference(
+            line, line_of_left_file(text_or_nothing(line, "path"), content,
+                                    text_or_nothing(line, "commit"), line.value("schema", 1)));
     } catch (const std::exception& e) {
         return e.what();
     }

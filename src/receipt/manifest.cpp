@@ -96,9 +96,11 @@ Json manifest_line(std::string_view path, std::string_view content) {
     return line_of_rows(path, content, parse_receipts(content));
 }
 
-Json line_of_left_file(std::string_view path, std::string_view content, std::string_view commit) {
+Json line_of_left_file(std::string_view path, std::string_view content, std::string_view commit,
+                       int schema) {
     const ReceiptFile file = parse_receipts(content);
-    Json line = index_line(line_of_rows(path, content, file), commit, past_measurements(file.rows));
+    Json line =
+        index_line(line_of_rows(path, content, file), commit, past_measurements(file.rows), schema);
     line["hash"] = row_hash(line);
     return line;
 }

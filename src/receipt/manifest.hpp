@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "receipt/past_measurement.hpp"
 #include "support/json.hpp"
 
 namespace raceline {
@@ -17,8 +18,9 @@ Json manifest_line(std::string_view path, std::string_view content);
 
 /// What the index says of a file with this content once it has left the tree, and `commit` has it:
 /// that, its measurements (index_line), and the hash of it all. Throws as manifest_line does, and
-/// std::runtime_error for rows that the index has no room for.
-Json line_of_left_file(std::string_view path, std::string_view content, std::string_view commit);
+/// std::runtime_error for rows that the index has no room for. `schema` is that of the line.
+Json line_of_left_file(std::string_view path, std::string_view content, std::string_view commit,
+                       int schema = index_schema);
 
 /// Manifest and index of a tree. Paths are relative to its root: receipts/<device>/<file>.jsonl.
 class CommittedReceipts {

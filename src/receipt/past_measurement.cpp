@@ -18,6 +18,7 @@ namespace {
 struct Predicted {
     double seconds = 0;
     std::string model, limiter;
+    OtherTimes others;
 };
 
 // Schema 1 knew no unsettled rows: what it measured goes on to count.
@@ -65,6 +66,7 @@ std::optional<PastMeasurement> past_of(const Json& row,
         found->predicted = before->second.seconds;
         found->model = before->second.model;
         found->limiter = before->second.limiter;
+        found->others = before->second.others;
     }
     return found;
 }
@@ -101,6 +103,20 @@ std::vector<PastFile> read_index(const std::string& path, std::istream& in) {
 
 }  // namespace
 
+OtherTimes other_times(const Prediction& prediction) {
+    const double bound = prediction.layer1.bound_seconds;
+    // "launch.cta" is the schedule's, a floor for each wave.
+    double floors = 0;
+    for (const auto& [term, seconds] : prediction.layer2) {
+        floors += term == "launch" || term == "launch.extra" ? seconds : 0;
+    }
+    return {.expected = prediction.expected_seconds,
+            .uncalibrated = prediction.uncalibrated_seconds,
+            .datasheet = prediction.datasheet_seconds,
+            .roofline = bound,
+            .launch_floor = bound > 0 ? bound + floors : 0};
+}
+
 std::vector<PastMeasurement> past_measurements(std::span<const Json> rows) {
     std::map<std::string, Predicted> predicted;  // by id
     std::vector<PastMeasurement> all;
@@ -109,7 +125,8 @@ std::vector<PastMeasurement> past_measurements(std::span<const Json> rows) {
             if (row.at("kind") == PredictionRow::kind) {
                 const Prediction prediction = row_from_json<PredictionRow>(row).prediction;
                 predicted[row.at("id").get<std::string>()] = {
-                    prediction.seconds, prediction.model_hash, prediction.limiter};
+                    prediction.seconds, prediction.model_hash, prediction.limiter,
+                    other_times(prediction)};
             } else if (auto found = past_of(row, predicted)) {
                 all.push_back(*std::move(found));
             }

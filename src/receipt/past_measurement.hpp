@@ -9,9 +9,22 @@
 #include <string_view>
 #include <vector>
 
+#include "receipt/values.hpp"
 #include "support/json.hpp"
 
 namespace raceline {
+
+/// What else a prediction said of a time, in seconds; 0: it did not.
+struct OtherTimes {
+    double expected = 0;      ///< with committed errors taken out
+    double uncalibrated = 0;  ///< without the model's calibrated constants
+    double datasheet = 0;     ///< roofline by the datasheet's rates
+    double roofline = 0;      ///< layer 1: by the rates of the prediction
+    double launch_floor = 0;  ///< layer 1 and what launches take whatever they do
+
+    bool operator==(const OtherTimes&) const = default;
+};
+OtherTimes other_times(const Prediction& prediction);
 
 /// A case that passed the gate and has a time, with what was predicted for it before. Numbers are
 /// those of the rows, to the last digit.
@@ -28,6 +41,7 @@ struct PastMeasurement {
     std::string written;   ///< when it was measured
     double predicted = 0;  ///< seconds; 0 if the file does not have the prediction
     double measured = 0;   ///< seconds, the median
+    OtherTimes others;
     /// False: its program was built from a tree with uncommitted changes, so that nobody can build
     /// it again. It makes a case seen, and counts for nothing else.
     bool counts = true;
@@ -44,9 +58,10 @@ struct PastMeasurement {
 std::vector<PastMeasurement> past_measurements(std::span<const Json> rows);
 
 /// A file's line of the index: `file`'s members (path, sha256, rows, first_hash, last_hash), a
-/// commit that has it, and its measurements.
+/// commit that has it, and its measurements. Lines of schema 1 have no columns for OtherTimes.
+inline constexpr int index_schema = 2;
 Json index_line(const Json& file, std::string_view commit,
-                std::span<const PastMeasurement> measurements);
+                std::span<const PastMeasurement> measurements, int schema = index_schema);
 
 /// The measurements of such a line. Throws a Json::exception if it is none.
 std::vector<PastMeasurement> past_measurements_of_line(const Json& line);

@@ -198,20 +198,6 @@ PastMeasurement measured_by(const Json& row) {
     return m;
 }
 
-std::string run_of(const Json& row) {
-    return row.at("git").dump() + row.at("argv").dump();
-}
-
-std::map<std::string, std::string> starts_of_runs(std::span<const Json> rows) {
-    std::map<std::string, std::string> starts;
-    for (const Json& row : rows) {
-        const auto written = row.at("written").get<std::string>();
-        std::string& start = starts[run_of(row)];
-        start = start.empty() ? written : std::min(start, written);
-    }
-    return starts;
-}
-
 FirstSights::FirstSights(std::span<const build_info::EmbeddedSight> committed, Names names)
     : committed_(committed), names_(std::move(names)) {}
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "receipt/past_measurement.hpp"
+#include "receipt/runs.hpp"
 #include "support/build_info.hpp"
 #include "support/json.hpp"
 
@@ -54,12 +55,6 @@ void add_first_dates(FirstDates& dates, std::span<const PastMeasurement> measure
 /// A measurement row, or one of a comparison, as far as its class needs it. Throws a
 /// Json::exception where a member is missing.
 PastMeasurement measured_by(const Json& row);
-
-/// Rows of one program run have the same of these.
-std::string run_of(const Json& row);
-
-/// When each run of these rows began, by run_of: its first row's `written`.
-std::map<std::string, std::string> starts_of_runs(std::span<const Json> rows);
 
 class FirstSights {
 public:

@@ -20,15 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What a launch takes whatever it does; "launch.cta" is the schedule's, a floor for each wave.
-double launch_floors(const Prediction& prediction) {
-    double floors = 0;
-    for (const auto& [term, seconds] : prediction.layer2) {
-        floors += term == "launch" || term == "launch.extra" ? seconds : 0;
-    }
-    return floors;
-}
-
 double absolute_error(double predicted, double measured) {
     return std::abs(predicted / measured - 1);
 }
@@ -41,12 +32,12 @@ std::string device_text(const Json& device) {
 }
 
 template <class Row>
-Beside beside(std::span<const Row* const> rows, double Row::* number) {
+Beside beside(std::span<const Row* const> rows, double OtherTimes::* number) {
     std::vector<double> other;
     std::vector<double> model;
     for (const Row* row : rows) {
-        if (row->*number > 0) {
-            other.push_back(absolute_error(row->*number, row->measured));
+        if (row->others.*number > 0) {
+            other.push_back(absolute_error(row->others.*number, row->measured));
             model.push_back(absolute_error(row->seconds, row->measured));
         }
     }
@@ -165,17 +156,12 @@ void Scorecard::add_row(const Json& row, const std::map<std::string, Prediction>
         return;
     }
     const Prediction& p = found->second;
-    const double bound = p.layer1.bound_seconds;
     rows_.push_back({.about = std::move(about),
                      .run_began = run_began,
                      .id = row.at("id").get<std::string>(),
                      .measured = measured.measurement->seconds_median,
                      .seconds = p.seconds,
-                     .expected = p.expected_seconds,
-                     .uncalibrated = p.uncalibrated_seconds,
-                     .datasheet = p.datasheet_seconds,
-                     .roofline = bound,
-                     .launch_floor = bound > 0 ? bound + launch_floors(p) : 0,
+                     .others = other_times(p),
                      .limiter = p.limiter});
 }
 
@@ -203,6 +189,7 @@ void Scorecard::add_index(const std::string& path) {
             row.run_began = began;
             row.measured = past.measured;
             row.seconds = past.predicted;
+            row.others = past.others;
             row.limiter = past.limiter;
             rows_.push_back(std::move(row));
         }
@@ -232,11 +219,11 @@ Score Scorecard::score_of(const ScoreGroup& group, std::span<const Row* const> r
         }
     }
     score.accuracy = accuracy(predicted, measured);
-    score.expected = beside(rows, &Row::expected);
-    score.uncalibrated = beside(rows, &Row::uncalibrated);
-    score.datasheet = beside(rows, &Row::datasheet);
-    score.roofline = beside(rows, &Row::roofline);
-    score.launch_floor = beside(rows, &Row::launch_floor);
+    score.expected = beside(rows, &OtherTimes::expected);
+    score.uncalibrated = beside(rows, &OtherTimes::uncalibrated);
+    score.datasheet = beside(rows, &OtherTimes::datasheet);
+    score.roofline = beside(rows, &OtherTimes::roofline);
+    score.launch_floor = beside(rows, &OtherTimes::launch_floor);
     return score;
 }
 
@@ -281,8 +268,8 @@ std::vector<FirstSightScore> Scorecard::first_sights() const {
                               .count = errors.all.size(),
                               .median = median(errors.all),
                               .regimes = {},
-                              .uncalibrated = beside(rows, &Row::uncalibrated),
-                              .expected = beside(rows, &Row::expected)};
+                              .uncalibrated = beside(rows, &OtherTimes::uncalibrated),
+                              .expected = beside(rows, &OtherTimes::expected)};
         for (const auto& [regime, some] : errors.by_regime) {
             score.regimes[regime] = {.count = some.size(), .median = median(some)};
         }

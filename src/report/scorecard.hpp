@@ -92,8 +92,7 @@ private:
         PastMeasurement about;
         std::string run_began, id;
         double measured = 0, seconds = 0;
-        double expected = 0, uncalibrated = 0;
-        double datasheet = 0, roofline = 0, launch_floor = 0;
+        OtherTimes others;
         std::string limiter;
     };
     [[nodiscard]] std::vector<Json> sound_rows(const std::string& path);

@@ -6,7 +6,7 @@
 
 #include "device/catalog.hpp"
 #include "device/device_state.hpp"
-#include "receipt/first_sight.hpp"
+#include "receipt/runs.hpp"
 #include "registry/registry.hpp"
 #include "run/run_case.hpp"
 #include "support/check.hpp"

@@ -79,6 +79,23 @@ TEST(PastMeasurement, a_line_of_the_index_says_the_same_and_shares_what_is_alike
     EXPECT_EQ(line.at("columns").size(), line.at("measurements").at(0).size());
 }
 
+TEST(PastMeasurement, a_line_keeps_what_else_was_predicted_and_older_lines_read_as_they_were) {
+    std::vector<Json> rows = rows_of_two_cases();
+    rows[0]["prediction"]["expected_seconds"] = 2e-3;
+    rows[0]["prediction"]["uncalibrated_seconds"] = 3e-3;
+    rows[0]["prediction"]["layer2"]["launch"] = 5e-6;
+    const auto measured = past_measurements(rows);
+    EXPECT_EQ(measured[0].others.expected, 2e-3);
+    EXPECT_EQ(measured[0].others.uncalibrated, 3e-3);
+    EXPECT_GE(measured[0].others.launch_floor, measured[0].others.roofline + 5e-6);
+    EXPECT_EQ(past_measurements_of_line(index_line(file, "c", measured)), measured);
+    const Json old = index_line(file, "c", measured, 1);
+    EXPECT_EQ(old.at("columns").back(), "measured");
+    const auto read = past_measurements_of_line(old);
+    EXPECT_EQ(read[0].others, OtherTimes{});
+    EXPECT_EQ(read[0].measured, measured[0].measured);
+}
+
 TEST(PastMeasurement, one_without_its_prediction_is_kept_and_makes_no_residual) {
     std::vector<Json> rows = rows_of_two_cases();
     rows[0]["id"] = "another";
