@@ -99,7 +99,7 @@ std::string docs_block(DocsEvidence& evidence, const DocsBlock& block) {
         {"rates", docs_rates},
         {"cases", docs_cases},
         {"accuracy", docs_accuracy},
-        {"scorecard", [](DocsEvidence& e, const DocsBlock&) { return docs_scorecard(e); }},
+        {"scorecard", docs_scorecard},
         {"constants", [](DocsEvidence&, const DocsBlock& b) { return docs_constants(b); }}};
     if (block.kind == "value") {
         return docs_value(evidence, block);

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <set>
+#include <sstream>
+
 #include "report/docs_tables.hpp"
 #include "report/scorecard_text.hpp"
 #include "support/check.hpp"
@@ -19,7 +22,20 @@ Scorecard card_of_tree(DocsEvidence& evidence) {
 
 }  // namespace
 
-std::string docs_scorecard(DocsEvidence& evidence) {
+std::string docs_scorecard(DocsEvidence& evidence, const DocsBlock& block) {
+    if (const std::string names = block.get("suites"); !names.empty()) {
+        std::set<std::string> suites;
+        std::istringstream in(names);
+        for (std::string name; std::getline(in, name, ',');) {
+            suites.insert(name);
+        }
+        Scorecard card = card_of_tree(evidence);
+        card.keep_suites(suites);
+        require(!card.scores().empty(), Status::invalid_argument,
+                "no committed row is of a suite named {}", names);
+        return fmt::format("*Rows of {} alone, in all committed receipts and the index.*\n\n{}",
+                           names, scorecard_text(card, TableForm::markdown));
+    }
     return "*All committed receipts and the index of those that left the tree, of every commit, as "
            "predictions stood before each run, hits and misses alike. A comparison's times are in "
            "no "

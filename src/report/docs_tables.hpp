@@ -30,7 +30,7 @@ std::string docs_value(DocsEvidence& evidence, const DocsBlock& block);
 
 /// How good predictions of all committed receipts were, and the kernel that is worst at first
 /// sight.
-std::string docs_scorecard(DocsEvidence& evidence);
+std::string docs_scorecard(DocsEvidence& evidence, const DocsBlock& block);
 std::string docs_worst_first_sight(DocsEvidence& evidence);
 
 /// Every calibrated constant that predictions of `suite` on `device` by `kernels` rest on.

@@ -196,6 +196,11 @@ void Scorecard::add_index(const std::string& path) {
     }
 }
 
+void Scorecard::keep_suites(const std::set<std::string>& suites) {
+    std::erase_if(rows_, [&](const Row& row) { return !suites.contains(row.about.suite); });
+    left_out_ = {};
+}
+
 ScoreGroup Scorecard::group_of(const Row& row) const {
     const Kernel* kernel = kernel_once_called(row.about.kernel);
     return {.device = device_text(row.about.device),

@@ -83,6 +83,9 @@ public:
 
     [[nodiscard]] std::vector<Score> scores() const;
     [[nodiscard]] std::vector<FirstSightScore> first_sights() const;
+    /// Leaves out the rows of all other suites; what was measured under these makes cases seen all
+    /// the same. Unsettled rows and others that stand in no figure are no longer counted.
+    void keep_suites(const std::set<std::string>& suites);
     [[nodiscard]] const LeftOut& left_out() const { return left_out_; }
     [[nodiscard]] const std::vector<Finding>& broken() const { return broken_; }
 
