@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Renews the evidence behind every H200 headline, in parts of under ten minutes and about twelve in
-# all. Binaries come built; peers come installed (tools/device_peers.sh).
+# Renews the evidence behind H200 headlines, in parts of under ten minutes: gate, engines and peers in
+# nine in all, the ladder in four to six more. Binaries come built; peers come installed
+# (tools/device_peers.sh, tools/peer_fa3.sh).
 #
 #   OUT=folder tools/device_evidence.sh [program] PART ...
 #
@@ -9,7 +10,7 @@
 #   gate     wrong outputs refused, training-16k on every kind of inputs, random checks    3 min
 #   engines  prefill_sm90, prefill_sm90_fp8 and prefill_mma on training-16k, random suites  2.5 min
 #   peers    training-16k beside the peers that are installed, in bf16 and in e4m3         3 min
-#   ladder   every rung, its counters, the gap and the sweeps                              6 min, not timed lately
+#   ladder   every rung, its counters, the gap and the sweeps                              over 4 min for the rungs alone
 # What comes home lies in one folder a part, with its logs. TESTS=device_test_run for part gate,
 # LIBRARY=libraceline.so for part peers (default: beside the program). SEEDS are those of random
 # checks, SUITES of random suites that are predicted and measured (default: the day's date).
