@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <set>
 #include <string>
 #include <vector>
@@ -26,18 +27,20 @@ namespace fs = std::filesystem;
 
 // Files that may name it, and why.
 const std::set<std::string> allowed{
-    "src/receipt/values.hpp",      // what it is
-    "src/receipt/rows.cpp",        // reads and writes it in rows
-    "src/run/run_case.cpp",        // makes it
-    "src/run/repredict.cpp",       // leaves it out
-    "src/api/predict.cpp",         // hands it to the caller
-    "src/report/case_table.cpp",   // prints it, without an error
-    "src/report/explanation.cpp",  // prints it, without an error
-    "src/report/scorecard.cpp",    // the column
-    "src/report/scorecard.hpp",    // says what the column is
+    "src/receipt/values.hpp",            // what it is
+    "src/receipt/rows.cpp",              // reads and writes it in rows
+    "src/run/run_case.cpp",              // makes it
+    "src/run/repredict.cpp",             // leaves it out
+    "src/api/predict.cpp",               // hands it to the caller
+    "src/report/case_table.cpp",         // prints it, without an error
+    "src/report/explanation.cpp",        // prints it, without an error
+    "src/receipt/past_measurement.cpp",  // keeps it for the scorecard when a file leaves the tree
+    "src/report/scorecard.hpp",          // says what the column is
+    "tools/freeze.sh",                   // lists it before a run
 };
 
-TEST(ExpectedSeconds, are_named_by_no_other_source) {
+// Of src, apps, tools and bench.
+std::set<std::string> files_with(const std::regex& what) {
     const fs::path root = RACELINE_SOURCE_DIR;
     std::set<std::string> found;
     for (const char* folder : {"src", "apps", "tools", "bench"}) {
@@ -47,12 +50,24 @@ TEST(ExpectedSeconds, are_named_by_no_other_source) {
             }
             std::ifstream in(entry.path(), std::ios::binary);
             const std::string text{std::istreambuf_iterator<char>(in), {}};
-            if (text.find("expected_seconds") != std::string::npos) {
+            if (std::regex_search(text, what)) {
                 found.insert(fs::relative(entry.path(), root).generic_string());
             }
         }
     }
-    EXPECT_THAT(found, testing::UnorderedElementsAreArray(allowed));
+    return found;
+}
+
+TEST(ExpectedSeconds, are_named_by_no_other_source) {
+    EXPECT_THAT(files_with(std::regex("expected_seconds")),
+                testing::UnorderedElementsAreArray(allowed));
+}
+
+// What the index keeps of them is handed to the scorecard, and to nothing else.
+TEST(ExpectedSeconds, of_past_measurements_are_read_by_the_scorecard_alone) {
+    EXPECT_THAT(
+        files_with(std::regex("OtherTimes::expected|others\\.expected")),
+        testing::UnorderedElementsAre("src/receipt/index_line.cpp", "src/report/scorecard.cpp"));
 }
 
 class ExpectedChanged : public test::WrittenRuns {
