@@ -272,7 +272,18 @@ std::vector<CommittedEvidence::LostLine> CommittedEvidence::wrong_lines() const 
     }
     std::vector<Json> lines;
     std::vector<std::size_t> numbers;
+    int newest_schema = 1;
     for (std::size_t i = 0; i < index_.size(); ++i) {
+        // Else a new line could say less by calling itself an old one.
+        if (const int schema = index_[i].value("schema", 0);
+            schema < newest_schema || schema > index_schema) {
+            wrong.push_back({index_path, i + 1,
+                             fmt::format("{}: its line in the index is of schema {}, behind one of "
+                                         "schema {}",
+                                         text_of(index_[i], "path"), schema, newest_schema)});
+        } else {
+            newest_schema = schema;
+        }
         if (!older.contains(dump_json(index_[i]))) {
             lines.push_back(index_[i]);
             numbers.push_back(i + 1);

@@ -65,6 +65,10 @@ std::string broken(const Json& line) {
             line.at(member).get<std::string>();
         }
         line.at("rows").get<std::size_t>();
+        if (const int schema = line.at("schema").get<int>(); schema < 1 || schema > index_schema) {
+            return fmt::format("schema {} is none of the index: it has 1 to {}", schema,
+                               index_schema);
+        }
         past_measurements_of_line(line);
         if (row_hash(line) != line.at("hash").get<std::string>()) {
             return "hash does not match: it was changed after it was written";
@@ -156,9 +160,16 @@ std::vector<std::string> CommittedReceipts::disagreements() const {
             found.push_back(path_of(line) + ": in the manifest twice");
         }
     }
+    int newest_schema = 1;
     for (const Json& line : index_) {
         if (const std::string why = broken(line); !why.empty()) {
             found.push_back(path_of(line) + ": its line in the index: " + why);
+        } else if (const int schema = line.at("schema").get<int>(); schema < newest_schema) {
+            found.push_back(
+                fmt::format("{}: its line in the index is of schema {}, behind one of schema {}",
+                            path_of(line), schema, newest_schema));
+        } else {
+            newest_schema = schema;
         }
         if (find(index_, path_of(line)) != &line) {
             found.push_back(path_of(line) + ": in the index twice");

@@ -29,6 +29,13 @@ void check_verdict_of(const Json& verdict, std::string_view side, Sentences& fou
     if (!verdict.at("passed").get<bool>()) {
         return;
     }
+    if (const auto cases = verdict.find("cases");
+        cases != verdict.end() && cases->is_number() && !(cases->get<double>() > 0)) {
+        found.push_back(
+            fmt::format("{}.passed is true of {} rows: a gate that looked at nothing "
+                        "passes nothing",
+                        side, cases->dump()));
+    }
     for (const auto& [error, bound] : pairs) {
         const auto is = verdict.find(error);
         const auto may_be = verdict.find(bound);
@@ -74,7 +81,15 @@ void check_unsettled(const Measurement& m, std::string_view side, Sentences& fou
     }
 }
 
+void check_samples(const Measurement& m, std::string_view side, Sentences& found) {
+    if (m.samples < 1) {
+        found.push_back(
+            fmt::format("{}: {} samples: a time is the median of one or more", side, m.samples));
+    }
+}
+
 void check_time(const Measurement& m, std::string_view side, Sentences& found) {
+    check_samples(m, side, found);
     check_interval(m, side, found);
     check_unsettled(m, side, found);
 }

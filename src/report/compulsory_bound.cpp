@@ -110,8 +110,8 @@ std::optional<CompulsoryBound::Least> CompulsoryBound::of(const RowCase& about) 
         }
         return std::nullopt;
     }
-    return bytes >= operations ? Least{bytes, "the compulsory bytes"}
-                               : Least{operations, "the operations"};
+    return bytes >= operations ? Least{bytes, "the compulsory bytes", operations}
+                               : Least{operations, "the operations", operations};
 }
 
 }  // namespace raceline

@@ -24,7 +24,8 @@ public:
 
     struct Least {
         double seconds = 0;
-        std::string resource;  ///< "the compulsory bytes", "the operations"
+        std::string resource;   ///< "the compulsory bytes", "the operations"
+        double operations = 0;  ///< seconds of these alone, to which a warm call is held, too
     };
     /// Nothing if no ceiling of that device is measured.
     [[nodiscard]] std::optional<Least> of(const RowCase& about);

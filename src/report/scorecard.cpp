@@ -20,6 +20,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
+std::string identity_of(const PastMeasurement& row) {
+    return row.written + '\n' + nlohmann::json(row.device).dump() + '\n' + row.case_key();
+}
+
 double absolute_error(double predicted, double measured) {
     return std::abs(predicted / measured - 1);
 }
@@ -116,7 +120,7 @@ void Scorecard::add_receipt(const std::string& path) {
             predictions[row.at("id").get<std::string>()] =
                 row_from_json<PredictionRow>(row).prediction;
         } else if (kind == MeasurementRow::kind) {
-            add_row(row, predictions, starts.at(run_of(row)));
+            add_row(path, row, predictions, starts.at(run_of(row)));
         } else if (kind == CountersRow::kind && row.at("counters").contains("limiter")) {
             counted_[row.at("measurement_id").get<std::string>()] =
                 row.at("counters").at("limiter").get<std::string>();
@@ -125,20 +129,34 @@ void Scorecard::add_receipt(const std::string& path) {
 }
 
 // A row and its copies, in whatever file or line of the index, were written in one moment.
-bool Scorecard::is_new(const PastMeasurement& row) {
-    return measured_
-        .insert(row.written + '\n' + nlohmann::json(row.device).dump() + '\n' + row.case_key())
-        .second;
+bool Scorecard::is_new(const PastMeasurement& row, const std::string& where) {
+    const std::string identity = identity_of(row);
+    const std::string says = fmt::format("{} s, predicted {} s, of a {} tree", row.measured,
+                                         row.predicted, row.counts ? "clean" : "changed");
+    const auto [known, fresh] = measured_.try_emplace(identity, says);
+    if (!fresh && known->second != says && contested_.insert(identity).second) {
+        broken_.push_back({where, 0,
+                           fmt::format("the row of {} written {} is {} here and {} elsewhere: one "
+                                       "of the two was changed, and neither counts",
+                                       row.kernel, row.written, says, known->second)});
+        std::erase_if(rows_, [&](const Row& one) { return identity_of(one.about) == identity; });
+    }
+    return fresh;
 }
 
-void Scorecard::add_row(const Json& row, const std::map<std::string, Prediction>& predictions,
+void Scorecard::add_row(const std::string& path, const Json& row,
+                        const std::map<std::string, Prediction>& predictions,
                         const std::string& run_began) {
     const auto measured = row_from_json<MeasurementRow>(row);
+    const auto found = predictions.find(measured.prediction_id);
     PastMeasurement about = measured_by(row);
-    if (!is_new(about)) {
+    about.counts = !row.at("git").at("dirty").get<bool>();
+    about.measured = measured.measurement ? measured.measurement->seconds_median : 0;
+    about.predicted = found == predictions.end() ? 0 : found->second.seconds;
+    if (!is_new(about, path)) {
         return;
     }
-    if (row.at("git").at("dirty").get<bool>()) {
+    if (!about.counts) {
         ++left_out_.dirty;
         return;
     }
@@ -150,7 +168,6 @@ void Scorecard::add_row(const Json& row, const std::map<std::string, Prediction>
         ++left_out_.unsettled;
         return;
     }
-    const auto found = predictions.find(measured.prediction_id);
     if (found == predictions.end() || !(measured.measurement->seconds_median > 0)) {
         ++left_out_.unpredicted;
         return;
@@ -173,7 +190,7 @@ void Scorecard::add_index(const std::string& path) {
             began = began.empty() ? past.written : std::min(began, past.written);
         }
         for (const PastMeasurement& past : file.measurements) {
-            if (past.kind != MeasurementRow::kind || !is_new(past)) {
+            if (past.kind != MeasurementRow::kind || !is_new(past, file.path)) {
                 continue;
             }
             if (!past.counts) {
@@ -198,7 +215,7 @@ void Scorecard::add_index(const std::string& path) {
 
 void Scorecard::keep_suites(const std::set<std::string>& suites) {
     std::erase_if(rows_, [&](const Row& row) { return !suites.contains(row.about.suite); });
-    left_out_ = {};
+    left_out_ = {.not_counted = true};
 }
 
 ScoreGroup Scorecard::group_of(const Row& row) const {

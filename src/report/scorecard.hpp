@@ -61,8 +61,9 @@ struct FirstSightScore {
 /// Rows that stand in no figure.
 struct LeftOut {
     int unsettled = 0, failed = 0, unpredicted = 0;
-    int dirty = 0;   ///< measurements of a tree with uncommitted changes
-    int broken = 0;  ///< rows of any kind whose hash or chain is broken
+    int dirty = 0;             ///< measurements of a tree with uncommitted changes
+    int broken = 0;            ///< rows of any kind whose hash or chain is broken
+    bool not_counted = false;  ///< a selection of rows: the numbers above say nothing
 };
 
 /// Measurement rows of receipt files and of their index. Times of comparisons, in which a peer ran
@@ -84,7 +85,7 @@ public:
     [[nodiscard]] std::vector<Score> scores() const;
     [[nodiscard]] std::vector<FirstSightScore> first_sights() const;
     /// Leaves out the rows of all other suites; what was measured under these makes cases seen all
-    /// the same. Unsettled rows and others that stand in no figure are no longer counted.
+    /// the same. What stands in no figure is no longer counted.
     void keep_suites(const std::set<std::string>& suites);
     [[nodiscard]] const LeftOut& left_out() const { return left_out_; }
     [[nodiscard]] const std::vector<Finding>& broken() const { return broken_; }
@@ -99,17 +100,21 @@ private:
         std::string limiter;
     };
     [[nodiscard]] std::vector<Json> sound_rows(const std::string& path);
-    [[nodiscard]] bool is_new(const PastMeasurement& row);
+    /// False for a copy of a row that was added. A row of the same identity that says something
+    /// else becomes a finding, and neither counts.
+    [[nodiscard]] bool is_new(const PastMeasurement& row, const std::string& where);
     void add_receipt(const std::string& path);
     void add_index(const std::string& path);
-    void add_row(const Json& row, const std::map<std::string, Prediction>& predictions,
+    void add_row(const std::string& path, const Json& row,
+                 const std::map<std::string, Prediction>& predictions,
                  const std::string& run_began);
     [[nodiscard]] ScoreGroup group_of(const Row& row) const;
     [[nodiscard]] Score score_of(const ScoreGroup& group, std::span<const Row* const> rows) const;
 
     FirstSights sights_;
-    std::set<std::string> files_;     ///< canonical paths of what was added
-    std::set<std::string> measured_;  ///< rows that were added, as is_new tells them apart
+    std::set<std::string> files_;                  ///< canonical paths of what was added
+    std::map<std::string, std::string> measured_;  ///< what rows say, by is_new's identity
+    std::set<std::string> contested_;              ///< identities of which two rows differ
     std::vector<Row> rows_;
     std::map<std::string, std::string> counted_;  ///< limiters by counters, by measurement's id
     LeftOut left_out_;

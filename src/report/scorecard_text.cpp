@@ -78,8 +78,10 @@ std::string first_sight_table(const Scorecard& card, TableForm form) {
 // plans with it must know.
 std::string worse_by_correction(const std::vector<Score>& scores) {
     std::string groups;
+    std::size_t rows = 0;
     for (const Score& score : scores) {
         const Beside& expected = score.expected;
+        rows += expected.count;
         if (expected.median > expected.model) {
             groups += fmt::format(
                 "{}{} on {}, {}, {}: {} instead of {} over {} row{}", groups.empty() ? "" : "; ",
@@ -88,8 +90,13 @@ std::string worse_by_correction(const std::vector<Score>& scores) {
                 percent_of(expected.model), expected.count, expected.count == 1 ? "" : "s");
         }
     }
-    return groups.empty() ? "In no group of rows is the expected time further off than the "
-                            "model's own.\n"
+    if (rows == 0) {
+        return "No row has an expected time.\n";
+    }
+    return groups.empty() ? fmt::format(
+                                "In no group of rows is the expected time further off than the "
+                                "model's own, of {} rows that have one.\n",
+                                rows)
                           : fmt::format(
                                 "The expected time is further off than the model's own "
                                 "here: {}.\n",
@@ -156,7 +163,13 @@ std::string baseline_table(const std::vector<Score>& scores, TableForm form) {
     return laid_out(table, form) + note;
 }
 
+// Of some suites alone nobody counted what fell out, and the index has only what did not.
 std::string left_out_text(const LeftOut& left) {
+    if (left.not_counted) {
+        return "Rows that were unsettled, refused by the gate or without a prediction are in no "
+               "figure, and those of files that left the tree are not counted: `git show` brings "
+               "these back.\n";
+    }
     return fmt::format(
         "In no figure: {} unsettled, {} refused by the gate, {} without a prediction, {} of a tree "
         "with uncommitted changes{}.\n",

@@ -9,6 +9,7 @@
 #include "device/catalog.hpp"
 #include "raceline/raceline.h"
 #include "raceline/raceline.hpp"
+#include "registry/registry.hpp"
 #include "support/json.hpp"
 #include "workload/shape_grammar.hpp"
 
@@ -52,6 +53,25 @@ Json predicted(const rl_case& which) {
     Json row = text == nullptr ? Json() : parse_json(text, "prediction");
     rl_free(text);
     return row;
+}
+
+// Two engines once looked for the busiest of no CTAs.
+TEST(CPrediction, HasAnAnswerForCallsWithoutQueryRows) {
+    const Device h200 = datasheet_device("h200");
+    for (const char* shape : {"h=1,q=0,k=64,d=64", "h=2,q=0;0,k=5;7,d=64",
+                              "h=1,q=0,k=0,d=64,dtype=e4m3", "h=1,q=0,k=64,d=128,dtype=fp16"}) {
+        const Workload w = parse_shape(shape);
+        for (const Kernel& kernel : all_kernels()) {
+            for (int tile = 0; tile < kernel.tile_count(); ++tile) {
+                if (kernel.engine == Engine::cuda && kernel.why_not(w, tile, h200).empty()) {
+                    const auto launches = kernel.counts(w, tile, h200);
+                    ASSERT_EQ(launches.size(), 1U) << kernel.name << ' ' << shape;
+                    EXPECT_TRUE(launches.front().work.empty()) << kernel.name << ' ' << shape;
+                }
+            }
+        }
+        EXPECT_GT(predict_shape(shape, "h200").seconds, 0) << shape;
+    }
 }
 
 TEST(CPrediction, TakesALaunchPathAndThreads) {

@@ -182,6 +182,28 @@ TEST_F(Manifest, an_edited_line_of_the_index_is_found) {
     EXPECT_THAT(disagreements(), ElementsAre(HasSubstr("changed after it was written")));
 }
 
+// A new line that calls itself an old one would say less than it must.
+TEST_F(Manifest, schemas_of_the_index_never_go_back) {
+    CommittedReceipts(root_).retire(run, "c0ffee");
+    const Json newest = CommittedReceipts(root_).index().front();
+    const auto with_schema = [&](int schema) {
+        Json line = newest;
+        line["path"] = "receipts/cpu/other.jsonl";
+        line["schema"] = schema;
+        if (schema == 1) {
+            for (Json& row : line["measurements"]) {
+                row.erase(row.end() - 5, row.end());
+            }
+        }
+        line["hash"] = row_hash(line);
+        return dump_json(line) + '\n';
+    };
+    append_text("receipts/index.jsonl", with_schema(1));
+    EXPECT_THAT(disagreements(), ElementsAre(HasSubstr("of schema 1, behind one of schema 2")));
+    append_text("receipts/index.jsonl", with_schema(99));
+    EXPECT_THAT(disagreements(), testing::Contains(HasSubstr("schema 99 is none of the index")));
+}
+
 TEST(CommittedReceipts, agree_with_manifest_and_index) {
     const CommittedReceipts receipts(RACELINE_SOURCE_DIR);
     EXPECT_THAT(receipts.disagreements(), IsEmpty())

@@ -97,6 +97,14 @@ TEST_F(Bound, a_warm_time_is_marked_and_not_refused) {
     EXPECT_THAT(made.str(), HasSubstr("it was warm, and ran from the cache"));
 }
 
+// The cache helps against DRAM, not against multiplying.
+TEST_F(Bound, a_warm_time_needs_the_operations_all_the_same) {
+    EXPECT_THAT(text(report(5e-4, 1e-3, 1 << 14, 1 << 14, false)),
+                AllOf(HasSubstr("2: cpu_flash took 500 µs"),
+                      HasSubstr("less than the 590 µs that the operations of the problem take")));
+    EXPECT_EQ(text(report(6e-4, 6e-4, 1 << 14, 1 << 14, false)), "");
+}
+
 TEST_F(Bound, a_device_without_measured_ceilings_bounds_nothing) {
     device_ = "b200";
     name_ = "NVIDIA B200";

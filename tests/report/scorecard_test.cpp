@@ -149,6 +149,33 @@ TEST_F(Card, counts_a_copied_row_once_also_beside_the_index) {
     EXPECT_EQ(rows_in(read({"copy.jsonl", "index.jsonl"})), 2U);
 }
 
+// Whichever is named first: a changed copy must not take the place of what was measured.
+TEST_F(Card, counts_neither_of_two_rows_of_one_moment_that_differ) {
+    run(1e-3, 1e-3);
+    std::vector<Json> rows = read_receipts(path()).rows;
+    Json before = nullptr;
+    std::ofstream out(path("copy.jsonl"));
+    for (Json& row : rows) {
+        if (row.at("kind") == "measurement") {
+            for (const char* member : {"seconds_median", "seconds_low", "seconds_high"}) {
+                row["measurement"][member] = 9e-3;
+            }
+        }
+        row["prev"] = before;
+        row["hash"] = row_hash(row);
+        before = row["hash"];
+        out << dump_json(row) << '\n';
+    }
+    out.close();
+    for (const auto& order : {std::vector<std::string>{"r.jsonl", "copy.jsonl"},
+                              std::vector<std::string>{"copy.jsonl", "r.jsonl"}}) {
+        const Scorecard card = read(order);
+        EXPECT_EQ(rows_in(card), 0U);
+        ASSERT_EQ(card.broken().size(), 1U);
+        EXPECT_THAT(card.broken().front().what, HasSubstr("one of the two was changed"));
+    }
+}
+
 TEST_F(Card, leaves_out_rows_that_were_changed_and_says_which) {
     run(1e-3, 1e-3);
     run(2e-3, 1e-3);
