@@ -65,13 +65,16 @@ SPOKEN = (
     rf"(?:[kK]ilo|[mM]ega|[gG]iga|[tT]era|[pP]eta)(?:flops?|hertz|watts?|(?:bytes?|bits?)"
     rf"{GAP}(?:a|per|/){GAP}second)|watts?)\b"
 )
-RATE = rf"(?:[kMGTP]?FLOPS?(?:{GAP}/{GAP}s)?|[kMGTP]i?(?:B|bit){GAP}/{GAP}s)\b"
+RATE = (
+    rf"(?:[kMGTP]?FLOPS?(?:{GAP}/{GAP}s)?|(?i:[kmgtp]{GAP}flops?)(?:{GAP}/{GAP}s)?|flops?{GAP}/{GAP}s|"
+    rf"[kMGTP]i?(?:B|bit)(?:{GAP}(?:/|per){GAP}s(?:econd)?|ps)|[kMGTP]bps)\b"
+)
 # A product of sizes (64 × 128, 64 × n, 0 × NaN) is no multiple of anything measured.
-RATIO = r"(?:×(?!\s*(?:\d|NaN\b|[a-z]\b))|x\b(?!\s*\d)|%|times\b|-?fold\b)"
-SIGN = r"(?:[fpnuµμm]s|[kMG]Hz|m?W|flops?\s+a\s+(?:clock|cycle|second))\b"
+RATIO = r"(?:-times\b|×(?!\s*(?:\d|NaN\b|[a-z]\b))|x\b(?!\s*\d)|%|times\b|-?fold\b)"
+SIGN = r"(?:[fpnuµμm]s|(?:[munp]|micro|milli|nano)-?sec(?:ond)?s?|[kMG]Hz|m?W|flops?\s+a\s+(?:clock|cycle|second))\b"
 FIGURE = re.compile(
     rf"{DIGITS}(?:{GAP}(?:{RATIO}|{SIGN}|{RATE})|(?:-|{GAP}){SPOKEN})"
-    rf"|{DIGITS}\s+s\b|\d+\.\d+s\b"
+    rf"|{DIGITS}\s+s\b|\d+\.\d+s\b|\bfactor{GAP}of{GAP}\d+\.\d+"
     rf"|(?i:{WORDS})(?:-|{GAP}){SPOKEN}"
 )
 IN_WORDS = re.compile(rf"(?i:{WORDS})")

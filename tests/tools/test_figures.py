@@ -24,7 +24,8 @@ class Figures(unittest.TestCase):
             "1.21&nbsp;times", "1.21\u00a0%", "3 × as long", "a **5 %** gain", "`12 ms`",
             "20 us", "3ns", "1.2 s", "0.5s", "20 seconds", "20-second", "2 minutes", "791 TFLOPS",
             "2,700 flop a clock", "1980 MHz", "1.75 GHz", "700 W", "5 per cent", "5 pct",
-            "5-percent", "2 microseconds", "2 gigabytes a second", "4 teraflops", "104 GB / s",
+            "5-percent", "812 TFLOPs", "900 Tflop/s", "900e12 flop/s", "3.2 TB per second", "4.6 TBps",
+            "5 msec", "12 usec", "14 micro-seconds", "1.3-times", "a factor of 1.3", "2 microseconds", "2 gigabytes a second", "4 teraflops", "104 GB / s",
         ]:
             with self.subTest(text):
                 found = figures.figures("a line\nit takes " + text + " there\n")
