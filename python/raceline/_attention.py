@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Mapping
+from typing import Any
 
 from . import _core
-from ._tensors import Library, is_torch, library_of, view
+from ._call import decode_inputs, forward_inputs, run
+from ._tensors import is_torch, library_of
 
 
 def attention(
@@ -139,54 +140,3 @@ def decode(
         window, scale, softcap, backend, checked,
     )
     return run(library, _core.DecodeCall, q, given, return_lse)
-
-
-def forward_inputs(
-    library: Library, q: Any, k: Any, v: Any, sinks: Any, cu_seqlens_q: Any, cu_seqlens_k: Any,
-    q_scale: Any, k_scale: Any, v_scale: Any, causal: Any, window: Any, scale: Any, softcap: Any,
-    backend: Any, accuracy: Any,
-) -> dict[str, Any]:
-    """Everything that `_core.ForwardCall` reads, by name."""
-    given = {
-        "q": library.view("q", q), "k": view("k", k), "v": view("v", v),
-        "sinks": view("sinks", sinks), "q_scale": view("q_scale", q_scale),
-        "k_scale": view("k_scale", k_scale), "v_scale": view("v_scale", v_scale),
-        "causal": causal, "window": window, "scale": scale, "softcap": softcap, "backend": backend,
-        "accuracy": accuracy,
-    }
-    for name, sums in (("cu_seqlens_q", cu_seqlens_q), ("cu_seqlens_k", cu_seqlens_k)):
-        if sums is not None:
-            given[name], given["device_" + name] = library.prefix_sums(name, sums, q)
-    return given
-
-
-def decode_inputs(
-    q: Any, k_cache: Any, v_cache: Any, block_table: Any, seqlens: Any, max_seqlen: Any, sinks: Any,
-    k_scale: Any, v_scale: Any, causal: Any, window: Any, scale: Any, softcap: Any, backend: Any,
-    checked: Any,
-) -> dict[str, Any]:
-    """Everything that `_core.DecodeCall` reads, by name."""
-    return {
-        "q": view("q", q), "k_cache": view("k_cache", k_cache), "v_cache": view("v_cache", v_cache),
-        "block_table": view("block_table", block_table), "seqlens": view("seqlens", seqlens),
-        "max_seqlen": max_seqlen, "sinks": view("sinks", sinks),
-        "k_scale": view("k_scale", k_scale), "v_scale": view("v_scale", v_scale),
-        "causal": causal, "window": window, "scale": scale, "softcap": softcap,
-        "backend": backend, "checked": checked,
-    }
-
-
-def run(
-    library: Library, kind: Any, q: Any, given: Mapping[str, Any], return_lse: bool
-) -> Any:
-    """Checks the call, allocates its outputs in q's library, and runs it on the current stream."""
-    if not isinstance(return_lse, bool):
-        raise TypeError(f"return_lse is a {type(return_lse).__name__}; it must be True or False")
-    stream = library.stream(q)
-    call = kind(given, stream)
-    out = library.empty(call.out_shape, q)
-    lse = library.empty_float(call.lse_shape, q) if return_lse else None
-    library.launch(call, q, out, lse, stream)
-    if lse is None:
-        return library.finished(out)
-    return library.finished(out), library.finished(lse)

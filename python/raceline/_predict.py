@@ -8,7 +8,7 @@ import json
 from typing import Any, Sequence
 
 from . import _core
-from ._attention import decode_inputs, forward_inputs
+from ._call import decode_inputs, forward_inputs
 from ._table import html_table, seconds, text_table
 from ._tensors import Library, library_of, view
 

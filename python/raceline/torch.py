@@ -12,7 +12,7 @@ from typing import Any, Optional, Sequence
 import torch
 
 from . import _core
-from ._attention import decode_inputs, forward_inputs, run
+from ._call import decode_inputs, forward_inputs, run
 from ._tensors import library_of
 
 _NO_BACKWARD = (
