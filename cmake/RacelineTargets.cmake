@@ -3,7 +3,7 @@
 set(generated ${CMAKE_BINARY_DIR}/generated)
 file(MAKE_DIRECTORY ${generated})
 
-foreach(module support receipt timing workload device model registry run tune api report)
+foreach(module support receipt timing workload device probe model registry run tune api report)
   raceline_module(${module})
 endforeach()
 foreach(module receipt registry report)

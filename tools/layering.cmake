@@ -2,7 +2,7 @@
 # Checks the #include lines against the layers: src/X includes only what stands above it, kernels
 # and rungs never include another one, host files never include CUDA headers, device files never
 # reach formatting or JSON. Run: cmake -DSOURCE=DIR -P tools/layering.cmake
-set(layers support receipt timing workload device model registry run tune api report)
+set(layers support receipt timing workload device probe model registry run tune api report)
 set(kernel_may support workload device model registry gpu raceline)
 set(bad 0)
 

@@ -2,16 +2,13 @@
 #include "device/ceiling_checks.hpp"
 
 #include <algorithm>
-#include <fmt/ranges.h>
-
-#include "support/check.hpp"
+#include <fmt/format.h>
 
 namespace raceline {
 namespace {
 
 constexpr double tolerance = 0.95;   // of what must not be exceeded: two readings differ
 constexpr double least_share = 0.6;  // of the part of its limit that one core alone reaches
-constexpr int most_attempts = 3;
 
 const Ceiling* find(std::span<const Ceiling> ceilings, const std::string& resource) {
     const auto found = std::find_if(ceilings.begin(), ceilings.end(),
@@ -60,37 +57,6 @@ std::vector<std::string> contradictions(std::span<const Ceiling> ceilings) {
         }
     }
     return found;
-}
-
-std::vector<Ceiling> better_of(std::span<const Ceiling> a, std::span<const Ceiling> b) {
-    std::vector<Ceiling> best(a.begin(), a.end());
-    for (const Ceiling& other : b) {
-        const auto same = std::find_if(best.begin(), best.end(), [&](const Ceiling& one) {
-            return one.resource == other.resource;
-        });
-        if (same == best.end()) {
-            best.push_back(other);
-        } else if (other.unit == "s" ? other.value < same->value : other.value > same->value) {
-            *same = other;
-        }
-    }
-    return best;
-}
-
-std::vector<Ceiling> probe_until_consistent(const std::function<std::vector<Ceiling>()>& probe) {
-    std::vector<Ceiling> best;
-    std::vector<std::string> reasons;
-    for (int attempt = 0; attempt < most_attempts; ++attempt) {
-        best = better_of(best, probe());
-        reasons = contradictions(best);
-        if (reasons.empty()) {
-            return best;
-        }
-    }
-    fail(Status::internal,
-         "ceilings contradict each other after {} attempts, and none is kept: {}; measure again "
-         "when nothing else runs",
-         most_attempts, fmt::join(reasons, "; "));
 }
 
 }  // namespace raceline

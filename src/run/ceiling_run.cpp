@@ -7,7 +7,7 @@
 #include <optional>
 #include <unistd.h>
 
-#include "device/ceiling_checks.hpp"
+#include "probe/until_consistent.hpp"
 #include "receipt/rows.hpp"
 #include "run/run_case.hpp"
 #include "support/check.hpp"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "device/catalog.hpp"
-#include "device/probes.hpp"
+#include "probe/probes.hpp"
 #include "receipt/row.hpp"
 
 namespace raceline {

@@ -4,8 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "raceline/error.hpp"
-
 namespace raceline {
 namespace {
 
@@ -48,33 +46,6 @@ TEST(Contradictions, caches_and_bursts_out_of_order) {
                     rate("byte.l1", 1e11), rate("byte.l2", 2e11), rate("byte.dram_read", 3e11),
                     rate("flop.wgmma.bf16", 7e14), rate("flop.wgmma.bf16.burst", 6e14)}),
                 ElementsAre(HasSubstr("a burst"), HasSubstr("byte.l1"), HasSubstr("byte.l2")));
-}
-
-TEST(Contradictions, are_measured_again_and_the_better_value_is_kept) {
-    int runs = 0;
-    const auto ceilings = probe_until_consistent([&] {
-        ++runs;
-        return std::vector{rate("flop.fma.fp32", runs == 1 ? 60e9 : 290e9, 306e9),
-                           rate("flop.fma.fp32.unit", runs == 1 ? 152e9 : 140e9, 153e9)};
-    });
-    EXPECT_EQ(runs, 2);
-    EXPECT_EQ(ceilings.at(0).value, 290e9);
-    EXPECT_EQ(ceilings.at(1).value, 152e9);
-}
-
-TEST(Contradictions, that_stay_are_refused) {
-    int runs = 0;
-    try {
-        (void)probe_until_consistent([&] {
-            ++runs;
-            return std::vector{rate("flop.fma.fp32", 60e9), rate("flop.fma.fp32.unit", 152e9)};
-        });
-        FAIL();
-    } catch (const Error& error) {
-        EXPECT_EQ(error.status(), Status::internal);
-        EXPECT_THAT(error.what(), HasSubstr("none is kept"));
-    }
-    EXPECT_EQ(runs, 3);
 }
 
 }  // namespace

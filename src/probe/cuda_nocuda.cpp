@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "device/probes.hpp"
+#include "probe/probes.hpp"
 #include "support/check.hpp"
 
 namespace raceline {

@@ -2,10 +2,10 @@
 // What a launch, a CTA and a single access cost; and the table of all kernels.
 #include <cuda_runtime.h>
 
-#include "device/probe_gpu.hpp"
-#include "device/probe_gpu_span.cuh"
 #include "gpu/ptx/globaltimer.cuh"
 #include "gpu/ptx/ld_global_cg_u32.cuh"
+#include "probe/gpu.hpp"
+#include "probe/gpu_span.cuh"
 #include "raceline/error.hpp"
 
 namespace raceline::probe {

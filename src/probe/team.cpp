@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "device/probe_team.hpp"
+#include "probe/team.hpp"
 
 #include <algorithm>
 #include <limits>

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "device/device.hpp"
-#include "device/probe_gpu.hpp"
-#include "device/probe_gpu_timer.hpp"
+#include "probe/gpu.hpp"
+#include "probe/gpu_timer.hpp"
 #include "receipt/values.hpp"
 
 namespace raceline::probe {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "device/probe_gpu_timer.hpp"
+#include "probe/gpu_timer.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <omp.h>
 
-#include "device/probe_dot_bf16.hpp"
-#include "device/probe_steps.hpp"
+#include "probe/dot_bf16.hpp"
+#include "probe/steps.hpp"
 #include "support/check.hpp"
 #include "support/statistics.hpp"
 #include "timing/measurement.hpp"

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cuda_runtime.h>
 
-#include "device/probe_gpu.hpp"
-#include "device/probe_gpu_span.cuh"
 #include "gpu/ptx/ex2_approx_ftz_f32.cuh"
 #include "gpu/ptx/ld_shared_v4_u32.cuh"
+#include "probe/gpu.hpp"
+#include "probe/gpu_span.cuh"
 #include "raceline/error.hpp"
 
 namespace raceline::probe {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "device/device.hpp"
-#include "device/probe_team.hpp"
-#include "device/probe_vector.hpp"
+#include "probe/team.hpp"
+#include "probe/vector.hpp"
 #include "receipt/values.hpp"
 
 namespace raceline::probe {

@@ -2,7 +2,7 @@
 // AVX-512 BF16 by intrinsics: Highway 1.0.3 emulates this product. The target stands on the
 // function and not on the file, or inline functions of shared headers would be compiled with
 // instructions that other machines lack.
-#include "device/probe_dot_bf16.hpp"
+#include "probe/dot_bf16.hpp"
 
 #if defined(__x86_64__)
 #include <immintrin.h>

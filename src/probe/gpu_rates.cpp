@@ -2,7 +2,7 @@
 #include <array>
 #include <string_view>
 
-#include "device/probe_gpu_steps.hpp"
+#include "probe/gpu_steps.hpp"
 #include "support/check.hpp"
 
 namespace raceline::probe {

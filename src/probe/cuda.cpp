@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "device/probe_gpu_steps.hpp"
-#include "device/probes.hpp"
+#include "probe/gpu_steps.hpp"
+#include "probe/probes.hpp"
 #include "support/check.hpp"
 
 namespace raceline {

@@ -5,8 +5,8 @@
 #include <numeric>
 #include <random>
 
-#include "device/probe_slices.hpp"
-#include "device/probe_steps.hpp"
+#include "probe/slices.hpp"
+#include "probe/steps.hpp"
 #include "support/check.hpp"
 
 namespace raceline::probe {

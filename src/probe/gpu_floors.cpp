@@ -3,7 +3,7 @@
 #include <numeric>
 #include <random>
 
-#include "device/probe_gpu_steps.hpp"
+#include "probe/gpu_steps.hpp"
 #include "support/check.hpp"
 #include "support/statistics.hpp"
 #include "timing/measurement.hpp"

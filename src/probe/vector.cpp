@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // This file is compiled once a SIMD target by Highway's foreach_target.
-#include "device/probe_vector.hpp"
+#include "probe/vector.hpp"
 
 #include <algorithm>
 #include <hwy/cache_control.h>
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "device/probe_vector.cpp"
+#define HWY_TARGET_INCLUDE "probe/vector.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <omp.h>
 
-#include "device/probe_steps.hpp"
-#include "device/probes.hpp"
+#include "probe/probes.hpp"
+#include "probe/steps.hpp"
 #include "support/check.hpp"
 
 namespace raceline {

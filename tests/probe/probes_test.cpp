@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "device/probes.hpp"
+#include "probe/probes.hpp"
 
 #include <algorithm>
 #include <gmock/gmock.h>
@@ -8,9 +8,9 @@
 #include <string>
 
 #include "device/catalog.hpp"
-#include "device/probe_dot_bf16.hpp"
-#include "device/probe_gpu_steps.hpp"
-#include "device/probe_vector.hpp"
+#include "probe/dot_bf16.hpp"
+#include "probe/gpu_steps.hpp"
+#include "probe/vector.hpp"
 #include "raceline/error.hpp"
 #include "timing/measurement.hpp"
 

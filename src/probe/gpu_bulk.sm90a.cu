@@ -3,10 +3,10 @@
 // keeps as many bytes in flight as shared memory holds.
 #include <cuda_runtime.h>
 
-#include "device/probe_gpu.hpp"
-#include "device/probe_gpu_span.cuh"
 #include "gpu/ptx/cp_async_bulk.cuh"
 #include "gpu/ptx/mbarrier.cuh"
+#include "probe/gpu.hpp"
+#include "probe/gpu_span.cuh"
 #include "raceline/error.hpp"
 
 namespace raceline::probe {

@@ -2,9 +2,9 @@
 // Tensor cores by the warp-level instruction, the only one before Hopper and on consumer chips.
 #include <cuda_runtime.h>
 
-#include "device/probe_gpu.hpp"
-#include "device/probe_gpu_span.cuh"
 #include "gpu/ptx/mma_m16n8.cuh"
+#include "probe/gpu.hpp"
+#include "probe/gpu_span.cuh"
 #include "raceline/error.hpp"
 
 namespace raceline::probe {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "device/device.hpp"
-#include "device/probe_gpu.hpp"
+#include "probe/gpu.hpp"
 #include "timing/cuda_runtime.hpp"
 
 namespace raceline::probe {

@@ -8,8 +8,8 @@
 #include <cstring>
 
 #include "device/device.hpp"
-#include "device/probe_team.hpp"
-#include "device/probe_vector.hpp"
+#include "probe/team.hpp"
+#include "probe/vector.hpp"
 
 namespace raceline::probe {
 

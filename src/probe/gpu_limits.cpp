@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <array>
 
-#include "device/probe_gpu_steps.hpp"
+#include "probe/gpu_steps.hpp"
 
 namespace raceline::probe {
 namespace {

@@ -3,12 +3,12 @@
 // waits for its group of products, the other's keep the tensor cores busy, as in a real kernel.
 #include <cuda_runtime.h>
 
-#include "device/probe_gpu.hpp"
-#include "device/probe_gpu_span.cuh"
 #include "gpu/ptx/fence_proxy_async_shared.cuh"
 #include "gpu/ptx/wgmma_descriptor.cuh"
 #include "gpu/ptx/wgmma_group.cuh"
 #include "gpu/ptx/wgmma_m64n256.cuh"
+#include "probe/gpu.hpp"
+#include "probe/gpu_span.cuh"
 #include "raceline/error.hpp"
 
 namespace raceline::probe {

@@ -4,8 +4,8 @@
 
 #include <cuda_runtime.h>
 
-#include "device/probe_gpu.hpp"
 #include "gpu/ptx/globaltimer.cuh"
+#include "probe/gpu.hpp"
 
 namespace raceline::probe {
 

@@ -4,8 +4,8 @@
 #include <functional>
 #include <memory>
 
-#include "device/probe_slices.hpp"
-#include "device/probe_steps.hpp"
+#include "probe/slices.hpp"
+#include "probe/steps.hpp"
 
 namespace raceline::probe {
 namespace {
