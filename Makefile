@@ -9,7 +9,7 @@ JOBS ?= $(shell nproc)
 help:
 	@echo "make demo      build, measure this machine's ceilings once, bench the quickstart suite, report"
 	@echo "make test      build everything and run all tests"
-	@echo "make docs      write the tables and figures of README.md and docs/ from committed receipts"
+	@echo "make docs      write the tables, figures and pictures of README.md and docs/ from committed receipts"
 	@echo "make lint      clang-format, clang-tidy, layering, figures in pages and size budgets"
 	@echo "make sanitize  the CPU tests under address, undefined-behaviour and thread sanitizers"
 	@echo "make python-test  the Python package in an environment of its own, and its tests"
@@ -17,9 +17,11 @@ help:
 	@echo "make format    rewrite the tree with clang-format"
 	@echo "RACELINE_NO_INSTALL=1 names missing packages instead of installing them"
 
+# It compiles what it runs: without a GPU the kernels of the CPU. `make test` compiles all.
+DEMO_PRESET ?= $(if $(wildcard /dev/nvidia[0-9]* /dev/dxg),auto,cpu)
 demo:
 	@tools/bootstrap.sh build
-	@test -f $(BUILD)/build.ninja || cmake --preset auto -B $(BUILD) -DBUILD_TESTING=OFF
+	@test -f $(BUILD)/build.ninja || cmake --preset $(DEMO_PRESET) -B $(BUILD) -DBUILD_TESTING=OFF
 	@cmake --build $(BUILD) --target raceline_cli -j $(JOBS)
 	@$(BUILD)/raceline measure --if-missing
 	@$(BUILD)/raceline bench --suite quickstart
@@ -33,13 +35,17 @@ test:
 
 # The receipts behind each table are named in docs/evidence.json.
 docs:
-	@tools/bootstrap.sh build
+	@tools/bootstrap.sh docs
 	@test -f $(BUILD)/build.ninja || cmake --preset auto -B $(BUILD) -DBUILD_TESTING=OFF
 	@cmake --build $(BUILD) --target raceline_cli -j $(JOBS)
+	@if $(BUILD)/raceline kernels | grep -q 'predicted only'; \
+	    then echo "without CUDA: docs/machine_code.json stays"; \
+	    else tools/machine_code.py $(BUILD)/raceline && cmake --build $(BUILD) --target raceline_cli -j $(JOBS); fi
 	@$(BUILD)/raceline report --docs README.md docs/*.md
 	@$(BUILD)/raceline report --ladder receipts/index.jsonl receipts/*/*-ladder-*.jsonl \
 	    receipts/*/*-from-scratch-*.jsonl >$(BUILD)/ladder.md
 	@cp $(BUILD)/ladder.md docs/ladder.md
+	@tools/pictures.sh $(BUILD)/raceline docs/pictures
 
 lint:
 	@tools/bootstrap.sh lint

@@ -121,6 +121,7 @@ def main(argv=None):
     os.environ["PYTORCH_NO_CUDA_MEMORY_CACHING"] = "1"
     import torch
     from c_library import Library
+    from failures import exit_status
     library = Library(os.path.abspath(options.library), options.receipts)
     torch.zeros(1, device="cuda")
     about = {"suite": "capacity",
@@ -141,9 +142,7 @@ def main(argv=None):
         except Exception as error:  # noqa: BLE001
             failed.append(f"{name}: {error}")
     library.close()
-    for line in failed:
-        print(f"failed: {line}", file=sys.stderr)
-    return 1 if failed else 0
+    return exit_status(failed)
 
 
 if __name__ == "__main__":

@@ -165,6 +165,7 @@ def main(argv=None, gpu=None):
     import torch
     from c_library import Library
     from comparison import Comparison
+    from failures import exit_status
     from machines import open_machine
     torch.set_grad_enabled(False)
     random.seed(arguments.seed)
@@ -193,9 +194,7 @@ def main(argv=None, gpu=None):
         results = run(comparison, problems, arguments)
     finally:
         library.close()
-    for failure in comparison.failures:
-        print(f"failed: {failure}", file=sys.stderr)
-    return 1 if comparison.failures or results.overall() is None else 0
+    return exit_status(comparison.failures, results.overall() is not None)
 
 
 if __name__ == "__main__":

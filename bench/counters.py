@@ -8,7 +8,7 @@
 Reads the measurement rows of a receipt file, runs `raceline check` of the same kernel, tile and
 shape under ncu (the gate's calls and nothing else: every launch of every call counts, weighted by
 its duration) and appends a `counters` row to the same file through the library. Which counters, and
-how they name a limiter, is written in limiter.py. Without --kernel and --shape: of every rung its
+how they name a limiter, is written in limiter.py. Without --shape and --suite: of every rung its
 track's reference shape. Clocks are left alone; ncu empties the caches before each launch, so that
 launches are cold as the measured calls were.
 """
@@ -26,6 +26,7 @@ sys.path.insert(0, str(HERE))
 
 import limiter
 from c_library import Library
+from failures import exit_status
 from profiler import Profiler, calls_of, find_ncu
 
 # The reference shape of each track, as docs/ladder.md has it.
@@ -141,6 +142,7 @@ def parse_arguments(argv):
     parser.add_argument("--kernel", action="append", default=[], help="may be repeated")
     parser.add_argument("--shape", action="append", default=[],
                         help="in the file's rows; may be repeated (default: each rung's reference)")
+    parser.add_argument("--suite", default="", help="all shapes of a suite, beside those of --shape")
     parser.add_argument("--ncu", default="", help="the profiler (default: found)")
     parser.add_argument("--seconds", type=float, default=0,
                         help="start no further case after this much time (default: no limit)")
@@ -149,11 +151,12 @@ def parse_arguments(argv):
 
 def selected(arguments, library, measured, tracks):
     """The rows to profile: references, or all of the shapes asked for; of the kernels asked for."""
-    if not arguments.shape:
+    shapes = arguments.shape + (library.suite(arguments.suite) if arguments.suite else [])
+    if not shapes:
         rows = references(measured, tracks)
     else:
         device = measured[0]["device"]["id"] if measured else ""
-        wanted = [library.predict(text, device)["workload"] for text in arguments.shape]
+        wanted = [library.predict(text, device)["workload"] for text in shapes]
         rows = [row for row in measured if row["workload"] in wanted]
     return [row for row in rows if not arguments.kernel or row["kernel"] in arguments.kernel]
 
@@ -186,9 +189,7 @@ def main(argv=None):
                   + ", ".join(f"{what} {100 * share:.0f} %" for what, share in busy), flush=True)
     finally:
         library.close()
-    for line in failed:
-        print(f"failed: {line}", file=sys.stderr)
-    return 1 if failed or not rows else 0
+    return exit_status(failed, rows)
 
 
 if __name__ == "__main__":

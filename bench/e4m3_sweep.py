@@ -153,6 +153,7 @@ def main(argv=None):
     options = parser.parse_args(argv)
     import torch
     from c_library import Library
+    from failures import exit_status
     from gpu_time import GpuMachine
     library = Library(os.path.abspath(options.library), options.receipts)
     machine = GpuMachine(0, library, options.shape_seconds)
@@ -177,9 +178,7 @@ def main(argv=None):
         finally:
             machine.release()
     library.close()
-    for line in failed:
-        print(f"failed: {line}", file=sys.stderr)
-    return 1 if failed else 0
+    return exit_status(failed)
 
 
 if __name__ == "__main__":

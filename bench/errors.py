@@ -171,6 +171,7 @@ def main(argv=None, gpu=None):
     arguments = parse(argv)
     import torch
     from c_library import Library
+    from failures import exit_status
     from machines import open_machine
     torch.set_grad_enabled(False)
     library = Library(os.path.abspath(arguments.library), arguments.receipts)
@@ -188,9 +189,7 @@ def main(argv=None, gpu=None):
         run(errors, arguments)
     finally:
         library.close()
-    for failure in errors.failures:
-        print(f"failed: {failure}", file=sys.stderr)
-    return 1 if errors.failures or not errors.found else 0
+    return exit_status(errors.failures, errors.found)
 
 
 if __name__ == "__main__":

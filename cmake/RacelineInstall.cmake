@@ -35,6 +35,27 @@ if(RACELINE_HAS_CUDA)
   install(FILES ${cudart} DESTINATION ${CMAKE_INSTALL_LIBDIR}/raceline COMPONENT raceline)
 endif()
 
+# `make demo` builds the program alone: what else is to be installed is built when it is missing.
+function(raceline_build_before_install component)
+  set(files)
+  foreach(target ${ARGN})
+    list(APPEND files "\"$<TARGET_FILE:${target}>\"")
+  endforeach()
+  list(JOIN files " " files)
+  list(JOIN ARGN " " targets)
+  install(CODE "
+    foreach(file ${files})
+      if(NOT EXISTS \"\${file}\")
+        execute_process(COMMAND \"${CMAKE_COMMAND}\" --build \"${CMAKE_BINARY_DIR}\" --target ${targets}
+                        COMMAND_ERROR_IS_FATAL ANY)
+      endif()
+    endforeach()" COMPONENT ${component})
+endfunction()
+raceline_build_before_install(raceline raceline raceline_shared)
+if(TARGET raceline_cli)
+  raceline_build_before_install(program raceline_cli)
+endif()
+
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/raceline DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         COMPONENT raceline)
 install(TARGETS raceline EXPORT racelineStatic COMPONENT raceline

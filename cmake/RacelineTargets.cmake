@@ -3,27 +3,58 @@
 set(generated ${CMAKE_BINARY_DIR}/generated)
 file(MAKE_DIRECTORY ${generated})
 
-foreach(module support receipt timing workload device probe model registry run tune api report)
+foreach(module support receipt timing workload device probe model registry run tune api report plot)
   raceline_module(${module})
 endforeach()
-foreach(module receipt registry report)
+foreach(module receipt registry report plot)
   raceline_compile_quickly(rl_${module})
 endforeach()
 
-foreach(module support receipt workload model run report)
+foreach(module support receipt workload model run report plot)
   raceline_compile_in_batches(rl_${module} 6)
+endforeach()
+
+file(GLOB records CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/operations/*/*.cpp)
+set(folders)
+foreach(record ${records})
+  get_filename_component(folder ${record} DIRECTORY)
+  list(APPEND folders ${folder})
+endforeach()
+list(REMOVE_DUPLICATES folders)
+foreach(folder ${folders})
+  raceline_operation(${folder})
+endforeach()
+
+# What the rungs of a track share on the host.
+file(GLOB tracks LIST_DIRECTORIES true CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/ladder/*)
+foreach(track ${tracks})
+  file(GLOB shared CONFIGURE_DEPENDS ${track}/*.cpp)
+  if(shared)
+    get_filename_component(name ${track} NAME)
+    add_library(ladder_${name} OBJECT ${shared})
+    raceline_host_options(ladder_${name})
+    raceline_compile_quickly(ladder_${name})
+    set_property(GLOBAL APPEND PROPERTY RACELINE_OBJECTS $<TARGET_OBJECTS:ladder_${name}>)
+  endif()
 endforeach()
 
 foreach(tree kernels ladder)
   # Files are globbed, so that a new folder re-runs CMake on the next build.
-  file(GLOB records CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${tree}/*/*.cpp)
+  set(folders */)
+  if(tree STREQUAL "ladder")
+    set(folders */*/)  # a rung stands in its track
+  endif()
+  file(GLOB records CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${tree}/${folders}*.cpp)
   set(folders)
   foreach(record ${records})
     get_filename_component(folder ${record} DIRECTORY)
     list(APPEND folders ${folder})
   endforeach()
   list(REMOVE_DUPLICATES folders)
+  # By name, whatever the track.
+  list(TRANSFORM folders REPLACE "^(.*)/([^/]+)$" "\\2=\\0")
   list(SORT folders)
+  list(TRANSFORM folders REPLACE "^[^=]*=" "")
   foreach(folder ${folders})
     raceline_kernel(${tree} ${folder})
   endforeach()
@@ -35,18 +66,20 @@ target_include_directories(embed PRIVATE src include ${LIBMD_INCLUDE})
 target_link_libraries(embed PRIVATE ${LIBMD_LIBRARY})
 
 file(GLOB data CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}
-     devices/*.json receipts/*/ceilings.jsonl ladder/lessons.md ladder/*.json)
+     devices/*.json receipts/*/ceilings.jsonl ladder/lessons.md ladder/*.json docs/machine_code.json)
 list(TRANSFORM data PREPEND ${CMAKE_SOURCE_DIR}/ OUTPUT_VARIABLE data_files)
 add_custom_command(
   OUTPUT ${generated}/embedded_files.cpp
-  COMMAND embed files ${generated}/embedded_files.cpp ${CMAKE_SOURCE_DIR} ${data}
+  COMMAND embed files ${generated}/embedded_files.cpp ${CMAKE_SOURCE_DIR} embedded_files ${data}
   DEPENDS embed ${data_files} VERBATIM)
 
 # The errors of earlier predictions, of which bands are made, and what was measured. Not
 # through rl_receipt, which a sanitizer would slow down: it reads every committed receipt.
 add_executable(collect_residuals tools/residuals.cpp src/receipt/residuals.cpp
                src/receipt/past_measurement.cpp src/receipt/index_line.cpp src/receipt/rows.cpp
-               src/report/first_sight.cpp src/workload/plainest.cpp src/workload/shape_format.cpp
+               src/report/first_sight.cpp src/workload/operation.cpp
+               src/workload/operation_shape.cpp src/workload/plainest.cpp
+               src/workload/shape_field.cpp src/workload/shape_format.cpp
                src/workload/shape_grammar.cpp src/workload/validation.cpp src/workload/workload.cpp
                src/support/nearest.cpp src/support/sha256.cpp src/support/fmt.cpp)
 raceline_compile_quickly(collect_residuals)
@@ -62,22 +95,27 @@ add_custom_command(
 # Hashes and the git state are looked at in every build; files change only if their content does.
 get_property(kernels GLOBAL PROPERTY RACELINE_KERNELS)
 list(JOIN kernels "," kernel_list)
+get_property(operations GLOBAL PROPERTY RACELINE_OPERATIONS)
+list(JOIN operations "," operation_list)
 add_custom_target(build_info_files
   COMMAND ${CMAKE_COMMAND} -DSOURCE=${CMAKE_SOURCE_DIR} -DOUT=${generated}
-          -DEMBED=$<TARGET_FILE:embed> -DKERNELS=${kernel_list} -DVERSION=${PROJECT_VERSION}
+          -DEMBED=$<TARGET_FILE:embed> -DKERNELS=${kernel_list}
+          -DOPERATIONS=${operation_list} -DVERSION=${PROJECT_VERSION}
           "-DCOMPILER=${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}"
           -DBUILD_TYPE=${CMAKE_BUILD_TYPE} "-DCUDA=${CUDAToolkit_VERSION}"
           -P ${CMAKE_SOURCE_DIR}/tools/build_info.cmake
-  BYPRODUCTS ${generated}/build_info.cpp ${generated}/kernels.inc
+  BYPRODUCTS ${generated}/build_info.cpp ${generated}/kernels.inc ${generated}/operations.inc
   DEPENDS embed VERBATIM)
 
 add_library(rl_build_info STATIC ${generated}/build_info.cpp ${generated}/embedded_files.cpp
             ${generated}/residuals.cpp)
 raceline_host_options(rl_build_info)
 add_dependencies(rl_build_info build_info_files)
-if(TARGET rl_registry)
-  add_dependencies(rl_registry build_info_files)
-endif()
+foreach(module workload registry)
+  if(TARGET rl_${module})
+    add_dependencies(rl_${module} build_info_files)
+  endif()
+endforeach()
 set_property(GLOBAL APPEND PROPERTY RACELINE_OBJECTS $<TARGET_OBJECTS:rl_build_info>)
 set_property(GLOBAL APPEND PROPERTY RACELINE_MODULES rl_build_info)
 

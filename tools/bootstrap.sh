@@ -1,34 +1,61 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Installs the Debian/Ubuntu packages that a step needs and this machine lacks.
-#   tools/bootstrap.sh build|test|lint|sanitize|python
+#   tools/bootstrap.sh build|docs|test|lint|sanitize|python
+# For tests, also the Python packages of tests/bad_input/requirements.txt, in build-venv/.
 # Prints them first; uses sudo when not root; RACELINE_NO_INSTALL=1 only names what is missing.
 set -eu
+cd "$(dirname "$0")/.."
 
 build="g++ cmake ninja-build libhwy-dev libcli11-dev nlohmann-json3-dev libfmt-dev libmd-dev"
 # Not needed to build, but a second build takes a fraction with it: CMake uses it where it is found.
 if [ "${RACELINE_NO_INSTALL:-0}" != 1 ] && ! command -v ccache >/dev/null 2>&1; then
     build="$build ccache"
 fi
-test="$build libgtest-dev libgmock-dev git"
-sanitize="$test clang-19 libomp-19-dev libclang-rt-19-dev llvm-19"
-# Debian's Python makes virtual environments only with a package of its own; others bring all.
+# Debian's Python makes virtual environments, and has headers, only with packages of its own; others
+# bring all.
 venv=""
 python3 -c 'import ensurepip, venv' 2>/dev/null || venv=" python3-venv"
+headers=""
+python3 -c 'import os, sysconfig; os.stat(sysconfig.get_path("include") + "/Python.h")' 2>/dev/null ||
+    headers=" python3-dev"
+tested="$build libgtest-dev libgmock-dev git"
+test="$tested gnuplot-nox$venv$headers"
+docs="$build gnuplot-nox"
+sanitize="$tested clang-19 libomp-19-dev libclang-rt-19-dev llvm-19"
 lint="$sanitize clang-format-19 clang-tidy-19$venv"
 python="$build binutils$venv"
 
 case "${1:-}" in
     build) wanted=$build ;;
+    docs) wanted=$docs ;;
     test) wanted=$test ;;
     lint) wanted=$lint ;;
     sanitize) wanted=$sanitize ;;
     python) wanted=$python ;;
-    *) echo "usage: tools/bootstrap.sh build|test|lint|sanitize|python" >&2; exit 2 ;;
+    *) echo "usage: tools/bootstrap.sh build|docs|test|lint|sanitize|python" >&2; exit 2 ;;
 esac
+
+# Versions are fixed: another one draws other inputs from a seed.
+python_packages() {
+    [ "$1" = test ] || return 0
+    wanted=tests/bad_input/requirements.txt
+    if cmp -s $wanted build-venv/requirements.txt; then
+        return 0
+    fi
+    if [ "${RACELINE_NO_INSTALL:-0}" = 1 ]; then
+        echo "raceline: no build-venv/ with the packages of $wanted: bad input is not tested" >&2
+        return 0
+    fi
+    echo "raceline: installing the Python packages of $wanted into build-venv/"
+    python3 -m venv build-venv
+    build-venv/bin/python -m pip install --quiet --disable-pip-version-check -r $wanted
+    cp $wanted build-venv/requirements.txt
+}
 
 if ! command -v dpkg-query >/dev/null 2>&1; then
     echo "raceline: no dpkg here: install the equivalents of: $wanted" >&2
+    python_packages "$1"
     exit 0
 fi
 
@@ -37,7 +64,10 @@ for package in $wanted; do
     state=$(dpkg-query -W -f '${Status}' "$package" 2>/dev/null || true)
     [ "$state" = "install ok installed" ] || missing="$missing $package"
 done
-[ -n "$missing" ] || exit 0
+if [ -z "$missing" ]; then
+    python_packages "$1"
+    exit 0
+fi
 
 sudo=""
 [ "$(id -u)" = 0 ] || sudo="sudo"
@@ -52,3 +82,4 @@ export DEBIAN_FRONTEND=noninteractive
 # A fresh image has no package lists, or old ones that name versions no longer served.
 ${sudo:+$sudo --preserve-env=DEBIAN_FRONTEND} apt-get update -qq
 ${sudo:+$sudo --preserve-env=DEBIAN_FRONTEND} $install -qq
+python_packages "$1"

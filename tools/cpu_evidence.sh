@@ -18,21 +18,7 @@ stem() { echo "receipts/cpu/$(date -u +%Y-%m-%d)-$1-$(git rev-parse --short=12 H
 "$program" bench --device cpu --suite quickstart --receipts "$(stem quickstart)"
 "$program" bench --device cpu --suite "random:$seed" --receipts "$(stem "random-$seed")"
 
-shapes=()
-for d in 64 128; do
-    for n in 2048 4096; do
-        for dtype in fp32 bf16 fp16; do
-            shapes+=(--shape "h=8,q=$n,k=$n,d=$d,dtype=$dtype")
-            shapes+=(--shape "h=8,q=$n,k=$n,d=$d,dtype=$dtype,causal")
-        done
-    done
-done
-# Caches of four times the last-level cache and more.
-for dtype in fp32 bf16 fp16; do
-    shapes+=(--shape "h=32/8,q=1,k=32768,d=128,dtype=$dtype")
-    shapes+=(--shape "h=32/32,q=1,k=16384,d=128,dtype=$dtype")
-done
-"$program" bench --device cpu --kernel cpu_flash "${shapes[@]}" --receipts "$(stem figures)"
+"$program" bench --device cpu --kernel cpu_flash --suite cpu-figures --receipts "$(stem figures)"
 if [ -n "$python" ]; then
     "$python" bench/compare.py --device cpu --library "$library" --receipts "$(stem torch)"
 fi

@@ -42,7 +42,7 @@ if [[ ",$peers," == *,flashinfer,* ]]; then
     echo "== compiling flashinfer"
     for d in 64 128 256; do
         timeout 240 "${compare[@]}" --peers flashinfer --receipts "$XDG_STATE_HOME/warm-$d.jsonl" \
-            --shape "b=1,h=2,q=256,k=256,d=$d,dtype=bf16" >"$out/flashinfer-$d.log" 2>&1 &
+            --suite "warm-up:$d" >"$out/flashinfer-$d.log" 2>&1 &
     done
     wait
     tail -n 2 "$out"/flashinfer-*.log

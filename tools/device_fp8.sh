@@ -38,34 +38,10 @@ bench() {
 
 # In three calls, so that a broken head dim does not hide the others.
 step_check() {
-    local d shapes length
+    local d
     for d in 64 128 256; do
-        shapes=()
-        # One of everything first: a plain tile, then each way of not filling one.
-        for length in 128 1 63 64 65 127 129 1000; do
-            shapes+=(--shape "b=1,h=2,q=$length,k=$length,d=$d,dtype=e4m3")
-            shapes+=(--shape "b=2,h=4/2,q=$length,k=$length,d=$d,dtype=e4m3,causal")
-        done
-        shapes+=(
-            --shape "b=2,h=4/2,q=100,k=333,d=$d,dtype=e4m3,causal"
-            --shape "b=2,h=4/1,q=333,k=100,d=$d,dtype=e4m3,causal"
-            --shape "b=1,h=6/3,q=515,k=1,d=$d,dtype=e4m3"
-            --shape "b=1,h=2,q=70,k=0,d=$d,dtype=e4m3"
-            --shape "b=3,h=16/4,q=777,k=1500,d=$d,dtype=e4m3"
-            --shape "b=1,h=4/2,q=600,k=600,d=$d,dtype=e4m3,window=100"
-            --shape "b=2,h=4/4,q=260,k=400,d=$d,dtype=e4m3,causal,sinks"
-            --shape "b=1,h=2,q=200,k=300,d=$((d - 16)),dtype=e4m3,causal"
-            --shape "b=4,h=4/2,q=300;1;129;0,k=300;70;129;5,d=$d,dtype=e4m3,causal"
-            --shape "b=3,h=8/2,q=7,k=100;517;7,d=$d,dtype=e4m3"
-            # Long: sums that the tensor core is left alone with.
-            --shape "b=1,h=2,q=200,k=16384,d=$d,dtype=e4m3"
-            --shape "b=1,h=2/1,q=130,k=70000,d=$d,dtype=e4m3"
-        )
-        run 60 check.log "$program" check "${kernel[@]}" --tile all "${shapes[@]}"
+        run 70 check.log "$program" check "${kernel[@]}" --tile all --suite "edges-e4m3:$d"
     done
-    run 30 check.log "$program" check "${kernel[@]}" --tile all \
-        --shape b=2,h=4/2,q=300,k=300,d=192/128,dtype=e4m3,causal \
-        --shape b=1,h=4/2,q=100,k=513,d=160/80,dtype=e4m3
     if [ -n "${TESTS:-}" ]; then
         run 60 check.log "$TESTS" --gtest_filter='*eight_bit*'
     fi
@@ -100,41 +76,17 @@ step_chosen() {
 
 # Every tile at three lengths: what a change of the kernel is worth, in half the time of bench.
 step_lengths() {
-    local d length shapes=()
-    for d in 64 128 256; do
-        for length in 1024 4096 16384; do
-            shapes+=(--shape "b=$((16384 / length)),h=$((2048 / d)),q=$length,k=$length,d=$d,dtype=e4m3")
-            shapes+=(--shape "b=$((16384 / length)),h=$((2048 / d)),q=$length,k=$length,d=$d,dtype=e4m3,causal")
-        done
-    done
-    bench 240 lengths --kernel prefill_sm90_fp8 --tile all --max-seconds 0.05 "${shapes[@]}"
+    bench 240 lengths --kernel prefill_sm90_fp8 --tile all --max-seconds 0.05 \
+        --suite lengths --dtype e4m3
 }
 
 # Our own bf16 at the shapes that 8 bits are compared at.
 step_bf16() {
-    local d shapes=()
-    for d in 64 128 256; do
-        shapes+=(--shape "b=1,h=$((2048 / d)),q=16384,k=16384,d=$d,dtype=bf16")
-        shapes+=(--shape "b=1,h=$((2048 / d)),q=16384,k=16384,d=$d,dtype=bf16,causal")
-    done
-    bench 60 bf16 --kernel prefill_sm90 --tile all --max-seconds 0.05 "${shapes[@]}"
+    bench 60 bf16 --kernel prefill_sm90 --tile all --max-seconds 0.05 --suite lengths-longest
 }
 
-# Small shapes: a sanitizer slows a kernel down a hundredfold.
 step_sanitize() {
-    local sanitizer check
-    sanitizer=$(find_tool compute-sanitizer)
-    if [ -z "$sanitizer" ]; then
-        echo "compute-sanitizer: not found" | tee -a "$out/sanitizer.log"
-        return
-    fi
-    for check in memcheck racecheck synccheck initcheck; do
-        run 40 sanitizer.log "$sanitizer" --tool $check --error-exitcode 9 --launch-timeout 30 \
-            "$program" check "${kernel[@]}" --tile all \
-            --shape b=1,h=4/2,q=150,k=300,d=64,dtype=e4m3,causal \
-            --shape b=1,h=4/2,q=300,k=150,d=128,dtype=e4m3,causal \
-            --shape b=1,h=2,q=129,k=257,d=256,dtype=e4m3
-    done
+    sanitize 40 sanitizer.log "$program" check "${kernel[@]}" --tile all --suite sanitizer-e4m3
 }
 
 # Counters of single launches: what the pipes do and what the warps wait for. Clocks are left alone.

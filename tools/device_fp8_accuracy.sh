@@ -25,40 +25,25 @@ kernel=(--device cuda --kernel prefill_sm90_fp8)
 
 # Both accuracies: without the option only tiles that promote are tried, with it all of them.
 step_check() {
-    local d shapes
+    local d
     for d in 64 128 256; do
-        shapes=(
-            --shape "b=2,h=4/2,q=333,k=517,d=$d,dtype=e4m3,causal"
-            --shape "b=1,h=2,q=200,k=1000,d=$((d - 16)),dtype=e4m3,window=300"
-            --shape "b=4,h=4/2,q=300;1;129;0,k=300;70;129;5,d=$d,dtype=e4m3,causal,accuracy=fast"
-            --shape "b=1,h=2,q=200,k=16384,d=$d,dtype=e4m3,sinks"
-            --shape "b=1,h=2,q=200,k=16384,d=$d,dtype=e4m3,accuracy=fast"
-        )
-        run 40 check.log "$program" check "${kernel[@]}" --tile all "${shapes[@]}"
+        run 40 check.log "$program" check "${kernel[@]}" --tile all --suite "edges-promotion:$d"
     done
 }
 
 # Tiles that promote between two rounds of the best of those that do not, at 16k and 4k: what the
 # machine's own drift is, two rounds show.
 step_speed() {
-    local d length mask shape round accurate fast
+    local d round
     for d in 128 256 64; do
-        accurate=() fast=()
-        for length in 16384 4096; do
-            for mask in "" ,causal; do
-                shape="b=$((16384 / length)),h=$((2048 / d)),q=$length,k=$length,d=$d,dtype=e4m3$mask"
-                accurate+=(--shape "$shape")
-                fast+=(--shape "$shape,accuracy=fast")
-            done
-        done
         for round in 1 2; do
             rm -f "$rows/fast-$d-$round.jsonl"
             into "$rows/fast-$d-$round.jsonl" speed.log 40 "$program" bench "${kernel[@]}" \
-                --tile promote=0,prepared=1 --max-seconds 0.05 "${fast[@]}"
+                --tile promote=0,prepared=1 --max-seconds 0.05 --suite "lengths-long-fast:$d"
             [ $round = 2 ] && continue
             rm -f "$rows/accurate-$d.jsonl"
             into "$rows/accurate-$d.jsonl" speed.log 80 "$program" bench "${kernel[@]}" \
-                --tile all --max-seconds 0.05 "${accurate[@]}"
+                --tile all --max-seconds 0.05 --suite "lengths-long:$d" --dtype e4m3
         done
     done
 }

@@ -72,7 +72,7 @@ step_counters() {
 # A second shape of each rung that takes one: short prefill, many sequences.
 step_counters_wide() {
     script 110 ladder counters.py --program "$program" --seconds 100 \
-        --shape h=8,k=512,d=64,dtype=fp16 --shape b=64,h=32/8,q=1,k=8192,d=128,dtype=fp16
+        --suite ladder-wide
 }
 
 # Every tile of what stands between the best rung and the fastest library, then that library.
@@ -111,32 +111,14 @@ step_check() {
     local rung
     for rung in $(rungs prefill decode from-scratch | sed 's/--kernel //'); do
         run 30 $log "$program" check --device cuda --kernel "$rung" --tile all \
-            --shape b=2,h=4,q=100,k=100,d=64,dtype=fp16 \
-            --shape b=1,h=2,q=130,k=130,d=64,dtype=fp16,causal \
-            --shape b=1,h=2,q=77,k=77,d=128,dtype=fp32,causal \
-            --shape b=2,h=8/2,q=1,k=1000,d=64,dtype=fp16,page=64 \
-            --shape b=1,h=8,q=1,k=3001,d=128,dtype=fp32 \
-            --shape b=2,h=8/2,q=1,k=1000,d=128,dtype=fp16,kv=e4m3,page=64 \
-            --shape b=1,h=29/1,q=1,k=333,d=64,dtype=fp16,kv=nvfp4 \
-            --shape b=2,h=128,q=1,k=1000,mla=512+64,dtype=fp16,page=64
+            --suite edges-ladder
     done
 }
 
-# Small shapes: a sanitizer slows a kernel down a hundredfold.
 step_sanitize() {
-    local tool sanitizer
-    sanitizer=$(find_tool compute-sanitizer)
-    if [ -z "$sanitizer" ]; then
-        echo "compute-sanitizer: not found" | tee -a "$out/$log"
-        return
-    fi
-    for tool in memcheck racecheck synccheck initcheck; do
-        # shellcheck disable=SC2046
-        run 120 $log "$sanitizer" --tool $tool --error-exitcode 9 --launch-timeout 60 "$program" \
-            check --device cuda $(rungs prefill from-scratch) \
-            --shape b=1,h=2,q=37,k=70,d=64,dtype=fp16,causal \
-            --shape b=1,h=1,q=70,k=37,d=128,dtype=fp16
-    done
+    # shellcheck disable=SC2046
+    sanitize 120 $log "$program" check --device cuda $(rungs prefill from-scratch) \
+        --suite sanitizer-ladder
 }
 
 # shellcheck disable=SC2086

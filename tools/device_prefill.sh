@@ -31,40 +31,12 @@ kernel=(--device cuda --kernel "$name")
 # shellcheck source=tools/device_run.sh
 . tools/device_run.sh
 
-# A few dozen shapes in three calls, so that a broken head dim does not hide the others.
+# In three calls, so that a broken head dim does not hide the others.
 step_check() {
-    local d shapes length
+    local d
     for d in 64 128 256; do
-        shapes=()
-        # One of everything first: a plain tile, then each way of not filling one.
-        for length in 128 1 63 64 65 127 129 1000; do
-            shapes+=(--shape "b=1,h=2,q=$length,k=$length,d=$d,dtype=bf16")
-            shapes+=(--shape "b=2,h=4/2,q=$length,k=$length,d=$d,dtype=bf16,causal")
-        done
-        shapes+=(
-            --shape "b=2,h=4/2,q=100,k=333,d=$d,dtype=fp16,causal"
-            --shape "b=2,h=4/1,q=333,k=100,d=$d,dtype=bf16,causal"
-            --shape "b=1,h=6/3,q=515,k=1,d=$d,dtype=fp16"
-            --shape "b=1,h=2,q=70,k=0,d=$d,dtype=bf16"
-            --shape "b=3,h=16/4,q=777,k=1500,d=$d,dtype=bf16"
-            --shape "b=5,h=32/8,q=385,k=385,d=$d,dtype=bf16,causal"
-            --shape "b=1,h=4/2,q=600,k=600,d=$d,dtype=bf16,window=100"
-            --shape "b=2,h=4/4,q=260,k=400,d=$d,dtype=bf16,causal,sinks"
-            --shape "b=1,h=2,q=200,k=300,d=$((d - 24)),dtype=bf16,causal"
-            --shape "b=4,h=4/2,q=300;1;129;0,k=300;70;129;5,d=$d,dtype=bf16,causal"
-            --shape "b=3,h=8/2,q=7,k=100;517;7,d=$d,dtype=fp16"
-        )
-        run 40 check.log "$program" check "${kernel[@]}" --tile all "${shapes[@]}"
+        run 60 check.log "$program" check "${kernel[@]}" --tile all --suite "edges:$d"
     done
-    run 20 check.log "$program" check "${kernel[@]}" --tile all \
-        --shape b=2,h=4/2,q=300,k=300,d=192/128,dtype=bf16,causal \
-        --shape b=1,h=4/2,q=100,k=513,d=160/72,dtype=fp16
-    if [ "$name" = prefill_mma ]; then
-        run 20 check.log "$program" check "${kernel[@]}" --tile all \
-            --shape b=2,h=4/2,q=300,k=300,d=64,dtype=bf16,causal,softcap=30 \
-            --shape b=1,h=4/2,q=200,k=333,d=128,dtype=fp16,softcap=5,sinks \
-            --shape b=1,h=2,q=300,k=300,d=256,dtype=bf16,window=60:9,softcap=50
-    fi
     if [ -n "${TESTS:-}" ]; then
         run 90 check.log "$TESTS"
     fi
@@ -94,16 +66,8 @@ step_errors() {
 
 # The shortest and the longest calls of every head dim and mask.
 step_counters() {
-    local d length mask shapes=()
-    for d in 64 128 256; do
-        for length in 512 16384; do
-            for mask in "" ,causal; do
-                shapes+=(--shape "b=$((16384 / length)),h=$((2048 / d)),q=$length,k=$length,d=$d,dtype=bf16$mask")
-            done
-        done
-    done
     into $rows/training-16k.jsonl counters.log 120 "$python" bench/counters.py \
-        --program "$program" --library "$library" "${shapes[@]}" --seconds 100
+        --program "$program" --library "$library" --suite lengths-ends --seconds 100
 }
 
 # under_ncu SECONDS LOG SHAPE TILE OPTION...: one launch of a call, alone, under the profiler `ncu`.
@@ -185,23 +149,12 @@ b=1,h=8,q=16384,k=16384,d=256 headdim=256,rows=128,keys=64
 END
 }
 
-# Small shapes: a sanitizer slows a kernel down a hundredfold.
 step_sanitize() {
-    local log=sanitizer.log tool sanitizer
-    sanitizer=$(find_tool compute-sanitizer)
-    if [ -z "$sanitizer" ]; then
-        echo "compute-sanitizer: not found" | tee -a "$out/$log"
-        return
+    local suite=sanitizer
+    if [ "$name" = prefill_sm90_fp8 ]; then
+        suite=sanitizer-e4m3
     fi
-    for tool in memcheck racecheck synccheck initcheck; do
-        run 40 $log "$sanitizer" --tool $tool --error-exitcode 9 --launch-timeout 30 "$program" \
-            check "${kernel[@]}" --tile all \
-            --shape b=1,h=4/2,q=150,k=300,d=64,dtype=bf16,causal \
-            --shape b=1,h=4/2,q=300,k=150,d=128,dtype=fp16,causal \
-            --shape b=1,h=2,q=129,k=257,d=256,dtype=bf16 \
-            --shape b=1,h=2,q=130,k=200,d=64,dtype=bf16,softcap=30 \
-            --shape 'b=3,h=2,q=300;1;129,k=300;70;129,d=64,dtype=bf16,causal'
-    done
+    sanitize 40 sanitizer.log "$program" check "${kernel[@]}" --tile all --suite $suite
 }
 
 # shellcheck disable=SC2086

@@ -6,13 +6,14 @@
 #
 #   OUT=folder tools/device_quickstart.sh [program] [step ...]
 #
-# Steps: environment measure check api bench sanitize profile (default: all, in this order). The step
-# api runs device_test_api, the API's test, if it was carried beside the program. A shared
-# library carried beside the program (libhwy.so.1) is found there.
+# Steps: environment measure check proof api bench sanitize profile (default: all, in this order). The
+# step proof runs device_test_proof, which takes every kernel through the gate, and api runs
+# device_test_api, the API's test, if they were carried beside the program. A shared library carried
+# beside the program (libhwy.so.1) is found there.
 set -u
 program=${1:-build-cuda/raceline}
 [ $# -gt 0 ] && shift
-steps=${*:-environment measure check api bench sanitize profile}
+steps=${*:-environment measure check proof api bench sanitize profile}
 out=${OUT:-device-quickstart}
 mkdir -p "$out"
 kernels=(--kernel simt --kernel naive)
@@ -43,13 +44,18 @@ step_check() {
     run 300 check.log "$program" check --suite quickstart --device cuda "${kernels[@]}"
 }
 
-step_api() {
-    if [ -x "$here/device_test_api" ]; then
-        run 60 check.log "$here/device_test_api"
+# carried SECONDS TEST: a test program, if it lies beside the program.
+carried() {
+    if [ -x "$here/$2" ]; then
+        run "$1" check.log "$here/$2"
     else
-        echo "device_test_api: not beside the program" | tee -a "$out/check.log"
+        echo "$2: not beside the program" | tee -a "$out/check.log"
     fi
 }
+
+step_proof() { carried 200 device_test_proof; }
+
+step_api() { carried 60 device_test_api; }
 
 step_bench() {
     run 300 bench.log "$program" bench --suite quickstart --device cuda "${kernels[@]}" \
@@ -57,23 +63,8 @@ step_bench() {
     run 60 bench.log "$program" report --check "$out/quickstart.jsonl"
 }
 
-# Small shapes: a sanitizer slows a kernel down a hundredfold.
 step_sanitize() {
-    local log=sanitizer.log tool sanitizer
-    sanitizer=$(find_tool compute-sanitizer)
-    if [ -z "$sanitizer" ]; then
-        echo "compute-sanitizer: not found" | tee -a "$out/$log"
-        return
-    fi
-    for tool in memcheck racecheck synccheck initcheck; do
-        run 90 $log "$sanitizer" --tool $tool --error-exitcode 9 --launch-timeout 60 "$program" \
-            check --device cuda "${kernels[@]}" \
-            --shape b=2,h=4/2,q=37,k=70,d=64,dtype=fp32,causal \
-            --shape b=1,h=2,q=33,k=65,d=64,dtype=fp16,causal \
-            --shape "b=3,h=8/2,q=1,k=100;517;7,d=128,dtype=bf16,page=64" \
-            --shape b=2,h=4/2,q=5,k=90,d=72/40,dtype=bf16,window=20,softcap=30,sinks \
-            --shape b=1,h=16/1,q=1,k=133,mla=512+64,dtype=bf16
-    done
+    sanitize 90 sanitizer.log "$program" check --device cuda "${kernels[@]}" --suite sanitizer-portable
 }
 
 # profile LAUNCHES KERNEL NAMES SHAPE: with what step_profile has set.

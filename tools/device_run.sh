@@ -70,6 +70,27 @@ find_tool() {
     command -v "$1" || ls "/usr/local/cuda/bin/$1" /opt/nvidia/*/*/"$1" 2>/dev/null | head -n 1
 }
 
+# sanitize SECONDS LOG COMMAND...: under each tool of compute-sanitizer, on small shapes: it slows a
+# kernel down a hundredfold. racecheck looks at our kernels alone, since those that judge them take it
+# minutes.
+sanitize() {
+    local limit=$1 log=$2 tool sanitizer only
+    shift 2
+    sanitizer=$(find_tool compute-sanitizer)
+    if [ -z "$sanitizer" ]; then
+        echo "compute-sanitizer: not found" | tee -a "$out/$log"
+        return
+    fi
+    for tool in memcheck racecheck synccheck initcheck; do
+        only=()
+        if [ $tool = racecheck ]; then
+            only=(--kernel-regex kns=kernels)
+        fi
+        run "$limit" "$log" "$sanitizer" --tool $tool "${only[@]}" --error-exitcode 9 \
+            --launch-timeout 60 "$@"
+    done
+}
+
 # run_steps STEP...: step_NAME of each, then what failed.
 run_steps() {
     local step

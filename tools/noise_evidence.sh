@@ -46,13 +46,7 @@ echo "quickstart, all cores"
 measure all before 0 --suite quickstart
 measure all after 2 --suite quickstart
 python3 bench/turns.py "$out/all"
-shapes=()
-for d in 64 128; do
-    for n in 256 512 1024; do
-        shapes+=(--shape "h=4,q=$n,k=$n,d=$d,dtype=fp32")
-    done
-done
 echo "one thread"
-measure one before 0 --threads 1 --kernel cpu_flash "${shapes[@]}"
-measure one after 1 --threads 1 --kernel cpu_flash "${shapes[@]}"
+measure one before 0 --threads 1 --kernel cpu_flash --suite cpu-one-thread
+measure one after 1 --threads 1 --kernel cpu_flash --suite cpu-one-thread
 python3 bench/turns.py "$out/one"

@@ -3,10 +3,13 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/ranges.h>
+#include <limits>
 #include <sstream>
 
 #include "support/build_info.hpp"
 #include "support/nearest.hpp"
+#include "usage.hpp"
+#include "workload/suites.hpp"
 
 namespace raceline::cli {
 namespace {
@@ -14,23 +17,21 @@ namespace {
 constexpr const char* shape_help =
     "one problem, as in b=1,h=32/8,q=1,k=8192,d=128,dtype=bf16,causal; repeatable";
 
-// A minus is what CLI11 reads into unsigned numbers without a word.
-std::string whole_number(const std::string& text) {
-    return text.starts_with('-') ? text + " is not a whole number from 0 on" : std::string();
+void add_threads(CLI::App& command, Options& o) {
+    add_whole(command, "--threads",
+              "CPU threads, at most this machine's logical CPUs (default: one a core)", 1, 4096,
+              [&o](std::uint64_t count) { o.threads = static_cast<int>(count); });
 }
 
-void add_threads(CLI::App& command, Options& o) {
-    command
-        .add_option("--threads", o.threads,
-                    "CPU threads, at most this machine's logical CPUs (default: one a core)")
-        ->check(CLI::Range(1, 4096));
+void add_seed(CLI::App& command, Options& o) {
+    add_whole(command, "--seed", "of the inputs (default: a fresh one, which every row names)", 0,
+              std::numeric_limits<std::uint64_t>::max(),
+              [&o](std::uint64_t seed) { o.seed = seed; });
 }
 
 void add_cases(CLI::App& command, Options& o, std::string_view tile) {
     command.add_option("--suite", o.suite,
-                       "named shapes: quickstart ladder from-scratch ladder-splits ladder-gap "
-                       "training-16k llama3-8b llama3-70b deepseek-v3 gpt-oss random:SEED "
-                       "(default: quickstart)");
+                       "named shapes, one of the suites listed below (default: quickstart)");
     command.add_option("--shape", o.shapes, shape_help)->allow_extra_args(false);
     command.add_option("--kernel", o.kernels, "a kernel's name; repeatable (default: all)")
         ->allow_extra_args(false);
@@ -42,6 +43,20 @@ void add_cases(CLI::App& command, Options& o, std::string_view tile) {
     command.add_option("--launch-path", o.launch_path, "GPU: graph (default) or stream");
     command.add_flag("--warm", o.warm, "same inputs again and again instead of cold caches");
     command.add_option("--rates", o.rates, "ceilings from this file instead of the measured ones");
+}
+
+// Above a command's examples: the suites in groups, one a line.
+std::string suites_help() {
+    return fmt::format(
+        "Suites:\n"
+        "  benchmarks            {} random:SEED\n"
+        "  measured by tools/    {}\n"
+        "  checked by tools/     {}\n"
+        "  NAME:128              the part of one of these with head dims over 64, up to 128\n"
+        "docs/shapes.md says what is in each.\n\n",
+        fmt::join(suite_names(SuiteGroup::benchmark), " "),
+        fmt::join(suite_names(SuiteGroup::measurement), " "),
+        fmt::join(suite_names(SuiteGroup::check), " "));
 }
 
 void add_device(CLI::App& command, Options& o, const char* help) {
@@ -75,7 +90,13 @@ void add_listing_commands(CLI::App& app, Options& o, std::vector<Command>& comma
 
     auto* kernels = app.add_subcommand("kernels", "Kernels of this build, their tiles and rungs");
     add_json(*kernels, o);
-    kernels->footer("Examples:\n  raceline kernels\n  raceline kernels --json");
+    kernels
+        ->add_option("--diff", o.diff,
+                     "two rungs of the ladder: what the second one changes of the first")
+        ->expected(2);
+    kernels->footer(
+        "Examples:\n  raceline kernels\n  raceline kernels --json\n"
+        "  raceline kernels --diff gqa gqa_ilp");
     commands.push_back({kernels, run_kernels});
 
     auto* measure = app.add_subcommand(
@@ -103,6 +124,7 @@ void add_case_commands(CLI::App& app, Options& o, std::vector<Command>& commands
         "fitted to the kernel, also where the best tile is chosen; no committed errors "
         "are taken out");
     predict->footer(
+        suites_help() +
         "Examples:\n"
         "  raceline predict --device h200 --explain --shape h=16,q=4096,k=4096,d=128,dtype=bf16\n"
         "  raceline predict --device h200 --shape b=64,h=32/8,q=1,k=8192,d=128\n"
@@ -112,13 +134,11 @@ void add_case_commands(CLI::App& app, Options& o, std::vector<Command>& commands
     auto* check = app.add_subcommand("check", "The float64 gate; nothing is timed");
     add_cases(*check, o, "all");
     add_device(*check, o, live_help);
-    check
-        ->add_option("--seed", o.seed,
-                     "of the inputs (default: a fresh one, which every row names)")
-        ->check(whole_number);
+    add_seed(*check, o);
     add_receipts(*check, o, "append check rows to this file (default: none is written)");
     add_json(*check, o);
     check->footer(
+        suites_help() +
         "Examples:\n"
         "  raceline check --device cpu --shape b=1,h=4/2,q=33,k=65,d=64,causal\n"
         "  raceline check --device cpu --kernel cpu_flash --shape b=2,h=2,q=1,k=300,d=64,page=16");
@@ -127,20 +147,17 @@ void add_case_commands(CLI::App& app, Options& o, std::vector<Command>& commands
     auto* bench = app.add_subcommand("bench", "Predict, prove, measure; both halves in a receipt");
     add_cases(*bench, o, "best");
     add_device(*bench, o, live_help);
-    bench
-        ->add_option("--seed", o.seed,
-                     "of the inputs (default: a fresh one, which every row names)")
-        ->check(whole_number);
+    add_seed(*bench, o);
     bench->add_option("--regime", o.regime,
                       "GPU: sustained (default: call upon call) or alone (rests between samples)");
-    bench->add_option("--max-seconds", o.max_seconds, "timed work per case before giving up noise")
-        ->check(CLI::Range(0.001, 3600.0));
+    add_seconds(*bench, "--max-seconds", "timed work per case before giving up noise", 0.001, 3600,
+                o.max_seconds);
     add_receipts(*bench, o, "receipt file (default: a new one in the user's state folder)");
     add_json(*bench, o);
-    bench->footer(
-        "Examples:\n"
-        "  raceline bench --device cpu --shape b=1,h=2,q=128,k=128,d=64,dtype=fp32\n"
-        "  raceline bench --suite quickstart");
+    bench->footer(suites_help() +
+                  "Examples:\n"
+                  "  raceline bench --device cpu --shape b=1,h=2,q=128,k=128,d=64,dtype=fp32\n"
+                  "  raceline bench --suite quickstart");
     commands.push_back({bench, run_bench});
 }
 
@@ -182,6 +199,51 @@ void add_report_command(CLI::App& app, Options& o, std::vector<Command>& command
     commands.push_back({report, run_report});
 }
 
+void add_output(CLI::App& command, Options& o) {
+    auto* output =
+        command.add_option("-o,--output", o.output, "a file whose name ends in .svg, .png or .pdf");
+    command
+        .add_flag("--keep-script", o.keep_script,
+                  "leave gnuplot's script, which holds the data, beside it: FILE.gp")
+        ->needs(output);
+}
+
+void add_plot_command(CLI::App& app, Options& o, std::vector<Command>& commands) {
+    auto* plot = app.add_subcommand("plot", "Receipts as a picture, drawn by gnuplot");
+    plot->add_option("picture", o.picture,
+                     "roofline, trajectory, scorecard, ladder, compare or sweep; docs/pictures.md "
+                     "shows each");
+    plot->add_option("files", o.files,
+                     "receipt files (default: the newest of this user; of a scorecard receipts/ "
+                     "and its index)");
+    add_output(*plot, o);
+    plot->add_option("--track", o.track,
+                     "trajectory, ladder: prefill (default), decode or from-scratch");
+    plot->add_option("--shape", o.shapes, "trajectory, ladder: the case that is shown")
+        ->allow_extra_args(false);
+    plot->add_option(
+        "--over", o.over,
+        "sweep: the field that varies, as seqlen_k, batch or length (default: the one over "
+        "which most cases line up)");
+    plot->footer(
+        "Without -o the picture is drawn in the terminal.\n\n"
+        "Examples:\n  raceline plot roofline FILE.jsonl\n"
+        "  raceline plot roofline FILE.jsonl -o roofline.svg\n"
+        "  raceline plot scorecard FILE.jsonl -o scorecard.png --keep-script");
+    commands.push_back({plot, run_plot});
+}
+
+void add_diff_command(CLI::App& app, Options& o, std::vector<Command>& commands) {
+    auto* diff = app.add_subcommand(
+        "diff", "Two receipt files or commits, case by case: faster, slower, mispredicted");
+    diff->add_option("sides", o.files,
+                     "what was before and what came after: a receipt file, or a commit whose rows "
+                     "are in receipts/");
+    add_output(*diff, o);
+    diff->footer("Examples:\n  raceline diff FILE.jsonl FILE.jsonl");
+    commands.push_back({diff, run_diff});
+}
+
 // CLI11 says the same whether there was no command or a wrong one.
 std::string missing_command(int argc, const char* const* argv,
                             const std::vector<Command>& commands) {
@@ -193,10 +255,10 @@ std::string missing_command(int argc, const char* const* argv,
     const std::string list = fmt::format("{}", fmt::join(names, ", "));
     const std::string word = argc > 1 ? argv[1] : "";
     if (word.empty() || word.front() == '-') {
-        return fmt::format("raceline: no command; there are {} (`raceline --help`)\n", list);
+        return fmt::format("raceline: no command; there are {} (`raceline --help`)", list);
     }
     const std::string_view meant = nearest(word, names);
-    return fmt::format("raceline: command '{}' does not exist{}; there are {}\n", word,
+    return fmt::format("raceline: command '{}' does not exist{}; there are {}", word,
                        meant.empty() ? "" : fmt::format(": did you mean '{}'?", meant), list);
 }
 
@@ -217,6 +279,11 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
     add_listing_commands(app, options, commands);
     add_case_commands(app, options, commands);
     add_report_command(app, options, commands);
+    add_plot_command(app, options, commands);
+    add_diff_command(app, options, commands);
+    for (const Command& command : commands) {
+        refuse_empty_values(*command.app);
+    }
     try {
         app.parse(argc, argv);
     } catch (const CLI::RequiredError&) {
@@ -224,11 +291,10 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
         line.err = missing_command(argc, argv, commands);
         return line;
     } catch (const CLI::ParseError& error) {
-        std::ostringstream out;
-        std::ostringstream err;
-        line.exit = app.exit(error, out, err) == 0 ? exit_ok : exit_usage;
-        line.out = out.str();
-        line.err = err.str();
+        std::ostringstream help;
+        line.exit = app.exit(error, help, help) == 0 ? exit_ok : exit_usage;
+        (line.exit == exit_ok ? line.out : line.err) =
+            line.exit == exit_ok ? help.str() : usage_sentence(app, error);
         return line;
     }
     for (const Command& command : commands) {

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "device/catalog.hpp"
+#include "named_file.hpp"
 #include "options.hpp"
 #include "run/run_case.hpp"
 #include "selection.hpp"
@@ -66,6 +67,9 @@ void print_one(const Device& d) {
 std::vector<Device> listed(const Options& options) {
     if (!options.device.empty()) {
         return {select_device(options)};
+    }
+    if (options.rates) {
+        require_receipts(*options.rates);
     }
     std::vector<Device> all{live_cpu()};
     const auto cuda = live_cuda();

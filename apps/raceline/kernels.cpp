@@ -3,6 +3,7 @@
 
 #include "options.hpp"
 #include "registry/registry.hpp"
+#include "report/stale.hpp"
 #include "run/run_case.hpp"
 #include "support/text_table.hpp"
 #include "terminal.hpp"
@@ -23,7 +24,11 @@ Json kernel_content(const Kernel& kernel) {
                  {"kernel", kernel.name},
                  {"summary", kernel.summary},
                  {"engine", kernel.engine == Engine::cpu ? "cpu" : "cuda"},
-                 {"compiled", kernel.launch != nullptr},
+                 {"op", kernel.op},
+                 {"pass", kernel.pass},
+                 {"compiled", kernel.compiled()},
+                 {"machine_code", machine_code_of(kernel)},
+                 {"own_lines", kernel.own_lines},
                  {"ladder", kernel.ladder},
                  {"tiles", tiles}};
     content["formerly"] = Json::array();
@@ -45,6 +50,10 @@ Json kernel_content(const Kernel& kernel) {
 }  // namespace
 
 int run_kernels(const Options& options) {
+    if (!options.diff.empty()) {
+        print_lesson(options.diff[0], options.diff[1]);
+        return exit_ok;
+    }
     TextTable table({{"kernel"}, {"engine"}, {"tiles", TextTable::Align::right}, {"what it is"}});
     bool left_out = false;
     for (const Kernel& kernel : all_kernels()) {
@@ -60,7 +69,10 @@ int run_kernels(const Options& options) {
                                           : "after " + std::string(kernel.rung->predecessor);
             what += fmt::format(" [{} ladder, {}]", kernel.rung->track, after);
         }
-        if (kernel.launch == nullptr) {
+        if (kernel.op != Workload{}.op || kernel.pass != Workload{}.pass) {
+            what += fmt::format(" [{}, {}]", kernel.op, kernel.pass);
+        }
+        if (!kernel.compiled()) {
             what += " (predicted only)";
             left_out = true;
         }

@@ -2,6 +2,7 @@
 // Calls one command and turns what went wrong into a sentence and an exit code.
 #include <exception>
 #include <new>
+#include <system_error>
 
 #include "command_line.hpp"
 #include "raceline/error.hpp"
@@ -23,28 +24,48 @@ int run(int argc, const char* const* argv) {
     CommandLine line = parse_command_line(argc, argv);
     if (line.run == nullptr) {
         fmt::print(stdout, "{}", line.out);
-        fmt::print(stderr, "{}", line.err);
+        if (!line.err.empty()) {
+            say("{}", line.err);
+        }
         return line.exit;
     }
     line.options.context = RowContext::of_this_process(argc, argv);
     return line.run(line.options);
 }
 
+// What was lost on stdout is said at the end, once.
+template <class... Args>
+void say_unless_lost(fmt::format_string<Args...> format, Args&&... args) {
+    if (std::ferror(stdout) == 0) {
+        say(format, std::forward<Args>(args)...);
+    }
+}
+
+int run_and_explain(int argc, const char* const* argv) {
+    try {
+        return run(argc, argv);
+    } catch (const Error& error) {
+        say_unless_lost("raceline: {}", error.what());
+        return exit_code(error.status());
+    } catch (const std::bad_alloc&) {
+        say("raceline: out of memory: the shape needs more than this machine has");
+        return exit_usage;
+    } catch (const std::system_error& error) {
+        say_unless_lost("raceline: {}", error.what());
+        return exit_usage;
+    } catch (const std::exception& error) {
+        say("raceline: internal error: {}", error.what());
+        return exit_failed;
+    }
+}
+
 }  // namespace
 }  // namespace raceline::cli
 
 int main(int argc, char** argv) {
-    using raceline::cli::say;
-    try {
-        return raceline::cli::run(argc, argv);
-    } catch (const raceline::Error& error) {
-        say("raceline: {}", error.what());
-        return raceline::cli::exit_code(error.status());
-    } catch (const std::bad_alloc&) {
-        say("raceline: out of memory: the shape needs more than this machine has");
-        return raceline::cli::exit_usage;
-    } catch (const std::exception& error) {
-        say("raceline: internal error: {}", error.what());
-        return raceline::cli::exit_failed;
-    }
+    using namespace raceline::cli;
+    open_standard_streams();
+    const int code = run_and_explain(argc, argv);
+    const bool arrived = stdout_complete();
+    return arrived && (code != exit_ok || stderr_complete()) ? code : exit_usage;
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "plot/chart.hpp"
 #include "receipt/row.hpp"
 
 namespace raceline::cli {
@@ -19,6 +20,7 @@ struct Options {
     bool json = false;
     std::string device;                ///< empty: cuda if live, else cpu
     std::vector<std::string> kernels;  ///< empty: all that support the shape
+    std::vector<std::string> diff;     ///< two rungs, or empty
     std::string suite;
     std::vector<std::string> shapes;
     std::string tile;   ///< empty: the command's default, best or (check) all
@@ -45,15 +47,29 @@ struct Options {
     bool docs = false;               ///< report: generated parts of pages
     bool scorecard = false;          ///< report: how good predictions were
     bool markdown = false;           ///< report: the scorecard as tables of a page
+
+    std::string picture;            ///< plot: which one
+    std::string output;             ///< plot, diff: the picture's file; empty: the terminal
+    bool keep_script = false;       ///< plot, diff: the script stays beside the picture
+    std::string track = "prefill";  ///< plot: of the ladder
+    std::string over;               ///< plot sweep: a field of workloads; empty: chosen
 };
 
 int run_devices(const Options& options);
 int run_measure(const Options& options);
 int run_kernels(const Options& options);
+/// Prints what rung `after` changes of rung `before`: its record's words, then its own code beside
+/// the other's. Throws Error(invalid_argument) for a kernel that is no rung.
+void print_lesson(const std::string& before, const std::string& after);
 int run_predict(const Options& options);
 int run_check(const Options& options);
 int run_bench(const Options& options);
 int run_report(const Options& options);
+int run_plot(const Options& options);
+int run_diff(const Options& options);
 int run_repredict(const Options& options);  ///< report --repredict
+
+/// Draws a chart into options.output, or in the terminal if that is empty; its notes go to stderr.
+void draw(Chart chart, const Options& options);
 
 }  // namespace raceline::cli

@@ -7,9 +7,11 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "named_file.hpp"
 #include "options.hpp"
 #include "receipt/file.hpp"
 #include "receipt/past_measurement.hpp"
+#include "receipt_files.hpp"
 #include "report/docs_tables.hpp"
 #include "report/ladder_report.hpp"
 #include "report/receipt_report.hpp"
@@ -17,27 +19,12 @@
 #include "report/scorecard_text.hpp"
 #include "support/check.hpp"
 #include "terminal.hpp"
+#include "whole_file.hpp"
 
 namespace raceline::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-// The newest file where `bench` puts receipts by default.
-std::string newest_receipt() {
-    const fs::path folder = fs::path(default_receipt_path("any")).parent_path();
-    fs::path newest;
-    std::error_code none;
-    for (const auto& entry : fs::directory_iterator(folder, none)) {
-        const bool receipt = entry.path().extension() == ".jsonl";
-        if (receipt && (newest.empty() || entry.last_write_time() > fs::last_write_time(newest))) {
-            newest = entry.path();
-        }
-    }
-    require(!newest.empty(), Status::invalid_argument,
-            "no receipts in {}: run `raceline bench` first, or name a file", folder.string());
-    return newest.string();
-}
 
 // One a tree: reading its history takes a while.
 class Trees {
@@ -80,7 +67,8 @@ int run_docs(const Options& options) {
     bool right = true;
     for (const std::string& file : options.files) {
         std::ifstream in(file);
-        require(in.good(), Status::io, "cannot read the page {}", file);
+        require(in.good() && fs::is_regular_file(file), Status::io,
+                "cannot read the page {}: name a file that exists and may be read", file);
         const std::string page{std::istreambuf_iterator<char>(in), {}};
         try {
             if (options.check) {
@@ -89,8 +77,7 @@ int run_docs(const Options& options) {
                     right = false;
                 }
             } else if (const std::string text = rewrite_page(page, write); text != page) {
-                std::ofstream out(file, std::ios::trunc);
-                require((out << text << std::flush).good(), Status::io, "cannot write {}", file);
+                write_whole_file(file, text);
                 say("{} written", file);
             }
         } catch (const Error& error) {
@@ -127,11 +114,12 @@ int run_scorecard(const Options& options) {
 }  // namespace
 
 int run_report(const Options& options) {
-    if (options.repredict) {
-        return run_repredict(options);
-    }
     if (options.docs) {
         return run_docs(options);
+    }
+    std::ranges::for_each(options.files, require_receipts);
+    if (options.repredict) {
+        return run_repredict(options);
     }
     if (options.scorecard) {
         return run_scorecard(options);
@@ -167,6 +155,8 @@ int run_report(const Options& options) {
     }
     if (options.check) {
         say_check(report);
+    } else if (report.rows().empty() && !options.ladder) {
+        say("no rows: {} empty", files.size() == 1 ? files.front() + " is" : "all files are");
     }
     // A corrupt line is bad input wherever it is met; what --check finds beyond it is a failure.
     if (!report.broken().empty()) {

@@ -2,15 +2,17 @@
 #include "selection.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
+#include <limits>
 #include <random>
 
 #include "device/catalog.hpp"
+#include "named_file.hpp"
 #include "registry/registry.hpp"
 #include "support/check.hpp"
 #include "terminal.hpp"
 #include "tune/best_tile.hpp"
+#include "usage.hpp"
 #include "workload/shape_grammar.hpp"
 #include "workload/suites.hpp"
 
@@ -18,6 +20,14 @@ namespace raceline::cli {
 namespace {
 
 constexpr std::string_view replay_prefix = "replay:";
+
+std::string replayed_file(const std::string& device) {
+    require(device.size() > replay_prefix.size(), Status::invalid_argument,
+            "device '{}' names no file; name a receipt file, as in replay:r.jsonl", device);
+    const std::string file = device.substr(replay_prefix.size());
+    require_receipts(file);
+    return file;
+}
 
 Device named_device(const std::string& name) {
     if (name.empty()) {
@@ -60,12 +70,11 @@ LaunchCase launch_case(const Options& options, const Device& device) {
 // its place.
 std::uint64_t fresh_seed() {
     if (const char* fixed = std::getenv("RACELINE_SEED"); fixed != nullptr && *fixed != '\0') {
-        std::uint64_t seed = 0;
-        const std::string_view text(fixed);
-        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
-        require(error == std::errc() && end == text.data() + text.size(), Status::invalid_argument,
-                "RACELINE_SEED is '{}'; it must be a whole number from 0 on", text);
-        return seed;
+        const auto seed = parse_whole(fixed);
+        require(seed.has_value(), Status::invalid_argument,
+                "RACELINE_SEED is '{}'; it must be a whole number from 0 to {}", fixed,
+                std::numeric_limits<std::uint64_t>::max());
+        return *seed;
     }
     return std::random_device{}() % 1'000'000'000 + 1;
 }
@@ -74,7 +83,10 @@ std::uint64_t fresh_seed() {
 
 Device select_device(const Options& options) {
     if (options.device.starts_with(replay_prefix)) {
-        return make_replay_backend(options.device.substr(replay_prefix.size()))->device();
+        return make_replay_backend(replayed_file(options.device))->device();
+    }
+    if (options.rates) {
+        require_receipts(*options.rates);
     }
     Device device = named_device(options.device);
     if (const std::string damage = device.live && !options.rates ? cache_damage(device) : "";
@@ -96,7 +108,7 @@ Device select_device(const Options& options) {
 
 std::unique_ptr<Backend> select_backend(const Options& options) {
     if (options.device.starts_with(replay_prefix)) {
-        return make_replay_backend(options.device.substr(replay_prefix.size()));
+        return make_replay_backend(replayed_file(options.device));
     }
     Device device = select_device(options);
     require(device.live, Status::no_device,

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstdio>
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <string_view>
 #include <utility>
 
@@ -11,13 +11,21 @@
 
 namespace raceline::cli {
 
-/// A line on stderr.
+/// A line on stderr; control characters and broken UTF-8 within it are shown as \xNN.
+void say_line(std::string_view line);
 template <class... Args>
 void say(fmt::format_string<Args...> format, Args&&... args) {
-    std::fflush(stdout);  // so that both make sense in one file
-    fmt::print(stderr, format, std::forward<Args>(args)...);
-    std::fputc('\n', stderr);
+    say_line(fmt::format(format, std::forward<Args>(args)...));
 }
+
+/// Opens standard streams that the caller closed, in a way that writing to them fails: else a
+/// receipt file could become stdout. To be called before any file is opened.
+void open_standard_streams();
+
+/// Whether all that was printed has reached stdout (a full disk tells only now); says so if not.
+bool stdout_complete();
+/// The same of stderr, where nobody can be told.
+bool stderr_complete();
 
 /// A row on stdout, one line, for --json. Throws Error(io) if stdout is gone.
 void print_row(const Json& row);

@@ -1,21 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Integer arithmetic of persistent forward kernels: which CTA does what, which keys a row sees.
-// Used by the kernels, by their counts and by tests.
+// Integer arithmetic of persistent forward kernels: which CTA does what. Used by the kernels, by
+// their counts and by tests.
 #pragma once
 
 #include <cstdint>
 
-namespace raceline::gpu {
+#include "workload/band.hpp"
 
-constexpr std::int32_t smaller(std::int32_t a, std::int32_t b) {
-    return a < b ? a : b;
-}
-constexpr std::int32_t larger(std::int32_t a, std::int32_t b) {
-    return a > b ? a : b;
-}
-constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) {
-    return (a + b - 1) / b;
-}
+namespace raceline::schedule {
 
 /// Division of n in [0, 2^31) by a number that is known before the launch: a multiplication and a
 /// shift, where the compiler's division takes some 150 clocks (Granlund and Montgomery, Division by
@@ -41,56 +33,9 @@ struct Divider {
     }
 };
 
-/// Blocks of keys [first, last); none if first >= last.
-struct Blocks {
-    std::int32_t first, last;
-    [[nodiscard]] constexpr std::int32_t count() const { return larger(0, last - first); }
-    bool operator==(const Blocks&) const = default;
-};
-
-/// Query rows [first, end); none if first >= end.
-struct Rows {
-    std::int32_t first, end;
-    [[nodiscard]] constexpr std::int32_t count() const { return larger(0, end - first); }
-    bool operator==(const Rows&) const = default;
-};
-
-/// Lengths and mask, bottom-right aligned; a negative side of the window is unbounded. Both sides
-/// are at most the lengths' sum, so that nothing overflows (see make_params).
-struct Band {
-    std::int32_t length_q, length_k, left, right;
-
-    /// First key that row i sees, and one past its last; may cross where it sees none. Both grow
-    /// with i.
-    [[nodiscard]] constexpr std::int32_t begin(std::int32_t i) const {
-        return left < 0 ? 0 : larger(0, i + (length_k - length_q) - left);
-    }
-    [[nodiscard]] constexpr std::int32_t end(std::int32_t i) const {
-        return right < 0 ? length_k : smaller(length_k, i + (length_k - length_q) + right + 1);
-    }
-    /// How many ends of what a row sees move with the row.
-    [[nodiscard]] constexpr int edges() const { return (left >= 0 ? 1 : 0) + (right >= 0 ? 1 : 0); }
-    /// What all of the rows [row, row + rows) see, in whole blocks.
-    [[nodiscard]] constexpr Blocks plain(std::int32_t row, std::int32_t rows,
-                                         std::int32_t keys) const {
-        return {(begin(row + rows - 1) + keys - 1) / keys, end(row) / keys};
-    }
-    /// What any of the rows [row, row + rows) that exist sees, in blocks of `keys`; one must.
-    [[nodiscard]] constexpr Blocks blocks(std::int32_t row, std::int32_t rows,
-                                          std::int32_t keys) const {
-        const std::int32_t last_row = smaller(row + rows, length_q) - 1;
-        const std::int32_t to = larger(0, end(last_row));
-        return {begin(row) / keys, (to + keys - 1) / keys};
-    }
-    /// The same of rows that may be none.
-    [[nodiscard]] constexpr Blocks blocks(Rows rows, std::int32_t keys) const {
-        return rows.count() > 0 ? blocks(rows.first, rows.count(), keys) : Blocks{0, 0};
-    }
-};
-
 /// The rows of a sequence of `length` that tile number `tile` of `rows` has, a multiple of 64.
 /// Where they do not come out even it is the first tile that has fewer groups of 64. All of an
-/// item's keys go by all of its warpgroups, and under a causal mask the first tile's are the
+/// work tile's keys go by all of its warpgroups, and under a causal mask the first tile's are the
 /// fewest: so the least is read, and those without rows wait for the least.
 constexpr Rows rows_of_tile(std::int32_t tile, std::int32_t length, std::int32_t rows) {
     const std::int32_t over = (length + 63) / 64 * 64 % rows;
@@ -102,21 +47,22 @@ constexpr Rows rows_of_tile(std::int32_t tile, std::int32_t length, std::int32_t
 inline constexpr std::int32_t nowhere = 1 << 29;
 
 /// One piece of work: a tile of rows of one query head; `head` counts through batch × heads_q.
-struct Item {
+struct WorkTile {
     std::int32_t row_tile, head;
-    bool operator==(const Item&) const = default;
+    bool operator==(const WorkTile&) const = default;
 };
 
-/// An item that is handed out is drawn when the copies of this many blocks of the one before are
-/// still to be started: as late as its own first copies allow. Who draws early takes what a CTA
+/// A work tile that is handed out is drawn when the copies of this many blocks of the one before
+/// are still to be started: as late as its own first copies allow. Who draws early takes what a CTA
 /// that is free sooner should have.
 inline constexpr std::int32_t draw_lead = 3;
 
-/// The order of all items: heads in groups whose keys and values the L2 holds; within a group the
-/// last rows of every head first, which under a causal mask have the most keys.
+/// The order of all work tiles: heads in groups whose keys and values the L2 holds; within a group
+/// the last rows of every head first, which under a causal mask have the most keys.
 struct Order {
     std::int32_t row_tiles = 0, heads = 0, heads_per_group = 0;
-    Divider by_group, by_width, by_last_width;  ///< items of a group; its heads; the last group's
+    Divider by_group, by_width,
+        by_last_width;  ///< work tiles of a group; its heads; the last group's
 
     constexpr Order() = default;
     constexpr Order(std::int32_t tiles, std::int32_t all, std::int32_t in_group)
@@ -126,8 +72,8 @@ struct Order {
           by_group(larger(1, tiles * in_group)),
           by_width(larger(1, in_group)),
           by_last_width(larger(1, all - (all - 1) / larger(1, in_group) * in_group)) {}
-    [[nodiscard]] constexpr std::int32_t items() const { return row_tiles * heads; }
-    [[nodiscard]] constexpr Item item(std::int32_t index) const {
+    [[nodiscard]] constexpr std::int32_t work_tiles() const { return row_tiles * heads; }
+    [[nodiscard]] constexpr WorkTile work_tile(std::int32_t index) const {
         const std::int32_t first = by_group.divide(index) * heads_per_group;
         const std::int32_t in_group = index - first * row_tiles;
         const bool whole = first + heads_per_group <= heads;
@@ -137,12 +83,12 @@ struct Order {
     }
 };
 
-/// The item that a CTA takes in a round, or one past the last if it has none. Rounds alternate in
-/// direction, so that who got the longest of one gets the shortest of the next.
+/// The work tile that a CTA takes in a round, or one past the last if it has none. Rounds alternate
+/// in direction, so that who got the longest of one gets the shortest of the next.
 constexpr std::int32_t index_of(std::int32_t cta, std::int32_t ctas, std::int32_t round,
                                 std::int32_t items) {
     const std::int64_t index = std::int64_t{round} * ctas + (round % 2 == 0 ? cta : ctas - 1 - cta);
     return index < items ? static_cast<std::int32_t>(index) : items;
 }
 
-}  // namespace raceline::gpu
+}  // namespace raceline::schedule

@@ -160,7 +160,9 @@ RL_API rl_status rl_devices(char** json);
 
 /* The predicted case as a JSON object in the receipt's form: device, kernel, tile, workload, case
  * and prediction {seconds, limiter, layer1, layer2, ...}. device: an id of rl_devices; null or "":
- * this machine. kernel: a name; null or "": the one a call would run. Tensors may lack data. */
+ * this machine. kernel: a name; null or "": the one a call would run. Tensors may lack data.
+ * Lengths of a cache (seqlens_k) are not read: all are max_seqlen_k. A shape has them:
+ * "k=100;200,page=16". */
 RL_API rl_status rl_predict_shape(const char* shape, const char* device, const char* kernel,
                                   char** json);
 RL_API rl_status rl_predict_forward(const rl_forward_args* args, const char* device, char** json);
@@ -177,7 +179,8 @@ typedef struct rl_case {
 } rl_case;
 RL_API rl_status rl_predict_case(const rl_case* which, char** json);
 
-/* A JSON array of the shapes of a suite, as texts that rl_predict_shape takes, or random:SEED.
+/* A JSON array of the shapes of a suite, as texts that rl_predict_shape takes: a name, a
+ * part (NAME:128) or random:SEED (docs/shapes.md).
  * dtype: "bf16", ... for all of them; null or "": the suite's own. */
 RL_API rl_status rl_suite(const char* name, const char* dtype, char** json);
 

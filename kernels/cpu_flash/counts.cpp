@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/cpu_flash/counts.hpp"
-
 #include <algorithm>
 #include <cmath>
 
@@ -13,10 +11,10 @@ namespace {
 
 /// Problem of a workload, with the arrays that its lengths point into.
 struct Shaped {
-    Problem problem;
+    CutProblem problem;
     std::vector<std::int32_t> cu_q, cu_k;
 
-    explicit Shaped(const Workload& w) {
+    explicit Shaped(const Workload& w) : problem{problem_of(w)} {
         if (w.ragged()) {
             cu_q.push_back(0);
             cu_k.push_back(0);
@@ -25,21 +23,12 @@ struct Shaped {
                 cu_k.push_back(cu_k.back() + static_cast<std::int32_t>(w.length_k(b)));
             }
         }
-        Problem& p = problem;
+        CutProblem& p = problem;
         p.lengths = {w.ragged() ? cu_q.data() : nullptr, w.ragged() ? cu_k.data() : nullptr,
                      nullptr, w.seqlen_q, w.seqlen_k};
         // Sequences of one length are cut alike: one stands for all.
         p.batch = w.ragged() ? w.batch : std::min<std::int64_t>(w.batch, 1);
         p.copies = w.ragged() ? 1 : std::max<std::int64_t>(w.batch, 1);
-        p.heads_kv = w.heads_kv;
-        p.group = w.group();
-        p.headdim = w.headdim;
-        p.headdim_v = w.headdim_v;
-        p.window_left = w.window ? w.window->left : -1;
-        p.window_right = w.window ? w.window->right : -1;
-        if (w.mask == Mask::causal) {
-            p.window_right = p.window_right < 0 ? 0 : std::min<std::int64_t>(p.window_right, 0);
-        }
     }
 };
 
@@ -122,14 +111,14 @@ Amounts panel_step(const Workload& w, const Target& target, std::int64_t width, 
     return a;
 }
 
-Amounts prefill_piece(const Workload& w, const Problem& p, const Target& target, const Tile& tile,
-                      const Piece& piece) {
+Amounts prefill_piece(const Workload& w, const CutProblem& p, const Target& target,
+                      const Tile& tile, const Piece& piece) {
     Amounts sum;
     const std::int64_t panel_rows = target.vectors * target.lanes;
     for (std::int64_t row = 0; row < piece.rows; row += panel_rows) {
         const std::int64_t rows = std::min(panel_rows, piece.rows - row);
         const auto span = [&](std::int64_t r) {
-            const KeySpan s = visible_keys(p, piece.sequence, (piece.row0 + r) / p.group);
+            const KeySpan s = visible_keys(p, piece.sequence, (piece.row0 + r) / p.group());
             const std::int64_t low = std::clamp(s.first, piece.key0, piece.key1);
             return KeySpan{low, std::clamp(s.last, low, piece.key1)};
         };
@@ -197,7 +186,7 @@ Work with_traffic(const Workload& w, Work work, double share) {
 
 std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& device) {
     const Shaped shaped(w);
-    const Problem& p = shaped.problem;
+    const CutProblem& p = shaped.problem;
     const Plan plan = make_plan(p, tile, std::max(1, device.units));
     const Target target(w, device);
     const bool dot = target.dot;

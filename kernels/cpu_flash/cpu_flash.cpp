@@ -2,10 +2,9 @@
 // The record of cpu_flash: blocked online softmax on SIMD and OpenMP, prefill and decode.
 #include <fmt/format.h>
 
-#include "kernels/cpu_flash/counts.hpp"
 #include "kernels/cpu_flash/engine.hpp"
 #include "kernels/cpu_flash/scratch.hpp"
-#include "kernels/cpu_flash/workspace.hpp"
+#include "kernels/cpu_flash/tile.hpp"
 #include "registry/kernel.hpp"
 
 namespace raceline::kernels::cpu_flash {
@@ -54,12 +53,7 @@ Precision precision(const Workload& w) {
 }
 
 std::size_t workspace(const Workload& w, const Tile& tile, const Device& device) {
-    Problem p;
-    p.batch = w.batch;
-    p.heads_kv = w.heads_kv;
-    p.group = w.group();
-    p.headdim = w.headdim;
-    p.headdim_v = w.headdim_v;
+    CutProblem p{problem_of(w)};
     p.lengths.longest_q = w.seqlen_q;
     p.lengths.longest_k = w.seqlen_k;
     const WorkspaceLayout layout(p, tile, std::max(1, device.units));
@@ -72,10 +66,7 @@ const KernelRecord<Tile> record{
         std::string_view("blocked online softmax for CPUs: prefill and decode, every option"),
     .engine = Engine::cpu,
     .tiles = std::span<const Tile>(kTiles),
-    .supports = supports,
-    .counts = counts,
-    .precision = precision,
-    .workspace = workspace,
+    .functions = {supports, counts, precision, workspace},
 };
 
 }  // namespace

@@ -13,8 +13,8 @@
 #include <cstring>
 #include <hwy/cache_control.h>
 
-#include "kernels/cpu_flash/decode_scratch.hpp"
 #include "kernels/cpu_flash/gemm-inl.hpp"
+#include "kernels/cpu_flash/scratch.hpp"
 #include "kernels/cpu_flash/simd-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();

@@ -12,11 +12,10 @@
 #include <hwy/highway.h>
 
 #include "kernels/cpu_flash/decode-inl.hpp"
-#include "kernels/cpu_flash/decode_chunk.hpp"
 #include "kernels/cpu_flash/decode_dot-inl.hpp"
-#include "kernels/cpu_flash/decode_scratch.hpp"
 #include "kernels/cpu_flash/engine.hpp"
 #include "kernels/cpu_flash/rows.hpp"
+#include "kernels/cpu_flash/scratch.hpp"
 #include "kernels/cpu_flash/softmax-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -52,7 +51,7 @@ struct Decode {
             chunk = std::clamp<std::int64_t>(kept / row / 64 * 64, 64, chunk);
         }
     }
-    [[nodiscard]] std::int64_t query(std::int64_t row) const { return row / task.problem->group; }
+    [[nodiscard]] std::int64_t query(std::int64_t row) const { return row / task.problem->group(); }
     /// Row r of head h, counted from the task's first head, in one of the arrays of the scratch.
     [[nodiscard]] RowBlock block(std::int64_t array, std::int64_t stride, std::int64_t h,
                                  std::int64_t r) const {
@@ -78,7 +77,7 @@ struct Decode {
 
 template <class Engine>
 void open_head(const Decode& w, std::int64_t h) {
-    const std::int64_t group = w.task.problem->group;
+    const std::int64_t group = w.task.problem->group();
     const std::int64_t head = w.task.head0 + h;
     const float sign = score_form(w.args, 1.0F).sign;
     for (std::int64_t r = 0; r < w.rows; ++r) {

@@ -25,7 +25,7 @@ bool uses_dot(DType dtype, DType kv_dtype, bool decode);
 /// One task: rows of a piece, K/V heads [head0, head1).
 struct Task {
     const AttentionArgs* args;
-    const Problem* problem;
+    const CutProblem* problem;
     Piece piece;
     std::int64_t head0, head1;
     std::int64_t tile_rows, tile_keys;
@@ -36,18 +36,6 @@ struct Task {
 };
 void run_prefill(const Task& task);
 void run_decode(const Task& task);
-
-/// Merges the pieces of rows [row0, row1) of a split for one K/V head.
-struct MergeTask {
-    const AttentionArgs* args;
-    const Problem* problem;
-    Split split;
-    std::int64_t head;
-    const float* partials;
-    std::int64_t slot_stride;
-    float* scratch;
-};
-void run_merge(const MergeTask& task);
 
 /// `count` floats times `factor`, as elements of the output's type.
 void store_output(const float* from, float factor, DType type, std::int64_t count, void* to);

@@ -2,13 +2,14 @@
 // The launch: plan, threads, tasks handed out dynamically, merge of split rows.
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstdint>
 #include <omp.h>
 
 #include "device/device.hpp"
 #include "kernels/cpu_flash/engine.hpp"
+#include "kernels/cpu_flash/rows.hpp"
 #include "kernels/cpu_flash/scratch.hpp"
-#include "kernels/cpu_flash/workspace.hpp"
 #include "support/check.hpp"
 
 namespace raceline::kernels::cpu_flash {
@@ -16,7 +17,7 @@ namespace {
 
 struct Launch {
     const AttentionArgs& args;
-    const Problem& problem;
+    const CutProblem& problem;
     const Plan& plan;
     const Tile& tile;
     const WorkspaceLayout& layout;
@@ -43,17 +44,38 @@ void run_task(const Launch& launch, std::int64_t index, float* scratch) {
     launch.plan.decode ? run_decode(task) : run_prefill(task);
 }
 
+// Of one K/V head. Partial results become answers: weighted by 2^(own peak - common peak).
+void merge_row(const Launch& launch, const Split& split, std::int64_t head_kv, std::int64_t row,
+               float* out) {
+    const AttentionArgs& a = launch.args;
+    const float* const partials = launch.base + launch.layout.partials;
+    const auto slot = [&](std::int64_t i) {
+        return partials + (split.slot + i * a.heads_kv + head_kv) * launch.layout.slot_stride;
+    };
+    const auto ends = [&](std::int64_t i) { return slot(i) + split.rows * a.headdim_v + 2 * row; };
+    float peak = ends(0)[0];
+    for (std::int64_t i = 1; i < split.pieces; ++i) {
+        peak = std::max(peak, ends(i)[0]);
+    }
+    std::fill_n(out, a.headdim_v, 0.0F);
+    float sum = 0;
+    for (std::int64_t i = 0; i < split.pieces; ++i) {
+        const float weight = std::exp2(ends(i)[0] - peak);
+        const float* part = slot(i) + row * a.headdim_v;
+        sum += weight * ends(i)[1];
+        for (std::int64_t c = 0; c < a.headdim_v; ++c) {
+            out[c] += weight * part[c];
+        }
+    }
+    write_row(a, launch.problem.group(), split.sequence, head_kv, split.row0 + row, peak, sum, out);
+}
+
 void merge(const Launch& launch, std::int64_t index, float* scratch) {
     const std::int64_t heads = launch.problem.heads_kv;
-    MergeTask task{};
-    task.args = &launch.args;
-    task.problem = &launch.problem;
-    task.split = launch.plan.splits[static_cast<std::size_t>(index / heads)];
-    task.head = index % heads;
-    task.partials = launch.base + launch.layout.partials;
-    task.slot_stride = launch.layout.slot_stride;
-    task.scratch = scratch;
-    run_merge(task);
+    const Split& split = launch.plan.splits[static_cast<std::size_t>(index / heads)];
+    for (std::int64_t row = 0; row < split.rows; ++row) {
+        merge_row(launch, split, index % heads, row, scratch);
+    }
 }
 
 }  // namespace
@@ -64,7 +86,7 @@ void launch(const AttentionArgs& args, int tile, const Device& device, void* wor
             "tile {} does not exist: cpu_flash has {}", tile, kTiles.size());
     const Tile& chosen = kTiles[static_cast<std::size_t>(tile)];
     const int units = std::max(1, device.units);
-    const Problem problem = problem_of(args);
+    const CutProblem problem = cut_problem_of(args);
     const Plan plan = make_plan(problem, chosen, units);
     const WorkspaceLayout layout(problem, chosen, units);
     // The caller's block need not be aligned; the layout has room for a cache line.

@@ -7,10 +7,6 @@
 namespace raceline::kernels::cpu_flash {
 namespace {
 
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
-    return (a + b - 1) / b;
-}
-
 // Dynamic scheduling evens out what is left when there are this many tasks a core.
 constexpr std::int64_t kTasksPerUnit = 4;
 // A split pays for its partial result only if it covers some blocks of keys.
@@ -21,25 +17,25 @@ std::int64_t target_tasks(int units) {
     return units == 1 ? 1 : kTasksPerUnit * units;
 }
 
-KeySpan span_of_rows(const Problem& p, std::int64_t sequence, std::int64_t row0,
+KeySpan span_of_rows(const CutProblem& p, std::int64_t sequence, std::int64_t row0,
                      std::int64_t rows) {
-    const KeySpan first = visible_keys(p, sequence, row0 / p.group);
-    const KeySpan last = visible_keys(p, sequence, (row0 + rows - 1) / p.group);
+    const KeySpan first = visible_keys(p, sequence, row0 / p.group());
+    const KeySpan last = visible_keys(p, sequence, (row0 + rows - 1) / p.group());
     // Offsets grow with the row; rows before the first key or behind the last one see none.
     const std::int64_t begin = std::min(first.first, last.last);
     return {begin, std::max(begin, last.last)};
 }
 
-void cut(Plan& plan, const Problem& p, const Piece& whole, std::int64_t chunk) {
+void cut(Plan& plan, const CutProblem& p, const Piece& whole, std::int64_t chunk) {
     const std::int64_t keys = whole.key1 - whole.key0;
-    const std::int64_t pieces = std::max<std::int64_t>(1, ceil_div(keys, chunk));
+    const std::int64_t pieces = std::max<std::int64_t>(1, divide_up(keys, chunk));
     if (pieces == 1) {
         plan.pieces.push_back(whole);
         return;
     }
     plan.splits.push_back({whole.sequence, whole.row0, whole.rows, plan.slots, pieces});
     // Even parts, in multiples of 4 keys so that register tiles stay full.
-    const std::int64_t part = ceil_div(ceil_div(keys, pieces), 4) * 4;
+    const std::int64_t part = divide_up(divide_up(keys, pieces), 4) * 4;
     for (std::int64_t i = 0; i < pieces; ++i) {
         Piece piece = whole;
         piece.key0 = std::min(whole.key1, whole.key0 + i * part);
@@ -52,56 +48,46 @@ void cut(Plan& plan, const Problem& p, const Piece& whole, std::int64_t chunk) {
 
 }  // namespace
 
-Problem problem_of(const AttentionArgs& a) {
-    Problem p;
+CutProblem cut_problem_of(const AttentionArgs& a) {
+    CutProblem p{problem_of(a)};
     p.lengths = {a.cu_seqlens_q, a.cu_seqlens_k, a.seqlens_k, a.seqlen_q, a.seqlen_k};
-    p.batch = a.batch;
-    p.heads_kv = a.heads_kv;
-    p.group = a.heads_kv > 0 ? a.heads_q / a.heads_kv : 1;
-    p.headdim = a.headdim;
-    p.headdim_v = a.headdim_v;
-    p.window_left = a.window_left;
-    p.window_right = a.window_right;
     p.head_major = a.heads_kv > 1 && a.k.head_stride > a.k.seq_stride;
     return p;
 }
 
-KeySpan visible_keys(const Problem& p, std::int64_t sequence, std::int64_t query) {
-    const std::int64_t keys = p.lengths.k(sequence);
-    const std::int64_t at = query + keys - p.lengths.q(sequence);
-    const std::int64_t first =
-        p.window_left < 0 ? 0 : std::max<std::int64_t>(0, at - p.window_left);
-    const std::int64_t last = p.window_right < 0 ? keys : std::min(keys, at + p.window_right + 1);
-    return {std::min(first, keys), std::max<std::int64_t>(0, last)};
+KeySpan visible_keys(const CutProblem& p, std::int64_t sequence, std::int64_t query) {
+    const WideBand band{p.lengths.q(sequence), p.lengths.k(sequence), p.window.left,
+                        p.window.right};
+    return {std::min(band.begin(query), band.length_k), std::max<std::int64_t>(0, band.end(query))};
 }
 
 bool is_decode(std::int64_t longest_q, std::int64_t group) {
     return longest_q * group <= kDecodeRows;
 }
 
-std::int64_t slot_rows(const Problem& p, const Tile& tile) {
-    const std::int64_t most = std::max<std::int64_t>(1, p.lengths.longest_q * p.group);
+std::int64_t slot_rows(const CutProblem& p, const Tile& tile) {
+    const std::int64_t most = std::max<std::int64_t>(1, p.lengths.longest_q * p.group());
     return std::min<std::int64_t>(most, tile.rows);
 }
 
-std::int64_t most_slots(const Problem& p, int units) {
+std::int64_t most_slots(const CutProblem& p, int units) {
     // Split rows of r > 1 pieces have more than r / 2 chunks of keys each, so that all pieces are
     // at most twice the chunks that the work is divided into. A decode piece has a slot a K/V head.
     const std::int64_t pieces = units == 1 ? 0 : 2 * target_tasks(units);
-    return is_decode(p.lengths.longest_q, p.group) ? pieces * p.heads_kv : pieces;
+    return is_decode(p.lengths.longest_q, p.group()) ? pieces * p.heads_kv : pieces;
 }
 
-Plan make_plan(const Problem& p, const Tile& tile, int units) {
+Plan make_plan(const CutProblem& p, const Tile& tile, int units) {
     Plan plan;
-    plan.decode = is_decode(p.lengths.longest_q, p.group);
+    plan.decode = is_decode(p.lengths.longest_q, p.group());
     const std::int64_t block = plan.decode ? kDecodeRows : tile.rows;
     std::vector<Piece> whole;
     std::int64_t keys = 0;
-    const std::int64_t blocks = ceil_div(p.lengths.longest_q * p.group, block);
+    const std::int64_t blocks = divide_up(p.lengths.longest_q * p.group(), block);
     // Late rows first: under a causal mask they see the most keys.
     for (std::int64_t i = blocks - 1; i >= 0; --i) {
         for (std::int64_t b = 0; b < p.batch; ++b) {
-            const std::int64_t total = p.lengths.q(b) * p.group;
+            const std::int64_t total = p.lengths.q(b) * p.group();
             if (i * block < total) {
                 const std::int64_t rows = std::min(block, total - i * block);
                 const KeySpan span = span_of_rows(p, b, i * block, rows);
@@ -127,7 +113,7 @@ Plan make_plan(const Problem& p, const Tile& tile, int units) {
     const std::int64_t spread = by_heads ? std::max<std::int64_t>(1, p.heads_kv) : 1;
     const std::int64_t chunk = units == 1
                                    ? std::max<std::int64_t>(keys, 1)
-                                   : std::max(least, ceil_div(keys * p.copies * spread, target));
+                                   : std::max(least, divide_up(keys * p.copies * spread, target));
     for (const Piece& piece : whole) {
         cut(plan, p, piece, chunk);
     }
@@ -135,7 +121,7 @@ Plan make_plan(const Problem& p, const Tile& tile, int units) {
         std::max<std::int64_t>(1, p.copies * static_cast<std::int64_t>(plan.pieces.size()));
     plan.head_ranges = by_heads
                            ? spread
-                           : std::clamp<std::int64_t>(ceil_div(units == 1 ? 1 : 2 * units, pieces),
+                           : std::clamp<std::int64_t>(divide_up(units == 1 ? 1 : 2 * units, pieces),
                                                       1, std::max<std::int64_t>(1, p.heads_kv));
     return plan;
 }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "kernels/cpu_flash/tile.hpp"
-#include "workload/attention_args.hpp"
+#include "workload/problem.hpp"
 
 namespace raceline::kernels::cpu_flash {
 
@@ -27,29 +27,22 @@ struct Lengths {
     }
 };
 
-/// The part of a problem that decides how it is cut.
-struct Problem {
-    Lengths lengths;
-    std::int64_t batch = 0;
-    std::int64_t heads_kv = 0;
-    std::int64_t group = 1;  ///< query heads that share a K/V head; packed into the rows
-    std::int64_t headdim = 0;
-    std::int64_t headdim_v = 0;
-    std::int64_t window_left = -1;
-    std::int64_t window_right = -1;
+/// A problem with what else decides how it is cut on a CPU.
+struct CutProblem : Problem {
+    Lengths lengths = {};
     /// K and V keep the tokens of a head together, not the heads of a token.
     bool head_major = false;
     /// Batches like this one that are cut together with it: the counts look at one of many equal
     /// sequences.
     std::int64_t copies = 1;
 };
-Problem problem_of(const AttentionArgs& args);
+CutProblem cut_problem_of(const AttentionArgs& args);
 
 /// Keys that query i of a sequence sees: [first, last).
 struct KeySpan {
     std::int64_t first, last;
 };
-KeySpan visible_keys(const Problem& problem, std::int64_t sequence, std::int64_t query);
+KeySpan visible_keys(const CutProblem& problem, std::int64_t sequence, std::int64_t query);
 
 /// Rows [row0, row0 + rows) of one sequence against keys [key0, key1), for every K/V head. Row r is
 /// query r / group of head r % group within the group.
@@ -78,14 +71,17 @@ struct Plan {
         return static_cast<std::int64_t>(pieces.size()) * head_ranges;
     }
 };
-Plan make_plan(const Problem& problem, const Tile& tile, int units);
+Plan make_plan(const CutProblem& problem, const Tile& tile, int units);
 
 /// Rows of a decode task, at most; more rows go the way of prefill.
 inline constexpr std::int64_t kDecodeRows = 8;
 bool is_decode(std::int64_t longest_q, std::int64_t group);
 
 /// Upper bound of Plan::slots whatever the lengths are, and rows of a slot.
-std::int64_t most_slots(const Problem& problem, int units);
-std::int64_t slot_rows(const Problem& problem, const Tile& tile);
+std::int64_t most_slots(const CutProblem& problem, int units);
+std::int64_t slot_rows(const CutProblem& problem, const Tile& tile);
+
+/// What a launch executes, counted by walking the plan that the launch itself walks.
+std::vector<Counts> counts(const Workload& workload, const Tile& tile, const Device& device);
 
 }  // namespace raceline::kernels::cpu_flash

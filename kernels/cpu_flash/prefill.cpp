@@ -46,10 +46,10 @@ struct Work {
         return reinterpret_cast<std::int32_t*>(task.scratch + offset);
     }
     [[nodiscard]] std::int64_t query(std::int64_t row) const {
-        return (task.piece.row0 + row) / task.problem->group;
+        return (task.piece.row0 + row) / task.problem->group();
     }
     [[nodiscard]] std::int64_t query_head(std::int64_t row) const {
-        return head * task.problem->group + (task.piece.row0 + row) % task.problem->group;
+        return head * task.problem->group() + (task.piece.row0 + row) % task.problem->group();
     }
 };
 

@@ -23,6 +23,17 @@ RowEnd end_row(const AttentionArgs& a, std::int64_t head, float peak, float sum,
     return {static_cast<float>(static_cast<double>(value_scale) / total), static_cast<float>(lse)};
 }
 
+void write_row(const AttentionArgs& a, std::int64_t group, std::int64_t sequence,
+               std::int64_t head_kv, std::int64_t row, float peak, float sum, const float* out) {
+    const std::int64_t query = row / group;
+    const std::int64_t head = head_kv * group + row % group;
+    const RowEnd end = end_row(a, head, peak, sum, cache_scales(a, sequence, head_kv).v);
+    store_output(out, end.factor, a.dtype, a.headdim_v, query_row(a, a.out, sequence, query, head));
+    if (float* lse = lse_at(a, sequence, query, head)) {
+        *lse = end.lse;
+    }
+}
+
 void close_row(const Task& task, std::int64_t head_kv, std::int64_t row, float peak, float sum,
                const float* out) {
     const AttentionArgs& a = *task.args;
@@ -35,16 +46,7 @@ void close_row(const Task& task, std::int64_t head_kv, std::int64_t row, float p
         ends[1] = sum;
         return;
     }
-    const std::int64_t group = task.problem->group;
-    const std::int64_t query = (piece.row0 + row) / group;
-    const std::int64_t head = head_kv * group + (piece.row0 + row) % group;
-    const float scale = cache_scales(a, piece.sequence, head_kv).v;
-    const RowEnd end = end_row(a, head, peak, sum, scale);
-    store_output(out, end.factor, a.dtype, a.headdim_v,
-                 query_row(a, a.out, piece.sequence, query, head));
-    if (float* lse = lse_at(a, piece.sequence, query, head)) {
-        *lse = end.lse;
-    }
+    write_row(a, task.problem->group(), piece.sequence, head_kv, piece.row0 + row, peak, sum, out);
 }
 
 ScoreForm score_form(const AttentionArgs& a, float k_scale) {

@@ -4,10 +4,9 @@
 // They meet all tiles within 10 % (28 of 29 blocks within 7 %; ends of pairs within 11 %, numbers
 // of instructions at the start within 14 %). What a warp waits for beside its stall counts is
 // added.
-#include "kernels/prefill_mma/clocks.hpp"
-
 #include <algorithm>
 
+#include "kernels/prefill_mma/counts.hpp"
 #include "model/constant.hpp"
 
 namespace raceline::kernels::prefill_mma {

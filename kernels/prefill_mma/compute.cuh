@@ -5,6 +5,7 @@
 
 #include "gpu/ptx/ldmatrix.cuh"
 #include "gpu/ptx/mma_m16n8.cuh"
+#include "gpu/tile/half_pairs.cuh"
 #include "kernels/prefill_mma/load.cuh"
 #include "kernels/prefill_mma/softmax.cuh"
 
@@ -119,8 +120,8 @@ struct Warp {
 #pragma unroll
             for (int w = 0; w < 4; ++w) {
                 const auto& from = p[g][operand_group(step, w)];
-                a[g][w] = packed<bf16>(from[fragment_register(w % 2, 0)],
-                                       from[fragment_register(w % 2, 1)]);
+                a[g][w] = gpu::packed<bf16>(from[fragment_register(w % 2, 0)],
+                                            from[fragment_register(w % 2, 1)]);
             }
         }
     }
@@ -175,7 +176,7 @@ struct Warp {
     }
 };
 
-/// Copies of one item's Q, K and V. What `w` says is read from shared memory each time.
+/// Copies of one work tile's Q, K and V. What `w` says is read from shared memory each time.
 template <Tile tile, bool by_hand>
 struct Copies {
     const Params& p;

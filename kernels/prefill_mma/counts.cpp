@@ -8,10 +8,9 @@
 #include <string>
 #include <utility>
 
-#include "kernels/prefill_mma/clocks.hpp"
-#include "kernels/prefill_mma/registers.hpp"
 #include "model/constant.hpp"
 #include "model/occupancy.hpp"
+#include "schedule/rereads.hpp"
 
 namespace raceline::kernels::prefill_mma {
 namespace {
@@ -151,22 +150,6 @@ void add_sequence(Share& share, const Band& band, const Tile& tile, double heads
     }
 }
 
-// Keys and values are read once an item. CTAs that work on one head walk its keys at the same time
-// and share each pass; passes of different times share what the L2 keeps of the heads in work.
-void add_rereads(Counts& c, const Workload& w, const Plan& plan, double bytes, const Tile& tile,
-                 double places) {
-    const double heads_kv = std::max(
-        1.0, static_cast<double>(plan.order.heads_per_group) / static_cast<double>(w.group()));
-    const double sharing = std::max(1.0, places / heads_kv);
-    const double passes = std::max(w.bytes_kv(), bytes / sharing);
-    const double row_bytes = static_cast<double>(w.headdim + w.headdim_v) * 2;
-    c.reread.push_back(
-        {passes - w.bytes_kv(), heads_kv * static_cast<double>(w.seqlen_k) * row_bytes});
-    c.reread.push_back(
-        {std::max(0.0, bytes - passes),
-         static_cast<double>(tile.stages * (tile.k_bytes() + tile.v_bytes())) * places});
-}
-
 }  // namespace
 
 Share share_of(const Workload& w, const Plan& plan, const Tile& tile) {
@@ -185,7 +168,7 @@ Share share_of(const Workload& w, const Plan& plan, const Tile& tile) {
 }
 
 std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& device) {
-    const Plan plan = make_plan(shape_of(w), tile, device);
+    const Plan plan = make_plan(problem_of(w), tile, device);
     const Share share = share_of(w, plan, tile);
     const Pieces p = pieces_of(w, tile);
     const double kv_row_bytes = static_cast<double>(w.headdim + w.headdim_v) * 2;
@@ -201,12 +184,14 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     c.work["byte.dram_read"] = w.bytes_q() + w.bytes_kv();
     c.work["byte.dram_write"] = w.bytes_out() + lse_bytes;
 
-    c.ctas = std::max(1, plan.order.items());
+    c.ctas = std::max(1, plan.order.work_tiles());
     c.threads = tile.threads();
     c.registers = declared_registers(tile);
     c.smem_bytes = all_shared_bytes(tile);
-    add_rereads(c, w, plan, share.keys * kv_row_bytes, tile,
-                static_cast<double>(device.units) * tile.residents);
+    schedule::add_rereads(c, w, schedule::heads_kv_of(plan.order, w),
+                          static_cast<double>(device.units) * tile.residents,
+                          {w.bytes_kv(), share.keys * kv_row_bytes, kv_row_bytes,
+                           static_cast<double>(tile.stages * (tile.k_bytes() + tile.v_bytes()))});
     c.bytes_in_flight = tile.stages == 1 ? tile.k_bytes() : tile.k_bytes() + tile.v_bytes();
     const GroupClocks block = block_clocks(
         tile, flops_per_clock(device, std::string("flop.mma.") + name_of(w.dtype)), w.softcap > 0);

@@ -9,26 +9,6 @@ namespace raceline::kernels::prefill_mma {
 inline constexpr float log2_e = 1.4426950408889634F;
 inline constexpr float ln_2 = 0.6931471805599453F;
 
-/// Word s of lane t of a quad becomes word t of lane s.
-__device__ __forceinline__ void transpose_quad(std::uint32_t (&x)[4]) {
-    const bool odd = (threadIdx.x & 1U) != 0;
-    const bool upper = (threadIdx.x & 2U) != 0;
-#pragma unroll
-    for (int i = 0; i < 4; i += 2) {
-        const std::uint32_t given = odd ? x[i] : x[i + 1];
-        const std::uint32_t taken = __shfl_xor_sync(0xFFFFFFFFU, given, 1);
-        x[i] = odd ? taken : x[i];
-        x[i + 1] = odd ? x[i + 1] : taken;
-    }
-#pragma unroll
-    for (int i = 0; i < 2; ++i) {
-        const std::uint32_t given = upper ? x[i] : x[i + 2];
-        const std::uint32_t taken = __shfl_xor_sync(0xFFFFFFFFU, given, 2);
-        x[i] = upper ? taken : x[i];
-        x[i + 2] = upper ? x[i + 2] : taken;
-    }
-}
-
 /// Up to eight outputs at `to`, as many as `columns` has.
 template <bool by_hand>
 __device__ __forceinline__ void store_piece(std::uint16_t* to, const std::uint32_t (&x)[4],
@@ -120,10 +100,10 @@ __device__ __forceinline__ void write_rows(const Params& p, const Work& w, const
 #pragma unroll
                 for (int j = 0; j < 4; ++j) {
                     const auto& from = out[g][4 * four + j];
-                    x[j] = packed<bf16>(from[fragment_register(i, 0)] * end.factor,
-                                        from[fragment_register(i, 1)] * end.factor);
+                    x[j] = gpu::packed<bf16>(from[fragment_register(i, 0)] * end.factor,
+                                             from[fragment_register(i, 1)] * end.factor);
                 }
-                transpose_quad(x);  // lane t of the quad now has the t-th eight of 32 columns
+                gpu::transpose_quad(x);  // lane t of the quad now has the t-th eight of 32 columns
                 const int column = part * tile.warp_columns() + 32 * four + 8 * (lane % 4);
                 if (exists) {
                     store_piece<by_hand>(to + column, x, a.headdim_v - column);

@@ -25,7 +25,7 @@ constexpr int operand_group(int step, int w) {
     return 2 * step + w / 2;
 }
 
-/// Byte of a 16-byte piece in shared memory: slabs of eight pieces a row, pieces exchanged within a
+/// Byte of a 16-byte chunk in shared memory: slabs of eight pieces a row, pieces exchanged within a
 /// row by the row's place among eight, so that eight rows of one column lie in different banks.
 /// `piece` counts through all slabs, `rows` is of a slab.
 constexpr unsigned swizzled_bytes(unsigned row, unsigned piece, unsigned rows) {

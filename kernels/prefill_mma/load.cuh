@@ -1,15 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows of Q, K and V from global to shared memory, by all threads of the CTA: a thread copies the
-// same 16-byte piece of every slab, of every (threads / 8)-th row.
+// What a CTA has to do, and its rows of Q, K and V from global to shared memory, by all threads: a
+// thread copies the same 16-byte chunk of every slab, of every (threads / 8)-th row.
 #pragma once
 
 #include "gpu/ptx/cp_async.cuh"
 #include "gpu/ptx/st_shared_v4_u32.cuh"
 #include "gpu/ptx/tid_x_volatile.cuh"
+#include "gpu/tile/sequence.cuh"
 #include "kernels/prefill_mma/fragment.hpp"
-#include "kernels/prefill_mma/sequence.cuh"
+#include "kernels/prefill_mma/instances.hpp"
+#include "kernels/prefill_mma/tile.hpp"
 
 namespace raceline::kernels::prefill_mma {
+
+using schedule::Sequence;
+
+/// What a CTA has to do. It stands in shared memory and is read where it is needed: in registers it
+/// would cost what the products need.
+struct alignas(16) Work {
+    Sequence sequence;
+    Blocks blocks;
+    std::int32_t first_row, head, head_kv;
+    bool empty;  ///< a shorter sequence has no such rows
+};
+
+template <Tile tile>
+__device__ __forceinline__ Work work_of(const Params& p, schedule::WorkTile tile_of_rows) {
+    Work w{};
+    const std::int32_t b = tile_of_rows.head / p.args.heads_q;
+    w.sequence = schedule::sequence_of<Sequence>(p, b);
+    w.head = tile_of_rows.head - b * p.args.heads_q;
+    w.head_kv = w.head / p.group;
+    w.first_row = tile_of_rows.row_tile * tile.rows;
+    w.empty = w.first_row >= w.sequence.band.length_q;
+    w.blocks = w.empty ? Blocks{0, 0} : w.sequence.band.blocks(w.first_row, tile.rows, tile.keys);
+    return w;
+}
 
 /// The rows of one head of a tensor in one sequence. Every use works out the thread's own part
 /// again: kept from block to block it would cost registers that the products need.
@@ -34,7 +60,7 @@ __device__ __forceinline__ uint4 load_piece(const std::uint16_t* from, int count
 
 /// Starts copying tokens [first, first + rows) to the slabs at `to`. What does not exist becomes
 /// zeros: tokens behind the sequence's last may belong to another or hold NaN, and 0 times V's
-/// would not be 0. By hand: rows that are no aligned 16-byte pieces are copied at once, by loads
+/// would not be 0. By hand: rows that are no aligned 16-byte chunks are copied at once, by loads
 /// and stores.
 template <int columns, int rows, int threads, bool by_hand>
 __device__ __forceinline__ void fetch(const Rows& source, std::uint32_t to, std::int32_t first) {

@@ -5,14 +5,12 @@
 
 #include <cmath>
 #include <cstdint>
-#include <cuda_bf16.h>
-#include <cuda_fp16.h>
 
 #include "gpu/ptx/ex2_approx_ftz_f32.cuh"
 #include "gpu/tile/tanh.cuh"
 #include "kernels/prefill_mma/fragment.hpp"
-#include "kernels/prefill_mma/pair.cuh"
-#include "kernels/prefill_mma/sequence.cuh"
+#include "kernels/prefill_mma/load.cuh"
+#include "kernels/prefill_mma/shared.cuh"
 
 namespace raceline::kernels::prefill_mma {
 
@@ -203,22 +201,6 @@ __device__ __forceinline__ void exponentiate(float scale_log2, const Shared<tile
             state.sum[g][i] += sum[0] + sum[1];
         }
     }
-}
-
-/// Two floats as a product's operand takes them, the first in the low half.
-template <bool bf16>
-__device__ __forceinline__ std::uint32_t packed(float low, float high) {
-    std::uint32_t word;
-    if constexpr (bf16) {
-        const __nv_bfloat162 two = __floats2bfloat162_rn(low, high);
-        static_assert(sizeof(two) == sizeof(word));
-        memcpy(&word, &two, sizeof(word));
-    } else {
-        const __half2 two = __floats2half2_rn(low, high);
-        static_assert(sizeof(two) == sizeof(word));
-        memcpy(&word, &two, sizeof(word));
-    }
-    return word;
 }
 
 }  // namespace raceline::kernels::prefill_mma

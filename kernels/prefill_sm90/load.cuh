@@ -1,245 +1,68 @@
 // SPDX-License-Identifier: Apache-2.0
-// The producer walks through the CTA's items and fetches Q once an item and K and V once a block,
-// as soon as their place is empty: one thread by TMA or, where an address or a stride is nothing
-// that the copy engine can read, a warp by loads and stores.
+// What the copying warp reads of a work tile's descriptor, and how it starts a copy by TMA.
 #pragma once
 
+#include <cstdint>
+#include <cuda.h>
+
 #include "gpu/ptx/cp_async_bulk_tensor.cuh"
-#include "gpu/ptx/fence_proxy_async_shared.cuh"
-#include "gpu/ptx/st_shared_u32.cuh"
-#include "gpu/ptx/wgmma_group.cuh"
-#include "kernels/prefill_sm90/announcement.cuh"
-#include "kernels/prefill_sm90/store.cuh"
+#include "kernels/prefill_sm90/pipeline.cuh"
 
-namespace raceline::kernels::prefill_sm90 {
+namespace raceline::kernels::hopper {
 
-/// `rows` tokens from `token` on, as slabs of 64 columns one behind the other. Columns that the
-/// tensor does not have become zeros, and so do tokens behind its end.
+/// Tokens from `token` on, as slabs of columns one behind the other. Columns that the tensor does
+/// not have become zeros, and so do tokens behind its end.
 struct Box {
     std::uint32_t to, full;  ///< where it goes, and the barrier that says that it is there
     const CUtensorMap* map;
-    const TensorArg* tensor;
-    std::int32_t headdim, token, head, index;
-    std::int32_t tokens;  ///< from `token` on that the sequence has; read by fetch_by_hand only
+    std::int32_t token, head, index;
 };
 
-template <int columns, int rows>
+/// `columns` columns of `rows` tokens; `slab` columns make a row of `row_bytes` in shared memory.
+template <int columns, int rows, int slab, int row_bytes>
 __device__ __forceinline__ void fetch(const Box& box) {
-    ptx::mbarrier_arrive_expect_tx(box.full, columns * rows * 2);
+    ptx::mbarrier_arrive_expect_tx(box.full, columns / slab * rows * row_bytes);
 #pragma unroll
-    for (int slab = 0; slab < columns / slab_columns; ++slab) {
-        ptx::cp_async_bulk_tensor_4d_shared_global(box.to + slab * rows * slab_row_bytes, box.map,
-                                                   slab * slab_columns, box.token, box.head,
-                                                   box.index, box.full);
+    for (int i = 0; i < columns / slab; ++i) {
+        ptx::cp_async_bulk_tensor_4d_shared_global(box.to + i * rows * row_bytes, box.map, i * slab,
+                                                   box.token, box.head, box.index, box.full);
     }
 }
 
-/// Two elements, those from `count` on zero.
-__device__ __forceinline__ std::uint32_t load_word(const std::uint16_t* from, int count) {
-    const std::uint32_t low = count > 0 ? from[0] : 0U;
-    const std::uint32_t high = count > 1 ? from[1] : 0U;
-    return low | high << 16;
-}
-
-/// The same place for the same element as TMA's 128-byte swizzle gives it. Executed by a whole
-/// warp, which has few registers: four words at a time, whose loads wait side by side.
-template <int columns, int rows>
-__device__ __forceinline__ void fetch_by_hand(const Box& box) {
-    constexpr int words = columns / 2;
-    constexpr int at_a_time = 4;
-    static_assert(words % 32 == 0 && rows % at_a_time == 0);
-    const TensorArg& t = *box.tensor;
-    const int lane = static_cast<int>(threadIdx.x % 32);
-    const std::uint16_t* from = static_cast<const std::uint16_t*>(t.data) +
-                                box.index * t.batch_stride + box.head * t.head_stride +
-                                box.token * t.seq_stride;
-#pragma unroll 1
-    for (int row = 0; row < rows; row += at_a_time) {
-#pragma unroll 1
-        for (int word = lane; word < words; word += 32) {
-            std::uint32_t x[at_a_time];
-#pragma unroll
-            for (int i = 0; i < at_a_time; ++i) {
-                const int count = row + i < box.tokens ? box.headdim - 2 * word : 0;
-                x[i] = load_word(from + (row + i) * t.seq_stride + 2 * word, count);
-            }
-#pragma unroll
-            for (int i = 0; i < at_a_time; ++i) {
-                ptx::st_shared_u32(
-                    box.to + swizzled_bytes(row + i, word / 4, rows) + 4 * (word % 4), x[i]);
-            }
-        }
-    }
-    ptx::fence_proxy_async_shared();
-    __syncwarp();
-    if (lane == 0) {
-        ptx::mbarrier_arrive(box.full);
-    }
-}
-
-/// Whose tokens are copied, as announced.
+/// Whose tokens are copied, as described.
 struct Source {
     Blocks blocks;
-    std::int32_t head, head_kv, length_q, length_k;  ///< length_q: from the item's first row on
+    std::int32_t head, head_kv;
+    std::int32_t length_q, length_k;  ///< length_q: from the work tile's first row on
     std::int32_t q_token, q_index, k_token, k_index;
-    int slot;  ///< of the announcement
+    std::int32_t place;  ///< of block 0 among V's images, where a launch before has transposed V
+    int slot;            ///< of the descriptor
     bool there, reversed;
 };
-
-template <Tile tile, bool by_hand>
-struct Producer {
-    const Params& p;
-    Shared<tile> s;
-    Ring<tile.stages> k_ring, v_ring;
-    PieceRing<Shared<tile>::layout.q_pieces> q_ring{0};
-    Ring<announced_items> item_ring;
-
-    __device__ __forceinline__ Producer(const Params& params, const Shared<tile>& shared)
-        : p(params), s(shared) {}
-
-    template <int columns, int rows>
-    __device__ __forceinline__ void fetch_box(const Box& box) const {
-        if constexpr (by_hand) {
-            fetch_by_hand<columns, rows>(box);
-        } else {
-            fetch<columns, rows>(box);
+template <auto tile>
+__device__ __forceinline__ Source source_of(const Shared<tile>& s, int slot) {
+    const uint4 blocks = ptx::ld_shared_v4_u32(descriptor_row(s, slot, blocks_row));
+    const uint4 mask = ptx::ld_shared_v4_u32(descriptor_row(s, slot, mask_row));
+    const uint4 tokens = ptx::ld_shared_v4_u32(descriptor_row(s, slot, tokens_row));
+    std::int32_t place = 0;
+    if constexpr (tile.eight_bits) {
+        if constexpr (tile.prepared != 0) {
+            place = number(ptx::ld_shared_v4_u32(descriptor_row(s, slot, scales_row)).z);
         }
     }
-    /// The announcement in the current slot.
-    __device__ __forceinline__ Source source() const {
-        const int slot = item_ring.stage();
-        const uint4 blocks = ptx::ld_shared_v4_u32(announced_row(s, slot, blocks_row));
-        const uint4 mask = ptx::ld_shared_v4_u32(announced_row(s, slot, mask_row));
-        const uint4 tokens = ptx::ld_shared_v4_u32(announced_row(s, slot, tokens_row));
-        return {{number(blocks.x), number(blocks.y)},
-                number(mask.w),
-                number(blocks.w),
-                number(mask.y) - number(mask.x),
-                number(mask.z),
-                number(tokens.x),
-                number(tokens.y),
-                number(tokens.z),
-                number(tokens.w),
-                slot,
-                (blocks.z & item_is_there) != 0,
-                (blocks.z & item_is_reversed) != 0};
-    }
-    /// Whether any of the item's rows are this warpgroup's: a short tile has none for some.
-    __device__ __forceinline__ bool has_rows(const Source& w, int warpgroup) const {
-        const std::uint32_t row = announced_row(s, w.slot, warpgroups_row + warpgroup);
-        return number(ptx::ld_shared_v4_u32(row).y) != nowhere;
-    }
-    /// Says that a piece is there without copying anything. A warp's lanes meet first: one that
-    /// still polls when the piece goes round would wait for the wrong phase.
-    __device__ __forceinline__ void leave_q() const {
-        if constexpr (by_hand) {
-            __syncwarp();
-        }
-        if (!by_hand || threadIdx.x == 0) {
-            ptx::mbarrier_arrive(s.q_full(q_ring.piece()));
-        }
-    }
-    __device__ __forceinline__ void load_q(const Source& w) {
-#pragma unroll 1
-        for (int warpgroup = 0; warpgroup < tile.warpgroups(); ++warpgroup) {
-            const int row = rows_of<tile>(warpgroup, w.reversed);
-            ptx::mbarrier_wait_parity(s.q_empty(q_ring.piece()), q_ring.parity() ^ 1);
-            if (!has_rows(w, warpgroup)) {
-                leave_q();
-            } else {
-                fetch_box<tile.headdim, 64>({s.q(q_ring.piece()), s.q_full(q_ring.piece()), &p.q,
-                                             &p.args.q, p.args.headdim, w.q_token + row, w.head,
-                                             w.q_index, w.length_q - row});
-            }
-            q_ring.advance(1);
-        }
-    }
-    __device__ __forceinline__ void load_k(const Source& w, int block) {
-        const int key = block * tile.keys;
-        ptx::mbarrier_wait_parity(s.k_empty(k_ring.stage()), k_ring.parity() ^ 1);
-        fetch_box<tile.headdim, tile.keys>({s.k(k_ring.stage()), s.k_full(k_ring.stage()), &p.k,
-                                            &p.args.k, p.args.headdim, w.k_token + key, w.head_kv,
-                                            w.k_index, w.length_k - key});
-        k_ring.advance();
-    }
-    __device__ __forceinline__ void load_v(const Source& w, int block) {
-        const int key = block * tile.keys;
-        ptx::mbarrier_wait_parity(s.v_empty(v_ring.stage()), v_ring.parity() ^ 1);
-        fetch_box<tile.headdim_v, tile.keys>({s.v(v_ring.stage()), s.v_full(v_ring.stage()), &p.v,
-                                              &p.args.v, p.args.headdim_v, w.k_token + key,
-                                              w.head_kv, w.k_index, w.length_k - key});
-        v_ring.advance();
-    }
-    /// From here on the next item may be announced, for all that the copies have to do with it.
-    __device__ __forceinline__ void seen() const {
-        if constexpr (by_hand) {
-            __syncwarp();
-        }
-        if (threadIdx.x == 0) {
-            ptx::mbarrier_arrive(s.item_empty(item_ring.stage()));
-        }
-    }
-    /// A block's values follow the keys of the block after it, as the matrix warpgroups ask for
-    /// them. An item that is handed out is drawn late (see draw_lead), one of a fixed share at
-    /// once.
-    __device__ __forceinline__ void load_item(const Source& w) {
-        const int count = w.blocks.count();
-        const bool early = p.handed_out == nullptr || count <= draw_lead;
-        if (early) {
-            seen();
-        }
-        if (count == 0) {
-            return;
-        }
-        load_k(w, w.blocks.last - 1);
-        load_q(w);
-#pragma unroll 1
-        for (int block = w.blocks.last - 1; block > w.blocks.first; --block) {
-            if (!early && block == w.blocks.first + draw_lead) {
-                seen();
-            }
-            load_k(w, block - 1);
-            load_v(w, block);
-        }
-        load_v(w, w.blocks.first);
-    }
-    __device__ __forceinline__ void load_all() {
-#pragma unroll 1
-        while (true) {
-            ptx::mbarrier_wait_parity(s.item_full(item_ring.stage()), item_ring.parity());
-            const Source w = source();
-            item_ring.advance();
-            if (!w.there) {
-                seen();
-                break;
-            }
-            load_item(w);
-        }
-    }
-};
-
-/// Executed by the producer's warpgroup: the first warp copies, the second one schedules, the
-/// others store.
-template <Tile tile>
-__device__ __forceinline__ void produce(const Params& p, const Shared<tile>& s) {
-    const int warp = __shfl_sync(0xFFFFFFFFU, static_cast<int>(threadIdx.x / 32), 0);
-    if (warp == 0 && p.by_hand) {
-        Producer<tile, true>(p, s).load_all();
-    } else if (warp == 0) {
-        if (threadIdx.x == 0) {
-            ptx::prefetch_tensormap(&p.q);
-            ptx::prefetch_tensormap(&p.k);
-            ptx::prefetch_tensormap(&p.v);
-            Producer<tile, false>(p, s).load_all();
-        }
-    } else if (warp == 1) {
-        Scheduler<tile> scheduler{p, s, {}};
-#pragma unroll 1
-        while (scheduler.next()) {
-        }
-    } else if constexpr (stores_boxes(tile)) {
-        Storer<tile>{p, s, warp - 2}.store_all();
-    }
+    return {{number(blocks.x), number(blocks.y)},
+            number(mask.w),
+            number(blocks.w),
+            number(mask.y) - number(mask.x),
+            number(mask.z),
+            number(tokens.x),
+            number(tokens.y),
+            number(tokens.z),
+            number(tokens.w),
+            place,
+            slot,
+            (blocks.z & tile_exists) != 0,
+            (blocks.z & tile_is_reversed) != 0};
 }
 
-}  // namespace raceline::kernels::prefill_sm90
+}  // namespace raceline::kernels::hopper

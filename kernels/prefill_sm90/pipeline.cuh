@@ -1,25 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shared memory of a CTA and the barriers that move it from the producer to the matrix warpgroups
-// and back.
+// and back. V of 8 bits that does not come transposed goes by way of the transposing warps.
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
-#include "gpu/ptx/mbarrier.cuh"
+#include "kernels/prefill_sm90/descriptor.cuh"
 #include "kernels/prefill_sm90/fragment.hpp"
+#include "kernels/prefill_sm90/ring.cuh"
 #include "kernels/prefill_sm90/tile.hpp"
 
-namespace raceline::kernels::prefill_sm90 {
+namespace raceline::kernels::hopper {
 
-/// Shared-memory addresses (cvta to shared).
-template <Tile tile>
+/// Shared-memory addresses (cvta to shared). Named barriers: 0 is the CTA's, those from 1 on are
+/// the turns of the matrix warpgroups.
+template <auto tile>
 struct Shared {
     static constexpr SharedLayout layout = shared_layout(tile);
+    static constexpr int slots = tile.descriptor_slots;
+    static constexpr bool transposes = tile.raw_v_bytes() > 0;
+    /// Barriers before those of Q, of descriptors and behind them.
+    static constexpr int before_q = (transposes ? 6 : 4) * tile.stages;
+    static constexpr int before_descriptors = before_q + 2 * layout.q_pieces;
+    static constexpr int before_cleared = before_descriptors + 2 * slots;
     std::uint32_t base;
 
-    /// 64 rows of Q, slabs of 64 columns one behind the other.
+    /// 64 rows of Q, slabs of columns one behind the other.
     __device__ __forceinline__ std::uint32_t q(int piece) const {
         return base + piece * tile.q_piece_bytes();
+    }
+    /// Of a slot for a whole work tile's Q, the warpgroup's rows.
+    __device__ __forceinline__ std::uint32_t q(int slot, int warpgroup) const {
+        return base + slot * tile.q_bytes() + warpgroup * tile.q_piece_bytes();
+    }
+    __device__ __forceinline__ std::uint32_t q_full(int slot, int warpgroup) const {
+        return barrier(before_q + slot * tile.warpgroups() + warpgroup);
+    }
+    __device__ __forceinline__ std::uint32_t q_empty(int slot, int warpgroup) const {
+        return barrier(before_q + (layout.q_pieces / tile.warpgroups() + slot) * tile.warpgroups() +
+                       warpgroup);
     }
     /// A warpgroup's outputs, in the same form.
     __device__ __forceinline__ std::uint32_t out(int warpgroup) const {
@@ -28,10 +48,16 @@ struct Shared {
     __device__ __forceinline__ std::uint32_t k(int stage) const {
         return base + layout.k + stage * tile.k_bytes();
     }
+    /// V as products take it. In 8 bits it is transposed: a row is a column of V, its bytes are
+    /// keys (fragment.hpp).
     __device__ __forceinline__ std::uint32_t v(int stage) const {
         return base + layout.v + stage * tile.v_bytes();
     }
-    /// "full": the copies have landed. "empty": the matrix warpgroups have read.
+    /// V as it comes, of a tile that transposes it.
+    __device__ __forceinline__ std::uint32_t raw_v(int stage) const {
+        return base + layout.raw_v + stage * tile.raw_v_bytes();
+    }
+    /// "full": the copies have landed, or the transposition is there. "empty": everybody has read.
     __device__ __forceinline__ std::uint32_t k_full(int stage) const { return barrier(stage); }
     __device__ __forceinline__ std::uint32_t k_empty(int stage) const {
         return barrier(tile.stages + stage);
@@ -42,31 +68,35 @@ struct Shared {
     __device__ __forceinline__ std::uint32_t v_empty(int stage) const {
         return barrier(3 * tile.stages + stage);
     }
+    __device__ __forceinline__ std::uint32_t raw_v_full(int stage) const {
+        return barrier(4 * tile.stages + stage);
+    }
+    __device__ __forceinline__ std::uint32_t raw_v_empty(int stage) const {
+        return barrier(5 * tile.stages + stage);
+    }
     /// Every warpgroup's rows for themselves: one that is ahead gets its next ones without waiting
     /// for the others.
     __device__ __forceinline__ std::uint32_t q_full(int piece) const {
-        return barrier(4 * tile.stages + piece);
+        return barrier(before_q + piece);
     }
     __device__ __forceinline__ std::uint32_t q_empty(int piece) const {
-        return barrier(4 * tile.stages + layout.q_pieces + piece);
+        return barrier(before_q + layout.q_pieces + piece);
     }
-    /// An announcement of an item, for all others to work on next.
-    __device__ __forceinline__ std::uint32_t announced(int slot) const {
-        return base + layout.announced + slot * announcement_bytes(tile.warpgroups());
+    /// A descriptor of a work tile, for all others to work on next.
+    __device__ __forceinline__ std::uint32_t descriptor(int slot) const {
+        return base + layout.descriptors + slot * descriptor_bytes(tile);
     }
-    __device__ __forceinline__ std::uint32_t item_full(int slot) const {
-        return barrier(4 * tile.stages + 2 * layout.q_pieces + slot);
+    __device__ __forceinline__ std::uint32_t descriptor_full(int slot) const {
+        return barrier(before_descriptors + slot);
     }
-    __device__ __forceinline__ std::uint32_t item_empty(int slot) const {
-        return barrier(4 * tile.stages + 2 * layout.q_pieces + announced_items + slot);
+    __device__ __forceinline__ std::uint32_t descriptor_empty(int slot) const {
+        return barrier(before_descriptors + slots + slot);
     }
     /// All matrix warps have cleared their part of V's tail.
-    __device__ __forceinline__ std::uint32_t cleared() const {
-        return barrier(4 * tile.stages + 2 * layout.q_pieces + 2 * announced_items);
-    }
+    __device__ __forceinline__ std::uint32_t cleared() const { return barrier(before_cleared); }
     /// "full": the warpgroup has written its outputs. "empty": they are on their way.
     __device__ __forceinline__ std::uint32_t out_full(int warpgroup) const {
-        return barrier(4 * tile.stages + 2 * layout.q_pieces + 2 * announced_items + 1 + warpgroup);
+        return barrier(before_cleared + 1 + warpgroup);
     }
     __device__ __forceinline__ std::uint32_t out_empty(int warpgroup) const {
         return out_full(warpgroup) + 8 * tile.warpgroups();
@@ -76,11 +106,20 @@ struct Shared {
     }
 };
 
-template <Tile tile>
-__device__ __forceinline__ void init_barriers(const Shared<tile>& s) {
+/// Of the running CTA, in the dynamic shared memory that the launch gave it.
+__device__ __forceinline__ std::uint32_t start_of_shared() {
+    extern __shared__ char dynamic_shared[];
+    const auto start = static_cast<std::uint32_t>(__cvta_generic_to_shared(dynamic_shared));
+    return (start + 1023U) & ~1023U;
+}
+
+/// `v_writers`: arrivals that make a stage of V full. `descriptor_readers`: warps that read
+/// descriptors beside the matrix warps.
+template <auto tile>
+__device__ __forceinline__ void init_barriers(const Shared<tile>& s, std::uint32_t v_writers,
+                                              std::uint32_t descriptor_readers) {
     // Every matrix warp says for itself that it has read: its wait covers its own products only.
     constexpr std::uint32_t readers = 4 * tile.warpgroups();
-    constexpr std::uint32_t storers = stores_boxes(tile) ? 2 : 0;
     for (int piece = 0; piece < Shared<tile>::layout.q_pieces; ++piece) {
         ptx::mbarrier_init(s.q_full(piece), 1);
         ptx::mbarrier_init(s.q_empty(piece), 4);
@@ -88,14 +127,20 @@ __device__ __forceinline__ void init_barriers(const Shared<tile>& s) {
     for (int stage = 0; stage < tile.stages; ++stage) {
         ptx::mbarrier_init(s.k_full(stage), 1);
         ptx::mbarrier_init(s.k_empty(stage), readers);
-        ptx::mbarrier_init(s.v_full(stage), 1);
+        ptx::mbarrier_init(s.v_full(stage), v_writers);
         ptx::mbarrier_init(s.v_empty(stage), readers);
+        if constexpr (Shared<tile>::transposes) {
+            ptx::mbarrier_init(s.raw_v_full(stage), 1);
+            ptx::mbarrier_init(s.raw_v_empty(stage), v_writers);
+        }
     }
-    for (int slot = 0; slot < announced_items; ++slot) {
-        ptx::mbarrier_init(s.item_full(slot), tile.warpgroups());
-        ptx::mbarrier_init(s.item_empty(slot), readers + 1 + storers);  // and who copies
+    for (int slot = 0; slot < tile.descriptor_slots; ++slot) {
+        ptx::mbarrier_init(s.descriptor_full(slot), tile.warpgroups());
+        ptx::mbarrier_init(s.descriptor_empty(slot), readers + descriptor_readers);
     }
-    ptx::mbarrier_init(s.cleared(), readers);
+    if constexpr (!tile.eight_bits) {
+        ptx::mbarrier_init(s.cleared(), readers);
+    }
     for (int warpgroup = 0; warpgroup < Shared<tile>::layout.out_pieces; ++warpgroup) {
         ptx::mbarrier_init(s.out_full(warpgroup), 4);
         ptx::mbarrier_init(s.out_empty(warpgroup), 1);
@@ -103,44 +148,25 @@ __device__ __forceinline__ void init_barriers(const Shared<tile>& s) {
     ptx::fence_mbarrier_init();
 }
 
-/// Position in a ring of stages. A full barrier's n-th phase has parity n % 2; a producer waits for
-/// the phase before, so that its first round through the ring finds every stage empty.
-template <int stages>
-struct Ring {
-    // One register for both. With a power of two it counts; else it is the stage, and 256 in every
-    // other round.
-    static constexpr bool counts = (stages & (stages - 1)) == 0;
-    std::uint32_t at = 0;
-    [[nodiscard]] __device__ __forceinline__ int stage() const {
-        return static_cast<int>(counts ? at % stages : at % 256);
-    }
-    [[nodiscard]] __device__ __forceinline__ std::uint32_t parity() const {
-        return counts ? at / stages % 2 : at / 256;
-    }
-    __device__ __forceinline__ void advance() {
-        ++at;
-        if (!counts && at % 256 == stages) {
-            at = (at ^ 256) - stages;
-        }
-    }
+/// What a warpgroup keeps of a work tile from block to block; in 8 bits also what a raw product of
+/// Q and K is multiplied by.
+struct ScaledView : schedule::TileView {
+    float scale_log2;
 };
+template <auto tile>
+using TileView = std::conditional_t<tile.eight_bits, ScaledView, schedule::TileView>;
 
-/// Position in the ring of Q's pieces, which items fill warpgroup by warpgroup: the producer goes
-/// on by one, warpgroup w starts at piece w and goes on by their number. Parities as in Ring, and
-/// one register for both.
-template <int pieces>
-struct PieceRing {
-    std::uint32_t at;
-    [[nodiscard]] __device__ __forceinline__ int piece() const {
-        return static_cast<int>(at % 256);
+/// The slot that is empty once the work tile before `next` has been taken up: what was described
+/// two work tiles before that one is done with, down to the stores.
+template <int slots>
+__device__ __forceinline__ int slot_done_with(Ring<slots> next) {
+    if constexpr (slots > 3) {
+        next.advance();
     }
-    [[nodiscard]] __device__ __forceinline__ std::uint32_t parity() const { return at / 256; }
-    __device__ __forceinline__ void advance(int by) {
-        at += static_cast<std::uint32_t>(by);
-        if (at % 256 >= pieces) {
-            at = (at ^ 256) - pieces;
-        }
-    }
-};
+    return next.stage();
+}
 
-}  // namespace raceline::kernels::prefill_sm90
+/// Where there is no work tile's slot.
+inline constexpr int no_slot = -1;
+
+}  // namespace raceline::kernels::hopper

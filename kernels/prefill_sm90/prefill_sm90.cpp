@@ -1,64 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 // Forward attention for Hopper: copies by TMA, products by wgmma, roles by warpgroup.
-#include <cstdint>
 #include <string>
 
 #include "kernels/prefill_sm90/counts.hpp"
+#include "kernels/prefill_sm90/f16_counts.hpp"
 #include "registry/kernel.hpp"
+#include "registry/why_not.hpp"
 
 namespace raceline::kernels::prefill_sm90 {
 namespace {
 
-constexpr std::int64_t granule = 8;  // elements of 16 bytes, what the copy engine strides by
-
-std::string why_not_asked(const Workload& w) {
-    if ((w.dtype != DType::bf16 && w.dtype != DType::fp16) || w.kv_dtype != w.dtype) {
-        return std::string("it takes Q, K and V all in bf16 or all in fp16, not ") +
-               name_of(w.dtype) + " and " + name_of(w.kv_dtype);
-    }
-    if (w.page_size > 0) {
-        return "it takes keys and values in one piece, not in pages";
-    }
-    if (w.mla) {
-        return "it takes K and V apart, not one latent cache";
-    }
-    if (!(w.scale_value() > 0)) {
-        return "scale " + std::to_string(w.scale_value()) + " is not positive";
-    }
-    if (w.seqlen_q > longest_length || w.seqlen_k > longest_length) {
-        return "it counts rows and keys up to 2^29";
-    }
-    return {};
-}
-
 std::string supports(const Workload& w, const Tile& tile, const Device& device) {
-    if (device.kind != DeviceKind::cuda || device.compute_capability != 90) {
-        return "it needs a Hopper GPU (compute capability 9.0)";
-    }
-    if (const std::string reason = why_not_asked(w); !reason.empty()) {
-        return reason;
-    }
-    if (w.headdim % granule != 0 || w.headdim_v % granule != 0) {
-        return "head dims " + std::to_string(w.headdim) + " and " + std::to_string(w.headdim_v) +
-               " must be multiples of 8";
-    }
-    const Widths widths = widths_for(w.headdim, w.headdim_v);
-    if (widths.headdim == 0) {
-        return "head dims " + std::to_string(w.headdim) + " and " + std::to_string(w.headdim_v) +
-               " are over 256";
-    }
-    if (widths != Widths{tile.headdim, tile.headdim_v}) {
-        return "tiles of head dims " + std::to_string(widths.headdim) + " and " +
-               std::to_string(widths.headdim_v) + " serve head dims " + std::to_string(w.headdim) +
-               " and " + std::to_string(w.headdim_v);
+    for (const std::string& reason : {why_not_hopper(device), why_not_16_bits(w),
+                                      why_not_contiguous(w), why_not_head_dims(w, tiles, tile)}) {
+        if (!reason.empty()) {
+            return reason;
+        }
     }
     if (w.softcap > 0 && !caps(tile)) {
         return "another tile of these head dims is the one compiled with a softcap";
     }
-    if (item_count(shape_of(w), tile) > most_items) {
-        return "it counts tiles of rows in 31 bits";
-    }
-    return {};
+    return why_not_counted(w, tile.rows);
 }
 
 // Both products' operands and P are rounded to the storage type; everything else is fp32. P stands
@@ -72,7 +34,7 @@ Precision precision(const Workload& w) {
 }
 
 std::size_t workspace(const Workload&, const Tile&, const Device&) {
-    return workspace_bytes;
+    return schedule::workspace_bytes;
 }
 
 const KernelRecord<Tile> record{
@@ -80,10 +42,7 @@ const KernelRecord<Tile> record{
     .summary = "forward for Hopper: TMA, wgmma, specialised warpgroups; bf16 and fp16",
     .engine = Engine::cuda,
     .tiles = std::span<const Tile>(tiles),
-    .supports = supports,
-    .counts = counts,
-    .precision = precision,
-    .workspace = workspace,
+    .functions = {supports, counts, precision, workspace},
 };
 
 }  // namespace

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // simt's work as its code does it: padding of tiles and head dims included, nothing timed.
-#include "kernels/simt/counts.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,7 +8,6 @@
 #include "kernels/simt/index.hpp"
 #include "kernels/simt/instructions.hpp"
 #include "kernels/simt/plan.hpp"
-#include "kernels/simt/steps.hpp"
 
 namespace raceline::kernels::simt {
 namespace {
@@ -24,12 +22,13 @@ struct Totals {
     double pairs = 0;       ///< keys of a CTA × its rows
 };
 
-void add_sequence(Totals& t, const Workload& w, const Shape& s, const Plan& plan, const Tile& tile,
-                  std::int64_t b, double copies) {
+void add_sequence(Totals& t, const Workload& w, const Problem& s, const Plan& plan,
+                  const Tile& tile, std::int64_t b, double copies) {
     const auto group = static_cast<std::int32_t>(s.group());
     const auto length_q = static_cast<std::int32_t>(w.length_q(b));
     const Band band{length_q, static_cast<std::int32_t>(w.length_k(b)),
-                    static_cast<std::int32_t>(s.left), static_cast<std::int32_t>(s.right)};
+                    static_cast<std::int32_t>(s.window.left),
+                    static_cast<std::int32_t>(s.window.right)};
     const std::int32_t packed = length_q * group;
     const auto splits = static_cast<std::int32_t>(plan.splits);
     for (std::int32_t row = 0; row < packed; row += tile.rows) {
@@ -48,7 +47,7 @@ void add_sequence(Totals& t, const Workload& w, const Shape& s, const Plan& plan
     }
 }
 
-Totals totals_of(const Workload& w, const Shape& s, const Plan& plan, const Tile& tile) {
+Totals totals_of(const Workload& w, const Problem& s, const Plan& plan, const Tile& tile) {
     Totals t;
     const auto heads = static_cast<double>(s.heads_kv);
     if (!w.ragged() && w.batch > 0) {
@@ -86,7 +85,7 @@ void count_memory(Counts& c, const Body& b, const Totals& t, double partial_byte
                                  b.tile.threads * 16.0 * load_batch(b.tile, b.plan.v_width));
 }
 
-Counts main_launch(const Workload& w, const Shape& s, const Plan& plan, const Tile& tile) {
+Counts main_launch(const Workload& w, const Problem& s, const Plan& plan, const Tile& tile) {
     const Totals t = totals_of(w, s, plan, tile);
     const Body b = body_of(w, plan, tile);
     const double partial_bytes =
@@ -154,9 +153,9 @@ Counts merge_launch(const Workload& w, const Plan& plan) {
 }  // namespace
 
 std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& device) {
-    const Shape shape = shape_of(w);
-    const Plan plan = make_plan(shape, tile, device);
-    std::vector<Counts> launches{main_launch(w, shape, plan, tile)};
+    const Problem problem = problem_of(w);
+    const Plan plan = make_plan(problem, tile, device);
+    std::vector<Counts> launches{main_launch(w, problem, plan, tile)};
     if (plan.splits > 1) {
         launches.push_back(merge_launch(w, plan));
     }

@@ -1,288 +1,224 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel: packed query rows against a range of keys, online softmax, CUDA cores only.
-//
-// A lane holds rows_per_lane rows (4 apart) and, of each, the scores of keys_per_lane keys (8
-// apart) and a slice of v_width / 8 outputs: the eight lanes of a row group share its rows. Scores
-// of a warp go through shared memory to meet V; no other warp reads them.
+// The end of a CTA: its warps' outputs meet in shared memory and leave as the answer, or as the
+// partial answer of one split.
 #pragma once
 
-#include <cmath>
-#include <cstdint>
-
-#include "gpu/ptx/ex2_approx_ftz_f32.cuh"
-#include "kernels/simt/index.hpp"
-#include "kernels/simt/storage.cuh"
-#include "kernels/simt/tile.hpp"
+#include "kernels/simt/instances.hpp"
+#include "kernels/simt/mainloop.cuh"
 
 namespace raceline::kernels::simt {
 
-inline constexpr float log2_e = 1.4426950408889634F;
-inline constexpr float ln_2 = 0.6931471805599453F;
-
-/// Where this CTA stands in the call; the same for all its threads.
-struct Place {
-    Block block;
-    Band band;
-    std::int32_t start_q, start_k;  ///< of a packed sequence, in tokens
-    std::int32_t first_row, rows;   ///< packed rows of this CTA: the first, and how many exist
-    Keys keys;
+/// An output row in the making: sum of exponentials relative to 2^maximum.
+struct RowSum {
+    float maximum, sum;
 };
 
-template <Tile tile>
-struct Lane {
-    static constexpr int rows = tile.rows_per_lane();
-    int row_warp, key_warp, group, member;  ///< group 0 … 3, member 0 … 7 of a warp
-    __device__ __forceinline__ Lane()
-        : row_warp(static_cast<int>(threadIdx.x / 32) / tile.key_warps),
-          key_warp(static_cast<int>(threadIdx.x / 32) % tile.key_warps),
-          group(static_cast<int>(threadIdx.x % 32) / 8),
-          member(static_cast<int>(threadIdx.x) % 8) {}
-    /// Row in the CTA's tile of this lane's i-th row.
-    __device__ __forceinline__ int row(int i) const { return row_warp * 4 * rows + i * 4 + group; }
+/// LSE and the factor that turns the row's accumulator into its output. A sink adds to the
+/// denominator alone; a row without keys has its sink's logit as LSE, or -inf without a sink.
+struct RowEnd {
+    float factor, lse;
 };
+__device__ __forceinline__ RowEnd end_row(const AttentionArgs& a, RowSum row, int head_q,
+                                          float v_scale) {
+    if (row.maximum == -INFINITY) {
+        return {0, a.sinks != nullptr ? a.sinks[head_q] : -INFINITY};
+    }
+    float shift = 0;
+    if (a.sinks != nullptr) {
+        const float sink = a.sinks[head_q] * log2_e;
+        const float highest = fmaxf(row.maximum, sink);
+        shift = row.maximum - highest;
+        row.sum = row.sum * exp2f(shift) + exp2f(sink - highest);
+        row.maximum = highest;
+    }
+    return {exp2f(shift) * v_scale / row.sum, (row.maximum + log2f(row.sum)) * ln_2};
+}
 
-/// Shared memory of a CTA, carved from one dynamic block.
-struct Shared {
-    float *q, *k, *v, *p;
-    int pitch_v;
+/// Where a finished row goes.
+struct RowAddress {
+    std::int64_t out, lse;  ///< elements
+    std::int64_t partial;   ///< row of the partial arrays
+    int head_q;
 };
-
-template <Tile tile, int v_width>
-__device__ __forceinline__ Shared carve(float* memory, const Params& p) {
-    Shared s{};
-    s.q = memory;
-    s.k = s.q + tile.rows * p.pitch;
-    s.v = p.shared_kv ? s.k : s.k + tile.keys * p.pitch;
-    s.pitch_v = p.shared_kv ? p.pitch : v_width;
-    s.p = s.k + tile.keys * p.pitch + (p.shared_kv ? 0 : tile.keys * v_width);
-    return s;
-}
-
-/// Online softmax of a lane's rows. The sum is of this lane's keys only until the finish.
-template <Tile tile, int v_width>
-struct State {
-    static constexpr int rows = tile.rows_per_lane();
-    static constexpr int quads = v_width / 32;
-    float4 out[rows][quads];
-    float maximum[rows];  ///< of all keys so far, in units of log2
-    float sum[rows];
-    Keys visible[rows];
-
-    __device__ __forceinline__ State(const Params& p, const Place& at, const Lane<tile>& lane) {
-#pragma unroll
-        for (int i = 0; i < rows; ++i) {
-            maximum[i] = -INFINITY;
-            sum[i] = 0;
-#pragma unroll
-            for (int c = 0; c < quads; ++c) {
-                out[i][c] = make_float4(0, 0, 0, 0);
-            }
-            // A row past the end sees nothing; the CTA's own range ends every other row's.
-            visible[i] = {0, 0};
-            if (lane.row(i) < at.rows) {
-                const Keys row = at.band.visible((at.first_row + lane.row(i)) / p.group);
-                visible[i] = {max(row.first, at.keys.first), min(row.last, at.keys.last)};
-            }
-        }
-    }
-};
-
-template <Tile tile>
-__device__ __forceinline__ Place locate(const Params& p) {
+__device__ __forceinline__ RowAddress row_address(const Params& p, int sequence, int start_q,
+                                                  int query, int head_q) {
     const AttentionArgs& a = p.args;
-    Place at{};
-    at.block =
-        block_of(static_cast<std::int32_t>(blockIdx.x), p.row_tiles, p.splits, a.heads_kv, a.batch);
-    const int b = at.block.sequence;
-    at.start_q = a.cu_seqlens_q != nullptr ? a.cu_seqlens_q[b] : 0;
-    at.start_k = a.cu_seqlens_k != nullptr ? a.cu_seqlens_k[b] : 0;
-    at.band.length_q = a.cu_seqlens_q != nullptr ? a.cu_seqlens_q[b + 1] - at.start_q : a.seqlen_q;
-    at.band.length_k = a.seqlens_k != nullptr      ? a.seqlens_k[b]
-                       : a.cu_seqlens_k != nullptr ? a.cu_seqlens_k[b + 1] - at.start_k
-                                                   : a.seqlen_k;
-    at.band.left = a.window_left;
-    at.band.right = a.window_right;
-    at.first_row = at.block.row_tile * tile.rows;
-    at.rows = min(tile.rows, at.band.length_q * p.group - at.first_row);
-    if (at.rows > 0) {
-        const Keys all =
-            at.band.visible(at.first_row / p.group, (at.first_row + at.rows - 1) / p.group);
-        at.keys = split_keys(all, at.block.split, p.splits, tile.keys);
-    }
-    return at;
+    const bool packed = a.cu_seqlens_q != nullptr;
+    RowAddress to{};
+    to.out = (packed ? start_q * a.out.seq_stride : sequence * a.out.batch_stride) +
+             query * a.out.seq_stride + head_q * a.out.head_stride;
+    to.lse = (packed ? start_q * a.lse_seq_stride : sequence * a.lse_batch_stride) +
+             query * a.lse_seq_stride + head_q * a.lse_head_stride;
+    to.partial = (std::int64_t{sequence} * a.seqlen_q + query) * a.heads_q + head_q;
+    to.head_q = head_q;
+    return to;
 }
 
-__device__ __forceinline__ const char* sequence_base(const TensorArg& t, const Place& at, int start,
-                                                     bool packed, int head, DType dtype) {
-    const std::int64_t element =
-        (packed ? start * t.seq_stride : at.block.sequence * t.batch_stride) + head * t.head_stride;
-    return static_cast<const char*>(t.data) + (element << size_shift(dtype));
-}
-
-__device__ __forceinline__ QueryRows query_rows(const Params& p, const Place& at) {
+/// Four outputs from `column` on, as many as exist.
+__device__ __forceinline__ void store_quad(const Params& p, const RowAddress& to, int column,
+                                           float4 x) {
     const AttentionArgs& a = p.args;
-    const int shift = size_shift(a.dtype);
-    return {sequence_base(a.q, at, at.start_q, a.cu_seqlens_q != nullptr,
-                          at.block.head_kv * p.group, a.dtype),
-            a.q.seq_stride << shift, a.q.head_stride << shift, p.group, at.first_row};
-}
-
-__device__ __forceinline__ CacheRows cache_rows(const Params& p, const Place& at,
-                                                const TensorArg& t, int first) {
-    const AttentionArgs& a = p.args;
-    const int shift = size_shift(a.kv_dtype);
-    CacheRows rows{};
-    rows.row_bytes = t.seq_stride << shift;
-    rows.page_size = a.page_size;
-    rows.page_shift = p.page_shift;
-    rows.first = first;
-    if (a.block_table == nullptr) {
-        rows.base = sequence_base(t, at, at.start_k, a.cu_seqlens_k != nullptr, at.block.head_kv,
-                                  a.kv_dtype);
-        return rows;
-    }
-    rows.base = static_cast<const char*>(t.data) + ((at.block.head_kv * t.head_stride) << shift);
-    rows.pages = a.block_table + at.block.sequence * a.block_table_stride;
-    rows.page_bytes = t.batch_stride << shift;
-    return rows;
-}
-
-template <Tile tile, int v_width>
-__device__ __forceinline__ void load_tile(const Params& p, const Place& at, const Shared& s,
-                                          int first) {
-    const AttentionArgs& a = p.args;
-    const int valid = min(tile.keys, at.keys.last - first);
-    stage<tile.threads, tile.keys, load_batch(tile, v_width)>(
-        {s.k, p.pitch, p.depth, a.headdim, valid, a.kv_dtype, p.chunked_k},
-        cache_rows(p, at, a.k, first));
-    if (!p.shared_kv) {
-        stage<tile.threads, tile.keys, load_batch(tile, v_width)>(
-            {s.v, v_width, v_width, a.headdim_v, valid, a.kv_dtype, p.chunked_v},
-            cache_rows(p, at, a.v, first));
-    }
-}
-
-__device__ __forceinline__ float dot(float4 a, float4 b, float sum) {
-    return fmaf(a.w, b.w, fmaf(a.z, b.z, fmaf(a.y, b.y, fmaf(a.x, b.x, sum))));
-}
-
-/// Raw products Q·K of this lane's rows and keys.
-template <Tile tile>
-__device__ __forceinline__ void scores(const Params& p, const Shared& s, const Lane<tile>& lane,
-                                       float (&score)[Lane<tile>::rows][tile.keys_per_lane()]) {
-    constexpr int rows = Lane<tile>::rows;
-    constexpr int keys = tile.keys_per_lane();
-    const float* q = s.q + lane.row(0) * p.pitch;
-    const float* k = s.k + (lane.key_warp * tile.keys_per_warp() + lane.member) * p.pitch;
-#pragma unroll
-    for (int i = 0; i < rows; ++i) {
-#pragma unroll
-        for (int j = 0; j < keys; ++j) {
-            score[i][j] = 0;
-        }
-    }
-#pragma unroll 2
-    for (int d = 0; d < p.depth; d += 4) {
-        float4 qd[rows];
-#pragma unroll
-        for (int i = 0; i < rows; ++i) {
-            qd[i] = *reinterpret_cast<const float4*>(q + i * 4 * p.pitch + d);
-        }
-#pragma unroll
-        for (int j = 0; j < keys; ++j) {
-            const float4 kd = *reinterpret_cast<const float4*>(k + j * 8 * p.pitch + d);
-#pragma unroll
-            for (int i = 0; i < rows; ++i) {
-                score[i][j] = dot(qd[i], kd, score[i][j]);
-            }
-        }
-    }
-}
-
-/// Turns products into probabilities in shared memory and rescales what was summed before.
-template <Tile tile, int v_width>
-__device__ __forceinline__ void softmax(const Params& p, float k_scale, const Shared& s,
-                                        const Lane<tile>& lane, int first,
-                                        float (&score)[Lane<tile>::rows][tile.keys_per_lane()],
-                                        State<tile, v_width>& state) {
-    constexpr int keys = tile.keys_per_lane();
-    const float natural = p.args.scale * k_scale;
-    const float cap = p.args.softcap;
-    const float unit = (cap > 0 ? cap : natural) * log2_e;
-    const int first_key = first + lane.key_warp * tile.keys_per_warp() + lane.member;
-#pragma unroll
-    for (int i = 0; i < Lane<tile>::rows; ++i) {
-        float highest = state.maximum[i];
-#pragma unroll
-        for (int j = 0; j < keys; ++j) {
-            const int key = first_key + j * 8;
-            const bool seen = key >= state.visible[i].first && key < state.visible[i].last;
-            if (cap > 0) {
-                score[i][j] = tanhf(score[i][j] * natural / cap);
-            }
-            highest = seen ? fmaxf(highest, score[i][j] * unit) : highest;
-        }
-        for (int lanes = 1; lanes < 8; lanes *= 2) {
-            highest = fmaxf(highest, __shfl_xor_sync(0xFFFFFFFFU, highest, lanes));
-        }
-        // A row that has seen no key keeps -inf; subtracting 0 instead avoids inf - inf.
-        const float base = highest == -INFINITY ? 0.0F : highest;
-        const float keep = ptx::ex2_approx_ftz_f32(state.maximum[i] - base);
-        state.maximum[i] = highest;
-        state.sum[i] *= keep;
-        float* to = s.p + (lane.key_warp * tile.rows + lane.row(i)) * tile.probability_pitch();
-#pragma unroll
-        for (int j = 0; j < keys; ++j) {
-            const int key = first_key + j * 8;
-            const bool seen = key >= state.visible[i].first && key < state.visible[i].last;
-            const float x = seen ? ptx::ex2_approx_ftz_f32(fmaf(score[i][j], unit, -base)) : 0.0F;
-            state.sum[i] += x;
-            to[lane.member + j * 8] = x;
-        }
-#pragma unroll
-        for (float4& o : state.out[i]) {
-            o = make_float4(o.x * keep, o.y * keep, o.z * keep, o.w * keep);
-        }
-    }
-}
-
-__device__ __forceinline__ float4 add_scaled(float4 sum, float x, float4 v) {
-    return make_float4(fmaf(x, v.x, sum.x), fmaf(x, v.y, sum.y), fmaf(x, v.z, sum.z),
-                       fmaf(x, v.w, sum.w));
-}
-
-/// Adds P·V of this warp's keys to the lane's slice of the outputs.
-template <Tile tile, int v_width>
-__device__ __forceinline__ void accumulate(const Shared& s, const Lane<tile>& lane,
-                                           State<tile, v_width>& state) {
-    constexpr int rows = Lane<tile>::rows;
-    const float* p = s.p + (lane.key_warp * tile.rows + lane.row(0)) * tile.probability_pitch();
-    const float* v = s.v + lane.key_warp * tile.keys_per_warp() * s.pitch_v + lane.member * 4;
-#pragma unroll 1
-    for (int n = 0; n < tile.keys_per_warp(); n += 4) {
-        float x[rows][4];
-#pragma unroll
-        for (int i = 0; i < rows; ++i) {
-            const float4 four =
-                *reinterpret_cast<const float4*>(p + i * 4 * tile.probability_pitch() + n);
-            x[i][0] = four.x;
-            x[i][1] = four.y;
-            x[i][2] = four.z;
-            x[i][3] = four.w;
-        }
+    if (!p.chunked_out) {
+        const float four[4] = {x.x, x.y, x.z, x.w};
 #pragma unroll
         for (int e = 0; e < 4; ++e) {
-#pragma unroll
-            for (int c = 0; c < v_width / 32; ++c) {
-                const float4 vd =
-                    *reinterpret_cast<const float4*>(v + (n + e) * s.pitch_v + c * 32);
-#pragma unroll
-                for (int i = 0; i < rows; ++i) {
-                    state.out[i][c] = add_scaled(state.out[i][c], x[i][e], vd);
-                }
+            if (column + e < a.headdim_v) {
+                store_float(a.out.data, to.out + column + e, four[e], a.dtype);
             }
         }
+    } else if (a.dtype == DType::fp32) {
+        *reinterpret_cast<float4*>(static_cast<float*>(a.out.data) + to.out + column) = x;
+    } else if (a.dtype == DType::fp16) {
+        auto* pairs =
+            reinterpret_cast<__half2*>(static_cast<__half*>(a.out.data) + to.out + column);
+        pairs[0] = __floats2half2_rn(x.x, x.y);
+        pairs[1] = __floats2half2_rn(x.z, x.w);
+    } else {
+        auto* pairs = reinterpret_cast<__nv_bfloat162*>(static_cast<__nv_bfloat16*>(a.out.data) +
+                                                        to.out + column);
+        pairs[0] = __floats2bfloat162_rn(x.x, x.y);
+        pairs[1] = __floats2bfloat162_rn(x.z, x.w);
     }
+}
+
+/// The maximum skips NaN (fmaxf does), the sum does not: a row whose sum is NaN says so in both, so
+/// that it is never taken for one without keys.
+__device__ __forceinline__ RowSum marked(RowSum row) {
+    return {row.sum == row.sum ? row.maximum : row.sum, row.sum};
+}
+
+/// Leaves every warp's outputs and sums in shared memory, over Q, K and V, which are done with.
+template <Tile tile, int v_width>
+__device__ __forceinline__ void gather(float* memory, const Lane<tile>& lane,
+                                       State<tile, v_width>& state) {
+    auto* sums = reinterpret_cast<RowSum*>(memory + tile.key_warps * tile.rows * v_width);
+#pragma unroll
+    for (int i = 0; i < Lane<tile>::rows; ++i) {
+        for (int lanes = 1; lanes < 8; lanes *= 2) {
+            state.sum[i] += __shfl_xor_sync(0xFFFFFFFFU, state.sum[i], lanes);
+        }
+        const int row = lane.key_warp * tile.rows + lane.row(i);
+#pragma unroll
+        for (int c = 0; c < v_width / 32; ++c) {
+            *reinterpret_cast<float4*>(memory + row * v_width + c * 32 + lane.member * 4) =
+                state.out[i][c];
+        }
+        if (lane.member == 0) {
+            sums[row] = marked({state.maximum[i], state.sum[i]});
+        }
+    }
+}
+
+/// One row's outputs of all warps, brought to their common maximum.
+template <Tile tile, int v_width>
+__device__ __forceinline__ float4 combine(const float* memory, int row, int column, RowSum& total) {
+    const auto* sums =
+        reinterpret_cast<const RowSum*>(memory + tile.key_warps * tile.rows * v_width);
+    total = {-INFINITY, 0};
+#pragma unroll
+    for (int w = 0; w < tile.key_warps; ++w) {
+        total.maximum = fmaxf(total.maximum, sums[w * tile.rows + row].maximum);
+    }
+    float4 out = make_float4(0, 0, 0, 0);
+#pragma unroll
+    for (int w = 0; w < tile.key_warps; ++w) {
+        const RowSum one = sums[w * tile.rows + row];
+        const float factor = one.maximum == -INFINITY ? 0.0F : exp2f(one.maximum - total.maximum);
+        total.sum += one.sum * factor;
+        out = add_scaled(
+            out, factor,
+            *reinterpret_cast<const float4*>(memory + (w * tile.rows + row) * v_width + column));
+    }
+    total = marked(total);
+    return out;
+}
+
+__device__ __forceinline__ float4 scaled(float4 x, float factor) {
+    return make_float4(x.x * factor, x.y * factor, x.z * factor, x.w * factor);
+}
+
+template <Tile tile, int v_width>
+__device__ __forceinline__ void write_rows(const Params& p, const Place& at, const float* memory,
+                                           float v_scale) {
+    constexpr int quads = v_width / 4;
+    const AttentionArgs& a = p.args;
+    for (int e = static_cast<int>(threadIdx.x); e < at.rows * quads; e += tile.threads) {
+        const int row = e / quads;
+        const int column = (e - row * quads) * 4;
+        if (column >= a.headdim_v) {
+            continue;
+        }
+        RowSum total;
+        const float4 out = combine<tile, v_width>(memory, row, column, total);
+        const int packed_row = at.first_row + row;
+        const int query = packed_row / p.group;
+        const RowAddress to =
+            row_address(p, at.block.sequence, at.start_q, query,
+                        at.block.head_kv * p.group + packed_row - query * p.group);
+        if (p.partial_out != nullptr) {
+            const std::int64_t slot = at.block.split * p.total_rows + to.partial;
+            *reinterpret_cast<float4*>(p.partial_out + slot * p.partial_width + column) = out;
+            if (column == 0) {
+                reinterpret_cast<RowSum*>(p.partial_sums)[slot] = total;
+            }
+            continue;
+        }
+        const RowEnd end = end_row(a, total, to.head_q, v_scale);
+        store_quad(p, to, column, scaled(out, end.factor));
+        if (column == 0 && a.lse != nullptr) {
+            a.lse[to.lse] = end.lse;
+        }
+    }
+}
+
+// Without a second bound ptxas keeps three CTAs a unit: right for sm_90, but it would spill for the
+// other architectures, which get registers for one.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ != 900
+#define RACELINE_SIMT_BOUNDS(threads) __launch_bounds__(threads, 1)
+#else
+#define RACELINE_SIMT_BOUNDS(threads) __launch_bounds__(threads)
+#endif
+
+/// index: of the tile in `tiles`; a struct of a namespace cannot be a parameter of a __global__.
+template <int index, int v_width>
+__global__ void RACELINE_SIMT_BOUNDS(tiles[index].threads)
+    forward(const __grid_constant__ Params p) {
+    constexpr Tile tile = tiles[index];
+    extern __shared__ float4 dynamic_shared[];
+    auto* memory = reinterpret_cast<float*>(dynamic_shared);
+    const Place at = locate<tile>(p);
+    if (at.rows <= 0) {
+        return;  // a shorter sequence of a ragged batch; the whole CTA leaves together
+    }
+    const AttentionArgs& a = p.args;
+    const int scale_index = at.block.sequence * a.heads_kv + at.block.head_kv;
+    const float k_scale = a.k_scale != nullptr ? a.k_scale[scale_index] : 1.0F;
+    const float v_scale = a.v_scale != nullptr ? a.v_scale[scale_index] : 1.0F;
+    const Shared s = carve<tile, v_width>(memory, p);
+    const Lane<tile> lane;
+    State<tile, v_width> state(p, at, lane);
+
+    stage<tile.threads, tile.rows, 4>(
+        {s.q, p.pitch, p.depth, a.headdim, at.rows, a.dtype, p.chunked_q}, query_rows(p, at));
+    for (int first = at.keys.first; first < at.keys.last; first += tile.keys) {
+        __syncthreads();  // the tile before is consumed by all warps
+        load_tile<tile, v_width>(p, at, s, first);
+        __syncthreads();  // Q and this tile are visible
+        float score[Lane<tile>::rows][tile.keys_per_lane()];
+        scores<tile>(p, s, lane, score);
+        softmax<tile, v_width>(p, k_scale, s, lane, first, score, state);
+        __syncwarp();  // a warp reads only the probabilities that it wrote
+        accumulate<tile, v_width>(s, lane, state);
+    }
+    __syncthreads();  // the gather overwrites what other warps may still be reading
+    gather<tile, v_width>(memory, lane, state);
+    __syncthreads();
+    write_rows<tile, v_width>(p, at, memory, v_scale);
+}
+
+template <int tile, int variant>
+auto Instances::code() -> void (*)(Params) {
+    return forward<tile, v_widths[variant]>;
 }
 
 }  // namespace raceline::kernels::simt

@@ -23,7 +23,9 @@ constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) {
     return (a + b - 1) / b;
 }
 
-/// Lengths of one sequence and its mask; a negative side of the window is unbounded.
+/// Lengths of one sequence and its mask; a negative side of the window is unbounded. As
+/// raceline::Band, but counted in 64 bits; with that one in its place the compiler spills
+/// (CompilerReport).
 struct Band {
     std::int32_t length_q, length_k, left, right;
 

@@ -2,25 +2,16 @@
 // What the registry calls: cuts the call up, fills the kernel's parameters, enqueues one launch, or
 // two where the keys are split.
 #include <bit>
-#include <cstddef>
 #include <string>
 
-#include "kernels/simt/dispatch.hpp"
+#include "kernels/simt/instances.hpp"
 #include "kernels/simt/plan.hpp"
 #include "raceline/error.hpp"
+#include "registry/enqueue.cuh"
+#include "registry/launch_args.hpp"
 
 namespace raceline::kernels::simt {
 namespace {
-
-// Rows can be read in aligned pieces of `piece` bytes: address, every stride and the width agree.
-bool pieces(const TensorArg& t, int width, DType dtype, std::size_t piece) {
-    const auto size = static_cast<std::size_t>(bytes_of(dtype));
-    const auto divides = [&](std::int64_t elements) {
-        return static_cast<std::size_t>(elements) * size % piece == 0;
-    };
-    return reinterpret_cast<std::uintptr_t>(t.data) % piece == 0 && divides(t.batch_stride) &&
-           divides(t.seq_stride) && divides(t.head_stride) && divides(width);
-}
 
 Params make_params(const AttentionArgs& args, const Plan& plan, void* workspace) {
     Params p{};
@@ -35,11 +26,11 @@ Params make_params(const AttentionArgs& args, const Plan& plan, void* workspace)
     p.shared_kv = plan.shared_kv;
     const auto page = static_cast<unsigned>(args.page_size);
     p.page_shift = std::has_single_bit(page) ? std::countr_zero(page) : -1;
-    p.chunked_q = pieces(args.q, args.headdim, args.dtype, 16);
-    p.chunked_k = pieces(args.k, args.headdim, args.kv_dtype, 16);
-    p.chunked_v = pieces(args.v, args.headdim_v, args.kv_dtype, 16);
-    p.chunked_out = pieces(args.out, args.headdim_v, args.dtype,
-                           4 * static_cast<std::size_t>(bytes_of(args.dtype)));
+    p.chunked_q = in_chunks(args.q, args.headdim, args.dtype);
+    p.chunked_k = in_chunks(args.k, args.headdim, args.kv_dtype);
+    p.chunked_v = in_chunks(args.v, args.headdim_v, args.kv_dtype);
+    p.chunked_out = in_chunks(args.out, args.headdim_v, args.dtype,
+                              4 * static_cast<std::int64_t>(bytes_of(args.dtype)));
     if (plan.splits > 1) {
         const auto address = (reinterpret_cast<std::uintptr_t>(workspace) + 15) / 16 * 16;
         p.partial_out = reinterpret_cast<float*>(address);
@@ -48,30 +39,23 @@ Params make_params(const AttentionArgs& args, const Plan& plan, void* workspace)
     return p;
 }
 
-void launch_plan(const Plan& plan, int tile, const Params& p, void* stream) {
-    switch (plan.v_width) {
-        case 32: return launch_width<32>(tile, p, plan.ctas, plan.smem_bytes, stream);
-        case 64: return launch_width<64>(tile, p, plan.ctas, plan.smem_bytes, stream);
-        case 128: return launch_width<128>(tile, p, plan.ctas, plan.smem_bytes, stream);
-        case 192: return launch_width<192>(tile, p, plan.ctas, plan.smem_bytes, stream);
-        case 256: return launch_width<256>(tile, p, plan.ctas, plan.smem_bytes, stream);
-        case 512: return launch_width<512>(tile, p, plan.ctas, plan.smem_bytes, stream);
-        default:
-            throw Error(Status::unsupported,
-                        "simt: headdim_v " + std::to_string(p.args.headdim_v) + " is over 512");
-    }
-}
-
 }  // namespace
 
 void launch(const AttentionArgs& args, int tile, const Device& device, void* workspace,
             void* stream) {
-    const Plan plan = make_plan(shape_of(args), tiles.at(static_cast<std::size_t>(tile)), device);
+    const Plan plan = make_plan(problem_of(args), tiles.at(static_cast<std::size_t>(tile)), device);
     if (plan.ctas == 0) {
         return;  // no query anywhere: nothing to write
     }
+    if (plan.v_width == 0) {
+        throw Error(Status::unsupported,
+                    "simt: headdim_v " + std::to_string(args.headdim_v) + " is over 512");
+    }
     const Params params = make_params(args, plan, workspace);
-    launch_plan(plan, tile, params, stream);
+    launch_instance<Instances>(
+        tile, Instances::variant(plan.v_width), params,
+        {dim3(static_cast<unsigned>(plan.ctas)), tiles.at(static_cast<std::size_t>(tile)).threads,
+         static_cast<std::size_t>(plan.smem_bytes), stream});
     if (plan.splits > 1) {
         launch_merge(params, stream);
     }

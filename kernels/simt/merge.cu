@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Second launch of a split call: one CTA a row brings the partial outputs of all splits to their
 // common maximum. Warps take splits in turn, lanes take columns.
-#include "kernels/simt/dispatch.cuh"
+#include "kernels/simt/forward.cuh"
+#include "registry/enqueue.cuh"
 
 namespace raceline::kernels::simt {
 namespace {
@@ -98,9 +99,8 @@ __global__ void __launch_bounds__(merge_warps * 32) merge(const __grid_constant_
 }  // namespace
 
 void launch_merge(const Params& params, void* stream) {
-    merge<<<static_cast<unsigned>(params.total_rows), merge_warps * 32, 0,
-            static_cast<cudaStream_t>(stream)>>>(params);
-    check(cudaGetLastError(), "the launch of the merge");
+    enqueue("simt's merge", merge,
+            {dim3(static_cast<unsigned>(params.total_rows)), merge_warps * 32, 0, stream}, params);
 }
 
 }  // namespace raceline::kernels::simt

@@ -3,13 +3,12 @@
 
 #include <algorithm>
 
-#include "kernels/simt/counts.hpp"
 #include "kernels/simt/index.hpp"
 
 namespace raceline::kernels::simt {
 namespace {
 
-int width_for(int headdim_v) {
+int width_for(std::int64_t headdim_v) {
     const auto* found = std::lower_bound(v_widths.begin(), v_widths.end(), headdim_v);
     return found == v_widths.end() ? 0 : *found;
 }
@@ -24,12 +23,12 @@ std::int64_t shared_bytes(const Tile& t, int pitch, int v_width, bool shared_kv)
 }
 
 // The most keys that one CTA can see: a window bounds it, whatever the length.
-std::int64_t longest_range(const Shape& s, const Tile& tile) {
-    if (s.left < 0 || s.right < 0) {
+std::int64_t longest_range(const Problem& s, const Tile& tile) {
+    if (s.window.left < 0 || s.window.right < 0) {
         return s.seqlen_k;
     }
     const std::int64_t queries = (tile.rows - 1) / std::max<std::int64_t>(s.group(), 1) + 2;
-    return std::min(s.seqlen_k, s.left + s.right + queries);
+    return std::min(s.seqlen_k, s.window.left + s.window.right + queries);
 }
 
 // CTAs that a unit holds at once. Registers are those declared for sm_90: what matters is that the
@@ -48,7 +47,7 @@ std::int64_t resident_ctas(const Tile& tile, int v_width, const Device& device, 
 
 // Splits fill the device once: as many as there is room for CTAs, at most one a tile of keys. The
 // room does not depend on whether V shares K's tile, which the workspace query may not know.
-std::int64_t splits_for(const Shape& s, const Tile& tile, std::int64_t resident,
+std::int64_t splits_for(const Problem& s, const Tile& tile, std::int64_t resident,
                         const Device& device, std::int64_t ctas) {
     const std::int64_t room = resident * device.units / std::max<std::int64_t>(ctas, 1);
     const std::int64_t key_tiles = divide_up(longest_range(s, tile), tile.keys);
@@ -57,34 +56,10 @@ std::int64_t splits_for(const Shape& s, const Tile& tile, std::int64_t resident,
 
 }  // namespace
 
-Shape shape_of(const Workload& w) {
-    const Window window = w.window.value_or(Window{});
-    const std::int64_t right =
-        w.mask == Mask::causal ? (window.right < 0 ? 0 : std::min<std::int64_t>(window.right, 0))
-                               : window.right;
-    return {w.batch,
-            w.heads_q,
-            w.heads_kv,
-            w.seqlen_q,
-            w.seqlen_k,
-            static_cast<std::int32_t>(w.headdim),
-            static_cast<std::int32_t>(w.headdim_v),
-            window.left,
-            right,
-            w.mla};
-}
-
-Shape shape_of(const AttentionArgs& a) {
-    const bool shared = a.k.data == a.v.data && a.k.batch_stride == a.v.batch_stride &&
-                        a.k.seq_stride == a.v.seq_stride && a.k.head_stride == a.v.head_stride;
-    return {a.batch,   a.heads_q,   a.heads_kv,    a.seqlen_q,     a.seqlen_k,
-            a.headdim, a.headdim_v, a.window_left, a.window_right, shared};
-}
-
-Plan make_plan(const Shape& s, const Tile& tile, const Device& device) {
+Plan make_plan(const Problem& s, const Tile& tile, const Device& device) {
     Plan p{};
     p.v_width = width_for(s.headdim_v);
-    p.depth = (s.headdim + 15) / 16 * 16;
+    p.depth = static_cast<int>((s.headdim + 15) / 16 * 16);
     p.pitch = p.depth + 4;
     p.shared_kv = s.shared_kv && s.headdim_v <= s.headdim && p.v_width <= p.depth;
     p.smem_bytes = shared_bytes(tile, p.pitch, p.v_width, p.shared_kv);
@@ -94,7 +69,7 @@ Plan make_plan(const Shape& s, const Tile& tile, const Device& device) {
     p.splits = splits_for(s, tile, resident_ctas(tile, p.v_width, device, unshared), device, base);
     p.ctas = base * p.splits;
     p.total_rows = s.batch * s.seqlen_q * s.heads_q;
-    p.partial_width = (s.headdim_v + 3) / 4 * 4;
+    p.partial_width = static_cast<int>((s.headdim_v + 3) / 4 * 4);
     if (p.splits > 1) {
         // Sums of a row stand apart from its output; 16 bytes are for aligning the caller's
         // address.

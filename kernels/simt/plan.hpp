@@ -1,27 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a call is cut into CTAs: the same answer for the workspace query, the counts and the launch.
+// How a call is cut into CTAs, the same answer for the workspace query, the counts and the launch;
+// and what its launches do: the phases of one CTA of the main one, as work and clocks.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "device/device.hpp"
 #include "kernels/simt/tile.hpp"
-#include "workload/attention_args.hpp"
+#include "model/constant.hpp"
+#include "model/counts.hpp"
+#include "workload/problem.hpp"
 #include "workload/workload.hpp"
 
 namespace raceline::kernels::simt {
-
-/// What a workload and the arguments of a launch have in common.
-struct Shape {
-    std::int64_t batch, heads_q, heads_kv, seqlen_q, seqlen_k;  ///< lengths: the longest
-    std::int32_t headdim, headdim_v;
-    std::int64_t left, right;  ///< causal folded in; negative: unbounded
-    bool shared_kv;            ///< V is the first columns of K
-    [[nodiscard]] std::int64_t group() const { return heads_kv > 0 ? heads_q / heads_kv : 0; }
-};
-Shape shape_of(const Workload& workload);
-Shape shape_of(const AttentionArgs& args);
 
 struct Plan {
     int v_width;     ///< compiled width of V, 0 if headdim_v is over the widest
@@ -36,6 +29,25 @@ struct Plan {
     int partial_width;        ///< floats of one partial output row
     std::size_t workspace_bytes;
 };
-Plan make_plan(const Shape& shape, const Tile& tile, const Device& device);
+Plan make_plan(const Problem& problem, const Tile& tile, const Device& device);
+
+inline constexpr int merge_registers = static_cast<int>(counted(48, "the compiler's report"));
+
+std::vector<Counts> counts(const Workload& workload, const Tile& tile, const Device& device);
+
+/// Everything that one call's CTAs have in common.
+struct Body {
+    const Workload& w;
+    const Plan& plan;
+    const Tile& tile;
+    double warps, lane_rows, quads;  ///< quads: of outputs, a lane
+    double element;                  ///< bytes of K and V
+    double row_bytes;                ///< of K and V as loaded
+};
+
+Body body_of(const Workload& workload, const Plan& plan, const Tile& tile);
+
+/// Of a CTA with `key_tiles` tiles of keys that leaves `out_bytes`.
+std::vector<Step> steps_of(const Body& body, double key_tiles, double out_bytes);
 
 }  // namespace raceline::kernels::simt

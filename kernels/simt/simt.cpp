@@ -4,7 +4,6 @@
 #include <limits>
 #include <string>
 
-#include "kernels/simt/counts.hpp"
 #include "kernels/simt/plan.hpp"
 #include "registry/kernel.hpp"
 
@@ -23,7 +22,7 @@ std::string supports(const Workload& w, const Tile& tile, const Device& device) 
         return std::string("it reads Q in fp32, fp16 or bf16 and K and V also in e4m3, not ") +
                name_of(stored(w.dtype) && w.dtype != DType::e4m3 ? w.kv_dtype : w.dtype);
     }
-    const Plan plan = make_plan(shape_of(w), tile, device);
+    const Plan plan = make_plan(problem_of(w), tile, device);
     if (plan.v_width == 0) {
         return "V's head dim " + std::to_string(w.headdim_v) + " is over 512";
     }
@@ -52,7 +51,7 @@ Precision precision(const Workload& w) {
 }
 
 std::size_t workspace(const Workload& w, const Tile& tile, const Device& device) {
-    return make_plan(shape_of(w), tile, device).workspace_bytes;
+    return make_plan(problem_of(w), tile, device).workspace_bytes;
 }
 
 const KernelRecord<Tile> record{
@@ -60,10 +59,7 @@ const KernelRecord<Tile> record{
     .summary = "plain CUDA cores, any GPU, every option; split keys when rows are few",
     .engine = Engine::cuda,
     .tiles = std::span<const Tile>(tiles),
-    .supports = supports,
-    .counts = counts,
-    .precision = precision,
-    .workspace = workspace,
+    .functions = {supports, counts, precision, workspace},
 };
 
 }  // namespace

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "kernels/simt/steps.hpp"
-
 #include <algorithm>
 #include <cmath>
 
 #include "kernels/simt/instructions.hpp"
+#include "kernels/simt/plan.hpp"
 #include "model/constant.hpp"
 
 namespace raceline::kernels::simt {

@@ -8,7 +8,7 @@
 #include <cuda_fp16.h>
 #include <cuda_fp8.h>
 
-#include "kernels/simt/params.hpp"
+#include "kernels/simt/instances.hpp"
 
 namespace raceline::kernels::simt {
 

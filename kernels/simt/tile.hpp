@@ -2,6 +2,7 @@
 // The tuning space of simt, shared by host and device.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -63,13 +64,28 @@ constexpr bool valid(const Tile& t) {
            t.keys == 8 * t.key_warps * t.keys_per_lane() && t.keys_per_lane() > 0 &&
            t.keys_per_warp() % 16 == 0;
 }
-static_assert([] {
-    for (const Tile& tile : tiles) {
-        if (!valid(tile)) {
-            return false;
+static_assert(std::ranges::all_of(tiles, valid));
+
+/// Registers of a thread as the compiler reports them for sm_90; 0 where nothing is compiled. A
+/// test compares them with its report.
+constexpr int declared_registers(const Tile& tile, int v_width) {
+    // Rows as in `tiles`, columns as in `v_widths`.
+    constexpr std::array<std::array<int, v_widths.size()>, tiles.size()> table{{
+        {154, 156, 161, 157, 158, 157},
+        {155, 145, 155, 155, 167, 0},
+        {120, 128, 168, 0, 0, 0},
+        {90, 90, 117, 118, 123, 157},
+        {119, 115, 126, 158, 167, 0},
+        {128, 160, 168, 0, 0, 0},
+    }};
+    for (std::size_t t = 0; t < tiles.size(); ++t) {
+        for (std::size_t v = 0; v < v_widths.size(); ++v) {
+            if (tiles[t] == tile && v_widths[v] == v_width) {
+                return table[t][v];
+            }
         }
     }
-    return true;
-}());
+    return 0;
+}
 
 }  // namespace raceline::kernels::simt

@@ -67,6 +67,12 @@ def devices() -> Devices:
     return found
 
 
+def _words() -> list[str]:
+    """How this program was called; bytes that are no text are written as escapes."""
+    return [str(word).encode("utf-8", "backslashreplace").decode()
+            for word in getattr(sys, "argv", [])]
+
+
 @dataclass(frozen=True)
 class Ceiling:
     """The most that one resource was measured to give."""
@@ -129,7 +135,7 @@ def measure(
     if progress is not None and not callable(progress):
         raise TypeError(f"progress is a {type(progress).__name__}; it must be callable or None")
     found = json.loads(
-        _core.measure(device or "", threads, if_missing, quick, sys.argv, progress)
+        _core.measure(device, threads, if_missing, quick, _words(), progress)
     )
     names = Ceiling.__dataclass_fields__
     found["ceilings"] = tuple(

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import array
 import json
-from typing import Any, Sequence
+from typing import Any, Mapping, Sequence
 
 from . import _core
 from ._call import decode_inputs, forward_inputs
@@ -130,21 +130,44 @@ def predict(
             "float32", ..., or a library's dtype. None: bf16, and kv_dtype like dtype.
         Others: as in `attention` and `decode`.
 
-    Raises: as `attention`; ValueError too for an unknown device.
+    Raises: as `attention`; ValueError too for an unknown device; TypeError for an argument that the
+        form of the call does not take.
+
+    Lengths of a cache on the host are those that are predicted; of one on a GPU, or of shapes,
+    max_seqlen stands for all.
 
     The first prediction of a shape takes milliseconds; it is remembered, and given again within
     microseconds until this user's measured rates change. Source: docs/model.md.
     """
+    if not isinstance(return_lse, bool):
+        raise TypeError(f"return_lse is a {type(return_lse).__name__}; it must be True or False")
+    decode_only = {"k_cache": k_cache, "v_cache": v_cache, "block_table": block_table,
+                   "seqlens": seqlens, "max_seqlen": max_seqlen}
+    forward_only = {"cu_seqlens_q": cu_seqlens_q, "cu_seqlens_k": cu_seqlens_k, "q_scale": q_scale,
+                    "accuracy": None if accuracy == "accurate" else accuracy}
+    shape_only = {"dtype": dtype, "kv_dtype": kv_dtype}
     if isinstance(q, str):
+        _refuse(
+            "does not go with a shape in words; write it there, as in "
+            "'h=32/8,q=1,k=8192,d=128,dtype=fp16,causal'",
+            {"k": k, "v": v, "causal": None if causal is False else causal, "window": window,
+             "scale": scale, "softcap": softcap, "sinks": sinks, "k_scale": k_scale,
+             "v_scale": v_scale, **shape_only, **decode_only, **forward_only},
+        )
         return _core.predicted_shape(_memory, q, device, backend, Prediction)
-    decoding = any(x is not None for x in (k_cache, v_cache, block_table, seqlens, max_seqlen))
+    decoding = any(x is not None for x in decode_only.values())
     if decoding:
+        _refuse("does not go with what `decode` takes; it is an argument of `attention`",
+                forward_only)
+        _refuse("is given twice; give it as k or k_cache", {} if k is None else {"k_cache": k_cache})
+        _refuse("is given twice; give it as v or v_cache", {} if v is None else {"v_cache": v_cache})
         k, v = k if k_cache is None else k_cache, v if v_cache is None else v_cache
     like: Library | _Shapes
     if isinstance(q, (tuple, list)):
         like = _Shapes(dtype, kv_dtype)
     else:
         like = library = library_of("q", q)
+        _refuse("does not go with tensors, which have one; it is for shapes", shape_only)
         if device is None and library.stream(q) is None:
             device = "cpu"
     v = k if v is None else v
@@ -157,6 +180,13 @@ def predict(
     return _core.predicted_call(_memory, call, device, Prediction)
 
 
+def _refuse(why: str, given: Mapping[str, Any]) -> None:
+    """TypeError that names the first argument that is there."""
+    for name, value in given.items():
+        if value is not None:
+            raise TypeError(f"{name} {why}")
+
+
 _DTYPES = {
     "fp32": "fp32", "float32": "fp32", "float": "fp32", "fp16": "fp16", "float16": "fp16",
     "half": "fp16", "bf16": "bf16", "bfloat16": "bf16", "e4m3": "e4m3", "float8_e4m3fn": "e4m3",
@@ -165,9 +195,10 @@ _DTYPES = {
 
 def _dtype_name(name: str, dtype: Any) -> str:
     text = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", None) or str(dtype)
-    known = _DTYPES.get(text.rpartition(".")[2])
+    known = _DTYPES.get(str(text).rpartition(".")[2])
     if known is None:
-        raise TypeError(f"{name} is {dtype!r}; it must be one of {', '.join(_DTYPES)}")
+        shown = " ".join(ascii(dtype).split())[:60]
+        raise TypeError(f"{name} is {shown}; it must be one of {', '.join(_DTYPES)}")
     return known
 
 
@@ -190,8 +221,15 @@ class _Shapes:
         return None if shape is None else self.describe(name, shape, dtype, 64)
 
 
-def _sums(sums: Sequence[int] | Any) -> Any:
-    return array.array("i", sums) if isinstance(sums, (tuple, list)) else sums
+def _sums(name: str, sums: Sequence[int] | Any) -> Any:
+    if not isinstance(sums, (tuple, list)):
+        return view(name, sums)
+    try:
+        return array.array("i", sums)
+    except TypeError:
+        raise TypeError(f"{name} holds something else than int") from None
+    except OverflowError:
+        raise ValueError(f"{name} holds a number that does not fit into 32 bits") from None
 
 
 def _forward_call(
@@ -206,7 +244,8 @@ def _forward_call(
     given = {
         "q": like.describe("q", q, like.dtype), "k": like.describe("k", k, like.kv_dtype),
         "v": like.describe("v", v, like.kv_dtype), "sinks": _sink_shape(like, sinks, q),
-        "cu_seqlens_q": _sums(cu_seqlens_q), "cu_seqlens_k": _sums(cu_seqlens_k),
+        "cu_seqlens_q": _sums("cu_seqlens_q", cu_seqlens_q),
+        "cu_seqlens_k": _sums("cu_seqlens_k", cu_seqlens_k),
         "causal": causal, "window": window, "scale": scale, "softcap": softcap, "backend": backend,
         "accuracy": accuracy,
     }
@@ -244,4 +283,4 @@ def _decode_call(
 def _sink_shape(like: _Shapes, sinks: Any, q: Sequence[int]) -> Any:
     if sinks is False:
         return None
-    return like.optional("sinks", (q[-2],) if sinks is True else sinks, "fp32")
+    return like.optional("sinks", tuple(q[-2:-1]) if sinks is True else sinks, "fp32")

@@ -37,7 +37,7 @@ def attention(
                                k_scale, v_scale, causal, window, scale, softcap, backend, accuracy)
         return run(library, _core.ForwardCall, q, given, return_lse)
     out, lse = _attention(
-        q, _tensor("k", k), _tensor("v", v), _tensor("sinks", sinks),
+        q, _required("k", k), _required("v", v), _tensor("sinks", sinks),
         _tensor("cu_seqlens_q", cu_seqlens_q), _tensor("cu_seqlens_k", cu_seqlens_k),
         _flag("causal", causal), _window(window), _number("scale", scale),
         _number("softcap", softcap), _flag("return_lse", return_lse), _text("backend", backend),
@@ -62,7 +62,7 @@ def decode(
                               v_scale, causal, window, scale, softcap, backend, checked)
         return run(library_of("q", q), _core.DecodeCall, q, given, return_lse)
     out, lse = _decode(
-        q, _tensor("k_cache", k_cache), _tensor("v_cache", v_cache),
+        q, _required("k_cache", k_cache), _required("v_cache", v_cache),
         _tensor("block_table", block_table), _tensor("seqlens", seqlens),
         _integer("max_seqlen", max_seqlen),
         _tensor("sinks", sinks), _tensor("k_scale", k_scale), _tensor("v_scale", v_scale),
@@ -109,6 +109,12 @@ def _tensor(name: str, x: Any) -> Any:
         return x
     library_of(name, x)  # refuses what is no tensor
     return torch.from_dlpack(x)
+
+
+def _required(name: str, x: Any) -> Any:
+    if x is None:
+        library_of(name, x)  # refuses it by name
+    return _tensor(name, x)
 
 
 def _flag(name: str, value: Any) -> bool:

@@ -50,6 +50,10 @@ nb::object Inputs::at(const char* name) const {
 }
 
 Tensor Inputs::tensor(const char* name) const {
+    if (!has(name)) {
+        raise_type_error(fmt::format(
+            "{} is None; a tensor of NumPy, PyTorch, CuPy or JAX would be accepted", name));
+    }
     return read_tensor(name, at(name), stream);
 }
 
@@ -124,8 +128,9 @@ ForwardCall::ForwardCall(nb::dict given, nb::object stream) {
     set_out_shape(q, v);
     read_prefix_sums(inputs);
     if (inputs.has("sinks")) {
-        const std::size_t heads = q.shape.size() < 2 ? 0 : q.shape.size() - 2;
-        args_.options.sinks = float_array(keep(inputs.tensor("sinks")), {q.shape[heads]});
+        // A q of too few dimensions is refused by the library, by name.
+        const std::int64_t heads = q.shape.size() < 2 ? 0 : q.shape[q.shape.size() - 2];
+        args_.options.sinks = float_array(keep(inputs.tensor("sinks")), {heads});
     }
     read_scales(inputs);
 }

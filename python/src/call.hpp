@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <nanobind/nanobind.h>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -97,6 +98,8 @@ private:
     void read_cache(const Inputs& inputs);
     void read_scales(const Inputs& inputs);
     void read_lengths(const Inputs& inputs);
+    /// seqlens where the host can see them, else nothing.
+    [[nodiscard]] std::span<const std::int32_t> host_lengths() const;
     DecodeArgs args_;
 };
 

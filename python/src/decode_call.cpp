@@ -74,6 +74,13 @@ void DecodeCall::read_scales(const Inputs& inputs) {
     }
 }
 
+std::span<const std::int32_t> DecodeCall::host_lengths() const {
+    const Tensor& q = tensors_.front();
+    return q.place == Place::cpu && args_.seqlens_k != nullptr
+               ? std::span(args_.seqlens_k, static_cast<std::size_t>(q.shape[0]))
+               : std::span<const std::int32_t>();
+}
+
 // The bound that plans go by: given, or the longest of the lengths where the host can see them, or
 // what the cache holds.
 void DecodeCall::read_lengths(const Inputs& inputs) {
@@ -88,9 +95,8 @@ void DecodeCall::read_lengths(const Inputs& inputs) {
                             "q's {} sequences",
                             lengths.shape[0], batch));
         }
-        if (lengths.place == Place::cpu && lengths.data != nullptr && batch > 0) {
-            args_.max_seqlen_k =
-                std::max(0, *std::max_element(args_.seqlens_k, args_.seqlens_k + batch));
+        if (!host_lengths().empty()) {
+            args_.max_seqlen_k = std::max(0, std::ranges::max(host_lengths()));
         }
     }
     if (inputs.has("max_seqlen")) {

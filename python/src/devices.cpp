@@ -2,12 +2,15 @@
 // Devices and their ceilings, as JSON texts.
 #include "devices.hpp"
 
+#include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "options.hpp"
 #include "receipt/rows.hpp"
 #include "run/ceiling_run.hpp"
 #include "support/json.hpp"
@@ -94,25 +97,34 @@ Json measured(const MeasureOptions& options, const RowContext& context,
     return result;
 }
 
-std::string measure(const std::string& device, int threads, bool if_missing, bool quick,
+// Threads beyond an int are beyond every machine: the library refuses the largest one by name.
+int read_threads(nb::handle value) {
+    constexpr std::int64_t most = std::numeric_limits<int>::max();
+    return static_cast<int>(std::clamp<std::int64_t>(read_integer("threads", value), -1, most));
+}
+
+std::string measure(nb::handle device, nb::handle threads, nb::handle if_missing, nb::handle quick,
                     const std::vector<std::string>& argv, const nb::object& progress) {
+    const MeasureOptions options{read_text("device", device), read_threads(threads),
+                                 read_bool("if_missing", if_missing), read_bool("quick", quick)};
     std::vector<const char*> words;
     words.reserve(argv.size());
     for (const std::string& word : argv) {
         words.push_back(word.c_str());
     }
     const nb::gil_scoped_release released;
-    return dump_json(measured(
-        {device, threads, if_missing, quick},
-        RowContext::of_this_process(static_cast<int>(words.size()), words.data()), progress));
+    return dump_json(
+        measured(options, RowContext::of_this_process(static_cast<int>(words.size()), words.data()),
+                 progress));
 }
 
 }  // namespace
 
 void bind_devices(nb::module_& module) {
     module.def("devices", &devices);
-    module.def("measure", &measure, nb::arg("device"), nb::arg("threads"), nb::arg("if_missing"),
-               nb::arg("quick"), nb::arg("argv"), nb::arg("progress").none());
+    module.def("measure", &measure, nb::arg("device").none(), nb::arg("threads").none(),
+               nb::arg("if_missing").none(), nb::arg("quick").none(), nb::arg("argv"),
+               nb::arg("progress").none());
     module.def("ceilings_path",
                [](const std::string& device) { return ceilings_cache_path(live_device(device)); });
 }

@@ -11,6 +11,7 @@
 #include "devices.hpp"
 #include "prediction.hpp"
 #include "raceline/raceline.hpp"
+#include "support/one_line.hpp"
 #include "timing/cuda_runtime.hpp"
 
 namespace raceline::python {
@@ -31,7 +32,7 @@ std::string sentence_of(const Error& error) {
     for (std::size_t at = 0; (at = text.find(longest, at)) != std::string::npos;) {
         text.erase(at + longest.size() - 2, 2);
     }
-    return text;
+    return one_line(text);
 }
 
 PyObject* exception_of(Status status) {

@@ -46,7 +46,11 @@ bool read_bool(std::string_view name, nb::handle value) {
 double read_number(std::string_view name, nb::handle value) {
     const double number = PyFloat_AsDouble(value.ptr());
     if (number == -1 && PyErr_Occurred() != nullptr) {
+        const bool large = PyErr_ExceptionMatches(PyExc_OverflowError) != 0;
         PyErr_Clear();
+        if (large) {
+            raise_value_error(fmt::format("{} is a number that no float holds", name));
+        }
         raise_type_error(fmt::format("{} is a {}; it must be a number", name, kind_of(value)));
     }
     return number;
@@ -62,7 +66,8 @@ std::int64_t read_integer(std::string_view name, nb::handle value) {
     const long long number = PyLong_AsLongLong(index.ptr());
     if (number == -1 && PyErr_Occurred() != nullptr) {
         PyErr_Clear();
-        raise_value_error(fmt::format("{} does not fit into 64 bits", name));
+        raise_value_error(
+            fmt::format("{} is or holds a number that does not fit into 64 bits", name));
     }
     return number;
 }
@@ -75,7 +80,19 @@ std::string read_text(std::string_view name, nb::handle value) {
         raise_type_error(
             fmt::format("{} is a {}; it must be None or a text", name, kind_of(value)));
     }
-    return nb::str(value).c_str();
+    Py_ssize_t size = 0;
+    const char* const text = PyUnicode_AsUTF8AndSize(value.ptr(), &size);
+    if (text == nullptr) {
+        PyErr_Clear();
+        raise_value_error(fmt::format(
+            "{} holds half of a surrogate pair; it must be a text that UTF-8 can write", name));
+    }
+    const std::string_view whole(text, static_cast<std::size_t>(size));
+    if (whole.empty() || whole.find('\0') != std::string_view::npos) {
+        raise_value_error(fmt::format("{} {}; leave it out, or give a text without null characters",
+                                      name, whole.empty() ? "is empty" : "holds a null character"));
+    }
+    return std::string(whole);
 }
 
 AttentionOptions read_options(nb::handle causal, nb::handle window, nb::handle scale,

@@ -71,12 +71,13 @@ std::string ForwardCall::predict(const std::string& device) const {
 }
 
 std::string DecodeCall::key() const {
-    return key_of(api::check_decode(args_, {}, api::Pointers::ignored).workload,
-                  args_.options.backend);
+    Workload workload = api::check_decode(args_, {}, api::Pointers::ignored).workload;
+    workload.seqlens_k.assign(host_lengths().begin(), host_lengths().end());
+    return key_of(workload, args_.options.backend);
 }
 
 std::string DecodeCall::predict(const std::string& device) const {
-    return text_of(api::predict_decode_case(args_, device));
+    return text_of(api::predict_decode_case(args_, device, host_lengths()));
 }
 
 std::string predict_shape(const std::string& shape, const std::string& device,

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "element_types.hpp"
+#include "support/one_line.hpp"
 
 namespace raceline::python {
 namespace {
@@ -17,11 +18,11 @@ std::string list(const std::vector<std::int64_t>& values) {
 }  // namespace
 
 void raise_type_error(const std::string& sentence) {
-    throw nb::type_error(sentence.c_str());
+    throw nb::type_error(one_line(sentence).c_str());
 }
 
 void raise_value_error(const std::string& sentence) {
-    throw nb::value_error(sentence.c_str());
+    throw nb::value_error(one_line(sentence).c_str());
 }
 
 std::string type_name(const ElementType& type) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "element_types.hpp"
+#include "options.hpp"
 
 namespace raceline::python {
 namespace {
@@ -136,11 +137,11 @@ void take_buffer(Tensor& tensor, nb::handle object) {
                                [](void* held) noexcept { delete static_cast<Buffer*>(held); });
 }
 
-std::vector<std::int64_t> integers(nb::handle sequence) {
+std::vector<std::int64_t> integers(const std::string& name, nb::handle sequence) {
     std::vector<std::int64_t> values;
     values.reserve(4);
     for (nb::handle value : nb::borrow<nb::tuple>(sequence)) {
-        values.push_back(nb::cast<std::int64_t>(value));
+        values.push_back(read_integer(name, value));
     }
     return values;
 }
@@ -148,9 +149,9 @@ std::vector<std::int64_t> integers(nb::handle sequence) {
 void take_description(Tensor& tensor, nb::handle object) {
     const auto parts = nb::borrow<nb::tuple>(object);
     tensor.data = pointer(nb::cast<std::uintptr_t>(parts[0]));
-    const char* const name = nb::cast<const char*>(parts[1]);
+    const std::string name = read_text("the dtype of " + std::string(tensor.name), parts[1]);
     const auto* const named = std::ranges::find_if(
-        named_types, [&](const NamedType& known) { return std::string_view(known.name) == name; });
+        named_types, [&](const NamedType& known) { return known.name == name; });
     if (named == named_types.end()) {
         raise_type_error(
             fmt::format("{} has dtype {}; tensors are float32, float16, bfloat16 or "
@@ -158,11 +159,11 @@ void take_description(Tensor& tensor, nb::handle object) {
                         tensor.name, name));
     }
     tensor.type = named->type;
-    tensor.shape = integers(parts[2]);
+    tensor.shape = integers(fmt::format("the shape of {}", tensor.name), parts[2]);
     if (parts[3].is_none()) {
         set_row_major(tensor);
     } else {
-        tensor.strides = integers(parts[3]);
+        tensor.strides = integers(fmt::format("the strides of {}", tensor.name), parts[3]);
     }
     tensor.place = nb::cast<bool>(parts[4]) ? Place::cuda : Place::cpu;
     tensor.device = tensor.place == Place::cuda ? nb::cast<int>(parts[5]) : 0;

@@ -54,6 +54,14 @@ def test_measure_refuses():
         raceline.measure("cpu", threads=-1)
     with pytest.raises(TypeError, match="progress"):
         raceline.measure("cpu", progress=3)
+    with pytest.raises(TypeError, match="threads is or holds a float"):
+        raceline.measure("cpu", threads=1.5)
+    with pytest.raises(ValueError, match="threads"):
+        raceline.measure("cpu", threads=2**40)
+    with pytest.raises(TypeError, match="quick is a str; it must be True or False"):
+        raceline.measure("cpu", quick="yes")
+    with pytest.raises(TypeError, match="device is a int"):
+        raceline.measure(3)
 
 
 def test_version():

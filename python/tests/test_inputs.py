@@ -111,6 +111,9 @@ REFUSED = [
     ("q", TypeError, lambda: raceline.attention(x.astype(complex), x, x)),
     ("q", TypeError, lambda: raceline.attention(x.astype(">f4"), x, x)),
     ("q", TypeError, lambda: raceline.attention(x.astype(object), x, x)),
+    ("v", TypeError, lambda: raceline.attention(x, x, None)),
+    ("k", TypeError, lambda: raceline.attention(x, None, x)),
+    ("v_cache", TypeError, lambda: raceline.decode(x, x, None)),
     ("k", ValueError, lambda: raceline.attention(x, x.astype(np.float16), x)),
     ("v", ValueError, lambda: raceline.attention(x, x, x.astype(np.float16))),
     ("q", ValueError, lambda: raceline.attention(x[0], x, x)),
@@ -126,6 +129,10 @@ REFUSED = [
     ("scale", ValueError, lambda: raceline.attention(x, x, x, scale=-1.0)),
     ("scale", ValueError, lambda: raceline.attention(x, x, x, scale=float("nan"))),
     ("scale", TypeError, lambda: raceline.attention(x, x, x, scale="1")),
+    ("scale", ValueError, lambda: raceline.attention(x, x, x, scale=10**400)),
+    ("accuracy", ValueError, lambda: raceline.attention(x, x, x, accuracy="fast\0er")),
+    ("backend", ValueError, lambda: raceline.attention(x, x, x, backend="\ud800")),
+    ("sinks", ValueError, lambda: raceline.attention(x[0, 0, 0], x, x, sinks=np.zeros(1, "f4"))),
     ("softcap", ValueError, lambda: raceline.attention(x, x, x, softcap=-2)),
     ("softcap", TypeError, lambda: raceline.attention(x, x, x, softcap=[])),
     ("sinks", TypeError, lambda: raceline.attention(x, x, x, sinks=np.zeros(2))),
@@ -137,8 +144,9 @@ REFUSED = [
 
 @pytest.mark.parametrize("name, kind, call", REFUSED)
 def test_refusals_name_the_argument(name, kind, call):
-    with pytest.raises(kind, match=rf"\b{name}\b"):
+    with pytest.raises(kind, match=rf"\b{name}\b") as refusal:
         call()
+    assert len(str(refusal.value).splitlines()) == 1
 
 
 RAGGED = [

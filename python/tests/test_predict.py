@@ -57,6 +57,28 @@ def test_ragged_lengths_count():
     assert even is not one and even.workload["batch"] == 2
 
 
+def test_lengths_of_a_cache_are_predicted():
+    """One long sequence among short ones is no batch of long ones."""
+    q, pages = np.zeros((8, 1, 8, 128), "f2"), np.zeros((4096, 16, 8, 128), "f2")
+    table = np.arange(4096, dtype="i4").reshape(8, 512)
+
+    def predicted(lengths):
+        return raceline.predict(q, k_cache=pages, v_cache=pages, block_table=table, device="h200",
+                                seqlens=np.array(lengths, "i4"))
+
+    even, uneven = predicted([8192] * 8), predicted([8192] + [16] * 7)
+    assert uneven.workload["seqlens_k"] == [8192] + [16] * 7
+    assert uneven.kernel == even.kernel  # a call does not look at the lengths when it chooses
+    assert uneven.resources["dram"] < even.resources["dram"] / 7
+    words = raceline.predict(
+        "h=8,q=1,k=8192;16;16;16;16;16;16;16,d=128,page=16,dtype=fp16", device="h200",
+        backend=uneven.kernel,
+    )
+    assert words.resources["dram"] == uneven.resources["dram"]
+    with pytest.raises(ValueError, match="seqlens"):
+        predicted([8192] * 7 + [-1])
+
+
 def test_every_argument_is_part_of_what_is_remembered():
     base = {"dtype": "bf16", "device": "h200"}
     shapes = ((2, 512, 8, 128), (2, 512, 8, 128))
@@ -113,7 +135,36 @@ REFUSED = [
     ("q", TypeError, lambda: raceline.predict(3, 4)),
     ("seqlens", TypeError, lambda: raceline.predict((1, 1, 3, 4), (1, 2, 3, 4), seqlens=[2])),
     ("backend", ValueError, lambda: raceline.predict((1, 1, 3, 4), (1, 2, 3, 4), backend="no")),
+    # Words say all of a shape: what stands beside them would be ignored.
+    ("dtype", TypeError, lambda: raceline.predict(WORDS, dtype="fp32")),
+    ("causal", TypeError, lambda: raceline.predict(WORDS, causal=True)),
+    ("k", TypeError, lambda: raceline.predict(WORDS, (1, 2, 3, 4))),
+    ("seqlens", TypeError, lambda: raceline.predict(WORDS, seqlens=np.ones(1, "i4"))),
+    ("accuracy", TypeError, lambda: raceline.predict(WORDS, accuracy="fast")),
+    ("shape", ValueError, lambda: raceline.predict(WORDS + "\ud800")),
+    ("shape", ValueError, lambda: raceline.predict(WORDS + "\0,causal")),
+    ("device", ValueError, lambda: raceline.predict(WORDS, device="")),
+    ("return_lse", TypeError, lambda: raceline.predict(WORDS, return_lse=1)),
+    # So would these beside tensors, or in a call of decode.
+    ("dtype", TypeError, lambda: raceline.predict(X, X, X, dtype="fp32")),
+    ("accuracy", TypeError, lambda: raceline.predict(X, X, X, max_seqlen=3, accuracy="fast")),
+    ("cu_seqlens_q", TypeError, lambda: raceline.predict(X, X, X, max_seqlen=3, cu_seqlens_q=X)),
+    ("k_cache", TypeError, lambda: raceline.predict(X, X, k_cache=X)),
+    # Shapes hold whole numbers that fit.
+    ("q", TypeError, lambda: raceline.predict((1.0, 2, 3, 4), (1, 2, 3, 4))),
+    ("k", TypeError, lambda: raceline.predict((1, 2, 3, 4), (1, None, 3, 4))),
+    ("q", ValueError, lambda: raceline.predict((2**70, 2, 3, 4), (1, 2, 3, 4))),
+    ("sinks", ValueError, lambda: raceline.predict((), (1, 2, 3, 4), sinks=True)),
+    ("cu_seqlens_q", ValueError, lambda: ragged([0, 2**40])),
+    ("cu_seqlens_q", TypeError, lambda: ragged([0, 2.5])),
+    ("cu_seqlens_q", TypeError, lambda: ragged(2)),
 ]
+WORDS = "h=2,q=3,k=4,d=64"
+X = np.zeros((1, 3, 2, 8), "f4")
+
+
+def ragged(sums):
+    return raceline.predict((2, 3, 4), (2, 3, 4), cu_seqlens_q=sums, cu_seqlens_k=[0, 2])
 
 
 @pytest.mark.parametrize("name, kind, call", REFUSED)

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "support/build_info.hpp"
+#include "support/one_line.hpp"
 
 namespace raceline::api {
 namespace {
@@ -64,9 +65,17 @@ std::span<const std::int32_t> prefix_sums(const std::int32_t* sums, std::int64_t
 }  // namespace
 
 rl_status record_status(Status status, std::string_view sentence) noexcept {
-    const std::size_t kept = std::min(sentence.size(), sizeof(last_error) - 1);
-    std::memcpy(last_error, sentence.data(), kept);
-    last_error[kept] = '\0';
+    const auto keep = [](std::string_view text) {
+        const std::size_t kept = std::min(text.size(), sizeof(last_error) - 1);
+        std::memcpy(last_error, text.data(), kept);
+        last_error[kept] = '\0';
+    };
+    try {
+        // Cut before it is made valid: no character may be cut afterwards.
+        keep(one_line(sentence.substr(0, sizeof(last_error) / 4 - 1)));
+    } catch (...) {
+        keep("out of memory");
+    }
     return static_cast<rl_status>(status);
 }
 

@@ -4,6 +4,7 @@
 
 #include "api/call.hpp"
 #include "support/check.hpp"
+#include "workload/inputs.hpp"
 
 namespace raceline::api {
 namespace {
@@ -28,44 +29,26 @@ void apply_options(const AttentionOptions& options, Call& call) {
             "accuracy is {}; it must be 0 (accurate) or 1 (fast)",
             static_cast<int>(options.accuracy));
     Workload& w = call.workload;
-    AttentionArgs& a = call.args;
     w.accuracy = options.accuracy;
     w.mask = options.causal ? Mask::causal : Mask::full;
     if (options.window) {
         const std::int64_t longest = w.seqlen_q + w.seqlen_k;
         const Window window{offset(options.window->first, longest),
                             offset(options.window->second, longest)};
-        a.window_left = static_cast<std::int32_t>(window.left);
-        a.window_right = static_cast<std::int32_t>(window.right);
         // Unbounded on both sides is no window: one problem has one description.
         if (window != Window{}) {
             w.window = window;
         }
     }
-    if (options.causal) {
-        a.window_right = 0;
-    }
     w.softcap = options.softcap;
     w.sinks = options.sinks != nullptr;
     w.scale = options.scale;
-    a.sinks = options.sinks;
-    a.softcap = static_cast<float>(options.softcap);
+    call.args.sinks = options.sinks;
 }
 
 void apply_sizes(Call& call) {
     const Workload& w = call.workload;
-    AttentionArgs& a = call.args;
-    a.batch = static_cast<std::int32_t>(w.batch);
-    a.heads_q = static_cast<std::int32_t>(w.heads_q);
-    a.heads_kv = static_cast<std::int32_t>(w.heads_kv);
-    a.seqlen_q = static_cast<std::int32_t>(w.seqlen_q);
-    a.seqlen_k = static_cast<std::int32_t>(w.seqlen_k);
-    a.headdim = static_cast<std::int32_t>(w.headdim);
-    a.headdim_v = static_cast<std::int32_t>(w.headdim_v);
-    a.page_size = static_cast<std::int32_t>(w.page_size);
-    a.scale = static_cast<float>(w.scale_value());
-    a.dtype = w.dtype;
-    a.kv_dtype = w.kv_dtype;
+    set_sizes(call.args, w);
     if (!call.empty()) {  // a workload has at least one sequence and one head
         validate(w);
     }

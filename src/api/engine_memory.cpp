@@ -119,7 +119,7 @@ private:
 };
 
 bool serves(const EngineChoice& choice, const Workload& workload, const Device& device) {
-    return choice.kernel->why_not(workload, choice.tile, device).empty();
+    return why_not(*choice.kernel, workload, choice.tile, device).empty();
 }
 
 // What the representative gets, if that serves the workload too: only this may be remembered.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "api/engine_choice.hpp"
@@ -23,8 +24,19 @@ Device named_device(const std::string& name) {
     return name.empty() ? live_cpu() : datasheet_device(name);
 }
 
+// With the used lengths of a cache in the place of its bound.
+Workload with_lengths(Workload workload, std::span<const std::int32_t> seqlens_k) {
+    if (!seqlens_k.empty()) {
+        check_lengths(seqlens_k, workload.seqlen_k);
+        workload.seqlens_k.assign(seqlens_k.begin(), seqlens_k.end());
+        workload.seqlen_k = std::ranges::max(workload.seqlens_k);
+        validate(workload);
+    }
+    return workload;
+}
+
 PredictedTime time_of(const PredictedCase& predicted) {
-    const Prediction& p = predicted.prediction;
+    const Prediction& p = predicted.explained.prediction;
     PredictedTime time;
     time.seconds = p.seconds;
     time.expected_seconds = p.expected_seconds;
@@ -53,7 +65,8 @@ Device device_of_prediction(const std::string& name, int threads) {
 
 PredictedCase predict_workload(const Workload& workload, const std::string& device_name,
                                const std::string& kernel, int threads,
-                               const std::string& launch_path) {
+                               const std::string& launch_path,
+                               std::span<const std::int32_t> seqlens_k) {
     validate(workload);
     require(threads >= 0, Status::invalid_argument, "threads is {}; it must be 0 (all) or more",
             threads);
@@ -75,7 +88,7 @@ PredictedCase predict_workload(const Workload& workload, const std::string& devi
     Case& which = predicted.which;
     which.kernel = choice.kernel;
     which.tile = choice.tile;
-    which.workload = workload;
+    which.workload = with_lengths(workload, seqlens_k);
     which.options.how = launch_case(device, threads);
     if (!launch_path.empty()) {
         const bool known = launch_path == "graph" || launch_path == "stream";
@@ -84,7 +97,7 @@ PredictedCase predict_workload(const Workload& workload, const std::string& devi
                 launch_path);
         which.options.how.launch_path = launch_path;
     }
-    predicted.prediction = predict_case(which, device);
+    predicted.explained = explain_case(which, device);
     return predicted;
 }
 
@@ -93,9 +106,11 @@ PredictedCase predict_forward_case(const ForwardArgs& args, const std::string& d
     return predict_workload(call.workload, device, args.options.backend, args.options.threads);
 }
 
-PredictedCase predict_decode_case(const DecodeArgs& args, const std::string& device) {
+PredictedCase predict_decode_case(const DecodeArgs& args, const std::string& device,
+                                  std::span<const std::int32_t> lengths) {
     const Call call = check_decode(args, {}, Pointers::ignored);
-    return predict_workload(call.workload, device, args.options.backend, args.options.threads);
+    return predict_workload(call.workload, device, args.options.backend, args.options.threads, {},
+                            lengths);
 }
 
 PredictedCase predict_shape_case(const std::string& shape, const std::string& device,
@@ -104,8 +119,7 @@ PredictedCase predict_shape_case(const std::string& shape, const std::string& de
 }
 
 Json predicted_case_to_json(const PredictedCase& predicted) {
-    return row_to_json(PredictionRow{.about = row_case(predicted.which, predicted.device),
-                                     .prediction = predicted.prediction});
+    return row_to_json(prediction_row(predicted.which, predicted.device, predicted.explained));
 }
 
 }  // namespace api

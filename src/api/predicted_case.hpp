@@ -2,6 +2,8 @@
 // A prediction with all that it is about, behind both the C++ and the C interface.
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <string>
 
 #include "api/call.hpp"
@@ -12,17 +14,21 @@ namespace raceline::api {
 struct PredictedCase {
     Case which;
     Device device;
-    Prediction prediction;
+    ExplainedPrediction explained;
 };
 
 /// The kernel and tile that the API would choose on that device (or the named kernel, ladder rungs
 /// too, with its best tile), predicted with the best rates known. `device` as in raceline.hpp.
-/// `launch_path` "": that of a call; it changes the time, never the choice.
+/// `launch_path` "": that of a call; it changes the time, never the choice. Nor do `seqlens_k`,
+/// used lengths of a cache, which a call does not look at when it chooses; empty: the workload's.
 PredictedCase predict_workload(const Workload& workload, const std::string& device,
                                const std::string& kernel, int threads,
-                               const std::string& launch_path = {});
+                               const std::string& launch_path = {},
+                               std::span<const std::int32_t> seqlens_k = {});
 PredictedCase predict_forward_case(const ForwardArgs& args, const std::string& device);
-PredictedCase predict_decode_case(const DecodeArgs& args, const std::string& device);
+/// `lengths`: a host copy of args.seqlens_k, which is not read here; empty: all are max_seqlen_k.
+PredictedCase predict_decode_case(const DecodeArgs& args, const std::string& device,
+                                  std::span<const std::int32_t> lengths = {});
 PredictedCase predict_shape_case(const std::string& shape, const std::string& device,
                                  const std::string& kernel);
 

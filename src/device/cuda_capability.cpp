@@ -30,8 +30,8 @@ constexpr Capability table[] = {
     {86, 256, 4, 256, 16, 1024, 0, 0, true, false, 0},
     {89, 256, 4, 256, 16, 1024, 0, 0, true, true, 0},
     {90, 256, 128, 512, 16, 0.629 * 4096, 4096, 0, true, true, 5120},
-    {100, 256, 128, 512, 16, 0, 0, 8192, true, true, -64},
-    {103, 256, 4, 512, 32, 0, 0, 8192, true, true, -64},
+    {100, 256, 128, 512, 16, 0.629 * 4096, 0, 8192, true, true, -64},
+    {103, 256, 4, 512, 32, 0.629 * 4096, 0, 8192, true, true, -64},
     {120, 256, 4, 256, 16, 1024, 0, 0, true, true, 0},
 };
 
@@ -91,8 +91,10 @@ void fill_capability_rates(Device& device, const CudaProperties& properties) {
     const std::string name = properties.name;
     const bool halved = name.find("GeForce") != std::string::npos && row.capability != 70;
     const double mma = row.mma * (halved ? 0.5 : 1);
-    // Hopper has no warp-level fp8 instruction: ptxas lowers it to fp16 ones.
-    fill.engine("mma", mma, row, row.wgmma > 0 ? mma : 2 * mma);
+    // Hopper has no warp-level fp8 instruction: ptxas lowers it to fp16 ones. Nobody states a rate
+    // of mma.sync beside tcgen05: it is taken to be Hopper's, as in devices/b200.json.
+    const bool legacy = row.wgmma > 0 || row.tcgen05 > 0;
+    fill.engine("mma", mma, row, legacy ? mma : 2 * mma);
     fill.engine("wgmma", row.wgmma, row, 2 * row.wgmma);
     fill.engine("tcgen05", row.tcgen05, row, 2 * row.tcgen05);
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <tuple>
+#include <utility>
 
 #include "device/catalog.hpp"
 #include "support/check.hpp"
@@ -11,39 +13,38 @@ namespace raceline {
 namespace {
 
 // Writing and reading go through one list each, so that neither can forget what the other has.
-template <class AnyDevice, class Visit>
-void visit_members(AnyDevice& d, const Visit& visit) {
-    visit("id", d.id);
-    visit("name", d.name);
-    visit("driver", d.driver);
-    visit("year", d.year);
-    visit("compute_capability", d.compute_capability);
-    visit("units", d.units);
-    visit("clock_hz", d.clock_hz);
-    visit("sustained_clock_hz", d.sustained_clock_hz);
-    visit("simd_bits", d.simd_bits);
-    visit("has_bf16_dot", d.has_bf16_dot);
-    visit("memory_bytes", d.memory_bytes);
-    visit("l1_bytes", d.l1_bytes);
-    visit("l2_bytes", d.l2_bytes);
-    visit("llc_bytes", d.llc_bytes);
-    visit("smem_bytes_per_unit", d.smem_bytes_per_unit);
-    visit("smem_bytes_per_cta", d.smem_bytes_per_cta);
-    visit("registers_per_unit", d.registers_per_unit);
-    visit("threads_per_unit", d.threads_per_unit);
-    visit("ctas_per_unit", d.ctas_per_unit);
-    visit("link_bytes_per_second", d.link_bytes_per_second);
-    visit("live", d.live);
-    visit("rates_id", d.rates_id);
-}
+constexpr std::tuple device_members{
+    std::pair{"id", &Device::id},
+    std::pair{"name", &Device::name},
+    std::pair{"driver", &Device::driver},
+    std::pair{"year", &Device::year},
+    std::pair{"compute_capability", &Device::compute_capability},
+    std::pair{"units", &Device::units},
+    std::pair{"clock_hz", &Device::clock_hz},
+    std::pair{"sustained_clock_hz", &Device::sustained_clock_hz},
+    std::pair{"simd_bits", &Device::simd_bits},
+    std::pair{"has_bf16_dot", &Device::has_bf16_dot},
+    std::pair{"memory_bytes", &Device::memory_bytes},
+    std::pair{"l1_bytes", &Device::l1_bytes},
+    std::pair{"l2_bytes", &Device::l2_bytes},
+    std::pair{"llc_bytes", &Device::llc_bytes},
+    std::pair{"smem_bytes_per_unit", &Device::smem_bytes_per_unit},
+    std::pair{"smem_bytes_per_cta", &Device::smem_bytes_per_cta},
+    std::pair{"registers_per_unit", &Device::registers_per_unit},
+    std::pair{"threads_per_unit", &Device::threads_per_unit},
+    std::pair{"ctas_per_unit", &Device::ctas_per_unit},
+    std::pair{"link_bytes_per_second", &Device::link_bytes_per_second},
+    std::pair{"live", &Device::live},
+    std::pair{"rates_id", &Device::rates_id}};
+constexpr std::tuple rate_members{
+    std::pair{"value", &Rate::value}, std::pair{"clock_hz", &Rate::clock_hz},
+    std::pair{"per_clock_per_unit", &Rate::per_clock_per_unit}, std::pair{"note", &Rate::note},
+    std::pair{"source", &Rate::source}};
 
-template <class AnyRate, class Visit>
-void visit_rate(AnyRate& rate, const Visit& visit) {
-    visit("value", rate.value);
-    visit("clock_hz", rate.clock_hz);
-    visit("per_clock_per_unit", rate.per_clock_per_unit);
-    visit("note", rate.note);
-    visit("source", rate.source);
+// Calls `visit` with the name and the value of each.
+template <class Members, class Struct, class Visit>
+void visit_members(const Members& members, Struct& its, const Visit& visit) {
+    std::apply([&](const auto&... one) { (visit(one.first, its.*one.second), ...); }, members);
 }
 
 constexpr std::array kinds{"cpu", "cuda", "rocm"};
@@ -73,11 +74,13 @@ Device committed_device(const Device& device) {
 Json device_state_to_json(const Device& device) {
     Json state = Json::object();
     state["kind"] = kinds.at(static_cast<std::size_t>(device.kind));
-    visit_members(device, [&](const char* name, const auto& value) { state[name] = value; });
+    visit_members(device_members, device,
+                  [&](const char* name, const auto& value) { state[name] = value; });
     Json rates = Json::object();
     for (const auto& [resource, rate] : device.rates) {
         Json& one = rates[resource] = Json::object();
-        visit_rate(rate, [&](const char* name, const auto& value) { one[name] = value; });
+        visit_members(rate_members, rate,
+                      [&](const char* name, const auto& value) { one[name] = value; });
     }
     state["rates"] = std::move(rates);
     return state;
@@ -91,11 +94,12 @@ Device device_state_from_json(const Json& state) {
         require(found != kinds.end(), Status::corrupt,
                 "state.kind is \"{}\"; it must be cpu, cuda or rocm", kind);
         device.kind = static_cast<DeviceKind>(found - kinds.begin());
-        visit_members(device, [&](const char* name, auto& value) { state.at(name).get_to(value); });
+        visit_members(device_members, device,
+                      [&](const char* name, auto& value) { state.at(name).get_to(value); });
         for (const auto& [resource, one] : state.at("rates").items()) {
             const Json& written = one;
-            visit_rate(device.rates[resource],
-                       [&](const char* name, auto& value) { written.at(name).get_to(value); });
+            visit_members(rate_members, device.rates[resource],
+                          [&](const char* name, auto& value) { written.at(name).get_to(value); });
         }
     } catch (const Json::exception& e) {
         fail(Status::corrupt, "the state of a device: {}", e.what());

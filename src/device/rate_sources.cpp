@@ -12,6 +12,7 @@
 
 #include "device/catalog.hpp"
 #include "device/ceiling_checks.hpp"
+#include "device/rate_origin.hpp"
 #include "receipt/file.hpp"
 #include "support/check.hpp"
 #include "support/sha256.hpp"
@@ -19,7 +20,6 @@
 namespace raceline {
 namespace {
 
-constexpr std::string_view measured_mark = "probe: ";
 constexpr std::string_view burst_suffix = ".burst";
 
 struct MeasuredCeiling {
@@ -143,10 +143,6 @@ std::vector<MeasuredCeiling> given_ceilings(const Device& device, const std::str
     return found;
 }
 
-bool is_measured(const Rate& rate) {
-    return rate.source.starts_with(measured_mark);
-}
-
 // The probes measure a matrix rate twice: "<id>" under lasting load, "<id>.burst" before the power
 // limit pulls the clock down.
 std::string load_of(std::string_view resource) {
@@ -173,12 +169,12 @@ double sustained_clock(const Device& device) {
 }
 
 // Later rows win: a file that was measured into twice holds the older values first.
-void lay_over(Device& device, const std::vector<MeasuredCeiling>& measured) {
+void lay_over(Device& device, const std::vector<MeasuredCeiling>& measured, RateOrigin origin) {
     for (const auto& [id, name, driver, ceiling] : measured) {
         Rate& rate = device.rates[ceiling.resource];
         rate.value = ceiling.value;
         rate.clock_hz = ceiling.clock_hz;
-        rate.source = std::string(measured_mark) + ceiling.method;
+        rate.source = std::string(source_prefix(origin)) + ceiling.method;
         rate.note = load_of(ceiling.resource);
     }
     if (const double clock = sustained_clock(device); clock > 0) {
@@ -227,7 +223,8 @@ std::string rates_id_of(const Device& device, std::string_view origin) {
 
 void apply_committed_rates(Device& device, std::span<const build_info::EmbeddedFile> embedded) {
     const std::vector<MeasuredCeiling> committed = committed_ceilings(device, embedded);
-    lay_over(device, committed);
+    lay_over(device, committed, RateOrigin::committed);
+    scale_to_measured(device, embedded);
     device.rates_id = rates_id_of(device, committed.empty() ? "datasheet" : "committed");
 }
 
@@ -238,12 +235,12 @@ void apply_committed_rates(Device& device) {
 void apply_rates(Device& device, const std::optional<std::string>& rates_file,
                  std::span<const build_info::EmbeddedFile> embedded) {
     if (rates_file) {
-        lay_over(device, given_ceilings(device, *rates_file));
+        lay_over(device, given_ceilings(device, *rates_file), RateOrigin::file);
         device.rates_id = rates_id_of(device, "file");
         return;
     }
     if (const auto cached = cached_ceilings(device); !cached.empty()) {
-        lay_over(device, cached);
+        lay_over(device, cached, RateOrigin::here);
         device.rates_id = rates_id_of(device, "cache");
         return;
     }

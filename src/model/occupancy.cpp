@@ -34,12 +34,8 @@ std::int64_t smem_limit(const Device& device, const Counts& counts) {
                        : std::numeric_limits<std::int64_t>::max();
 }
 
-}  // namespace
-
-int occupancy(const Device& device, const Counts& counts) {
-    if (device.kind == DeviceKind::cpu) {
-        return 1;
-    }
+// CTAs that a unit holds; 0: not one.
+std::int64_t held_by_unit(const Device& device, const Counts& counts) {
     const std::int64_t warps = (counts.threads + warp_threads - 1) / warp_threads;
     std::int64_t held = device.ctas_per_unit > 0 ? device.ctas_per_unit : 32;
     if (device.threads_per_unit > 0) {
@@ -53,12 +49,36 @@ int occupancy(const Device& device, const Counts& counts) {
     }
     const bool fits =
         device.smem_bytes_per_cta == 0 || counts.smem_bytes <= device.smem_bytes_per_cta;
-    require(held > 0 && fits, Status::unsupported,
-            "launch '{}' asks for {} threads of {} registers and {} bytes of shared memory a CTA; "
-            "one unit of {} has {} threads, {} registers and {} bytes ({} a CTA)",
-            counts.launch, counts.threads, counts.registers, counts.smem_bytes, device.id,
-            device.threads_per_unit, device.registers_per_unit, device.smem_bytes_per_unit,
-            device.smem_bytes_per_cta);
+    return fits ? held : 0;
+}
+
+}  // namespace
+
+std::string too_large(const Device& device, const Counts& counts) {
+    if (device.kind == DeviceKind::cpu || held_by_unit(device, counts) > 0) {
+        return {};
+    }
+    const std::int64_t most =
+        device.smem_bytes_per_cta > 0 ? device.smem_bytes_per_cta : device.smem_bytes_per_unit;
+    if (most > 0 && counts.smem_bytes > most) {
+        return fmt::format("it asks for {} bytes of shared memory a CTA, {} has {}",
+                           counts.smem_bytes, device.id, most);
+    }
+    return fmt::format(
+        "it asks for {} threads of {} registers and {} bytes of shared memory a CTA; one unit of "
+        "{} has {} threads, {} registers and {} bytes",
+        counts.threads, counts.registers, counts.smem_bytes, device.id, device.threads_per_unit,
+        device.registers_per_unit, device.smem_bytes_per_unit);
+}
+
+int occupancy(const Device& device, const Counts& counts) {
+    if (device.kind == DeviceKind::cpu) {
+        return 1;
+    }
+    const std::int64_t held = held_by_unit(device, counts);
+    if (held <= 0) {
+        fail(Status::unsupported, "launch '{}': {}", counts.launch, too_large(device, counts));
+    }
     return static_cast<int>(held);
 }
 

@@ -53,6 +53,16 @@ double ceiling(const Device& device, std::string_view id) {
     return rate != nullptr && rate->value > 0 ? rate->value : device.rate(id);
 }
 
+std::string_view missing_rate(const Device& device, const Work& work) {
+    for (const auto& [id, amount] : work) {
+        const Rate* rate = find_ceiling(device, id);
+        if (amount > 0 && (rate == nullptr || rate->value <= 0)) {
+            return id;
+        }
+    }
+    return {};
+}
+
 double sustained_rate(const Device& device, std::string_view id) {
     const double value = ceiling(device, id);
     const Rate* rate = find_rate(device, id);

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "device/device.hpp"
+#include "model/counts.hpp"
 
 namespace raceline {
 
@@ -31,6 +32,9 @@ double sustained_rate(const Device& device, std::string_view id);
 
 /// What one unit reaches alone: "<id>.unit" where the device has it, else ceiling / units.
 double unit_rate(const Device& device, std::string_view id);
+
+/// The first resource that the work asks for and the device has no rate of; empty: it has all.
+std::string_view missing_rate(const Device& device, const Work& work);
 
 /// A time ("floor.…", "latency.…") in seconds, or 0 where the device does not know it.
 double known_seconds(const Device& device, std::string_view id);

@@ -2,6 +2,7 @@
 #include <omp.h>
 
 #include "probe/probes.hpp"
+#include "probe/run_steps.hpp"
 #include "probe/steps.hpp"
 #include "support/check.hpp"
 
@@ -24,19 +25,8 @@ std::vector<Ceiling> probe_cpu(const Device& device, int threads, const ProbePro
     // The runtime may otherwise start fewer threads than asked for, and a rate would be of those.
     const int dynamic = omp_get_dynamic();
     omp_set_dynamic(0);
-    std::vector<Ceiling> ceilings;
-    int done = 0;
-    const int total = static_cast<int>(steps.size());
-    for (const probe::Step& step : steps) {
-        if (progress) {
-            progress(step.what, done++, total);
-        }
-        step.run(setting, ceilings);
-    }
+    std::vector<Ceiling> ceilings = probe::run_steps(steps, setting, progress);
     omp_set_dynamic(dynamic);
-    if (progress) {
-        progress("done", total, total);
-    }
     return ceilings;
 }
 

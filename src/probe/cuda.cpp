@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "probe/gpu_steps.hpp"
 #include "probe/probes.hpp"
+#include "probe/run_steps.hpp"
 #include "support/check.hpp"
 
 namespace raceline {
@@ -34,19 +35,7 @@ std::vector<Ceiling> probe_cuda(const Device& device, const ProbeProgress& progr
     probe::GpuTimer timer(kernels, effort == ProbeEffort::quick);
     probe::GpuSetting setting{device, kernels, timer};
     ramp_clock(setting);
-    std::vector<Ceiling> ceilings;
-    int done = 0;
-    const int total = static_cast<int>(steps.size());
-    for (const probe::GpuStep& step : steps) {
-        if (progress) {
-            progress(step.what, done++, total);
-        }
-        step.run(setting, ceilings);
-    }
-    if (progress) {
-        progress("done", total, total);
-    }
-    return ceilings;
+    return probe::run_steps(steps, setting, progress);
 }
 
 }  // namespace raceline

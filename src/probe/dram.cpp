@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // DRAM bandwidths of a CPU: read, write, copy, by all threads and by one.
+#include <array>
 #include <fmt/format.h>
 #include <functional>
 #include <memory>
@@ -61,42 +62,41 @@ Pass dram_pass(const Setting& setting, int threads, const Windows& windows,
     });
 }
 
-Pass dram_read(const Setting& setting, int threads, const Slices& slices) {
+// The best of `loops`. Slices have `parts` that are walked side by side; `run` takes a loop and
+// where its windows of the first one begin.
+template <class Loops, class Run>
+Pass best_of(const Setting& setting, int threads, const Slices& slices, int parts,
+             const Loops& loops, const Run& run) {
     Pass best;
-    Windows windows(slices, threads, 1);
-    const std::size_t bytes = windows.bytes();
-    for (const auto loop : read_loops(setting.best)) {
-        const auto step = [&](int thread) { loop(windows.next(thread), bytes, 1); };
-        best = better(best, dram_pass(setting, threads, windows, step, static_cast<double>(bytes)));
+    Windows windows(slices, threads, parts);
+    const double bytes = parts * static_cast<double>(windows.bytes());
+    for (const auto loop : loops) {
+        const auto step = [&](int thread) { run(loop, windows, windows.next(thread)); };
+        best = better(best, dram_pass(setting, threads, windows, step, bytes));
     }
     return best;
 }
 
+constexpr auto run_one = [](const auto loop, const Windows& windows, std::byte* at) {
+    loop(at, windows.bytes(), 1);
+};
+
+Pass dram_read(const Setting& setting, int threads, const Slices& slices) {
+    return best_of(setting, threads, slices, 1, read_loops(setting.best), run_one);
+}
+
 Pass dram_write(const Setting& setting, int threads, const Slices& slices) {
-    Pass best;
-    Windows windows(slices, threads, 1);
-    const std::size_t bytes = windows.bytes();
-    for (const auto loop : {setting.best.write_regular, setting.best.write_streaming}) {
-        const auto step = [&](int thread) { loop(windows.next(thread), bytes, 1); };
-        best = better(best, dram_pass(setting, threads, windows, step, static_cast<double>(bytes)));
-    }
-    return best;
+    const std::array loops{setting.best.write_regular, setting.best.write_streaming};
+    return best_of(setting, threads, slices, 1, loops, run_one);
 }
 
 // From the slice's first half to its second. Counts bytes read and bytes written.
 Pass dram_copy(const Setting& setting, int threads, const Slices& slices) {
-    Pass best;
-    Windows windows(slices, threads, 2);
-    const std::size_t bytes = windows.bytes();
-    for (const auto loop : {setting.best.copy_regular, setting.best.copy_streaming}) {
-        const auto step = [&](int thread) {
-            std::byte* from = windows.next(thread);
-            loop(from + windows.part_bytes(), from, bytes, 1);
-        };
-        best = better(best,
-                      dram_pass(setting, threads, windows, step, 2 * static_cast<double>(bytes)));
-    }
-    return best;
+    const std::array loops{setting.best.copy_regular, setting.best.copy_streaming};
+    return best_of(setting, threads, slices, 2, loops,
+                   [](const auto loop, const Windows& windows, std::byte* from) {
+                       loop(from + windows.part_bytes(), from, windows.bytes(), 1);
+                   });
 }
 
 struct DramPasses {

@@ -5,29 +5,29 @@
 #include "gpu/ptx/ld_shared_v4_u32.cuh"
 #include "probe/gpu.hpp"
 #include "probe/gpu_span.cuh"
-#include "raceline/error.hpp"
 
 namespace raceline::probe {
 namespace {
 
 constexpr int steps_per_round = 64;  // long enough that the loop's own instructions do not count
 
-// x -> x * factor + term with its fixed point near 1: never a denormal, never infinite.
-template <int chains>
-__global__ void __launch_bounds__(1024)
-    fma_kernel(int rounds, float factor, float term, GpuSpan* span) {
+// Chains that do not wait for each other: each begins at `start` of a number of its own, and goes
+// through `step`.
+template <int chains, class Start, class Step>
+__device__ __forceinline__ void run_chains(int rounds, GpuSpan* span, const Start& start,
+                                           const Step& step) {
     const SpanReader reader;
     float x[chains];
 #pragma unroll
     for (int c = 0; c < chains; ++c) {
-        x[c] = 1.0F + 1e-3F * static_cast<float>(threadIdx.x + c);
+        x[c] = start(1e-3F * static_cast<float>(threadIdx.x + c));
     }
     for (int round = 0; round < rounds; ++round) {
 #pragma unroll
-        for (int step = 0; step < steps_per_round; ++step) {
+        for (int i = 0; i < steps_per_round; ++i) {
 #pragma unroll
             for (int c = 0; c < chains; ++c) {
-                x[c] = __fmaf_rn(x[c], factor, term);
+                x[c] = step(x[c]);
             }
         }
     }
@@ -40,31 +40,21 @@ __global__ void __launch_bounds__(1024)
     keep(__float_as_uint(total), span);
 }
 
+// x -> x * factor + term with its fixed point near 1: never a denormal, never infinite.
+template <int chains>
+__global__ void __launch_bounds__(1024)
+    fma_kernel(int rounds, float factor, float term, GpuSpan* span) {
+    run_chains<chains>(
+        rounds, span, [](float own) { return 1.0F + own; },
+        [&](float x) { return __fmaf_rn(x, factor, term); });
+}
+
 // x -> 2^-x settles at 0.64; the sign is a modifier of the instruction's operand.
 template <int chains>
 __global__ void __launch_bounds__(1024) ex2_kernel(int rounds, GpuSpan* span) {
-    const SpanReader reader;
-    float x[chains];
-#pragma unroll
-    for (int c = 0; c < chains; ++c) {
-        x[c] = 1e-3F * static_cast<float>(threadIdx.x + c);
-    }
-    for (int round = 0; round < rounds; ++round) {
-#pragma unroll
-        for (int step = 0; step < steps_per_round; ++step) {
-#pragma unroll
-            for (int c = 0; c < chains; ++c) {
-                x[c] = ptx::ex2_approx_ftz_f32(-x[c]);
-            }
-        }
-    }
-    reader.end(span);
-    float total = 0;
-#pragma unroll
-    for (int c = 0; c < chains; ++c) {
-        total += x[c];
-    }
-    keep(__float_as_uint(total), span);
+    run_chains<chains>(
+        rounds, span, [](float own) { return own; },
+        [](float x) { return ptx::ex2_approx_ftz_f32(-x); });
 }
 
 // Neighbouring threads load neighbouring 16 bytes: four wavefronts of 128 bytes a warp, no bank
@@ -99,18 +89,8 @@ double lanes(const GpuGrid& grid) {
     return static_cast<double>(grid.ctas) * grid.threads;
 }
 
-template <class Launch>
-void with_chains(int chains, const Launch& launch) {
-    switch (chains) {
-        case 4: launch.template operator()<4>(); return;
-        case 8: launch.template operator()<8>(); return;
-        case 16: launch.template operator()<16>(); return;
-        default: throw Error(Status::internal, "an arithmetic probe has 4, 8 or 16 chains");
-    }
-}
-
 double fma(const GpuGrid& grid, int rounds, GpuSpan* span, void* stream) {
-    with_chains(grid.unroll, [&]<int chains>() {
+    with_unroll(grid.unroll, [&]<int chains>() {
         fma_kernel<chains>
             <<<grid.ctas, grid.threads, 0, as_stream(stream)>>>(rounds, 0.999F, 0.001F, span);
     });
@@ -118,7 +98,7 @@ double fma(const GpuGrid& grid, int rounds, GpuSpan* span, void* stream) {
 }
 
 double ex2(const GpuGrid& grid, int rounds, GpuSpan* span, void* stream) {
-    with_chains(grid.unroll, [&]<int chains>() {
+    with_unroll(grid.unroll, [&]<int chains>() {
         ex2_kernel<chains><<<grid.ctas, grid.threads, 0, as_stream(stream)>>>(rounds, span);
     });
     return lanes(grid) * grid.unroll * steps_per_round * rounds;

@@ -68,21 +68,29 @@ GpuPass best_read(GpuSetting& with, const std::byte* from, std::size_t bytes) {
     return best;
 }
 
+// `best`, or a better one of both policies of stores and all grids.
+template <class Run>
+GpuPass best_stores(GpuSetting& with, GpuPass best, const Run& run) {
+    for (const auto policy : {StorePolicy::regular, StorePolicy::streaming}) {
+        for (const GpuGrid& grid : streaming_grids(with)) {
+            best = better(
+                best,
+                with.timer.best(
+                    [&](GpuSpan* span, void* stream) { return run(grid, policy, span, stream); },
+                    words(grid, with.device,
+                          policy == StorePolicy::regular ? "stores" : "streaming stores")));
+        }
+    }
+    return best;
+}
+
 GpuPass best_write(GpuSetting& with, std::byte* to, std::size_t bytes) {
     GpuPass best = with.timer.best(
         [&](GpuSpan*, void* stream) { return with.kernels.write_driver(to, bytes, stream); },
         "the driver's fill");
-    for (const auto policy : {StorePolicy::regular, StorePolicy::streaming}) {
-        for (const GpuGrid& grid : streaming_grids(with)) {
-            best = better(
-                best, with.timer.best(
-                          [&](GpuSpan* span, void* stream) {
-                              return with.kernels.write(grid, policy, to, bytes, span, stream);
-                          },
-                          words(grid, with.device,
-                                policy == StorePolicy::regular ? "stores" : "streaming stores")));
-        }
-    }
+    best = best_stores(with, best, [&](const GpuGrid& grid, StorePolicy policy, auto... at) {
+        return with.kernels.write(grid, policy, to, bytes, at...);
+    });
     return best;
 }
 
@@ -90,17 +98,9 @@ GpuPass best_copy(GpuSetting& with, std::byte* to, const std::byte* from, std::s
     GpuPass best = with.timer.best(
         [&](GpuSpan*, void* stream) { return with.kernels.copy_driver(to, from, bytes, stream); },
         "the driver's copy");
-    for (const auto policy : {StorePolicy::regular, StorePolicy::streaming}) {
-        for (const GpuGrid& grid : streaming_grids(with)) {
-            best = better(
-                best, with.timer.best(
-                          [&](GpuSpan* span, void* stream) {
-                              return with.kernels.copy(grid, policy, to, from, bytes, span, stream);
-                          },
-                          words(grid, with.device,
-                                policy == StorePolicy::regular ? "stores" : "streaming stores")));
-        }
-    }
+    best = best_stores(with, best, [&](const GpuGrid& grid, StorePolicy policy, auto... at) {
+        return with.kernels.copy(grid, policy, to, from, bytes, at...);
+    });
     if (with.device.compute_capability != 90) {
         return best;
     }

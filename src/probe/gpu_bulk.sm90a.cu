@@ -8,6 +8,7 @@
 #include "probe/gpu.hpp"
 #include "probe/gpu_span.cuh"
 #include "raceline/error.hpp"
+#include "support/cuda_check.cuh"
 
 namespace raceline::probe {
 namespace {
@@ -110,12 +111,9 @@ __global__ void __launch_bounds__(32)
 }
 
 void allow_shared(const void* kernel, int bytes) {
-    const cudaError_t status =
-        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
-    if (status != cudaSuccess) {
-        throw Error(Status::internal, "a bulk copy probe asked for " + std::to_string(bytes) +
-                                          " bytes of shared memory: " + cudaGetErrorString(status));
-    }
+    check_cuda(
+        cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
+        "a bulk copy probe: asking for " + std::to_string(bytes) + " bytes of shared memory");
 }
 
 double read_bulk(int ctas, int chunk, int stages, const void* from, std::size_t bytes,

@@ -6,7 +6,7 @@
 #include "gpu/ptx/ld_global_cg_u32.cuh"
 #include "probe/gpu.hpp"
 #include "probe/gpu_span.cuh"
-#include "raceline/error.hpp"
+#include "support/cuda_check.cuh"
 
 namespace raceline::probe {
 namespace {
@@ -59,12 +59,9 @@ void empty(void* stream) {
 }
 
 void ctas(int count, int threads, int shared_bytes, void* stream) {
-    const cudaError_t status =
-        cudaFuncSetAttribute(cta_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes);
-    if (status != cudaSuccess) {
-        throw Error(Status::internal, "the CTA probe asked for " + std::to_string(shared_bytes) +
-                                          " bytes of shared memory: " + cudaGetErrorString(status));
-    }
+    check_cuda(
+        cudaFuncSetAttribute(cta_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes),
+        "the CTA probe: asking for " + std::to_string(shared_bytes) + " bytes of shared memory");
     cta_kernel<<<count, threads, shared_bytes, as_stream(stream)>>>();
 }
 

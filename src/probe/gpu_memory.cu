@@ -6,6 +6,7 @@
 #include "probe/gpu.hpp"
 #include "probe/gpu_span.cuh"
 #include "raceline/error.hpp"
+#include "support/cuda_check.cuh"
 
 namespace raceline::probe {
 namespace {
@@ -14,8 +15,21 @@ namespace {
 // are held to 32 and a thread never has more than four.
 constexpr int max_threads = 512;
 
-// A tile is `unroll` vectors a thread; CTA b takes tiles b, b + grid, …: all loads of a tile are
-// issued before the first is used.
+// A tile is `unroll` vectors a thread: all loads of it are issued before the first is used.
+template <int unroll, class Load>
+__device__ __forceinline__ void add_tile(std::uint32_t& sum, const uint4* base, const Load& load) {
+    uint4 vectors[unroll];
+#pragma unroll
+    for (int u = 0; u < unroll; ++u) {
+        vectors[u] = load(base + u * blockDim.x);
+    }
+#pragma unroll
+    for (int u = 0; u < unroll; ++u) {
+        sum ^= vectors[u].x ^ vectors[u].y ^ vectors[u].z ^ vectors[u].w;
+    }
+}
+
+// CTA b takes tiles b, b + grid, …
 template <int unroll>
 __global__ void __launch_bounds__(max_threads, 1)
     read_kernel(const uint4* from, std::size_t tiles, GpuSpan* span) {
@@ -24,15 +38,7 @@ __global__ void __launch_bounds__(max_threads, 1)
 #pragma unroll 1
     for (std::size_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
         const uint4* base = from + tile * unroll * blockDim.x + threadIdx.x;
-        uint4 vectors[unroll];
-#pragma unroll
-        for (int u = 0; u < unroll; ++u) {
-            vectors[u] = ptx::ld_global_nc_l1_no_allocate_v4_u32(base + u * blockDim.x);
-        }
-#pragma unroll
-        for (int u = 0; u < unroll; ++u) {
-            sum ^= vectors[u].x ^ vectors[u].y ^ vectors[u].z ^ vectors[u].w;
-        }
+        add_tile<unroll>(sum, base, ptx::ld_global_nc_l1_no_allocate_v4_u32);
     }
     reader.end(span);
     keep(sum, span);
@@ -51,15 +57,7 @@ __global__ void __launch_bounds__(max_threads, 1)
     for (std::size_t left = own * rounds; left > 0; --left) {
         const uint4* base = from + tile * unroll * blockDim.x + threadIdx.x;
         tile = tile + 1 == own ? 0 : tile + 1;
-        uint4 vectors[unroll];
-#pragma unroll
-        for (int u = 0; u < unroll; ++u) {
-            vectors[u] = ptx::ld_global_cg_v4_u32(base + u * blockDim.x);
-        }
-#pragma unroll
-        for (int u = 0; u < unroll; ++u) {
-            sum ^= vectors[u].x ^ vectors[u].y ^ vectors[u].z ^ vectors[u].w;
-        }
+        add_tile<unroll>(sum, base, ptx::ld_global_cg_v4_u32);
     }
     reader.end(span);
     keep(sum, span);
@@ -107,17 +105,6 @@ __global__ void __launch_bounds__(max_threads, 1)
         }
     }
     reader.end(span);
-}
-
-// From the number that came at run time to the one the kernel was compiled with.
-template <class Launch>
-void with_unroll(int unroll, const Launch& launch) {
-    switch (unroll) {
-        case 4: launch.template operator()<4>(); return;
-        case 8: launch.template operator()<8>(); return;
-        case 16: launch.template operator()<16>(); return;
-        default: throw Error(Status::internal, "a memory probe's unroll is 4, 8 or 16");
-    }
 }
 
 std::size_t whole_tiles(const GpuGrid& grid, std::size_t bytes) {
@@ -179,20 +166,14 @@ double copy(const GpuGrid& grid, StorePolicy policy, void* to, const void* from,
     return 2 * tile_bytes(grid, tiles);
 }
 
-void check(cudaError_t status, const char* call) {
-    if (status != cudaSuccess) {
-        throw Error(Status::internal, std::string(call) + " failed: " + cudaGetErrorString(status));
-    }
-}
-
 double write_driver(void* to, std::size_t bytes, void* stream) {
-    check(cudaMemsetAsync(to, 0x5a, bytes, as_stream(stream)), "cudaMemsetAsync");
+    check_cuda(cudaMemsetAsync(to, 0x5a, bytes, as_stream(stream)), "cudaMemsetAsync");
     return static_cast<double>(bytes);
 }
 
 double copy_driver(void* to, const void* from, std::size_t bytes, void* stream) {
-    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, as_stream(stream)),
-          "cudaMemcpyAsync");
+    check_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, as_stream(stream)),
+               "cudaMemcpyAsync");
     return 2 * static_cast<double>(bytes);
 }
 

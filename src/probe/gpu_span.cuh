@@ -6,6 +6,7 @@
 
 #include "gpu/ptx/globaltimer.cuh"
 #include "probe/gpu.hpp"
+#include "raceline/error.hpp"
 
 namespace raceline::probe {
 
@@ -41,6 +42,17 @@ private:
 __device__ inline void keep(std::uint32_t value, GpuSpan* out) {
     if (value == 0x9e3779b9U && out != nullptr) {
         out->cycles = value;
+    }
+}
+
+// From the number that came at run time to the one the kernel was compiled with.
+template <class Launch>
+void with_unroll(int unroll, const Launch& launch) {
+    switch (unroll) {
+        case 4: launch.template operator()<4>(); return;
+        case 8: launch.template operator()<8>(); return;
+        case 16: launch.template operator()<16>(); return;
+        default: throw Error(Status::internal, "a probe is unrolled 4, 8 or 16 times");
     }
 }
 

@@ -9,7 +9,7 @@
 #include "gpu/ptx/wgmma_m64n256.cuh"
 #include "probe/gpu.hpp"
 #include "probe/gpu_span.cuh"
-#include "raceline/error.hpp"
+#include "support/cuda_check.cuh"
 
 namespace raceline::probe {
 namespace {
@@ -127,12 +127,9 @@ double wgmma(MatrixType type, bool a_in_registers, int ctas, int rounds, const v
                         : type == MatrixType::fp16 ? kernel_of<MatrixType::fp16>(a_in_registers)
                         : type == MatrixType::e4m3 ? kernel_of<MatrixType::e4m3>(a_in_registers)
                                                    : kernel_of<MatrixType::tf32>(a_in_registers);
-    const cudaError_t status = cudaFuncSetAttribute(
-        kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, matrix_operand_bytes);
-    if (status != cudaSuccess) {
-        throw Error(Status::internal,
-                    std::string("the wgmma probe's shared memory: ") + cudaGetErrorString(status));
-    }
+    check_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                    matrix_operand_bytes),
+               "the wgmma probe: asking for shared memory");
     kernel<<<ctas, threads, matrix_operand_bytes, as_stream(stream)>>>(
         rounds, rounds_of_a_sum - 1, static_cast<const uint4*>(operands), span);
     const double depth = type == MatrixType::tf32 ? 8 : type == MatrixType::e4m3 ? 32 : 16;

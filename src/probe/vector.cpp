@@ -122,26 +122,17 @@ void copy(std::byte* to, const std::byte* from, std::size_t bytes, std::uint64_t
 }
 
 // x -> x * factor + term with its fixed point near 1: never a denormal, never infinite.
-#define RACELINE_START(i) auto x##i = hn::Set(tag, 1.0F + 0.01F * static_cast<float>(i));
-#define RACELINE_FMA(i) x##i = hn::MulAdd(x##i, factor, term);
-#define RACELINE_TOTAL(i) total = hn::Add(total, x##i);
+#define RACELINE_START(i) \
+    [[maybe_unused]] auto x##i = hn::Set(tag, 1.0F + 0.01F * static_cast<float>(i));
+#define RACELINE_FMA(i)         \
+    if constexpr ((i) < chains) \
+        x##i = hn::MulAdd(x##i, factor, term);
+#define RACELINE_TOTAL(i)       \
+    if constexpr ((i) < chains) \
+        total = hn::Add(total, x##i);
 
-double fma_12(std::uint64_t rounds) {
-    const Floats tag;
-    volatile float opaque = 0.999F;
-    const auto factor = hn::Set(tag, opaque);
-    const auto term = hn::Set(tag, 1.0F - opaque);
-    RACELINE_CHAINS_12(RACELINE_START)
-    for (std::uint64_t round = 0; round < rounds * 64; ++round) {
-        RACELINE_CHAINS_12(RACELINE_FMA)
-    }
-    auto total = hn::Zero(tag);
-    RACELINE_CHAINS_12(RACELINE_TOTAL)
-    keep(tag, total);
-    return static_cast<double>(rounds * 64 * 12 * 2 * lane_count());
-}
-
-double fma_20(std::uint64_t rounds) {
+template <int chains>
+double fma(std::uint64_t rounds) {
     const Floats tag;
     volatile float opaque = 0.999F;
     const auto factor = hn::Set(tag, opaque);
@@ -153,7 +144,7 @@ double fma_20(std::uint64_t rounds) {
     auto total = hn::Zero(tag);
     RACELINE_CHAINS_20(RACELINE_TOTAL)
     keep(tag, total);
-    return static_cast<double>(rounds * 64 * 20 * 2 * lane_count());
+    return static_cast<double>(rounds * 64 * chains * 2 * lane_count());
 }
 
 // Running maxima and running sums side by side, as a softmax has them.
@@ -169,6 +160,7 @@ double simd_mix(std::uint64_t rounds) {
         RACELINE_CHAINS_12(RACELINE_MIX)
 #undef RACELINE_MIX
     }
+    constexpr int chains = 12;
     auto total = bound;
     RACELINE_CHAINS_12(RACELINE_TOTAL)
     keep(tag, total);
@@ -198,25 +190,20 @@ hn::Vec<Floats> exp2_lanes(Floats tag, hn::Vec<Floats> x) {
     return hn::BitCast(tag, hn::Add(hn::BitCast(bits, p), exponent));
 }
 
-#define RACELINE_EXP(i) const auto y##i = exp2_lanes(tag, hn::Load(tag, from + at + (i) * lanes));
-#define RACELINE_STORE(i) hn::Store(y##i, tag, to + at + (i) * lanes);
+#define RACELINE_EXP(i)                         \
+    [[maybe_unused]] auto y##i = hn::Zero(tag); \
+    if constexpr ((i) < vectors)                \
+        y##i = exp2_lanes(tag, hn::Load(tag, from + at + (i) * lanes));
+#define RACELINE_STORE(i)        \
+    if constexpr ((i) < vectors) \
+        hn::Store(y##i, tag, to + at + (i) * lanes);
 
-void exp2_by_4(float* to, const float* from, std::size_t count, std::uint64_t rounds) {
+template <int vectors>
+void exp2(float* to, const float* from, std::size_t count, std::uint64_t rounds) {
     const Floats tag;
     const std::size_t lanes = hn::Lanes(tag);
     for (std::uint64_t round = 0; round < rounds; ++round) {
-        for (std::size_t at = 0; at < count; at += 4 * lanes) {
-            RACELINE_CHAINS_4(RACELINE_EXP)
-            RACELINE_CHAINS_4(RACELINE_STORE)
-        }
-    }
-}
-
-void exp2_by_8(float* to, const float* from, std::size_t count, std::uint64_t rounds) {
-    const Floats tag;
-    const std::size_t lanes = hn::Lanes(tag);
-    for (std::uint64_t round = 0; round < rounds; ++round) {
-        for (std::size_t at = 0; at < count; at += 8 * lanes) {
+        for (std::size_t at = 0; at < count; at += vectors * lanes) {
             RACELINE_CHAINS_8(RACELINE_EXP)
             RACELINE_CHAINS_8(RACELINE_STORE)
         }
@@ -239,11 +226,11 @@ VectorLoops loops(std::string_view target) {
     set.write_streaming = write<true>;
     set.copy_regular = copy<false>;
     set.copy_streaming = copy<true>;
-    set.fma_12 = fma_12;
-    set.fma_20 = fma_20;
+    set.fma_12 = fma<12>;
+    set.fma_20 = fma<20>;
     set.simd_mix = simd_mix;
-    set.exp2_by_4 = exp2_by_4;
-    set.exp2_by_8 = exp2_by_8;
+    set.exp2_by_4 = exp2<4>;
+    set.exp2_by_8 = exp2<8>;
     return set;
 }
 

@@ -37,7 +37,7 @@ struct Inline {
     T S::* at;
     bool of_peer = false;
 };
-/// An object that stays as it was written, and what it must have.
+/// An object that stays as it was written, and what it must have, which may follow from itself.
 struct Named {
     const char* name;
     Form form;
@@ -46,7 +46,7 @@ template <class S>
 struct Object {
     const char* name;
     Json S::* at;
-    std::span<const Named> members;
+    std::span<const Named> (*members)(const Json& object);
 };
 /// All other members.
 template <class S>
@@ -184,7 +184,7 @@ void read_member(S& to, const Source& from, const Inline<S, T>& m) {
 template <class S>
 void read_member(S& to, const Source& from, const Object<S>& m) {
     to.*m.at = checked(from.object, from.inside, {m.name, form::object});
-    for (const Named& named : m.members) {
+    for (const Named& named : m.members(to.*m.at)) {
         checked(to.*m.at, fmt::format("{}{}.", from.inside, m.name), named);
     }
 }

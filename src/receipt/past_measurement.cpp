@@ -6,11 +6,11 @@
 #include <fstream>
 #include <map>
 #include <optional>
-#include <stdexcept>
 #include <utility>
 
 #include "raceline/error.hpp"
 #include "receipt/rows.hpp"
+#include "support/check.hpp"
 
 namespace raceline {
 namespace {
@@ -141,9 +141,7 @@ std::vector<PastMeasurement> past_measurements(std::span<const Json> rows) {
 
 std::vector<PastFile> read_past(const std::string& path) {
     std::ifstream in(path);
-    if (!in) {
-        throw std::runtime_error("cannot read " + path);
-    }
+    require(in.good(), Status::io, "{}: cannot open for reading", path);
     if (std::filesystem::path(path).filename() == "index.jsonl") {
         return read_index(path, in);
     }

@@ -23,14 +23,17 @@ constexpr double ceiling_tolerance = 1.03;
 
 // `side` is where the verdict stands: "correctness" or "peer.correctness". Another library's is
 // kept as it was given and may lack a bound; what has one is held to it.
-void check_verdict_of(const Json& verdict, std::string_view side, Sentences& found) {
+void check_verdict_of(const Json& row, const Json& verdict, std::string_view side,
+                      Sentences& found) {
     constexpr std::array<std::array<const char*, 2>, 3> pairs{
         {{"relative_rms", "bound"}, {"worst", "bound_worst"}, {"aligned", "bound_aligned"}}};
     if (!verdict.at("passed").get<bool>()) {
         return;
     }
+    // A workload without query rows has none to look at.
+    const bool has_rows = row.at("workload").value("seqlen_q", 1) > 0;
     if (const auto cases = verdict.find("cases");
-        cases != verdict.end() && cases->is_number() && !(cases->get<double>() > 0)) {
+        has_rows && cases != verdict.end() && cases->is_number() && !(cases->get<double>() > 0)) {
         found.push_back(
             fmt::format("{}.passed is true of {} rows: a gate that looked at nothing "
                         "passes nothing",
@@ -140,7 +143,7 @@ void check_comparison(const Json& row, Sentences& found) {
             "peer.correctness.passed is false: a wrong answer has no time to compare; its row is a "
             "refusal");
     }
-    check_verdict_of(row.at("peer").at("correctness"), "peer.correctness", found);
+    check_verdict_of(row, row.at("peer").at("correctness"), "peer.correctness", found);
 }
 
 void check_limit(const Ceiling& ceiling, Sentences& found) {
@@ -151,13 +154,30 @@ void check_limit(const Ceiling& ceiling, Sentences& found) {
     }
 }
 
+// A row names operation and pass twice; a workload of attention's forward pass does not.
+void check_operation(const Json& row, Sentences& found) {
+    const RowCase usual;
+    const Json& workload = row.at("workload");
+    for (const auto& [member, meant] : {std::pair("op", usual.op), std::pair("pass", usual.pass)}) {
+        const Json of_row = row.value(member, Json(meant));
+        const Json of_workload = workload.value(member, Json(meant));
+        if (of_row != of_workload) {
+            found.push_back(fmt::format("{} is {}, but its workload's is {}", member, of_row.dump(),
+                                        of_workload.dump()));
+        }
+    }
+}
+
 }  // namespace
 
 std::vector<std::string> contradictions_of_row(const Json& row) {
     Sentences found;
     const auto& kind = row.at("kind").get_ref<const std::string&>();
     if (const auto verdict = row.find("correctness"); verdict != row.end()) {
-        check_verdict_of(*verdict, "correctness", found);
+        check_verdict_of(row, *verdict, "correctness", found);
+    }
+    if (row.contains("workload") && row.contains("case")) {
+        check_operation(row, found);
     }
     if (kind == MeasurementRow::kind) {
         if (const auto measured = row_from_json<MeasurementRow>(row).measurement) {

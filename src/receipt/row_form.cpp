@@ -24,7 +24,7 @@ constexpr std::array every_row{
                return v.is_string() && is_row_kind(v.get_ref<const std::string&>());
            },
            "one of prediction, measurement, counters, comparison, ceiling, check, "
-           "refusal, device, kernel"}},
+           "refusal, device, kernel, bound"}},
     Named{"id", id},
     Named{"argv", strings},
     Named{"written", {is_time, "a UTC time like 2026-11-21T06:30:00.123456Z"}},
@@ -71,10 +71,11 @@ constexpr Kind kind_of() {
 , check_as<Row>
 };  // namespace
 }  // namespace raceline
-constexpr std::array kinds{
-    kind_of<PredictionRow>(), kind_of<MeasurementRow>(), kind_of<CountersRow>(),
-    kind_of<ComparisonRow>(), kind_of<CeilingRow>(),     kind_of<CheckRow>(),
-    kind_of<RefusalRow>(),    kind_of<DeviceRow>(),      kind_of<KernelRow>()};
+constexpr std::array kinds{kind_of<PredictionRow>(), kind_of<MeasurementRow>(),
+                           kind_of<CountersRow>(),   kind_of<ComparisonRow>(),
+                           kind_of<CeilingRow>(),    kind_of<CheckRow>(),
+                           kind_of<RefusalRow>(),    kind_of<DeviceRow>(),
+                           kind_of<KernelRow>(),     kind_of<BoundRow>()};
 
 const Kind* find_kind(std::string_view word) {
     const auto* const found = std::ranges::find(kinds, word, &Kind::name);

@@ -39,13 +39,21 @@ inline constexpr std::array workload_members{
     Named{"window", form::window},   Named{"softcap", form::amount},
     Named{"sinks", form::boolean},   Named{"page_size", form::count},
 };
+// Of another operation than attention, which names itself.
+inline constexpr std::array operation_members{Named{"op", form::name}, Named{"dtype", form::dtype},
+                                              Named{"extents", form::fields},
+                                              Named{"scalars", form::fields}};
+
+inline std::span<const Named> members_of_workload(const Json& workload) {
+    return workload.contains("op") ? std::span<const Named>(operation_members) : workload_members;
+}
 
 constexpr auto members_of(const RowCase*) {
     return std::tuple(member("suite", &RowCase::suite, form::string),
                       member("device", &RowCase::device, form::object),
                       member("kernel", &RowCase::kernel, form::name),
                       member("tile", &RowCase::tile, form::fields),
-                      Object<RowCase>{"workload", &RowCase::workload, workload_members},
+                      Object<RowCase>{"workload", &RowCase::workload, members_of_workload},
                       member("op", &RowCase::op, form::name, Presence::since_2),
                       member("pass", &RowCase::pass, form::pass, Presence::since_2),
                       member("case", &RowCase::launch, form::object),
@@ -76,6 +84,18 @@ constexpr auto members_of(const Prediction*) {
         member("rates_id", &Prediction::rates_id, form::string),
         member("sm_clock_hz", &Prediction::sm_clock_hz, form::amount),
         member("model_hash", &Prediction::model_hash, form::string));
+}
+
+constexpr auto members_of(const SpeedOfLight*) {
+    using S = SpeedOfLight;
+    return std::tuple(
+        member("seconds", &S::seconds, form::amount),
+        member("memory_seconds", &S::memory_seconds, form::amount),
+        member("compute_seconds", &S::compute_seconds, form::amount),
+        member("launch_seconds", &S::launch_seconds, form::amount),
+        member("limiter", &S::limiter, form::string), member("engine", &S::engine, form::string),
+        member("arithmetic_intensity", &S::arithmetic_intensity, form::amount),
+        member("ridge", &S::ridge, form::amount), member("rates", &S::rates, form::string));
 }
 
 constexpr auto members_of(const Measurement*) {
@@ -136,8 +156,22 @@ constexpr auto members_of(const Peer*) {
 
 constexpr auto members_of(const PredictionRow*) {
     using Row = PredictionRow;
-    return std::tuple(Inline<Row, RowCase>{&Row::about},
-                      member("prediction", &Row::prediction, form::object), Rest<Row>{&Row::more});
+    return std::tuple(
+        Inline<Row, RowCase>{&Row::about}, member("prediction", &Row::prediction, form::object),
+        member("bound", &Row::bound, form::object, Presence::optional),
+        member("rates", &Row::rates, form::texts, Presence::optional), Rest<Row>{&Row::more});
+}
+
+constexpr auto members_of(const BoundRow*) {
+    return std::tuple(member("suite", &BoundRow::suite, form::string),
+                      member("device", &BoundRow::device, form::object),
+                      Object<BoundRow>{"workload", &BoundRow::workload, members_of_workload},
+                      member("op", &BoundRow::op, form::name),
+                      member("pass", &BoundRow::pass, form::pass),
+                      member("case", &BoundRow::launch, form::object),
+                      member("bound", &BoundRow::bound, form::object),
+                      member("unserved", &BoundRow::unserved, form::texts, Presence::optional),
+                      Rest<BoundRow>{&BoundRow::more});
 }
 
 constexpr auto members_of(const MeasurementRow*) {
@@ -245,6 +279,7 @@ Value row_from_json(const Json& row) {
     template Value row_from_json<Value>(const Json&); \
     template Value row_from_json<Value>(const Json&, int)
 RACELINE_ROW(RowCase);
+RACELINE_ROW(SpeedOfLight);
 RACELINE_ROW(Prediction);
 RACELINE_ROW(Measurement);
 RACELINE_ROW(Correctness);
@@ -259,6 +294,7 @@ RACELINE_ROW(CountersRow);
 RACELINE_ROW(CeilingRow);
 RACELINE_ROW(DeviceRow);
 RACELINE_ROW(KernelRow);
+RACELINE_ROW(BoundRow);
 #undef RACELINE_ROW
 
 nlohmann::json plain_case(const Json& row) {

@@ -45,6 +45,21 @@ struct PredictionRow {
     static constexpr const char* kind = "prediction";
     RowCase about;
     Prediction prediction;
+    SpeedOfLight bound = {};      ///< of the problem; rows before 2026-11-24 have none
+    Json rates = Json::object();  ///< by resource that it rests on: where its rate comes from
+    Json more = Json::object();
+};
+
+/// The least time of a problem on a device, which `predict` writes above its kernels.
+struct BoundRow {
+    static constexpr const char* kind = "bound";
+    std::string suite;  ///< empty: from --shape
+    DeviceName device;
+    Json workload;  ///< as src/workload writes it
+    std::string op, pass;
+    LaunchCase launch;  ///< the row's `case`
+    SpeedOfLight bound;
+    Json unserved = Json::object();  ///< where no kernel was predicted: reason by kernel
     Json more = Json::object();
 };
 

@@ -104,6 +104,8 @@ inline constexpr Form hash_or_null{[](const Json& v) { return v.is_null() || is_
 inline constexpr Form id{[](const Json& v) { return is_hex(v, 32); }, "32 lower-case hex digits"};
 inline constexpr Form seconds_by_name{
     [](const Json& v) { return v.is_object() && each<is_number>(v); }, "an object of numbers"};
+inline constexpr Form texts{[](const Json& v) { return v.is_object() && each<is_string>(v); },
+                            "an object of strings"};
 inline constexpr Form fields{[](const Json& v) { return v.is_object() && each<is_field>(v); },
                              "an object of plain values"};
 inline constexpr Form dtype{

@@ -39,6 +39,22 @@ struct Roofline {
     double ridge_best = 0;            ///< of the best engine on the chip, flop/byte
 };
 
+/// The least time that a problem takes on a device, whatever kernel or library solves it
+/// (model/speed_of_light.hpp).
+struct SpeedOfLight {
+    double seconds = 0;               ///< the largest of the next three
+    double memory_seconds = 0;        ///< compulsory bytes at the DRAM ceilings; 0: none is known
+    double compute_seconds = 0;       ///< operations on `engine`; 0: none is known
+    double launch_seconds = 0;        ///< floor of one launch; 0: not known
+    std::string limiter;              ///< "dram", `engine` or "launch"; empty: nothing is known
+    std::string engine;               ///< resource id of the fastest that may multiply these types
+    double arithmetic_intensity = 0;  ///< operations / compulsory bytes, flop/byte
+    double ridge = 0;                 ///< of `engine`, flop/byte
+    std::string rates;  ///< where the limiter's rate comes from (device/rate_origin.hpp)
+
+    bool operator==(const SpeedOfLight&) const = default;
+};
+
 /// What of a prediction was fitted to measurements of the kernel itself.
 struct Calibrated {
     int count = 0;            ///< constants of the kernel's clocks and of the model that were

@@ -14,7 +14,9 @@
 
 #include "device/device.hpp"
 #include "model/counts.hpp"
+#include "support/required.hpp"
 #include "workload/attention_args.hpp"
+#include "workload/operation_args.hpp"
 #include "workload/precision.hpp"
 #include "workload/workload.hpp"
 
@@ -46,22 +48,24 @@ concept TileType = std::is_aggregate_v<Tile> && std::is_trivially_copyable_v<Til
     requires sizeof(Tile) == Tile::fields().size() * sizeof(std::int32_t);
 };
 
-/// A value that must be given: leaving it out of the record does not compile.
-template <class T>
-struct Required {
-    T value;
-    template <class U>
-        requires std::convertible_to<U, T>
-    constexpr Required(U&& given) : value(std::forward<U>(given)) {}  // NOLINT
-    Required() = delete;
-};
-
 /// Ladder only. `predecessor` may be empty for a first rung.
 struct Rung {
     std::string_view track;        ///< prefill, decode, from-scratch
     std::string_view predecessor;  ///< name of the rung that this one changes
     std::string_view changes;      ///< the one variable
     std::string_view evidence;     ///< what must be visible in SASS or counters
+};
+
+/// What a record knows of a workload in each of its tiles, in this order.
+template <TileType Tile>
+struct KernelFunctions {
+    /// Empty if supported, else the reason why not, as a clause: "head dim 300 is over 256".
+    std::string (&supports)(const Workload&, const Tile&, const Device&);
+    /// One Counts a launch.
+    std::vector<Counts> (&counts)(const Workload&, const Tile&, const Device&);
+    Precision (&precision)(const Workload&);
+    /// Bytes of scratch; the caller allocates, the runner fills it with NaN.
+    std::size_t (&workspace)(const Workload&, const Tile&, const Device&);
 };
 
 /// The record that a kernel folder writes. Functions are references and data is Required, so that
@@ -72,17 +76,14 @@ struct KernelRecord {
     Required<std::string_view> summary;
     Required<Engine> engine;
     Required<std::span<const Tile>> tiles;
-    /// Empty if supported, else the reason why not, as a clause: "head dim 300 is over 256".
-    std::string (&supports)(const Workload&, const Tile&, const Device&);
-    /// One Counts a launch.
-    std::vector<Counts> (&counts)(const Workload&, const Tile&, const Device&);
-    Precision (&precision)(const Workload&);
-    /// Bytes of scratch; the caller allocates, the runner fills it with NaN.
-    std::size_t (&workspace)(const Workload&, const Tile&, const Device&);
+    KernelFunctions<Tile> functions;
     const Rung* rung = nullptr;
     /// Names that the kernel had before, so that its history of receipts stays one: what was
     /// measured under these is no first sight under the new one.
     std::span<const std::string_view> formerly{};
+    /// What it computes: an operation of operations/, and a pass of it.
+    std::string_view op = "attention";
+    std::string_view pass = "forward";
 };
 
 /// Enqueues the kernel. Never synchronises, never allocates device memory. `stream` is a
@@ -90,6 +91,9 @@ struct KernelRecord {
 /// finished when it returns.
 using LaunchFn = void (*)(const AttentionArgs& args, int tile, const Device& device,
                           void* workspace, void* stream);
+/// The same for a kernel whose record ends with RACELINE_OPERATION_KERNEL.
+using OperationLaunchFn = void (*)(const OperationArgs& args, int tile, const Device& device,
+                                   void* workspace, void* stream);
 
 /// The erased record: what everything outside kernels/ and ladder/ sees.
 class Kernel {
@@ -98,12 +102,26 @@ public:
     explicit Kernel(const KernelRecord<Tile>& record);
 
     std::string_view name, summary;
+    std::string_view op, pass;  ///< what it computes
     Engine engine{};
     const Rung* rung = nullptr;
     std::span<const std::string_view> formerly;  ///< names that it had before
-    bool ladder = false;           ///< lives in ladder/: never dispatched to by the API
-    LaunchFn launch = nullptr;     ///< null: this build has no code for it (no CUDA)
+    bool ladder = false;        ///< lives in ladder/: never dispatched to by the API
+    LaunchFn launch = nullptr;  ///< null: see compiled()
+    OperationLaunchFn launch_operation = nullptr;  ///< the other signature; one of both is null
+    int own_lines = 0;             ///< lines of code in its folder, comments left out
     std::string_view source_hash;  ///< of the folder and the gpu/ headers, from the build
+
+    /// Whether this build has code for it; none for a GPU if it is without CUDA.
+    [[nodiscard]] bool compiled() const { return launch != nullptr || launch_operation != nullptr; }
+    void enqueue(const AttentionArgs& args, int tile, const Device& device, void* workspace,
+                 void* stream) const {
+        launch(args, tile, device, workspace, stream);
+    }
+    void enqueue(const OperationArgs& args, int tile, const Device& device, void* workspace,
+                 void* stream) const {
+        launch_operation(args, tile, device, workspace, stream);
+    }
 
     [[nodiscard]] int tile_count() const { return static_cast<int>(tiles_.size()); }
     [[nodiscard]] const TileFields& tile(int index) const { return tiles_.at(index); }
@@ -122,8 +140,11 @@ public:
     /// Whether the kernel has this name, or had it before.
     [[nodiscard]] bool was_called(std::string_view other) const;
 
+    /// "" if it computes what the workload asks for, else what it computes instead.
+    [[nodiscard]] std::string computes_other(const Workload& w) const;
     [[nodiscard]] std::string why_not(const Workload& w, int tile, const Device& d) const {
-        return erased_.supports(record_, w, tile, d);
+        std::string other = computes_other(w);
+        return other.empty() ? erased_.supports(record_, w, tile, d) : other;
     }
     /// A call without query rows is one launch that does nothing, whatever the kernel.
     [[nodiscard]] std::vector<Counts> counts(const Workload& w, int tile, const Device& d) const {
@@ -158,6 +179,8 @@ template <TileType Tile>
 Kernel::Kernel(const KernelRecord<Tile>& record)
     : name(record.name.value),
       summary(record.summary.value),
+      op(record.op),
+      pass(record.pass),
       engine(record.engine.value),
       rung(record.rung),
       formerly(record.formerly),
@@ -165,18 +188,18 @@ Kernel::Kernel(const KernelRecord<Tile>& record)
     using R = KernelRecord<Tile>;
     erased_.supports = [](const void* r, const Workload& w, int tile, const Device& d) {
         const auto& self = *static_cast<const R*>(r);
-        return self.supports(w, self.tiles.value[tile], d);
+        return self.functions.supports(w, self.tiles.value[tile], d);
     };
     erased_.counts = [](const void* r, const Workload& w, int tile, const Device& d) {
         const auto& self = *static_cast<const R*>(r);
-        return self.counts(w, self.tiles.value[tile], d);
+        return self.functions.counts(w, self.tiles.value[tile], d);
     };
     erased_.precision = [](const void* r, const Workload& w) {
-        return static_cast<const R*>(r)->precision(w);
+        return static_cast<const R*>(r)->functions.precision(w);
     };
     erased_.workspace = [](const void* r, const Workload& w, int tile, const Device& d) {
         const auto& self = *static_cast<const R*>(r);
-        return self.workspace(w, self.tiles.value[tile], d);
+        return self.functions.workspace(w, self.tiles.value[tile], d);
     };
     for (const auto& field : Tile::fields()) {
         for (const std::string_view older : field.formerly) {
@@ -202,3 +225,7 @@ Kernel::Kernel(const KernelRecord<Tile>& record)
         return ::raceline::Kernel(RECORD); \
     }                                      \
     }
+
+/// The same for a kernel whose `launch` takes OperationArgs. tools/build_info.cmake looks for this
+/// name at the beginning of a line, and writes the signature into the generated list.
+#define RACELINE_OPERATION_KERNEL(NAME, RECORD) RACELINE_KERNEL(NAME, RECORD)

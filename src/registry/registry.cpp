@@ -6,18 +6,20 @@
 #include <string>
 #include <vector>
 
+#include "model/occupancy.hpp"
+#include "model/rates.hpp"
 #include "registry/code_hashes.hpp"
 #include "support/check.hpp"
 #include "support/nearest.hpp"
 
 // One declaration a folder. `launch` is declared for all and referenced only where it is compiled,
 // so that a forgotten one does not link and a missing toolkit leaves it null.
-#define X(name, ladder, has_launch, hash)                                \
+#define X(name, ladder, has_launch, Args, lines, hash)                   \
     namespace raceline::kernels::name {                                  \
     Kernel kernel();                                                     \
-    void launch(const AttentionArgs&, int, const Device&, void*, void*); \
+    void launch(const Args&, int, const Device&, void*, void*);          \
     template <bool compiled>                                             \
-    LaunchFn launch_if() {                                               \
+    void (*launch_if())(const Args&, int, const Device&, void*, void*) { \
         if constexpr (compiled) {                                        \
             return &launch;                                              \
         } else {                                                         \
@@ -69,6 +71,19 @@ namespace {
 constexpr std::string_view host = "host:";
 constexpr std::string_view architecture = "sm_";
 
+// A tree may have kernels of one signature alone.
+[[maybe_unused]] void take_launch(Kernel& kernel, LaunchFn launch) {
+    kernel.launch = launch;
+}
+[[maybe_unused]] void take_launch(Kernel& kernel, OperationLaunchFn launch) {
+    kernel.launch_operation = launch;
+}
+
+/// "attention", "attention's backward pass"
+std::string what(std::string_view op, std::string_view pass) {
+    return pass == Workload{}.pass ? std::string(op) : fmt::format("{}'s {} pass", op, pass);
+}
+
 int architecture_of(std::string_view hash) {
     const std::string_view digits = hash.substr(architecture.size(), hash.find(':'));
     int number = 0;
@@ -77,6 +92,12 @@ int architecture_of(std::string_view hash) {
 }
 
 }  // namespace
+
+std::string Kernel::computes_other(const Workload& w) const {
+    return op == w.op && pass == w.pass
+               ? std::string()
+               : fmt::format("it computes {}, not {}", what(op, pass), what(w.op, w.pass));
+}
 
 std::vector<std::string_view> code_hashes_of(const Kernel& kernel) {
     std::vector<std::string_view> hashes;
@@ -108,10 +129,11 @@ std::string_view code_hash_of(const Kernel& kernel, const Device& device) {
 std::span<const Kernel> all_kernels() {
     static const std::vector<Kernel> kernels = [] {
         std::vector<Kernel> list;
-#define X(id, in_ladder, has_launch, hash)                     \
-    list.push_back(kernels::id::kernel());                     \
-    list.back().ladder = in_ladder;                            \
-    list.back().launch = kernels::id::launch_if<has_launch>(); \
+#define X(id, in_ladder, has_launch, Args, lines, hash)             \
+    list.push_back(kernels::id::kernel());                          \
+    list.back().ladder = in_ladder;                                 \
+    take_launch(list.back(), kernels::id::launch_if<has_launch>()); \
+    list.back().own_lines = lines;                                  \
     list.back().source_hash = hash;
 #include "kernels.inc"
 #undef X
@@ -135,6 +157,26 @@ const Kernel& find_kernel(std::string_view name) {
          name, near.empty() ? "" : fmt::format(": did you mean '{}'?", near));
 }
 
+std::string why_not(const Kernel& kernel, const Workload& workload, int tile,
+                    const Device& device) {
+    if (std::string reason = kernel.why_not(workload, tile, device); !reason.empty()) {
+        return reason;
+    }
+    return why_not(kernel.counts(workload, tile, device), device);
+}
+
+std::string why_not(std::span<const Counts> launches, const Device& device) {
+    for (const Counts& launch : launches) {
+        if (std::string reason = too_large(device, launch); !reason.empty()) {
+            return reason;
+        }
+        if (const auto missing = missing_rate(device, launch.work); !missing.empty()) {
+            return fmt::format("no rate of {} is known for {}", missing, device.id);
+        }
+    }
+    return {};
+}
+
 std::string why_not(const Kernel& kernel, const Workload& workload, const Device& device) {
     const bool on_cpu = device.kind == DeviceKind::cpu;
     if (on_cpu != (kernel.engine == Engine::cpu) || device.kind == DeviceKind::rocm) {
@@ -143,7 +185,7 @@ std::string why_not(const Kernel& kernel, const Workload& workload, const Device
     }
     std::string first;
     for (int tile = 0; tile < kernel.tile_count(); ++tile) {
-        std::string reason = kernel.why_not(workload, tile, device);
+        std::string reason = why_not(kernel, workload, tile, device);
         if (reason.empty()) {
             return {};
         }

@@ -34,6 +34,11 @@ Json with_names_of_today(Json row, std::span<const Kernel> among = all_kernels()
 /// Why this kernel cannot run this workload on this device with any tile, or "" if it can. Engine
 /// and missing code are answered here, the rest by the record.
 std::string why_not(const Kernel& kernel, const Workload& workload, const Device& device);
+/// The same of one tile: what the record says, then as below.
+std::string why_not(const Kernel& kernel, const Workload& workload, int tile, const Device& device);
+/// Why the device cannot run such launches, or the model not predict them, or "": a CTA that does
+/// not fit on a unit, a rate that the device does not have.
+std::string why_not(std::span<const Counts> launches, const Device& device);
 
 /// Of the kernel's machine code, from the build: "host:…", or "sm_90:…" for each architecture that
 /// there is device code for. Empty: built without CUDA.

@@ -5,9 +5,12 @@
 #include <array>
 #include <cmath>
 #include <fmt/format.h>
+#include <functional>
+#include <iterator>
 #include <map>
-#include <set>
+#include <span>
 
+#include "model/speed_of_light.hpp"
 #include "support/statistics.hpp"
 #include "support/text_table.hpp"
 #include "workload/shape_grammar.hpp"
@@ -17,8 +20,8 @@ namespace {
 
 using Align = TextTable::Align;
 
-std::string rate_text(const CaseLine& line, double seconds) {
-    return format_si(line.flops / seconds, "FLOP/s");
+std::string rate_text(const CaseLine& line) {
+    return line.measured > 0 ? format_si(line.flops / line.measured, "FLOP/s") : "";
 }
 
 // Declared compulsory bytes over the measured ceiling. Over 100 % is a cache, never "good".
@@ -36,7 +39,12 @@ std::string band_text(const CaseLine& line) {
 }
 
 std::string error_text(const CaseLine& line) {
-    return fmt::format("{:+.0f} %", 100 * (line.predicted / line.measured - 1));
+    if (!line.unsettled.empty()) {
+        return "unsettled";
+    }
+    return line.measured <= 0 || line.predicted <= 0
+               ? ""
+               : fmt::format("{:+.0f} %", 100 * (line.predicted / line.measured - 1));
 }
 
 std::string accuracy_text(const char* regime, std::string_view sight, const PredictionAccuracy& a) {
@@ -50,8 +58,7 @@ std::string accuracy_text(const char* regime, std::string_view sight, const Pred
 
 }  // namespace
 
-CaseTable::CaseTable(const Device& device)
-    : dram_read_(device.find("byte.dram_read").value_or(0)) {}
+CaseTable::CaseTable(const Device& device) : device_(device) {}
 
 void CaseTable::add(const Case& which, const CaseResult& result) {
     CaseLine line;
@@ -61,14 +68,17 @@ void CaseTable::add(const Case& which, const CaseResult& result) {
     line.tile = which.kernel->tile_text(which.tile);
     line.refusal = result.refusal;
     line.flops = w.flops();
-    line.bytes = w.bytes_q() + w.bytes_kv() + w.bytes_out();
-    if (result.prediction) {
-        line.limiter = result.prediction->limiter;
-        line.intensity = result.prediction->layer1.arithmetic_intensity;
-        line.bound = result.prediction->layer1.bound_seconds;
-        line.predicted = result.prediction->seconds;
-        line.expected = result.prediction->expected_seconds;
-        line.band = result.prediction->band;
+    line.bytes = w.bytes_read() + w.bytes_written();
+    line.bound = speed_of_light(device_, w, which.options.how);
+    if (result.explained) {
+        const Prediction& p = result.explained->prediction;
+        line.limiter = p.limiter;
+        line.intensity = p.layer1.arithmetic_intensity;
+        line.ridge = p.layer1.ridge;
+        line.predicted = p.seconds;
+        line.expected = p.expected_seconds;
+        line.band = p.band;
+        line.rates = origins_text(result.explained->rates);
     }
     if (result.correctness) {
         line.checked = true;
@@ -115,83 +125,201 @@ std::string why_unsettled(const Measurement& m) {
                        100 * (m.seconds_high - m.seconds_low) / m.seconds_median);
 }
 
-std::string CaseTable::str(Columns columns) const {
-    std::vector<TextTable::Column> header{{"shape"}, {"kernel"}, {"tile"}};
-    const bool predicted = columns != Columns::correctness;
-    const bool checked = columns == Columns::correctness || columns == Columns::all;
-    const bool measured = columns == Columns::all;
-    if (predicted) {
-        header.insert(header.end(),
-                      {{"limiter"}, {"FLOP/B", Align::right}, {"bound", Align::right}});
+namespace {
+
+// A column, and what it says of a kernel's line.
+struct CaseColumn {
+    TextTable::Column head;
+    std::function<std::string(const CaseLine&)> cell;
+};
+
+std::string number_text(double value) {
+    return value >= 1000 ? fmt::format("{:.0f}", value)
+           : value > 0   ? fmt::format("{:.3g}", value)
+                         : "";
+}
+
+std::string time_text(double seconds) {
+    return seconds > 0 ? format_seconds(seconds) : "";
+}
+
+// What the bound is of the time that was taken, or of the predicted one.
+std::string of_bound_text(const CaseLine& line) {
+    const double seconds = line.measured > 0 ? line.measured : line.predicted;
+    return line.bound.seconds > 0 && seconds > 0
+               ? fmt::format("{:.0f} %", 100 * line.bound.seconds / seconds)
+               : "";
+}
+
+std::vector<CaseColumn> roofline_columns() {
+    return {
+        {{"limiter"}, [](const CaseLine& line) { return line.limiter; }},
+        {{"FLOP/B", Align::right},
+         [](const CaseLine& line) { return number_text(line.intensity); }},
+        {{"ridge", Align::right}, [](const CaseLine& line) { return number_text(line.ridge); }}};
+}
+
+CaseColumn of_bound_column() {
+    return {{"of bound", Align::right}, of_bound_text};
+}
+
+CaseColumn tile_column() {
+    return {{"tile"}, [](const CaseLine& line) { return line.tile; }};
+}
+
+CaseColumn predicted_column(std::string title) {
+    return {{std::move(title), Align::right},
+            [](const CaseLine& line) { return time_text(line.predicted); }};
+}
+
+void append(std::vector<CaseColumn>& to, std::vector<CaseColumn> more) {
+    to.insert(to.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
+
+std::vector<CaseColumn> measured_columns(double dram_read) {
+    return {
+        {{"measured", Align::right},
+         [](const CaseLine& line) {
+             return line.measured > 0 ? format_seconds(line.measured) : "-";
+         }},
+        {{"±", Align::right},
+         [](const CaseLine& line) {
+             return line.measured > 0 ? fmt::format("{:.1f} %", 100 * line.spread) : "";
+         }},
+        {{"error", Align::right}, error_text},
+        {{"rate", Align::right}, rate_text},
+        {{"DRAM", Align::right}, [=](const CaseLine& line) { return dram_text(line, dram_read); }}};
+}
+
+std::vector<CaseColumn> gate_columns() {
+    return {{{"rel. RMS", Align::right},
+             [](const CaseLine& line) { return fmt::format("{:.1e}", line.relative_rms); }},
+            {{"of limit", Align::right},
+             [](const CaseLine& line) {
+                 return line.rms_bound > 0
+                            ? fmt::format("{:.2f}", line.relative_rms / line.rms_bound)
+                            : "";
+             }},
+            {{"gate"}, [](const CaseLine& line) { return line.passed ? "pass" : "FAIL"; }}};
+}
+
+std::string table_text(const std::vector<CaseColumn>& columns, std::span<const CaseLine> lines) {
+    std::vector<TextTable::Column> heads;
+    for (const CaseColumn& column : columns) {
+        heads.push_back(column.head);
     }
-    if (columns == Columns::prediction) {
-        header.insert(
-            header.end(),
-            {{"expected", Align::right}, {"band", Align::right}, {"model", Align::right}});
-    } else if (columns == Columns::uncalibrated_prediction) {
-        header.push_back({"uncalibrated model", Align::right});
-    } else if (predicted) {
-        header.push_back({"predicted", Align::right});
-    }
-    if (measured) {
-        header.insert(header.end(), {{"measured", Align::right},
-                                     {"±", Align::right},
-                                     {"error", Align::right},
-                                     {"rate", Align::right},
-                                     {"DRAM", Align::right}});
-    }
-    if (checked) {
-        header.insert(header.end(),
-                      {{"rel. RMS", Align::right}, {"of bound", Align::right}, {"gate"}});
-    }
-    TextTable table(header);
-    std::string failures;
-    for (const CaseLine& line : lines_) {
-        if (!line.refusal.empty()) {
-            continue;
-        }
-        std::vector<std::string> cells{line.shape, line.kernel, line.tile};
-        if (predicted) {
-            cells.insert(
-                cells.end(),
-                {line.limiter, line.intensity > 0 ? fmt::format("{:.3g}", line.intensity) : "",
-                 line.predicted > 0 ? format_seconds(line.bound) : ""});
-        }
-        const std::string model = line.predicted > 0 ? format_seconds(line.predicted) : "";
-        if (columns == Columns::prediction) {
-            const std::string expected =
-                line.expected > 0 ? format_seconds(line.expected) : std::string();
-            cells.insert(cells.end(), {expected, band_text(line), model});
-        } else if (predicted) {
-            cells.push_back(model);
-        }
-        if (measured) {
-            const bool has = line.measured > 0;
-            cells.insert(cells.end(),
-                         {has ? format_seconds(line.measured) : "-",
-                          has ? fmt::format("{:.1f} %", 100 * line.spread) : "",
-                          !line.unsettled.empty()     ? "unsettled"
-                          : has && line.predicted > 0 ? error_text(line)
-                                                      : "",
-                          has ? rate_text(line, line.measured) : "", dram_text(line, dram_read_)});
-        }
-        if (checked) {
-            const bool finite = line.rms_bound > 0;
-            cells.insert(cells.end(),
-                         {fmt::format("{:.1e}", line.relative_rms),
-                          finite ? fmt::format("{:.2f}", line.relative_rms / line.rms_bound) : "",
-                          line.passed ? "pass" : "FAIL"});
-        }
-        if (line.checked && !line.passed) {
-            failures +=
-                fmt::format("FAIL {} {} {}: {}\n", line.kernel, line.tile, line.shape, line.why);
+    TextTable table(heads);
+    for (const CaseLine& line : lines) {
+        std::vector<std::string> cells;
+        for (const CaseColumn& column : columns) {
+            cells.push_back(column.cell(line));
         }
         table.add(std::move(cells));
     }
-    const bool any = std::any_of(lines_.begin(), lines_.end(),
-                                 [](const CaseLine& line) { return line.refusal.empty(); });
-    return (any ? table.str() : "") + failures + refusal_lines() +
-           (measured ? accuracy_lines() + left_out_lines() : "");
+    return lines.empty() ? "" : table.str();
+}
+
+std::vector<CaseColumn> case_columns(CaseTable::Columns columns, double dram_read) {
+    std::vector<CaseColumn> all{{{"shape"}, [](const CaseLine& line) { return line.shape; }},
+                                {{"kernel"}, [](const CaseLine& line) { return line.kernel; }},
+                                tile_column()};
+    if (columns == CaseTable::Columns::all) {
+        append(all, roofline_columns());
+        append(all, {{{"bound", Align::right},
+                      [](const CaseLine& line) { return time_text(line.bound.seconds); }},
+                     of_bound_column(),
+                     predicted_column("predicted")});
+        append(all, measured_columns(dram_read));
+    }
+    append(all, gate_columns());
+    return all;
+}
+
+// A problem's line above its kernels: what the device's best engine and its memory make of it.
+CaseLine bound_line(const CaseLine& of, bool served) {
+    CaseLine line;
+    line.kernel = of.shape;
+    line.limiter = of.bound.limiter;
+    line.intensity = of.bound.arithmetic_intensity;
+    line.ridge = of.bound.ridge;
+    line.bound = of.bound;
+    line.predicted = of.bound.seconds;
+    line.rates = of.bound.rates;
+    line.tile = fmt::format("bound{}{}{}", of.bound.engine.empty() ? "" : ", products on ",
+                            of.bound.engine, served ? "" : "; no kernel serves it, see below");
+    return line;
+}
+
+// Lines of one problem side by side, each group under its bound.
+std::vector<CaseLine> under_bounds(std::span<const CaseLine> lines) {
+    std::vector<CaseLine> all;
+    for (auto first = lines.begin(); first != lines.end();) {
+        const auto last = std::find_if(
+            first, lines.end(), [&](const CaseLine& line) { return line.shape != first->shape; });
+        const auto served = [](const CaseLine& line) { return line.refusal.empty(); };
+        all.push_back(bound_line(*first, std::any_of(first, last, served)));
+        for (; first != last; ++first) {
+            if (served(*first)) {
+                all.push_back(*first);
+                all.back().kernel = "  " + first->kernel;
+            }
+        }
+    }
+    return all;
+}
+
+// Where all rates come from one source, it is said once, under the table.
+std::string source_of_all(std::span<const CaseLine> lines) {
+    const bool same = std::ranges::all_of(
+        lines, [&](const CaseLine& line) { return line.rates == lines.front().rates; });
+    return same && !lines.empty() ? lines.front().rates : "";
+}
+
+std::string prediction_text(std::span<const CaseLine> cases, bool uncalibrated) {
+    const std::vector<CaseLine> lines = under_bounds(cases);
+    const std::string source = source_of_all(lines);
+    std::vector<CaseColumn> columns{
+        {{"problem, and kernels"}, [](const CaseLine& line) { return line.kernel; }}};
+    append(columns, roofline_columns());
+    columns.push_back(of_bound_column());
+    if (!uncalibrated) {
+        append(columns, {{{"expected", Align::right},
+                          [](const CaseLine& line) { return time_text(line.expected); }},
+                         {{"band", Align::right}, band_text}});
+    }
+    columns.push_back(predicted_column(uncalibrated ? "uncalibrated model" : "model"));
+    if (source.empty()) {
+        columns.push_back({{"rates"}, [](const CaseLine& line) { return line.rates; }});
+    }
+    columns.push_back(tile_column());
+    return table_text(columns, lines) +
+           (source.empty() || lines.empty() ? "" : fmt::format("rates: {}\n", source));
+}
+
+}  // namespace
+
+std::string CaseTable::failure_lines() const {
+    std::string text;
+    for (const CaseLine& line : lines_) {
+        if (line.refusal.empty() && line.checked && !line.passed) {
+            text +=
+                fmt::format("FAIL {} {} {}: {}\n", line.kernel, line.tile, line.shape, line.why);
+        }
+    }
+    return text;
+}
+
+std::string CaseTable::str(Columns columns) const {
+    if (columns == Columns::prediction || columns == Columns::uncalibrated_prediction) {
+        return prediction_text(lines_, columns == Columns::uncalibrated_prediction) +
+               refusal_lines();
+    }
+    std::vector<CaseLine> ran;
+    std::ranges::copy_if(lines_, std::back_inserter(ran),
+                         [](const CaseLine& line) { return line.refusal.empty(); });
+    const double dram_read = device_.find("byte.dram_read").value_or(0);
+    return table_text(case_columns(columns, dram_read), ran) + failure_lines() + refusal_lines() +
+           (columns == Columns::all ? accuracy_lines() + left_out_lines() : "");
 }
 
 std::string CaseTable::refusal_lines() const {

@@ -15,10 +15,12 @@ namespace raceline {
 /// What one row of a case table shows; filled from a live run or from receipt rows.
 struct CaseLine {
     std::string shape, kernel, tile, limiter, refusal, why;
-    double flops = 0;  ///< of the workload: the visited half for causal
-    double bytes = 0;  ///< compulsory
-    double intensity = 0;
-    double bound = 0;              ///< layer 1, seconds; 0: not known
+    double flops = 0;              ///< of the workload: the visited half for causal
+    double bytes = 0;              ///< compulsory
+    double intensity = 0;          ///< of the kernel, flop/byte
+    double ridge = 0;              ///< of the engine that the kernel uses, flop/byte
+    SpeedOfLight bound;            ///< of the problem; seconds 0: not known
+    std::string rates;             ///< where they come from; empty: not said
     double predicted = 0;          ///< layer 2, seconds; 0: not known
     double expected = 0;           ///< with committed errors taken out, seconds; 0: not known
     std::optional<Interval> band;  ///< what past errors make of it
@@ -37,7 +39,8 @@ public:
     /// An uncalibrated prediction has neither an expected time nor a band, and its heading says
     /// what it is.
     enum class Columns { prediction, uncalibrated_prediction, correctness, all };
-    /// Reads the DRAM ceiling of the device for the share of DRAM; without one the column is empty.
+    /// The device gives the bound of each problem, and its DRAM ceiling the share of DRAM; without
+    /// one the column is empty.
     explicit CaseTable(const Device& device);
 
     void add(const Case& which, const CaseResult& result);
@@ -47,14 +50,16 @@ public:
     void leave_out(std::string_view what, std::string_view why);
 
     /// The table, then refusals grouped by reason, then accuracy by regime where times were taken,
-    /// then what it leaves out.
+    /// then what it leaves out. A table of predictions alone has a row for each problem, with its
+    /// bound, and its kernels under it.
     [[nodiscard]] std::string str(Columns columns) const;
 
 private:
     [[nodiscard]] std::string accuracy_lines() const;
+    [[nodiscard]] std::string failure_lines() const;
     [[nodiscard]] std::string refusal_lines() const;
     [[nodiscard]] std::string left_out_lines() const;
-    double dram_read_ = 0;  ///< ceiling, for % of DRAM
+    Device device_;
     std::vector<CaseLine> lines_;
     std::vector<std::string> left_out_;
 };

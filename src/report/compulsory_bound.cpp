@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/compulsory_bound.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "device/catalog.hpp"
+#include "model/speed_of_light.hpp"
 #include "workload/shape_grammar.hpp"
 
 namespace raceline {
@@ -30,34 +30,6 @@ constexpr double as_committed = 0.1;
 bool bounds_a_time(std::string_view resource) {
     return resource.starts_with("flop.") || resource == "byte.dram_read" ||
            resource == "byte.dram_write";
-}
-
-// What is narrower than the problem's own types rounds its inputs, which no right answer survives;
-// 32 bits may be split into several of 16.
-bool may_multiply(std::string_view engine, const Workload& w) {
-    const bool narrow = std::min(bytes_of(w.dtype), bytes_of(w.kv_dtype)) < 2;
-    const bool engine_is_narrow = engine.find("e4m3") != std::string_view::npos ||
-                                  engine.find("fp4") != std::string_view::npos ||
-                                  engine.find("fp8") != std::string_view::npos;
-    return narrow || !engine_is_narrow;
-}
-
-double fastest_engine(const Device& device, const Workload& w) {
-    double best = 0;
-    for (const auto& [resource, rate] : device.rates) {
-        if (resource.starts_with("flop.") && !resource.ends_with(".unit") &&
-            may_multiply(resource, w)) {
-            best = std::max(best, rate.value);
-        }
-    }
-    return best;
-}
-
-double seconds_of_bytes(const Device& device, const Workload& w) {
-    const double read = device.find("byte.dram_read").value_or(0);
-    const double write = device.find("byte.dram_write").value_or(read);
-    return read <= 0 || write <= 0 ? 0
-                                   : (w.bytes_q() + w.bytes_kv()) / read + w.bytes_out() / write;
 }
 
 }  // namespace
@@ -99,10 +71,10 @@ void CompulsoryBound::take(const CeilingRow& row) {
 
 std::optional<CompulsoryBound::Least> CompulsoryBound::of(const RowCase& about) {
     const Device& device = ceilings_of(about.device).used;
-    const Workload w = workload_from_json(about.workload);
-    const double engine = fastest_engine(device, w);
-    const double operations = engine > 0 ? w.flops() / engine : 0;
-    const double bytes = seconds_of_bytes(device, w);
+    const SpeedOfLight all =
+        speed_of_light(device, workload_from_json(about.workload), {.cold = true});
+    const double operations = all.compute_seconds;
+    const double bytes = all.memory_seconds;
     if (operations <= 0 && bytes <= 0) {
         if (about.launch.cold) {
             remarks_.insert(fmt::format("cold times of {} are not held to ceilings: none are known",

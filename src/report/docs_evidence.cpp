@@ -110,7 +110,7 @@ DocsSample sample_of(const Json& json, const std::string& path,
     sample.date = json.at("written").get<std::string>().substr(0, 10);
     sample.regime = regime_of(row.about, sample.kind);
     sample.spread = spread_of(json);
-    sample.changed = source_has_changed_since(json);
+    sample.changed = code_has_changed_since(json);
     fill(sample, row);
     if constexpr (requires { row.prediction_id; }) {
         const auto found = predictions.find(row.prediction_id);

@@ -89,10 +89,7 @@ std::string docs_errors(DocsEvidence& evidence, const DocsBlock& block) {
             by_logits[sample.logits].push_back(quotient);
         }
     }
-    TextTable table({{"logits"},
-                     {"calls", Align::right},
-                     {"geometric mean", Align::right},
-                     {"at most", Align::right}});
+    TextTable table("logits | >calls | >geometric mean | >at most");
     for (const auto& [logits, quotients] : by_logits) {
         table.add({logits, std::to_string(quotients.size()),
                    fmt::format("{:.3f}", geometric_mean(quotients)),

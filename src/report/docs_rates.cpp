@@ -113,12 +113,7 @@ std::string docs_cases(DocsEvidence& evidence, const DocsBlock& block) {
         }
         samples = std::move(chosen);
     }
-    TextTable table({{"shape"},
-                     {"limiter"},
-                     {"predicted", Align::right},
-                     {"measured", Align::right},
-                     {"error", Align::right},
-                     {"rate", Align::right}});
+    TextTable table("shape | limiter | >predicted | >measured | >error | >rate");
     for (const DocsSample& sample : samples) {
         require(sample.prediction.has_value(), Status::invalid_argument,
                 "the row of {} has no prediction", format_shape(sample.workload));
@@ -141,14 +136,8 @@ std::string docs_accuracy(DocsEvidence& evidence, const DocsBlock& block) {
         predicted.push_back(sample.prediction->seconds);
         measured.push_back(sample.measured->seconds_median);
     }
-    TextTable table({{"kernel"},
-                     {"cases", Align::right},
-                     {"median", Align::right},
-                     {"p90", Align::right},
-                     {"bias", Align::right},
-                     {"within 10 %", Align::right},
-                     {"within 20 %", Align::right},
-                     {"largest", Align::right}});
+    TextTable table(
+        "kernel | >cases | >median | >p90 | >bias | >within 10 % | >within 20 % | >largest");
     for (const auto& [kernel, times] : pairs) {
         const auto& [predicted, measured] = times;
         const PredictionAccuracy a = accuracy(predicted, measured);

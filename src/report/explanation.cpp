@@ -27,8 +27,7 @@ std::string terms_text(const Prediction& p) {
 }
 
 std::string constants_text(const std::vector<Constant>& constants) {
-    TextTable table(
-        {{"constant"}, {"value", Align::right}, {"origin"}, {"stand-in", Align::right}, {"from"}});
+    TextTable table("constant | >value | origin | >stand-in | from");
     for (const Constant& one : constants) {
         const bool fitted = one.origin == Origin::calibrated;
         table.add({std::string(one.name), fmt::format("{:.4g}", one.value),

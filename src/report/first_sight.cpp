@@ -82,6 +82,9 @@ const Json& members_read() {
 // Without what changes nothing, as far as this version understands the workload; members that it
 // does not know stay.
 Json plain_workload(const Json& written) {
+    if (written.contains("op")) {
+        return written;  // of another operation than attention: there is one spelling
+    }
     try {
         Json plain = workload_to_json(plainest(workload_from_json(written)));
         for (const auto& [name, value] : written.items()) {
@@ -157,6 +160,13 @@ std::string sight_device(const Json& device) {
     const bool one_of_many = id == "cpu" || id == "cuda";
     return id + '\n' +
            (one_of_many ? with_single_spaces(device.at("name").get<std::string>()) : "");
+}
+
+std::string device_label(const Json& device) {
+    std::string text = sight_device(device);
+    const auto line = text.find('\n');
+    return line + 1 == text.size() ? text.substr(0, line)
+                                   : text.substr(0, line) + " (" + text.substr(line + 1) + ")";
 }
 
 SightKeys sight_keys(const PastMeasurement& measured, std::string_view kernel_name) {

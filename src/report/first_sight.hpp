@@ -40,6 +40,8 @@ nlohmann::json normalised_case(const Json& workload, const Json& launch, std::st
 /// The device as far as it matters: its id, and its name where "cpu" or "cuda" stands for many,
 /// however many spaces stand between its words.
 std::string sight_device(const Json& device);
+/// The same for people: "h200", "cpu (AMD EPYC)".
+std::string device_label(const Json& device);
 
 /// What a measurement makes known: the first 16 hex digits of SHA-256 over device and kernel's
 /// name, and over these and the normalised case.

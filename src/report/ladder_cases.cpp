@@ -147,7 +147,7 @@ void LadderCases::add(const Json& written) {
     Run run{row.at("git").dump() + row.at("argv").dump(), text(row, "written"), {}};
     run.result.shape = format_shape(w);
     run.result.tile = row.at("tile").dump();
-    run.result.stale = source_has_changed_since(row);
+    run.result.stale = code_has_changed_since(row);
     const Json* prediction = &row;
     if (measured) {
         const auto found = predictions_.find(text(row, "prediction_id"));

@@ -12,8 +12,6 @@
 namespace raceline {
 namespace {
 
-using Align = TextTable::Align;
-
 // "dram 81 %, op.issue 40 %": the two busiest.
 std::string busiest_text(const Counted& counted) {
     std::vector<std::pair<double, std::string>> order;
@@ -73,19 +71,10 @@ std::string term_text(const Counted& counted) {
 }  // namespace
 
 std::string counters_table(const std::vector<RungCases>& rungs, const Device& device) {
-    TextTable table({{"rung"},
-                     {"shape"},
-                     {"limiter predicted"},
-                     {"limiter by counters"},
-                     {"right"},
-                     {"busiest"},
-                     {"warps wait for"},
-                     {"DRAM read + written, counted", Align::right},
-                     {"declared", Align::right},
-                     {"passes by bank conflicts", Align::right},
-                     {"CTAs", Align::right},
-                     {"occupancy", Align::right},
-                     {"furthest off"}});
+    TextTable table(
+        "rung | shape | limiter predicted | limiter by counters | right | busiest | warps wait for "
+        "| >DRAM read + written, counted | >declared | >passes by bank conflicts | >CTAs | "
+        ">occupancy | furthest off");
     bool any = false;
     for (const auto& [kernel, cases] : rungs) {
         for (const RungCase& c : cases) {

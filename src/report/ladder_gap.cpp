@@ -16,8 +16,6 @@
 namespace raceline {
 namespace {
 
-using Align = TextTable::Align;
-
 constexpr std::string_view suite = "ladder-gap";
 
 struct Timed {
@@ -116,14 +114,9 @@ std::vector<GapStep> steps_on(const Json& data, std::span<const Json> rows, cons
 }
 
 std::string table_of(const std::vector<GapStep>& steps) {
-    TextTable table({{"step"},
-                     {"tile or version"},
-                     {"what is added"},
-                     {"measured", Align::right},
-                     {"gain", Align::right},
-                     {"share of the gap", Align::right},
-                     {"counts as"},
-                     {"and with it"}});
+    TextTable table(
+        "step | tile or version | what is added | >measured | >gain | >share of the gap | counts "
+        "as | and with it");
     // Shares of a product are those of its logarithm: they add up, whatever the order of size.
     const double whole = std::log(steps.front().timed.seconds / steps.back().timed.seconds);
     std::map<std::string, double> by_thing;

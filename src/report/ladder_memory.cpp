@@ -15,20 +15,15 @@
 namespace raceline {
 namespace {
 
-using Align = TextTable::Align;
-
 double number(const Json& object, const char* member) {
     return object.at(member).get<double>();
 }
 
 // The first row of the first kernel on each shape is what the others are compared with.
 std::string peak_table(std::span<const Json> rows) {
-    TextTable table({{"shape"},
-                     {"rung"},
-                     {"inputs and output", Align::right},
-                     {"workspace asked for", Align::right},
-                     {"peak allocated", Align::right},
-                     {"of the first", Align::right}});
+    TextTable table(
+        "shape | rung | >inputs and output | >workspace asked for | >peak allocated | >of the "
+        "first");
     std::map<std::string, double> first;
     bool any = false;
     for (const Json* row : by_time(rows, "ceiling")) {
@@ -53,10 +48,7 @@ std::string peak_table(std::span<const Json> rows) {
 }
 
 std::string capacity_table(std::span<const Json> rows) {
-    TextTable table({{"cache of one layer"},
-                     {"bytes a token", Align::right},
-                     {"tokens that fit", Align::right},
-                     {"of the first", Align::right}});
+    TextTable table("cache of one layer | >bytes a token | >tokens that fit | >of the first");
     double first = 0;
     for (const Json* row : by_time(rows, "ceiling")) {
         if (!row->contains("capacity")) {
@@ -84,12 +76,7 @@ std::string memory_markdown(std::span<const Json> rows) {
 }
 
 std::string products_markdown(std::span<const Json> rows) {
-    TextTable table({{"M × N × K"},
-                     {"time", Align::right},
-                     {"TFLOP/s", Align::right},
-                     {"of tensor peak", Align::right},
-                     {"TB/s", Align::right},
-                     {"of DRAM", Align::right}});
+    TextTable table("M × N × K | >time | >TFLOP/s | >of tensor peak | >TB/s | >of DRAM");
     // The last run of each, smallest K and N first.
     std::map<std::tuple<double, double, double>, const Json*> last;
     for (const Json* row : by_time(rows, "ceiling")) {

@@ -14,8 +14,6 @@
 namespace raceline {
 namespace {
 
-using Align = TextTable::Align;
-
 constexpr std::string_view hopper = "flop.wgmma.";
 
 std::string moved(std::string_view id) {
@@ -87,17 +85,9 @@ std::vector<Counts> on_tcgen05(std::vector<Counts> launches) {
 }
 
 std::string not_run_markdown() {
-    TextTable table({{"rung"},
-                     {"shape"},
-                     {"tile"},
-                     {"FLOP/B", Align::right},
-                     {"ridge", Align::right},
-                     {"bound by"},
-                     {"bound", Align::right},
-                     {"limiter predicted"},
-                     {"time predicted", Align::right},
-                     {"TFLOP/s", Align::right},
-                     {"time measured"}});
+    TextTable table(
+        "rung | shape | tile | >FLOP/B | >ridge | bound by | >bound | limiter predicted | >time "
+        "predicted | >TFLOP/s | time measured");
     const Device b300 = datasheet_device("b300");
     bool any = false;
     for (const auto& [rung, shape] : not_run_cases) {

@@ -17,54 +17,13 @@
 #include "report/ladder_memory.hpp"
 #include "report/ladder_not_run.hpp"
 #include "report/ladder_sweeps.hpp"
+#include "report/ladder_tracks.hpp"
 #include "report/ladder_verdict.hpp"
 #include "support/text_table.hpp"
 #include "workload/shape_grammar.hpp"
 
 namespace raceline {
 namespace {
-
-using Align = TextTable::Align;
-
-struct Track {
-    std::string_view name, title, suite;
-    std::string_view reference;  ///< the case shown of every rung that takes it
-};
-constexpr std::array tracks{
-    Track{"prefill", "Prefill", "ladder", "h=8,q=2048,k=2048,d=64,dtype=fp16"},
-    Track{"decode", "Decode", "ladder", "h=32/8,q=1,k=8192,d=128,dtype=fp16"},
-    Track{"from-scratch", "From scratch on one shape", "from-scratch",
-          "h=8,q=512,k=512,d=64,dtype=fp16"}};
-
-// Rungs of a track, each after its predecessor, by name where several share one.
-void add_after(std::string_view predecessor, std::string_view track,
-               std::vector<const Kernel*>& order) {
-    for (const Kernel& kernel : all_kernels()) {
-        if (kernel.rung != nullptr && kernel.rung->track == track &&
-            kernel.rung->predecessor == predecessor &&
-            std::find(order.begin(), order.end(), &kernel) == order.end()) {
-            order.push_back(&kernel);
-            add_after(kernel.name, track, order);
-        }
-    }
-}
-bool on_track(std::string_view rung, std::string_view track) {
-    const auto all = all_kernels();
-    return std::any_of(all.begin(), all.end(), [&](const Kernel& kernel) {
-        return kernel.name == rung && kernel.rung != nullptr && kernel.rung->track == track;
-    });
-}
-std::vector<const Kernel*> rungs_of(std::string_view track) {
-    std::vector<const Kernel*> order;
-    add_after("", track, order);
-    for (const Kernel& kernel : all_kernels()) {  // those that begin after another track's rung
-        if (kernel.rung != nullptr && kernel.rung->track == track &&
-            !on_track(kernel.rung->predecessor, track)) {
-            add_after(kernel.rung->predecessor, track, order);
-        }
-    }
-    return order;
-}
 
 std::string seconds_text(double seconds) {
     return seconds > 0 ? format_seconds(seconds) : "";
@@ -97,20 +56,13 @@ std::string scratch_text(const Kernel& kernel, const Workload& w, const std::str
     return "";
 }
 
-// The case of a rung that its line shows: the track's, else the same with the cache that the rung
-// takes, else the first that it ran.
-const RungCase* shown_case(const std::vector<RungCase>& cases, std::string_view reference) {
-    const auto plain = [](const std::string& shape) {
-        Workload w = parse_shape(shape);
-        w.kv_dtype = w.dtype;
-        return format_shape(w);
-    };
-    const auto exact = std::find_if(cases.begin(), cases.end(),
-                                    [&](const RungCase& c) { return c.shape == reference; });
-    const auto near = std::find_if(cases.begin(), cases.end(),
-                                   [&](const RungCase& c) { return plain(c.shape) == reference; });
-    const auto shown = exact != cases.end() ? exact : near != cases.end() ? near : cases.begin();
-    return cases.empty() ? nullptr : &*shown;
+// What a rung changes, in code.
+std::string own_code(const Kernel& kernel) {
+    const std::string_view before = kernel.rung->predecessor;
+    std::string text = fmt::format("Own code: {} lines", kernel.own_lines);
+    return before.empty() ? text + "."
+                          : text + fmt::format("; `raceline kernels --diff {} {}` prints them.",
+                                               before, kernel.name);
 }
 
 std::string percent(double share) {
@@ -124,7 +76,7 @@ std::string last_text(const RungCase& c) {
 }
 
 std::vector<std::string> line_of(const Kernel& kernel, const std::vector<RungCase>& cases,
-                                 const Track& track, const Device& h200) {
+                                 const LadderTrack& track, const Device& h200) {
     const RungCase* c = shown_case(cases, track.reference);
     const RungScore score = score_rung(cases);
     std::vector<std::string> line{std::string(kernel.name), over(kernel),
@@ -187,25 +139,16 @@ std::string score_text(const std::vector<RungCases>& all) {
     return text;
 }
 
-std::string track_text(const Track& track, const LadderCases& cases, const std::string& device) {
+std::string track_text(const LadderTrack& track, const LadderCases& cases,
+                       const std::string& device) {
     const std::vector<const Kernel*> rungs = rungs_of(track.name);
     if (rungs.empty()) {
         return "";
     }
-    TextTable table({{"rung"},
-                     {"after"},
-                     {"what changed"},
-                     {"time predicted", Align::right},
-                     {"time measured", Align::right},
-                     {"error", Align::right},
-                     {"last run (its error)", Align::right},
-                     {"speed-up predicted", Align::right},
-                     {"speed-up measured", Align::right},
-                     {"limiter predicted"},
-                     {"limiter by counters"},
-                     {"median error of all shapes", Align::right},
-                     {"scratch", Align::right},
-                     {"verdict"}});
+    TextTable table(
+        "rung | after | what changed | >time predicted | >time measured | >error | >last run (its "
+        "error) | >speed-up predicted | >speed-up measured | limiter predicted | limiter by "
+        "counters | >median error of all shapes | >scratch | verdict");
     const Device h200 = datasheet_device("h200");
     std::vector<RungCases> all;
     for (const Kernel* kernel : rungs) {
@@ -218,8 +161,8 @@ std::string track_text(const Track& track, const LadderCases& cases, const std::
 }
 
 std::string rung_text(const Kernel& kernel) {
-    std::string text =
-        fmt::format("\n### {}\n\nMust be visible: {}.\n", kernel.name, kernel.rung->evidence);
+    std::string text = fmt::format("\n### {}\n\nMust be visible: {}.\n\n{}\n", kernel.name,
+                                   kernel.rung->evidence, own_code(kernel));
     const std::string lesson = ladder_lesson(kernel.name);
     return text + (lesson.empty() ? "" : "\n" + lesson);
 }
@@ -254,7 +197,7 @@ std::string ladder_markdown(std::span<const Json> rows, std::span<const PastFile
     if (devices.empty()) {
         devices.insert("");
     }
-    for (const Track& track : tracks) {
+    for (const LadderTrack& track : ladder_tracks()) {
         text += fmt::format("\n## {}\n\nTimes of `{}`.\n", track.title, track.reference);
         for (const std::string& device : devices) {
             const std::string table = track_text(track, cases, device);
@@ -268,7 +211,7 @@ std::string ladder_markdown(std::span<const Json> rows, std::span<const PastFile
     const std::string faults = ladder_lesson("Faults of earlier work");
     text += faults.empty() ? "" : "\n## What earlier work got wrong\n\n" + faults;
     text += "\n## What each rung is about\n";
-    for (const Track& track : tracks) {
+    for (const LadderTrack& track : ladder_tracks()) {
         for (const Kernel* kernel : rungs_of(track.name)) {
             text += rung_text(*kernel);
         }

@@ -21,8 +21,6 @@
 namespace raceline {
 namespace {
 
-using Align = TextTable::Align;
-
 struct Measured {
     const Kernel* kernel = nullptr;
     int tile = -1;
@@ -72,7 +70,7 @@ std::vector<std::string> parallelism(const Measured& m, const Device& device) {
 }
 
 std::vector<std::string> line_of(const Measured& m, double first_seconds, const Device& device) {
-    const double bytes = m.workload.bytes_q() + m.workload.bytes_kv() + m.workload.bytes_out();
+    const double bytes = m.workload.bytes_read() + m.workload.bytes_written();
     const double share = bytes / m.seconds / ceiling(device, "byte.dram_read");
     std::vector<std::string> line{
         format_shape(m.workload),
@@ -111,17 +109,9 @@ std::map<CaseKey, Measured> cases_of(const Json& sweep, std::span<const Json> ro
 
 std::string sweep_text(const Json& sweep, std::span<const Json> rows) {
     const auto cases = cases_of(sweep, rows);
-    TextTable table({{"shape"},
-                     {"rung"},
-                     {"tile asked for"},
-                     {"measured", Align::right},
-                     {"over the shape's first row", Align::right},
-                     {"GB/s", Align::right},
-                     {"of DRAM", Align::right},
-                     {"CTAs", Align::right},
-                     {"CTAs an SM holds", Align::right},
-                     {"waves run", Align::right},
-                     {"in flight (needed)", Align::right}});
+    TextTable table(
+        "shape | rung | tile asked for | >measured | >over the shape's first row | >GB/s | >of "
+        "DRAM | >CTAs | >CTAs an SM holds | >waves run | >in flight (needed)");
     bool any = false;
     for (const Json& text : sweep.at("shapes")) {
         const Workload wanted = parse_shape(text.get<std::string>());

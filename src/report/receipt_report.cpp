@@ -36,7 +36,7 @@ CaseLine base_line(const RowCase& about) {
     line.kernel = about.kernel;
     line.tile = tile_text(about.tile);
     line.flops = w.flops();
-    line.bytes = w.bytes_q() + w.bytes_kv() + w.bytes_out();
+    line.bytes = w.bytes_read() + w.bytes_written();
     return line;
 }
 
@@ -92,12 +92,12 @@ void ReceiptReport::add(const std::string& path, const CommittedEvidence* eviden
     for (std::size_t i = 0; i < file.rows.size(); ++i) {
         const Json& row = file.rows[i];
         rows_.push_back(row);
+        others_.add(row);
         const std::string kind = row.at("kind").get<std::string>();
         if (kind == CeilingRow::kind) {
             least_.take(row_from_json<CeilingRow>(row));
         } else if (kind == PredictionRow::kind) {
-            predictions_[row.at("id").get<std::string>()] =
-                row_from_json<PredictionRow>(row).prediction;
+            predictions_[row.at("id").get<std::string>()] = row_from_json<PredictionRow>(row);
         } else if (kind == MeasurementRow::kind) {
             add_measurement(path, file.lines[i], row, starts.at(run_of(row)));
         } else if (kind == ComparisonRow::kind) {
@@ -132,17 +132,20 @@ void ReceiptReport::add_measurement(const std::string& path, std::size_t number,
     line.why = verdict.why;
     const auto found = predictions_.find(measured.prediction_id);
     if (found != predictions_.end()) {
-        line.limiter = found->second.limiter;
-        line.predicted = found->second.seconds;
-        line.bound = found->second.layer1.bound_seconds;
-        line.intensity = found->second.layer1.arithmetic_intensity;
+        const Prediction& p = found->second.prediction;
+        line.limiter = p.limiter;
+        line.predicted = p.seconds;
+        line.intensity = p.layer1.arithmetic_intensity;
+        line.ridge = p.layer1.ridge;
+        line.bound = found->second.bound;
     }
     if (measured.measurement) {
         const Measurement& m = *measured.measurement;
         line.unsettled = why_unsettled(m);
         line.measured = m.seconds_median;
         line.spread = (m.seconds_high - m.seconds_low) / 2 / m.seconds_median;
-        check_bound(path, number, measured.about, measured.about.kernel, m, line.bound);
+        check_bound(path, number, measured.about, measured.about.kernel, m,
+                    predicted_bound(measured.prediction_id));
     }
     measured_.push_back({lines_.size(), measured_by(row), run_began});
     const DeviceName& device = measured.about.device;
@@ -155,7 +158,7 @@ void ReceiptReport::add_measurement(const std::string& path, std::size_t number,
 
 double ReceiptReport::predicted_bound(const std::string& prediction_id) const {
     const auto found = predictions_.find(prediction_id);
-    return found == predictions_.end() ? 0 : found->second.layer1.bound_seconds;
+    return found == predictions_.end() ? 0 : found->second.prediction.layer1.bound_seconds;
 }
 
 void ReceiptReport::check_bound(const std::string& path, std::size_t number, const RowCase& about,
@@ -240,7 +243,7 @@ std::string ReceiptReport::str() const {
         table.leave_out(what, why);
     }
     std::string text = device_text_.empty() ? "" : device_text_ + "\n";
-    text += table.str(CaseTable::Columns::all) + comparison_lines();
+    text += table.str(CaseTable::Columns::all) + others_.str() + comparison_lines();
     for (const std::string& warm : from_cache_) {
         text += warm + "\n";
     }

@@ -12,6 +12,7 @@
 #include "report/case_table.hpp"
 #include "report/compulsory_bound.hpp"
 #include "report/first_sight.hpp"
+#include "report/other_rows.hpp"
 #include "support/build_info.hpp"
 
 namespace raceline {
@@ -67,12 +68,13 @@ private:
     [[nodiscard]] double predicted_bound(const std::string& prediction_id) const;
     [[nodiscard]] std::string comparison_lines() const;
     FirstSights sights_;
+    OtherRows others_;
     std::vector<Json> rows_;
     std::vector<Finding> broken_, findings_;
     std::vector<std::string> notes_;
-    std::map<std::string, Prediction> predictions_;  ///< by id
-    CompulsoryBound least_;                          ///< of the file that is being added
-    std::vector<std::string> from_cache_;            ///< warm times below their bound
+    std::map<std::string, PredictionRow> predictions_;  ///< by id
+    CompulsoryBound least_;                             ///< of the file that is being added
+    std::vector<std::string> from_cache_;               ///< warm times below their bound
     /// A measured line, whose class is only known once all files are there.
     struct Measured {
         std::size_t line;

@@ -28,13 +28,6 @@ double absolute_error(double predicted, double measured) {
     return std::abs(predicted / measured - 1);
 }
 
-std::string device_text(const Json& device) {
-    std::string text = sight_device(device);
-    const auto line = text.find('\n');
-    return line + 1 == text.size() ? text.substr(0, line)
-                                   : text.substr(0, line) + " (" + text.substr(line + 1) + ")";
-}
-
 template <class Row>
 Beside beside(std::span<const Row* const> rows, double OtherTimes::* number) {
     std::vector<double> other;
@@ -179,7 +172,8 @@ void Scorecard::add_row(const std::string& path, const Json& row,
                      .measured = measured.measurement->seconds_median,
                      .seconds = p.seconds,
                      .others = other_times(p),
-                     .limiter = p.limiter});
+                     .limiter = p.limiter,
+                     .band = p.band});
 }
 
 void Scorecard::add_index(const std::string& path) {
@@ -220,7 +214,7 @@ void Scorecard::keep_suites(const std::set<std::string>& suites) {
 
 ScoreGroup Scorecard::group_of(const Row& row) const {
     const Kernel* kernel = kernel_once_called(row.about.kernel);
-    return {.device = device_text(row.about.device),
+    return {.device = device_label(row.about.device),
             .rung = kernel != nullptr && kernel->ladder,
             .kernel = kernel != nullptr ? std::string(kernel->name) : row.about.kernel,
             .regime = regime_of(row.measured),
@@ -250,9 +244,33 @@ Score Scorecard::score_of(const ScoreGroup& group, std::span<const Row* const> r
 }
 
 std::vector<Score> Scorecard::scores() const {
+    return scores_by([this](const Row& row) { return group_of(row); });
+}
+
+std::vector<Score> Scorecard::overall_scores() const {
+    return scores_by([this](const Row& row) {
+        const ScoreGroup group = group_of(row);
+        return ScoreGroup{.device = {}, .kernel = {}, .regime = group.regime, .sight = group.sight};
+    });
+}
+
+std::vector<ScoredRow> Scorecard::scored_rows() const {
+    std::vector<ScoredRow> all;
+    all.reserve(rows_.size());
+    for (const Row& row : rows_) {
+        all.push_back({.group = group_of(row),
+                       .measured = row.measured,
+                       .seconds = row.seconds,
+                       .band = row.band});
+    }
+    return all;
+}
+
+std::vector<Score> Scorecard::scores_by(
+    const std::function<ScoreGroup(const Row&)>& group_of_row) const {
     std::map<ScoreGroup, std::vector<const Row*>> groups;
     for (const Row& row : rows_) {
-        groups[group_of(row)].push_back(&row);
+        groups[group_of_row(row)].push_back(&row);
     }
     std::vector<Score> all;
     all.reserve(groups.size());

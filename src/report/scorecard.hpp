@@ -3,7 +3,9 @@
 // baselines on the same rows (docs/receipts.md, "The scorecard").
 #pragma once
 
+#include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -58,6 +60,13 @@ struct FirstSightScore {
     Beside uncalibrated, expected;     ///< as in Score
 };
 
+/// One row of a scorecard.
+struct ScoredRow {
+    ScoreGroup group;
+    double measured = 0, seconds = 0;  ///< seconds: the model's own time
+    std::optional<Interval> band;      ///< that the prediction named; rows of the index have none
+};
+
 /// Rows that stand in no figure.
 struct LeftOut {
     int unsettled = 0, failed = 0, unpredicted = 0;
@@ -84,6 +93,10 @@ public:
 
     [[nodiscard]] std::vector<Score> scores() const;
     [[nodiscard]] std::vector<FirstSightScore> first_sights() const;
+    /// Every row that stands in a figure.
+    [[nodiscard]] std::vector<ScoredRow> scored_rows() const;
+    /// The scores of rows of several kernels and devices together, one for each regime and class.
+    [[nodiscard]] std::vector<Score> overall_scores() const;
     /// Leaves out the rows of all other suites; what was measured under these makes cases seen all
     /// the same. What stands in no figure is no longer counted.
     void keep_suites(const std::set<std::string>& suites);
@@ -98,7 +111,10 @@ private:
         double measured = 0, seconds = 0;
         OtherTimes others;
         std::string limiter;
+        std::optional<Interval> band;
     };
+    [[nodiscard]] std::vector<Score> scores_by(
+        const std::function<ScoreGroup(const Row&)>& group_of_row) const;
     [[nodiscard]] std::vector<Json> sound_rows(const std::string& path);
     /// False for a copy of a row that was added. A row of the same identity that says something
     /// else becomes a finding, and neither counts.

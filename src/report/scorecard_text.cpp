@@ -12,8 +12,6 @@
 namespace raceline {
 namespace {
 
-using Align = TextTable::Align;
-
 constexpr std::array regimes{Regime::under_20us, Regime::from_20us_to_100us, Regime::over_100us};
 
 std::string_view regime_text(Regime regime) {
@@ -50,14 +48,9 @@ std::vector<std::string> name_cells(const ScoreGroup& group) {
 }
 
 std::string first_sight_table(const Scorecard& card, TableForm form) {
-    TextTable table({{"device"},
-                     {"kernel"},
-                     {"under 20 µs", Align::right},
-                     {"20–100 µs", Align::right},
-                     {"over 100 µs", Align::right},
-                     {"all", Align::right},
-                     {"uncalibrated", Align::right},
-                     {"expected", Align::right}});
+    TextTable table(
+        "device | kernel | >under 20 µs | >20–100 µs | >over 100 µs | >all | >uncalibrated | "
+        ">expected");
     for (const FirstSightScore& score : card.first_sights()) {
         std::vector<std::string> cells{score.device, score.kernel};
         for (const Regime regime : regimes) {
@@ -104,18 +97,9 @@ std::string worse_by_correction(const std::vector<Score>& scores) {
 }
 
 std::string accuracy_table(const std::vector<Score>& scores, TableForm form) {
-    TextTable table({{"device"},
-                     {"kernel"},
-                     {"regime"},
-                     {"class"},
-                     {"rows", Align::right},
-                     {"median", Align::right},
-                     {"p90", Align::right},
-                     {"bias", Align::right},
-                     {"within 10 %", Align::right},
-                     {"within 20 %", Align::right},
-                     {"limiter", Align::right},
-                     {"expected", Align::right}});
+    TextTable table(
+        "device | kernel | regime | class | >rows | >median | >p90 | >bias | >within 10 % | "
+        ">within 20 % | >limiter | >expected");
     for (const Score& score : scores) {
         const PredictionAccuracy& a = score.accuracy;
         std::vector<std::string> cells = name_cells(score.group);
@@ -132,14 +116,9 @@ std::string accuracy_table(const std::vector<Score>& scores, TableForm form) {
 }
 
 std::string baseline_table(const std::vector<Score>& scores, TableForm form) {
-    TextTable table({{"device"},
-                     {"kernel"},
-                     {"regime"},
-                     {"class"},
-                     {"uncalibrated", Align::right},
-                     {"datasheet roofline", Align::right},
-                     {"measured roofline", Align::right},
-                     {"roofline and launch floor", Align::right}});
+    TextTable table(
+        "device | kernel | regime | class | >uncalibrated | >datasheet roofline | >measured "
+        "roofline | >roofline and launch floor");
     std::size_t without = 0;
     for (const Score& score : scores) {
         const std::array all{&score.uncalibrated, &score.datasheet, &score.roofline,

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "support/build_info.hpp"
+#include "support/sha256.hpp"
 
 namespace raceline {
 namespace {
@@ -33,9 +34,39 @@ bool is_stale(const Json& row, const Kernel& kernel) {
     return row.at("source_hash") != kernel.source_hash;
 }
 
-bool source_has_changed_since(const Json& row) {
+std::string machine_code_of(const Kernel& kernel) {
+    std::string all;
+    if (kernel.engine == Engine::cuda && kernel.compiled()) {
+        for (const std::string_view hash : code_hashes_of(kernel)) {
+            all += std::string(hash) + '\n';
+        }
+    }
+    return all.empty() ? all : sha256_hex(all);
+}
+
+std::string remembered_machine_code(std::string_view kernel, std::string_view source_hash) {
+    const std::string_view path = "docs/machine_code.json";
+    static const Json known = [&path] {
+        for (const build_info::EmbeddedFile& file : build_info::embedded_files()) {
+            if (file.path == path) {
+                return parse_json(std::string(file.content), path);
+            }
+        }
+        return Json::object();
+    }();
+    const auto sources = known.find(std::string(kernel));
+    return sources == known.end() ? "" : sources->value(std::string(source_hash), "");
+}
+
+bool code_has_changed_since(const Json& row) {
     const Kernel* kernel = kernel_once_called(row.at("kernel").get<std::string>());
-    return kernel == nullptr || row.at("source_hash") != kernel->source_hash;
+    if (kernel == nullptr) {
+        return true;
+    }
+    const auto ran = row.at("source_hash").get<std::string>();
+    const std::string then = remembered_machine_code(kernel->name, ran);
+    return ran != kernel->source_hash &&
+           (then.empty() || then != remembered_machine_code(kernel->name, kernel->source_hash));
 }
 
 }  // namespace raceline

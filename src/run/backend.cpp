@@ -4,11 +4,14 @@
 #include <exception>
 #include <span>
 
+#include "workload/operation.hpp"
+
 namespace raceline {
 
-Correctness check_draws(const CaseOptions& options, const std::function<Correctness(Draw)>& one) {
+Correctness check_draws(const CaseOptions& options, const Workload& workload,
+                        const std::function<Correctness(Draw)>& one) {
     const std::span<const Draw> draws =
-        options.draws.empty() ? std::span<const Draw>(all_draws) : std::span(options.draws);
+        options.draws.empty() ? draws_of(workload) : std::span<const Draw>(options.draws);
     Correctness verdict;
     bool first = true;
     for (const Draw draw : draws) {

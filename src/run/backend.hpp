@@ -51,9 +51,10 @@ protected:
     }
 };
 
-/// The verdict on all draws, by what `one` says of each; stops at the first that fails, and turns
-/// what it throws into a verdict.
-Correctness check_draws(const CaseOptions& options, const std::function<Correctness(Draw)>& one);
+/// The verdict on all draws (of those that the operation has, if none is asked for), by what `one`
+/// says of each; stops at the first that fails, and turns what it throws into a verdict.
+Correctness check_draws(const CaseOptions& options, const Workload& workload,
+                        const std::function<Correctness(Draw)>& one);
 
 std::unique_ptr<Backend> make_cpu_backend(Device device);
 /// Throws Error(no_device) in a build without CUDA.

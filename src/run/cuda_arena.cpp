@@ -23,6 +23,20 @@ bool red_zone_intact(const std::byte* device_end) {
                        [](std::byte b) { return b == std::byte{poison}; });
 }
 
+bool equal_on_device(const std::vector<SamePlaces>& places) {
+    const cuda::DeviceBuffer count(sizeof(std::uint64_t));
+    cuda::fill(count.data(), 0, count.bytes());
+    for (const SamePlaces& place : places) {
+        // What is left of a last word belongs to the gap behind, which is the same in all sets.
+        const auto words = static_cast<std::int64_t>((place.bytes + 3) / 4);
+        device_gate::count_different(place.one, place.other, words,
+                                     reinterpret_cast<std::uint64_t*>(count.data()));
+    }
+    std::uint64_t found = 0;
+    cuda::download(&found, count.data(), sizeof(found));
+    return found == 0;
+}
+
 CudaArena::Layout CudaArena::make_layout(const Workload& w, const Inputs& in) {
     Layout layout;
     layout.bytes = {in.q_bytes,
@@ -161,17 +175,10 @@ const float* CudaArena::lse_address(int index) const {
 }
 
 bool CudaArena::same_outputs(int index, int other) const {
-    const cuda::DeviceBuffer count(sizeof(std::uint64_t));
-    cuda::fill(count.data(), 0, count.bytes());
-    for (const Part part : {o, l}) {
-        // What is left of a last word belongs to the gap behind, which is the same in all sets.
-        const auto words = static_cast<std::int64_t>((layout_.bytes[part] + 3) / 4);
-        device_gate::count_different(at(index, part), at(other, part), words,
-                                     reinterpret_cast<std::uint64_t*>(count.data()));
-    }
-    std::uint64_t found = 0;
-    cuda::download(&found, count.data(), sizeof(found));
-    return found == 0;
+    const auto pair = [&](Part part) {
+        return SamePlaces{at(index, part), at(other, part), layout_.bytes[part]};
+    };
+    return equal_on_device({pair(o), pair(l)});
 }
 
 std::string CudaArena::overrun(int index) const {

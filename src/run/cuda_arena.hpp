@@ -73,6 +73,14 @@ private:
     cuda::DeviceBuffer memory_;
 };
 
+/// Two places on the device of so many bytes, with 256 bytes behind them that are alike.
+struct SamePlaces {
+    const std::byte *one, *other;
+    std::size_t bytes;
+};
+/// Whether all of them hold the same, compared on the device.
+bool equal_on_device(const std::vector<SamePlaces>& places);
+
 /// Bytes behind `used` that must still hold the poison; true if they do.
 inline constexpr std::size_t red_zone_bytes = 256;
 bool red_zone_intact(const std::byte* device_end);

@@ -3,15 +3,17 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "run/backend.hpp"
 #include "run/cuda_arena.hpp"
 #include "run/device_gate.hpp"
+#include "run/draw_cache.hpp"
+#include "run/operation_arena.hpp"
 #include "support/check.hpp"
 #include "timing/contenders.hpp"
 #include "timing/cuda_runtime.hpp"
@@ -38,18 +40,58 @@ private:
 };
 
 // What is launched, once for all sets.
+template <class Args>
 struct Call {
     const Kernel& kernel;
     int tile;
     const Device& device;
     const Scratch& scratch;
-    const std::vector<AttentionArgs>& sets;
+    const std::vector<Args>& sets;
 
     void operator()(void* stream, int i) const {
         const auto set = static_cast<std::size_t>(i) % sets.size();
-        kernel.launch(sets[set], tile, device, scratch.data(), stream);
+        kernel.enqueue(sets[set], tile, device, scratch.data(), stream);
     }
 };
+
+// A draw of another operation's inputs: answered on the host, as their records say.
+class DeviceOperation {
+public:
+    DeviceOperation(const Workload& workload, std::uint64_t seed, Draw draw)
+        : answers_(workload, seed, draw) {}
+    DeviceOperation(DeviceOperation&&) = delete;
+
+    [[nodiscard]] const OperationAnswers& answers() const { return answers_; }
+    Correctness judge(const Precision& precision, const OperationArena& arena, int index) {
+        const StoredOutputs stored = arena.outputs(index);
+        const std::vector<std::span<const std::byte>> outputs(stored.begin(), stored.end());
+        return answers_.judge(precision, outputs);
+    }
+
+private:
+    OperationAnswers answers_;
+};
+
+// Sets of the same numbers at other addresses, so that what was timed can be judged.
+std::unique_ptr<CudaArena> filled_arena(const Workload& workload, const DeviceDraw& drawn,
+                                        int count) {
+    auto arena = std::make_unique<CudaArena>(workload, drawn.inputs().structure(), count);
+    for (int i = 0; i < count; ++i) {
+        arena->copy_inputs(i, drawn.inputs().arena(), 0);
+    }
+    return arena;
+}
+std::unique_ptr<OperationArena> filled_arena(const Workload& /*workload*/,
+                                             const DeviceOperation& drawn, int count) {
+    return std::make_unique<OperationArena>(drawn.answers(), count);
+}
+
+std::size_t set_bytes(const Workload& workload, const DeviceDraw& drawn) {
+    return CudaArena::set_bytes(workload, drawn.inputs().structure());
+}
+std::size_t set_bytes(const Workload& /*workload*/, const DeviceOperation& drawn) {
+    return OperationArena::set_bytes(drawn.answers().inputs().tensors);
+}
 
 // Calls of one sample: enough to last, and if cold enough to turn the L2 over twice.
 int calls_per_sample(double one_call, std::size_t set_bytes, std::size_t l2, bool cold) {
@@ -64,7 +106,8 @@ int calls_per_sample(double one_call, std::size_t set_bytes, std::size_t l2, boo
     return static_cast<int>(std::min<double>(calls, most_calls));
 }
 
-double time_one_call(const Call& call, const cuda::Stream& stream) {
+template <class Args>
+double time_one_call(const Call<Args>& call, const cuda::Stream& stream) {
     const cuda::StreamTimer timer;
     // The first call loads the module; the second is timed.
     call(stream.get(), 0);
@@ -83,8 +126,11 @@ public:
 
     Correctness check(const Kernel& kernel, int tile, const Workload& workload,
                       const CaseOptions& options) override {
-        return check_draws(
-            options, [&](Draw draw) { return check_draw(kernel, tile, workload, options, draw); });
+        return check_draws(options, workload, [&](Draw draw) {
+            return draws_.serve(kernel, [&](auto& draws) {
+                return check_draw(draws, kernel, tile, workload, options, draw);
+            });
+        });
     }
 
     Timed measure(const Kernel& kernel, int tile, const Workload& workload,
@@ -92,42 +138,51 @@ public:
         const std::string& path = options.how.launch_path;
         require(path == "graph" || path == "stream", Status::invalid_argument,
                 "launch path '{}' does not exist on a GPU; use graph or stream", path);
-        DeviceDraw& drawn = draw_of(workload, options, Draw::plain);
+        return draws_.serve(kernel, [&](auto& draws) {
+            return measure_on(draws, kernel, tile, workload, options);
+        });
+    }
+
+private:
+    template <class Drawn>
+    Timed measure_on(DrawCache<Drawn>& draws, const Kernel& kernel, int tile,
+                     const Workload& workload, const CaseOptions& options) const {
+        Drawn& drawn = draws.of(workload, options.seed, Draw::plain, seed_of(options, Draw::plain));
         const Scratch scratch(kernel.workspace(workload, tile, device_));
         const cuda::Stream stream;
         int calls = 0;
         {
             const auto first = filled_arena(workload, drawn, 1);
-            const std::vector<AttentionArgs> set{first->args(0)};
-            const double once = time_one_call({kernel, tile, device_, scratch, set}, stream);
-            calls =
-                calls_per_sample(once, CudaArena::set_bytes(workload, drawn.inputs().structure()),
-                                 cuda::l2_bytes(), options.how.cold);
+            const std::vector set{first->args(0)};
+            const double once = time_one_call(Call{kernel, tile, device_, scratch, set}, stream);
+            calls = calls_per_sample(once, set_bytes(workload, drawn), cuda::l2_bytes(),
+                                     options.how.cold);
         }
         const int count = options.how.cold ? calls : 1;
         const auto arena = filled_arena(workload, drawn, count);
-        std::vector<AttentionArgs> sets;
-        for (int i = 0; i < count; ++i) {
+        std::vector sets{arena->args(0)};
+        for (int i = 1; i < count; ++i) {
             sets.push_back(arena->args(i));
         }
         cuda::synchronize();
-        const Call call{kernel, tile, device_, scratch, sets};
         Timed timed;
-        timed.measurement = time_calls(call, stream, calls, path == "graph", options);
-        timed.outputs = judge_timed(kernel, workload, options, drawn, *arena, count);
+        timed.measurement =
+            time_calls(Call{kernel, tile, device_, scratch, sets}, stream, calls, options);
+        timed.outputs =
+            judge_timed(kernel.precision(workload), workload, options, drawn, *arena, count);
         return timed;
     }
 
-private:
-    static Measurement time_calls(const Call& call, const cuda::Stream& stream, int calls,
-                                  bool as_graph, const CaseOptions& options) {
+    template <class Args>
+    static Measurement time_calls(const Call<Args>& call, const cuda::Stream& stream, int calls,
+                                  const CaseOptions& options) {
         int next = 0;
         Contender contender{.name = std::string(call.kernel.name),
                             .enqueue = {},
                             .calls = calls,
                             .call = [&](void* on) { call(on, next++); }};
         std::optional<cuda::Graph> graph;
-        if (as_graph) {
+        if (options.how.launch_path == "graph") {
             graph.emplace(stream, call, calls);
             contender.enqueue = [&](void*) { graph->launch(stream); };
         } else {
@@ -142,23 +197,13 @@ private:
             .front();
     }
 
-    // Sets of the same numbers at other addresses, so that what was timed can be judged.
-    static std::unique_ptr<CudaArena> filled_arena(const Workload& workload,
-                                                   const DeviceDraw& drawn, int count) {
-        auto arena = std::make_unique<CudaArena>(workload, drawn.inputs().structure(), count);
-        for (int i = 0; i < count; ++i) {
-            arena->copy_inputs(i, drawn.inputs().arena(), 0);
-        }
-        return arena;
-    }
-
-    static Correctness judge_timed(const Kernel& kernel, const Workload& workload,
-                                   const CaseOptions& options, DeviceDraw& drawn,
-                                   const CudaArena& arena, int count) {
+    template <class Drawn, class Arena>
+    static Correctness judge_timed(const Precision& precision, const Workload& workload,
+                                   const CaseOptions& options, Drawn& drawn, const Arena& arena,
+                                   int count) {
         CaseOptions plain = options;
         plain.draws = {Draw::plain};
-        return check_draws(plain, [&](Draw) {
-            const Precision precision = kernel.precision(workload);
+        return check_draws(plain, workload, [&](Draw) {
             Correctness verdict = drawn.judge(precision, arena, 0);
             // What is equal to the bit needs no second verdict.
             for (int i = 1; i < count && verdict.passed; ++i) {
@@ -170,14 +215,15 @@ private:
         });
     }
 
-    Correctness check_draw(const Kernel& kernel, int tile, const Workload& workload,
-                           const CaseOptions& options, Draw draw) {
-        DeviceDraw& drawn = draw_of(workload, options, draw);
+    template <class Drawn>
+    Correctness check_draw(DrawCache<Drawn>& draws, const Kernel& kernel, int tile,
+                           const Workload& workload, const CaseOptions& options, Draw draw) const {
+        Drawn& drawn = draws.of(workload, options.seed, draw, seed_of(options, draw));
         const auto arena = filled_arena(workload, drawn, 1);
         const Scratch scratch(kernel.workspace(workload, tile, device_));
         cuda::synchronize();
         const cuda::Stream stream;
-        kernel.launch(arena->args(0), tile, device_, scratch.data(), stream.get());
+        kernel.enqueue(arena->args(0), tile, device_, scratch.data(), stream.get());
         stream.synchronize();
         Correctness verdict = drawn.judge(kernel.precision(workload), *arena, 0);
         std::string overrun = arena->overrun(0);
@@ -191,24 +237,10 @@ private:
         return verdict;
     }
 
-    // Every tile and kernel of one workload sees the same draws: they are made once. Those of one
-    // workload at a time are kept, and of a large one the last alone, which bounds the memory.
-    DeviceDraw& draw_of(const Workload& workload, const CaseOptions& options, Draw draw) {
-        const double bytes = workload.bytes_q() + workload.bytes_kv();
-        const bool same = drawn_for_ && *drawn_for_ == workload && drawn_seed_ == options.seed;
-        const bool large = bytes > static_cast<double>(most_bytes) / 8;
-        if (!same || (large && !drawn_.contains(draw))) {
-            drawn_.clear();  // before the workload that they refer to
-            drawn_for_ = workload;
-            drawn_seed_ = options.seed;
-        }
-        return drawn_.try_emplace(draw, *drawn_for_, seed_of(options, draw), draw).first->second;
-    }
-
+    // Draws of a large workload are kept one at a time.
+    static constexpr double large = static_cast<double>(most_bytes) / 8;
     Device device_;
-    std::optional<Workload> drawn_for_;
-    std::uint64_t drawn_seed_ = 0;
-    std::map<Draw, DeviceDraw> drawn_;
+    Draws<DeviceDraw, DeviceOperation> draws_{large};
 };
 
 }  // namespace

@@ -51,43 +51,38 @@ void DeviceInputs::draw_inputs() {
     const Workload& w = workload_;
     const AttentionArgs args = untouched_.args(0);
     const std::int64_t channel = draw_ == Draw::outliers ? outlier_channel(w, seed_) : -1;
-    device_gate::Fill fill{};
-    fill.factor = 1;
-    fill.loud_channel = channel;
-    fill.loud_second = -1;
-    fill.loud_factor = static_cast<float>(outlier_factor);
-    fill.seed = seed_;
-
-    device_gate::Fill queries = fill;
-    queries.to = const_cast<void*>(args.q.data);
-    queries.dtype = w.dtype;
+    const auto tensor = [&](const void* to, DType dtype, std::int64_t heads, std::int64_t width,
+                            std::uint64_t stream) {
+        device_gate::Fill fill{};
+        fill.to = const_cast<void*>(to);
+        fill.dtype = dtype;
+        fill.tokens = w.tokens_k();
+        fill.heads = heads;
+        fill.width = width;
+        fill.slots = slots();
+        fill.key = stream_key(seed_, stream);
+        fill.factor = 1;
+        fill.bias = draw_ == Draw::biased ? static_cast<float>(draw_bias) : 0;
+        fill.loud_channel = channel;
+        fill.loud_second = -1;
+        fill.loud_factor = static_cast<float>(outlier_factor);
+        fill.seed = seed_;
+        fill.table = table_on_device(dtype);
+        return fill;
+    };
+    device_gate::Fill queries = tensor(args.q.data, w.dtype, w.heads_q, w.headdim, stream_q);
     queries.tokens = w.tokens_q();
-    queries.heads = w.heads_q;
-    queries.width = w.headdim;
-    queries.key = stream_key(seed_, stream_q);
+    queries.slots = nullptr;
     queries.factor = draw_ == Draw::peaked ? static_cast<float>(peak_factor) : 1;
+    queries.bias = 0;
     queries.loud_second = channel < 0 ? -1 : (channel + 1) % w.headdim;
     queries.every_other_row = true;
-    queries.table = table_on_device(w.dtype);
     device_gate::fill(queries);
-
-    device_gate::Fill cache = fill;
-    cache.to = const_cast<void*>(args.k.data);
-    cache.dtype = w.kv_dtype;
-    cache.tokens = w.tokens_k();
-    cache.heads = w.heads_kv;
-    cache.width = w.headdim;
-    cache.slots = slots();
-    cache.key = stream_key(seed_, stream_k);
-    cache.bias = draw_ == Draw::biased ? static_cast<float>(draw_bias) : 0;
-    cache.table = table_on_device(w.kv_dtype);
-    device_gate::fill(cache);
+    device_gate::fill(tensor(args.k.data, w.kv_dtype, w.heads_kv, w.headdim, stream_k));
     if (!w.mla) {
-        cache.to = const_cast<void*>(args.v.data);
-        cache.width = w.headdim_v;
-        cache.key = stream_key(seed_, stream_v);
-        cache.loud_channel = -1;
-        device_gate::fill(cache);
+        auto values = tensor(args.v.data, w.kv_dtype, w.heads_kv, w.headdim_v, stream_v);
+        values.loud_channel = -1;
+        device_gate::fill(values);
     }
     cuda::synchronize();
     place_single_values();

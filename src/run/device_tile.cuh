@@ -53,9 +53,26 @@ __device__ __forceinline__ void cut_again(float (&sums)[rows][columns]) {
     }
 }
 
+/// Calls `take` with row, column and product of every a[t] · b[t], one t after another. `pa`, `pb`:
+/// the first element of each operand, `step_a`, `step_b` apart.
+template <int rows, int columns, class Take>
+__device__ __forceinline__ void each_product(const float* pa, int step_a, const float* pb,
+                                             int step_b, const Take& take) {
+#pragma unroll 4
+    for (int t = 0; t < depth_step; ++t) {
+#pragma unroll
+        for (int i = 0; i < rows; ++i) {
+            const float a = pa[t * step_a + i];
+#pragma unroll
+            for (int j = 0; j < columns; ++j) {
+                take(i, j, a * pb[t * step_b + j]);
+            }
+        }
+    }
+}
+
 /// sums += a[t] · b[t] over 32 terms as Hopper's tensor core adds products of e4m3
 /// (workload/rounded_sum.hpp): all are cut 13 bits below the leading one of the largest.
-/// `pa`, `pb`: the first element of each operand, `step_a`, `step_b` apart.
 template <int rows, int columns>
 __device__ __forceinline__ void add_e4m3(float (&sums)[rows][columns], const float* pa, int step_a,
                                          const float* pb, int step_b) {
@@ -67,17 +84,9 @@ __device__ __forceinline__ void add_e4m3(float (&sums)[rows][columns], const flo
             unit[i][j] = fabsf(sums[i][j]);
         }
     }
-#pragma unroll 4
-    for (int t = 0; t < depth_step; ++t) {
-#pragma unroll
-        for (int i = 0; i < rows; ++i) {
-            const float a = pa[t * step_a + i];
-#pragma unroll
-            for (int j = 0; j < columns; ++j) {
-                unit[i][j] = fmaxf(unit[i][j], fabsf(a * pb[t * step_b + j]));
-            }
-        }
-    }
+    each_product<rows, columns>(pa, step_a, pb, step_b, [&](int i, int j, float product) {
+        unit[i][j] = fmaxf(unit[i][j], fabsf(product));
+    });
 #pragma unroll
     for (int i = 0; i < rows; ++i) {
 #pragma unroll
@@ -86,17 +95,9 @@ __device__ __forceinline__ void add_e4m3(float (&sums)[rows][columns], const flo
             sums[i][j] = cut(sums[i][j], unit[i][j]);
         }
     }
-#pragma unroll 4
-    for (int t = 0; t < depth_step; ++t) {
-#pragma unroll
-        for (int i = 0; i < rows; ++i) {
-            const float a = pa[t * step_a + i];
-#pragma unroll
-            for (int j = 0; j < columns; ++j) {
-                sums[i][j] += cut(a * pb[t * step_b + j], unit[i][j]);
-            }
-        }
-    }
+    each_product<rows, columns>(pa, step_a, pb, step_b, [&](int i, int j, float product) {
+        sums[i][j] += cut(product, unit[i][j]);
+    });
 }
 
 /// A row or key of this thread's: it copies 8 channels of one of 64 at a time.

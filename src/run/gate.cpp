@@ -22,15 +22,6 @@ void require_sizes(const Workload& w, const PackedOutputs& outputs) {
             "the LSE has {} elements, not {}", outputs.lse.size(), rows);
 }
 
-Correctness without_errors(std::string why) {
-    Correctness verdict;
-    verdict.relative_rms = verdict.worst = verdict.aligned = nothing;
-    verdict.bound = verdict.bound_worst = verdict.bound_aligned = nothing;
-    verdict.why = std::move(why);
-    verdict.passed = verdict.why.empty();
-    return verdict;
-}
-
 }  // namespace
 
 Correctness judge(GateAnswers& answers, const Precision& precision, std::span<const std::byte> out,
@@ -38,14 +29,12 @@ Correctness judge(GateAnswers& answers, const Precision& precision, std::span<co
     const PackedOutputs outputs{out, lse};
     require_sizes(answers.workload(), outputs);
     if (answers.draw() == Draw::non_finite) {
-        Correctness verdict = without_errors(compare_finite(answers, outputs));
-        verdict.relative_rms = verdict.worst = verdict.aligned = 0;
-        verdict.bound = verdict.bound_worst = verdict.bound_aligned = 0;
+        Correctness verdict = verdict_of_values(compare_finite(answers, outputs), 0);
         verdict.cases = std::ssize(answers.rows());
         return verdict;
     }
     if (std::string why = find_poison(answers.workload(), out, lse); !why.empty()) {
-        return without_errors(std::move(why));
+        return verdict_of_values(std::move(why), nothing);
     }
     return decide(compare_rows(answers, outputs), answers.reference(precision), precision,
                   !lse.empty());

@@ -2,21 +2,28 @@
 #include "run/run_case.hpp"
 
 #include <algorithm>
-#include <array>
 #include <fmt/format.h>
+#include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
+#include <vector>
 
 #include "device/catalog.hpp"
 #include "device/device_state.hpp"
+#include "device/rate_origin.hpp"
 #include "model/prediction.hpp"
+#include "model/speed_of_light.hpp"
 #include "receipt/rows.hpp"
 #include "registry/registry.hpp"
+#include "run/memory_need.hpp"
 #include "run/past_errors.hpp"
 #include "support/build_info.hpp"
 #include "support/check.hpp"
 #include "support/sha256.hpp"
 #include "support/statistics.hpp"
+#include "workload/operation.hpp"
 #include "workload/shape_grammar.hpp"
 
 namespace raceline {
@@ -43,21 +50,30 @@ CaseResult refused(const Case& which, const Device& device, const RowSink& sink,
 
 std::string reason_against(const Case& which, const Backend& backend) {
     const Device& device = backend.device();
-    if (which.kernel->launch == nullptr && backend.name() != "replay") {
+    if (!which.kernel->compiled() && backend.name() != "replay") {
         return "this build has no code for it: it was built without CUDA";
     }
     const bool on_cpu = device.kind == DeviceKind::cpu;
     if (on_cpu != (which.kernel->engine == Engine::cpu)) {
         return why_not(*which.kernel, which.workload, device);
     }
-    return which.kernel->why_not(which.workload, which.tile, device);
+    std::string reason = why_not(*which.kernel, which.workload, which.tile, device);
+    // A replayed case ran on another machine.
+    return reason.empty() && backend.name() != "replay"
+               ? why_too_large(*which.kernel, which.tile, which.workload, device)
+               : reason;
 }
 
 // The kind of inputs that is timed, and one other; seeds change from run to run, and it with them.
-CaseOptions bench_options(CaseOptions options) {
+CaseOptions bench_options(CaseOptions options, const Workload& workload) {
     if (options.draws.empty()) {
-        constexpr std::array others{Draw::outliers, Draw::biased, Draw::peaked, Draw::non_finite};
-        options.draws = {Draw::plain, others[options.seed % others.size()]};
+        std::vector<Draw> others;
+        std::ranges::copy_if(draws_of(workload), std::back_inserter(others),
+                             [](Draw draw) { return draw != Draw::plain; });
+        options.draws = {Draw::plain};
+        if (!others.empty()) {
+            options.draws.push_back(others[options.seed % others.size()]);
+        }
     }
     return options;
 }
@@ -69,12 +85,25 @@ double datasheet_bound(const Case& which, const Device& device) {
         return 0;
     }
     try {
-        const Device sheet = datasheet_device(device.id);
+        // A file is read once a thread: it is asked for at every prediction.
+        static thread_local std::map<std::string, Device> sheets;
+        auto found = sheets.find(device.id);
+        if (found == sheets.end()) {
+            found = sheets.emplace(device.id, datasheet_device(device.id)).first;
+        }
+        const Device& sheet = found->second;
         const auto counts = which.kernel->counts(which.workload, which.tile, sheet);
         return roofline(sheet, counts).bound_seconds;
     } catch (const Error&) {
         return 0;
     }
+}
+
+// The model's own time with what stands in for each calibrated constant.
+double uncalibrated_seconds(const Case& which, const Device& device) {
+    const ConstantWatch watch(ConstantWatch::Calibrated::stand_in);
+    const auto counts = which.kernel->counts(which.workload, which.tile, device);
+    return predict(device, counts, which.options.how).seconds;
 }
 
 // What committed errors of the kernel say: the expected time, and a band around it.
@@ -100,7 +129,52 @@ void take_errors_out(Prediction& prediction, const Case& which, const Device& de
     }
 }
 
+// By resource that the launches ask for: where its rate comes from.
+std::map<std::string, std::string> rates_of(const Device& device,
+                                            const std::vector<Counts>& launches) {
+    std::map<std::string, std::string> origins;
+    for (const Counts& launch : launches) {
+        for (const auto& [id, amount] : launch.work) {
+            const auto rate = device.rates.find(id);
+            if (amount > 0 && rate != device.rates.end()) {
+                origins[id] = origin_text(rate->second);
+            }
+        }
+    }
+    return origins;
+}
+
 }  // namespace
+
+std::string origins_text(const std::map<std::string, std::string>& rates) {
+    std::set<std::string> kinds;
+    for (const auto& [resource, origin] : rates) {
+        // The quotient of one resource is not that of another: they stand in the row.
+        const std::size_t of = origin.find(" of ");
+        kinds.insert(of == std::string::npos
+                         ? origin
+                         : fmt::format("datasheet x {}", origin.substr(of + 4)));
+    }
+    return fmt::format("{}", fmt::join(kinds, " + "));
+}
+
+PredictionRow prediction_row(const Case& which, const Device& device,
+                             const ExplainedPrediction& explained) {
+    return {.about = row_case(which, device),
+            .prediction = explained.prediction,
+            .bound = explained.bound,
+            .rates = explained.rates};
+}
+
+BoundRow bound_row(const Case& which, const Device& device) {
+    return {.suite = which.suite,
+            .device = device_name(device),
+            .workload = workload_to_json(which.workload),
+            .op = which.workload.op,
+            .pass = which.workload.pass,
+            .launch = which.options.how,
+            .bound = speed_of_light(device, which.workload, which.options.how)};
+}
 
 DeviceName device_name(const Device& device) {
     return {device.id, device.name, device.driver};
@@ -113,6 +187,8 @@ RowCase row_case(const Case& which, const Device& device) {
     about.kernel = which.kernel->name;
     about.tile = tile_to_json(which.kernel->tile(which.tile));
     about.workload = workload_to_json(which.workload);
+    about.op = which.workload.op;
+    about.pass = which.workload.pass;
     about.launch = which.options.how;
     about.code_hash = code_hash_of(*which.kernel, device);
     return about;
@@ -145,9 +221,7 @@ std::string model_hash_of(const Kernel& kernel) {
 
 ExplainedPrediction explain_case(const Case& which, const Device& device, Calibration calibration) {
     const double uncalibrated =
-        calibration == Calibration::used
-            ? explain_case(which, device, Calibration::left_out).prediction.seconds
-            : 0;
+        calibration == Calibration::used ? uncalibrated_seconds(which, device) : 0;
     const ConstantWatch watch(calibration == Calibration::used
                                   ? ConstantWatch::Calibrated::value
                                   : ConstantWatch::Calibrated::stand_in);
@@ -165,7 +239,10 @@ ExplainedPrediction explain_case(const Case& which, const Device& device, Calibr
     } else {
         prediction.calibrated.left_out = true;
     }
-    return {std::move(prediction), watch.used()};
+    return {.prediction = std::move(prediction),
+            .constants = watch.used(),
+            .bound = speed_of_light(device, which.workload, which.options.how),
+            .rates = rates_of(device, counts)};
 }
 
 Prediction predict_case(const Case& which, const Device& device, Calibration calibration) {
@@ -178,13 +255,12 @@ CaseResult run_case(const Case& which, Backend& backend, const RowSink& sink) {
         return refused(which, device, sink, std::move(reason));
     }
     CaseResult result;
-    result.prediction = predict_case(which, device);
+    result.explained = explain_case(which, device);
     sink.describe(device);
     const Json predicted =
-        sink.put(which.kernel->source_hash,
-                 PredictionRow{.about = row_case(which, device), .prediction = *result.prediction});
+        sink.put(which.kernel->source_hash, prediction_row(which, device, *result.explained));
 
-    const CaseOptions options = bench_options(which.options);
+    const CaseOptions options = bench_options(which.options, which.workload);
     result.correctness = backend.check(*which.kernel, which.tile, which.workload, options);
     // A wrong answer has no time: its row stays, so that the failure is on record.
     if (result.correctness->passed) {

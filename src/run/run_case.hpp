@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -44,8 +45,17 @@ struct RowSink {
     mutable std::string described = {};  ///< the last that was, as text
 };
 
+/// A prediction and what it rests on: constants in the order of their use, the bound of its
+/// problem, and for each resource that its launches ask for where the rate comes from.
+struct ExplainedPrediction {
+    Prediction prediction;
+    std::vector<Constant> constants;
+    SpeedOfLight bound;
+    std::map<std::string, std::string> rates;
+};
+
 struct CaseResult {
-    std::optional<Prediction> prediction;
+    std::optional<ExplainedPrediction> explained;
     std::optional<Correctness> correctness;
     std::optional<Measurement> measurement;
     std::string refusal;  ///< why nothing ran, if nothing did
@@ -58,12 +68,6 @@ std::string model_hash_of(const Kernel& kernel);
 /// With all constants of the model, or with what a probe, a manual or the code says in the place of
 /// each that was calibrated, and no committed errors taken out.
 enum class Calibration { used, left_out };
-
-/// A prediction, and the constants that it rests on, in the order of their use.
-struct ExplainedPrediction {
-    Prediction prediction;
-    std::vector<Constant> constants;
-};
 
 /// The model's answer for one case, with the hash of model and kernel filled in, and what past
 /// errors of this kernel on this device say of it: the expected time, and a band, which contains
@@ -80,6 +84,14 @@ CaseResult run_case(const Case& which, Backend& backend, const RowSink& sink);
 
 /// Only the gate, as a `check` row.
 CaseResult check_case(const Case& which, Backend& backend, const RowSink& sink);
+
+/// "committed", "datasheet x h200 + datasheet": the kinds of rates that a prediction rests on.
+std::string origins_text(const std::map<std::string, std::string>& rates);
+
+PredictionRow prediction_row(const Case& which, const Device& device,
+                             const ExplainedPrediction& explained);
+/// Of the case's problem, whatever its kernel.
+BoundRow bound_row(const Case& which, const Device& device);
 
 /// What every row about it says it is about.
 RowCase row_case(const Case& which, const Device& device);

@@ -133,6 +133,15 @@ Correctness decide(const Comparison& found, const Reference& reference, const Pr
     return verdict;
 }
 
+Correctness verdict_of_values(std::string why, double errors) {
+    Correctness verdict;
+    verdict.relative_rms = verdict.worst = verdict.aligned = errors;
+    verdict.bound = verdict.bound_worst = verdict.bound_aligned = errors;
+    verdict.why = std::move(why);
+    verdict.passed = verdict.why.empty();
+    return verdict;
+}
+
 Correctness worse_of(const Correctness& a, const Correctness& b) {
     // A failure outranks any pass; among equals the one that uses more of its bound is reported,
     // whole, so that error and bound in a row belong together.

@@ -47,6 +47,10 @@ Reference reference_of(std::span<const Errors> roundings, double elements);
 Correctness decide(const Comparison& found, const Reference& reference, const Precision& precision,
                    bool with_lse);
 
+/// One that no bound decides: refused if there is a reason `why`; all errors and bounds are
+/// `errors`.
+Correctness verdict_of_values(std::string why, double errors);
+
 /// One verdict of two: failed if either is, errors the larger share of their bound, rows added.
 Correctness worse_of(const Correctness& a, const Correctness& b);
 

@@ -23,6 +23,10 @@ struct EmbeddedFile {
 };
 std::span<const EmbeddedFile> embedded_files();
 
+/// The sources of the ladder's rungs and tracks, for `raceline kernels --diff`: in the program
+/// alone.
+std::span<const EmbeddedFile> ladder_sources();
+
 /// How wrong predictions of the committed receipts were (src/receipt/residuals.hpp), from
 /// tools/residuals.cpp.
 struct EmbeddedResidual {

@@ -2,12 +2,23 @@
 #include "support/nearest.hpp"
 
 #include <algorithm>
+#include <compare>
 #include <cstddef>
 #include <numeric>
+#include <string>
 #include <vector>
 
 namespace raceline {
 namespace {
+
+// Whether a letter is large or small is not what makes a word another one.
+std::string small_letters(std::string_view text) {
+    std::string small(text);
+    std::ranges::transform(small, small.begin(), [](char c) {
+        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    });
+    return small;
+}
 
 std::size_t levenshtein(std::string_view a, std::string_view b) {
     std::vector<std::size_t> row(b.size() + 1);
@@ -24,15 +35,45 @@ std::size_t levenshtein(std::string_view a, std::string_view b) {
     return row.back();
 }
 
+// How a candidate resembles the word, the closest kind first; and within a kind how far it is.
+enum class Kind : unsigned char { same, begins_with, near, contains, other };
+struct Resemblance {
+    Kind kind = Kind::other;
+    std::size_t distance = 0;
+    auto operator<=>(const Resemblance&) const = default;
+};
+
+Resemblance resemblance(const std::string& word, const std::string& candidate) {
+    constexpr std::size_t least_part = 3;  // shorter parts are in too many words
+    const std::size_t distance = levenshtein(word, candidate);
+    if (distance == 0) {
+        return {Kind::same, 0};
+    }
+    if (word.size() >= least_part && candidate.starts_with(word)) {
+        return {Kind::begins_with, distance};
+    }
+    // Not if every letter is another one.
+    if (distance < word.size() && distance <= std::max<std::size_t>(1, word.size() / 3)) {
+        return {Kind::near, distance};
+    }
+    if (word.size() >= least_part && candidate.find(word) != std::string::npos) {
+        return {Kind::contains, distance};
+    }
+    return {};
+}
+
 }  // namespace
 
 std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates) {
+    const std::string wanted = small_letters(word);
     std::string_view best;
-    std::size_t least = std::max<std::size_t>(1, word.size() / 3) + 1;
+    Resemblance closest;
     for (const std::string_view candidate : candidates) {
-        const std::size_t distance = levenshtein(word, candidate);
-        if (distance < least) {
-            least = distance;
+        const Resemblance found = resemblance(wanted, small_letters(candidate));
+        // Of two that begin with the word, as close, the later: a100-80, not a100-40.
+        const bool later = found.kind == Kind::begins_with && found == closest;
+        if (found < closest || later) {
+            closest = found;
             best = candidate;
         }
     }

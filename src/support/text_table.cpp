@@ -80,9 +80,26 @@ std::string markdown_cell(const std::string& cell) {
     return out;
 }
 
+std::vector<TextTable::Column> columns_of(std::string_view heading) {
+    constexpr std::string_view between = " | ";
+    std::vector<TextTable::Column> columns;
+    for (std::size_t begin = 0; begin <= heading.size();) {
+        const std::size_t end = std::min(heading.find(between, begin), heading.size());
+        std::string_view title = heading.substr(begin, end - begin);
+        const bool number = title.starts_with('>');
+        title.remove_prefix(number ? 1 : 0);
+        columns.push_back(
+            {std::string(title), number ? TextTable::Align::right : TextTable::Align::left});
+        begin = end + between.size();
+    }
+    return columns;
+}
+
 }  // namespace
 
 TextTable::TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
+
+TextTable::TextTable(std::string_view heading) : TextTable(columns_of(heading)) {}
 
 void TextTable::add(std::vector<std::string> cells) {
     require(cells.size() == columns_.size(), Status::internal,

@@ -17,6 +17,9 @@ public:
         Align align = Align::left;
     };
     explicit TextTable(std::vector<Column> columns);
+    /// The same written as a line: titles with " | " between them, ">" before one of numbers:
+    /// "rung | shape | >time".
+    explicit TextTable(std::string_view heading);
     void add(std::vector<std::string> cells);  ///< throws if the cell count differs
     [[nodiscard]] std::string str() const;
     [[nodiscard]] std::string markdown() const;

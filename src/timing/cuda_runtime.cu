@@ -7,18 +7,11 @@
 #include <utility>
 
 #include "raceline/error.hpp"
+#include "support/cuda_check.cuh"
 #include "timing/cuda_runtime.hpp"
 
 namespace raceline::cuda {
 namespace {
-
-void check(cudaError_t status, const std::string& call) {
-    if (status != cudaSuccess) {
-        cudaGetLastError();  // a recoverable error must not be reported again by the next call
-        throw Error(Status::internal, call + " failed: " + cudaGetErrorName(status) + " (" +
-                                          cudaGetErrorString(status) + ")");
-    }
-}
 
 cudaStream_t as_stream(void* stream) {
     return static_cast<cudaStream_t>(stream);
@@ -42,24 +35,24 @@ std::string why_unavailable() {
 std::size_t l2_bytes() {
     int device = 0;
     int bytes = 0;
-    check(cudaGetDevice(&device), "cudaGetDevice");
-    check(cudaDeviceGetAttribute(&bytes, cudaDevAttrL2CacheSize, device),
-          "cudaDeviceGetAttribute(L2 size)");
+    check_cuda(cudaGetDevice(&device), "cudaGetDevice");
+    check_cuda(cudaDeviceGetAttribute(&bytes, cudaDevAttrL2CacheSize, device),
+               "cudaDeviceGetAttribute(L2 size)");
     return static_cast<std::size_t>(bytes);
 }
 
 std::size_t free_bytes() {
     std::size_t available_bytes = 0;
     std::size_t total = 0;
-    check(cudaMemGetInfo(&available_bytes, &total), "cudaMemGetInfo");
+    check_cuda(cudaMemGetInfo(&available_bytes, &total), "cudaMemGetInfo");
     return available_bytes;
 }
 
 DeviceBuffer::DeviceBuffer(std::size_t bytes) : bytes_(bytes) {
     void* memory = nullptr;
     // An empty tensor still gets an address, so that no pointer means "absent" by accident.
-    check(cudaMalloc(&memory, bytes > 0 ? bytes : 1),
-          "cudaMalloc of " + std::to_string(bytes) + " bytes");
+    check_cuda(cudaMalloc(&memory, bytes > 0 ? bytes : 1),
+               "cudaMalloc of " + std::to_string(bytes) + " bytes");
     data_ = static_cast<std::byte*>(memory);
 }
 DeviceBuffer::DeviceBuffer(DeviceBuffer&& other) noexcept
@@ -78,25 +71,26 @@ namespace {
 // cudaMemcpy returns before small uploads and copies on the device have arrived, cudaMemset always
 // does, and streams that do not wait for the default one (Stream) would read what was there before.
 void wait_for_default_stream(const char* what) {
-    check(cudaStreamSynchronize(cudaStreamLegacy), what);
+    check_cuda(cudaStreamSynchronize(cudaStreamLegacy), what);
 }
 
 }  // namespace
 
 void upload(void* device, const void* host, std::size_t bytes) {
-    check(cudaMemcpy(device, host, bytes, cudaMemcpyHostToDevice), "cudaMemcpy to the device");
+    check_cuda(cudaMemcpy(device, host, bytes, cudaMemcpyHostToDevice), "cudaMemcpy to the device");
     wait_for_default_stream("cudaMemcpy to the device");
 }
 void download(void* host, const void* device, std::size_t bytes) {
-    check(cudaMemcpy(host, device, bytes, cudaMemcpyDeviceToHost), "cudaMemcpy from the device");
+    check_cuda(cudaMemcpy(host, device, bytes, cudaMemcpyDeviceToHost),
+               "cudaMemcpy from the device");
 }
 void copy(void* to_device, const void* from_device, std::size_t bytes) {
-    check(cudaMemcpy(to_device, from_device, bytes, cudaMemcpyDeviceToDevice),
-          "cudaMemcpy on the device");
+    check_cuda(cudaMemcpy(to_device, from_device, bytes, cudaMemcpyDeviceToDevice),
+               "cudaMemcpy on the device");
     wait_for_default_stream("cudaMemcpy on the device");
 }
 void fill(void* device, unsigned char byte, std::size_t bytes) {
-    check(cudaMemset(device, byte, bytes), "cudaMemset");
+    check_cuda(cudaMemset(device, byte, bytes), "cudaMemset");
     wait_for_default_stream("cudaMemset");
 }
 
@@ -168,28 +162,29 @@ void fill_normal(void* device, DType dtype, std::size_t count, std::uint64_t see
 }
 
 void synchronize() {
-    check(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+    check_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
 }
 void check_launch(const char* what) {
-    check(cudaGetLastError(), std::string("the launch of ") + what);
+    check_cuda(cudaGetLastError(), std::string("the launch of ") + what);
 }
 
 Stream::Stream() {
     cudaStream_t stream = nullptr;
-    check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
+    check_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
     stream_ = stream;
 }
 Stream::~Stream() {
     cudaStreamDestroy(as_stream(stream_));
 }
 void Stream::synchronize() const {
-    check(cudaStreamSynchronize(as_stream(stream_)), "cudaStreamSynchronize");
+    check_cuda(cudaStreamSynchronize(as_stream(stream_)), "cudaStreamSynchronize");
 }
 
 Graph::Graph(const Stream& stream, const std::function<void(void*, int)>& call, int repeats) {
     cudaStream_t s = as_stream(stream.get());
     cudaGraph_t graph = nullptr;
-    check(cudaStreamBeginCapture(s, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
+    check_cuda(cudaStreamBeginCapture(s, cudaStreamCaptureModeThreadLocal),
+               "cudaStreamBeginCapture");
     try {
         for (int i = 0; i < repeats; ++i) {
             call(stream.get(), i);
@@ -201,27 +196,27 @@ Graph::Graph(const Stream& stream, const std::function<void(void*, int)>& call, 
         cudaGetLastError();
         throw;
     }
-    check(cudaStreamEndCapture(s, &graph), "cudaStreamEndCapture");
+    check_cuda(cudaStreamEndCapture(s, &graph), "cudaStreamEndCapture");
     cudaGraphExec_t executable = nullptr;
     const cudaError_t made = cudaGraphInstantiate(&executable, graph, 0);
     cudaGraphDestroy(graph);
-    check(made, "cudaGraphInstantiate");
+    check_cuda(made, "cudaGraphInstantiate");
     executable_ = executable;
-    check(cudaGraphUpload(executable, s), "cudaGraphUpload");
+    check_cuda(cudaGraphUpload(executable, s), "cudaGraphUpload");
 }
 Graph::~Graph() {
     cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(executable_));
 }
 void Graph::launch(const Stream& stream) const {
-    check(cudaGraphLaunch(static_cast<cudaGraphExec_t>(executable_), as_stream(stream.get())),
-          "cudaGraphLaunch");
+    check_cuda(cudaGraphLaunch(static_cast<cudaGraphExec_t>(executable_), as_stream(stream.get())),
+               "cudaGraphLaunch");
 }
 
 StreamTimer::StreamTimer() {
     cudaEvent_t event = nullptr;
-    check(cudaEventCreate(&event), "cudaEventCreate");
+    check_cuda(cudaEventCreate(&event), "cudaEventCreate");
     begin_ = event;
-    check(cudaEventCreate(&event), "cudaEventCreate");
+    check_cuda(cudaEventCreate(&event), "cudaEventCreate");
     end_ = event;
 }
 StreamTimer::~StreamTimer() {
@@ -229,16 +224,16 @@ StreamTimer::~StreamTimer() {
     cudaEventDestroy(as_event(end_));
 }
 void StreamTimer::begin(const Stream& stream) const {
-    check(cudaEventRecord(as_event(begin_), as_stream(stream.get())), "cudaEventRecord");
+    check_cuda(cudaEventRecord(as_event(begin_), as_stream(stream.get())), "cudaEventRecord");
 }
 void StreamTimer::end(const Stream& stream) const {
-    check(cudaEventRecord(as_event(end_), as_stream(stream.get())), "cudaEventRecord");
+    check_cuda(cudaEventRecord(as_event(end_), as_stream(stream.get())), "cudaEventRecord");
 }
 double StreamTimer::seconds() const {
-    check(cudaEventSynchronize(as_event(end_)), "cudaEventSynchronize");
+    check_cuda(cudaEventSynchronize(as_event(end_)), "cudaEventSynchronize");
     float milliseconds = 0;
-    check(cudaEventElapsedTime(&milliseconds, as_event(begin_), as_event(end_)),
-          "cudaEventElapsedTime");
+    check_cuda(cudaEventElapsedTime(&milliseconds, as_event(begin_), as_event(end_)),
+               "cudaEventElapsedTime");
     return static_cast<double>(milliseconds) * 1e-3;
 }
 

@@ -60,8 +60,7 @@ void check_launch(const char* what);
 class Stream {
 public:
     Stream();
-    Stream(const Stream&) = delete;
-    Stream& operator=(const Stream&) = delete;
+    Stream(Stream&&) = delete;
     ~Stream();
     [[nodiscard]] void* get() const { return stream_; }  ///< a cudaStream_t
     void synchronize() const;
@@ -74,8 +73,7 @@ private:
 class Graph {
 public:
     Graph(const Stream& stream, const std::function<void(void* stream, int i)>& call, int repeats);
-    Graph(const Graph&) = delete;
-    Graph& operator=(const Graph&) = delete;
+    Graph(Graph&&) = delete;
     ~Graph();
     void launch(const Stream& stream) const;
 
@@ -87,8 +85,7 @@ private:
 class StreamTimer {
 public:
     StreamTimer();
-    StreamTimer(const StreamTimer&) = delete;
-    StreamTimer& operator=(const StreamTimer&) = delete;
+    StreamTimer(StreamTimer&&) = delete;
     ~StreamTimer();
     void begin(const Stream& stream) const;
     void end(const Stream& stream) const;
@@ -126,8 +123,7 @@ struct ClockState {
 class Nvml {
 public:
     Nvml();
-    Nvml(const Nvml&) = delete;
-    Nvml& operator=(const Nvml&) = delete;
+    Nvml(Nvml&&) = delete;
     ~Nvml();
     [[nodiscard]] ClockState read() const;
     /// Processes that compute on this device, this one not counted; 0 where nobody tells.

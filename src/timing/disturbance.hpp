@@ -33,8 +33,7 @@ std::string describe(const Usage& usage);
 class UsageReader {
 public:
     UsageReader();
-    UsageReader(const UsageReader&) = delete;
-    UsageReader& operator=(const UsageReader&) = delete;
+    UsageReader(UsageReader&&) = delete;
     ~UsageReader();
     [[nodiscard]] Usage read() const;
 

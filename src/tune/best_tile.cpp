@@ -95,7 +95,7 @@ std::vector<int> supporting(const Kernel& kernel, const std::vector<int>& tiles,
     std::vector<int> fit;
     std::string reason = "it lists no tile";
     for (const int tile : tiles) {
-        const std::string why = kernel.why_not(workload, tile, device);
+        const std::string why = why_not(kernel, workload, tile, device);
         if (why.empty()) {
             fit.push_back(tile);
         } else if (tile == tiles.front()) {
@@ -124,8 +124,12 @@ std::vector<TileChoice> ranked_tiles(const Kernel& kernel, const Workload& workl
     }
     std::vector<TileChoice> ranked;
     for (const int tile : all_tiles(kernel)) {
-        if (kernel.why_not(workload, tile, device).empty()) {
-            ranked.push_back({tile, predict(device, kernel.counts(workload, tile, device), how)});
+        if (!kernel.why_not(workload, tile, device).empty()) {
+            continue;
+        }
+        const std::vector<Counts> launches = kernel.counts(workload, tile, device);
+        if (why_not(launches, device).empty()) {
+            ranked.push_back({tile, predict(device, launches, how)});
         }
     }
     // Equal times keep the order in which the kernel lists its tiles.
@@ -139,12 +143,13 @@ std::vector<int> select_tiles(const Kernel& kernel, std::string_view text, const
                               const Device& device, const LaunchCase& how,
                               Calibration calibration) {
     const std::vector<int> every = all_tiles(kernel);
-    if (text == "all" || text == "best") {
-        std::vector<int> fit = supporting(kernel, every, workload, device);
-        return text == "all"
-                   ? fit
-                   : std::vector{
-                         ranked_tiles(kernel, workload, device, how, calibration).front().tile};
+    if (text == "best") {
+        const auto ranked = ranked_tiles(kernel, workload, device, how, calibration);
+        return ranked.empty() ? supporting(kernel, every, workload, device)
+                              : std::vector{ranked.front().tile};
+    }
+    if (text == "all") {
+        return supporting(kernel, every, workload, device);
     }
     require(!every.empty(), Status::invalid_argument,
             "tile '{}' cannot be chosen: {} lists no tile", text, kernel.name);

@@ -24,6 +24,25 @@ std::int32_t side(std::int64_t offset, std::int64_t longest) {
 
 }  // namespace
 
+void set_sizes(AttentionArgs& args, const Workload& w) {
+    args.batch = static_cast<std::int32_t>(w.batch);
+    args.heads_q = static_cast<std::int32_t>(w.heads_q);
+    args.heads_kv = static_cast<std::int32_t>(w.heads_kv);
+    args.seqlen_q = static_cast<std::int32_t>(w.seqlen_q);
+    args.seqlen_k = static_cast<std::int32_t>(w.seqlen_k);
+    args.headdim = static_cast<std::int32_t>(w.headdim);
+    args.headdim_v = static_cast<std::int32_t>(w.headdim_v);
+    args.page_size = static_cast<std::int32_t>(w.page_size);
+    args.scale = static_cast<float>(w.scale_value());
+    args.softcap = static_cast<float>(w.softcap);
+    const std::int64_t longest = w.seqlen_q + w.seqlen_k;
+    const Window window = folded_window(w);
+    args.window_left = side(window.left, longest);
+    args.window_right = side(window.right, longest);
+    args.dtype = w.dtype;
+    args.kv_dtype = w.kv_dtype;
+}
+
 AttentionArgs make_args(const Workload& w, const Inputs& inputs, const InputPointers& at) {
     AttentionArgs args;
     const std::int64_t slots = w.page_size != 0 ? w.page_size : w.seqlen_k;
@@ -53,25 +72,9 @@ AttentionArgs make_args(const Workload& w, const Inputs& inputs, const InputPoin
     args.v_scale = inputs.v_scale.empty() ? nullptr : at.v_scale;
     args.q_scale = inputs.q_scale.empty() ? nullptr : at.q_scale;
 
-    args.batch = static_cast<std::int32_t>(w.batch);
-    args.heads_q = static_cast<std::int32_t>(w.heads_q);
-    args.heads_kv = static_cast<std::int32_t>(w.heads_kv);
-    args.seqlen_q = static_cast<std::int32_t>(w.seqlen_q);
-    args.seqlen_k = static_cast<std::int32_t>(w.seqlen_k);
-    args.headdim = static_cast<std::int32_t>(w.headdim);
-    args.headdim_v = static_cast<std::int32_t>(w.headdim_v);
-    args.page_size = static_cast<std::int32_t>(w.page_size);
     args.tokens_q = args.cu_seqlens_q != nullptr ? w.tokens_q() : 0;
     args.tokens_k = args.cu_seqlens_k != nullptr ? w.tokens_k() : 0;
-    args.scale = static_cast<float>(w.scale_value());
-    args.softcap = static_cast<float>(w.softcap);
-
-    const std::int64_t longest = w.seqlen_q + w.seqlen_k;
-    const Window window = w.window.value_or(Window{});
-    args.window_left = side(window.left, longest);
-    args.window_right = w.mask == Mask::causal ? 0 : side(window.right, longest);
-    args.dtype = w.dtype;
-    args.kv_dtype = w.kv_dtype;
+    set_sizes(args, w);
     return args;
 }
 

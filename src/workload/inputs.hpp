@@ -65,6 +65,8 @@ struct InputPointers {
 };
 /// The arguments of a launch over such inputs: strides, lengths, masks folded.
 AttentionArgs make_args(const Workload& workload, const Inputs& inputs, const InputPointers& at);
+/// All of the arguments that follow from the workload alone: sizes, types, mask, scale, softcap.
+void set_sizes(AttentionArgs& args, const Workload& workload);
 
 /// Element i of packed storage as double, and a value rounded into storage. nvfp4 is refused.
 double load_element(const std::byte* base, DType dtype, std::size_t index);

@@ -62,6 +62,13 @@ void fill(std::byte* at, const Bits* table, std::size_t count, std::uint64_t key
     }
 }
 
+// Of the elements of a type, made once.
+template <class Bits, DType dtype>
+std::span<const std::byte> encoded() {
+    static const auto table = make_encoded<Bits>(dtype);
+    return std::as_bytes(std::span(table));
+}
+
 }  // namespace
 
 double normal_quantile(std::uint16_t bits) {
@@ -70,22 +77,10 @@ double normal_quantile(std::uint16_t bits) {
 
 std::span<const std::byte> normal_table(DType dtype) {
     switch (dtype) {
-        case DType::fp32: {
-            static const auto table = make_encoded<std::uint32_t>(dtype);
-            return std::as_bytes(std::span(table));
-        }
-        case DType::fp16: {
-            static const auto table = make_encoded<std::uint16_t>(dtype);
-            return std::as_bytes(std::span(table));
-        }
-        case DType::bf16: {
-            static const auto table = make_encoded<std::uint16_t>(dtype);
-            return std::as_bytes(std::span(table));
-        }
-        case DType::e4m3: {
-            static const auto table = make_encoded<std::uint8_t>(dtype);
-            return std::as_bytes(std::span(table));
-        }
+        case DType::fp32: return encoded<std::uint32_t, DType::fp32>();
+        case DType::fp16: return encoded<std::uint16_t, DType::fp16>();
+        case DType::bf16: return encoded<std::uint16_t, DType::bf16>();
+        case DType::e4m3: return encoded<std::uint8_t, DType::e4m3>();
         case DType::nvfp4: break;
     }
     fail(Status::unsupported, "elements of nvfp4 cannot be filled one by one: they share scales");

@@ -30,8 +30,7 @@ Hidden hidden_keys(const Workload& w) {
 
 void drop_idle_sides(Workload& w) {
     const Hidden hidden = hidden_keys(w);
-    Window sides = w.window.value_or(Window{});
-    sides.right = w.mask == Mask::causal ? 0 : sides.right;
+    Window sides = folded_window(w);
     sides.left = hidden.left ? sides.left : -1;
     sides.right = hidden.right ? sides.right : -1;
     w.mask = sides.right == 0 ? Mask::causal : Mask::full;
@@ -55,6 +54,9 @@ void drop_default_scale(Workload& w) {
 }  // namespace
 
 Workload plainest(Workload workload) {
+    if (!workload.is_attention()) {
+        return workload;
+    }
     drop_idle_sides(workload);
     drop_equal_lengths(workload.seqlens_q, workload.seqlen_q);
     drop_equal_lengths(workload.seqlens_k, workload.seqlen_k);

@@ -9,7 +9,7 @@ namespace raceline {
 /// The problem that a valid `workload` asks for, without what changes nothing about it: a mask or a
 /// window's side that hides no key of any sequence, lengths of a ragged batch that are all the
 /// longest, a scale of 1 / sqrt(headdim), an accuracy where queries have more than 8 bits. A window
-/// whose right side is 0 is causal.
+/// whose right side is 0 is causal. Another operation than attention has one spelling.
 Workload plainest(Workload workload);
 
 }  // namespace raceline

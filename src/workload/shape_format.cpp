@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "support/check.hpp"
+#include "workload/operation_shape.hpp"
 #include "workload/shape_grammar.hpp"
 
 namespace raceline {
@@ -108,12 +109,18 @@ Workload read_members(const Json& object) {
     if (object.contains("accuracy")) {
         w.accuracy = parse_accuracy(member<std::string>(object, "accuracy"));
     }
+    if (object.contains("pass")) {
+        w.pass = member<std::string>(object, "pass");
+    }
     return w;
 }
 
 }  // namespace
 
 std::string format_shape(const Workload& w) {
+    if (!w.is_attention()) {
+        return format_operation_shape(w);
+    }
     std::string text;
     if (w.batch != 1 && !w.ragged()) {
         text += fmt::format("b={},", w.batch);
@@ -156,10 +163,14 @@ std::string format_shape(const Workload& w) {
         text += fmt::format(",page={}", w.page_size);
     }
     text += w.accuracy == Accuracy::fast ? ",accuracy=fast" : "";
+    text += w.pass != Workload{}.pass ? ",pass=" + w.pass : "";
     return text;
 }
 
 Json workload_to_json(const Workload& w) {
+    if (!w.is_attention()) {
+        return operation_workload_to_json(w);
+    }
     Json object;
     object["batch"] = w.batch;
     object["heads_q"] = w.heads_q;
@@ -190,13 +201,17 @@ Json workload_to_json(const Workload& w) {
     if (w.accuracy == Accuracy::fast) {
         object["accuracy"] = "fast";
     }
+    if (w.pass != Workload{}.pass) {
+        object["pass"] = w.pass;
+    }
     return object;
 }
 
 Workload workload_from_json(const Json& object) {
     require(object.is_object(), Status::corrupt, "workload is not an object");
     try {
-        Workload workload = read_members(object);
+        const bool other = object.contains("op") && object.at("op") != Workload{}.op;
+        Workload workload = other ? operation_workload_from_json(object) : read_members(object);
         validate(workload);
         return workload;
     } catch (const Error& error) {

@@ -4,15 +4,16 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <cmath>
-#include <limits>
+#include <optional>
 #include <set>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "support/check.hpp"
 #include "support/nearest.hpp"
+#include "workload/operation_shape.hpp"
+#include "workload/shape_field.hpp"
 
 namespace raceline {
 namespace {
@@ -23,25 +24,32 @@ constexpr auto bad = Status::invalid_argument;
 struct Spelling {
     std::string_view written, field;
 };
-constexpr std::array spellings{Spelling{"b", "b"},           Spelling{"h", "h"},
-                               Spelling{"q", "q"},           Spelling{"k", "k"},
-                               Spelling{"d", "d"},           Spelling{"mla", "mla"},
-                               Spelling{"dtype", "dtype"},   Spelling{"kv", "kv"},
-                               Spelling{"causal", "causal"}, Spelling{"full", "full"},
-                               Spelling{"window", "window"}, Spelling{"softcap", "softcap"},
-                               Spelling{"sinks", "sinks"},   Spelling{"scale", "scale"},
-                               Spelling{"page", "page"},     Spelling{"accuracy", "accuracy"},
-                               Spelling{"batch", "b"},       Spelling{"heads", "h"},
-                               Spelling{"seqlen_q", "q"},    Spelling{"seqlen_k", "k"},
-                               Spelling{"headdim", "d"},     Spelling{"kv_dtype", "kv"},
-                               Spelling{"page_size", "page"}};
+constexpr std::array spellings{Spelling{"b", "b"},
+                               Spelling{"h", "h"},
+                               Spelling{"q", "q"},
+                               Spelling{"k", "k"},
+                               Spelling{"d", "d"},
+                               Spelling{"mla", "mla"},
+                               Spelling{"dtype", "dtype"},
+                               Spelling{"kv", "kv"},
+                               Spelling{"causal", "causal"},
+                               Spelling{"full", "full"},
+                               Spelling{"window", "window"},
+                               Spelling{"softcap", "softcap"},
+                               Spelling{"sinks", "sinks"},
+                               Spelling{"scale", "scale"},
+                               Spelling{"page", "page"},
+                               Spelling{"accuracy", "accuracy"},
+                               Spelling{"batch", "b"},
+                               Spelling{"heads", "h"},
+                               Spelling{"seqlen_q", "q"},
+                               Spelling{"seqlen_k", "k"},
+                               Spelling{"headdim", "d"},
+                               Spelling{"kv_dtype", "kv"},
+                               Spelling{"page_size", "page"},
+                               Spelling{"op", "op"},
+                               Spelling{"pass", "pass"}};
 constexpr std::size_t field_count = 16;  // the rest of the list are only hints
-
-/// Quotes user text in a sentence: cut, so that a megabyte of junk stays a sentence.
-std::string quoted(std::string_view text) {
-    constexpr std::size_t most = 40;
-    return fmt::format("'{}{}'", text.substr(0, most), text.size() > most ? "…" : "");
-}
 
 [[noreturn]] void unknown_field(std::string_view key) {
     std::vector<std::string_view> known;
@@ -58,26 +66,8 @@ std::string quoted(std::string_view text) {
     }
     fail(bad,
          "shape field {} is unknown; {}valid fields: b h q k d mla dtype kv causal full window "
-         "softcap sinks scale page accuracy",
-         quoted(key), hint);
-}
-
-std::int64_t parse_count(std::string_view field, std::string_view text) {
-    std::int64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    require(error == std::errc{} && end == text.data() + text.size() && value >= 0 &&
-                value <= std::numeric_limits<std::int32_t>::max(),
-            bad, "shape field '{}': {} is not a whole number from 0 to 2147483647", field,
-            quoted(text));
-    return value;
-}
-
-double parse_real(std::string_view field, std::string_view text) {
-    double value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    require(error == std::errc{} && end == text.data() + text.size() && std::isfinite(value), bad,
-            "shape field '{}': {} is not a finite number", field, quoted(text));
-    return value;
+         "softcap sinks scale page accuracy op pass",
+         in_quotes(key), hint);
 }
 
 /// `a` or `a<separator>b`; without the second half, second = missing.
@@ -114,6 +104,24 @@ Lengths parse_lengths(std::string_view field, std::string_view text) {
     return lengths;
 }
 
+/// Removes `name=VALUE` from the fields and gives the value: it says how the others are read.
+std::optional<std::string> take_field(std::vector<std::string_view>& fields,
+                                      std::string_view name) {
+    std::optional<std::string> value;
+    std::erase_if(fields, [&](std::string_view field) {
+        const std::size_t equals = field.find('=');
+        if (field.substr(0, equals) != name) {
+            return false;
+        }
+        require(equals != std::string_view::npos && equals + 1 < field.size(), bad,
+                "shape field '{}' needs a value", name);
+        require(!value, bad, "shape field '{}' is given twice", name);
+        value = field.substr(equals + 1);
+        return true;
+    });
+    return value;
+}
+
 std::int64_t parse_window_side(std::string_view text) {
     return text == "inf" ? -1 : parse_count("window", text);
 }
@@ -121,7 +129,10 @@ std::int64_t parse_window_side(std::string_view text) {
 /// Fields as found; what depends on another field is settled at the end.
 class ShapeParser {
 public:
-    explicit ShapeParser(DType fallback) { workload_.dtype = fallback; }
+    ShapeParser(DType fallback, std::string pass) {
+        workload_.dtype = fallback;
+        workload_.pass = std::move(pass);
+    }
 
     void field(std::string_view text) {
         const std::size_t equals = text.find('=');
@@ -180,7 +191,7 @@ private:
             kv_heads_given_ = value.find('/') != std::string_view::npos;
             std::tie(workload_.heads_q, workload_.heads_kv) = parse_pair(key, value, '/', 1);
             require(workload_.heads_q > 0 && workload_.heads_kv > 0, bad,
-                    "shape field 'h': {} needs at least one head", quoted(value));
+                    "shape field 'h': {} needs at least one head", in_quotes(value));
         } else if (key == "q") {
             q_ = parse_lengths(key, value);
         } else if (key == "k") {
@@ -209,7 +220,8 @@ private:
             return;
         }
         require(value.find('+') != std::string_view::npos, bad,
-                "shape field 'mla': {} must be latent+rope columns, such as 512+64", quoted(value));
+                "shape field 'mla': {} must be latent+rope columns, such as 512+64",
+                in_quotes(value));
         const auto [latent, rope] = parse_pair(key, value, '+', 0);
         workload_.headdim = latent + rope;
         workload_.headdim_v = latent;
@@ -248,19 +260,22 @@ private:
 
 Workload parse_shape(std::string_view text, DType fallback_dtype) {
     require(!text.empty(), bad, "the shape is empty: write one such as h=32/8,q=1,k=8192,d=128");
-    ShapeParser parser(fallback_dtype);
-    for (std::size_t from = 0; from <= text.size();) {
-        const std::size_t to = std::min(text.find(',', from), text.size());
-        require(to > from, bad, "the shape has an empty field at character {}", from + 1);
-        parser.field(text.substr(from, to - from));
-        from = to + 1;
+    std::vector<std::string_view> fields = split_fields(text);
+    const std::string op = take_field(fields, "op").value_or(Workload{}.op);
+    const std::string pass = take_field(fields, "pass").value_or(Workload{}.pass);
+    if (op != Workload{}.op) {
+        return parse_operation_shape(op, pass, fields, fallback_dtype);
+    }
+    ShapeParser parser(fallback_dtype, pass);
+    for (const std::string_view field : fields) {
+        parser.field(field);
     }
     return parser.finish();
 }
 
 Accuracy parse_accuracy(std::string_view text) {
     require(text == "accurate" || text == "fast", bad,
-            "accuracy is {}; it must be accurate or fast", quoted(text));
+            "accuracy is {}; it must be accurate or fast", in_quotes(text));
     return text == "fast" ? Accuracy::fast : Accuracy::accurate;
 }
 
@@ -271,7 +286,7 @@ DType parse_dtype(std::string_view text) {
             return dtype;
         }
     }
-    fail(bad, "dtype {} is unknown: fp32, fp16, bf16, e4m3 or nvfp4", quoted(text));
+    fail(bad, "dtype {} is unknown: fp32, fp16, bf16, e4m3 or nvfp4", in_quotes(text));
 }
 
 }  // namespace raceline

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,12 +17,20 @@ struct Suite {
     std::vector<Workload> workloads;
 };
 
-/// quickstart ladder from-scratch ladder-splits ladder-gap training-16k llama3-8b llama3-70b
-/// deepseek-v3 gpt-oss, or random:SEED (20 shapes that are in no other suite). bf16 unless the
-/// suite mixes dtypes itself or `dtype` overrides all of them. Unknown names throw
+/// What a suite is for: to compare and publish; to be measured by a script of tools/; to be checked
+/// by one.
+enum class SuiteGroup { benchmark, measurement, check };
+inline constexpr std::array suite_groups{SuiteGroup::benchmark, SuiteGroup::measurement,
+                                         SuiteGroup::check};
+
+/// One of suite_names(); NAME:HEADDIM, of such a suite the shapes whose head dim is at most HEADDIM
+/// and over half of it; or random:SEED (20 shapes that are in no benchmark suite). A suite has
+/// types of its own unless `dtype` overrides all of them. Unknown names throw
 /// Error(invalid_argument) with the nearest one.
 Suite make_suite(std::string_view name, std::optional<DType> dtype = std::nullopt);
-/// The names that make_suite takes as they stand: all of the above but random:SEED.
+/// The names that make_suite takes as they stand.
 std::vector<std::string> suite_names();
+/// Those of one group.
+std::vector<std::string> suite_names(SuiteGroup group);
 
 }  // namespace raceline

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "support/check.hpp"
+#include "workload/operation_shape.hpp"
 #include "workload/workload.hpp"
 
 namespace raceline {
@@ -99,6 +100,12 @@ void check_sizes(const Workload& w) {
 }  // namespace
 
 void validate(const Workload& w) {
+    if (!w.is_attention() || w.pass != Workload{}.pass) {
+        validate_operation(w);
+    }
+    if (!w.is_attention()) {
+        return;
+    }
     within("batch", w.batch, 1, largest_batch);
     check_heads(w);
     check_lengths("seqlen_q", w.seqlens_q, w.seqlen_q, w.batch);

@@ -5,6 +5,10 @@
 #include <cmath>
 #include <numeric>
 
+#include "support/check.hpp"
+#include "workload/band.hpp"
+#include "workload/operation.hpp"
+
 namespace raceline {
 namespace {
 
@@ -20,17 +24,8 @@ std::int64_t sum_of_clamped(std::int64_t rows, std::int64_t offset, std::int64_t
     return (count == 0 ? 0 : slope) + (rows - flat) * limit;
 }
 
-/// Causal folded into the window's right side: negative means unbounded.
-Window effective_window(const Workload& w) {
-    Window window = w.window.value_or(Window{});
-    if (w.mask == Mask::causal) {
-        window.right = 0;
-    }
-    return window;
-}
-
 double pairs_of(const Workload& w, std::int64_t length_q, std::int64_t length_k) {
-    const Window window = effective_window(w);
+    const Window window = folded_window(w);
     const std::int64_t shift = length_k - length_q;
     const std::int64_t last = window.right < 0
                                   ? length_q * length_k
@@ -57,7 +52,23 @@ std::int64_t total(const std::vector<std::int64_t>& lengths, std::int64_t batch,
                            : std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
 }
 
+template <class Values>
+auto field_of(const Workload& w, const Values& values, std::string_view field) {
+    const auto found = values.find(field);
+    require(found != values.end(), Status::invalid_argument,
+            "the workload of {} has no field '{}' of this kind", w.op, field);
+    return found->second;
+}
+
 }  // namespace
+
+std::int64_t Workload::extent(std::string_view field) const {
+    return field_of(*this, extents, field);
+}
+
+double Workload::scalar(std::string_view field) const {
+    return field_of(*this, scalars, field);
+}
 
 std::int64_t Workload::length_q(std::int64_t b) const {
     return seqlens_q.empty() ? seqlen_q : seqlens_q.at(static_cast<std::size_t>(b));
@@ -79,13 +90,18 @@ double Workload::scale_value() const {
     return scale.value_or(1 / std::sqrt(static_cast<double>(headdim)));
 }
 
+Window folded_window(const Workload& w) {
+    Window window = w.window.value_or(Window{});
+    if (w.mask == Mask::causal) {
+        window.right = 0;
+    }
+    return window;
+}
+
 Workload::KeyRange Workload::visible(std::int64_t b, std::int64_t i) const {
-    const std::int64_t keys = length_k(b);
-    const std::int64_t aligned = i + keys - length_q(b);  // bottom-right: the last row sees the end
-    const Window side = effective_window(*this);
-    const std::int64_t first = side.left < 0 ? 0 : std::max<std::int64_t>(0, aligned - side.left);
-    const std::int64_t last = side.right < 0 ? keys : std::min(keys, aligned + side.right + 1);
-    return {first, last};
+    const Window side = folded_window(*this);
+    const WideBand band{length_q(b), length_k(b), side.left, side.right};
+    return {band.begin(i), band.end(i)};
 }
 
 double Workload::visited_pairs() const {
@@ -100,8 +116,19 @@ double Workload::visited_pairs() const {
 }
 
 double Workload::flops() const {
+    if (!is_attention()) {
+        return find_operation(op).operations(*this);
+    }
     return 2.0 * static_cast<double>(headdim + headdim_v) * static_cast<double>(heads_q) *
            visited_pairs();
+}
+
+double Workload::bytes_read() const {
+    return is_attention() ? bytes_q() + bytes_kv() : find_operation(op).bytes_read(*this);
+}
+
+double Workload::bytes_written() const {
+    return is_attention() ? bytes_out() : find_operation(op).bytes_written(*this);
 }
 
 double Workload::bytes_q() const {

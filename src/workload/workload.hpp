@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is asked for: one attention problem, without data and without a device.
+// What is asked for: one problem of an operation, without data and without a device.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "raceline/accuracy.hpp"
@@ -22,8 +24,15 @@ struct Window {
     bool operator==(const Window&) const = default;
 };
 
-/// One attention problem. Tensors are (batch, seqlen, heads, headdim), ragged batches are packed
-/// (total tokens, heads, headdim); paged caches are (pages, page_size, heads_kv, headdim).
+struct Workload;
+/// The window with causal folded in, which is a right side of 0. Every place that looks at a mask
+/// asks here.
+Window folded_window(const Workload& workload);
+
+/// One problem. Of attention all fields but the last two count; of another operation
+/// (operation.hpp) these and `dtype`, and the rest has its defaults. Of attention: tensors are
+/// (batch, seqlen, heads, headdim), ragged batches are packed (total tokens, heads, headdim); paged
+/// caches are (pages, page_size, heads_kv, headdim).
 struct Workload {
     std::int64_t batch = 1;
     std::int64_t heads_q = 1;
@@ -44,6 +53,11 @@ struct Workload {
     std::int64_t page_size = 0;   ///< 0: contiguous
     Accuracy accuracy = Accuracy::accurate;
     bool mla = false;  ///< V is the first headdim_v columns of K: one latent cache
+
+    std::string op = "attention";  ///< a folder of operations/
+    std::string pass = "forward";
+    std::map<std::string, std::int64_t, std::less<>> extents;  ///< of another operation, by field
+    std::map<std::string, double, std::less<>> scalars;        ///< of another operation, by field
 
     bool operator==(const Workload&) const = default;
 
@@ -67,14 +81,23 @@ struct Workload {
     /// Unmasked (query, key) pairs of one query head, summed over the batch; exact.
     [[nodiscard]] double visited_pairs() const;
     /// 2 * (headdim + headdim_v) a visited pair and query head: 4·B·H·Sq·Sk·d for full attention.
+    /// Of another operation what its record says.
     [[nodiscard]] double flops() const;
-    /// Compulsory traffic: Q, K and V read once (latent once for MLA), O and nothing else written.
+    [[nodiscard]] double bytes_read() const;     ///< compulsory traffic: of attention Q, K and V
+    [[nodiscard]] double bytes_written() const;  ///< compulsory traffic: of attention O
+    /// Of attention: Q, K and V read once (latent once for MLA), O and nothing else written.
     [[nodiscard]] double bytes_q() const;
     [[nodiscard]] double bytes_kv() const;
     [[nodiscard]] double bytes_out() const;
+
+    [[nodiscard]] bool is_attention() const { return op == "attention"; }
+    /// A field of another operation; throws Error(invalid_argument) if the workload has none.
+    [[nodiscard]] std::int64_t extent(std::string_view field) const;
+    [[nodiscard]] double scalar(std::string_view field) const;
 };
 
-/// Throws Error(invalid_argument) naming the first field that cannot be: heads_q not a multiple of
+/// Throws Error(invalid_argument) naming the first field that cannot be: an operation or a pass
+/// that does not exist, what an operation's record refuses; of attention heads_q not a multiple of
 /// heads_kv, a negative length, lengths whose count is not batch, MLA with heads_kv != 1, …
 void validate(const Workload& workload);
 

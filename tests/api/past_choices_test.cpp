@@ -117,7 +117,7 @@ Json choices_today() {
     Json all = Json::object();
     for (const auto& [label, device] : devices()) {
         Json& of = all[label];
-        for (const std::string& suite : suite_names()) {
+        for (const std::string& suite : suite_names(SuiteGroup::benchmark)) {
             for (const Workload& workload : make_suite(suite).workloads) {
                 of["suites"][suite].push_back(choice_of(workload, device));
             }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program as a user meets it: output, exit codes, refusals.
 #include <algorithm>
+#include <filesystem>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "cli/program.hpp"
@@ -87,6 +89,22 @@ TEST_F(Cli, only_kernels_that_were_named_leave_refusals) {
     };
     EXPECT_EQ(refusals(""), 0) << "cpu_flash and most rungs do not serve this";
     EXPECT_EQ(refusals(" --kernel cpu_flash --kernel simt"), 1);
+}
+
+// At a hundred columns a terminal must show what limits a problem before its tiles.
+TEST_F(Cli, predict_begins_each_problem_with_its_bound) {
+    const Outcome b200 =
+        box.run("predict --device b200 --shape h=8,q=4096,k=4096,d=128,dtype=bf16");
+    ASSERT_EQ(b200.exit, 0) << b200.err;
+    EXPECT_THAT(b200.lines().at(2), AllOf(testing::StartsWith("h=8,q=4096,k=4096,d=128,dtype=bf16"),
+                                          HasSubstr("100 %"), HasSubstr("flop.tcgen05.bf16")));
+    EXPECT_THAT(b200.out, HasSubstr("\n  prefill_mma"));
+    EXPECT_THAT(b200.out, HasSubstr("datasheet x h200")) << "a kernel reaches no datasheet";
+    const Outcome other =
+        box.run("predict --device mi300x --shape h=8,q=1,k=4096,d=128,dtype=bf16");
+    ASSERT_EQ(other.exit, 0) << other.err;
+    EXPECT_THAT(other.out, AllOf(HasSubstr("no kernel serves it"), HasSubstr("rates: datasheet"),
+                                 HasSubstr("it runs on CUDA GPUs, not on mi300x")));
 }
 
 TEST_F(Cli, a_device_that_is_not_live_is_predicted_but_not_run) {
@@ -191,6 +209,40 @@ TEST_F(Cli, kernels_say_what_they_were_called_before) {
     }
 }
 
+// What `kernels --diff` prints of a rung's files, and what these hold, by name.
+std::map<std::string, std::string> files_printed(const std::string& out) {
+    std::map<std::string, std::string> files;
+    for (std::size_t at = out.find("\n== "); at != std::string::npos;) {
+        const std::size_t name = at + 4, content = out.find("\n\n", name) + 2;
+        at = out.find("\n== ", content);
+        files[out.substr(name, content - 2 - name)] = out.substr(content, at - content);
+    }
+    return files;
+}
+std::map<std::string, std::string> files_of(const std::string& rung) {
+    std::map<std::string, std::string> files;
+    for (const auto& file :
+         std::filesystem::directory_iterator(RACELINE_SOURCE_DIR "/ladder/" + rung)) {
+        files[file.path().filename().string()] = Sandbox::read(file.path());
+    }
+    return files;
+}
+
+TEST_F(Cli, a_rung_is_printed_as_what_it_changes) {
+    const Outcome lesson = box.run("kernels --diff gqa gqa_ilp");
+    EXPECT_EQ(lesson.exit, 0) << lesson.err;
+    EXPECT_THAT(lesson.out, AllOf(HasSubstr("gqa_ilp after gqa: the loop over keys is unrolled"),
+                                  HasSubstr("To be seen: twenty shuffles a row")));
+    EXPECT_EQ(files_printed(lesson.out), files_of("decode/gqa_ilp"));
+    EXPECT_EQ(files_printed(box.run("kernels --diff gqa gqa_occupancy").out),
+              files_of("decode/gqa_occupancy"));
+    EXPECT_THAT(box.run("kernels --diff gqa paged").out, HasSubstr("(its predecessor is splitkv)"));
+    const Outcome engine = box.run("kernels --diff simt gqa");
+    EXPECT_EQ(engine.exit, 2);
+    EXPECT_THAT(engine.err, HasSubstr("--diff takes two rungs of the ladder; simt is an engine"));
+    EXPECT_EQ(box.run("kernels --diff gqa").exit, 2);
+}
+
 TEST_F(Cli, report_check_refuses_an_edited_prediction) {
     ASSERT_EQ(box.run(std::string("bench --receipts r.jsonl ") + tiny).exit, 0);
     EXPECT_EQ(box.run("report --check r.jsonl").exit, 0);
@@ -231,7 +283,7 @@ TEST_F(Cli, predict_uncalibrated_says_so_and_chooses_its_own_tile) {
     const auto prediction_row = [&](const std::string& more) {
         const Outcome run = box.run(words + more);
         EXPECT_EQ(run.exit, 0) << run.err;
-        return Json::parse(run.lines().at(0));
+        return Json::parse(run.lines().at(1));  // the first is the problem's bound
     };
     const Json own = prediction_row(" --json");
     const Json without = prediction_row(" --json --uncalibrated");
@@ -248,7 +300,7 @@ TEST_F(Cli, predict_uncalibrated_says_so_and_chooses_its_own_tile) {
     ASSERT_EQ(box.run(words + " --uncalibrated --receipts u.jsonl").exit, 0);
     const Outcome again = box.run("report --repredict u.jsonl");
     EXPECT_EQ(again.exit, 0) << again.out << again.err;
-    const Json written = read_receipts(box.path("u.jsonl")).rows.at(0);
+    const Json written = read_receipts(box.path("u.jsonl")).rows.at(1);
     const auto row = row_from_json<PredictionRow>(written);
     EXPECT_EQ(
         Repredictor::compare(row.prediction, predicted_by(RACELINE_BINARY_DIR "/raceline", row))
@@ -263,8 +315,11 @@ TEST_F(Cli, a_program_answers_case_by_case_what_it_predicts) {
                   .exit,
               0);
     const ReceiptFile file = read_receipts(box.path("p.jsonl"));
-    ASSERT_GE(file.rows.size(), 2U);
+    ASSERT_GE(file.rows.size(), 3U);
     for (const Json& row : file.rows) {
+        if (row.at("kind") != PredictionRow::kind) {
+            continue;
+        }
         const auto read = row_from_json<PredictionRow>(row);
         const auto answer = Repredictor::compare(
             read.prediction, predicted_by(RACELINE_BINARY_DIR "/raceline", read));

@@ -52,5 +52,20 @@ TEST(Docs, what_cannot_be_written_is_named) {
               "<!-- raceline:begin rates from=one --><!-- raceline:end -->");
 }
 
+TEST(Docs, a_full_disk_costs_no_page) {
+    const Sandbox box;
+    std::filesystem::create_directory(box.path("docs"));
+    box.write("docs/evidence.json", "{}");
+    const std::string page =
+        std::string("<!-- raceline:begin ") + constants + " --><!-- raceline:end -->\n";
+    box.write("page.md", page);
+    // No file may grow: neither the page nor what is said of it.
+    const Outcome full = box.run("report --docs page.md",
+                                 "bash -c 'trap \"\" XFSZ; ulimit -f 0; exec \"$0\" \"$@\"'");
+    EXPECT_EQ(full.exit, 2);
+    EXPECT_EQ(Sandbox::read(box.path("page.md")), page);
+    EXPECT_FALSE(std::filesystem::exists(box.path("page.md.new")));
+}
+
 }  // namespace
 }  // namespace raceline::test

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every example that --help prints must work as printed.
+// Every example that --help prints must work as printed, and every suite must be named.
 #include <filesystem>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <iterator>
 #include <set>
+#include <sstream>
 
 #include "cli/program.hpp"
+#include "plot/gnuplot.hpp"
+#include "workload/suites.hpp"
 
 namespace raceline::test {
 namespace {
@@ -34,8 +38,11 @@ TEST(Help, every_example_runs) {
     box.write("docs/evidence.json", "{}");
     box.write("README.md", "A page without generated parts.\n");
     std::set<std::string> ran;  // what two pages show needs to work once
-    for (const char* command :
-         {"", "devices", "kernels", "measure", "predict", "check", "bench", "report"}) {
+    for (const char* command : {"", "devices", "kernels", "measure", "predict", "check", "bench",
+                                "report", "plot", "diff"}) {
+        if (command == std::string("plot") && !gnuplot_is_there()) {
+            continue;
+        }
         const Outcome help = box.run(std::string(command) + " --help");
         ASSERT_EQ(help.exit, 0) << command;
         const std::vector<std::string> examples = examples_of(help);
@@ -49,6 +56,23 @@ TEST(Help, every_example_runs) {
         }
     }
     EXPECT_GE(ran.size(), 12U);
+}
+
+TEST(Help, names_every_suite) {
+    const Sandbox box;
+    for (const char* command : {"predict", "check", "bench"}) {
+        const Outcome help = box.run(std::string(command) + " --help");
+        // The groups stand between two headings, a line each.
+        const std::size_t from = help.out.find("Suites:\n");
+        const std::size_t to = help.out.find("Examples:\n");
+        ASSERT_TRUE(from < to && to != std::string::npos) << help.out;
+        std::istringstream lists(help.out.substr(from, to - from));
+        const std::set<std::string> words{std::istream_iterator<std::string>(lists), {}};
+        for (const std::string& name : suite_names()) {
+            EXPECT_TRUE(words.contains(name)) << command << " --help: " << name;
+        }
+        EXPECT_TRUE(words.contains("random:SEED"));
+    }
 }
 
 }  // namespace

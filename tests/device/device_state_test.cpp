@@ -50,7 +50,9 @@ TEST(DeviceState, is_not_written_for_what_the_tree_has) {
     device.live = true;
     device.driver = "another";
     EXPECT_FALSE(uncommitted_state(device).has_value()) << "the model reads neither";
-    EXPECT_FALSE(uncommitted_state(datasheet_device("b200")).has_value());
+    Device stated = datasheet_device("b200");
+    apply_committed_rates(stated);
+    EXPECT_FALSE(uncommitted_state(stated).has_value());
 }
 
 TEST(DeviceState, is_written_for_other_rates_and_for_another_machine) {

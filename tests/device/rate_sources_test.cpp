@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "device/catalog.hpp"
+#include "device/rate_origin.hpp"
 #include "raceline/error.hpp"
 #include "receipt/file.hpp"
 #include "receipt/row.hpp"
@@ -312,6 +313,60 @@ TEST(CeilingRow, MoreThanThreePerCentOverTheArithmeticIsRefused) {
     EXPECT_NO_THROW(check_ceiling(ceiling));
     ceiling.value = 0;
     EXPECT_THROW(check_ceiling(ceiling), Error);
+}
+
+TEST_F(RateSources, EachMeasuredRateSaysWhereItWasMeasured) {
+    const auto text = [&] { return origin_text(device_.rates.at("byte.dram_read")); };
+    EXPECT_EQ(text(), "datasheet");
+    commit({ceiling_row(device_, "byte.dram_read", 4.1e12)});
+    apply();
+    EXPECT_EQ(text(), "committed");
+    write(ceilings_cache_path(device_), {ceiling_row(device_, "byte.dram_read", 4.2e12)});
+    apply();
+    EXPECT_EQ(text(), "measured here");
+    const std::string file = (folder_ / "given.jsonl").string();
+    write(file, {ceiling_row(device_, "byte.dram_read", 4.3e12)});
+    apply(file);
+    EXPECT_EQ(text(), "rates file");
+    EXPECT_EQ(origin_text(device_.rates.at("op.ex2")), "datasheet");
+}
+
+TEST_F(RateSources, AGpuThatNobodyMeasuredGoesByWhatTheNearestOneReaches) {
+    const Device h200 = datasheet_device("h200");
+    commit({ceiling_row(device_, "byte.dram_read", 0.9 * h200.rate("byte.dram_read")),
+            ceiling_row(device_, "flop.wgmma.bf16", 0.8 * h200.rate("flop.wgmma.bf16")),
+            ceiling_row(device_, "flop.mma.bf16", 1.1 * h200.rate("flop.mma.bf16")),
+            ceiling_row(device_, "floor.launch_graph", 1e-6)});
+    const auto share = [&](const char* id, const char* resource) {
+        const Device stated = datasheet_device(id);
+        Device device = stated;
+        apply_committed_rates(device, embedded_);
+        EXPECT_FALSE(device.find("floor.launch_graph")) << id << ": times are not carried over";
+        return device.rate(resource) / stated.rate(resource);
+    };
+    EXPECT_DOUBLE_EQ(share("a100-80", "byte.dram_read"), 0.9);
+    EXPECT_DOUBLE_EQ(share("a100-80", "flop.mma.bf16"), 0.8) << "fastest engine by fastest engine";
+    EXPECT_DOUBLE_EQ(share("b200", "flop.tcgen05.bf16"), 0.8);
+    EXPECT_DOUBLE_EQ(share("b200", "flop.mma.bf16"), 1.1) << "the older engine by the older one";
+    EXPECT_DOUBLE_EQ(share("a100-80", "op.ex2"), 1) << "not measured there";
+
+    Device l4 = datasheet_device("l4");
+    const double stated = l4.rate("byte.dram_read");
+    apply_committed_rates(l4, embedded_);
+    const Device once = l4;
+    EXPECT_EQ(origin_text(l4.rates.at("byte.dram_read")), "datasheet x 0.90 of h200");
+    EXPECT_EQ(l4.rate("byte.dram_read.datasheet"), stated) << "bounds go by it";
+    EXPECT_THAT(l4.rates.at("byte.dram_read").source, HasSubstr("L4 datasheet"));
+    EXPECT_NE(l4.rates_id, rates_id_of(datasheet_device("l4"), "datasheet"));
+    apply_committed_rates(l4, embedded_);
+    EXPECT_EQ(l4.rates_id, once.rates_id) << "scaled once";
+
+    // Another maker's engines are not like these, and a CPU's ceilings are its own.
+    for (const char* id : {"mi300x", "cpu"}) {
+        Device other = datasheet_device(id);
+        apply_committed_rates(other, embedded_);
+        EXPECT_EQ(other.rates_id, rates_id_of(datasheet_device(id), "datasheet")) << id;
+    }
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <gtest/gtest.h>
 
-#include "kernels/prefill_mma/clocks.hpp"
+#include "kernels/prefill_mma/counts.hpp"
 #include "model/constant.hpp"
 
 namespace raceline {

@@ -7,8 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/prefill_mma/clocks.hpp"
-#include "kernels/prefill_mma/registers.hpp"
+#include "kernels/prefill_mma/counts.hpp"
 #include "registry/registry.hpp"
 #include "tests/kernels/cubin.hpp"
 #include "tests/kernels/instruction.hpp"

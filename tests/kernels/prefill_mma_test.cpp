@@ -12,9 +12,9 @@
 #include "kernels/prefill_mma/counts.hpp"
 #include "kernels/prefill_mma/fragment.hpp"
 #include "kernels/prefill_mma/plan.hpp"
-#include "kernels/prefill_mma/registers.hpp"
 #include "model/occupancy.hpp"
 #include "registry/registry.hpp"
+#include "registry/why_not.hpp"
 #include "workload/shape_grammar.hpp"
 #include "workload/suites.hpp"
 
@@ -27,12 +27,12 @@ TEST(PrefillMmaSchedule, every_item_is_done_once_and_long_ones_first) {
     for (const prefill::Order order :
          {prefill::Order{5, 12, 4}, {5, 13, 4}, {1, 1, 1}, {7, 3, 3}, {2, 300, 66}}) {
         std::set<std::pair<int, int>> seen;
-        for (int i = 0; i < order.items(); ++i) {
-            const prefill::Item item = order.item(i);
+        for (int i = 0; i < order.work_tiles(); ++i) {
+            const schedule::WorkTile item = order.work_tile(i);
             ASSERT_TRUE(seen.emplace(item.row_tile, item.head).second);
             ASSERT_TRUE(item.row_tile >= 0 && item.row_tile < order.row_tiles);
             ASSERT_TRUE(item.head >= 0 && item.head < order.heads);
-            const prefill::Item before = order.item(std::max(0, i - 1));
+            const schedule::WorkTile before = order.work_tile(std::max(0, i - 1));
             if (item.head / order.heads_per_group == before.head / order.heads_per_group) {
                 EXPECT_LE(item.row_tile, before.row_tile);
             } else {
@@ -43,8 +43,7 @@ TEST(PrefillMmaSchedule, every_item_is_done_once_and_long_ones_first) {
 }
 
 // Row by row, those behind the last one included: what the kernel asks of a warp's rows.
-int masked_blocks(const prefill::Band& band, const prefill::Blocks& blocks, int first,
-                  const prefill::Tile& tile) {
+int masked_blocks(const Band& band, const Blocks& blocks, int first, const prefill::Tile& tile) {
     int masked = 0;
     for (int block = blocks.first; block < blocks.last; ++block) {
         bool seen = true;
@@ -66,7 +65,7 @@ TEST(PrefillMmaSchedule, blocks_hold_the_keys_of_their_rows_and_no_block_too_man
         const Workload w = parse_shape(std::string("b=1,h=1,d=64,") + shape);
         for (const prefill::Tile& tile : prefill::tiles) {
             const prefill::Plan plan =
-                prefill::make_plan(prefill::shape_of(w), tile, datasheet_device("h200"));
+                prefill::make_plan(problem_of(w), tile, datasheet_device("h200"));
             for (int first = 0; first < w.seqlen_q; first += tile.rows) {
                 std::int64_t from = w.seqlen_k, to = 0;
                 const std::int64_t end = std::min<std::int64_t>(first + tile.rows, w.seqlen_q);
@@ -77,7 +76,7 @@ TEST(PrefillMmaSchedule, blocks_hold_the_keys_of_their_rows_and_no_block_too_man
                         to = std::max(to, keys.last);
                     }
                 }
-                const prefill::Blocks blocks = plan.band.blocks(first, tile.rows, tile.keys);
+                const Blocks blocks = plan.band.blocks(first, tile.rows, tile.keys);
                 if (from >= to) {
                     EXPECT_EQ(blocks.count(), 0) << shape << " row " << first;
                     continue;
@@ -98,26 +97,26 @@ TEST(PrefillMmaSchedule, causal_work_ends_evenly) {
     const Device h200 = datasheet_device("h200");
     for (const Workload& w : make_suite("training-16k").workloads) {
         for (const prefill::Tile& tile : prefill::tiles) {
-            if (prefill::widths_for(w.headdim, w.headdim_v) !=
-                prefill::Widths{tile.headdim, tile.headdim_v}) {
+            if (narrowest(prefill::tiles, {w.headdim, w.headdim_v}) !=
+                HeadDims{tile.headdim, tile.headdim_v}) {
                 continue;
             }
-            const prefill::Plan plan = prefill::make_plan(prefill::shape_of(w), tile, h200);
+            const prefill::Plan plan = prefill::make_plan(problem_of(w), tile, h200);
             std::multiset<std::int64_t> busy;
             for (int i = 0; i < h200.units * tile.residents; ++i) {
                 busy.insert(0);
             }
             const std::size_t places = busy.size();
             std::int64_t all = 0;
-            for (int i = 0; i < plan.order.items(); ++i) {
-                const int row = plan.order.item(i).row_tile * tile.rows;
+            for (int i = 0; i < plan.order.work_tiles(); ++i) {
+                const int row = plan.order.work_tile(i).row_tile * tile.rows;
                 const int blocks = plan.band.blocks(row, tile.rows, tile.keys).count();
                 all += blocks;
                 busy.insert(*busy.begin() + blocks);
                 busy.erase(busy.begin());
             }
             const auto mean = static_cast<double>(all) / static_cast<double>(places);
-            if (w.mask == Mask::causal && plan.order.items() >= static_cast<int>(4 * places)) {
+            if (w.mask == Mask::causal && plan.order.work_tiles() >= static_cast<int>(4 * places)) {
                 EXPECT_LE(static_cast<double>(*busy.rbegin()), 1.05 * mean)
                     << format_shape(w) << " rows " << tile.rows << " keys " << tile.keys;
             }

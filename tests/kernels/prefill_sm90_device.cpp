@@ -99,14 +99,15 @@ TEST_P(PrefillOnDevice, reads_and_writes_any_strides_and_repeats_itself) {
          {"b=2,h=4/2,q=333,k=517,d=64,causal", "b=2,h=4/2,q=333,k=517,d=128,dtype=fp16",
           "b=1,h=2,q=200,k=300,d=256,causal", "b=1,h=2,q=200,k=300,d=192/128,causal"}) {
         every_tile(kernel, shape, 0, 0);
-        every_tile(kernel, shape, 8, 0);  // rows of aligned 16-byte pieces
+        every_tile(kernel, shape, 8, 0);  // rows of aligned 16-byte chunks
         every_tile(kernel, shape, 0, 1);  // not so: the address
         every_tile(kernel, shape, 3, 2);  // nor this: the strides
     }
 }
 INSTANTIATE_TEST_SUITE_P(Hopper, PrefillOnDevice, testing::Values("prefill_sm90", "prefill_mma"));
 
-// Items are handed out to whichever CTA is free, warpgroups drift apart: no answer may show it.
+// Work tiles are handed out to whichever CTA is free, warpgroups drift apart: no answer may show
+// it.
 void repeat(const Kernel& kernel, const std::string& shape, int runs) {
     const Workload w = parse_shape(shape);
     const Device device = datasheet_device("h200");

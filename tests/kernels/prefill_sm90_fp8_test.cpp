@@ -13,10 +13,8 @@
 #include "gpu/ptx/wgmma_descriptor_k_major.cuh"
 #undef __device__
 #include "device/catalog.hpp"
-#include "kernels/prefill_sm90_fp8/counts.hpp"
-#include "kernels/prefill_sm90_fp8/fragment.hpp"
-#include "kernels/prefill_sm90_fp8/images.hpp"
-#include "kernels/prefill_sm90_fp8/plan.hpp"
+#include "kernels/prefill_sm90/e4m3_counts.hpp"
+#include "kernels/prefill_sm90/fragment.hpp"
 #include "registry/registry.hpp"
 #include "tests/kernels/cubin.hpp"
 #include "workload/shape_grammar.hpp"
@@ -28,21 +26,21 @@ namespace {
 namespace prefill = kernels::prefill_sm90_fp8;
 
 TEST(PrefillSm90Fp8Schedule, every_item_is_done_once_and_long_ones_first) {
-    for (const prefill::Order order :
-         {prefill::Order{5, 12, 4}, {5, 13, 4}, {1, 1, 1}, {7, 3, 3}}) {
+    for (const schedule::Order order :
+         {schedule::Order{5, 12, 4}, {5, 13, 4}, {1, 1, 1}, {7, 3, 3}}) {
         std::set<std::pair<int, int>> seen;
         for (int cta = 0; cta < 5; ++cta) {
             for (int round = 0;; ++round) {
-                const int index = prefill::index_of(cta, 5, round, order.items());
-                if (index == order.items()) {
+                const int index = schedule::index_of(cta, 5, round, order.work_tiles());
+                if (index == order.work_tiles()) {
                     break;
                 }
-                const prefill::Item item = order.item(index);
+                const schedule::WorkTile item = order.work_tile(index);
                 ASSERT_TRUE(seen.emplace(item.row_tile, item.head).second);
             }
         }
-        EXPECT_EQ(static_cast<int>(seen.size()), order.items());
-        EXPECT_EQ(order.item(0).row_tile, order.row_tiles - 1);
+        EXPECT_EQ(static_cast<int>(seen.size()), order.work_tiles());
+        EXPECT_EQ(order.work_tile(0).row_tile, order.row_tiles - 1);
     }
 }
 
@@ -61,7 +59,7 @@ void expect_no_bank_conflicts(int rows, int pieces) {
         for (int row = 0; row < rows; row += 8) {
             std::set<int> banks;
             for (int r = row; r < row + 8; ++r) {
-                const int byte = prefill::swizzled_bytes<row_bytes>(r, piece, rows);
+                const int byte = kernels::hopper::swizzled_bytes<row_bytes>(r, piece, rows);
                 banks.insert(byte % 128);
                 seen.insert(byte);
             }
@@ -86,10 +84,10 @@ TEST(PrefillSm90Fp8Layout, packed_probabilities_meet_their_keys) {
         for (int step = 0; step < 3; ++step) {
             for (int word = 0; word < 4; ++word) {
                 for (int byte = 0; byte < 4; ++byte) {
-                    const int element = prefill::operand_source(step, word, byte);
+                    const int element = kernels::hopper::operand_source(step, word, byte);
                     EXPECT_EQ(element / 2 % 2, word % 2);  // row lane / 4 or 8 further on
                     const int key = 8 * (element / 4) + 2 * t + element % 2;
-                    EXPECT_EQ(prefill::key_position(key),
+                    EXPECT_EQ(kernels::hopper::key_position(key),
                               32 * step + 16 * (word / 2) + 4 * t + byte);
                 }
             }
@@ -100,23 +98,23 @@ TEST(PrefillSm90Fp8Layout, packed_probabilities_meet_their_keys) {
 TEST(PrefillSm90Fp8Layout, outputs_are_neighbouring_columns) {
     std::set<int> rows;
     for (int column = 0; column < 64; ++column) {
-        rows.insert(prefill::value_row(column));
+        rows.insert(kernels::hopper::value_row(column));
     }
     EXPECT_EQ(rows.size(), 64U);
     for (int t = 0; t < 4; ++t) {
         for (int group = 0; group < 4; ++group) {
             for (int c = 0; c < 4; ++c) {
-                const int element = prefill::output_source(group, 1, c);
+                const int element = kernels::hopper::output_source(group, 1, c);
                 EXPECT_EQ(element / 2 % 2, 1);
                 EXPECT_EQ(8 * (element / 4) + 2 * t + element % 2,
-                          prefill::value_row(16 * group + 4 * t + c));
+                          kernels::hopper::value_row(16 * group + 4 * t + c));
             }
         }
     }
 }
 
 TEST(PrefillSm90Fp8Counts, count_what_two_blocks_do) {
-    // One head, 128 rows, 200 keys: one item of two blocks of 128.
+    // One head, 128 rows, 200 keys: one work tile of two blocks of 128.
     const Workload w = parse_shape("b=1,h=1,q=128,k=200,d=128,dtype=e4m3");
     const auto count = [&](const prefill::Tile& tile) {
         return prefill::counts(w, tile, datasheet_device("h200")).at(0);
@@ -193,7 +191,7 @@ TEST(PrefillSm90Fp8Images, every_sequence_has_room_and_the_workspace_holds_all) 
     EXPECT_EQ(kernel.workspace(parse_shape("h=4,k=200,d=64,dtype=e4m3"),
                                static_cast<int>(other - prefill::tiles.begin()),
                                datasheet_device("h200")),
-              prefill::workspace_bytes);
+              schedule::workspace_bytes);
     // Places of sequences of any lengths: in order, apart, and within what there is.
     std::uint32_t random = 1;
     for (int trial = 0; trial < 2000; ++trial) {

@@ -14,11 +14,8 @@
 #undef __device__
 #include "api/engine_choice.hpp"
 #include "device/catalog.hpp"
-#include "kernels/prefill_sm90/clocks.hpp"
-#include "kernels/prefill_sm90/counts.hpp"
+#include "kernels/prefill_sm90/f16_counts.hpp"
 #include "kernels/prefill_sm90/fragment.hpp"
-#include "kernels/prefill_sm90/plan.hpp"
-#include "kernels/prefill_sm90/share.hpp"
 #include "model/constant.hpp"
 #include "registry/registry.hpp"
 #include "tests/kernels/cubin.hpp"
@@ -32,31 +29,31 @@ namespace {
 namespace prefill = kernels::prefill_sm90;
 
 TEST(PrefillSm90Schedule, every_item_is_done_once_and_long_ones_first) {
-    for (const prefill::Order order :
-         {prefill::Order{5, 12, 4}, {5, 13, 4}, {1, 1, 1}, {7, 3, 3}, {2, 300, 66}}) {
+    for (const schedule::Order order :
+         {schedule::Order{5, 12, 4}, {5, 13, 4}, {1, 1, 1}, {7, 3, 3}, {2, 300, 66}}) {
         for (int ctas : {1, 2, 5, 132}) {
             std::set<std::pair<int, int>> seen;
             for (int cta = 0; cta < ctas; ++cta) {
                 for (int round = 0;; ++round) {
-                    const int index = prefill::index_of(cta, ctas, round, order.items());
-                    if (index == order.items()) {
+                    const int index = schedule::index_of(cta, ctas, round, order.work_tiles());
+                    if (index == order.work_tiles()) {
                         break;
                     }
-                    const prefill::Item item = order.item(index);
+                    const schedule::WorkTile item = order.work_tile(index);
                     ASSERT_TRUE(seen.emplace(item.row_tile, item.head).second);
                     ASSERT_LT(item.row_tile, order.row_tiles);
                     ASSERT_LT(item.head, order.heads);
                 }
             }
-            EXPECT_EQ(static_cast<int>(seen.size()), order.items());
+            EXPECT_EQ(static_cast<int>(seen.size()), order.work_tiles());
         }
-        EXPECT_EQ(order.item(0).row_tile, order.row_tiles - 1);
-        EXPECT_EQ(order.item(order.items() - 1).row_tile, 0);
-        // Within a group of heads no item has more rows' keys than the one before.
-        for (int i = 1; i < order.items(); ++i) {
-            if (order.item(i).head / order.heads_per_group ==
-                order.item(i - 1).head / order.heads_per_group) {
-                EXPECT_LE(order.item(i).row_tile, order.item(i - 1).row_tile);
+        EXPECT_EQ(order.work_tile(0).row_tile, order.row_tiles - 1);
+        EXPECT_EQ(order.work_tile(order.work_tiles() - 1).row_tile, 0);
+        // Within a group of heads no work tile has more rows' keys than the one before.
+        for (int i = 1; i < order.work_tiles(); ++i) {
+            if (order.work_tile(i).head / order.heads_per_group ==
+                order.work_tile(i - 1).head / order.heads_per_group) {
+                EXPECT_LE(order.work_tile(i).row_tile, order.work_tile(i - 1).row_tile);
             }
         }
     }
@@ -68,11 +65,11 @@ TEST(PrefillSm90Schedule, blocks_hold_the_keys_of_their_rows_and_no_block_too_ma
           "q=300,k=400,window=60", "q=4,k=0,causal", "q=500,k=200,window=30,causal"}) {
         const Workload w = parse_shape(std::string("b=1,h=1,d=64,") + shape);
         for (const prefill::Tile& tile : prefill::tiles) {
-            const prefill::Plan plan =
-                prefill::make_plan(prefill::shape_of(w), tile, datasheet_device("h200"));
+            const schedule::Plan plan =
+                prefill::make_plan(problem_of(w), tile, datasheet_device("h200"));
             for (int item = 0; item < plan.order.row_tiles; ++item) {
-                const prefill::Rows rows =
-                    gpu::rows_of_tile(item, static_cast<std::int32_t>(w.seqlen_q), tile.rows);
+                const Rows rows =
+                    schedule::rows_of_tile(item, static_cast<std::int32_t>(w.seqlen_q), tile.rows);
                 std::int64_t from = w.seqlen_k, to = 0;
                 for (std::int64_t row = rows.first; row < rows.end; ++row) {
                     const Workload::KeyRange keys = w.visible(0, row);
@@ -81,7 +78,7 @@ TEST(PrefillSm90Schedule, blocks_hold_the_keys_of_their_rows_and_no_block_too_ma
                         to = std::max(to, keys.last);
                     }
                 }
-                const prefill::Blocks blocks = plan.band.blocks(rows, tile.keys);
+                const Blocks blocks = plan.band.blocks(rows, tile.keys);
                 if (from >= to) {
                     EXPECT_EQ(blocks.count(), 0) << shape << " row " << rows.first;
                     continue;
@@ -101,14 +98,15 @@ TEST(PrefillSm90Schedule, no_cta_gets_much_more_than_its_share) {
         while (!kernel.why_not(w, tile, h200).empty()) {
             ++tile;
         }
-        // 132 CTAs leave up to 8 % of a wave of equal items idle at these shapes (rows of 192).
+        // 132 CTAs leave up to 8 % of a wave of equal work tiles idle at these shapes (rows of
+        // 192).
         EXPECT_LE(kernel.counts(w, tile, h200).front().imbalance, 1.09) << format_shape(w);
     }
 }
 
 TEST(PrefillSm90Schedule, multiplication_divides) {
     for (const std::int32_t by : {1, 2, 3, 5, 7, 64, 100, 127, 128, 129, 4095, 65537, 2147483647}) {
-        const prefill::Divider divider(by);
+        const schedule::Divider divider(by);
         for (std::int64_t n = 0; n < (std::int64_t{1} << 31); n = n * 5 / 4 + 1) {
             for (const std::int64_t m : {n, n / by * by, n / by * by + by - 1}) {
                 if (m < (std::int64_t{1} << 31)) {
@@ -140,9 +138,9 @@ TEST(PrefillSm90Counts, leave_out_what_no_row_of_a_warpgroup_sees) {
     const prefill::Tile tile{64, 64, 192, 128, 2, 1};
     const auto share = [&](const char* shape) {
         const Workload w = parse_shape(shape);
-        return prefill::share_of(w, prefill::make_plan(prefill::shape_of(w), tile, h200), tile);
+        return prefill::share_of(w, prefill::make_plan(problem_of(w), tile, h200), tile);
     };
-    const prefill::Share whole = share("b=1,h=1,q=192,k=256,d=64");
+    const schedule::Share whole = share("b=1,h=1,q=192,k=256,d=64");
     EXPECT_DOUBLE_EQ(whole.blocks, 2);
     EXPECT_DOUBLE_EQ(whole.worked, 2);
     // Rows end at 64: one warpgroup of three works.
@@ -157,10 +155,10 @@ TEST(PrefillSm90Counts, warpgroups_in_step_wait_for_those_with_more_blocks) {
     const auto taken = [&](const char* shape, std::int32_t stages, std::int32_t turns) {
         const Workload w = parse_shape(shape);
         const prefill::Tile tile{64, 64, 192, 128, stages, turns};
-        return prefill::share_of(w, prefill::make_plan(prefill::shape_of(w), tile, h200), tile)
+        return prefill::share_of(w, prefill::make_plan(problem_of(w), tile, h200), tile)
             .most.worked;
     };
-    // Two items a CTA: who has more of one has less of the other.
+    // Two work tiles a CTA: who has more of one has less of the other.
     const char* causal = "b=2,h=132,q=192,k=192,d=64,causal";
     EXPECT_DOUBLE_EQ(taken(causal, 4, 0), 2 * 4.0 / 3);
     EXPECT_GT(taken(causal, 4, 1), 2 * 1.4);
@@ -181,7 +179,7 @@ TEST(PrefillSm90Layout, a_swizzled_slab_is_a_permutation_free_of_bank_conflicts)
     std::set<int> seen;
     for (int row = 0; row < 80; ++row) {
         for (int piece = 0; piece < 16; ++piece) {
-            seen.insert(prefill::swizzled_bytes(row, piece, 80));
+            seen.insert(kernels::hopper::swizzled_bytes(row, piece, 80));
         }
     }
     EXPECT_EQ(seen.size(), 80U * 16);
@@ -189,12 +187,13 @@ TEST(PrefillSm90Layout, a_swizzled_slab_is_a_permutation_free_of_bank_conflicts)
     // One column of eight rows covers all 32 banks.
     std::set<int> banks;
     for (int row = 8; row < 16; ++row) {
-        banks.insert(prefill::swizzled_bytes(row, 3, 80) % 128);
+        banks.insert(kernels::hopper::swizzled_bytes(row, 3, 80) % 128);
     }
     EXPECT_EQ(banks.size(), 8U);
 }
 
-// A place for a warpgroup's outputs must not cost more than the next item's Q for one warpgroup.
+// A place for a warpgroup's outputs must not cost more than the next work tile's Q for one
+// warpgroup.
 TEST(PrefillSm90Layout, outputs_have_places_where_they_fit_beside_the_next_q) {
     int with_places = 0;
     for (const prefill::Tile& tile : prefill::tiles) {
@@ -204,7 +203,7 @@ TEST(PrefillSm90Layout, outputs_have_places_where_they_fit_beside_the_next_q) {
         }
         EXPECT_EQ(layout.out, layout.q_pieces * tile.q_piece_bytes());
         EXPECT_EQ(layout.k - layout.out, layout.out_pieces * tile.out_piece_bytes());
-        EXPECT_EQ(layout.announced % 16, 0);
+        EXPECT_EQ(layout.descriptors % 16, 0);
         EXPECT_TRUE(prefill::fits(layout));
         if (prefill::stores_boxes(tile)) {
             EXPECT_EQ(layout.out_pieces, tile.warpgroups());
@@ -212,7 +211,7 @@ TEST(PrefillSm90Layout, outputs_have_places_where_they_fit_beside_the_next_q) {
             ++with_places;
         } else {
             EXPECT_FALSE(prefill::fits(
-                prefill::shared_layout(tile, 2 * tile.warpgroups() - 1, tile.warpgroups())));
+                prefill::layout_of(tile, 2 * tile.warpgroups() - 1, tile.warpgroups())));
         }
         EXPECT_EQ(prefill::stores_boxes(tile),
                   tile.headdim == 64 || (tile.headdim == 128 && tile.keys <= 128) ||
@@ -222,7 +221,7 @@ TEST(PrefillSm90Layout, outputs_have_places_where_they_fit_beside_the_next_q) {
 }
 
 TEST(PrefillSm90Counts, count_what_two_blocks_do) {
-    // One head, 128 rows, 200 keys: one item of two blocks of 128.
+    // One head, 128 rows, 200 keys: one work tile of two blocks of 128.
     const Workload w = parse_shape("b=1,h=1,q=128,k=200,d=128,dtype=bf16");
     const prefill::Tile tile{128, 128, 128, 128, 2, 1};
     const auto launches = prefill::counts(w, tile, datasheet_device("h200"));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a persistent forward kernel's items fall to CTAs and what they cost there (gpu/tile), and
-// what prefill_sm90 counts for a CTA that is alone with one item.
-#include "gpu/tile/share.hpp"
+// How a persistent forward kernel's work tiles fall to CTAs and what they cost there (gpu/tile),
+// and what prefill_sm90 counts for a CTA that is alone with one work tile.
+#include "schedule/share.hpp"
 
 #include <gtest/gtest.h>
 #include <map>
@@ -9,10 +9,9 @@
 #include <vector>
 
 #include "device/catalog.hpp"
-#include "gpu/tile/network.hpp"
-#include "kernels/prefill_sm90/counts.hpp"
-#include "kernels/prefill_sm90/share.hpp"
+#include "kernels/prefill_sm90/f16_counts.hpp"
 #include "model/prediction.hpp"
+#include "schedule/queueing.hpp"
 #include "workload/shape_grammar.hpp"
 
 namespace raceline {
@@ -38,43 +37,44 @@ std::map<std::string, Step> steps_of(const char* shape, const prefill::Tile& til
     return steps;
 }
 
-// Items of so many blocks, drawn by two CTAs: what each has to do in the end.
+// Work tiles of so many blocks, drawn by two CTAs: what each has to do in the end.
 std::pair<double, double> drawn(const std::vector<double>& blocks, double ahead) {
-    gpu::Plan plan{};
+    schedule::Plan plan{};
     plan.ctas = 2;
-    const auto loads = gpu::handed_out(
+    const auto loads = schedule::handed_out(
         plan, static_cast<std::int32_t>(blocks.size()), ahead, [&](std::int32_t index) {
             const double of_item = blocks[static_cast<std::size_t>(index)];
-            return gpu::Load{.worked = of_item, .items = 1, .taken = of_item};
+            return schedule::Load{.worked = of_item, .items = 1, .taken = of_item};
         });
     return {loads[0].taken, loads[1].taken};
 }
 
-// Whoever is done first has 10 and 3 of four items of 10, 1, 1 and 1 blocks; but drawn when the
-// first begins, the third is that one's CTA's.
+// Whoever is done first has 10 and 3 of four work tiles of 10, 1, 1 and 1 blocks; but drawn when
+// the first begins, the third is that one's CTA's.
 TEST(Share, an_item_is_drawn_so_many_blocks_before_it_begins) {
     constexpr double whole_items = 100;
     EXPECT_EQ(drawn({10, 1, 1, 1}, whole_items), std::pair(11.0, 2.0));
-    // The second CTA's items go on beginning long before the first's next one.
+    // The second CTA's work tiles go on beginning long before the first's next one.
     EXPECT_EQ(drawn({10, 1, 1, 1, 1, 1}, whole_items), std::pair(11.0, 4.0));
     // Who begins ten blocks first draws first, and has both.
     EXPECT_EQ(drawn({2, 1, 1, 10, 4}, whole_items), std::pair(3.0, 15.0));
 
     EXPECT_EQ(drawn({10, 1, 1, 1}, 0), std::pair(10.0, 3.0));
     EXPECT_EQ(drawn({2, 1, 1, 10, 4}, 0), std::pair(12.0, 6.0));
-    // The second CTA draws the last item at 7 blocks, the first, three before its end, as well.
+    // The second CTA draws the last work tile at 7 blocks, the first, three before its end, as
+    // well.
     EXPECT_EQ(drawn({10, 6, 4, 4}, 3), std::pair(14.0, 10.0));
 }
 
-// Three items of 3, 2 and 1 blocks: one CTA has the first, the other the others.
+// Three work tiles of 3, 2 and 1 blocks: one CTA has the first, the other the others.
 TEST(Share, what_stands_between_items_counts_for_who_is_busy_longest) {
     const Workload w = parse_shape("b=1,h=1,q=384,k=384,d=128,causal");
     const prefill::Tile tile{128, 128, 128, 128, 4, 0};
-    gpu::Plan plan = prefill::make_plan(prefill::shape_of(w), tile, committed_h200());
+    schedule::Plan plan = prefill::make_plan(problem_of(w), tile, committed_h200());
     plan.ctas = 2;
     plan.handed_out = false;
     // A block of two warpgroups takes 1,000 clocks, of one 500: nobody waits.
-    const gpu::Share share = gpu::share_of(
+    const schedule::Share share = schedule::share_of(
         w, plan, tile, [](int warpgroups) { return 500.0 * warpgroups; },
         [](int, double) { return 2000.0; });
     EXPECT_EQ(share.most.items, 2);
@@ -87,20 +87,20 @@ TEST(Share, what_stands_between_items_counts_for_who_is_busy_longest) {
 TEST(Share, tiles_of_rows_are_whole_but_for_the_first) {
     for (const std::int32_t rows : {64, 128, 192, 256}) {
         for (std::int32_t length = 0; length < 1000; ++length) {
-            const auto tiles = static_cast<std::int32_t>(gpu::divide_up(length, rows));
+            const auto tiles = static_cast<std::int32_t>(divide_up(length, rows));
             std::int32_t done = 0;
             for (std::int32_t tile = 0; tile < tiles; ++tile) {
-                const gpu::Rows r = gpu::rows_of_tile(tile, length, rows);
+                const Rows r = schedule::rows_of_tile(tile, length, rows);
                 ASSERT_EQ(r.first, done) << length << " by " << rows;
                 ASSERT_GT(r.count(), 0) << length << " by " << rows;
                 ASSERT_EQ(r.first % 64, 0) << length << " by " << rows;
                 if (tile > 0) {
-                    ASSERT_EQ(gpu::working_of(r), rows / 64) << length << " by " << rows;
+                    ASSERT_EQ(schedule::working_of(r), rows / 64) << length << " by " << rows;
                 }
                 done = r.end;
             }
             ASSERT_EQ(done, length) << rows;
-            ASSERT_EQ(gpu::rows_of_tile(tiles, length, rows).count(), 0) << length;
+            ASSERT_EQ(schedule::rows_of_tile(tiles, length, rows).count(), 0) << length;
         }
     }
 }
@@ -109,8 +109,8 @@ TEST(Share, tiles_of_rows_are_whole_but_for_the_first) {
 TEST(Share, under_a_causal_mask_the_tile_of_fewer_rows_reads_the_fewest_keys) {
     const Device h200 = committed_h200();
     const Workload w = parse_shape("b=1,h=1,q=512,k=512,d=128,causal");
-    const gpu::Share share =
-        prefill::share_of(w, prefill::make_plan(prefill::shape_of(w), drifting, h200), drifting);
+    const schedule::Share share =
+        prefill::share_of(w, prefill::make_plan(problem_of(w), drifting, h200), drifting);
     EXPECT_EQ(share.blocks, 15);
     EXPECT_EQ(share.keys, 960);
     EXPECT_EQ(share.rows, 512);
@@ -124,15 +124,15 @@ TEST(Share, masked_blocks_are_those_with_a_hidden_pair) {
     };
     for (int round = 0; round < 300; ++round) {
         const prefill::Tile tile{64, 64, 64 * (2 + below(3)), 16 * (1 + below(12)), 2, 0};
-        const gpu::Band band{1 + below(500), 1 + below(700), below(2) == 0 ? -1 : below(300),
-                             below(2) == 0 ? -1 : below(300)};
+        const Band band{1 + below(500), 1 + below(700), below(2) == 0 ? -1 : below(300),
+                        below(2) == 0 ? -1 : below(300)};
         std::int32_t done = 0;
         for (std::int32_t number = 0; done < band.length_q; ++number) {
-            const gpu::Rows rows = gpu::rows_of_tile(number, band.length_q, tile.rows);
+            const Rows rows = schedule::rows_of_tile(number, band.length_q, tile.rows);
             ASSERT_EQ(rows.first, done);
             done = rows.end;
-            const gpu::Blocks blocks = band.blocks(rows, tile.keys);
-            const auto own = gpu::own_blocks(band, rows, tile);
+            const Blocks blocks = band.blocks(rows, tile.keys);
+            const auto own = schedule::own_blocks(band, rows, tile);
             double masked = 0, working = 0;
             for (int i = 0; i < tile.warpgroups(); ++i) {
                 const std::int32_t first = rows.first + 64 * i;
@@ -147,20 +147,19 @@ TEST(Share, masked_blocks_are_those_with_a_hidden_pair) {
                     masked += hidden ? 1 : 0;
                 }
             }
-            ASSERT_DOUBLE_EQ(gpu::masked_of(band, rows, tile), masked / working)
+            ASSERT_DOUBLE_EQ(schedule::masked_of(band, rows, tile), masked / working)
                 << band.length_q << ' ' << band.length_k << ' ' << band.left << ' ' << band.right
                 << ", row " << rows.first << ", " << tile.rows << " x " << tile.keys;
         }
     }
 }
 
-// Warpgroups drift apart by the stages that there are, not by an item.
+// Warpgroups drift apart by the stages that there are, not by a work tile.
 TEST(Share, one_row_takes_one_warpgroup_whatever_others_there_are) {
     const Device h200 = committed_h200();
     const auto most = [&](const char* shape) {
         const Workload w = parse_shape(shape);
-        return prefill::share_of(w, prefill::make_plan(prefill::shape_of(w), drifting, h200),
-                                 drifting)
+        return prefill::share_of(w, prefill::make_plan(problem_of(w), drifting, h200), drifting)
             .most;
     };
     const double alone =
@@ -174,17 +173,17 @@ TEST(Share, one_row_takes_one_warpgroup_whatever_others_there_are) {
 }
 
 TEST(Network, who_is_alone_multiplies_values_under_exponentials) {
-    EXPECT_DOUBLE_EQ(gpu::shared_clocks({512, 512, 100, 300, 256}, 1), 300 + 512 + 256 + 160);
-    EXPECT_DOUBLE_EQ(gpu::shared_clocks({512, 100, 100, 300, 256}, 1), 300 + 512 + 160);
-    EXPECT_GT(gpu::shared_clocks({512, 512, 100, 300, 256}, 2),
-              gpu::shared_clocks({512, 512, 100, 300, 256}, 1));
+    EXPECT_DOUBLE_EQ(schedule::shared_clocks({512, 512, 100, 300, 256}, 1), 300 + 512 + 256 + 160);
+    EXPECT_DOUBLE_EQ(schedule::shared_clocks({512, 100, 100, 300, 256}, 1), 300 + 512 + 160);
+    EXPECT_GT(schedule::shared_clocks({512, 512, 100, 300, 256}, 2),
+              schedule::shared_clocks({512, 512, 100, 300, 256}, 1));
 }
 
 TEST(PrefillSm90Counts, one_row_waits_for_nobody_but_memory) {
     const prefill::Tile tile{64, 64, 128, 128, 4, 0};
     const auto row = steps_of("b=1,h=32/4,q=1,k=1185,d=64", tile);
     const auto rows = steps_of("b=1,h=32/4,q=128,k=1185,d=64", tile);
-    EXPECT_DOUBLE_EQ(row.at("finish").clocks, prefill::clocks_of_item(tile, 1));
+    EXPECT_DOUBLE_EQ(row.at("finish").clocks, prefill::clocks_between_tiles(tile, 1));
     EXPECT_LT(row.at("finish").clocks, 0.6 * rows.at("finish").clocks);
     EXPECT_LT(row.at("first softmax").clocks, rows.at("first softmax").clocks);
     // The heaviest CTA's blocks as one warpgroup does them.

@@ -19,9 +19,9 @@ TEST(SimtIndex, visible_keys_are_those_of_the_workload) {
          {"q=7,k=7", "q=7,k=7,causal", "q=3,k=11,causal", "q=11,k=3,causal", "q=9,k=20,window=4",
           "q=9,k=20,window=4,causal", "q=20,k=9,window=2", "q=4,k=0,causal"}) {
         const Workload w = parse_shape(std::string("b=1,h=1,d=64,") + shape);
-        const simt::Shape s = simt::shape_of(w);
+        const Problem s = problem_of(w);
         const simt::Band band{static_cast<int>(w.seqlen_q), static_cast<int>(w.seqlen_k),
-                              static_cast<int>(s.left), static_cast<int>(s.right)};
+                              static_cast<int>(s.window.left), static_cast<int>(s.window.right)};
         for (int i = 0; i < w.seqlen_q; ++i) {
             const Workload::KeyRange expected = w.visible(0, i);
             const simt::Keys got = band.visible(i);
@@ -68,14 +68,14 @@ TEST(SimtIndex, every_block_is_named_once_and_the_last_rows_come_first) {
 
 TEST(SimtPlan, splits_follow_the_device_and_not_a_constant) {
     Device device = datasheet_device("h200");
-    const auto decode = simt::shape_of(parse_shape("b=1,h=8,q=1,k=65536,d=128,dtype=bf16"));
+    const auto decode = problem_of(parse_shape("b=1,h=8,q=1,k=65536,d=128,dtype=bf16"));
     const auto whole = simt::make_plan(decode, simt::tiles[0], device);
     device.units /= 2;
     const auto half = simt::make_plan(decode, simt::tiles[0], device);
     EXPECT_GT(whole.splits, 1);
     EXPECT_EQ(whole.splits / 2, half.splits);
     EXPECT_GE(whole.ctas, 132);
-    const auto prefill = simt::shape_of(parse_shape("b=4,h=32,q=4096,k=4096,d=128,dtype=bf16"));
+    const auto prefill = problem_of(parse_shape("b=4,h=32,q=4096,k=4096,d=128,dtype=bf16"));
     EXPECT_EQ(simt::make_plan(prefill, simt::tiles[5], device).splits, 1);
     EXPECT_EQ(simt::make_plan(prefill, simt::tiles[5], device).workspace_bytes, 0U);
 }

@@ -6,10 +6,10 @@
 #include <memory>
 
 #include "device/catalog.hpp"
-#include "ladder/block/tile.hpp"
-#include "ladder/light_barriers/tile.hpp"
-#include "ladder/minimal/tile.hpp"
-#include "ladder/warp/tile.hpp"
+#include "ladder/from_scratch/block/tile.hpp"
+#include "ladder/from_scratch/light_barriers/tile.hpp"
+#include "ladder/from_scratch/minimal/tile.hpp"
+#include "ladder/from_scratch/warp/tile.hpp"
 #include "registry/registry.hpp"
 #include "tests/ladder/sass.hpp"
 #include "workload/shape_grammar.hpp"

@@ -4,9 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "device/catalog.hpp"
-#include "ladder/fused/tile.hpp"
-#include "ladder/online/tile.hpp"
-#include "ladder/tiled/tile.hpp"
+#include "ladder/prefill/rows.hpp"
 #include "registry/registry.hpp"
 #include "tests/ladder/sass.hpp"
 #include "workload/shape_grammar.hpp"
@@ -245,15 +243,14 @@ void expect_no_conflicts(const Shared& shared) {
 }
 
 TEST(Banks, tiles_have_no_conflicts) {
-    namespace k = kernels;
-    expect_no_conflicts(k::tiled::ScoresShared<8, 64>{});
-    expect_no_conflicts(k::tiled::ScoresShared<32, 128>{});
-    expect_no_conflicts(k::tiled::OutputsShared<8, 64>{});
-    expect_no_conflicts(k::tiled::OutputsShared<32, 128>{});
-    expect_no_conflicts(k::online::TotalsShared<8, 64>{});
-    expect_no_conflicts(k::online::OutputsShared<32, 128>{});
-    expect_no_conflicts(k::fused::Shared<8, 64>{});
-    expect_no_conflicts(k::fused::Shared<16, 128>{});
+    namespace p = kernels::prefill;
+    expect_no_conflicts(p::ScoresShared<8, 64>{});
+    expect_no_conflicts(p::ScoresShared<32, 128>{});
+    expect_no_conflicts(p::ValuesShared<8, 64>{});
+    expect_no_conflicts(p::ValuesShared<32, 128>{});
+    expect_no_conflicts(p::BothShared<8, 64>{});
+    expect_no_conflicts(p::BothShared<16, 128>{});
+    expect_no_conflicts(p::BothShared<32, 128>{});
 }
 
 TEST(Banks, a_tile_without_padding_would_have_them) {

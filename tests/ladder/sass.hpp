@@ -113,8 +113,8 @@ inline std::map<std::string, Function> functions_of(const std::string& rung,
 
 /// Passes that one access of a warp takes: 128 bytes of lanes at a time, and in each as many as the
 /// bank that is asked for most different words. Where every lane shares its address with a
-/// neighbour, one or two lanes on, a pass fills two registers (see ladder/online/online.cpp).
-/// `address(lane)` is in bytes.
+/// neighbour, one or two lanes on, a pass fills two registers (see
+/// ladder/prefill/online/online.cpp). `address(lane)` is in bytes.
 template <class Address>
 int shared_passes(int bytes, const Address& address) {
     bool next = bytes > 4, next_but_one = bytes > 4;

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "device/catalog.hpp"
-#include "ladder/wmma/tile.hpp"
+#include "ladder/prefill/wmma/tile.hpp"
 #include "registry/registry.hpp"
 #include "tests/ladder/sass.hpp"
 #include "workload/shape_grammar.hpp"

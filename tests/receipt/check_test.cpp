@@ -102,6 +102,35 @@ TEST_F(Check, ARowOfSchema1IsAboutTheSameCaseAsOneOfSchema2) {
                 StartsWith(mixed + "3: pass is"));
 }
 
+TEST_F(Check, ARowIsOfOneOperation) {
+    const auto findings = [&](const std::function<void(Json&)>& change) {
+        ReceiptFile file = file_;
+        change(file.rows[1]);
+        change(file.rows[2]);
+        example::chain_again(file);
+        return example::findings(file);
+    };
+    EXPECT_EQ(findings([](Json&) {}), "");
+    EXPECT_EQ(findings([](Json& row) { row["op"] = "scale"; }),
+              "2: op is \"scale\", but its workload's is \"attention\"\n"
+              "3: op is \"scale\", but its workload's is \"attention\"\n");
+    const Json other = Json::parse(R"({"op":"scale","dtype":"fp32","extents":{"n":5},
+        "scalars":{}})");
+    EXPECT_EQ(findings([&](Json& row) {
+                  row["op"] = "scale";
+                  row["workload"] = other;
+              }),
+              "");
+    EXPECT_THAT(findings([&](Json& row) { row["workload"] = other; }),
+                StartsWith("2: op is \"attention\", but its workload's is \"scale\"\n"));
+    EXPECT_THAT(findings([&](Json& row) {
+                    row["op"] = "scale";
+                    row["workload"] = other;
+                    row["workload"].erase("extents");
+                }),
+                StartsWith("2: member \"workload.extents\" is missing"));
+}
+
 TEST_F(Check, Schema1EndsWithTheDayOfSchema2) {
     const auto findings = [&](const char* written) {
         ReceiptFile file = file_;

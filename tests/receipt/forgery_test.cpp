@@ -81,6 +81,27 @@ TEST_F(Forgery, a_verdict_that_passed_with_an_error_over_its_bound_is_refused) {
                 StartsWith("3: peer.correctness.passed is true, but worst is null"));
 }
 
+TEST_F(Forgery, a_verdict_that_passed_without_a_row_is_refused) {
+    for (const std::size_t line : {2U, 3U, 4U}) {
+        EXPECT_THAT(found(line, "/correctness/cases", 0),
+                    StartsWith(fmt::format("{}: correctness.passed is true of 0 rows", line)));
+    }
+}
+
+TEST_F(Forgery, a_call_without_query_rows_passes_without_one) {
+    const auto without_rows = [](Json& row) {
+        row["workload"]["seqlen_q"] = 0;
+        row["correctness"]["cases"] = 0;
+    };
+    EXPECT_EQ(found(4, without_rows), "");
+}
+
+TEST_F(Forgery, a_time_without_a_sample_is_refused) {
+    EXPECT_THAT(found(2, "/measurement/samples", 0),
+                HasSubstr("2: measurement: 0 samples: a time is the median of one or more"));
+    EXPECT_THAT(found(3, "/peer/samples", 0), HasSubstr("3: peer: 0 samples"));
+}
+
 TEST_F(Forgery, a_verdict_that_failed_may_be_over_its_bound) {
     EXPECT_EQ(found(4,
                     [](Json& row) {

@@ -46,10 +46,7 @@ const KernelRecord<Renamed> record{.name = "cpu_attention",
                                    .summary = "s",
                                    .engine = Engine::cpu,
                                    .tiles = std::span<const Renamed>(renamed_tiles),
-                                   .supports = supports,
-                                   .counts = counts,
-                                   .precision = precision,
-                                   .workspace = workspace,
+                                   .functions = {supports, counts, precision, workspace},
                                    .formerly = older_names};
 
 class Names : public testing::Test {

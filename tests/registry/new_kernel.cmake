@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # Adding a kernel touches one folder: copies the tree, adds kernels/throwaway/, builds with
-# `cmake --build` alone, and finds the kernel in `kernels`, `predict`, `check` and `bench`.
+# `cmake --build` alone, and finds the kernel in `kernels`, `predict`, `check` and `bench`. Before that,
+# in the same build folder: `cmake --install` where only the program was built.
 file(REMOVE_RECURSE ${WORK}/tree)
 file(MAKE_DIRECTORY ${WORK}/tree)
-foreach(part CMakeLists.txt CMakePresets.json cmake apps include devices src kernels ladder gpu tools
-        receipts tests)
+foreach(part CMakeLists.txt CMakePresets.json cmake apps include devices src operations kernels ladder
+        gpu tools receipts tests)
   file(COPY ${SOURCE}/${part} DESTINATION ${WORK}/tree)
 endforeach()
 
@@ -28,6 +29,16 @@ endfunction()
 run(${CMAKE_COMMAND} -G Ninja -B ${WORK}/build -S . -DRACELINE_CUDA=OFF -DBUILD_TESTING=OFF
     -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_FLAGS_RELEASE=-O0)
 run(${CMAKE_COMMAND} --build ${WORK}/build --target raceline_cli)
+# What is built now is what `make demo` builds: installing builds the rest.
+file(GLOB shared ${WORK}/build/libraceline.so*)
+file(REMOVE_RECURSE ${shared} ${WORK}/prefix)
+run(${CMAKE_COMMAND} --install ${WORK}/build --prefix ${WORK}/prefix)
+foreach(installed bin/raceline libraceline.so libraceline.a)
+  file(GLOB_RECURSE found ${WORK}/prefix/${installed} ${WORK}/prefix/*/${installed})
+  if(NOT found)
+    message(FATAL_ERROR "cmake --install left out ${installed}")
+  endif()
+endforeach()
 run(${WORK}/build/raceline kernels)
 if(out MATCHES "throwaway")
   message(FATAL_ERROR "the throw-away kernel is there before it was added")
@@ -78,10 +89,7 @@ const KernelRecord<Tile> record{.name = "throwaway",
                                 .summary = "a test's kernel",
                                 .engine = Engine::cpu,
                                 .tiles = std::span<const Tile>(tiles),
-                                .supports = supports,
-                                .counts = counts,
-                                .precision = precision,
-                                .workspace = workspace};
+                                .functions = {supports, counts, precision, workspace}};
 const float* at(const TensorArg& t, std::int64_t b, std::int64_t s, std::int64_t h) {
     return static_cast<const float*>(t.data) + b * t.batch_stride + s * t.seq_stride +
            h * t.head_stride;
@@ -142,3 +150,4 @@ expect("rows=2.*pass")
 run(${WORK}/build/raceline bench --device cpu --kernel throwaway --shape ${shape})
 expect("throwaway.*pass")
 message("one folder, and it is listed, predicted, proven and measured")
+include(${CMAKE_CURRENT_LIST_DIR}/new_operation.cmake)

@@ -36,7 +36,7 @@ const std::set<std::string> allowed{
     "src/report/explanation.cpp",        // prints it, without an error
     "src/receipt/past_measurement.cpp",  // keeps it for the scorecard when a file leaves the tree
     "src/report/scorecard.hpp",          // says what the column is
-    "tools/freeze.sh",                   // lists it before a run
+    "tools/freeze.py",                   // lists it before a run
 };
 
 // Of src, apps, tools and bench.

@@ -13,6 +13,9 @@
 namespace raceline {
 namespace {
 
+constexpr const char* old_source_of_gqa =
+    "467e45bb1212dcaf67615082a6e831ec9ea45af2a047b60435dde66a9197b352";
+
 class Stale : public testing::Test {
 protected:
     Stale() : kernel_(find_kernel("cpu_flash")) {
@@ -55,6 +58,43 @@ TEST_F(Stale, the_source_decides_where_code_cannot_be_compared) {
     other = row_;
     other.erase("code_hash");
     EXPECT_TRUE(decided_by_source(other)) << "rows of before";
+}
+
+TEST(MachineCode, decides_on_pages_where_the_file_knows_both_sources) {
+    const Kernel& kernel = find_kernel("gqa");
+    const Json row{{"kernel", "gqa"}, {"source_hash", kernel.source_hash}};
+    EXPECT_FALSE(code_has_changed_since(row));
+    Json other = row;
+    other["source_hash"] = "another";
+    EXPECT_TRUE(code_has_changed_since(other));
+    // The source of commit 60f3acc, before the rungs of a track shared code: the same machine code.
+    other["source_hash"] = old_source_of_gqa;
+    EXPECT_NE(remembered_machine_code("gqa", old_source_of_gqa), "");
+    EXPECT_EQ(code_has_changed_since(other),
+              remembered_machine_code("gqa", old_source_of_gqa) !=
+                  remembered_machine_code("gqa", kernel.source_hash));
+    other["kernel"] = "one_that_has_left";
+    EXPECT_TRUE(code_has_changed_since(other));
+}
+
+// `tools/machine_code.py build/raceline` writes what this asks for.
+TEST(MachineCode, of_this_tree_stands_in_the_file) {
+    int compared = 0;
+    for (const Kernel& kernel : all_kernels()) {
+        if (kernel.engine != Engine::cuda) {
+            continue;
+        }
+        const std::string known = remembered_machine_code(kernel.name, kernel.source_hash);
+        EXPECT_NE(known, "") << kernel.name;
+        // Other compilers make other code.
+        if (kernel.launch != nullptr && build_info::cuda() == "13.0.88") {
+            EXPECT_EQ(known, machine_code_of(kernel)) << kernel.name;
+            ++compared;
+        }
+    }
+    if (compared == 0) {
+        GTEST_SKIP() << "a build without this CUDA has no machine code to compare";
+    }
 }
 
 TEST(CodeHash, every_kernel_has_one_for_what_it_was_built_for) {

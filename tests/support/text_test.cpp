@@ -6,6 +6,7 @@
 
 #include "raceline/error.hpp"
 #include "support/nearest.hpp"
+#include "support/one_line.hpp"
 #include "support/sha256.hpp"
 #include "support/text_table.hpp"
 #include "support/time.hpp"
@@ -22,6 +23,17 @@ TEST(TextTable, PadsByCodePointsAndAlignsNumbersRight) {
               "------  -------\n"
               "flash   12.3 µs\n"
               "é           4 s\n");
+}
+
+TEST(TextTable, ReadsItsColumnsFromALine) {
+    TextTable written("kernel, and tile | >time | limiter");
+    TextTable listed({{"kernel, and tile"}, {"time", TextTable::Align::right}, {"limiter"}});
+    for (TextTable* table : {&written, &listed}) {
+        table->add({"simt", "1.00 ms", "dram"});
+        table->add({"prefill_mma", "10.0 µs", "tail"});
+    }
+    EXPECT_EQ(written.str(), listed.str());
+    EXPECT_EQ(written.markdown(), listed.markdown());
 }
 
 TEST(TextTable, MarkdownEscapesItsSeparator) {
@@ -88,6 +100,27 @@ TEST(Nearest, FindsWhatWasMeantAndNothingFarther) {
     EXPECT_EQ(nearest("dtpye", names), "");  // a swap is two edits, a third of five letters is one
     EXPECT_EQ(nearest("detype", names), "dtype");
     EXPECT_EQ(nearest("softcap", names), "");
+    EXPECT_EQ(nearest("x", std::array<std::string_view, 2>{"b", "h"}), "");
+}
+
+TEST(Nearest, TakesAnotherSpellingOrAPartForTheWord) {
+    constexpr std::array<std::string_view, 6> devices{"a10",  "a100-40", "a100-80",
+                                                      "b200", "h200",    "rtx4090"};
+    EXPECT_EQ(nearest("H200", devices), "h200");
+    EXPECT_EQ(nearest("a100", devices), "a100-80");
+    EXPECT_EQ(nearest("A100 80GB", devices), "a100-80");
+    EXPECT_EQ(nearest("4090", devices), "rtx4090");
+    EXPECT_EQ(nearest("H", std::array<std::string_view, 2>{"b", "h"}), "h");
+}
+
+TEST(OneLine, KeepsTextAndEscapesWhatIsNone) {
+    EXPECT_EQ(one_line("q is 3 µs – fine"), "q is 3 µs – fine");
+    EXPECT_EQ(one_line("a\nb\x1b[K\x7f"), "a\\x0Ab\\x1B[K\\x7F");
+    EXPECT_EQ(one_line("cut \xc3"), "cut \\xC3");                     // half a character
+    EXPECT_EQ(one_line("\xc0\x80\xff"), "\\xC0\\x80\\xFF");           // overlong, no UTF-8
+    EXPECT_EQ(one_line("\xc2\x9b[K"), "\\xC2\\x9B[K");                // a control character
+    EXPECT_EQ(one_line("\xed\xa0\x80"), "\\xED\\xA0\\x80");           // a surrogate
+    EXPECT_EQ(one_line("\xf4\x90\x80\x80"), "\\xF4\\x90\\x80\\x80");  // beyond U+10FFFF
 }
 
 }  // namespace

@@ -47,10 +47,7 @@ const KernelRecord<Tile> record{
     .summary = std::string_view("test"),
     .engine = Engine::cpu,
     .tiles = std::span<const Tile>(tiles),
-    .supports = supports,
-    .counts = counts,
-    .precision = precision,
-    .workspace = workspace,
+    .functions = {supports, counts, precision, workspace},
 };
 
 class BestTile : public testing::Test {
@@ -104,14 +101,12 @@ std::vector<Counts> fitted_counts(const Workload&, const Tile& tile, const Devic
 
 TEST_F(BestTile, WithoutCalibratedConstantsIsTheBestByTheirStandIns) {
     const std::span<const Tile> two(tiles.data(), 2);
-    const KernelRecord<Tile> fitted_record{.name = std::string_view("fitted"),
-                                           .summary = std::string_view("test"),
-                                           .engine = Engine::cpu,
-                                           .tiles = two,
-                                           .supports = supports,
-                                           .counts = fitted_counts,
-                                           .precision = precision,
-                                           .workspace = workspace};
+    const KernelRecord<Tile> fitted_record{
+        .name = std::string_view("fitted"),
+        .summary = std::string_view("test"),
+        .engine = Engine::cpu,
+        .tiles = two,
+        .functions = {supports, fitted_counts, precision, workspace}};
     const Kernel with_constant{fitted_record};
     const auto best = [&](Calibration calibration) {
         return select_tiles(with_constant, "best", workload, device, {}, calibration);

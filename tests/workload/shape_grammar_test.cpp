@@ -9,7 +9,6 @@
 
 #include "support/check.hpp"
 #include "workload/normal.hpp"
-#include "workload/suites.hpp"
 
 namespace raceline {
 namespace {
@@ -232,62 +231,6 @@ TEST(WorkloadJson, DamageIsCorruptAndNamed) {
     missing.erase("sinks");
     EXPECT_THROW(workload_from_json(missing), Error);
     EXPECT_THROW(workload_from_json(Json(3)), Error);
-}
-
-TEST(Suites, ParseAndHoldWhatTheyPromise) {
-    for (const std::string& name : suite_names()) {
-        const Suite suite = make_suite(name);
-        EXPECT_FALSE(suite.workloads.empty()) << name;
-        for (const Workload& w : suite.workloads) {
-            EXPECT_EQ(parse_shape(format_shape(w)), w);
-            EXPECT_EQ(std::count(suite.workloads.begin(), suite.workloads.end(), w), 1)
-                << name << ": " << format_shape(w);
-        }
-    }
-    EXPECT_GE(make_suite("quickstart").workloads.size(), 16U);
-    const auto training = make_suite("training-16k").workloads;
-    EXPECT_EQ(training.size(), 36U);
-    for (const Workload& w : training) {
-        EXPECT_EQ(w.tokens_q(), 16384);
-        EXPECT_EQ(w.heads_q * w.headdim, 2048);
-    }
-    for (const Workload& w : make_suite("quickstart", DType::fp16).workloads) {
-        EXPECT_EQ(w.dtype, DType::fp16);
-        EXPECT_EQ(w.kv_dtype, DType::fp16);
-    }
-}
-
-TEST(Suites, RandomOnesAreReproducibleAndInNoOtherSuite) {
-    const auto first = make_suite("random:7").workloads;
-    EXPECT_EQ(first.size(), 20U);
-    EXPECT_EQ(first, make_suite("random:7").workloads);
-    EXPECT_NE(first, make_suite("random:8").workloads);
-    // Drawn without the standard library's distributions: the same everywhere, pinned here.
-    EXPECT_EQ(format_shape(first[0]), "h=16/4,q=281;206;165,k=281;206;165,d=128,dtype=fp32,causal");
-    for (const std::string& name : suite_names()) {
-        for (Workload w : make_suite(name).workloads) {
-            for (const Workload& drawn : first) {
-                w.dtype = drawn.dtype;
-                w.kv_dtype = drawn.kv_dtype;
-                EXPECT_NE(w, drawn) << name << ": " << format_shape(w);
-            }
-        }
-    }
-}
-
-TEST(Suites, UnknownNamesAreAnswered) {
-    const auto refused = [](const std::string& name) {
-        try {
-            make_suite(name);
-        } catch (const Error& error) {
-            EXPECT_EQ(error.status(), Status::invalid_argument);
-            return std::string(error.what());
-        }
-        return std::string("accepted");
-    };
-    EXPECT_THAT(refused("quikstart"), HasSubstr("did you mean 'quickstart'?"));
-    EXPECT_THAT(refused("random:x"), HasSubstr("needs a seed"));
-    EXPECT_THAT(refused("random:"), HasSubstr("needs a seed"));
 }
 
 }  // namespace

@@ -1,102 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // The CUDA kernels' own source, run on the host and judged by the gate, over every tile. What only
 // a GPU can show (the memory model, the approximate instructions' real error, speed) stays to it.
-#include <cstring>
 #include <gtest/gtest.h>
 #include <string>
-#include <vector>
 
 #include "registry/registry.hpp"
-#include "run/gate.hpp"
-#include "workload/inputs.hpp"
+#include "tests/proof/emulated_case.hpp"
+#include "tests/proof/proof.hpp"
 #include "workload/shape_grammar.hpp"
-
-namespace raceline::kernels::simt {
-// What `extern __shared__` names in the kernel; one CTA runs at a time.
-float4 dynamic_shared[test::most_shared_bytes / sizeof(float4) + test::guard_floats];
-}  // namespace raceline::kernels::simt
 
 namespace raceline {
 namespace {
 
-constexpr std::size_t red_zone = 256;
-
-// Memory that starts as NaN, with a zone behind it that must stay so.
-class Poisoned {
-public:
-    explicit Poisoned(std::size_t bytes) : bytes_(bytes), memory_(bytes + red_zone, 0xFF) {}
-    template <class T>
-    T* at() {
-        return reinterpret_cast<T*>(memory_.data());
-    }
-    [[nodiscard]] bool intact() const {
-        for (std::size_t i = bytes_; i < memory_.size(); ++i) {
-            if (memory_[i] != 0xFF) {
-                return false;
-            }
-        }
-        return true;
-    }
-
-private:
-    std::size_t bytes_;
-    std::vector<unsigned char> memory_;
-};
-
-Device small_gpu(int units) {
-    Device d;
-    d.kind = DeviceKind::cuda;
-    d.units = units;
-    d.smem_bytes_per_unit = 233472;
-    d.smem_bytes_per_cta = test::most_shared_bytes;
-    d.threads_per_unit = 2048;
-    d.memory_bytes = std::int64_t{1} << 36;
-    d.l2_bytes = 50 << 20;
-    return d;
-}
-
-Correctness run(const Kernel& kernel, const Workload& w, int tile, const Device& device,
-                Draw draw = Draw::outliers) {
-    const Inputs in = make_inputs(w, {.seed = 7, .draw = draw});
-    Poisoned out(in.out_elements * static_cast<std::size_t>(bytes_of(w.dtype)));
-    Poisoned lse(in.lse_elements * sizeof(float));
-    Poisoned scratch(kernel.workspace(w, tile, device));
-    const auto data = [](const auto& list) { return list.empty() ? nullptr : list.data(); };
-    const auto writable = [](const std::vector<std::byte>& bytes) {
-        return const_cast<std::byte*>(bytes.data());
-    };
-    InputPointers at;
-    at.q = writable(in.q);
-    at.k = writable(in.k);
-    at.v = writable(w.mla ? in.k : in.v);
-    at.out = out.at<void*>();
-    at.lse = lse.at<float>();
-    at.sinks = data(in.sinks);
-    at.cu_seqlens_q = data(in.cu_seqlens_q);
-    at.cu_seqlens_k = data(in.cu_seqlens_k);
-    at.seqlens_k = data(in.seqlens_k);
-    at.block_table = data(in.block_table);
-    at.k_scale = data(in.k_scale);
-    at.v_scale = data(in.v_scale);
-    kernel.launch(make_args(w, in, at), tile, device, scratch.at<void*>(), nullptr);
-    EXPECT_TRUE(out.intact() && lse.intact() && scratch.intact());
-    return judge(
-        w, in, kernel.precision(w),
-        {out.at<std::byte>(), in.out_elements * static_cast<std::size_t>(bytes_of(w.dtype))},
-        {lse.at<float>(), in.lse_elements}, 7, draw);
-}
-
 void every_tile(const char* name, const std::string& shape, Draw draw = Draw::outliers) {
-    test::shared_memory() = [] { return reinterpret_cast<float*>(kernels::simt::dynamic_shared); };
     const Kernel& kernel = find_kernel(name);
     const Workload w = parse_shape(shape);
     int ran = 0;
     // One unit: no splits. Many: as many as there are tiles of keys, some of them empty.
     for (int units : {1, 132}) {
-        const Device device = small_gpu(units);
+        const Device device = test::small_hopper_gpu(units);
         for (int tile = 0; tile < kernel.tile_count(); ++tile) {
             if (kernel.why_not(w, tile, device).empty()) {
-                const Correctness c = run(kernel, w, tile, device, draw);
+                const Correctness c = test::run_emulated(kernel, w, tile, device, draw);
                 EXPECT_TRUE(c.passed) << name << ' ' << shape << ' ' << kernel.tile_text(tile)
                                       << " on " << units << " units: " << c.why;
                 ++ran;

@@ -156,10 +156,11 @@ inline void Machine::run_cta(unsigned threads, std::function<void()> body) {
     }
 }
 
-/// The dynamic shared memory of each emulated kernel: its own array, which the test defines.
-inline std::function<float*()>& shared_memory() {
-    static std::function<float*()> memory;
-    return memory;
+/// What `extern __shared__` names: one block for all kernels, since one CTA runs at a time.
+alignas(1024) inline float shared_block[most_shared_bytes / sizeof(float) + guard_floats];
+template <class T>
+T* dynamic_shared() {
+    return reinterpret_cast<T*>(shared_block);
 }
 
 /// Stands in for kernel<<<grid, threads, bytes, stream>>>.
@@ -170,7 +171,7 @@ auto enqueue(Kernel kernel, dim3 grid, unsigned threads, std::size_t bytes = 0,
         gridDim = grid;
         blockDim = dim3(threads);
         const std::size_t floats = bytes / sizeof(float);
-        float* memory = shared_memory()();
+        float* memory = dynamic_shared<float>();
         for (blockIdx.z = 0; blockIdx.z < grid.z; ++blockIdx.z) {
             for (blockIdx.y = 0; blockIdx.y < grid.y; ++blockIdx.y) {
                 for (blockIdx.x = 0; blockIdx.x < grid.x; ++blockIdx.x) {

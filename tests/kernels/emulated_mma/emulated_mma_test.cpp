@@ -12,11 +12,6 @@
 #include "workload/inputs.hpp"
 #include "workload/shape_grammar.hpp"
 
-namespace raceline::kernels::prefill_mma {
-// What `extern __shared__` names in the kernel.
-char dynamic_shared[232448];
-}  // namespace raceline::kernels::prefill_mma
-
 namespace raceline {
 namespace {
 
@@ -25,7 +20,7 @@ Device small_gpu(int units) {
     d.kind = DeviceKind::cuda;
     d.compute_capability = 80;
     d.units = units;
-    d.smem_bytes_per_cta = sizeof(kernels::prefill_mma::dynamic_shared);
+    d.smem_bytes_per_cta = test::most_shared_bytes;
     d.rates["flop.mma.bf16"] = d.rates["flop.mma.fp16"] = {.value = 1e12};
     d.l2_bytes = 1 << 19;  // so that heads are worked on in groups
     d.memory_bytes = std::int64_t{1} << 36;
@@ -62,7 +57,6 @@ TensorArg with_strides(const TensorArg& packed, void* data, std::int64_t row, st
 
 Correctness run(const Workload& w, int tile, const Device& device, const Layout& layout,
                 const Inputs* given = nullptr, Draw draw = Draw::outliers) {
-    test::Machine::get().use_memory(kernels::prefill_mma::dynamic_shared);
     const Kernel& kernel = find_kernel("prefill_mma");
     const Inputs in = given != nullptr ? *given : make_inputs(w, {.seed = 7, .draw = draw});
     const auto d = static_cast<std::size_t>(w.headdim);
@@ -182,7 +176,7 @@ TEST(EmulatedMma, random_calls) {
 }
 
 TEST(EmulatedMma, reads_and_writes_any_strides) {
-    // Rows of aligned 16-byte pieces; those that are not, by address and by stride.
+    // Rows of aligned 16-byte chunks; those that are not, by address and by stride.
     every_tile("b=2,h=2/1,q=70,k=100,d=64,causal", {.gap = 8});
     every_tile("b=2,h=2/1,q=70,k=100,d=64,causal", {.gap = 0, .offset = 1});
     every_tile("b=1,h=2,q=70,k=90,d=128,dtype=fp16", {.gap = 3});
@@ -200,7 +194,6 @@ TEST(EmulatedMma, peaked_logits_are_nearly_as_exact_as_beside_the_maximum) {
 }
 
 TEST(EmulatedMma, keys_behind_the_used_length_do_not_count) {
-    test::Machine::get().use_memory(kernels::prefill_mma::dynamic_shared);
     const Workload w = parse_shape("b=2,h=2,q=40,k=130,d=64,causal");
     const Inputs in = make_inputs(w, {.seed = 3});
     Workload used = w;

@@ -16,11 +16,6 @@
 #include "workload/inputs.hpp"
 #include "workload/shape_grammar.hpp"
 
-namespace raceline::kernels::prefill_sm90 {
-// What `extern __shared__` names in the kernel.
-char dynamic_shared[232448];
-}  // namespace raceline::kernels::prefill_sm90
-
 namespace raceline {
 namespace {
 
@@ -38,7 +33,6 @@ TensorArg with_strides(const TensorArg& packed, void* data, std::int64_t row, st
 
 Correctness run(const Workload& w, int tile, const Device& device, const Layout& layout,
                 const std::function<void(Inputs&)>& change = nullptr, Draw draw = Draw::outliers) {
-    test::Machine::get().use_memory(kernels::prefill_sm90::dynamic_shared);
     const Kernel& kernel = find_kernel("prefill_sm90");
     Inputs in = make_inputs(w, {.seed = 7, .draw = draw});
     if (change) {
@@ -123,7 +117,7 @@ INSTANTIATE_TEST_SUITE_P(
         "b=1,h=1,q=64,k=128,d=64", "b=1,h=2,q=200,k=400,d=64", "b=1,h=2,q=130,k=300,d=128",
         "b=1,h=1,q=100,k=200,d=256", "b=2,h=4/2,q=300,k=300,d=64,causal",
         "b=1,h=4/1,q=260,k=260,d=128,causal",
-        // Upper rows end two blocks before the item does, and have several of their own.
+        // Upper rows end two blocks before the work tile does, and have several of their own.
         "b=1,h=6,q=200,k=500,d=128,causal", "b=1,h=2,q=70,k=333,d=128,dtype=fp16,causal",
         "b=1,h=2,q=333,k=70,d=64,dtype=fp16,causal", "b=1,h=3,q=1,k=1,d=64,causal",
         "b=1,h=2,q=65,k=0,d=64", "b=1,h=2,q=129,k=127,d=40", "b=1,h=2,q=90,k=150,d=160/72,causal",
@@ -133,7 +127,7 @@ INSTANTIATE_TEST_SUITE_P(
         "b=1,h=1,q=90,k=200,d=192/128,causal,softcap=30", "b=1,h=1,q=70,k=150,d=256,softcap=50",
         "b=1,h=2,q=200,k=100,d=64,causal,sinks",
         "b=4,h=4/2,q=300;1;129;0,k=300;70;129;5,d=64,causal",
-        // Items so short that the next outputs come while a storing warp is behind.
+        // Work tiles so short that the next outputs come while a storing warp is behind.
         "b=1,h=24,q=64,k=40,d=64", "b=1,h=16,q=130,k=40,d=128",
         "b=3,h=2,q=7,k=100;217;7,d=128,dtype=fp16"));
 
@@ -178,7 +172,6 @@ TEST(EmulatedSm90, fetches_the_rows_that_there_are_once) {
 }
 
 TEST(EmulatedSm90, keys_behind_the_used_length_do_not_count) {
-    test::Machine::get().use_memory(kernels::prefill_sm90::dynamic_shared);
     const Workload w = parse_shape("b=2,h=2,q=40,k=200,d=64,causal");
     const Inputs in = make_inputs(w, {.seed = 3});
     Workload used = w;

@@ -11,7 +11,7 @@ std::byte* Machine::at(std::uint32_t address, std::size_t bytes) {
     if (address < first_address || address + bytes > first_address + shared_bytes_) {
         throw std::logic_error("an access outside the CTA's shared memory");
     }
-    return shared_ + (address - first_address);
+    return shared_.data() + (address - first_address);
 }
 
 void Machine::enter() {
@@ -38,7 +38,7 @@ void Machine::run_cta(unsigned threads, std::size_t shared_bytes,
     named_ = {};
     copies_.clear();
     shared_bytes_ = shared_bytes;
-    std::fill_n(shared_, shared_bytes, std::byte{0xff});  // NaN
+    std::fill_n(shared_.begin(), shared_bytes, std::byte{0xff});  // NaN
     std::vector<unsigned> order;
     for (unsigned i = 0; i < threads; ++i) {
         Fiber& f = fibers_[i];

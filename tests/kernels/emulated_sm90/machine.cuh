@@ -32,6 +32,7 @@
 #undef __host__
 #undef __shared__
 #undef __forceinline__
+#undef __noinline__
 #undef __grid_constant__
 #undef __launch_bounds__
 #define __device__
@@ -39,17 +40,24 @@
 #define __host__
 #define __shared__ static
 #define __forceinline__ inline
+#define __noinline__
 #define __grid_constant__
 #define __launch_bounds__(...)
 #define cudaFuncSetAttribute(...) cudaSuccess
 #define cudaGetLastError() cudaSuccess
 #define cudaMemsetAsync(at, byte, bytes, stream) (std::memset(at, byte, bytes), cudaSuccess)
+#define cudaLaunchKernelEx(config, code, ...)                                   \
+    (raceline::test::enqueue(code, (config)->gridDim, (config)->blockDim.x,     \
+                             (config)->dynamicSmemBytes, nullptr)(__VA_ARGS__), \
+     cudaSuccess)
 #define cudaGetDriverEntryPointByVersion raceline::test::find_driver_function
 
 inline uint3 threadIdx, blockIdx;
 inline dim3 gridDim, blockDim;
 
 namespace raceline::test {
+
+constexpr std::size_t most_shared_bytes = 232448;  // of a Hopper CTA
 
 /// What cuTensorMapEncodeTiled was told, kept in the map's own bytes.
 struct MapRecord {
@@ -88,11 +96,11 @@ public:
     // Shared memory. Addresses start off a multiple of 1024, as the manual allows.
     static constexpr std::uint32_t first_address = 1024 + 16;
     std::byte* at(std::uint32_t address, std::size_t bytes);
-    /// What `extern __shared__` names in the kernel, at least 228 KiB.
-    void use_memory(void* memory) { shared_ = static_cast<std::byte*>(memory); }
+    /// What `extern __shared__` names: one block for all kernels, since one CTA runs at a time.
+    std::byte* shared() { return shared_.data(); }
     std::uint32_t address_of(const void* pointer) const {
         return first_address +
-               static_cast<std::uint32_t>(static_cast<const std::byte*>(pointer) - shared_);
+               static_cast<std::uint32_t>(static_cast<const std::byte*>(pointer) - shared_.data());
     }
 
     void init_barrier(std::uint32_t address, std::uint32_t arrivals);
@@ -149,7 +157,7 @@ private:
 
     unsigned threads_ = 0;
     std::vector<Fiber> fibers_;
-    std::byte* shared_ = nullptr;  ///< the kernel's array, defined by the test
+    alignas(1024) std::array<std::byte, most_shared_bytes> shared_{};
     std::size_t shared_bytes_ = 0;
     std::map<std::uint32_t, Barrier> barriers_;
     std::array<Named, 16> named_{};
@@ -162,6 +170,11 @@ private:
     std::uint64_t moves_ = 0;
     std::mt19937 random_{1};
 };
+
+template <class T>
+T* dynamic_shared() {
+    return reinterpret_cast<T*>(Machine::get().shared());
+}
 
 /// Stands in for kernel<<<grid, threads, bytes, stream>>>.
 template <class Kernel>
@@ -217,6 +230,21 @@ T __shfl_xor_sync(unsigned, T x, int lanes) {
 template <class T>
 T __shfl_sync(unsigned, T x, int lane) {
     return exchange_bits(x, static_cast<unsigned>(lane));
+}
+template <class T>
+T __shfl_up_sync(unsigned, T x, unsigned by) {
+    const unsigned lane = threadIdx.x % 32;
+    return exchange_bits(x, lane >= by ? lane - by : lane);
+}
+inline unsigned __ballot_sync(unsigned, bool x) {
+    unsigned lanes = 0;
+    for (unsigned lane = 0; lane < 32; ++lane) {
+        lanes |= exchange_bits(x ? 1U : 0U, lane) << lane;
+    }
+    return lanes;
+}
+inline int __ffs(int x) {
+    return __builtin_ffs(x);
 }
 inline unsigned __byte_perm(unsigned low, unsigned high, unsigned selector) {
     const std::uint64_t both = std::uint64_t{high} << 32U | low;

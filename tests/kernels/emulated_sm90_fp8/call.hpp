@@ -7,14 +7,12 @@
 #include <gtest/gtest.h>
 #include <vector>
 
-#include "kernels/prefill_sm90_fp8/tile.hpp"
+#include "kernels/prefill_sm90/e4m3_tile.hpp"
 #include "registry/kernel.hpp"
 #include "tests/kernels/emulated_sm90/strided.hpp"
 #include "workload/inputs.hpp"
 
 namespace raceline::kernels::prefill_sm90_fp8 {
-// What `extern __shared__` names in the kernel.
-inline char dynamic_shared[232448];
 Kernel kernel();
 void launch(const AttentionArgs&, int tile, const Device&, void* workspace, void* stream);
 }  // namespace raceline::kernels::prefill_sm90_fp8
@@ -79,7 +77,6 @@ struct Answer {
 /// `change` may alter what the call reads.
 inline Answer answer_of(const Workload& w, int tile, const Device& device, const Layout& layout,
                         std::uint64_t seed, const std::function<void(Inputs&)>& change = nullptr) {
-    Machine::get().use_memory(fp8::dynamic_shared);
     static const Kernel kernel = fp8::kernel();
     Answer a{make_inputs(w, {.seed = seed}), {}, {}, Scratch(kernel.workspace(w, tile, device))};
     Inputs& in = a.in;

@@ -83,7 +83,7 @@ INSTANTIATE_TEST_SUITE_P(
         "b=1,h=1,q=64,k=128,d=128", "b=1,h=2,q=130,k=300,d=128", "b=1,h=2,q=200,k=500,d=64",
         "b=1,h=1,q=100,k=300,d=256", "b=2,h=4/2,q=300,k=300,d=64,causal",
         "b=1,h=4/1,q=260,k=260,d=128,causal",
-        // Upper rows end blocks before the item does, as many as there are stages or more.
+        // Upper rows end blocks before the work tile does, as many as there are stages or more.
         "b=1,h=6,q=200,k=500,d=128,causal", "b=1,h=6,q=400,k=450,d=64,causal",
         "b=1,h=2,q=70,k=333,d=128,causal", "b=1,h=2,q=333,k=70,d=64,causal",
         "b=1,h=3,q=1,k=1,d=64,causal", "b=1,h=2,q=65,k=0,d=64", "b=1,h=2,q=129,k=127,d=48",
@@ -115,7 +115,6 @@ TEST(EmulatedSm90Fp8, small_probabilities_of_many_keys_count) {
 
 // Behind the used part of a cache stands anything, here NaN: 0 times it would not be 0.
 TEST(EmulatedSm90Fp8, keys_behind_the_used_length_do_not_count) {
-    test::Machine::get().use_memory(fp8::dynamic_shared);
     const Kernel kernel = fp8::kernel();
     const Workload cache = parse_shape("b=2,h=2,q=40,k=200,d=64,dtype=e4m3,causal");
     Workload used = cache;

@@ -7,9 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels/prefill_sm90_fp8/fragment.hpp"
-#include "kernels/prefill_sm90_fp8/images.hpp"
-#include "kernels/prefill_sm90_fp8/tile.hpp"
+#include "kernels/prefill_sm90/e4m3_tile.hpp"
+#include "kernels/prefill_sm90/fragment.hpp"
 #include "tests/kernels/emulated_sm90_fp8/call.hpp"
 #include "workload/shape_grammar.hpp"
 
@@ -100,10 +99,9 @@ INSTANTIATE_TEST_SUITE_P(
 // from the code that moves them; zeros where there is no key or no column.
 template <int row_bytes>
 std::byte& image_byte(std::byte* image, const Tile& tile, int key, int column) {
-    const int position = kernels::prefill_sm90_fp8::key_position(key);
-    const int row = kernels::prefill_sm90_fp8::value_row(column);
-    return image[kernels::prefill_sm90_fp8::swizzled_bytes<row_bytes>(row, position / 16,
-                                                                      tile.headdim) +
+    const int position = kernels::hopper::key_position(key);
+    const int row = kernels::hopper::value_row(column);
+    return image[kernels::hopper::swizzled_bytes<row_bytes>(row, position / 16, tile.headdim) +
                  position % 16];
 }
 std::byte& image_byte(std::byte* image, const Tile& tile, int key, int column) {
@@ -122,10 +120,10 @@ std::vector<std::byte> expected_images(const Workload& w, const Inputs& in, cons
     for (std::int64_t b = 0; b < w.batch; ++b) {
         const auto sequence = static_cast<std::int32_t>(b);
         const std::int64_t place = in.cu_seqlens_k.empty()
-                                       ? sequence * gpu::divide_up(w.seqlen_k, tile.keys)
+                                       ? sequence * divide_up(w.seqlen_k, tile.keys)
                                        : kernels::prefill_sm90_fp8::packed_place(
                                              static_cast<std::int32_t>(token), sequence, tile.keys);
-        const std::int64_t blocks = gpu::divide_up(w.length_k(b), tile.keys);
+        const std::int64_t blocks = divide_up(w.length_k(b), tile.keys);
         for (std::int64_t n = 0; n < blocks * w.heads_kv; ++n) {
             const std::int64_t head = n % w.heads_kv;
             std::byte* image = images.data() + (place * w.heads_kv + n) * tile.block_bytes();

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The decode rungs' own device source, run on the host and judged by the gate. What only a GPU can
 // show (the memory model, the approximate instructions' real error, speed) stays to it.
+#include <gtest/gtest.h>
 #include <string>
 
-#include "tests/ladder/decode/emulated_case.hpp"
+#include "registry/registry.hpp"
+#include "tests/proof/emulated_case.hpp"
+#include "tests/proof/proof.hpp"
 #include "workload/shape_grammar.hpp"
 
 namespace raceline {
 namespace {
-
-alignas(1024) float4 shared_block[test::most_shared_bytes / sizeof(float4) + test::guard_floats];
 
 struct Case {
     const char* rung;
@@ -20,11 +21,10 @@ class DecodeRung : public testing::TestWithParam<Case> {};
 
 // One unit: few splits. 132: as many as there are keys for. Unsplit where the rung has that tile.
 TEST_P(DecodeRung, is_correct) {
-    test::shared_memory() = [] { return reinterpret_cast<float*>(shared_block); };
     const Kernel& kernel = find_kernel(GetParam().rung);
     const Workload w = parse_shape(GetParam().shape);
     for (const int units : {1, 132}) {
-        const Device device = test::small_gpu(units);
+        const Device device = test::small_hopper_gpu(units);
         for (const int tile : {0, kernel.tile_count() - 1}) {
             ASSERT_EQ(kernel.why_not(w, tile, device), "");
             const Correctness c = test::run_emulated(kernel, w, tile, device);

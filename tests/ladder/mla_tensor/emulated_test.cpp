@@ -4,13 +4,10 @@
 // the instructions themselves, speed) stays to it.
 #include <gtest/gtest.h>
 
-#include "tests/ladder/decode/emulated_case.hpp"
+#include "registry/registry.hpp"
+#include "tests/proof/emulated_case.hpp"
+#include "tests/proof/proof.hpp"
 #include "workload/shape_grammar.hpp"
-
-namespace raceline::kernels::mla_tensor {
-// What `extern __shared__` names in the kernel.
-alignas(16) char dynamic_shared[232448];
-}  // namespace raceline::kernels::mla_tensor
 
 namespace raceline {
 namespace {
@@ -19,11 +16,10 @@ class MlaTensor : public testing::TestWithParam<const char*> {};
 
 // One unit: unsplit but for the smallest tile; three: splits, the last one short.
 TEST_P(MlaTensor, is_correct) {
-    test::Machine::get().use_memory(kernels::mla_tensor::dynamic_shared);
     const Kernel& kernel = find_kernel("mla_tensor");
     const Workload w = parse_shape(GetParam());
     for (const int units : {1, 3}) {
-        const Device device = test::small_gpu(units);
+        const Device device = test::small_hopper_gpu(units);
         for (const int tile : {1, kernel.tile_count() - 1}) {
             ASSERT_EQ(kernel.why_not(w, tile, device), "");
             const Correctness c = test::run_emulated(kernel, w, tile, device);

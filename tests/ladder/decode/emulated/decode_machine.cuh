@@ -10,12 +10,6 @@
 
 namespace raceline::test {
 
-/// What `extern __shared__` names: one block for all kernels, since one CTA runs at a time.
-template <class T>
-T* dynamic_shared() {
-    return reinterpret_cast<T*>(shared_memory()());
-}
-
 /// What every thread shows the others of its warp, for instructions that all of them take part in.
 inline std::vector<std::array<const void*, 2>>& warp_pointers() {
     static std::vector<std::array<const void*, 2>> pointers(1024);

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// `raceline diff`: two receipt files or commits, case by case.
+#include <algorithm>
+#include <filesystem>
+#include <string_view>
+
+#include "named_file.hpp"
+#include "options.hpp"
+#include "plot/charts.hpp"
+#include "plot/gnuplot_script.hpp"
+#include "report/receipt_diff.hpp"
+#include "support/check.hpp"
+#include "terminal.hpp"
+
+namespace raceline::cli {
+namespace {
+
+bool is_commit(std::string_view text) {
+    constexpr std::size_t least = 7;  // as git shortens them
+    return text.size() >= least && text.size() <= 40 &&
+           text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+TimedRows side_called(const std::string& name) {
+    std::error_code ignored;
+    if (std::filesystem::exists(name, ignored)) {
+        require_receipts(name);
+        return read_timed_rows({name});
+    }
+    require(is_commit(name), Status::invalid_argument,
+            "{} is neither a file nor the beginning of a commit, which is seven hex digits or more",
+            name);
+    return timed_rows_of_commit("receipts", name);
+}
+
+}  // namespace
+
+int run_diff(const Options& options) {
+    require(options.files.size() == 2, Status::invalid_argument,
+            "diff takes two sides, receipt files or commits; {} were given", options.files.size());
+    if (!options.output.empty()) {
+        static_cast<void>(picture_form(options.output));  // before anything is read
+    }
+    const ReceiptDiff diff = diff_of(side_called(options.files[0]), side_called(options.files[1]));
+    if (!options.output.empty()) {
+        draw(diff_chart(diff), options);
+        return exit_ok;
+    }
+    for (const std::string& note : diff.notes) {
+        say("{}", note);
+    }
+    fmt::print("{}", diff_text(diff));
+    return exit_ok;
+}
+
+}  // namespace raceline::cli

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// `raceline plot`: receipts as pictures, in a file or in the terminal.
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <fmt/ranges.h>
+#include <functional>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "named_file.hpp"
+#include "options.hpp"
+#include "plot/charts.hpp"
+#include "plot/gnuplot.hpp"
+#include "plot/gnuplot_script.hpp"
+#include "receipt_files.hpp"
+#include "report/timed_rows.hpp"
+#include "support/check.hpp"
+#include "support/nearest.hpp"
+#include "terminal.hpp"
+#include "whole_file.hpp"
+
+namespace raceline::cli {
+namespace {
+
+Chart scorecard_of(const Options& options) {
+    Scorecard card;
+    for (const std::string& file : options.files) {
+        card.add(file);
+    }
+    if (options.files.empty()) {
+        card.add_tree("receipts");
+    }
+    Chart chart = scorecard_chart(card);
+    for (const Finding& finding : card.broken()) {
+        chart.notes.push_back(
+            fmt::format("{}: line {}: {}", finding.file, finding.line, finding.what));
+    }
+    return chart;
+}
+
+TimedRows rows_of(const Options& options) {
+    return read_timed_rows(options.files.empty() ? std::vector{newest_receipt()} : options.files);
+}
+
+std::string shape_of(const Options& options) {
+    require(options.shapes.size() <= 1, Status::invalid_argument,
+            "plot takes one --shape; {} were given", options.shapes.size());
+    return options.shapes.empty() ? "" : options.shapes.front();
+}
+
+struct Picture {
+    std::string_view name;
+    std::function<Chart(const Options&)> chart;
+};
+
+const std::array pictures{
+    Picture{"roofline", [](const Options& o) { return roofline_chart(rows_of(o)); }},
+    Picture{"trajectory",
+            [](const Options& o) { return trajectory_chart(rows_of(o), o.track, shape_of(o)); }},
+    Picture{"scorecard", scorecard_of},
+    Picture{"ladder",
+            [](const Options& o) { return ladder_chart(rows_of(o), o.track, shape_of(o)); }},
+    Picture{"compare", [](const Options& o) { return compare_chart(rows_of(o)); }},
+    Picture{"sweep", [](const Options& o) { return sweep_chart(rows_of(o), o.over); }}};
+
+const Picture& picture_called(const std::string& name) {
+    std::vector<std::string_view> names;
+    std::ranges::transform(pictures, std::back_inserter(names), &Picture::name);
+    require(!name.empty(), Status::invalid_argument, "plot needs a picture: one of {}",
+            fmt::join(names, ", "));
+    const auto found = std::ranges::find(pictures, std::string_view(name), &Picture::name);
+    if (found == pictures.end()) {
+        const std::string_view meant = nearest(name, names);
+        fail(Status::invalid_argument, "there is no picture '{}'{}; there are {}", name,
+             meant.empty() ? "" : fmt::format(": did you mean '{}'?", meant),
+             fmt::join(names, ", "));
+    }
+    return *found;
+}
+
+// A tool reads what is no terminal: it gets a width that lines in files have.
+TerminalSize terminal_size() {
+    winsize size{};
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 && size.ws_row > 0) {
+        return {.columns = size.ws_col, .rows = std::max(12, static_cast<int>(size.ws_row) - 4)};
+    }
+    return {.columns = 100, .rows = 32};
+}
+
+}  // namespace
+
+void draw(Chart chart, const Options& options) {
+    for (const std::string& note : chart.notes) {
+        say("{}", note);
+    }
+    constexpr std::size_t most_notes = 5;
+    if (chart.notes.size() > most_notes) {
+        const std::size_t more = chart.notes.size() - most_notes + 1;
+        chart.notes.resize(most_notes - 1);
+        chart.notes.push_back(fmt::format("{} further remarks stand on stderr.", more));
+    }
+    if (options.output.empty()) {
+        chart.notes.clear();
+        fmt::print("{}",
+                   drawn_by_gnuplot(gnuplot_script(chart, PictureForm::terminal, terminal_size())));
+        return;
+    }
+    const std::string script = gnuplot_script(chart, picture_form(options.output));
+    if (options.keep_script) {
+        write_whole_file(options.output + ".gp", script);
+    }
+    write_whole_file(options.output, drawn_by_gnuplot(script));
+}
+
+int run_plot(const Options& options) {
+    const Picture& picture = picture_called(options.picture);
+    if (!options.output.empty()) {
+        static_cast<void>(picture_form(options.output));  // before anything is read
+    }
+    std::ranges::for_each(options.files, require_receipts);
+    draw(picture.chart(options), options);
+    return exit_ok;
+}
+
+}  // namespace raceline::cli

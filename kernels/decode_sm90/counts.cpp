@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// decode_sm90's work as its code does it: whole blocks, padding of rows and head dims included;
+// nothing timed.
+#include "kernels/decode_sm90/counts.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "kernels/decode_sm90/params.hpp"
+#include "model/constant.hpp"
+
+namespace raceline::kernels::decode_sm90 {
+namespace {
+
+constexpr double lanes = 32;
+// A lane's slot of the FMA pipe is two flops to the model, whatever instruction takes it.
+constexpr double slot = 2;
+
+// Instructions of a warp, one behind the other, on the way of a contiguous cache of equal lengths:
+// counted in the machine code of head dim 128, 32 keys a block. Nothing hides them in a call of one
+// sequence.
+constexpr double instructions_to_first_copy = counted(281, "cuts, place, walk, loader");
+constexpr double instructions_of_query = counted(293, "load_query, clear_sums");
+constexpr double instructions_of_finish = counted(231, "finish, up to eight rows");
+constexpr double instructions_of_combine = counted(264, "combine, behind its wait");
+constexpr double instructions_of_part = counted(36, "combine, a part of a row");
+constexpr Constant dependent_clocks = calibrated(
+    "decode_sm90.dependent_clocks", 5,
+    "chosen with times of decode-grid at hand, those of the program before ea30c71", 4,
+    "a dependent instruction of most arithmetic: CUDA C++ Programming Guide, multiprocessor level");
+
+std::int64_t blocks_of_sequence(const Workload& w, const Tile& tile, const Problem& problem,
+                                std::int64_t b) {
+    Band band = problem.band();
+    band.length_q = static_cast<std::int32_t>(w.length_q(b));
+    band.length_k = static_cast<std::int32_t>(w.length_k(b));
+    return blocks_of(band, tile.keys).count();
+}
+
+double parts_of(const Workload& w, double blocks, const Plan& plan, const Tile& t) {
+    const std::int64_t units = w.batch * w.heads_kv * plan.row_tiles;
+    const std::int32_t least =
+        w.ragged() || units == 0
+            ? least_blocks(t)
+            : least_blocks(t, static_cast<std::int32_t>(blocks / static_cast<double>(units)));
+    return Cuts(static_cast<std::int32_t>(blocks), plan.ctas, std::max(1, least)).parts;
+}
+
+// One block of keys of one warp.
+Work block_work(const Workload& w, const Tile& t) {
+    const double keys = t.keys;
+    const double bytes = 2.0 * t.block_bytes();
+    const bool widens = t.eight_bits != 0;
+    const std::string flop = std::string("flop.mma.") + (widens ? "fp16" : name_of(w.dtype));
+    const double products = 2.0 * keys / 8 * t.headdim / 16;
+    Work work;
+    work[flop] = products * 2 * tile_rows * 8 * 16;
+    work["op.ex2"] = tile_rows * keys;
+    work["flop.fma.fp32"] = slot * tile_rows * keys * counted(4, "scale, maximum, shift, sum");
+    work["byte.smem_lsu"] = 2 * bytes;  // as copies land, and as fragments are read
+    work["byte.l2"] = keys * static_cast<double>(w.headdim + w.headdim_v) * bytes_of(w.kv_dtype);
+    const double words = bytes / 512;  // what a warp copies, or reads as fragments, at once
+    double instructions = products + words * (1 + counted(7, "address, copy")) +
+                          keys / 8 * counted(35, "scale, maximum, exponentials, sum, packing") +
+                          counted(113, "the loop, the limits of a block, votes, exchanges");
+    if (widens) {
+        instructions += bytes / 128 * counted(3.1, "conversions and their operands");
+    }
+    work["op.issue"] = lanes * instructions;
+    return work;
+}
+
+Counts main_launch(const Workload& w, const Tile& t, const Plan& plan, double blocks) {
+    const auto parts = parts_of(w, blocks, plan, t);
+    const double of_part = std::ceil(blocks / parts);
+    const double of_warp = std::ceil(of_part / t.warps);
+    const double units = static_cast<double>(w.batch * w.heads_kv) * plan.row_tiles;
+    const double ends = std::ceil(std::max(1.0, units / parts));  // of units, of a CTA
+    const double row_bytes = static_cast<double>(w.headdim_v) * sizeof(float);
+    const double partial_bytes = 2 * parts * tile_rows * row_bytes;
+    const double query_bytes =
+        t.warps * tile_rows * static_cast<double>(w.headdim) * bytes_of(w.dtype);
+    const Work block = block_work(w, t);
+
+    Counts c;
+    c.launch = "main";
+    c.work = block * blocks;
+    c.work["byte.dram_read"] = w.bytes_q() + w.bytes_kv();
+    c.work["byte.dram_write"] = w.bytes_out();
+    c.work["byte.l2"] = w.bytes_kv() * plan.row_tiles + w.bytes_q() * t.warps + partial_bytes;
+    // Units of the same keys stand side by side in the line: a CTA reads them one after the other.
+    c.reread.push_back(
+        {w.bytes_kv() * (plan.row_tiles - 1),
+         std::min(w.bytes_kv(), w.bytes_kv() / static_cast<double>(w.batch * w.heads_kv) * parts)});
+    c.ctas = static_cast<std::int64_t>(parts);
+    c.threads = t.threads();
+    c.registers = static_cast<int>(counted(255, "the launch bound"));
+    c.smem_bytes = t.shared_bytes();
+    c.bytes_in_flight = t.ring_bytes();
+    c.balanced_order = true;
+    const Work together{
+        {"byte.smem_lsu", 2.0 * t.warps * tile_rows * t.headdim * sizeof(float)},
+        {"byte.l2", tile_rows * row_bytes},
+        {"op.issue", t.threads() * counted(220, "meeting: outputs given, taken, written")}};
+    c.steps = {{"start", 1, {}, "latency.dram"},
+               {"query", ends, {{"byte.l2", query_bytes}}, "latency.l2"},
+               {"blocks", of_warp, block * static_cast<double>(t.warps), ""},
+               {"finish", ends, together, "latency.l2"}};
+    c.steps[0].clocks = instructions_to_first_copy * dependent_clocks;
+    c.steps[1].clocks = instructions_of_query * dependent_clocks;
+    c.steps[2].clocks = block.at("op.issue") / lanes * dependent_clocks;
+    c.steps.back().clocks = instructions_of_finish * dependent_clocks;
+    c.overlap = {{std::string("flop.mma.") + (t.eight_bits != 0 ? "fp16" : name_of(w.dtype)),
+                  "op.ex2", "flop.fma.fp32", "op.issue", "byte.smem_lsu", "byte.l2",
+                  "byte.dram_read", "byte.dram_write"}};
+    return c;
+}
+
+Counts combine_launch(const Workload& w, const Tile& t, const Plan& plan, double blocks) {
+    const double parts = parts_of(w, blocks, plan, t);
+    const double units = static_cast<double>(w.batch * w.heads_kv) * plan.row_tiles;
+    const double of_unit = std::ceil(parts / std::max(1.0, units)) + 1;
+    const double rows = std::min<double>(tile_rows, static_cast<double>(w.seqlen_q * w.group()));
+    const double split = std::min(units, parts - 1);  // units that a cut goes through
+    const double bytes = of_unit * rows * (static_cast<double>(t.headdim) + 2) * sizeof(float);
+    const double in_turn = std::ceil(of_unit * rows / (combine_threads / 32.0));
+    Counts c;
+    c.launch = "combine";
+    c.work["byte.l2"] = split * bytes + w.bytes_out();
+    c.work["byte.dram_write"] = w.bytes_out();
+    c.ctas = std::max(1, plan.ctas - 1);
+    c.threads = combine_threads;
+    c.registers = static_cast<int>(counted(57, "the compiler's report, head dim 256"));
+    c.smem_bytes = static_cast<std::int64_t>(combine_threads) * 16 * divide_up(t.headdim, 128);
+    c.bytes_in_flight = bytes;
+    c.steps = {{"lengths", 1, {}, "latency.l2"},
+               {"parts", std::ceil(in_turn / 4), {{"byte.l2", bytes}}, "latency.l2"}};
+    c.steps[0].clocks =
+        (instructions_of_combine + in_turn * instructions_of_part) * dependent_clocks;
+    c.overlap = {{"byte.l2", "byte.dram_write"}};
+    return c;
+}
+
+}  // namespace
+
+std::int64_t blocks_of_call(const Workload& w, const Tile& tile) {
+    const Problem problem = problem_of(w);
+    const std::int64_t row_tiles = divide_up(problem.seqlen_q * problem.group(), tile_rows);
+    std::int64_t blocks = 0;
+    if (!w.ragged()) {
+        blocks = w.batch * blocks_of_sequence(w, tile, problem, 0);
+    } else {
+        for (std::int64_t b = 0; b < w.batch; ++b) {
+            blocks += blocks_of_sequence(w, tile, problem, b);
+        }
+    }
+    return blocks * w.heads_kv * row_tiles;
+}
+
+std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& device) {
+    const Plan plan = make_plan(problem_of(w), tile, device);
+    const auto blocks = static_cast<double>(blocks_of_call(w, tile));
+    return {main_launch(w, tile, plan, blocks), combine_launch(w, tile, plan, blocks)};
+}
+
+}  // namespace raceline::kernels::decode_sm90

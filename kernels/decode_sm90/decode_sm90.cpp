@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attention of few query tokens over a cache, for Hopper: each warp streams keys through a ring of
+// its own, products by mma.sync with the heads of a group packed into one matrix tile.
+#include <cstdint>
+#include <limits>
+#include <string>
+
+#include "kernels/decode_sm90/counts.hpp"
+#include "kernels/decode_sm90/params.hpp"
+#include "registry/kernel.hpp"
+#include "schedule/plan.hpp"
+
+namespace raceline::kernels::decode_sm90 {
+namespace {
+
+constexpr std::int64_t most_tokens = 16;
+
+std::string why_not_asked(const Workload& w) {
+    if (w.dtype != DType::bf16 && w.dtype != DType::fp16) {
+        return std::string("it takes Q in bf16 or fp16, not ") + name_of(w.dtype);
+    }
+    if (w.kv_dtype != w.dtype && w.kv_dtype != DType::e4m3) {
+        return std::string("it takes K and V in Q's type or in e4m3, not ") + name_of(w.kv_dtype);
+    }
+    if (w.mla) {
+        return "it takes K and V apart, not one latent cache";
+    }
+    if (w.seqlen_q > most_tokens) {
+        return "it takes up to 16 query tokens a sequence";
+    }
+    if (w.seqlen_k > schedule::longest_length) {
+        return "it counts keys up to 2^29";
+    }
+    return {};
+}
+
+std::string supports(const Workload& w, const Tile& tile, const Device& device) {
+    if (device.kind != DeviceKind::cuda || device.compute_capability != 90) {
+        return "it needs a Hopper GPU (compute capability 9.0)";
+    }
+    if (const std::string reason = why_not_asked(w); !reason.empty()) {
+        return reason;
+    }
+    const std::string dims =
+        "head dims " + std::to_string(w.headdim) + " and " + std::to_string(w.headdim_v);
+    const std::int64_t granule = 16 / static_cast<std::int64_t>(bytes_of(w.kv_dtype));
+    if (w.headdim % granule != 0 || w.headdim_v % granule != 0) {
+        return dims + " must be multiples of " + std::to_string(granule);
+    }
+    const std::int32_t width = width_for(w.headdim, w.headdim_v);
+    if (width == 0) {
+        return dims + " are over 256";
+    }
+    if (width != tile.headdim) {
+        return "tiles of head dim " + std::to_string(width) + " serve " + dims;
+    }
+    if ((w.kv_dtype == DType::e4m3) != (tile.eight_bits != 0)) {
+        return tile.eight_bits != 0 ? "this tile reads a cache in e4m3"
+                                    : "this tile reads a cache in 16 bits";
+    }
+    if (blocks_of_call(w, tile) > std::numeric_limits<std::int32_t>::max() / 2) {
+        return "it counts blocks of keys in 31 bits";
+    }
+    return {};
+}
+
+// Both products' operands and P are rounded to the type of the products: Q's own, or fp16 for a
+// cache in e4m3, which fp16 holds exactly.
+Precision precision(const Workload& w) {
+    const Rounding output = w.dtype == DType::fp16 ? Rounding::fp16 : Rounding::bf16;
+    const Rounding products = w.kv_dtype == DType::e4m3 ? Rounding::fp16 : output;
+    return {products, Rounding::fp32, products, Rounding::fp32_rz, output};
+}
+
+std::size_t workspace(const Workload& w, const Tile& tile, const Device& device) {
+    return make_plan(problem_of(w), tile, device).workspace_bytes;
+}
+
+const KernelRecord<Tile> record{
+    .name = "decode_sm90",
+    .summary =
+        "up to 16 query tokens over a cache, for Hopper: bf16, fp16; cache also in e4m3, "
+        "contiguous or in pages",
+    .engine = Engine::cuda,
+    .tiles = std::span<const Tile>(tiles),
+    .functions = {supports, counts, precision, workspace},
+};
+
+}  // namespace
+}  // namespace raceline::kernels::decode_sm90
+
+RACELINE_KERNEL(decode_sm90, raceline::kernels::decode_sm90::record)

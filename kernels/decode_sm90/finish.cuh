@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+// The end of a unit's part: the warps' outputs meet in shared memory and leave as the answer, or as
+// one part of it.
+#pragma once
+
+#include "gpu/ptx/rcp_approx_ftz_f32.cuh"
+#include "kernels/decode_sm90/query.cuh"
+
+namespace raceline::kernels::decode_sm90 {
+
+/// Sum of exponentials of a row relative to 2^base.
+struct RowSum {
+    float base, sum;
+};
+
+/// What two sums relative to their own bases are multiplied by to stand relative to `base`.
+__device__ __forceinline__ float factor_of(RowSum row, float base) {
+    return row.base == -INFINITY ? 0.0F : ptx::ex2_approx_ftz_f32(row.base - base);
+}
+
+/// Output row `token` of a head: elements from the tensors' starts.
+struct RowAddress {
+    std::int64_t out, lse;
+};
+__device__ __forceinline__ RowAddress address_of(const AttentionArgs& a, const Sequence& s,
+                                                 Row row) {
+    return {s.q_index * a.out.batch_stride + (s.q_token + row.token) * a.out.seq_stride +
+                row.head * a.out.head_stride,
+            s.q_index * a.lse_batch_stride + (s.q_token + row.token) * a.lse_seq_stride +
+                row.head * a.lse_head_stride};
+}
+
+/// LSE and the factor that turns a row's sum of values into its output. A sink adds to the
+/// denominator alone; a row without keys has its sink's logit as LSE, or -inf without a sink.
+struct RowEnd {
+    float factor, lse;
+};
+__device__ __forceinline__ RowEnd end_of(const AttentionArgs& a, RowSum row, int head,
+                                         float v_scale) {
+    const bool none = row.base == -INFINITY && row.sum == row.sum;  // maxima skip NaN, sums do not
+    if (none) {
+        return {0, a.sinks != nullptr ? a.sinks[head] : -INFINITY};
+    }
+    float shift = 0;
+    if (a.sinks != nullptr) {
+        const float sink = a.sinks[head] * log2_e;
+        const float highest = fmaxf(row.base, sink);
+        shift = row.base - highest;
+        row.sum = row.sum * exp2f(shift) + exp2f(sink - highest);
+        row.base = highest;
+    }
+    return {exp2f(shift) * v_scale * ptx::rcp_approx_ftz_f32(row.sum),
+            a.lse != nullptr ? (row.base + log2f(row.sum)) * ln_2 : 0.0F};
+}
+
+/// Four neighbouring outputs, as many as there are.
+template <bool bf16>
+__device__ __forceinline__ void store_four(const Params& p, std::int64_t row, int column,
+                                           float4 x) {
+    auto* to = static_cast<std::uint16_t*>(p.args.out.data) + row + column;
+    const std::uint32_t low = packed<bf16>(x.x, x.y);
+    const std::uint32_t high = packed<bf16>(x.z, x.w);
+    if (p.chunked_out) {
+        if (column < p.args.headdim_v) {
+            *reinterpret_cast<uint2*>(to) = make_uint2(low, high);
+        }
+        return;
+    }
+#pragma unroll
+    for (int e = 0; e < 4; ++e) {
+        if (column + e < p.args.headdim_v) {
+            to[e] = static_cast<std::uint16_t>((e < 2 ? low : high) >> (16 * (e % 2)));
+        }
+    }
+}
+
+__device__ __forceinline__ float4 add_scaled(float4 sum, float factor, float4 x) {
+    return make_float4(fmaf(factor, x.x, sum.x), fmaf(factor, x.y, sum.y), fmaf(factor, x.z, sum.z),
+                       fmaf(factor, x.w, sum.w));
+}
+__device__ __forceinline__ float4 scaled(float4 x, float factor) {
+    return make_float4(x.x * factor, x.y * factor, x.z * factor, x.w * factor);
+}
+__device__ __forceinline__ float v_scale_of(const AttentionArgs& a, std::int32_t sequence,
+                                            std::int32_t head_kv) {
+    return a.v_scale != nullptr ? a.v_scale[sequence * a.heads_kv + head_kv] : 1.0F;
+}
+
+/// Where the warps meet: half of the rows of each warp, and all of their sums.
+template <Tile tile>
+struct Meeting {
+    static constexpr int half = tile_rows / 2;
+    float* memory;
+
+    [[nodiscard]] __device__ __forceinline__ float* out(int warp, int row) const {
+        return memory + (warp * half + row) * tile.meeting_pitch();
+    }
+    [[nodiscard]] __device__ __forceinline__ RowSum* sums(int warp) const {
+        return reinterpret_cast<RowSum*>(memory + tile.warps * half * tile.meeting_pitch()) +
+               warp * tile_rows;
+    }
+    /// The rows of this warp that are `half` in number from row `half · which` on.
+    template <int which>
+    __device__ __forceinline__ void give(const Rows<tile>& r) const {
+        const int lane = static_cast<int>(threadIdx.x % 32);
+        const int warp = static_cast<int>(threadIdx.x / 32);
+        float* to = out(warp, lane / 4);
+#pragma unroll
+        for (int j = 0; j < tile.headdim / 8; ++j) {
+#pragma unroll
+            for (int e = 0; e < 2; ++e) {
+                to[output_column<tile>(lane, j, e)] = r.out[j][2 * which + e];
+            }
+        }
+        float sum = r.sum[which] + __shfl_xor_sync(0xFFFFFFFFU, r.sum[which], 1);
+        sum += __shfl_xor_sync(0xFFFFFFFFU, sum, 2);
+        if (lane % 4 == 0) {
+            sums(warp)[half * which + lane / 4] = {r.base[which], sum};
+        }
+    }
+    /// All warps' sums of a row.
+    [[nodiscard]] __device__ __forceinline__ RowSum total(int row) const {
+        RowSum all{-INFINITY, 0};
+#pragma unroll
+        for (int w = 0; w < tile.warps; ++w) {
+            all.base = fmaxf(all.base, sums(w)[row].base);
+        }
+#pragma unroll
+        for (int w = 0; w < tile.warps; ++w) {
+            const RowSum one = sums(w)[row];
+            all.sum += one.base == -INFINITY ? one.sum : one.sum * factor_of(one, all.base);
+        }
+        return all;
+    }
+};
+
+/// All warps' rows of a unit's part, combined and written. `part`: of the line.
+template <Tile tile, bool bf16>
+__device__ __forceinline__ void finish(const Params& p, const Walk& walk, const Rows<tile>& r,
+                                       float* memory, std::int32_t part) {
+    constexpr int half = Meeting<tile>::half;
+    constexpr int threads_of_row = tile.threads() / half;
+    const Meeting<tile> meeting{memory};
+    const int row = static_cast<int>(threadIdx.x) / threads_of_row;
+    const int first = static_cast<int>(threadIdx.x) % threads_of_row * 4;
+    const AttentionArgs& a = p.args;
+    const std::int32_t rows = walk.sequence.band.length_q * p.group - walk.row_tile * tile_rows;
+#pragma unroll 1
+    for (int which = 0; which < 2 && which * half < rows; ++which) {
+        __syncthreads();  // what met here before has been read
+        if (which == 0) {
+            meeting.template give<0>(r);
+        } else {
+            meeting.template give<1>(r);
+        }
+        __syncthreads();
+        const int here = which * half + row;
+        const RowSum total = meeting.total(here);
+        const Row its = row_of(p, walk, here);
+        RowEnd end{1, 0};
+        RowAddress to{};
+        float* partial = nullptr;
+        if (walk.whole()) {
+            end = end_of(a, total, its.head, v_scale_of(a, walk.index, walk.head));
+            to = address_of(a, walk.sequence, its);
+        } else {
+            const int slot = 2 * part + (walk.block == walk.unit.first ? 1 : 0);
+            partial = p.partial_out + (slot * tile_rows + here) * tile.headdim;
+            if (first == 0) {
+                reinterpret_cast<RowSum*>(p.partial_sums)[slot * tile_rows + here] = total;
+            }
+        }
+        if (its.exists) {
+#pragma unroll 1
+            for (int column = first; column < tile.headdim; column += 4 * threads_of_row) {
+                float4 sum = make_float4(0, 0, 0, 0);
+#pragma unroll
+                for (int w = 0; w < tile.warps; ++w) {
+                    const float factor = factor_of(meeting.sums(w)[here], total.base);
+                    sum =
+                        add_scaled(sum, factor,
+                                   *reinterpret_cast<const float4*>(meeting.out(w, row) + column));
+                }
+                if (partial != nullptr) {
+                    *reinterpret_cast<float4*>(partial + column) = sum;
+                } else {
+                    store_four<bf16>(p, to.out, column, scaled(sum, end.factor));
+                }
+            }
+            if (partial == nullptr && first == 0 && a.lse != nullptr) {
+                a.lse[to.lse] = end.lse;
+            }
+        }
+    }
+}
+
+}  // namespace raceline::kernels::decode_sm90

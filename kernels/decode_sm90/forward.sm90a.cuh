@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernel: a CTA's part of all keys, unit by unit. Its warps take turns at the blocks of a unit,
+// each with copies under way for its next ones, and meet at the unit's end.
+#pragma once
+
+#include "gpu/ptx/griddepcontrol.cuh"
+#include "kernels/decode_sm90/finish.cuh"
+#include "kernels/decode_sm90/instances.hpp"
+
+namespace raceline::kernels::decode_sm90 {
+
+/// index: of the tile in `tiles`; a struct of a namespace cannot be a parameter of a __global__.
+template <int index, bool bf16>
+__global__ void __launch_bounds__(tiles[index].threads(), tiles[index].residents)
+    forward(const __grid_constant__ Params p) {
+    constexpr Tile tile = tiles[index];
+    extern __shared__ __align__(128) char dynamic_shared[];
+    const Cuts cuts = cuts_of(p, tile.keys, least_blocks(tile));
+    const auto part = static_cast<std::int32_t>(blockIdx.x);
+    if (part >= cuts.parts || cuts.begin(cuts.parts) == 0) {
+        return;  // more CTAs than parts, or no query anywhere
+    }
+    Walk walk;
+    walk.begin(p, tile.keys, place_of(p, tile.keys, cuts.begin(part)),
+               cuts.begin(part + 1) - cuts.begin(part));
+
+    const std::int32_t warp =
+        __shfl_sync(0xFFFFFFFFU, static_cast<std::int32_t>(threadIdx.x / 32), 0);
+    const auto ring = static_cast<std::uint32_t>(__cvta_generic_to_shared(dynamic_shared)) +
+                      warp * tile.stages * 2 * tile.block_bytes();
+    Loader<tile> loader(p, walk, ring);
+#pragma unroll 1
+    for (int stage = 0; stage + 1 < tile.stages; ++stage) {
+        loader.fetch();
+    }
+    ptx::griddepcontrol_launch_dependents();  // what combines the parts may get ready
+    Rows<tile> rows;
+    Walk ended{};
+    bool pending = false, more = true;
+    int stage = 0;
+#pragma unroll 1
+    while (true) {
+        if (more) {  // a unit's Q is on its way while the outputs of the one before meet
+            load_query<tile, bf16>(p, walk, rows);
+        }
+        if (pending) {
+            finish<tile, bf16>(p, ended, rows,
+                               reinterpret_cast<float*>(dynamic_shared + tile.ring_bytes()), part);
+        }
+        if (!more) {
+            break;
+        }
+        clear_sums(rows);
+        const Band& band = walk.sequence.band;
+        const std::int32_t plain_from = band.begin(band.length_q - 1);
+        const std::int32_t plain_to = band.end(0);
+#pragma unroll 1
+        for (std::int32_t block = walk.block + warp; block < walk.end; block += tile.warps) {
+            ptx::cp_async_wait_group<tile.stages - 2>();
+            __syncwarp();
+            loader.fetch();
+            const bool masked =
+                block * tile.keys < plain_from || (block + 1) * tile.keys > plain_to;
+            add_block<tile, bf16>(p, rows, ring + stage * 2 * tile.block_bytes(), block, masked);
+            stage = stage + 1 == tile.stages ? 0 : stage + 1;
+        }
+        ended = walk;
+        pending = true;
+        more = walk.next(p, tile.keys);
+    }
+}
+
+template <int tile, int variant>
+auto Instances::code() -> void (*)(Params) {
+    return forward < tile, variant == 1 > ;
+}
+
+}  // namespace raceline::kernels::decode_sm90

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the registry calls: fills the kernel's parameters and enqueues two launches.
+#include <bit>
+#include <cstddef>
+
+#include "kernels/decode_sm90/instances.hpp"
+#include "registry/enqueue.cuh"
+#include "registry/launch_args.hpp"
+
+namespace raceline::kernels::decode_sm90 {
+namespace {
+
+Params make_params(const AttentionArgs& a, const Plan& plan, const Tile& tile, void* workspace) {
+    const Problem problem = problem_of(a);
+    const auto page = static_cast<unsigned>(a.page_size);
+    const ScoreScale scale = score_scale(a);
+    Params p{};
+    p.args = a;
+    p.band = problem.band();
+    p.group = static_cast<std::int32_t>(problem.group());
+    p.row_tiles = plan.row_tiles;
+    p.ctas = plan.ctas;
+    p.page_shift = std::has_single_bit(page) ? std::countr_zero(page) : -1;
+    p.uniform = !problem.ragged;
+    p.by_hand = !in_chunks(a.k, a.headdim, a.kv_dtype) || !in_chunks(a.v, a.headdim_v, a.kv_dtype);
+    p.plain = !p.by_hand && (a.page_size == 0 || a.page_size % run_keys == 0);
+    p.paired_q = in_chunks(a.q, a.headdim, a.dtype, 4);
+    p.chunked_out = in_chunks(a.out, a.headdim_v, a.dtype, 8);
+    p.scale_log2 = scale.log2;
+    p.cap_inner = scale.cap_inner;
+    p.by_row_tiles = schedule::Divider(p.row_tiles);
+    p.by_group = schedule::Divider(p.group);
+    if (p.uniform) {
+        const std::int32_t units = a.heads_kv * p.row_tiles;
+        p.blocks_of_unit = blocks_of(p.band, tile.keys).count();
+        p.by_blocks = schedule::Divider(p.blocks_of_unit);
+        p.by_units = schedule::Divider(units);
+        p.cuts =
+            Cuts(a.batch * units * p.blocks_of_unit, p.ctas, least_blocks(tile, p.blocks_of_unit));
+    }
+    const auto address = (reinterpret_cast<std::uintptr_t>(workspace) + 15) / 16 * 16;
+    p.partial_out = reinterpret_cast<float*>(address);
+    p.partial_sums =
+        p.partial_out + static_cast<std::ptrdiff_t>(plan.ctas) * 2 * tile_rows * tile.headdim;
+    return p;
+}
+
+}  // namespace
+
+void launch(const AttentionArgs& args, int tile, const Device& device, void* workspace,
+            void* stream) {
+    const Tile& shape = tiles.at(static_cast<std::size_t>(tile));
+    const Plan plan = make_plan(problem_of(args), shape, device);
+    if (args.batch == 0 || args.heads_q == 0 || args.seqlen_q == 0) {
+        return;  // no query anywhere: nothing to write
+    }
+    const Params params = make_params(args, plan, shape, workspace);
+    launch_instance<Instances>(tile, args.dtype == DType::bf16 ? 1 : 0, params,
+                               {dim3(static_cast<unsigned>(plan.ctas)), shape.threads(),
+                                static_cast<std::size_t>(shape.shared_bytes()), stream});
+    if (plan.ctas > 1) {
+        launch_combine(params, shape, stream);
+    }
+}
+
+}  // namespace raceline::kernels::decode_sm90

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// Blocks of K and V from global memory to a warp's own ring of stages. Copies run ahead of the
+// products through the ends of units, so that memory is never left idle.
+#pragma once
+
+#include "gpu/ptx/cp_async.cuh"
+#include "gpu/ptx/st_shared_v4_u32.cuh"
+#include "kernels/decode_sm90/walk.cuh"
+
+namespace raceline::kernels::decode_sm90 {
+
+/// Byte of a 16-byte chunk of a key in shared memory: chunks are exchanged by the key's place, so
+/// that eight keys' chunks of one column lie in different banks.
+template <Tile tile>
+__device__ __forceinline__ std::uint32_t swizzled(std::uint32_t row, std::uint32_t chunk) {
+    constexpr std::uint32_t chunks = tile.chunks();
+    constexpr std::uint32_t rows_in_line = chunks >= 8 ? 1 : 8 / chunks;
+    constexpr std::uint32_t turned = chunks >= 8 ? 7 : chunks - 1;
+    return row * tile.row_bytes() + (chunk ^ (row / rows_in_line & turned)) * 16;
+}
+
+/// Where a sequence's keys of one head lie.
+struct Source {
+    const char* base;  ///< of its key 0, or of its head in page 0
+    std::int64_t row_bytes, page_bytes;
+    const std::int32_t* pages;  ///< of this sequence; null: contiguous
+};
+
+template <Tile tile>
+struct Loader {
+    static constexpr int element = tile.eight_bits != 0 ? 1 : 2;
+    static constexpr int rows_at_once = 32 / tile.chunks();
+    const Params& p;
+    Walk walk;
+    std::uint32_t ring;        ///< shared address of this warp's stages
+    std::int32_t at;           ///< this warp's next block
+    std::int32_t first, last;  ///< keys that some query of the sequence sees
+    Source k, v;
+    int stage = 0;
+    bool ended = false;
+
+    __device__ __forceinline__ Loader(const Params& params, const Walk& from, std::uint32_t memory)
+        : p(params), walk(from), ring(memory) {
+        take_up();
+    }
+
+    __device__ __forceinline__ Source source(const TensorArg& t) const {
+        const AttentionArgs& a = p.args;
+        const Sequence& s = walk.sequence;
+        const auto* data = static_cast<const char*>(t.data) + walk.head * t.head_stride * element;
+        if (a.block_table != nullptr) {
+            return {data, t.seq_stride * element, t.batch_stride * element,
+                    a.block_table + walk.index * a.block_table_stride};
+        }
+        return {data + (s.k_index * t.batch_stride + s.k_token * t.seq_stride) * element,
+                t.seq_stride * element, 0, nullptr};
+    }
+    __device__ __forceinline__ void take_up() {
+        const Band& band = walk.sequence.band;
+        first = band.begin(0);
+        last = larger(0, band.end(band.length_q - 1));
+        k = source(p.args.k);
+        v = source(p.args.v);
+        at = walk.block + static_cast<std::int32_t>(threadIdx.x / 32);
+    }
+
+    /// Address of a key that is seen.
+    __device__ __forceinline__ const char* row(const Source& from, std::int32_t key) const {
+        if (from.pages == nullptr) {
+            return from.base + key * from.row_bytes;
+        }
+        const std::int32_t page = p.page_shift >= 0 ? key >> p.page_shift : key / p.args.page_size;
+        const std::int32_t inside = key - page * p.args.page_size;
+        return from.base + from.pages[page] * from.page_bytes + inside * from.row_bytes;
+    }
+
+    /// One piece, by hand: elements of any alignment, those from `columns` on zero.
+    __device__ void copy_elements(std::uint32_t to, const char* from, int columns) const {
+        std::uint32_t words[4] = {0, 0, 0, 0};
+#pragma unroll 1
+        for (int e = 0; e < columns && e < 16 / element; ++e) {
+            const std::uint32_t bits =
+                element == 1
+                    ? static_cast<std::uint32_t>(reinterpret_cast<const std::uint8_t*>(from)[e])
+                    : reinterpret_cast<const std::uint16_t*>(from)[e];
+            const int bit = 8 * element * e;
+#pragma unroll
+            for (int word = 0; word < 4; ++word) {
+                words[word] |= bit / 32 == word ? bits << (bit % 32) : 0U;
+            }
+        }
+        ptx::st_shared_v4_u32(to, make_uint4(words[0], words[1], words[2], words[3]));
+    }
+
+    /// Block `at`, all of whose keys are seen: one copy a piece and nothing else. A page is looked
+    /// up for 16 keys at a time. Columns that the tensor does not have become zeros.
+    __device__ __forceinline__ void copy_plain(const Source& from, std::uint32_t to,
+                                               int columns) const {
+        const auto lane = static_cast<std::int32_t>(threadIdx.x % 32);
+        const std::int32_t chunk = lane % tile.chunks();
+        const std::int32_t first_row = lane / tile.chunks();
+        const std::int64_t lanes_own = first_row * from.row_bytes + 16 * chunk;
+        const std::int64_t step = rows_at_once * from.row_bytes;
+        const int bytes = chunk * 16 / element < columns ? 16 : 0;
+        const char* piece = row(from, at * tile.keys) + lanes_own;
+#pragma unroll
+        for (int r = 0; r < tile.keys; r += rows_at_once) {
+            if (r > 0 && r % run_keys == 0 && from.pages != nullptr) {
+                piece = row(from, at * tile.keys + r) + lanes_own;
+            }
+            ptx::cp_async_cg_16(to + swizzled<tile>(first_row + r, chunk), piece, bytes);
+            piece += step;
+        }
+    }
+    /// Any block, K and V. Keys that are not seen become zeros, too: they may hold NaN, and 0 times
+    /// V's would not be 0.
+    __device__ __forceinline__ void copy_any(std::uint32_t to) const {
+        const auto lane = static_cast<std::int32_t>(threadIdx.x % 32);
+        const std::int32_t chunk = lane % tile.chunks();
+        const std::int32_t column = chunk * 16 / element;
+#pragma unroll 1
+        for (int r = lane / tile.chunks(); r < 2 * tile.keys; r += rows_at_once) {
+            const bool values = r >= tile.keys;
+            const std::int32_t row_of_block = values ? r - tile.keys : r;
+            const Source from{values ? v.base : k.base, values ? v.row_bytes : k.row_bytes,
+                              values ? v.page_bytes : k.page_bytes, k.pages};
+            const std::int32_t columns = values ? p.args.headdim_v : p.args.headdim;
+            const std::int32_t key = at * tile.keys + row_of_block;
+            const bool seen = key >= first && key < last && column < columns;
+            const std::uint32_t place =
+                to + (values ? tile.block_bytes() : 0) + swizzled<tile>(row_of_block, chunk);
+            const char* start = seen ? row(from, key) + 16 * chunk : from.base;
+            if (p.by_hand) {
+                copy_elements(place, start, seen ? columns - column : 0);
+            } else {
+                ptx::cp_async_cg_16(place, start, seen ? 16 : 0);
+            }
+        }
+    }
+
+    /// Starts copying this warp's next block into the next stage. Without one the group is empty.
+    __device__ __forceinline__ void fetch() {
+        while (!ended && at >= walk.end) {
+            ended = !walk.next(p, tile.keys);
+            if (!ended) {
+                take_up();
+            }
+        }
+        if (!ended) {
+            const std::uint32_t to = ring + stage * 2 * tile.block_bytes();
+            const std::int32_t key = at * tile.keys;
+            if (p.plain && key >= first && key + tile.keys <= last) [[likely]] {
+                copy_plain(k, to, p.args.headdim);
+                copy_plain(v, to + tile.block_bytes(), p.args.headdim_v);
+            } else {
+                copy_any(to);
+            }
+            at += tile.warps;
+        }
+        stage = stage + 1 == tile.stages ? 0 : stage + 1;
+        ptx::cp_async_commit_group();
+    }
+};
+
+}  // namespace raceline::kernels::decode_sm90

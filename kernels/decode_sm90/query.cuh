@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// A unit's rows of Q, from memory to the registers of each warp.
+#pragma once
+
+#include "kernels/decode_sm90/step.cuh"
+
+namespace raceline::kernels::decode_sm90 {
+
+/// Row `row` of a unit: a query token and a head.
+struct Row {
+    std::int32_t token, head;  ///< of the sequence; of all heads
+    bool exists;
+};
+__device__ __forceinline__ Row row_of(const Params& p, const Walk& walk, std::int32_t row) {
+    const std::int32_t packed_row = walk.row_tile * tile_rows + row;
+    const std::int32_t token = p.by_group.divide(packed_row);
+    return {token, walk.head * p.group + packed_row - token * p.group,
+            token < walk.sequence.band.length_q};
+}
+
+/// What Q's scale, K's and, of a softcap, the cap's make of a product.
+__device__ __forceinline__ float product_scale(const Params& p, const Walk& walk) {
+    const AttentionArgs& a = p.args;
+    const std::int32_t at = walk.index * a.heads_kv + walk.head;
+    float scale = p.cap_inner != 0 ? p.cap_inner : p.scale_log2;
+    scale *= a.q_scale != nullptr ? a.q_scale[at] : 1.0F;
+    return scale * (a.k_scale != nullptr ? a.k_scale[at] : 1.0F);
+}
+
+/// Row i of a lane's two: a word is two neighbouring columns, those behind the tensor's last zero.
+/// `paired`: they can be read as one.
+template <Tile tile, bool paired>
+__device__ __forceinline__ void load_row(const std::uint16_t* row, int columns, int i,
+                                         std::uint32_t (&q)[tile.headdim / 16][4]) {
+    const int lane = static_cast<int>(threadIdx.x % 32);
+#pragma unroll
+    for (int step = 0; step < tile.headdim / 16; ++step) {
+#pragma unroll
+        for (int w = 0; w < 2; ++w) {
+            const int column = 16 * step + (tile.eight_bits != 0 ? 4 * (lane % 4) + 2 * w
+                                                                 : 2 * (lane % 4) + 8 * w);
+            std::uint32_t word = 0;
+            if (column < columns) {
+                if constexpr (paired) {
+                    word = *reinterpret_cast<const std::uint32_t*>(row + column);
+                } else {  // head dims are even
+                    word = row[column] | static_cast<std::uint32_t>(row[column + 1]) << 16;
+                }
+            }
+            q[step][2 * w + i] = word;
+        }
+    }
+}
+
+/// Words in bf16 of one row of a quad as words in fp16: multiplied by a power of two that puts the
+/// row's largest element between 2^8 and 2^9. Returns what undoes that.
+template <int steps>
+__device__ __forceinline__ float to_fp16(std::uint32_t (&q)[steps][4], int row) {
+    std::uint32_t largest = 0;
+#pragma unroll
+    for (int step = 0; step < steps; ++step) {
+#pragma unroll
+        for (int w = row; w < 4; w += 2) {
+            largest = larger(largest, larger(q[step][w] & 0x7FFFU, q[step][w] >> 16 & 0x7FFFU));
+        }
+    }
+    largest = larger(largest, __shfl_xor_sync(0xFFFFFFFFU, largest, 1));
+    largest = larger(largest, __shfl_xor_sync(0xFFFFFFFFU, largest, 2));
+    const int exponent = static_cast<int>(largest >> 7);
+    // Zeros and numbers next to them, infinities and NaN: as they are.
+    const int power = exponent > 16 && exponent < 255 ? 127 + 8 - exponent : 0;
+    const float factor = __uint_as_float(static_cast<std::uint32_t>(127 + power) << 23);
+#pragma unroll
+    for (int step = 0; step < steps; ++step) {
+#pragma unroll
+        for (int w = row; w < 4; w += 2) {
+            const float low = __uint_as_float(q[step][w] << 16);
+            const float high = __uint_as_float(q[step][w] & 0xFFFF0000U);
+            q[step][w] = packed<false>(low * factor, high * factor);
+        }
+    }
+    return __uint_as_float(static_cast<std::uint32_t>(127 - power) << 23);
+}
+
+/// A unit's rows: Q, and what each sees.
+template <Tile tile, bool bf16>
+__device__ __forceinline__ void load_query(const Params& p, const Walk& walk, Rows<tile>& r) {
+    const AttentionArgs& a = p.args;
+    const Sequence& s = walk.sequence;
+    const int lane = static_cast<int>(threadIdx.x % 32);
+    const float scale = product_scale(p, walk);
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+        const Row row = row_of(p, walk, lane / 4 + 8 * i);
+        r.from[i] = row.exists ? s.band.begin(row.token) : 0;
+        r.to[i] = row.exists ? s.band.end(row.token) : 0;
+        r.scale[i] = scale;
+        const std::uint16_t* from =
+            static_cast<const std::uint16_t*>(a.q.data) + s.q_index * a.q.batch_stride +
+            (s.q_token + row.token) * a.q.seq_stride + row.head * a.q.head_stride;
+        const int columns = row.exists ? a.headdim : 0;
+        if (p.paired_q) [[likely]] {
+            load_row<tile, true>(from, columns, i, r.q);
+        } else {
+            load_row<tile, false>(from, columns, i, r.q);
+        }
+    }
+    if constexpr (tile.eight_bits != 0 && bf16) {
+        r.scale[0] *= to_fp16(r.q, 0);
+        r.scale[1] *= to_fp16(r.q, 1);
+    }
+}
+
+/// Nothing has been added up.
+template <Tile tile>
+__device__ __forceinline__ void clear_sums(Rows<tile>& r) {
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+        r.base[i] = -INFINITY;
+        r.sum[i] = 0;
+    }
+#pragma unroll
+    for (int j = 0; j < tile.headdim / 8; ++j) {
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+            r.out[j][i] = 0;
+        }
+    }
+}
+
+}  // namespace raceline::kernels::decode_sm90

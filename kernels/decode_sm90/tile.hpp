@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tuning space of decode_sm90 and what follows from a tile, shared by host and device.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "registry/kernel.hpp"
+
+namespace raceline::kernels::decode_sm90 {
+
+/// Rows of a matrix tile: (query token, head of the group) pairs of one KV head, token by token.
+inline constexpr int tile_rows = 16;
+/// Keys that must lie in one page for copies of whole blocks. Pages of other sizes are copied piece
+/// by piece.
+inline constexpr int run_keys = 16;
+
+/// Every warp of a CTA copies and multiplies blocks of keys of its own; they meet at the end of
+/// their part of a sequence.
+struct Tile {
+    std::int32_t headdim;     ///< of Q, K and V in shared memory: the call's larger one, rounded up
+    std::int32_t keys;        ///< keys of one block, which one warp works on
+    std::int32_t warps;       ///< of a CTA
+    std::int32_t stages;      ///< blocks of K and V of a warp that shared memory holds
+    std::int32_t residents;   ///< CTAs of an SM
+    std::int32_t eight_bits;  ///< 1: of a cache in e4m3; 0: of one in Q's type
+
+    bool operator==(const Tile&) const = default;
+    static constexpr auto fields() {
+        return std::array<TileField<Tile>, 6>{{{"headdim", &Tile::headdim},
+                                               {"keys", &Tile::keys},
+                                               {"warps", &Tile::warps},
+                                               {"stages", &Tile::stages},
+                                               {"residents", &Tile::residents},
+                                               {"eight_bits", &Tile::eight_bits}}};
+    }
+    [[nodiscard]] constexpr int threads() const { return 32 * warps; }
+    /// Bytes of a key in shared memory, and of a block of K or of V.
+    [[nodiscard]] constexpr int row_bytes() const { return headdim * (eight_bits != 0 ? 1 : 2); }
+    [[nodiscard]] constexpr int block_bytes() const { return keys * row_bytes(); }
+    /// Pieces of 16 bytes of a key.
+    [[nodiscard]] constexpr int chunks() const { return row_bytes() / 16; }
+    /// Where the warps' outputs meet, half of the rows at a time: floats of a row, and bytes.
+    [[nodiscard]] constexpr int meeting_pitch() const { return headdim + 4; }
+    [[nodiscard]] constexpr int meeting_bytes() const {
+        return warps * (tile_rows / 2 * meeting_pitch() * 4 + tile_rows * 8);
+    }
+    [[nodiscard]] constexpr int ring_bytes() const { return warps * stages * 2 * block_bytes(); }
+    [[nodiscard]] constexpr int shared_bytes() const { return ring_bytes() + meeting_bytes(); }
+};
+
+inline constexpr std::array<Tile, 10> tiles{{
+    {64, 32, 8, 3, 1, 0},
+    {64, 32, 4, 3, 2, 0},
+    {128, 32, 4, 3, 1, 0},
+    {128, 16, 4, 3, 2, 0},
+    {256, 16, 4, 3, 1, 0},
+    {64, 64, 8, 3, 1, 1},
+    {64, 64, 4, 3, 2, 1},
+    {128, 64, 4, 3, 1, 1},
+    {128, 32, 4, 3, 2, 1},
+    {256, 32, 4, 3, 1, 1},
+}};
+
+/// Bytes of shared memory that an SM has for its CTAs, and that the system takes of each (CUDA C++
+/// Programming Guide, compute capability 9.0).
+inline constexpr int shared_of_sm = 233472;
+inline constexpr int shared_of_system = 1024;
+
+constexpr bool valid(const Tile& t) {
+    return t.headdim % 64 == 0 && t.headdim <= 256 && t.keys % run_keys == 0 && t.stages >= 2 &&
+           t.chunks() >= 4 && t.chunks() <= 32 && t.threads() * 8 % tile_rows == 0 &&
+           t.residents * (t.shared_bytes() + shared_of_system) <= shared_of_sm;
+}
+static_assert([] {
+    for (const Tile& tile : tiles) {
+        if (!valid(tile)) {
+            return false;
+        }
+    }
+    return true;
+}());
+
+/// The narrowest compiled head dim that serves both, or 0.
+constexpr std::int32_t width_for(std::int64_t headdim, std::int64_t headdim_v) {
+    const std::int64_t wider = headdim > headdim_v ? headdim : headdim_v;
+    return wider <= 64 ? 64 : wider <= 128 ? 128 : wider <= 256 ? 256 : 0;
+}
+
+}  // namespace raceline::kernels::decode_sm90

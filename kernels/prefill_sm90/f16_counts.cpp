@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+// prefill_sm90's work as its code does it: whole blocks, masked parts, padding of rows, keys and
+// head dims included. Constants that were fitted to times say so.
+#include "kernels/prefill_sm90/f16_counts.hpp"
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "kernels/prefill_sm90/counts.hpp"
+
+namespace raceline::kernels::prefill_sm90 {
+namespace {
+
+// Of a block: what a warp does alone, and what of it takes issue slots. The values were worked out
+// by hand from the loops of seven tiles, with the kernel's times at hand; what stands in is what
+// the machine code says by itself (PrefillSm90Report holds it to that).
+constexpr std::string_view by_hand = "the loops of seven tiles, with times of prefill_sm90 at hand";
+constexpr std::string_view of_loop =
+    "the loop of blocks by the machine code of all tiles, exponentials apart";
+constexpr Constant chain = calibrated("prefill_sm90.block.chain", 247, by_hand, 257, of_loop);
+constexpr Constant chain_of_key =
+    calibrated("prefill_sm90.block.chain_of_key", 0.15, by_hand, 1.8, of_loop);
+constexpr Constant chain_of_product =
+    calibrated("prefill_sm90.block.chain_of_product", 14.5, by_hand, 21.5, of_loop);
+constexpr Constant issue = calibrated("prefill_sm90.block.instructions", 60, by_hand, 119, of_loop);
+constexpr Constant issue_of_key =
+    calibrated("prefill_sm90.block.instructions_of_key", 0.25, by_hand, 1.1, of_loop);
+constexpr Constant issue_of_product =
+    calibrated("prefill_sm90.block.instructions_of_product", 4.5, by_hand, 9.6, of_loop);
+constexpr Constant wait = calibrated(
+    "prefill_sm90.block.wait", 25,
+    "a turn, a barrier, a reduction into a uniform register or a vote: a guess, made with "
+    "the kernel's times at hand; that of prefill_sm90_fp8 for the same is another",
+    12, "as prefill_mma.vote: a barrier that nobody is late for");
+constexpr Constant shuffle =
+    assumed("prefill_sm90.block.exchange", 20, "an exchange between lanes");
+constexpr Constant wide_block = calibrated(
+    "prefill_sm90.block.key_beyond_128", 7,
+    "tiles of 160 and 176 keys: receipts/h200/2026-11-22-prefill_sm90-tiles-1f24940c08f4", 0,
+    "term dropped: the stall counts do not have it");
+
+// Between work tiles, by clock() at the steps of d64, d128 and d256 in prefill_sm90 itself.
+constexpr Constant item =
+    calibrated("prefill_sm90.item", 900, "clock() at the steps of three tiles", 0, "term dropped");
+constexpr Constant item_column = calibrated(
+    "prefill_sm90.item.column", 7, "clock() at the steps of three tiles; outputs from registers",
+    31.0 / 16, "31 instructions for 16 columns, by the compiled code");
+constexpr Constant item_column_boxes = calibrated(
+    "prefill_sm90.item.column_by_tma", 3.2,
+    "the clocks from registers times 14 of 31 instructions; outputs through shared memory",
+    14.0 / 16, "14 instructions for 16 columns, by the compiled code");
+constexpr Constant in_step = calibrated(
+    "prefill_sm90.item.in_step", 500,
+    "five sweeps of tiles that differ in turns alone: …-prefill_sm90-tiles-…", 0, "term dropped");
+constexpr Constant late_rows =
+    calibrated("prefill_sm90.item.late_rows", 2000,
+               "clock() at the steps of tiles without room for two items' Q", 0, "term dropped");
+constexpr Constant mask_of_key =
+    calibrated("prefill_sm90.mask_of_key", 3.5,
+               "clock() between items under a causal mask, times of "
+               "receipts/h200/2026-11-22-random-20261130-1f24940c08f4",
+               0.5, "64 selections of a thread for a block of 128 keys, by the compiled code");
+
+// Of a warp, for a softcap: instructions, and clocks at the exponential units.
+struct TanhClocks {
+    double issued = 0, exponentials = 0;
+};
+
+// A warp has half an instruction a key for each of a score's.
+TanhClocks tanh_clocks(double keys, double softcap) {
+    if (softcap == 0) {
+        return {};
+    }
+    return softcap >= softcap_near
+               ? TanhClocks{keys / 2 * counted(9, "tanh of a score: a polynomial"), 0}
+               : TanhClocks{keys / 2 * counted(14, "tanh of a score beyond its range"),
+                            keys / 2 * 2 * exponential_clocks};
+}
+
+schedule::BlockClocks block_clocks(const Tile& t, bool first, double softcap) {
+    const double keys = t.keys;
+    const double steps_qk = t.headdim / 16.0;
+    const double steps_pv = keys / 16;
+    const BlockCode code = block_code(t);
+    const double values = steps_pv * t.headdim_v / 2;
+    const double tensor = steps_qk * keys / 2 + values;
+    const TanhClocks tanh = tanh_clocks(keys, softcap);
+    const double exponentials = keys / 2 * exponential_clocks + tanh.exponentials;
+    const double maxima = first ? keys + 4 * shuffle : 0;
+    const double many = wide_block * std::max(0.0, keys - 128);
+    const double alone = code.clocks + 8 * wait + maxima + many - code.instructions;
+    return {tensor, exponentials, code.instructions + tanh.issued, alone, values};
+}
+
+}  // namespace
+
+BlockCode block_code(const Tile& t) {
+    const double products = (t.headdim + t.keys) / 16.0;
+    return {chain + chain_of_key * t.keys + chain_of_product * products,
+            issue + issue_of_key * t.keys + issue_of_product * products};
+}
+
+double clocks_of_block(const Tile& t, bool first, int warpgroups, double softcap) {
+    return schedule::shared_clocks(block_clocks(t, first, softcap), warpgroups);
+}
+
+double clocks_of_first_softmax(const Tile& t, int warpgroups, double softcap) {
+    return clocks_without_products(block_clocks(t, true, softcap), warpgroups);
+}
+
+double clocks_between_tiles(const Tile& t, int warpgroups) {
+    const double alone = item + (stores_boxes(t) ? item_column_boxes : item_column) * t.headdim_v;
+    return schedule::between_items(alone, warpgroups);
+}
+
+double clocks_in_step(const Tile& t, int warpgroups, bool equal_shares) {
+    return equal_shares && warpgroups == 2 && t.warpgroups() == 2 && t.turns == 0
+               ? static_cast<double>(in_step)
+               : 0;
+}
+
+double clocks_of_mask(const Tile& t, int warpgroups) {
+    return schedule::between_items(mask_of_key * t.keys, warpgroups);
+}
+
+double clocks_of_late_rows(const Tile& t) {
+    const double late = 2.0 - static_cast<double>(shared_layout(t).q_pieces) / t.warpgroups();
+    return late_rows * late * late;
+}
+
+namespace {
+
+using schedule::Pieces;
+
+std::string flop_of(const Workload& w) {
+    return std::string("flop.wgmma.") + name_of(w.dtype);
+}
+
+Pieces pieces_of(const Workload& w, const Tile& t) {
+    Pieces p = hopper::pieces_of(w, t, flop_of(w), 2);
+    p.values["byte.l2"] = t.keys * static_cast<double>(w.headdim_v) * 2;
+    // A softcap's tanh: a polynomial of eight operations, beyond its range both that and an
+    // exponential and a reciprocal, which takes the same pipe, with four more.
+    if (w.softcap > 0) {
+        const bool near = w.softcap >= softcap_near;
+        const double scores = static_cast<double>(t.rows) * t.keys;
+        constexpr double slot = 2;  // of the FMA pipe, in flops
+        for (Work* softmax : {&p.first_softmax, &p.softmax}) {
+            (*softmax)["op.ex2"] += (near ? 0 : 2) * scores;
+            (*softmax)["flop.fma.fp32"] += slot * scores * (near ? 8 : counted(12, "tanh.cuh"));
+        }
+    }
+    return p;
+}
+
+}  // namespace
+
+schedule::Share share_of(const Workload& w, const schedule::Plan& plan, const Tile& tile) {
+    return schedule::share_of(
+        w, plan, tile,
+        [&](int warpgroups) { return clocks_of_block(tile, false, warpgroups, w.softcap); },
+        [&](int warpgroups, double masked) {
+            return clocks_between_tiles(tile, warpgroups) +
+                   masked * clocks_of_mask(tile, warpgroups) + clocks_of_late_rows(tile);
+        });
+}
+
+std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& device) {
+    const schedule::Plan plan = make_plan(problem_of(w), tile, device);
+    const schedule::Share share = share_of(w, plan, tile);
+    const Pieces p = pieces_of(w, tile);
+    Counts c = main_counts(
+        {w, plan, share, tile.stages, tile.k_bytes() + tile.v_bytes(), tile.threads(),
+         register_split(tile).entry, shared_bytes(tile), static_cast<double>(w.headdim) * 2,
+         static_cast<double>(w.headdim + w.headdim_v) * 2, w.bytes_kv()},
+        p, {flop_of(w), "byte.smem_mma", "byte.l2", "byte.dram_read", "byte.dram_write"});
+    const int warpgroups = tile.warpgroups();
+    const bool equal_shares = w.mask == Mask::full && !w.window && !w.ragged();
+    c.steps = schedule::steps_of(share, p, warpgroups, w.ragged(), [&](int working) {
+        return schedule::StepClocks{
+            clocks_of_first_softmax(tile, working, w.softcap),
+            clocks_of_block(tile, true, working, w.softcap) + clocks_of_late_rows(tile),
+            clocks_of_block(tile, false, warpgroups, w.softcap), clocks_of_mask(tile, working),
+            clocks_between_tiles(tile, working) + clocks_in_step(tile, working, equal_shares)};
+    });
+    return launches_of({}, plan, std::move(c));
+}
+
+}  // namespace raceline::kernels::prefill_sm90

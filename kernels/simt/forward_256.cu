@@ -1,5 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-#include "kernels/simt/dispatch.cuh"
-
-template void raceline::kernels::simt::launch_width<256>(int, const Params&, std::int64_t,
-                                                         std::int64_t, void*);

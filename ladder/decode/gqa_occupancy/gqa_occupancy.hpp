@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// The number that gqa_occupancy changes.
+#pragma once
+
+#include "ladder/decode/gqa/gqa.hpp"
+
+namespace raceline::kernels::gqa_occupancy {
+
+inline constexpr std::int64_t stage_bytes = 48 * 1024;  ///< of K and V together: four CTAs an SM
+
+constexpr decode::Layout layout_of(const decode::Call& call) {
+    decode::Layout layout = gqa::layout_of(call);
+    layout.smem_bytes = stage_bytes;
+    return layout;
+}
+
+}  // namespace raceline::kernels::gqa_occupancy

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// What host and device say alike of the rungs from scratch.
+#pragma once
+
+#include "ladder/tracks/rows.hpp"
+
+namespace raceline::kernels::from_scratch {
+
+using namespace tracks;
+
+inline constexpr int threads = 128;  ///< of a CTA, before the tensor cores
+inline constexpr int warps = threads / 32;
+
+}  // namespace raceline::kernels::from_scratch

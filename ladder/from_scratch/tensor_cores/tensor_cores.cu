@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernel and its launch. Of a row, two lanes have every other four columns each.
+#include "ladder/from_scratch/tensor_cores/forward.cuh"
+
+namespace raceline::kernels::tensor_cores {
+namespace {
+
+template <int index, int headdim>
+__global__ void __launch_bounds__(gpu::wmma_threads(tiles[index].rows))
+    forward(const __grid_constant__ AttentionArgs a) {
+    attend<tiles[index].rows, headdim, gpu::Quads>(a);
+}
+
+}  // namespace
+
+void launch(const AttentionArgs& args, int tile, const Device&, void*, void* stream) {
+    check_aligned("tensor_cores", args, {{"q", &args.q}, {"k", &args.k}, {"v", &args.v}});
+    launch_rows<tiles, Shared>(
+        "tensor_cores", args, tile, stream, [](auto index, auto headdim, auto) {
+            return RowsCode{forward<index, headdim>, gpu::wmma_threads(tiles[index].rows)};
+        });
+}
+
+}  // namespace raceline::kernels::tensor_cores

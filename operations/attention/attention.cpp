@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// Attention as a record: what it is made of stands in src/workload (inputs, oracle, shapes) and
+// src/run/gate.hpp, which judges its kernels by more than the record says (rows that share a KV
+// head, errors along one key's value).
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "workload/inputs.hpp"
+#include "workload/normal.hpp"
+#include "workload/operation.hpp"
+#include "workload/oracle.hpp"
+
+namespace raceline::operations::attention {
+namespace {
+
+using enum FieldKind;
+constexpr std::array fields{
+    OperationField{"b", "sequences in the batch", own, "1"},
+    OperationField{"h", "query heads / KV heads", own},
+    OperationField{"q", "query tokens a sequence", own, "k"},
+    OperationField{"k", "keys a sequence", own, "q"},
+    OperationField{"d", "head dim of Q and K / of V", own},
+    OperationField{"mla", "columns of one latent cache", own, "none"},
+    OperationField{"kv", "type of the cache", own, "dtype"},
+    OperationField{"full", "no mask", own, "full"},
+    OperationField{"causal", "a query sees keys up to its own", own, "full"},
+    OperationField{"window", "keys to the left : right", own, "none"},
+    OperationField{"softcap", "logits are softcap * tanh(s / softcap)", own, "none"},
+    OperationField{"sinks", "one more logit a query head", own, "none"},
+    OperationField{"scale", "factor on QK", own, "1 / sqrt(d)"},
+    OperationField{"page", "tokens a page of the cache", own, "none"},
+    OperationField{"accuracy", "accurate or fast", own, "accurate"}};
+
+enum Tensor : std::size_t { q, k, v, sinks, out, lse };
+
+/// Lengths, block tables and scales are no tensors here: they follow from workload and seed.
+std::vector<TensorSpec> tensors(const Workload& w) {
+    const Inputs in = make_inputs(w, {.data = false});
+    const std::int64_t rows = w.tokens_q() * w.heads_q;
+    return {{"q", w.dtype, rows, w.headdim},
+            {"k", w.kv_dtype, in.slots * w.heads_kv, w.headdim},
+            {"v", w.kv_dtype, w.mla ? 0 : in.slots * w.heads_kv, w.headdim_v},
+            {"sinks", DType::fp32, w.sinks ? w.heads_q : 0, 1},
+            {"out", w.out_dtype(), rows, w.headdim_v, true},
+            {"lse", DType::fp32, rows, 1, true}};
+}
+
+OperationData inputs(const Workload& w, std::uint64_t seed, Draw draw) {
+    Inputs in = make_inputs(w, {.seed = seed, .draw = draw});
+    OperationData data{seed, draw, tensors(w), std::vector<std::vector<std::byte>>(6)};
+    data.data[q] = std::move(in.q);
+    data.data[k] = std::move(in.k);
+    data.data[v] = std::move(in.v);
+    const std::span<const std::byte> logits = std::as_bytes(std::span(in.sinks));
+    data.data[sinks].assign(logits.begin(), logits.end());
+    return data;
+}
+
+Inputs inputs_of(const Workload& w, const OperationData& data) {
+    Inputs in = make_inputs(w, {.seed = data.seed, .draw = data.draw, .data = false});
+    in.q = data.data[q];
+    in.k = data.data[k];
+    in.v = data.data[v];
+    in.sinks.resize(data.data[sinks].size() / sizeof(float));
+    std::memcpy(in.sinks.data(), data.data[sinks].data(), data.data[sinks].size());
+    return in;
+}
+
+/// `of(inputs, sequence, row, head)` for each of the rows, of (tokens, heads).
+template <class Of>
+std::vector<double> rows_by(const Workload& w, const OperationData& data, std::size_t tensor,
+                            std::span<const std::int64_t> rows, const Of& of) {
+    const Inputs in = inputs_of(w, data);
+    const std::int64_t width = tensor == lse ? 1 : w.headdim_v;
+    std::vector<double> values(rows.size() * width);
+#pragma omp parallel for schedule(dynamic)
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        std::int64_t token = rows[i] / w.heads_q;
+        std::int64_t sequence = 0;
+        while (sequence + 1 < w.batch && token >= w.length_q(sequence)) {
+            token -= w.length_q(sequence++);
+        }
+        const OracleRow row = of(in, sequence, token, rows[i] % w.heads_q);
+        if (tensor == lse) {
+            values[i] = row.lse;
+        } else {
+            std::copy(row.out.begin(), row.out.end(), values.data() + i * width);
+        }
+    }
+    return values;
+}
+
+std::vector<double> answer(const Workload& w, const OperationData& data, std::size_t tensor,
+                           std::span<const std::int64_t> rows) {
+    return rows_by(w, data, tensor, rows,
+                   [&](const Inputs& in, auto... at) { return oracle_row(w, in, at...); });
+}
+
+std::vector<double> rounded(const Workload& w, const OperationData& data, std::size_t tensor,
+                            std::span<const std::int64_t> rows, const Precision& precision) {
+    return rows_by(w, data, tensor, rows, [&](const Inputs& in, auto... at) {
+        OracleRow row = rounded_row(w, in, at..., precision);
+        row.lse = round_to(row.lse, Rounding::fp32);
+        return row;
+    });
+}
+
+/// One row of O, seeded, and its bytes.
+std::span<std::byte> a_row(const Workload& w, StoredOutputs& outputs, std::uint64_t seed) {
+    const auto bytes =
+        static_cast<std::size_t>(static_cast<double>(w.headdim_v) * bytes_of(w.out_dtype()));
+    const std::size_t rows = outputs[0].size() / bytes;
+    return std::span(outputs[0]).subspan(random_below(stream_key(seed, 0), 0, rows) * bytes, bytes);
+}
+
+constexpr std::array mutations{
+    Mutation{"row_unwritten",
+             [](const Workload& w, StoredOutputs& outputs, std::uint64_t seed) {
+                 std::ranges::fill(a_row(w, outputs, seed), std::byte{0xff});
+             }},
+    Mutation{"row_of_zeros",
+             [](const Workload& w, StoredOutputs& outputs, std::uint64_t seed) {
+                 std::ranges::fill(a_row(w, outputs, seed), std::byte{0});
+             }},
+    Mutation{"row_reversed",
+             [](const Workload& w, StoredOutputs& outputs, std::uint64_t seed) {
+                 std::ranges::reverse(a_row(w, outputs, seed));
+             }},
+    Mutation{"lse_off_by_one",
+             [](const Workload& /*w*/, StoredOutputs& outputs, std::uint64_t seed) {
+                 std::vector<std::byte>& stored = outputs[1];
+                 const auto at = random_below(stream_key(seed, 0), 0, stored.size() / 4);
+                 const double value = load_element(stored.data(), DType::fp32, at);
+                 store_element(stored.data(), DType::fp32, at, value + 1);
+             }}};
+
+double bytes_read(const Workload& w) {
+    return w.bytes_q() + w.bytes_kv();
+}
+
+double bytes_written(const Workload& w) {
+    return w.bytes_out();
+}
+
+double operations(const Workload& w) {
+    return w.flops();
+}
+
+const OperationRecord record{.name = "attention",
+                             .summary = "softmax(scale * Q K^T) V, by query heads and KV heads",
+                             .example = "h=2,q=17,k=48,d=64",
+                             .fields = fields,
+                             .validate = raceline::validate,
+                             .tensors = tensors,
+                             .draws = all_draws,
+                             .inputs = inputs,
+                             .answer = answer,
+                             .rounded = rounded,
+                             .mutations = mutations,
+                             .bytes_read = bytes_read,
+                             .bytes_written = bytes_written,
+                             .operations = operations};
+
+}  // namespace
+}  // namespace raceline::operations::attention
+
+RACELINE_OPERATION(attention, record)

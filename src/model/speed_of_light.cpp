@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "model/speed_of_light.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "device/rate_origin.hpp"
+#include "model/constant.hpp"
+#include "model/rates.hpp"
+
+namespace raceline {
+namespace {
+
+// Products of narrower numbers that make one of fp32's 24 bits: two pieces of tf32 hold 22 of them
+// and give three that count, three pieces of bf16 hold all and give six.
+constexpr std::string_view in_pieces =
+    "Ootomo and Yokota, Recovering single precision accuracy from Tensor Cores while surpassing "
+    "the FP32 theoretical peak performance, IJHPCA 36, 2022";
+constexpr std::string_view in_three_pieces =
+    "Henry, Tang and Heinecke, Leveraging the bfloat16 artificial intelligence datatype for "
+    "higher-precision computations, ARITH 26, 2019";
+constexpr Constant tf32_products = manual("bound.fp32_by_tf32", 3, in_pieces);
+constexpr Constant bf16_products = manual("bound.fp32_by_bf16", 6, in_three_pieces);
+
+// An engine's operand type, by the end of its id.
+struct Operand {
+    std::string_view type;
+    bool (*holds)(DType);              // every value of tensors of that type, as it is
+    const Constant* products_of_fp32;  // null: its range is too small for pieces
+};
+using enum DType;
+constexpr bool any_type(DType) {
+    return true;
+}
+constexpr std::array operands{
+    Operand{"fp64", any_type, nullptr},
+    Operand{"fp32", any_type, nullptr},
+    Operand{"tf32", [](DType t) { return t != fp32; }, &tf32_products},
+    Operand{"bf16", [](DType t) { return t != fp32 && t != fp16; }, &bf16_products},
+    Operand{"fp16", [](DType t) { return t != fp32 && t != bf16; }, nullptr},
+    Operand{"e4m3", [](DType t) { return t == e4m3; }, nullptr},
+    Operand{"nvfp4", [](DType t) { return t == nvfp4; }, nullptr},
+};
+
+// Products on this engine that make one of `dtype`; 0: it cannot.
+double products_for(const Operand& operand, DType dtype) {
+    const bool pieces = dtype == fp32 && operand.products_of_fp32 != nullptr;
+    return operand.holds(dtype) ? 1 : pieces ? operand.products_of_fp32->value : 0;
+}
+
+// "flop.<engine>.<type>" of the whole device, with sums in fp32 or better: null for other ids.
+const Operand* operand_of(std::string_view id) {
+    // Half-precision multiply-adds of ordinary lanes add in half precision.
+    if (!id.starts_with("flop.") || id == "flop.fma.fp16") {
+        return nullptr;
+    }
+    const std::string_view type = id.substr(id.rfind('.') + 1);
+    const auto* const found = std::ranges::find(operands, type, &Operand::type);
+    return found == operands.end() ? nullptr : found;
+}
+
+const Rate* highest(const Device& device, std::string_view id) {
+    const Rate* best = nullptr;
+    for (const std::string_view suffix :
+         {std::string_view(), std::string_view(".burst"), unscaled_suffix}) {
+        const auto found = device.rates.find(std::string(id) + std::string(suffix));
+        if (found != device.rates.end() && (best == nullptr || found->second.value > best->value)) {
+            best = &found->second;
+        }
+    }
+    return best;
+}
+
+struct FastestEngine {
+    std::string id;
+    const Rate* rate = nullptr;
+    double flops_per_second = 0;  // of the problem's own operations
+};
+
+FastestEngine fastest_engine(const Device& device, const Workload& w) {
+    FastestEngine best;
+    for (const auto& [id, stated] : device.rates) {
+        const Operand* operand = operand_of(id);
+        if (operand == nullptr) {
+            continue;
+        }
+        const double of_q = products_for(*operand, w.dtype);
+        const double of_kv = products_for(*operand, w.is_attention() ? w.kv_dtype : w.dtype);
+        const Rate* rate = highest(device, id);
+        const double speed = of_q == 0 || of_kv == 0 ? 0 : rate->value / std::max(of_q, of_kv);
+        if (speed > best.flops_per_second) {
+            best = {id, rate, speed};
+        }
+    }
+    return best;
+}
+
+// A warm call's reads may lie in the cache, as far as it goes.
+double dram_seconds(const Device& device, const Workload& w, bool cold) {
+    const Rate* read = highest(device, "byte.dram_read");
+    const Rate* write = highest(device, "byte.dram_write");
+    if (read == nullptr) {
+        return 0;
+    }
+    const double seconds =
+        w.bytes_read() / read->value + w.bytes_written() / (write != nullptr ? write : read)->value;
+    const double bytes = w.bytes_read() + w.bytes_written();
+    const double kept = cold ? 0 : static_cast<double>(device.llc_bytes);
+    return bytes > kept ? seconds * (1 - kept / bytes) : 0;
+}
+
+std::string_view floor_of(const Device& device, const LaunchCase& how) {
+    return device.kind == DeviceKind::cpu ? "floor.parallel_region"
+           : how.launch_path == "graph"   ? "floor.launch_graph"
+                                          : "floor.launch_stream";
+}
+
+void name_limiter(const Device& device, const FastestEngine& engine, std::string_view floor,
+                  SpeedOfLight& bound) {
+    const auto named = [&](std::string_view limiter, const Rate* rate) {
+        bound.limiter = limiter;
+        bound.rates = rate != nullptr ? origin_text(*rate) : "";
+    };
+    bound.seconds = std::max({bound.memory_seconds, bound.compute_seconds, bound.launch_seconds});
+    if (bound.seconds <= 0) {
+        return;
+    }
+    if (bound.seconds == bound.memory_seconds) {
+        named(dram, highest(device, "byte.dram_read"));
+    } else if (bound.seconds == bound.compute_seconds) {
+        named(engine.id, engine.rate);
+    } else {
+        named("launch", highest(device, floor));
+    }
+}
+
+}  // namespace
+
+SpeedOfLight speed_of_light(const Device& device, const Workload& w, const LaunchCase& how) {
+    const FastestEngine engine = fastest_engine(device, w);
+    const double bytes = w.bytes_read() + w.bytes_written();
+    const double cold_seconds = dram_seconds(device, w, true);
+    SpeedOfLight bound;
+    bound.engine = engine.id;
+    bound.memory_seconds = dram_seconds(device, w, how.cold);
+    bound.compute_seconds = engine.rate != nullptr ? w.flops() / engine.flops_per_second : 0;
+    bound.launch_seconds = known_seconds(device, floor_of(device, how));
+    bound.arithmetic_intensity = bytes > 0 ? w.flops() / bytes : 0;
+    // At the bandwidth of this mix of reads and writes, as of a kernel's roofline.
+    bound.ridge = bytes > 0 ? engine.flops_per_second * cold_seconds / bytes : 0;
+    name_limiter(device, engine, floor_of(device, how), bound);
+    return bound;
+}
+
+}  // namespace raceline

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// The roofline of a problem, above all kernels: no program that gives the right answer is faster.
+#pragma once
+
+#include "device/device.hpp"
+#include "receipt/values.hpp"
+#include "workload/workload.hpp"
+
+namespace raceline {
+
+/// The largest of: the problem's compulsory bytes at the DRAM ceilings, its operations on the
+/// fastest engine of the device that multiplies its types without rounding them, and the floor of
+/// one launch on this path. Rates are the highest known ones: of a matrix engine the burst, of a
+/// scaled datasheet rate the datasheet's own. A warm call may find as many bytes in the last-level
+/// cache as it holds. Exponentials are not in it: several engines can make them, side by side with
+/// products. Terms of a rate that the device does not have are 0.
+SpeedOfLight speed_of_light(const Device& device, const Workload& workload, const LaunchCase& how);
+
+}  // namespace raceline

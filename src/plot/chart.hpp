@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// A chart as plain data: what is drawn where, without a word of how. Receipts become one of these
+// (charts.hpp), which becomes a script for gnuplot (gnuplot_script.hpp).
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace raceline {
+
+/// Colours of the Okabe-Ito palette, which people with any form of colour blindness can tell apart,
+/// and a grey for what stands in the background.
+enum class Colour { blue, vermillion, green, purple, orange, sky_blue, black, grey };
+
+enum class Mark { none, square, circle, triangle, inverted_triangle, diamond, pentagon };
+
+enum class Line { none, solid, dashed, dotted };
+
+/// Which way the interval of a point runs.
+enum class Bars { none, along_x, along_y };
+
+/// A place on a panel. A point whose x or y is not finite interrupts a line and is not drawn.
+struct ChartPoint {
+    double x = 0, y = 0;
+    double low = 0, high = 0;  ///< ends of its interval, where the series has bars
+};
+
+/// Points that look alike. Without a title it stands in no legend.
+struct Series {
+    std::string title;
+    Colour colour = Colour::black;
+    Mark mark = Mark::none;
+    bool filled = true;  ///< a hollow mark is a prediction, a filled one a measurement
+    Line line = Line::none;
+    double width = 1;  ///< of the line, in points
+    Bars bars = Bars::none;
+    std::vector<ChartPoint> points;
+};
+
+/// What an axis counts in. Seconds, flop/s and the like get the SI prefix that fits.
+enum class Scale { plain, seconds, flops_per_second, percent, ratio };
+
+struct Axis {
+    std::string title;
+    Scale scale = Scale::plain;
+    bool logarithmic = false;
+    double low = 0, high = 1;                           ///< what it shows; low < high
+    std::vector<std::pair<double, std::string>> ticks;  ///< empty: where gnuplot puts them
+    bool upright = false;                               ///< ticks of the x axis are turned
+};
+
+enum class Align { left, centre, right };
+
+/// Words at a place of the panel's axes.
+struct ChartText {
+    double x = 0, y = 0;
+    std::string text;
+    Colour colour = Colour::black;
+    Align align = Align::left;
+    /// Written along the straight line from (x, y) to here; on axes of any scale.
+    std::optional<std::pair<double, double>> towards = {};
+    bool backed = false;  ///< on white, above marks
+};
+
+struct Panel {
+    std::string title;
+    Axis x, y;
+    std::vector<Series> series;  ///< the first is drawn first
+    std::vector<ChartText> texts;
+    double width = 1;          ///< share of the chart's width, beside the other panels'
+    double right_margin = 20;  ///< pixels, for texts that stand right of the axes
+    double left_margin = 80;   ///< pixels, for the y axis and its ticks
+};
+
+/// Panels stand side by side, each with its legend below.
+struct Chart {
+    std::string title;
+    std::vector<std::string> notes;  ///< what it rests on, and what is missing; a line each
+    std::vector<Panel> panels;
+    double width = 960, height = 640;  ///< pixels
+};
+
+/// The colour and the mark of the i-th of several series, which repeat as late as they can.
+Colour nth_colour(std::size_t i);
+Mark nth_mark(std::size_t i);
+
+/// Lets an axis show all of `values`, with room at both ends. Only positive ones count on a
+/// logarithmic axis; without any it shows 1 to 10 (0 to 1 where it is not logarithmic).
+void fit(Axis& axis, const std::vector<double>& values, double room = 0.06);
+
+}  // namespace raceline

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Receipts as charts. None throws for what rows lack: a chart without points says so in its notes.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "plot/chart.hpp"
+#include "report/receipt_diff.hpp"
+#include "report/scorecard.hpp"
+#include "report/timed_rows.hpp"
+
+namespace raceline {
+
+/// The roofline: flop/s over flop per byte of DRAM, both logarithmic. Roofs are the ceilings in the
+/// files, else the committed ones of the device, else its datasheet's; every level of memory, every
+/// engine and type. A prediction is hollow, its measurement filled, a line joins them; a dotted
+/// line leads to the roof of the limiter, with the speed-up that is left. Devices and commits have
+/// marks of their own.
+Chart roofline_chart(const TimedRows& rows);
+
+/// Predicted over measured time of every row, by class and hit, beside the errors of the model and
+/// of its baselines by regime.
+Chart scorecard_chart(const Scorecard& card);
+
+/// Time of each peer over ours by shape, with intervals; over 1 ours is faster.
+Chart compare_chart(const TimedRows& rows);
+
+/// How a track of the ladder climbs: speed over its first rung, predicted and measured, and each
+/// step's own speed-up. `track`: prefill, decode or from-scratch; `shape`: the case that is shown,
+/// empty: that of docs/ladder.md. Throws Error(invalid_argument) for another track.
+Chart trajectory_chart(const TimedRows& rows, std::string_view track, const std::string& shape);
+
+/// The rungs of a track by time, each predicted and measured; arguments as above.
+Chart ladder_chart(const TimedRows& rows, std::string_view track, const std::string& shape);
+
+/// Measured and predicted time over the one field in which workloads differ: seqlen_q, seqlen_k,
+/// batch and so on; `length` moves both lengths together, `length-of-same-tokens` the batch
+/// against them. `field` empty: the one over which most cases line up. Throws
+/// Error(invalid_argument) for a field that no workload has.
+Chart sweep_chart(const TimedRows& rows, const std::string& field);
+
+/// Time before over time after of every case of two sets of receipts, with intervals.
+Chart diff_chart(const ReceiptDiff& diff);
+
+}  // namespace raceline

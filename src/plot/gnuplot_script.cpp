@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plot/gnuplot_script.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <fmt/format.h>
+
+#include "support/check.hpp"
+#include "support/one_line.hpp"
+
+namespace raceline {
+namespace {
+
+constexpr double letter_width = 7.2;  // of the font below, in pixels
+constexpr double line_height = 17;
+
+// Nothing within single quotes is a command or a variable; a quote is written twice.
+std::string single_quoted(std::string_view text) {
+    std::string inside;
+    for (const char c : one_line(text)) {
+        inside += c == '\'' ? "''" : std::string(1, c);
+    }
+    return "'" + inside + "'";
+}
+
+std::size_t letters(std::string_view text) {
+    return static_cast<std::size_t>(std::ranges::count_if(
+        text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+}
+
+std::string_view colour_code(Colour colour) {
+    constexpr std::array<std::string_view, 8> codes{"#0072B2", "#D55E00", "#009E73", "#CC79A7",
+                                                    "#E69F00", "#56B4E9", "#000000", "#999999"};
+    return codes.at(static_cast<std::size_t>(colour));
+}
+
+// gnuplot's number of a mark: hollow ones are even, the filled one of the same form follows.
+int mark_number(Mark mark, bool filled) {
+    return 2 + 2 * static_cast<int>(mark) + (filled ? 1 : 0);
+}
+
+std::string_view dash_type(Line line) {
+    return line == Line::dashed ? "2" : line == Line::dotted ? "3" : "1";
+}
+
+// Where a panel's axes stand, as shares of the picture from its lower left corner.
+struct Place {
+    double left, right, bottom, top;
+    double width, height;  // pixels between the axes
+    double middle;         // of the legend
+    std::size_t legend_rows;
+};
+
+int legend_columns(const Panel& panel, double width) {
+    std::size_t longest = 0;
+    for (const Series& series : panel.series) {
+        longest = std::max(longest, letters(series.title));
+    }
+    const double entry = static_cast<double>(longest) * letter_width + 60;
+    return std::max(1, static_cast<int>(width / entry));
+}
+
+std::size_t legend_rows(const Panel& panel, int columns) {
+    const auto entries = static_cast<std::size_t>(std::ranges::count_if(
+        panel.series, [](const Series& series) { return !series.title.empty(); }));
+    const auto across = static_cast<std::size_t>(columns);
+    return std::max<std::size_t>(1, (entries + across - 1) / across);
+}
+
+double room_above(const Chart& chart) {
+    const bool titled =
+        std::ranges::any_of(chart.panels, [](const Panel& panel) { return !panel.title.empty(); });
+    return 14 + line_height * (1.4 + static_cast<double>(chart.notes.size()) + (titled ? 1.2 : 0));
+}
+
+Place place_of(const Chart& chart, std::size_t index) {
+    double total = 0;
+    double before = 0;
+    for (std::size_t i = 0; i < chart.panels.size(); ++i) {
+        total += chart.panels[i].width;
+        before += i < index ? chart.panels[i].width : 0;
+    }
+    const Panel& panel = chart.panels[index];
+    const double from = before / total * chart.width;
+    const double to = (before + panel.width) / total * chart.width;
+    Place place{};
+    place.legend_rows = legend_rows(panel, legend_columns(panel, to - from));
+    const auto rows = static_cast<double>(place.legend_rows);
+    const double below = 52 + (panel.x.upright ? 58 : 0) + line_height * 1.1 * rows;
+    const double above = room_above(chart);
+    place.left = (from + panel.left_margin) / chart.width;
+    place.right = (to - panel.right_margin) / chart.width;
+    place.bottom = below / chart.height;
+    place.top = 1 - above / chart.height;
+    place.width = (place.right - place.left) * chart.width;
+    place.height = (place.top - place.bottom) * chart.height;
+    place.middle = (from + to) / 2 / chart.width;
+    return place;
+}
+
+double share_of(const Axis& axis, double value) {
+    return axis.logarithmic ? std::log(value / axis.low) / std::log(axis.high / axis.low)
+                            : (value - axis.low) / (axis.high - axis.low);
+}
+
+double angle_of(const Panel& panel, const Place& place, const ChartText& text) {
+    const auto [x, y] = *text.towards;
+    const double across = (share_of(panel.x, x) - share_of(panel.x, text.x)) * place.width;
+    const double up = (share_of(panel.y, y) - share_of(panel.y, text.y)) * place.height;
+    constexpr double degrees = 57.29577951308232;
+    return std::atan2(up, across) * degrees;
+}
+
+std::string_view number_form(Scale scale) {
+    switch (scale) {
+        case Scale::seconds: return "%.0s %cs";
+        case Scale::flops_per_second: return "%.0s %cFLOP/s";
+        case Scale::percent: return "%.0f %%";
+        case Scale::ratio: return "%g×";
+        default: return "%g";
+    }
+}
+
+// A logarithmic axis over less than two decades needs more ticks than powers of ten.
+std::string ticks_of(const Axis& axis, char name) {
+    if (!axis.ticks.empty()) {
+        std::string text =
+            fmt::format("set {}tics {}(", name, axis.upright ? "rotate by 45 right " : "norotate ");
+        for (const auto& [at, label] : axis.ticks) {
+            text += fmt::format("{} {:.10g},", single_quoted(label), at);
+        }
+        text.back() = ')';
+        return text + "\n";
+    }
+    if (!axis.logarithmic || axis.high / axis.low >= 100) {
+        return fmt::format("set {}tics autofreq\n", name);
+    }
+    std::string places;
+    if (axis.high / axis.low < 1.8) {  // one by one: a step on a logarithmic axis is a factor
+        const double step = std::stod(fmt::format("{:.1g}", (axis.high - axis.low) / 6));
+        for (double at = std::ceil(axis.low / step) * step; at <= axis.high; at += step) {
+            places += fmt::format("{}{:.10g}", places.empty() ? "" : ", ", at);
+        }
+        return fmt::format("set {}tics ({})\n", name, places);
+    }
+    const bool few = axis.high / axis.low > 8;
+    for (double decade = std::pow(10, std::floor(std::log10(axis.low))); decade < axis.high;
+         decade *= 10) {
+        for (const double step : {1.0, 1.5, 2.0, 3.0, 5.0, 7.0}) {
+            const bool shown = !few || (step != 1.5 && step != 3.0 && step != 7.0);
+            if (const double at = step * decade; shown && at >= axis.low && at <= axis.high) {
+                places += fmt::format("{}{:.10g}", places.empty() ? "" : ", ", at);
+            }
+        }
+    }
+    return places.empty() ? fmt::format("set {}tics autofreq\n", name)
+                          : fmt::format("set {}tics ({})\n", name, places);
+}
+
+std::string axis_text(const Axis& axis, char name) {
+    const bool halves =
+        axis.scale == Scale::seconds && axis.logarithmic && axis.high / axis.low < 100;
+    const std::string_view form = halves ? "%.1s %cs" : number_form(axis.scale);
+    return fmt::format(
+        "{}set logscale {}\nset {}range [{:.10g}:{:.10g}]\nset format {} '{}'\n{}"
+        "set {}label {}\n",
+        axis.logarithmic ? "" : "un", name, name, axis.low, axis.high, name, form,
+        ticks_of(axis, name), name, single_quoted(axis.title));
+}
+
+std::string_view align_word(Align align) {
+    return align == Align::left ? "left" : align == Align::right ? "right" : "center";
+}
+
+std::string label_text(const Panel& panel, const Place& place, const ChartText& text,
+                       bool rotates) {
+    return fmt::format("set label {} at {:.10g},{:.10g} {} front{}{} tc rgb '{}'\n",
+                       single_quoted(text.text), text.x, text.y, align_word(text.align),
+                       rotates && text.towards
+                           ? fmt::format(" rotate by {:.1f}", angle_of(panel, place, text))
+                           : "",
+                       text.towards  ? " offset 0,0.6"
+                       : text.backed ? " boxed"
+                                     : "",
+                       colour_code(text.colour));
+}
+
+// One block of numbers a series: x, y, and the ends of the interval.
+std::string data_block(const std::string& name, const Series& series) {
+    std::string text = name + " << END\n";
+    for (const ChartPoint& point : series.points) {
+        if (!std::isfinite(point.x) || !std::isfinite(point.y)) {
+            text += "\n";
+        } else if (series.bars == Bars::none) {
+            text += fmt::format("{:.6g} {:.6g}\n", point.x, point.y);
+        } else {
+            text += fmt::format("{:.6g} {:.6g} {:.6g} {:.6g}\n", point.x, point.y, point.low,
+                                point.high);
+        }
+    }
+    return text + "END\n";
+}
+
+std::string look_of(const Series& series) {
+    const std::string_view colour = colour_code(series.colour);
+    const std::string line =
+        fmt::format("lc rgb '{}' lw {:.3g} dt {}", colour, series.width, dash_type(series.line));
+    const std::string points =
+        fmt::format("pt {} ps {:.2g}", mark_number(series.mark, series.filled),
+                    series.points.size() > 300 ? 0.35 : 0.9);
+    if (series.bars != Bars::none) {
+        return fmt::format("with {} {} {}",
+                           series.bars == Bars::along_x ? "xerrorbars" : "yerrorbars", line,
+                           points);
+    }
+    if (series.mark == Mark::none) {
+        return "with lines " + line;
+    }
+    return fmt::format("with {} {} {}", series.line == Line::none ? "points" : "linespoints", line,
+                       points);
+}
+
+bool drawn(const Series& series) {
+    return std::ranges::any_of(series.points, [](const ChartPoint& point) {
+        return std::isfinite(point.x) && std::isfinite(point.y);
+    });
+}
+
+std::string panel_text(const Chart& chart, std::size_t index, bool terminal) {
+    const Panel& panel = chart.panels[index];
+    const Place place = place_of(chart, index);
+    std::string text = "unset label\n";
+    if (!terminal) {
+        text += fmt::format(
+            "set lmargin at screen {:.4f}\nset rmargin at screen {:.4f}\nset bmargin at screen "
+            "{:.4f}\nset tmargin at screen {:.4f}\n"
+            "set key at screen {:.4f}, screen 0.008 center bottom vertical maxrows {} "
+            "samplen 2 Left reverse\n",
+            place.left, place.right, place.bottom, place.top, place.middle, place.legend_rows);
+    }
+    text += fmt::format("set title {}\n", single_quoted(panel.title)) + axis_text(panel.x, 'x') +
+            axis_text(panel.y, 'y');
+    for (const ChartText& label : panel.texts) {
+        text += label_text(panel, place, label, !terminal);
+    }
+    std::string plots;
+    for (std::size_t i = 0; i < panel.series.size(); ++i) {
+        const Series& series = panel.series[i];
+        if (drawn(series)) {
+            const std::string name = fmt::format("$p{}s{}", index, i);
+            text += data_block(name, series);
+            plots += fmt::format(
+                "{}{} {} {}", plots.empty() ? "plot " : ", \\\n     ", name, look_of(series),
+                series.title.empty() ? "notitle" : "title " + single_quoted(series.title));
+        }
+    }
+    // gnuplot draws no axes without anything to plot.
+    return text + (plots.empty() ? "plot NaN notitle" : plots) + "\n";
+}
+
+std::string terminal_text(const Chart& chart, PictureForm form, TerminalSize size) {
+    switch (form) {
+        case PictureForm::svg:
+            return fmt::format(
+                "set terminal svg size {:.0f},{:.0f} dynamic font 'Arial,12' background '#ffffff' "
+                "noenhanced\n",
+                chart.width, chart.height);
+        case PictureForm::png:
+            return fmt::format(
+                "set terminal pngcairo size {:.0f},{:.0f} font 'Sans,9' noenhanced\n", chart.width,
+                chart.height);
+        case PictureForm::pdf:
+            return fmt::format(
+                "set terminal pdfcairo size {:.2f}in,{:.2f}in font 'Sans,9' noenhanced\n",
+                chart.width / 96, chart.height / 96);
+        default:
+            return fmt::format("set terminal dumb size {},{} noenhanced mono\n", size.columns,
+                               size.rows);
+    }
+}
+
+// Title and notes; in a terminal they are printed, for the drawing needs its rows.
+std::string heading_text(const Chart& chart, bool terminal) {
+    std::string text;
+    if (terminal) {
+        text = fmt::format("set print '-'\nprint {}\n", single_quoted(chart.title));
+        for (const std::string& note : chart.notes) {
+            text += fmt::format("print {}\n", single_quoted(note));
+        }
+        return text;
+    }
+    double y = chart.height - 6 - line_height / 2;
+    text = fmt::format("set label 1000 {} at screen 0.5,{:.4f} center font ',13'\n",
+                       single_quoted(chart.title), y / chart.height);
+    int number = 1001;
+    for (const std::string& note : chart.notes) {
+        y -= line_height * (number == 1001 ? 1.2 : 1);
+        text += fmt::format("set label {} {} at screen 0.5,{:.4f} center tc rgb '#555555'\n",
+                            number++, single_quoted(note), y / chart.height);
+    }
+    return text;
+}
+
+}  // namespace
+
+PictureForm picture_form(std::string_view file) {
+    const std::string ending = std::filesystem::path(file).extension().string();
+    require(ending == ".svg" || ending == ".png" || ending == ".pdf", Status::invalid_argument,
+            "{}: a picture's name ends in .svg, .png or .pdf", file);
+    return ending == ".svg"   ? PictureForm::svg
+           : ending == ".png" ? PictureForm::png
+                              : PictureForm::pdf;
+}
+
+std::string gnuplot_script(const Chart& chart, PictureForm form, TerminalSize size) {
+    const bool terminal = form == PictureForm::terminal;
+    std::string text =
+        "# Draws to standard output: gnuplot THIS-FILE > PICTURE\n"
+        "set encoding utf8\n" +
+        terminal_text(chart, form, size);
+    text +=
+        "set micro\nset pointintervalbox 0\nset clip two\nset tics nomirror\nset border 3 lc rgb "
+        "'#555555'\n"
+        "set style textbox opaque noborder margins 0.3,0.3\n"
+        "set grid lc rgb '#e5e5e5' lt 1 lw 0.5\n";
+    if (terminal) {
+        text += "unset grid\nset key outside center bottom horizontal\n";
+    }
+    text += terminal ? heading_text(chart, true) : "";
+    const bool many = chart.panels.size() > 1 && !terminal;
+    text += many ? "set multiplot\n" : "";
+    for (std::size_t i = 0; i < chart.panels.size(); ++i) {
+        const std::string panel = panel_text(chart, i, terminal);
+        // Labels of the heading come after the panel's `unset label`.
+        const std::string_view first = "unset label\n";
+        text += std::string(first) + (terminal || i > 0 ? "" : heading_text(chart, false)) +
+                panel.substr(first.size());
+    }
+    return text + (many ? "unset multiplot\n" : "");
+}
+
+}  // namespace raceline

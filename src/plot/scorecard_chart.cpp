@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <fmt/format.h>
+#include <span>
+#include <string_view>
+
+#include "plot/charts.hpp"
+#include "report/ladder_verdict.hpp"
+
+namespace raceline {
+namespace {
+
+constexpr std::array regimes{Regime::under_20us, Regime::from_20us_to_100us, Regime::over_100us};
+constexpr std::array<std::string_view, 3> regime_words{"under 20 µs", "20–100 µs", "over 100 µs"};
+constexpr std::array regime_borders{20e-6, 100e-6};
+
+std::size_t index_of(Regime regime) {
+    return static_cast<std::size_t>(std::ranges::find(regimes, regime) - regimes.begin());
+}
+
+Series look_of(bool hit) {
+    return {.title = hit ? "within 20 %" : "missed",
+            .colour = hit ? Colour::blue : Colour::vermillion,
+            .mark = hit ? Mark::circle : Mark::triangle,
+            .points = {}};
+}
+
+// predicted = measured × factor, over the whole width.
+Series diagonal(const Axis& x, double factor, Line line) {
+    return {.title = {},
+            .colour = line == Line::solid ? Colour::black : Colour::grey,
+            .line = line,
+            .points = {{x.low, x.low * factor}, {x.high, x.high * factor}}};
+}
+
+// Where a regime ends, and its name above.
+void add_regimes(Panel& panel) {
+    double from = panel.x.low;
+    for (std::size_t i = 0; i < regimes.size(); ++i) {
+        const double to = i < regime_borders.size() ? regime_borders.at(i) : panel.x.high;
+        if (to <= from || from >= panel.x.high) {
+            continue;
+        }
+        panel.series.push_back({.title = {},
+                                .colour = Colour::grey,
+                                .line = Line::dotted,
+                                .points = {{to, panel.y.low}, {to, panel.y.high}}});
+        panel.texts.push_back(
+            {.x = std::sqrt(from * std::min(to, panel.x.high)),
+             .y = panel.y.low * std::pow(panel.y.high / panel.y.low, i == 1 ? 0.92 : 0.97),
+             .text = std::string(regime_words.at(i)),
+             .colour = Colour::black,
+             .align = Align::centre,
+             .towards = {}});
+        from = to;
+    }
+}
+
+// Ninety per cent of past errors of the regime: where the measured time was expected to lie.
+Series bands_of(std::span<const ScoredRow> rows) {
+    Series bands{.title = "band of the prediction",
+                 .colour = Colour::grey,
+                 .mark = Mark::none,
+                 .line = Line::solid,
+                 .width = 0.6,
+                 .points = {}};
+    for (const ScoredRow& row : rows) {
+        if (row.band) {
+            bands.points.push_back({row.band->low, row.seconds});
+            bands.points.push_back({row.band->high, row.seconds});
+            bands.points.push_back({NAN, NAN});
+        }
+    }
+    return bands;
+}
+
+// Both classes on the same axes, so that they can be compared.
+Axis axis_of_times(const std::vector<ScoredRow>& rows) {
+    Axis axis{.title = {}, .scale = Scale::seconds, .logarithmic = true, .ticks = {}};
+    std::vector<double> times;
+    for (const ScoredRow& row : rows) {
+        times.insert(times.end(), {row.measured, row.seconds});
+    }
+    fit(axis, times, 0.03);
+    return axis;
+}
+
+Panel predicted_over_measured(std::span<const ScoredRow> rows, const Axis& times, std::size_t all,
+                              std::string_view title) {
+    Panel panel;
+    panel.title = fmt::format("{}: {} of {} rows", title, rows.size(), all);
+    panel.x = panel.y = times;
+    panel.x.title = "measured";
+    panel.y.title = "predicted";
+    panel.left_margin = 92;
+    add_regimes(panel);
+    if (Series bands = bands_of(rows); !bands.points.empty()) {
+        panel.series.push_back(std::move(bands));
+    }
+    panel.series.push_back(diagonal(panel.x, 1, Line::solid));
+    panel.series.push_back(diagonal(panel.x, 1 + time_tolerance, Line::dashed));
+    panel.series.push_back(diagonal(panel.x, 1 - time_tolerance, Line::dashed));
+    for (const bool hit : {true, false}) {
+        Series series = look_of(hit);
+        for (const ScoredRow& row : rows) {
+            if (time_hit(row.seconds, row.measured) == hit) {
+                series.points.push_back({row.measured, row.seconds});
+            }
+        }
+        series.title += fmt::format(" ({})", series.points.size());
+        panel.series.push_back(std::move(series));
+    }
+    return panel;
+}
+
+struct Baseline {
+    std::string_view title;
+    Beside Score::* number;
+};
+constexpr std::array baselines{
+    Baseline{"expected", &Score::expected}, Baseline{"uncalibrated", &Score::uncalibrated},
+    Baseline{"roofline + launch floor", &Score::launch_floor},
+    Baseline{"roofline", &Score::roofline}, Baseline{"datasheet", &Score::datasheet}};
+
+// Medians by regime, the classes left and right in each; the model itself first.
+Series errors_of(const std::vector<Score>& scores, std::size_t which, double shift) {
+    const bool model = which == 0;
+    Series series{.title = model ? "model" : std::string(baselines.at(which - 1).title),
+                  .colour = nth_colour(which),
+                  .mark = nth_mark(which),
+                  .filled = model,
+                  .points = {}};
+    for (const Score& score : scores) {
+        const Beside other =
+            model ? Beside{.count = score.accuracy.count, .median = score.accuracy.median_absolute}
+                  : score.*baselines.at(which - 1).number;
+        if (other.count > 0) {
+            const double x = 4 * static_cast<double>(index_of(score.group.regime)) +
+                             static_cast<double>(score.group.sight) + shift;
+            series.points.push_back({x, 100 * other.median});
+        }
+    }
+    return series;
+}
+
+std::string_view sight_word(Sight sight) {
+    return sight == Sight::new_kernel ? "new kernel"
+           : sight == Sight::new_case ? "new case"
+                                      : "seen";
+}
+
+Panel errors_by_regime(const std::vector<Score>& scores) {
+    Panel panel;
+    panel.title = "median error by regime and class (number of rows)";
+    panel.left_margin = 64;
+    panel.y = {.title = "", .scale = Scale::percent, .ticks = {}};
+    panel.x = {.title = {}, .low = -0.7, .high = 10.7, .ticks = {}};
+    std::vector<double> errors{0};
+    for (std::size_t which = 0; which <= baselines.size(); ++which) {
+        Series series = errors_of(scores, which, 0.12 * (static_cast<double>(which) - 2.5));
+        for (const ChartPoint& point : series.points) {
+            errors.push_back(point.y);
+        }
+        panel.series.push_back(std::move(series));
+    }
+    fit(panel.y, errors);
+    panel.y.low = 0;
+    panel.y.high *= 1.08;
+    for (std::size_t i = 0; i < regimes.size(); ++i) {
+        const double middle = 4 * static_cast<double>(i) + 1;
+        panel.texts.push_back({.x = middle,
+                               .y = 0.97 * panel.y.high,
+                               .text = std::string(regime_words.at(i)),
+                               .colour = Colour::black,
+                               .align = Align::centre,
+                               .towards = {}});
+    }
+    for (const Score& score : scores) {
+        panel.x.ticks.emplace_back(
+            4 * static_cast<double>(index_of(score.group.regime)) +
+                static_cast<double>(score.group.sight),
+            fmt::format("{} ({})", sight_word(score.group.sight), score.accuracy.count));
+    }
+    panel.x.upright = true;
+    return panel;
+}
+
+std::vector<std::string> notes_of(const Scorecard& card, std::size_t rows) {
+    std::vector<std::string> notes;
+    const LeftOut& out = card.left_out();
+    if (rows == 0) {
+        notes.push_back("No row that counts in these receipts.");
+    }
+    if (const int all = out.unsettled + out.failed + out.unpredicted + out.dirty + out.broken;
+        all > 0) {
+        notes.push_back(
+            fmt::format("Left out: {} unsettled, {} refused by the gate, {} without prediction, {} "
+                        "of a changed "
+                        "tree, {} broken.",
+                        out.unsettled, out.failed, out.unpredicted, out.dirty, out.broken));
+    }
+    return notes;
+}
+
+}  // namespace
+
+Chart scorecard_chart(const Scorecard& card) {
+    std::vector<ScoredRow> rows = card.scored_rows();
+    const Axis times = axis_of_times(rows);
+    const auto seen = std::ranges::stable_partition(
+        rows, [](const ScoredRow& row) { return row.group.sight != Sight::seen; });
+    Chart chart{.title = "Predictions against measurements",
+                .notes = notes_of(card, rows.size()),
+                .panels = {},
+                .width = 1440,
+                .height = 600};
+    chart.panels = {
+        predicted_over_measured({rows.begin(), seen.begin()}, times, rows.size(), "first sight"),
+        predicted_over_measured(seen, times, rows.size(), "seen before"),
+        errors_by_regime(card.overall_scores())};
+    return chart;
+}
+
+}  // namespace raceline

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/other_rows.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "support/text_table.hpp"
+#include "workload/shape_grammar.hpp"
+
+namespace raceline {
+namespace {
+
+std::string shape_of(const RowCase& about) {
+    return format_shape(workload_from_json(about.workload));
+}
+
+std::string table_text(std::string_view heading,
+                       const std::vector<std::vector<std::string>>& lines) {
+    if (lines.empty()) {
+        return "";
+    }
+    TextTable table(heading);
+    for (const std::vector<std::string>& line : lines) {
+        table.add(line);
+    }
+    return table.str();
+}
+
+// "4.62 TB/s", and for floors and latencies "702 ns".
+std::string value_text(const Ceiling& ceiling) {
+    std::string unit = ceiling.unit;
+    if (unit == "s") {
+        return format_seconds(ceiling.value);
+    }
+    unit = unit == "byte/s" ? "B/s" : unit == "flop/s" ? "FLOP/s" : unit;
+    return format_si(ceiling.value, unit);
+}
+
+// A backend that profilers name goes on with the names of its kernels.
+std::string form_text(const std::string& backend) {
+    return backend.substr(0, backend.find(':'));
+}
+
+}  // namespace
+
+void OtherRows::add(const Json& row) {
+    const auto kind = row.at("kind").get<std::string>();
+    if (kind == PredictionRow::kind) {
+        open_[row.at("id").get<std::string>()] = row_from_json<PredictionRow>(row);
+    } else if (kind == MeasurementRow::kind) {
+        const auto measured = row_from_json<MeasurementRow>(row);
+        open_.erase(measured.prediction_id);
+        about_[row.at("id").get<std::string>()] =
+            measured.about.kernel + "\n" + shape_of(measured.about);
+    } else if (kind == ComparisonRow::kind) {
+        add_comparison(row);
+    } else if (kind == CheckRow::kind) {
+        add_check(row);
+    } else if (kind == CountersRow::kind) {
+        add_counters(row);
+    } else if (kind == CeilingRow::kind) {
+        const auto measured = row_from_json<CeilingRow>(row);
+        const Ceiling& c = measured.ceiling;
+        ceilings_.push_back({measured.device.id, c.resource, value_text(c),
+                             c.limit > 0 ? fmt::format("{:.1f} %", 100 * c.value / c.limit) : "",
+                             c.power_w > 0 ? fmt::format("{:.0f} W", c.power_w) : ""});
+    } else if (kind == BoundRow::kind) {
+        const auto least = row_from_json<BoundRow>(row);
+        bounds_.push_back({format_shape(workload_from_json(least.workload)), least.device.id,
+                           least.bound.seconds > 0 ? format_seconds(least.bound.seconds) : "",
+                           least.bound.limiter});
+    } else if (kind == DeviceRow::kind) {
+        const auto device = row_from_json<DeviceRow>(row).device;
+        devices_.insert(fmt::format("{} ({})", device.name, device.id));
+    } else if (kind == KernelRow::kind) {
+        kernels_.insert(row_from_json<KernelRow>(row).kernel);
+    }
+}
+
+void OtherRows::add_comparison(const Json& row) {
+    const auto compared = row_from_json<ComparisonRow>(row);
+    open_.erase(compared.prediction_id);
+    const bool settled = !compared.measurement.unsettled && !compared.peer.measurement.unsettled;
+    comparisons_.push_back(
+        {shape_of(compared.about), compared.about.kernel,
+         format_seconds(compared.measurement.seconds_median), compared.peer.name,
+         form_text(compared.peer.backend), format_seconds(compared.peer.measurement.seconds_median),
+         fmt::format("{:.2f}", compared.ratio),
+         settled ? fmt::format("{:.2f} to {:.2f}", compared.ratio_low, compared.ratio_high)
+                 : "unsettled"});
+}
+
+void OtherRows::add_check(const Json& row) {
+    const auto check = row_from_json<CheckRow>(row);
+    Checks& checks = checks_[check.about.kernel + " on " + check.about.device.id];
+    const Correctness& verdict = check.correctness;
+    ++(verdict.passed ? checks.passed : checks.failed);
+    if (verdict.bound > 0) {
+        checks.largest = std::max(checks.largest, verdict.relative_rms / verdict.bound);
+    }
+}
+
+void OtherRows::add_counters(const Json& row) {
+    const auto counted = row_from_json<CountersRow>(row);
+    const auto about = about_.find(counted.measurement_id);
+    const std::string both = about == about_.end() ? "\n" : about->second;
+    const auto limiter = counted.counters.find("limiter");
+    counters_.push_back({both.substr(both.find('\n') + 1), both.substr(0, both.find('\n')),
+                         limiter != counted.counters.end() && limiter->is_string()
+                             ? limiter->get<std::string>()
+                             : ""});
+}
+
+std::string OtherRows::unanswered() const {
+    std::vector<std::vector<std::string>> lines;
+    for (const auto& [id, row] : open_) {
+        lines.push_back({shape_of(row.about), row.about.kernel, row.about.device.id,
+                         row.prediction.limiter, format_seconds(row.prediction.seconds)});
+    }
+    std::ranges::sort(lines);
+    return table_text("shape | kernel | device | limiter | >predicted, not measured", lines);
+}
+
+std::string OtherRows::checks() const {
+    std::string text;
+    for (const auto& [kernel, checks] : checks_) {
+        text += fmt::format("{}: {} check{} passed, {} failed; largest error {:.2f} of its bound\n",
+                            kernel, checks.passed, checks.passed == 1 ? "" : "s", checks.failed,
+                            checks.largest);
+    }
+    return text;
+}
+
+std::string OtherRows::str() const {
+    std::string text =
+        unanswered() + table_text("shape | device | >bound of the problem | limiter", bounds_) +
+        table_text("shape | kernel | >ours | peer | form | >its time | >its / ours | interval",
+                   comparisons_) +
+        table_text("shape | kernel | limiter by counters", counters_) + checks() +
+        table_text("device | resource | >ceiling | >of its limit | >power", ceilings_);
+    if (!devices_.empty()) {
+        text += fmt::format("device rows: {}\n", fmt::join(devices_, ", "));
+    }
+    if (!kernels_.empty()) {
+        text += fmt::format("kernel rows: {}\n", fmt::join(kernels_, ", "));
+    }
+    return text;
+}
+
+}  // namespace raceline

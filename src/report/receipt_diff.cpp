@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/receipt_diff.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <tuple>
+
+#include "report/first_sight.hpp"
+#include "report/ladder_verdict.hpp"
+#include "support/text_table.hpp"
+
+namespace raceline {
+namespace {
+
+using ByTile = std::map<std::string, const TimedCase*>;
+using ByCase = std::map<std::string, ByTile>;
+
+// All that must agree but the tile, in an order that puts devices and kernels together.
+std::string key_of(const TimedCase& one) {
+    const LaunchCase& launch = one.about.launch;
+    return fmt::format("{}\n{}\n{}\n{} {} {} {} {}", one.device, one.kernel, one.shape, launch.cold,
+                       launch.launch_path, launch.threads, launch.regime, one.interleaved);
+}
+
+ByCase cases_of(const TimedRows& rows) {
+    ByCase cases;
+    for (const TimedCase& one : rows.cases) {
+        const TimedCase*& known = cases[key_of(one)][tile_fields(one.about.tile)];
+        if (known == nullptr || known->written <= one.written) {
+            known = &one;
+        }
+    }
+    return cases;
+}
+
+// What keeps sides apart that have no case in common.
+std::string what_ran(const TimedRows& rows) {
+    std::set<std::string> devices;
+    std::set<std::string> kernels;
+    std::set<std::string> ways;
+    for (const TimedCase& one : rows.cases) {
+        devices.insert(one.device);
+        kernels.insert(one.kernel);
+        ways.insert(one.interleaved ? "in turns with peers" : one.about.launch.regime);
+    }
+    return fmt::format("{} on {}, {}", fmt::join(kernels, ", "), fmt::join(devices, ", "),
+                       fmt::join(ways, ", "));
+}
+
+CaseDiff compared(const TimedCase& before, const TimedCase& after) {
+    const Measurement& a = before.measured;
+    const Measurement& b = after.measured;
+    CaseDiff diff{.before = before,
+                  .after = after,
+                  .ratio = a.seconds_median / b.seconds_median,
+                  .ratio_low = a.seconds_low / b.seconds_high,
+                  .ratio_high = a.seconds_high / b.seconds_low};
+    if (diff.ratio_low > 1 && diff.ratio > 1 + no_effect) {
+        diff.change = Change::faster;
+    } else if (diff.ratio_high < 1 && diff.ratio < 1 / (1 + no_effect)) {
+        diff.change = Change::slower;
+    }
+    diff.missed = after.predicted && !time_hit(after.predicted->seconds, b.seconds_median);
+    return diff;
+}
+
+// Pairs of one case: by tile, or where each side ran a single one whatever it was.
+void pair_up(const ByTile& before, const ByTile& after, ReceiptDiff& diff) {
+    if (before.size() == 1 && after.size() == 1) {
+        diff.cases.push_back(compared(*before.begin()->second, *after.begin()->second));
+        return;
+    }
+    for (const auto& [tile, one] : before) {
+        if (const auto found = after.find(tile); found != after.end()) {
+            diff.cases.push_back(compared(*one, *found->second));
+        } else {
+            diff.only_before.push_back(*one);
+        }
+    }
+    for (const auto& [tile, one] : after) {
+        if (!before.contains(tile)) {
+            diff.only_after.push_back(*one);
+        }
+    }
+}
+
+std::string tile_change(const CaseDiff& diff) {
+    const std::string before = tile_fields(diff.before.about.tile);
+    const std::string after = tile_fields(diff.after.about.tile);
+    return before == after ? after : before + " → " + after;
+}
+
+std::string error_text(const TimedCase& one) {
+    return one.predicted
+               ? fmt::format("{:+.0f} %",
+                             100 * (one.predicted->seconds / one.measured.seconds_median - 1))
+               : "";
+}
+
+std::string_view change_word(Change change) {
+    return change == Change::faster ? "faster" : change == Change::slower ? "slower" : "same";
+}
+
+std::string table_of(const ReceiptDiff& diff) {
+    TextTable table(
+        "shape | kernel | tile | >before | >after | >before / after | 95 % interval | change | "
+        ">error before | >error after | prediction");
+    for (const CaseDiff& one : diff.cases) {
+        table.add(
+            {one.after.shape, one.after.kernel, tile_change(one),
+             format_seconds(one.before.measured.seconds_median),
+             format_seconds(one.after.measured.seconds_median), fmt::format("{:.3f}", one.ratio),
+             fmt::format("{:.3f} to {:.3f}", one.ratio_low, one.ratio_high),
+             std::string(change_word(one.change)), error_text(one.before), error_text(one.after),
+             !one.after.predicted ? "none"
+             : one.missed         ? "missed"
+                                  : "hit"});
+    }
+    return table.str();
+}
+
+std::string kernel_lines(const ReceiptDiff& diff) {
+    std::map<std::string, std::vector<double>> logarithms;
+    for (const CaseDiff& one : diff.cases) {
+        logarithms[one.after.kernel + " on " + one.after.device].push_back(std::log(one.ratio));
+    }
+    std::string text;
+    for (const auto& [kernel, all] : logarithms) {
+        double sum = 0;
+        for (const double one : all) {
+            sum += one;
+        }
+        text += fmt::format("{}: before / after {:.3f}, geometric mean of {} case{}\n", kernel,
+                            std::exp(sum / static_cast<double>(all.size())), all.size(),
+                            all.size() == 1 ? "" : "s");
+    }
+    return text;
+}
+
+std::string summary_of(const ReceiptDiff& diff) {
+    const auto count = [&](Change change) {
+        return std::ranges::count(diff.cases, change, &CaseDiff::change);
+    };
+    std::string text = fmt::format(
+        "{} faster, {} slower, {} the same (their interval holds 1, or they are within {:.0f} % of "
+        "it); {} mispredicted (by more than {:.0f} %)\n",
+        count(Change::faster), count(Change::slower), count(Change::same), 100 * no_effect,
+        std::ranges::count(diff.cases, true, &CaseDiff::missed), 100 * time_tolerance);
+    if (!diff.only_before.empty() || !diff.only_after.empty()) {
+        text += fmt::format("not on both sides: {} before, {} after\n", diff.only_before.size(),
+                            diff.only_after.size());
+    }
+    return text;
+}
+
+}  // namespace
+
+ReceiptDiff diff_of(const TimedRows& before, const TimedRows& after) {
+    ReceiptDiff diff;
+    for (const auto& [side, rows] : {std::pair{"before", &before}, std::pair{"after", &after}}) {
+        for (const std::string& note : rows->notes) {
+            diff.notes.push_back(fmt::format("{}: {}", side, note));
+        }
+    }
+    const ByCase old = cases_of(before);
+    const ByCase fresh = cases_of(after);
+    for (const auto& [key, tiles] : old) {
+        const auto found = fresh.find(key);
+        pair_up(tiles, found == fresh.end() ? ByTile{} : found->second, diff);
+    }
+    for (const auto& [key, tiles] : fresh) {
+        if (!old.contains(key)) {
+            pair_up({}, tiles, diff);
+        }
+    }
+    if (diff.cases.empty() && !before.cases.empty() && !after.cases.empty()) {
+        diff.notes.push_back(fmt::format("before: {}", what_ran(before)));
+        diff.notes.push_back(fmt::format("after: {}", what_ran(after)));
+    }
+    // No two share key and tile. (std::stable_sort uses what clang calls deprecated.)
+    std::ranges::sort(diff.cases, {}, [](const CaseDiff& c) {
+        return std::tuple(c.ratio, key_of(c.after), tile_fields(c.after.about.tile));
+    });
+    return diff;
+}
+
+std::string diff_text(const ReceiptDiff& diff) {
+    return diff.cases.empty() ? "No case was timed on both sides.\n" + summary_of(diff)
+                              : table_of(diff) + kernel_lines(diff) + summary_of(diff);
+}
+
+}  // namespace raceline

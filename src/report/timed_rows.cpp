@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/timed_rows.hpp"
+
+#include <filesystem>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "registry/registry.hpp"
+#include "report/first_sight.hpp"
+#include "report/stale.hpp"
+#include "support/check.hpp"
+#include "workload/shape_grammar.hpp"
+
+namespace raceline {
+namespace {
+
+// What stands in no picture.
+struct LeftOutCount {
+    int unsettled = 0, refused = 0, unpredicted = 0, stale = 0, broken = 0;
+};
+
+std::string note_of(int count, std::string_view what) {
+    return fmt::format("{} row{} {}", count, count == 1 ? "" : "s", what);
+}
+
+class Reader {
+public:
+    void add(std::vector<Json> rows) {
+        for (Json& row : rows) {
+            try {
+                add(row);
+                all_.rows.push_back(std::move(row));
+            } catch (const Error&) {
+                ++left_out_.broken;  // a case that this build does not understand
+            }
+        }
+    }
+    void add_note(std::string note) { all_.notes.push_back(std::move(note)); }
+
+    TimedRows finish() {
+        const auto note = [&](int count, std::string_view what) {
+            if (count > 0) {
+                all_.notes.push_back(note_of(count, what));
+            }
+        };
+        note(left_out_.broken, "left out: this build does not understand them");
+        note(left_out_.refused, "left out: the gate refused the kernel");
+        note(left_out_.unsettled, "left out: their times are not settled");
+        note(left_out_.unpredicted, "without their prediction");
+        note(left_out_.stale, "stale: the kernel has changed since");
+        return std::move(all_);
+    }
+
+private:
+    void add(const Json& row) {
+        const auto kind = row.at("kind").get<std::string>();
+        if (kind == PredictionRow::kind) {
+            predictions_[row.at("id").get<std::string>()] =
+                row_from_json<PredictionRow>(row).prediction;
+        } else if (kind == MeasurementRow::kind) {
+            const auto measured = row_from_json<MeasurementRow>(row);
+            if (!measured.measurement || !measured.correctness.passed) {
+                ++left_out_.refused;
+            } else {
+                add_case(row, measured.about, *measured.measurement, measured.prediction_id);
+            }
+        } else if (kind == ComparisonRow::kind) {
+            add_comparison(row);
+        } else if (kind == CeilingRow::kind) {
+            const auto ceiling = row_from_json<CeilingRow>(row);
+            all_.ceilings[device_label(row.at("device"))][ceiling.ceiling.resource] =
+                ceiling.ceiling.value;
+        }
+    }
+
+    void add_case(const Json& row, const RowCase& about, const Measurement& measured,
+                  const std::string& prediction_id, bool interleaved = false) {
+        if (measured.unsettled || !(measured.seconds_median > 0)) {
+            ++left_out_.unsettled;
+            return;
+        }
+        TimedCase one;
+        one.about = about;
+        one.workload = workload_from_json(about.workload);
+        one.shape = format_shape(one.workload);
+        one.device = device_label(row.at("device"));
+        const Kernel* kernel = kernel_once_called(about.kernel);
+        one.kernel = kernel == nullptr ? about.kernel : std::string(kernel->name);
+        one.commit = row.at("git").at("commit").get<std::string>().substr(0, 12);
+        one.written = row.at("written").get<std::string>();
+        one.measured = measured;
+        one.interleaved = interleaved;
+        one.stale = code_has_changed_since(row);
+        left_out_.stale += one.stale ? 1 : 0;
+        const auto found = predictions_.find(prediction_id);
+        if (found == predictions_.end()) {
+            ++left_out_.unpredicted;
+        } else {
+            one.predicted = found->second;
+        }
+        all_.cases.push_back(std::move(one));
+    }
+
+    void add_comparison(const Json& row) {
+        const auto compared = row_from_json<ComparisonRow>(row);
+        if (compared.correctness && !compared.correctness->passed) {
+            ++left_out_.refused;
+            return;
+        }
+        // Ours stands in a row for each peer: its first one counts.
+        const std::string ours = case_key(row) + compared.about.device.id + compared.prediction_id;
+        if (ours_.insert(ours).second) {
+            add_case(row, compared.about, compared.measurement, compared.prediction_id, true);
+        }
+        if (compared.measurement.unsettled || compared.peer.measurement.unsettled) {
+            ++left_out_.unsettled;
+            return;
+        }
+        const Kernel* kernel = kernel_once_called(compared.about.kernel);
+        all_.peers.push_back(
+            {.device = device_label(row.at("device")),
+             .kernel = kernel == nullptr ? compared.about.kernel : std::string(kernel->name),
+             .shape = format_shape(workload_from_json(compared.about.workload)),
+             .peer = compared.peer.name,
+             .form = compared.peer.backend,
+             .ratio = compared.ratio,
+             .ratio_low = compared.ratio_low,
+             .ratio_high = compared.ratio_high});
+    }
+
+    TimedRows all_;
+    LeftOutCount left_out_;
+    std::map<std::string, Prediction> predictions_;  // by id
+    std::set<std::string> ours_;
+};
+
+}  // namespace
+
+TimedRows read_timed_rows(const std::vector<std::string>& files) {
+    Reader reader;
+    for (const std::string& path : files) {
+        ReceiptFile file = read_receipts(path);
+        if (!file.bad.empty()) {
+            reader.add_note(fmt::format("{}: {} broken line{} left out, the first is line {}: {}",
+                                        path, file.bad.size(), file.bad.size() == 1 ? "" : "s",
+                                        file.bad.front().line, file.bad.front().reason));
+        }
+        if (file.unfinished) {
+            reader.add_note(fmt::format("{}: its last line is unfinished and left out", path));
+        }
+        if (file.rows.empty()) {
+            reader.add_note(fmt::format("{}: no rows", path));
+        }
+        reader.add(std::move(file.rows));
+    }
+    return reader.finish();
+}
+
+TimedRows timed_rows_of(std::vector<Json> rows) {
+    Reader reader;
+    reader.add(std::move(rows));
+    return reader.finish();
+}
+
+TimedRows timed_rows_of_commit(const std::string& receipts, const std::string& commit) {
+    namespace fs = std::filesystem;
+    require(fs::is_directory(receipts), Status::io,
+            "{}: no such folder; rows of a commit are looked for in receipts/ of a source tree: "
+            "run it in the tree's root, or name receipt files",
+            receipts);
+    std::set<std::string> commits;
+    std::vector<Json> found;
+    for (const auto& entry : fs::recursive_directory_iterator(receipts)) {
+        // The lists beside the device folders hold no rows.
+        if (entry.path().extension() != ".jsonl" || entry.path().parent_path() == receipts) {
+            continue;
+        }
+        for (Json& row : read_receipts(entry.path().string()).rows) {
+            const auto of = row.at("git").at("commit").get<std::string>();
+            commits.insert(of.substr(0, 12));
+            if (of.starts_with(commit)) {
+                found.push_back(std::move(row));
+            }
+        }
+    }
+    require(!found.empty(), Status::invalid_argument,
+            "no row in {} was measured at commit {}; there are rows of {}", receipts, commit,
+            fmt::join(commits, ", "));
+    return timed_rows_of(std::move(found));
+}
+
+std::string tile_fields(const Json& tile) {
+    std::string text;
+    for (const auto& [name, value] : tile.items()) {
+        text += (text.empty() ? "" : ",") + name + "=" + value.dump();
+    }
+    return text;
+}
+
+}  // namespace raceline

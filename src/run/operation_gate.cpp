@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/operation_gate.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <set>
+
+#include "support/check.hpp"
+#include "workload/inputs.hpp"
+#include "workload/normal.hpp"
+
+namespace raceline {
+namespace {
+
+// Operations of one verdict, each done in float64 and once more rounded; a row costs some more for
+// being asked for.
+constexpr double operation_work_limit = 2e8;
+constexpr double operation_row_cost = 64;
+constexpr std::int64_t fewest_operation_rows = 8;
+// Errors that a bound is taken from: where outputs have fewer elements, other inputs of the same
+// kind are rounded, too.
+constexpr std::int64_t enough_reference_errors = 32;
+
+std::vector<std::int64_t> rows_to_judge(const TensorSpec& tensor, double operations,
+                                        std::uint64_t seed) {
+    const double cost = operations / static_cast<double>(std::max<std::int64_t>(1, tensor.rows)) +
+                        static_cast<double>(tensor.width) + operation_row_cost;
+    const double fits =
+        std::max(static_cast<double>(fewest_operation_rows), operation_work_limit / cost);
+    std::vector<std::int64_t> rows;
+    if (static_cast<double>(tensor.rows) <= fits) {
+        rows.resize(tensor.rows);
+        std::iota(rows.begin(), rows.end(), 0);
+        return rows;
+    }
+    std::set<std::int64_t> chosen{0, tensor.rows - 1};
+    for (std::uint64_t i = 0; static_cast<double>(chosen.size()) < fits; ++i) {
+        chosen.insert(
+            static_cast<std::int64_t>(random_below(stream_key(seed, 0x67617465), i, tensor.rows)));
+    }
+    return {chosen.begin(), chosen.end()};
+}
+
+/// The root mean square of a row of the answer.
+double scale_of_row(std::span<const double> row) {
+    const double squares = std::inner_product(row.begin(), row.end(), row.begin(), 0.0);
+    return std::sqrt(squares / static_cast<double>(std::max<std::size_t>(1, row.size())));
+}
+
+std::span<const double> values_of_row(const std::vector<double>& values, std::size_t i,
+                                      std::int64_t width) {
+    return std::span(values).subspan(i * width, width);
+}
+
+std::vector<double> load_row(const TensorSpec& tensor, std::span<const std::byte> stored,
+                             std::int64_t row) {
+    std::vector<double> values(tensor.width);
+    for (std::int64_t c = 0; c < tensor.width; ++c) {
+        values[c] = load_element(stored.data(), tensor.dtype, row * tensor.width + c);
+    }
+    return values;
+}
+
+void add_errors(std::span<const double> got, std::span<const double> exact, Comparison& to) {
+    const double scale = scale_of_row(exact);
+    for (std::size_t c = 0; c < got.size(); ++c) {
+        // Infinities that are right, such as the logarithm of nothing, are no error.
+        const bool same = got[c] == exact[c];
+        to.kernel.add(same ? 0 : got[c] - exact[c], std::isfinite(scale) ? scale : 1);
+        if (scale > 0 && std::isfinite(scale)) {
+            to.largest = std::max(to.largest, std::abs(exact[c]) / scale);
+        }
+    }
+    to.elements += std::ssize(got);
+    ++to.rows;
+}
+
+std::string element_text(const TensorSpec& tensor, std::int64_t element) {
+    return fmt::format("element {} of row {} of '{}'", element % tensor.width,
+                       element / tensor.width, tensor.name);
+}
+
+std::string find_unwritten(const TensorSpec& tensor, std::span<const std::byte> stored) {
+    std::int64_t found = tensor.elements();
+#pragma omp parallel for schedule(static) reduction(min : found)
+    for (std::int64_t i = 0; i < tensor.elements(); ++i) {
+        if (std::isnan(load_element(stored.data(), tensor.dtype, i))) {
+            found = std::min(found, i);
+        }
+    }
+    return found == tensor.elements()
+               ? std::string()
+               : element_text(tensor, found) + " was never written, or is NaN";
+}
+
+}  // namespace
+
+OperationAnswers::OperationAnswers(const Workload& workload, std::uint64_t seed, Draw draw)
+    : workload_(workload),
+      operation_(find_operation(workload.op)),
+      inputs_(operation_.inputs(workload, seed, draw)) {
+    for (std::size_t i = 0; i < inputs_.tensors.size(); ++i) {
+        if (inputs_.tensors[i].output) {
+            std::vector<std::int64_t> rows =
+                rows_to_judge(inputs_.tensors[i], operation_.operations(workload), seed);
+            std::vector<double> exact = operation_.answer(workload, inputs_, i, rows);
+            outputs_.push_back({i, std::move(rows), std::move(exact), {}});
+        }
+    }
+}
+
+Correctness OperationAnswers::judge(const Precision& precision,
+                                    std::span<const std::span<const std::byte>> outputs) {
+    require(outputs.size() == outputs_.size(), Status::invalid_argument,
+            "{} outputs were given: {} has {}", outputs.size(), workload_.op, outputs_.size());
+    Correctness verdict;
+    for (std::size_t i = 0; i < outputs_.size(); ++i) {
+        Correctness found = judge_output(outputs_[i], precision, outputs[i]);
+        verdict = i == 0 ? std::move(found) : worse_of(verdict, found);
+    }
+    return verdict;
+}
+
+Correctness OperationAnswers::judge_output(Output& output, const Precision& precision,
+                                           std::span<const std::byte> stored) {
+    const TensorSpec& tensor = spec(output);
+    require(stored.size() == tensor.bytes(), Status::invalid_argument,
+            "output '{}' has {} bytes, not {}", tensor.name, stored.size(), tensor.bytes());
+    if (inputs_.draw == Draw::non_finite) {
+        Correctness verdict = verdict_of_values(compare_finite(output, stored), 0);
+        verdict.cases = std::ssize(output.rows);
+        return verdict;
+    }
+    if (std::string why = find_unwritten(tensor, stored); !why.empty()) {
+        return verdict_of_values(std::move(why), std::numeric_limits<double>::quiet_NaN());
+    }
+    Comparison found;
+    for (std::size_t i = 0; i < output.rows.size(); ++i) {
+        add_errors(load_row(tensor, stored, output.rows[i]),
+                   values_of_row(output.exact, i, tensor.width), found);
+    }
+    found.width = tensor.width;
+    Correctness verdict = decide(found, reference(output, precision), precision, false);
+    if (!verdict.passed) {
+        verdict.why = fmt::format("output '{}': {}", tensor.name, verdict.why);
+    }
+    return verdict;
+}
+
+std::string OperationAnswers::compare_finite(const Output& output,
+                                             std::span<const std::byte> stored) const {
+    const TensorSpec& tensor = spec(output);
+    for (std::size_t i = 0; i < output.rows.size(); ++i) {
+        const std::vector<double> got = load_row(tensor, stored, output.rows[i]);
+        const std::span<const double> exact = values_of_row(output.exact, i, tensor.width);
+        for (std::int64_t c = 0; c < tensor.width; ++c) {
+            if (std::isfinite(got[c]) != std::isfinite(exact[c])) {
+                return fmt::format("{} is {}, but {} in float64",
+                                   element_text(tensor, output.rows[i] * tensor.width + c), got[c],
+                                   exact[c]);
+            }
+        }
+    }
+    return {};
+}
+
+const Reference& OperationAnswers::reference(Output& output, const Precision& precision) {
+    for (const auto& [known, reference] : output.references) {
+        if (known == precision) {
+            return reference;
+        }
+    }
+    const std::int64_t width = spec(output).width;
+    const std::int64_t elements = std::max<std::int64_t>(1, std::ssize(output.exact));
+    std::vector<Errors> errors;
+    for (std::int64_t n = 0; n == 0 || n * elements < enough_reference_errors; ++n) {
+        const OperationData other =
+            n == 0 ? OperationData()
+                   : operation_.inputs(workload_, stream_key(inputs_.seed, n), inputs_.draw);
+        const OperationData& in = n == 0 ? inputs_ : other;
+        const std::vector<double> exact =
+            n == 0 ? output.exact : operation_.answer(workload_, in, output.tensor, output.rows);
+        const std::vector<double> rounded =
+            operation_.rounded(workload_, in, output.tensor, output.rows, precision);
+        Comparison sum;
+        for (std::size_t i = 0; i < output.rows.size(); ++i) {
+            add_errors(values_of_row(rounded, i, width), values_of_row(exact, i, width), sum);
+        }
+        errors.push_back(sum.kernel);
+    }
+    output.references.emplace_back(precision, reference_of(errors, static_cast<double>(elements)));
+    return output.references.back().second;
+}
+
+StoredOutputs OperationAnswers::right_outputs(const Precision& precision) const {
+    StoredOutputs stored;
+    for (const Output& output : outputs_) {
+        const TensorSpec& tensor = spec(output);
+        std::vector<std::int64_t> rows(tensor.rows);
+        std::iota(rows.begin(), rows.end(), 0);
+        const std::vector<double> values =
+            operation_.rounded(workload_, inputs_, output.tensor, rows, precision);
+        std::vector<std::byte>& bytes = stored.emplace_back(tensor.bytes());
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            store_element(bytes.data(), tensor.dtype, i, values[i]);
+        }
+    }
+    return stored;
+}
+
+}  // namespace raceline

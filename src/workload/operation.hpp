@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// The operation record: one constant a folder of operations/, from which shapes, inputs, the
+// float64 answer and the gate's bound of every kernel that computes it follow. Attention is one of
+// them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/required.hpp"
+#include "workload/draw.hpp"
+#include "workload/operation_args.hpp"
+#include "workload/precision.hpp"
+#include "workload/workload.hpp"
+
+namespace raceline {
+
+/// count: a whole number, among Workload::extents. real: a finite number, among Workload::scalars.
+/// own: read by the grammar of attention (shape_grammar.hpp).
+enum class FieldKind : std::int32_t { count, real, own };
+
+/// One field of the shape grammar, beside op, pass and dtype, which every operation has.
+struct OperationField {
+    std::string_view name, meaning;
+    FieldKind kind = FieldKind::count;
+    std::string_view fallback{};  ///< as it would be typed; empty: the field is required
+};
+
+/// One tensor of a workload, contiguous (rows, width). Errors of an output's row are judged by the
+/// RMS of that row's answer.
+struct TensorSpec {
+    std::string_view name;
+    DType dtype = DType::fp32;
+    std::int64_t rows = 0, width = 0;  ///< elements
+    bool output = false;
+
+    [[nodiscard]] std::int64_t elements() const { return rows * width; }
+    [[nodiscard]] std::size_t bytes() const;
+};
+
+/// Inputs of one seed and kind. `data` has one entry a tensor; those of outputs are empty.
+struct OperationData {
+    std::uint64_t seed = 1;
+    Draw draw = Draw::plain;
+    std::vector<TensorSpec> tensors;
+    std::vector<std::vector<std::byte>> data;
+
+    /// Element of an input as double.
+    [[nodiscard]] double at(std::size_t tensor, std::int64_t element) const;
+};
+
+/// Output tensors, stored one after the other in the order of the record.
+using StoredOutputs = std::vector<std::vector<std::byte>>;
+
+/// A named change of a right answer, after which it is wrong: the gate must refuse it.
+struct Mutation {
+    std::string_view name;
+    void (*apply)(const Workload&, StoredOutputs& outputs, std::uint64_t seed) = nullptr;
+};
+
+inline constexpr std::array<std::string_view, 1> forward_only{"forward"};
+
+/// The record that an operation's folder writes. Functions are references and data is Required, so
+/// that a forgotten field is a compile error. Functions get workloads that were validated.
+struct OperationRecord {
+    Required<std::string_view> name;     ///< of the folder
+    Required<std::string_view> summary;  ///< one clause
+    Required<std::string_view> example;  ///< fields of a small shape, without op: "n=1000,a=2"
+    Required<std::span<const OperationField>> fields;
+    /// Throws Error(invalid_argument) with a sentence that names the field and what is accepted.
+    /// That fields are there and of their kind was looked at before.
+    void (&validate)(const Workload&);
+    /// Inputs and outputs, at most OperationArgs::most.
+    std::vector<TensorSpec> (&tensors)(const Workload&);
+    /// Kinds of inputs that make sense, Draw::plain, which is what is timed, among them.
+    Required<std::span<const Draw>> draws;
+    /// Seeded data for the inputs; normal_inputs serves where any numbers do.
+    OperationData (&inputs)(const Workload&, std::uint64_t seed, Draw draw);
+    /// Rows of output tensor `tensor` in float64, one after the other, from the stored inputs.
+    std::vector<double> (&answer)(const Workload&, const OperationData&, std::size_t tensor,
+                                  std::span<const std::int64_t> rows);
+    /// The same rounded where the precision says, the output's storage included. The gate's bound
+    /// is made of its errors.
+    std::vector<double> (&rounded)(const Workload&, const OperationData&, std::size_t tensor,
+                                   std::span<const std::int64_t> rows, const Precision&);
+    Required<std::span<const Mutation>> mutations;
+    /// Compulsory traffic, bytes; bytes_of_inputs and bytes_of_outputs serve where every element is
+    /// read or written once.
+    double (&bytes_read)(const Workload&);
+    double (&bytes_written)(const Workload&);
+    double (&operations)(const Workload&);  ///< floating-point operations of the definition
+    std::span<const std::string_view> passes = forward_only;
+};
+
+/// Every operation in operations/, sorted by name.
+std::span<const OperationRecord* const> all_operations();
+
+/// Throws Error(invalid_argument) with the nearest name if there is none.
+const OperationRecord& find_operation(std::string_view name);
+
+/// The kinds of inputs that the gate draws for this workload.
+std::span<const Draw> draws_of(const Workload& workload);
+
+/// Standard normals for every input tensor. outliers: every 61st element 8 times as large; biased:
+/// plus 1/2; peaked: 4 times as large; non_finite: NaN and infinities in a few places.
+OperationData normal_inputs(const Workload& workload, std::uint64_t seed, Draw draw);
+
+double bytes_of_inputs(const Workload& workload);   ///< of all input tensors
+double bytes_of_outputs(const Workload& workload);  ///< of all output tensors
+
+/// The arguments of a launch, with one address a tensor.
+OperationArgs make_operation_args(const Workload& workload, std::span<void* const> addresses);
+
+}  // namespace raceline
+
+/// Ends an operation's record file. NAME is the folder's name; RECORD a `const OperationRecord`.
+#define RACELINE_OPERATION(NAME, RECORD)             \
+    namespace raceline::operations::NAME {           \
+    const ::raceline::OperationRecord& operation() { \
+        return RECORD;                               \
+    }                                                \
+    }

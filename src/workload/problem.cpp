@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workload/problem.hpp"
+
+#include <algorithm>
+
+namespace raceline {
+
+Band Problem::band() const {
+    const std::int64_t reach = seqlen_q + seqlen_k;  // further than any key from any row
+    const auto side = [reach](std::int64_t offset) {
+        return offset < 0 ? -1 : static_cast<std::int32_t>(std::min(offset, reach));
+    };
+    return {static_cast<std::int32_t>(seqlen_q), static_cast<std::int32_t>(seqlen_k),
+            side(window.left), side(window.right)};
+}
+
+// What both say by the same names.
+template <class Call>
+static Problem sizes_of(const Call& call) {
+    Problem p{};
+    p.batch = call.batch;
+    p.heads_q = call.heads_q;
+    p.heads_kv = call.heads_kv;
+    p.seqlen_q = call.seqlen_q;
+    p.seqlen_k = call.seqlen_k;
+    p.headdim = call.headdim;
+    p.headdim_v = call.headdim_v;
+    p.page_size = call.page_size;
+    return p;
+}
+
+Problem problem_of(const Workload& w) {
+    Problem p = sizes_of(w);
+    p.window = folded_window(w);
+    p.ragged = w.ragged();
+    p.shared_kv = w.mla;
+    return p;
+}
+
+Problem problem_of(const AttentionArgs& a) {
+    Problem p = sizes_of(a);
+    p.window = {a.window_left, a.window_right};
+    p.ragged = a.cu_seqlens_q != nullptr || a.cu_seqlens_k != nullptr || a.seqlens_k != nullptr;
+    p.shared_kv = a.k.data == a.v.data && a.k.batch_stride == a.v.batch_stride &&
+                  a.k.seq_stride == a.v.seq_stride && a.k.head_stride == a.v.head_stride;
+    return p;
+}
+
+}  // namespace raceline

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+// The suites that tools/*.sh run. A list of their own: random suites avoid the shapes of the
+// benchmark suites and would change if these stood among them.
+#include <array>
+#include <fmt/format.h>
+#include <initializer_list>
+
+#include "workload/suite_lists.hpp"
+
+namespace raceline {
+namespace {
+
+using Shapes = std::vector<std::string>;
+
+/// Of training-16k some lengths of a sequence, and what `rest` says: type and accuracy.
+Shapes training_lengths(std::initializer_list<int> lengths, std::string_view rest) {
+    Shapes shapes;
+    for (const int d : {64, 128, 256}) {
+        for (const int n : lengths) {
+            for (const char* mask : {"", ",causal"}) {
+                shapes.push_back(fmt::format("b={},h={},q={},k={},d={}{},{}", 16384 / n, 2048 / d,
+                                             n, n, d, mask, rest));
+            }
+        }
+    }
+    return shapes;
+}
+
+/// Prefill at two lengths, and decode over caches of four times the last-level cache and more.
+Shapes cpu_figures() {
+    constexpr std::array types{"fp32", "bf16", "fp16"};
+    Shapes shapes;
+    for (const int d : {64, 128}) {
+        for (const int n : {2048, 4096}) {
+            for (const char* type : types) {
+                for (const char* mask : {"", ",causal"}) {
+                    shapes.push_back(fmt::format("h=8,k={},d={},dtype={}{}", n, d, type, mask));
+                }
+            }
+        }
+    }
+    for (const char* type : types) {
+        shapes.push_back(fmt::format("h=32/8,q=1,k=32768,d=128,dtype={}", type));
+        shapes.push_back(fmt::format("h=32/32,q=1,k=16384,d=128,dtype={}", type));
+    }
+    return shapes;
+}
+
+Shapes cpu_one_thread() {
+    Shapes shapes;
+    for (const int d : {64, 128}) {
+        for (const int n : {256, 512, 1024}) {
+            shapes.push_back(fmt::format("h=4,k={},d={},dtype=fp32", n, d));
+        }
+    }
+    return shapes;
+}
+
+Shapes warm_up() {
+    Shapes shapes;
+    for (const int d : {64, 128, 256}) {
+        shapes.push_back(fmt::format("h=2,k=256,d={},dtype=bf16", d));
+    }
+    return shapes;
+}
+
+/// Plain tiles first, then each way of not filling one. `type` is that of most calls, `other` of a
+/// few of them.
+void add_edges(Shapes& shapes, int d, std::string_view type, std::string_view other) {
+    const auto add = [&](std::string_view shape, int headdim, std::string_view dtype,
+                         std::string_view rest = "") {
+        shapes.push_back(fmt::format("{},d={},dtype={}{}", shape, headdim, dtype, rest));
+    };
+    for (const int n : {128, 1, 63, 64, 65, 127, 129, 1000}) {
+        add(fmt::format("b=1,h=2,q={},k={}", n, n), d, type);
+        add(fmt::format("b=2,h=4/2,q={},k={}", n, n), d, type, ",causal");
+    }
+    add("b=2,h=4/2,q=100,k=333", d, other, ",causal");
+    add("b=2,h=4/1,q=333,k=100", d, type, ",causal");
+    add("b=1,h=6/3,q=515,k=1", d, other);
+    add("b=1,h=2,q=70,k=0", d, type);
+    add("b=3,h=16/4,q=777,k=1500", d, type);
+    add("b=1,h=4/2,q=600,k=600", d, type, ",window=100");
+    add("b=2,h=4/4,q=260,k=400", d, type, ",causal,sinks");
+    // A head dim that fills its tile not wholly: rows of a tensor map are multiples of 16 bytes.
+    add("b=1,h=2,q=200,k=300", type == "e4m3" ? d - 16 : d - 24, type, ",causal");
+    add("b=4,h=4/2,q=300;1;129;0,k=300;70;129;5", d, type, ",causal");
+    add("b=3,h=8/2,q=7,k=100;517;7", d, other);
+}
+
+Shapes edges() {
+    Shapes shapes;
+    for (const int d : {64, 128, 256}) {
+        add_edges(shapes, d, "bf16", "fp16");
+        // More work tiles than a GPU has SMs; of most tiles the last one of a head has one row.
+        shapes.push_back(fmt::format("b=5,h=32/8,q=385,k=385,d={},dtype=bf16,causal", d));
+    }
+    for (const char* more : {"b=2,h=4/2,q=300,k=300,d=192/128,dtype=bf16,causal",
+                             "b=1,h=4/2,q=100,k=513,d=160/72,dtype=fp16",
+                             "b=2,h=4/2,q=300,k=300,d=64,dtype=bf16,causal,softcap=30",
+                             "b=1,h=4/2,q=200,k=333,d=128,dtype=fp16,softcap=5,sinks",
+                             "b=1,h=2,q=300,k=300,d=256,dtype=bf16,window=60:9,softcap=50"}) {
+        shapes.emplace_back(more);
+    }
+    return shapes;
+}
+
+Shapes edges_e4m3() {
+    Shapes shapes;
+    for (const int d : {64, 128, 256}) {
+        add_edges(shapes, d, "e4m3", "e4m3");
+        // Long: sums that the tensor core is left alone with.
+        shapes.push_back(fmt::format("b=1,h=2,q=200,k=16384,d={},dtype=e4m3", d));
+        shapes.push_back(fmt::format("b=1,h=2/1,q=130,k=70000,d={},dtype=e4m3", d));
+    }
+    shapes.emplace_back("b=2,h=4/2,q=300,k=300,d=192/128,dtype=e4m3,causal");
+    shapes.emplace_back("b=1,h=4/2,q=100,k=513,d=160/80,dtype=e4m3");
+    return shapes;
+}
+
+/// Without accuracy=fast only tiles that promote their sums to fp32 are tried, with it all of them.
+Shapes edges_promotion() {
+    Shapes shapes;
+    for (const int d : {64, 128, 256}) {
+        const auto add = [&](std::string_view shape, int headdim, std::string_view rest) {
+            shapes.push_back(fmt::format("{},d={},dtype=e4m3,{}", shape, headdim, rest));
+        };
+        add("b=2,h=4/2,q=333,k=517", d, "causal");
+        add("b=1,h=2,q=200,k=1000", d - 16, "window=300");
+        add("b=4,h=4/2,q=300;1;129;0,k=300;70;129;5", d, "causal,accuracy=fast");
+        add("b=1,h=2,q=200,k=16384", d, "sinks");
+        add("b=1,h=2,q=200,k=16384", d, "accuracy=fast");
+    }
+    return shapes;
+}
+
+Shapes edges_ladder() {
+    return {"b=2,h=4,q=100,k=100,d=64,dtype=fp16",
+            "b=1,h=2,q=130,k=130,d=64,dtype=fp16,causal",
+            "b=1,h=2,q=77,k=77,d=128,dtype=fp32,causal",
+            "b=2,h=8/2,q=1,k=1000,d=64,dtype=fp16,page=64",
+            "b=1,h=8,q=1,k=3001,d=128,dtype=fp32",
+            "b=2,h=8/2,q=1,k=1000,d=128,dtype=fp16,kv=e4m3,page=64",
+            "b=1,h=29/1,q=1,k=333,d=64,dtype=fp16,kv=nvfp4",
+            "b=2,h=128,q=1,k=1000,mla=512+64,dtype=fp16,page=64"};
+}
+
+/// Few query tokens: lengths and pages of every kind, masks, sinks, padded head dims, e4m3.
+Shapes edges_decode() {
+    Shapes shapes;
+    for (const char* type : {"bf16", "fp16", "bf16,kv=e4m3", "fp16,kv=e4m3"}) {
+        for (const char* shape :
+             {"b=1,h=8/2,q=1,k=700,d=128", "b=2,h=3,q=1,k=333,d=64", "b=1,h=4/1,q=1,k=1,d=128",
+              "b=5,h=8/4,q=1,k=65,d=128", "b=1,h=8/1,q=1,k=5000,d=256",
+              "b=1,h=12/2,q=4,k=300,d=64,causal", "b=2,h=8/2,q=16,k=9000,d=128,causal",
+              "b=1,h=4/2,q=16,k=9,d=64,causal", "b=1,h=2,q=3,k=0,d=128",
+              "b=2,h=4/2,q=2,k=4000,d=64,window=500", "b=1,h=4,q=1,k=2000,d=128,sinks",
+              "b=1,h=4/2,q=3,k=150,d=64,causal,softcap=20,sinks", "b=1,h=4/2,q=1,k=211,d=80/64",
+              "b=5,h=4/2,q=1,k=0;70000;1;64;129,d=128,page=64",
+              "b=3,h=8/2,q=1,k=100;517;7,d=64,page=16",
+              "b=3,h=4/2,q=2,k=100;51;7,d=128,page=7,causal",
+              "b=3,h=4/2,q=3;0;1,k=40;9;1200,d=64,causal", "b=300,h=8/2,q=1,k=100,d=64"}) {
+            shapes.push_back(fmt::format("{},dtype={}", shape, type));
+        }
+    }
+    return shapes;
+}
+
+/// One call of each head dim; in all types the same but for `other`, which the second one has.
+Shapes sanitizer_prefill(std::string_view type, std::string_view other) {
+    return {fmt::format("b=1,h=4/2,q=150,k=300,d=64,dtype={},causal", type),
+            fmt::format("b=1,h=4/2,q=300,k=150,d=128,dtype={},causal", other),
+            fmt::format("b=1,h=2,q=129,k=257,d=256,dtype={}", type)};
+}
+
+Shapes sanitizer() {
+    Shapes shapes = sanitizer_prefill("bf16", "fp16");
+    shapes.emplace_back("b=1,h=2,q=130,k=200,d=64,dtype=bf16,softcap=30");
+    shapes.emplace_back("b=3,h=2,q=300;1;129,k=300;70;129,d=64,dtype=bf16,causal");
+    return shapes;
+}
+
+Shapes sanitizer_ladder() {
+    return {"b=1,h=2,q=37,k=70,d=64,dtype=fp16,causal", "b=1,h=1,q=70,k=37,d=128,dtype=fp16"};
+}
+
+/// Options that the portable kernels alone take, and decode.
+Shapes sanitizer_portable() {
+    return {"b=2,h=4/2,q=37,k=70,d=64,dtype=fp32,causal",
+            "b=1,h=2,q=33,k=65,d=64,dtype=fp16,causal",
+            "b=3,h=8/2,q=1,k=100;517;7,d=128,dtype=bf16,page=64",
+            "b=2,h=4/2,q=5,k=90,d=72/40,dtype=bf16,window=20,softcap=30,sinks",
+            "b=1,h=16/1,q=1,k=133,mla=512+64,dtype=bf16"};
+}
+
+/// A decoder's calls of one token: small batches over short and long contexts, and large ones.
+Shapes decode_grid(std::string_view rest) {
+    Shapes shapes;
+    for (const char* heads : {"h=32/8,d=128", "h=64/8,d=128", "h=32/32,d=128", "h=8/8,d=64"}) {
+        for (const char* cache : {"b=1,k=2048", "b=1,k=8192", "b=1,k=32768", "b=1,k=131072",
+                                  "b=8,k=8192", "b=64,k=8192", "b=128,k=2048", "b=32,k=32768"}) {
+            shapes.push_back(fmt::format("{},{},q=1,dtype=bf16{}", cache, heads, rest));
+        }
+    }
+    return shapes;
+}
+
+constexpr std::array measuring{
+    SuiteEntry{"decode-grid",
+               "one token over 8 caches, from one sequence to 128, of 4 models' heads",
+               +[] { return decode_grid(""); }},
+    SuiteEntry{"decode-grid-paged", "decode-grid in pages of 64 tokens",
+               +[] { return decode_grid(",page=64"); }},
+    SuiteEntry{"decode-grid-e4m3", "decode-grid over a cache in e4m3",
+               +[] { return decode_grid(",kv=e4m3"); }},
+    SuiteEntry{"decode-grid-paged-e4m3", "decode-grid over a cache in e4m3, in pages of 64 tokens",
+               +[] { return decode_grid(",kv=e4m3,page=64"); }},
+    SuiteEntry{"lengths", "of training-16k 1024, 4096 and 16,384 tokens a sequence",
+               +[] { return training_lengths({1024, 4096, 16384}, "dtype=bf16"); }},
+    SuiteEntry{"lengths-ends", "of training-16k the shortest and the longest sequences",
+               +[] { return training_lengths({512, 16384}, "dtype=bf16"); }},
+    SuiteEntry{"lengths-long", "of training-16k 4096 and 16,384 tokens a sequence",
+               +[] { return training_lengths({16384, 4096}, "dtype=bf16"); }},
+    SuiteEntry{"lengths-long-fast", "lengths-long in e4m3, sums left to the tensor core",
+               +[] { return training_lengths({16384, 4096}, "dtype=e4m3,accuracy=fast"); }},
+    SuiteEntry{"lengths-longest", "of training-16k one sequence of 16,384 tokens",
+               +[] { return training_lengths({16384}, "dtype=bf16"); }},
+    SuiteEntry{"ladder-wide", "a second shape of each rung: short prefill, many sequences",
+               +[] {
+                   return Shapes{"h=8,k=512,d=64,dtype=fp16",
+                                 "b=64,h=32/8,q=1,k=8192,d=128,dtype=fp16"};
+               }},
+    SuiteEntry{"warm-up", "one small prefill a head dim, for libraries that compile", warm_up},
+    SuiteEntry{"cpu-figures", "what a CPU's figures rest on: prefill and decode in three types",
+               cpu_figures},
+    SuiteEntry{"cpu-one-thread", "small prefill in fp32, for one thread", cpu_one_thread},
+};
+
+constexpr std::array checking{
+    SuiteEntry{"edges", "prefill in 16 bits: odd and empty lengths, ragged, windows, sinks", edges},
+    SuiteEntry{"edges-e4m3", "prefill in e4m3: as edges, and sums over long contexts", edges_e4m3},
+    SuiteEntry{"edges-promotion", "prefill in e4m3 with accurate and with fast sums",
+               edges_promotion},
+    SuiteEntry{"edges-ladder", "a few calls of every kind that a rung takes", edges_ladder},
+    SuiteEntry{"edges-decode", "up to 16 query tokens: every kind of cache, mask and option",
+               edges_decode},
+    SuiteEntry{"sanitizer", "small prefill in 16 bits", sanitizer},
+    SuiteEntry{"sanitizer-decode", "one and more query tokens, contiguous and in pages",
+               +[] {
+                   return Shapes{"b=1,h=8/2,q=1,k=700,d=128,dtype=bf16",
+                                 "b=3,h=8/2,q=2,k=100;517;7,d=64,dtype=fp16,page=16,causal",
+                                 "b=2,h=4/2,q=1,k=300,d=128,dtype=bf16,kv=e4m3,page=64",
+                                 "b=1,h=2,q=1,k=130,d=256,dtype=bf16"};
+               }},
+    SuiteEntry{"sanitizer-e4m3", "small prefill in e4m3",
+               +[] { return sanitizer_prefill("e4m3", "e4m3"); }},
+    SuiteEntry{"sanitizer-ladder", "small prefill in fp16", sanitizer_ladder},
+    SuiteEntry{"sanitizer-portable", "small prefill and decode, every option", sanitizer_portable},
+};
+
+}  // namespace
+
+std::span<const SuiteEntry> measuring_suites() {
+    return measuring;
+}
+
+std::span<const SuiteEntry> checking_suites() {
+    return checking;
+}
+
+}  // namespace raceline

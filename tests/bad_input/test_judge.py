@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The judge of answers refuses what it is there to find, and finds the smallest input for it."""
+
+import contextlib
+import os
+import signal
+import stat
+import tempfile
+import time
+import unittest
+from pathlib import Path
+from types import SimpleNamespace
+from unittest import mock
+
+import command_line
+import outcome
+import run
+from hypothesis import strategies as st
+
+
+class Sentences(unittest.TestCase):
+    def test_one_line_for_a_person(self):
+        outcome.check_sentence("q is 3 µs; 1 is accepted", "a call")
+        for sentence in ("", " ", "a\nb", "\x1b[2J", "\x9b", "\udcff", "std::bad_cast", "Traceback"):
+            with self.assertRaises(outcome.Wrong, msg=ascii(sentence)):
+                outcome.check_sentence(sentence, "a call")
+
+
+class Children(unittest.TestCase):
+    def test_what_they_say_comes_back(self):
+        self.assertEqual(outcome.in_a_child(lambda: ["x" * 100_000, 1], "a call"), ["x" * 100_000, 1])
+
+    def test_a_crash_and_a_hang_are_wrong(self):
+        with self.assertRaisesRegex(outcome.Wrong, "signal"):
+            outcome.in_a_child(lambda: os.kill(os.getpid(), signal.SIGSEGV), "a call")
+        with mock.patch.object(outcome, "SECONDS", 0.2):
+            with self.assertRaisesRegex(outcome.Wrong, "no answer"):
+                outcome.in_a_child(lambda: time.sleep(60), "a call")
+
+
+class Programs(unittest.TestCase):
+    """Stand-ins for the program, each with one fault."""
+
+    def judge(self, script, out="pipe"):
+        with tempfile.TemporaryDirectory() as name, contextlib.ExitStack() as stack:
+            program = Path(name) / "raceline"
+            program.write_text("#!/bin/sh\n" + script)
+            program.chmod(program.stat().st_mode | stat.S_IXUSR)
+            stack.enter_context(mock.patch.object(command_line, "program", program))
+            stack.enter_context(mock.patch.object(command_line, "folder", Path(name)))
+            stack.enter_context(mock.patch.object(command_line, "SECONDS", 2.0))
+            command_line.check_words(["predict"], out)
+
+    def test_what_is_right_passes(self):
+        self.judge("echo fine")
+        self.judge("echo raceline: no such device >&2; exit 3")
+        self.judge("echo fine || exit 2", "full")
+        self.judge("echo fine; kill -PIPE $$", "gone")
+
+    def test_what_is_wrong_does_not(self):
+        faults = {
+            "a crash": "kill -SEGV $$", "no sentence": "exit 2", "an unknown exit": "exit 7",
+            "a hang": "exec sleep 60", "silence": "exit 0", "a C++ name": "echo std::bad_alloc >&2; exit 2",
+            "two lines": "printf 'a\\nb\\n' >&2; exit 3", "control": "printf 'a\\033[2J' >&2; exit 2",
+        }
+        for fault, script in faults.items():
+            with self.assertRaises(outcome.Wrong, msg=fault):
+                self.judge(script)
+        for lost in ("full", "closed"):
+            with self.assertRaisesRegex(outcome.Wrong, "were lost"):
+                self.judge("echo fine 2>/dev/null; exit 0", lost)
+
+
+class Rounds(unittest.TestCase):
+    def test_a_failure_is_shrunk_and_comes_again_from_its_seed(self):
+        def check(number):
+            outcome.require(number < 1000, f"{number} is too large")
+
+        module = SimpleNamespace(drawn=st.integers(), check=check)
+        with mock.patch.dict(run.MODULES, {"integers": module}):
+            found = run.spend("integers", 5, 1)
+            self.assertIn("1000 is too large", found)
+            name, _, seed = found.rpartition("--replay ")[2].partition(":")
+            self.assertEqual(name, "integers")
+            self.assertIn("1000 is too large", run.failure_of(name, int(seed)))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every suite is predicted for every device: each problem has a bound, and a time by at least one
+// kernel wherever the API would run one.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "api/engine_choice.hpp"
+#include "command_line.hpp"
+#include "device/catalog.hpp"
+#include "receipt/row.hpp"
+#include "support/check.hpp"
+#include "workload/shape_grammar.hpp"
+#include "workload/suites.hpp"
+
+namespace raceline {
+namespace {
+
+// What the command prints, without starting a process for it.
+std::vector<Json> predicted(const std::string& suite, const std::string& device) {
+    const std::array<const char*, 7> words{"raceline",    "predict",  "--json",      "--suite",
+                                           suite.c_str(), "--device", device.c_str()};
+    cli::CommandLine line = cli::parse_command_line(static_cast<int>(words.size()), words.data());
+    line.options.context =
+        RowContext::of_this_process(static_cast<int>(words.size()), words.data());
+    testing::internal::CaptureStdout();
+    int exit = -1;
+    try {
+        exit = line.run(line.options);
+    } catch (const Error& error) {
+        ADD_FAILURE() << suite << " on " << device << ": " << error.what();
+    }
+    std::istringstream out(testing::internal::GetCapturedStdout());
+    EXPECT_EQ(exit, 0) << suite << " on " << device;
+    std::vector<Json> rows;
+    for (std::string text; std::getline(out, text);) {
+        rows.push_back(Json::parse(text));
+    }
+    return rows;
+}
+
+bool api_would_run(const Workload& workload, const Device& device) {
+    try {
+        std::ignore = api::choose_engine(workload, device, 0, {.backend = {}, .must_run = false});
+        return true;
+    } catch (const Error& error) {
+        EXPECT_EQ(error.status(), Status::unsupported) << error.what();
+        return false;
+    }
+}
+
+void expect_bound(const Json& bound, const std::string& where) {
+    EXPECT_GT(bound.at("seconds"), 0) << where;
+    EXPECT_NE(bound.at("limiter"), "") << where;
+    EXPECT_NE(bound.at("engine"), "") << where;
+    EXPECT_NE(bound.at("rates"), "") << where;
+    EXPECT_GT(bound.at("ridge"), 0) << where;
+}
+
+void expect_row(const Json& row, const std::string& where) {
+    if (row.at("kind") == "bound") {
+        expect_bound(row.at("bound"), where);
+        return;
+    }
+    ASSERT_EQ(row.at("kind"), "prediction") << where;
+    expect_bound(row.at("bound"), where);
+    const Json& prediction = row.at("prediction");
+    EXPECT_NE(prediction.at("limiter"), "") << where;
+    EXPECT_GT(prediction.at("seconds"), 0) << where;
+    EXPECT_FALSE(row.at("rates").empty()) << where;
+    for (const auto& [resource, origin] : row.at("rates").items()) {
+        EXPECT_NE(origin, "") << where << ' ' << resource;
+    }
+}
+
+class EveryDevice : public testing::TestWithParam<std::string> {};
+
+TEST_P(EveryDevice, predicts_every_suite) {
+    const std::string& id = GetParam();
+    Device device = datasheet_device(id);
+    apply_committed_rates(device);
+    for (const std::string& suite : suite_names()) {
+        std::size_t bounds = 0;
+        for (const Json& row : predicted(suite, id)) {
+            if (row.at("kind") == "device") {
+                continue;  // of this very CPU, whose ceilings nobody committed
+            }
+            const Workload workload = workload_from_json(row.at("workload"));
+            const std::string where = suite + " on " + id + ": " + format_shape(workload);
+            expect_row(row, where);
+            if (row.at("kind") == "bound") {
+                ++bounds;
+                EXPECT_EQ(row.contains("unserved"), !row.value("unserved", Json()).empty());
+                if (row.contains("unserved")) {
+                    EXPECT_FALSE(api_would_run(workload, device)) << where;
+                    for (const auto& [kernel, reason] : row.at("unserved").items()) {
+                        EXPECT_NE(reason, "") << where << ' ' << kernel;
+                    }
+                }
+            }
+        }
+        EXPECT_GE(bounds, 1U) << suite << " on " << id;
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Device, EveryDevice, testing::ValuesIn(device_ids()), [](const auto& one) {
+    std::string name = one.param;
+    std::ranges::replace(name, '-', '_');
+    return name;
+});
+
+}  // namespace
+}  // namespace raceline

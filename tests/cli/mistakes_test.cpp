@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the program says to mistakes: one line that names them, the right exit code, nothing lost.
+#include <algorithm>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/program.hpp"
+
+namespace raceline::test {
+namespace {
+
+using testing::HasSubstr;
+
+const std::string tiny = " --device cpu --shape b=1,h=2,q=64,k=64,d=64,dtype=fp32";
+
+class Mistakes : public testing::Test {
+protected:
+    // Exit code 2 (or `exit`), and one line on stderr that holds `name`.
+    void refused(const std::string& words, const std::string& name, int exit = 2) const {
+        const Outcome run = box.run(words);
+        EXPECT_EQ(run.exit, exit) << words << ": " << run.err;
+        EXPECT_THAT(run.err, HasSubstr(name)) << words;
+        EXPECT_EQ(std::ranges::count(run.err, '\n'), 1) << words << ": " << run.err;
+    }
+    // The program with one of its standard streams redirected.
+    static std::string with(const std::string& redirection) {
+        return "sh -c 'exec \"$0\" \"$@\" " + redirection + "'";
+    }
+    Sandbox box;
+};
+
+TEST_F(Mistakes, output_that_does_not_arrive_is_exit_2_from_every_command) {
+    ASSERT_EQ(box.run("bench --receipts r.jsonl --max-seconds 0.01" + tiny).exit, 0);
+    for (const std::string& words :
+         {std::string("--help"), std::string("--version"), std::string("devices"),
+          std::string("devices --json"), std::string("devices --device h200"),
+          std::string("kernels"), std::string("kernels --json"),
+          std::string("kernels --diff gqa gqa_ilp"), "predict" + tiny, "predict --json" + tiny,
+          "check --tile best" + tiny, "bench --max-seconds 0.01" + tiny,
+          std::string("report r.jsonl"), std::string("report --json r.jsonl"),
+          std::string("report --ladder"), std::string("report --repredict r.jsonl")}) {
+        for (const std::string stdout_of : {">/dev/full", ">&-"}) {
+            const Outcome run = box.run(words, with(stdout_of));
+            EXPECT_EQ(run.exit, 2) << words << " " << stdout_of << ": " << run.err;
+            EXPECT_THAT(run.err, HasSubstr("stdout cannot be written")) << words;
+        }
+    }
+    EXPECT_EQ(box.run("check --tile best" + tiny, with("2>/dev/full")).exit, 2);
+    // What failed for another reason keeps its code, though nobody hears the reason.
+    EXPECT_EQ(box.run("predict --device nowhere", with("2>/dev/full")).exit, 3);
+}
+
+TEST_F(Mistakes, a_closed_stdout_is_not_the_receipt_file) {
+    const std::string bench = "bench --receipts r.jsonl --max-seconds 0.01";
+    ASSERT_EQ(box.run(bench + tiny, with(">&-")).exit, 2);
+    EXPECT_EQ(box.run("report --check r.jsonl").exit, 0);
+}
+
+TEST_F(Mistakes, numbers_are_decimal_and_in_range) {
+    refused("check --seed 18446744073709551616" + tiny, "'18446744073709551616'");
+    refused("check --seed 0x10" + tiny, "'0x10'");
+    refused("check --seed -1" + tiny, "'-1'");
+    refused("check --threads 1.5" + tiny, "'1.5'");
+    refused("bench --max-seconds nan" + tiny, "'nan'");
+    refused("bench --max-seconds 1e9" + tiny, "'1e9'");
+    EXPECT_EQ(box.run("check --tile best --seed 18446744073709551615" + tiny).exit, 0);
+    // Not octal: the row names ten.
+    EXPECT_THAT(box.run("check --tile best --json --seed 010" + tiny).out,
+                HasSubstr("\"seed\":10,"));
+}
+
+TEST_F(Mistakes, an_empty_value_is_no_default) {
+    for (const char* option : {"--device", "--suite", "--tile", "--dtype", "--kernel", "--shape",
+                               "--launch-path", "--rates", "--receipts", "--threads", "--seed"}) {
+        refused(std::string("check ") + option + " ''",
+                std::string(option) + ": the value is empty");
+    }
+    refused("report ''", "the value is empty");
+    refused("check --device replay:", "replay:r.jsonl");
+}
+
+TEST_F(Mistakes, one_line_says_what_was_meant) {
+    refused("predict --devcie h200", "'--device'");
+    refused("predict --device cpu --device h200", "--device takes one value, and 2 were given");
+    refused("predict --device", "--device takes one value, and none was given");
+    refused("kernels --diff gqa", "--diff takes 2 values, and one was given");
+    refused("predict quickstart", "'quickstart'");
+    refused("predict --device a100", "\"a100-80\"", 3);
+    refused("predict --device H200", "\"h200\"", 3);
+    refused("predict --shape H=8,q=1,k=8,d=64", "'h'");
+    refused("predict --device \"$(printf 'a\\nb\\377')\"", "a\\x0Ab\\xFF", 3);
+}
+
+TEST_F(Mistakes, a_file_that_holds_no_rows_is_one_sentence) {
+    for (const char* command : {"report ", "report --check ", "report --scorecard ",
+                                "report --repredict ", "devices --rates "}) {
+        refused(command + std::string("/bin/sh"), "/bin/sh is no receipt file");
+        refused(command + std::string("/dev/zero"), "/dev/zero is no receipt file");
+    }
+    refused("report --ladder nowhere/index.jsonl", "nowhere/index.jsonl");
+    box.write("empty.jsonl", "");
+    const Outcome empty = box.run("report empty.jsonl");
+    EXPECT_EQ(empty.exit, 0);
+    EXPECT_THAT(empty.err, HasSubstr("no rows"));
+}
+
+TEST_F(Mistakes, a_call_beyond_memory_is_refused_with_its_bytes) {
+    for (const std::string command : {"check", "bench --receipts r.jsonl"}) {
+        const Outcome run =
+            box.run(command + " --device cpu --shape b=1000,h=64,q=1,k=1000000,d=128,dtype=fp32");
+        EXPECT_EQ(run.exit, 2) << run.err;
+        EXPECT_THAT(run.out, HasSubstr("needs 131 TB of memory"));
+        EXPECT_THAT(run.out, testing::Not(HasSubstr("FAIL")));
+    }
+}
+
+}  // namespace
+}  // namespace raceline::test

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// `raceline plot` and `raceline diff` as commands, and the pictures of docs/.
+#include <filesystem>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/program.hpp"
+#include "plot/gnuplot.hpp"
+
+namespace raceline::test {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+const std::string source = RACELINE_SOURCE_DIR;
+const std::string training =
+    source + "/receipts/h200/2026-11-23-prefill_sm90-training-16k-4b2ec0278ce6.jsonl";
+const std::string compare = source + "/receipts/h200/2026-11-23-compare-4b2ec0278ce6.jsonl";
+
+class Plot : public testing::Test {
+protected:
+    void SetUp() override {
+        if (!gnuplot_is_there()) {
+            GTEST_SKIP() << "no gnuplot in PATH";
+        }
+    }
+    Sandbox box_;
+};
+
+TEST_F(Plot, draws_into_a_file_and_leaves_the_script) {
+    const Outcome run = box_.run("plot compare " + compare + " -o out.svg --keep-script");
+    ASSERT_EQ(run.exit, 0) << run.err;
+    EXPECT_EQ(run.out, "");
+    const std::string svg = Sandbox::read(box_.path("out.svg"));
+    EXPECT_THAT(svg, StartsWith("<?xml"));
+    // What stays draws the same picture again.
+    const std::string again = "gnuplot --default-settings " + box_.path("out.svg.gp") + " >" +
+                              box_.path("again.svg") + " 2>/dev/null";
+    ASSERT_EQ(std::system(again.c_str()), 0);
+    EXPECT_EQ(Sandbox::read(box_.path("again.svg")), svg);
+}
+
+TEST_F(Plot, draws_every_picture_in_the_terminal) {
+    for (const char* picture :
+         {"roofline", "trajectory", "scorecard", "ladder", "compare", "sweep"}) {
+        const Outcome run = box_.run(std::string("plot ") + picture + " " + training);
+        EXPECT_EQ(run.exit, 0) << picture << "\n" << run.err;
+        EXPECT_GT(run.lines().size(), 20U) << picture;
+    }
+}
+
+TEST_F(Plot, a_corrupt_file_is_drawn_as_far_as_it_can_be_read) {
+    const std::string rows = Sandbox::read(training);
+    box_.write("half.jsonl", rows.substr(0, rows.size() / 2) + "\n{\"kind\":1}\n");
+    const Outcome run = box_.run("plot roofline half.jsonl -o out.svg");
+    EXPECT_EQ(run.exit, 0) << run.err;
+    EXPECT_THAT(run.err, HasSubstr("broken lines left out"));
+    EXPECT_THAT(Sandbox::read(box_.path("out.svg")), HasSubstr("broken lines left out"));
+    box_.write("text.jsonl", "hello\n");
+    EXPECT_EQ(box_.run("plot roofline text.jsonl").exit, 2);
+}
+
+TEST_F(Plot, pictures_of_the_pages_are_those_of_their_receipts) {
+    const std::string fresh = box_.path("pictures");
+    const std::string draw =
+        source + "/tools/pictures.sh " + RACELINE_BINARY_DIR + "/raceline " + fresh;
+    ASSERT_EQ(std::system(draw.c_str()), 0);
+    std::uintmax_t bytes = 0;
+    for (const auto& entry : fs::directory_iterator(source + "/docs/pictures")) {
+        bytes += entry.file_size();
+        const std::string then = Sandbox::read(entry.path().string());
+        const std::string now = Sandbox::read(fresh + "/" + entry.path().filename().string());
+        const auto version = [](const std::string& svg) {
+            const auto at = svg.find("Produced by");
+            return svg.substr(at, svg.find('<', at) - at);
+        };
+        if (version(then) == version(now)) {
+            EXPECT_TRUE(then == now) << entry.path() << " is not what receipts say: make docs";
+        }
+    }
+    EXPECT_LT(bytes, 300'000U);
+    EXPECT_GE(bytes, 1U);
+}
+
+TEST(PlotMistakes, are_one_sentence_each) {
+    const Sandbox box;
+    const auto refused = [&](const std::string& words, const std::string& sentence) {
+        const Outcome run = box.run(words);
+        EXPECT_EQ(run.exit, 2) << words;
+        EXPECT_EQ(run.out, "") << words;
+        EXPECT_THAT(run.err, HasSubstr(sentence)) << words;
+        EXPECT_EQ(std::count(run.err.begin(), run.err.end(), '\n'), 1) << run.err;
+    };
+    refused("plot", "plot needs a picture");
+    refused("plot rooflin x", "did you mean 'roofline'?");
+    refused("plot roofline " + training + " -o x.gif", "ends in .svg, .png or .pdf");
+    refused("plot roofline " + training + " --keep-script", "--keep-script requires");
+    refused("plot roofline none.jsonl -o x.svg", "none.jsonl");
+    refused("plot ladder --track up " + training, "--track up: there are prefill, decode");
+    refused("plot sweep --over colour " + training, "--over colour: a sweep runs over one of");
+    refused("diff " + training, "diff takes two sides");
+    refused("diff " + training + " elsewhere", "elsewhere is neither a file nor");
+    EXPECT_FALSE(fs::exists(box.path("x.svg")));
+}
+
+TEST(PlotMistakes, without_gnuplot_it_says_how_to_get_it) {
+    const Sandbox box;
+    const Outcome run = box.run("plot roofline " + training + " -o x.svg", "PATH=/nonexistent");
+    EXPECT_EQ(run.exit, 2);
+    EXPECT_THAT(run.err, HasSubstr("apt-get install gnuplot-nox"));
+    EXPECT_FALSE(fs::exists(box.path("x.svg")));
+}
+
+TEST(DiffCommand, prints_a_table_of_two_files) {
+    const Sandbox box;
+    const std::string folder = source + "/receipts/h200/2026-11-21-from-scratch-";
+    const Outcome run =
+        box.run("diff " + folder + "12c3875edbd2.jsonl " + folder + "5ea677882833.jsonl");
+    EXPECT_EQ(run.exit, 0) << run.err;
+    EXPECT_THAT(run.out, HasSubstr("before / after"));
+    EXPECT_THAT(run.out, HasSubstr("12 the same"));
+    EXPECT_THAT(run.out, HasSubstr("10 mispredicted"));
+}
+
+}  // namespace
+}  // namespace raceline::test

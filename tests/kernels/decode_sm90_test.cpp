@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// decode_sm90's cuts, counts and record, and what the compiler made of it; the kernel itself runs
+// in test_emulated_decode_sm90.
+#include <filesystem>
+#include <gtest/gtest.h>
+#include <string>
+
+#include "api/engine_choice.hpp"
+#include "device/catalog.hpp"
+#include "kernels/decode_sm90/counts.hpp"
+#include "kernels/decode_sm90/params.hpp"
+#include "registry/registry.hpp"
+#include "tests/kernels/cubin.hpp"
+#include "workload/shape_grammar.hpp"
+#include "workload/suites.hpp"
+
+namespace raceline {
+namespace {
+
+namespace decode = kernels::decode_sm90;
+
+TEST(DecodeSm90Cuts, parts_cover_the_line_once_and_are_equal_but_for_a_block) {
+    for (const int blocks : {1, 7, 8, 263, 264, 265, 4096, 99991}) {
+        for (const int ctas : {1, 2, 132, 264}) {
+            for (const int least : {1, 8, 16}) {
+                const decode::Cuts cuts(blocks, ctas, least);
+                EXPECT_LE(cuts.parts, ctas);
+                EXPECT_TRUE(cuts.parts == 1 || cuts.each >= least) << blocks << ' ' << ctas;
+                EXPECT_EQ(cuts.begin(0), 0);
+                EXPECT_EQ(cuts.begin(cuts.parts), blocks);
+                for (int part = 0; part < cuts.parts; ++part) {
+                    const int own = cuts.begin(part + 1) - cuts.begin(part);
+                    EXPECT_TRUE(own == cuts.each || own == cuts.each + 1);
+                    EXPECT_EQ(cuts.part_of(cuts.begin(part)), part);
+                    EXPECT_EQ(cuts.part_of(cuts.begin(part + 1) - 1), part);
+                }
+            }
+        }
+    }
+}
+
+TEST(DecodeSm90Counts, a_block_of_a_call_is_counted_once_for_every_tile_of_rows) {
+    const decode::Tile tile = decode::tiles[0];
+    ASSERT_EQ(tile.keys, 32);
+    EXPECT_EQ(decode::blocks_of_call(parse_shape("b=3,h=8/2,q=1,k=65,d=64,dtype=bf16"), tile),
+              3 * 2 * 3);
+    // Eight heads of a group and three tokens are two tiles of 16 rows.
+    EXPECT_EQ(decode::blocks_of_call(parse_shape("h=8/1,q=3,k=64,d=64,dtype=bf16,causal"), tile),
+              2 * 2);
+    // A window reads its own keys alone, a sequence without keys is one empty block.
+    EXPECT_EQ(decode::blocks_of_call(parse_shape("h=1,q=1,k=1000,d=64,dtype=bf16,window=39"), tile),
+              2);
+    EXPECT_EQ(
+        decode::blocks_of_call(parse_shape("b=3,h=1,q=1,k=0;32;33,d=64,dtype=bf16,page=16"), tile),
+        1 + 1 + 2);
+}
+
+TEST(DecodeSm90Counts, dram_has_what_the_call_cannot_do_without) {
+    const Device h200 = datasheet_device("h200");
+    const Kernel& kernel = find_kernel("decode_sm90");
+    for (const Workload& w : make_suite("decode-grid").workloads) {
+        for (int tile = 0; tile < kernel.tile_count(); ++tile) {
+            if (kernel.why_not(w, tile, h200).empty()) {
+                const Counts main = kernel.counts(w, tile, h200).front();
+                EXPECT_EQ(main.work.at("byte.dram_read"), w.bytes_q() + w.bytes_kv());
+            }
+        }
+    }
+}
+
+TEST(DecodeSm90, workspace_depends_on_device_and_tile_alone) {
+    const Device h200 = datasheet_device("h200");
+    const Kernel& kernel = find_kernel("decode_sm90");
+    for (int tile = 0; tile < kernel.tile_count(); ++tile) {
+        const std::size_t one =
+            kernel.workspace(parse_shape("h=8/1,q=1,k=100,d=64,dtype=bf16"), tile, h200);
+        EXPECT_EQ(
+            kernel.workspace(parse_shape("b=99,h=64/8,q=4,k=90000,d=64,dtype=bf16"), tile, h200),
+            one);
+        EXPECT_GT(one, 0U);
+    }
+}
+
+TEST(DecodeSm90, says_what_it_does_not_take) {
+    const Device h200 = datasheet_device("h200");
+    const Kernel& kernel = find_kernel("decode_sm90");
+    const auto why = [&](const char* shape) { return kernel.why_not(parse_shape(shape), 2, h200); };
+    EXPECT_EQ(why("h=32/8,q=1,k=8192,d=128,dtype=bf16"), "");
+    EXPECT_EQ(why("h=32/8,q=17,k=8192,d=128,dtype=bf16"),
+              "it takes up to 16 query tokens a sequence");
+    EXPECT_EQ(why("h=32/8,q=1,k=8192,d=128,dtype=fp32"), "it takes Q in bf16 or fp16, not fp32");
+    EXPECT_EQ(why("h=32/8,q=1,k=8192,d=128,dtype=fp16,kv=nvfp4"),
+              "it takes K and V in Q's type or in e4m3, not nvfp4");
+    EXPECT_EQ(why("h=32/8,q=1,k=8192,d=128,dtype=bf16,kv=e4m3"),
+              "this tile reads a cache in 16 bits");
+    EXPECT_EQ(why("h=32/8,q=1,k=8192,d=64,dtype=bf16"),
+              "tiles of head dim 64 serve head dims 64 and 64");
+    EXPECT_EQ(why("h=32/8,q=1,k=8192,d=260,dtype=bf16"),
+              "head dims 260 and 260 must be multiples of 8");
+    EXPECT_EQ(kernel.why_not(parse_shape("h=32/8,q=1,k=8192,d=128,dtype=bf16"), 2,
+                             datasheet_device("a100-80")),
+              "it needs a Hopper GPU (compute capability 9.0)");
+}
+
+// What the API runs on an H200 for a decoder's calls. One of them is predicted at the time of its
+// bytes by prefill_sm90 too, which then comes first by less than one in a hundred.
+TEST(DecodeSm90, serves_the_calls_of_a_decoder) {
+    Device h200 = datasheet_device("h200");
+    apply_committed_rates(h200);
+    for (const char* suite : {"decode-grid", "decode-grid-paged", "decode-grid-e4m3"}) {
+        for (const Workload& w : make_suite(suite).workloads) {
+            const std::string shape = format_shape(w);
+            const auto choice = api::choose_engine(w, h200, 0, {.backend = "", .must_run = false});
+            EXPECT_EQ(choice.kernel->name, shape == "b=32,h=32,q=1,k=32768,d=128,dtype=bf16"
+                                               ? "prefill_sm90"
+                                               : "decode_sm90")
+                << shape;
+        }
+    }
+}
+
+// Head dim 256 keeps addresses on the stack, up to 58 registers of them over a cache in e4m3.
+TEST(DecodeSm90Report, no_other_tile_spills) {
+    const std::filesystem::path objects =
+        std::string(RACELINE_BINARY_DIR) + "/CMakeFiles/kernel_decode_sm90_sm90a.dir";
+    if (!std::filesystem::exists(objects)) {
+        GTEST_SKIP() << "a build without CUDA has no device code to report on";
+    }
+    int functions = 0;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(objects)) {
+        if (entry.path().extension() != ".o") {
+            continue;
+        }
+        for (const auto& [name, report] : test::compiler_report(entry.path().string(), 90)) {
+            if (name.find("7forwardI") == std::string::npos) {
+                continue;
+            }
+            const bool wide = name.find("7forwardILi4E") != std::string::npos ||
+                              name.find("7forwardILi9E") != std::string::npos;
+            EXPECT_LE(report.stack_bytes, wide ? 232 : 0) << name;
+            ++functions;
+        }
+    }
+    EXPECT_GE(functions, 2 * static_cast<int>(decode::tiles.size()));
+}
+
+}  // namespace
+}  // namespace raceline

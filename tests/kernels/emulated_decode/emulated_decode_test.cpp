@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// decode_sm90's own source on an emulated SM, judged by the gate. The cuts between CTAs fall
+// elsewhere with every number of SMs, so each call runs with several.
+#include <gtest/gtest.h>
+#include <string>
+
+#include "registry/registry.hpp"
+#include "tests/proof/emulated_case.hpp"
+#include "tests/proof/proof.hpp"
+#include "workload/shape_grammar.hpp"
+
+namespace raceline {
+namespace {
+
+class DecodeSm90 : public testing::TestWithParam<std::string> {};
+
+TEST_P(DecodeSm90, passes_the_gate_wherever_its_parts_end) {
+    const Workload w = parse_shape(GetParam());
+    const Kernel& kernel = find_kernel("decode_sm90");
+    CaseOptions options;
+    options.seed = 5;
+    options.draws = {Draw::outliers, Draw::non_finite};
+    int checked = 0;
+    for (const int units : {1, 2, 5}) {
+        const auto backend = make_cpu_backend(test::small_hopper_gpu(units));
+        for (int tile = 0; tile < kernel.tile_count(); ++tile) {
+            if (kernel.why_not(w, tile, backend->device()).empty()) {
+                const Correctness verdict = backend->check(kernel, tile, w, options);
+                EXPECT_TRUE(verdict.passed)
+                    << units << " SMs, " << kernel.tile_text(tile) << ": " << verdict.why;
+                ++checked;
+            }
+        }
+    }
+    EXPECT_GE(checked, 3);
+}
+
+// Copies piece by piece, queries and outputs by elements.
+TEST(EmulatedDecodeSm90, takes_any_strides_and_addresses) {
+    const Kernel& kernel = find_kernel("decode_sm90");
+    int checked = 0;
+    for (const char* shape :
+         {"b=2,h=4/2,q=2,k=150,d=64,dtype=bf16,causal", "b=1,h=4/1,q=1,k=70,d=128,dtype=fp16",
+          "b=2,h=4/2,q=1,k=90;33,d=64,dtype=bf16,kv=e4m3,page=16"}) {
+        const Workload w = parse_shape(shape);
+        const Device device = test::small_hopper_gpu(2);
+        for (int tile = 0; tile < kernel.tile_count(); ++tile) {
+            for (const test::Gaps gaps : {test::Gaps{1, 1}, test::Gaps{2, 0}, test::Gaps{0, 3}}) {
+                if (kernel.why_not(w, tile, device).empty()) {
+                    const Correctness verdict =
+                        test::run_emulated(kernel, w, tile, device, Draw::outliers, gaps);
+                    EXPECT_TRUE(verdict.passed) << shape << ' ' << kernel.tile_text(tile) << ' '
+                                                << gaps.behind << ": " << verdict.why;
+                    ++checked;
+                }
+            }
+        }
+    }
+    EXPECT_EQ(checked, 18);
+}
+
+// One that is as good as none: scores next to 0, not the products themselves.
+TEST(EmulatedDecodeSm90, takes_a_softcap_whose_quotient_is_no_float) {
+    const Workload w = parse_shape("h=2,q=1,k=100,d=64,dtype=fp16,scale=1e-30,softcap=1e20");
+    const Correctness verdict =
+        test::run_emulated(find_kernel("decode_sm90"), w, 0, test::small_hopper_gpu(2));
+    EXPECT_TRUE(verdict.passed) << verdict.why;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Emulated, DecodeSm90,
+    testing::Values(
+        // Contiguous, a group and none, one key, more units than CTAs and fewer.
+        "b=1,h=8/2,q=1,k=700,d=128,dtype=bf16", "b=2,h=3,q=1,k=333,d=64,dtype=fp16",
+        "b=1,h=4/1,q=1,k=1,d=128,dtype=fp16", "b=5,h=8/4,q=1,k=65,d=128,dtype=bf16",
+        "b=1,h=8/1,q=1,k=1000,d=256,dtype=bf16",
+        // Rows of two tiles, more tokens, with a mask and without, more queries than keys.
+        "b=1,h=12/2,q=4,k=300,d=64,dtype=bf16,causal", "b=2,h=8/2,q=16,k=90,d=128,dtype=fp16",
+        "b=1,h=4/2,q=16,k=9,d=64,dtype=fp16,causal", "b=1,h=2,q=3,k=0,d=128,dtype=bf16",
+        // Windows, sinks, softcap, padded head dims.
+        "b=2,h=4/2,q=2,k=400,d=64,dtype=bf16,window=50", "b=1,h=4,q=1,k=200,d=128,dtype=fp16,sinks",
+        "b=1,h=4/2,q=3,k=150,d=64,dtype=bf16,causal,softcap=20,sinks",
+        "b=1,h=4/2,q=1,k=211,d=80/72,dtype=bf16", "b=1,h=2,q=2,k=100,d=40,dtype=fp16,causal",
+        // Lengths that differ, none among them; packed; in pages, also of odd sizes.
+        "b=4,h=4/2,q=1,k=0;700;1;64,d=128,dtype=bf16,page=64",
+        "b=3,h=8/2,q=1,k=100;517;7,d=64,dtype=fp16,page=16",
+        "b=3,h=4/2,q=2,k=100;51;7,d=128,dtype=bf16,page=7,causal",
+        "b=3,h=4/2,q=3;0;1,k=40;9;120,d=64,dtype=bf16,causal", "b=40,h=2,q=1,k=30,d=64,dtype=fp16",
+        // A cache in e4m3.
+        "b=1,h=8/2,q=1,k=700,d=128,dtype=bf16,kv=e4m3",
+        "b=2,h=8/2,q=1,k=100;333,d=128,dtype=fp16,kv=e4m3,page=16",
+        "b=2,h=4/1,q=5,k=200,d=64,dtype=bf16,kv=e4m3,causal",
+        "b=1,h=4/2,q=1,k=300,d=256,dtype=bf16,kv=e4m3,page=64",
+        "b=1,h=4/2,q=2,k=170,d=96,dtype=fp16,kv=e4m3,window=30"));
+
+}  // namespace
+}  // namespace raceline

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// Series of charts from the committed receipts and from rows written by hand.
+#include "plot/charts.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "report/written_runs.hpp"
+#include "support/check.hpp"
+
+namespace raceline {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::Field;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+std::string receipt(const std::string& name) {
+    return std::string(RACELINE_SOURCE_DIR) + "/receipts/" + name;
+}
+const std::string compare_file = receipt("h200/2026-11-23-compare-4b2ec0278ce6.jsonl");
+const std::string training_file =
+    receipt("h200/2026-11-23-prefill_sm90-training-16k-4b2ec0278ce6.jsonl");
+const std::string ladder_file = receipt("h200/2026-11-21-ladder-12c3875edbd2.jsonl");
+
+const Series& series_called(const Panel& panel, const std::string& title) {
+    const auto found = std::ranges::find(panel.series, title, &Series::title);
+    if (found == panel.series.end()) {
+        throw std::runtime_error("no series " + title);
+    }
+    return *found;
+}
+
+class Charts : public test::WrittenRuns {};
+
+TEST_F(Charts, roofline_joins_each_prediction_with_its_measurement) {
+    run(2e-6, 4e-6);
+    const Chart chart = roofline_chart(read_timed_rows({path()}));
+    const Panel& panel = chart.panels.at(0);
+    const Series& measured = series_called(panel, "cpu_flash");
+    const double flops = which_.workload.flops();
+    ASSERT_EQ(measured.points.size(), 1U);
+    EXPECT_TRUE(measured.filled);
+    EXPECT_NEAR(measured.points[0].y, flops / 4e-6, 1e-6 * flops / 4e-6);
+    const double bytes = which_.workload.bytes_read() + which_.workload.bytes_written();
+    EXPECT_NEAR(measured.points[0].x, flops / bytes, 1e-9 * flops / bytes);
+    const auto hollow =
+        std::ranges::find_if(panel.series, [](const Series& s) { return !s.filled; });
+    ASSERT_NE(hollow, panel.series.end());
+    EXPECT_NEAR(hollow->points.at(0).y, flops / 2e-6, 1e-6 * flops / 2e-6);
+    const Series& join = panel.series.at(0);
+    EXPECT_EQ(join.points.at(0).y, hollow->points[0].y);
+    EXPECT_EQ(join.points.at(1).y, measured.points[0].y);
+    EXPECT_THAT(chart.notes, Contains(HasSubstr("its ceilings are not known")));
+}
+
+TEST_F(Charts, roofline_has_every_measured_roof_and_names_what_is_left) {
+    const Chart chart = roofline_chart(read_timed_rows({training_file}));
+    std::vector<std::string> texts;
+    for (const ChartText& text : chart.panels.at(0).texts) {
+        texts.push_back(text.text);
+    }
+    for (const char* roof :
+         {"DRAM 4.62 TB/s", "L2 9.15 TB/s", "SMEM 33.4 TB/s", "wgmma.bf16 866 TFLOP/s",
+          "wgmma.e4m3 1.67 PFLOP/s", "mma.fp16 615 TFLOP/s", "fma.fp32 66.1 TFLOP/s"}) {
+        EXPECT_THAT(texts, Contains(roof));
+    }
+    // The widest gap: above its line the speed-up, in the legend the limiter.
+    EXPECT_THAT(texts, Contains("2.16×"));
+    const Series& gap = series_called(chart.panels[0], "2.16× left to flop.wgmma.bf16");
+    ASSERT_EQ(gap.points.size(), 2U);
+    EXPECT_NEAR(gap.points[1].y / gap.points[0].y, 2.16, 0.005);
+    EXPECT_EQ(series_called(chart.panels[0], "prefill_sm90").points.size(), 36U);
+}
+
+TEST_F(Charts, several_devices_and_commits_have_marks_of_their_own) {
+    run(2e-6, 4e-6, "a.jsonl");
+    device_.name = "another CPU";
+    run(2e-6, 3e-6, "b.jsonl");
+    const Chart chart = roofline_chart(read_timed_rows({path("a.jsonl"), path("b.jsonl")}));
+    const Series& a = series_called(chart.panels.at(0), "cpu_flash on A");
+    const Series& b = series_called(chart.panels.at(0), "cpu_flash on B");
+    EXPECT_NE(a.mark, b.mark);
+    EXPECT_NE(a.colour, b.colour);
+    EXPECT_EQ(chart.notes.at(1), "A: cpu (a test's CPU); B: cpu (another CPU)");
+}
+
+TEST_F(Charts, compare_has_a_point_for_each_shape_and_peer) {
+    const TimedRows rows = read_timed_rows({compare_file});
+    const Chart chart = compare_chart(rows);
+    const Panel& panel = chart.panels.at(0);
+    EXPECT_EQ(panel.y.ticks.size(), 36U);
+    for (const char* peer : {"cudnn", "fa2", "fa3", "fa4", "flashinfer"}) {
+        const Series& series = series_called(panel, peer);
+        ASSERT_EQ(series.points.size(), 36U) << peer;
+        for (const ChartPoint& point : series.points) {
+            EXPECT_LE(point.low, point.x);
+            EXPECT_LE(point.x, point.high);
+            EXPECT_GE(point.low, panel.x.low);
+            EXPECT_LE(point.high, panel.x.high);
+        }
+    }
+    // The first row of the file, as it stands there.
+    const TimedPeer& first = rows.peers.at(0);
+    EXPECT_THAT(series_called(panel, first.peer).points,
+                Contains(Field(&ChartPoint::x, first.ratio)));
+}
+
+TEST_F(Charts, scorecard_keeps_first_sight_and_misses_apart) {
+    run(1.0e-3, 1.1e-3, "a.jsonl");
+    another_run();
+    run(1.0e-3, 2.0e-3, "b.jsonl");
+    Scorecard card(std::span<const build_info::EmbeddedSight>{});
+    card.add(path("a.jsonl"));
+    card.add(path("b.jsonl"));
+    const Chart chart = scorecard_chart(card);
+    ASSERT_EQ(chart.panels.size(), 3U);
+    EXPECT_EQ(chart.panels[0].title, "first sight: 1 of 2 rows");
+    EXPECT_EQ(series_called(chart.panels[0], "within 20 % (1)").points.at(0).x, 1.1e-3);
+    EXPECT_EQ(series_called(chart.panels[1], "missed (1)").points.at(0).x, 2.0e-3);
+    // The model's median error of the seen row, over 100 µs: half.
+    const Series& model = series_called(chart.panels[2], "model");
+    EXPECT_THAT(model.points, Contains(Field(&ChartPoint::y, testing::DoubleNear(50, 1e-9))));
+}
+
+TEST_F(Charts, trajectory_multiplies_up_to_the_whole_climb) {
+    const TimedRows rows = read_timed_rows({ladder_file});
+    const Panel panel = trajectory_chart(rows, "prefill", "").panels.at(0);
+    const Series& measured = series_called(panel, "measured");
+    ASSERT_GE(measured.points.size(), 5U);
+    EXPECT_EQ(measured.points.front().y, 1);
+    std::vector<std::string> rungs;
+    for (const auto& [place, name] : panel.x.ticks) {
+        rungs.push_back(name);
+    }
+    EXPECT_THAT(rungs, ElementsAre("naive", "tiled", "online", "fused", "wmma"));
+    // The step that is written under `tiled` is the one that is drawn: naive is its predecessor.
+    const std::string step = fmt::format("{:.2f}×", measured.points[1].y);
+    EXPECT_THAT(panel.texts, Contains(Field(&ChartText::text, step)));
+}
+
+TEST_F(Charts, ladder_and_trajectory_show_the_same_times) {
+    const TimedRows rows = read_timed_rows({ladder_file});
+    const Chart ladder = ladder_chart(rows, "decode", "");
+    const Chart climb = trajectory_chart(rows, "decode", "");
+    const auto& times = series_called(ladder.panels.at(0), "measured").points;
+    const auto& speeds = series_called(climb.panels.at(0), "measured").points;
+    ASSERT_EQ(times.size(), speeds.size());
+    for (std::size_t i = 0; i < times.size(); ++i) {
+        EXPECT_NEAR(times[i].x * speeds[i].y, times[0].x, 1e-9 * times[0].x);
+    }
+    EXPECT_THROW(static_cast<void>(ladder_chart(rows, "sideways", "")), Error);
+}
+
+TEST_F(Charts, sweep_finds_the_field_and_follows_changes_of_the_tile) {
+    const TimedRows rows = read_timed_rows({training_file});
+    const Chart chart = sweep_chart(rows, "");
+    EXPECT_EQ(chart.title, "Time over length-of-same-tokens");
+    const Series& line = series_called(chart.panels.at(0), "prefill_sm90 h=32,d=64");
+    EXPECT_THAT(line.points,
+                ElementsAre(Field(&ChartPoint::x, 512), Field(&ChartPoint::x, 1024),
+                            Field(&ChartPoint::x, 2048), Field(&ChartPoint::x, 4096),
+                            Field(&ChartPoint::x, 8192), Field(&ChartPoint::x, 16384)));
+    EXPECT_THROW(static_cast<void>(sweep_chart(rows, "colour")), Error);
+}
+
+TEST_F(Charts, receipts_without_points_say_what_is_missing) {
+    std::ofstream(path("empty.jsonl")).close();
+    const TimedRows rows = read_timed_rows({path("empty.jsonl")});
+    EXPECT_THAT(rows.notes, ElementsAre(HasSubstr("no rows")));
+    EXPECT_THAT(roofline_chart(rows).notes, Contains(HasSubstr("No measured case")));
+    EXPECT_THAT(compare_chart(rows).notes, Contains(HasSubstr("No settled comparison")));
+    EXPECT_THAT(trajectory_chart(rows, "prefill", "").notes, Contains(HasSubstr("No rung")));
+    EXPECT_THAT(ladder_chart(rows, "decode", "").notes, Contains(HasSubstr("No rung")));
+    EXPECT_THAT(sweep_chart(rows, "").notes, Contains(HasSubstr("No three cases")));
+    EXPECT_THAT(scorecard_chart(Scorecard(std::span<const build_info::EmbeddedSight>{})).notes,
+                Contains(HasSubstr("No row that counts")));
+}
+
+TEST_F(Charts, broken_stale_and_refused_rows_are_said) {
+    run(2e-6, 4e-6);
+    refuse(2e-6);
+    std::ofstream(path(), std::ios::app) << "{\"kind\":\"nonsense\"}\n{\"half";
+    const TimedRows rows = read_timed_rows({path()});
+    EXPECT_EQ(rows.cases.size(), 1U);
+    EXPECT_THAT(rows.notes, Contains(HasSubstr("1 broken line left out")));
+    EXPECT_THAT(rows.notes, Contains(HasSubstr("its last line is unfinished")));
+    EXPECT_THAT(rows.notes, Contains(HasSubstr("the gate refused the kernel")));
+    const TimedRows old =
+        read_timed_rows({receipt("cpu/2026-11-22-quickstart-f13186e093fd.jsonl")});
+    EXPECT_THAT(old.notes, Contains(HasSubstr("stale: the kernel has changed since")));
+}
+
+}  // namespace
+}  // namespace raceline

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// Scripts as text, and what gnuplot makes of them where it is installed.
+#include "plot/gnuplot.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include "plot/charts.hpp"
+#include "plot/gnuplot_script.hpp"
+#include "support/check.hpp"
+
+namespace raceline {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+Chart two_series() {
+    Chart chart{.title = "A title", .notes = {"A remark"}, .panels = {}};
+    Panel panel;
+    panel.x = {.title = "length", .logarithmic = true, .low = 1, .high = 1000, .ticks = {}};
+    panel.y = {.title = "time", .scale = Scale::seconds, .low = 0, .high = 1e-3, .ticks = {}};
+    panel.series = {{.title = "measured",
+                     .colour = Colour::blue,
+                     .mark = Mark::circle,
+                     .bars = Bars::along_y,
+                     .points = {{10, 1e-4, 0.9e-4, 1.1e-4}, {100, 5e-4, 4e-4, 6e-4}}},
+                    {.title = "predicted",
+                     .colour = Colour::vermillion,
+                     .mark = Mark::circle,
+                     .filled = false,
+                     .points = {{10, 2e-4}, {100, 4e-4}, {200, 8e-4}}}};
+    panel.texts.push_back({.x = 20, .y = 3e-4, .text = "left to <DRAM>"});
+    chart.panels.push_back(panel);
+    return chart;
+}
+
+// A step between ticks of a logarithmic axis is a factor: below 1 there would be none.
+TEST(GnuplotScript, a_narrow_logarithmic_axis_has_ticks) {
+    Chart chart = two_series();
+    chart.panels[0].x.low = 0.81;
+    chart.panels[0].x.high = 1.02;
+    EXPECT_THAT(gnuplot_script(chart, PictureForm::svg), HasSubstr("set xtics (0.84, 0.87, 0.9"));
+}
+
+std::size_t count_of(const std::string& text, const std::string& part) {
+    std::size_t count = 0;
+    for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) {
+        ++count;
+    }
+    return count;
+}
+
+TEST(GnuplotScript, holds_points_intervals_and_looks) {
+    const std::string script = gnuplot_script(two_series(), PictureForm::svg);
+    EXPECT_THAT(script,
+                HasSubstr("$p0s0 << END\n10 0.0001 9e-05 0.00011\n100 0.0005 0.0004 0.0006\nEND"));
+    EXPECT_THAT(script, HasSubstr("with yerrorbars lc rgb '#0072B2'"));
+    EXPECT_THAT(script, HasSubstr("pt 7"));  // filled circle
+    EXPECT_THAT(script, HasSubstr("pt 6"));  // hollow circle
+    EXPECT_THAT(script, HasSubstr("set logscale x"));
+    EXPECT_THAT(script, HasSubstr("unset logscale y"));
+}
+
+TEST(GnuplotScript, takes_no_word_of_a_receipt_for_a_command) {
+    Chart chart = two_series();
+    chart.panels[0].series[0].title = "it's `touch x`\nsystem('touch y') @z";
+    const std::string script = gnuplot_script(chart, PictureForm::svg);
+    // One line, in single quotes, of which its own are written twice.
+    EXPECT_THAT(script, HasSubstr("title 'it''s `touch x`\\x0Asystem(''touch y'') @z'"));
+}
+
+TEST(GnuplotScript, legend_leaves_the_axes_room) {
+    Chart chart = two_series();
+    const auto bottom = [](const std::string& script) {
+        const auto at = script.find("set bmargin at screen ");
+        return std::stod(script.substr(at + 22));
+    };
+    const double few = bottom(gnuplot_script(chart, PictureForm::png));
+    for (int i = 0; i < 40; ++i) {
+        chart.panels[0].series.push_back(chart.panels[0].series[1]);
+    }
+    EXPECT_GT(bottom(gnuplot_script(chart, PictureForm::png)), few + 0.05);
+}
+
+TEST(GnuplotScript, knows_the_forms_by_the_ending) {
+    EXPECT_EQ(picture_form("a.b/x.svg"), PictureForm::svg);
+    EXPECT_EQ(picture_form("x.png"), PictureForm::png);
+    EXPECT_EQ(picture_form("x.pdf"), PictureForm::pdf);
+    EXPECT_THROW(static_cast<void>(picture_form("x.gif")), Error);
+}
+
+class Gnuplot : public testing::Test {
+    void SetUp() override {
+        if (!gnuplot_is_there()) {
+            GTEST_SKIP() << "no gnuplot in PATH";
+        }
+    }
+};
+
+TEST_F(Gnuplot, svg_holds_every_point_and_label) {
+    const std::string svg = drawn_by_gnuplot(gnuplot_script(two_series(), PictureForm::svg));
+    EXPECT_THAT(svg, StartsWith("<?xml"));
+    EXPECT_THAT(svg, HasSubstr("</svg>"));
+    // Each point once, and its series once more in the legend.
+    EXPECT_EQ(count_of(svg, "color='rgb(  0, 114, 178)'/>"), 3U);
+    EXPECT_EQ(count_of(svg, "color='rgb(213,  94,   0)'/>"), 4U);
+    // The first one: a third of three decades right, a tenth of the height up.
+    EXPECT_THAT(svg, HasSubstr("#gpPt6' transform='translate(366.65,517.83)"));
+    for (const char* label : {"A title", "A remark", "measured", "predicted", "length", "time",
+                              "left to &lt;DRAM>", "400 µs"}) {
+        EXPECT_THAT(svg, HasSubstr(label));
+    }
+}
+
+TEST_F(Gnuplot, draws_png_pdf_and_for_a_terminal) {
+    EXPECT_THAT(drawn_by_gnuplot(gnuplot_script(two_series(), PictureForm::png)),
+                StartsWith("\x89PNG"));
+    EXPECT_THAT(drawn_by_gnuplot(gnuplot_script(two_series(), PictureForm::pdf)),
+                StartsWith("%PDF"));
+    const std::string text = drawn_by_gnuplot(
+        gnuplot_script(two_series(), PictureForm::terminal, {.columns = 70, .rows = 20}));
+    EXPECT_THAT(text, HasSubstr("A title"));
+    EXPECT_THAT(text, HasSubstr("predicted"));
+    EXPECT_LE(count_of(text, "\n"), 24U);
+}
+
+TEST_F(Gnuplot, draws_a_chart_without_points) {
+    const std::string svg =
+        drawn_by_gnuplot(gnuplot_script(roofline_chart(timed_rows_of({})), PictureForm::svg));
+    EXPECT_THAT(svg, HasSubstr("No measured case in these receipts."));
+}
+
+TEST_F(Gnuplot, a_script_that_it_refuses_is_an_error) {
+    EXPECT_THROW(static_cast<void>(drawn_by_gnuplot("plot nonsense(\n")), Error);
+}
+
+TEST(NoGnuplot, says_how_to_get_it) {
+    const std::string path = ::getenv("PATH");
+    ::setenv("PATH", "/nonexistent", 1);
+    try {
+        static_cast<void>(drawn_by_gnuplot("plot x\n"));
+        ADD_FAILURE() << "drew without gnuplot";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.status(), Status::unsupported);
+        EXPECT_THAT(error.what(), HasSubstr("apt-get install gnuplot-nox"));
+    }
+    ::setenv("PATH", path.c_str(), 1);
+}
+
+}  // namespace
+}  // namespace raceline

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/proof/proof.hpp"
+
+#include <gtest/gtest.h>
+#include <set>
+
+#include "registry/registry.hpp"
+#include "workload/shape_grammar.hpp"
+
+namespace raceline::test {
+namespace {
+
+// No length is a multiple of a tile; more queries than keys and fewer; no keys at all.
+constexpr const char* shapes[] = {
+    "b=1,h=2,q=70,k=133,d=64,dtype=bf16,causal",
+    "b=2,h=4/2,q=33,k=65,d=128,dtype=fp16",
+    "b=1,h=2,q=70,k=37,d=128,dtype=fp32,causal",
+    "b=1,h=2,q=37,k=70,d=64,dtype=fp16,causal",
+    "b=1,h=1,q=40,k=200,d=64,dtype=e4m3,causal",
+    "b=1,h=2,q=64,k=77,d=256,dtype=e4m3",
+    "b=1,h=4/2,q=50,k=90,d=64,dtype=bf16,window=20",
+    "b=2,h=2,q=50;3,k=90;40,d=64,dtype=bf16,causal,sinks",
+    "b=2,h=8/2,q=1,k=333,d=64,dtype=fp16,page=64",
+    "b=1,h=8,q=1,k=389,d=128,dtype=fp32",
+    "b=2,h=8/2,q=1,k=100;333,d=128,dtype=fp16,kv=e4m3,page=16",
+    "b=1,h=8/1,q=1,k=333,d=64,dtype=fp16,kv=nvfp4",
+    "b=1,h=16,q=1,k=200,mla=512+64,dtype=fp16",
+    "b=1,h=1,q=128,k=128,d=64,dtype=fp16",
+    "b=1,h=2,q=37,k=70,d=64,dtype=fp32",
+    "b=1,h=2,q=3,k=0,d=64,dtype=fp16",
+    "b=1,h=2,q=3,k=0,d=64,dtype=fp32",
+};
+
+std::set<int> tiles_of(const Kernel& kernel, const Workload& w, const Device& device) {
+    std::vector<int> able;
+    for (int tile = 0; tile < kernel.tile_count(); ++tile) {
+        if (kernel.why_not(w, tile, device).empty()) {
+            able.push_back(tile);
+        }
+    }
+    return able.empty() ? std::set<int>{}
+                        : std::set<int>{able.front(), able[able.size() / 2], able.back()};
+}
+
+}  // namespace
+
+int prove(Backend& backend, const Kernel& kernel, int most) {
+    CaseOptions options;
+    options.seed = 11;
+    options.draws = {Draw::outliers, Draw::non_finite};
+    int ran = 0;
+    for (const char* shape : shapes) {
+        const Workload w = parse_shape(shape);
+        for (const int tile : tiles_of(kernel, w, backend.device())) {
+            if (ran < most) {
+                const Correctness verdict = backend.check(kernel, tile, w, options);
+                EXPECT_TRUE(verdict.passed) << kernel.name << ' ' << shape << ' '
+                                            << kernel.tile_text(tile) << ": " << verdict.why;
+                ++ran;
+            }
+        }
+    }
+    return ran;
+}
+
+Device small_hopper_gpu(int units) {
+    Device d;
+    d.kind = DeviceKind::cuda;
+    d.compute_capability = 90;
+    d.units = units;
+    d.smem_bytes_per_unit = 233472;
+    d.smem_bytes_per_cta = 232448;
+    d.threads_per_unit = 2048;
+    d.registers_per_unit = 65536;
+    d.memory_bytes = std::int64_t{1} << 36;
+    d.l2_bytes = 1 << 19;  // so that heads are worked on in groups
+    d.rates["flop.mma.bf16"].value = d.rates["flop.mma.fp16"].value = 1e12;
+    return d;
+}
+
+}  // namespace raceline::test

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// The list of published times that predictions are held against: what it names is there.
+#include <fstream>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "device/catalog.hpp"
+#include "registry/registry.hpp"
+#include "support/json.hpp"
+#include "workload/shape_grammar.hpp"
+
+namespace raceline {
+namespace {
+
+Json published() {
+    std::ifstream in(RACELINE_SOURCE_DIR "/docs/published.json");
+    return Json::parse(in);
+}
+
+TEST(Published, names_three_shapes_a_device_that_its_kernel_can_be_predicted_on) {
+    const Json list = published();
+    std::set<std::string> devices;
+    for (const Json& entry : list.at("entries")) {
+        const auto id = entry.at("device").get<std::string>();
+        EXPECT_TRUE(devices.insert(id).second) << id << " stands there twice";
+        EXPECT_FALSE(entry.at("source").get<std::string>().empty()) << id;
+        EXPECT_FALSE(entry.at("peer").get<std::string>().empty()) << id;
+        Device device = datasheet_device(id);
+        apply_committed_rates(device);
+        const Kernel& kernel = find_kernel(entry.at("kernel").get<std::string>());
+        std::set<std::string> shapes;
+        for (const Json& shape : entry.at("shapes")) {
+            const auto text = shape.get<std::string>();
+            const Workload w = parse_shape(text);
+            EXPECT_EQ(format_shape(w), text) << id;
+            EXPECT_EQ(why_not(kernel, w, device), "") << id << ' ' << text;
+            shapes.insert(text);
+        }
+        EXPECT_EQ(shapes.size(), 3U) << id;
+    }
+    for (const Json& missing : list.at("without_source")) {
+        const auto id = missing.at("device").get<std::string>();
+        EXPECT_TRUE(devices.insert(id).second) << id << " has a source";
+        EXPECT_NO_THROW(datasheet_device(id));
+        EXPECT_FALSE(missing.at("why").get<std::string>().empty()) << id;
+    }
+    // Those that the comparison is about.
+    for (const char* id : {"a100-80", "rtx4090", "l4", "h100-sxm", "b200"}) {
+        EXPECT_TRUE(devices.contains(id)) << id;
+    }
+}
+
+}  // namespace
+}  // namespace raceline

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/receipt_diff.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/check.hpp"
+#include "written_runs.hpp"
+
+namespace raceline {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+
+class Diff : public test::WrittenRuns {
+protected:
+    [[nodiscard]] ReceiptDiff diff() const {
+        return diff_of(read_timed_rows({path("a.jsonl")}), read_timed_rows({path("b.jsonl")}));
+    }
+    static Measurement timed(double low, double median, double high) {
+        Measurement measured;
+        measured.seconds_median = median;
+        measured.seconds_low = low;
+        measured.seconds_high = high;
+        measured.samples = 9;
+        return measured;
+    }
+    void both(const Measurement& before, const Measurement& after, const char* shape) {
+        which_.workload = parse_shape(shape);
+        run(1.0e-3, before, "a.jsonl");
+        run(1.0e-3, after, "b.jsonl");
+    }
+};
+
+TEST_F(Diff, tells_faster_slower_and_the_same_apart) {
+    both(timed(0.99e-3, 1.00e-3, 1.01e-3), timed(0.79e-3, 0.80e-3, 0.81e-3),
+         "h=1,q=8,k=8,d=64,dtype=fp32");
+    both(timed(0.99e-3, 1.00e-3, 1.01e-3), timed(1.19e-3, 1.20e-3, 1.21e-3),
+         "h=2,q=8,k=8,d=64,dtype=fp32");
+    // Beyond what counts as an effect, but within the noise.
+    both(timed(0.90e-3, 1.00e-3, 1.10e-3), timed(0.80e-3, 0.90e-3, 1.00e-3),
+         "h=3,q=8,k=8,d=64,dtype=fp32");
+    // Beyond the noise, but no effect.
+    both(timed(0.999e-3, 1.00e-3, 1.001e-3), timed(0.979e-3, 0.98e-3, 0.981e-3),
+         "h=4,q=8,k=8,d=64,dtype=fp32");
+    const ReceiptDiff all = diff();
+    ASSERT_EQ(all.cases.size(), 4U);
+    EXPECT_EQ(all.cases[0].change, Change::slower);
+    EXPECT_NEAR(all.cases[0].ratio, 1 / 1.2, 1e-9);
+    EXPECT_EQ(all.cases[1].change, Change::same);
+    EXPECT_EQ(all.cases[2].change, Change::same);
+    EXPECT_EQ(all.cases[3].change, Change::faster);
+    EXPECT_NEAR(all.cases[3].ratio_low, 0.99 / 0.81, 1e-9);
+    EXPECT_NEAR(all.cases[3].ratio_high, 1.01 / 0.79, 1e-9);
+    EXPECT_THAT(diff_text(all), HasSubstr("1 faster, 1 slower, 2 the same"));
+}
+
+TEST_F(Diff, names_what_is_mispredicted) {
+    both(timed(0.99e-3, 1.00e-3, 1.01e-3), timed(1.99e-3, 2.00e-3, 2.01e-3),
+         "h=1,q=8,k=8,d=64,dtype=fp32");
+    const ReceiptDiff all = diff();
+    EXPECT_TRUE(all.cases.at(0).missed);
+    EXPECT_THAT(diff_text(all), HasSubstr("1 mispredicted"));
+    EXPECT_THAT(diff_text(all), HasSubstr("-50 %"));
+}
+
+TEST_F(Diff, of_a_case_timed_twice_the_last_time_counts) {
+    run(1.0e-3, 3.0e-3, "a.jsonl");
+    run(1.0e-3, 1.0e-3, "a.jsonl");
+    run(1.0e-3, 1.0e-3, "b.jsonl");
+    const ReceiptDiff all = diff();
+    ASSERT_EQ(all.cases.size(), 1U);
+    EXPECT_EQ(all.cases[0].ratio, 1);
+}
+
+TEST_F(Diff, says_what_keeps_the_sides_apart) {
+    run(1.0e-3, 1.0e-3, "a.jsonl");
+    device_.name = "another CPU";
+    run(1.0e-3, 1.0e-3, "b.jsonl");
+    const ReceiptDiff all = diff();
+    EXPECT_TRUE(all.cases.empty());
+    EXPECT_EQ(all.only_before.size(), 1U);
+    EXPECT_THAT(all.notes, Contains("before: cpu_flash on cpu (a test's CPU), sustained"));
+    EXPECT_THAT(all.notes, Contains("after: cpu_flash on cpu (another CPU), sustained"));
+    EXPECT_THAT(diff_text(all), HasSubstr("No case was timed on both sides"));
+}
+
+TEST_F(Diff, reads_the_committed_rows_of_a_commit) {
+    const std::string receipts = std::string(RACELINE_SOURCE_DIR) + "/receipts";
+    const TimedRows rows = timed_rows_of_commit(receipts, "5ea6778");
+    ASSERT_FALSE(rows.cases.empty());
+    for (const TimedCase& one : rows.cases) {
+        EXPECT_EQ(one.commit, "5ea677882833");
+    }
+    try {
+        static_cast<void>(timed_rows_of_commit(receipts, "0123456"));
+        ADD_FAILURE() << "found rows of a commit that there is not";
+    } catch (const Error& error) {
+        EXPECT_THAT(error.what(), HasSubstr("5ea677882833"));
+    }
+}
+
+}  // namespace
+}  // namespace raceline

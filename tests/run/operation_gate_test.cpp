@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// The gate of operations: accepts a right answer that is rounded as declared, refuses every change
+// that a record calls wrong.
+#include "run/operation_gate.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "registry/registry.hpp"
+#include "run/gate.hpp"
+#include "run/run_case.hpp"
+#include "support/check.hpp"
+#include "workload/shape_grammar.hpp"
+
+namespace raceline {
+namespace {
+
+constexpr std::array dtypes{DType::fp32, DType::fp16, DType::bf16};
+
+Precision precision_of(DType dtype) {
+    const Rounding type = dtype == DType::fp32   ? Rounding::fp32
+                          : dtype == DType::fp16 ? Rounding::fp16
+                                                 : Rounding::bf16;
+    return {type, Rounding::fp32, type, Rounding::fp32, type};
+}
+
+/// Examples of all operations in the types that they take.
+std::vector<Workload> examples() {
+    std::vector<Workload> list;
+    for (const OperationRecord* operation : all_operations()) {
+        for (const DType dtype : dtypes) {
+            try {
+                list.push_back(parse_shape(
+                    fmt::format("op={},{}", operation->name.value, operation->example.value),
+                    dtype));
+            } catch (const Error&) {
+                continue;  // of another type
+            }
+        }
+    }
+    return list;
+}
+
+Correctness judge(OperationAnswers& answers, const Precision& precision,
+                  const StoredOutputs& stored) {
+    const std::vector<std::span<const std::byte>> outputs(stored.begin(), stored.end());
+    return answers.judge(precision, outputs);
+}
+
+TEST(OperationGate, AcceptsARightAnswerOfEveryKindOfInputs) {
+    for (const Workload& w : examples()) {
+        for (const Draw draw : draws_of(w)) {
+            OperationAnswers answers(w, 3, draw);
+            const Precision precision = precision_of(w.dtype);
+            const Correctness verdict = judge(answers, precision, answers.right_outputs(precision));
+            EXPECT_TRUE(verdict.passed)
+                << format_shape(w) << " " << name_of(draw) << ": " << verdict.why;
+            EXPECT_GT(verdict.cases, 0);
+        }
+    }
+}
+
+TEST(OperationGate, RefusesEveryMutation) {
+    for (const Workload& w : examples()) {
+        const Precision precision = precision_of(w.dtype);
+        OperationAnswers answers(w, 5, Draw::plain);
+        const StoredOutputs right = answers.right_outputs(precision);
+        for (const Mutation& mutation : find_operation(w.op).mutations.value) {
+            for (const std::uint64_t seed : {1U, 2U, 3U}) {
+                StoredOutputs changed = right;
+                mutation.apply(w, changed, seed);
+                const Correctness verdict = judge(answers, precision, changed);
+                EXPECT_FALSE(verdict.passed) << format_shape(w) << " " << mutation.name;
+                EXPECT_THAT(verdict.why, testing::HasSubstr("'")) << mutation.name;
+            }
+        }
+    }
+}
+
+// The gate that judges attention's kernels is another one, and refuses them as well.
+TEST(OperationGate, AttentionsOwnGateAgrees) {
+    const Workload w = parse_shape("h=2,q=17,k=48,d=64,dtype=fp16");
+    const Precision precision = precision_of(w.dtype);
+    const OperationAnswers answers(w, 7, Draw::plain);
+    const StoredOutputs right = answers.right_outputs(precision);
+    const Inputs inputs = make_inputs(w, {.seed = 7, .draw = Draw::plain});
+    GateAnswers own(w, inputs, 7);
+    const auto passes = [&](const StoredOutputs& stored) {
+        std::vector<float> lse(inputs.lse_elements);
+        std::memcpy(lse.data(), stored[1].data(), stored[1].size());
+        return judge(own, precision, stored[0], lse).passed;
+    };
+    EXPECT_TRUE(passes(right));
+    for (const Mutation& mutation : find_operation("attention").mutations.value) {
+        StoredOutputs changed = right;
+        mutation.apply(w, changed, 1);
+        EXPECT_FALSE(passes(changed)) << mutation.name;
+    }
+}
+
+TEST(OperationGate, FindsWhatWasNeverWritten) {
+    const Workload w = parse_shape("h=2,q=17,k=48,d=64,dtype=fp16");
+    OperationAnswers answers(w, 1, Draw::plain);
+    StoredOutputs stored = answers.right_outputs(precision_of(w.dtype));
+    stored[0][2 * 70] = stored[0][2 * 70 + 1] = std::byte{0xff};
+    EXPECT_EQ(judge(answers, precision_of(w.dtype), stored).why,
+              "element 6 of row 1 of 'out' was never written, or is NaN");
+    stored.pop_back();
+    EXPECT_THROW(judge(answers, precision_of(w.dtype), stored), Error);
+}
+
+TEST(OperationGate, FindsAnInfinityThatShouldNotBe) {
+    const Workload w = parse_shape("h=2,q=17,k=48,d=64,dtype=fp16");
+    OperationAnswers answers(w, 1, Draw::non_finite);
+    const Precision precision = precision_of(w.dtype);
+    StoredOutputs stored = answers.right_outputs(precision);
+    ASSERT_TRUE(judge(answers, precision, stored).passed);
+    std::ranges::fill(stored[0], std::byte{0x10});
+    EXPECT_THAT(judge(answers, precision, stored).why, testing::HasSubstr("in float64"));
+}
+
+TEST(OperationRows, NameWhatTheWorkloadNames) {
+    const Kernel& kernel = find_kernel("cpu_flash");
+    Case which;
+    which.kernel = &kernel;
+    which.workload = parse_shape("h=2,k=64,d=64");
+    const Json row = row_to_json(row_case(which, Device{}));
+    EXPECT_EQ(row.at("op"), "attention");
+    EXPECT_EQ(row.at("pass"), "forward");
+}
+
+TEST(OperationOfAKernel, DecidesWhatItRuns) {
+    const Kernel& kernel = find_kernel("cpu_flash");
+    Workload w = parse_shape("h=2,k=64,d=64");
+    EXPECT_EQ(kernel.computes_other(w), "");
+    w.pass = "backward";
+    EXPECT_EQ(kernel.why_not(w, 0, Device{}),
+              "it computes attention, not attention's backward pass");
+    w.op = "scale";
+    w.pass = "forward";
+    EXPECT_EQ(kernel.why_not(w, 0, Device{}), "it computes attention, not scale");
+}
+
+// Each kernel has the signature of launch that its record's operation asks for.
+TEST(OperationOfAKernel, ExistsAndFitsItsSignature) {
+    for (const Kernel& kernel : all_kernels()) {
+        const OperationRecord& operation = find_operation(kernel.op);
+        EXPECT_TRUE(std::ranges::count(operation.passes, kernel.pass)) << kernel.name;
+        EXPECT_TRUE(kernel.launch == nullptr || kernel.launch_operation == nullptr);
+        if (kernel.compiled()) {
+            EXPECT_EQ(kernel.launch != nullptr, kernel.op == "attention") << kernel.name;
+        }
+    }
+}
+
+}  // namespace
+}  // namespace raceline
