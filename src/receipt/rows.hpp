@@ -45,7 +45,7 @@ struct PredictionRow {
     static constexpr const char* kind = "prediction";
     RowCase about;
     Prediction prediction;
-    SpeedOfLight bound = {};      ///< of the problem; rows before 2026-11-24 have none
+    SpeedOfLight bound = {};      ///< of the problem; older rows have none
     Json rates = Json::object();  ///< by resource that it rests on: where its rate comes from
     Json more = Json::object();
 };
