@@ -36,6 +36,10 @@ std::string docs_worst_first_sight(DocsEvidence& evidence);
 /// Every calibrated constant that predictions of `suite` on `device` by `kernels` rest on.
 std::string docs_constants(const DocsBlock& block);
 
+/// Times that others published on devices that nobody measured here (docs/published.json), beside
+/// the model's times of our kernel, times the peer's time over ours as measured on an H200.
+std::string docs_published(DocsEvidence& evidence);
+
 /// A block of any kind, with the line ends around a table. Throws Error(invalid_argument) naming
 /// the kinds if there is no such one.
 std::string docs_block(DocsEvidence& evidence, const DocsBlock& block);

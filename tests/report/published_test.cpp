@@ -25,13 +25,13 @@ TEST(Published, names_three_shapes_a_device_that_its_kernel_can_be_predicted_on)
         const auto id = entry.at("device").get<std::string>();
         EXPECT_TRUE(devices.insert(id).second) << id << " stands there twice";
         EXPECT_FALSE(entry.at("source").get<std::string>().empty()) << id;
-        EXPECT_FALSE(entry.at("peer").get<std::string>().empty()) << id;
+        EXPECT_FALSE(entry.at("library").get<std::string>().empty()) << id;
         Device device = datasheet_device(id);
         apply_committed_rates(device);
         const Kernel& kernel = find_kernel(entry.at("kernel").get<std::string>());
         std::set<std::string> shapes;
         for (const Json& shape : entry.at("shapes")) {
-            const auto text = shape.get<std::string>();
+            const auto text = shape.at("shape").get<std::string>();
             const Workload w = parse_shape(text);
             EXPECT_EQ(format_shape(w), text) << id;
             EXPECT_EQ(why_not(kernel, w, device), "") << id << ' ' << text;
