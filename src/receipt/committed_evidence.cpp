@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -21,6 +23,7 @@ namespace {
 
 constexpr const char* manifest_path = "receipts/manifest.jsonl";
 constexpr const char* index_path = "receipts/index.jsonl";
+constexpr const char* machine_code_path = "docs/machine_code.json";
 
 std::string text_of(const Json& line, const char* member) {
     return line.value(member, "");
@@ -63,8 +66,35 @@ std::filesystem::path root_above(std::filesystem::path folder) {
 /// Rows of one file that share a fault: said once, in the line of the first.
 struct Rows {
     std::size_t first_line = 0, count = 0;
+    bool rebuildable = true;  ///< the device code of all of them, though their commit is gone
     void add(std::size_t line) { first_line = count++ == 0 ? line : first_line; }
 };
+
+using Sources = std::map<std::string, std::set<std::string>>;
+
+// The sources of each kernel of which the tree remembers what they were compiled to; none where it
+// has no such file.
+Sources remembered_in(const std::string& root) {
+    Sources sources;
+    std::ifstream in(root + "/" + machine_code_path);
+    const std::string text(std::istreambuf_iterator<char>(in), {});
+    const Json known = text.empty() ? Json::object() : parse_json(text, machine_code_path);
+    for (auto kernel = known.begin(); kernel != known.end(); ++kernel) {
+        for (auto source = kernel->begin(); source != kernel->end(); ++source) {
+            sources[kernel.key()].insert(source.key());
+        }
+    }
+    return sources;
+}
+
+// Whether the device code that a row is of can be built again without the row's commit. Rows of no
+// kernel need none.
+bool is_rebuildable(const Json& row, const Sources& remembered) {
+    const std::string kernel = text_of(row, "kernel");
+    const auto sources = remembered.find(kernel);
+    return kernel.empty() ||
+           (sources != remembered.end() && sources->second.contains(text_of(row, "source_hash")));
+}
 
 }  // namespace
 
@@ -83,6 +113,7 @@ CommittedEvidence::CommittedEvidence(std::string root,
         manifest_ = receipts.manifest();
         index_ = receipts.index();
         history_ = std::make_unique<GitHistory>(root_);
+        remembered_ = remembered_in(root_);
     }
     for (const Json& line : manifest_) {
         know(line, true);
@@ -188,6 +219,7 @@ void CommittedEvidence::check_commits(const ReceiptFile& file, bool committed,
         const auto made = history_ ? history_->date_of(commit) : std::nullopt;
         if (!made) {
             unknown[commit].add(file.lines[i]);
+            unknown[commit].rebuildable &= is_rebuildable(row, remembered_);
         } else if (row.at("written").get_ref<const std::string&>() < *made) {
             answer.refused.push_back(
                 {file.lines[i], fmt::format("written {}, before its commit {} was made ({})",
@@ -209,12 +241,17 @@ void CommittedEvidence::check_commits(const ReceiptFile& file, bool committed,
     }
     for (const auto& [commit, rows] : unknown) {
         const bool whole = history_ && history_->missing().empty();
-        if (committed && whole) {
+        if (committed && whole && !rows.rebuildable) {
             answer.refused.push_back(
                 {rows.first_line,
                  fmt::format("{} from this one on of the commit {}, which no branch or tag of the "
-                             "history has",
-                             rows_text(rows.count), commit)});
+                             "history has, and of a source that {} does not know",
+                             rows_text(rows.count), commit, machine_code_path)});
+        } else if (committed && whole) {
+            answer.notes.push_back(
+                fmt::format("{} of the commit {}, which no branch or tag of the history has; {} "
+                            "knows the machine code of their source",
+                            rows_text(rows.count), commit, machine_code_path));
         } else {
             answer.notes.push_back(
                 fmt::format("{} of the commit {}, whose date is not known here{}",

@@ -2,7 +2,9 @@
 // A receipt file held against what was committed: manifest, index and git's history of them.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -35,7 +37,8 @@ public:
 
     /// Refused: a file that begins as a committed one does and is not that; a row that is older
     /// than its commit; and in a file that the manifest names, rows of a tree with uncommitted
-    /// changes or of a commit that the history lacks. Of other files the last two are notes.
+    /// changes, or of a commit that the history lacks and of a source whose machine code the tree
+    /// does not remember. Of other files the last two are notes.
     [[nodiscard]] Answer check(const std::string& path, const ReceiptFile& file) const;
 
     /// A line of manifest or index that a commit has and that is changed or gone.
@@ -69,6 +72,8 @@ private:
     void check_commits(const ReceiptFile& file, bool committed, Answer& answer) const;
     std::string root_;
     std::vector<Json> manifest_, index_;
+    /// Hashes of sources of each kernel whose machine code the tree remembers.
+    std::map<std::string, std::set<std::string>> remembered_;
     std::vector<Known> known_;
     std::unique_ptr<GitHistory> history_;
 };

@@ -53,14 +53,15 @@ protected:
         git("commit -q --allow-empty -m more", date);
     }
     /// Two rows as a program built from this tree's commit writes them.
-    void write_run(const std::string& name, bool dirty = false) const {
+    void write_run(const std::string& name, bool dirty = false,
+                   const std::string& source = {}) const {
         RowContext context = example::context();
         context.git_commit = commit_;
         context.git_dirty = dirty;
         ReceiptWriter writer(name);
         const Json predicted =
-            writer.append(make_row(context, "prediction", "", example::prediction()));
-        writer.append(make_row(context, "measurement", "", example::measurement(predicted)));
+            writer.append(make_row(context, "prediction", source, example::prediction()));
+        writer.append(make_row(context, "measurement", source, example::measurement(predicted)));
     }
 
     /// As `report --check` says it of a file in the tree or elsewhere.
@@ -245,6 +246,29 @@ TEST_F(Evidence, a_commit_that_the_history_lacks_is_refused_where_it_is_committe
     EXPECT_EQ(said(path("shallow/" + name), path("shallow")), "");
     EXPECT_THAT(said(path("shallow/" + name), path("shallow"), true),
                 HasSubstr("history not checked: the clone is shallow"));
+}
+
+// A squashed branch takes its commits with it; the device code that ran is still at hand.
+TEST_F(Evidence, a_commit_that_the_history_lacks_stands_if_the_tree_knows_its_machine_code) {
+    const std::string name = "receipts/cpu/2026-01-01-gone-0123456789ab.jsonl";
+    commit_ = std::string(40, 'c');
+    write_run(root_ + "/" + name, false, "source");
+    const Json row = read_receipts(root_ + "/" + name).rows.back();
+    const auto remember = [&](const std::string& kernel, const std::string& source) {
+        fs::create_directories(root_ + "/docs");
+        std::ofstream(root_ + "/docs/machine_code.json")
+            << Json({{kernel, {{source, "machine code"}}}}).dump();
+    };
+    const auto kernel = row.at("kernel").get<std::string>();
+    CommittedReceipts(root_).update_manifest({});
+    remember(kernel, "source");
+    EXPECT_EQ(said(root_ + "/" + name, root_), "");
+    EXPECT_THAT(said(root_ + "/" + name, root_, true),
+                HasSubstr("of the commit " + commit_ + ", which no branch or tag"));
+    remember(kernel, "another source");
+    EXPECT_THAT(said(root_ + "/" + name, root_), HasSubstr("does not know"));
+    remember("another kernel", "source");
+    EXPECT_THAT(said(root_ + "/" + name, root_), HasSubstr("does not know"));
 }
 
 TEST_F(Evidence, a_line_of_the_index_that_was_changed_or_removed_is_refused) {
