@@ -95,6 +95,7 @@ Counts main_launch(const Workload& w, const Tile& t, const Plan& plan, double bl
          std::min(w.bytes_kv(), w.bytes_kv() / static_cast<double>(w.batch * w.heads_kv) * parts)});
     c.ctas = static_cast<std::int64_t>(parts);
     c.threads = t.threads();
+    c.warps_counted = true;
     c.registers = static_cast<int>(counted(255, "the launch bound"));
     c.smem_bytes = t.shared_bytes();
     c.bytes_in_flight = t.ring_bytes();
@@ -131,6 +132,7 @@ Counts combine_launch(const Workload& w, const Tile& t, const Plan& plan, double
     c.work["byte.dram_write"] = w.bytes_out();
     c.ctas = std::max(1, plan.ctas - 1);
     c.threads = combine_threads;
+    c.warps_counted = true;
     c.registers = static_cast<int>(counted(57, "the compiler's report, head dim 256"));
     c.smem_bytes = static_cast<std::int64_t>(combine_threads) * 16 * divide_up(t.headdim, 128);
     c.bytes_in_flight = bytes;

@@ -186,6 +186,7 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
 
     c.ctas = std::max(1, plan.order.work_tiles());
     c.threads = tile.threads();
+    c.warps_counted = true;
     c.registers = declared_registers(tile);
     c.smem_bytes = all_shared_bytes(tile);
     schedule::add_rereads(c, w, schedule::heads_kv_of(plan.order, w),

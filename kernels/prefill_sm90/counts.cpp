@@ -29,6 +29,7 @@ Counts main_counts(const MainLaunch& launch, const schedule::Pieces& p,
 
     c.ctas = std::max(1, plan.ctas);
     c.threads = launch.threads;
+    c.warps_counted = true;
     c.registers = launch.registers;
     c.smem_bytes = launch.smem_bytes;
     c.bytes_in_flight = in_stages;

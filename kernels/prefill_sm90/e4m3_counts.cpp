@@ -146,6 +146,7 @@ Counts preparation(const Workload& w, const Tile& tile) {
     // Some of the places of a packed batch are nobody's; their CTAs end at once.
     c.ctas = std::max<std::int64_t>(1, image_places(w, tile.keys) * w.heads_kv);
     c.threads = preparing_threads;
+    c.warps_counted = true;
     c.registers = preparing_registers;
     c.smem_bytes = preparing_shared_bytes(tile);
     c.bytes_in_flight = block;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "model/constant.hpp"
 #include "model/rates.hpp"
 #include "model/residency.hpp"
 #include "support/check.hpp"
@@ -11,6 +12,11 @@ namespace raceline {
 namespace {
 
 constexpr std::size_t cache_index = 1;
+
+constexpr Constant schedulers = manual(
+    "unit.schedulers", 4,
+    "CUDA C++ Programming Guide, compute capabilities 5.0 to 12.0: four warp schedulers an SM");
+constexpr double lanes = 32;  // of a warp
 
 struct Speed {
     double device = 0;
@@ -100,6 +106,7 @@ struct Builder {
     }
 
     void note_overlap();
+    void note_queues();
     [[nodiscard]] double matrix_share() const;
     void add_steps(const RereadSplit& rereads);
 };
@@ -130,6 +137,25 @@ void Builder::note_overlap() {
     for (std::size_t i = 0; i < out.resources; ++i) {
         const bool gpu_l2 = device.kind != DeviceKind::cpu && out.names[i] == "byte.l2";
         out.shared[i] = i == dram_index || out.names[i] == "byte.llc" || gpu_l2;
+    }
+}
+
+// Multiply-adds are issued one a slot and served at that rate, so that behind the scheduler's queue
+// there is none of their own.
+void Builder::note_queues() {
+    const bool chains =
+        std::ranges::any_of(counts.steps, [](const Step& step) { return step.clocks > 0; });
+    if (device.kind == DeviceKind::cpu || counts.warps_counted || out.together || !chains) {
+        return;
+    }
+    out.warps = std::max(1.0, counts.threads / lanes);
+    for (std::size_t i = 0; i < out.resources; ++i) {
+        const std::string_view id = out.names[i];
+        const bool of_memory = id == "byte.smem_lsu" || id == "byte.l1";
+        const bool of_scheduler = id == "op.issue" || id == "op.ex2" || is_matrix(id);
+        const bool adds = id == "flop.fma.fp32" && counts.work.contains("op.issue");
+        out.ports[i] = of_memory ? 1 : of_scheduler || adds ? schedulers + 0.0 : 0;
+        out.queues[i] = of_memory || of_scheduler;
     }
 }
 
@@ -221,6 +247,7 @@ LaunchCosts launch_costs(const Device& device, const Counts& counts, double warm
         builder.add_steps(rereads);
     }
     builder.note_overlap();
+    builder.note_queues();
     const double latency = known_seconds(device, "latency.dram");
     if (counts.bytes_in_flight > 0 && latency > 0) {
         out.latency_per_byte = latency / counts.bytes_in_flight;

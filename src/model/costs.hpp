@@ -54,6 +54,12 @@ struct LaunchCosts {
     /// known.
     double latency_per_byte = 0;
     bool together = false;  ///< the kernel counts its chains with several CTAs on a unit
+    /// Warps of a CTA whose waiting for each other the model works out; 0: the kernel counts it.
+    double warps = 0;
+    /// Of a unit's own resource: how many of it there are, each for its share of the warps (4
+    /// schedulers, 1 shared memory); 0: others.
+    std::array<double, max_resources> ports{};
+    std::array<bool, max_resources> queues{};  ///< warps queue for it
 };
 
 /// Index of DRAM among the resources of every launch.

@@ -77,6 +77,9 @@ struct Counts {
     bool balanced_order = false;
 
     std::vector<Step> steps;
+    /// The steps' clocks are of all warps of the CTA together. False: of one warp alone, and the
+    /// model lets the warps of the unit queue (residents.hpp).
+    bool warps_counted = false;
     /// Resource ids that run side by side within a step; ids in no group are laid end to end. Two
     /// ids overlap if some group holds both, so an id may stand in several groups: with {fma, dram}
     /// and {exp, dram} a step takes max(fma + exp, dram). DRAM reads and writes are one resource.

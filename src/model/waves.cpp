@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "model/overlap.hpp"
+#include "model/residents.hpp"
 
 namespace raceline {
 namespace {
@@ -101,6 +102,10 @@ WaveTime wave_time(const LaunchCosts& costs, const Layout& layout, std::int64_t 
         const auto among = [&](std::int64_t n) {
             return serial_time(costs, units, true, n).seconds;
         };
+        wave.seconds = among(residents) / layout.imbalance;
+        wave.serial_heaviest = heaviest_among(among, residents, layout.imbalance);
+    } else if (with_latency && costs.warps > 0) {
+        const auto among = [&](std::int64_t n) { return warps_in_line_seconds(costs, units, n); };
         wave.seconds = among(residents) / layout.imbalance;
         wave.serial_heaviest = heaviest_among(among, residents, layout.imbalance);
     } else if (with_latency && counted && residents > 1) {

@@ -207,17 +207,20 @@ std::vector<std::string> notes_of(const Scorecard& card, std::size_t rows) {
 }  // namespace
 
 Chart scorecard_chart(const Scorecard& card) {
-    std::vector<ScoredRow> rows = card.scored_rows();
+    const std::vector<ScoredRow> rows = card.scored_rows();
     const Axis times = axis_of_times(rows);
-    const auto seen = std::ranges::stable_partition(
-        rows, [](const ScoredRow& row) { return row.group.sight != Sight::seen; });
+    std::vector<ScoredRow> fresh;
+    std::vector<ScoredRow> seen;
+    for (const ScoredRow& row : rows) {
+        (row.group.sight == Sight::seen ? seen : fresh).push_back(row);
+    }
     Chart chart{.title = "Predictions against measurements",
                 .notes = notes_of(card, rows.size()),
                 .panels = {},
                 .width = 1440,
                 .height = 600};
     chart.panels = {
-        predicted_over_measured({rows.begin(), seen.begin()}, times, rows.size(), "first sight"),
+        predicted_over_measured(fresh, times, rows.size(), "first sight"),
         predicted_over_measured(seen, times, rows.size(), "seen before"),
         errors_by_regime(card.overall_scores())};
     return chart;

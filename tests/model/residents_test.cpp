@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // How CTAs of one unit hide each other's latency: the queue against hand-worked values and bounds.
 #include <algorithm>
+#include <cmath>
 #include <gtest/gtest.h>
 
+#include "model/constant.hpp"
 #include "model/waves.hpp"
 #include "tests/model/model_fixtures.hpp"
 
@@ -65,6 +67,80 @@ TEST(WaitingResidents, a_chain_of_instructions_counts_where_it_is_longer_than_th
     EXPECT_DOUBLE_EQ(term(predict_one(gpu, c), "latency"), 2e-6);
     gpu.clock_hz = 0;  // not known: not charged
     EXPECT_DOUBLE_EQ(predict_one(gpu, c).seconds, bound);
+}
+
+// Ten units with a scheduler's slots and a shared memory of 128 bytes a clock each, at 1 GHz.
+Device gpu_with_ports() {
+    Device gpu = gpu10();
+    gpu.clock_hz = 1e9;
+    gpu.rates["op.issue"] = Rate{.value = 10 * 128e9, .source = "test", .clock_hz = 0, .note = ""};
+    gpu.rates["byte.smem_lsu"] = gpu.rates["op.issue"];
+    return gpu;
+}
+
+// One step of `clocks`, with instructions and bytes of shared memory a warp.
+Counts step_of(int warps, std::int64_t ctas, double clocks, double instructions, double accesses) {
+    const Work work{{"op.issue", instructions * 32 * warps},
+                    {"byte.smem_lsu", accesses * 128 * warps}};
+    Counts c = counts_of(work * static_cast<double>(ctas), ctas);
+    c.threads = 32 * warps;
+    c.steps = {{.name = "loop", .repeat = 1, .work = work, .waits = ""}};
+    c.steps[0].clocks = clocks;
+    return c;
+}
+
+double clocks_of(const Counts& c) {
+    return predict_one(gpu_with_ports(), c).seconds * 1e9;
+}
+
+TEST(WarpsInLine, one_warp_takes_its_chain_or_its_work) {
+    EXPECT_NEAR(clocks_of(step_of(1, 10, 1000, 300, 100)), 1000, 1e-6);
+    // 400 instructions a clock each by its one scheduler.
+    EXPECT_NEAR(clocks_of(step_of(1, 10, 100, 400, 100)), 400 + 100, 1e-6);
+}
+
+// Four warps have a scheduler each; the last one's accesses wait for those of three others.
+TEST(WarpsInLine, the_last_warp_finds_its_siblings_at_shared_memory) {
+    EXPECT_NEAR(clocks_of(step_of(4, 10, 1000, 300, 100)), 1000 + 3 * 100, 1e-6);
+    const ConstantWatch watch(ConstantWatch::Calibrated::stand_in);
+    EXPECT_LT(clocks_of(step_of(4, 10, 1000, 300, 100)), 1000 + 3 * 100 - 100);
+    EXPECT_GT(clocks_of(step_of(4, 10, 1000, 300, 100)), 1000);
+}
+
+// Eight warps are two at a scheduler. Wait w = 300 s, s = (300 + w) / (1000 + w) being the share of
+// its time that the other one is there: w^2 + 700 w - 90000 = 0.
+TEST(WarpsInLine, at_a_scheduler_they_meet_by_chance) {
+    const double wait = (-700 + std::sqrt(700.0 * 700 + 4 * 90000)) / 2;
+    EXPECT_NEAR(clocks_of(step_of(8, 10, 1000, 300, 0)), 1000 + wait, 1e-6);
+    // Two CTAs of four warps, two at a scheduler again.
+    EXPECT_NEAR(clocks_of(step_of(4, 20, 1000, 300, 0)), 1000 + wait, 1e-6);
+}
+
+TEST(WarpsInLine, never_under_the_chain_nor_the_work_and_grow_with_each) {
+    for (const int warps : {1, 2, 4, 16}) {
+        for (const double accesses : {0.0, 50.0, 400.0}) {
+            for (const double instructions : {10.0, 500.0}) {
+                double before = 0;
+                for (std::int64_t residents = 1; residents <= 4; ++residents) {
+                    const Counts c = step_of(warps, 10 * residents, 800, instructions, accesses);
+                    const double now = clocks_of(c);
+                    const auto all = static_cast<double>(warps * residents);
+                    EXPECT_GE(now * (1 + 1e-9), 800);
+                    EXPECT_GE(now * (1 + 1e-9), all * accesses);
+                    EXPECT_GE(now * (1 + 1e-9), all * instructions / 4);
+                    EXPECT_LE(now, 800 + instructions + all * (instructions + accesses));
+                    EXPECT_GE(now * (1 + 1e-9), before);
+                    before = now;
+                }
+            }
+        }
+    }
+}
+
+TEST(WarpsInLine, a_kernel_that_counts_its_warps_is_left_alone) {
+    Counts c = step_of(4, 10, 1000, 300, 100);
+    c.warps_counted = true;
+    EXPECT_NEAR(clocks_of(c), 1000, 1e-6);
 }
 
 // Ten units; what a CTA needs with others beside it is the kernel's word, whatever the queue says.
