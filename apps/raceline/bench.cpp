@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <nlohmann/json.hpp>
-
-#include "options.hpp"
-#include "report/case_table.hpp"
+#include "cases.hpp"
 #include "selection.hpp"
-#include "support/check.hpp"
 #include "terminal.hpp"
-#include "workload/shape_grammar.hpp"
 
 namespace raceline::cli {
 
@@ -20,40 +15,14 @@ int run_bench(const Options& options) {
         say("{}: cut an unfinished last line of {} bytes that a killed run had left", writer.path(),
             writer.repaired());
     }
-    RowSink sink{.context = &options.context, .writer = &writer, .emit = {}};
-    sink.refusals = !options.kernels.empty();
-    if (options.json) {
-        sink.emit = print_row;
-    }
+    RowSink sink = sink_of(options, &writer);
     const Device& device = backend->device();
     say("{} ({}), rates {}", device.name, device.id, device.rates_id);
-    CaseTable table(device);
-    int failed = 0;
-    std::vector<std::string> again;
-    int ran = 0;
-    int done = 0;
-    {
-        Progress progress(static_cast<int>(cases.size()));
-        for (const Case& one : cases) {
-            progress.step(done++,
-                          fmt::format("{} {}", one.kernel->name, format_shape(one.workload)));
-            const CaseResult result = run_case(one, *backend, sink);
-            if (result.failed()) {
-                ++failed;
-                again.push_back(command_of(one, backend->device()));
-            }
-            ran += result.correctness ? 1 : 0;
-            table.add(one, result);
-        }
-    }
-    if (!options.json) {
-        fmt::print("{}", table.str(CaseTable::Columns::all));
-    }
-    say_again(again);
+    const Outcome outcome =
+        run_each(cases, options, device, CaseTable::Columns::all,
+                 [&](const Case& one) { return run_case(one, *backend, sink); });
     say("receipts: {}", writer.path());
-    require(ran > 0, Status::unsupported,
-            "no kernel ran: none of those asked for supports any of the shapes");
-    return failed == 0 ? exit_ok : exit_failed;
+    return exit_of(outcome);
 }
 
 }  // namespace raceline::cli

@@ -110,6 +110,16 @@ void add_listing_commands(CLI::App& app, Options& o, std::vector<Command>& comma
     commands.push_back({measure, run_measure});
 }
 
+// A command that runs cases on a live device. `tiles`: which of them, unless the user says so.
+CLI::App* add_running(CLI::App& app, Options& o, const char* name, const char* what,
+                      const char* tiles) {
+    auto* command = app.add_subcommand(name, what);
+    add_cases(*command, o, tiles);
+    add_device(*command, o, live_help);
+    add_seed(*command, o);
+    return command;
+}
+
 void add_case_commands(CLI::App& app, Options& o, std::vector<Command>& commands) {
     auto* predict = app.add_subcommand("predict", "Limiter and time, before anything runs");
     add_cases(*predict, o, "best");
@@ -131,10 +141,7 @@ void add_case_commands(CLI::App& app, Options& o, std::vector<Command>& commands
         "  raceline predict --device cpu --suite quickstart");
     commands.push_back({predict, run_predict});
 
-    auto* check = app.add_subcommand("check", "The float64 gate; nothing is timed");
-    add_cases(*check, o, "all");
-    add_device(*check, o, live_help);
-    add_seed(*check, o);
+    auto* check = add_running(app, o, "check", "The float64 gate; nothing is timed", "all");
     add_receipts(*check, o, "append check rows to this file (default: none is written)");
     add_json(*check, o);
     check->footer(
@@ -144,10 +151,8 @@ void add_case_commands(CLI::App& app, Options& o, std::vector<Command>& commands
         "  raceline check --device cpu --kernel cpu_flash --shape b=2,h=2,q=1,k=300,d=64,page=16");
     commands.push_back({check, run_check});
 
-    auto* bench = app.add_subcommand("bench", "Predict, prove, measure; both halves in a receipt");
-    add_cases(*bench, o, "best");
-    add_device(*bench, o, live_help);
-    add_seed(*bench, o);
+    auto* bench =
+        add_running(app, o, "bench", "Predict, prove, measure; both halves in a receipt", "best");
     bench->add_option("--regime", o.regime,
                       "GPU: sustained (default: call upon call) or alone (rests between samples)");
     add_seconds(*bench, "--max-seconds", "timed work per case before giving up noise", 0.001, 3600,

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
+#include "cases.hpp"
 #include "options.hpp"
 #include "receipt/rows.hpp"
 #include "registry/registry.hpp"
@@ -99,15 +100,8 @@ int run_predict(const Options& options) {
     const Device device = select_device(options);
     const std::vector<Case> cases = select_cases(options, device);
     const std::vector<Group> groups = groups_of(cases, device, calibration_of(options));
-    std::optional<ReceiptWriter> writer;
-    if (!options.receipts.empty()) {
-        writer.emplace(options.receipts);
-    }
-    RowSink sink{.context = &options.context, .writer = writer ? &*writer : nullptr, .emit = {}};
-    sink.refusals = !options.kernels.empty();
-    if (options.json) {
-        sink.emit = print_row;
-    }
+    std::optional<ReceiptWriter> writer = named_receipts(options);
+    RowSink sink = sink_of(options, writer ? &*writer : nullptr);
     if (std::ranges::any_of(groups, is_served)) {
         sink.describe(device);
     }

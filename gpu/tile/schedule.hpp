@@ -86,9 +86,9 @@ struct Order {
 /// The work tile that a CTA takes in a round, or one past the last if it has none. Rounds alternate
 /// in direction, so that who got the longest of one gets the shortest of the next.
 constexpr std::int32_t index_of(std::int32_t cta, std::int32_t ctas, std::int32_t round,
-                                std::int32_t items) {
+                                std::int32_t work_tiles) {
     const std::int64_t index = std::int64_t{round} * ctas + (round % 2 == 0 ? cta : ctas - 1 - cta);
-    return index < items ? static_cast<std::int32_t>(index) : items;
+    return index < work_tiles ? static_cast<std::int32_t>(index) : work_tiles;
 }
 
 }  // namespace raceline::schedule

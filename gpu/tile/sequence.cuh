@@ -23,16 +23,10 @@ struct FollowedSequence : Sequence {
     bool followed;
 };
 
-/// `Kind` is one of the two. `Params` has args (AttentionArgs), and the band of a sequence of the
-/// longest lengths.
-template <class Kind, class Params>
-__device__ __forceinline__ Kind sequence_of(const Params& p, std::int32_t b) {
-    const AttentionArgs& a = p.args;
+/// Where sequence b differs from what the longest lengths say, in a batch whose lengths do.
+template <class Kind>
+__device__ __forceinline__ void place_in_batch(Kind& s, const AttentionArgs& a, std::int32_t b) {
     constexpr bool says_followed = std::is_same_v<Kind, FollowedSequence>;
-    Kind s{};
-    s.band = p.band;
-    s.q_index = b;
-    s.k_index = b;
     if (a.cu_seqlens_q != nullptr) {
         s.q_token = a.cu_seqlens_q[b];
         s.q_index = 0;
@@ -52,6 +46,17 @@ __device__ __forceinline__ Kind sequence_of(const Params& p, std::int32_t b) {
             s.followed = true;
         }
     }
+}
+
+/// `Kind` is one of the two. `Params` has args (AttentionArgs), and the band of a sequence of the
+/// longest lengths.
+template <class Kind, class Params>
+__device__ __forceinline__ Kind sequence_of(const Params& p, std::int32_t b) {
+    Kind s{};
+    s.band = p.band;
+    s.q_index = b;
+    s.k_index = b;
+    place_in_batch(s, p.args, b);
     return s;
 }
 

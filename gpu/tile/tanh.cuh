@@ -5,8 +5,7 @@
 // is, which a cap of 50 turns into 5e-6 of the log-sum-exp.
 #pragma once
 
-#include "gpu/ptx/ex2_approx_ftz_f32.cuh"
-#include "gpu/ptx/rcp_approx_ftz_f32.cuh"
+#include "gpu/ptx/approx_ftz_f32.cuh"
 
 namespace raceline::gpu {
 

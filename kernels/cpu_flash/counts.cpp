@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/cpu_flash/engine.hpp"
 #include "kernels/cpu_flash/plan.hpp"
 #include "model/constant.hpp"
 
@@ -11,7 +10,7 @@ namespace {
 
 /// Problem of a workload, with the arrays that its lengths point into.
 struct Shaped {
-    CutProblem problem;
+    TaskProblem problem;
     std::vector<std::int32_t> cu_q, cu_k;
 
     explicit Shaped(const Workload& w) : problem{problem_of(w)} {
@@ -23,10 +22,10 @@ struct Shaped {
                 cu_k.push_back(cu_k.back() + static_cast<std::int32_t>(w.length_k(b)));
             }
         }
-        CutProblem& p = problem;
+        TaskProblem& p = problem;
         p.lengths = {w.ragged() ? cu_q.data() : nullptr, w.ragged() ? cu_k.data() : nullptr,
                      nullptr, w.seqlen_q, w.seqlen_k};
-        // Sequences of one length are cut alike: one stands for all.
+        // Sequences of one length are split alike: one stands for all.
         p.batch = w.ragged() ? w.batch : std::min<std::int64_t>(w.batch, 1);
         p.copies = w.ragged() ? 1 : std::max<std::int64_t>(w.batch, 1);
     }
@@ -111,16 +110,16 @@ Amounts panel_step(const Workload& w, const Target& target, std::int64_t width, 
     return a;
 }
 
-Amounts prefill_piece(const Workload& w, const CutProblem& p, const Target& target,
-                      const Tile& tile, const Piece& piece) {
+Amounts prefill_work(const Workload& w, const TaskProblem& p, const Target& target,
+                     const Tile& tile, const WorkTile& work_tile) {
     Amounts sum;
     const std::int64_t panel_rows = target.vectors * target.lanes;
-    for (std::int64_t row = 0; row < piece.rows; row += panel_rows) {
-        const std::int64_t rows = std::min(panel_rows, piece.rows - row);
+    for (std::int64_t row = 0; row < work_tile.rows; row += panel_rows) {
+        const std::int64_t rows = std::min(panel_rows, work_tile.rows - row);
         const auto span = [&](std::int64_t r) {
-            const KeySpan s = visible_keys(p, piece.sequence, (piece.row0 + r) / p.group());
-            const std::int64_t low = std::clamp(s.first, piece.key0, piece.key1);
-            return KeySpan{low, std::clamp(s.last, low, piece.key1)};
+            const KeySpan s = visible_keys(p, work_tile.sequence, (work_tile.row0 + r) / p.group());
+            const std::int64_t low = std::clamp(s.first, work_tile.key0, work_tile.key1);
+            return KeySpan{low, std::clamp(s.last, low, work_tile.key1)};
         };
         const KeySpan first = span(row);
         const KeySpan last = span(row + rows - 1);
@@ -128,9 +127,9 @@ Amounts prefill_piece(const Workload& w, const CutProblem& p, const Target& targ
         const std::int64_t low = first.first;
         const std::int64_t high = std::max(low, last.last);
         // Blocks inside [last.first, first.last), which every row sees, need no mask. Blocks are
-        // counted from the piece's first key; those at the ends stop at low and high.
+        // counted from the work tile's first key; those at the ends stop at low and high.
         const auto down = [&](std::int64_t key) {
-            return piece.key0 + (key - piece.key0) / tile.keys * tile.keys;
+            return work_tile.key0 + (key - work_tile.key0) / tile.keys * tile.keys;
         };
         const std::int64_t from = low >= last.first ? low : down(last.first + tile.keys - 1);
         const std::int64_t to = high <= first.last ? high : down(first.last);
@@ -143,19 +142,20 @@ Amounts prefill_piece(const Workload& w, const CutProblem& p, const Target& targ
                      counted(4, "O out of lanes, cleared") * static_cast<double>(w.headdim_v));
     }
     // Each key is copied, widened or interleaved once a task.
-    sum.simd += 2 * static_cast<double>((piece.key1 - piece.key0) * (w.headdim + w.headdim_v));
+    sum.simd +=
+        2 * static_cast<double>((work_tile.key1 - work_tile.key0) * (w.headdim + w.headdim_v));
     return sum;
 }
 
 /// Few rows: lanes along the head dim, rounded up to whole vectors.
-Amounts decode_piece(const Workload& w, const Target& target, const Piece& piece) {
+Amounts decode_work(const Workload& w, const Target& target, const WorkTile& work_tile) {
     Amounts a;
     const auto whole = [&](std::int64_t n) {
         const std::int64_t vectors = (n + target.lanes - 1) / target.lanes;
         return static_cast<double>(vectors * target.lanes);
     };
-    const auto keys = static_cast<double>(piece.key1 - piece.key0);
-    const auto rows = static_cast<double>(piece.rows);
+    const auto keys = static_cast<double>(work_tile.key1 - work_tile.key0);
+    const auto rows = static_cast<double>(work_tile.rows);
     a.products = 2 * keys * rows * (whole(w.headdim) + whole(w.headdim_v));
     a.exponentials = keys * rows;
     // Summing lanes takes about three operations a lane and four scores; a score is hidden behind
@@ -186,7 +186,7 @@ Work with_traffic(const Workload& w, Work work, double share) {
 
 std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& device) {
     const Shaped shaped(w);
-    const CutProblem& p = shaped.problem;
+    const TaskProblem& p = shaped.problem;
     const Plan plan = make_plan(p, tile, std::max(1, device.units));
     const Target target(w, device);
     const bool dot = target.dot;
@@ -199,22 +199,23 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     double streamed = 0;  // bytes of K and V that all tasks read together
     const double key_bytes =
         static_cast<double>(w.headdim + (w.mla ? 0 : w.headdim_v)) * bytes_of(w.kv_dtype);
-    // Of very many pieces some stand for their neighbours; they change slowly from one to the next.
+    // Of very many work tiles some stand for their neighbours; they change slowly from one to the
+    // next.
     constexpr std::size_t most = 1024;
-    const std::size_t every = (plan.pieces.size() + most - 1) / most;
-    for (std::size_t i = 0; i < plan.pieces.size(); i += every) {
-        const std::size_t here = std::min(every, plan.pieces.size() - i);
-        const Piece& piece = plan.pieces[i + here / 2];
-        const Amounts one =
-            plan.decode ? decode_piece(w, target, piece) : prefill_piece(w, p, target, tile, piece);
+    const std::size_t every = (plan.work_tiles.size() + most - 1) / most;
+    for (std::size_t i = 0; i < plan.work_tiles.size(); i += every) {
+        const std::size_t here = std::min(every, plan.work_tiles.size() - i);
+        const WorkTile& work_tile = plan.work_tiles[i + here / 2];
+        const Amounts one = plan.decode ? decode_work(w, target, work_tile)
+                                        : prefill_work(w, p, target, tile, work_tile);
         const double alike = copies * heads * static_cast<double>(here);
         total += one.times(alike);
         heaviest = one.products > heaviest.products ? one : heaviest;
-        streamed += alike * static_cast<double>(piece.key1 - piece.key0) * key_bytes;
+        streamed += alike * static_cast<double>(work_tile.key1 - work_tile.key0) * key_bytes;
     }
     for (const Split& split : plan.splits) {
-        // A merge scales and adds every part; writing it was counted with the task's end.
-        const auto parts = static_cast<double>(split.pieces * split.rows);
+        // Combining scales and adds every part; writing it was counted with the task's end.
+        const auto parts = static_cast<double>(split.parts * split.rows);
         total.simd += copies * heads * 2 * parts * static_cast<double>(w.headdim_v);
     }
     const Amounts task = heaviest.times(heads_a_task);

@@ -2,7 +2,7 @@
 // The record of cpu_flash: blocked online softmax on SIMD and OpenMP, prefill and decode.
 #include <fmt/format.h>
 
-#include "kernels/cpu_flash/engine.hpp"
+#include "kernels/cpu_flash/plan.hpp"
 #include "kernels/cpu_flash/scratch.hpp"
 #include "kernels/cpu_flash/tile.hpp"
 #include "registry/kernel.hpp"
@@ -32,7 +32,7 @@ std::string supports(const Workload& w, const Tile& tile, const Device& device) 
         return fmt::format("a cache of type {} is not read; fp32, fp16, bf16 and e4m3 are",
                            name_of(w.kv_dtype));
     }
-    // Decode cuts by keys alone: one tile stands for all, the tuner need not try the others.
+    // Decode splits keys alone: one tile stands for all, the tuner need not try the others.
     if (is_decode(w.seqlen_q, w.group()) && &tile != kTiles.data() &&
         (tile.rows != kTiles[0].rows || tile.keys != kTiles[0].keys)) {
         return "decode does not depend on the tile; only the first one is offered";
@@ -53,23 +53,16 @@ Precision precision(const Workload& w) {
 }
 
 std::size_t workspace(const Workload& w, const Tile& tile, const Device& device) {
-    CutProblem p{problem_of(w)};
+    TaskProblem p{problem_of(w)};
     p.lengths.longest_q = w.seqlen_q;
     p.lengths.longest_k = w.seqlen_k;
     const WorkspaceLayout layout(p, tile, std::max(1, device.units));
     return static_cast<std::size_t>(layout.total) * sizeof(float);
 }
 
-const KernelRecord<Tile> record{
-    .name = std::string_view("cpu_flash"),
-    .summary =
-        std::string_view("blocked online softmax for CPUs: prefill and decode, every option"),
-    .engine = Engine::cpu,
-    .tiles = std::span<const Tile>(kTiles),
-    .functions = {supports, counts, precision, workspace},
-};
-
 }  // namespace
 }  // namespace raceline::kernels::cpu_flash
 
-RACELINE_KERNEL(cpu_flash, raceline::kernels::cpu_flash::record)
+RACELINE_KERNEL(cpu_flash,
+                record_of("blocked online softmax for CPUs: prefill and decode, every option",
+                          Engine::cpu, kTiles, {supports, counts, precision, workspace}))

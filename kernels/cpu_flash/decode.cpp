@@ -13,10 +13,10 @@
 
 #include "kernels/cpu_flash/decode-inl.hpp"
 #include "kernels/cpu_flash/decode_dot-inl.hpp"
-#include "kernels/cpu_flash/engine.hpp"
+#include "kernels/cpu_flash/panel-inl.hpp"
+#include "kernels/cpu_flash/plan.hpp"
 #include "kernels/cpu_flash/rows.hpp"
 #include "kernels/cpu_flash/scratch.hpp"
-#include "kernels/cpu_flash/softmax-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace raceline::kernels::cpu_flash::HWY_NAMESPACE {
@@ -35,12 +35,12 @@ struct Decode {
         : task(t),
           args(*t.args),
           at(*t.problem),
-          rows(t.piece.rows),
+          rows(t.work_tile.rows),
           chunk(decode_chunk(t.head1 - t.head0, rows)),
           headdim(static_cast<std::size_t>(args.headdim)),
           headdim_v(static_cast<std::size_t>(args.headdim_v)),
-          k(cache_rows(args, args.k, t.piece.sequence, t.head0)),
-          v(cache_rows(args, args.v, t.piece.sequence, t.head0)) {
+          k(cache_rows(args, args.k, t.work_tile.sequence, t.head0)),
+          v(cache_rows(args, args.v, t.work_tile.sequence, t.head0)) {
         const auto bytes = static_cast<std::int64_t>(bytes_of(args.kv_dtype));
         k_next = args.k.head_stride * bytes;
         v_next = args.v.head_stride * bytes;
@@ -83,7 +83,7 @@ void open_head(const Decode& w, std::int64_t h) {
     for (std::int64_t r = 0; r < w.rows; ++r) {
         float* row = w.q(h, r).data;
         std::fill_n(row, w.at.q_row, 0.0F);
-        to_float(query_row(w.args, w.args.q, w.task.piece.sequence, w.query(r),
+        to_float(query_row(w.args, w.args.q, w.task.work_tile.sequence, w.query(r),
                            head * group + r % group),
                  w.args.dtype, w.headdim, row);
         for (std::size_t c = 0; c < w.headdim && sign < 0; ++c) {
@@ -107,7 +107,7 @@ void weigh(const Decode& w, const ScoreForm& form, const Chunk& chunk, std::int6
         cap_scores<1>(scores, padded / kLanes, form.inner, form.limit);
     }
     std::fill(scores + chunk.places(), scores + padded, none);
-    chunk.hide(visible_keys(*w.task.problem, w.task.piece.sequence, w.query(r)), scores);
+    chunk.hide(visible_keys(*w.task.problem, w.task.work_tile.sequence, w.query(r)), scores);
     Vec most = hn::Set(d, none);
     for (std::size_t j = 0; j < padded; j += kLanes) {
         most = hn::Max(most, hn::Load(d, scores + j));
@@ -152,28 +152,26 @@ HWY_INLINE void by_rows(std::int64_t rows, const Function& f) {
 }
 
 /// One step of one head: its K rows against the rows of Q, or its V rows into the output.
-template <class Engine>
-struct DotStep {
+struct HeadStep {
     const Decode& w;
-    const StepRows& k;
+    const StepRows& cache;  ///< of K or of V
     std::int64_t head;
     std::size_t step;
+};
+template <class Engine>
+struct DotStep : HeadStep {
     template <int rows>
     HWY_INLINE void run(std::int64_t r) const {
         RowBlock scores = w.scores(head, r);
         scores.data += step * kStreams;
-        Engine::template dots<rows>(k, w.headdim, w.q(head, r), scores);
+        Engine::template dots<rows>(cache, w.headdim, w.q(head, r), scores);
     }
 };
 template <class Engine>
-struct WeighStep {
-    const Decode& w;
-    const StepRows& v;
-    std::int64_t head;
-    std::size_t step;
+struct WeighStep : HeadStep {
     template <int rows>
     HWY_INLINE void run(std::int64_t r) const {
-        Engine::template weigh<rows>(v, w.headdim_v, w.scores(head, r), step, w.out(head, r));
+        Engine::template weigh<rows>(cache, w.headdim_v, w.scores(head, r), step, w.out(head, r));
     }
 };
 
@@ -187,7 +185,7 @@ void run_steps(const Decode& w, const Chunk& chunk, const CacheRows& cache, std:
         const std::byte* const* first = at + kStreams * j;
         StepRows rows{first[0], first[1], first[2], first[3]};
         for (std::int64_t h = 0; h < heads; ++h) {
-            by_rows(w.rows, Step{w, rows, h, static_cast<std::size_t>(j)});
+            by_rows(w.rows, Step{{w, rows, h, static_cast<std::size_t>(j)}});
             for (auto& row : rows) {
                 row += next;
             }
@@ -197,17 +195,17 @@ void run_steps(const Decode& w, const Chunk& chunk, const CacheRows& cache, std:
 
 template <class Engine>
 void decode(const Task& task) {
-    const Piece& piece = task.piece;
+    const WorkTile& work_tile = task.work_tile;
     const Decode w(task);
     const std::int64_t heads = task.head1 - task.head0;
     for (std::int64_t h = 0; h < heads; ++h) {
         open_head<Engine>(w, h);
     }
-    for (std::int64_t key = piece.key0; key < piece.key1; key += w.chunk) {
-        const Chunk chunk(key, std::min(piece.key1, key + w.chunk));
+    for (std::int64_t key = work_tile.key0; key < work_tile.key1; key += w.chunk) {
+        const Chunk chunk(key, std::min(work_tile.key1, key + w.chunk));
         run_steps<DotStep<Engine>>(w, chunk, w.k, w.k_next);
         for (std::int64_t h = 0; h < heads; ++h) {
-            const CacheScales scales = cache_scales(*task.args, piece.sequence, task.head0 + h);
+            const CacheScales scales = cache_scales(*task.args, work_tile.sequence, task.head0 + h);
             const ScoreForm form = score_form(*task.args, scales.k);
             for (std::int64_t r = 0; r < w.rows; ++r) {
                 weigh(w, form, chunk, h, r);

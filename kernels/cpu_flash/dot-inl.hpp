@@ -15,7 +15,6 @@
 #include "kernels/cpu_flash/gemm-inl.hpp"
 #include "kernels/cpu_flash/panel-inl.hpp"
 #include "kernels/cpu_flash/scratch.hpp"
-#include "kernels/cpu_flash/softmax-inl.hpp"
 
 // Function attributes add to the target of the surrounding namespace with g++; clang wants all.
 #define RACELINE_DOT_TARGET                                                                  \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The launch: plan, threads, tasks handed out dynamically, merge of split rows.
+// The launch: plan, threads, tasks handed out dynamically, combination of split rows.
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -7,7 +7,7 @@
 #include <omp.h>
 
 #include "device/device.hpp"
-#include "kernels/cpu_flash/engine.hpp"
+#include "kernels/cpu_flash/plan.hpp"
 #include "kernels/cpu_flash/rows.hpp"
 #include "kernels/cpu_flash/scratch.hpp"
 #include "support/check.hpp"
@@ -17,7 +17,7 @@ namespace {
 
 struct Launch {
     const AttentionArgs& args;
-    const CutProblem& problem;
+    const TaskProblem& problem;
     const Plan& plan;
     const Tile& tile;
     const WorkspaceLayout& layout;
@@ -32,7 +32,7 @@ void run_task(const Launch& launch, std::int64_t index, float* scratch) {
     Task task{};
     task.args = &launch.args;
     task.problem = &launch.problem;
-    task.piece = launch.plan.pieces[static_cast<std::size_t>(index / ranges)];
+    task.work_tile = launch.plan.work_tiles[static_cast<std::size_t>(index / ranges)];
     task.head0 = range * heads / ranges;
     task.head1 = (range + 1) * heads / ranges;
     task.tile_rows = launch.tile.rows;
@@ -54,12 +54,12 @@ void merge_row(const Launch& launch, const Split& split, std::int64_t head_kv, s
     };
     const auto ends = [&](std::int64_t i) { return slot(i) + split.rows * a.headdim_v + 2 * row; };
     float peak = ends(0)[0];
-    for (std::int64_t i = 1; i < split.pieces; ++i) {
+    for (std::int64_t i = 1; i < split.parts; ++i) {
         peak = std::max(peak, ends(i)[0]);
     }
     std::fill_n(out, a.headdim_v, 0.0F);
     float sum = 0;
-    for (std::int64_t i = 0; i < split.pieces; ++i) {
+    for (std::int64_t i = 0; i < split.parts; ++i) {
         const float weight = std::exp2(ends(i)[0] - peak);
         const float* part = slot(i) + row * a.headdim_v;
         sum += weight * ends(i)[1];
@@ -86,7 +86,7 @@ void launch(const AttentionArgs& args, int tile, const Device& device, void* wor
             "tile {} does not exist: cpu_flash has {}", tile, kTiles.size());
     const Tile& chosen = kTiles[static_cast<std::size_t>(tile)];
     const int units = std::max(1, device.units);
-    const CutProblem problem = cut_problem_of(args);
+    const TaskProblem problem = task_problem_of(args);
     const Plan plan = make_plan(problem, chosen, units);
     const WorkspaceLayout layout(problem, chosen, units);
     // The caller's block need not be aligned; the layout has room for a cache line.

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a launch is cut into tasks. Used by the launch and by the counts, so that the model counts
-// exactly what runs.
+// How a launch is split into tasks. Used by the launch and by the counts, so that the model counts
+// exactly what runs. Then what stands between the launch, which knows threads and tasks, and the
+// code that exists once a SIMD target.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "kernels/cpu_flash/tile.hpp"
+#include "workload/attention_args.hpp"
 #include "workload/problem.hpp"
 
 namespace raceline::kernels::cpu_flash {
@@ -27,61 +29,93 @@ struct Lengths {
     }
 };
 
-/// A problem with what else decides how it is cut on a CPU.
-struct CutProblem : Problem {
+/// A problem with what else decides how its tasks are made on a CPU.
+struct TaskProblem : Problem {
     Lengths lengths = {};
     /// K and V keep the tokens of a head together, not the heads of a token.
     bool head_major = false;
-    /// Batches like this one that are cut together with it: the counts look at one of many equal
-    /// sequences.
+    /// Batches like this one that are split up together with it: the counts look at one of many
+    /// equal sequences.
     std::int64_t copies = 1;
 };
-CutProblem cut_problem_of(const AttentionArgs& args);
+TaskProblem task_problem_of(const AttentionArgs& args);
 
 /// Keys that query i of a sequence sees: [first, last).
 struct KeySpan {
     std::int64_t first, last;
 };
-KeySpan visible_keys(const CutProblem& problem, std::int64_t sequence, std::int64_t query);
+KeySpan visible_keys(const TaskProblem& problem, std::int64_t sequence, std::int64_t query);
 
 /// Rows [row0, row0 + rows) of one sequence against keys [key0, key1), for every K/V head. Row r is
 /// query r / group of head r % group within the group.
-struct Piece {
+struct WorkTile {
     std::int64_t sequence;
     std::int64_t row0, rows;
     std::int64_t key0, key1;
-    std::int64_t slot;  ///< first of the partial results of this piece, -1: it is the whole answer
+    std::int64_t
+        slot;  ///< first of the partial results of this work tile, -1: it is the whole answer
 };
 
-/// Rows whose keys were split: their partial results are merged.
+/// Rows whose keys were split: their partial results are combined.
 struct Split {
     std::int64_t sequence;
     std::int64_t row0, rows;
-    std::int64_t slot;  ///< of the first piece; piece i of head h is at slot + i * heads_kv + h
-    std::int64_t pieces;
+    std::int64_t slot;  ///< of the first part; part i of head h is at slot + i * heads_kv + h
+    std::int64_t parts;
 };
 
 struct Plan {
     bool decode = false;           ///< few rows: lanes along the head dim, memory bound
-    std::int64_t head_ranges = 1;  ///< a piece makes this many tasks, each a range of K/V heads
-    std::vector<Piece> pieces;     ///< heaviest first where the lengths are equal
+    std::int64_t head_ranges = 1;  ///< a work tile makes this many tasks, each a range of K/V heads
+    std::vector<WorkTile> work_tiles;  ///< heaviest first where the lengths are equal
     std::vector<Split> splits;
     std::int64_t slots = 0;
     [[nodiscard]] std::int64_t tasks() const {
-        return static_cast<std::int64_t>(pieces.size()) * head_ranges;
+        return static_cast<std::int64_t>(work_tiles.size()) * head_ranges;
     }
 };
-Plan make_plan(const CutProblem& problem, const Tile& tile, int units);
+Plan make_plan(const TaskProblem& problem, const Tile& tile, int units);
 
 /// Rows of a decode task, at most; more rows go the way of prefill.
 inline constexpr std::int64_t kDecodeRows = 8;
 bool is_decode(std::int64_t longest_q, std::int64_t group);
 
 /// Upper bound of Plan::slots whatever the lengths are, and rows of a slot.
-std::int64_t most_slots(const CutProblem& problem, int units);
-std::int64_t slot_rows(const CutProblem& problem, const Tile& tile);
+std::int64_t most_slots(const TaskProblem& problem, int units);
+std::int64_t slot_rows(const TaskProblem& problem, const Tile& tile);
 
 /// What a launch executes, counted by walking the plan that the launch itself walks.
 std::vector<Counts> counts(const Workload& workload, const Tile& tile, const Device& device);
+
+/// True where this process multiplies pairs of bf16: the CPU has AVX-512 BF16 and AVX-512 is among
+/// the targets that may be used.
+bool has_dot();
+
+/// True for operands that are exact in bf16: there, a CPU that can multiplies pairs. Prefill brings
+/// K and V into that form, e4m3 too, which has fewer exponent and mantissa bits; decode takes them
+/// as they are stored.
+constexpr bool multiplies_pairs(DType dtype, DType kv_dtype, bool decode) {
+    return dtype == DType::bf16 &&
+           (kv_dtype == DType::bf16 || (kv_dtype == DType::e4m3 && !decode));
+}
+bool uses_dot(DType dtype, DType kv_dtype, bool decode);
+
+/// One task: rows of a work tile, K/V heads [head0, head1).
+struct Task {
+    const AttentionArgs* args;
+    const TaskProblem* problem;
+    WorkTile work_tile;
+    std::int64_t head0, head1;
+    std::int64_t tile_rows, tile_keys;
+    bool dot;
+    float* scratch;   ///< of this thread
+    float* partials;  ///< slots of `slot_stride` floats
+    std::int64_t slot_stride;
+};
+void run_prefill(const Task& task);
+void run_decode(const Task& task);
+
+/// `count` floats times `factor`, as elements of the output's type.
+void store_output(const float* from, float factor, DType type, std::int64_t count, void* to);
 
 }  // namespace raceline::kernels::cpu_flash

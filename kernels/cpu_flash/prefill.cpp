@@ -11,12 +11,11 @@
 #include <hwy/highway.h>
 
 #include "kernels/cpu_flash/dot-inl.hpp"
-#include "kernels/cpu_flash/engine.hpp"
 #include "kernels/cpu_flash/gemm-inl.hpp"
 #include "kernels/cpu_flash/panel-inl.hpp"
+#include "kernels/cpu_flash/plan.hpp"
 #include "kernels/cpu_flash/rows.hpp"
 #include "kernels/cpu_flash/scratch.hpp"
-#include "kernels/cpu_flash/softmax-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace raceline::kernels::cpu_flash::HWY_NAMESPACE {
@@ -36,7 +35,7 @@ struct Work {
           args(*t.args),
           head(h),
           at(t.tile_rows, t.tile_keys, args.headdim, args.headdim_v),
-          scales(cache_scales(args, t.piece.sequence, h)),
+          scales(cache_scales(args, t.work_tile.sequence, h)),
           headdim(static_cast<std::size_t>(args.headdim)),
           headdim_v(static_cast<std::size_t>(args.headdim_v)) {
         form = score_form(args, scales.k);
@@ -46,10 +45,10 @@ struct Work {
         return reinterpret_cast<std::int32_t*>(task.scratch + offset);
     }
     [[nodiscard]] std::int64_t query(std::int64_t row) const {
-        return (task.piece.row0 + row) / task.problem->group();
+        return (task.work_tile.row0 + row) / task.problem->group();
     }
     [[nodiscard]] std::int64_t query_head(std::int64_t row) const {
-        return head * task.problem->group() + (task.piece.row0 + row) % task.problem->group();
+        return head * task.problem->group() + (task.work_tile.row0 + row) % task.problem->group();
     }
 };
 
@@ -60,22 +59,22 @@ struct Panel {
     std::int64_t all_low, all_high;  ///< keys that every row sees
 };
 
-/// Key limits of each lane, relative to the first key of the piece. Lanes past the last row repeat
-/// its limits, so that they never force a mask.
+/// Key limits of each lane, relative to the first key of the work tile. Lanes past the last row
+/// repeat its limits, so that they never force a mask.
 inline Panel open_panel(const Work& w, std::int64_t row0) {
-    const Piece& piece = w.task.piece;
-    Panel panel{row0,       std::min<std::int64_t>(kPanel, piece.rows - row0),
-                piece.key1, piece.key0,
-                piece.key0, piece.key1};
+    const WorkTile& work_tile = w.task.work_tile;
+    Panel panel{row0,           std::min<std::int64_t>(kPanel, work_tile.rows - row0),
+                work_tile.key1, work_tile.key0,
+                work_tile.key0, work_tile.key1};
     std::int32_t* first = w.integers(w.at.first) + row0;
     std::int32_t* last = w.integers(w.at.last) + row0;
     for (std::int64_t r = 0; r < static_cast<std::int64_t>(kPanel); ++r) {
         const std::int64_t row = row0 + std::min(r, panel.rows - 1);
-        const KeySpan span = visible_keys(*w.task.problem, piece.sequence, w.query(row));
-        const std::int64_t low = std::clamp(span.first, piece.key0, piece.key1);
-        const std::int64_t high = std::clamp(span.last, low, piece.key1);
-        first[r] = static_cast<std::int32_t>(low - piece.key0);
-        last[r] = static_cast<std::int32_t>(high - piece.key0);
+        const KeySpan span = visible_keys(*w.task.problem, work_tile.sequence, w.query(row));
+        const std::int64_t low = std::clamp(span.first, work_tile.key0, work_tile.key1);
+        const std::int64_t high = std::clamp(span.last, low, work_tile.key1);
+        first[r] = static_cast<std::int32_t>(low - work_tile.key0);
+        last[r] = static_cast<std::int32_t>(high - work_tile.key0);
         panel.low = std::min(panel.low, low);
         panel.high = std::max(panel.high, high);
         panel.all_low = std::max(panel.all_low, low);
@@ -99,8 +98,8 @@ void load_panel(const Work& w, const Panel& panel) {
                 std::fill(to, to + padded, 0.0F);
                 continue;
             }
-            const std::byte* q =
-                query_row(w.args, w.args.q, w.task.piece.sequence, w.query(row), w.query_head(row));
+            const std::byte* q = query_row(w.args, w.args.q, w.task.work_tile.sequence,
+                                           w.query(row), w.query_head(row));
             to_float(q, w.args.dtype, w.headdim, to);
             std::fill(to + w.headdim, to + padded, 0.0F);
         }
@@ -133,7 +132,7 @@ void step_panel(const Work& w, const Panel& panel, std::int64_t key0, std::int64
         cap_scores<vectors>(scores, keys, w.form.inner, w.form.limit);
     }
     if (low < panel.all_low || high > panel.all_high) {
-        mask_scores<vectors>(scores, keys, low - w.task.piece.key0,
+        mask_scores<vectors>(scores, keys, low - w.task.work_tile.key0,
                              w.integers(w.at.first) + panel.row0,
                              w.integers(w.at.last) + panel.row0);
     }
@@ -208,15 +207,15 @@ void prefill(const Task& task, std::int64_t head) {
     const Work w(task, head);
     constexpr std::int64_t most_panels = 512 / kLanes;
     Panel panels[most_panels];
-    const auto count = (task.piece.rows + std::int64_t(kPanel) - 1) / std::int64_t(kPanel);
+    const auto count = (task.work_tile.rows + std::int64_t(kPanel) - 1) / std::int64_t(kPanel);
     for (std::int64_t i = 0; i < count; ++i) {
         panels[i] = open_panel(w, i * std::int64_t(kPanel));
         with_vectors(panels[i], Load<Engine>{w});
     }
-    const CacheRows k = cache_rows(*task.args, task.args->k, task.piece.sequence, head);
-    const CacheRows v = cache_rows(*task.args, task.args->v, task.piece.sequence, head);
-    for (std::int64_t key = task.piece.key0; key < task.piece.key1; key += task.tile_keys) {
-        const std::int64_t end = std::min(task.piece.key1, key + task.tile_keys);
+    const CacheRows k = cache_rows(*task.args, task.args->k, task.work_tile.sequence, head);
+    const CacheRows v = cache_rows(*task.args, task.args->v, task.work_tile.sequence, head);
+    for (std::int64_t key = task.work_tile.key0; key < task.work_tile.key1; key += task.tile_keys) {
+        const std::int64_t end = std::min(task.work_tile.key1, key + task.tile_keys);
         Engine::pack_keys(k, key, end - key, w.headdim, w.floats(w.at.k), w.at.k_row);
         Engine::pack_values(v, key, end - key, w.headdim_v, w.floats(w.at.v), w.at.v_row);
         for (std::int64_t i = 0; i < count; ++i) {

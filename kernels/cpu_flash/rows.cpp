@@ -37,16 +37,17 @@ void write_row(const AttentionArgs& a, std::int64_t group, std::int64_t sequence
 void close_row(const Task& task, std::int64_t head_kv, std::int64_t row, float peak, float sum,
                const float* out) {
     const AttentionArgs& a = *task.args;
-    const Piece& piece = task.piece;
-    if (piece.slot >= 0) {
-        float* slot = task.partials + (piece.slot + head_kv) * task.slot_stride;
+    const WorkTile& work_tile = task.work_tile;
+    if (work_tile.slot >= 0) {
+        float* slot = task.partials + (work_tile.slot + head_kv) * task.slot_stride;
         std::copy_n(out, a.headdim_v, slot + row * a.headdim_v);
-        float* ends = slot + piece.rows * a.headdim_v + 2 * row;
+        float* ends = slot + work_tile.rows * a.headdim_v + 2 * row;
         ends[0] = peak;
         ends[1] = sum;
         return;
     }
-    write_row(a, task.problem->group(), piece.sequence, head_kv, piece.row0 + row, peak, sum, out);
+    write_row(a, task.problem->group(), work_tile.sequence, head_kv, work_tile.row0 + row, peak,
+              sum, out);
 }
 
 ScoreForm score_form(const AttentionArgs& a, float k_scale) {

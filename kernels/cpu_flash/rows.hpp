@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <limits>
 
-#include "kernels/cpu_flash/engine.hpp"
 #include "kernels/cpu_flash/plan.hpp"
 #include "kernels/cpu_flash/scratch.hpp"
 
@@ -53,7 +52,7 @@ inline CacheRows cache_rows(const AttentionArgs& a, const TensorArg& tensor, std
     return rows;
 }
 
-/// Row r of a piece's rows (query r / group, head r % group of the group) in a tensor like Q.
+/// Row r of a work tile's rows (query r / group, head r % group of the group) in a tensor like Q.
 inline std::int64_t query_offset(const AttentionArgs& a, const TensorArg& tensor,
                                  std::int64_t sequence, std::int64_t query, std::int64_t head) {
     const std::int64_t start = a.cu_seqlens_q ? a.cu_seqlens_q[sequence] * tensor.seq_stride
@@ -92,8 +91,8 @@ RowEnd end_row(const AttentionArgs& args, std::int64_t head, float peak, float s
 void write_row(const AttentionArgs& args, std::int64_t group, std::int64_t sequence,
                std::int64_t head_kv, std::int64_t row, float peak, float sum, const float* out);
 
-/// Writes what a task found for row `row` of its piece: the answer into the caller's output, or the
-/// part into its slot.
+/// Writes what a task found for row `row` of its work tile: the answer into the caller's output, or
+/// the part into its slot.
 void close_row(const Task& task, std::int64_t head_kv, std::int64_t row, float peak, float sum,
                const float* out);
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "kernels/cpu_flash/engine.hpp"
 #include "kernels/cpu_flash/plan.hpp"
 
 namespace raceline::kernels::cpu_flash {
@@ -59,7 +58,7 @@ struct PrefillScratch {
     }
 };
 
-/// Partial result of one piece and head: rows × headdim_v outputs, then a maximum (in powers of
+/// Partial result of one work tile and head: rows × headdim_v outputs, then a maximum (in powers of
 /// two) and a sum a row.
 constexpr std::int64_t slot_floats(std::int64_t rows, std::int64_t headdim_v) {
     return whole_lines(rows * (headdim_v + 2));
@@ -87,7 +86,7 @@ struct DecodeScratch {
     std::int64_t q = 0, out, peak, sum, head_stride;
     std::int64_t scores, total;
 
-    explicit DecodeScratch(const CutProblem& p) {
+    explicit DecodeScratch(const TaskProblem& p) {
         const std::int64_t heads = std::max<std::int64_t>(1, p.heads_kv);
         const std::int64_t rows = std::max<std::int64_t>(1, p.lengths.longest_q * p.group());
         q_row = (p.headdim + 31) / 32 * 32;
@@ -98,7 +97,7 @@ struct DecodeScratch {
         head_stride = sum + whole_lines(rows);
         scores = head_stride * heads;
         // Whatever part of the heads and rows a task has, its chunk is never longer than this; the
-        // least chunk of all of them is. A merge keeps one output row here.
+        // least chunk of all of them is. Combining keeps one output row here.
         constexpr std::int64_t least = 64;
         total = scores + std::max({std::int64_t{8192}, heads * rows * least, out_row});
     }
@@ -109,7 +108,7 @@ struct WorkspaceLayout {
     std::int64_t scratch = 0;
     std::int64_t thread_stride, partials, slot_stride, total;
 
-    WorkspaceLayout(const CutProblem& p, const Tile& tile, int units) {
+    WorkspaceLayout(const TaskProblem& p, const Tile& tile, int units) {
         const bool decode = is_decode(p.lengths.longest_q, p.group());
         const std::int64_t used =
             decode ? DecodeScratch(p).total

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vector pieces that prefill and decode share, compiled once for each SIMD target: conversion of
+// Vector code that prefill and decode share, compiled once for each SIMD target: conversion of
 // storage types, 2^x, tanh.
 #if defined(RACELINE_CPU_FLASH_SIMD_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef RACELINE_CPU_FLASH_SIMD_INL

@@ -12,10 +12,7 @@ struct Tile {
     std::int32_t rows;  ///< query rows × group heads of one task: how often a K/V block is reused
     std::int32_t keys;  ///< keys of a block: with its scores it has to stay in the private caches
 
-    static constexpr auto fields() {
-        return std::array{TileField<Tile>{"rows", &Tile::rows},
-                          TileField<Tile>{"keys", &Tile::keys}};
-    }
+    static constexpr std::array<TileField, 2> fields{"rows", "keys"};
 };
 
 // Rows in multiples of the widest panel (64), keys even (bf16 products take keys in pairs) and in

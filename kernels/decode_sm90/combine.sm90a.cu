@@ -4,7 +4,7 @@
 // take its parts in turn, lanes take columns.
 #include "gpu/ptx/griddepcontrol.cuh"
 #include "kernels/decode_sm90/finish.cuh"
-#include "kernels/decode_sm90/instances.hpp"
+#include "kernels/decode_sm90/params.hpp"
 #include "registry/enqueue_overlapping.cuh"
 
 namespace raceline::kernels::decode_sm90 {

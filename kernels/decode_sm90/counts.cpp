@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // decode_sm90's work as its code does it: whole blocks, padding of rows and head dims included;
 // nothing timed.
-#include "kernels/decode_sm90/counts.hpp"
 
 #include <algorithm>
 #include <cmath>

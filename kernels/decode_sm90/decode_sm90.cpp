@@ -5,7 +5,6 @@
 #include <limits>
 #include <string>
 
-#include "kernels/decode_sm90/counts.hpp"
 #include "kernels/decode_sm90/params.hpp"
 #include "registry/kernel.hpp"
 #include "schedule/plan.hpp"
@@ -76,17 +75,11 @@ std::size_t workspace(const Workload& w, const Tile& tile, const Device& device)
     return make_plan(problem_of(w), tile, device).workspace_bytes;
 }
 
-const KernelRecord<Tile> record{
-    .name = "decode_sm90",
-    .summary =
-        "up to 16 query tokens over a cache, for Hopper: bf16, fp16; cache also in e4m3, "
-        "contiguous or in pages",
-    .engine = Engine::cuda,
-    .tiles = std::span<const Tile>(tiles),
-    .functions = {supports, counts, precision, workspace},
-};
-
 }  // namespace
 }  // namespace raceline::kernels::decode_sm90
 
-RACELINE_KERNEL(decode_sm90, raceline::kernels::decode_sm90::record)
+RACELINE_KERNEL(
+    decode_sm90,
+    record_of("up to 16 query tokens over a cache, for Hopper: bf16, fp16; cache also in e4m3, "
+              "contiguous or in pages",
+              Engine::cuda, tiles, {supports, counts, precision, workspace}))

@@ -3,7 +3,7 @@
 // one part of it.
 #pragma once
 
-#include "gpu/ptx/rcp_approx_ftz_f32.cuh"
+#include "gpu/ptx/approx_ftz_f32.cuh"
 #include "kernels/decode_sm90/query.cuh"
 
 namespace raceline::kernels::decode_sm90 {

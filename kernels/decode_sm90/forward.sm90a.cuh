@@ -5,7 +5,7 @@
 
 #include "gpu/ptx/griddepcontrol.cuh"
 #include "kernels/decode_sm90/finish.cuh"
-#include "kernels/decode_sm90/instances.hpp"
+#include "kernels/decode_sm90/params.hpp"
 
 namespace raceline::kernels::decode_sm90 {
 

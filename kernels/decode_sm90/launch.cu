@@ -3,7 +3,7 @@
 #include <bit>
 #include <cstddef>
 
-#include "kernels/decode_sm90/instances.hpp"
+#include "kernels/decode_sm90/params.hpp"
 #include "registry/enqueue.cuh"
 #include "registry/launch_args.hpp"
 
@@ -55,7 +55,7 @@ void launch(const AttentionArgs& args, int tile, const Device& device, void* wor
         return;  // no query anywhere: nothing to write
     }
     const Params params = make_params(args, plan, shape, workspace);
-    launch_instance<Instances>(tile, args.dtype == DType::bf16 ? 1 : 0, params,
+    launch_instance<Instances>(tile, Instances::variant(args.dtype == DType::bf16), params,
                                {dim3(static_cast<unsigned>(plan.ctas)), shape.threads(),
                                 static_cast<std::size_t>(shape.shared_bytes()), stream});
     if (plan.ctas > 1) {

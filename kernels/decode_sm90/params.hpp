@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the device code of decode_sm90 gets, and how a call is cut up. Both launches and the
-// workspace query read the same.
+// What the device code of decode_sm90 gets, what of it is compiled, and how a call is cut up. Both
+// launches and the workspace query read the same.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
+#include <vector>
 
 #include "device/device.hpp"
 #include "gpu/tile/schedule.hpp"
 #include "kernels/decode_sm90/tile.hpp"
+#include "model/counts.hpp"
+#include "registry/instances.hpp"
 #include "workload/attention_args.hpp"
 #include "workload/problem.hpp"
+#include "workload/workload.hpp"
 
 namespace raceline::kernels::decode_sm90 {
 
@@ -77,6 +82,17 @@ struct Params {
     float* partial_sums;            ///< (ctas, 2, tile_rows, 2): base, sum
 };
 
+/// Compiled: every tile for queries in fp16 and in bf16, the second variant.
+struct Instances : InstancesOf<Params, tiles, 2> {
+    static constexpr std::string_view engine = "decode_sm90";
+    template <int tile, int variant>
+    static auto code() -> void (*)(Params);
+};
+
+/// Enqueues the combination of parts of sequences that several CTAs have worked on. `tile` is that
+/// of the launch before; `stream` is a cudaStream_t.
+void launch_combine(const Params& params, const Tile& tile, void* stream);
+
 /// Threads of a CTA of the second launch.
 inline constexpr int combine_threads = 512;
 
@@ -96,5 +112,9 @@ inline Plan make_plan(const Problem& problem, const Tile& tile, const Device& de
     plan.workspace_bytes = floats * sizeof(float) + 16;
     return plan;
 }
+
+/// Blocks of all units of a call: what the line that is cut into parts holds.
+std::int64_t blocks_of_call(const Workload& workload, const Tile& tile);
+std::vector<Counts> counts(const Workload& workload, const Tile& tile, const Device& device);
 
 }  // namespace raceline::kernels::decode_sm90

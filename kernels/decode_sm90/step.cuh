@@ -7,7 +7,7 @@
 #include <cuda_fp16.h>
 #include <cuda_fp8.h>
 
-#include "gpu/ptx/ex2_approx_ftz_f32.cuh"
+#include "gpu/ptx/approx_ftz_f32.cuh"
 #include "gpu/ptx/ldmatrix.cuh"
 #include "gpu/ptx/mma_m16n8.cuh"
 #include "gpu/tile/half_pairs.cuh"

@@ -26,14 +26,8 @@ struct Tile {
     std::int32_t eight_bits;  ///< 1: of a cache in e4m3; 0: of one in Q's type
 
     bool operator==(const Tile&) const = default;
-    static constexpr auto fields() {
-        return std::array<TileField<Tile>, 6>{{{"headdim", &Tile::headdim},
-                                               {"keys", &Tile::keys},
-                                               {"warps", &Tile::warps},
-                                               {"stages", &Tile::stages},
-                                               {"residents", &Tile::residents},
-                                               {"eight_bits", &Tile::eight_bits}}};
-    }
+    static constexpr std::array<TileField, 6> fields{"headdim", "keys",      "warps",
+                                                     "stages",  "residents", "eight_bits"};
     [[nodiscard]] constexpr int threads() const { return 32 * warps; }
     /// Bytes of a key in shared memory, and of a block of K or of V.
     [[nodiscard]] constexpr int row_bytes() const { return headdim * (eight_bits != 0 ? 1 : 2); }

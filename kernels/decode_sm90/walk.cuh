@@ -2,36 +2,19 @@
 // Which keys a CTA reads: its part of the line of all units' blocks, unit by unit.
 #pragma once
 
+#include "gpu/tile/sequence.cuh"
 #include "kernels/decode_sm90/params.hpp"
 
 namespace raceline::kernels::decode_sm90 {
 
-/// One sequence of the batch.
-struct Sequence {
-    Band band;
-    std::int32_t q_token, q_index;  ///< its first token, and its place in the batch, of Q
-    std::int32_t k_token, k_index;  ///< the same of K and V; in pages it has neither
-};
+using schedule::Sequence;  // in pages K and V have neither first token nor place
 
 __device__ __forceinline__ Sequence sequence_of(const Params& p, std::int32_t b) {
-    const AttentionArgs& a = p.args;
     Sequence s{p.band, 0, b, 0, b};
     if (p.uniform) {
         return s;
     }
-    if (a.cu_seqlens_q != nullptr) {
-        s.q_token = a.cu_seqlens_q[b];
-        s.q_index = 0;
-        s.band.length_q = a.cu_seqlens_q[b + 1] - s.q_token;
-    }
-    if (a.cu_seqlens_k != nullptr) {
-        s.k_token = a.cu_seqlens_k[b];
-        s.k_index = 0;
-        s.band.length_k = a.cu_seqlens_k[b + 1] - s.k_token;
-    }
-    if (a.seqlens_k != nullptr) {
-        s.band.length_k = a.seqlens_k[b];
-    }
+    schedule::place_in_batch(s, p.args, b);
     return s;
 }
 

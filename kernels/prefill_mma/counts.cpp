@@ -20,7 +20,7 @@ constexpr double slot = 2;
 constexpr double lanes = 32;
 
 // What one CTA does for one block, in the order of its code, and at its ends.
-struct Pieces {
+struct BlockWork {
     Work copies, scores, maximum, first_exponentials, values, start, finish;
 };
 
@@ -59,13 +59,13 @@ Work copied(double bytes) {
             {"op.issue", bytes / 16 * counted(2.5, "a copy of 16 bytes")}};
 }
 
-Pieces pieces_of(const Workload& w, const Tile& t) {
+BlockWork block_work_of(const Workload& w, const Tile& t) {
     const double rows = t.rows;
     const double keys = t.keys;
     const double d = static_cast<double>(w.headdim) * 2;
     const double dv = static_cast<double>(w.headdim_v) * 2;
     const std::string flop = std::string("flop.mma.") + name_of(w.dtype);
-    Pieces p;
+    BlockWork p;
     p.copies = copied(t.k_bytes() + t.v_bytes());
     p.copies["byte.l2"] = keys * (d + dv);
     add_products(p.scores, flop, rows, keys, t.headdim);
@@ -103,7 +103,7 @@ Step with_clocks(Step step, const GroupClocks& work, const GroupClocks& block, c
 }
 
 // Of the CTA with the most blocks.
-std::vector<Step> steps_of(const Share& share, const Pieces& p, const Tile& t,
+std::vector<Step> steps_of(const Share& share, const BlockWork& p, const Tile& t,
                            const GroupClocks& block, int residents) {
     const Work in_block = p.copies + p.scores + p.maximum + p.first_exponentials + p.values;
     const auto step = [&](Step of, const GroupClocks& work) {
@@ -136,7 +136,7 @@ double flops_per_clock(const Device& device, const std::string& id) {
 void add_sequence(Share& share, const Band& band, const Tile& tile, double heads) {
     for (std::int32_t row = 0; row < band.length_q; row += tile.rows) {
         const Blocks blocks = band.blocks(row, tile.rows, tile.keys);
-        share.items += heads;
+        share.work_tiles += heads;
         if (blocks.count() > share.most_blocks) {
             share.most_blocks = blocks.count();
             share.most_masked = band.masked(row, tile.rows, tile.keys);
@@ -170,7 +170,7 @@ Share share_of(const Workload& w, const Plan& plan, const Tile& tile) {
 std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& device) {
     const Plan plan = make_plan(problem_of(w), tile, device);
     const Share share = share_of(w, plan, tile);
-    const Pieces p = pieces_of(w, tile);
+    const BlockWork p = block_work_of(w, tile);
     const double kv_row_bytes = static_cast<double>(w.headdim + w.headdim_v) * 2;
     const double q_row_bytes = static_cast<double>(w.headdim) * 2;
     const double lse_bytes = static_cast<double>(w.tokens_q() * w.heads_q) * sizeof(float);
@@ -178,7 +178,7 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     Counts c;
     c.launch = "main";
     c.work = (p.copies + p.scores + p.maximum + p.first_exponentials + p.values) * share.blocks +
-             (p.start + p.finish) * share.items;
+             (p.start + p.finish) * share.work_tiles;
     c.work["byte.l2"] =
         share.keys * kv_row_bytes + share.rows * q_row_bytes + w.bytes_out() + lse_bytes;
     c.work["byte.dram_read"] = w.bytes_q() + w.bytes_kv();

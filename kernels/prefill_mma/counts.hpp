@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "device/device.hpp"
-#include "kernels/prefill_mma/plan.hpp"
+#include "kernels/prefill_mma/params.hpp"
 #include "kernels/prefill_mma/tile.hpp"
 #include "model/counts.hpp"
 
@@ -13,10 +13,10 @@ namespace raceline::kernels::prefill_mma {
 
 /// What the CTAs do together, and the one that gets the most blocks.
 struct Share {
-    double blocks = 0;  ///< blocks of keys, over all work tiles
-    double keys = 0;    ///< keys that exist in those blocks
-    double rows = 0;    ///< query rows that exist in work tiles that have a block
-    double items = 0;   ///< that have rows
+    double blocks = 0;      ///< blocks of keys, over all work tiles
+    double keys = 0;        ///< keys that exist in those blocks
+    double rows = 0;        ///< query rows that exist in work tiles that have a block
+    double work_tiles = 0;  ///< that have rows
     double most_blocks = 0;
     double most_masked = 0;  ///< of these, blocks that need a mask
 };

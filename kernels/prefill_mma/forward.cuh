@@ -1,11 +1,119 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel: one CTA a work tile (schedule.hpp).
+// The kernel: one CTA a work tile (schedule.hpp). Its epilogue divides by the row's sum, finds the
+// LSE, and stores straight from the accumulators.
 #pragma once
 
-#include "kernels/prefill_mma/finish.cuh"
-#include "kernels/prefill_mma/instances.hpp"
+#include "kernels/prefill_mma/compute.cuh"
+#include "kernels/prefill_mma/params.hpp"
 
 namespace raceline::kernels::prefill_mma {
+
+inline constexpr float log2_e = 1.4426950408889634F;
+inline constexpr float ln_2 = 0.6931471805599453F;
+
+/// Up to eight outputs at `to`, as many as `columns` has.
+template <bool by_hand>
+__device__ __forceinline__ void store_piece(std::uint16_t* to, const std::uint32_t (&x)[4],
+                                            int columns) {
+    if constexpr (!by_hand) {
+        if (columns > 0) {
+            *reinterpret_cast<uint4*>(to) = make_uint4(x[0], x[1], x[2], x[3]);
+        }
+        return;
+    }
+#pragma unroll
+    for (int e = 0; e < 8; ++e) {
+        if (e < columns) {
+            to[e] = static_cast<std::uint16_t>(x[e / 2] >> (16 * (e % 2)));
+        }
+    }
+}
+
+/// The factor that turns the row's accumulators into its output, and its LSE. A sink adds to the
+/// denominator alone; a row without keys has its sink's logit as LSE, or -inf without a sink.
+struct RowEnd {
+    float factor, lse;
+};
+__device__ __forceinline__ RowEnd end_row(const float* sinks, int head, float base, float sum) {
+    if (base == no_base && sum == 0) {  // maxima skip NaN, the sum does not
+        return {0, sinks != nullptr ? sinks[head] : -INFINITY};
+    }
+    float shrink = 1;
+    if (sinks != nullptr) {
+        const float sink = sinks[head] * log2_e;
+        const float both = fmaxf(base, sink);
+        shrink = exp2f(base - both);
+        sum = sum * shrink + exp2f(sink - both);
+        base = both;
+    }
+    return {shrink / sum, (base + log2f(sum)) * ln_2};
+}
+
+/// The sums of this lane's rows over all keys, from those over its own columns.
+template <Tile tile>
+__device__ __forceinline__ void complete_sums(const Shared<tile>& s, RowState<tile>& state) {
+#pragma unroll
+    for (int g = 0; g < tile.row_groups(); ++g) {
+#pragma unroll
+        for (float& sum : state.sum[g]) {
+            sum += __shfl_xor_sync(0xFFFFFFFFU, sum, 1);
+            sum += __shfl_xor_sync(0xFFFFFFFFU, sum, 2);
+        }
+    }
+    if constexpr (tile.sharers == 2) {
+        float others[tile.row_groups()][2];
+        exchange_rows<tile>(s, state.sum, others);
+#pragma unroll
+        for (int g = 0; g < tile.row_groups(); ++g) {
+#pragma unroll
+            for (int i = 0; i < 2; ++i) {
+                state.sum[g][i] += others[g][i];
+            }
+        }
+    }
+}
+
+template <Tile tile, bool bf16, bool by_hand>
+__device__ __forceinline__ void write_rows(const Params& p, const Work& w, const Shared<tile>& s,
+                                           const Outputs<tile>& out, RowState<tile>& state) {
+    const AttentionArgs& a = p.args;
+    const WarpRows rows = warp_rows<tile>(w);
+    const int lane = lane_of_warp();
+    const auto part = static_cast<int>(part_of_warp<tile>());
+    const std::int64_t index = w.sequence.q_index;
+    complete_sums<tile>(s, state);
+#pragma unroll
+    for (int g = 0; g < tile.row_groups(); ++g) {
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+            const RowEnd end = end_row(a.sinks, w.head, state.base[g][i], state.sum[g][i]);
+            const int row = rows.first + 16 * g + fragment_row(lane, i);
+            const bool exists = row < w.sequence.band.length_q;
+            const std::int64_t token = w.sequence.q_token + row;
+            auto* to = static_cast<std::uint16_t*>(a.out.data) + index * a.out.batch_stride +
+                       token * a.out.seq_stride + w.head * a.out.head_stride;
+            if (exists && a.lse != nullptr && lane % 4 == 0 && part == 0) {
+                a.lse[index * a.lse_batch_stride + token * a.lse_seq_stride +
+                      w.head * a.lse_head_stride] = end.lse;
+            }
+#pragma unroll
+            for (int four = 0; four < tile.warp_columns() / 32; ++four) {
+                std::uint32_t x[4];
+#pragma unroll
+                for (int j = 0; j < 4; ++j) {
+                    const auto& from = out[g][4 * four + j];
+                    x[j] = gpu::packed<bf16>(from[fragment_register(i, 0)] * end.factor,
+                                             from[fragment_register(i, 1)] * end.factor);
+                }
+                gpu::transpose_quad(x);  // lane t of the quad now has the t-th eight of 32 columns
+                const int column = part * tile.warp_columns() + 32 * four + 8 * (lane % 4);
+                if (exists) {
+                    store_piece<by_hand>(to + column, x, a.headdim_v - column);
+                }
+            }
+        }
+    }
+}
 
 /// by_hand: a row of Q, K, V or the output is no row of aligned 16-byte chunks, which cp.async
 /// and wide stores need.

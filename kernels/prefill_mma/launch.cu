@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the registry calls: fills the kernel's parameters and enqueues one launch.
-#include "kernels/prefill_mma/instances.hpp"
-#include "kernels/prefill_mma/plan.hpp"
+#include "kernels/prefill_mma/params.hpp"
 #include "registry/enqueue.cuh"
 #include "registry/launch_args.hpp"
 

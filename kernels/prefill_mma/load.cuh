@@ -4,11 +4,11 @@
 #pragma once
 
 #include "gpu/ptx/cp_async.cuh"
+#include "gpu/ptx/special_register.cuh"
 #include "gpu/ptx/st_shared_v4_u32.cuh"
-#include "gpu/ptx/tid_x_volatile.cuh"
 #include "gpu/tile/sequence.cuh"
 #include "kernels/prefill_mma/fragment.hpp"
-#include "kernels/prefill_mma/instances.hpp"
+#include "kernels/prefill_mma/params.hpp"
 #include "kernels/prefill_mma/tile.hpp"
 
 namespace raceline::kernels::prefill_mma {

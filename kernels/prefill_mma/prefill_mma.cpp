@@ -45,15 +45,9 @@ std::size_t workspace(const Workload&, const Tile&, const Device&) {
     return 0;
 }
 
-const KernelRecord<Tile> record{
-    .name = "prefill_mma",
-    .summary = "forward for any GPU since Ampere: cp.async, mma.sync; bf16 and fp16",
-    .engine = Engine::cuda,
-    .tiles = std::span<const Tile>(tiles),
-    .functions = {supports, counts, precision, workspace},
-};
-
 }  // namespace
 }  // namespace raceline::kernels::prefill_mma
 
-RACELINE_KERNEL(prefill_mma, raceline::kernels::prefill_mma::record)
+RACELINE_KERNEL(prefill_mma,
+                record_of("forward for any GPU since Ampere: cp.async, mma.sync; bf16 and fp16",
+                          Engine::cuda, tiles, {supports, counts, precision, workspace}))

@@ -6,9 +6,9 @@
 #include "gpu/ptx/bar_red_or.cuh"
 #include "gpu/ptx/ld_shared_u32.cuh"
 #include "gpu/ptx/ld_shared_v4_u32.cuh"
+#include "gpu/ptx/special_register.cuh"
 #include "gpu/ptx/st_shared_u32.cuh"
 #include "gpu/ptx/st_shared_v4_u32.cuh"
-#include "gpu/ptx/tid_x_volatile.cuh"
 #include "kernels/prefill_mma/fragment.hpp"
 #include "kernels/prefill_mma/tile.hpp"
 

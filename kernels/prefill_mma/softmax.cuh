@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "gpu/ptx/ex2_approx_ftz_f32.cuh"
+#include "gpu/ptx/approx_ftz_f32.cuh"
 #include "gpu/tile/tanh.cuh"
 #include "kernels/prefill_mma/fragment.hpp"
 #include "kernels/prefill_mma/load.cuh"

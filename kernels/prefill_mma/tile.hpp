@@ -25,17 +25,9 @@ struct Tile {
     std::int32_t sharers = 1;  ///< warps that share rows: 1 or 2
 
     bool operator==(const Tile&) const = default;
-    static constexpr auto fields() {
-        return std::array<TileField<Tile>, 9>{{{"headdim", &Tile::headdim},
-                                               {"headdim_v", &Tile::headdim_v},
-                                               {"rows", &Tile::rows},
-                                               {"keys", &Tile::keys},
-                                               {"warps", &Tile::warps},
-                                               {"stages", &Tile::stages},
-                                               {"q_registers", &Tile::q_registers},
-                                               {"residents", &Tile::residents},
-                                               {"sharers", &Tile::sharers}}};
-    }
+    static constexpr std::array<TileField, 9> fields{"headdim",     "headdim_v", "rows",
+                                                     "keys",        "warps",     "stages",
+                                                     "q_registers", "residents", "sharers"};
     [[nodiscard]] constexpr int threads() const { return 32 * warps; }
     [[nodiscard]] constexpr int warp_rows() const { return rows * sharers / warps; }
     /// Of a block, those whose scores a warp has.

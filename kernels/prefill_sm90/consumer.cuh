@@ -146,6 +146,13 @@ struct Stages {
             skip_block_of_keys();
         }
     }
+    /// Our first block of a work tile comes next, if `fresh`: its rows are waited for.
+    __device__ __forceinline__ void enter(const TileView<tile>& view, bool fresh) {
+        if (fresh) {
+            skip_keys(view);
+            wait_q();
+        }
+    }
     __device__ __forceinline__ void skip_block_of_keys() {
         wait_k(k_ring);
         turn.take();

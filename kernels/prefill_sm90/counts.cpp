@@ -5,7 +5,7 @@
 
 namespace raceline::kernels::hopper {
 
-Counts main_counts(const MainLaunch& launch, const schedule::Pieces& p,
+Counts main_counts(const MainLaunch& launch, const schedule::BlockWork& p,
                    const std::vector<std::string>& beside) {
     const Workload& w = launch.workload;
     const schedule::Plan& plan = launch.plan;
@@ -14,7 +14,7 @@ Counts main_counts(const MainLaunch& launch, const schedule::Pieces& p,
     const double asked = share.keys * launch.kv_row_bytes;
     Counts c;
     c.launch = "main";
-    c.work = (p.scores + p.softmax + p.values) * share.worked + p.finish * share.items;
+    c.work = (p.scores + p.softmax + p.values) * share.worked + p.finish * share.work_tiles;
     c.work["byte.l2"] = asked + share.rows * launch.q_row_bytes + w.bytes_out() + lse_bytes;
     c.work["byte.dram_read"] = w.bytes_q() + launch.kv_bytes;
     c.work["byte.dram_write"] = w.bytes_out() + lse_bytes;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What counts and records of both types have in common.
+// What the engine does, by type of elements, and what counts and records of both types have in
+// common. Clocks are those of the steps of a matrix warpgroup.
 #pragma once
 
 #include <string>
@@ -7,15 +8,24 @@
 #include <vector>
 
 #include "device/device.hpp"
-#include "kernels/prefill_sm90/tile.hpp"
+#include "kernels/prefill_sm90/e4m3_tile.hpp"
+#include "kernels/prefill_sm90/f16_tile.hpp"
 #include "model/constant.hpp"
 #include "model/counts.hpp"
+#include "schedule/plan.hpp"
 #include "schedule/queueing.hpp"
 #include "schedule/rereads.hpp"
 #include "schedule/share.hpp"
 #include "schedule/steps.hpp"
 
 namespace raceline::kernels::hopper {
+
+/// How a call is cut into work tiles: for counts and launch alike. Lengths at most
+/// schedule::longest_length, work tiles at most schedule::most_work_tiles.
+template <class Tile>
+schedule::Plan make_plan(const Problem& problem, const Tile& tile, const Device& device) {
+    return schedule::make_plan(problem, tile.rows, Tile::eight_bits ? 1 : 2, device);
+}
 
 inline constexpr Constant exponential_clocks =
     manual("sm.exponential_clocks", 8,
@@ -30,14 +40,14 @@ inline double clocks_without_products(schedule::BlockClocks block, int warpgroup
 /// Work of a CTA for one block and at a work tile's ends, as far as it follows from lengths: what
 /// both types do alike. `flop`: of wgmma, `bytes`: of an element of Q and K.
 template <class Tile>
-schedule::Pieces pieces_of(const Workload& w, const Tile& t, const std::string& flop,
-                           double bytes) {
+schedule::BlockWork block_work_of(const Workload& w, const Tile& t, const std::string& flop,
+                                  double bytes) {
     const double rows = t.rows;
     const double keys = t.keys;
     const double columns_v = t.v_bytes() / t.keys / bytes;
     // A lane's slot of the FMA pipe is two flops to the model, whatever instruction takes it.
     constexpr double slot = 2;
-    schedule::Pieces p;
+    schedule::BlockWork p;
     p.scores[flop] = 2 * rows * keys * t.headdim;
     // Every warpgroup reads its rows of Q and the whole block of K.
     p.scores["byte.smem_mma"] = t.q_bytes() + t.warpgroups() * static_cast<double>(t.k_bytes());
@@ -69,7 +79,7 @@ struct MainLaunch {
 };
 /// `beside`: what products run beside everything of a softmax, whose exponentials stand between its
 /// other operations.
-Counts main_counts(const MainLaunch& launch, const schedule::Pieces& pieces,
+Counts main_counts(const MainLaunch& launch, const schedule::BlockWork& of_block,
                    const std::vector<std::string>& beside);
 
 /// The launches of a call: what is launched before, the clearing of a counter, the main one.
@@ -80,3 +90,104 @@ std::vector<Counts> launches_of(std::vector<Counts> before, const schedule::Plan
 std::string why_not_hopper(const Device& device);
 
 }  // namespace raceline::kernels::hopper
+
+namespace raceline::kernels::prefill_sm90 {
+
+// Clocks of a block are from the compiled code and the hardware's rates, between work tiles by
+// clock() at the steps of three tiles.
+
+/// What the schedule hands out: whole launch, and the CTA that is busy longest.
+schedule::Share share_of(const Workload& workload, const schedule::Plan& plan, const Tile& tile);
+
+std::vector<Counts> counts(const Workload& workload, const Tile& tile, const Device& device);
+
+/// Of a warp and a block that all its rows see, exponentials and waits apart: clocks of stall
+/// counts, and instructions, for which the warps of a quadrant share the issue slots. The values
+/// were worked out by hand with times at hand (calibrated); without calibration they are what the
+/// machine code says, as linear forms in keys and started products, within a tenth.
+struct BlockCode {
+    double clocks, instructions;
+};
+BlockCode block_code(const Tile& tile);
+/// What block_code leaves out of a block's stall counts and instructions, a key: half an
+/// exponential, of eight clocks, in which three of eight issue slots are its own.
+inline constexpr double exponential_clocks_of_key = 4;
+inline constexpr double exponential_instructions_of_key =
+    counted(1.5, "three of eight slots in four clocks a key");
+
+/// Products: half a clock a column and step of 16 (wgmma of 64 rows at 1024 multiply-adds a clock).
+/// Exponentials: a warp's go at eight clocks an instruction. What a warp does alone is block_code;
+/// what has no fixed latency is a turn, three barriers of copies, three reductions into
+/// uniform registers and a vote, some 25 each. A first block has maxima, which wait for each other,
+/// and four exchanges more. A softcap's tanh (nine instructions a score, see f16_counts.cpp; beyond
+/// three quarters of the cap 14, two of them on the units of the exponentials) takes issue slots.
+/// Seven clocks a key beyond 128 are fitted to the tiles of 160 and 176 keys in
+/// receipts/h200/2026-11-22-prefill_sm90-tiles-1f24940c08f4.jsonl, the stall counts do not have
+/// them; a call that nobody gets in the way of (one row, 7,804 keys, in
+/// 2026-11-22-random-20261130-1f24940c08f4.jsonl) has ten.
+double clocks_of_block(const Tile& tile, bool first, int warpgroups, double softcap = 0);
+
+/// Of the first block of a CTA, whose scores are complete and after which no values are multiplied.
+double clocks_of_first_softmax(const Tile& tile, int warpgroups, double softcap = 0);
+
+/// From this softcap on the counts have no block with a score beyond three quarters of the cap,
+/// where tanh is a polynomial: scores of unit spread, which inputs of unit spread at the usual
+/// scale give, stay below 4.5 in all but 1 % of a warp's blocks.
+inline constexpr Constant softcap_near =
+    assumed("prefill_sm90.softcap_near", 6, "scores of unit spread stay below 4.5 in all but 1 %");
+
+/// Clocks of a warp for what a work tile's end and the next one's begin take beside a steady block,
+/// a first block's maxima and masks: where the work tile stands, its output. `warpgroups`: those
+/// that have rows and are in each other's way. By clock() at every step of d64 with four
+/// warpgroups, d128 with three and d256 with two (512 tokens on an H200), maxima and late rows
+/// included: 4,700, 5,500 and 6,900; what is in the way of what follows from tiles of other numbers
+/// of warpgroups. Traced when outputs went straight from registers, 31 instructions for 16 columns
+/// by the compiled code; through shared memory they take 14.
+double clocks_between_tiles(const Tile& tile, int warpgroups);
+
+/// More of them, in a work tile whose warpgroups have equal shares, where two do not take turns: as
+/// if they fell into step, and their ends of work tiles came at the same time (not traced). Fitted
+/// to five sweeps of the pairs of tiles that differ in turns alone (…-prefill_sm90-tiles-…, no
+/// mask): at 512 tokens d128 is 2 to 6 % faster with turns, some 0.36 µs a work tile, d256 1.6 % in
+/// the mean. Three warpgroups are left out: at d128 they show nothing, at d64 2 to 3 % at 512.
+double clocks_in_step(const Tile& tile, int warpgroups, bool equal_shares);
+
+/// Of a block that needs a mask, whichever end of what its rows see lies in it: 3.5 a key and warp
+/// beside others.
+double clocks_of_mask(const Tile& tile, int warpgroups);
+
+/// Where pieces of Q for two work tiles do not fit, the next work tile's rows are late: by 2,000
+/// clocks without any, by 500 with half (clock(), as above).
+double clocks_of_late_rows(const Tile& tile);
+
+}  // namespace raceline::kernels::prefill_sm90
+
+namespace raceline::kernels::prefill_sm90_fp8 {
+
+// What the compiled code and the hardware's rates say is a fifth to a third too little; the rest is
+// fitted to measured times, as said at each.
+
+/// What the schedule hands out: whole launch, and the CTA that is busy longest.
+schedule::Share share_of(const Workload& workload, const schedule::Plan& plan, const Tile& tile);
+
+std::vector<Counts> counts(const Workload& workload, const Tile& tile, const Device& device);
+
+/// Products: half a clock a column and step of 32 (wgmma of 64 rows at 4096 multiply-adds a clock).
+/// Exponentials: a warp's go at eight clocks an instruction. From the compiled loops: a quarter of
+/// a clock a key (copying P) and 145 of a warp's own, and six waits of no fixed latency, some 20
+/// each; a first block has maxima and six exchanges more. Fitted to a sweep of all tiles
+/// (training-16k on an H200, receipts of d6da988; 5 % off in the median): 48 clocks a step of 32,
+/// half of them at the issue slots, for which the code gives no reason. Tiles with `prepared` have
+/// 40, fitted to one run of six of them at 16k. No block takes less than the busiest transposing
+/// warp needs.
+double clocks_of_block(const Tile& tile, bool first, int warpgroups);
+/// Of a work tile's first block, its softmax alone.
+double clocks_of_first_softmax(const Tile& tile, int warpgroups);
+
+/// Clocks of a warp for all that a work tile's end and the next one's begin take beside a steady
+/// block, where so many warpgroups have rows; fitted to the sweep named in e4m3_counts.cpp.
+double clocks_between_tiles(const Tile& tile, int warpgroups);
+/// Of a block's mask.
+double clocks_of_mask(const Tile& tile, int warpgroups);
+
+}  // namespace raceline::kernels::prefill_sm90_fp8

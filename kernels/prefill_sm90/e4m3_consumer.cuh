@@ -108,9 +108,8 @@ template <Tile tile>
 struct Consumer : Stages<tile, Params> {
     using Base = Stages<tile, Params>;
     using Base::Base;
-    using Base::p, Base::s, Base::warpgroup, Base::k_ring, Base::v_ring, Base::wait_q,
-        Base::release_k;
-    using Base::skip_keys, Base::skip_values, Base::output_rows_of;
+    using Base::p, Base::s, Base::warpgroup, Base::k_ring, Base::v_ring, Base::release_k;
+    using Base::skip_values, Base::output_rows_of;
     static constexpr bool promotes = Accumulators<tile>::promotes;
 
     /// Operands of the products, looked up before the waits for them. Rings count in uniform
@@ -219,10 +218,7 @@ struct Consumer : Stages<tile, Params> {
                                            int block, int before) {
         const bool fresh = before != no_slot;
         float keep[2];
-        if (fresh) {
-            skip_keys(view);
-            wait_q();
-        }
+        this->enter(view, fresh);
         multiply(*this, a);
         const Ring<tile.stages> k = k_ring;
         release_k(block == view.blocks.first);

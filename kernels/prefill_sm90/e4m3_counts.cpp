@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // prefill_sm90_fp8's work as its code does it: whole blocks, masked parts, padding of rows, keys
 // and head dims included. Constants that were fitted to times say so.
-#include "kernels/prefill_sm90/e4m3_counts.hpp"
-
 #include <algorithm>
 #include <string_view>
 #include <utility>
@@ -108,16 +106,16 @@ double clocks_between_tiles(const Tile& t, int warpgroups) {
     // Larger blocks take longer to get going. Once thought to be the wait for a first block's V to
     // be transposed; but tiles whose V has been transposed before take as long.
     const double first = item_block * t.keys * t.headdim;
-    return schedule::between_items(item_column * t.headdim + first, warpgroups);
+    return schedule::between_tiles(item_column * t.headdim + first, warpgroups);
 }
 
 double clocks_of_mask(const Tile& t, int warpgroups) {
-    return schedule::between_items(mask_of_key * t.keys, warpgroups);
+    return schedule::between_tiles(mask_of_key * t.keys, warpgroups);
 }
 
 namespace {
 
-using schedule::Pieces;
+using schedule::BlockWork;
 
 // Images that hold a key: the launch that transposes V writes these, and the main one reads them.
 double images_read(const Workload& w, const Tile& tile) {
@@ -169,8 +167,8 @@ double bytes_once(const Workload& w, const Tile& t) {
                                  images_read(w, t) * t.block_bytes();
 }
 
-Pieces pieces_of(const Workload& w, const Tile& t) {
-    Pieces p = hopper::pieces_of(w, t, "flop.wgmma.e4m3", 1);
+BlockWork block_work_of(const Workload& w, const Tile& t) {
+    BlockWork p = hopper::block_work_of(w, t, "flop.wgmma.e4m3", 1);
     p.values["byte.l2"] = t.keys * value_row_bytes(w, t);
     if (t.prepared == 0) {
         // V is read once and written once more on its way into the order that the products want.
@@ -197,7 +195,7 @@ schedule::Share share_of(const Workload& w, const schedule::Plan& plan, const Ti
 std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& device) {
     const schedule::Plan plan = make_plan(problem_of(w), tile, device);
     const schedule::Share share = share_of(w, plan, tile);
-    const Pieces p = pieces_of(w, tile);
+    const BlockWork p = block_work_of(w, tile);
     const auto q_row_bytes = static_cast<double>(w.headdim);
     // Products and the transposition of V, other warps' work, run beside everything.
     Counts c = main_counts({w, plan, share, tile.stages, 2 * tile.block_bytes(), tile.threads(),

@@ -3,11 +3,11 @@
 // the accumulators, so that the next tile's copies and products need not wait for shared memory.
 #pragma once
 
+#include "gpu/ptx/special_register.cuh"
 #include "gpu/ptx/st_global_v4_u32.cuh"
-#include "gpu/ptx/tid_x_volatile.cuh"
 #include "gpu/tile/half_pairs.cuh"
-#include "kernels/prefill_sm90/e4m3_instances.hpp"
 #include "kernels/prefill_sm90/e4m3_softmax.cuh"
+#include "kernels/prefill_sm90/params.cuh"
 #include "kernels/prefill_sm90/row_softmax.cuh"
 
 namespace raceline::kernels::prefill_sm90_fp8 {

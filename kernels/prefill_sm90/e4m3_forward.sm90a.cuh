@@ -5,9 +5,9 @@
 
 #include "gpu/ptx/setmaxnreg.cuh"
 #include "kernels/prefill_sm90/e4m3_alternate.cuh"
-#include "kernels/prefill_sm90/e4m3_instances.hpp"
 #include "kernels/prefill_sm90/e4m3_load.cuh"
 #include "kernels/prefill_sm90/e4m3_transpose.cuh"
+#include "kernels/prefill_sm90/params.cuh"
 
 namespace raceline::kernels::prefill_sm90_fp8 {
 
@@ -58,17 +58,12 @@ template <int index>
 __global__ void __launch_bounds__(tiles[index].threads(), 1)
     forward(const __grid_constant__ Params p) {
     constexpr Tile tile = tiles[index];
-    constexpr RegisterSplit registers = register_split(tile);
     const Shared<tile> s{start_of_shared()};
     // The same in all lanes, and known to be: roles are whole warps and warpgroups.
     const int warp = __shfl_sync(0xFFFFFFFFU, static_cast<int>(threadIdx.x / 32), 0);
-    if (threadIdx.x == 0) {
-        constexpr int others = tile.prepared != 0 ? 0 : transposers;
-        init_barriers(s, tile.prepared != 0 ? 1 : transposers, others);
-    }
-    __syncthreads();
+    open_barriers(s, tile.prepared != 0 ? 1 : transposers, tile.prepared != 0 ? 0 : transposers);
     if (warp < 4) {
-        ptx::setmaxnreg_dec<registers.producer>();
+        ptx::setmaxnreg_dec<register_split(tile).producer>();
         if constexpr (tile.alternates()) {
             // The compiler then knows that the address is the same in all lanes, which leaves the
             // scheduler the register that it lacks.
@@ -77,7 +72,7 @@ __global__ void __launch_bounds__(tiles[index].threads(), 1)
             produce(p, s, warp);
         }
     } else {
-        ptx::setmaxnreg_inc<registers.matrix>();
+        ptx::setmaxnreg_inc<register_split(tile).matrix>();
         consume<tile>(p, s, warp / 4 - 1);
     }
 }

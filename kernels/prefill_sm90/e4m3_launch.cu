@@ -3,9 +3,9 @@
 // transposes V where the tile asks for one.
 #include <string>
 
-#include "kernels/prefill_sm90/e4m3_counts.hpp"
-#include "kernels/prefill_sm90/e4m3_instances.hpp"
+#include "kernels/prefill_sm90/counts.hpp"
 #include "kernels/prefill_sm90/launch.cuh"
+#include "kernels/prefill_sm90/params.cuh"
 #include "registry/launch_args.hpp"
 
 namespace raceline::kernels::prefill_sm90_fp8 {
@@ -49,15 +49,14 @@ void prepare(const Tile& tile, Params& p, void* workspace, void* stream) {
 void launch(const AttentionArgs& args, int tile, const Device& device, void* workspace,
             void* stream) {
     const Tile& shape = tiles.at(static_cast<std::size_t>(tile));
-    const schedule::Plan plan = make_plan(problem_of(args), shape, device);
-    if (plan.ctas == 0) {
-        return;  // no query anywhere: nothing to write
-    }
-    Params params = make_params(args, plan, shape);
-    if (shape.prepared != 0) {
-        prepare(shape, params, workspace, stream);
-    }
-    enqueue_plan<Instances>(tile, 0, shape, params, plan, workspace, stream);
+    launch_call<Instances>(tile, 0, shape, args, device, workspace, stream,
+                           [&](const schedule::Plan& plan) {
+                               Params params = make_params(args, plan, shape);
+                               if (shape.prepared != 0) {
+                                   prepare(shape, params, workspace, stream);
+                               }
+                               return params;
+                           });
 }
 
 }  // namespace raceline::kernels::prefill_sm90_fp8

@@ -5,8 +5,8 @@
 
 #include "gpu/ptx/cp_async_bulk.cuh"
 #include "gpu/ptx/redux_or_b32.cuh"
-#include "kernels/prefill_sm90/e4m3_instances.hpp"
 #include "kernels/prefill_sm90/load.cuh"
+#include "kernels/prefill_sm90/params.cuh"
 
 namespace raceline::kernels::prefill_sm90_fp8 {
 

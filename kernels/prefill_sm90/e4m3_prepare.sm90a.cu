@@ -5,9 +5,9 @@
 
 #include "gpu/ptx/cp_async_bulk.cuh"
 #include "gpu/ptx/cp_async_bulk_tensor.cuh"
-#include "kernels/prefill_sm90/e4m3_instances.hpp"
 #include "kernels/prefill_sm90/e4m3_load.cuh"
 #include "kernels/prefill_sm90/e4m3_transpose.cuh"
+#include "kernels/prefill_sm90/params.cuh"
 #include "registry/enqueue.cuh"
 
 namespace raceline::kernels::prefill_sm90_fp8 {

@@ -7,7 +7,7 @@
 
 #include "gpu/ptx/ldmatrix.cuh"
 #include "gpu/ptx/mma_m16n8.cuh"
-#include "gpu/ptx/tid_x_volatile.cuh"
+#include "gpu/ptx/special_register.cuh"
 #include "kernels/prefill_sm90/e4m3_softmax.cuh"
 #include "kernels/prefill_sm90/e4m3_tile.hpp"
 #include "kernels/prefill_sm90/fragment.hpp"

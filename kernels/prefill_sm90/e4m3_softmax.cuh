@@ -6,9 +6,8 @@
 #include <cmath>
 #include <cstdint>
 
+#include "gpu/ptx/approx_ftz_f32.cuh"
 #include "gpu/ptx/cvt_e4m3x4.cuh"
-#include "gpu/ptx/lg2_approx_ftz_f32.cuh"
-#include "gpu/ptx/rcp_approx_ftz_f32.cuh"
 #include "gpu/tile/schedule.hpp"
 #include "kernels/prefill_sm90/e4m3_tile.hpp"
 #include "kernels/prefill_sm90/row_softmax.cuh"
@@ -37,21 +36,17 @@ struct Accumulators {
 template <Tile tile>
 __device__ __forceinline__ void mask_scores(const Band& band, std::int32_t first_row,
                                             std::int32_t first_key, float (&score)[tile.keys / 2]) {
-    const int lane = static_cast<int>(threadIdx.x % 32);
-    const int warp = static_cast<int>(threadIdx.x / 32 % 4);
-    // Columns of this thread relative to its first one: compared with constants below.
-    const std::int32_t origin = first_key + fragment_column(lane, 0, 0);
+    const ScorePlace at(first_row, first_key);
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
-        const std::int32_t row = first_row + fragment_row(warp, lane, i);
-        const std::int32_t from = band.begin(row) - origin;
-        const std::int32_t to = band.end(row) - origin;
+        const std::int32_t from = band.begin(at.row(i)) - at.origin;
+        const std::int32_t to = band.end(at.row(i)) - at.origin;
 #pragma unroll
         for (int j = 0; j < tile.keys / 8; ++j) {
 #pragma unroll
             for (int e = 0; e < 2; ++e) {
                 float& x = score[fragment_element(j, i, e)];
-                const int column = 8 * j + e;
+                const int column = 8 * j + e;  // relative to the first one: constants
                 x = column >= from && column < to ? x : -INFINITY;
             }
         }

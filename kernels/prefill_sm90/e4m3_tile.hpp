@@ -41,15 +41,8 @@ struct Tile {
     static constexpr int descriptor_rows = 5;
 
     bool operator==(const Tile&) const = default;
-    static constexpr auto fields() {
-        return std::array<TileField<Tile>, 7>{{{"headdim", &Tile::headdim},
-                                               {"rows", &Tile::rows},
-                                               {"keys", &Tile::keys},
-                                               {"stages", &Tile::stages},
-                                               {"turns", &Tile::turns},
-                                               {"promote", &Tile::promote},
-                                               {"prepared", &Tile::prepared}}};
-    }
+    static constexpr std::array<TileField, 7> fields{"headdim", "rows",    "keys",    "stages",
+                                                     "turns",   "promote", "prepared"};
     [[nodiscard]] constexpr int warpgroups() const { return rows / 64; }
     [[nodiscard]] constexpr int threads() const { return 128 * (warpgroups() + 1); }
     [[nodiscard]] constexpr int q_bytes() const { return rows * headdim; }

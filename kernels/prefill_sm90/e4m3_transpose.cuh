@@ -8,7 +8,7 @@
 #include "gpu/ptx/fence_proxy_async_shared.cuh"
 #include "gpu/ptx/ldmatrix.cuh"
 #include "gpu/ptx/stmatrix.cuh"
-#include "kernels/prefill_sm90/e4m3_instances.hpp"
+#include "kernels/prefill_sm90/params.cuh"
 #include "kernels/prefill_sm90/pipeline.cuh"
 
 namespace raceline::kernels::prefill_sm90_fp8 {

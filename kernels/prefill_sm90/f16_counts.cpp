@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // prefill_sm90's work as its code does it: whole blocks, masked parts, padding of rows, keys and
 // head dims included. Constants that were fitted to times say so.
-#include "kernels/prefill_sm90/f16_counts.hpp"
-
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -112,7 +110,7 @@ double clocks_of_first_softmax(const Tile& t, int warpgroups, double softcap) {
 
 double clocks_between_tiles(const Tile& t, int warpgroups) {
     const double alone = item + (stores_boxes(t) ? item_column_boxes : item_column) * t.headdim_v;
-    return schedule::between_items(alone, warpgroups);
+    return schedule::between_tiles(alone, warpgroups);
 }
 
 double clocks_in_step(const Tile& t, int warpgroups, bool equal_shares) {
@@ -122,7 +120,7 @@ double clocks_in_step(const Tile& t, int warpgroups, bool equal_shares) {
 }
 
 double clocks_of_mask(const Tile& t, int warpgroups) {
-    return schedule::between_items(mask_of_key * t.keys, warpgroups);
+    return schedule::between_tiles(mask_of_key * t.keys, warpgroups);
 }
 
 double clocks_of_late_rows(const Tile& t) {
@@ -132,14 +130,14 @@ double clocks_of_late_rows(const Tile& t) {
 
 namespace {
 
-using schedule::Pieces;
+using schedule::BlockWork;
 
 std::string flop_of(const Workload& w) {
     return std::string("flop.wgmma.") + name_of(w.dtype);
 }
 
-Pieces pieces_of(const Workload& w, const Tile& t) {
-    Pieces p = hopper::pieces_of(w, t, flop_of(w), 2);
+BlockWork block_work_of(const Workload& w, const Tile& t) {
+    BlockWork p = hopper::block_work_of(w, t, flop_of(w), 2);
     p.values["byte.l2"] = t.keys * static_cast<double>(w.headdim_v) * 2;
     // A softcap's tanh: a polynomial of eight operations, beyond its range both that and an
     // exponential and a reciprocal, which takes the same pipe, with four more.
@@ -170,7 +168,7 @@ schedule::Share share_of(const Workload& w, const schedule::Plan& plan, const Ti
 std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& device) {
     const schedule::Plan plan = make_plan(problem_of(w), tile, device);
     const schedule::Share share = share_of(w, plan, tile);
-    const Pieces p = pieces_of(w, tile);
+    const BlockWork p = block_work_of(w, tile);
     Counts c = main_counts(
         {w, plan, share, tile.stages, tile.k_bytes() + tile.v_bytes(), tile.threads(),
          register_split(tile).entry, shared_bytes(tile), static_cast<double>(w.headdim) * 2,

@@ -10,11 +10,11 @@
 #include "gpu/ptx/cp_async_bulk_tensor.cuh"
 #include "gpu/ptx/fence_proxy_async_shared.cuh"
 #include "gpu/ptx/ld_shared_u32.cuh"
+#include "gpu/ptx/special_register.cuh"
 #include "gpu/ptx/st_global_v4_u32.cuh"
 #include "gpu/ptx/stmatrix.cuh"
-#include "gpu/ptx/tid_x_volatile.cuh"
-#include "kernels/prefill_sm90/f16_instances.hpp"
 #include "kernels/prefill_sm90/f16_softmax.cuh"
+#include "kernels/prefill_sm90/params.cuh"
 #include "kernels/prefill_sm90/pipeline.cuh"
 #include "kernels/prefill_sm90/row_softmax.cuh"
 

@@ -5,8 +5,8 @@
 
 #include "gpu/ptx/setmaxnreg.cuh"
 #include "kernels/prefill_sm90/f16_consumer.cuh"
-#include "kernels/prefill_sm90/f16_instances.hpp"
 #include "kernels/prefill_sm90/f16_load.cuh"
+#include "kernels/prefill_sm90/params.cuh"
 
 namespace raceline::kernels::prefill_sm90 {
 
@@ -29,19 +29,15 @@ template <int index, bool bf16, bool capped>
 __global__ void __launch_bounds__(tiles[index].threads(), 1)
     forward(const __grid_constant__ Params p) {
     constexpr Tile tile = tiles[index];
-    constexpr RegisterSplit registers = register_split(tile);
     const Shared<tile> s{start_of_shared()};
     // The same in all lanes, and known to be: roles are whole warpgroups.
     const int warpgroup = __shfl_sync(0xFFFFFFFFU, static_cast<int>(threadIdx.x / 128), 0);
-    if (threadIdx.x == 0) {
-        init_barriers(s, 1, stores_boxes(tile) ? 3 : 1);  // the copying warp and two that store
-    }
-    __syncthreads();
+    open_barriers(s, 1, stores_boxes(tile) ? 3 : 1);  // the copying warp and two that store
     if (warpgroup == 0) {
-        ptx::setmaxnreg_dec<registers.producer>();
+        ptx::setmaxnreg_dec<register_split(tile).producer>();
         produce(p, s);
     } else {
-        ptx::setmaxnreg_inc<registers.matrix>();
+        ptx::setmaxnreg_inc<register_split(tile).matrix>();
         consume<tile, bf16, capped>(p, s, warpgroup - 1);
     }
 }

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the registry calls: fills the kernel's parameters and enqueues one launch.
-#include "kernels/prefill_sm90/f16_counts.hpp"
-#include "kernels/prefill_sm90/f16_instances.hpp"
+#include "kernels/prefill_sm90/counts.hpp"
 #include "kernels/prefill_sm90/launch.cuh"
+#include "kernels/prefill_sm90/params.cuh"
 #include "registry/launch_args.hpp"
 
 namespace raceline::kernels::prefill_sm90 {
 namespace {
 
 Params make_params(const AttentionArgs& a, const schedule::Plan& plan, const Tile& tile) {
+    if (a.softcap > 0 && !caps(tile)) {
+        throw Error(Status::unsupported, "prefill_sm90: this tile has no code for a softcap");
+    }
     const Elements type = a.dtype == DType::bf16 ? Elements::bf16 : Elements::fp16;
     const Extents of = extents_of(a);
     const ScoreScale scale = positive_score_scale("prefill_sm90", a);
@@ -37,15 +40,10 @@ Params make_params(const AttentionArgs& a, const schedule::Plan& plan, const Til
 void launch(const AttentionArgs& args, int tile, const Device& device, void* workspace,
             void* stream) {
     const Tile& shape = tiles.at(static_cast<std::size_t>(tile));
-    const schedule::Plan plan = make_plan(problem_of(args), shape, device);
-    if (plan.ctas == 0) {
-        return;  // no query anywhere: nothing to write
-    }
-    if (args.softcap > 0 && !caps(shape)) {
-        throw Error(Status::unsupported, "prefill_sm90: this tile has no code for a softcap");
-    }
-    enqueue_plan<Instances>(tile, Instances::variant(args.dtype == DType::bf16, args.softcap > 0),
-                            shape, make_params(args, plan, shape), plan, workspace, stream);
+    const int variant = Instances::variant(args.dtype == DType::bf16, args.softcap > 0);
+    launch_call<Instances>(
+        tile, variant, shape, args, device, workspace, stream,
+        [&](const schedule::Plan& plan) { return make_params(args, plan, shape); });
 }
 
 }  // namespace raceline::kernels::prefill_sm90

@@ -113,25 +113,29 @@ struct Producer {
             q_ring.advance(1);
         }
     }
+    /// A block of K, or of V, for the next stage of its ring.
     __device__ __forceinline__ void load_k(const Source& w, int block) {
         const int key = block * tile.keys;
         ptx::mbarrier_wait_parity(s.k_empty(k_ring.stage()), k_ring.parity() ^ 1);
-        fetch_box<tile.headdim, tile.keys>({{s.k(k_ring.stage()), s.k_full(k_ring.stage()), &p.k,
-                                             w.k_token + key, w.head_kv, w.k_index},
-                                            &p.args.k,
-                                            p.args.headdim,
-                                            w.length_k - key});
+        fetch_block<tile.headdim>(w, key, s.k(k_ring.stage()), s.k_full(k_ring.stage()), p.k,
+                                  p.args.k, p.args.headdim);
         k_ring.advance();
     }
     __device__ __forceinline__ void load_v(const Source& w, int block) {
         const int key = block * tile.keys;
         ptx::mbarrier_wait_parity(s.v_empty(v_ring.stage()), v_ring.parity() ^ 1);
-        fetch_box<tile.headdim_v, tile.keys>({{s.v(v_ring.stage()), s.v_full(v_ring.stage()), &p.v,
-                                               w.k_token + key, w.head_kv, w.k_index},
-                                              &p.args.v,
-                                              p.args.headdim_v,
-                                              w.length_k - key});
+        fetch_block<tile.headdim_v>(w, key, s.v(v_ring.stage()), s.v_full(v_ring.stage()), p.v,
+                                    p.args.v, p.args.headdim_v);
         v_ring.advance();
+    }
+    template <int columns>
+    __device__ __forceinline__ void fetch_block(const Source& w, int key, std::uint32_t to,
+                                                std::uint32_t full, const CUtensorMap& map,
+                                                const TensorArg& tensor, int width) const {
+        fetch_box<columns, tile.keys>({{to, full, &map, w.k_token + key, w.head_kv, w.k_index},
+                                       &tensor,
+                                       width,
+                                       w.length_k - key});
     }
     /// From here on the next work tile may be described, for all that the copies have to do with
     /// it.

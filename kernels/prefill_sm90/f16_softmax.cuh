@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "gpu/ptx/lg2_approx_ftz_f32.cuh"
+#include "gpu/ptx/approx_ftz_f32.cuh"
 #include "gpu/tile/half_pairs.cuh"
 #include "gpu/tile/schedule.hpp"
 #include "kernels/prefill_sm90/f16_tile.hpp"
@@ -44,14 +44,11 @@ template <Tile tile>
 __device__ __forceinline__ void mask_scores(const Band& band, std::int32_t first_row,
                                             std::int32_t first_key, float (&score)[tile.keys / 2]) {
     constexpr int columns = tile.keys / 4;
-    const int lane = static_cast<int>(threadIdx.x % 32);
-    const int warp = static_cast<int>(threadIdx.x / 32 % 4);
-    const std::int32_t origin = first_key + fragment_column(lane, 0, 0);
+    const ScorePlace at(first_row, first_key);
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
-        const std::int32_t row = first_row + fragment_row(warp, lane, i);
-        const std::int32_t from = columns_before(band.begin(row) - origin);
-        const std::int32_t to = columns_before(band.end(row) - origin);
+        const std::int32_t from = columns_before(band.begin(at.row(i)) - at.origin);
+        const std::int32_t to = columns_before(band.end(at.row(i)) - at.origin);
 #pragma unroll
         for (int word = 0; word * 32 < columns; ++word) {
             const std::uint32_t seen = low_bits(to - 32 * word) & ~low_bits(from - 32 * word);
@@ -92,18 +89,10 @@ __device__ __forceinline__ void exponentiate(float scale_log2, float (&score)[ti
         keep[i] = ptx::ex2_approx_ftz_f32(before - base[i]);
     }
     float sum[2][2] = {{0, 0}, {0, 0}};  // additions wait for each other
-#pragma unroll
-    for (int j = 0; j < tile.keys / 8; ++j) {
-#pragma unroll
-        for (int i = 0; i < 2; ++i) {
-#pragma unroll
-            for (int e = 0; e < 2; ++e) {
-                float& x = score[fragment_element(j, i, e)];
-                x = ptx::ex2_approx_ftz_f32(fmaf(x, scale_log2, -base[i]));
-                sum[i][e] += x;
-            }
-        }
-    }
+    each_score(score, [&](float& x, int /*j*/, int i, int e) {
+        x = ptx::ex2_approx_ftz_f32(fmaf(x, scale_log2, -base[i]));
+        sum[i][e] += x;
+    });
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
         state.sum[i] = fmaf(state.sum[i], keep[i], sum[i][0] + sum[i][1]);

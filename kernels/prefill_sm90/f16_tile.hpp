@@ -30,14 +30,8 @@ struct Tile {
     static constexpr int descriptor_rows = 4;
 
     bool operator==(const Tile&) const = default;
-    static constexpr auto fields() {
-        return std::array<TileField<Tile>, 6>{{{"headdim", &Tile::headdim},
-                                               {"headdim_v", &Tile::headdim_v},
-                                               {"rows", &Tile::rows},
-                                               {"keys", &Tile::keys},
-                                               {"stages", &Tile::stages},
-                                               {"turns", &Tile::turns}}};
-    }
+    static constexpr std::array<TileField, 6> fields{"headdim", "headdim_v", "rows",
+                                                     "keys",    "stages",    "turns"};
     [[nodiscard]] constexpr int warpgroups() const { return rows / 64; }
     [[nodiscard]] constexpr int threads() const { return 128 * (warpgroups() + 1); }
     [[nodiscard]] constexpr int q_bytes() const { return rows * headdim * 2; }

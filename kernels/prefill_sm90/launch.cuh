@@ -8,6 +8,7 @@
 #include <cuda_runtime.h>
 #include <string>
 
+#include "kernels/prefill_sm90/counts.hpp"
 #include "registry/enqueue.cuh"
 #include "registry/instances.hpp"
 #include "schedule/plan.hpp"
@@ -69,6 +70,17 @@ void enqueue_plan(int index, int variant, const Tile& tile, typename Instances::
     launch_instance<Instances>(index, variant, params,
                                {dim3(static_cast<unsigned>(plan.ctas)), tile.threads(),
                                 static_cast<std::size_t>(shared_bytes(tile)), stream});
+}
+
+/// The main launch of a call. `params_of(plan)`: what its code gets; it may enqueue a launch
+/// that comes before. Nothing is asked of it, and nothing enqueued, if there is no query anywhere.
+template <class Instances, class Tile, class ParamsOf>
+void launch_call(int index, int variant, const Tile& tile, const AttentionArgs& args,
+                 const Device& device, void* workspace, void* stream, const ParamsOf& params_of) {
+    const schedule::Plan plan = make_plan(problem_of(args), tile, device);
+    if (plan.ctas > 0) {
+        enqueue_plan<Instances>(index, variant, tile, params_of(plan), plan, workspace, stream);
+    }
 }
 
 }  // namespace raceline::kernels::hopper

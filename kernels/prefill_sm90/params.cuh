@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the device code gets, by type of elements.
+// What the device code gets and what of it is compiled, by type of elements.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <cuda.h>
+#include <string_view>
 
 #include "gpu/tile/schedule.hpp"
 #include "kernels/prefill_sm90/descriptor.cuh"
 #include "kernels/prefill_sm90/e4m3_tile.hpp"
+#include "kernels/prefill_sm90/f16_tile.hpp"
+#include "registry/instances.hpp"
 #include "workload/attention_args.hpp"
 
 namespace raceline::kernels::prefill_sm90 {
@@ -29,6 +32,15 @@ struct Params {
     bool chunked_out;  ///< output rows can be written in aligned 16-byte chunks
 };
 
+/// Compiled: every tile in fp16 and in bf16, and a few with the option of a softcap too.
+struct Instances : InstancesOf<Params, tiles, 4> {
+    static constexpr std::string_view engine = "prefill_sm90";
+    template <int tile, int variant>
+    static constexpr bool compiled = variant < 2 || caps(prefill_sm90::tiles[tile]);
+    template <int tile, int variant>
+    static auto code() -> void (*)(Params);
+};
+
 }  // namespace raceline::kernels::prefill_sm90
 
 namespace raceline::kernels::prefill_sm90_fp8 {
@@ -47,6 +59,18 @@ struct Params {
     float scale_log2;                      ///< softmax scale × log2 e, without the tensors' scales
     bool chunked_out;                      ///< output rows can be written in aligned 16-byte chunks
 };
+
+/// Compiled: every tile.
+struct Instances : InstancesOf<Params, tiles, 1> {
+    static constexpr std::string_view engine = "prefill_sm90_fp8";
+    template <int tile, int variant>
+    static auto code() -> void (*)(Params);
+};
+
+/// Enqueues the launch that transposes V before the main one, for a tile with `prepared`, of which
+/// only head dim and keys matter. `images` of the workspace are to be written, V's map is good;
+/// `stream` is a cudaStream_t.
+void launch_preparation(const Tile& tile, const Params& params, std::int64_t images, void* stream);
 
 /// Where the blocks of sequence b begin among V's images.
 template <int keys>

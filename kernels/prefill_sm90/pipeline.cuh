@@ -113,8 +113,8 @@ __device__ __forceinline__ std::uint32_t start_of_shared() {
     return (start + 1023U) & ~1023U;
 }
 
-/// `v_writers`: arrivals that make a stage of V full. `descriptor_readers`: warps that read
-/// descriptors beside the matrix warps.
+/// By the CTA's first thread. `v_writers`: arrivals that make a stage of V full.
+/// `descriptor_readers`: warps that read descriptors beside the matrix warps.
 template <auto tile>
 __device__ __forceinline__ void init_barriers(const Shared<tile>& s, std::uint32_t v_writers,
                                               std::uint32_t descriptor_readers) {
@@ -146,6 +146,16 @@ __device__ __forceinline__ void init_barriers(const Shared<tile>& s, std::uint32
         ptx::mbarrier_init(s.out_empty(warpgroup), 1);
     }
     ptx::fence_mbarrier_init();
+}
+
+/// The same, and the whole CTA waits for it.
+template <auto tile>
+__device__ __forceinline__ void open_barriers(const Shared<tile>& s, std::uint32_t v_writers,
+                                              std::uint32_t descriptor_readers) {
+    if (threadIdx.x == 0) {
+        init_barriers(s, v_writers, descriptor_readers);
+    }
+    __syncthreads();
 }
 
 /// What a warpgroup keeps of a work tile from block to block; in 8 bits also what a raw product of

@@ -7,9 +7,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "gpu/ptx/ex2_approx_ftz_f32.cuh"
-#include "gpu/ptx/lg2_approx_ftz_f32.cuh"
-#include "gpu/ptx/rcp_approx_ftz_f32.cuh"
+#include "gpu/ptx/approx_ftz_f32.cuh"
 #include "kernels/prefill_sm90/fragment.hpp"
 #include "workload/attention_args.hpp"
 #include "workload/band.hpp"
@@ -23,6 +21,36 @@ struct RowState {
     float base[2], sum[2];
     __device__ __forceinline__ RowState() : base{-INFINITY, -INFINITY}, sum{0, 0} {}
 };
+
+/// Where the thread's scores of a block stand: its first column among the keys, and the query rows
+/// of its rows. `first_row`: query row of the warpgroup's row 0.
+struct ScorePlace {
+    int lane, warp;
+    std::int32_t origin, first_row;
+    __device__ __forceinline__ ScorePlace(std::int32_t its_first_row, std::int32_t first_key)
+        : lane(static_cast<int>(threadIdx.x % 32)),
+          warp(static_cast<int>(threadIdx.x / 32 % 4)),
+          origin(first_key + fragment_column(lane, 0, 0)),
+          first_row(its_first_row) {}
+    [[nodiscard]] __device__ __forceinline__ std::int32_t row(int i) const {
+        return first_row + fragment_row(warp, lane, i);
+    }
+};
+
+/// Calls `then` with each of the thread's scores and with its column group j, row i and place e.
+template <int count, class Then>
+__device__ __forceinline__ void each_score(float (&score)[count], const Then& then) {
+#pragma unroll
+    for (int j = 0; j < count / 4; ++j) {
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+#pragma unroll
+            for (int e = 0; e < 2; ++e) {
+                then(score[fragment_element(j, i, e)], j, i, e);
+            }
+        }
+    }
+}
 
 /// Largest score of each of the thread's rows in this block, known to the whole quad.
 template <auto tile>
@@ -78,18 +106,10 @@ __device__ __forceinline__ void exponentiate_relative(float scale_log2, const fl
                                                       float (&score)[tile.keys / 2],
                                                       float (&total)[2]) {
     float sum[2][2];  // additions wait for each other
-#pragma unroll
-    for (int j = 0; j < tile.keys / 8; ++j) {
-#pragma unroll
-        for (int i = 0; i < 2; ++i) {
-#pragma unroll
-            for (int e = 0; e < 2; ++e) {
-                float& x = score[fragment_element(j, i, e)];
-                x = ptx::ex2_approx_ftz_f32(fmaf(x, scale_log2, -base[i]));
-                sum[i][e] = j == 0 ? x : sum[i][e] + x;
-            }
-        }
-    }
+    each_score(score, [&](float& x, int j, int i, int e) {
+        x = ptx::ex2_approx_ftz_f32(fmaf(x, scale_log2, -base[i]));
+        sum[i][e] = j == 0 ? x : sum[i][e] + x;
+    });
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
         total[i] = sum[i][0] + sum[i][1];

@@ -28,11 +28,8 @@ struct Params {
     bool chunked_out;                      ///< four outputs can be written at once
 };
 
-struct Instances {
-    using Params = simt::Params;
+struct Instances : InstancesOf<Params, tiles, static_cast<int>(v_widths.size())> {
     static constexpr std::string_view engine = "simt";
-    static constexpr int tiles = static_cast<int>(simt::tiles.size());
-    static constexpr int variants = static_cast<int>(v_widths.size());
     /// `v_width` is one of v_widths.
     static constexpr int variant(int v_width) {
         return static_cast<int>(std::ranges::find(v_widths, v_width) - v_widths.begin());
@@ -43,8 +40,5 @@ struct Instances {
     template <int tile, int variant>
     static auto code() -> void (*)(Params);
 };
-
-/// Enqueues the merge of `params.splits` partial answers; `stream` is a cudaStream_t.
-void launch_merge(const Params& params, void* stream);
 
 }  // namespace raceline::kernels::simt

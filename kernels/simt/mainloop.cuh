@@ -9,7 +9,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "gpu/ptx/ex2_approx_ftz_f32.cuh"
+#include "gpu/ptx/approx_ftz_f32.cuh"
 #include "kernels/simt/index.hpp"
 #include "kernels/simt/storage.cuh"
 #include "kernels/simt/tile.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a call is cut into CTAs, the same answer for the workspace query, the counts and the launch;
-// and what its launches do: the phases of one CTA of the main one, as work and clocks.
+// How a call is split into CTAs, the same answer for the workspace query, the counts and the
+// launch; and what its launches do.
 #pragma once
 
 #include <cstddef>
@@ -34,20 +34,5 @@ Plan make_plan(const Problem& problem, const Tile& tile, const Device& device);
 inline constexpr int merge_registers = static_cast<int>(counted(48, "the compiler's report"));
 
 std::vector<Counts> counts(const Workload& workload, const Tile& tile, const Device& device);
-
-/// Everything that one call's CTAs have in common.
-struct Body {
-    const Workload& w;
-    const Plan& plan;
-    const Tile& tile;
-    double warps, lane_rows, quads;  ///< quads: of outputs, a lane
-    double element;                  ///< bytes of K and V
-    double row_bytes;                ///< of K and V as loaded
-};
-
-Body body_of(const Workload& workload, const Plan& plan, const Tile& tile);
-
-/// Of a CTA with `key_tiles` tiles of keys that leaves `out_bytes`.
-std::vector<Step> steps_of(const Body& body, double key_tiles, double out_bytes);
 
 }  // namespace raceline::kernels::simt

@@ -54,15 +54,9 @@ std::size_t workspace(const Workload& w, const Tile& tile, const Device& device)
     return make_plan(problem_of(w), tile, device).workspace_bytes;
 }
 
-const KernelRecord<Tile> record{
-    .name = "simt",
-    .summary = "plain CUDA cores, any GPU, every option; split keys when rows are few",
-    .engine = Engine::cuda,
-    .tiles = std::span<const Tile>(tiles),
-    .functions = {supports, counts, precision, workspace},
-};
-
 }  // namespace
 }  // namespace raceline::kernels::simt
 
-RACELINE_KERNEL(simt, raceline::kernels::simt::record)
+RACELINE_KERNEL(simt,
+                record_of("plain CUDA cores, any GPU, every option; split keys when rows are few",
+                          Engine::cuda, tiles, {supports, counts, precision, workspace}))

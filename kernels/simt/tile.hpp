@@ -19,12 +19,7 @@ struct Tile {
     std::int32_t key_warps;  ///< warps that share the rows and divide the staged keys
 
     bool operator==(const Tile&) const = default;
-    static constexpr auto fields() {
-        return std::array<TileField<Tile>, 4>{{{"rows", &Tile::rows},
-                                               {"keys", &Tile::keys},
-                                               {"threads", &Tile::threads},
-                                               {"key_warps", &Tile::key_warps}}};
-    }
+    static constexpr std::array<TileField, 4> fields{"rows", "keys", "threads", "key_warps"};
     [[nodiscard]] constexpr int row_warps() const { return threads / 32 / key_warps; }
     [[nodiscard]] constexpr int rows_per_lane() const { return rows / (4 * row_warps()); }
     [[nodiscard]] constexpr int keys_per_warp() const { return keys / key_warps; }

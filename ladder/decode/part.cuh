@@ -7,7 +7,7 @@
 #include <cstring>
 #include <cuda_fp16.h>
 
-#include "gpu/ptx/ex2_approx_ftz_f32.cuh"
+#include "gpu/ptx/approx_ftz_f32.cuh"
 #include "ladder/decode/plan.hpp"
 
 namespace raceline::kernels::decode {

@@ -14,9 +14,7 @@ namespace raceline::kernels::decode {
 struct Tile {
     std::int32_t waves;  ///< of CTAs that the splits make on the device; 0: the keys stay whole
 
-    static constexpr auto fields() {
-        return std::array<TileField<Tile>, 1>{{{"waves", &Tile::waves}}};
-    }
+    static constexpr std::array<TileField, 1> fields{"waves"};
 };
 
 inline constexpr std::array<Tile, 6> tiles{{{1}, {2}, {4}, {8}, {32}, {0}}};

@@ -35,10 +35,10 @@ struct Functions {
 
 template <class Functions>
 constexpr KernelRecord<Tile> record_of(
-    std::string_view name, std::string_view summary, const Rung& rung,
+    std::string_view summary, const Rung& rung,
     Precision (&precision)(const Workload&) = tracks::float_precision,
     std::span<const Tile> its_tiles = tiles) {
-    return {.name = name,
+    return {.name = std::string_view(),
             .summary = summary,
             .engine = Engine::cuda,
             .tiles = its_tiles,

@@ -26,4 +26,12 @@ inline void check_aligned(const char* who, const AttentionArgs& a,
     }
 }
 
+/// tracks::launch_rows of a rung that reads Q, K and V sixteen bytes at once.
+template <const auto& tiles, template <int, int> class Shared, class CodeOf>
+void launch_aligned(const char* who, const AttentionArgs& a, int tile, void* stream,
+                    const CodeOf& code_of) {
+    check_aligned(who, a, {{"q", &a.q}, {"k", &a.k}, {"v", &a.v}});
+    tracks::launch_rows<tiles, Shared>(who, a, tile, stream, code_of);
+}
+
 }  // namespace raceline::kernels::from_scratch

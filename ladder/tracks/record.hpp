@@ -41,12 +41,12 @@ std::size_t no_workspace(const Workload&, const Tile&, const Device&) {
     return 0;
 }
 
-/// The record of a rung that runs on a GPU.
+/// The record of a rung that runs on a GPU. Its name comes from RACELINE_KERNEL.
 template <TileType Tile, std::size_t count>
-KernelRecord<Tile> record_of(const Rung& rung, std::string_view name, std::string_view summary,
+KernelRecord<Tile> record_of(const Rung& rung, std::string_view summary,
                              const std::array<Tile, count>& tiles,
                              const std::type_identity_t<KernelFunctions<Tile>>& functions) {
-    return {.name = name,
+    return {.name = std::string_view(),
             .summary = summary,
             .engine = Engine::cuda,
             .tiles = std::span<const Tile>(tiles),

@@ -12,9 +12,7 @@ namespace raceline::kernels::tracks {
 struct RowsTile {
     std::int32_t rows;  ///< query rows of a CTA: what shares a staged K or V
 
-    static constexpr auto fields() {
-        return std::array<TileField<RowsTile>, 1>{{{"rows", &RowsTile::rows}}};
-    }
+    static constexpr std::array<TileField, 1> fields{"rows"};
 };
 
 inline constexpr int tile_keys = 32;  ///< of a staged K or V

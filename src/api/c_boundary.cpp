@@ -62,6 +62,17 @@ std::span<const std::int32_t> prefix_sums(const std::int32_t* sums, std::int64_t
     return {sums, static_cast<std::size_t>(count)};
 }
 
+// What has a row a query, and the options, which both calls have.
+template <class Known, class Args>
+void read_rows(const Known& known, Args& args) {
+    args.q = read_tensor(known.q, "q");
+    args.out = read_tensor(known.out, "out");
+    if (known.lse != nullptr) {
+        args.lse = read_tensor(known.lse, "lse");
+    }
+    args.options = read_options(known.options);
+}
+
 }  // namespace
 
 rl_status record_status(Status status, std::string_view sentence) noexcept {
@@ -104,13 +115,9 @@ Place place_of(std::int32_t number) {
 ForwardArgs read_forward(const rl_forward_args* given) {
     const rl_forward_args known = read_struct(given, "args");
     ForwardArgs args;
-    args.q = read_tensor(known.q, "q");
+    read_rows(known, args);
     args.k = read_tensor(known.k, "k");
     args.v = read_tensor(known.v, "v");
-    args.out = read_tensor(known.out, "out");
-    if (known.lse != nullptr) {
-        args.lse = read_tensor(known.lse, "lse");
-    }
     args.cu_seqlens_q = prefix_sums(known.cu_seqlens_q, known.cu_seqlens_count, "cu_seqlens_q");
     args.cu_seqlens_k = prefix_sums(known.cu_seqlens_k, known.cu_seqlens_count, "cu_seqlens_k");
     args.device_cu_seqlens_q = known.device_cu_seqlens_q;
@@ -118,27 +125,21 @@ ForwardArgs read_forward(const rl_forward_args* given) {
     args.q_scale = known.q_scale;
     args.k_scale = known.k_scale;
     args.v_scale = known.v_scale;
-    args.options = read_options(known.options);
     return args;
 }
 
 DecodeArgs read_decode(const rl_decode_args* given) {
     const rl_decode_args known = read_struct(given, "args");
     DecodeArgs args;
-    args.q = read_tensor(known.q, "q");
+    read_rows(known, args);
     args.k_cache = read_tensor(known.k_cache, "k_cache");
     args.v_cache = read_tensor(known.v_cache, "v_cache");
-    args.out = read_tensor(known.out, "out");
-    if (known.lse != nullptr) {
-        args.lse = read_tensor(known.lse, "lse");
-    }
     args.seqlens_k = known.seqlens_k;
     args.max_seqlen_k = known.max_seqlen_k;
     args.block_table = known.block_table;
     args.block_table_stride = known.block_table_stride;
     args.k_scale = known.k_scale;
     args.v_scale = known.v_scale;
-    args.options = read_options(known.options);
     return args;
 }
 

@@ -150,18 +150,31 @@ void add_step_text(Panel& panel, const RungStep& step, double x, double y, Colou
     }
 }
 
+// A track on a shape, its own where none is wanted: what was measured, and a chart to be filled.
+struct LadderView {
+    std::string shape;
+    std::vector<Climb> climbs;
+    std::vector<const Kernel*> rungs;
+    Chart chart;
+};
+LadderView chart_of(const TimedRows& rows, std::string_view name, const std::string& wanted,
+                    std::string_view what) {
+    const LadderTrack& track = track_called(name);
+    LadderView view;
+    view.shape = wanted.empty() ? std::string(track.reference) : format_shape(parse_shape(wanted));
+    view.climbs = climbs_of(LadderCases(rows.rows), track, view.shape);
+    view.rungs = rungs_in(view.climbs, track.name);
+    view.chart = chart_of(rows, track, view.shape, view.climbs, what);
+    return view;
+}
+
 }  // namespace
 
 Chart trajectory_chart(const TimedRows& rows, std::string_view name, const std::string& wanted) {
-    const LadderTrack& track = track_called(name);
-    const std::string shape =
-        wanted.empty() ? std::string(track.reference) : format_shape(parse_shape(wanted));
-    const std::vector<Climb> climbs = climbs_of(LadderCases(rows.rows), track, shape);
-    Chart chart = chart_of(rows, track, shape, climbs, "How the ladder climbs");
+    auto [shape, climbs, rungs, chart] = chart_of(rows, name, wanted, "How the ladder climbs");
     chart.notes.front() += climbs.empty() ? ""
                                           : " Under each rung its speed-up over the one that "
                                             "it changes, predicted in brackets.";
-    const std::vector<const Kernel*> rungs = rungs_in(climbs, track.name);
     Panel panel;
     panel.left_margin = 96;
     panel.y = {.title = "speed over the first rung",
@@ -208,12 +221,7 @@ Chart trajectory_chart(const TimedRows& rows, std::string_view name, const std::
 }
 
 Chart ladder_chart(const TimedRows& rows, std::string_view name, const std::string& wanted) {
-    const LadderTrack& track = track_called(name);
-    const std::string shape =
-        wanted.empty() ? std::string(track.reference) : format_shape(parse_shape(wanted));
-    const std::vector<Climb> climbs = climbs_of(LadderCases(rows.rows), track, shape);
-    Chart chart = chart_of(rows, track, shape, climbs, "Time of each rung");
-    const std::vector<const Kernel*> rungs = rungs_in(climbs, track.name);
+    auto [shape, climbs, rungs, chart] = chart_of(rows, name, wanted, "Time of each rung");
     Panel panel;
     panel.left_margin = 150;
     panel.right_margin = 100;

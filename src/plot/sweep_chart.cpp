@@ -5,11 +5,11 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <sstream>
 #include <tuple>
 
 #include "plot/charts.hpp"
 #include "support/check.hpp"
+#include "support/words.hpp"
 #include "workload/shape_grammar.hpp"
 
 namespace raceline {
@@ -122,15 +122,6 @@ std::string field_of(const TimedRows& rows, const std::string& asked) {
     require(asked.empty() || is_field(asked), Status::invalid_argument,
             "--over {}: a sweep runs over one of {}", asked, names);
     return asked.empty() ? best : asked;
-}
-
-std::vector<std::string> words_of(const std::string& shape) {
-    std::vector<std::string> words;
-    std::istringstream text(shape);
-    for (std::string word; std::getline(text, word, ',');) {
-        words.push_back(word);
-    }
-    return words;
 }
 
 // Of a shape what not all lines have.

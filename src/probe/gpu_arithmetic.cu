@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cuda_runtime.h>
 
-#include "gpu/ptx/ex2_approx_ftz_f32.cuh"
+#include "gpu/ptx/approx_ftz_f32.cuh"
 #include "gpu/ptx/ld_shared_v4_u32.cuh"
 #include "probe/gpu.hpp"
 #include "probe/gpu_span.cuh"

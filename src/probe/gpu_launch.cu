@@ -2,8 +2,8 @@
 // What a launch, a CTA and a single access cost; and the table of all kernels.
 #include <cuda_runtime.h>
 
-#include "gpu/ptx/globaltimer.cuh"
-#include "gpu/ptx/ld_global_cg_u32.cuh"
+#include "gpu/ptx/ld_global.cuh"
+#include "gpu/ptx/special_register.cuh"
 #include "probe/gpu.hpp"
 #include "probe/gpu_span.cuh"
 #include "support/cuda_check.cuh"

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cuda_runtime.h>
 
-#include "gpu/ptx/ld_global_cg_v4_u32.cuh"
-#include "gpu/ptx/ld_global_nc_l1_no_allocate_v4_u32.cuh"
+#include "gpu/ptx/ld_global.cuh"
 #include "probe/gpu.hpp"
 #include "probe/gpu_span.cuh"
 #include "raceline/error.hpp"

@@ -4,7 +4,7 @@
 
 #include <cuda_runtime.h>
 
-#include "gpu/ptx/globaltimer.cuh"
+#include "gpu/ptx/special_register.cuh"
 #include "probe/gpu.hpp"
 #include "raceline/error.hpp"
 

@@ -22,30 +22,17 @@ constexpr int rounds_of_a_sum = 4;       // a power of two
 constexpr int k_steps = row_bytes / 32;  // an instruction takes 32 bytes along k
 static_assert(matrix_stage_bytes == warpgroups * a_bytes + 256 * row_bytes);
 
-template <MatrixType type>
-__device__ void product_ss(float (&d)[128], std::uint64_t a, std::uint64_t b, bool accumulate) {
+// `a`: a descriptor, or four registers.
+template <MatrixType type, class A>
+__device__ void product(float (&d)[128], const A& a, std::uint64_t b, bool accumulate) {
     if constexpr (type == MatrixType::bf16) {
-        ptx::wgmma_m64n256k16_bf16_ss(d, a, b, accumulate);
+        ptx::wgmma_m64n256k16_bf16(d, a, b, accumulate);
     } else if constexpr (type == MatrixType::fp16) {
-        ptx::wgmma_m64n256k16_f16_ss(d, a, b, accumulate);
+        ptx::wgmma_m64n256k16_f16(d, a, b, accumulate);
     } else if constexpr (type == MatrixType::e4m3) {
-        ptx::wgmma_m64n256k32_e4m3_ss(d, a, b, accumulate);
+        ptx::wgmma_m64n256k32_e4m3(d, a, b, accumulate);
     } else {
-        ptx::wgmma_m64n256k8_tf32_ss(d, a, b, accumulate);
-    }
-}
-
-template <MatrixType type>
-__device__ void product_rs(float (&d)[128], const std::uint32_t (&a)[4], std::uint64_t b,
-                           bool accumulate) {
-    if constexpr (type == MatrixType::bf16) {
-        ptx::wgmma_m64n256k16_bf16_rs(d, a, b, accumulate);
-    } else if constexpr (type == MatrixType::fp16) {
-        ptx::wgmma_m64n256k16_f16_rs(d, a, b, accumulate);
-    } else if constexpr (type == MatrixType::e4m3) {
-        ptx::wgmma_m64n256k32_e4m3_rs(d, a, b, accumulate);
-    } else {
-        ptx::wgmma_m64n256k8_tf32_rs(d, a, b, accumulate);
+        ptx::wgmma_m64n256k8_tf32(d, a, b, accumulate);
     }
 }
 
@@ -68,9 +55,9 @@ __device__ void stage_products(float (&d)[128], const std::uint32_t (&a_register
 #pragma unroll
     for (int k = 0; k < k_steps; ++k) {
         if constexpr (a_in_registers) {
-            product_rs<type>(d, a_registers[k], b + 2 * k, carry || k > 0);
+            product<type>(d, a_registers[k], b + 2 * k, carry || k > 0);
         } else {
-            product_ss<type>(d, a + 2 * k, b + 2 * k, carry || k > 0);
+            product<type>(d, a + 2 * k, b + 2 * k, carry || k > 0);
         }
     }
     ptx::wgmma_commit_group();

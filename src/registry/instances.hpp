@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a tile, a type and options known at run time to the device code compiled for them, for every
-// engine. An engine writes what it compiles in its `instances.hpp`:
+// engine. An engine writes what it compiles in a header:
 //
-//   struct Instances {
-//       using Params = …;                                // what the device code gets
-//       static constexpr std::string_view engine;        // begins the sentences of errors
-//       static constexpr int tiles, variants;            // an instance is a tile and a variant
-//       template <int tile, int variant> static constexpr bool compiled;
+//   struct Instances : InstancesOf<Params, tiles, 2> {
+//       static constexpr std::string_view engine = "simt";  // begins the sentences of errors
 //       template <int tile, int variant> static auto code() -> void (*)(Params);
 //   };
 //
@@ -22,6 +19,21 @@
 namespace raceline {
 
 struct LaunchShape;
+
+/// What Instances of an engine have in common. An instance is one of `its_tiles` and a variant.
+template <class ItsParams, const auto& its_tiles, int its_variants>
+struct InstancesOf {
+    using Params = ItsParams;  ///< what the device code gets
+    static constexpr int tiles = static_cast<int>(its_tiles.size());
+    static constexpr int variants = its_variants;
+    /// Of an engine whose variants are these two: the type, and an option of the engine.
+    static constexpr int variant(bool bf16, bool option = false) {
+        return (bf16 ? 1 : 0) + (option ? 2 : 0);
+    }
+    /// Every instance, unless the engine says otherwise.
+    template <int tile, int variant>
+    static constexpr bool compiled = true;
+};
 
 /// Generated units of an engine: three tiles in each, every shards_of-th one. As CMake counts them.
 template <class Instances>

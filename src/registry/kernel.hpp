@@ -4,11 +4,13 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <concepts>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -28,32 +30,31 @@ enum class Engine : std::int32_t { cpu, cuda };
 /// A tile outside its kernel: named fields, in the order of declaration.
 using TileFields = std::vector<std::pair<std::string_view, std::int64_t>>;
 
-// nvcc's front end puts parentheses around the member when it hands this to the host compiler.
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wparentheses"
-/// One field of a tile: its name in JSON and on the command line, and where it lives.
-template <class Tile>
+/// A field of a tile: its name in JSON and on the command line, and names that it had in older
+/// receipts.
 struct TileField {
     std::string_view name;
-    std::int32_t Tile::* member;
-    std::span<const std::string_view> formerly{};  ///< names that it had in older receipts
-};
-#pragma GCC diagnostic pop
+    std::span<const std::string_view> formerly{};
 
-/// A tile is a plain struct of int32 fields that lists them: `static constexpr auto fields()`
-/// returns an array of TileField, one for every field.
+    // A name alone says it all of most fields.
+    constexpr TileField(const char* its_name, std::span<const std::string_view> older = {})
+        : name(its_name), formerly(older) {}
+};
+
+/// A tile is a plain struct of int32 fields that names them, all and in the order of declaration:
+/// `static constexpr std::array<TileField, 2> fields{"rows", "keys"};`
 template <class Tile>
 concept TileType = std::is_aggregate_v<Tile> && std::is_trivially_copyable_v<Tile> && requires {
-    { Tile::fields()[0] } -> std::convertible_to<TileField<Tile>>;
-    requires sizeof(Tile) == Tile::fields().size() * sizeof(std::int32_t);
+    { Tile::fields[0] } -> std::convertible_to<TileField>;
+    requires sizeof(Tile) == Tile::fields.size() * sizeof(std::int32_t);
 };
 
-/// Ladder only. `predecessor` may be empty for a first rung.
+/// Ladder only. A first rung has no predecessor.
 struct Rung {
-    std::string_view track;        ///< prefill, decode, from-scratch
-    std::string_view predecessor;  ///< name of the rung that this one changes
-    std::string_view changes;      ///< the one variable
-    std::string_view evidence;     ///< what must be visible in SASS or counters
+    std::string_view track;          ///< prefill, decode, from-scratch
+    std::string_view predecessor{};  ///< name of the rung that this one changes
+    std::string_view changes;        ///< the one variable
+    std::string_view evidence;       ///< what must be visible in SASS or counters
 };
 
 /// What a record knows of a workload in each of its tiles, in this order.
@@ -85,6 +86,24 @@ struct KernelRecord {
     std::string_view op = "attention";
     std::string_view pass = "forward";
 };
+
+/// A record of what every engine has, with the functions in KernelFunctions' order. Its name comes
+/// from RACELINE_KERNEL.
+template <TileType Tile, std::size_t count>
+KernelRecord<Tile> record_of(std::string_view summary, Engine engine,
+                             const std::array<Tile, count>& tiles,
+                             const std::type_identity_t<KernelFunctions<Tile>>& functions) {
+    return {.name = std::string_view(),
+            .summary = summary,
+            .engine = engine,
+            .tiles = std::span<const Tile>(tiles),
+            .functions = functions};
+}
+template <TileType Tile>
+KernelRecord<Tile> named(std::string_view name, KernelRecord<Tile> record) {
+    record.name = name;
+    return record;
+}
 
 /// Enqueues the kernel. Never synchronises, never allocates device memory. `stream` is a
 /// cudaStream_t on a GPU and null on a CPU; a CPU kernel uses `device.units` threads and has
@@ -201,31 +220,33 @@ Kernel::Kernel(const KernelRecord<Tile>& record)
         const auto& self = *static_cast<const R*>(r);
         return self.functions.workspace(w, self.tiles.value[tile], d);
     };
-    for (const auto& field : Tile::fields()) {
+    for (const TileField& field : Tile::fields) {
         for (const std::string_view older : field.formerly) {
             older_fields_.emplace_back(older, field.name);
         }
     }
     for (const Tile& tile : record.tiles.value) {
-        TileFields fields;
-        for (const auto& field : Tile::fields()) {
-            fields.emplace_back(field.name, tile.*field.member);
+        const auto values = std::bit_cast<std::array<std::int32_t, Tile::fields.size()>>(tile);
+        TileFields& fields = tiles_.emplace_back();
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            fields.emplace_back(Tile::fields[i].name, values[i]);
         }
-        tiles_.push_back(std::move(fields));
     }
 }
 
 }  // namespace raceline
 
-/// Ends a kernel's record file. NAME is the folder's name; RECORD a `static const KernelRecord`.
-/// Exports the function that the generated list calls (a const object would have internal linkage).
-#define RACELINE_KERNEL(NAME, RECORD)      \
-    namespace raceline::kernels::NAME {    \
-    ::raceline::Kernel kernel() {          \
-        return ::raceline::Kernel(RECORD); \
-    }                                      \
-    }
+/// Ends a kernel's record file. NAME is the folder's name, and the kernel's; then a KernelRecord,
+/// as it is written in the kernel's namespace: a constant's name, or record_of. Exports the
+/// function that the generated list calls (a const object would have internal linkage).
+// clang-format off
+#define RACELINE_KERNEL(NAME, ...)                                                                                  \
+    namespace raceline::kernels::NAME {                                                                             \
+    ::raceline::Kernel kernel() {                                                                                   \
+        static const auto its_record = ::raceline::named(#NAME, __VA_ARGS__); return ::raceline::Kernel(its_record); \
+    } }
+// clang-format on
 
 /// The same for a kernel whose `launch` takes OperationArgs. tools/build_info.cmake looks for this
 /// name at the beginning of a line, and writes the signature into the generated list.
-#define RACELINE_OPERATION_KERNEL(NAME, RECORD) RACELINE_KERNEL(NAME, RECORD)
+#define RACELINE_OPERATION_KERNEL(NAME, ...) RACELINE_KERNEL(NAME, __VA_ARGS__)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <sstream>
 
 #include "device/catalog.hpp"
 #include "registry/registry.hpp"
@@ -8,6 +7,7 @@
 #include "run/run_case.hpp"
 #include "support/check.hpp"
 #include "support/text_table.hpp"
+#include "support/words.hpp"
 #include "tune/best_tile.hpp"
 #include "workload/suites.hpp"
 
@@ -65,8 +65,7 @@ std::string docs_constants(const DocsBlock& block) {
     Device device = datasheet_device(block.at("device"));
     apply_committed_rates(device);
     std::vector<Use> uses;
-    std::istringstream in(block.at("kernels"));
-    for (std::string name; std::getline(in, name, ',');) {
+    for (const std::string& name : words_of(block.at("kernels"))) {
         note_uses(uses, find_kernel(name), block.at("suite"), device);
     }
     TextTable table({{"constant"},

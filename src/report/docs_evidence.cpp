@@ -6,27 +6,18 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 
 #include "receipt/file.hpp"
 #include "receipt/manifest.hpp"
 #include "report/stale.hpp"
 #include "support/check.hpp"
+#include "support/words.hpp"
 #include "workload/shape_grammar.hpp"
 
 namespace raceline {
 namespace {
 
 constexpr const char* evidence_file = "docs/evidence.json";
-
-std::vector<std::string> split_names(const std::string& list) {
-    std::vector<std::string> names;
-    std::istringstream in(list);
-    for (std::string name; std::getline(in, name, ',');) {
-        names.push_back(name);
-    }
-    return names;
-}
 
 // Contenders of a comparison take turns: none of them has the device for itself for long.
 std::string regime_of(const RowCase& about, const std::string& kind) {
@@ -147,7 +138,7 @@ bool among(const std::string& wanted, const std::string& value) {
     if (wanted.empty()) {
         return true;
     }
-    const std::vector<std::string> names = split_names(wanted);
+    const std::vector<std::string> names = words_of(wanted);
     return std::find(names.begin(), names.end(), value) != names.end();
 }
 
@@ -246,7 +237,7 @@ const std::vector<DocsSample>& DocsEvidence::file(const std::string& name) {
 
 std::vector<DocsSample> DocsEvidence::samples(const DocsBlock& block, const std::string& source) {
     std::vector<DocsSample> chosen;
-    for (const std::string& name : split_names(block.at(source))) {
+    for (const std::string& name : words_of(block.at(source))) {
         const std::vector<DocsSample>& all = file(name);
         const std::size_t before = chosen.size();
         std::copy_if(all.begin(), all.end(), std::back_inserter(chosen),

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <set>
-#include <sstream>
 
 #include "report/docs_tables.hpp"
 #include "report/scorecard_text.hpp"
 #include "support/check.hpp"
+#include "support/words.hpp"
 
 namespace raceline {
 namespace {
@@ -24,13 +24,9 @@ Scorecard card_of_tree(DocsEvidence& evidence) {
 
 std::string docs_scorecard(DocsEvidence& evidence, const DocsBlock& block) {
     if (const std::string names = block.get("suites"); !names.empty()) {
-        std::set<std::string> suites;
-        std::istringstream in(names);
-        for (std::string name; std::getline(in, name, ',');) {
-            suites.insert(name);
-        }
+        const std::vector<std::string> suites = words_of(names);
         Scorecard card = card_of_tree(evidence);
-        card.keep_suites(suites);
+        card.keep_suites({suites.begin(), suites.end()});
         require(!card.scores().empty(), Status::invalid_argument,
                 "no committed row is of a suite named {}", names);
         return fmt::format("*Rows of {} alone, in all committed receipts and the index.*\n\n{}",

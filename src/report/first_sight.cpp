@@ -134,12 +134,9 @@ std::string shortened_hash(const std::string& text) {
 }  // namespace
 
 std::string_view sight_name(Sight sight) {
-    switch (sight) {
-        case Sight::new_kernel: return "kernel never measured";
-        case Sight::new_case: return "case never measured";
-        case Sight::seen: return "seen";
-    }
-    return "";
+    constexpr std::array<std::string_view, 3> names{"kernel never measured", "case never measured",
+                                                    "seen"};
+    return names.at(static_cast<std::size_t>(sight));
 }
 
 nlohmann::json normalised_case(const Json& workload, const Json& launch, std::string_view op,

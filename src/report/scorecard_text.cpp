@@ -15,12 +15,8 @@ namespace {
 constexpr std::array regimes{Regime::under_20us, Regime::from_20us_to_100us, Regime::over_100us};
 
 std::string_view regime_text(Regime regime) {
-    switch (regime) {
-        case Regime::under_20us: return "under 20 µs";
-        case Regime::from_20us_to_100us: return "20–100 µs";
-        case Regime::over_100us: return "over 100 µs";
-    }
-    return "";
+    constexpr std::array<std::string_view, 3> texts{"under 20 µs", "20–100 µs", "over 100 µs"};
+    return texts.at(static_cast<std::size_t>(regime));
 }
 
 std::string percent_of(double share) {

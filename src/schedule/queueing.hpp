@@ -71,7 +71,7 @@ inline double shared_clocks(const BlockClocks& block, int warpgroups) {
 
 /// What stands between two work tiles is instructions, of which each warp gets its share:
 /// `warpgroups` of them need nearly as many times as long as one.
-inline double between_items(double alone, int warpgroups) {
+inline double between_tiles(double alone, int warpgroups) {
     return alone * (between_first + between_each * warpgroups);
 }
 

@@ -18,26 +18,26 @@ namespace raceline::schedule {
 struct Load {
     double worked = 0;      ///< in blocks that all its warpgroups work on: those that keep in step
                             ///< need longer where some have nothing to do
-    double items = 0;       ///< of those with a block
+    double work_tiles = 0;  ///< of those with a block
     double firsts = 0;      ///< of `worked`, the first blocks of these work tiles
     double masked = 0;      ///< blocks of a warpgroup that need a mask
     double warpgroups = 0;  ///< that have rows, summed over these work tiles
     double taken = 0;       ///< time, in the same blocks: also of what stands between work tiles
 
-    void add(const Load& item, double times = 1) {
-        worked += times * item.worked;
-        items += times * item.items;
-        firsts += times * item.firsts;
-        masked += times * item.masked;
-        warpgroups += times * item.warpgroups;
-        taken += times * item.taken;
+    void add(const Load& tile, double times = 1) {
+        worked += times * tile.worked;
+        work_tiles += times * tile.work_tiles;
+        firsts += times * tile.firsts;
+        masked += times * tile.masked;
+        warpgroups += times * tile.warpgroups;
+        taken += times * tile.taken;
     }
     bool operator<(const Load& other) const { return taken < other.taken; }
 };
 
 /// What the schedule hands out: whole launch, and the CTA that is busy longest.
 struct Share {
-    double items = 0;
+    double work_tiles = 0;
     double blocks = 0;  ///< blocks of keys, over all work tiles
     double worked = 0;  ///< of those what matrix warpgroups do: they leave out what none of their
                         ///< rows sees
@@ -59,17 +59,17 @@ inline Band band_of(const Workload& w, const Plan& plan, std::int64_t b) {
     return band;
 }
 
-template <class LoadOfItem>
-std::vector<Load> fixed_shares(const Plan& plan, std::int32_t items,
-                               const LoadOfItem& load_of_item) {
+template <class LoadOfTile>
+std::vector<Load> fixed_shares(const Plan& plan, std::int32_t work_tiles,
+                               const LoadOfTile& load_of_tile) {
     std::vector<Load> loads(static_cast<std::size_t>(plan.ctas));
     for (std::int32_t cta = 0; cta < plan.ctas; ++cta) {
         for (std::int32_t round = 0;; ++round) {
-            const std::int32_t index = index_of(cta, plan.ctas, round, items);
-            if (index == items) {
+            const std::int32_t index = index_of(cta, plan.ctas, round, work_tiles);
+            if (index == work_tiles) {
                 break;
             }
-            loads[static_cast<std::size_t>(cta)].add(load_of_item(index));
+            loads[static_cast<std::size_t>(cta)].add(load_of_tile(index));
         }
     }
     return loads;
@@ -78,9 +78,9 @@ std::vector<Load> fixed_shares(const Plan& plan, std::int32_t items,
 /// A CTA draws a work tile `ahead` blocks before the end of the one before it, so that its copies
 /// can come early, or when that one begins: what it has to do until then does not count. At the
 /// start all draw at once, in order.
-template <class LoadOfItem>
-std::vector<Load> handed_out(const Plan& plan, std::int32_t items, double ahead,
-                             const LoadOfItem& load_of_item) {
+template <class LoadOfTile>
+std::vector<Load> handed_out(const Plan& plan, std::int32_t work_tiles, double ahead,
+                             const LoadOfTile& load_of_tile) {
     struct Draw {
         double when;
         std::int32_t cta;
@@ -90,42 +90,42 @@ std::vector<Load> handed_out(const Plan& plan, std::int32_t items, double ahead,
     std::vector<Draw> draws;  // a heap, the next one in front
     for (std::int32_t cta = 0; cta < plan.ctas; ++cta) {
         Load& load = loads[static_cast<std::size_t>(cta)];
-        load.add(load_of_item(cta));
+        load.add(load_of_tile(cta));
         draws.push_back({std::max(0.0, load.taken - ahead), cta});
     }
     std::make_heap(draws.begin(), draws.end(), std::greater<>());
-    for (std::int32_t index = plan.ctas; index < items; ++index) {
+    for (std::int32_t index = plan.ctas; index < work_tiles; ++index) {
         std::pop_heap(draws.begin(), draws.end(), std::greater<>());
         Load& load = loads[static_cast<std::size_t>(draws.back().cta)];
         const double begins = load.taken;
-        load.add(load_of_item(index));
+        load.add(load_of_tile(index));
         draws.back().when = std::max(begins, load.taken - ahead);  // the next is drawn
         std::push_heap(draws.begin(), draws.end(), std::greater<>());
     }
     return loads;
 }
 
-/// What one work tile is to the CTA that gets it. `clocks_of_item`: of what stands between two work
+/// What one work tile is to the CTA that gets it. `clocks_between`: of what stands between two work
 /// tiles, by the number of warpgroups that have rows and of their blocks that need a mask.
-template <class Tile, class ClocksOfBlock, class ClocksOfItem>
+template <class Tile, class ClocksOfBlock, class ClocksBetween>
 Load load_of(const Band& band, Rows rows, const Tile& tile, bool alone,
-             const ClocksOfBlock& clocks_of_block, const ClocksOfItem& clocks_of_item) {
+             const ClocksOfBlock& clocks_of_block, const ClocksBetween& clocks_between) {
     const TakenBlocks taken = taken_by(band, rows, tile, alone, clocks_of_block);
     if (taken.all == 0) {
         return {};
     }
     const int working = working_of(rows);
     const double masked = masked_of(band, rows, tile);
-    const double between = clocks_of_item(working, masked) / clocks_of_block(tile.warpgroups());
+    const double between = clocks_between(working, masked) / clocks_of_block(tile.warpgroups());
     return {taken.all, 1, taken.first, masked, static_cast<double>(working), taken.all + between};
 }
 
 /// Adds a sequence's work tiles to what is handed out, `heads` times. Returns the loads of one
 /// head, by tile of rows.
-template <class Tile, class ClocksOfBlock, class ClocksOfItem>
+template <class Tile, class ClocksOfBlock, class ClocksBetween>
 std::vector<Load> add_sequence(Share& share, const Band& band, const Tile& tile, double heads,
                                bool alone, const ClocksOfBlock& clocks_of_block,
-                               const ClocksOfItem& clocks_of_item) {
+                               const ClocksBetween& clocks_between) {
     std::vector<Load> loads;
     const auto tiles = static_cast<std::int32_t>(divide_up(band.length_q, tile.rows));
     for (std::int32_t i = 0; i < tiles; ++i) {
@@ -138,20 +138,20 @@ std::vector<Load> add_sequence(Share& share, const Band& band, const Tile& tile,
                                    blocks.first * tile.keys);
             share.rows += heads * rows.count();
         }
-        loads.push_back(load_of(band, rows, tile, alone, clocks_of_block, clocks_of_item));
+        loads.push_back(load_of(band, rows, tile, alone, clocks_of_block, clocks_between));
     }
     return loads;
 }
 
-/// `clocks_of_block`: of a block, by the number of warpgroups that work on it. `clocks_of_item`:
+/// `clocks_of_block`: of a block, by the number of warpgroups that work on it. `clocks_between`:
 /// see load_of.
-template <class Tile, class ClocksOfBlock, class ClocksOfItem>
+template <class Tile, class ClocksOfBlock, class ClocksBetween>
 Share share_of(const Workload& w, const Plan& plan, const Tile& tile,
-               const ClocksOfBlock& clocks_of_block, const ClocksOfItem& clocks_of_item) {
+               const ClocksOfBlock& clocks_of_block, const ClocksBetween& clocks_between) {
     Share share;
-    const std::int32_t items = plan.order.work_tiles();
-    share.items = items;
-    const bool alone = items < 2 * plan.ctas;
+    const std::int32_t work_tiles = plan.order.work_tiles();
+    share.work_tiles = work_tiles;
+    const bool alone = work_tiles < 2 * plan.ctas;
     // A sequence's heads are alike.
     const std::int64_t sequences = w.ragged() ? w.batch : 1;
     const double heads = w.ragged() ? static_cast<double>(w.heads_q) : plan.order.heads;
@@ -159,29 +159,29 @@ Share share_of(const Workload& w, const Plan& plan, const Tile& tile,
     Load mean;
     for (std::int64_t b = 0; b < sequences; ++b) {
         loads_of_head.push_back(add_sequence(share, band_of(w, plan, b), tile, heads, alone,
-                                             clocks_of_block, clocks_of_item));
+                                             clocks_of_block, clocks_between));
         for (const Load& load : loads_of_head.back()) {
             mean.add(load, heads / plan.ctas);
         }
-        if (items > work_tiles_walked) {
+        if (work_tiles > work_tiles_walked) {
             loads_of_head.clear();
         }
     }
-    if (items > work_tiles_walked) {
+    if (work_tiles > work_tiles_walked) {
         share.most = mean;
         return share;
     }
-    const auto load_of_item = [&](std::int32_t index) {
-        const WorkTile item = plan.order.work_tile(index);
-        const std::int64_t b = w.ragged() ? item.head / w.heads_q : 0;
+    const auto load_of_tile = [&](std::int32_t index) {
+        const WorkTile work_tile = plan.order.work_tile(index);
+        const std::int64_t b = w.ragged() ? work_tile.head / w.heads_q : 0;
         const std::vector<Load>& loads = loads_of_head[static_cast<std::size_t>(b)];
-        const auto tile_of_rows = static_cast<std::size_t>(item.row_tile);
+        const auto tile_of_rows = static_cast<std::size_t>(work_tile.row_tile);
         return tile_of_rows < loads.size() ? loads[tile_of_rows] : Load{};
     };
     // Copies are ahead of the work by the stages.
     const std::vector<Load> loads =
-        plan.handed_out ? handed_out(plan, items, draw_lead + tile.stages, load_of_item)
-                        : fixed_shares(plan, items, load_of_item);
+        plan.handed_out ? handed_out(plan, work_tiles, draw_lead + tile.stages, load_of_tile)
+                        : fixed_shares(plan, work_tiles, load_of_tile);
     share.most = *std::max_element(loads.begin(), loads.end());
     share.imbalance = mean.taken > 0 ? share.most.taken / mean.taken : 1;
     return share;

@@ -16,7 +16,7 @@ namespace raceline::schedule {
 /// Work of a CTA for one block, and at a work tile's ends. Its blocks are one stream over all its
 /// work tiles: first the scores and the softmax of a block, then for every other block its scores,
 /// its softmax and the values of the block before, at last values.
-struct Pieces {
+struct BlockWork {
     Work scores, first_softmax, softmax, values, start, finish;
 };
 
@@ -24,7 +24,7 @@ struct Pieces {
 struct StepClocks {
     double first_softmax;  ///< of the CTA's first block, which stands alone
     double first_block;    ///< of any other work tile's
-    double block, mask, item;
+    double block, mask, between;
 };
 
 /// What a CTA fetches one after the other before its first scores, each from DRAM or, for code and
@@ -40,14 +40,14 @@ inline constexpr Constant trips_before_start =
 /// Of the CTA that is busy longest. `clocks(working)`: where so many of a CTA's `warpgroups` have
 /// rows, as in the mean of its work tiles. A packed batch's lengths are one trip more.
 template <class Clocks>
-std::vector<Step> steps_of(const Share& share, const Pieces& p, int warpgroups, bool ragged,
+std::vector<Step> steps_of(const Share& share, const BlockWork& p, int warpgroups, bool ragged,
                            const Clocks& clocks) {
     const Load& most = share.most;
-    const double any = most.items > 0 ? 1 : 0;
-    const double firsts = std::max(0.0, most.items - any);
+    const double any = most.work_tiles > 0 ? 1 : 0;
+    const double firsts = std::max(0.0, most.work_tiles - any);
     const double trips = trips_before_start + (ragged ? 1 : 0);
     const int working =
-        any > 0 ? static_cast<int>(std::lround(most.warpgroups / most.items)) : warpgroups;
+        any > 0 ? static_cast<int>(std::lround(most.warpgroups / most.work_tiles)) : warpgroups;
     const StepClocks c = clocks(working);
     return {
         {"start", any * trips, {}, "latency.dram"},
@@ -59,7 +59,7 @@ std::vector<Step> steps_of(const Share& share, const Pieces& p, int warpgroups, 
          c.block},
         {"masks", most.masked, {}, "", c.mask},
         {"last values", any, p.values, ""},
-        {"finish", most.items, p.finish, "", c.item}};
+        {"finish", most.work_tiles, p.finish, "", c.between}};
 }
 
 /// The memset of the counter that work tiles are drawn from: no CTA, a floor.

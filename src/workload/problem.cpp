@@ -17,16 +17,17 @@ Band Problem::band() const {
 // What both say by the same names.
 template <class Call>
 static Problem sizes_of(const Call& call) {
-    Problem p{};
-    p.batch = call.batch;
-    p.heads_q = call.heads_q;
-    p.heads_kv = call.heads_kv;
-    p.seqlen_q = call.seqlen_q;
-    p.seqlen_k = call.seqlen_k;
-    p.headdim = call.headdim;
-    p.headdim_v = call.headdim_v;
-    p.page_size = call.page_size;
-    return p;
+    return {.batch = call.batch,
+            .heads_q = call.heads_q,
+            .heads_kv = call.heads_kv,
+            .seqlen_q = call.seqlen_q,
+            .seqlen_k = call.seqlen_k,
+            .headdim = call.headdim,
+            .headdim_v = call.headdim_v,
+            .window = {},
+            .ragged = false,
+            .shared_kv = false,
+            .page_size = call.page_size};
 }
 
 Problem problem_of(const Workload& w) {

@@ -7,7 +7,6 @@
 
 #include "api/engine_choice.hpp"
 #include "device/catalog.hpp"
-#include "kernels/decode_sm90/counts.hpp"
 #include "kernels/decode_sm90/params.hpp"
 #include "registry/registry.hpp"
 #include "tests/kernels/cubin.hpp"

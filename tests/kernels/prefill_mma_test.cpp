@@ -11,7 +11,7 @@
 #include "device/catalog.hpp"
 #include "kernels/prefill_mma/counts.hpp"
 #include "kernels/prefill_mma/fragment.hpp"
-#include "kernels/prefill_mma/plan.hpp"
+#include "kernels/prefill_mma/params.hpp"
 #include "model/occupancy.hpp"
 #include "registry/registry.hpp"
 #include "registry/why_not.hpp"

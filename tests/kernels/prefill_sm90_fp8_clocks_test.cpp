@@ -2,7 +2,7 @@
 // Clocks of prefill_sm90_fp8's blocks.
 #include <gtest/gtest.h>
 
-#include "kernels/prefill_sm90/e4m3_counts.hpp"
+#include "kernels/prefill_sm90/counts.hpp"
 
 namespace raceline {
 namespace {

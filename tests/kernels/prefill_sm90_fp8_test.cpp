@@ -13,7 +13,7 @@
 #include "gpu/ptx/wgmma_descriptor_k_major.cuh"
 #undef __device__
 #include "device/catalog.hpp"
-#include "kernels/prefill_sm90/e4m3_counts.hpp"
+#include "kernels/prefill_sm90/counts.hpp"
 #include "kernels/prefill_sm90/fragment.hpp"
 #include "registry/registry.hpp"
 #include "tests/kernels/cubin.hpp"

@@ -14,7 +14,7 @@
 #undef __device__
 #include "api/engine_choice.hpp"
 #include "device/catalog.hpp"
-#include "kernels/prefill_sm90/f16_counts.hpp"
+#include "kernels/prefill_sm90/counts.hpp"
 #include "kernels/prefill_sm90/fragment.hpp"
 #include "model/constant.hpp"
 #include "registry/registry.hpp"

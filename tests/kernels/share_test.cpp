@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "device/catalog.hpp"
-#include "kernels/prefill_sm90/f16_counts.hpp"
+#include "kernels/prefill_sm90/counts.hpp"
 #include "model/prediction.hpp"
 #include "schedule/queueing.hpp"
 #include "workload/shape_grammar.hpp"
@@ -44,7 +44,7 @@ std::pair<double, double> drawn(const std::vector<double>& blocks, double ahead)
     const auto loads = schedule::handed_out(
         plan, static_cast<std::int32_t>(blocks.size()), ahead, [&](std::int32_t index) {
             const double of_item = blocks[static_cast<std::size_t>(index)];
-            return schedule::Load{.worked = of_item, .items = 1, .taken = of_item};
+            return schedule::Load{.worked = of_item, .work_tiles = 1, .taken = of_item};
         });
     return {loads[0].taken, loads[1].taken};
 }
@@ -77,7 +77,7 @@ TEST(Share, what_stands_between_items_counts_for_who_is_busy_longest) {
     const schedule::Share share = schedule::share_of(
         w, plan, tile, [](int warpgroups) { return 500.0 * warpgroups; },
         [](int, double) { return 2000.0; });
-    EXPECT_EQ(share.most.items, 2);
+    EXPECT_EQ(share.most.work_tiles, 2);
     EXPECT_DOUBLE_EQ(share.most.worked, 3);
     EXPECT_DOUBLE_EQ(share.most.taken, 3 + 2 * 2);
     EXPECT_DOUBLE_EQ(share.imbalance, 7 / ((6 + 3 * 2) / 2.0));

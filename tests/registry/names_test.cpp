@@ -22,10 +22,7 @@ namespace {
 struct Renamed {
     std::int32_t queries, keys;
     static constexpr std::array<std::string_view, 2> older{"rows", "m"};
-    static constexpr auto fields() {
-        return std::array{TileField<Renamed>{"queries", &Renamed::queries, older},
-                          TileField<Renamed>{"keys", &Renamed::keys}};
-    }
+    static constexpr std::array<TileField, 2> fields{{{"queries", older}, "keys"}};
 };
 constexpr std::array renamed_tiles{Renamed{1, 64}, Renamed{64, 128}};
 constexpr std::array<std::string_view, 2> older_names{"cpu_flash", "cpu_online"};

@@ -35,9 +35,7 @@ namespace raceline::kernels::throwaway_gpu {
 
 struct Tile {
     std::int32_t threads;  ///< of a CTA, a query row each
-    static constexpr auto fields() {
-        return std::array{TileField<Tile>{"threads", &Tile::threads}};
-    }
+    static constexpr std::array<TileField, 1> fields{"threads"};
 };
 inline constexpr std::array<Tile, 4> tiles{{{32}, {64}, {96}, {128}}};
 
@@ -55,13 +53,8 @@ file(WRITE ${folder}/instances.hpp [=[
 
 namespace raceline::kernels::throwaway_gpu {
 
-struct Instances {
-    using Params = AttentionArgs;
+struct Instances : InstancesOf<AttentionArgs, tiles, 2> {  // head dims 64 and 128
     static constexpr std::string_view engine = "throwaway_gpu";
-    static constexpr int tiles = static_cast<int>(throwaway_gpu::tiles.size());
-    static constexpr int variants = 2;  // head dims 64 and 128
-    template <int tile, int variant>
-    static constexpr bool compiled = true;
     template <int tile, int variant>
     static auto code() -> void (*)(Params);
 };
@@ -178,16 +171,11 @@ Precision precision(const Workload&) {
 
 std::size_t workspace(const Workload&, const Tile&, const Device&) { return 0; }
 
-const KernelRecord<Tile> record{.name = "throwaway_gpu",
-                                .summary = "a test's engine",
-                                .engine = Engine::cuda,
-                                .tiles = std::span<const Tile>(tiles),
-                                .functions = {supports, counts, precision, workspace}};
-
 }  // namespace
 }  // namespace raceline::kernels::throwaway_gpu
 
-RACELINE_KERNEL(throwaway_gpu, raceline::kernels::throwaway_gpu::record)
+RACELINE_KERNEL(throwaway_gpu, record_of("a test's engine", Engine::cuda, tiles,
+                                        {supports, counts, precision, workspace}))
 ]=])
 
 # The same flags as the tree's own build, so that its cache of compiled files serves.

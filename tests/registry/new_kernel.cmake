@@ -58,7 +58,7 @@ namespace {
 
 struct Tile {
     std::int32_t rows;  // query rows a task
-    static constexpr auto fields() { return std::array{TileField<Tile>{"rows", &Tile::rows}}; }
+    static constexpr std::array<TileField, 1> fields{"rows"};
 };
 constexpr std::array tiles{Tile{1}, Tile{2}};
 

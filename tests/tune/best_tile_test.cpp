@@ -13,9 +13,7 @@ namespace {
 struct Tile {
     std::int32_t m;
     std::int32_t n;
-    static constexpr auto fields() {
-        return std::array{TileField<Tile>{"m", &Tile::m}, TileField<Tile>{"n", &Tile::n}};
-    }
+    static constexpr std::array<TileField, 2> fields{"m", "n"};
 };
 constexpr std::array<Tile, 4> tiles{{{64, 32}, {64, 64}, {128, 64}, {128, 256}}};
 

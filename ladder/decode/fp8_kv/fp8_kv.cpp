@@ -30,10 +30,8 @@ Form form_of(const Workload& w) {
     return f;
 }
 
-const auto record = record_of<
-    Functions<gqa_scorestationary::layout_of, gqa_scorestationary::reason<DType::e4m3>, form_of>>(
-    "fp8_kv", "gqa_scorestationary on a cache of E4M3", rung);
-
 }  // namespace raceline::kernels::fp8_kv
 
-RACELINE_KERNEL(fp8_kv, record)
+RACELINE_KERNEL(fp8_kv, record_of<Functions<gqa_scorestationary::layout_of,
+                                            gqa_scorestationary::reason<DType::e4m3>, form_of>>(
+                            "gqa_scorestationary on a cache of E4M3", rung))

@@ -63,12 +63,8 @@ std::string reason(const Workload& w, const Plan& plan, const Device& device) {
                      too_wide(w), too_many_keys(w), too_many_ctas(w, plan)});
 }
 
-namespace {
-
-const auto record = record_of<Functions<layout_of, reason, form_of>>(
-    "gqa", "paged, K and V read once for all query heads of a group", rung);
-
-}  // namespace
+namespace {}  // namespace
 }  // namespace raceline::kernels::gqa
 
-RACELINE_KERNEL(gqa, record)
+RACELINE_KERNEL(gqa, record_of<Functions<layout_of, reason, form_of>>(
+                         "paged, K and V read once for all query heads of a group", rung))

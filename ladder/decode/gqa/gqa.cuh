@@ -35,6 +35,13 @@ struct Share {
         const std::int64_t head = first_head + min(row, group - 1);
         return row_at<T>(a.q, block.z, head);
     }
+    // A lane's slices of the rows that its warp holds.
+    template <class T, int n, int rows>
+    __device__ void load_queries(const AttentionArgs& a, float (&q)[rows][n]) const {
+        for (int r = 0; r < rows; ++r) {
+            load(query<T>(a, row_warp * rows + r) + lane * n, q[r]);
+        }
+    }
 };
 
 // The rows of all warps to shared memory, which they have done with.
@@ -91,9 +98,7 @@ __global__ void __launch_bounds__(threads, Stage::ctas)
     const Share at(a, row_warps);
     const Cache<T> cache(a, at.block.z, at.block.x);
     float q[rows][n];
-    for (int r = 0; r < rows; ++r) {
-        load(at.query<T>(a, at.row_warp * rows + r) + at.lane * n, q[r]);
-    }
+    at.load_queries<T>(a, q);
     Part<n> row[rows];
     const int first = static_cast<int>(at.block.y) * keys_per_split;
     const int last = min(first + keys_per_split, cache.length);

@@ -49,10 +49,8 @@ std::string reason(const Workload& w, const Plan& plan, const Device& device) {
                      gqa::reason(w, plan, device)});
 }
 
-const auto record = record_of<Functions<gqa::layout_of, reason, form_of>>(
-    "gqa_doublebuffer", "gqa with K and V double-buffered by cp.async", rung);
-
 }  // namespace
 }  // namespace raceline::kernels::gqa_doublebuffer
 
-RACELINE_KERNEL(gqa_doublebuffer, record)
+RACELINE_KERNEL(gqa_doublebuffer, record_of<Functions<gqa::layout_of, reason, form_of>>(
+                                      "gqa with K and V double-buffered by cp.async", rung))

@@ -44,10 +44,8 @@ Form form_of(const Workload& w) {
     return f;
 }
 
-const auto record = record_of<Functions<gqa::layout_of, gqa::reason, form_of>>(
-    "gqa_ilp", "gqa with the loop over keys unrolled by four", rung);
-
 }  // namespace
 }  // namespace raceline::kernels::gqa_ilp
 
-RACELINE_KERNEL(gqa_ilp, record)
+RACELINE_KERNEL(gqa_ilp, record_of<Functions<gqa::layout_of, gqa::reason, form_of>>(
+                             "gqa with the loop over keys unrolled by four", rung))

@@ -46,9 +46,7 @@ __global__ void __launch_bounds__(threads, 2)
     T* tile_v = tile_k + most * d;
     const paged::Cache<T> cache(a, at.block.z, at.block.x);
     float q[rows][n];
-    for (int r = 0; r < rows; ++r) {
-        load(at.query<T>(a, at.row_warp * rows + r) + at.lane * n, q[r]);
-    }
+    at.load_queries<T>(a, q);
     Part<n> row[rows];
     const int first = static_cast<int>(at.block.y) * keys_per_split;
     const int last = min(first + keys_per_split, cache.length);

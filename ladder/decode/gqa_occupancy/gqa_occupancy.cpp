@@ -28,10 +28,8 @@ Form form_of(const Workload& w) {
     return f;
 }
 
-const auto record = record_of<Functions<layout_of, gqa::reason, form_of>>(
-    "gqa_occupancy", "gqa with half the tile and twice the CTAs an SM", rung);
-
 }  // namespace
 }  // namespace raceline::kernels::gqa_occupancy
 
-RACELINE_KERNEL(gqa_occupancy, record)
+RACELINE_KERNEL(gqa_occupancy, record_of<Functions<layout_of, gqa::reason, form_of>>(
+                                   "gqa with half the tile and twice the CTAs an SM", rung))

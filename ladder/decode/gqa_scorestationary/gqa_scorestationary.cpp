@@ -51,9 +51,8 @@ Form form_of(const Workload& w) {
     return f;
 }
 
-const auto record = record_of<Functions<layout_of, reason<DType::fp16>, form_of>>(
-    "gqa_scorestationary", "gqa with a key a lane: one reduction a row for 32 keys", rung);
-
 }  // namespace raceline::kernels::gqa_scorestationary
 
-RACELINE_KERNEL(gqa_scorestationary, record)
+RACELINE_KERNEL(gqa_scorestationary,
+                record_of<Functions<layout_of, reason<DType::fp16>, form_of>>(
+                    "gqa with a key a lane: one reduction a row for 32 keys", rung))

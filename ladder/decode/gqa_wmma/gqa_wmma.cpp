@@ -65,10 +65,9 @@ std::string reason(const Workload& w, const Plan& plan, const Device& device) {
                      too_many_ctas(w, plan)});
 }
 
-const auto record = record_of<Functions<layout_of, reason, form_of>>(
-    "gqa_wmma", "gqa with both products on tensor cores (WMMA)", rung, tracks::half_precision);
-
 }  // namespace
 }  // namespace raceline::kernels::gqa_wmma
 
-RACELINE_KERNEL(gqa_wmma, record)
+RACELINE_KERNEL(gqa_wmma,
+                record_of<Functions<layout_of, reason, form_of>>(
+                    "gqa with both products on tensor cores (WMMA)", rung, tracks::half_precision))

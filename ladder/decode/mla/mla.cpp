@@ -92,11 +92,9 @@ std::string reason(const Workload& w, const Plan& plan, const Device& device) {
                      too_many_keys(w), too_many_ctas(w, plan)});
 }
 
-const auto record = record_of<Functions<layout_of, reason, form_of>>(
-    "mla", "gqa on a latent that all heads share and that is key and value", rung,
-    tracks::float_precision, tiles);
-
 }  // namespace
 }  // namespace raceline::kernels::mla
 
-RACELINE_KERNEL(mla, record)
+RACELINE_KERNEL(mla, record_of<Functions<layout_of, reason, form_of>>(
+                         "gqa on a latent that all heads share and that is key and value", rung,
+                         tracks::float_precision, tiles))

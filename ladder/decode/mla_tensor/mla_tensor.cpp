@@ -112,11 +112,9 @@ std::string reason(const Workload& w, const Plan& plan, const Device& device) {
                      fits ? "" : "it takes up to 65535 sequences and 2^30 CTAs"});
 }
 
-const auto record = record_of<Functions<layout_of, reason, form_of>>(
-    "mla_tensor", "mla with both products by wgmma, heads as rows", rung, tracks::half_precision,
-    tiles);
-
 }  // namespace
 }  // namespace raceline::kernels::mla_tensor
 
-RACELINE_KERNEL(mla_tensor, record)
+RACELINE_KERNEL(mla_tensor, record_of<Functions<layout_of, reason, form_of>>(
+                                "mla with both products by wgmma, heads as rows", rung,
+                                tracks::half_precision, tiles))

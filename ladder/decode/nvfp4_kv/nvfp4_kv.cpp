@@ -37,11 +37,9 @@ Form form_of(const Workload& w) {
     return f;
 }
 
-const auto record = record_of<
-    Functions<gqa_scorestationary::layout_of, gqa_scorestationary::reason<DType::nvfp4>, form_of>>(
-    "nvfp4_kv", "gqa_scorestationary on a cache of NVFP4", rung);
-
 }  // namespace
 }  // namespace raceline::kernels::nvfp4_kv
 
-RACELINE_KERNEL(nvfp4_kv, record)
+RACELINE_KERNEL(nvfp4_kv, record_of<Functions<gqa_scorestationary::layout_of,
+                                              gqa_scorestationary::reason<DType::nvfp4>, form_of>>(
+                              "gqa_scorestationary on a cache of NVFP4", rung))

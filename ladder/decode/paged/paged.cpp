@@ -38,10 +38,8 @@ std::string reason(const Workload& w, const Plan& plan, const Device& device) {
                      too_many_keys(w), too_many_ctas(w, plan)});
 }
 
-const auto record = record_of<Functions<splitkv::layout_of, reason, form_of>>(
-    "paged", "splitkv on a cache of pages", rung);
-
 }  // namespace
 }  // namespace raceline::kernels::paged
 
-RACELINE_KERNEL(paged, record)
+RACELINE_KERNEL(paged, record_of<Functions<splitkv::layout_of, reason, form_of>>(
+                           "splitkv on a cache of pages", rung))

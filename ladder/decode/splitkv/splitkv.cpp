@@ -65,10 +65,8 @@ std::string reason(const Workload& w, const Plan& plan, const Device& device) {
                      too_many_ctas(w, plan)});
 }
 
-const auto record = record_of<Functions<layout_of, reason, form_of>>(
-    "splitkv", "one query token; keys split over CTAs, partial answers merged", rung);
-
 }  // namespace
 }  // namespace raceline::kernels::splitkv
 
-RACELINE_KERNEL(splitkv, record)
+RACELINE_KERNEL(splitkv, record_of<Functions<layout_of, reason, form_of>>(
+                             "one query token; keys split over CTAs, partial answers merged", rung))

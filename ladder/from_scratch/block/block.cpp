@@ -65,11 +65,10 @@ std::vector<Counts> counts(const Workload& w, const RowsTile& tile, const Device
             .once = role("rest", 1, rest_code(d, rows), threads, warps * rows * d / threads, {})});
 }
 
-const auto record = record_of(
-    rung, "block", "tiles of queries, keys and values in shared memory, serial maximum and sum",
-    tiles, {supports_floats, counts, float_precision, no_workspace});
-
 }  // namespace
 }  // namespace raceline::kernels::block
 
-RACELINE_KERNEL(block, record)
+RACELINE_KERNEL(
+    block,
+    record_of(rung, "tiles of queries, keys and values in shared memory, serial maximum and sum",
+              tiles, {supports_floats, counts, float_precision, no_workspace}))

@@ -7,8 +7,6 @@ namespace raceline::kernels::block {
 
 using namespace from_scratch;
 
-inline constexpr std::array<RowsTile, 2> tiles{{{16}, {32}}};
-
 /// Shared memory of a CTA. Lanes read one element of 32 rows of K, or of S for the maxima and sums:
 /// a float of padding puts the rows into different banks.
 template <int rows, int headdim>

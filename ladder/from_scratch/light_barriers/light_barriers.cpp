@@ -31,10 +31,8 @@ std::vector<Counts> counts(const Workload& w, const RowsTile& tile, const Device
                                  smem_bytes_of<Shared, 16, 32>(tile.rows, w.headdim)});
 }
 
-const auto record = record_of(rung, "light_barriers", "one barrier a tile, K and V in two buffers",
-                              tiles, {supports_floats, counts, float_precision, no_workspace});
-
 }  // namespace
 }  // namespace raceline::kernels::light_barriers
 
-RACELINE_KERNEL(light_barriers, record)
+RACELINE_KERNEL(light_barriers, record_of(rung, "one barrier a tile, K and V in two buffers", tiles,
+                                          {supports_floats, counts, float_precision, no_workspace}))

@@ -118,8 +118,7 @@ __global__ void __launch_bounds__(threads) forward(const __grid_constant__ Atten
 }  // namespace
 
 void launch(const AttentionArgs& args, int tile, const Device&, void*, void* stream) {
-    check_aligned("light_barriers", args, {{"q", &args.q}, {"k", &args.k}, {"v", &args.v}});
-    launch_rows<tiles, Shared>(
+    launch_aligned<tiles, Shared>(
         "light_barriers", args, tile, stream, [](auto index, auto headdim, auto element) {
             return RowsCode{forward<index, headdim, decltype(element)>, threads};
         });

@@ -7,8 +7,6 @@ namespace raceline::kernels::light_barriers {
 
 using namespace from_scratch;
 
-inline constexpr std::array<RowsTile, 2> tiles{{{16}, {32}}};
-
 /// Shared memory of a CTA: two buffers of K and V, one being read while the other is written. Lanes
 /// read 16 bytes of 32 rows of K, and of two rows of P: four floats of padding put neighbouring
 /// rows into different banks.

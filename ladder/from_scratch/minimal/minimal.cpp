@@ -13,7 +13,6 @@ namespace raceline::kernels::minimal {
 
 constexpr Rung rung{
     .track = "from-scratch",
-    .predecessor = "",
     .changes =
         "the start: a CTA a query row, its scores in shared memory, maximum and sum by one thread",
     .evidence =
@@ -124,10 +123,8 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device&) {
     return {c};
 }
 
-const auto record = record_of(rung, "minimal", "one CTA a query row, everything else left undone",
-                              tiles, {supports, counts, float_precision, no_workspace});
-
 }  // namespace
 }  // namespace raceline::kernels::minimal
 
-RACELINE_KERNEL(minimal, record)
+RACELINE_KERNEL(minimal, record_of(rung, "one CTA a query row, everything else left undone", tiles,
+                                   {supports, counts, float_precision, no_workspace}))

@@ -11,9 +11,7 @@ namespace raceline::kernels::minimal {
 struct Tile {
     std::int32_t threads;  ///< of a CTA, which has one query row
 
-    static constexpr auto fields() {
-        return std::array<TileField<Tile>, 1>{{{"threads", &Tile::threads}}};
-    }
+    static constexpr std::array<TileField, 1> fields{"threads"};
 };
 
 inline constexpr std::array<Tile, 2> tiles{{{128}, {256}}};

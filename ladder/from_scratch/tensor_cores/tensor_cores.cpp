@@ -31,10 +31,8 @@ std::vector<Counts> counts(const Workload& w, const RowsTile& tile, const Device
         wmma_loop(350 + 14 * items + 1.9 * d, 2.2), wmma_rest(213 + 5.95 * d, 2.2, d));
 }
 
-const auto record = record_of(rung, "tensor_cores", "both products on tensor cores by WMMA, fp16",
-                              tiles, {supports_halves, counts, half_precision, no_workspace});
-
 }  // namespace
 }  // namespace raceline::kernels::tensor_cores
 
-RACELINE_KERNEL(tensor_cores, record)
+RACELINE_KERNEL(tensor_cores, record_of(rung, "both products on tensor cores by WMMA, fp16", tiles,
+                                        {supports_halves, counts, half_precision, no_workspace}))

@@ -14,8 +14,7 @@ __global__ void __launch_bounds__(gpu::wmma_threads(tiles[index].rows))
 }  // namespace
 
 void launch(const AttentionArgs& args, int tile, const Device&, void*, void* stream) {
-    check_aligned("tensor_cores", args, {{"q", &args.q}, {"k", &args.k}, {"v", &args.v}});
-    launch_rows<tiles, Shared>(
+    launch_aligned<tiles, Shared>(
         "tensor_cores", args, tile, stream, [](auto index, auto headdim, auto) {
             return RowsCode{forward<index, headdim>, gpu::wmma_threads(tiles[index].rows)};
         });

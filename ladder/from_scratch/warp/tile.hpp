@@ -14,9 +14,7 @@ struct Tile {
     std::int32_t rows;  ///< query rows of a CTA
     std::int32_t wide;  ///< 1: a load from global memory has sixteen bytes; 0: one element
 
-    static constexpr auto fields() {
-        return std::array<TileField<Tile>, 2>{{{"rows", &Tile::rows}, {"wide", &Tile::wide}}};
-    }
+    static constexpr std::array<TileField, 2> fields{"rows", "wide"};
 };
 
 inline constexpr std::array<Tile, 4> tiles{{{16, 1}, {32, 1}, {16, 0}, {32, 0}}};

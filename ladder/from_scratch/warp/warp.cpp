@@ -37,11 +37,8 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device&) {
                            smem_bytes_of<Shared, 16, 32>(tile.rows, w.headdim)});
 }
 
-const auto record =
-    record_of(rung, "warp", "row reductions by warp shuffles, loads of sixteen bytes", tiles,
-              {supports_floats, counts, float_precision, no_workspace});
-
 }  // namespace
 }  // namespace raceline::kernels::warp
 
-RACELINE_KERNEL(warp, record)
+RACELINE_KERNEL(warp, record_of(rung, "row reductions by warp shuffles, loads of sixteen bytes",
+                                tiles, {supports_floats, counts, float_precision, no_workspace}))

@@ -28,11 +28,9 @@ std::vector<Counts> counts(const Workload& w, const RowsTile& tile, const Device
                            wmma_rest(352 + 4.94 * d, 2.1, d));
 }
 
-const auto record =
-    record_of(rung, "wide_vectors", "tensor cores, 256 threads, sixteen bytes to every access",
-              tiles, {supports_halves, counts, half_precision, no_workspace});
-
 }  // namespace
 }  // namespace raceline::kernels::wide_vectors
 
-RACELINE_KERNEL(wide_vectors, record)
+RACELINE_KERNEL(wide_vectors,
+                record_of(rung, "tensor cores, 256 threads, sixteen bytes to every access", tiles,
+                          {supports_halves, counts, half_precision, no_workspace}))

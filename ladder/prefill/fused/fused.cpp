@@ -51,11 +51,9 @@ std::vector<Counts> counts(const Workload& w, const RowsTile& tile, const Device
             .once = role("setup", 1, rest, threads, tile.rows * d / 32, {})});
 }
 
-const auto record =
-    record_of(rung, "fused", "one pass, a warp a query row, output in registers, K and V staged",
-              warp_tiles, {supports_floats, counts, float_precision, no_workspace});
-
 }  // namespace
 }  // namespace raceline::kernels::fused
 
-RACELINE_KERNEL(fused, record)
+RACELINE_KERNEL(fused,
+                record_of(rung, "one pass, a warp a query row, output in registers, K and V staged",
+                          warp_tiles, {supports_floats, counts, float_precision, no_workspace}))

@@ -12,7 +12,6 @@ namespace raceline::kernels::naive {
 
 constexpr Rung rung{
     .track = "prefill",
-    .predecessor = "",
     .changes = "the start: three passes in fp32, the score matrix S in global memory",
     .evidence =
         "three launches; S written once and read by the two that follow; plain 4- or 2-byte "
@@ -44,22 +43,7 @@ Counts softmax_work(const Workload& w, const Device& device, double rows, double
 namespace {
 
 std::string supports(const Workload& w, const Tile&, const Device& device) {
-    if (std::string beyond = beyond_types(w, device); !beyond.empty()) {
-        return beyond;
-    }
-    if ((w.headdim != 64 && w.headdim != 128) || w.headdim_v != w.headdim || w.mla) {
-        return "it takes head dims 64 and 128, the same for V";
-    }
-    if (w.heads_q != w.heads_kv) {
-        return "it has no grouped heads";
-    }
-    if (w.ragged() || w.page_size > 0) {
-        return "it takes contiguous sequences of one length";
-    }
-    if (w.window || w.softcap != 0 || w.sinks) {
-        return "it knows no window, softcap or sinks";
-    }
-    return beyond_memory(w, device);
+    return first_of({beyond_floats(w, device), beyond_memory(w, device)});
 }
 
 // What all three launches are made of.
@@ -182,10 +166,8 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     return launches;
 }
 
-const auto record = record_of(rung, "naive", "three passes with the score matrix in global memory",
-                              tiles, {supports, counts, float_precision, matrix_bytes});
-
 }  // namespace
 }  // namespace raceline::kernels::naive
 
-RACELINE_KERNEL(naive, record)
+RACELINE_KERNEL(naive, record_of(rung, "three passes with the score matrix in global memory", tiles,
+                                 {supports, counts, float_precision, matrix_bytes}))

@@ -96,11 +96,9 @@ std::vector<Counts> counts(const Workload& w, const RowsTile& tile, const Device
     return {totals, outputs};
 }
 
-const auto record =
-    record_of(rung, "online", "two passes with an online softmax between them, no score matrix",
-              warp_tiles, {supports_floats, counts, float_precision, workspace});
-
 }  // namespace
 }  // namespace raceline::kernels::online
 
-RACELINE_KERNEL(online, record)
+RACELINE_KERNEL(online,
+                record_of(rung, "two passes with an online softmax between them, no score matrix",
+                          warp_tiles, {supports_floats, counts, float_precision, workspace}))

@@ -169,11 +169,10 @@ std::vector<Counts> counts(const Workload& w, const RowsTile& tile, const Device
     return launches;
 }
 
-const auto record = record_of(
-    rung, "tiled", "three passes on tiles in shared memory, the score matrix in global memory",
-    warp_tiles, {supports, counts, float_precision, matrix_bytes});
-
 }  // namespace
 }  // namespace raceline::kernels::tiled
 
-RACELINE_KERNEL(tiled, record)
+RACELINE_KERNEL(
+    tiled,
+    record_of(rung, "three passes on tiles in shared memory, the score matrix in global memory",
+              warp_tiles, {supports, counts, float_precision, matrix_bytes}))

@@ -36,10 +36,8 @@ std::vector<Counts> counts(const Workload& w, const RowsTile& tile, const Device
                            .staged_q = d / 2});
 }
 
-const auto record = record_of(rung, "wmma", "one pass, both products on tensor cores by WMMA, fp16",
-                              tiles, {supports_halves, counts, half_precision, no_workspace});
-
 }  // namespace
 }  // namespace raceline::kernels::wmma
 
-RACELINE_KERNEL(wmma, record)
+RACELINE_KERNEL(wmma, record_of(rung, "one pass, both products on tensor cores by WMMA, fp16",
+                                tiles, {supports_halves, counts, half_precision, no_workspace}))

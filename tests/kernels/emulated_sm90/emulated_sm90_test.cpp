@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "gpu/ptx/lg2_approx_ftz_f32.cuh"
+#include "gpu/ptx/approx_ftz_f32.cuh"
 #include "registry/registry.hpp"
 #include "run/gate.hpp"
 #include "tests/kernels/emulated_sm90/strided.hpp"

@@ -12,9 +12,7 @@ namespace {
 
 struct Tile {
     std::int32_t elements;  // a task
-    static constexpr auto fields() {
-        return std::array{TileField<Tile>{"elements", &Tile::elements}};
-    }
+    static constexpr std::array<TileField, 1> fields{"elements"};
 };
 constexpr std::array tiles{Tile{64}, Tile{1024}};
 

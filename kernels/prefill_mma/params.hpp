@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a call is cut into CTAs: the same answer for the counts, the launch and the device.
+// How a call is split into CTAs, the same answer for the counts, the launch and the device; what
+// the code gets, and what of it is compiled: every tile in fp16 and in bf16, and one a head dim
+// that reads rows by hand.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <string_view>
 
 #include "device/device.hpp"
 #include "gpu/tile/schedule.hpp"
 #include "kernels/prefill_mma/tile.hpp"
+#include "registry/instances.hpp"
+#include "workload/attention_args.hpp"
 #include "workload/problem.hpp"
 
 namespace raceline::kernels::prefill_mma {
@@ -60,5 +65,25 @@ inline Plan make_plan(const Problem& p, const Tile& tile, const Device& device) 
                       static_cast<std::int32_t>(p.batch * p.heads_q),
                       static_cast<std::int32_t>(heads_together(p, tile, device))}};
 }
+
+/// What the device code gets.
+struct Params {
+    AttentionArgs args;
+    Band band;
+    Order order;
+    std::int32_t group;  ///< query heads a KV head
+    float scale_log2;    ///< of a product, or of tanh where there is a softcap, to units of log2
+    float cap_inner;     ///< of a softcap: scale / cap, what tanh takes products by; else 0
+    bool by_hand;        ///< rows of a tensor are not aligned 16-byte chunks
+};
+
+/// The option of a variant: rows are read by hand.
+struct Instances : InstancesOf<Params, tiles, 4> {
+    static constexpr std::string_view engine = "prefill_mma";
+    template <int tile, int variant>
+    static constexpr bool compiled = variant < 2 || tile == by_hand_tile(tile);
+    template <int tile, int variant>
+    static auto code() -> void (*)(Params);
+};
 
 }  // namespace raceline::kernels::prefill_mma

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands in for the instruction of the same name: see machine.cuh.
+// Stand in for the instructions of the same names: ex2 with all the error that it may have.
 #pragma once
 
-#include <cmath>
+#include "tests/kernels/emulated/gpu/ptx/approx_ftz_f32.cuh"
 
 namespace raceline::ptx {
 
