@@ -74,7 +74,7 @@ function roofLines(low, high) {
 /** Names of roofs, as far as they do not stand on each other. */
 function roofLabels(lines, range) {
   const labels = [];
-  const least = Math.log(range[1] / range[0]) * 0.035;
+  const least = Math.log(range[1] / range[0]) * 0.045;
   for (const line of lines.filter(one => one.engine).sort((a, b) => b.rate - a.rate)) {
     if (labels.every(other => Math.abs(Math.log(other.y / line.y2)) > least)) {
       labels.push({text: line.name, x: line.x2, y: line.y2, align: "right"});
@@ -119,9 +119,11 @@ function rooflineSpec(points, looks, width) {
         {type: "rule", from: {data: "hollow"}, interactive: false, encode: {update: {
           x: {scale: "x", field: "x"}, y: {scale: "y", field: "predicted"}, y2: {scale: "y", field: "y"}, stroke: {field: "colour"}, strokeWidth: {value: 1}}}},
         mark("hollow", "predicted", false), mark("measured", "y", true),
-        {type: "text", from: {data: "labels"}, interactive: false, encode: {update: {
+        // With a rim of the paper's colour, since lines and marks may run below it.
+        ...[css("--paper"), null].map(rim => ({type: "text", from: {data: "labels"}, interactive: false, encode: {update: {
+          ...(rim ? {stroke: {value: rim}, strokeWidth: {value: 3}} : {}),
           x: {scale: "x", field: "x", offset: {signal: "datum.align == 'right' ? -4 : 6"}}, y: {scale: "y", field: "y", offset: -4}, text: {field: "text"},
-          align: {field: "align"}, fontSize: {value: 10.5}, fill: {value: css("--faint")}}}},
+          align: {field: "align"}, fontSize: {value: 10.5}, fill: {value: css("--ink")}}}})),
       ],
     }],
   };

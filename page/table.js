@@ -54,7 +54,14 @@ function sortableTable(where, caption, columns, rows, {by = columns[0].name, dow
   }
 }
 
-const textColumn = (name, title, wide = false) =>
-  ({name, title, wide, of: row => row[name], show: row => row[name] || "—"});
-const numberColumn = (name, title, show) =>
-  ({name, title, number: true, of: row => row[name], show: row => row[name] === null || row[name] === undefined ? "—" : show(row)});
+function textColumn(name, title, wide = false) {
+  return {name, title, wide, of: row => row[name], show: row => breakable(row[name] || "—")};
+}
+/** Shapes and tiles may be broken after a comma. */
+function breakable(text) {
+  return String(text).split(/(?<=,)(?=\S)/).flatMap((part, i) => i === 0 ? [part] : [make("wbr"), part]);
+}
+function numberColumn(name, title, show) {
+  const known = row => row[name] !== null && row[name] !== undefined;
+  return {name, title, number: true, of: row => row[name], show: row => known(row) ? show(row) : "—"};
+}
