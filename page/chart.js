@@ -37,7 +37,7 @@ function legend(id, entries) {
 function themed(spec) {
   const colour = ink();
   return {
-    $schema: "https://vega.github.io/schema/vega/v5.json", autosize: {type: "fit", contains: "padding"}, padding: 4,
+    $schema: "https://vega.github.io/schema/vega/v5.json", autosize: {type: "fit-x", contains: "padding"}, padding: 4,
     ...spec,
     config: {
       axis: {labelColor: colour, titleColor: colour, domainColor: css("--faint"), tickColor: css("--faint"),
@@ -56,10 +56,12 @@ async function drawChart(id, spec, points, tell, open) {
   const element = byId(id);
   const previous = page.charts[id];
   previous?.view.finalize();
-  element.replaceChildren();
+  // Vega describes the element that it gets in words of its own, which say less than ours.
+  const inner = make("div", {"aria-hidden": "true"});
+  element.replaceChildren(inner);
   // Canvas draws thousands of marks in the time of hundreds in SVG.
   const renderer = points.length > 1500 ? "canvas" : "svg";
-  const view = new page.vega.View(page.vega.parse(themed(spec)), {renderer, container: element, hover: false});
+  const view = new page.vega.View(page.vega.parse(themed(spec)), {renderer, container: inner, hover: false});
   const chart = page.charts[id] = {view, points, tell, open, at: -1, spec};
   view.addEventListener("mousemove", (event, item) => {
     const point = points[item?.datum?.i];
@@ -72,7 +74,6 @@ async function drawChart(id, spec, points, tell, open) {
     if (point) open?.(point);
   });
   await view.runAsync();
-  element.querySelector("svg, canvas")?.setAttribute("aria-hidden", "true");
   element.onkeydown = event => stepThrough(chart, element, event);
   element.onblur = hideTip;
   return chart;

@@ -21,7 +21,8 @@ function peersSpec(points, shapesShown, width) {
   };
 }
 
-const peerName = peer => peer.form ? `${peer.peer}, ${peer.form}` : peer.peer;
+/** How the peer was called, without the names of the kernels that ran: these stand in its row. */
+const peerName = peer => peer.form ? `${peer.peer}, ${peer.form.split(":")[0]}` : peer.peer;
 
 async function showPeers() {
   const {peers} = page.data;

@@ -27,7 +27,7 @@ function showProvenance() {
     numberColumn("value", "Value", one => rowLink(quantity(one.value, one.resource), one.row)),
     numberColumn("datasheet", "Datasheet", one => quantity(one.datasheet, one.resource)),
     textColumn("origin", "Origin"),
-    {name: "source", title: "How", wide: true, of: one => one.source, show: one => [one.source, one.note && !one.source.includes(one.note) ? `; ${one.note}` : ""].join("")},
+    {name: "source", title: "How", long: true, of: one => one.source, show: one => [one.source, one.note && !one.source.includes(one.note) ? `; ${one.note}` : ""].join("")},
     numberColumn("clock_hz", "Clock", one => one.clock_hz > 0 ? si(one.clock_hz, "Hz") : "—"),
   ], rates[provenanceChosen.device], {by: "resource"});
   byId("provenance-body").querySelectorAll("details").forEach((details, i) => {
@@ -37,7 +37,7 @@ function showProvenance() {
       sortableTable(where, `Constants of ${of[i].kernel}`, [
         textColumn("name", "Constant"), numberColumn("value", "Value", one => digits(one.value)), textColumn("origin", "Origin"),
         numberColumn("stand_in", "Stand-in", one => digits(one.stand_in)),
-        {name: "source", title: "From", wide: true, of: one => one.source, show: one => one.stand_in_source ? `${one.source}; without: ${one.stand_in_source}` : one.source},
+        {name: "source", title: "From", long: true, of: one => one.source, show: one => one.stand_in_source ? `${one.source}; without: ${one.stand_in_source}` : one.source},
       ], of[i].constants, {by: "name"});
     });
   });

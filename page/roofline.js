@@ -164,8 +164,6 @@ async function showRoofline() {
 const caseColumns = [
   textColumn("kernel", "Kernel"),
   textColumn("shape", "Shape", true),
-  textColumn("tile", "Tile", true),
-  {name: "suite", title: "Suite", of: one => one.suite, show: one => suiteName(one.suite)},
   textColumn("limiter", "Limiter"),
   numberColumn("predicted", "Predicted", one => rowLink(seconds(one.predicted), one.prediction_row)),
   numberColumn("measured", "Measured", one => rowLink(seconds(one.measured), one.row)),
@@ -176,6 +174,8 @@ const caseColumns = [
   {name: "rate", title: "Rate", number: true, of: one => one.flops / one.measured, show: one => si(one.flops / one.measured, "FLOP/s")},
   {name: "sight", title: "Class", of: one => one.sight, show: one => one.sight || (one.comparison ? "of a comparison" : "—")},
   {name: "written", title: "Written", of: one => one.written, show: one => `${one.written.slice(0, 10)} at ${one.commit.slice(0, 8)}${one.stale ? ", stale" : ""}`},
+  {name: "suite", title: "Suite", of: one => one.suite, show: one => suiteName(one.suite)},
+  textColumn("tile", "Tile", true),
 ];
 
 function showCases() {

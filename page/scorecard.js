@@ -43,7 +43,7 @@ async function showScorecard() {
   legend("scorecard-legend", points.length === 0 ? [] : Object.entries(sightLooks).map(([name, look]) => [name, look, true]));
   const left = Object.entries(scorecard.left_out).filter(([, n]) => n > 0).map(([why, n]) => `${n} ${why}`);
   byId("scorecard-body").replaceChildren(
-    make("p", {}, scorecard.worst ? `${scorecard.worst}.` : ""),
+    make("p", {}, scorecard.worst ?? ""),
     ...(left.length ? [make("p", {class: "faint"}, `Measurements that stand in no figure: ${left.join(", ")}.`)] : []),
     make("h3", {}, "By kernel, regime and class"), make("div", {id: "scorecard-groups"}));
   sortableTable(byId("scorecard-groups"), "Errors by kernel, regime and class", [

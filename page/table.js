@@ -4,7 +4,7 @@
 const rowsAtATime = 50;
 
 /**
- * `columns`: [{name, title, of: row => value to sort by, show: row => text or node, number, wide}].
+ * `columns`: [{name, title, of: row => value to sort by, show: row => text or node, number, wide, long}].
  * Sorted by `by` at first, largest first if `down`.
  */
 function sortableTable(where, caption, columns, rows, {by = columns[0].name, down = false} = {}) {
@@ -44,7 +44,7 @@ function sortableTable(where, caption, columns, rows, {by = columns[0].name, dow
       make("table", {}, make("caption", {class: "unseen"}, caption),
         make("thead", {}, make("tr", {}, columns.map(head))),
         make("tbody", {}, shown.map(row => make("tr", {}, columns.map(column =>
-          make("td", {class: column.number ? "n" : column.wide ? "wide" : null}, column.show(row)))))))),
+          make("td", {class: column.number ? "n" : column.long ? "long" : column.wide ? "wide" : null}, column.show(row)))))))),
       ...(pages ? [pages] : []));
   };
   if (rows.length === 0) {

@@ -67,11 +67,13 @@ function showAnswer(answer) {
       bound.limiter ? `No program is faster than ${seconds(bound.seconds)}, bound by ${bound.limiter}.` : "Nothing is known that bounds it."),
     ...(best ? [make("h3", {}, "Terms of its time"), bars(best.terms.filter(([, value]) => value !== 0), null),
                 make("h3", {}, "Work over ceiling, by resource"), bars(Object.entries(best.resources).sort((a, b) => b[1] - a[1]), best.limiter)] : []),
-    make("h3", {}, "Kernels"), make("div", {id: "whatif-kernels"}));
+    make("h3", {}, "Kernels"), make("div", {id: "whatif-kernels"}),
+    make("details", {id: "whatif-others"}, make("summary", {}, `${plural(answer.kernels.length - served.length, "kernel")} that do not serve it, and why`),
+      make("ul", {}, answer.kernels.filter(one => one.reason).map(one => make("li", {}, make("strong", {}, one.kernel), `: ${one.reason}`)))));
   sortableTable(byId("whatif-kernels"), "Kernels, predicted", [
     textColumn("kernel", "Kernel"), numberColumn("seconds", "Time", one => seconds(one.seconds)), textColumn("limiter", "Limiter"),
-    {name: "tile", title: "Tile, or why not", wide: true, of: one => one.tile ?? one.reason, show: one => breakable(one.tile ?? one.reason)},
-  ], answer.kernels, {by: "seconds"});
+    textColumn("tile", "Tile", true),
+  ], served, {by: "seconds"});
 }
 
 /** At most one question waits: a slider that moves on replaces it. */
@@ -151,7 +153,7 @@ function showControls() {
     make("label", {for: "whatif-suite"}, "A shape of a suite", suites),
     make("label", {for: "whatif-shape"}, "Shape, which may also be typed",
       make("input", {id: "whatif-shape", style: "grid-column: 1 / 3", value: shapeText(whatIf.shape), input: askSoon})),
-    make("details", {id: "whatif-rates", open: true}, make("summary", {}, "Ceilings, from an eighth to eight times"), make("div", {id: "whatif-ceilings"})),
+    make("details", {id: "whatif-rates"}, make("summary", {}, "Ceilings, from an eighth to eight times"), make("div", {id: "whatif-ceilings"})),
     make("button", {type: "button", id: "whatif-reset", click: () => {
       showCeilings();
       askSoon();
