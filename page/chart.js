@@ -52,17 +52,38 @@ function themed(spec) {
  * visit them; marks carry their number as `i`. `tell(point)` gives [[name, text]]; `open(point)` is
  * what Enter and a click do.
  */
-async function drawChart(id, spec, points, tell, open) {
+function drawChart(id, spec, points, tell, open) {
+  eraseChart(id);
+  const chart = page.charts[id] = {id, points, tell, open, at: -1, spec, view: null};
+  whenNear(byId(id), () => page.charts[id] === chart && drawNow(chart));
+}
+
+function eraseChart(id) {
+  page.charts[id]?.view?.finalize();
+  delete page.charts[id];
+  byId(id).replaceChildren();
+}
+
+/** Calls `then` once the element is on the screen, or nearly: what is below need not wait for it. */
+function whenNear(element, then) {
+  const watch = new IntersectionObserver(entries => {
+    if (entries.some(entry => entry.isIntersecting)) {
+      watch.disconnect();
+      then();
+    }
+  }, {rootMargin: "300px"});
+  watch.observe(element);
+}
+
+async function drawNow(chart) {
+  const {id, spec, points, tell, open} = chart;
   const element = byId(id);
-  const previous = page.charts[id];
-  previous?.view.finalize();
   // Vega describes the element that it gets in words of its own, which say less than ours.
   const inner = make("div", {"aria-hidden": "true"});
   element.replaceChildren(inner);
   // Canvas draws thousands of marks in the time of hundreds in SVG.
   const renderer = points.length > 1500 ? "canvas" : "svg";
   const view = new page.vega.View(page.vega.parse(themed(spec)), {renderer, container: inner, hover: false});
-  const chart = page.charts[id] = {view, points, tell, open, at: -1, spec};
   view.addEventListener("mousemove", (event, item) => {
     const point = points[item?.datum?.i];
     if (point) showTip(tell(point), event.clientX, event.clientY);
@@ -74,9 +95,10 @@ async function drawChart(id, spec, points, tell, open) {
     if (point) open?.(point);
   });
   await view.runAsync();
+  chart.view = view;
+  element.dataset.drawn = String(Number(element.dataset.drawn ?? 0) + 1);
   element.onkeydown = event => stepThrough(chart, element, event);
   element.onblur = hideTip;
-  return chart;
 }
 
 function stepThrough(chart, element, event) {

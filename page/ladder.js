@@ -47,14 +47,15 @@ function rungDetails(rung, device) {
       ...rung.code.flatMap(([path, text]) => [make("h3", {}, path), make("pre", {tabindex: "0", "aria-label": path}, text)])));
 }
 
-async function showLadder() {
+function showLadder() {
   const {ladder} = page.data;
   const devices = ladderDevices();
   if (!devices.includes(ladderChosen.device)) ladderChosen.device = devices[0] ?? "";
   if (!ladder.some(track => track.name === ladderChosen.track)) ladderChosen.track = ladder[0]?.name ?? "";
   const changed = name => value => {
     ladderChosen[name] = value;
-    showLadder().then(() => byId(`ladder-${name}`).focus());
+    showLadder();
+    byId(`ladder-${name}`).focus();
   };
   byId("ladder-controls").replaceChildren(
     choice("ladder-track", "Track", ladder.map(track => [track.name, track.title]), changed("track"), ladderChosen.track),
@@ -70,9 +71,9 @@ async function showLadder() {
   byId("ladder-said").textContent = said;
   byId("ladder-chart").setAttribute("aria-label", `Rungs of the track. ${said}`);
   if (points.length > 0) {
-    await drawChart("ladder-chart", ladderSpec(points, widthOf("ladder-chart")), points, tellRung,
+    drawChart("ladder-chart", ladderSpec(points, widthOf("ladder-chart")), points, tellRung,
       point => { const place = rowOfRung(point.rung.rung, ladderChosen.device, point.shown); if (place) showRow(...place); });
   } else {
-    byId("ladder-chart").replaceChildren();
+    eraseChart("ladder-chart");
   }
 }

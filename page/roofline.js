@@ -129,7 +129,7 @@ function rooflineSpec(points, looks, width) {
   };
 }
 
-async function showRoofline() {
+function showRoofline() {
   const left = casesLeft();
   const points = left.filter(one => one.ai[chosen.level] > 0 && one.flops > 0 && one.measured > 0)
     .map(one => ({of: one, x: one.ai[chosen.level], y: one.flops / one.measured,
@@ -152,12 +152,10 @@ async function showRoofline() {
     ["predicted", {colour: ink(), shape: "circle"}, false], ["measured", {colour: ink(), shape: "circle"}, true],
     ...kernels.map(name => [name, looks.get(name), true])]);
   if (points.length === 0) {
-    page.charts["roofline-chart"]?.view.finalize();
-    delete page.charts["roofline-chart"];
-    byId("roofline-chart").replaceChildren();
+    eraseChart("roofline-chart");
     return;
   }
-  await drawChart("roofline-chart", rooflineSpec(points, looks, widthOf("roofline-chart")), points, tellCase,
+  drawChart("roofline-chart", rooflineSpec(points, looks, widthOf("roofline-chart")), points, tellCase,
     point => point.of.row && showRow(...point.of.row));
 }
 
@@ -180,5 +178,5 @@ const caseColumns = [
 
 function showCases() {
   sortableTable(byId("cases-table"), "Cases", caseColumns, casesLeft(), {by: "measured", down: true});
-  return showRoofline();
+  showRoofline();
 }

@@ -31,7 +31,7 @@ function scorecardSpec(points, width) {
 
 const besideText = beside => beside && beside.n > 0 ? `${percent(beside.median_absolute)} (${percent(beside.model_absolute ?? beside.model)})` : "—";
 
-async function showScorecard() {
+function showScorecard() {
   const {scorecard, cases} = page.data;
   const points = cases.filter(one => one.sight && one.predicted > 0)
     .map(one => ({of: one, x: one.measured, y: one.predicted / one.measured})).sort((a, b) => a.x - b.x);
@@ -59,6 +59,6 @@ async function showScorecard() {
       {name, title: name.replaceAll("_", " "), number: true, of: one => one[name]?.n > 0 ? one[name].median_absolute : undefined, show: one => besideText(one[name])})),
   ], scorecard.groups, {by: "n", down: true});
   if (points.length > 0) {
-    await drawChart("scorecard-chart", scorecardSpec(points, widthOf("scorecard-chart")), points, tellCase, point => point.of.row && showRow(...point.of.row));
+    drawChart("scorecard-chart", scorecardSpec(points, widthOf("scorecard-chart")), points, tellCase, point => point.of.row && showRow(...point.of.row));
   }
 }

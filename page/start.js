@@ -11,7 +11,7 @@ function showMissing() {
     if (file.unfinished) missing.push(`${file.path}: its last line is unfinished and left out; a run was cut off there.`);
   }
   if (files.some(file => file.rows > 0) && cases.length === 0) missing.push("No timed case stands in these rows: the charts are empty.");
-  const findings = files.flatMap((file, i) => file.findings.map(([line, what]) =>
+  const findings = files.flatMap((file, i) => firstOf(file.path, file.findings).map(([line, what]) =>
     make("li", {}, `${file.path}, `, line > 0 ? rowLink(`line ${line}`, [i, line]) : "", `: ${what}`)));
   const places = new Set(files.flatMap(file => file.findings.map(([line]) => `${file.path} ${line}`)));
   const others = broken.filter(([file, line]) => !places.has(`${file} ${line}`))
@@ -23,18 +23,30 @@ function showMissing() {
     make("details", {}, make("summary", {}, "The files"), make("ul", {}, files.map(file => make("li", {}, `${file.path}: ${plural(file.rows, "sound row")}`)))));
 }
 
+/** A file of which every line is broken need not say so line by line. */
+function firstOf(path, findings) {
+  const most = 20;
+  const more = findings.length - most;
+  return more > 0 ? [...findings.slice(0, most), [0, `${plural(more, "further finding")}; raceline report --check ${path} lists them`]] : findings;
+}
+
 function applyTheme() {
   const wish = byId("theme").value;
   const dark = wish === "" ? matchMedia("(prefers-color-scheme: dark)").matches : wish === "dark";
   document.documentElement.dataset.theme = dark ? "dark" : "light";
 }
 
-const showCharts = () => Promise.all([showRoofline(), showScorecard(), showLadder(), showPeers()]);
+function showCharts() {
+  showRoofline();
+  showScorecard();
+  showLadder();
+  showPeers();
+}
 
 function listen() {
   const recolour = () => {
     applyTheme();
-    return showCharts();
+    showCharts();
   };
   byId("theme").addEventListener("change", recolour);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", recolour);
@@ -56,12 +68,14 @@ async function start() {
     showMissing();
     showFilters();
     listen();
-    await showCases();
-    await Promise.all([showScorecard(), showLadder(), showPeers()]);
+    showCases();
+    showScorecard();
+    showLadder();
+    showPeers();
     showDiff();
     showProvenance();
     showRowsSection();
-    await showWhatIf();
+    showWhatIf();
     // For tests, and for a reader's own console.
     window.raceline = {page, chosen, whatIf, placeOf, ask, opened_ms: performance.now() - began};
     document.documentElement.dataset.ready = "true";

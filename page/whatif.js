@@ -79,6 +79,7 @@ function showAnswer(answer) {
 /** At most one question waits: a slider that moves on replaces it. */
 function askSoon() {
   clearTimeout(whatIf.timer);
+  if (!whatIf.model) return;  // it asks once it is there
   whatIf.timer = setTimeout(() => {
     showAnswer(ask(question()));
     byId("whatif-body").dataset.answered = String(Number(byId("whatif-body").dataset.answered ?? 0) + 1);
@@ -160,7 +161,7 @@ function showControls() {
     }}, "Ceilings as they were"));
 }
 
-async function showWhatIf() {
+function showWhatIf() {
   const body = byId("whatif-body");
   if (!byId("model")) {
     body.replaceChildren(make("p", {class: "note", id: "whatif-absent"}, "The what-if panel is not in this build: the model was not compiled to WebAssembly. Install emscripten (tools/bootstrap.sh page), configure with -DRACELINE_PAGE_MODEL=ON and build again."));
@@ -170,8 +171,10 @@ async function showWhatIf() {
     make("p", {}, "The project's own model and the kernels' own counts, compiled to WebAssembly. Times are the model's, with its calibrated constants; no committed error is taken out of them. The call is cold and, on a GPU, in a graph."),
     make("div", {class: "what-if"}, showControls(), make("div", {id: "whatif-answer", "aria-live": "polite"}, "Loading the model.")));
   showCeilings();
-  whatIf.model = await loadModel();
-  askSoon();
+  whenNear(body, async () => {
+    whatIf.model = await loadModel();
+    askSoon();
+  });
 }
 
 /** Emscripten would fetch the module out of its own text, which a page without network forbids. */

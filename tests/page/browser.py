@@ -58,10 +58,15 @@ class Browser:
     def wait(self, condition, seconds=20):
         """Until a JavaScript expression is true."""
         end = time.monotonic() + seconds
-        while not self.get(condition):
+        while not self.get(f"Boolean({condition})"):
             if time.monotonic() > end:
                 raise AssertionError(f"still not so after {seconds} s: {condition}")
             time.sleep(0.02)
+
+    def see(self, identity, condition="true"):
+        """Scrolls to an element, as charts and the model wait to be seen, until a condition holds."""
+        self.do("document.getElementById(arguments[0]).scrollIntoView({block: 'center'})", identity)
+        self.wait(condition)
 
     def complaints(self):
         """What the console says since the page was opened."""

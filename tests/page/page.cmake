@@ -2,9 +2,11 @@
 # The page of `raceline report --html`: in a browser, and the model in it against the native one.
 # tools/bootstrap.sh test installs Chromium, selenium and emscripten.
 set(page_tests ${CMAKE_CURRENT_LIST_DIR})
-add_executable(page_questions ${page_tests}/questions.cpp)
-raceline_host_options(page_questions)
-target_link_libraries(page_questions PRIVATE rl_page raceline)
+foreach(program questions many_rows)
+  add_executable(page_${program} ${page_tests}/${program}.cpp)
+  raceline_host_options(page_${program})
+  target_link_libraries(page_${program} PRIVATE rl_page raceline)
+endforeach()
 
 find_program(RACELINE_NODE node)
 if(build_page_model AND RACELINE_NODE AND Python3_FOUND)
@@ -34,7 +36,7 @@ if(page_python AND RACELINE_CHROMIUM AND RACELINE_CHROMEDRIVER AND NOT RACELINE_
   # Alone: it judges how fast a page opens.
   set_tests_properties(page_in_browser PROPERTIES LABELS no_sanitizer TIMEOUT 240 RUN_SERIAL TRUE
     ENVIRONMENT "RACELINE=$<TARGET_FILE:raceline_cli>;RACELINE_SOURCE=${CMAKE_SOURCE_DIR};\
-SCREENSHOTS=${CMAKE_BINARY_DIR}/page_screenshots;CHROMIUM=${RACELINE_CHROMIUM};\
+MANY_ROWS=$<TARGET_FILE:page_many_rows>;SCREENSHOTS=${CMAKE_BINARY_DIR}/page_screenshots;CHROMIUM=${RACELINE_CHROMIUM};\
 CHROMEDRIVER=${RACELINE_CHROMEDRIVER}")
 else()
   message(STATUS "raceline: pages are not tested in a browser; tools/bootstrap.sh test sets it up")

@@ -31,9 +31,9 @@ class Page(unittest.TestCase):
 
     def point(self, number):
         """A case of the roofline as the page has it, and where its measured mark stands in the window."""
+        browser.see("roofline-chart", "raceline.page.charts['roofline-chart'].view")
         return browser.get("""(i => { const chart = raceline.page.charts["roofline-chart"];
             const element = document.getElementById("roofline-chart");
-            element.scrollIntoView({block: "center"});
             const box = element.getBoundingClientRect();
             const [x, y] = raceline.placeOf(chart, chart.points[i]);
             return {of: chart.points[i].of, x: box.left + x, y: box.top + y, atX: chart.points[i].x}; })(arguments[0])""", number)
@@ -46,11 +46,12 @@ class Page(unittest.TestCase):
         return [row[titles.index(name)] for row in self.rows(table)]
 
     def test_it_opens_without_complaint_and_without_a_network(self):
+        for part in ("roofline-chart", "scorecard-chart", "ladder-chart", "peers-chart"):
+            browser.see(part, f"document.querySelectorAll('#{part} svg, #{part} canvas').length === 1")
+        browser.see("whatif-body", "document.getElementById('whatif-limiter')")
         self.assertEqual(browser.complaints(), [])
         self.assertEqual(browser.requests(), [])
         self.assertEqual(browser.get("document.getElementById('failure').hidden"), True)
-        for part in ("roofline-chart", "scorecard-chart", "ladder-chart", "peers-chart"):
-            self.assertEqual(browser.get(f"document.querySelectorAll('#{part} svg, #{part} canvas').length"), 1, part)
 
     def test_hovering_shows_the_figures_of_the_row(self):
         browser.choose("choose-kernel", "simt")
@@ -141,7 +142,7 @@ class Page(unittest.TestCase):
 
     def test_a_slider_changes_the_verdict(self):
         self.assertIsNone(browser.get("document.getElementById('whatif-absent')"), "this build has no what-if panel")
-        browser.wait("document.getElementById('whatif-limiter')")
+        browser.see("whatif-body", "document.getElementById('whatif-limiter')")
 
         def verdict():
             return browser.get("['kernel', 'seconds', 'limiter'].map(n => document.getElementById('whatif-' + n).textContent)")
@@ -178,7 +179,7 @@ class Page(unittest.TestCase):
         self.assertIn(" ".join(lesson.split())[:40].replace("`", ""), browser.get(f"{rung}.textContent"))
 
     def test_keyboard_reaches_every_control(self):
-        browser.wait("document.getElementById('whatif-body').dataset.answered")
+        browser.see("whatif-body", "document.getElementById('whatif-body').dataset.answered")
         wanted = browser.get("""(() => { const all = [...document.querySelectorAll(
             "a[href], button, input, select, summary, [tabindex='0']")].filter(e => e.checkVisibility() && !e.disabled);
             all.forEach((e, i) => e.dataset.stop = i); return all.length; })()""")
@@ -195,6 +196,7 @@ class Page(unittest.TestCase):
         self.assertEqual(missed, [])
 
     def test_keys_go_through_a_chart(self):
+        browser.see("roofline-chart", "raceline.page.charts['roofline-chart'].view")
         browser.do("document.getElementById('roofline-chart').focus()")
         browser.key("ArrowRight", 39)
         first = browser.get("document.getElementById('said').textContent")
@@ -218,6 +220,9 @@ class Page(unittest.TestCase):
             browser.open(page)
             self.assertEqual(browser.get("document.documentElement.scrollWidth"), width)
             papers[width, theme] = browser.get("getComputedStyle(document.body).backgroundColor")
+            for part in ("roofline-chart", "scorecard-chart", "ladder-chart", "peers-chart"):
+                browser.see(part, f"raceline.page.charts['{part}'].view")
+            browser.see("whatif-body", "document.getElementById('whatif-limiter')")
             for part in ("roofline", "cases", "whatif", "scorecard", "ladder", "peers", "provenance"):
                 browser.screenshot(f"{width}-{theme}-{part}", f"#{part}")
             self.assertEqual(browser.complaints(), [])
