@@ -8,6 +8,8 @@ foreach(program questions many_rows)
   target_link_libraries(page_${program} PRIVATE rl_page raceline)
 endforeach()
 
+raceline_test(page rl_page raceline ZLIB::ZLIB)
+
 find_program(RACELINE_NODE node)
 if(build_page_model AND RACELINE_NODE AND Python3_FOUND)
   add_test(NAME page_model_agrees
