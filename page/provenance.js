@@ -16,11 +16,13 @@ function showProvenance() {
     showProvenance();
     byId("provenance-device").focus();
   }, provenanceChosen.device));
-  const of = constants.filter(one => one.device === provenanceChosen.device);
+  const here = constants.filter(one => one.device === provenanceChosen.device);
+  const of = here.filter(one => one.constants.length > 0), without = here.filter(one => one.constants.length === 0);
   byId("provenance-body").replaceChildren(
     make("h3", {}, "Ceilings"), make("div", {id: "rates-table"}),
     make("h3", {}, "Constants of the model, by kernel"),
     make("p", {}, "A calibrated one was fitted to measurements of the kernel that it predicts, and has a stand-in that was not."),
+    ...(without.length ? [make("p", {}, `Counts of the code and rates of the device alone, no named constant: ${without.map(one => one.kernel).join(", ")}.`)] : []),
     ...of.map(one => make("details", {}, make("summary", {}, make("strong", {}, one.kernel), `, ${plural(one.constants.length, "constant")}, ${one.constants.filter(c => c.origin === "calibrated").length} calibrated`), make("div", {}))));
   sortableTable(byId("rates-table"), `Ceilings of ${provenanceChosen.device}`, [
     textColumn("resource", "Resource"),

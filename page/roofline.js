@@ -162,18 +162,18 @@ function showRoofline() {
 const caseColumns = [
   textColumn("kernel", "Kernel"),
   textColumn("shape", "Shape", true),
-  textColumn("limiter", "Limiter"),
-  numberColumn("predicted", "Predicted", one => rowLink(seconds(one.predicted), one.prediction_row)),
   numberColumn("measured", "Measured", one => rowLink(seconds(one.measured), one.row)),
+  numberColumn("predicted", "Predicted", one => rowLink(seconds(one.predicted), one.prediction_row)),
   {name: "error", title: "Error", number: true, of: one => one.predicted === undefined ? undefined : Math.abs(one.predicted / one.measured - 1),
    show: one => one.predicted === undefined ? "—" : signedPercent(one.predicted / one.measured - 1)},
   {name: "roof", title: "Of roof", number: true, of: one => one.bound > 0 ? one.bound / one.measured : undefined,
    show: one => one.bound > 0 ? percent(one.bound / one.measured) : "—"},
+  textColumn("limiter", "Limiter"),
   {name: "rate", title: "Rate", number: true, of: one => one.flops / one.measured, show: one => si(one.flops / one.measured, "FLOP/s")},
   {name: "sight", title: "Class", of: one => one.sight, show: one => one.sight || (one.comparison ? "of a comparison" : "—")},
   {name: "written", title: "Written", of: one => one.written, show: one => `${one.written.slice(0, 10)} at ${one.commit.slice(0, 8)}${one.stale ? ", stale" : ""}`},
   {name: "suite", title: "Suite", of: one => one.suite, show: one => suiteName(one.suite)},
-  textColumn("tile", "Tile", true),
+  textColumn("tile", "Tile"),
 ];
 
 function showCases() {

@@ -220,10 +220,10 @@ class Page(unittest.TestCase):
             browser.open(page)
             self.assertEqual(browser.get("document.documentElement.scrollWidth"), width)
             papers[width, theme] = browser.get("getComputedStyle(document.body).backgroundColor")
-            for part in ("roofline-chart", "scorecard-chart", "ladder-chart", "peers-chart"):
-                browser.see(part, f"raceline.page.charts['{part}'].view")
             browser.see("whatif-body", "document.getElementById('whatif-limiter')")
             for part in ("roofline", "cases", "whatif", "scorecard", "ladder", "peers", "provenance"):
+                if browser.get(f"document.getElementById('{part}-chart') !== null"):
+                    browser.see(f"{part}-chart", f"raceline.page.charts['{part}-chart'].view")
                 browser.screenshot(f"{width}-{theme}-{part}", f"#{part}")
             self.assertEqual(browser.complaints(), [])
         self.assertNotEqual(papers[1280, "light"], papers[1280, "dark"])

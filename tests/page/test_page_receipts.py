@@ -114,6 +114,15 @@ class Receipts(unittest.TestCase):
             self.assertIn(ratio, told)
         browser.screenshot("1280-light-diff", "#diff")
 
+    def test_a_build_without_the_model_says_so(self):
+        self.show(self.text)
+        whole = self.page.read_text()
+        begin = whole.index('<script type="text/plain" id="model">')
+        self.page.write_text(whole[:begin] + whole[whole.index("</script>", begin) + len("</script>"):])
+        browser.open(self.page)
+        self.assertIn("not in this build", browser.get("document.getElementById('whatif-absent').textContent"))
+        self.assertEqual(browser.complaints(), [])
+
     def test_ten_thousand_rows(self):
         receipts = pathlib.Path(self.folder.name) / "many.jsonl"
         subprocess.run([os.environ["MANY_ROWS"], receipts, "10000", LADDER, QUICKSTART], cwd=SOURCE, check=True)
