@@ -15,7 +15,7 @@ function peersSpec(points, shapesShown, width) {
            {orient: "bottom", scale: "x", title: "peer's time / ours", format: "~r", tickCount: 6, labelOverlap: "greedy"}],
     marks: [
       {type: "rule", interactive: false, encode: {update: {x: {scale: "x", value: 1}, y: {value: 0}, y2: {signal: "height"}, strokeWidth: {value: 1.5}, stroke: {value: css("--ink")}}}},
-      {type: "text", from: {data: "shapes"}, interactive: false, encode: {update: {x: {value: 2}, y: {scale: "y", field: "y", offset: 13}, text: {field: "y"}, fontSize: {value: width < 500 ? 9 : 10.5}, fill: {value: css("--faint")}, limit: {signal: "width"}}}},
+      ...[css("--paper"), null].map(rim => ({type: "text", from: {data: "shapes"}, interactive: false, encode: {update: {...(rim ? {stroke: {value: rim}, strokeWidth: {value: 3}} : {}), x: {value: 2}, y: {scale: "y", field: "y", offset: 13}, text: {field: "y"}, fontSize: {value: width < 500 ? 9 : 10.5}, fill: {value: css("--faint")}, limit: {signal: "width"}}}})),
       {type: "rule", from: {data: "peers"}, interactive: false, encode: {update: {x: {scale: "x", field: "low"}, x2: {scale: "x", field: "high"}, y: {scale: "y", field: "y", offset: 23}, stroke: {field: "colour"}, strokeWidth: {value: 2}}}},
       {type: "symbol", from: {data: "peers"}, encode: {update: {x: {scale: "x", field: "x"}, y: {scale: "y", field: "y", offset: 23}, shape: {field: "shape"}, size: {value: 44}, fill: {field: "colour"}, stroke: {value: css("--paper")}, strokeWidth: {value: 0.6}, cursor: {value: "pointer"}}}}],
   };

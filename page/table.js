@@ -55,7 +55,7 @@ function sortableTable(where, caption, columns, rows, {by = columns[0].name, dow
 }
 
 function textColumn(name, title, wide = false) {
-  return {name, title, wide, of: row => row[name], show: row => breakable(row[name] || "—")};
+  return {name, title, wide, of: row => row[name], show: row => wide ? breakable(row[name] || "—") : row[name] || "—"};
 }
 /** Shapes and tiles may be broken after a comma. */
 function breakable(text) {

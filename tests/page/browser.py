@@ -100,6 +100,7 @@ class Browser:
     def screenshot(self, name, selector=None):
         """The whole page, or one element of it, as a picture in the build folder."""
         SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+        self.do("document.querySelector('nav').style.position = 'static'")
         box = self.get("""(s => { const r = (s ? document.querySelector(s) : document.documentElement).getBoundingClientRect();
             return {x: r.x + scrollX, y: r.y + scrollY, width: r.width, height: Math.min(r.height, 12000)}; })(arguments[0])""", selector)
         taken = self.driver.execute_cdp_cmd("Page.captureScreenshot", {
