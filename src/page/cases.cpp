@@ -88,7 +88,6 @@ Json interval_json(const std::optional<Interval>& interval) {
 
 void add_prediction(Json& one, const Prediction& p) {
     one["predicted"] = p.seconds;
-    one["expected"] = p.expected_seconds;
     one["limiter"] = p.limiter;
     one["bound"] = p.layer1.bound_seconds;
     one["band"] = interval_json(p.band);
