@@ -35,6 +35,7 @@ function showScorecard() {
   const {scorecard, cases} = page.data;
   const points = cases.filter(one => one.sight && one.predicted > 0)
     .map(one => ({of: one, x: one.measured, y: one.predicted / one.measured})).sort((a, b) => a.x - b.x);
+  const counted = scorecard.groups.reduce((sum, group) => sum + group.n, 0);
   const inside = points.filter(point => Math.abs(point.y - 1) <= 0.2).length;
   const said = points.length === 0 ? "No measured case with its prediction stands in these receipts."
     : `${plural(points.length, "case")}, ${inside} of them within 20 %. Dashed lines are where a prediction stops being a hit, dotted ones part the regimes.`;
@@ -45,9 +46,10 @@ function showScorecard() {
   byId("scorecard-body").replaceChildren(
     make("p", {}, scorecard.worst ?? ""),
     ...(left.length ? [make("p", {class: "faint"}, `Measurements that stand in no figure: ${left.join(", ")}.`)] : []),
+    ...(counted > points.length ? [make("p", {class: "faint"}, `The figures count ${plural(counted - points.length, "measurement")} of files that left the tree as well: their index has the times, and the chart only what has a row here.`)] : []),
     make("h3", {}, "By kernel, regime and class"), make("div", {id: "scorecard-groups"}));
   sortableTable(byId("scorecard-groups"), "Errors by kernel, regime and class", [
-    textColumn("kernel", "Kernel"), textColumn("device", "Device"), textColumn("regime", "Regime"), textColumn("class", "Class"),
+    textColumn("kernel", "Kernel"), textColumn("regime", "Regime"), textColumn("class", "Class"),
     numberColumn("n", "Cases", one => String(one.n)),
     numberColumn("median_absolute", "Median", one => percent(one.median_absolute)),
     numberColumn("p90_absolute", "p90", one => percent(one.p90_absolute)),
@@ -57,6 +59,7 @@ function showScorecard() {
     {name: "limiter", title: "Limiter", number: true, of: one => one.limiter ? one.limiter.hits / one.limiter.n : undefined, show: one => one.limiter ? `${one.limiter.hits} of ${one.limiter.n}` : "—"},
     ...["uncalibrated", "datasheet_roofline", "measured_roofline", "roofline_and_launch_floor"].map(name => (
       {name, title: name.replaceAll("_", " "), number: true, of: one => one[name]?.n > 0 ? one[name].median_absolute : undefined, show: one => besideText(one[name])})),
+    textColumn("device", "Device"),
   ], scorecard.groups, {by: "n", down: true});
   if (points.length > 0) {
     drawChart("scorecard-chart", scorecardSpec(points, widthOf("scorecard-chart")), points, tellCase, point => point.of.row && showRow(...point.of.row));
