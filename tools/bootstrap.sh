@@ -1,13 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Installs the Debian/Ubuntu packages that a step needs and this machine lacks.
-#   tools/bootstrap.sh build|docs|test|lint|sanitize|python
-# For tests, also the Python packages of tests/bad_input/requirements.txt, in build-venv/.
+#   tools/bootstrap.sh build|docs|test|lint|sanitize|python|page
+# `page` is for the what-if panel of `raceline report --html`; `test` has all of it, too.
+# For tests, also the Python packages of tests/*/requirements.txt, in build-venv/.
 # Prints them first; uses sudo when not root; RACELINE_NO_INSTALL=1 only names what is missing.
 set -eu
 cd "$(dirname "$0")/.."
 
 build="g++ cmake ninja-build libhwy-dev libcli11-dev nlohmann-json3-dev libfmt-dev libmd-dev"
+build="$build libjs-vega zlib1g-dev"
 # Not needed to build, but a second build takes a fraction with it: CMake uses it where it is found.
 if [ "${RACELINE_NO_INSTALL:-0}" != 1 ] && ! command -v ccache >/dev/null 2>&1; then
     build="$build ccache"
@@ -20,7 +22,8 @@ headers=""
 python3 -c 'import os, sysconfig; os.stat(sysconfig.get_path("include") + "/Python.h")' 2>/dev/null ||
     headers=" python3-dev"
 tested="$build libgtest-dev libgmock-dev git"
-test="$tested gnuplot-nox$venv$headers"
+page="$build emscripten"
+test="$tested emscripten chromium chromium-driver fonts-dejavu-core gnuplot-nox$venv$headers"
 docs="$build gnuplot-nox"
 sanitize="$tested clang-19 libomp-19-dev libclang-rt-19-dev llvm-19"
 lint="$sanitize clang-format-19 clang-tidy-19$venv"
@@ -33,24 +36,29 @@ case "${1:-}" in
     lint) wanted=$lint ;;
     sanitize) wanted=$sanitize ;;
     python) wanted=$python ;;
-    *) echo "usage: tools/bootstrap.sh build|docs|test|lint|sanitize|python" >&2; exit 2 ;;
+    page) wanted=$page ;;
+    *) echo "usage: tools/bootstrap.sh build|docs|test|lint|sanitize|python|page" >&2; exit 2 ;;
 esac
 
 # Versions are fixed: another one draws other inputs from a seed.
 python_packages() {
     [ "$1" = test ] || return 0
-    wanted=tests/bad_input/requirements.txt
-    if cmp -s $wanted build-venv/requirements.txt; then
+    wanted="tests/bad_input/requirements.txt tests/page/requirements.txt"
+    # shellcheck disable=SC2086
+    if cat $wanted | cmp -s - build-venv/requirements.txt; then
         return 0
     fi
     if [ "${RACELINE_NO_INSTALL:-0}" = 1 ]; then
-        echo "raceline: no build-venv/ with the packages of $wanted: bad input is not tested" >&2
+        echo "raceline: no build-venv/ with the packages of $wanted: bad input and pages are not tested" >&2
         return 0
     fi
     echo "raceline: installing the Python packages of $wanted into build-venv/"
     python3 -m venv build-venv
-    build-venv/bin/python -m pip install --quiet --disable-pip-version-check -r $wanted
-    cp $wanted build-venv/requirements.txt
+    for file in $wanted; do
+        build-venv/bin/python -m pip install --quiet --disable-pip-version-check -r "$file"
+    done
+    # shellcheck disable=SC2086
+    cat $wanted >build-venv/requirements.txt
 }
 
 if ! command -v dpkg-query >/dev/null 2>&1; then

@@ -2,7 +2,8 @@
 // Build-time generator, run by CMake:
 //   embed files OUT ROOT NAME FILE...
 //                                  a C++ source that holds the files' contents, as what the
-//                                  function NAME of src/support/build_info.hpp gives
+//                                  function NAME of src/support/build_info.hpp gives; a FILE
+//                                  elsewhere is given as NAME=PATH
 //   embed lines ROOT FOLDER        prints how many lines of code a folder has: neither blank nor
 //                                  the beginning of a comment or of a directive
 //   embed hash ROOT PATH...        prints SHA-256 over files (folders: all files in them) and the
@@ -117,13 +118,17 @@ void embed(const fs::path& out, const fs::path& root, const std::string& name,
        << "namespace raceline::build_info {\nstd::span<const EmbeddedFile> " << name << "() {\n"
        << "    static constexpr std::array<EmbeddedFile, " << files.size() << "> files{{\n";
     for (const auto& file : files) {
-        os << "        {\"" << file << "\", ";
-        const std::string text = read(root / file);
+        // A file that is not named as in the tree: NAME=PATH.
+        const std::size_t equals = file.find('=');
+        const std::string path = equals == std::string::npos ? file : file.substr(equals + 1);
+        os << "        {\"" << file.substr(0, equals) << "\", {";
+        const std::string text = read(root / path);
         // Adjacent literals keep each below the length that compilers must accept (65,536).
         for (std::size_t at = 0; at == 0 || at < text.size(); at += 8000) {
             os << "R\"~~~(" << text.substr(at, 8000) << ")~~~\"\n";
         }
-        os << "},\n";
+        // With its length, which a compiler would otherwise count, up to a limit.
+        os << ", " << text.size() << "}},\n";
     }
     os << "    }};\n    return files;\n}\n}  // namespace raceline::build_info\n";
 }

@@ -27,6 +27,7 @@ place(src/tune            above raceline)
 place(src/api             above raceline)
 place(src/report          above raceline)
 place(src/plot            above raceline)
+place(src/page            above raceline)
 place(operations          src/support src/workload raceline)
 place(gpu/ptx)
 place(gpu/tile            gpu/ptx src/workload)
@@ -37,7 +38,8 @@ place(ladder              src/support src/workload src/device src/model src/sche
                           src/registry gpu/ptx gpu/tile
                           track ladder/tracks raceline)
 place(apps/raceline       src/support src/receipt src/timing src/workload src/device src/probe
-                          src/model src/registry src/run src/tune src/api src/report src/plot raceline)
+                          src/model src/registry src/run src/tune src/api src/report src/plot src/page
+                          raceline)
 place(python/src          src/support src/receipt src/timing src/device src/run src/api raceline)
 # The Python package in the order in which its modules may import each other. `_core` is python/src.
 place(python/raceline/_core)

@@ -195,11 +195,22 @@ void add_report_command(CLI::App& app, Options& o, std::vector<Command>& command
         "whichever files are named (none: receipts/ and its index, in a source tree's root)");
     report->add_flag("--markdown", o.markdown, "the scorecard as tables of a page")
         ->needs(scorecard);
+    report
+        ->add_option("--html", o.html,
+                     "one page to explore, written into this file, which opens without a network: "
+                     "roofline, cases, scorecard, ladder, peers, ceilings, every row, and two "
+                     "files beside each other (none: receipts/ and its index, in a source tree's "
+                     "root)")
+        ->excludes(verify)
+        ->excludes(repredict)
+        ->excludes(ladder)
+        ->excludes(scorecard);
     add_json(*report, o);
     report->footer(
         "Examples:\n  raceline report --help\n  raceline report --check FILE.jsonl\n"
         "  raceline report --repredict FILE.jsonl\n"
         "  raceline report --scorecard FILE.jsonl\n  raceline report --ladder\n"
+        "  raceline report --html page.html FILE.jsonl\n"
         "  raceline report --docs --check README.md");
     commands.push_back({report, run_report});
 }

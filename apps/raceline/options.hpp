@@ -47,6 +47,7 @@ struct Options {
     bool docs = false;               ///< report: generated parts of pages
     bool scorecard = false;          ///< report: how good predictions were
     bool markdown = false;           ///< report: the scorecard as tables of a page
+    std::string html;                ///< report: the page is written into this file
 
     std::string picture;            ///< plot: which one
     std::string output;             ///< plot, diff: the picture's file; empty: the terminal
@@ -65,6 +66,7 @@ int run_predict(const Options& options);
 int run_check(const Options& options);
 int run_bench(const Options& options);
 int run_report(const Options& options);
+int run_page(const Options& options);  ///< report --html
 int run_plot(const Options& options);
 int run_diff(const Options& options);
 int run_repredict(const Options& options);  ///< report --repredict

@@ -121,6 +121,9 @@ int run_report(const Options& options) {
     if (options.repredict) {
         return run_repredict(options);
     }
+    if (!options.html.empty()) {
+        return run_page(options);
+    }
     if (options.scorecard) {
         return run_scorecard(options);
     }

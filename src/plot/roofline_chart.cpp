@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <fmt/format.h>
 #include <limits>
@@ -8,89 +7,12 @@
 #include <ranges>
 #include <set>
 
-#include "device/catalog.hpp"
 #include "plot/charts.hpp"
-#include "support/check.hpp"
+#include "plot/roofs.hpp"
 #include "support/text_table.hpp"
 
 namespace raceline {
 namespace {
-
-struct Roof {
-    std::string name;
-    double rate = 0;       // flop/s, or byte/s of a level of memory
-    bool measured = true;  // false: of a datasheet
-};
-
-struct Roofs {
-    std::string device;
-    std::vector<Roof> memory, engines;  // the fastest last
-};
-
-struct Level {
-    std::string_view resource, name;
-};
-constexpr std::array levels{Level{"byte.dram_read", "DRAM"}, Level{"byte.llc", "LLC"},
-                            Level{"byte.l2", "L2"}, Level{"byte.l1", "L1"},
-                            Level{"byte.smem_lsu", "SMEM"}};
-
-// One that the cases of a chart can reach: neither that of a single unit, nor one that holds for a
-// few milliseconds only, nor that of narrower vectors.
-bool is_engine(std::string_view resource) {
-    return resource.starts_with("flop.") && !resource.ends_with(".unit") &&
-           !resource.ends_with(".burst") && resource.find('@') == std::string_view::npos;
-}
-
-// A roof's name and rate. Of ceilings that nobody measured only those of memory are drawn.
-void add_roof(Roofs& roofs, const std::string& resource, double rate, bool measured) {
-    const auto level = std::ranges::find(levels, std::string_view(resource), &Level::resource);
-    if (level != levels.end()) {
-        roofs.memory.push_back({std::string(level->name), rate, measured});
-    } else if (is_engine(resource)) {
-        roofs.engines.push_back({resource.substr(5), rate, measured});
-    }
-}
-
-// Committed ceilings of a device, else its datasheet's; nothing of a CPU or GPU that the id alone
-// does not name.
-void add_known_roofs(Roofs& roofs, const DeviceName& name) {
-    Device device;
-    try {
-        device = datasheet_device(name.id);
-    } catch (const Error&) {
-        return;  // a device that this build does not know
-    }
-    device.name = name.name;
-    device.driver = name.driver;
-    apply_committed_rates(device);
-    const bool probed = std::ranges::any_of(
-        device.rates, [](const auto& rate) { return rate.second.source.starts_with("probe"); });
-    const bool one_of_many = name.id == "cpu" || name.id == "cuda";
-    for (const auto& [resource, rate] : device.rates) {
-        const bool measured = rate.source.starts_with("probe");
-        if (measured || (!probed && !one_of_many)) {
-            add_roof(roofs, resource, rate.value, measured);
-        }
-    }
-}
-
-Roofs roofs_of(const std::string& device, const DeviceName& name, const TimedRows& rows) {
-    Roofs roofs;
-    roofs.device = device;
-    if (const auto own = rows.ceilings.find(device); own != rows.ceilings.end()) {
-        for (const auto& [resource, value] : own->second) {
-            add_roof(roofs, resource, value, true);
-        }
-    }
-    if (roofs.memory.empty() || roofs.engines.empty()) {
-        roofs.memory.clear();
-        roofs.engines.clear();
-        add_known_roofs(roofs, name);
-    }
-    std::ranges::sort(roofs.memory, {}, &Roof::rate);
-    std::ranges::sort(roofs.engines, {}, &Roof::rate);
-    return roofs;
-}
 
 struct RooflinePoint {
     double intensity = 0;                           // flop per byte of DRAM

@@ -261,7 +261,8 @@ std::vector<ScoredRow> Scorecard::scored_rows() const {
         all.push_back({.group = group_of(row),
                        .measured = row.measured,
                        .seconds = row.seconds,
-                       .band = row.band});
+                       .band = row.band,
+                       .id = row.id});
     }
     return all;
 }

@@ -65,6 +65,7 @@ struct ScoredRow {
     ScoreGroup group;
     double measured = 0, seconds = 0;  ///< seconds: the model's own time
     std::optional<Interval> band;      ///< that the prediction named; rows of the index have none
+    std::string id;                    ///< of the measurement row; rows of the index have none
 };
 
 /// Rows that stand in no figure.

@@ -92,6 +92,8 @@ private:
         one.kernel = kernel == nullptr ? about.kernel : std::string(kernel->name);
         one.commit = row.at("git").at("commit").get<std::string>().substr(0, 12);
         one.written = row.at("written").get<std::string>();
+        one.id = row.at("id").get<std::string>();
+        one.prediction_id = prediction_id;
         one.measured = measured;
         one.interleaved = interleaved;
         one.stale = code_has_changed_since(row);
@@ -129,7 +131,8 @@ private:
              .form = compared.peer.backend,
              .ratio = compared.ratio,
              .ratio_low = compared.ratio_low,
-             .ratio_high = compared.ratio_high});
+             .ratio_high = compared.ratio_high,
+             .id = row.at("id").get<std::string>()});
     }
 
     TimedRows all_;

@@ -19,11 +19,12 @@ namespace raceline {
 struct TimedCase {
     RowCase about;
     Workload workload;
-    std::string device;   ///< its id, with its name where the id stands for many
-    std::string shape;    ///< canonical text of the workload
-    std::string kernel;   ///< as it is called now
-    std::string commit;   ///< first 12 hex digits of the commit that it was measured at
-    std::string written;  ///< UTC, RFC 3339
+    std::string device;             ///< its id, with its name where the id stands for many
+    std::string shape;              ///< canonical text of the workload
+    std::string kernel;             ///< as it is called now
+    std::string commit;             ///< first 12 hex digits of the commit that it was measured at
+    std::string written;            ///< UTC, RFC 3339
+    std::string id, prediction_id;  ///< of its rows; the second may be empty
     Measurement measured;
     std::optional<Prediction> predicted;  ///< none: the file lacks it
     bool stale = false;                   ///< the kernel has changed since
@@ -35,6 +36,7 @@ struct TimedPeer {
     std::string device, kernel, shape, peer;
     std::string form;  ///< how the peer was called; "" where there is one way
     double ratio = 0, ratio_low = 0, ratio_high = 0;  ///< peer's time / ours
+    std::string id;                                   ///< of its row
 };
 
 /// All of some files. Unsettled and refused times are in neither list, but are counted in `notes`.

@@ -27,6 +27,9 @@ std::span<const EmbeddedFile> embedded_files();
 /// alone.
 std::span<const EmbeddedFile> ladder_sources();
 
+/// What pages are made of (src/page/page.hpp): in the program alone.
+std::span<const EmbeddedFile> page_sources();
+
 /// How wrong predictions of the committed receipts were (src/receipt/residuals.hpp), from
 /// tools/residuals.cpp.
 struct EmbeddedResidual {

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// What all charts share: Vega's view in the page's colours, tips under mouse and keyboard, legends.
+
+/** Okabe-Ito, as in src/plot/chart.hpp; black is the ink of the page. */
+const palette = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
+const shapes = ["circle", "square", "triangle-up", "diamond", "triangle-down", "cross"];
+/** Colour and mark repeat as late as they can. */
+function lookOf(i) {
+  return {colour: palette[i % palette.length], shape: shapes[(i + Math.floor(i / palette.length)) % shapes.length]};
+}
+
+const ink = () => getComputedStyle(document.documentElement).getPropertyValue("--ink").trim();
+const css = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+const paths = {
+  "circle": "M4,0A4,4 0 1,1 -4,0A4,4 0 1,1 4,0Z", "square": "M-3.5,-3.5H3.5V3.5H-3.5Z",
+  "triangle-up": "M0,-4.2L4,3.4H-4Z", "triangle-down": "M0,4.2L4,-3.4H-4Z", "diamond": "M0,-4.6L3.6,0L0,4.6L-3.6,0Z",
+  "cross": "M-1.5,-4H1.5V-1.5H4V1.5H1.5V4H-1.5V1.5H-4V-1.5H-1.5Z",
+};
+function glyph({colour, shape}, filled = true) {
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  svg.setAttribute("viewBox", "-5 -5 10 10");
+  svg.setAttribute("aria-hidden", "true");
+  const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
+  path.setAttribute("d", paths[shape]);
+  path.setAttribute("fill", filled ? colour : "none");
+  path.setAttribute("stroke", colour);
+  path.setAttribute("stroke-width", "1.2");
+  svg.append(path);
+  return svg;
+}
+/** Entries: [[text, look, filled]]. Stands below its chart, where it covers nothing. */
+function legend(id, entries) {
+  byId(id).replaceChildren(...entries.map(([text, look, filled]) => make("span", {}, glyph(look, filled), text)));
+}
+
+function themed(spec) {
+  const colour = ink();
+  return {
+    $schema: "https://vega.github.io/schema/vega/v5.json", autosize: {type: "fit-x", contains: "padding"}, padding: 4,
+    ...spec,
+    config: {
+      axis: {labelColor: colour, titleColor: colour, domainColor: css("--faint"), tickColor: css("--faint"),
+             gridColor: css("--line"), gridOpacity: 0.7, labelFontSize: 11, titleFontSize: 12, titleFontWeight: "normal"},
+      text: {fill: colour},
+    },
+  };
+}
+
+/**
+ * Draws `spec` into the element `id`. `points`: the cases it shows, in the order in which arrow keys
+ * visit them; marks carry their number as `i`. `tell(point)` gives [[name, text]]; `open(point)` is
+ * what Enter and a click do.
+ */
+function drawChart(id, spec, points, tell, open) {
+  eraseChart(id);
+  const chart = page.charts[id] = {id, points, tell, open, at: -1, spec, view: null};
+  whenNear(byId(id), () => page.charts[id] === chart && drawNow(chart));
+}
+
+function eraseChart(id) {
+  page.charts[id]?.view?.finalize();
+  delete page.charts[id];
+  byId(id).replaceChildren();
+}
+
+/** Calls `then` once the element is on the screen, or nearly: what is below need not wait for it. */
+function whenNear(element, then) {
+  const watch = new IntersectionObserver(entries => {
+    if (entries.some(entry => entry.isIntersecting)) {
+      watch.disconnect();
+      then();
+    }
+  }, {rootMargin: "300px"});
+  watch.observe(element);
+}
+
+async function drawNow(chart) {
+  const {id, spec, points, tell, open} = chart;
+  const element = byId(id);
+  // Vega describes the element that it gets in words of its own, which say less than ours.
+  const inner = make("div", {"aria-hidden": "true"});
+  element.replaceChildren(inner);
+  // Canvas draws thousands of marks in the time of hundreds in SVG.
+  const renderer = points.length > 1500 ? "canvas" : "svg";
+  const view = new page.vega.View(page.vega.parse(themed(spec)), {renderer, container: inner, hover: false});
+  view.addEventListener("mousemove", (event, item) => {
+    const point = points[item?.datum?.i];
+    if (point) showTip(tell(point), event.clientX, event.clientY);
+    else hideTip();
+  });
+  view.addEventListener("mouseout", hideTip);
+  view.addEventListener("click", (event, item) => {
+    const point = points[item?.datum?.i];
+    if (point) open?.(point);
+  });
+  await view.runAsync();
+  chart.view = view;
+  element.dataset.drawn = String(Number(element.dataset.drawn ?? 0) + 1);
+  element.onkeydown = event => stepThrough(chart, element, event);
+  element.onblur = hideTip;
+}
+
+function stepThrough(chart, element, event) {
+  const step = {ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1}[event.key];
+  if (step && chart.points.length > 0) {
+    chart.at = (chart.at + step + chart.points.length + (chart.at < 0 && step < 0 ? 1 : 0)) % chart.points.length;
+    const said = chart.tell(chart.points[chart.at]);
+    const box = element.getBoundingClientRect();
+    const [x, y] = placeOf(chart, chart.points[chart.at]);
+    showTip(said, box.left + x, box.top + y);
+    byId("said").textContent = said.map(([name, text]) => `${name}: ${text}`).join("; ");
+    event.preventDefault();
+  } else if (event.key === "Enter" && chart.at >= 0) {
+    chart.open?.(chart.points[chart.at]);
+    event.preventDefault();
+  } else if (event.key === "Escape") {
+    hideTip();
+  }
+}
+
+/** Where a point's measured mark stands, in pixels of the chart. */
+function placeOf(chart, point) {
+  const [left, top] = chart.view.origin();
+  const padding = chart.view.padding();
+  return [left + (padding.left ?? padding) + chart.view.scale("x")(point.x),
+          top + (padding.top ?? padding) + chart.view.scale("y")(point.y) + (point.down ?? 0)];
+}
+
+function showTip(said, x, y) {
+  const tip = byId("tip");
+  tip.replaceChildren(make("dl", {}, said.flatMap(([name, text]) => [make("dt", {}, name), make("dd", {}, text)])));
+  tip.hidden = false;
+  const {width, height} = tip.getBoundingClientRect();
+  tip.style.left = `${Math.max(4, Math.min(x + 14, innerWidth - width - 8))}px`;
+  tip.style.top = `${y + 18 + height > innerHeight ? Math.max(4, y - height - 12) : y + 18}px`;
+}
+function hideTip() {
+  byId("tip").hidden = true;
+}
+
+/** Pixels that a chart may take in width. */
+const widthOf = id => Math.max(280, Math.floor(byId(id).getBoundingClientRect().width));

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Small pieces that every part of the page is made of.
+
+const byId = id => document.getElementById(id);
+
+/** An element; attributes that are functions are listeners, null and false leave one out. */
+function make(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (typeof value === "function") element.addEventListener(name, value);
+    else if (value !== null && value !== false) element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children.flat().filter(child => child !== null && child !== undefined));
+  return element;
+}
+
+const prefixes = [[1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""]];
+function digits(value) {
+  if (!(Math.abs(value) > 0)) return "0";
+  const size = Math.abs(value);
+  return size >= 1e6 || size < 1e-3 ? value.toExponential(2) : String(Number(value.toPrecision(4)));
+}
+function si(value, unit) {
+  if (!Number.isFinite(value)) return "not known";
+  const [factor, prefix] = prefixes.find(([least]) => Math.abs(value) >= least) ?? [1, ""];
+  return `${digits(value / factor)} ${prefix}${unit}`;
+}
+function seconds(value) {
+  if (!Number.isFinite(value)) return "not known";
+  const [factor, unit] = value >= 1 ? [1, "s"] : value >= 1e-3 ? [1e-3, "ms"] : value >= 1e-6 ? [1e-6, "µs"] : [1e-9, "ns"];
+  return `${digits(value / factor)} ${unit}`;
+}
+const percent = part => Number.isFinite(part) ? `${(100 * part).toFixed(1)} %` : "not known";
+const signedPercent = part => Number.isFinite(part) ? `${part >= 0 ? "+" : "−"}${(100 * Math.abs(part)).toFixed(1)} %` : "not known";
+/** A rate or a time by the name of its resource. */
+function quantity(value, resource) {
+  if (/^(floor|latency)/.test(resource)) return seconds(value);
+  return si(value, resource.startsWith("byte") ? "B/s" : resource.startsWith("flop") ? "FLOP/s" : "op/s");
+}
+const plural = (count, noun) => `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+
+/** A number that opens the row it stands in; plain text where no row is on the page. */
+function rowLink(text, place) {
+  if (!place) return document.createTextNode(text);
+  const file = page.data.files[place[0]];
+  return make("button", {class: "row-link", type: "button", "data-row": place.join(","),
+                         title: `${file.path}, line ${place[1]}`}, text);
+}
+
+/** A labelled choice. `choices`: [[value, text]]. */
+function choice(id, label, choices, changed, chosen) {
+  const select = make("select", {id, change: () => changed(select.value)},
+    choices.map(([value, text]) => make("option", {value, selected: value === chosen}, text)));
+  return make("label", {for: id}, label, select);
+}
+
+const unique = values => [...new Set(values)].sort();
+
+/** Lines of Markdown as far as lessons use it: paragraphs, lists, code, emphasis, tables as text. */
+function markdown(text) {
+  const inline = line => line.split(/(`[^`]+`|\*[^*\s][^*]*\*)/).map(part =>
+    part.startsWith("`") && part.length > 2 ? make("code", {}, part.slice(1, -1))
+    : part.startsWith("*") && part.length > 2 ? make("em", {}, part.slice(1, -1)) : part);
+  return text.trim().split(/\n\s*\n/).filter(Boolean).map(block => {
+    const lines = block.split("\n");
+    if (lines.every(line => line.startsWith("|"))) return make("pre", {}, block);
+    if (lines[0].startsWith("- ")) {
+      const items = block.split(/\n?- /).filter(Boolean);
+      return make("ul", {}, items.map(item => make("li", {}, inline(item))));
+    }
+    return make("p", {}, inline(block.replace(/\n/g, " ")));
+  });
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tables that sort by any column and show some rows at a time.
+
+const rowsAtATime = 50;
+
+/**
+ * `columns`: [{name, title, of: row => value to sort by, show: row => text or node, number, wide, long}].
+ * Sorted by `by` at first, largest first if `down`.
+ */
+function sortableTable(where, caption, columns, rows, {by = columns[0].name, down = false} = {}) {
+  const state = {by, down, first: 0};
+  const compare = (a, b) => {
+    const {of} = columns.find(column => column.name === state.by);
+    const [x, y] = [of(a), of(b)];
+    const known = Number(x === undefined || x === null) - Number(y === undefined || y === null);
+    if (known !== 0) return known;  // what is not known comes last either way
+    const order = x < y ? -1 : x > y ? 1 : 0;
+    return state.down ? -order : order;
+  };
+  const head = column => {
+    const sorted = column.name === state.by;
+    return make("th", {scope: "col", class: column.number ? "n" : null, "data-column": column.name,
+                       "aria-sort": sorted ? (state.down ? "descending" : "ascending") : null},
+      make("button", {type: "button", click: () => {
+        state.down = sorted ? !state.down : Boolean(column.number);
+        state.by = column.name;
+        state.first = 0;
+        draw();
+        where.querySelector(`th[data-column="${column.name}"] button`).focus();
+      }}, column.title + (sorted ? (state.down ? " ▼" : " ▲") : "")));
+  };
+  const draw = () => {
+    const sorted = [...rows].sort(compare);
+    const shown = sorted.slice(state.first, state.first + rowsAtATime);
+    const turn = (text, to, off) => make("button", {type: "button", disabled: off, click: () => {
+      state.first = to;
+      draw();
+    }}, text);
+    const pages = rows.length <= rowsAtATime ? null : make("div", {class: "pages"},
+      turn("Back", state.first - rowsAtATime, state.first === 0),
+      `${state.first + 1} to ${state.first + shown.length} of ${rows.length.toLocaleString("en")}`,
+      turn("Further", state.first + rowsAtATime, state.first + rowsAtATime >= rows.length));
+    where.replaceChildren(make("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": caption},
+      make("table", {}, make("caption", {class: "unseen"}, caption),
+        make("thead", {}, make("tr", {}, columns.map(head))),
+        make("tbody", {}, shown.map(row => make("tr", {}, columns.map(column =>
+          make("td", {class: column.number ? "n" : column.long ? "long" : column.wide ? "wide" : null}, column.show(row)))))))),
+      ...(pages ? [pages] : []));
+  };
+  if (rows.length === 0) {
+    where.replaceChildren(make("p", {class: "note"}, "Nothing to show here."));
+  } else {
+    draw();
+  }
+}
+
+function textColumn(name, title, wide = false) {
+  return {name, title, wide, of: row => row[name], show: row => wide ? breakable(row[name] || "—") : row[name] || "—"};
+}
+/** Shapes and tiles may be broken after a comma. */
+function breakable(text) {
+  return String(text).split(/(?<=,)(?=\S)/).flatMap((part, i) => i === 0 ? [part] : [make("wbr"), part]);
+}
+function numberColumn(name, title, show) {
+  const known = row => row[name] !== null && row[name] !== undefined;
+  return {name, title, number: true, of: row => row[name], show: row => known(row) ? show(row) : "—"};
+}

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string_view>
+
+#include "device/catalog.hpp"
+#include "page/page_parts.hpp"
+#include "plot/roofs.hpp"
+#include "registry/registry.hpp"
+#include "report/first_sight.hpp"
+#include "support/check.hpp"
+
+namespace raceline {
+namespace {
+
+struct MemoryLevel {
+    std::string_view name;
+    std::vector<std::string_view> resources;
+};
+
+// Beside DRAM, whose intensity stands in the row: what a GPU calls L2 is a CPU's last level, what
+// it has in shared memory lies in a CPU's first level.
+const std::vector<MemoryLevel>& cache_levels() {
+    static const std::vector<MemoryLevel> levels{
+        {"l2", {"byte.l2", "byte.llc"}}, {"smem", {"byte.smem_lsu", "byte.smem_mma", "byte.l1"}}};
+    return levels;
+}
+
+TileFields fields_of(const Json& tile) {
+    TileFields fields;
+    for (const auto& [name, value] : tile.items()) {
+        fields.emplace_back(name, value.get<std::int64_t>());
+    }
+    return fields;
+}
+
+// All work of a case by this build's counts of its kernel; nothing where kernel or tile have left.
+Work work_of(const TimedCase& one, const Device& device) {
+    const Kernel* kernel = kernel_once_called(one.kernel);
+    const int tile = kernel == nullptr ? -1 : kernel->find_tile(fields_of(one.about.tile));
+    if (tile < 0 || !kernel->why_not(one.workload, tile, device).empty()) {
+        return {};
+    }
+    Work all;
+    for (const Counts& launch : kernel->counts(one.workload, tile, device)) {
+        all = all + launch.work;
+    }
+    return all;
+}
+
+double bytes_of(const Work& work, const MemoryLevel& level) {
+    double bytes = 0;
+    for (const std::string_view resource : level.resources) {
+        if (const auto found = work.find(resource); found != work.end()) {
+            bytes += found->second;
+        }
+    }
+    return bytes;
+}
+
+// Flop per byte that crosses each level; a level whose bytes are not known is left out.
+Json intensities(const TimedCase& one, const Device* device) {
+    const double flops = one.workload.flops();
+    double dram = one.predicted ? one.predicted->layer1.arithmetic_intensity : 0;
+    if (!(dram > 0)) {
+        dram = flops / (one.workload.bytes_read() + one.workload.bytes_written());
+    }
+    Json all = Json::object();
+    if (dram > 0 && std::isfinite(dram)) {
+        all["dram"] = dram;
+    }
+    if (device != nullptr && flops > 0) {
+        const Work work = work_of(one, *device);
+        for (const MemoryLevel& level : cache_levels()) {
+            if (const double bytes = bytes_of(work, level); bytes > 0) {
+                all[std::string(level.name)] = flops / bytes;
+            }
+        }
+    }
+    return all;
+}
+
+Json interval_json(const std::optional<Interval>& interval) {
+    return interval ? Json::array({interval->low, interval->high}) : Json();
+}
+
+void add_prediction(Json& one, const Prediction& p) {
+    one["predicted"] = p.seconds;
+    one["limiter"] = p.limiter;
+    one["bound"] = p.layer1.bound_seconds;
+    one["band"] = interval_json(p.band);
+}
+
+Json case_json(const TimedCase& one, const ReceiptText& text, const Device* device) {
+    const Measurement& m = one.measured;
+    Json result{{"device", one.device},
+                {"suite", one.about.suite},
+                {"kernel", one.kernel},
+                {"tile", tile_fields(one.about.tile)},
+                {"shape", one.shape},
+                {"commit", one.commit},
+                {"written", one.written},
+                {"cold", one.about.launch.cold},
+                {"regime", one.about.launch.regime},
+                {"measured", m.seconds_median},
+                {"low", m.seconds_low},
+                {"high", m.seconds_high},
+                {"flops", one.workload.flops()},
+                {"ai", intensities(one, device)},
+                {"stale", one.stale},
+                {"comparison", one.interleaved},
+                {"row", place_json(text, one.id)},
+                {"prediction_row", place_json(text, one.prediction_id)}};
+    if (one.predicted) {
+        add_prediction(result, *one.predicted);
+    }
+    return result;
+}
+
+Json roof_list(const std::vector<Roof>& roofs) {
+    Json list = Json::array();
+    for (const Roof& roof : roofs) {
+        list.push_back(Json::array({roof.name, roof.resource, roof.rate, roof.measured}));
+    }
+    return list;
+}
+
+}  // namespace
+
+const Device* KnownDevices::of(const DeviceName& name) {
+    const std::string label = device_label(Json{{"id", name.id}, {"name", name.name}});
+    const auto [at, fresh] = known_.try_emplace(label);
+    if (fresh) {
+        try {
+            Device device = datasheet_device(name.id);
+            device.name = name.name;
+            device.driver = name.driver;
+            apply_committed_rates(device);
+            at->second = std::move(device);
+        } catch (const Error&) {
+            at->second.reset();  // the page says which devices it does not know
+        }
+    }
+    return at->second ? &*at->second : nullptr;
+}
+
+Json cases_json(const TimedRows& rows, const ReceiptText& text, const Scorecard& card,
+                KnownDevices& devices) {
+    std::map<std::string, Sight> sights;
+    for (const ScoredRow& row : card.scored_rows()) {
+        sights.emplace(row.id, row.group.sight);
+    }
+    Json cases = Json::array();
+    for (const TimedCase& one : rows.cases) {
+        Json result;
+        try {
+            result = case_json(one, text, devices.of(one.about.device));
+        } catch (const Error&) {  // a case that today's counts refuse
+            result = case_json(one, text, nullptr);
+        }
+        const auto sight = sights.find(one.id);
+        result["sight"] = sight == sights.end() ? "" : sight_name(sight->second);
+        cases.push_back(std::move(result));
+    }
+    return cases;
+}
+
+Json peers_json(const TimedRows& rows, const ReceiptText& text) {
+    Json peers = Json::array();
+    for (const TimedPeer& peer : rows.peers) {
+        peers.push_back({{"device", peer.device},
+                         {"kernel", peer.kernel},
+                         {"shape", peer.shape},
+                         {"peer", peer.peer},
+                         {"form", peer.form},
+                         {"ratio", peer.ratio},
+                         {"low", peer.ratio_low},
+                         {"high", peer.ratio_high},
+                         {"row", place_json(text, peer.id)}});
+    }
+    return peers;
+}
+
+Json roofs_json(const TimedRows& rows) {
+    Json all = Json::object();
+    for (const TimedCase& one : rows.cases) {
+        if (!all.contains(one.device)) {
+            const Roofs roofs = roofs_of(one.device, one.about.device, rows);
+            all[one.device] = {{"memory", roof_list(roofs.memory)},
+                               {"engines", roof_list(roofs.engines)}};
+        }
+    }
+    return all;
+}
+
+}  // namespace raceline

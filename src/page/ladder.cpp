@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "page/page_parts.hpp"
+#include "report/ladder_cases.hpp"
+#include "report/ladder_data.hpp"
+#include "report/ladder_tracks.hpp"
+#include "report/ladder_verdict.hpp"
+
+namespace raceline {
+namespace {
+
+Json counted_json(const std::optional<Counted>& counted) {
+    return counted ? Json{{"limiter", counted->limiter}, {"stall", counted->stall}} : Json();
+}
+
+Json shown_json(const RungCase& shown) {
+    return {{"shape", shown.shape},
+            {"tile", shown.tile},
+            {"predicted", shown.predicted},
+            {"measured", shown.measured},
+            {"speedup_predicted", shown.speedup_predicted()},
+            {"speedup_measured", shown.speedup_measured()},
+            {"limiter", shown.limiter},
+            {"counted", counted_json(shown.counted)},
+            {"passed", shown.passed},
+            {"stale", shown.stale},
+            {"first_sight", shown.first_sight}};
+}
+
+Json result_json(const std::vector<RungCase>& cases, std::string_view reference) {
+    const RungScore score = score_rung(cases);
+    const RungCase* shown = shown_case(cases, reference);
+    return {{"verdict", score.verdict()},
+            {"cases", score.cases},
+            {"median_error", score.median_error},
+            {"shown", shown == nullptr ? Json() : shown_json(*shown)}};
+}
+
+Json code_json(std::string_view rung, std::span<const build_info::EmbeddedFile> sources) {
+    Json code = Json::array();
+    for (const build_info::EmbeddedFile& file : sources) {
+        const std::filesystem::path path{std::string(file.path)};
+        if (path.parent_path().filename() == rung) {
+            code.push_back(Json::array({path.generic_string(), file.content}));
+        }
+    }
+    return code;
+}
+
+Json rung_json(const Kernel& rung, const LadderTrack& track, const LadderCases& cases,
+               std::span<const build_info::EmbeddedFile> sources) {
+    Json results = Json::object();
+    for (const std::string& device : cases.devices()) {
+        results[device] = result_json(cases.of(device, rung, track.suite), track.reference);
+    }
+    return {{"rung", rung.name},
+            {"summary", rung.summary},
+            {"predecessor", rung.rung->predecessor},
+            {"changes", rung.rung->changes},
+            {"evidence", rung.rung->evidence},
+            {"lesson", ladder_lesson(rung.name)},
+            {"lines", rung.own_lines},
+            {"code", code_json(rung.name, sources)},
+            {"devices", std::move(results)}};
+}
+
+}  // namespace
+
+Json ladder_json(std::span<const Json> rows, std::span<const PastFile> left,
+                 std::span<const build_info::EmbeddedFile> sources) {
+    const LadderCases cases(rows, left);
+    Json tracks = Json::array();
+    for (const LadderTrack& track : ladder_tracks()) {
+        Json rungs = Json::array();
+        for (const Kernel* rung : rungs_of(track.name)) {
+            rungs.push_back(rung_json(*rung, track, cases, sources));
+        }
+        tracks.push_back({{"name", track.name},
+                          {"title", track.title},
+                          {"suite", track.suite},
+                          {"reference", track.reference},
+                          {"rungs", std::move(rungs)}});
+    }
+    return tracks;
+}
+
+}  // namespace raceline

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "page/page.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "page/compressed.hpp"
+#include "page/page_parts.hpp"
+#include "report/receipt_diff.hpp"
+#include "report/scorecard_text.hpp"
+#include "support/check.hpp"
+
+namespace raceline {
+namespace {
+
+using Sources = std::span<const build_info::EmbeddedFile>;
+
+std::string_view source(Sources sources, std::string_view path) {
+    const auto found = std::ranges::find(sources, path, &build_info::EmbeddedFile::path);
+    require(found != sources.end(), Status::internal, "this build has no {} for the page", path);
+    return found->content;
+}
+
+// A script's data may hold no tag: base64 has none. `kind` is its id, or the beginning of it.
+std::string data_script(const std::string& id, const std::string& content) {
+    return "<script type=\"text/plain\" id=\"" + id + "\">" + content + "</script>\n";
+}
+
+Json vega_modules(Sources sources) {
+    Json modules = Json::object();
+    for (const build_info::EmbeddedFile& file : sources) {
+        constexpr std::string_view folder = "vega/", ending = ".min.js";
+        if (file.path.starts_with(folder) && file.path.ends_with(ending)) {
+            const std::string_view name = file.path.substr(folder.size());
+            modules[std::string(name.substr(0, name.size() - ending.size()))] = file.content;
+        }
+    }
+    return modules;
+}
+
+Json case_diff_json(const CaseDiff& one, const ReceiptText& text) {
+    constexpr std::array changes{"slower", "same", "faster"};
+    return {{"device", one.after.device},
+            {"kernel", one.after.kernel},
+            {"shape", one.after.shape},
+            {"before", one.before.measured.seconds_median},
+            {"after", one.after.measured.seconds_median},
+            {"ratio", one.ratio},
+            {"low", one.ratio_low},
+            {"high", one.ratio_high},
+            {"change", changes.at(static_cast<std::size_t>(one.change))},
+            {"missed", one.missed},
+            {"before_row", place_json(text, one.before.id)},
+            {"after_row", place_json(text, one.after.id)}};
+}
+
+struct PageContent {
+    ReceiptText text;
+    TimedRows rows;
+    Scorecard card;
+    std::vector<PastFile> left;  // files that left the tree
+};
+
+PageContent read(const PageRequest& request) {
+    PageContent content;
+    for (const std::string& path : request.receipts) {
+        content.text.add(path);
+        content.card.add(path);
+    }
+    for (const std::string& path : request.indexes) {
+        content.card.add(path);
+        for (PastFile& file : read_past(path)) {
+            content.left.push_back(std::move(file));
+        }
+    }
+    content.rows = timed_rows_of(content.text.rows());
+    return content;
+}
+
+Json broken_json(const Scorecard& card) {
+    Json broken = Json::array();
+    for (const Finding& finding : card.broken()) {
+        broken.push_back(Json::array({finding.file, finding.line, finding.what}));
+    }
+    return broken;
+}
+
+Json page_json(const PageRequest& request, const PageContent& content) {
+    KnownDevices devices;
+    const auto& [text, rows, card, left] = content;
+    Json data{{"version", build_info::version()},
+              {"commit", build_info::git_commit()},
+              {"made", request.made},
+              {"files", text.files()},
+              {"notes", rows.notes},
+              {"broken", broken_json(card)},
+              {"cases", cases_json(rows, text, card, devices)},
+              {"roofs", roofs_json(rows)},
+              {"peers", peers_json(rows, text)},
+              {"scorecard", scorecard_json(card)},
+              {"ladder", ladder_json(rows.rows, left, request.ladder_sources)},
+              {"provenance", provenance_json(rows, text, devices)},
+              {"diff", diff_json(text, request.receipts)},
+              {"what_if", what_if_json()}};
+    Json blocks = Json::array();
+    for (const TextBlock& block : text.blocks()) {
+        blocks.push_back(Json::array({block.file, block.first_line}));
+    }
+    data["blocks"] = std::move(blocks);
+    return data;
+}
+
+std::string scripts(Sources sources) {
+    std::string all;
+    for (const build_info::EmbeddedFile& file : sources) {
+        if (file.path.starts_with("page/") && file.path.ends_with(".js") &&
+            file.path != "page/model.js") {
+            all += file.content;
+        }
+    }
+    return "\"use strict\";\n(() => {\n" + all + "start();\n})();\n";
+}
+
+void replace(std::string& page, std::string_view mark, const std::string& by) {
+    const std::size_t at = page.find(mark);
+    require(at != std::string::npos, Status::internal, "page/page.html has no {}", mark);
+    page.replace(at, mark.size(), by);
+}
+
+}  // namespace
+
+Json diff_json(const ReceiptText& text, const std::vector<std::string>& receipts) {
+    if (receipts.size() != 2) {
+        return {};
+    }
+    const ReceiptDiff diff =
+        diff_of(read_timed_rows({receipts.front()}), read_timed_rows({receipts.back()}));
+    Json cases = Json::array();
+    for (const CaseDiff& one : diff.cases) {
+        cases.push_back(case_diff_json(one, text));
+    }
+    return {{"before", receipts.front()},
+            {"after", receipts.back()},
+            {"only_before", diff.only_before.size()},
+            {"only_after", diff.only_after.size()},
+            {"cases", std::move(cases)}};
+}
+
+std::string page_html(const PageRequest& request) {
+    const PageContent content = read(request);
+    std::string data = data_script(
+        "data",
+        compressed(
+            page_json(request, content).dump(-1, ' ', false, Json::error_handler_t::replace)));
+    data += data_script("vega", compressed(vega_modules(request.sources).dump()));
+    for (std::size_t i = 0; i < content.text.blocks().size(); ++i) {
+        data += data_script("rows-" + std::to_string(i), compressed(content.text.blocks()[i].text));
+    }
+    const auto model = std::ranges::find(request.sources, std::string_view("page/model.js"),
+                                         &build_info::EmbeddedFile::path);
+    if (model != request.sources.end()) {
+        data += data_script("model", compressed(model->content));
+    }
+    std::string page(source(request.sources, "page/page.html"));
+    replace(page, "/* page.css */", std::string(source(request.sources, "page/page.css")));
+    replace(page, "<!-- data -->", data);
+    replace(page, "/* scripts */", scripts(request.sources));
+    return page;
+}
+
+}  // namespace raceline

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Parts of a page's data, each one JSON value of plain numbers and text. Members are named where
+// they are written; a row is named by its place, [file, line].
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "page/receipt_text.hpp"
+#include "receipt/past_measurement.hpp"
+#include "report/scorecard.hpp"
+#include "report/timed_rows.hpp"
+#include "support/build_info.hpp"
+#include "support/json.hpp"
+
+namespace raceline {
+
+/// The device of a row by what is committed of it, or nothing if this build does not know it.
+class KnownDevices {
+public:
+    const Device* of(const DeviceName& name);
+
+private:
+    std::map<std::string, std::optional<Device>> known_;  // by label
+};
+
+/// Timed cases with predictions: one object each.
+Json cases_json(const TimedRows& rows, const ReceiptText& text, const Scorecard& card,
+                KnownDevices& devices);
+/// Peers beside ours.
+Json peers_json(const TimedRows& rows, const ReceiptText& text);
+/// By device label: {"memory": [[name, resource, rate, measured]], "engines": likewise}.
+Json roofs_json(const TimedRows& rows);
+/// [{name, title, reference, devices: {label: [{rung, changes, evidence, lesson, lines, verdict,
+/// shown}]}}], with the code in [{path, text}] by rung.
+Json ladder_json(std::span<const Json> rows, std::span<const PastFile> left,
+                 std::span<const build_info::EmbeddedFile> sources);
+/// Ceilings of each device that the rows are of, and the constants of each kernel there.
+Json provenance_json(const TimedRows& rows, const ReceiptText& text, KnownDevices& devices);
+/// What the what-if panel starts from: devices, dtypes, kernels and the shapes of the suites.
+Json what_if_json();
+/// Two sets of rows case by case; null unless the page is of two files.
+Json diff_json(const ReceiptText& text, const std::vector<std::string>& receipts);
+
+}  // namespace raceline

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Receipt files as a page carries them: the text of every line as it stands, and what is wrong with
+// it.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "receipt/file.hpp"
+#include "support/json.hpp"
+
+namespace raceline {
+
+struct RowPlace {
+    std::size_t file = 0, line = 0;  ///< file: its number on the page; line: from 1
+};
+
+/// Some lines of a file, one after the other.
+struct TextBlock {
+    std::size_t file = 0, first_line = 1;
+    std::string text;
+};
+
+class ReceiptText {
+public:
+    /// Reads a file. Lines that are no rows, and rows that are not as they were written, become
+    /// findings of the file; the latter are in `rows()` no more. Throws Error(io) for a file that
+    /// cannot be opened.
+    void add(const std::string& path);
+
+    /// Sound rows of all files.
+    [[nodiscard]] const std::vector<Json>& rows() const { return rows_; }
+    /// Where a row stands, by its id; of a copy the first one.
+    [[nodiscard]] const std::map<std::string, RowPlace>& places() const { return places_; }
+    [[nodiscard]] const std::vector<TextBlock>& blocks() const { return blocks_; }
+    /// [{path, rows, lines, unfinished, findings: [[line, what]]}]
+    [[nodiscard]] const Json& files() const { return files_; }
+
+private:
+    void cut(std::size_t file, const std::string& text);
+    std::vector<Json> rows_;
+    std::map<std::string, RowPlace> places_;
+    std::vector<TextBlock> blocks_;
+    Json files_ = Json::array();
+};
+
+/// [file, line], null where the id is unknown or empty.
+Json place_json(const ReceiptText& text, const std::string& id);
+
+}  // namespace raceline

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "page/what_if.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
+
+#include "device/device_state.hpp"
+#include "model/speed_of_light.hpp"
+#include "registry/registry.hpp"
+#include "tune/best_tile.hpp"
+#include "workload/shape_grammar.hpp"
+
+namespace raceline {
+namespace {
+
+LaunchCase launch_of(const Json& question) {
+    LaunchCase how;
+    how.cold = question.value("cold", how.cold);
+    how.launch_path = question.value("launch_path", how.launch_path);
+    how.threads = question.value("threads", how.threads);
+    return how;
+}
+
+Json bound_json(const SpeedOfLight& bound) {
+    return {{"seconds", bound.seconds},
+            {"limiter", bound.limiter},
+            {"memory_seconds", bound.memory_seconds},
+            {"compute_seconds", bound.compute_seconds},
+            {"launch_seconds", bound.launch_seconds},
+            {"engine", bound.engine},
+            {"arithmetic_intensity", bound.arithmetic_intensity},
+            {"ridge", bound.ridge}};
+}
+
+Json answer_json(const Kernel& kernel, const TileChoice& choice) {
+    const Prediction& p = choice.prediction;
+    Json terms = Json::array();
+    for (const auto& [name, seconds] : p.layer2) {
+        terms.push_back(Json::array({name, seconds}));
+    }
+    Json resources = Json::object();
+    for (const auto& [id, seconds] : p.layer1.seconds) {
+        resources[id] = seconds;
+    }
+    return {{"kernel", kernel.name},
+            {"tile", kernel.tile_text(choice.tile)},
+            {"limiter", p.limiter},
+            {"seconds", p.seconds},
+            {"bound_seconds", p.layer1.bound_seconds},
+            {"arithmetic_intensity", p.layer1.arithmetic_intensity},
+            {"terms", std::move(terms)},
+            {"resources", std::move(resources)}};
+}
+
+std::vector<const Kernel*> kernels_of(const std::string& name) {
+    if (!name.empty()) {
+        return {&find_kernel(name)};
+    }
+    std::vector<const Kernel*> all;
+    for (const Kernel& kernel : all_kernels()) {
+        all.push_back(&kernel);
+    }
+    return all;
+}
+
+bool runs_on(const Kernel& kernel, const Device& device) {
+    return device.kind == (kernel.engine == Engine::cpu ? DeviceKind::cpu : DeviceKind::cuda);
+}
+
+Json kernels_json(const Json& question, const Workload& workload, const Device& device,
+                  const LaunchCase& how) {
+    std::vector<std::pair<double, Json>> served;
+    Json others = Json::array();
+    for (const Kernel* kernel : kernels_of(question.value("kernel", std::string()))) {
+        const std::vector<TileChoice> ranked = runs_on(*kernel, device)
+                                                   ? ranked_tiles(*kernel, workload, device, how)
+                                                   : std::vector<TileChoice>{};
+        if (ranked.empty()) {
+            others.push_back(
+                {{"kernel", kernel->name}, {"reason", why_not(*kernel, workload, device)}});
+        } else {
+            served.emplace_back(ranked.front().prediction.seconds,
+                                answer_json(*kernel, ranked.front()));
+        }
+    }
+    // Equal times keep the order of the registry.
+    Json kernels = Json::array();
+    while (!served.empty()) {
+        const auto least = std::ranges::min_element(served, {}, &std::pair<double, Json>::first);
+        kernels.push_back(std::move(least->second));
+        served.erase(least);
+    }
+    for (Json& other : others) {
+        kernels.push_back(std::move(other));
+    }
+    return kernels;
+}
+
+Json answer(std::string_view question_text) {
+    const Json question = parse_json(question_text, "the question");
+    const Workload workload = parse_shape(question.at("shape").get<std::string>());
+    validate(workload);
+    const Device device = device_state_from_json(question.at("device"));
+    const LaunchCase how = launch_of(question);
+    return {{"shape", format_shape(workload)},
+            {"flops", workload.flops()},
+            {"bound", bound_json(speed_of_light(device, workload, how))},
+            {"kernels", kernels_json(question, workload, device, how)}};
+}
+
+}  // namespace
+
+std::string what_if(std::string_view question) {
+    Json said;
+    try {
+        said = answer(question);
+        return said.dump();
+    } catch (const std::exception& e) {
+        said = Json::object({{"error", e.what()}});
+    }
+    return said.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace raceline

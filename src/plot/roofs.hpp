@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// The roofs of a device: its ceilings as far as they bound a chart.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "report/timed_rows.hpp"
+
+namespace raceline {
+
+struct Roof {
+    std::string name, resource;
+    double rate = 0;       ///< flop/s, or byte/s of a level of memory
+    bool measured = true;  ///< false: of a datasheet
+};
+
+struct Roofs {
+    std::string device;
+    std::vector<Roof> memory, engines;  ///< the fastest last
+};
+
+/// Ceilings that the rows hold of `device` (its label there), else the committed ones, else the
+/// datasheet's; none of a CPU or GPU that the id alone does not name.
+Roofs roofs_of(const std::string& device, const DeviceName& name, const TimedRows& rows);
+
+}  // namespace raceline

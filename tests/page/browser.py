@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Debian's Chromium on a page of `raceline report --html`, driven by selenium, without a network."""
+import base64
+import json
+import os
+import pathlib
+import subprocess
+import time
+
+from selenium import webdriver
+from selenium.webdriver.chrome.service import Service
+
+PROGRAM = os.environ.get("RACELINE", "build/raceline")
+SOURCE = os.environ.get("RACELINE_SOURCE", ".")
+SCREENSHOTS = pathlib.Path(os.environ.get("SCREENSHOTS", "build/page_screenshots"))
+
+
+def report(page, *receipts):
+    """Writes a page; of the committed receipts if none are named."""
+    return subprocess.run([PROGRAM, "report", "--html", str(page), *map(str, receipts)], cwd=SOURCE,
+                          capture_output=True, text=True)
+
+
+class Browser:
+    def __init__(self):
+        options = webdriver.ChromeOptions()
+        options.binary_location = os.environ.get("CHROMIUM", "/usr/bin/chromium")
+        # In a container there is no namespace for a sandbox, and little shared memory.
+        for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--hide-scrollbars",
+                         "--disable-background-networking", "--no-first-run", "--force-prefers-reduced-motion"):
+            options.add_argument(argument)
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+        self.driver = webdriver.Chrome(
+            options=options, service=Service(os.environ.get("CHROMEDRIVER", "/usr/bin/chromedriver")))
+
+    def look(self, width=1280, theme="light", height=900):
+        """The size of the window and the system's colours, as a phone has them below 500 pixels."""
+        self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
+            "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500})
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {
+            "features": [{"name": "prefers-color-scheme", "value": theme}]})
+
+    def open(self, page):
+        """Opens a page and waits until it shows everything; seconds."""
+        self.driver.get_log("browser")
+        self.driver.get_log("performance")
+        began = time.monotonic()
+        self.driver.get(pathlib.Path(page).resolve().as_uri())
+        self.wait("document.documentElement.dataset.ready || !document.getElementById('failure').hidden")
+        return time.monotonic() - began
+
+    def do(self, script, *arguments):
+        return self.driver.execute_script(script, *arguments)
+
+    def get(self, expression, *arguments):
+        return self.do(f"return {expression}", *arguments)
+
+    def wait(self, condition, seconds=20):
+        """Until a JavaScript expression is true."""
+        end = time.monotonic() + seconds
+        while not self.get(f"Boolean({condition})"):
+            if time.monotonic() > end:
+                raise AssertionError(f"still not so after {seconds} s: {condition}")
+            time.sleep(0.02)
+
+    def see(self, identity, condition="true"):
+        """Scrolls to an element, as charts and the model wait to be seen, until a condition holds."""
+        self.do("document.getElementById(arguments[0]).scrollIntoView({block: 'center'})", identity)
+        self.wait(condition)
+
+    def complaints(self):
+        """What the console says since the page was opened."""
+        return [entry["message"] for entry in self.driver.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")]
+
+    def requests(self):
+        """Addresses that were asked for since the page was opened, but for the page itself."""
+        found = []
+        for entry in self.driver.get_log("performance"):
+            message = json.loads(entry["message"])["message"]
+            if message["method"] == "Network.requestWillBeSent":
+                found.append(message["params"]["request"]["url"])
+        return [url for url in found if not url.startswith("file://") and url != "data:,"]
+
+    def mouse(self, x, y, kind="mouseMoved"):
+        button = {} if kind == "mouseMoved" else {"button": "left", "clickCount": 1}
+        self.driver.execute_cdp_cmd("Input.dispatchMouseEvent", {"type": kind, "x": x, "y": y, **button})
+
+    def key(self, key, code=0):
+        for kind in ("rawKeyDown", "keyUp"):
+            self.driver.execute_cdp_cmd("Input.dispatchKeyEvent", {
+                "type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code})
+
+    def choose(self, identity, value):
+        """What a reader does who picks a choice or types a value."""
+        self.do("""const element = document.getElementById(arguments[0]);
+                   element.value = arguments[1];
+                   element.dispatchEvent(new Event("input", {bubbles: true}));
+                   element.dispatchEvent(new Event("change", {bubbles: true}));""", identity, value)
+
+    def screenshot(self, name, selector=None):
+        """The whole page, or one element of it, as a picture in the build folder."""
+        SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+        self.do("document.querySelector('nav').style.position = 'static'")
+        box = self.get("""(s => { const r = (s ? document.querySelector(s) : document.documentElement).getBoundingClientRect();
+            return {x: r.x + scrollX, y: r.y + scrollY, width: r.width, height: Math.min(r.height, 12000)}; })(arguments[0])""", selector)
+        taken = self.driver.execute_cdp_cmd("Page.captureScreenshot", {
+            "format": "png", "captureBeyondViewport": True, "clip": {**box, "scale": 1}})
+        (SCREENSHOTS / f"{name}.png").write_bytes(base64.b64decode(taken["data"]))
+
+    def quit(self):
+        self.driver.quit()

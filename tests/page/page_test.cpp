@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "page/page.hpp"
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "page/compressed.hpp"
+#include "page/receipt_text.hpp"
+#include "raceline/error.hpp"
+
+namespace raceline {
+namespace {
+
+std::string decoded(const std::string& text) {
+    const std::string digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    std::string bytes;
+    std::uint32_t held = 0;
+    int bits = 0;
+    for (const char letter : text.substr(0, text.find('='))) {
+        held = held << 6 | static_cast<std::uint32_t>(digits.find(letter));
+        bits += 6;
+        if (bits >= 8) {
+            bits -= 8;
+            bytes += static_cast<char>(held >> bits & 0xff);
+        }
+    }
+    return bytes;
+}
+
+std::string inflated(std::string bytes, std::size_t size) {
+    std::string out(size, '\0');
+    z_stream stream{};
+    EXPECT_EQ(inflateInit2(&stream, 15 + 16), Z_OK);
+    stream.next_in = reinterpret_cast<Bytef*>(bytes.data());
+    stream.avail_in = static_cast<uInt>(bytes.size());
+    stream.next_out = reinterpret_cast<Bytef*>(out.data());
+    stream.avail_out = static_cast<uInt>(out.size());
+    EXPECT_EQ(inflate(&stream, Z_FINISH), Z_STREAM_END);
+    EXPECT_EQ(stream.total_out, size);
+    inflateEnd(&stream);
+    return out;
+}
+
+TEST(Compressed, ComesBackAsItWas) {
+    std::string text = "{\"a\":1}\n";
+    for (int i = 0; i < 12; ++i) {
+        const std::string coded = compressed(text);
+        EXPECT_EQ(coded.size() % 4, 0U);
+        EXPECT_EQ(inflated(decoded(coded), text.size()), text);
+        text += text + static_cast<char>(i);
+    }
+}
+
+class ReceiptTexts : public testing::Test {
+protected:
+    ReceiptTexts() {
+        std::string form = (std::filesystem::temp_directory_path() / "page-XXXXXX").string();
+        folder_ = mkdtemp(form.data());
+    }
+    ~ReceiptTexts() override { std::filesystem::remove_all(folder_); }
+    std::string write(const std::string& text) {
+        const std::string path = folder_ / "r.jsonl";
+        std::ofstream(path) << text;
+        return path;
+    }
+    std::filesystem::path folder_;
+};
+
+TEST_F(ReceiptTexts, EveryLineStandsInABlockThatNamesItsNumber) {
+    std::string text;
+    for (int line = 1; line <= 3000; ++line) {
+        text += "line " + std::to_string(line) + std::string(1000, 'x') + "\n";
+    }
+    ReceiptText receipts;
+    receipts.add(write(text));
+    ASSERT_GT(receipts.blocks().size(), 2U);
+    std::string whole;
+    for (const TextBlock& block : receipts.blocks()) {
+        EXPECT_TRUE(block.text.starts_with("line " + std::to_string(block.first_line) + "x"));
+        EXPECT_TRUE(block.text.ends_with('\n'));
+        whole += block.text;
+    }
+    EXPECT_EQ(whole, text);
+    EXPECT_TRUE(receipts.rows().empty());
+}
+
+TEST_F(ReceiptTexts, RowsThatAreNotAsTheyWereWrittenAreLeftOut) {
+    std::ifstream in(std::string(RACELINE_SOURCE_DIR) + "/receipts/h200/ceilings.jsonl");
+    std::string text{std::istreambuf_iterator<char>(in), {}};
+    ReceiptText sound;
+    sound.add(write(text));
+    const std::string id = sound.rows().at(2).at("id");
+    EXPECT_EQ(place_json(sound, id), Json::array({0, 3}));
+    EXPECT_TRUE(place_json(sound, "").is_null());
+    const std::size_t value = text.find("\"value\":", text.find(id)) + 8;
+    text[value] = text[value] == '9' ? '8' : '9';
+    ReceiptText changed;
+    changed.add(write(text));
+    EXPECT_LT(changed.rows().size(), sound.rows().size());
+    EXPECT_TRUE(place_json(changed, id).is_null());
+    EXPECT_EQ(changed.files()[0]["findings"][0][0], 3);
+}
+
+TEST_F(ReceiptTexts, AFileThatIsNotThereIsAnError) {
+    ReceiptText receipts;
+    EXPECT_THROW(receipts.add(folder_ / "none.jsonl"), Error);
+}
+
+TEST(Page, SaysThatItHasNoModelIfItWasBuiltWithout) {
+    constexpr std::array sources{
+        build_info::EmbeddedFile{"page/page.html", "/* page.css */<!-- data -->/* scripts */"},
+        build_info::EmbeddedFile{"page/page.css", "body {}"},
+        build_info::EmbeddedFile{"page/start.js", "function start() {}\n"}};
+    PageRequest request;
+    request.sources = sources;
+    const std::string page = page_html(request);
+    EXPECT_NE(page.find("id=\"data\""), std::string::npos);
+    EXPECT_NE(page.find("function start"), std::string::npos);
+    EXPECT_EQ(page.find("id=\"model\""), std::string::npos);
+}
+
+}  // namespace
+}  // namespace raceline

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// Draws questions to the model (src/page/what_if.hpp) and answers them with the native build, for
+// tests/page/agreement.py, which asks the WebAssembly build the same.
+//   page_questions SEED COUNT   prints a line a question: it, a tab, the answer
+// Each kernel, device and suite comes up in turn; what is asked of them is drawn.
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <fmt/format.h>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "device/catalog.hpp"
+#include "device/device_state.hpp"
+#include "page/what_if.hpp"
+#include "registry/registry.hpp"
+#include "workload/shape_grammar.hpp"
+#include "workload/suites.hpp"
+
+namespace {
+
+using raceline::Json;
+
+// SplitMix64: the same questions from a seed with every library.
+class Draws {
+public:
+    explicit Draws(std::uint64_t seed) : state_(seed) {}
+    std::uint64_t next() {
+        std::uint64_t z = state_ += 0x9e3779b97f4a7c15ULL;
+        z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9ULL;
+        z = (z ^ (z >> 27U)) * 0x94d049bb133111ebULL;
+        return z ^ (z >> 31U);
+    }
+    double unit() { return static_cast<double>(next() >> 11U) * 0x1.0p-53; }
+    template <class T>
+    const T& of(const std::vector<T>& all) {
+        return all[next() % all.size()];
+    }
+
+private:
+    std::uint64_t state_;
+};
+
+struct Places {
+    std::vector<Json> devices;
+    std::vector<std::pair<std::string, std::vector<std::string>>> suites;  // name and shapes
+};
+
+Places places() {
+    Places all;
+    for (const std::string& id : raceline::device_ids()) {
+        raceline::Device device = raceline::datasheet_device(id);
+        raceline::apply_committed_rates(device);
+        all.devices.push_back(raceline::device_state_to_json(device));
+    }
+    for (const std::string& name : raceline::suite_names()) {
+        std::vector<std::string> shapes;
+        for (const raceline::Workload& workload : raceline::make_suite(name).workloads) {
+            shapes.push_back(raceline::format_shape(workload));
+        }
+        if (!shapes.empty()) {
+            all.suites.emplace_back(name, std::move(shapes));
+        }
+    }
+    return all;
+}
+
+bool serves(const raceline::Kernel& kernel, const std::string& shape, const Json& device) {
+    return raceline::why_not(kernel, raceline::parse_shape(shape),
+                             raceline::device_state_from_json(device))
+        .empty();
+}
+
+// A shape of the suite whose turn it is that the kernel serves there, else of any suite: one of all
+// of them is served, or the kernel is asked about one that it refuses. With the suite's name.
+std::pair<std::string, std::string> shape_for(Draws& draws, const Places& all,
+                                              const raceline::Kernel& kernel, const Json& device,
+                                              std::size_t turn) {
+    for (std::size_t tries = 0; tries < 2 * all.suites.size(); ++tries) {
+        const auto& [name, shapes] = all.suites[(turn + tries) % all.suites.size()];
+        const std::string& shape = draws.of(shapes);
+        if (serves(kernel, shape, device)) {
+            return {name, shape};
+        }
+    }
+    const auto& [name, shapes] = all.suites[turn % all.suites.size()];
+    return {name, draws.of(shapes)};
+}
+
+// Half of the devices have other ceilings than their own.
+Json assumed(Draws& draws, Json device) {
+    if (draws.next() % 2 == 0) {
+        for (Json& rate : device["rates"]) {
+            rate["value"] = rate["value"].get<double>() * (0.25 + 3.75 * draws.unit());
+        }
+    }
+    return device;
+}
+
+Json question(Draws& draws, const Places& all, std::size_t turn) {
+    const auto kernels = raceline::all_kernels();
+    const raceline::Kernel& kernel = kernels[turn % kernels.size()];
+    std::vector<Json> fitting;
+    for (const Json& device : all.devices) {
+        const bool cpu = device.at("kind") == "cpu";
+        if (cpu == (kernel.engine == raceline::Engine::cpu) && device.at("kind") != "rocm") {
+            fitting.push_back(device);
+        }
+    }
+    const Json& device = fitting[turn / kernels.size() % fitting.size()];
+    const auto [suite, shape] = shape_for(draws, all, kernel, device, turn);
+    // Every tenth asks all kernels, on each device in turn.
+    const bool everything = turn % 10 == 9;
+    const bool cpu = device.at("kind") == "cpu";
+    const Json& other = all.devices[turn / 10 % all.devices.size()];
+    return {{"suite", suite},
+            {"shape", shape},
+            {"device", assumed(draws, everything ? other : device)},
+            {"kernel", everything ? "" : std::string(kernel.name)},
+            {"cold", draws.next() % 4 != 0},
+            {"launch_path", cpu                     ? "parallel"
+                            : draws.next() % 2 == 0 ? "graph"
+                                                    : "stream"}};
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (argc != 3) {
+        std::cerr << "usage: page_questions SEED COUNT\n";
+        return 2;
+    }
+    Draws draws(std::strtoull(argv[1], nullptr, 10));
+    const Places all = places();
+    const std::size_t count = std::strtoull(argv[2], nullptr, 10);
+    for (std::size_t turn = 0; turn < count; ++turn) {
+        const std::string asked = question(draws, all, turn).dump();
+        std::cout << asked << '\t' << raceline::what_if(asked) << '\n';
+    }
+    return 0;
+}

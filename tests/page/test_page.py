@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page of the committed receipts: what it shows, and that every control does what it says."""
+import json
+import pathlib
+import tempfile
+import unittest
+
+from browser import SOURCE, Browser, report
+
+TIP = "document.getElementById('tip')"
+
+
+def setUpModule():
+    global browser, folder, page
+    folder = tempfile.TemporaryDirectory()
+    page = pathlib.Path(folder.name) / "page.html"
+    done = report(page)
+    assert done.returncode == 0, done.stderr
+    browser = Browser()
+
+
+def tearDownModule():
+    browser.quit()
+    folder.cleanup()
+
+
+class Page(unittest.TestCase):
+    def setUp(self):
+        browser.look()
+        browser.open(page)
+
+    def point(self, number):
+        """A case of the roofline as the page has it, and where its measured mark stands in the window."""
+        browser.see("roofline-chart", "raceline.page.charts['roofline-chart'].view")
+        return browser.get("""(i => { const chart = raceline.page.charts["roofline-chart"];
+            const element = document.getElementById("roofline-chart");
+            const box = element.getBoundingClientRect();
+            const [x, y] = raceline.placeOf(chart, chart.points[i]);
+            return {of: chart.points[i].of, x: box.left + x, y: box.top + y, atX: chart.points[i].x}; })(arguments[0])""", number)
+
+    def rows(self, table):
+        return browser.get(f"[...document.querySelectorAll('#{table} tbody tr')].map(r => [...r.cells].map(c => c.textContent))")
+
+    def column(self, table, name):
+        titles = browser.get(f"[...document.querySelectorAll('#{table} th')].map(h => h.dataset.column)")
+        return [row[titles.index(name)] for row in self.rows(table)]
+
+    def test_it_opens_without_complaint_and_without_a_network(self):
+        for part in ("roofline-chart", "scorecard-chart", "ladder-chart", "peers-chart"):
+            browser.see(part, f"document.querySelectorAll('#{part} svg, #{part} canvas').length === 1")
+        browser.see("whatif-body", "document.getElementById('whatif-limiter')")
+        self.assertEqual(browser.complaints(), [])
+        self.assertEqual(browser.requests(), [])
+        self.assertEqual(browser.get("document.getElementById('failure').hidden"), True)
+
+    def test_hovering_shows_the_figures_of_the_row(self):
+        browser.choose("choose-kernel", "simt")
+        browser.wait("raceline.page.charts['roofline-chart'].points.every(p => p.of.kernel === 'simt')")
+        # One that no other mark covers.
+        number = browser.get("""(points => points.findIndex((p, i) => points.every((o, j) => i === j ||
+            Math.abs(Math.log(o.x / p.x)) > 0.2 || Math.abs(Math.log(o.y / p.y)) > 0.3)))(raceline.page.charts["roofline-chart"].points)""")
+        self.assertGreaterEqual(number, 0)
+        point = self.point(number)
+        browser.mouse(point["x"], point["y"])
+        browser.wait(f"!{TIP}.hidden")
+        said = browser.get(f"{TIP}.textContent")
+        case = point["of"]
+        file, line = case["row"]
+        path = browser.get("raceline.page.data.files[arguments[0]].path", file)
+        row = json.loads((pathlib.Path(SOURCE) / path).read_text().splitlines()[line - 1])
+        self.assertEqual(row.get("measurement", {}).get("seconds_median"), case["measured"])
+        self.assertEqual(row["kernel"], "simt")
+        for word in (case["kernel"], case["tile"], case["shape"], case["limiter"]):
+            self.assertIn(word, said)
+        scale, unit = (1e3, " ms") if case["measured"] >= 1e-3 else (1e6, " µs")
+        for time in (case["measured"], case["predicted"]):
+            self.assertIn(f"{time * scale:.4g}{unit}", said)
+        self.assertIn(f"{100 * case['bound'] / case['measured']:.1f} %", said)
+        browser.mouse(2, 2)
+        browser.wait(f"{TIP}.hidden")
+
+    def test_the_level_moves_the_points(self):
+        before = {tuple(p["of"]["row"]): p["atX"] for p in map(self.point, range(0, 700, 20))}
+        browser.choose("choose-level", "l2")
+        browser.wait("document.getElementById('roofline-chart').textContent.includes('L2') || "
+                     "raceline.page.charts['roofline-chart'].spec.axes[0].title.includes('L2')")
+        after = browser.get("raceline.page.charts['roofline-chart'].points.map(p => [p.of.row, p.x, p.of.ai.l2])")
+        moved = [before[tuple(row)] != x for row, x, _ in after if tuple(row) in before]
+        self.assertGreater(len(moved), 10)
+        self.assertGreater(sum(moved), len(moved) / 2)
+        self.assertTrue(all(x == ai for _, x, ai in after))
+        roof = browser.get("raceline.page.charts['roofline-chart'].spec.data.find(d => d.name === 'roofs').values.filter(l => !l.engine).map(l => l.name)")
+        self.assertTrue(roof and all(name.startswith("L2") for name in roof), roof)
+
+    def test_device_and_suite_choose(self):
+        for device in browser.get("[...document.getElementById('choose-device').options].map(o => o.value)"):
+            browser.choose("choose-device", device)
+            browser.wait(f"raceline.page.charts['roofline-chart'].points.every(p => p.of.device === {json.dumps(device)})")
+        browser.choose("choose-device", "h200")
+        browser.choose("choose-suite", "ladder")
+        self.assertEqual(set(self.column("cases-table", "suite")), {"ladder"})
+
+    def test_sorting_sorts(self):
+        def measured():
+            units = {"ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1}
+            texts = [text.split() for text in self.column("cases-table", "measured")]
+            return [float(value) * units[unit] for value, unit in texts]
+        button = "document.querySelector('#cases-table th[data-column=\"measured\"] button')"
+        self.assertEqual(measured(), sorted(measured(), reverse=True))
+        browser.do(f"{button}.click()")
+        self.assertEqual(browser.get(f"{button}.parentElement.getAttribute('aria-sort')"), "ascending")
+        self.assertEqual(measured(), sorted(measured()))
+        least = min(c["measured"] for c in browser.get("raceline.page.data.cases.filter(c => c.device === raceline.chosen.device)"))
+        self.assertAlmostEqual(measured()[0], least, delta=1e-3 * least)
+        browser.do("document.querySelector('#cases-table th[data-column=\"kernel\"] button').click()")
+        self.assertEqual(self.column("cases-table", "kernel"), sorted(self.column("cases-table", "kernel")))
+
+    def test_a_number_opens_its_row(self):
+        link = "document.querySelector('#cases-table tbody tr .row-link[title]')"
+        file, line = map(int, browser.get(f"{link}.dataset.row").split(","))
+        browser.do(f"{link}.click()")
+        browser.wait("document.getElementById('row').open && document.querySelector('#row pre')")
+        path = browser.get("raceline.page.data.files[arguments[0]].path", file)
+        row = json.loads((pathlib.Path(SOURCE) / path).read_text().splitlines()[line - 1])
+        self.assertEqual(browser.get("document.getElementById('row-title').textContent"), f"{path}, line {line}")
+        self.assertIn(row["hash"], browser.get("document.getElementById('row-hash').textContent"))
+        self.assertEqual(json.loads(browser.get("document.querySelector('#row pre').textContent")), row)
+
+    def test_every_line_of_every_file_is_there(self):
+        files = browser.get("raceline.page.data.files.map(f => [f.path, f.lines])")
+        for number, (path, lines) in enumerate(files):
+            texts = (pathlib.Path(SOURCE) / path).read_text().splitlines()
+            self.assertEqual(len(texts), lines)
+            for line in {1, lines // 2 + 1, lines}:
+                browser.do("document.getElementById('row').close()")
+                browser.choose("any-file", str(number))
+                browser.choose("any-line", str(line))
+                browser.do("document.getElementById('any-open').click()")
+                browser.wait(f"document.getElementById('row-title').textContent === {json.dumps(f'{path}, line {line}')} && "
+                             "document.getElementById('row').open && document.querySelector('#row pre')")
+                self.assertEqual(json.loads(browser.get("document.querySelector('#row pre').textContent")), json.loads(texts[line - 1]))
+
+    def test_a_slider_changes_the_verdict(self):
+        self.assertIsNone(browser.get("document.getElementById('whatif-absent')"), "this build has no what-if panel")
+        browser.see("whatif-body", "document.getElementById('whatif-limiter')")
+
+        def verdict():
+            return browser.get("['kernel', 'seconds', 'limiter'].map(n => document.getElementById('whatif-' + n).textContent)")
+
+        def move(identity, value):
+            answered = browser.get("document.getElementById('whatif-body').dataset.answered")
+            browser.choose(identity, value)
+            browser.wait(f"document.getElementById('whatif-body').dataset.answered !== {json.dumps(answered)}")
+            return verdict()
+        first = verdict()
+        self.assertEqual(first[2], "dram")
+        slower = move("ceiling-byte.dram_read", "-1")
+        self.assertEqual(slower[2], "dram")
+        self.assertGreater(float(slower[1].split()[0]), 1.8 * float(first[1].split()[0]))
+        # With eight times the bandwidth something else limits it.
+        self.assertNotEqual(move("ceiling-byte.dram_read", "3")[2], "dram")
+        browser.do("document.getElementById('whatif-reset').click()")
+        browser.wait(f"document.getElementById('whatif-seconds').textContent === {json.dumps(first[1])}")
+        self.assertNotEqual(move("whatif-q", "9"), first)
+        self.assertIn("q=2048", browser.get("document.getElementById('whatif-shape').value"))
+        move_to_eight_bits = "document.getElementById('whatif-shape').value.includes('dtype=e4m3')"
+        answered = browser.get("document.getElementById('whatif-body').dataset.answered")
+        browser.choose("whatif-dtype", "e4m3")
+        browser.wait(f"{move_to_eight_bits} && document.getElementById('whatif-body').dataset.answered !== {json.dumps(answered)}")
+        browser.choose("whatif-shape", "h=0")
+        browser.wait("document.getElementById('whatif-error')")
+        self.assertEqual(browser.complaints(), [])
+
+    def test_the_ladder_has_lessons_and_code(self):
+        rung = "[...document.querySelectorAll('.rung')].find(r => r.querySelector('strong').textContent === 'tiled')"
+        browser.do(f"{rung}.open = true")
+        self.assertIn("__global__", browser.get(f"[...{rung}.querySelectorAll('pre')].map(p => p.textContent).join('')"))
+        lesson = (pathlib.Path(SOURCE) / "ladder/lessons.md").read_text().split("## tiled\n")[1].split("\n## ")[0]
+        self.assertIn(" ".join(lesson.split())[:40].replace("`", ""), browser.get(f"{rung}.textContent"))
+
+    def test_keyboard_reaches_every_control(self):
+        browser.see("whatif-body", "document.getElementById('whatif-body').dataset.answered")
+        wanted = browser.get("""(() => { const all = [...document.querySelectorAll(
+            "a[href], button, input, select, summary, [tabindex='0']")].filter(e => e.checkVisibility() && !e.disabled);
+            all.forEach((e, i) => e.dataset.stop = i); return all.length; })()""")
+        self.assertGreater(wanted, 100)
+        browser.do("document.activeElement.blur(); scrollTo(0, 0)")
+        reached = set()
+        for _ in range(wanted + 20):
+            browser.key("Tab", 9)
+            if reached and browser.get("document.activeElement === document.body"):
+                break
+            reached.add(browser.get("document.activeElement.dataset.stop"))
+        missed = [browser.get("document.querySelector(`[data-stop='${arguments[0]}']`).outerHTML.slice(0, 120)", i)
+                  for i in range(wanted) if str(i) not in reached]
+        self.assertEqual(missed, [])
+
+    def test_keys_go_through_a_chart(self):
+        browser.see("roofline-chart", "raceline.page.charts['roofline-chart'].view")
+        browser.do("document.getElementById('roofline-chart').focus()")
+        browser.key("ArrowRight", 39)
+        first = browser.get("document.getElementById('said').textContent")
+        self.assertIn("measured:", first)
+        self.assertFalse(browser.get(f"{TIP}.hidden"))
+        browser.key("ArrowRight", 39)
+        self.assertNotEqual(browser.get("document.getElementById('said').textContent"), first)
+        browser.key("Enter", 13)
+        browser.wait("document.getElementById('row').open")
+
+    def test_charts_have_words_and_controls_have_names(self):
+        for chart in browser.get("[...document.querySelectorAll('.chart')].filter(c => c.checkVisibility()).map(c => [c.getAttribute('aria-label'), document.getElementById(c.getAttribute('aria-describedby')).textContent])"):
+            self.assertTrue(all(words and len(words) > 30 for words in chart), chart)
+        nameless = browser.get("[...document.querySelectorAll('input, select')].filter(e => e.labels.length === 0).map(e => e.outerHTML)")
+        self.assertEqual(nameless, [])
+
+    def test_it_fits_in_375_pixels_and_changes_colours(self):
+        papers = {}
+        for width, theme in ((1280, "light"), (1280, "dark"), (375, "light"), (375, "dark")):
+            browser.look(width, theme)
+            browser.open(page)
+            self.assertEqual(browser.get("document.documentElement.scrollWidth"), width)
+            papers[width, theme] = browser.get("getComputedStyle(document.body).backgroundColor")
+            browser.see("whatif-body", "document.getElementById('whatif-limiter')")
+            for part in ("roofline", "cases", "whatif", "scorecard", "ladder", "peers", "provenance"):
+                if browser.get(f"document.getElementById('{part}-chart') !== null"):
+                    browser.see(f"{part}-chart", f"raceline.page.charts['{part}-chart'].view")
+                browser.screenshot(f"{width}-{theme}-{part}", f"#{part}")
+            self.assertEqual(browser.complaints(), [])
+        self.assertNotEqual(papers[1280, "light"], papers[1280, "dark"])
+        browser.choose("theme", "light")
+        browser.wait(f"getComputedStyle(document.body).backgroundColor === '{papers[1280, 'light']}'")
+
+
+if __name__ == "__main__":
+    unittest.main()
