@@ -219,10 +219,9 @@ Chart scorecard_chart(const Scorecard& card) {
                 .panels = {},
                 .width = 1440,
                 .height = 600};
-    chart.panels = {
-        predicted_over_measured(fresh, times, rows.size(), "first sight"),
-        predicted_over_measured(seen, times, rows.size(), "seen before"),
-        errors_by_regime(card.overall_scores())};
+    chart.panels = {predicted_over_measured(fresh, times, rows.size(), "first sight"),
+                    predicted_over_measured(seen, times, rows.size(), "seen before"),
+                    errors_by_regime(card.overall_scores())};
     return chart;
 }
 
