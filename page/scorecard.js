@@ -29,7 +29,7 @@ function scorecardSpec(points, width) {
   };
 }
 
-const besideText = beside => beside && beside.n > 0 ? `${percent(beside.median_absolute)} (${percent(beside.model_absolute ?? beside.model)})` : "—";
+const besideText = beside => beside && beside.n > 0 ? `${percent(beside.median_absolute)} (${percent(beside.seconds_median_absolute)})` : "—";
 
 function showScorecard() {
   const {scorecard, cases} = page.data;

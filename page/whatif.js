@@ -26,7 +26,10 @@ function shapeText({batch, heads, kv, q, k, d, dtype, cache, page: pages, mask})
 function assumedDevice() {
   const device = structuredClone(page.data.what_if.devices[whatIf.device]);
   for (const [id, scale] of Object.entries(whatIf.ceilings)) {
-    if (device.rates[id]) device.rates[id].value *= scale;
+    // Bounds go by what the datasheet says, where a kernel goes by less: both are one ceiling.
+    for (const rate of [device.rates[id], device.rates[`${id}.datasheet`]]) {
+      if (rate) rate.value *= scale;
+    }
   }
   return device;
 }
@@ -100,7 +103,7 @@ function stepSlider(id, text, steps, value, changed) {
 
 function ceilingSliders() {
   const {rates} = page.data.what_if.devices[whatIf.device];
-  return Object.entries(rates).map(([id, rate]) => {
+  return Object.entries(rates).filter(([id]) => !id.endsWith(".datasheet")).map(([id, rate]) => {
     const output = make("output", {}, quantity(rate.value, id));
     const slider = make("input", {id: `ceiling-${id}`, type: "range", min: "-3", max: "3", step: "0.05", value: "0", "aria-valuetext": quantity(rate.value, id), input: () => {
       const scale = 2 ** Number(slider.value);

@@ -47,11 +47,28 @@ PageRequest request_of(const Options& options) {
     return request;
 }
 
+// A forgotten name of the page must not cost the receipts that stand in its place.
+void require_page(const Options& options) {
+    std::error_code none;
+    for (const std::string& file : options.files) {
+        require(!fs::equivalent(file, options.html, none), Status::invalid_argument,
+                "--html would write the page over {}, one of the receipts to read; name a page "
+                "first, as in --html page.html {}",
+                file, file);
+    }
+    const std::string ending = fs::path(options.html).extension().string();
+    require(!fs::is_regular_file(options.html, none) || ending == ".html" || ending == ".htm",
+            Status::invalid_argument,
+            "--html would replace {}, which is no page; name a file that ends in .html",
+            options.html);
+}
+
 }  // namespace
 
 int run_page(const Options& options) {
     require(!options.json && !options.docs, Status::invalid_argument,
             "--html writes a page: it excludes --json and --docs");
+    require_page(options);
     const PageRequest request = request_of(options);
     const std::string page = page_html(request);
     write_whole_file(options.html, page);

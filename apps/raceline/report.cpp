@@ -114,7 +114,7 @@ int run_scorecard(const Options& options) {
 }  // namespace
 
 int run_report(const Options& options) {
-    if (options.docs) {
+    if (options.docs && options.html.empty()) {
         return run_docs(options);
     }
     std::ranges::for_each(options.files, require_receipts);

@@ -15,6 +15,13 @@ namespace fs = std::filesystem;
 void write_whole_file(const std::string& file, std::string_view content) {
     std::error_code failed;
     const bool replaces = fs::exists(file, failed);
+    // A terminal, a pipe or a device is written to; nothing may take its place.
+    if (replaces && !fs::is_regular_file(file, failed)) {
+        std::ofstream straight(file, std::ios::binary);
+        require((straight << content << std::flush).good(), Status::io,
+                "cannot write all of {}: it takes no more", file);
+        return;
+    }
     const fs::path whole = replaces ? fs::canonical(file, failed) : fs::path(file);
     const fs::path fresh = whole.string() + ".new";
     std::ofstream out(fresh, std::ios::trunc | std::ios::binary);

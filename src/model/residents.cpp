@@ -19,7 +19,7 @@ constexpr Constant siblings_in_line = calibrated(
 
 // Rounds of the iteration for the queues, and the change of a round, relative, that ends it.
 constexpr int most_rounds = 256;
-constexpr double settled = 1.0 / 4294967296;
+constexpr double settled = 1e-10;
 
 // One repeat of a step, as a warp sees it.
 struct WarpStep {

@@ -31,7 +31,8 @@ const std::vector<MemoryLevel>& cache_levels() {
 TileFields fields_of(const Json& tile) {
     TileFields fields;
     for (const auto& [name, value] : tile.items()) {
-        fields.emplace_back(name, value.get<std::int64_t>());
+        // A row may hold anything: what is no number is no tile of any kernel.
+        fields.emplace_back(name, value.is_number_integer() ? value.get<std::int64_t>() : -1);
     }
     return fields;
 }

@@ -128,6 +128,12 @@ void replace(std::string& page, std::string_view mark, const std::string& by) {
     page.replace(at, mark.size(), by);
 }
 
+TimedRows sound_rows_of(const std::string& file) {
+    ReceiptText text;
+    text.add(file);
+    return timed_rows_of(text.rows());
+}
+
 }  // namespace
 
 Json diff_json(const ReceiptText& text, const std::vector<std::string>& receipts) {
@@ -135,7 +141,7 @@ Json diff_json(const ReceiptText& text, const std::vector<std::string>& receipts
         return {};
     }
     const ReceiptDiff diff =
-        diff_of(read_timed_rows({receipts.front()}), read_timed_rows({receipts.back()}));
+        diff_of(sound_rows_of(receipts.front()), sound_rows_of(receipts.back()));
     Json cases = Json::array();
     for (const CaseDiff& one : diff.cases) {
         cases.push_back(case_diff_json(one, text));

@@ -11,7 +11,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 import inputs
-from outcome import check_sentence, in_a_child, require
+from answer_rules import check_sentence, in_a_child, require
 
 OK, INTERNAL = 0, 6
 ARENA = 1 << 20  #: bytes behind each tensor

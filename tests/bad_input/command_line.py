@@ -16,7 +16,7 @@ from hypothesis import note
 from hypothesis import strategies as st
 
 import inputs
-from outcome import INTERNALS, SECONDS, is_line, require
+from answer_rules import INTERNALS, SECONDS, is_line, require
 
 EXITS = {0: "fine", 1: "a check failed", 2: "wrong usage or input", 3: "no such device"}
 TINY = "b=1,h=2,q=3,k=5,d=8,dtype=fp32"

@@ -11,7 +11,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 import inputs
-from outcome import check_sentence, in_a_child, require
+from answer_rules import check_sentence, in_a_child, require
 
 #: What docs/python.md and the docstrings promise. UnicodeError is a ValueError, but no sentence.
 KINDS = {"TypeError", "ValueError", "NotImplementedError", "OSError", "MemoryError"}

@@ -29,7 +29,7 @@ import command_line
 import python_package
 
 # Named by modules, which each have `prepare(build, folder)`, `drawn`, a strategy, and `check`, which
-# takes what was drawn and raises outcome.Wrong.
+# takes what was drawn and raises answer_rules.Wrong.
 # The share of the time is by what an input costs: the command line starts a process for each.
 SHARES = {"command_line": 0.5, "python_package": 0.25, "c_interface": 0.25}
 MODULES = {module.__name__: module for module in (command_line, python_package, c_interface)}

@@ -13,29 +13,29 @@ from types import SimpleNamespace
 from unittest import mock
 
 import command_line
-import outcome
+import answer_rules
 import run
 from hypothesis import strategies as st
 
 
 class Sentences(unittest.TestCase):
     def test_one_line_for_a_person(self):
-        outcome.check_sentence("q is 3 µs; 1 is accepted", "a call")
+        answer_rules.check_sentence("q is 3 µs; 1 is accepted", "a call")
         for sentence in ("", " ", "a\nb", "\x1b[2J", "\x9b", "\udcff", "std::bad_cast", "Traceback"):
-            with self.assertRaises(outcome.Wrong, msg=ascii(sentence)):
-                outcome.check_sentence(sentence, "a call")
+            with self.assertRaises(answer_rules.Wrong, msg=ascii(sentence)):
+                answer_rules.check_sentence(sentence, "a call")
 
 
 class Children(unittest.TestCase):
     def test_what_they_say_comes_back(self):
-        self.assertEqual(outcome.in_a_child(lambda: ["x" * 100_000, 1], "a call"), ["x" * 100_000, 1])
+        self.assertEqual(answer_rules.in_a_child(lambda: ["x" * 100_000, 1], "a call"), ["x" * 100_000, 1])
 
     def test_a_crash_and_a_hang_are_wrong(self):
-        with self.assertRaisesRegex(outcome.Wrong, "signal"):
-            outcome.in_a_child(lambda: os.kill(os.getpid(), signal.SIGSEGV), "a call")
-        with mock.patch.object(outcome, "SECONDS", 0.2):
-            with self.assertRaisesRegex(outcome.Wrong, "no answer"):
-                outcome.in_a_child(lambda: time.sleep(60), "a call")
+        with self.assertRaisesRegex(answer_rules.Wrong, "signal"):
+            answer_rules.in_a_child(lambda: os.kill(os.getpid(), signal.SIGSEGV), "a call")
+        with mock.patch.object(answer_rules, "SECONDS", 0.2):
+            with self.assertRaisesRegex(answer_rules.Wrong, "no answer"):
+                answer_rules.in_a_child(lambda: time.sleep(60), "a call")
 
 
 class Programs(unittest.TestCase):
@@ -64,17 +64,17 @@ class Programs(unittest.TestCase):
             "two lines": "printf 'a\\nb\\n' >&2; exit 3", "control": "printf 'a\\033[2J' >&2; exit 2",
         }
         for fault, script in faults.items():
-            with self.assertRaises(outcome.Wrong, msg=fault):
+            with self.assertRaises(answer_rules.Wrong, msg=fault):
                 self.judge(script)
         for lost in ("full", "closed"):
-            with self.assertRaisesRegex(outcome.Wrong, "were lost"):
+            with self.assertRaisesRegex(answer_rules.Wrong, "were lost"):
                 self.judge("echo fine 2>/dev/null; exit 0", lost)
 
 
 class Rounds(unittest.TestCase):
     def test_a_failure_is_shrunk_and_comes_again_from_its_seed(self):
         def check(number):
-            outcome.require(number < 1000, f"{number} is too large")
+            answer_rules.require(number < 1000, f"{number} is too large")
 
         module = SimpleNamespace(drawn=st.integers(), check=check)
         with mock.patch.dict(run.MODULES, {"integers": module}):

@@ -56,6 +56,13 @@ TEST_F(Mistakes, a_closed_stdout_is_not_the_receipt_file) {
     EXPECT_EQ(box.run("report --check r.jsonl").exit, 0);
 }
 
+TEST_F(Mistakes, a_page_takes_the_place_of_no_receipts) {
+    ASSERT_EQ(box.run("bench --receipts r.jsonl --max-seconds 0.01" + tiny).exit, 0);
+    refused("report --html r.jsonl r.jsonl", "one of the receipts to read");
+    refused("report --html r.jsonl", "a file that ends in .html");
+    EXPECT_EQ(box.run("report --check r.jsonl").exit, 0);
+}
+
 TEST_F(Mistakes, numbers_are_decimal_and_in_range) {
     refused("check --seed 18446744073709551616" + tiny, "'18446744073709551616'");
     refused("check --seed 0x10" + tiny, "'0x10'");

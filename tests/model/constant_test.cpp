@@ -184,6 +184,7 @@ constexpr std::array definitions{
     Definition{"src/model/error_band.cpp", "0.05", "a band holds nine of ten"},
     Definition{"src/model/error_band.hpp", "20", "fewer errors give no band"},
     Definition{"src/model/occupancy.cpp", "80", "a compute capability"},
+    Definition{"src/model/residents.cpp", "1e-10", "the change that ends an iteration"},
 };
 
 // Host files that speak of counts or constants: the model, and what kernels tell it. A file of

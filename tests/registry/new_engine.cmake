@@ -5,7 +5,7 @@
 file(REMOVE_RECURSE ${WORK}/tree)
 file(MAKE_DIRECTORY ${WORK}/tree)
 foreach(part CMakeLists.txt CMakePresets.json cmake apps include devices src operations kernels ladder gpu
-        tools receipts tests bench docs)
+        tools receipts tests bench docs page)
   file(COPY ${SOURCE}/${part} DESTINATION ${WORK}/tree)
 endforeach()
 # What is left out would only have to be compiled. A rung stays, whose test is named in the program.
