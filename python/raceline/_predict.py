@@ -37,8 +37,9 @@ class Prediction:
         case = json.loads(text)
         made = case["prediction"]
         self.seconds: float = made["seconds"]
-        self.expected_seconds: float = made["expected_seconds"]
-        self.uncalibrated_seconds: float = made["uncalibrated_seconds"]
+        # A call that takes no time has no other times than that.
+        self.expected_seconds: float = made.get("expected_seconds", self.seconds)
+        self.uncalibrated_seconds: float = made.get("uncalibrated_seconds", self.seconds)
         self.limiter: str = made["limiter"]
         self.terms: dict[str, float] = made["layer2"]
         self.resources: dict[str, float] = made["layer1"]

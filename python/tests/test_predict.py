@@ -217,3 +217,9 @@ def test_accuracy_is_an_option_of_the_workload():
     for wrong in ("quick", "Fast", "ü" * 100):
         with pytest.raises(ValueError, match="accuracy is .*'accurate' or 'fast'"):
             raceline.predict(shape, shape, accuracy=wrong, **about)
+
+
+def test_a_call_without_rows_takes_no_time_by_every_measure():
+    q = np.zeros((1, 0, 2, 8), "f4")
+    predicted = raceline.predict(q, q, q)
+    assert predicted.seconds == predicted.expected_seconds == predicted.uncalibrated_seconds == 0
