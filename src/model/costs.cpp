@@ -15,7 +15,7 @@ constexpr std::size_t cache_index = 1;
 
 constexpr Constant schedulers = manual(
     "unit.schedulers", 4,
-    "CUDA C++ Programming Guide, compute capabilities 5.0 to 12.0: four warp schedulers an SM");
+    "CUDA C++ Programming Guide, compute capabilities 7.0 to 12.0: four warp schedulers an SM");
 constexpr double lanes = 32;  // of a warp
 
 struct Speed {

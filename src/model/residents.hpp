@@ -15,11 +15,9 @@ namespace raceline {
 /// besides, at each resource
 /// - for warps of other CTAs, which are there by chance: mean-value analysis of a closed network
 ///   (Reiser and Lavenberg, JACM 27(2), 1980), in Schweitzer's form, with several queues;
-/// - for those of its own CTA, which barriers keep in step. At shared memory, where they arrive
-/// with
-///   the same burst of accesses, the last one finds all the others before it, and the barrier waits
-///   for the last. A scheduler takes turns among them with each instruction: there they meet by
-///   chance as well.
+/// - for those of its own CTA, which barriers keep in step. They arrive at shared memory together:
+///   the last one finds all the others before it, and the barrier waits for the last. A scheduler
+///   takes turns among them with each instruction: there they meet by chance as well.
 /// Never less than one warp alone takes. For launches with LaunchCosts::warps.
 double warps_in_line_seconds(const LaunchCosts& costs, std::int64_t units, std::int64_t residents);
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the program says to mistakes: one line that names them, the right exit code, nothing lost.
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -61,6 +63,15 @@ TEST_F(Mistakes, a_page_takes_the_place_of_no_receipts) {
     refused("report --html r.jsonl r.jsonl", "one of the receipts to read");
     refused("report --html r.jsonl", "a file that ends in .html");
     EXPECT_EQ(box.run("report --check r.jsonl").exit, 0);
+}
+
+TEST_F(Mistakes, a_page_for_a_pipe_leaves_the_pipe) {
+    ASSERT_EQ(box.run("bench --receipts r.jsonl --max-seconds 0.01" + tiny).exit, 0);
+    const std::string pipe = box.path("pipe");
+    const std::string reader = "(timeout 20 cat " + pipe + " >/dev/null &)";
+    ASSERT_EQ(std::system(("mkfifo " + pipe + " && " + reader).c_str()), 0);
+    EXPECT_EQ(box.run("report --html pipe r.jsonl").exit, 0);
+    EXPECT_TRUE(std::filesystem::is_fifo(pipe));
 }
 
 TEST_F(Mistakes, numbers_are_decimal_and_in_range) {
