@@ -38,22 +38,28 @@ REFERENCES = {
 SUITES = {"prefill": "ladder", "decode": "ladder", "from-scratch": "from-scratch"}
 
 
-def shape_text(w):
-    """A workload of the ladder's suites in the shape grammar. Raises ValueError for others."""
-    for member, plain in (("window", None), ("softcap", 0), ("sinks", False)):
-        if w.get(member, plain) != plain:
-            raise ValueError(f"{member} is {w[member]}; the ladder's suites have none")
-    heads = f"{w['heads_q']}" if w["heads_q"] == w["heads_kv"] else f"{w['heads_q']}/{w['heads_kv']}"
-    text = f"b={w['batch']},h={heads},q={w['seqlen_q']},k={w['seqlen_k']}"
-    if w.get("mla"):
-        text = f"b={w['batch']},h={w['heads_q']},q={w['seqlen_q']},k={w['seqlen_k']}"
-        text += f",mla={w['headdim_v']}+{w['headdim'] - w['headdim_v']}"
-    else:
-        text += f",d={w['headdim']}"
-    text += f",dtype={w['dtype']}"
-    text += f",kv={w['kv_dtype']}" if w["kv_dtype"] != w["dtype"] else ""
-    text += f",page={w['page_size']}" if w["page_size"] else ""
-    return text + (",causal" if w["mask"] == "causal" else "")
+def texts_of(library, measured, shapes):
+    """{workload as JSON: shape text} of the suites that the rows are of, and of `shapes`."""
+    device = measured[0]["device"]["id"] if measured else ""
+    suites = sorted({row["suite"] for row in measured if row["suite"]})
+    texts = [*shapes, *(text for suite in suites for text in library.suite(suite))]
+    kernels = ["", *sorted({row["kernel"] for row in measured})]
+    found = ((workload_of(library, text, device, kernels), text) for text in texts)
+    return {key_of(workload): text for workload, text in found if workload}
+
+
+def workload_of(library, text, device, kernels):
+    """The workload of a shape that one of these kernels serves, or None."""
+    for kernel in kernels:
+        try:
+            return library.predict(text, device, kernel)["workload"]
+        except RuntimeError:
+            continue  # the next may serve it
+    return None
+
+
+def key_of(workload):
+    return json.dumps(workload, sort_keys=True)
 
 
 def tile_text(tile):
@@ -115,10 +121,10 @@ def counters_of(launches, predicted):
     }
 
 
-def profile_row(library, profiler, program, row, predicted):
+def profile_row(library, profiler, program, row, shape, predicted):
     """Profiles one measured case and appends its counters row, which is returned."""
     command = [program, "check", "--device", "cuda", "--kernel", row["kernel"],
-               "--tile", tile_text(row["tile"]), "--shape", shape_text(row["workload"])]
+               "--tile", tile_text(row["tile"]), "--shape", shape]
     found = counters_of(profiler.launches(command), predicted)
     found["profiler"] = f"ncu {profiler.version()}"
     found["missing"] = profiler.missing or []
@@ -155,9 +161,8 @@ def selected(arguments, library, measured, tracks):
     if not shapes:
         rows = references(measured, tracks)
     else:
-        device = measured[0]["device"]["id"] if measured else ""
-        wanted = [library.predict(text, device)["workload"] for text in shapes]
-        rows = [row for row in measured if row["workload"] in wanted]
+        wanted = texts_of(library, measured, shapes)
+        rows = [row for row in measured if key_of(row["workload"]) in wanted]
     return [row for row in rows if not arguments.kernel or row["kernel"] in arguments.kernel]
 
 
@@ -171,16 +176,18 @@ def main(argv=None):
     library = Library(os.path.abspath(arguments.library), arguments.receipts)
     rows = selected(arguments, library, measured, tracks_of(arguments.program))
     rows = [row for row in rows if row["id"] not in counted]
+    texts = texts_of(library, measured, arguments.shape)
     profiler, failed, begun = Profiler(ncu, limiter.metrics()), [], time.monotonic()
     try:
         for row in rows:
-            name = f"{row['kernel']} {shape_text(row['workload'])}"
+            shape = texts[key_of(row["workload"])]
+            name = f"{row['kernel']} {shape}"
             if arguments.seconds and time.monotonic() - begun > arguments.seconds:
                 failed.append(f"{name}: no time left")
                 continue
             predicted = predictions[row["prediction_id"]]
             try:
-                found = profile_row(library, profiler, arguments.program, row, predicted)
+                found = profile_row(library, profiler, arguments.program, row, shape, predicted)
             except Exception as error:  # noqa: BLE001 - the other cases still have their answer
                 failed.append(f"{name}: {type(error).__name__}: {error}")
                 continue

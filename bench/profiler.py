@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 # The __global__ functions of the rungs and engines; the runner's own fills are left out.
-OURS = "regex:^(forward|merge|outputs|partial|scores|softmax|totals)$"
+OURS = "regex:^(combine|forward|merge|outputs|partial|scores|softmax|totals)$"
 PLACES = ("/usr/local/cuda/bin/ncu", "/opt/nvidia/nsight-compute/*/ncu", "/opt/nvidia/*/*/ncu")
 
 

@@ -66,7 +66,7 @@ target_include_directories(embed PRIVATE src include ${LIBMD_INCLUDE})
 target_link_libraries(embed PRIVATE ${LIBMD_LIBRARY})
 
 file(GLOB data CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}
-     devices/*.json receipts/*/ceilings.jsonl ladder/lessons.md ladder/*.json docs/machine_code.json)
+     devices/*.json receipts/*/ceilings.jsonl receipts/*/power.jsonl ladder/lessons.md ladder/*.json docs/machine_code.json)
 list(TRANSFORM data PREPEND ${CMAKE_SOURCE_DIR}/ OUTPUT_VARIABLE data_files)
 add_custom_command(
   OUTPUT ${generated}/embedded_files.cpp

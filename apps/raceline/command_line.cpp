@@ -105,6 +105,9 @@ void add_listing_commands(CLI::App& app, Options& o, std::vector<Command>& comma
     add_device(*measure, o, "cuda or cpu (default: cuda if live, else cpu)");
     measure->add_flag("--if-missing", o.if_missing, "do nothing if this machine has ceilings");
     add_threads(*measure, o);
+    measure->add_flag(
+        "--power", o.power,
+        "GPU: instead of ceilings, the joules that each resource takes, into --receipts");
     add_receipts(*measure, o, "also append the ceilings to this receipt file");
     measure->footer("Examples:\n  raceline measure --if-missing --device cpu");
     commands.push_back({measure, run_measure});

@@ -62,6 +62,19 @@ void print_one(const Device& d) {
                    rate.note, rate.source});
     }
     fmt::print("{}", table.str());
+    if (!d.power.known()) {
+        return;
+    }
+    fmt::print("limit {:.0f} W, idle {:.0f} W at the highest clock ({})\n", d.power.limit_w,
+               d.power.idle_w, d.power.source);
+    TextTable energies({{"resource"}, {"energy", TextTable::Align::right}});
+    for (const auto& [resource, joules] : d.power.joules) {
+        const std::string_view each = resource.starts_with("byte.") ? "byte"
+                                      : resource.starts_with("op.") ? "op"
+                                                                    : "flop";
+        energies.add({resource, fmt::format("{:.3g} pJ/{}", 1e12 * joules, each)});
+    }
+    fmt::print("{}", energies.str());
 }
 
 std::vector<Device> listed(const Options& options) {

@@ -4,8 +4,11 @@
 
 #include "device/catalog.hpp"
 #include "options.hpp"
+#include "probe/probes.hpp"
+#include "receipt/rows.hpp"
 #include "run/ceiling_run.hpp"
 #include "run/run_case.hpp"
+#include "support/check.hpp"
 #include "support/text_table.hpp"
 #include "terminal.hpp"
 
@@ -29,10 +32,37 @@ void print_table(const std::vector<Ceiling>& ceilings) {
     fmt::print("{}", table.str());
 }
 
+// The model reads committed ones of a device (receipts/DEVICE/power.jsonl) or those of --rates.
+int run_measure_power(const Options& options, const Device& device) {
+    require(device.kind == DeviceKind::cuda, Status::unsupported,
+            "--power reads a GPU's own meter; {} has none", device.name);
+    require(!options.receipts.empty(), Status::invalid_argument,
+            "--power writes into a receipt file: give --receipts FILE");
+    Progress bar(1);
+    const std::vector<Ceiling> rows = probe_cuda_power(
+        device, [&](std::string_view what, int done, int) { bar.step(done, what); });
+    ReceiptWriter writer(options.receipts);
+    const RowSink sink{.context = &options.context, .writer = &writer, .emit = {}};
+    for (const Ceiling& row : rows) {
+        check_ceiling(row);
+        const CeilingRow typed{.suite = "",
+                               .device = device_name(device),
+                               .ceiling = row,
+                               .more = Json{{"of", rows.size()}}};
+        sink.put("ceiling", "", row_to_json(typed));
+        fmt::print("{:<34} {:>10.4g} {:<3} {:>5.0f} W {:>5.2f} GHz  {}\n", row.resource, row.value,
+                   row.unit, row.power_w, row.clock_hz / 1e9, row.method);
+    }
+    return exit_ok;
+}
+
 }  // namespace
 
 int run_measure(const Options& options) {
     const Device device = live_device(options.device);
+    if (options.power) {
+        return run_measure_power(options, device);
+    }
     const std::string path = ceilings_cache_path(device);
     const std::string damage = cache_damage(device);
     if (!damage.empty()) {

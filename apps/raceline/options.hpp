@@ -35,6 +35,7 @@ struct Options {
     std::string receipts;  ///< empty: default of the command
     bool force = false;    ///< measure: even if this machine has ceilings
     bool if_missing = false;
+    bool power = false;  ///< measure: what each resource draws, instead of ceilings
 
     bool explain = false;       ///< predict: terms and constants of each case
     bool uncalibrated = false;  ///< predict: without constants that were fitted to the kernel

@@ -171,7 +171,7 @@ class Rows(unittest.TestCase):
             self.assertEqual(row["kind"], "counters")
             self.assertEqual(row["measurement_id"], measured["id"])
             self.assertEqual(row["counters"]["limiter"], "latency")
-            self.assertIn("gqa b=1,h=32/8,q=1,k=8192,d=128,dtype=fp16: latency", said.getvalue())
+            self.assertIn("gqa h=32/8,q=1,k=8192,d=128,dtype=fp16: latency", said.getvalue())
             command = seen.read_text()
             self.assertIn("check --device cuda --kernel gqa --tile waves=", command)
             # A second run finds nothing left to do, and says so by its status.

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "model/counts.hpp"
+
 #include <algorithm>
 #include <cmath>
 
+#include "device/device.hpp"
 #include "kernels/cpu_flash/plan.hpp"
 #include "model/constant.hpp"
 

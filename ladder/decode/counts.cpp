@@ -6,6 +6,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "device/device.hpp"
+#include "model/counts.hpp"
+
 namespace raceline::kernels::decode {
 namespace {
 

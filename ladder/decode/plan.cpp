@@ -4,6 +4,9 @@
 
 #include <algorithm>
 
+#include "device/device.hpp"
+#include "model/counts.hpp"
+
 namespace raceline::kernels::decode {
 namespace {
 

@@ -2,6 +2,9 @@
 // The sentences of the decode rungs' supports().
 #include "ladder/decode/reasons.hpp"
 
+#include "device/device.hpp"
+#include "model/counts.hpp"
+
 namespace raceline::kernels::decode {
 namespace {
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ladder/prefill/forward.hpp"
 
+#include "device/device.hpp"
+#include "model/counts.hpp"
+
 namespace raceline::kernels::prefill {
 
 std::string beyond_memory(const Workload& w, const Device& device) {

@@ -4,9 +4,11 @@
 
 #include <string>
 
+#include "device/device.hpp"
 #include "ladder/prefill/rows.hpp"
 #include "ladder/tracks/counts.hpp"
 #include "ladder/tracks/record.hpp"
+#include "model/counts.hpp"
 
 namespace raceline::kernels::prefill {
 

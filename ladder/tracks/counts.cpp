@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/counts.hpp"
+
 namespace raceline::kernels::tracks {
 
 int registers_of(const std::array<int, 4>& row, const Workload& w) {

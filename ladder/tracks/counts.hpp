@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ladder/tracks/rows.hpp"
+#include "model/counts.hpp"
 #include "workload/tile_cover.hpp"
 
 namespace raceline::kernels::tracks {

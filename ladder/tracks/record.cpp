@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "device/device.hpp"
+#include "model/counts.hpp"
 #include "workload/tile_cover.hpp"
 
 namespace raceline::kernels::tracks {

@@ -3,6 +3,7 @@
 #include "ladder/tracks/wmma.hpp"
 
 #include "ladder/tracks/wmma_tile.hpp"
+#include "model/counts.hpp"
 
 namespace raceline::kernels::tracks {
 namespace {

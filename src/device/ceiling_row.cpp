@@ -21,11 +21,12 @@ struct Kind {
     std::string_view prefix, unit;
     double least, most;
 };
-constexpr std::array<Kind, 5> kinds{{{"byte.", "byte/s", 1e7, 1e16},
+constexpr std::array<Kind, 6> kinds{{{"byte.", "byte/s", 1e7, 1e16},
                                      {"flop.", "flop/s", 1e7, 1e18},
                                      {"op.", "op/s", 1e7, 1e18},
                                      {"latency.", "s", 1e-11, 1e-3},
-                                     {"floor.", "s", 1e-11, 1e-1}}};
+                                     {"floor.", "s", 1e-11, 1e-1},
+                                     {"energy.", "J", 1e-15, 1e-8}}};
 
 double number_or_zero(const Json& object, const char* key) {
     const auto found = object.find(key);

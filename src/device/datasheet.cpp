@@ -77,6 +77,9 @@ constexpr Size sizes[] = {
     {"threads_per_unit", [](Device& d, double v) { d.threads_per_unit = static_cast<int>(v); }},
     {"ctas_per_unit", [](Device& d, double v) { d.ctas_per_unit = static_cast<int>(v); }},
     {"link_bytes_per_second", [](Device& d, double v) { d.link_bytes_per_second = v; }},
+    {"power_limit_w", [](Device& d, double v) { d.power.limit_w = v; }},
+    {"process_energy", [](Device& d, double v) { d.process_energy = v; }},
+    {"memory_energy", [](Device& d, double v) { d.memory_energy = v; }},
 };
 
 DeviceKind kind_of(std::string_view word, std::string_view where) {

@@ -23,6 +23,20 @@ struct Rate {
     double per_clock_per_unit = 0;
 };
 
+/// What a board draws, for the clock that its limit leaves (src/model/power.hpp). Joules are those
+/// at the highest clock; they fall with the voltage squared.
+struct Power {
+    double limit_w = 0;        ///< 0: not known, and the clock is then not a result
+    double idle_w = 0;         ///< at the highest clock, without work
+    double voltage_slope = 0;  ///< relative fall of the voltage over that of the clock
+    /// Joules a flop, an operation or a byte, by resource id. Those of DRAM with all that a byte
+    /// passes on its way to an SM.
+    std::map<std::string, double, std::less<>> joules;
+    std::string source;
+
+    [[nodiscard]] bool known() const { return limit_w > 0 && idle_w > 0 && !joules.empty(); }
+};
+
 /// Resource ids (also keys of Counts::work, of devices/*.json and of ceilings):
 ///   flop.wgmma.{bf16,fp16,e4m3,tf32}  flop.mma.{bf16,fp16,tf32,e4m3}  flop.fma.{fp32,fp64,fp16}
 ///   flop.tcgen05.* (Blackwell)  flop.mfma.* (AMD); matrix rates are dense and accumulate in fp32,
@@ -58,7 +72,10 @@ struct Device {
     int threads_per_unit = 0;
     int ctas_per_unit = 0;
     double link_bytes_per_second = 0;  ///< NVLink, Infinity Fabric or PCIe, both directions
-    bool live = false;                 ///< found on this machine by probing
+    Power power;
+    double process_energy = 0;  ///< joules of an operation beside TSMC 4N; 0: not known
+    double memory_energy = 0;   ///< joules a byte of the memory chips and their interface
+    bool live = false;          ///< found on this machine by probing
 
     std::map<std::string, Rate, std::less<>> rates;
     std::string rates_id;  ///< hash of `rates` and where they come from, as written in receipts

@@ -47,6 +47,9 @@ void visit_members(const Members& members, Struct& its, const Visit& visit) {
     std::apply([&](const auto&... one) { (visit(one.first, its.*one.second), ...); }, members);
 }
 
+constexpr std::tuple power_members{
+    std::pair{"limit_w", &Power::limit_w}, std::pair{"idle_w", &Power::idle_w},
+    std::pair{"voltage_slope", &Power::voltage_slope}, std::pair{"joules", &Power::joules}};
 constexpr std::array kinds{"cpu", "cuda", "rocm"};
 
 // What the model reads: not which machine it is, nor whether it is here.
@@ -83,6 +86,11 @@ Json device_state_to_json(const Device& device) {
                       [&](const char* name, const auto& value) { one[name] = value; });
     }
     state["rates"] = std::move(rates);
+    if (device.power.known()) {
+        Json& power = state["power"] = Json{{"memory_energy", device.memory_energy}};
+        visit_members(power_members, device.power,
+                      [&](const char* name, const auto& value) { power[name] = value; });
+    }
     return state;
 }
 
@@ -100,6 +108,12 @@ Device device_state_from_json(const Json& state) {
             const Json& written = one;
             visit_members(rate_members, device.rates[resource],
                           [&](const char* name, auto& value) { written.at(name).get_to(value); });
+        }
+        // Older files and CPUs have none.
+        if (const auto power = state.find("power"); power != state.end()) {
+            power->at("memory_energy").get_to(device.memory_energy);
+            visit_members(power_members, device.power,
+                          [&](const char* name, auto& value) { power->at(name).get_to(value); });
         }
     } catch (const Json::exception& e) {
         fail(Status::corrupt, "the state of a device: {}", e.what());

@@ -11,6 +11,7 @@
 
 #include "device/catalog.hpp"
 #include "device/datasheet.hpp"
+#include "device/power.hpp"
 #include "device/rate_sources.hpp"
 
 namespace raceline {
@@ -44,6 +45,10 @@ std::string_view main_engine(const Device& device) {
         return first != device.rates.end() && first->first.starts_with(engine);
     });
     return found == engines.end() ? std::string_view() : *found;
+}
+
+bool engines_product(std::string_view id) {
+    return std::ranges::any_of(engines, [&](std::string_view one) { return id.starts_with(one); });
 }
 
 struct Reference {
@@ -109,6 +114,62 @@ void scale(Rate& rate, double factor, std::string_view reference) {
                               rate.source.substr(std::string_view("datasheet: ").size()));
 }
 
+// What the reference's board draws, on another one. Joules go with the process and, where it is the
+// same die at another highest clock, with the voltage there; DRAM's own with the memory's kind.
+// Idle watts go with the limit: boards are built so that it is a like share (an assumption).
+void scale_power(Device& device, const Reference& reference) {
+    const Power& known = reference.measured.power;
+    if (!known.known() || device.power.limit_w <= 0 || device.process_energy <= 0 ||
+        reference.stated.process_energy <= 0) {
+        return;
+    }
+    const bool same_die = device.compute_capability == reference.stated.compute_capability;
+    const double clocks = same_die ? device.clock_hz / reference.stated.clock_hz : 1;
+    const double volts = 1 - known.voltage_slope * (1 - clocks);
+    const double factor = device.process_energy / reference.stated.process_energy * volts * volts;
+    Power& own = device.power;
+    own.idle_w = known.idle_w * own.limit_w / known.limit_w;
+    own.voltage_slope = known.voltage_slope * clocks / volts;
+    own.source = fmt::format("probe of {} x {:.2f}", reference.id, factor);
+    for (const auto& [id, joules] : known.joules) {
+        const bool memory = id.starts_with("byte.dram");
+        const double outside = memory ? reference.stated.memory_energy : 0;
+        own.joules[id] =
+            std::max(0.0, joules - outside) * factor + (memory ? device.memory_energy : 0);
+    }
+    for (const auto& [id, rate] : device.rates) {
+        const auto found = known.joules.find(counterpart(device, id, reference));
+        if (found != known.joules.end()) {
+            own.joules.try_emplace(id, found->second * factor);
+        }
+    }
+}
+
+// A matrix rate at the clock that nothing but these products leaves, as lasting probes measure it:
+// the datasheet's a clock x what the reference reaches of its own a clock.
+void scale_by_clock(Device& device, const std::string& id, const Reference& reference) {
+    const std::string other = counterpart(device, id, reference);
+    const auto stated = reference.stated.rates.find(other);
+    const auto measured = reference.measured.rates.find(other);
+    Rate& rate = device.rates[id];
+    const double reached = measured->second.value / measured->second.clock_hz /
+                           (stated->second.value / stated->second.clock_hz);
+    const double at_highest = reached * rate.value * device.clock_hz / rate.clock_hz;
+    const double clock = clock_within_limit(device, draw_of(device, id, at_highest));
+    const double factor = reached * clock / rate.clock_hz;
+    scale(rate, factor, reference.id);
+    rate.source = fmt::format("{} ({:.2f} GHz within {:.0f} W)", rate.source, clock / 1e9,
+                              device.power.limit_w);
+    rate.clock_hz = clock;
+    if (id.starts_with(main_engine(device))) {
+        device.sustained_clock_hz = std::max(device.sustained_clock_hz, clock);
+    }
+}
+
+bool has_clock(const Rate& rate) {
+    return rate.clock_hz > 0 && rate.per_clock_per_unit > 0;
+}
+
 }  // namespace
 
 RateOrigin origin_of(const Rate& rate) {
@@ -140,10 +201,16 @@ void scale_to_measured(Device& device, std::span<const build_info::EmbeddedFile>
     if (!reference) {
         return;
     }
+    scale_power(device, *reference);
     const auto stated = device.rates;
     for (const auto& [id, rate] : stated) {
+        const bool products = engines_product(id) && device.power.joules.contains(id);
         if (const auto share = measured_share(*reference, counterpart(device, id, *reference))) {
-            scale(device.rates[id], *share, reference->id);
+            if (products && has_clock(rate)) {
+                scale_by_clock(device, id, *reference);
+            } else {
+                scale(device.rates[id], *share, reference->id);
+            }
             device.rates[id + std::string(unscaled_suffix)] = rate;
         }
     }

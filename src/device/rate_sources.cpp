@@ -60,11 +60,12 @@ std::vector<MeasuredCeiling> ceilings_in(const ReceiptFile& file) {
 
 std::vector<MeasuredCeiling> committed_ceilings(
     const Device& device, std::span<const build_info::EmbeddedFile> embedded) {
-    const std::string path = "receipts/" + device.id + "/ceilings.jsonl";
+    const std::string folder = "receipts/" + device.id;
     std::vector<MeasuredCeiling> found;
     for (const auto& file : embedded) {
-        if (file.path == path) {
-            found = ceilings_in(parse_receipts(file.content));
+        if (file.path == folder + "/ceilings.jsonl" || file.path == folder + "/power.jsonl") {
+            const auto more = ceilings_in(parse_receipts(file.content));
+            found.insert(found.end(), more.begin(), more.end());
         }
     }
     // "cpu" is every CPU and "cuda" every GPU without a file: there only the same model's count.
@@ -168,9 +169,30 @@ double sustained_clock(const Device& device) {
     return strongest > 0 ? strongest : warp_level;
 }
 
+// A row of `measure --power`; false: it is a rate's. Mixes are there to show that watts add up.
+bool lay_over_power(Power& power, const Ceiling& row, std::string_view source) {
+    constexpr std::string_view energy = "energy.";
+    if (row.resource.starts_with(energy)) {
+        power.joules[row.resource.substr(energy.size())] = row.value;
+        power.source = source;
+    } else if (row.resource == "power.limit") {
+        power.limit_w = row.value;
+    } else if (row.resource == "power.idle") {
+        power.idle_w = row.value;
+    } else if (row.resource == "power.voltage_slope") {
+        power.voltage_slope = row.value;
+    } else {
+        return row.resource.starts_with("power.");
+    }
+    return true;
+}
+
 // Later rows win: a file that was measured into twice holds the older values first.
 void lay_over(Device& device, const std::vector<MeasuredCeiling>& measured, RateOrigin origin) {
     for (const auto& [id, name, driver, ceiling] : measured) {
+        if (lay_over_power(device.power, ceiling, source_prefix(origin))) {
+            continue;
+        }
         Rate& rate = device.rates[ceiling.resource];
         rate.value = ceiling.value;
         rate.clock_hz = ceiling.clock_hz;
@@ -218,6 +240,13 @@ std::string rates_id_of(const Device& device, std::string_view origin) {
     for (const auto& [resource, rate] : device.rates) {
         text += fmt::format("\n{} {:.17g}", resource, rate.value);
     }
+    if (const Power& power = device.power; power.known()) {
+        text += fmt::format("\npower {:.17g} {:.17g} {:.17g}", power.limit_w, power.idle_w,
+                            power.voltage_slope);
+        for (const auto& [resource, joules] : power.joules) {
+            text += fmt::format("\nenergy.{} {:.17g}", resource, joules);
+        }
+    }
     return sha256_hex(text).substr(0, 16);
 }
 
@@ -234,6 +263,10 @@ void apply_committed_rates(Device& device) {
 
 void apply_rates(Device& device, const std::optional<std::string>& rates_file,
                  std::span<const build_info::EmbeddedFile> embedded) {
+    // A file or cache of ceilings says nothing of power.
+    for (const MeasuredCeiling& row : committed_ceilings(device, embedded)) {
+        lay_over_power(device.power, row.ceiling, source_prefix(RateOrigin::committed));
+    }
     if (rates_file) {
         lay_over(device, given_ceilings(device, *rates_file), RateOrigin::file);
         device.rates_id = rates_id_of(device, "file");

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 
+#include "device/power.hpp"
 #include "model/constant.hpp"
+#include "model/occupancy.hpp"
 #include "model/rates.hpp"
 #include "model/residency.hpp"
 #include "support/check.hpp"
@@ -34,8 +36,10 @@ struct Builder {
     bool cache_counted = false;  // the kernel counts all traffic through the last cache itself
     bool cache_known = false;    // the device has a rate for it
 
+    // A matrix engine's at the highest clock, where the clock is a result: settle_clock knows it.
     [[nodiscard]] Speed speed(std::string_view id) const {
-        return {sustained_rate(device, id), unit_rate(device, id)};
+        const double faster = device.power.known() ? highest_over_rate_clock(device, id) : 1;
+        return {faster * sustained_rate(device, id), faster * unit_rate(device, id)};
     }
 
     std::size_t index(std::string_view id) {
@@ -108,6 +112,9 @@ struct Builder {
     void note_overlap();
     void note_queues();
     [[nodiscard]] double matrix_share() const;
+    [[nodiscard]] double seconds_at_highest() const;
+    [[nodiscard]] Draw draw_at_highest(const RereadSplit& rereads) const;
+    void settle_clock(const RereadSplit& rereads);
     void add_steps(const RereadSplit& rereads);
 };
 
@@ -188,11 +195,66 @@ void Builder::add_steps(const RereadSplit& rereads) {
         add_dram(costs.costs, heaviest * share * rereads.dram, 0);
         add_hits(costs.costs, heaviest * share * rereads.cache);
     }
-    const double clock = clock_under_load(device, matrix_share());
     for (std::size_t s = 0; s < counts.steps.size(); ++s) {
         out.steps[s].counted = &counts.steps[s];
-        out.steps[s].clock = clock;
         out.together |= !counts.steps[s].clocks_together.empty();
+    }
+}
+
+// About how long the launch takes at the highest clock: its chain of steps, wave after wave, or the
+// resource that is busy longest. What waits in queues beyond that draws little.
+double Builder::seconds_at_highest() const {
+    double busiest = 0, chain = 0;
+    for (std::size_t i = 0; i < out.resources; ++i) {
+        busiest = std::max(busiest, out.mean.device[i] * static_cast<double>(counts.ctas));
+    }
+    const std::int64_t units = std::max(1, device.units);
+    const std::int64_t on_unit =
+        std::min<std::int64_t>(occupancy(device, counts), (counts.ctas + units - 1) / units);
+    for (const StepCosts& step : out.steps) {
+        const double longest = *std::max_element(step.costs.alone.begin(), step.costs.alone.end());
+        const double clocks = step.counted == nullptr ? 0 : step.counted->clocks_among(on_unit);
+        chain += step.repeat * (std::max(longest, clocks / device.clock_hz) + step.wait_seconds);
+    }
+    const double waves = static_cast<double>(counts.ctas) / static_cast<double>(units * on_unit);
+    return std::max({busiest, chain, chain / std::max(1.0, counts.imbalance) * waves});
+}
+
+Draw Builder::draw_at_highest(const RereadSplit& rereads) const {
+    const double seconds = seconds_at_highest();
+    Draw all;
+    const auto add = [&](std::string_view id, double amount) {
+        const Draw one = draw_of(device, id, amount / seconds);
+        all.chip_w += one.chip_w;
+        all.memory_w += one.memory_w;
+    };
+    const bool issues = counts.work.contains("op.issue");
+    for (const auto& [id, amount] : counts.work) {
+        // An instruction's energy holds that of its multiply-add.
+        if (seconds > 0 && !(issues && id == "flop.fma.fp32")) {
+            add(id, id == "byte.dram_read" ? amount * (1 - warm_hits) + rereads.dram : amount);
+        }
+    }
+    return all;
+}
+
+void Builder::settle_clock(const RereadSplit& rereads) {
+    out.clock = device.power.known() ? clock_within_limit(device, draw_at_highest(rereads))
+                                     : clock_under_load(device, matrix_share());
+    for (StepCosts& step : out.steps) {
+        step.clock = step.counted == nullptr ? 0 : out.clock;
+    }
+    const double slower = device.power.known() ? device.clock_hz / out.clock : 1;
+    for (std::size_t i = 0; i < out.resources; ++i) {
+        if (!is_matrix(out.names[i])) {
+            continue;
+        }
+        out.mean.device[i] *= slower;
+        out.mean.alone[i] *= slower;
+        for (StepCosts& step : out.steps) {
+            step.costs.device[i] *= slower;
+            step.costs.alone[i] *= slower;
+        }
     }
 }
 
@@ -246,6 +308,7 @@ LaunchCosts launch_costs(const Device& device, const Counts& counts, double warm
     } else {
         builder.add_steps(rereads);
     }
+    builder.settle_clock(rereads);
     builder.note_overlap();
     builder.note_queues();
     const double latency = known_seconds(device, "latency.dram");

@@ -53,6 +53,7 @@ struct LaunchCosts {
     /// Seconds a byte read from DRAM costs a CTA that has bytes_in_flight outstanding; 0: not
     /// known.
     double latency_per_byte = 0;
+    double clock = 0;       ///< Hz, while it runs; 0: not known
     bool together = false;  ///< the kernel counts its chains with several CTAs on a unit
     /// Warps of a CTA whose waiting for each other the model works out; 0: the kernel counts it.
     double warps = 0;

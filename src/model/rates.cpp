@@ -69,6 +69,14 @@ double sustained_rate(const Device& device, std::string_view id) {
     return rate == nullptr ? value : value * clock_scale(device, id, *rate);
 }
 
+double highest_over_rate_clock(const Device& device, std::string_view id) {
+    const Rate* rate = is_matrix(id) ? find_rate(device, id) : nullptr;
+    if (rate == nullptr || rate->clock_hz <= 0 || device.clock_hz <= 0) {
+        return 1;
+    }
+    return device.clock_hz / (rate->clock_hz * clock_scale(device, id, *rate));
+}
+
 double unit_rate(const Device& device, std::string_view id) {
     constexpr std::string_view suffix = ".unit";
     std::array<char, 64> name;  // no allocation on this path

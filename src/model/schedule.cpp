@@ -18,6 +18,7 @@ namespace {
 // Terms in the order in which they first appear. Names outlive the prediction's making.
 struct Terms {
     std::vector<std::pair<std::string_view, double>> list;
+    double longest = 0, clock = 0;  // of the launches: seconds of the longest one, and its clock
 
     void add(std::string_view name, double seconds) {
         if (seconds <= 0) {
@@ -70,6 +71,10 @@ void add_launch(const Device& device, const Counts& counts, const LaunchCase& ho
     }
     terms.add("tail", busy.tail);
     terms.add("latency", real.ideal + real.tail - busy.ideal - busy.tail);
+    if (const double seconds = real.ideal + real.tail; seconds >= terms.longest) {
+        terms.longest = seconds;
+        terms.clock = costs.clock;
+    }
 }
 
 // The largest contributor; the parts of launching count as one.
@@ -112,8 +117,7 @@ Prediction predict(const Device& device, std::span<const Counts> launches, const
         prediction.seconds += seconds;
     }
     prediction.rates_id = device.rates_id;
-    prediction.sm_clock_hz =
-        device.sustained_clock_hz > 0 ? device.sustained_clock_hz : device.clock_hz;
+    prediction.sm_clock_hz = terms.clock > 0 ? terms.clock : device.clock_hz;
     prediction.model_hash = build_info::model_hash();
     return prediction;
 }

@@ -33,6 +33,11 @@ void append_gpu_arithmetic_steps(const Device& device, std::vector<GpuStep>& ste
 /// Launches and CTAs.
 void append_gpu_floor_steps(const Device& device, std::vector<GpuStep>& steps);
 
+/// Joules of a byte, an operation and a flop on each resource, the board's limit, and how the
+/// voltage follows the clock: rows "energy.…" and "power.…". They draw what the board can give for
+/// a minute.
+void append_gpu_power_steps(const Device& device, std::vector<GpuStep>& steps);
+
 /// What one SM can do in a cycle, from the vendor's tables (CUDA programming guide: throughput of
 /// native arithmetic instructions; architecture white papers): 0 where no table says it.
 double per_clock_of_unit(std::string_view resource, int compute_capability);

@@ -41,12 +41,14 @@ public:
     /// have settled.
     GpuPass sustained(const GpuLoop& loop, double seconds, const std::string& variant);
 
+    /// With so many rounds one launch lasts about `seconds`.
+    int rounds_for(const GpuLoop& loop, double seconds);
+
     [[nodiscard]] const cuda::Stream& stream() const { return stream_; }
     [[nodiscard]] bool quick() const { return quick_; }
 
 private:
     GpuPass once(const GpuLaunch& launch);
-    int rounds_for(const GpuLoop& loop, double seconds);
     double span_clock_hz();
 
     const GpuKernels& kernels_;

@@ -32,4 +32,10 @@ std::vector<Ceiling> probe_cpu(const Device& device, int threads, const ProbePro
 std::vector<Ceiling> probe_cuda(const Device& device, const ProbeProgress& progress,
                                 ProbeEffort effort = ProbeEffort::full);
 
+/// GPU: joules of a byte, an operation and a flop on each resource, the limit of the board, and
+/// what some mixes of two draw, by the board's own meter (NVML). Under 90 s. Throws as probe_cuda
+/// does, and Error(internal) where the meter does not count.
+std::vector<Ceiling> probe_cuda_power(const Device& device, const ProbeProgress& progress,
+                                      ProbeEffort effort = ProbeEffort::full);
+
 }  // namespace raceline

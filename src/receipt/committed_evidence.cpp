@@ -30,7 +30,7 @@ std::string text_of(const Json& line, const char* member) {
 }
 
 bool is_ceilings(const std::string& path) {
-    return path.ends_with("/ceilings.jsonl");
+    return path.ends_with("/ceilings.jsonl") || path.ends_with("/power.jsonl");
 }
 
 // Equal in all that the manifest says of a file; a line of the index says more.

@@ -181,8 +181,11 @@ std::vector<std::string> CommittedReceipts::disagreements() const {
 std::vector<std::string> CommittedReceipts::update_manifest(
     const std::vector<std::string>& changed) {
     for (const std::string& path : changed) {
-        require(fs::path(path).filename() == "ceilings.jsonl", Status::invalid_argument,
-                "{}: only ceilings.jsonl may change; other receipts are never edited", path);
+        const fs::path name = fs::path(path).filename();
+        require(
+            name == "ceilings.jsonl" || name == "power.jsonl", Status::invalid_argument,
+            "{}: only ceilings.jsonl and power.jsonl may change; other receipts are never edited",
+            path);
         std::erase_if(manifest_, [&](const Json& line) { return path_of(line) == path; });
     }
     std::vector<std::string> added;

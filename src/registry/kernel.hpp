@@ -14,8 +14,6 @@
 #include <utility>
 #include <vector>
 
-#include "device/device.hpp"
-#include "model/counts.hpp"
 #include "support/required.hpp"
 #include "workload/attention_args.hpp"
 #include "workload/operation_args.hpp"
@@ -23,6 +21,10 @@
 #include "workload/workload.hpp"
 
 namespace raceline {
+
+// Device code names them in signatures alone: a field more in either compiles no kernel anew.
+struct Counts;
+struct Device;
 
 /// Which kind of device runs a kernel.
 enum class Engine : std::int32_t { cpu, cuda };
@@ -166,14 +168,7 @@ public:
         return other.empty() ? erased_.supports(record_, w, tile, d) : other;
     }
     /// A call without query rows is one launch that does nothing, whatever the kernel.
-    [[nodiscard]] std::vector<Counts> counts(const Workload& w, int tile, const Device& d) const {
-        if (w.tokens_q() == 0) {
-            Counts nothing;
-            nothing.launch = "main";
-            return {nothing};
-        }
-        return erased_.counts(record_, w, tile, d);
-    }
+    [[nodiscard]] std::vector<Counts> counts(const Workload& w, int tile, const Device& d) const;
     [[nodiscard]] Precision precision(const Workload& w) const {
         return erased_.precision(record_, w);
     }

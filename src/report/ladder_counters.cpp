@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "device/device.hpp"
+#include "model/counts.hpp"
 #include "support/json.hpp"
 #include "support/text_table.hpp"
 #include "workload/shape_grammar.hpp"

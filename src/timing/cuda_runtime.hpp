@@ -126,6 +126,11 @@ public:
     Nvml(Nvml&&) = delete;
     ~Nvml();
     [[nodiscard]] ClockState read() const;
+    /// Joules that the board has taken since its driver was loaded, as NVML counts them (a new
+    /// value some ten times a second); 0 where nobody tells.
+    [[nodiscard]] double energy_j() const;
+    /// Watts that the board may take; 0 where nobody tells.
+    [[nodiscard]] double power_limit_w() const;
     /// Processes that compute on this device, this one not counted; 0 where nobody tells.
     [[nodiscard]] int other_processes() const;
 

@@ -91,6 +91,14 @@ Nvml::~Nvml() = default;
 ClockState Nvml::read() const {
     return {};
 }
+double Nvml::energy_j() const {
+    return 0;
+}
+
+double Nvml::power_limit_w() const {
+    return 0;
+}
+
 int Nvml::other_processes() const {
     return 0;
 }

@@ -16,6 +16,8 @@ struct Nvml::Library {
     int (*clock)(NvmlDevice, int, unsigned*) = nullptr;
     int (*power)(NvmlDevice, unsigned*) = nullptr;
     int (*reasons)(NvmlDevice, unsigned long long*) = nullptr;
+    int (*energy)(NvmlDevice, unsigned long long*) = nullptr;
+    int (*limit)(NvmlDevice, unsigned*) = nullptr;
     int (*processes)(NvmlDevice, unsigned*, void*) = nullptr;
     void* handle = nullptr;
     NvmlDevice device = nullptr;
@@ -39,6 +41,8 @@ Nvml::Nvml() : library_(std::make_unique<Library>()) {
                        l.find(l.clock, "nvmlDeviceGetClockInfo") &&
                        l.find(l.power, "nvmlDeviceGetPowerUsage") &&
                        l.find(l.reasons, "nvmlDeviceGetCurrentClocksThrottleReasons");
+    l.find(l.energy, "nvmlDeviceGetTotalEnergyConsumption");  // from Volta on
+    l.find(l.limit, "nvmlDeviceGetEnforcedPowerLimit");
     l.find(l.processes, "nvmlDeviceGetComputeRunningProcesses_v3");  // newer drivers
     if (!found || l.init() != 0) {
         return;
@@ -87,6 +91,20 @@ ClockState Nvml::read() const {
         state.slowed = (reasons & slowed & ~power_cap) != 0;
     }
     return state;
+}
+
+double Nvml::energy_j() const {
+    const Library& l = *library_;
+    unsigned long long millijoules = 0;
+    const bool told = l.ready && l.energy != nullptr && l.energy(l.device, &millijoules) == 0;
+    return told ? static_cast<double>(millijoules) * 1e-3 : 0;
+}
+
+double Nvml::power_limit_w() const {
+    const Library& l = *library_;
+    unsigned milliwatts = 0;
+    const bool told = l.ready && l.limit != nullptr && l.limit(l.device, &milliwatts) == 0;
+    return told ? milliwatts * 1e-3 : 0;
 }
 
 int Nvml::other_processes() const {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The record of gqa_doublebuffer, and what its main launch does otherwise than gqa's.
 // Provenance of the numbers below: code. They are counted in the source and in the machine code.
+#include "device/device.hpp"
 #include "ladder/decode/gqa/gqa.hpp"
 #include "ladder/decode/reasons.hpp"
 #include "ladder/decode/record.hpp"

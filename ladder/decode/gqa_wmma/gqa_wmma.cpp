@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "device/device.hpp"
 #include "ladder/decode/gqa/gqa.hpp"
 #include "ladder/decode/reasons.hpp"
 #include "ladder/decode/record.hpp"

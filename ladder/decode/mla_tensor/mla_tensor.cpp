@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "device/device.hpp"
 #include "ladder/decode/reasons.hpp"
 #include "ladder/decode/record.hpp"
+#include "model/counts.hpp"
 
 namespace raceline::kernels::mla_tensor {
 

@@ -5,9 +5,11 @@
 #include <cmath>
 #include <cstdint>
 
+#include "device/device.hpp"
 #include "ladder/from_scratch/minimal/tile.hpp"
 #include "ladder/tracks/counts.hpp"
 #include "ladder/tracks/record.hpp"
+#include "model/counts.hpp"
 
 namespace raceline::kernels::minimal {
 
