@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # One visit to a Hopper machine for decode_sm90, under five minutes: the gate over every tile, the
 # sanitizers on small shapes, the grid of a decoder's calls, and cuDNN beside us on it. Needs the built
-# program, and PyTorch for `compare`; a missing tool is reported and skipped.
+# program, and PyTorch for `compare`; a missing tool is reported and skipped. device_test_decode, which
+# replays captured graphs with other lengths, is run if it was carried beside the program, or named by TESTS.
 #
 #   OUT=folder tools/device_decode.sh [program] [step ...]
 #
-# Steps: check bench sanitize compare (default: all, in this order), and on request random (checks of
+# Steps: check replay bench sanitize compare (default: all, in this order), and on request random (checks of
 # every tile on the random suites of SEEDS, default "1 2 3", with rows), predict (those suites predicted
 # and measured) and grids (the grid in pages and over caches in e4m3). A shared library carried beside
 # the program (libhwy.so.1) is found there. PYTHON names an interpreter with PyTorch, LIBRARY
@@ -16,7 +17,7 @@ cd "$(dirname "$0")/.." || exit 2
 python=${PYTHON:-python3}
 program=${1:-build-cuda/raceline}
 [ $# -gt 0 ] && shift
-steps=${*:-check bench sanitize compare}
+steps=${*:-check replay bench sanitize compare}
 out=${OUT:-device-decode}
 library=${LIBRARY:-$(dirname "$program")/libraceline.so}
 # Rows say how they were asked for: under a relative path they name no folder of this machine.
@@ -29,6 +30,15 @@ export PYTHONUNBUFFERED=1 PYTHONWARNINGS=ignore
 
 step_check() {
     run 120 check.log "$program" check "${kernel[@]}" --tile all --suite edges-decode
+}
+
+step_replay() {
+    local tests=${TESTS:-$here/device_test_decode}
+    if [ ! -x "$tests" ]; then
+        echo "device_test_decode: not found" | tee -a "$out/replay.log"
+        return
+    fi
+    run 120 replay.log "$tests"
 }
 
 # grid SUITE: measured into a file of its own, which comes home.

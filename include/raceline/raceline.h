@@ -153,6 +153,22 @@ RL_API rl_status rl_forward(const rl_forward_args* args, int32_t place, void* st
 RL_API rl_status rl_decode(const rl_decode_args* args, int32_t place, void* stream, void* workspace,
                            size_t workspace_bytes);
 
+/* Partial results over disjoint sets of keys as one: out_parts (parts, rows, heads, headdim) in
+ * fp32, fp16 or bf16, lse_parts (parts, rows, heads) float32 of any strides, out (rows, heads,
+ * headdim) in any of these types, lse (rows, heads) float32 or null. A part with an LSE of -inf
+ * counts for nothing, whatever its output holds. sinks: given here, or to one of the calls that
+ * made the parts, never to both. */
+typedef struct rl_combine_args {
+    size_t struct_size;
+    const rl_tensor* out_parts;
+    const rl_tensor* lse_parts;
+    const rl_tensor* out;
+    const rl_tensor* lse;
+    const float* sinks; /* heads logits on the device of the call, or null */
+    int32_t threads;    /* CPU; 0: all */
+} rl_combine_args;
+RL_API rl_status rl_combine(const rl_combine_args* args, int32_t place, void* stream);
+
 /* ---- prediction ---- */
 
 /* A JSON array of the known devices, {"id", "name", "year", "live"}, live ones first. */

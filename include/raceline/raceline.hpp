@@ -110,6 +110,27 @@ std::size_t decode_workspace(const DecodeArgs& args, Place place);
 /// Throws Error; on any error the output is untouched.
 void decode(const DecodeArgs& args, const Execution& execution);
 
+/// Partial results of the same queries over disjoint sets of keys, brought together: splits of a
+/// cache, a prefix that sequences share, keys on several GPUs. `out_parts` (parts, rows, heads,
+/// headdim) in fp32, fp16 or bf16; `lse_parts` (parts, rows, heads) float32 natural logarithms, as
+/// `forward` and `decode` give them, of any strides; out (rows, heads, headdim) in any of the three
+/// types; lse (rows, heads) float32, may have a null pointer. A row is a query token of any
+/// sequence. out is the mean of the parts weighted by exp(LSE), added up in fp32; lse that of all
+/// keys.
+/// A part with an LSE of -inf has seen no key and counts for nothing, whatever its output holds. A
+/// row that no part has seen gets zeros and -inf (of its sink's logit, where there are sinks). An
+/// LSE of NaN or +inf, or NaN in the output of a part that counts, gives NaN.
+/// A sink must count once: give `sinks` here, and to none of the calls that made the parts, or to
+/// one of those calls and not here.
+/// No workspace. `out` and `lse` must not overlap any input.
+struct CombineArgs {
+    TensorView out_parts, lse_parts, out, lse;
+    const float* sinks = nullptr;  ///< heads logits on the device of the call, or null
+    int threads = 0;               ///< CPU; 0: all
+};
+/// Throws Error; on any error the output is untouched.
+void combine(const CombineArgs& args, const Execution& execution);
+
 /// What a call would cost. `device` is a name in `devices()`, "cpu" for this machine's processor,
 /// or empty for this machine (its GPU if it has one). Only shapes, types and lengths are looked at:
 /// pointers may be null. Rates are the best known ones, this user's measurements included.

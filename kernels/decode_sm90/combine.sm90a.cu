@@ -3,28 +3,14 @@
 // parts of the unit that the cut goes through to their common maximum, row by row: some warps a row
 // take its parts in turn, lanes take columns.
 #include "gpu/ptx/griddepcontrol.cuh"
-#include "kernels/decode_sm90/finish.cuh"
 #include "kernels/decode_sm90/params.hpp"
+#include "kernels/decode_sm90/parts.cuh"
 #include "registry/enqueue_overlapping.cuh"
 
 namespace raceline::kernels::decode_sm90 {
 namespace {
 
 constexpr int combine_warps = combine_threads / 32;
-
-/// The parts that hold a unit's keys, `first` to `last`.
-struct Parts {
-    std::int32_t first, last;
-    [[nodiscard]] __device__ __forceinline__ std::int32_t slot(std::int32_t part,
-                                                               std::int32_t row) const {
-        // Of the first part the unit's keys are the last ones, of the others the first ones.
-        return (2 * part + (part == first ? 1 : 0)) * tile_rows + row;
-    }
-};
-
-__device__ __forceinline__ RowSum sum_of(const Params& p, std::int32_t slot) {
-    return reinterpret_cast<const RowSum*>(p.partial_sums)[slot];
-}
 
 /// Sums of values of a row, four columns a lane, and what they stand relative to.
 template <int columns>
@@ -82,6 +68,7 @@ __global__ void __launch_bounds__(combine_threads)
     const AttentionArgs& a = p.args;
     extern __shared__ __align__(16) char dynamic_shared[];
     auto& meeting = *reinterpret_cast<PartsMeeting<columns_of(headdim)>*>(dynamic_shared);
+    ptx::griddepcontrol_launch_dependents();  // the next call may get ready
     // Where more cuts go through a unit, the first one's CTA does it.
     const Cuts cuts = cuts_of(p, keys, least);
     const auto cut = static_cast<std::int32_t>(blockIdx.x) + 1;
@@ -102,8 +89,7 @@ __global__ void __launch_bounds__(combine_threads)
     constexpr int columns = columns_of(headdim);
     const auto warp = static_cast<std::int32_t>(threadIdx.x / 32);
     const auto lane = static_cast<int>(threadIdx.x % 32);
-    const std::int32_t rows =
-        smaller(tile_rows, walk.sequence.band.length_q * p.group - walk.row_tile * tile_rows);
+    const std::int32_t rows = rows_of(p, walk);
     const std::int32_t sharers = combine_warps / rows_at_once(rows);
 #pragma unroll 1
     for (std::int32_t first = 0; first < rows; first += combine_warps / sharers) {

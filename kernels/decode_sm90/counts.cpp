@@ -24,6 +24,11 @@ constexpr double instructions_of_query = counted(293, "load_query, clear_sums");
 constexpr double instructions_of_finish = counted(231, "finish, up to eight rows");
 constexpr double instructions_of_combine = counted(264, "combine, behind its wait");
 constexpr double instructions_of_part = counted(36, "combine, a part of a row");
+// Where the CTA that ends last combines.
+constexpr double instructions_of_arrival = counted(30, "last_to_arrive");
+constexpr double instructions_of_row = counted(225, "combine_parts, but for its parts");
+constexpr double instructions_of_turn = counted(215, "combine_parts, 20 parts of a row");
+constexpr double parts_of_turn = counted(20, "combine_parts");
 constexpr Constant dependent_clocks = calibrated(
     "decode_sm90.dependent_clocks", 5,
     "chosen with times of decode-grid at hand, those of the program before ea30c71", 4,
@@ -70,6 +75,40 @@ Work block_work(const Workload& w, const Tile& t) {
     return work;
 }
 
+/// Units that several CTAs read.
+struct Split {
+    double units;     ///< how many
+    double of_unit;   ///< parts of one, at most
+    double rows;      ///< of one
+    double in_bytes;  ///< what their parts hold
+};
+Split split_of(const Workload& w, const Tile& t, const Plan& plan, double parts) {
+    const double all = static_cast<double>(w.batch * w.heads_kv) * plan.row_tiles;
+    Split split{};
+    split.units = std::min(all, parts - 1);
+    split.of_unit = std::ceil(parts / std::max(1.0, all)) + 1;
+    split.rows = std::min<double>(tile_rows, static_cast<double>(w.seqlen_q * w.group()));
+    split.in_bytes =
+        split.of_unit * split.rows * (static_cast<double>(t.headdim) + 2) * sizeof(float);
+    return split;
+}
+
+// What the CTA that comes last does behind its own part: it counts itself, which is two ways to the
+// L2 and back, and then brings the parts together.
+void add_last_arriver(const Split& split, const Tile& t, Counts& c) {
+    if (split.units <= 0) {
+        return;
+    }
+    const double rows = std::ceil(split.rows / t.warps);
+    const double turns = rows * std::ceil(split.of_unit / parts_of_turn);
+    c.work["byte.l2"] += split.units * split.in_bytes;
+    c.steps.push_back({"arrive", 2, {}, "latency.l2"});
+    c.steps.back().clocks = instructions_of_arrival / 2 * dependent_clocks;
+    c.steps.push_back({"parts", turns, {{"byte.l2", split.in_bytes / turns}}, "latency.l2"});
+    c.steps.back().clocks =
+        (instructions_of_turn + instructions_of_row * rows / turns) * dependent_clocks;
+}
+
 Counts main_launch(const Workload& w, const Tile& t, const Plan& plan, double blocks) {
     const auto parts = parts_of(w, blocks, plan, t);
     const double of_part = std::ceil(blocks / parts);
@@ -111,6 +150,9 @@ Counts main_launch(const Workload& w, const Tile& t, const Plan& plan, double bl
     c.steps[1].clocks = instructions_of_query * dependent_clocks;
     c.steps[2].clocks = block.at("op.issue") / lanes * dependent_clocks;
     c.steps.back().clocks = instructions_of_finish * dependent_clocks;
+    if (t.launches == 1) {
+        add_last_arriver(split_of(w, t, plan, parts), t, c);
+    }
     c.overlap = {{std::string("flop.mma.") + (t.eight_bits != 0 ? "fp16" : name_of(w.dtype)),
                   "op.ex2", "flop.fma.fp32", "op.issue", "byte.smem_lsu", "byte.l2",
                   "byte.dram_read", "byte.dram_write"}};
@@ -118,25 +160,20 @@ Counts main_launch(const Workload& w, const Tile& t, const Plan& plan, double bl
 }
 
 Counts combine_launch(const Workload& w, const Tile& t, const Plan& plan, double blocks) {
-    const double parts = parts_of(w, blocks, plan, t);
-    const double units = static_cast<double>(w.batch * w.heads_kv) * plan.row_tiles;
-    const double of_unit = std::ceil(parts / std::max(1.0, units)) + 1;
-    const double rows = std::min<double>(tile_rows, static_cast<double>(w.seqlen_q * w.group()));
-    const double split = std::min(units, parts - 1);  // units that a cut goes through
-    const double bytes = of_unit * rows * (static_cast<double>(t.headdim) + 2) * sizeof(float);
-    const double in_turn = std::ceil(of_unit * rows / (combine_threads / 32.0));
+    const Split split = split_of(w, t, plan, parts_of(w, blocks, plan, t));
+    const double in_turn = std::ceil(split.of_unit * split.rows / (combine_threads / 32.0));
     Counts c;
     c.launch = "combine";
-    c.work["byte.l2"] = split * bytes + w.bytes_out();
+    c.work["byte.l2"] = split.units * split.in_bytes + w.bytes_out();
     c.work["byte.dram_write"] = w.bytes_out();
     c.ctas = std::max(1, plan.ctas - 1);
     c.threads = combine_threads;
     c.warps_counted = true;
     c.registers = static_cast<int>(counted(57, "the compiler's report, head dim 256"));
     c.smem_bytes = static_cast<std::int64_t>(combine_threads) * 16 * divide_up(t.headdim, 128);
-    c.bytes_in_flight = bytes;
+    c.bytes_in_flight = split.in_bytes;
     c.steps = {{"lengths", 1, {}, "latency.l2"},
-               {"parts", std::ceil(in_turn / 4), {{"byte.l2", bytes}}, "latency.l2"}};
+               {"parts", std::ceil(in_turn / 4), {{"byte.l2", split.in_bytes}}, "latency.l2"}};
     c.steps[0].clocks =
         (instructions_of_combine + in_turn * instructions_of_part) * dependent_clocks;
     c.overlap = {{"byte.l2", "byte.dram_write"}};
@@ -162,7 +199,11 @@ std::int64_t blocks_of_call(const Workload& w, const Tile& tile) {
 std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& device) {
     const Plan plan = make_plan(problem_of(w), tile, device);
     const auto blocks = static_cast<double>(blocks_of_call(w, tile));
-    return {main_launch(w, tile, plan, blocks), combine_launch(w, tile, plan, blocks)};
+    std::vector<Counts> launches{main_launch(w, tile, plan, blocks)};
+    if (tile.launches == 2) {
+        launches.push_back(combine_launch(w, tile, plan, blocks));
+    }
+    return launches;
 }
 
 }  // namespace raceline::kernels::decode_sm90

@@ -4,8 +4,9 @@
 #pragma once
 
 #include "gpu/ptx/griddepcontrol.cuh"
-#include "kernels/decode_sm90/finish.cuh"
+#include "kernels/decode_sm90/last_arriver.cuh"
 #include "kernels/decode_sm90/params.hpp"
+#include "registry/enqueue_overlapping.cuh"
 
 namespace raceline::kernels::decode_sm90 {
 
@@ -15,10 +16,16 @@ __global__ void __launch_bounds__(tiles[index].threads(), tiles[index].residents
     forward(const __grid_constant__ Params p) {
     constexpr Tile tile = tiles[index];
     extern __shared__ __align__(128) char dynamic_shared[];
+    // The launch before this one may still run. What follows from the arguments alone need not
+    // wait.
+    if (!p.uniform) {
+        ptx::griddepcontrol_wait();
+    }
     const Cuts cuts = cuts_of(p, tile.keys, least_blocks(tile));
     const auto part = static_cast<std::int32_t>(blockIdx.x);
     if (part >= cuts.parts || cuts.begin(cuts.parts) == 0) {
-        return;  // more CTAs than parts, or no query anywhere
+        ptx::griddepcontrol_wait();  // who waits for this launch waits for the one before
+        return;                      // more CTAs than parts, or no query anywhere
     }
     Walk walk;
     walk.begin(p, tile.keys, place_of(p, tile.keys, cuts.begin(part)),
@@ -29,6 +36,7 @@ __global__ void __launch_bounds__(tiles[index].threads(), tiles[index].residents
     const auto ring = static_cast<std::uint32_t>(__cvta_generic_to_shared(dynamic_shared)) +
                       warp * tile.stages * 2 * tile.block_bytes();
     Loader<tile> loader(p, walk, ring);
+    ptx::griddepcontrol_wait();
 #pragma unroll 1
     for (int stage = 0; stage + 1 < tile.stages; ++stage) {
         loader.fetch();
@@ -36,6 +44,7 @@ __global__ void __launch_bounds__(tiles[index].threads(), tiles[index].residents
     ptx::griddepcontrol_launch_dependents();  // what combines the parts may get ready
     Rows<tile> rows;
     Walk ended{};
+    Parts parts{};
     bool pending = false, more = true;
     int stage = 0;
 #pragma unroll 1
@@ -46,9 +55,21 @@ __global__ void __launch_bounds__(tiles[index].threads(), tiles[index].residents
         if (pending) {
             finish<tile, bf16>(p, ended, rows,
                                reinterpret_cast<float*>(dynamic_shared + tile.ring_bytes()), part);
+            if constexpr (tile.launches == 1) {
+                auto* const told = reinterpret_cast<std::int32_t*>(dynamic_shared + tile.told_at());
+                if (!ended.whole() && last_to_arrive(p, parts, told)) {
+                    combine_parts<tile, bf16>(p, ended, parts);
+                }
+            }
         }
         if (!more) {
             break;
+        }
+        if constexpr (tile.launches == 1) {
+            parts = parts_of(cuts, walk, part);
+            if (!walk.whole() && threadIdx.x == 0) {
+                prepare_arrivals(p, parts);
+            }
         }
         clear_sums(rows);
         const Band& band = walk.sequence.band;
@@ -68,6 +89,13 @@ __global__ void __launch_bounds__(tiles[index].threads(), tiles[index].residents
         pending = true;
         more = walk.next(p, tile.keys);
     }
+}
+
+/// What the instances of this engine are enqueued by: found by the arguments' namespace, and fits
+/// better than what all engines have.
+inline void enqueue(const char* who, void (*code)(Params), const LaunchShape& shape,
+                    const Params& params) {
+    enqueue_overlapping(who, code, shape, params);
 }
 
 template <int tile, int variant>

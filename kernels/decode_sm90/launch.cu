@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the registry calls: fills the kernel's parameters and enqueues two launches.
+// What the registry calls: fills the kernel's parameters and enqueues the tile's launches.
 #include <bit>
 #include <cstddef>
 
@@ -42,6 +42,8 @@ Params make_params(const AttentionArgs& a, const Plan& plan, const Tile& tile, v
     p.partial_out = reinterpret_cast<float*>(address);
     p.partial_sums =
         p.partial_out + static_cast<std::ptrdiff_t>(plan.ctas) * 2 * tile_rows * tile.headdim;
+    p.arrivals = reinterpret_cast<std::uint64_t*>(
+        p.partial_sums + static_cast<std::ptrdiff_t>(plan.ctas) * 2 * tile_rows * 2);
     return p;
 }
 
@@ -58,7 +60,7 @@ void launch(const AttentionArgs& args, int tile, const Device& device, void* wor
     launch_instance<Instances>(tile, Instances::variant(args.dtype == DType::bf16), params,
                                {dim3(static_cast<unsigned>(plan.ctas)), shape.threads(),
                                 static_cast<std::size_t>(shape.shared_bytes()), stream});
-    if (plan.ctas > 1) {
+    if (shape.launches == 2 && plan.ctas > 1) {
         launch_combine(params, shape, stream);
     }
 }

@@ -80,6 +80,7 @@ struct Params {
     float cap_inner;                ///< scale / cap, or 0 without a softcap
     float* partial_out;             ///< (ctas, 2, tile_rows, headdim of the tile)
     float* partial_sums;            ///< (ctas, 2, tile_rows, 2): base, sum
+    std::uint64_t* arrivals;        ///< (ctas): CTAs that have left their part (last_arriver.cuh)
 };
 
 /// Compiled: every tile for queries in fp16 and in bf16, the second variant.
@@ -107,9 +108,9 @@ inline Plan make_plan(const Problem& problem, const Tile& tile, const Device& de
     plan.ctas = static_cast<std::int32_t>(device.units) * tile.residents;
     plan.row_tiles =
         static_cast<std::int32_t>(divide_up(problem.seqlen_q * problem.group(), tile_rows));
-    const std::size_t floats =
-        static_cast<std::size_t>(plan.ctas) * 2 * tile_rows * (tile.headdim + 2);
-    plan.workspace_bytes = floats * sizeof(float) + 16;
+    const auto ctas = static_cast<std::size_t>(plan.ctas);
+    plan.workspace_bytes = ctas * 2 * tile_rows * (tile.headdim + 2) * sizeof(float) +
+                           ctas * sizeof(std::uint64_t) + 16;
     return plan;
 }
 

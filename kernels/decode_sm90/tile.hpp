@@ -24,10 +24,11 @@ struct Tile {
     std::int32_t stages;      ///< blocks of K and V of a warp that shared memory holds
     std::int32_t residents;   ///< CTAs of an SM
     std::int32_t eight_bits;  ///< 1: of a cache in e4m3; 0: of one in Q's type
+    std::int32_t launches;    ///< 2: one of its own combines parts; 1: the CTA that ends last does
 
     bool operator==(const Tile&) const = default;
-    static constexpr std::array<TileField, 6> fields{"headdim", "keys",      "warps",
-                                                     "stages",  "residents", "eight_bits"};
+    static constexpr std::array<TileField, 7> fields{"headdim",   "keys",       "warps",   "stages",
+                                                     "residents", "eight_bits", "launches"};
     [[nodiscard]] constexpr int threads() const { return 32 * warps; }
     /// Bytes of a key in shared memory, and of a block of K or of V.
     [[nodiscard]] constexpr int row_bytes() const { return headdim * (eight_bits != 0 ? 1 : 2); }
@@ -40,20 +41,28 @@ struct Tile {
         return warps * (tile_rows / 2 * meeting_pitch() * 4 + tile_rows * 8);
     }
     [[nodiscard]] constexpr int ring_bytes() const { return warps * stages * 2 * block_bytes(); }
-    [[nodiscard]] constexpr int shared_bytes() const { return ring_bytes() + meeting_bytes(); }
+    /// Where one thread tells the others whether their CTA is the last one of a unit.
+    [[nodiscard]] constexpr int told_at() const { return ring_bytes() + meeting_bytes(); }
+    [[nodiscard]] constexpr int shared_bytes() const {
+        return told_at() + (launches == 1 ? 16 : 0);
+    }
 };
 
-inline constexpr std::array<Tile, 10> tiles{{
-    {64, 32, 8, 3, 1, 0},
-    {64, 32, 4, 3, 2, 0},
-    {128, 32, 4, 3, 1, 0},
-    {128, 16, 4, 3, 2, 0},
-    {256, 16, 4, 3, 1, 0},
-    {64, 64, 8, 3, 1, 1},
-    {64, 64, 4, 3, 2, 1},
-    {128, 64, 4, 3, 1, 1},
-    {128, 32, 4, 3, 2, 1},
-    {256, 32, 4, 3, 1, 1},
+inline constexpr std::array<Tile, 14> tiles{{
+    {64, 32, 8, 3, 1, 0, 2},
+    {64, 32, 4, 3, 2, 0, 2},
+    {128, 32, 4, 3, 1, 0, 2},
+    {128, 16, 4, 3, 2, 0, 2},
+    {256, 16, 4, 3, 1, 0, 2},
+    {64, 64, 8, 3, 1, 1, 2},
+    {64, 64, 4, 3, 2, 1, 2},
+    {128, 64, 4, 3, 1, 1, 2},
+    {128, 32, 4, 3, 2, 1, 2},
+    {256, 32, 4, 3, 1, 1, 2},
+    {128, 32, 4, 3, 1, 0, 1},
+    {128, 16, 8, 3, 1, 0, 1},
+    {128, 64, 4, 3, 1, 1, 1},
+    {64, 32, 8, 3, 1, 0, 1},
 }};
 
 /// Bytes of shared memory that an SM has for its CTAs, and that the system takes of each (CUDA C++
@@ -64,6 +73,7 @@ inline constexpr int shared_of_system = 1024;
 constexpr bool valid(const Tile& t) {
     return t.headdim % 64 == 0 && t.headdim <= 256 && t.keys % run_keys == 0 && t.stages >= 2 &&
            t.chunks() >= 4 && t.chunks() <= 32 && t.threads() * 8 % tile_rows == 0 &&
+           (t.launches == 1 || t.launches == 2) &&
            t.residents * (t.shared_bytes() + shared_of_system) <= shared_of_sm;
 }
 static_assert([] {

@@ -65,6 +65,11 @@ rl_status rl_decode(const rl_decode_args* args, int32_t place, void* stream, voi
     });
 }
 
+rl_status rl_combine(const rl_combine_args* args, int32_t place, void* stream) {
+    return guarded(
+        [&] { combine(api::read_combine(args), execution_of(place, stream, nullptr, 0)); });
+}
+
 rl_status rl_devices(char** json) {
     return guarded([&] {
         api::require_pointer(json, "json");

@@ -143,6 +143,20 @@ DecodeArgs read_decode(const rl_decode_args* given) {
     return args;
 }
 
+CombineArgs read_combine(const rl_combine_args* given) {
+    const rl_combine_args known = read_struct(given, "args");
+    CombineArgs args;
+    args.out_parts = read_tensor(known.out_parts, "out_parts");
+    args.lse_parts = read_tensor(known.lse_parts, "lse_parts");
+    args.out = read_tensor(known.out, "out");
+    if (known.lse != nullptr) {
+        args.lse = read_tensor(known.lse, "lse");
+    }
+    args.sinks = known.sinks;
+    args.threads = known.threads;
+    return args;
+}
+
 }  // namespace raceline::api
 
 extern "C" {

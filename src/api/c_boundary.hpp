@@ -95,5 +95,6 @@ Place place_of(std::int32_t number);
 /// The C++ arguments that C arguments stand for; throws Error(invalid_argument).
 ForwardArgs read_forward(const rl_forward_args* given);
 DecodeArgs read_decode(const rl_decode_args* given);
+CombineArgs read_combine(const rl_combine_args* given);
 
 }  // namespace raceline::api

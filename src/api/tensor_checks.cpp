@@ -161,6 +161,11 @@ MemoryRange check_output(std::string_view name, const TensorView& view, std::siz
     return range;
 }
 
+MemoryRange check_strided(std::string_view name, const TensorView& view, std::size_t rank,
+                          Pointers pointers) {
+    return check_any(name, view, rank, pointers);
+}
+
 MemoryRange check_lse(const TensorView& view, std::size_t rank, Pointers pointers) {
     const MemoryRange range = check_any("lse", view, rank, pointers);
     require(view.dtype == DType::fp32, bad, "lse has dtype {}; it is always fp32",

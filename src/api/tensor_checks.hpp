@@ -31,6 +31,10 @@ MemoryRange check_view(std::string_view name, const TensorView& view, std::size_
 MemoryRange check_output(std::string_view name, const TensorView& view, std::size_t rank,
                          Pointers pointers);
 
+/// As check_view, of any strides: no last dimension must be contiguous.
+MemoryRange check_strided(std::string_view name, const TensorView& view, std::size_t rank,
+                          Pointers pointers);
+
 /// float32 of any strides, no last dimension that must be contiguous; written.
 MemoryRange check_lse(const TensorView& view, std::size_t rank, Pointers pointers);
 

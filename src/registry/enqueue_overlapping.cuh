@@ -7,10 +7,15 @@
 namespace raceline {
 
 /// As enqueue, for a launch that may begin while the one before it in the stream still runs: its
-/// code waits by griddepcontrol.wait for what that one writes. At most 48 KiB of shared memory.
+/// code waits by griddepcontrol.wait for what that one writes.
 template <class... Parameters, class... Arguments>
 void enqueue_overlapping(const char* who, void (*code)(Parameters...), const LaunchShape& shape,
                          const Arguments&... arguments) {
+    if (shape.smem_bytes > 48 * 1024) {  // as enqueue does
+        check_cuda(cudaFuncSetAttribute(code, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                        static_cast<int>(shape.smem_bytes)),
+                   std::string(who) + ": asking for shared memory");
+    }
     cudaLaunchAttribute overlap{};
     overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     overlap.val.programmaticStreamSerializationAllowed = 1;

@@ -75,7 +75,7 @@ private:
 }  // namespace
 
 Correctness run_emulated(const Kernel& kernel, const Workload& w, int tile, const Device& device,
-                         Draw draw, Gaps gaps) {
+                         Draw draw, Gaps gaps, std::span<std::byte> workspace) {
     constexpr std::uint64_t seed = 7;
     const Inputs in = make_inputs(w, {.seed = seed, .draw = draw});
     const std::size_t out_bytes = in.out_elements * static_cast<std::size_t>(bytes_of(w.dtype));
@@ -118,7 +118,10 @@ Correctness run_emulated(const Kernel& kernel, const Workload& w, int tile, cons
         args.v = v.of(args.v);
         args.out = outputs.of(args.out);
     }
-    kernel.launch(args, tile, device, scratch.at<void*>(), nullptr);
+    EXPECT_TRUE(workspace.empty() || workspace.size() == kernel.workspace(w, tile, device));
+    void* const its_workspace =
+        workspace.empty() ? scratch.at<void*>() : static_cast<void*>(workspace.data());
+    kernel.launch(args, tile, device, its_workspace, nullptr);
     if (apart) {
         outputs.give(out.at<std::byte>());
     }

@@ -3,6 +3,9 @@
 // the ends of what a kernel may write.
 #pragma once
 
+#include <cstddef>
+#include <span>
+
 #include "registry/kernel.hpp"
 #include "run/gate.hpp"
 #include "workload/draw.hpp"
@@ -16,8 +19,10 @@ struct Gaps {
 };
 
 /// The gate's verdict on a launch whose outputs and workspace start as NaN. A zone behind each of
-/// them must stay as it was, or the test that calls this fails.
+/// them must stay as it was, or the test that calls this fails. `workspace`: used as it stands
+/// instead, by a call of many; its bytes are those that the kernel asks for.
 Correctness run_emulated(const Kernel& kernel, const Workload& w, int tile, const Device& device,
-                         Draw draw = Draw::outliers, Gaps gaps = {});
+                         Draw draw = Draw::outliers, Gaps gaps = {},
+                         std::span<std::byte> workspace = {});
 
 }  // namespace raceline::test

@@ -29,6 +29,16 @@ constexpr const char* shapes[] = {
     "b=1,h=2,q=37,k=70,d=64,dtype=fp32",
     "b=1,h=2,q=3,k=0,d=64,dtype=fp16",
     "b=1,h=2,q=3,k=0,d=64,dtype=fp32",
+    "op=combine,parts=3,rows=7,heads=5,d=64,dtype=bf16",
+    "op=combine,parts=17,rows=5,heads=3,d=72,dtype=fp16,sinks=1",
+    "op=combine,parts=1,rows=3,heads=2,d=33,dtype=fp32",
+    "op=combine,parts=9,rows=2,heads=1,d=520,dtype=bf16",
+    "op=combine,parts=8,rows=11,heads=8,d=128,dtype=bf16",
+    "op=combine,parts=8,rows=11,heads=8,d=128,dtype=fp32,sinks=1",
+    "op=combine,parts=2,rows=1,heads=1,d=1,dtype=fp16",
+    "op=combine,parts=40,rows=3,heads=7,d=256,dtype=fp16",
+    "op=combine,parts=4,rows=100,heads=1,d=8,dtype=bf16,sinks=1",
+    "op=combine,parts=5,rows=9,heads=6,d=100,dtype=fp32",
 };
 
 std::set<int> tiles_of(const Kernel& kernel, const Workload& w, const Device& device) {

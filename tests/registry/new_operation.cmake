@@ -63,7 +63,7 @@ if(NOT out MATCHES "op is \"gone\", but its workload's is \"scale\"")
   message(FATAL_ERROR "a row of two operations was not named:\n${out}")
 endif()
 
-refuse(op=scal,n=5 "operation 'scal' does not exist. did you mean 'scale'. there are: attention scale")
+refuse(op=scal,n=5 "operation 'scal' does not exist. did you mean 'scale'. there are: attention combine scale")
 refuse(op=scale "shape field 'n' of op=scale is missing .elements.: give one such as n=1000,a=0.3")
 refuse(op=scale,n=5,b=3 "shape field 'b' is unknown to op=scale. .*valid fields: n a dtype op pass")
 refuse(op=scale,n=x "shape field 'n': 'x' is not a whole number")

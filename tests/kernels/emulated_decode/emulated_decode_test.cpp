@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // decode_sm90's own source on an emulated SM, judged by the gate. The cuts between CTAs fall
 // elsewhere with every number of SMs, so each call runs with several.
+#include <cstddef>
+#include <cstring>
 #include <gtest/gtest.h>
+#include <random>
 #include <string>
+#include <vector>
 
 #include "registry/registry.hpp"
 #include "tests/proof/emulated_case.hpp"
@@ -56,7 +60,7 @@ TEST(EmulatedDecodeSm90, takes_any_strides_and_addresses) {
             }
         }
     }
-    EXPECT_EQ(checked, 18);
+    EXPECT_EQ(checked, 27);
 }
 
 // One that is as good as none: scores next to 0, not the products themselves.
@@ -65,6 +69,79 @@ TEST(EmulatedDecodeSm90, takes_a_softcap_whose_quotient_is_no_float) {
     const Correctness verdict =
         test::run_emulated(find_kernel("decode_sm90"), w, 0, test::small_hopper_gpu(2));
     EXPECT_TRUE(verdict.passed) << verdict.why;
+}
+
+// A warp has 32 lanes, which look at as many parts at a time.
+TEST(EmulatedDecodeSm90, combines_more_parts_than_a_warp_has_lanes) {
+    const Kernel& kernel = find_kernel("decode_sm90");
+    const Device device = test::small_hopper_gpu(37);
+    int checked = 0;
+    for (const char* shape :
+         {"b=1,h=16/1,q=1,k=9600,d=128,dtype=bf16", "b=1,h=3/1,q=1,k=9600,d=64,dtype=fp16,sinks",
+          "b=1,h=2/1,q=1,k=19100,d=128,dtype=bf16,kv=e4m3"}) {
+        const Workload w = parse_shape(shape);
+        for (int tile = 0; tile < kernel.tile_count(); ++tile) {
+            if (kernel.why_not(w, tile, device).empty()) {
+                const Correctness verdict = test::run_emulated(kernel, w, tile, device);
+                EXPECT_TRUE(verdict.passed)
+                    << shape << ' ' << kernel.tile_text(tile) << ": " << verdict.why;
+                ++checked;
+            }
+        }
+    }
+    EXPECT_EQ(checked, 10);
+}
+
+/// Whatever a workspace holds at first: nothing, NaN, numbers, words that look as if they counted.
+std::vector<std::byte> workspace_of(std::size_t bytes, int what) {
+    std::vector<std::byte> memory(bytes, what == 0 ? std::byte{0} : std::byte{0xFF});
+    std::mt19937_64 random(11);
+    for (std::size_t at = 0; what >= 2 && at + 8 <= bytes; at += 8) {
+        const std::uint64_t word = what == 2 ? random() : random() % 8;
+        std::memcpy(memory.data() + at, &word, 8);
+    }
+    return memory;
+}
+
+// A workspace is not cleared between calls: what one leaves in it must not count in the next, and a
+// graph's replays have other lengths.
+TEST(EmulatedDecodeSm90, finds_its_workspace_as_any_call_left_it) {
+    const Kernel& kernel = find_kernel("decode_sm90");
+    const Device device = test::small_hopper_gpu(5);
+    int checked = 0;
+    for (int tile = 0; tile < kernel.tile_count(); ++tile) {
+        const auto field = [&](std::string_view name) {
+            for (const auto& [its_name, value] : kernel.tile(tile)) {
+                if (its_name == name) {
+                    return value;
+                }
+            }
+            return std::int64_t{-1};
+        };
+        if (field("launches") != 1) {
+            continue;  // they count nothing
+        }
+        const std::string kind = ",d=" + std::to_string(field("headdim")) + ",dtype=bf16" +
+                                 (field("eight_bits") == 1 ? ",kv=e4m3" : "") + ",page=16";
+        for (const int what : {0, 1, 2, 3}) {
+            std::vector<std::byte> workspace;
+            for (const char* sizes :
+                 {"b=2,h=8/2,q=1,k=900;20", "b=2,h=8/2,q=1,k=20;900", "b=1,h=8/2,q=1,k=1700",
+                  "b=3,h=8/2,q=1,k=1;0;1100", "b=1,h=4/1,q=5,k=1500"}) {
+                const Workload w = parse_shape(sizes + kind);
+                ASSERT_EQ(kernel.why_not(w, tile, device), "") << sizes << kind;
+                if (workspace.empty()) {
+                    workspace = workspace_of(kernel.workspace(w, tile, device), what);
+                }
+                const Correctness verdict =
+                    test::run_emulated(kernel, w, tile, device, Draw::outliers, {}, workspace);
+                EXPECT_TRUE(verdict.passed)
+                    << kernel.tile_text(tile) << ' ' << sizes << ": " << verdict.why;
+                ++checked;
+            }
+        }
+    }
+    EXPECT_EQ(checked, 4 * 20);
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -2,6 +2,19 @@
 #include "machine.cuh"
 
 namespace raceline::test {
+
+std::vector<uint3> any_order(dim3 grid) {
+    static std::mt19937 random(3);
+    std::vector<uint3> ctas;
+    for (unsigned y = 0; y < grid.y; ++y) {
+        for (unsigned x = 0; x < grid.x; ++x) {
+            ctas.push_back({x, y, 0});
+        }
+    }
+    std::shuffle(ctas.begin(), ctas.end(), random);
+    return ctas;
+}
+
 Machine& Machine::get() {
     static Machine machine;
     return machine;

@@ -176,16 +176,18 @@ T* dynamic_shared() {
     return reinterpret_cast<T*>(Machine::get().shared());
 }
 
+/// CTAs of a grid in an order of its own each time: a device promises none.
+std::vector<uint3> any_order(dim3 grid);
+
 /// Stands in for kernel<<<grid, threads, bytes, stream>>>.
 template <class Kernel>
 auto enqueue(Kernel kernel, dim3 grid, unsigned threads, std::size_t bytes, void* /*stream*/) {
     return [=](const auto&... args) {
         gridDim = grid;
         blockDim = dim3(threads);
-        for (blockIdx.y = 0; blockIdx.y < grid.y; ++blockIdx.y) {
-            for (blockIdx.x = 0; blockIdx.x < grid.x; ++blockIdx.x) {
-                Machine::get().run_cta(threads, bytes, [&] { kernel(args...); });
-            }
+        for (const uint3 cta : any_order(grid)) {
+            blockIdx = cta;
+            Machine::get().run_cta(threads, bytes, [&] { kernel(args...); });
         }
     };
 }

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+// A thread has 16 bytes of a row of the output. It asks for those bytes of several parts at once,
+// and for their LSEs, before it looks at any: what takes time here is memory alone.
+#include <cstdint>
+
+#include "gpu/ptx/approx_ftz_f32.cuh"
+#include "gpu/tile/half_pairs.cuh"
+#include "gpu/tile/schedule.hpp"
+#include "kernels/combine_cuda/tile.hpp"
+#include "registry/enqueue.cuh"
+#include "workload/combine_call.hpp"
+
+namespace raceline::kernels::combine_cuda {
+namespace {
+
+constexpr float log2_e = 1.4426950408889634F;
+constexpr float ln_2 = 0.6931471805599453F;
+
+struct Params {
+    CombineCall call;
+    schedule::Divider by_heads;
+    std::int32_t parts, rows;    ///< rows: times heads
+    std::int32_t pieces, lanes;  ///< of 16 bytes of a row; threads that share one, a power of two
+    std::int32_t lanes_shift;
+    bool aligned_parts, aligned_out;
+};
+
+template <DType type>
+inline constexpr int width = type == DType::fp32 ? 4 : 2;
+
+/// 16 bytes of a part, as far as the row has them.
+template <DType type>
+__device__ __forceinline__ uint4 load_piece(const Params& p, const char* row, int piece) {
+    constexpr int elements = 16 / width<type>;
+    if (p.aligned_parts) {
+        return __ldg(reinterpret_cast<const uint4*>(row) + piece);
+    }
+    std::uint32_t words[4] = {0, 0, 0, 0};
+#pragma unroll
+    for (int e = 0; e < elements; ++e) {
+        const std::int64_t column = static_cast<std::int64_t>(piece) * elements + e;
+        if (column < p.call.headdim) {
+            if constexpr (type == DType::fp32) {
+                words[e] = reinterpret_cast<const std::uint32_t*>(row)[column];
+            } else {
+                words[e / 2] |=
+                    static_cast<std::uint32_t>(reinterpret_cast<const std::uint16_t*>(row)[column])
+                    << (16 * (e % 2));
+            }
+        }
+    }
+    return make_uint4(words[0], words[1], words[2], words[3]);
+}
+
+/// The elements of a piece.
+template <DType type>
+__device__ __forceinline__ void widen(uint4 piece, float (&x)[16 / width<type>]) {
+    const std::uint32_t words[4] = {piece.x, piece.y, piece.z, piece.w};
+#pragma unroll
+    for (int w = 0; w < 4; ++w) {
+        if constexpr (type == DType::fp32) {
+            x[w] = __uint_as_float(words[w]);
+        } else if constexpr (type == DType::bf16) {
+            x[2 * w] = __uint_as_float(words[w] << 16);
+            x[2 * w + 1] = __uint_as_float(words[w] & 0xFFFF0000U);
+        } else {
+            __half2 two;
+            memcpy(&two, &words[w], sizeof(two));
+            const float2 both = __half22float2(two);
+            x[2 * w] = both.x;
+            x[2 * w + 1] = both.y;
+        }
+    }
+}
+
+template <DType type, int elements>
+__device__ __forceinline__ void store_piece(const Params& p, char* row, int piece,
+                                            const float (&x)[elements]) {
+    constexpr int words = elements * width<type> / 4;
+    std::uint32_t bits[words];
+#pragma unroll
+    for (int w = 0; w < words; ++w) {
+        if constexpr (type == DType::fp32) {
+            memcpy(&bits[w], &x[w], sizeof(bits[w]));
+        } else {
+            bits[w] = gpu::packed < type == DType::bf16 > (x[2 * w], x[2 * w + 1]);
+        }
+    }
+    if (p.aligned_out) {
+        auto* to = reinterpret_cast<uint2*>(row) + piece * (words / 2);
+#pragma unroll
+        for (int w = 0; w < words; w += 4) {
+            if constexpr (words % 4 == 0) {
+                reinterpret_cast<uint4*>(to)[w / 4] =
+                    make_uint4(bits[w], bits[w + 1], bits[w + 2], bits[w + 3]);
+            } else {
+                to[0] = make_uint2(bits[0], bits[1]);
+            }
+        }
+        return;
+    }
+#pragma unroll
+    for (int e = 0; e < elements; ++e) {
+        const std::int64_t column = static_cast<std::int64_t>(piece) * elements + e;
+        if (column < p.call.headdim) {
+            if constexpr (type == DType::fp32) {
+                reinterpret_cast<std::uint32_t*>(row)[column] = bits[e];
+            } else {
+                reinterpret_cast<std::uint16_t*>(row)[column] =
+                    static_cast<std::uint16_t>(bits[e / 2] >> (16 * (e % 2)));
+            }
+        }
+    }
+}
+
+/// Weighted sums of `elements` columns, relative to exp(base).
+template <int elements>
+struct Sums {
+    float base, sum;
+    float out[elements];
+};
+
+/// Adds parts `first` and following. One whose LSE is -inf has seen no key and counts for nothing,
+/// whatever it left as output; NaN goes through.
+template <DType type, int at_once>
+__device__ __forceinline__ void add_parts(const Params& p, int first, const char* row,
+                                          const float* lse, int piece, Sums<16 / width<type>>& s) {
+    constexpr int elements = 16 / width<type>;
+    const CombineStrides& apart = p.call.of_out_parts;
+    uint4 x[at_once];
+    float its[at_once];
+#pragma unroll
+    for (int i = 0; i < at_once; ++i) {
+        const bool there = first + i < p.parts;
+        its[i] = there ? __ldg(lse + (first + i) * p.call.of_lse_parts.part) : -INFINITY;
+        x[i] = there ? load_piece<type>(p, row + (first + i) * apart.part * width<type>, piece)
+                     : make_uint4(0, 0, 0, 0);
+    }
+    float highest = s.base;
+#pragma unroll
+    for (int i = 0; i < at_once; ++i) {
+        highest = fmaxf(highest, its[i]);
+    }
+    const float keep =
+        s.base == -INFINITY ? 1.0F : ptx::ex2_approx_ftz_f32((s.base - highest) * log2_e);
+    s.base = highest;
+    s.sum *= keep;
+#pragma unroll
+    for (int e = 0; e < elements; ++e) {
+        s.out[e] *= keep;
+    }
+#pragma unroll
+    for (int i = 0; i < at_once; ++i) {
+        if (its[i] != -INFINITY) {
+            const float weight = ptx::ex2_approx_ftz_f32((its[i] - highest) * log2_e);
+            float columns[elements];
+            widen<type>(x[i], columns);
+            s.sum += weight;
+#pragma unroll
+            for (int e = 0; e < elements; ++e) {
+                s.out[e] = fmaf(weight, columns[e], s.out[e]);
+            }
+        }
+    }
+}
+
+template <DType type, DType out_type, int at_once>
+__global__ void __launch_bounds__(512, 2) combine(const __grid_constant__ Params p) {
+    constexpr int elements = 16 / width<type>;
+    const auto in_cta = static_cast<std::int32_t>(threadIdx.x) >> p.lanes_shift;
+    const std::int64_t at =
+        static_cast<std::int64_t>(blockIdx.x) * (blockDim.x >> p.lanes_shift) + in_cta;
+    if (at >= p.rows) {
+        return;
+    }
+    const CombineCall& c = p.call;
+    const auto row = static_cast<std::int32_t>(at);
+    const std::int32_t token = p.by_heads.divide(row);
+    const std::int64_t head = row - token * c.heads;
+    const auto* parts = static_cast<const char*>(c.out_parts) +
+                        (token * c.of_out_parts.row + head * c.of_out_parts.head) * width<type>;
+    const float* lse = c.lse_parts + token * c.of_lse_parts.row + head * c.of_lse_parts.head;
+    auto* out =
+        static_cast<char*>(c.out) + (token * c.of_out.row + head * c.of_out.head) * width<out_type>;
+    for (auto piece = static_cast<std::int32_t>(threadIdx.x) & (p.lanes - 1); piece < p.pieces;
+         piece += p.lanes) {
+        Sums<elements> s{};
+        s.base = c.sinks != nullptr ? c.sinks[head] : -INFINITY;
+        s.sum = s.base == -INFINITY ? 0.0F : 1.0F;
+#pragma unroll 1
+        for (int first = 0; first < p.parts; first += at_once) {
+            add_parts<type, at_once>(p, first, parts, lse, piece, s);
+        }
+        const float factor = s.sum == 0 ? 0.0F : 1.0F / s.sum;
+#pragma unroll
+        for (int e = 0; e < elements; ++e) {
+            s.out[e] *= factor;
+        }
+        store_piece<out_type>(p, out, piece, s.out);
+        if (piece == 0 && c.lse != nullptr) {
+            c.lse[token * c.of_lse.row + head * c.of_lse.head] =
+                s.sum == 0 ? -INFINITY : s.base + log2f(s.sum) * ln_2;
+        }
+    }
+}
+
+bool whole_pieces(const void* data, const CombineStrides& strides, std::int64_t headdim,
+                  std::int64_t elements, std::uintptr_t bytes) {
+    return reinterpret_cast<std::uintptr_t>(data) % bytes == 0 && headdim % elements == 0 &&
+           strides.part % elements == 0 && strides.row % elements == 0 &&
+           strides.head % elements == 0;
+}
+
+template <DType type, DType out_type>
+void launch_types(const Params& p, const Tile& tile, void* stream) {
+    const std::int32_t rows_of_cta = tile.threads / p.lanes;
+    const LaunchShape shape{dim3(static_cast<unsigned>((p.rows - 1) / rows_of_cta + 1)),
+                            tile.threads, 0, stream};
+    enqueue("combine_cuda",
+            tile.at_once == 4 ? combine<type, out_type, 4> : combine<type, out_type, 8>, shape, p);
+}
+
+template <DType type>
+void launch_type(const Params& p, const Tile& tile, void* stream) {
+    switch (p.call.out_dtype) {
+        case DType::fp16: launch_types<type, DType::fp16>(p, tile, stream); break;
+        case DType::bf16: launch_types<type, DType::bf16>(p, tile, stream); break;
+        default: launch_types<type, DType::fp32>(p, tile, stream); break;
+    }
+}
+
+}  // namespace
+
+void launch(const OperationArgs& args, int tile, const Device& /*device*/, void* /*workspace*/,
+            void* stream) {
+    Params p{};
+    p.call = combine_call_of(args);
+    const CombineCall& c = p.call;
+    if (c.rows == 0 || c.heads == 0 || c.headdim == 0) {
+        return;
+    }
+    const std::int64_t bytes = c.parts_dtype == DType::fp32 ? 4 : 2;
+    const std::int64_t elements = 16 / bytes;
+    p.by_heads = schedule::Divider(static_cast<std::int32_t>(c.heads));
+    p.parts = static_cast<std::int32_t>(c.parts);
+    p.rows = static_cast<std::int32_t>(c.rows * c.heads);
+    p.pieces = static_cast<std::int32_t>(pieces_of(c.headdim, bytes));
+    p.lanes = lanes_of(p.pieces);
+    while ((1 << p.lanes_shift) < p.lanes) {
+        ++p.lanes_shift;
+    }
+    const std::uintptr_t stored = elements * (c.out_dtype == DType::fp32 ? 4 : 2);
+    p.aligned_parts = whole_pieces(c.out_parts, c.of_out_parts, c.headdim, elements, 16);
+    p.aligned_out = whole_pieces(c.out, c.of_out, c.headdim, elements, stored < 16 ? stored : 16);
+    const Tile& shape = tile_list.at(static_cast<std::size_t>(tile));
+    switch (c.parts_dtype) {
+        case DType::fp16: launch_type<DType::fp16>(p, shape, stream); break;
+        case DType::bf16: launch_type<DType::bf16>(p, shape, stream); break;
+        default: launch_type<DType::fp32>(p, shape, stream); break;
+    }
+}
+
+}  // namespace raceline::kernels::combine_cuda

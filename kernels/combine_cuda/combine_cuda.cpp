@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// combine on a GPU: one pass over the parts, bound by memory.
+#include <vector>
+
+#include "kernels/combine_cuda/tile.hpp"
+#include "registry/kernel.hpp"
+
+namespace raceline::kernels::combine_cuda {
+namespace {
+
+std::int64_t rows_of(const Workload& w) {
+    return w.extent("rows") * w.extent("heads");
+}
+
+std::string supports(const Workload& w, const Tile& /*tile*/, const Device& device) {
+    if (device.kind != DeviceKind::cuda) {
+        return "it needs a CUDA device";
+    }
+    if (rows_of(w) >= std::int64_t{1} << 31) {
+        return "it counts rows times heads in 31 bits";
+    }
+    return {};
+}
+
+std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& /*device*/) {
+    const auto bytes = static_cast<std::int64_t>(bytes_of(w.dtype));
+    const std::int64_t pieces = pieces_of(w.extent("d"), bytes);
+    const std::int64_t rows_of_cta = tile.threads / lanes_of(pieces);
+    const auto threads = static_cast<double>(rows_of(w) * lanes_of(pieces));
+    const auto parts = static_cast<double>(w.extent("parts"));
+    const double elements = parts * static_cast<double>(rows_of(w) * w.extent("d"));
+    Counts c;
+    c.launch = "main";
+    c.work["byte.dram_read"] = w.bytes_read();
+    c.work["byte.dram_write"] = w.bytes_written();
+    c.work["byte.l2"] = w.bytes_read() + w.bytes_written();
+    c.work["flop.fma.fp32"] = 2 * elements;
+    c.work["op.ex2"] = parts * threads;
+    c.ctas = (rows_of(w) + rows_of_cta - 1) / rows_of_cta;
+    c.threads = tile.threads;
+    c.registers = 64;  // the launch bound
+    c.bytes_in_flight = 16.0 * tile.threads * tile.at_once;
+    c.balanced_order = true;
+    const Work share = c.work * (1 / static_cast<double>(c.ctas));
+    c.steps = {{"row", 1, share, "latency.dram"}};
+    c.overlap = {{"byte.dram_read", "byte.dram_write", "byte.l2", "flop.fma.fp32", "op.ex2"}};
+    return {c};
+}
+
+Precision precision(const Workload& w) {
+    const Rounding stored = w.dtype == DType::bf16   ? Rounding::bf16
+                            : w.dtype == DType::fp16 ? Rounding::fp16
+                                                     : Rounding::fp32;
+    return {stored, Rounding::fp32, Rounding::fp32, Rounding::fp32, stored};
+}
+
+std::size_t workspace(const Workload& /*w*/, const Tile& /*tile*/, const Device& /*device*/) {
+    return 0;
+}
+
+const KernelRecord<Tile> record{
+    .name = "combine_cuda",
+    .summary = "partial results as one, on any GPU: one pass, 16 bytes of all parts at a time",
+    .engine = Engine::cuda,
+    .tiles = std::span<const Tile>(tile_list),
+    .functions = {supports, counts, precision, workspace},
+    .op = "combine"};
+
+}  // namespace
+}  // namespace raceline::kernels::combine_cuda
+
+RACELINE_OPERATION_KERNEL(combine_cuda, record)

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tuning space of combine_cuda.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "registry/kernel.hpp"
+
+namespace raceline::kernels::combine_cuda {
+
+struct Tile {
+    std::int32_t threads;  ///< of a CTA
+    std::int32_t at_once;  ///< parts whose loads a thread has under way
+
+    static constexpr std::array<TileField, 2> fields{"threads", "at_once"};
+};
+inline constexpr std::array<Tile, 4> tile_list{{{256, 8}, {128, 8}, {512, 8}, {256, 4}}};
+
+/// Pieces of 16 bytes of a row.
+constexpr std::int64_t pieces_of(std::int64_t headdim, std::int64_t element_bytes) {
+    return (headdim * element_bytes + 15) / 16;
+}
+/// Threads that share a row: a power of two, a warp at most.
+constexpr int lanes_of(std::int64_t pieces) {
+    int lanes = 1;
+    while (lanes < 32 && lanes < pieces) {
+        lanes *= 2;
+    }
+    return lanes;
+}
+
+}  // namespace raceline::kernels::combine_cuda
