@@ -8,6 +8,8 @@
 #include <limits>
 #include <vector>
 
+#include "device/device.hpp"
+#include "model/counts.hpp"
 #include "registry/kernel.hpp"
 #include "workload/combine_call.hpp"
 #include "workload/inputs.hpp"

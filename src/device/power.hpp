@@ -8,8 +8,9 @@ namespace raceline {
 
 /// What a launch would draw at the highest clock, in watts.
 struct Draw {
-    double chip_w = 0;    ///< falls with the clock and the voltage squared
-    double memory_w = 0;  ///< DRAM and its interface, at their own voltage: falls with the clock alone
+    double chip_w = 0;  ///< falls with the clock and the voltage squared
+    double memory_w =
+        0;  ///< DRAM and its interface, at their own voltage: falls with the clock alone
 };
 
 /// Watts at a clock, as a share of the highest.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The clock as a result: what a board's limit leaves, on the H200 whose meter was read and on boards
-// that nobody measured.
+// The clock as a result: what a board's limit leaves, on the H200 whose meter was read and on
+// boards that nobody measured.
 #include "device/power.hpp"
 
 #include <gtest/gtest.h>
@@ -20,8 +20,8 @@ Device committed(const char* id) {
 // Products without a pause, at the rate that the highest clock would allow.
 double clock_of_products(const Device& device, const std::string& id) {
     const Rate& rate = device.rates.at(id);
-    return clock_within_limit(
-        device, draw_of(device, id, rate.value * device.clock_hz / rate.clock_hz));
+    return clock_within_limit(device,
+                              draw_of(device, id, rate.value * device.clock_hz / rate.clock_hz));
 }
 
 TEST(Power, IdlingTakesWhatItTakesAndTheHighestClock) {
