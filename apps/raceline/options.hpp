@@ -52,7 +52,7 @@ struct Options {
     std::string picture;            ///< plot: which one
     std::string output;             ///< plot, diff: the picture's file; empty: the terminal
     bool keep_script = false;       ///< plot, diff: the script stays beside the picture
-    std::string track = "prefill";  ///< plot: of the ladder
+    std::string track;              ///< plot: of the ladder; empty: prefill
     std::string over;               ///< plot sweep: a field of workloads; empty: chosen
 };
 
