@@ -137,7 +137,7 @@ function rooflineSpec(points, looks, width) {
   });
   const values = points.map((point, i) => ({i, x: point.x, y: point.y, predicted: point.predicted, ...looks.get(point.of.kernel)}));
   return {
-    width, height, padding: {left: 4, top: 4, bottom: 4, right: room},
+    width, height,
     data: [{name: "measured", values}, {name: "hollow", values: values.filter(value => value.predicted)},
            {name: "roofs", values: lines}, {name: "labels", values: labels}, {name: "diagonals", values: diagonals}],
     scales: [{name: "x", type: "log", domain: [low, high], range: "width"},

@@ -49,7 +49,8 @@ function showScorecard() {
     make("p", {}, scorecard.worst ?? ""),
     ...(left.length ? [make("p", {class: "faint"}, `Measurements that stand in no figure: ${left.join(", ")}.`)] : []),
     ...(counted > judged.length ? [make("p", {class: "faint"}, `The figures count ${plural(counted - judged.length, "measurement")} of files that left the tree as well: their index has the times, and the chart only what has a row here.`)] : []),
-    make("h3", {}, "By kernel, regime and class"), make("div", {id: "scorecard-groups"}));
+    make("h3", {}, "By kernel, regime and class"),
+    make("p", {}, "In the column of a baseline stands its median error on the rows that have it and, in brackets, the model's own on the same rows."), make("div", {id: "scorecard-groups"}));
   sortableTable(byId("scorecard-groups"), "Errors by kernel, regime and class", [
     textColumn("kernel", "Kernel"), textColumn("regime", "Regime"), textColumn("class", "Class"),
     numberColumn("n", "Cases", one => String(one.n)),
