@@ -112,6 +112,7 @@ TerminalSize terminal_size() {
 }  // namespace
 
 void draw(Chart chart, const Options& options) {
+    leave_out_extremes(chart);
     for (const std::string& note : chart.notes) {
         say("{}", note);
     }

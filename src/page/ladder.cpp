@@ -59,8 +59,7 @@ Json rung_json(const Kernel& rung, const LadderTrack& track, const LadderCases& 
                const ReceiptText& text, std::span<const build_info::EmbeddedFile> sources) {
     Json results = Json::object();
     for (const std::string& device : cases.devices()) {
-        results[device] =
-            result_json(cases.of(device, rung, track.suite), track.reference, text);
+        results[device] = result_json(cases.of(device, rung, track.suite), track.reference, text);
     }
     return {{"rung", rung.name},
             {"summary", rung.summary},

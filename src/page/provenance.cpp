@@ -65,7 +65,8 @@ std::vector<Constant> constants_of(const TimedCase& one, const Device& device) {
     CaseOptions options;
     options.how = one.about.launch;
     try {
-        return explain_case({one.about.suite, now->kernel, now->tile, one.workload, options}, device)
+        return explain_case({one.about.suite, now->kernel, now->tile, one.workload, options},
+                            device)
             .constants;
     } catch (const Error&) {
         return {};  // a rate that the device does not have

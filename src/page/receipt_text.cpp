@@ -60,8 +60,8 @@ void ReceiptText::add(const std::string& path) {
     for (std::size_t i = 0; i < sound.rows.size(); ++i) {
         const auto id = sound.rows[i].find("id");
         const bool named = id != sound.rows[i].end() && id->is_string();
-        if (named && !places_.try_emplace(id->get<std::string>(), RowPlace{number, sound.lines[i]})
-                          .second) {
+        if (named &&
+            !places_.try_emplace(id->get<std::string>(), RowPlace{number, sound.lines[i]}).second) {
             ++copies;  // what stands in two files was measured once
             continue;
         }

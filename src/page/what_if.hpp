@@ -14,8 +14,8 @@ namespace raceline {
 ///            assumed to be
 ///   kernel   a name, or "" for all engines and rungs
 ///   cold, launch_path, threads  of the call; a member that is missing has LaunchCase's default
-/// The answer is {"shape", "workload", "flops", "bound", "kernels"}: the shape in its canonical text
-/// and, as receipts have it, by field. `bound` is what no kernel can beat: {seconds, limiter,
+/// The answer is {"shape", "workload", "flops", "bound", "kernels"}: the shape in its canonical
+/// text and, as receipts have it, by field. `bound` is what no kernel can beat: {seconds, limiter,
 /// memory_seconds, compute_seconds, launch_seconds, engine, rates, arithmetic_intensity, ridge}.
 /// `kernels` has the kernels that serve the shape, the fastest first, each in its best tile:
 /// {kernel, tile, limiter, seconds, bound_seconds, arithmetic_intensity, terms: [[name, seconds]],

@@ -184,7 +184,8 @@ TimedRows read_timed_rows(const std::vector<std::string>& files) {
         SoundRows file = sound_rows_of(read_receipts(path));
         add_notes(reader, path, file);
         if (file.rows.empty()) {
-            reader.add_note(fmt::format("{}: no {}rows", path, file.changed.empty() ? "" : "sound "));
+            reader.add_note(
+                fmt::format("{}: no {}rows", path, file.changed.empty() ? "" : "sound "));
         }
         reader.add(std::move(file.rows));
     }

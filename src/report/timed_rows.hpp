@@ -61,8 +61,9 @@ TimedRows read_timed_rows(const std::vector<std::string>& files);
 TimedRows timed_rows_of(std::vector<Json> rows);
 
 /// The rows of all device folders under `receipts` that were measured at a commit, of which
-/// `commit` is the beginning in hex digits, with the same notes. Throws Error(invalid_argument) that lists the commits
-/// there are where none of them was, or Error(io) where the folder cannot be read.
+/// `commit` is the beginning in hex digits, with the same notes. Throws Error(invalid_argument)
+/// that lists the commits there are where none of them was, or Error(io) where the folder cannot be
+/// read.
 TimedRows timed_rows_of_commit(const std::string& receipts, const std::string& commit);
 
 /// "rows=64,keys=128": the fields of a tile.

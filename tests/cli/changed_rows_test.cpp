@@ -47,9 +47,8 @@ Edited edited(const std::string& path, int n) {
 
 std::ptrdiff_t cases_in(const Outcome& table) {
     const std::vector<std::string> lines = table.lines();
-    return std::ranges::count_if(lines, [](const std::string& line) {
-        return line.ends_with(" pass");
-    });
+    return std::ranges::count_if(lines,
+                                 [](const std::string& line) { return line.ends_with(" pass"); });
 }
 
 class ChangedRows : public testing::Test {
