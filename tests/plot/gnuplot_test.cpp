@@ -162,7 +162,7 @@ TEST_F(Gnuplot, svg_holds_every_point_and_label) {
     EXPECT_EQ(count_of(svg, "color='rgb(  0, 114, 178)'/>"), 3U);
     EXPECT_EQ(count_of(svg, "color='rgb(213,  94,   0)'/>"), 4U);
     // The first one: a third of three decades right, a tenth of the height up.
-    EXPECT_THAT(svg, HasSubstr("#gpPt6' transform='translate(366.65,508.84)"));
+    EXPECT_THAT(svg, HasSubstr("#gpPt6' transform='translate(366.65,508.85)"));
     for (const char* label : {"A title", "A remark", "measured", "predicted", "length", "time",
                               "left to &lt;DRAM>", "400 µs"}) {
         EXPECT_THAT(svg, HasSubstr(label));
