@@ -115,7 +115,7 @@ Place place_of(const Chart& chart, std::size_t index) {
 }
 
 double angle_of(const Panel& panel, const Place& place, const ChartText& text) {
-    const auto [x, y] = *text.towards;
+    const auto [x, y] = text.towards.value_or(std::pair{text.x, text.y});
     const double across = (share_of(panel.x, x) - share_of(panel.x, text.x)) * place.width;
     const double up = (share_of(panel.y, y) - share_of(panel.y, text.y)) * place.height;
     constexpr double degrees = 57.29577951308232;

@@ -21,7 +21,7 @@ struct Place {
 /// Of the panel with this number: rows from the top, each with room for titles and legends.
 Place place_of(const Chart& chart, std::size_t index);
 
-/// The slope of a text that runs `towards` a place, in degrees on the picture.
+/// The slope of a text that runs `towards` a place, in degrees on the picture; 0 for any other.
 double angle_of(const Panel& panel, const Place& place, const ChartText& text);
 
 }  // namespace raceline

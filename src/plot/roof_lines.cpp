@@ -21,6 +21,7 @@ std::string engine_name(const Roof& roof) {
 std::vector<double> heights_of(const Panel& panel, const std::vector<Roof>& engines, double line) {
     const double apart = std::pow(panel.y.high / panel.y.low, line);
     std::vector<double> heights;
+    heights.reserve(engines.size());
     for (const Roof& roof : engines) {
         heights.push_back(heights.empty() ? roof.rate
                                           : std::max(roof.rate, heights.back() * apart));

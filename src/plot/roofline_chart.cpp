@@ -266,6 +266,7 @@ Chart roofline_chart(const TimedRows& rows) {
     const RooflineGroups groups = roofline_groups(rows);
     const Letters letters = letters_of(devices);
     std::vector<Roofs> all;
+    all.reserve(devices.size());
     for (const auto& [label, name] : devices) {
         all.push_back(roofs_of(label, name, rows));
     }
