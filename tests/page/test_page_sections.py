@@ -3,6 +3,7 @@
 import json
 import pathlib
 import tempfile
+import time
 import unittest
 
 from browser import SOURCE, Browser, report
@@ -73,14 +74,19 @@ class Sections(unittest.TestCase):
         return number
 
     def hover(self, chart, number):
-        x, y = self.place(chart, number)
-        browser.mouse(x, y)
-        browser.wait(f"!{TIP}.hidden")
-        return browser.get(f"{TIP}.textContent")
+        """What the tip says of a mark. What is drawn above a chart, once it is seen, moves it: the mouse follows."""
+        for _ in range(100):
+            x, y = self.place(chart, number)
+            browser.mouse(2, 2)
+            browser.mouse(x, y)
+            if self.place(chart, number) == [x, y] and not browser.get(f"{TIP}.hidden"):
+                return browser.get(f"{TIP}.textContent")
+            time.sleep(0.1)
+        self.fail(f"no tip at mark {number} of {chart}")
 
     def click(self, chart, number):
+        self.hover(chart, number)
         x, y = self.place(chart, number)
-        browser.mouse(x, y)
         browser.mouse(x, y, "mousePressed")
         browser.mouse(x, y, "mouseReleased")
 
