@@ -3,22 +3,22 @@
 
 const peersChosen = {device: "", kernel: "", commit: null};  // commit: "" is all of them, null not chosen yet
 
-function peersSpec(points, shapesShown, width) {
+function peersSpec(points, shapesShown, width, step) {
   const xs = points.flatMap(point => [point.of.low, point.of.high, 1]);
   return {
-    width, height: shapesShown.length * 32 + 4,
+    width, height: shapesShown.length * step + 4,
     signals: [{name: "paper", value: css("--paper")}],
-    data: [{name: "peers", values: points.map((point, i) => ({i, x: point.x, low: point.of.low, high: point.of.high, y: point.y, stale: point.of.stale, ...point.look}))},
+    data: [{name: "peers", values: points.map((point, i) => ({i, x: point.x, low: point.of.low, high: point.of.high, y: point.y, stale: point.of.stale, down: point.down, ...point.look}))},
            {name: "shapes", values: shapesShown.map(y => ({y}))}],
     scales: [{name: "x", type: "log", domain: [Math.min(...xs) / 1.15, Math.max(...xs) * 1.15], range: "width"},
-             {name: "y", type: "point", padding: 0, align: 0, domain: shapesShown, range: {step: 32}}],
+             {name: "y", type: "point", padding: 0, align: 0, domain: shapesShown, range: {step}}],
     axes: [{orient: "top", scale: "x", format: "~r", grid: true, tickCount: 6, labelOverlap: "greedy"},
            {orient: "bottom", scale: "x", title: "peer's time / ours", format: "~r", tickCount: 6, labelOverlap: "greedy"}],
     marks: [
       {type: "rule", interactive: false, encode: {update: {x: {scale: "x", value: 1}, y: {value: 0}, y2: {signal: "height"}, strokeWidth: {value: 1.5}, stroke: {value: css("--ink")}}}},
       ...[css("--paper"), null].map(rim => ({type: "text", from: {data: "shapes"}, interactive: false, encode: {update: {...(rim ? {stroke: {value: rim}, strokeWidth: {value: 3}} : {}), x: {value: 2}, y: {scale: "y", field: "y", offset: 13}, text: {field: "y"}, fontSize: {value: width < 500 ? 9 : 10.5}, fill: {value: css("--faint")}, limit: {signal: "width"}}}})),
-      {type: "rule", from: {data: "peers"}, interactive: false, encode: {update: {x: {scale: "x", field: "low"}, x2: {scale: "x", field: "high"}, y: {scale: "y", field: "y", offset: 23}, stroke: {field: "colour"}, strokeWidth: {value: 2}}}},
-      {type: "symbol", from: {data: "peers"}, encode: {update: {x: {scale: "x", field: "x"}, y: {scale: "y", field: "y", offset: 23}, shape: {field: "shape"}, size: {value: 44}, fill: {signal: "datum.stale ? paper : datum.colour"}, stroke: {field: "colour"}, strokeWidth: {value: 1.2}, cursor: {value: "pointer"}}}}],
+      {type: "rule", from: {data: "peers"}, interactive: false, encode: {update: {x: {scale: "x", field: "low"}, x2: {scale: "x", field: "high"}, y: {scale: "y", field: "y", offset: {field: "down"}}, stroke: {field: "colour"}, strokeWidth: {value: 2}}}},
+      {type: "symbol", from: {data: "peers"}, encode: {update: {x: {scale: "x", field: "x"}, y: {scale: "y", field: "y", offset: {field: "down"}}, shape: {field: "shape"}, size: {value: 44}, fill: {signal: "datum.stale ? paper : datum.colour"}, stroke: {field: "colour"}, strokeWidth: {value: 1.2}, cursor: {value: "pointer"}}}}],
   };
 }
 
@@ -67,7 +67,9 @@ function showPeers() {
       changed("commit"), peersChosen.commit));
   const rows = ours.filter(peer => peersChosen.commit === "" || peer.commit === peersChosen.commit).map(peer => ({...peer, name: peerName(peer)}));
   const names = unique(rows.map(peer => peer.name));
-  const points = rows.filter(peer => [peer.ratio, peer.low, peer.high].every(drawable)).map(peer => ({of: peer, x: peer.ratio, y: peer.shape, down: 23, look: lookOf(names.indexOf(peer.name))}));
+  // Each peer a little lower than the one before, so that marks of close ratios stay apart.
+  const apart = 7, step = 30 + apart * (names.length - 1);
+  const points = rows.filter(peer => [peer.ratio, peer.low, peer.high].every(drawable)).map(peer => ({of: peer, x: peer.ratio, y: peer.shape, down: 22 + apart * names.indexOf(peer.name), look: lookOf(names.indexOf(peer.name))}));
   const faster = rows.filter(peer => peer.low > 1).length, slower = rows.filter(peer => peer.high < 1).length;
   const stale = rows.filter(peer => peer.stale).length;
   const said = `${plural(rows.length, "comparison")} on ${plural(new Set(rows.map(peer => peer.shape)).size, "shape")}: ours is faster in ${faster}, slower in ${slower}, and within the interval in ${rows.length - faster - slower}.` +
@@ -88,7 +90,7 @@ function showPeers() {
     eraseChart("peers-chart");
     return;
   }
-  drawChart("peers-chart", peersSpec(points, [...new Set(points.map(point => point.y))], widthOf("peers-chart")), points,
+  drawChart("peers-chart", peersSpec(points, [...new Set(points.map(point => point.y))], widthOf("peers-chart"), step), points,
     point => [["peer", point.of.name], ["shape", point.of.shape], ["peer's time / ours", `${fixed(point.of.ratio, 3)} (${fixed(point.of.low, 3)} to ${fixed(point.of.high, 3)})`],
               ["measured", writtenText(point.of)]],
     point => point.of.row && showRow(...point.of.row));
