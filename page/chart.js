@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // What all charts share: Vega's view in the page's colours, tips under mouse and keyboard, legends.
 
-/** Okabe-Ito, as in src/plot/chart.hpp; black is the ink of the page. */
-const palette = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
+/**
+ * Okabe-Ito on dark; on light, where two of them would stand out too little, as in
+ * src/plot/gnuplot_script.cpp. Black is the ink of the page.
+ */
+const palettes = {
+  dark: ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"],
+  light: ["#0072b2", "#d55e00", "#009e73", "#c46f9d", "#6b4400", "#7733dd"],
+};
+const palette = () => palettes[document.documentElement.dataset.theme];
 const shapes = ["circle", "square", "triangle-up", "diamond", "triangle-down", "cross"];
 /** Colour and mark repeat as late as they can. */
 function lookOf(i) {
-  return {colour: palette[i % palette.length], shape: shapes[(i + Math.floor(i / palette.length)) % shapes.length]};
+  const colours = palette();
+  return {colour: colours[i % colours.length], shape: shapes[(i + Math.floor(i / colours.length)) % shapes.length]};
 }
 
 const ink = () => getComputedStyle(document.documentElement).getPropertyValue("--ink").trim();
@@ -29,9 +37,11 @@ function glyph({colour, shape}, filled = true) {
   svg.append(path);
   return svg;
 }
-/** Entries: [[text, look, filled]]. Stands below its chart, where it covers nothing. */
+/** Entries: [[text, look, filled, press]]. Stands below its chart, where it covers nothing; `press` makes one a button. */
 function legend(id, entries) {
-  byId(id).replaceChildren(...entries.map(([text, look, filled]) => make("span", {}, glyph(look, filled), text)));
+  byId(id).replaceChildren(...entries.map(([text, look, filled, press]) =>
+    press ? make("button", {type: "button", title: `${text} alone, or all again`, click: press}, glyph(look, filled), text)
+    : make("span", {}, glyph(look, filled), text)));
 }
 
 function themed(spec) {

@@ -30,8 +30,13 @@ function seconds(value) {
   const [factor, unit] = value >= 1 ? [1, "s"] : value >= 1e-3 ? [1e-3, "ms"] : value >= 1e-6 ? [1e-6, "µs"] : [1e-9, "ns"];
   return `${digits(value / factor)} ${unit}`;
 }
-const percent = part => Number.isFinite(part) ? `${(100 * part).toFixed(1)} %` : "not known";
-const signedPercent = part => Number.isFinite(part) ? `${part >= 0 ? "+" : "−"}${(100 * Math.abs(part)).toFixed(1)} %` : "not known";
+/** Neither toFixed's hundred digits of a huge number nor its 0.000 of a tiny one. */
+const fixed = (value, places) => !Number.isFinite(value) ? "not known"
+  : value === 0 || (Math.abs(value) >= 10 ** -places && Math.abs(value) < 1e6) ? value.toFixed(places) : digits(value);
+const percent = part => Number.isFinite(100 * part) ? `${Math.abs(part) < 1e-3 ? (100 * part).toFixed(1) : fixed(100 * part, 1)} %` : "not known";
+const signedPercent = part => part >= 0 ? `+${percent(part)}`.replace("+not", "not") : `−${percent(-part)}`.replace("−not", "not");
+/** Whether a chart can show a value: what lies beyond no device reaches, and a scale over it would show nothing else. */
+const drawable = value => value > 1e-30 && value < 1e30;
 /** A rate or a time by the name of its resource. */
 function quantity(value, resource) {
   if (/^(floor|latency)/.test(resource)) return seconds(value);

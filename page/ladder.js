@@ -9,8 +9,8 @@ function ladderSpec(points, width) {
   const xs = points.flatMap(point => [point.x, point.predicted]).filter(x => x > 0);
   const [low, high] = [Math.min(...xs) / 1.4, Math.max(...xs) * 1.4];
   const mark = (field, filled) => ({type: "symbol", from: {data: "rungs"}, encode: {update: {
-    x: {scale: "x", field}, y: {scale: "y", field: "y", offset: 22}, size: {value: 70}, stroke: {value: palette[0]}, strokeWidth: {value: 1.5},
-    fill: {value: filled ? palette[0] : css("--paper")}, opacity: {signal: `datum.${field} > 0 ? 1 : 0`}, cursor: {value: "pointer"}}}});
+    x: {scale: "x", field}, y: {scale: "y", field: "y", offset: 22}, size: {value: 70}, stroke: {value: palette()[0]}, strokeWidth: {value: 1.5},
+    fill: {value: filled ? palette()[0] : css("--paper")}, opacity: {signal: `datum.${field} > 0 ? 1 : 0`}, cursor: {value: "pointer"}}}});
   return {
     width, height: points.length * 34,
     data: [{name: "rungs", values: points.map((point, i) => ({i, x: point.x, predicted: point.predicted, y: point.y, text: point.text}))}],
@@ -18,33 +18,54 @@ function ladderSpec(points, width) {
     axes: [{orient: "bottom", scale: "x", title: "time, s", format: "~s", grid: true, tickCount: width < 500 ? 4 : 8, labelOverlap: "greedy", offset: 4}],
     marks: [
       {type: "text", from: {data: "rungs"}, interactive: false, encode: {update: {x: {value: 0}, y: {scale: "y", field: "y", offset: 11}, text: {field: "text"}, fontSize: {value: 11}}}},
-      {type: "rule", from: {data: "rungs"}, interactive: false, encode: {update: {x: {scale: "x", field: "x"}, x2: {scale: "x", field: "predicted"}, y: {scale: "y", field: "y", offset: 22}, stroke: {value: palette[0]}, opacity: {signal: "datum.predicted > 0 ? 1 : 0"}}}},
+      {type: "rule", from: {data: "rungs"}, interactive: false, encode: {update: {x: {scale: "x", field: "x"}, x2: {scale: "x", field: "predicted"}, y: {scale: "y", field: "y", offset: 22}, stroke: {value: palette()[0]}, opacity: {signal: "datum.predicted > 0 ? 1 : 0"}}}},
       mark("predicted", false), mark("x", true)],
   };
 }
 
-const rowOfRung = (rung, device, shown) => page.data.cases.find(one =>
-  one.kernel === rung && one.device === device && one.measured === shown.measured)?.row;
+/** A time with the row that it opens, or with the file that left the tree together with it. */
+function receiptOf(time, row, left) {
+  if (row || !left) return [rowLink(seconds(time), row)];
+  return [seconds(time), make("span", {class: "faint"}, ` (its receipt is not on this page: ${left} left the tree, and the index keeps the time)`)];
+}
 
 function tellRung({rung, shown, result}) {
   return [["rung", rung.rung], ["shape", shown.shape], ["predicted", seconds(shown.predicted)], ["measured", seconds(shown.measured)],
           ["speed-up", shown.speedup_measured > 0 ? `${digits(shown.speedup_measured)}, predicted ${digits(shown.speedup_predicted)}` : "the first rung"],
-          ["limiter", `${shown.limiter}${shown.counted?.limiter ? `, by counters ${shown.counted.limiter}` : ""}`], ["verdict", result.verdict]];
+          ["limiter", `${shown.limiter}${shown.counted?.limiter ? `, by counters ${shown.counted.limiter}` : ""}`], ["verdict", result.verdict],
+          ["receipt", shown.row ? `${page.data.files[shown.row[0]].path}, line ${shown.row[1]}` : shown.left ? `${shown.left}, which left the tree` : "not known"]];
+}
+
+function figuresOf(rung, result) {
+  const shown = result?.shown;
+  if (!shown) return ["not run."];
+  if (!(shown.measured > 0)) return [`${result.verdict}.`];
+  const faster = !(shown.speedup_measured > 0) ? [] :
+    [`; ${digits(shown.speedup_measured)} times as fast as ${rung.predecessor}, predicted ${digits(shown.speedup_predicted)}, which took `,
+     ...receiptOf(shown.measured_before, shown.row_before, shown.left_before)];
+  return [`${result.verdict}: predicted ${seconds(shown.predicted)}, measured `, ...receiptOf(shown.measured, shown.row, shown.left),
+          shown.stale ? ", stale" : "", ...faster, `. ${plural(result.cases, "case")}.`];
 }
 
 function rungDetails(rung, device) {
-  const result = rung.devices[device];
-  const shown = result?.shown;
-  const place = shown ? rowOfRung(rung.rung, device, shown) : null;
-  const figures = !shown ? "not run" : shown.measured > 0
-    ? [`${result.verdict}: predicted ${seconds(shown.predicted)}, measured `, rowLink(seconds(shown.measured), place), shown.stale ? ", stale" : ""] : result.verdict;
-  return make("details", {class: "rung"},
+  return make("details", {class: "rung", "data-rung": rung.rung},
     make("summary", {}, make("strong", {}, rung.rung), ` — ${rung.changes}`),
-    make("p", {}, ...[figures].flat(), shown?.speedup_measured > 0 ? `; ${digits(shown.speedup_measured)} times as fast as ${rung.predecessor}, predicted ${digits(shown.speedup_predicted)}` : "", `. ${plural(result?.cases ?? 0, "case")}.`),
+    make("p", {class: "figures"}, ...figuresOf(rung, rung.devices[device])),
     make("p", {}, make("span", {class: "faint"}, "To be seen: "), rung.evidence, "."),
     ...(rung.lesson ? markdown(rung.lesson) : [make("p", {class: "faint"}, "No lesson is written yet.")]),
     make("details", {class: "code"}, make("summary", {}, `Its own code, ${plural(rung.lines, "line")}`),
       ...rung.code.flatMap(([path, text]) => [make("h3", {}, path), make("pre", {tabindex: "0", "aria-label": path}, text)])));
+}
+
+/** A rung of which no row is on the page opens its entry below, which says where the receipt is. */
+function openRung({rung, shown}) {
+  if (shown.row) {
+    showRow(...shown.row);
+    return;
+  }
+  const entry = byId("ladder-body").querySelector(`[data-rung="${CSS.escape(rung.rung)}"]`);
+  entry.open = true;
+  entry.querySelector("summary").focus();
 }
 
 function showLadder() {
@@ -63,16 +84,17 @@ function showLadder() {
   const track = ladder.find(one => one.name === ladderChosen.track);
   byId("ladder-body").replaceChildren(...(track?.rungs ?? []).map(rung => rungDetails(rung, ladderChosen.device)));
   const points = (track?.rungs ?? []).map(rung => ({rung, result: rung.devices[ladderChosen.device], shown: rung.devices[ladderChosen.device]?.shown}))
-    .filter(point => point.shown?.passed && point.shown.measured > 0)
-    .map(point => ({...point, x: point.shown.measured, predicted: point.shown.predicted, y: point.rung.rung, down: 22,
+    .filter(point => point.shown?.passed && drawable(point.shown.measured))
+    .map(point => ({...point, x: point.shown.measured, predicted: drawable(point.shown.predicted) ? point.shown.predicted : 0, y: point.rung.rung, down: 22,
                     text: `${point.rung.rung}${point.shown.shape === track.reference ? "" : " *"}`}));
+  const left = points.filter(point => !point.shown.row).length;
   const said = points.length === 0 ? "No rung of this track was measured in these receipts; the rungs below say what they would show."
-    : `Times at first sight on ${track.reference}; hollow is predicted, filled measured.${points.some(point => point.text.endsWith("*")) ? " With *: another shape, because the rung does not take this one." : ""}`;
+    : `Times at first sight on ${track.reference}; hollow is predicted, filled measured.${points.some(point => point.text.endsWith("*")) ? " With *: another shape, because the rung does not take this one." : ""}` +
+      `${left > 0 ? ` Of ${plural(left, "rung")} the receipt is not on this page, because its file left the tree: each says below which one.` : " Enter opens the row."}`;
   byId("ladder-said").textContent = said;
   byId("ladder-chart").setAttribute("aria-label", `Rungs of the track. ${said}`);
   if (points.length > 0) {
-    drawChart("ladder-chart", ladderSpec(points, widthOf("ladder-chart")), points, tellRung,
-      point => { const place = rowOfRung(point.rung.rung, ladderChosen.device, point.shown); if (place) showRow(...place); });
+    drawChart("ladder-chart", ladderSpec(points, widthOf("ladder-chart")), points, tellRung, openRung);
   } else {
     eraseChart("ladder-chart");
   }

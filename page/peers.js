@@ -1,28 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
-// Other libraries beside ours, and two runs beside each other.
+// Other libraries beside ours.
 
-const peersChosen = {device: "", kernel: ""};
+const peersChosen = {device: "", kernel: "", commit: null};  // commit: "" is all of them, null not chosen yet
 
-function peersSpec(points, shapesShown, width) {
+function peersSpec(points, shapesShown, width, step) {
   const xs = points.flatMap(point => [point.of.low, point.of.high, 1]);
   return {
-    width, height: shapesShown.length * 32 + 4,
-    data: [{name: "peers", values: points.map((point, i) => ({i, x: point.x, low: point.of.low, high: point.of.high, y: point.y, ...point.look}))},
+    width, height: shapesShown.length * step + 4,
+    signals: [{name: "paper", value: css("--paper")}],
+    data: [{name: "peers", values: points.map((point, i) => ({i, x: point.x, low: point.of.low, high: point.of.high, y: point.y, stale: point.of.stale, down: point.down, ...point.look}))},
            {name: "shapes", values: shapesShown.map(y => ({y}))}],
     scales: [{name: "x", type: "log", domain: [Math.min(...xs) / 1.15, Math.max(...xs) * 1.15], range: "width"},
-             {name: "y", type: "point", padding: 0, align: 0, domain: shapesShown, range: {step: 32}}],
+             {name: "y", type: "point", padding: 0, align: 0, domain: shapesShown, range: {step}}],
     axes: [{orient: "top", scale: "x", format: "~r", grid: true, tickCount: 6, labelOverlap: "greedy"},
            {orient: "bottom", scale: "x", title: "peer's time / ours", format: "~r", tickCount: 6, labelOverlap: "greedy"}],
     marks: [
       {type: "rule", interactive: false, encode: {update: {x: {scale: "x", value: 1}, y: {value: 0}, y2: {signal: "height"}, strokeWidth: {value: 1.5}, stroke: {value: css("--ink")}}}},
       ...[css("--paper"), null].map(rim => ({type: "text", from: {data: "shapes"}, interactive: false, encode: {update: {...(rim ? {stroke: {value: rim}, strokeWidth: {value: 3}} : {}), x: {value: 2}, y: {scale: "y", field: "y", offset: 13}, text: {field: "y"}, fontSize: {value: width < 500 ? 9 : 10.5}, fill: {value: css("--faint")}, limit: {signal: "width"}}}})),
-      {type: "rule", from: {data: "peers"}, interactive: false, encode: {update: {x: {scale: "x", field: "low"}, x2: {scale: "x", field: "high"}, y: {scale: "y", field: "y", offset: 23}, stroke: {field: "colour"}, strokeWidth: {value: 2}}}},
-      {type: "symbol", from: {data: "peers"}, encode: {update: {x: {scale: "x", field: "x"}, y: {scale: "y", field: "y", offset: 23}, shape: {field: "shape"}, size: {value: 44}, fill: {field: "colour"}, stroke: {value: css("--paper")}, strokeWidth: {value: 0.6}, cursor: {value: "pointer"}}}}],
+      {type: "rule", from: {data: "peers"}, interactive: false, encode: {update: {x: {scale: "x", field: "low"}, x2: {scale: "x", field: "high"}, y: {scale: "y", field: "y", offset: {field: "down"}}, stroke: {field: "colour"}, strokeWidth: {value: 2}}}},
+      {type: "symbol", from: {data: "peers"}, encode: {update: {x: {scale: "x", field: "x"}, y: {scale: "y", field: "y", offset: {field: "down"}}, shape: {field: "shape"}, size: {value: 44}, fill: {signal: "datum.stale ? paper : datum.colour"}, stroke: {field: "colour"}, strokeWidth: {value: 1.2}, cursor: {value: "pointer"}}}}],
   };
 }
 
 /** How the peer was called, without the names of the kernels that ran: these stand in its row. */
 const peerName = peer => peer.form ? `${peer.peer}, ${peer.form.split(":")[0]}` : peer.peer;
+
+/** The commits that comparisons were measured at, the newest first: {commit, written, stale, n}. */
+function commitsOf(peers) {
+  const found = new Map();
+  for (const {commit, written, stale} of peers) {
+    const known = found.get(commit) ?? {commit, written, stale, n: 0};
+    found.set(commit, {...known, written: written > known.written ? written : known.written, stale: known.stale || stale, n: known.n + 1});
+  }
+  return [...found.values()].sort((a, b) => a.written < b.written ? 1 : -1);
+}
+const commitText = ({commit, written, stale, n}) => `${commit.slice(0, 8)} of ${written.slice(0, 10)}, ${plural(n, "comparison")}${stale ? ", stale" : ""}`;
 
 function showPeers() {
   const {peers} = page.data;
@@ -39,48 +51,47 @@ function showPeers() {
   const kernels = unique(here.map(peer => peer.kernel));
   const most = kernels.map(kernel => here.filter(peer => peer.kernel === kernel).length);
   if (!kernels.includes(peersChosen.kernel)) peersChosen.kernel = kernels[most.indexOf(Math.max(...most))];
+  const ours = here.filter(peer => peer.kernel === peersChosen.kernel);
+  const commits = commitsOf(ours);
+  if (peersChosen.commit !== "" && !commits.some(one => one.commit === peersChosen.commit)) peersChosen.commit = commits.reduce((most, one) => one.n > most.n ? one : most).commit;
   const changed = name => value => {
     peersChosen[name] = value;
+    if (name !== "commit") peersChosen.commit = null;
     showPeers();
     byId(`peers-${name}`).focus();
   };
   byId("peers-controls").replaceChildren(
     choice("peers-device", "Device", devices.map(name => [name, name]), changed("device"), peersChosen.device),
-    choice("peers-kernel", "Kernel of ours", kernels.map(name => [name, name]), changed("kernel"), peersChosen.kernel));
-  const rows = here.filter(peer => peer.kernel === peersChosen.kernel).map(peer => ({...peer, name: peerName(peer)}));
+    choice("peers-kernel", "Kernel of ours", kernels.map(name => [name, name]), changed("kernel"), peersChosen.kernel),
+    choice("peers-commit", "Measured at commit", [...commits.map(one => [one.commit, commitText(one)]), ...(commits.length > 1 ? [["", "all of them"]] : [])],
+      changed("commit"), peersChosen.commit));
+  const rows = ours.filter(peer => peersChosen.commit === "" || peer.commit === peersChosen.commit).map(peer => ({...peer, name: peerName(peer)}));
   const names = unique(rows.map(peer => peer.name));
-  const points = rows.map(peer => ({of: peer, x: peer.ratio, y: peer.shape, down: 23, look: lookOf(names.indexOf(peer.name))}));
+  // Each peer a little lower than the one before, so that marks of close ratios stay apart.
+  const apart = 7, step = 30 + apart * (names.length - 1);
+  const points = rows.filter(peer => [peer.ratio, peer.low, peer.high].every(drawable)).map(peer => ({of: peer, x: peer.ratio, y: peer.shape, down: 22 + apart * names.indexOf(peer.name), look: lookOf(names.indexOf(peer.name))}));
   const faster = rows.filter(peer => peer.low > 1).length, slower = rows.filter(peer => peer.high < 1).length;
-  const said = `${plural(rows.length, "comparison")} on ${plural(new Set(rows.map(peer => peer.shape)).size, "shape")}: ours is faster in ${faster}, slower in ${slower}, and within the interval in ${rows.length - faster - slower}.`;
+  const stale = rows.filter(peer => peer.stale).length;
+  const said = `${plural(rows.length, "comparison")} on ${plural(new Set(rows.map(peer => peer.shape)).size, "shape")}: ours is faster in ${faster}, slower in ${slower}, and within the interval in ${rows.length - faster - slower}.` +
+    `${stale > 0 ? ` Hollow marks, ${stale} of them, are stale: our kernel's machine code has changed since, so that they say nothing of the newest one.` : ""}` +
+    `${rows.length < ours.length ? ` ${plural(ours.length - rows.length, "comparison")} at other commits can be chosen above.` : ""}` +
+    `${rows.length > points.length ? ` ${plural(rows.length - points.length, "comparison")} not drawn: a ratio is beyond what two programs can differ by.` : ""}`;
   byId("peers-said").textContent = said;
   byId("peers-chart").setAttribute("aria-label", `Peers. ${said}`);
   legend("peers-legend", names.map((name, i) => [name, lookOf(i), true]));
   sortableTable(byId("peers-table"), "Comparisons", [
     textColumn("shape", "Shape", true),
-    numberColumn("ratio", "Peer's time / ours", peer => rowLink(peer.ratio.toFixed(3), peer.row)),
-    {name: "low", title: "Interval", number: true, of: peer => peer.low, show: peer => `${peer.low.toFixed(3)} to ${peer.high.toFixed(3)}`},
+    numberColumn("ratio", "Peer's time / ours", peer => rowLink(fixed(peer.ratio, 3), peer.row)),
+    {name: "low", title: "Interval", number: true, of: peer => peer.low, show: peer => `${fixed(peer.low, 3)} to ${fixed(peer.high, 3)}`},
     textColumn("name", "Peer"),
+    writtenColumn,
   ], rows, {by: "ratio"});
-  drawChart("peers-chart", peersSpec(points, [...new Set(rows.map(peer => peer.shape))], widthOf("peers-chart")), points,
-    point => [["peer", point.of.name], ["shape", point.of.shape], ["peer's time / ours", `${point.of.ratio.toFixed(3)} (${point.of.low.toFixed(3)} to ${point.of.high.toFixed(3)})`]],
+  if (points.length === 0) {
+    eraseChart("peers-chart");
+    return;
+  }
+  drawChart("peers-chart", peersSpec(points, [...new Set(points.map(point => point.y))], widthOf("peers-chart"), step), points,
+    point => [["peer", point.of.name], ["shape", point.of.shape], ["peer's time / ours", `${fixed(point.of.ratio, 3)} (${fixed(point.of.low, 3)} to ${fixed(point.of.high, 3)})`],
+              ["measured", writtenText(point.of)]],
     point => point.of.row && showRow(...point.of.row));
-}
-
-function showDiff() {
-  const {diff} = page.data;
-  if (!diff) return;
-  byId("diff").hidden = false;
-  document.querySelector('nav a[href="#diff"]').hidden = false;
-  const count = change => diff.cases.filter(one => one.change === change).length;
-  byId("diff-body").replaceChildren(
-    make("p", {}, `Before: ${diff.before}. After: ${diff.after}. Of ${plural(diff.cases.length, "case")} that both timed, ${count("faster")} became faster and ${count("slower")} slower; ${diff.cases.filter(one => one.missed).length} are mispredicted after. ${diff.only_before} stand before alone, ${diff.only_after} after alone.`),
-    make("div", {id: "diff-table"}));
-  sortableTable(byId("diff-table"), "Cases of two runs", [
-    textColumn("kernel", "Kernel"), textColumn("shape", "Shape", true),
-    numberColumn("before", "Before", one => rowLink(seconds(one.before), one.before_row)),
-    numberColumn("after", "After", one => rowLink(seconds(one.after), one.after_row)),
-    numberColumn("ratio", "Before / after", one => `${one.ratio.toFixed(3)} (${one.low.toFixed(3)} to ${one.high.toFixed(3)})`),
-    textColumn("change", "Change"),
-    {name: "missed", title: "Prediction", of: one => one.missed, show: one => one.missed ? "missed" : "hit or none"},
-  ], diff.cases, {by: "ratio"});
 }

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The choices, the roofline and the table of the cases that they leave.
 
-const levels = [["dram", "DRAM"], ["l2", "L2 (a CPU's last-level cache)"], ["smem", "shared memory (a CPU's L1)"]];
-const roofOfLevel = {dram: ["byte.dram_read"], l2: ["byte.l2", "byte.llc"], smem: ["byte.smem_lsu", "byte.l1"]};
+/** Levels of memory, each with the resource whose ceiling is its roof; the bytes of a level are of the same one. */
+const levels = [
+  {id: "dram", title: "DRAM", roof: "byte.dram_read"}, {id: "llc", title: "last-level cache", roof: "byte.llc"},
+  {id: "l2", title: "L2", roof: "byte.l2"}, {id: "l1", title: "L1", roof: "byte.l1"},
+  {id: "smem", title: "shared memory", roof: "byte.smem_lsu"}];
+const levelOf = id => levels.find(level => level.id === id);
 const chosen = {level: "dram", device: "", suite: "", kernel: ""};
 
 function casesLeft() {
@@ -24,6 +28,9 @@ function showFilters() {
   if (chosen.suite !== "" && !suites.includes(chosen.suite)) chosen.suite = "";
   const kernels = unique(here.filter(one => chosen.suite === "" || one.suite === chosen.suite).map(one => one.kernel));
   if (!kernels.includes(chosen.kernel)) chosen.kernel = "";
+  // Only levels of which a case of this device has bytes: those of the others nobody counted.
+  const counted = levels.filter(({id}) => id === "dram" || here.some(one => one.ai[id] > 0));
+  if (!counted.some(({id}) => id === chosen.level)) chosen.level = "dram";
   const changed = name => value => {
     chosen[name] = value;
     showFilters();
@@ -32,7 +39,7 @@ function showFilters() {
   };
   byId("filters").replaceChildren(
     choice("choose-device", "Device", devices.map(([name, n]) => [name, `${name} (${plural(n, "case")})`]), changed("device"), chosen.device),
-    choice("choose-level", "Memory level", levels, changed("level"), chosen.level),
+    choice("choose-level", "Memory level", counted.map(({id, title}) => [id, title]), changed("level"), chosen.level),
     choice("choose-suite", "Suite", [["", "all"], ...suites.filter(Boolean).map(name => [name, name])], changed("suite"), chosen.suite),
     choice("choose-kernel", "Kernel", [["", "all"], ...kernels.map(name => [name, name])], changed("kernel"), chosen.kernel));
 }
@@ -56,7 +63,7 @@ function tellCase(point) {
 function roofLines(low, high) {
   const roofs = page.data.roofs[chosen.device] ?? {memory: [], engines: []};
   const top = Math.max(0, ...roofs.engines.map(([, , rate]) => rate));
-  const memory = roofs.memory.filter(([, resource]) => roofOfLevel[chosen.level].includes(resource));
+  const memory = roofs.memory.filter(([, resource]) => resource === levelOf(chosen.level).roof);
   const slowest = Math.max(0, ...memory.map(([, , rate]) => rate));
   const lines = memory.map(([name, , rate, measured]) => {
     const end = top > 0 ? Math.min(high, top / rate) : high;
@@ -71,19 +78,36 @@ function roofLines(low, high) {
   return lines;
 }
 
-/** Names of roofs, as far as they do not stand on each other. */
-function roofLabels(lines, range) {
-  const labels = [];
-  const least = Math.log(range[1] / range[0]) * 0.045;
-  for (const line of lines.filter(one => one.engine).sort((a, b) => b.rate - a.rate)) {
-    if (labels.every(other => Math.abs(Math.log(other.y / line.y2)) > least)) {
-      labels.push({text: line.name, x: line.x2, y: line.y2, align: "right"});
-    }
+/**
+ * A name for every roof, right of the chart, where it covers no mark: engines beside their roof, the lowest first,
+ * moved up as far as the one below needs. Where that leaves the chart too little room they are letters, and the legend
+ * has the names. The name of a level of memory runs along its diagonal from above, where no program can be.
+ */
+function roofLabels(lines, [low, high], height, narrow) {
+  const apart = (high / low) ** (12.5 / height);
+  const engines = lines.filter(one => one.engine).sort((a, b) => a.rate - b.rate);
+  const ys = [];
+  for (const {rate} of engines) ys.push(ys.length ? Math.max(rate, ys.at(-1) * apart) : rate);
+  let most = high;
+  for (let i = ys.length - 1; i >= 0; i--) {
+    ys[i] = Math.min(ys[i], most);
+    most = ys[i] / apart;
   }
-  for (const line of lines.filter(one => !one.engine)) {
-    labels.push({text: line.name, x: line.x1, y: Math.max(line.y1, range[0] * 1.05), align: "left"});
-  }
-  return labels;
+  return engines.map((line, i) => ({text: narrow ? roofLetter(engines.length - 1 - i) : line.name, y: ys[i], at: line.rate, name: line.name}));
+}
+const roofLetter = i => String.fromCharCode(65 + i);
+
+/** What the roofs of the chosen device lack; "" if all were measured. */
+function missingRoofs() {
+  const roofs = page.data.roofs[chosen.device] ?? {memory: [], engines: []};
+  const memory = roofs.memory.filter(([, resource]) => resource === levelOf(chosen.level).roof);
+  const shown = [...memory, ...roofs.engines];
+  const how = "name a file of its ceilings, which `raceline measure` writes, beside the receipts";
+  if (shown.length === 0) return `No ceiling of this device is known, so that no roof is drawn: ${how}.`;
+  const lacks = [...(memory.length === 0 ? [levelOf(chosen.level).title] : []), ...(roofs.engines.length === 0 ? ["its engines"] : [])];
+  const stated = shown.filter(([, , , measured]) => !measured).length;
+  return [lacks.length ? `The ceiling of ${lacks.join(" and of ")} is not known, so that its roof is not drawn: ${how}.` : "",
+          stated > 0 ? `${stated === shown.length ? "No roof was" : "Roofs marked (datasheet) were not"} measured: what is drawn is the datasheet's.` : ""].filter(Boolean).join(" ");
 }
 
 function rooflineSpec(points, looks, width) {
@@ -91,7 +115,18 @@ function rooflineSpec(points, looks, width) {
   const ys = points.flatMap(point => [point.y, point.predicted ?? point.y]);
   const low = Math.min(...xs) / 1.6, high = Math.max(...xs) * 2.2;
   const lines = roofLines(low, high);
+  const height = width < 500 ? 420 : 520;
   const yLow = Math.min(...ys) / 2, yHigh = Math.max(...ys, ...lines.map(line => line.y2).filter(y => y < 100 * Math.max(...ys))) * 1.8;
+  const narrow = width < 700;
+  const labels = roofLabels(lines, [yLow, yHigh], height, narrow);
+  const room = narrow ? 16 : 12 + 6 * Math.max(0, ...labels.map(({text}) => text.length));
+  // Where a diagonal has climbed a tenth of the chart; its angle, if the chart is drawn as wide as it is asked to be.
+  const across = width - room - 70;
+  const diagonals = lines.filter(one => !one.engine).map(line => {
+    const x = Math.max(low, yLow / line.rate) * (yHigh / yLow) ** 0.08;
+    return {text: line.name, x, y: x * line.rate,
+            angle: -Math.atan2(height / Math.log(yHigh / yLow), across / Math.log(high / low)) * 180 / Math.PI};
+  });
   const mark = (name, field, filled) => ({
     type: "symbol", name, from: {data: name},
     encode: {update: {
@@ -102,13 +137,13 @@ function rooflineSpec(points, looks, width) {
   });
   const values = points.map((point, i) => ({i, x: point.x, y: point.y, predicted: point.predicted, ...looks.get(point.of.kernel)}));
   return {
-    width, height: width < 500 ? 380 : 500,
+    width, height,
     data: [{name: "measured", values}, {name: "hollow", values: values.filter(value => value.predicted)},
-           {name: "roofs", values: lines}, {name: "labels", values: roofLabels(lines, [yLow, yHigh])}],
+           {name: "roofs", values: lines}, {name: "labels", values: labels}, {name: "diagonals", values: diagonals}],
     scales: [{name: "x", type: "log", domain: [low, high], range: "width"},
              {name: "y", type: "log", domain: [yLow, yHigh], range: "height"}],
     axes: [
-      {orient: "bottom", scale: "x", title: `FLOP per byte of ${levels.find(([id]) => id === chosen.level)[1]}`, format: "~s", tickCount: width < 500 ? 4 : 8, grid: true, labelOverlap: "greedy"},
+      {orient: "bottom", scale: "x", title: `FLOP per byte of ${levelOf(chosen.level).title}`, format: "~s", tickCount: width < 500 ? 4 : 8, grid: true, labelOverlap: "greedy"},
       {orient: "left", scale: "y", title: "FLOP/s", format: "~s", tickCount: 8, grid: true, labelOverlap: "greedy"}],
     marks: [{
       type: "group", clip: true, encode: {update: {width: {signal: "width"}, height: {signal: "height"}}},
@@ -119,47 +154,61 @@ function rooflineSpec(points, looks, width) {
         {type: "rule", from: {data: "hollow"}, interactive: false, encode: {update: {
           x: {scale: "x", field: "x"}, y: {scale: "y", field: "predicted"}, y2: {scale: "y", field: "y"}, stroke: {field: "colour"}, strokeWidth: {value: 1}}}},
         mark("hollow", "predicted", false), mark("measured", "y", true),
-        // With a rim of the paper's colour, since lines and marks may run below it.
-        ...[css("--paper"), null].map(rim => ({type: "text", from: {data: "labels"}, interactive: false, encode: {update: {
+        // With a rim of the paper's colour, since lines of the grid run below it.
+        ...[css("--paper"), null].map(rim => ({type: "text", from: {data: "diagonals"}, interactive: false, encode: {update: {
           ...(rim ? {stroke: {value: rim}, strokeWidth: {value: 3}} : {}),
-          x: {scale: "x", field: "x", offset: {signal: "datum.align == 'right' ? -4 : 6"}}, y: {scale: "y", field: "y", offset: -4}, text: {field: "text"},
-          align: {field: "align"}, fontSize: {value: 10.5}, fill: {value: css("--ink")}}}})),
+          x: {scale: "x", field: "x"}, y: {scale: "y", field: "y"}, angle: {field: "angle"}, dy: {value: -6}, text: {field: "text"},
+          align: {value: "left"}, fontSize: {value: 10.5}, fill: {value: css("--ink")}}}})),
       ],
-    }],
+    },
+    // From each roof to its name.
+    {type: "rule", from: {data: "labels"}, interactive: false, encode: {update: {x: {signal: "width"}, x2: {signal: "width + 8"}, y: {scale: "y", field: "at"}, y2: {scale: "y", field: "y"}, stroke: {value: css("--faint")}}}},
+    {type: "text", from: {data: "labels"}, interactive: false, encode: {update: {x: {signal: "width + 10"}, y: {scale: "y", field: "y"}, text: {field: "text"}, baseline: {value: "middle"}, fontSize: {value: 10.5}, fill: {value: css("--ink")}}}}],
   };
 }
 
 function showRoofline() {
   const left = casesLeft();
-  const points = left.filter(one => one.ai[chosen.level] > 0 && one.flops > 0 && one.measured > 0)
-    .map(one => ({of: one, x: one.ai[chosen.level], y: one.flops / one.measured,
-                  predicted: one.predicted > 0 ? one.flops / one.predicted : undefined}))
+  const points = left.map(one => ({of: one, x: one.ai[chosen.level], y: one.flops / one.measured,
+                                   predicted: drawable(one.flops / one.predicted) ? one.flops / one.predicted : undefined}))
+    .filter(point => drawable(point.x) && drawable(point.y))
     .sort((a, b) => a.x - b.x || a.y - b.y);
   const kernels = unique(points.map(point => point.of.kernel));
   const looks = new Map(kernels.map((name, i) => [name, lookOf(i)]));
-  const without = left.length - points.length;
+  const uncounted = left.filter(one => !(one.ai[chosen.level] > 0)).length;
+  const beyond = left.length - points.length - uncounted;
   const predicted = points.filter(point => point.predicted);
   const error = predicted.map(point => Math.abs(point.of.predicted / point.of.measured - 1)).sort((a, b) => a - b);
   const said = points.length === 0
     ? "No case to draw: no timed case is left by these choices, or the bytes of this level are not known of them."
     : `${plural(points.length, "case")} of ${plural(kernels.length, "kernel")} on ${chosen.device}, ${predicted.length} with their prediction` +
       `${error.length ? `, median error ${percent(error[Math.floor(error.length / 2)])}` : ""}.` +
-      `${without > 0 ? ` ${plural(without, "case")} not drawn: the bytes that cross this level are counted by this build's kernels, and it does not have these in their tile.` : ""}` +
+      `${uncounted > 0 ? ` ${plural(uncounted, "case")} not drawn: the bytes that cross this level are counted by this build's kernels, and it does not have these in their tile.` : ""}` +
+      `${beyond > 0 ? ` ${plural(beyond, "case")} not drawn: the time or the rate is beyond what any device reaches.` : ""}` +
+      ` ${missingRoofs()}` +
       " Arrow keys go from case to case, Enter opens the row; the table below has the same figures.";
   byId("roofline-said").textContent = said;
   byId("roofline-chart").setAttribute("aria-label", `Roofline. ${said}`);
-  legend("roofline-legend", points.length === 0 ? [] : [
-    ["predicted", {colour: ink(), shape: "circle"}, false], ["measured", {colour: ink(), shape: "circle"}, true],
-    ...kernels.map(name => [name, looks.get(name), true])]);
   if (points.length === 0) {
+    legend("roofline-legend", []);
     eraseChart("roofline-chart");
     return;
   }
-  drawChart("roofline-chart", rooflineSpec(points, looks, widthOf("roofline-chart")), points, tellCase,
+  const spec = rooflineSpec(points, looks, widthOf("roofline-chart"));
+  const letters = spec.data.find(({name}) => name === "labels").values.filter(({text, name}) => text !== name).reverse();
+  legend("roofline-legend", [
+    ["predicted", {colour: ink(), shape: "circle"}, false], ["measured", {colour: ink(), shape: "circle"}, true],
+    ...kernels.map(name => [name, looks.get(name), true, () => {
+      const filter = byId("choose-kernel");
+      filter.value = filter.value === name ? "" : name;
+      filter.dispatchEvent(new Event("change"));
+    }])]);
+  byId("roofline-legend").append(...letters.map(({text, name}) => make("span", {}, make("strong", {}, text), ` ${name}`)));
+  drawChart("roofline-chart", spec, points, tellCase,
     point => point.of.row && showRow(...point.of.row));
 }
 
-const caseColumns = [
+const caseColumns = () => [
   textColumn("kernel", "Kernel"),
   textColumn("shape", "Shape", true),
   numberColumn("measured", "Measured", one => rowLink(seconds(one.measured), one.row)),
@@ -171,12 +220,12 @@ const caseColumns = [
   textColumn("limiter", "Limiter"),
   {name: "rate", title: "Rate", number: true, of: one => one.flops / one.measured, show: one => si(one.flops / one.measured, "FLOP/s")},
   {name: "sight", title: "Class", of: one => one.sight, show: one => one.sight || (one.comparison ? "of a comparison" : "—")},
-  {name: "written", title: "Written", of: one => one.written, show: one => `${one.written.slice(0, 10)} at ${one.commit.slice(0, 8)}${one.stale ? ", stale" : ""}`},
+  writtenColumn,
   {name: "suite", title: "Suite", of: one => one.suite, show: one => suiteName(one.suite)},
   textColumn("tile", "Tile"),
 ];
 
 function showCases() {
-  sortableTable(byId("cases-table"), "Cases", caseColumns, casesLeft(), {by: "measured", down: true});
+  sortableTable(byId("cases-table"), "Cases", caseColumns(), casesLeft(), {by: "measured", down: true});
   showRoofline();
 }

@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // Predicted against measured, and the errors by kernel, regime and class.
 
-const sightLooks = {
-  "kernel never measured": {colour: palette[1], shape: "square"},
-  "case never measured": {colour: palette[4], shape: "diamond"},
-  "seen": {colour: palette[0], shape: "circle"},
-};
+const sightLooks = () => ({
+  "kernel never measured": {colour: palette()[1], shape: "square"},
+  "case never measured": {colour: palette()[4], shape: "diamond"},
+  "seen": {colour: palette()[0], shape: "circle"},
+});
 
 function scorecardSpec(points, width) {
   const xs = points.map(point => point.x);
   const ys = points.map(point => point.y);
   const [low, high] = [Math.min(...xs) / 1.5, Math.max(...xs) * 1.5];
   const yLow = Math.min(0.7, ...ys) / 1.1, yHigh = Math.max(1.4, ...ys) * 1.1;
+  const looks = sightLooks();
   const across = [[1, "equal"], [0.8, "20 % too short"], [1.2, "20 % too long"]];
   return {
     width, height: width < 500 ? 300 : 360,
-    data: [{name: "rows", values: points.map((point, i) => ({i, x: point.x, y: point.y, ...sightLooks[point.of.sight]}))},
+    data: [{name: "rows", values: points.map((point, i) => ({i, x: point.x, y: point.y, ...looks[point.of.sight]}))},
            {name: "across", values: across.map(([y, text]) => ({y, text}))}, {name: "regimes", values: [20e-6, 100e-6].filter(x => x > low && x < high).map(x => ({x}))}],
     scales: [{name: "x", type: "log", domain: [low, high], range: "width"}, {name: "y", type: "log", domain: [yLow, yHigh], range: "height"}],
     axes: [
@@ -24,7 +25,7 @@ function scorecardSpec(points, width) {
     marks: [
       {type: "rule", from: {data: "across"}, interactive: false, encode: {update: {x: {value: 0}, x2: {signal: "width"}, y: {scale: "y", field: "y"}, stroke: {value: css("--faint")}, strokeDash: {signal: "datum.y == 1 ? [] : [5, 4]"}}}},
       {type: "rule", from: {data: "regimes"}, interactive: false, encode: {update: {x: {scale: "x", field: "x"}, y: {value: 0}, y2: {signal: "height"}, stroke: {value: css("--faint")}, strokeDash: {value: [1, 4]}}}},
-      {type: "symbol", from: {data: "rows"}, encode: {update: {x: {scale: "x", field: "x"}, y: {scale: "y", field: "y"}, shape: {field: "shape"}, size: {value: 36}, fill: {field: "colour"}, fillOpacity: {value: 0.75}, stroke: {value: css("--paper")}, strokeWidth: {value: 0.5}, cursor: {value: "pointer"}}}},
+      {type: "symbol", from: {data: "rows"}, encode: {update: {x: {scale: "x", field: "x"}, y: {scale: "y", field: "y"}, shape: {field: "shape"}, size: {value: 36}, fill: {field: "colour"}, fillOpacity: {value: 0.6}, stroke: {field: "colour"}, strokeWidth: {value: 0.8}, cursor: {value: "pointer"}}}},
     ],
   };
 }
@@ -33,21 +34,23 @@ const besideText = beside => beside && beside.n > 0 ? `${percent(beside.median_a
 
 function showScorecard() {
   const {scorecard, cases} = page.data;
-  const points = cases.filter(one => one.sight && one.predicted > 0)
-    .map(one => ({of: one, x: one.measured, y: one.predicted / one.measured})).sort((a, b) => a.x - b.x);
+  const judged = cases.filter(one => one.sight && one.predicted > 0);
+  const points = judged.map(one => ({of: one, x: one.measured, y: one.predicted / one.measured}))
+    .filter(point => drawable(point.x) && drawable(point.y)).sort((a, b) => a.x - b.x);
   const counted = scorecard.groups.reduce((sum, group) => sum + group.n, 0);
   const inside = points.filter(point => Math.abs(point.y - 1) <= 0.2).length;
   const said = points.length === 0 ? "No measured case with its prediction stands in these receipts."
-    : `${plural(points.length, "case")}, ${inside} of them within 20 %. Dashed lines are where a prediction stops being a hit, dotted ones part the regimes.`;
+    : `${plural(points.length, "case")}, ${inside} of them within 20 %.${judged.length > points.length ? ` ${plural(judged.length - points.length, "case")} not drawn: a time is beyond what any device reaches.` : ""} Dashed lines are where a prediction stops being a hit, dotted ones part the regimes.`;
   byId("scorecard-said").textContent = said;
   byId("scorecard-chart").setAttribute("aria-label", `Predicted over measured time. ${said}`);
-  legend("scorecard-legend", points.length === 0 ? [] : Object.entries(sightLooks).map(([name, look]) => [name, look, true]));
+  legend("scorecard-legend", points.length === 0 ? [] : Object.entries(sightLooks()).map(([name, look]) => [name, look, true]));
   const left = Object.entries(scorecard.left_out).filter(([, n]) => n > 0).map(([why, n]) => `${n} ${why}`);
   byId("scorecard-body").replaceChildren(
     make("p", {}, scorecard.worst ?? ""),
     ...(left.length ? [make("p", {class: "faint"}, `Measurements that stand in no figure: ${left.join(", ")}.`)] : []),
-    ...(counted > points.length ? [make("p", {class: "faint"}, `The figures count ${plural(counted - points.length, "measurement")} of files that left the tree as well: their index has the times, and the chart only what has a row here.`)] : []),
-    make("h3", {}, "By kernel, regime and class"), make("div", {id: "scorecard-groups"}));
+    ...(counted > judged.length ? [make("p", {class: "faint"}, `The figures count ${plural(counted - judged.length, "measurement")} of files that left the tree as well: their index has the times, and the chart only what has a row here.`)] : []),
+    make("h3", {}, "By kernel, regime and class"),
+    make("p", {}, "In the column of a baseline stands its median error on the rows that have it and, in brackets, the model's own on the same rows."), make("div", {id: "scorecard-groups"}));
   sortableTable(byId("scorecard-groups"), "Errors by kernel, regime and class", [
     textColumn("kernel", "Kernel"), textColumn("regime", "Regime"), textColumn("class", "Class"),
     numberColumn("n", "Cases", one => String(one.n)),

@@ -8,6 +8,7 @@ function showMissing() {
   if (files.length === 0) missing.push("No receipt file was given, and there is none.");
   for (const file of files) {
     if (file.lines === 0 && file.rows === 0) missing.push(`${file.path}: no rows, the file is empty.`);
+    if (file.copies > 0) missing.push(`${file.path}: ${plural(file.copies, "row")} of it stand in another file as well, and count once.`);
     if (file.unfinished) missing.push(`${file.path}: its last line is unfinished and left out; a run was cut off there.`);
   }
   if (files.some(file => file.rows > 0) && cases.length === 0) missing.push("No timed case stands in these rows: the charts are empty.");
@@ -77,7 +78,7 @@ async function start() {
     showRowsSection();
     showWhatIf();
     // For tests, and for a reader's own console.
-    window.raceline = {page, chosen, whatIf, placeOf, ask, opened_ms: performance.now() - began};
+    window.raceline = {page, chosen, whatIf, placeOf, ask, assumedDevice, diffChosen, palettes, opened_ms: performance.now() - began};
     document.documentElement.dataset.ready = "true";
   } catch (error) {
     byId("failure").hidden = false;

@@ -32,9 +32,12 @@ function sortableTable(where, caption, columns, rows, {by = columns[0].name, dow
   const draw = () => {
     const sorted = [...rows].sort(compare);
     const shown = sorted.slice(state.first, state.first + rowsAtATime);
-    const turn = (text, to, off) => make("button", {type: "button", disabled: off, click: () => {
+    const turn = (text, to, off) => make("button", {type: "button", disabled: off, "data-turn": text, click: () => {
       state.first = to;
       draw();
+      // The button was drawn anew; at the end of the rows it cannot be pressed, and the other one can.
+      const [again, other] = [text, text === "Back" ? "Further" : "Back"].map(name => where.querySelector(`[data-turn="${name}"]`));
+      (again.disabled ? other : again).focus();
     }}, text);
     const pages = rows.length <= rowsAtATime ? null : make("div", {class: "pages"},
       turn("Back", state.first - rowsAtATime, state.first === 0),
@@ -65,3 +68,6 @@ function numberColumn(name, title, show) {
   const known = row => row[name] !== null && row[name] !== undefined;
   return {name, title, number: true, of: row => row[name], show: row => known(row) ? show(row) : "—"};
 }
+/** When and at which commit a row was measured, and whether the kernel is still the same. */
+const writtenText = one => `${one.written.slice(0, 10)} at ${one.commit.slice(0, 8)}${one.stale ? ", stale" : ""}`;
+const writtenColumn = {name: "written", title: "Written", of: one => one.written, show: writtenText};

@@ -2,23 +2,46 @@
 // What if: the project's own model and the kernels' counts, compiled to WebAssembly. This file asks
 // and shows; it computes no time.
 
-const whatIf = {model: null, device: "h200", ceilings: {}, kernel: "", shape: {}, wanted: null, timer: 0};
+// The shape is one text, in the words of `--shape`. Sliders, choices and suites write it, and show what the model read
+// out of it: `answered` is its last answer to a shape that it understood.
+const whatIf = {model: null, device: "h200", ceilings: {}, kernel: "", text: "", wrong: false, answered: null, timer: 0};
 
-// Of the fields that a slider moves: its steps.
+// Of the fields that a slider moves: its steps, and where the answer has it. `fixed` says when the shape has no such single number.
+const ragged = (workload, side) => Boolean(workload[`seqlens_${side}`]);
 const shapeSliders = [
-  ["batch", "sequences", [1, 2, 4, 8, 16, 32, 64, 128, 256]],
-  ["heads", "query heads", [1, 2, 4, 8, 16, 24, 32, 40, 64, 128]],
-  ["kv", "heads of K and V", [1, 2, 4, 8, 16, 24, 32, 40, 64, 128]],
-  ["q", "queries a sequence", [1, 2, 4, 16, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768]],
-  ["k", "keys a sequence", [64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072]],
-  ["d", "head dim", [32, 64, 80, 96, 128, 192, 256]],
+  {name: "batch", text: "sequences", steps: [1, 2, 4, 8, 16, 32, 64, 128, 256], of: w => w.batch, fixed: w => ragged(w, "q") || ragged(w, "k")},
+  {name: "heads", text: "query heads", steps: [1, 2, 4, 8, 16, 24, 32, 40, 64, 128], of: w => w.heads_q},
+  {name: "kv", text: "heads of K and V", steps: [1, 2, 4, 8, 16, 24, 32, 40, 64, 128], of: w => w.heads_kv, fixed: w => w.mla},
+  {name: "q", text: "queries a sequence", steps: [1, 2, 4, 16, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768], of: w => w.seqlen_q, fixed: w => ragged(w, "q")},
+  {name: "k", text: "keys a sequence", steps: [64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072], of: w => w.seqlen_k, fixed: w => ragged(w, "k")},
+  {name: "d", text: "head dim", steps: [32, 64, 80, 96, 128, 192, 256], of: w => w.headdim, fixed: w => w.mla || w.headdim !== w.headdim_v},
+];
+const shapeChoices = [
+  {name: "dtype", text: "Type", choices: ["fp32", "fp16", "bf16", "e4m3"], of: w => w.dtype},
+  {name: "cache", text: "Cache", choices: ["fp32", "fp16", "bf16", "e4m3", "nvfp4"], of: w => w.kv_dtype},
+  {name: "page", text: "Pages", choices: ["0", "16", "64", "256"], of: w => String(w.page_size), show: value => value === "0" ? "none" : value},
+  {name: "mask", text: "Mask", choices: ["full", "causal"], of: w => w.mask},
 ];
 
-function shapeText({batch, heads, kv, q, k, d, dtype, cache, page: pages, mask}) {
-  const parts = [`b=${batch}`, `h=${heads}/${Math.min(kv, heads)}`, `q=${q}`, `k=${k}`, `d=${d}`, `dtype=${dtype}`];
-  if (cache) parts.push(`kv=${cache}`);
-  if (pages) parts.push(`page=${pages}`);
-  if (mask) parts.push(mask);
+/** The shape with one field set; all else stays as it is in the text. */
+function withField(shape, name, value, workload) {
+  const parts = shape.split(",").map(part => part.trim()).filter(Boolean);
+  const put = (key, text) => {
+    const at = parts.findIndex(part => part.split("=")[0] === key);
+    if (at < 0 && text) parts.push(text);
+    else if (at >= 0) parts.splice(at, 1, ...(text ? [text] : []));
+  };
+  const heads = name === "heads" ? value : workload.heads_q;
+  const kv = Math.min(name === "kv" ? value : workload.heads_kv, heads);
+  if (name === "heads" || name === "kv") put("h", workload.mla ? `h=${heads}` : `h=${heads}/${kv}`);
+  else if (name === "mask") put("causal", value === "causal" ? "causal" : "");
+  else if (name === "page") put("page", value === "0" ? "" : `page=${value}`);
+  else if (name === "cache") put("kv", value === workload.dtype ? "" : `kv=${value}`);
+  else if (name === "dtype") {
+    put("dtype", `dtype=${value}`);
+    // A cache of the type of Q stays one.
+    if (workload.kv_dtype !== workload.dtype) put("kv", value === workload.kv_dtype ? "" : `kv=${workload.kv_dtype}`);
+  } else put({batch: "b"}[name] ?? name, `${{batch: "b"}[name] ?? name}=${value}`);
   return parts.join(",");
 }
 
@@ -36,7 +59,7 @@ function assumedDevice() {
 
 function question() {
   const device = assumedDevice();
-  return {shape: byId("whatif-shape").value, device, kernel: whatIf.kernel, cold: true,
+  return {shape: whatIf.text, device, kernel: whatIf.kernel, cold: true,
           launch_path: device.kind === "cpu" ? "parallel" : "graph"};
 }
 
@@ -45,11 +68,23 @@ function ask(asked) {
 }
 
 function bars(entries, limit) {
-  const most = Math.max(...entries.map(([, value]) => value), 1e-12);
+  const most = Math.max(...entries.map(([, value]) => value ?? 0), 1e-12);
   return make("div", {class: "bars"}, entries.flatMap(([name, value]) => [
     make("span", {}, name === limit ? make("strong", {}, name) : name),
     make("div", {class: name === limit ? "bar limit" : "bar", style: `width:${Math.max(0.3, 100 * value / most)}%`, "aria-hidden": "true"}),
     make("span", {}, seconds(value))]));
+}
+
+/** Where the rates behind an answer come from, in the words of `raceline predict`. */
+function ratesText(best, bound) {
+  const origins = best ? Object.entries(best.rates) : bound.rates ? [[bound.limiter, bound.rates]] : [];
+  const measured = origin => origin === "committed";
+  const stated = origins.filter(([, origin]) => !measured(origin));
+  const moved = Object.keys(whatIf.ceilings).length > 0 ? " Ceilings that were moved are assumed." : "";
+  if (stated.length === 0) return `Its rates were measured on this device, and are committed.${moved}`;
+  const which = stated.map(([id, origin]) => `${id} (${origin})`).join(", ");
+  return `${stated.length === origins.length ? "None of its rates was measured on this device" : "Not all of its rates were measured on this device"}: a datasheet's are ${which}.` +
+    `${stated.some(([, origin]) => origin.includes(" of ")) ? " The factor is what the named device was measured to reach of its own." : ""}${moved}`;
 }
 
 function showAnswer(answer) {
@@ -58,25 +93,57 @@ function showAnswer(answer) {
     where.replaceChildren(make("p", {class: "note", id: "whatif-error"}, answer.error));
     return;
   }
-  const served = answer.kernels.filter(one => one.seconds !== undefined);
+  const served = answer.kernels.filter(one => Number.isFinite(one.seconds));
+  const refused = answer.kernels.filter(one => !Number.isFinite(one.seconds));
   const best = served[0];
   const {bound} = answer;
   const verdict = best
     ? [make("strong", {id: "whatif-kernel"}, best.kernel), " takes ", make("span", {id: "whatif-seconds"}, seconds(best.seconds)), ", limited by ",
        make("strong", {id: "whatif-limiter"}, best.limiter), ` (tile ${best.tile}). `]
-    : ["No kernel serves this shape on this device. "];
+    : [`No kernel ${refused.some(one => one.reason) ? "serves this shape on this device" : "has a time that is a number"}. `];
   where.replaceChildren(
     make("p", {class: "verdict", id: "whatif-verdict"}, ...verdict,
-      bound.limiter ? `No program is faster than ${seconds(bound.seconds)}, bound by ${bound.limiter}.` : "Nothing is known that bounds it."),
+      bound.limiter ? ["No program is faster than ", make("span", {id: "whatif-bound"}, seconds(bound.seconds)), `, bound by ${bound.limiter}.`].flat() : "Nothing is known that bounds it."),
+    make("p", {id: "whatif-origin"}, ratesText(best, bound)),
     ...(best ? [make("h3", {}, "Terms of its time"), bars(best.terms.filter(([, value]) => value !== 0), null),
                 make("h3", {}, "Work over ceiling, by resource"), bars(Object.entries(best.resources).sort((a, b) => b[1] - a[1]), best.limiter)] : []),
     make("h3", {}, "Kernels"), make("div", {id: "whatif-kernels"}),
-    make("details", {id: "whatif-others"}, make("summary", {}, `${plural(answer.kernels.length - served.length, "kernel")} that do not serve it, and why`),
-      make("ul", {}, answer.kernels.filter(one => one.reason).map(one => make("li", {}, make("strong", {}, one.kernel), `: ${one.reason}`)))));
+    make("details", {id: "whatif-others"}, make("summary", {}, `${plural(refused.length, "kernel")} that do not serve it, and why`),
+      make("ul", {}, refused.map(one => make("li", {}, make("strong", {}, one.kernel), `: ${one.reason ?? "with these ceilings its time is no number"}`)))));
   sortableTable(byId("whatif-kernels"), "Kernels, predicted", [
     textColumn("kernel", "Kernel"), numberColumn("seconds", "Time", one => seconds(one.seconds)), textColumn("limiter", "Limiter"),
     textColumn("tile", "Tile", true),
   ], served, {by: "seconds"});
+}
+
+/** Every control shows the shape that the text is: what the model read, or of a text that it does not understand nothing. */
+function showShape() {
+  const text = byId("whatif-shape");
+  if (text.value !== whatIf.text) text.value = whatIf.text;
+  text.setAttribute("aria-invalid", String(whatIf.wrong));
+  const workload = whatIf.answered?.workload;
+  const suite = byId("whatif-suite");
+  suite.value = [...suite.options].some(option => option.value === (whatIf.answered?.shape ?? "")) && !whatIf.wrong ? whatIf.answered?.shape ?? "" : "";
+  if (!workload) return;
+  const other = workload.op && workload.op !== "attention";
+  for (const {name, steps, of, fixed: isFixed} of shapeSliders) {
+    const slider = byId(`whatif-${name}`);
+    const still = other || Boolean(isFixed?.(workload));
+    slider.disabled = still;
+    const said = whatIf.wrong || other ? "—" : still && (name === "q" || name === "k" || name === "batch") ? "as typed" : String(of(workload));
+    slider.parentElement.querySelector("output").textContent = said;
+    slider.setAttribute("aria-valuetext", said);
+    if (!other) slider.value = String(Math.max(0, steps.findLastIndex(step => step <= of(workload))));
+  }
+  for (const {name, of, choices, show} of shapeChoices) {
+    const select = byId(`whatif-${name}`);
+    select.disabled = other && name !== "dtype";
+    const value = other ? "" : String(of(workload));
+    // What the list does not have, as a page of 32, is added: the choice shows what holds.
+    const listed = value === "" || choices.includes(value) ? choices : [...choices, value];
+    select.replaceChildren(...listed.map(one => make("option", {value: one}, show?.(one) ?? one)));
+    select.value = whatIf.wrong ? "" : value;
+  }
 }
 
 /** At most one question waits: a slider that moves on replaces it. */
@@ -84,22 +151,23 @@ function askSoon() {
   clearTimeout(whatIf.timer);
   if (!whatIf.model) return;  // it asks once it is there
   whatIf.timer = setTimeout(() => {
-    showAnswer(ask(question()));
+    const answer = ask(question());
+    whatIf.wrong = Boolean(answer.error);
+    if (!answer.error) whatIf.answered = answer;
+    showShape();
+    showAnswer(answer);
     byId("whatif-body").dataset.answered = String(Number(byId("whatif-body").dataset.answered ?? 0) + 1);
   }, 40);
 }
 
-function stepSlider(id, text, steps, value, changed) {
-  const output = make("output", {for: id}, String(value));
-  const slider = make("input", {id, type: "range", min: "0", max: String(steps.length - 1), step: "1", value: String(Math.max(0, steps.indexOf(value))),
-                                "aria-valuetext": String(value), input: () => {
-    const now = steps[Number(slider.value)];
-    output.textContent = String(now);
-    slider.setAttribute("aria-valuetext", String(now));
-    changed(now);
-  }});
-  return make("label", {for: id}, text, output, slider);
+function stepSlider({name, text, steps}) {
+  const id = `whatif-${name}`;
+  const slider = make("input", {id, type: "range", min: "0", max: String(steps.length - 1), step: "1", value: "0",
+                                input: () => moveField(name, steps[Number(slider.value)])});
+  return make("label", {for: id}, text, make("output", {for: id}, "—"), slider);
 }
+
+const originOf = rate => page.data.what_if.origins[rate.source] ?? rate.source;
 
 function ceilingSliders() {
   const {rates} = page.data.what_if.devices[whatIf.device];
@@ -107,12 +175,14 @@ function ceilingSliders() {
     const output = make("output", {}, quantity(rate.value, id));
     const slider = make("input", {id: `ceiling-${id}`, type: "range", min: "-3", max: "3", step: "0.05", value: "0", "aria-valuetext": quantity(rate.value, id), input: () => {
       const scale = 2 ** Number(slider.value);
-      whatIf.ceilings[id] = scale;
+      if (scale === 1) delete whatIf.ceilings[id];
+      else whatIf.ceilings[id] = scale;
       output.textContent = quantity(rate.value * scale, id);
       slider.setAttribute("aria-valuetext", output.textContent);
       askSoon();
     }});
-    return make("label", {for: `ceiling-${id}`}, id, output, slider);
+    const origin = make("span", {class: "faint origin"}, originOf(rate));
+    return make("label", {for: `ceiling-${id}`}, id, output, slider, origin);
   });
 }
 
@@ -122,21 +192,27 @@ function showCeilings() {
 }
 
 function setShape(text) {
+  whatIf.text = text;
   byId("whatif-shape").value = text;
   askSoon();
 }
 
+/** Sets a field of the shape; of a text that the model does not understand, of the one before it. */
+function moveField(name, value) {
+  if (!whatIf.answered) return;  // the model is not there yet
+  const output = byId(`whatif-${name}`).parentElement.querySelector("output");
+  if (output) output.textContent = String(value);
+  byId(`whatif-${name}`).setAttribute("aria-valuetext", String(value));
+  const from = whatIf.wrong ? whatIf.answered.shape : whatIf.text;
+  setShape(withField(from, name, value, whatIf.answered.workload));
+}
+
 function showControls() {
   const {what_if: from} = page.data;
-  whatIf.shape = {batch: 64, heads: 32, kv: 8, q: 1, k: 8192, d: 128, dtype: "bf16", cache: "", page: "", mask: ""};
-  const move = name => value => {
-    whatIf.shape[name] = value;
-    setShape(shapeText(whatIf.shape));
-  };
-  const pick = (name, label, choices) => choice(`whatif-${name}`, label, choices, move(name), whatIf.shape[name]);
+  whatIf.text = "b=64,h=32/8,q=1,k=8192,d=128,dtype=bf16";
   const named = names => names.map(name => [name, name]);
   const suites = make("select", {id: "whatif-suite", change: event => event.target.value && setShape(event.target.value)},
-    make("option", {value: ""}, "choose"), from.suites.map(([name, shapes]) => make("optgroup", {label: name}, shapes.map(shape => make("option", {value: shape}, shape)))));
+    make("option", {value: ""}, "none of them"), from.suites.map(([name, shapes]) => make("optgroup", {label: name}, shapes.map(shape => make("option", {value: shape}, shape)))));
   return make("div", {class: "sliders"},
     make("div", {class: "controls"},
       choice("whatif-device", "Device", named(Object.keys(from.devices)), value => {
@@ -148,15 +224,12 @@ function showControls() {
         whatIf.kernel = value;
         askSoon();
       }, "")),
-    ...shapeSliders.map(([name, text, steps]) => stepSlider(`whatif-${name}`, text, steps, whatIf.shape[name], move(name))),
-    make("div", {class: "controls"},
-      pick("dtype", "Type", named(["fp32", "fp16", "bf16", "e4m3"])),
-      pick("cache", "Cache", [["", "as the type"], ...named(["fp16", "bf16", "e4m3", "nvfp4"])]),
-      pick("page", "Pages", [["", "none"], ...named(["16", "64", "256"])]),
-      pick("mask", "Mask", [["", "full"], ["causal", "causal"]])),
     make("label", {for: "whatif-suite"}, "A shape of a suite", suites),
     make("label", {for: "whatif-shape"}, "Shape, which may also be typed",
-      make("input", {id: "whatif-shape", style: "grid-column: 1 / 3", value: shapeText(whatIf.shape), input: askSoon})),
+      make("input", {id: "whatif-shape", style: "grid-column: 1 / 3", value: whatIf.text, input: event => setShape(event.target.value)})),
+    ...shapeSliders.map(stepSlider),
+    make("div", {class: "controls"},
+      ...shapeChoices.map(({name, text, choices, show}) => choice(`whatif-${name}`, text, choices.map(one => [one, show?.(one) ?? one]), value => moveField(name, value)))),
     make("details", {id: "whatif-rates"}, make("summary", {}, "Ceilings, from an eighth to eight times"), make("div", {id: "whatif-ceilings"})),
     make("button", {type: "button", id: "whatif-reset", click: () => {
       showCeilings();
@@ -171,7 +244,7 @@ function showWhatIf() {
     return;
   }
   body.replaceChildren(
-    make("p", {}, "The project's own model and the kernels' own counts, compiled to WebAssembly. Times are the model's, with its calibrated constants; no committed error is taken out of them. The call is cold and, on a GPU, in a graph."),
+    make("p", {}, "The project's own model and the kernels' own counts, compiled to WebAssembly. Times are the model's, with its calibrated constants; no committed error is taken out of them. Below the answer stands where its rates come from: measured on the device, or a datasheet's. The call is cold and, on a GPU, in a graph."),
     make("div", {class: "what-if"}, showControls(), make("div", {id: "whatif-answer", "aria-live": "polite"}, "Loading the model.")));
   showCeilings();
   whenNear(body, async () => {

@@ -42,6 +42,9 @@ void require_receipts(const std::string& path) {
     require(type != fs::file_type::character && type != fs::file_type::block,
             Status::invalid_argument,
             "{} is no receipt file but a device; name a .jsonl file that raceline wrote", path);
+    require(type != fs::file_type::directory, Status::invalid_argument,
+            "{} is a folder; name the receipt files in it, as in {}", path,
+            (fs::path(path) / "*.jsonl").string());
     if (type == fs::file_type::regular) {
         const std::string head = head_of(path);
         require(

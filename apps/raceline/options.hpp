@@ -50,11 +50,11 @@ struct Options {
     bool markdown = false;           ///< report: the scorecard as tables of a page
     std::string html;                ///< report: the page is written into this file
 
-    std::string picture;            ///< plot: which one
-    std::string output;             ///< plot, diff: the picture's file; empty: the terminal
-    bool keep_script = false;       ///< plot, diff: the script stays beside the picture
-    std::string track = "prefill";  ///< plot: of the ladder
-    std::string over;               ///< plot sweep: a field of workloads; empty: chosen
+    std::string picture;       ///< plot: which one
+    std::string output;        ///< plot, diff: the picture's file; empty: the terminal
+    bool keep_script = false;  ///< plot, diff: the script stays beside the picture
+    std::string track;         ///< plot: of the ladder; empty: prefill
+    std::string over;          ///< plot sweep: a field of workloads; empty: chosen
 };
 
 int run_devices(const Options& options);

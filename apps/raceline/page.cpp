@@ -50,6 +50,9 @@ PageRequest request_of(const Options& options) {
 // A forgotten name of the page must not cost the receipts that stand in its place.
 void require_page(const Options& options) {
     std::error_code none;
+    require(options.html != "-", Status::invalid_argument,
+            "--html - : a page of several megabytes is written to a file, not to standard output; "
+            "name one that ends in .html");
     for (const std::string& file : options.files) {
         require(!fs::equivalent(file, options.html, none), Status::invalid_argument,
                 "--html would write the page over {}, one of the receipts to read; name a page "

@@ -49,20 +49,29 @@ std::string shape_of(const Options& options) {
     return options.shapes.empty() ? "" : options.shapes.front();
 }
 
+std::string track_of(const Options& options) {
+    return options.track.empty() ? "prefill" : options.track;
+}
+
 struct Picture {
     std::string_view name;
     std::function<Chart(const Options&)> chart;
+    bool of_ladder = false;  // takes --track and --shape
+    bool over = false;       // takes --over
 };
 
 const std::array pictures{
     Picture{"roofline", [](const Options& o) { return roofline_chart(rows_of(o)); }},
     Picture{"trajectory",
-            [](const Options& o) { return trajectory_chart(rows_of(o), o.track, shape_of(o)); }},
+            [](const Options& o) { return trajectory_chart(rows_of(o), track_of(o), shape_of(o)); },
+            true},
     Picture{"scorecard", scorecard_of},
     Picture{"ladder",
-            [](const Options& o) { return ladder_chart(rows_of(o), o.track, shape_of(o)); }},
+            [](const Options& o) { return ladder_chart(rows_of(o), track_of(o), shape_of(o)); },
+            true},
     Picture{"compare", [](const Options& o) { return compare_chart(rows_of(o)); }},
-    Picture{"sweep", [](const Options& o) { return sweep_chart(rows_of(o), o.over); }}};
+    Picture{"sweep", [](const Options& o) { return sweep_chart(rows_of(o), o.over); }, false,
+            true}};
 
 const Picture& picture_called(const std::string& name) {
     std::vector<std::string_view> names;
@@ -79,6 +88,18 @@ const Picture& picture_called(const std::string& name) {
     return *found;
 }
 
+// An option that changes nothing would be taken for one that did.
+void require_its_options(const Picture& picture, const Options& options) {
+    require(picture.of_ladder || options.shapes.empty(), Status::invalid_argument,
+            "--shape {}: trajectory and ladder show one case; {} shows all of its receipts",
+            fmt::join(options.shapes, " "), picture.name);
+    require(picture.of_ladder || options.track.empty(), Status::invalid_argument,
+            "--track {}: trajectory and ladder have a track; {} has none", options.track,
+            picture.name);
+    require(picture.over || options.over.empty(), Status::invalid_argument,
+            "--over {}: only sweep runs over a field; {} does not", options.over, picture.name);
+}
+
 // A tool reads what is no terminal: it gets a width that lines in files have.
 TerminalSize terminal_size() {
     winsize size{};
@@ -91,6 +112,7 @@ TerminalSize terminal_size() {
 }  // namespace
 
 void draw(Chart chart, const Options& options) {
+    leave_out_extremes(chart);
     for (const std::string& note : chart.notes) {
         say("{}", note);
     }
@@ -115,6 +137,7 @@ void draw(Chart chart, const Options& options) {
 
 int run_plot(const Options& options) {
     const Picture& picture = picture_called(options.picture);
+    require_its_options(picture, options);
     if (!options.output.empty()) {
         static_cast<void>(picture_form(options.output));  // before anything is read
     }

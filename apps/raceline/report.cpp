@@ -143,7 +143,10 @@ int run_report(const Options& options) {
         }
     }
     trees.add_histories(report);
-    const std::vector<Finding>& findings = options.check ? report.findings() : report.broken();
+    std::vector<Finding> findings = options.check ? report.findings() : report.broken();
+    if (!options.check) {
+        findings.insert(findings.end(), report.changed().begin(), report.changed().end());
+    }
     for (const Finding& finding : findings) {
         say("{}: {}{}", finding.file, line_text(finding), finding.what);
     }
@@ -158,7 +161,7 @@ int run_report(const Options& options) {
     }
     if (options.check) {
         say_check(report);
-    } else if (report.rows().empty() && !options.ladder) {
+    } else if (report.rows().empty() && findings.empty() && !options.ladder) {
         say("no rows: {} empty", files.size() == 1 ? files.front() + " is" : "all files are");
     }
     // A corrupt line is bad input wherever it is met; what --check finds beyond it is a failure.

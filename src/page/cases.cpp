@@ -10,6 +10,7 @@
 #include "plot/roofs.hpp"
 #include "registry/registry.hpp"
 #include "report/first_sight.hpp"
+#include "report/receipt_diff.hpp"
 #include "support/check.hpp"
 
 namespace raceline {
@@ -20,32 +21,25 @@ struct MemoryLevel {
     std::vector<std::string_view> resources;
 };
 
-// Beside DRAM, whose intensity stands in the row: what a GPU calls L2 is a CPU's last level, what
-// it has in shared memory lies in a CPU's first level.
+// Beside DRAM, whose intensity stands in the row. Each level's bytes are those of the resource
+// whose ceiling is its roof (page/roofline.js); what is multiplied out of shared memory leaves it
+// through the same ports as what is loaded.
 const std::vector<MemoryLevel>& cache_levels() {
-    static const std::vector<MemoryLevel> levels{
-        {"l2", {"byte.l2", "byte.llc"}}, {"smem", {"byte.smem_lsu", "byte.smem_mma", "byte.l1"}}};
+    static const std::vector<MemoryLevel> levels{{"llc", {"byte.llc"}},
+                                                 {"l2", {"byte.l2"}},
+                                                 {"l1", {"byte.l1"}},
+                                                 {"smem", {"byte.smem_lsu", "byte.smem_mma"}}};
     return levels;
-}
-
-TileFields fields_of(const Json& tile) {
-    TileFields fields;
-    for (const auto& [name, value] : tile.items()) {
-        // A row may hold anything: what is no number is no tile of any kernel.
-        fields.emplace_back(name, value.is_number_integer() ? value.get<std::int64_t>() : -1);
-    }
-    return fields;
 }
 
 // All work of a case by this build's counts of its kernel; nothing where kernel or tile have left.
 Work work_of(const TimedCase& one, const Device& device) {
-    const Kernel* kernel = kernel_once_called(one.kernel);
-    const int tile = kernel == nullptr ? -1 : kernel->find_tile(fields_of(one.about.tile));
-    if (tile < 0 || !kernel->why_not(one.workload, tile, device).empty()) {
+    const std::optional<KernelOfToday> now = kernel_of_today(one, device);
+    if (!now) {
         return {};
     }
     Work all;
-    for (const Counts& launch : kernel->counts(one.workload, tile, device)) {
+    for (const Counts& launch : now->kernel->counts(one.workload, now->tile, device)) {
         all = all + launch.work;
     }
     return all;
@@ -128,7 +122,25 @@ Json roof_list(const std::vector<Roof>& roofs) {
     return list;
 }
 
+TileFields fields_of(const Json& tile) {
+    TileFields fields;
+    for (const auto& [name, value] : tile.items()) {
+        // A row may hold anything: what is no number is no tile of any kernel.
+        fields.emplace_back(name, value.is_number_integer() ? value.get<std::int64_t>() : -1);
+    }
+    return fields;
+}
+
 }  // namespace
+
+std::optional<KernelOfToday> kernel_of_today(const TimedCase& one, const Device& device) {
+    const Kernel* kernel = kernel_once_called(one.kernel);
+    const int tile = kernel == nullptr ? -1 : kernel->find_tile(fields_of(one.about.tile));
+    if (tile < 0 || !why_not(*kernel, one.workload, tile, device).empty()) {
+        return std::nullopt;
+    }
+    return KernelOfToday{kernel, tile};
+}
 
 const Device* KnownDevices::of(const DeviceName& name) {
     const std::string label = device_label(Json{{"id", name.id}, {"name", name.name}});
@@ -153,6 +165,7 @@ Json cases_json(const TimedRows& rows, const ReceiptText& text, const Scorecard&
     for (const ScoredRow& row : card.scored_rows()) {
         sights.emplace(row.id, row.group.sight);
     }
+    std::map<std::string, std::size_t> same;  // numbers of the identities
     Json cases = Json::array();
     for (const TimedCase& one : rows.cases) {
         Json result;
@@ -163,6 +176,7 @@ Json cases_json(const TimedRows& rows, const ReceiptText& text, const Scorecard&
         }
         const auto sight = sights.find(one.id);
         result["sight"] = sight == sights.end() ? "" : sight_name(sight->second);
+        result["same"] = same.try_emplace(case_identity(one), same.size()).first->second;
         cases.push_back(std::move(result));
     }
     return cases;
@@ -179,6 +193,9 @@ Json peers_json(const TimedRows& rows, const ReceiptText& text) {
                          {"ratio", peer.ratio},
                          {"low", peer.ratio_low},
                          {"high", peer.ratio_high},
+                         {"commit", peer.commit},
+                         {"written", peer.written},
+                         {"stale", peer.stale},
                          {"row", place_json(text, peer.id)}});
     }
     return peers;

@@ -15,7 +15,7 @@ Json counted_json(const std::optional<Counted>& counted) {
     return counted ? Json{{"limiter", counted->limiter}, {"stall", counted->stall}} : Json();
 }
 
-Json shown_json(const RungCase& shown) {
+Json shown_json(const RungCase& shown, const ReceiptText& text) {
     return {{"shape", shown.shape},
             {"tile", shown.tile},
             {"predicted", shown.predicted},
@@ -26,16 +26,22 @@ Json shown_json(const RungCase& shown) {
             {"counted", counted_json(shown.counted)},
             {"passed", shown.passed},
             {"stale", shown.stale},
-            {"first_sight", shown.first_sight}};
+            {"first_sight", shown.first_sight},
+            {"measured_before", shown.measured_before},
+            {"row", place_json(text, shown.id)},
+            {"left", shown.left},
+            {"row_before", place_json(text, shown.id_before)},
+            {"left_before", shown.left_before}};
 }
 
-Json result_json(const std::vector<RungCase>& cases, std::string_view reference) {
+Json result_json(const std::vector<RungCase>& cases, std::string_view reference,
+                 const ReceiptText& text) {
     const RungScore score = score_rung(cases);
     const RungCase* shown = shown_case(cases, reference);
     return {{"verdict", score.verdict()},
             {"cases", score.cases},
             {"median_error", score.median_error},
-            {"shown", shown == nullptr ? Json() : shown_json(*shown)}};
+            {"shown", shown == nullptr ? Json() : shown_json(*shown, text)}};
 }
 
 Json code_json(std::string_view rung, std::span<const build_info::EmbeddedFile> sources) {
@@ -50,10 +56,10 @@ Json code_json(std::string_view rung, std::span<const build_info::EmbeddedFile> 
 }
 
 Json rung_json(const Kernel& rung, const LadderTrack& track, const LadderCases& cases,
-               std::span<const build_info::EmbeddedFile> sources) {
+               const ReceiptText& text, std::span<const build_info::EmbeddedFile> sources) {
     Json results = Json::object();
     for (const std::string& device : cases.devices()) {
-        results[device] = result_json(cases.of(device, rung, track.suite), track.reference);
+        results[device] = result_json(cases.of(device, rung, track.suite), track.reference, text);
     }
     return {{"rung", rung.name},
             {"summary", rung.summary},
@@ -69,13 +75,13 @@ Json rung_json(const Kernel& rung, const LadderTrack& track, const LadderCases& 
 }  // namespace
 
 Json ladder_json(std::span<const Json> rows, std::span<const PastFile> left,
-                 std::span<const build_info::EmbeddedFile> sources) {
+                 const ReceiptText& text, std::span<const build_info::EmbeddedFile> sources) {
     const LadderCases cases(rows, left);
     Json tracks = Json::array();
     for (const LadderTrack& track : ladder_tracks()) {
         Json rungs = Json::array();
         for (const Kernel* rung : rungs_of(track.name)) {
-            rungs.push_back(rung_json(*rung, track, cases, sources));
+            rungs.push_back(rung_json(*rung, track, cases, text, sources));
         }
         tracks.push_back({{"name", track.name},
                           {"title", track.title},

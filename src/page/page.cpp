@@ -7,7 +7,7 @@
 
 #include "page/compressed.hpp"
 #include "page/page_parts.hpp"
-#include "report/receipt_diff.hpp"
+#include "report/ladder_verdict.hpp"
 #include "report/scorecard_text.hpp"
 #include "support/check.hpp"
 
@@ -37,22 +37,6 @@ Json vega_modules(Sources sources) {
         }
     }
     return modules;
-}
-
-Json case_diff_json(const CaseDiff& one, const ReceiptText& text) {
-    constexpr std::array changes{"slower", "same", "faster"};
-    return {{"device", one.after.device},
-            {"kernel", one.after.kernel},
-            {"shape", one.after.shape},
-            {"before", one.before.measured.seconds_median},
-            {"after", one.after.measured.seconds_median},
-            {"ratio", one.ratio},
-            {"low", one.ratio_low},
-            {"high", one.ratio_high},
-            {"change", changes.at(static_cast<std::size_t>(one.change))},
-            {"missed", one.missed},
-            {"before_row", place_json(text, one.before.id)},
-            {"after_row", place_json(text, one.after.id)}};
 }
 
 struct PageContent {
@@ -99,9 +83,9 @@ Json page_json(const PageRequest& request, const PageContent& content) {
               {"roofs", roofs_json(rows)},
               {"peers", peers_json(rows, text)},
               {"scorecard", scorecard_json(card)},
-              {"ladder", ladder_json(rows.rows, left, request.ladder_sources)},
+              {"ladder", ladder_json(rows.rows, left, text, request.ladder_sources)},
               {"provenance", provenance_json(rows, text, devices)},
-              {"diff", diff_json(text, request.receipts)},
+              {"diff", diff_json()},
               {"what_if", what_if_json()}};
     Json blocks = Json::array();
     for (const TextBlock& block : text.blocks()) {
@@ -128,29 +112,10 @@ void replace(std::string& page, std::string_view mark, const std::string& by) {
     page.replace(at, mark.size(), by);
 }
 
-TimedRows sound_rows_of(const std::string& file) {
-    ReceiptText text;
-    text.add(file);
-    return timed_rows_of(text.rows());
-}
-
 }  // namespace
 
-Json diff_json(const ReceiptText& text, const std::vector<std::string>& receipts) {
-    if (receipts.size() != 2) {
-        return {};
-    }
-    const ReceiptDiff diff =
-        diff_of(sound_rows_of(receipts.front()), sound_rows_of(receipts.back()));
-    Json cases = Json::array();
-    for (const CaseDiff& one : diff.cases) {
-        cases.push_back(case_diff_json(one, text));
-    }
-    return {{"before", receipts.front()},
-            {"after", receipts.back()},
-            {"only_before", diff.only_before.size()},
-            {"only_after", diff.only_after.size()},
-            {"cases", std::move(cases)}};
+Json diff_json() {
+    return {{"no_effect", no_effect}, {"tolerance", time_tolerance}};
 }
 
 std::string page_html(const PageRequest& request) {

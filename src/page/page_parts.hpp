@@ -10,6 +10,7 @@
 
 #include "page/receipt_text.hpp"
 #include "receipt/past_measurement.hpp"
+#include "registry/kernel.hpp"
 #include "report/scorecard.hpp"
 #include "report/timed_rows.hpp"
 #include "support/build_info.hpp"
@@ -26,7 +27,16 @@ private:
     std::map<std::string, std::optional<Device>> known_;  // by label
 };
 
-/// Timed cases with predictions: one object each.
+/// What ran a case, as this build has it.
+struct KernelOfToday {
+    const Kernel* kernel;
+    int tile;
+};
+/// Nothing where kernel or tile have left, or where they do not take the case any more.
+std::optional<KernelOfToday> kernel_of_today(const TimedCase& one, const Device& device);
+
+/// Timed cases with predictions: one object each. `same` is a number that cases share which are one
+/// but for their tile (report/receipt_diff.hpp).
 Json cases_json(const TimedRows& rows, const ReceiptText& text, const Scorecard& card,
                 KnownDevices& devices);
 /// Peers beside ours.
@@ -36,12 +46,13 @@ Json roofs_json(const TimedRows& rows);
 /// [{name, title, reference, devices: {label: [{rung, changes, evidence, lesson, lines, verdict,
 /// shown}]}}], with the code in [{path, text}] by rung.
 Json ladder_json(std::span<const Json> rows, std::span<const PastFile> left,
-                 std::span<const build_info::EmbeddedFile> sources);
+                 const ReceiptText& text, std::span<const build_info::EmbeddedFile> sources);
 /// Ceilings of each device that the rows are of, and the constants of each kernel there.
 Json provenance_json(const TimedRows& rows, const ReceiptText& text, KnownDevices& devices);
-/// What the what-if panel starts from: devices, dtypes, kernels and the shapes of the suites.
+/// What the what-if panel starts from: devices, where a rate comes from by its source, kernels and
+/// the shapes of the suites.
 Json what_if_json();
-/// Two sets of rows case by case; null unless the page is of two files.
-Json diff_json(const ReceiptText& text, const std::vector<std::string>& receipts);
+/// What decides whether a change is one (receipt_diff.hpp): {no_effect, tolerance}.
+Json diff_json();
 
 }  // namespace raceline

@@ -56,26 +56,17 @@ Json rates_json(const std::string& label, const Device& device, const RowsOfCeil
     return rates;
 }
 
-TileFields fields_of(const Json& tile) {
-    TileFields fields;
-    for (const auto& [name, value] : tile.items()) {
-        // A row may hold anything: what is no number is no tile of any kernel.
-        fields.emplace_back(name, value.is_number_integer() ? value.get<std::int64_t>() : -1);
-    }
-    return fields;
-}
-
 // The constants that a prediction of this case rests on; none where kernel or tile have left.
 std::vector<Constant> constants_of(const TimedCase& one, const Device& device) {
-    const Kernel* kernel = kernel_once_called(one.kernel);
-    const int tile = kernel == nullptr ? -1 : kernel->find_tile(fields_of(one.about.tile));
-    if (tile < 0 || !why_not(*kernel, one.workload, tile, device).empty()) {
+    const std::optional<KernelOfToday> now = kernel_of_today(one, device);
+    if (!now) {
         return {};
     }
     CaseOptions options;
     options.how = one.about.launch;
     try {
-        return explain_case({one.about.suite, kernel, tile, one.workload, options}, device)
+        return explain_case({one.about.suite, now->kernel, now->tile, one.workload, options},
+                            device)
             .constants;
     } catch (const Error&) {
         return {};  // a rate that the device does not have
@@ -122,9 +113,13 @@ Json provenance_json(const TimedRows& rows, const ReceiptText& text, KnownDevice
 
 Json what_if_json() {
     Json devices = Json::object();
+    Json origins = Json::object();
     for (const std::string& id : device_ids()) {
         Device device = datasheet_device(id);
         apply_committed_rates(device);
+        for (const auto& [resource, rate] : device.rates) {
+            origins[rate.source] = origin_text(rate);
+        }
         devices[id] = device_state_to_json(device);
     }
     Json suites = Json::array();
@@ -140,6 +135,7 @@ Json what_if_json() {
         kernels.push_back(Json::array({kernel.name, kernel.summary, kernel.ladder}));
     }
     return {{"devices", std::move(devices)},
+            {"origins", std::move(origins)},
             {"suites", std::move(suites)},
             {"kernels", std::move(kernels)}};
 }

@@ -2,12 +2,14 @@
 #include "page/receipt_text.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
-#include <set>
+#include <system_error>
 #include <utility>
 
+#include "report/sound_rows.hpp"
 #include "support/check.hpp"
 
 namespace raceline {
@@ -42,33 +44,34 @@ void ReceiptText::cut(std::size_t file, const std::string& text) {
 }
 
 void ReceiptText::add(const std::string& path) {
+    std::error_code none;
+    if (!known_.insert(std::filesystem::weakly_canonical(path, none).string()).second) {
+        return;
+    }
     const std::string text = whole_text(path);
     ReceiptFile file = parse_receipts(text);
     const std::size_t number = files_.size();
-    std::set<std::size_t> not_as_written;
     Json findings = Json::array();
     for (const BadLine& bad : check_receipts(file)) {
         findings.push_back(Json::array({bad.line, bad.reason}));
     }
-    for (const BadLine& bad : check_chain(file)) {
-        not_as_written.insert(bad.line);
-    }
-    std::size_t sound = 0;
-    for (std::size_t i = 0; i < file.rows.size(); ++i) {
-        if (not_as_written.contains(file.lines[i])) {
+    SoundRows sound = sound_rows_of(std::move(file));
+    std::size_t copies = 0;
+    for (std::size_t i = 0; i < sound.rows.size(); ++i) {
+        const auto id = sound.rows[i].find("id");
+        const bool named = id != sound.rows[i].end() && id->is_string();
+        if (named &&
+            !places_.try_emplace(id->get<std::string>(), RowPlace{number, sound.lines[i]}).second) {
+            ++copies;  // what stands in two files was measured once
             continue;
         }
-        ++sound;
-        const auto id = file.rows[i].find("id");
-        if (id != file.rows[i].end() && id->is_string()) {
-            places_.try_emplace(id->get<std::string>(), RowPlace{number, file.lines[i]});
-        }
-        rows_.push_back(std::move(file.rows[i]));
+        rows_.push_back(std::move(sound.rows[i]));
     }
     files_.push_back({{"path", path},
-                      {"rows", sound},
+                      {"rows", sound.lines.size()},
+                      {"copies", copies},
                       {"lines", std::count(text.begin(), text.end(), '\n')},
-                      {"unfinished", file.unfinished},
+                      {"unfinished", sound.unfinished},
                       {"findings", std::move(findings)}});
     cut(number, text);
 }

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,8 +27,9 @@ struct TextBlock {
 
 class ReceiptText {
 public:
-    /// Reads a file. Lines that are no rows, and rows that are not as they were written, become
-    /// findings of the file; the latter are in `rows()` no more. Throws Error(io) for a file that
+    /// Reads a file, unless it was added before. Lines that are no rows, and rows that are not as
+    /// they were written, become findings of the file; the latter are in `rows()` no more, nor are
+    /// copies of rows that another file has. Throws Error(io) for a file that
     /// cannot be opened.
     void add(const std::string& path);
 
@@ -36,11 +38,12 @@ public:
     /// Where a row stands, by its id; of a copy the first one.
     [[nodiscard]] const std::map<std::string, RowPlace>& places() const { return places_; }
     [[nodiscard]] const std::vector<TextBlock>& blocks() const { return blocks_; }
-    /// [{path, rows, lines, unfinished, findings: [[line, what]]}]
+    /// [{path, rows, copies, lines, unfinished, findings: [[line, what]]}]
     [[nodiscard]] const Json& files() const { return files_; }
 
 private:
     void cut(std::size_t file, const std::string& text);
+    std::set<std::string> known_;  // files, by their canonical path
     std::vector<Json> rows_;
     std::map<std::string, RowPlace> places_;
     std::vector<TextBlock> blocks_;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "device/device_state.hpp"
+#include "device/rate_origin.hpp"
 #include "model/speed_of_light.hpp"
 #include "registry/registry.hpp"
 #include "tune/best_tile.hpp"
@@ -31,11 +32,27 @@ Json bound_json(const SpeedOfLight& bound) {
             {"compute_seconds", bound.compute_seconds},
             {"launch_seconds", bound.launch_seconds},
             {"engine", bound.engine},
+            {"rates", bound.rates},
             {"arithmetic_intensity", bound.arithmetic_intensity},
             {"ridge", bound.ridge}};
 }
 
-Json answer_json(const Kernel& kernel, const TileChoice& choice) {
+// By resource that a kernel asks for: where its rate comes from.
+Json origins_json(const std::vector<Counts>& launches, const Device& device) {
+    Json origins = Json::object();
+    for (const Counts& launch : launches) {
+        for (const auto& [id, amount] : launch.work) {
+            const auto rate = device.rates.find(id);
+            if (amount > 0 && rate != device.rates.end()) {
+                origins[id] = origin_text(rate->second);
+            }
+        }
+    }
+    return origins;
+}
+
+Json answer_json(const Kernel& kernel, const TileChoice& choice, const Workload& workload,
+                 const Device& device) {
     const Prediction& p = choice.prediction;
     Json terms = Json::array();
     for (const auto& [name, seconds] : p.layer2) {
@@ -52,7 +69,8 @@ Json answer_json(const Kernel& kernel, const TileChoice& choice) {
             {"bound_seconds", p.layer1.bound_seconds},
             {"arithmetic_intensity", p.layer1.arithmetic_intensity},
             {"terms", std::move(terms)},
-            {"resources", std::move(resources)}};
+            {"resources", std::move(resources)},
+            {"rates", origins_json(kernel.counts(workload, choice.tile, device), device)}};
 }
 
 std::vector<const Kernel*> kernels_of(const std::string& name) {
@@ -83,7 +101,7 @@ Json kernels_json(const Json& question, const Workload& workload, const Device& 
                 {{"kernel", kernel->name}, {"reason", why_not(*kernel, workload, device)}});
         } else {
             served.emplace_back(ranked.front().prediction.seconds,
-                                answer_json(*kernel, ranked.front()));
+                                answer_json(*kernel, ranked.front(), workload, device));
         }
     }
     // Equal times keep the order of the registry.
@@ -106,6 +124,7 @@ Json answer(std::string_view question_text) {
     const Device device = device_state_from_json(question.at("device"));
     const LaunchCase how = launch_of(question);
     return {{"shape", format_shape(workload)},
+            {"workload", workload_to_json(workload)},
             {"flops", workload.flops()},
             {"bound", bound_json(speed_of_light(device, workload, how))},
             {"kernels", kernels_json(question, workload, device, how)}};

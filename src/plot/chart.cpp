@@ -4,13 +4,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <fmt/format.h>
 #include <limits>
 
 namespace raceline {
 
 Colour nth_colour(std::size_t i) {
-    constexpr std::array colours{Colour::blue,   Colour::vermillion, Colour::green, Colour::purple,
-                                 Colour::orange, Colour::sky_blue,   Colour::black};
+    constexpr std::array colours{Colour::blue,  Colour::vermillion, Colour::green, Colour::purple,
+                                 Colour::brown, Colour::violet,     Colour::black};
     return colours[i % colours.size()];
 }
 
@@ -21,11 +22,37 @@ Mark nth_mark(std::size_t i) {
     return marks[i % marks.size()];
 }
 
+bool drawable(double value) {
+    constexpr double most = 1e30;
+    const double size = std::abs(value);
+    return size < most && (size == 0 || size > 1 / most);
+}
+
+void leave_out_extremes(Chart& chart) {
+    std::size_t out = 0;
+    for (Panel& panel : chart.panels) {
+        for (Series& series : panel.series) {
+            out += std::erase_if(series.points, [&](const ChartPoint& point) {
+                const bool gap = std::isnan(point.x) || std::isnan(point.y);
+                const bool ends =
+                    series.bars == Bars::none || (drawable(point.low) && drawable(point.high));
+                return !gap && !(drawable(point.x) && drawable(point.y) && ends);
+            });
+        }
+        std::erase_if(panel.texts,
+                      [](const ChartText& text) { return !drawable(text.x) || !drawable(text.y); });
+    }
+    if (out > 0) {
+        chart.notes.push_back(fmt::format("{} point{} not drawn: beyond what any device reaches",
+                                          out, out == 1 ? "" : "s"));
+    }
+}
+
 void fit(Axis& axis, const std::vector<double>& values, double room) {
     double low = std::numeric_limits<double>::infinity();
     double high = -low;
     for (const double value : values) {
-        if (std::isfinite(value) && (value > 0 || !axis.logarithmic)) {
+        if (drawable(value) && (value > 0 || !axis.logarithmic)) {
             const double at = axis.logarithmic ? std::log10(value) : value;
             low = std::min(low, at);
             high = std::max(high, at);

@@ -11,9 +11,10 @@
 
 namespace raceline {
 
-/// Colours of the Okabe-Ito palette, which people with any form of colour blindness can tell apart,
-/// and a grey for what stands in the background.
-enum class Colour { blue, vermillion, green, purple, orange, sky_blue, black, grey };
+/// Colours that people with any form of colour blindness can tell apart and that stand out on white
+/// by a contrast of three or more: those of the Okabe-Ito palette, with brown and violet for its
+/// orange and its sky blue, which are too light; and a grey for what stands in the background.
+enum class Colour { blue, vermillion, green, purple, brown, violet, black, grey };
 
 enum class Mark { none, square, circle, triangle, inverted_triangle, diamond, pentagon };
 
@@ -71,15 +72,17 @@ struct Panel {
     std::vector<Series> series;  ///< the first is drawn first
     std::vector<ChartText> texts;
     double width = 1;          ///< share of the chart's width, beside the other panels'
+    double height = 1;         ///< likewise, of a chart with several rows
     double right_margin = 20;  ///< pixels, for texts that stand right of the axes
     double left_margin = 80;   ///< pixels, for the y axis and its ticks
 };
 
-/// Panels stand side by side, each with its legend below.
+/// Panels stand side by side, or in rows, each with its legend below.
 struct Chart {
     std::string title;
     std::vector<std::string> notes;  ///< what it rests on, and what is missing; a line each
     std::vector<Panel> panels;
+    std::size_t columns = 0;           ///< panels in a row; 0: all
     double width = 960, height = 640;  ///< pixels
 };
 
@@ -87,8 +90,15 @@ struct Chart {
 Colour nth_colour(std::size_t i);
 Mark nth_mark(std::size_t i);
 
-/// Lets an axis show all of `values`, with room at both ends. Only positive ones count on a
-/// logarithmic axis; without any it shows 1 to 10 (0 to 1 where it is not logarithmic).
+/// Whether a chart can show a value: what lies beyond no device reaches, and an axis that had it
+/// would show nothing else.
+bool drawable(double value);
+
+/// Takes points out that no axis can show, and says in a note how many there were.
+void leave_out_extremes(Chart& chart);
+
+/// Lets an axis show all of `values` that are drawable, with room at both ends. Only positive ones
+/// count on a logarithmic axis; without any it shows 1 to 10 (0 to 1 where it is not logarithmic).
 void fit(Axis& axis, const std::vector<double>& values, double room = 0.06);
 
 }  // namespace raceline

@@ -4,68 +4,80 @@
 #include <fmt/format.h>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "plot/charts.hpp"
 
 namespace raceline {
 namespace {
 
+using Peers = std::vector<const TimedPeer*>;
+
+// What one panel shows: a kernel of ours as it was at a commit.
+struct Ours {
+    std::string device, kernel, commit;
+    auto operator<=>(const Ours&) const = default;
+};
+
+// In the order of the receipts.
+std::vector<std::pair<Ours, Peers>> panels_of(const TimedRows& rows) {
+    std::vector<std::pair<Ours, Peers>> panels;
+    for (const TimedPeer& peer : rows.peers) {
+        const Ours ours{peer.device, peer.kernel, peer.commit};
+        auto found = std::ranges::find(panels, ours, &std::pair<Ours, Peers>::first);
+        if (found == panels.end()) {
+            found = panels.insert(panels.end(), {ours, {}});
+        }
+        found->second.push_back(&peer);
+    }
+    return panels;
+}
+
 // Shapes in the order of the receipts, the first on top.
-std::vector<std::string> shapes_of(const TimedRows& rows) {
+std::vector<std::string> shapes_of(const Peers& peers) {
     std::vector<std::string> shapes;
     std::set<std::string> known;
-    for (const TimedPeer& peer : rows.peers) {
-        if (known.insert(peer.shape).second) {
-            shapes.push_back(peer.shape);
+    for (const TimedPeer* peer : peers) {
+        if (known.insert(peer->shape).second) {
+            shapes.push_back(peer->shape);
         }
     }
     return shapes;
 }
 
-using Contest = std::pair<std::string, std::string>;  // peer, kernel
-using Contests = std::map<Contest, std::vector<const TimedPeer*>>;
-
-Contests contests_of(const TimedRows& rows, bool forms) {
-    Contests contests;
-    for (const TimedPeer& peer : rows.peers) {
-        contests[{peer.peer + (forms ? " " + peer.form : ""), peer.kernel}].push_back(&peer);
-    }
-    return contests;
+// How a peer was called, without the names of the kernels that ran: these stand in its row.
+std::string name_of(const TimedPeer& peer, bool forms) {
+    return peer.peer + (forms ? " " + peer.form.substr(0, peer.form.find(':')) : "");
 }
 
 // A peer that was called in several ways on one shape is told apart by them.
 bool has_forms(const TimedRows& rows) {
-    std::set<std::string> seen;
+    std::set<std::tuple<std::string, std::string, std::string, std::string, std::string>> seen;
     return std::ranges::any_of(rows.peers, [&](const TimedPeer& peer) {
-        return !seen.insert(peer.device + "\n" + peer.kernel + "\n" + peer.shape + "\n" + peer.peer)
-                    .second;
+        return !seen.insert({peer.device, peer.kernel, peer.commit, peer.shape, peer.peer}).second;
     });
 }
 
-std::string kernels_text(const TimedRows& rows) {
-    std::set<std::string> kernels;
-    std::string text;
+// A number for each peer, so that it looks the same in all panels.
+std::map<std::string, std::size_t> numbers_of(const TimedRows& rows, bool forms) {
+    std::map<std::string, std::size_t> numbers;
     for (const TimedPeer& peer : rows.peers) {
-        if (kernels.insert(peer.kernel + " on " + peer.device).second) {
-            text += (text.empty() ? "" : ", ") + peer.kernel + " on " + peer.device;
-        }
+        numbers.try_emplace(name_of(peer, forms));
     }
-    return text;
+    std::size_t next = 0;
+    for (auto& [name, number] : numbers) {
+        number = next++;
+    }
+    return numbers;
 }
 
-Series series_of(const Contest& contest, const std::vector<const TimedPeer*>& peers,
-                 const std::map<std::string, double>& places, std::size_t i, double shift,
-                 bool many_kernels) {
-    Series series{.title = contest.first + (many_kernels ? " beside " + contest.second : ""),
-                  .colour = nth_colour(i),
-                  .mark = nth_mark(i),
-                  .bars = Bars::along_x,
-                  .points = {}};
-    for (const TimedPeer* peer : peers) {
-        series.points.push_back(
-            {peer->ratio, places.at(peer->shape) + shift, peer->ratio_low, peer->ratio_high});
-    }
-    return series;
+std::string title_of(const Ours& ours, const Peers& peers, bool several) {
+    const bool stale = std::ranges::any_of(peers, &TimedPeer::stale);
+    return ours.kernel + " on " + ours.device +
+           (several
+                ? " at " + ours.commit.substr(0, 8) + " of " + peers.front()->written.substr(0, 10)
+                : "") +
+           (stale ? " (stale: it has changed since)" : "");
 }
 
 // A line where both take the same time, and one between shapes.
@@ -85,19 +97,32 @@ void add_ground(Panel& panel, std::size_t shapes) {
     panel.series.push_back(std::move(between));
 }
 
-}  // namespace
-
-Chart compare_chart(const TimedRows& rows) {
-    const std::vector<std::string> shapes = shapes_of(rows);
-    Chart chart{.title = "Time of other libraries over ours: " + kernels_text(rows),
-                .notes = {"Right of 1 ours is faster; bars are 95 % intervals."},
-                .panels = {}};
-    chart.notes.insert(chart.notes.end(), rows.notes.begin(), rows.notes.end());
-    if (shapes.empty()) {
-        chart.title = "Time of other libraries over ours";
-        chart.notes.front() = "No settled comparison in these receipts.";
+// One a peer, each a little lower than the one before.
+void add_peers(Panel& panel, const Peers& peers, const std::map<std::string, double>& places,
+               const std::map<std::string, std::size_t>& numbers, bool forms) {
+    std::map<std::string, Peers> by_name;
+    for (const TimedPeer* peer : peers) {
+        by_name[name_of(*peer, forms)].push_back(peer);
     }
-    const Contests contests = contests_of(rows, has_forms(rows));
+    const auto count = static_cast<double>(by_name.size());
+    double i = 0;
+    for (const auto& [name, of_peer] : by_name) {
+        const double shift = 0.72 * ((count - 1) / 2 - i++) / std::max(1.0, count);
+        Series series{.title = name,
+                      .colour = nth_colour(numbers.at(name)),
+                      .mark = nth_mark(numbers.at(name)),
+                      .bars = Bars::along_x,
+                      .points = {}};
+        for (const TimedPeer* peer : of_peer) {
+            series.points.push_back(
+                {peer->ratio, places.at(peer->shape) + shift, peer->ratio_low, peer->ratio_high});
+        }
+        panel.series.push_back(std::move(series));
+    }
+}
+
+Panel panel_of(const Peers& peers, const std::map<std::string, std::size_t>& numbers, bool forms) {
+    const std::vector<std::string> shapes = shapes_of(peers);
     std::map<std::string, double> places;
     Panel panel;
     std::size_t longest = 4;
@@ -113,25 +138,52 @@ Chart compare_chart(const TimedRows& rows) {
     panel.x = {
         .title = "peer's time / ours", .scale = Scale::ratio, .logarithmic = true, .ticks = {}};
     std::vector<double> ends{1};
-    for (const TimedPeer& peer : rows.peers) {
-        ends.insert(ends.end(), {peer.ratio_low, peer.ratio_high});
+    std::set<std::string> names;
+    for (const TimedPeer* peer : peers) {
+        ends.insert(ends.end(), {peer->ratio_low, peer->ratio_high});
+        names.insert(name_of(*peer, forms));
     }
     fit(panel.x, ends);
     add_ground(panel, shapes.size());
-    std::set<std::string> kernels;
-    for (const auto& [contest, peers] : contests) {
-        kernels.insert(contest.second);
+    add_peers(panel, peers, places, numbers, forms);
+    panel.height = 130 + static_cast<double>(shapes.size()) *
+                             std::max(18.0, 5.5 * static_cast<double>(names.size()));
+    return panel;
+}
+
+}  // namespace
+
+Chart compare_chart(const TimedRows& rows) {
+    const auto panels = panels_of(rows);
+    const bool forms = has_forms(rows);
+    const auto numbers = numbers_of(rows, forms);
+    Chart chart{.title = "Time of other libraries over ours",
+                .notes = {"Right of 1 ours is faster; bars are 95 % intervals."},
+                .panels = {}};
+    chart.notes.insert(chart.notes.end(), rows.notes.begin(), rows.notes.end());
+    if (panels.empty()) {
+        chart.notes.front() = "No settled comparison in these receipts.";
+        chart.panels.push_back(panel_of({}, numbers, forms));
+        return chart;
     }
-    const auto count = static_cast<double>(contests.size());
-    std::size_t i = 0;
-    for (const auto& [contest, peers] : contests) {
-        const double shift =
-            0.72 * ((count - 1) / 2 - static_cast<double>(i)) / std::max(1.0, count);
-        panel.series.push_back(series_of(contest, peers, places, i++, shift, kernels.size() > 1));
+    double height = 0;
+    double margin = 0;
+    for (const auto& [ours, peers] : panels) {
+        Panel panel = panel_of(peers, numbers, forms);
+        height += panel.height;
+        margin = std::max(margin, panel.left_margin);
+        if (panels.size() == 1) {
+            chart.title += ": " + title_of(ours, peers, false);
+        } else {
+            panel.title = title_of(ours, peers, true);
+        }
+        chart.panels.push_back(std::move(panel));
     }
-    chart.height =
-        std::max(360.0, 170 + static_cast<double>(shapes.size()) * std::max(18.0, 5.5 * count));
-    chart.panels.push_back(std::move(panel));
+    for (Panel& panel : chart.panels) {
+        panel.left_margin = margin;
+    }
+    chart.columns = 1;
+    chart.height = std::max(360.0, 40 + height);
     return chart;
 }
 

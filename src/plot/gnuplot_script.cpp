@@ -7,14 +7,12 @@
 #include <filesystem>
 #include <fmt/format.h>
 
+#include "plot/placement.hpp"
 #include "support/check.hpp"
 #include "support/one_line.hpp"
 
 namespace raceline {
 namespace {
-
-constexpr double letter_width = 7.2;  // of the font below, in pixels
-constexpr double line_height = 17;
 
 // Nothing within single quotes is a command or a variable; a quote is written twice.
 std::string single_quoted(std::string_view text) {
@@ -25,14 +23,9 @@ std::string single_quoted(std::string_view text) {
     return "'" + inside + "'";
 }
 
-std::size_t letters(std::string_view text) {
-    return static_cast<std::size_t>(std::ranges::count_if(
-        text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
-}
-
 std::string_view colour_code(Colour colour) {
-    constexpr std::array<std::string_view, 8> codes{"#0072B2", "#D55E00", "#009E73", "#CC79A7",
-                                                    "#E69F00", "#56B4E9", "#000000", "#999999"};
+    constexpr std::array<std::string_view, 8> codes{"#0072B2", "#D55E00", "#009E73", "#C46F9D",
+                                                    "#6B4400", "#7733DD", "#000000", "#808080"};
     return codes.at(static_cast<std::size_t>(colour));
 }
 
@@ -43,74 +36,6 @@ int mark_number(Mark mark, bool filled) {
 
 std::string_view dash_type(Line line) {
     return line == Line::dashed ? "2" : line == Line::dotted ? "3" : "1";
-}
-
-// Where a panel's axes stand, as shares of the picture from its lower left corner.
-struct Place {
-    double left, right, bottom, top;
-    double width, height;  // pixels between the axes
-    double middle;         // of the legend
-    std::size_t legend_rows;
-};
-
-int legend_columns(const Panel& panel, double width) {
-    std::size_t longest = 0;
-    for (const Series& series : panel.series) {
-        longest = std::max(longest, letters(series.title));
-    }
-    const double entry = static_cast<double>(longest) * letter_width + 60;
-    return std::max(1, static_cast<int>(width / entry));
-}
-
-std::size_t legend_rows(const Panel& panel, int columns) {
-    const auto entries = static_cast<std::size_t>(std::ranges::count_if(
-        panel.series, [](const Series& series) { return !series.title.empty(); }));
-    const auto across = static_cast<std::size_t>(columns);
-    return std::max<std::size_t>(1, (entries + across - 1) / across);
-}
-
-double room_above(const Chart& chart) {
-    const bool titled =
-        std::ranges::any_of(chart.panels, [](const Panel& panel) { return !panel.title.empty(); });
-    return 14 + line_height * (1.4 + static_cast<double>(chart.notes.size()) + (titled ? 1.2 : 0));
-}
-
-Place place_of(const Chart& chart, std::size_t index) {
-    double total = 0;
-    double before = 0;
-    for (std::size_t i = 0; i < chart.panels.size(); ++i) {
-        total += chart.panels[i].width;
-        before += i < index ? chart.panels[i].width : 0;
-    }
-    const Panel& panel = chart.panels[index];
-    const double from = before / total * chart.width;
-    const double to = (before + panel.width) / total * chart.width;
-    Place place{};
-    place.legend_rows = legend_rows(panel, legend_columns(panel, to - from));
-    const auto rows = static_cast<double>(place.legend_rows);
-    const double below = 52 + (panel.x.upright ? 58 : 0) + line_height * 1.1 * rows;
-    const double above = room_above(chart);
-    place.left = (from + panel.left_margin) / chart.width;
-    place.right = (to - panel.right_margin) / chart.width;
-    place.bottom = below / chart.height;
-    place.top = 1 - above / chart.height;
-    place.width = (place.right - place.left) * chart.width;
-    place.height = (place.top - place.bottom) * chart.height;
-    place.middle = (from + to) / 2 / chart.width;
-    return place;
-}
-
-double share_of(const Axis& axis, double value) {
-    return axis.logarithmic ? std::log(value / axis.low) / std::log(axis.high / axis.low)
-                            : (value - axis.low) / (axis.high - axis.low);
-}
-
-double angle_of(const Panel& panel, const Place& place, const ChartText& text) {
-    const auto [x, y] = *text.towards;
-    const double across = (share_of(panel.x, x) - share_of(panel.x, text.x)) * place.width;
-    const double up = (share_of(panel.y, y) - share_of(panel.y, text.y)) * place.height;
-    constexpr double degrees = 57.29577951308232;
-    return std::atan2(up, across) * degrees;
 }
 
 std::string_view number_form(Scale scale) {
@@ -146,10 +71,13 @@ std::string ticks_of(const Axis& axis, char name) {
         return fmt::format("set {}tics ({})\n", name, places);
     }
     const bool few = axis.high / axis.low > 8;
+    const bool many = axis.high / axis.low < 3;
     for (double decade = std::pow(10, std::floor(std::log10(axis.low))); decade < axis.high;
          decade *= 10) {
-        for (const double step : {1.0, 1.5, 2.0, 3.0, 5.0, 7.0}) {
-            const bool shown = !few || (step != 1.5 && step != 3.0 && step != 7.0);
+        for (const double step : {1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0}) {
+            const bool fine = step == 1.2 || step == 2.5 || step == 4.0 || step == 6.0 ||
+                              step == 8.0 || step == 9.0;
+            const bool shown = few ? step == 1.0 || step == 2.0 || step == 5.0 : many || !fine;
             if (const double at = step * decade; shown && at >= axis.low && at <= axis.high) {
                 places += fmt::format("{}{:.10g}", places.empty() ? "" : ", ", at);
             }
@@ -228,17 +156,31 @@ bool drawn(const Series& series) {
     });
 }
 
-std::string panel_text(const Chart& chart, std::size_t index, bool terminal) {
+// Faint lines behind the marks, which a terminal could only draw as strongly as these.
+bool is_ground(const Series& series) {
+    return series.mark == Mark::none && series.line == Line::dotted && series.width < 0.5;
+}
+
+// A line of the terminal for each name of the y axis, where it has names.
+std::string terminal_size_text(const Panel& panel, TerminalSize size) {
+    constexpr std::size_t around = 9;  // title, x axis and legend
+    const std::size_t rows =
+        panel.y.ticks.empty() ? static_cast<std::size_t>(size.rows) : panel.y.ticks.size() + around;
+    return fmt::format("set terminal dumb size {},{} noenhanced mono\n", size.columns, rows);
+}
+
+std::string panel_text(const Chart& chart, std::size_t index, bool terminal, TerminalSize size) {
     const Panel& panel = chart.panels[index];
     const Place place = place_of(chart, index);
-    std::string text = "unset label\n";
+    std::string text = "unset label\n" + (terminal ? terminal_size_text(panel, size) : "");
     if (!terminal) {
         text += fmt::format(
             "set lmargin at screen {:.4f}\nset rmargin at screen {:.4f}\nset bmargin at screen "
             "{:.4f}\nset tmargin at screen {:.4f}\n"
-            "set key at screen {:.4f}, screen 0.008 center bottom vertical maxrows {} "
+            "set key at screen {:.4f}, screen {:.4f} center bottom vertical maxrows {} "
             "samplen 2 Left reverse\n",
-            place.left, place.right, place.bottom, place.top, place.middle, place.legend_rows);
+            place.left, place.right, place.bottom, place.top, place.middle, place.legend,
+            std::max<std::size_t>(1, place.legend_rows));
     }
     text += fmt::format("set title {}\n", single_quoted(panel.title)) + axis_text(panel.x, 'x') +
             axis_text(panel.y, 'y');
@@ -248,7 +190,7 @@ std::string panel_text(const Chart& chart, std::size_t index, bool terminal) {
     std::string plots;
     for (std::size_t i = 0; i < panel.series.size(); ++i) {
         const Series& series = panel.series[i];
-        if (drawn(series)) {
+        if (drawn(series) && !(terminal && is_ground(series))) {
             const std::string name = fmt::format("$p{}s{}", index, i);
             text += data_block(name, series);
             plots += fmt::format(
@@ -326,13 +268,13 @@ std::string gnuplot_script(const Chart& chart, PictureForm form, TerminalSize si
         "set style textbox opaque noborder margins 0.3,0.3\n"
         "set grid lc rgb '#e5e5e5' lt 1 lw 0.5\n";
     if (terminal) {
-        text += "unset grid\nset key outside center bottom horizontal\n";
+        text += "unset grid\nset errorbars 0\nset key outside center bottom horizontal\n";
     }
     text += terminal ? heading_text(chart, true) : "";
     const bool many = chart.panels.size() > 1 && !terminal;
     text += many ? "set multiplot\n" : "";
     for (std::size_t i = 0; i < chart.panels.size(); ++i) {
-        const std::string panel = panel_text(chart, i, terminal);
+        const std::string panel = panel_text(chart, i, terminal, size);
         // Labels of the heading come after the panel's `unset label`.
         const std::string_view first = "unset label\n";
         text += std::string(first) + (terminal || i > 0 ? "" : heading_text(chart, false)) +

@@ -1,57 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <fmt/format.h>
 #include <limits>
 #include <map>
-#include <ranges>
 #include <set>
 
 #include "plot/charts.hpp"
+#include "plot/roof_lines.hpp"
+#include "plot/roofline_points.hpp"
 #include "plot/roofs.hpp"
-#include "support/text_table.hpp"
 
 namespace raceline {
 namespace {
-
-struct RooflinePoint {
-    double intensity = 0;                           // flop per byte of DRAM
-    double predicted = 0, measured = 0, limit = 0;  // flop/s; 0: not known
-    std::string limiter;
-};
-
-RooflinePoint point_of(const TimedCase& one) {
-    const double flops = one.workload.flops();
-    RooflinePoint point;
-    point.intensity = flops / (one.workload.bytes_read() + one.workload.bytes_written());
-    point.measured = flops / one.measured.seconds_median;
-    if (one.predicted) {
-        const Roofline& roof = one.predicted->layer1;
-        point.intensity =
-            roof.arithmetic_intensity > 0 ? roof.arithmetic_intensity : point.intensity;
-        point.predicted = flops / one.predicted->seconds;
-        point.limit = roof.bound_seconds > 0 ? flops / roof.bound_seconds : 0;
-        point.limiter = roof.limiter;
-    }
-    return point;
-}
-
-struct Group {
-    std::string device, commit, kernel;
-    auto operator<=>(const Group&) const = default;
-};
-using Groups = std::map<Group, std::vector<RooflinePoint>>;
-
-Groups groups_of(const TimedRows& rows) {
-    Groups groups;
-    for (const TimedCase& one : rows.cases) {
-        const RooflinePoint point = point_of(one);
-        if (point.intensity > 0 && point.measured > 0 && std::isfinite(point.measured)) {
-            groups[{one.device, one.commit, one.kernel}].push_back(point);
-        }
-    }
-    return groups;
-}
 
 // Short names where a chart has several devices: A, B and so on.
 using Letters = std::map<std::string, std::string>;
@@ -75,7 +37,8 @@ std::string letters_note(const Letters& letters) {
 }
 
 // Only what tells groups of this chart apart.
-std::string group_title(const Group& group, const Groups& all, const Letters& letters) {
+std::string group_title(const RooflineGroup& group, const RooflineGroups& all,
+                        const Letters& letters) {
     std::set<std::string> commits;
     for (const auto& [other, points] : all) {
         commits.insert(other.commit);
@@ -105,35 +68,34 @@ void add_points(Panel& panel, const std::string& title, const std::vector<Roofli
     panel.series.push_back(std::move(measured));
 }
 
-// The point of a group whose limiter leaves most.
-const RooflinePoint* widest_gap(const std::vector<RooflinePoint>& points) {
-    const RooflinePoint* widest = nullptr;
-    for (const RooflinePoint& point : points) {
-        if (point.limit > 0 && (widest == nullptr ||
-                                point.limit / point.measured > widest->limit / widest->measured)) {
-            widest = &point;
+// Whether words at (x, y) would stand on a text; `line`: their height as a share of the axis. A
+// text along a diagonal takes about a third of the panel's width.
+bool covers(const Panel& panel, const ChartText& text, double x, double y, double line) {
+    const double across = std::log(panel.x.high / panel.x.low);
+    const double up = std::log(panel.y.high / panel.y.low);
+    for (const double along : {0.0, 0.1, 0.2, 0.3}) {
+        const double shift = text.towards ? std::exp(along * across) : 1;
+        if (std::abs(std::log(text.x * shift / x)) < 0.07 * across &&
+            std::abs(std::log(text.y * shift / y)) < line * up) {
+            return true;
         }
     }
-    return widest;
+    return false;
 }
 
 // Upwards from y until no other text stands there.
-double free_height(const Panel& panel, double x, double y) {
-    const double across = std::log(panel.x.high / panel.x.low);
-    const double up = std::log(panel.y.high / panel.y.low);
-    const auto taken = [&](const ChartText& text) {
-        return std::abs(std::log(text.x / x)) < 0.07 * across &&
-               std::abs(std::log(text.y / y)) < 0.032 * up;
-    };
+double free_height(const Panel& panel, double x, double y, double line) {
+    const auto taken = [&](const ChartText& text) { return covers(panel, text, x, y, line); };
+    const double step = std::pow(panel.y.high / panel.y.low, 0.01);
     while (std::ranges::any_of(panel.texts, taken)) {
-        y *= std::exp(0.01 * up);
+        y *= step;
     }
     return y;
 }
 
 // A dotted line from the measured point to the roof of its limiter, with the speed-up that is left
 // above it. Which limiter that is stands in the legend, where no words cover points.
-void add_gap(Panel& panel, const RooflinePoint& point, Colour colour) {
+void add_gap(Panel& panel, const RooflinePoint& point, Colour colour, double line) {
     const double left = point.limit / point.measured;
     panel.series.push_back(
         {.title = fmt::format("{:.2f}× left to {}", left, point.limiter),
@@ -144,92 +106,13 @@ void add_gap(Panel& panel, const RooflinePoint& point, Colour colour) {
     panel.texts.push_back(
         {.x = point.intensity,
          .y = free_height(panel, point.intensity,
-                          point.limit * std::pow(panel.y.high / panel.y.low, 0.02)),
+                          point.limit * std::pow(panel.y.high / panel.y.low, 0.02), line),
          .text = fmt::format("{:.2f}×", left),
          .colour = colour,
          .align = Align::centre});
 }
 
-std::string engine_name(const Roof& roof) {
-    return fmt::format("{} {}{}", roof.name, format_si(roof.rate, "FLOP/s"),
-                       roof.measured ? "" : " (datasheet)");
-}
-
-// Heights of names beside roofs of these rates, the lowest first: apart from each other and within
-// the panel.
-std::vector<double> heights_of(const Panel& panel, const std::vector<Roof>& engines) {
-    const double apart = std::pow(panel.y.high / panel.y.low, 0.034);
-    std::vector<double> heights;
-    for (const Roof& roof : engines) {
-        heights.push_back(heights.empty() ? roof.rate
-                                          : std::max(roof.rate, heights.back() * apart));
-    }
-    double most = panel.y.high;
-    for (double& height : std::views::reverse(heights)) {
-        height = std::min(height, most);
-        most = height / apart;
-    }
-    return heights;
-}
-
-// Right of the axes, each beside its roof.
-void add_engine_names(Panel& panel, const std::vector<Roof>& engines) {
-    const std::vector<double> heights = heights_of(panel, engines);
-    std::size_t longest = 0;
-    for (std::size_t i = 0; i < engines.size(); ++i) {
-        const std::string name = engine_name(engines[i]);
-        longest = std::max(longest, name.size());
-        panel.texts.push_back({.x = panel.x.high * 1.03,
-                               .y = heights[i],
-                               .text = name,
-                               .colour = Colour::black,
-                               .align = Align::left});
-    }
-    panel.right_margin = 24 + 7.2 * static_cast<double>(longest);
-}
-
-void add_roofs(Panel& panel, const Roofs& roofs, Line line, const std::string& title) {
-    if (roofs.memory.empty() || roofs.engines.empty()) {
-        return;
-    }
-    const double top = roofs.engines.back().rate;
-    bool first = true;
-    for (const Roof& roof : roofs.memory) {
-        const double ridge = top / roof.rate;
-        panel.series.push_back({.title = first ? title : "",
-                                .colour = Colour::grey,
-                                .line = line,
-                                .width = 1.4,
-                                .points = {{panel.x.low, panel.x.low * roof.rate}, {ridge, top}}});
-        first = false;
-    }
-    const double slowest = roofs.memory.front().rate;
-    for (const Roof& roof : roofs.engines) {
-        panel.series.push_back(
-            {.title = {},
-             .colour = Colour::grey,
-             .line = line,
-             .width = 1.4,
-             .points = {{std::max(panel.x.low, roof.rate / roofs.memory.back().rate), roof.rate},
-                        {std::max(panel.x.high, roof.rate / slowest), roof.rate}}});
-    }
-}
-
-// Along each diagonal, from where it enters the panel.
-void add_memory_names(Panel& panel, const Roofs& roofs, const std::string& device) {
-    for (const Roof& roof : roofs.memory) {
-        const double x = std::max(panel.x.low, panel.y.low / roof.rate) * 1.15;
-        panel.texts.push_back(
-            {.x = x,
-             .y = x * roof.rate,
-             .text = fmt::format("{}{} {}", device, roof.name, format_si(roof.rate, "B/s")),
-             .colour = Colour::black,
-             .align = Align::left,
-             .towards = {{2 * x, 2 * x * roof.rate}}});
-    }
-}
-
-void fit_axes(Panel& panel, const Groups& groups, const std::vector<Roofs>& all) {
+void fit_axes(Panel& panel, const RooflineGroups& groups, const std::vector<Roofs>& all) {
     std::vector<double> x;
     std::vector<double> y;
     for (const auto& [group, points] : groups) {
@@ -274,20 +157,7 @@ std::string devices_text(const std::map<std::string, DeviceName>& devices) {
     return text;
 }
 
-// What a chart lacks of a device.
-std::string missing_roofs(const Roofs& roofs) {
-    if (roofs.engines.empty() || roofs.memory.empty()) {
-        return fmt::format(
-            "{}: its ceilings are not known, so it has no roofs; name a file of its ceilings",
-            roofs.device);
-    }
-    return std::ranges::all_of(roofs.engines, &Roof::measured)
-               ? ""
-               : fmt::format("{}: its ceilings were not measured; roofs are the datasheet's",
-                             roofs.device);
-}
-
-void add_groups(Panel& panel, const Groups& groups, const Letters& letters) {
+void add_groups(Panel& panel, const RooflineGroups& groups, const Letters& letters, double line) {
     std::map<std::pair<std::string, std::string>, std::size_t> marks;  // by device and commit
     std::size_t i = 0;
     for (const auto& [group, points] : groups) {
@@ -296,28 +166,28 @@ void add_groups(Panel& panel, const Groups& groups, const Letters& letters) {
         const Colour colour = nth_colour(i++);
         add_points(panel, group_title(group, groups, letters), points, colour, nth_mark(mark));
         if (const RooflinePoint* widest = widest_gap(points)) {
-            add_gap(panel, *widest, colour);
+            add_gap(panel, *widest, colour, line);
         }
     }
 }
 
-}  // namespace
+// More kernels than this on one panel cannot be told apart.
+constexpr std::size_t most_groups = 6;
 
-Chart roofline_chart(const TimedRows& rows) {
-    const std::map<std::string, DeviceName> devices = devices_of(rows);
-    const Groups groups = groups_of(rows);
-    const Letters letters = letters_of(devices);
+Panel empty_panel(const RooflineGroups& groups, const std::vector<Roofs>& all) {
     Panel panel;
     panel.x = {
         .title = "arithmetic intensity, FLOP per byte of DRAM", .logarithmic = true, .ticks = {}};
     panel.y = {.title = "", .scale = Scale::flops_per_second, .logarithmic = true, .ticks = {}};
     panel.left_margin = 96;
-    std::vector<Roofs> all;
-    for (const auto& [label, name] : devices) {
-        all.push_back(roofs_of(label, name, rows));
-    }
     fit_axes(panel, groups, all);
-    Chart chart{.title = "Roofline: " + devices_text(devices), .notes = rows.notes, .panels = {}};
+    return panel;
+}
+
+// All groups on one panel.
+Panel one_panel(const RooflineGroups& groups, const std::vector<Roofs>& all,
+                const Letters& letters) {
+    Panel panel = empty_panel(groups, all);
     constexpr std::array lines{Line::solid, Line::dashed, Line::dotted};
     std::vector<Roof> engines;
     for (std::size_t i = 0; i < all.size(); ++i) {
@@ -329,22 +199,101 @@ Chart roofline_chart(const TimedRows& rows) {
             roof.name = of + roof.name;
             engines.push_back(roof);
         }
-        if (const std::string missing = missing_roofs(all[i]); !missing.empty()) {
+    }
+    std::ranges::sort(engines, {}, &Roof::rate);
+    constexpr double line = 0.034;  // the height of a line of words, as a share of the axis
+    add_engine_names(panel, engines, line);
+    add_groups(panel, groups, letters, line);
+    return panel;
+}
+
+// The roofs that points of these groups can reach: all levels of memory, and the engines in use.
+Roofs roofs_for(const RooflineGroups& groups, const Roofs& all) {
+    std::set<std::string> asked;
+    for (const auto& [group, points] : groups) {
+        for (const RooflinePoint& point : points) {
+            asked.insert(point.asked.begin(), point.asked.end());
+        }
+    }
+    Roofs used = all;
+    std::erase_if(used.engines, [&](const Roof& roof) { return !asked.contains(roof.resource); });
+    return used.engines.empty() ? all : used;
+}
+
+// A panel for each kernel on a device, its commits apart. Each has axes of its own: on shared ones
+// the points of most kernels, and the levels of memory, would lie on each other.
+std::vector<Panel> panels_by_kernel(const RooflineGroups& groups, const std::vector<Roofs>& all) {
+    std::map<std::pair<std::string, std::string>, RooflineGroups> kernels;  // by device and kernel
+    for (const auto& [group, points] : groups) {
+        kernels[{group.device, group.kernel}][group] = points;
+    }
+    std::vector<Panel> panels;
+    for (const auto& [of, its] : kernels) {
+        const Roofs roofs = roofs_for(its, *std::ranges::find(all, of.first, &Roofs::device));
+        Panel panel = empty_panel(its, {roofs});
+        panel.title = of.second + (all.size() > 1 ? " on " + of.first : "");
+        add_roofs(panel, roofs, Line::solid, "");
+        add_memory_names(panel, roofs, "");
+        constexpr double line = 0.065;
+        add_engine_names(panel, roofs.engines, line);
+        std::size_t i = 0;
+        for (const auto& [group, points] : its) {
+            const Colour colour = nth_colour(i);
+            add_points(panel, its.size() > 1 ? "at " + group.commit.substr(0, 8) : "measured",
+                       points, colour, nth_mark(i));
+            if (const RooflinePoint* widest = widest_gap(points)) {
+                add_gap(panel, *widest, colour, line);
+            }
+            ++i;
+        }
+        panels.push_back(std::move(panel));
+    }
+    // One width of the axes in all panels.
+    double margin = 0;
+    for (const Panel& panel : panels) {
+        margin = std::max(margin, panel.right_margin);
+    }
+    for (Panel& panel : panels) {
+        panel.right_margin = margin;
+    }
+    return panels;
+}
+
+}  // namespace
+
+Chart roofline_chart(const TimedRows& rows) {
+    const std::map<std::string, DeviceName> devices = devices_of(rows);
+    const RooflineGroups groups = roofline_groups(rows);
+    const Letters letters = letters_of(devices);
+    std::vector<Roofs> all;
+    all.reserve(devices.size());
+    for (const auto& [label, name] : devices) {
+        all.push_back(roofs_of(label, name, rows));
+    }
+    Chart chart{.title = "Roofline: " + devices_text(devices), .notes = {}, .panels = {}};
+    chart.notes.push_back(groups.empty() ? "No measured case in these receipts."
+                                         : "Hollow: predicted before the run; filled: measured. "
+                                           "Dotted: the widest gap of each kernel to the roof of "
+                                           "its limiter.");
+    const bool apart = groups.size() > most_groups;
+    if (devices.size() > 1 && !apart) {
+        chart.notes.push_back(letters_note(letters));
+    }
+    chart.notes.insert(chart.notes.end(), rows.notes.begin(), rows.notes.end());
+    for (const Roofs& roofs : all) {
+        if (const std::string missing = missing_roofs(roofs); !missing.empty()) {
             chart.notes.push_back(missing);
         }
     }
-    if (devices.size() > 1) {
-        chart.notes.insert(chart.notes.begin(), letters_note(letters));
+    if (!apart) {
+        chart.panels.push_back(one_panel(groups, all, letters));
+        return chart;
     }
-    std::ranges::sort(engines, {}, &Roof::rate);
-    add_engine_names(panel, engines);
-    add_groups(panel, groups, letters);
-    chart.notes.insert(chart.notes.begin(),
-                       groups.empty() ? "No measured case in these receipts."
-                                      : "Hollow: predicted before the run; filled: measured. "
-                                        "Dotted: the widest gap of each kernel to the roof of "
-                                        "its limiter.");
-    chart.panels.push_back(std::move(panel));
+    chart.panels = panels_by_kernel(groups, all);
+    chart.columns = 2;
+    constexpr double row_height = 370;
+    chart.width = 1240;
+    chart.height = 60 + row_height * std::ceil(static_cast<double>(chart.panels.size()) / 2);
     return chart;
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <fmt/format.h>
 #include <string_view>
 
 #include "device/catalog.hpp"
@@ -76,6 +77,18 @@ Roofs roofs_of(const std::string& device, const DeviceName& name, const TimedRow
     std::ranges::sort(roofs.memory, {}, &Roof::rate);
     std::ranges::sort(roofs.engines, {}, &Roof::rate);
     return roofs;
+}
+
+std::string missing_roofs(const Roofs& roofs) {
+    if (roofs.engines.empty() || roofs.memory.empty()) {
+        return fmt::format(
+            "{}: its ceilings are not known, so it has no roofs; name a file of its ceilings",
+            roofs.device);
+    }
+    return std::ranges::all_of(roofs.engines, &Roof::measured)
+               ? ""
+               : fmt::format("{}: its ceilings were not measured; roofs are the datasheet's",
+                             roofs.device);
 }
 
 }  // namespace raceline

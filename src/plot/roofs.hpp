@@ -24,4 +24,7 @@ struct Roofs {
 /// datasheet's; none of a CPU or GPU that the id alone does not name.
 Roofs roofs_of(const std::string& device, const DeviceName& name, const TimedRows& rows);
 
+/// A sentence on what a chart lacks of a device, empty if its roofs were all measured.
+std::string missing_roofs(const Roofs& roofs);
+
 }  // namespace raceline

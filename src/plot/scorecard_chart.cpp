@@ -47,12 +47,14 @@ void add_regimes(Panel& panel) {
                                 .colour = Colour::grey,
                                 .line = Line::dotted,
                                 .points = {{to, panel.y.low}, {to, panel.y.high}}});
+        // The first one begins at the axis: its middle may be too close to it.
         panel.texts.push_back(
-            {.x = std::sqrt(from * std::min(to, panel.x.high)),
+            {.x = i == 0 ? from * std::pow(panel.x.high / panel.x.low, 0.01)
+                         : std::sqrt(from * std::min(to, panel.x.high)),
              .y = panel.y.low * std::pow(panel.y.high / panel.y.low, i == 1 ? 0.92 : 0.97),
              .text = std::string(regime_words.at(i)),
              .colour = Colour::black,
-             .align = Align::centre,
+             .align = i == 0 ? Align::left : Align::centre,
              .towards = {}});
         from = to;
     }

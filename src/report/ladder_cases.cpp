@@ -157,6 +157,7 @@ void LadderCases::add(const Json& written) {
         prediction = &found->second;
         run.result.passed = row.at("correctness").at("passed").get<bool>();
         run.result.measured = settled_seconds(row);
+        run.result.id = text(row, "id");
         run.result.first_sight =
             sights_.of(measured_by(written), began_.at(run_of(written))) != Sight::seen;
         const auto counters = counters_.find(text(row, "id"));
@@ -181,6 +182,7 @@ void LadderCases::add(const PastFile& file, const PastMeasurement& past) {
                                                 {"case", past.launch}});
     run.result.tile = named.at("tile").dump();
     run.result.stale = true;
+    run.result.left = file.path;
     run.result.first_sight = sights_.of(past, past.written) != Sight::seen;
     run.result.measured = past.measured;
     run.result.predicted = past.predicted;
@@ -267,6 +269,8 @@ std::vector<RungCase> LadderCases::of(const std::string& device, const Kernel& r
             if (earlier.passed) {
                 c.predicted_before = earlier.predicted;
                 c.measured_before = earlier.measured;
+                c.id_before = earlier.id;
+                c.left_before = earlier.left;
             }
             cases.push_back(std::move(c));
         }

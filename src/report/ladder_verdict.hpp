@@ -45,6 +45,8 @@ struct RungCase {
     bool passed = true;                                ///< false: the gate refused it
     bool stale = false;                                ///< the rung has changed since its last run
     bool first_sight = true;                           ///< false: measured before its first run
+    std::string id, id_before;                         ///< of the rows with `measured`(`_before`)
+    std::string left, left_before;                     ///< instead: files that left the tree
 
     [[nodiscard]] double speedup_predicted() const;  ///< over the predecessor; 0: not known
     [[nodiscard]] double speedup_measured() const;

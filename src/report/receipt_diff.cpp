@@ -20,17 +20,10 @@ namespace {
 using ByTile = std::map<std::string, const TimedCase*>;
 using ByCase = std::map<std::string, ByTile>;
 
-// All that must agree but the tile, in an order that puts devices and kernels together.
-std::string key_of(const TimedCase& one) {
-    const LaunchCase& launch = one.about.launch;
-    return fmt::format("{}\n{}\n{}\n{} {} {} {} {}", one.device, one.kernel, one.shape, launch.cold,
-                       launch.launch_path, launch.threads, launch.regime, one.interleaved);
-}
-
 ByCase cases_of(const TimedRows& rows) {
     ByCase cases;
     for (const TimedCase& one : rows.cases) {
-        const TimedCase*& known = cases[key_of(one)][tile_fields(one.about.tile)];
+        const TimedCase*& known = cases[case_identity(one)][tile_fields(one.about.tile)];
         if (known == nullptr || known->written <= one.written) {
             known = &one;
         }
@@ -160,6 +153,12 @@ std::string summary_of(const ReceiptDiff& diff) {
 
 }  // namespace
 
+std::string case_identity(const TimedCase& one) {
+    const LaunchCase& launch = one.about.launch;
+    return fmt::format("{}\n{}\n{}\n{} {} {} {} {}", one.device, one.kernel, one.shape, launch.cold,
+                       launch.launch_path, launch.threads, launch.regime, one.interleaved);
+}
+
 ReceiptDiff diff_of(const TimedRows& before, const TimedRows& after) {
     ReceiptDiff diff;
     for (const auto& [side, rows] : {std::pair{"before", &before}, std::pair{"after", &after}}) {
@@ -184,7 +183,7 @@ ReceiptDiff diff_of(const TimedRows& before, const TimedRows& after) {
     }
     // No two share key and tile. (std::stable_sort uses what clang calls deprecated.)
     std::ranges::sort(diff.cases, {}, [](const CaseDiff& c) {
-        return std::tuple(c.ratio, key_of(c.after), tile_fields(c.after.about.tile));
+        return std::tuple(c.ratio, case_identity(c.after), tile_fields(c.after.about.tile));
     });
     return diff;
 }

@@ -29,6 +29,10 @@ struct ReceiptDiff {
     std::vector<std::string> notes;  ///< of both sides, with "before: " or "after: "
 };
 
+/// All by which a case is the same one on both sides, but for its tile. It puts devices and kernels
+/// together when it is sorted by.
+std::string case_identity(const TimedCase& one);
+
 /// Cases are one if device, kernel, workload and way of launching agree, and the tile if either
 /// side ran several. Of a case that one side timed more than once the last time counts.
 ReceiptDiff diff_of(const TimedRows& before, const TimedRows& after);

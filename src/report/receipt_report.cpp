@@ -11,6 +11,7 @@
 #include "receipt/rows.hpp"
 #include "registry/registry.hpp"
 #include "report/sights.hpp"
+#include "report/sound_rows.hpp"
 #include "report/stale.hpp"
 #include "support/text_table.hpp"
 #include "workload/shape_grammar.hpp"
@@ -58,6 +59,10 @@ void ReceiptReport::add_history(const CommittedEvidence& evidence) {
 
 void ReceiptReport::add(const std::string& path, const CommittedEvidence* evidence) {
     const ReceiptFile file = read_receipts(path);
+    const SoundRows sound = sound_rows_of(file);
+    for (const BadLine& bad : sound.changed) {
+        changed_.push_back({path, bad.line, bad.reason});
+    }
     for (const BadLine& bad : file.bad) {
         broken_.push_back({path, bad.line, bad.reason});
         findings_.push_back(broken_.back());
@@ -87,10 +92,10 @@ void ReceiptReport::add(const std::string& path, const CommittedEvidence* eviden
                         path, alone.size(), alone.size() == 1 ? "" : "s", alone.front()));
     }
     least_ = {};
-    sights_.add(past_measurements(file.rows));
-    const std::map<std::string, std::string> starts = starts_of_runs(file.rows);
-    for (std::size_t i = 0; i < file.rows.size(); ++i) {
-        const Json& row = file.rows[i];
+    sights_.add(past_measurements(sound.rows));
+    const std::map<std::string, std::string> starts = starts_of_runs(sound.rows);
+    for (std::size_t i = 0; i < sound.rows.size(); ++i) {
+        const Json& row = sound.rows[i];
         rows_.push_back(row);
         others_.add(row);
         const std::string kind = row.at("kind").get<std::string>();
@@ -99,9 +104,9 @@ void ReceiptReport::add(const std::string& path, const CommittedEvidence* eviden
         } else if (kind == PredictionRow::kind) {
             predictions_[row.at("id").get<std::string>()] = row_from_json<PredictionRow>(row);
         } else if (kind == MeasurementRow::kind) {
-            add_measurement(path, file.lines[i], row, starts.at(run_of(row)));
+            add_measurement(path, sound.lines[i], row, starts.at(run_of(row)));
         } else if (kind == ComparisonRow::kind) {
-            add_comparison(path, file.lines[i], row);
+            add_comparison(path, sound.lines[i], row);
         } else if (kind == RefusalRow::kind) {
             const auto refused = row_from_json<RefusalRow>(row);
             CaseLine line = base_line(refused.about);

@@ -33,7 +33,8 @@ public:
     explicit ReceiptReport(
         std::span<const build_info::EmbeddedSight> committed = build_info::first_sights());
 
-    /// Reads a file and adds its rows. Lines that are no rows become findings; the rest is kept.
+    /// Reads a file and adds its rows. Lines that are no rows, and rows that are not as they were
+    /// written, become findings; the rest is kept.
     /// With `evidence` the file is also held against what was committed.
     void add(const std::string& path, const CommittedEvidence* evidence = nullptr);
 
@@ -45,6 +46,9 @@ public:
 
     /// Broken lines alone: they concern every reader.
     [[nodiscard]] const std::vector<Finding>& broken() const { return broken_; }
+
+    /// Rows that are not as they were written, by their hashes: they count for nothing anywhere.
+    [[nodiscard]] const std::vector<Finding>& changed() const { return changed_; }
 
     /// All that `--check` refuses: broken lines, chain, hashes, pairs, and cases that were faster
     /// than the bound of their own ceilings allows (the probe is wrong until it is mended).
@@ -70,7 +74,7 @@ private:
     FirstSights sights_;
     OtherRows others_;
     std::vector<Json> rows_;
-    std::vector<Finding> broken_, findings_;
+    std::vector<Finding> broken_, changed_, findings_;
     std::vector<std::string> notes_;
     std::map<std::string, PredictionRow> predictions_;  ///< by id
     CompulsoryBound least_;                             ///< of the file that is being added

@@ -13,6 +13,7 @@
 #include "report/case_table.hpp"
 #include "report/ladder_verdict.hpp"
 #include "report/sights.hpp"
+#include "report/sound_rows.hpp"
 #include "support/check.hpp"
 
 namespace raceline {
@@ -85,21 +86,14 @@ void Scorecard::add_tree(const std::string& folder) {
 
 // Rows as they were written; what was changed or moved becomes a finding.
 std::vector<Json> Scorecard::sound_rows(const std::string& path) {
-    ReceiptFile file = read_receipts(path);
-    std::set<std::size_t> refused;
-    for (const BadLine& bad : check_chain(file)) {
-        broken_.push_back({path, bad.line, bad.reason});
-        refused.insert(bad.line);
-    }
-    std::vector<Json> sound;
-    for (std::size_t i = 0; i < file.rows.size(); ++i) {
-        if (refused.contains(file.lines[i])) {
-            ++left_out_.broken;
-        } else {
-            sound.push_back(std::move(file.rows[i]));
+    SoundRows file = sound_rows_of(read_receipts(path));
+    for (const std::vector<BadLine>* const list : {&file.broken, &file.changed}) {
+        for (const BadLine& bad : *list) {
+            broken_.push_back({path, bad.line, bad.reason});
         }
     }
-    return sound;
+    left_out_.broken += static_cast<int>(file.changed.size());
+    return std::move(file.rows);
 }
 
 void Scorecard::add_receipt(const std::string& path) {

@@ -11,6 +11,7 @@
 
 #include "registry/registry.hpp"
 #include "report/first_sight.hpp"
+#include "report/sound_rows.hpp"
 #include "report/stale.hpp"
 #include "support/check.hpp"
 #include "workload/shape_grammar.hpp"
@@ -25,6 +26,10 @@ struct LeftOutCount {
 
 std::string note_of(int count, std::string_view what) {
     return fmt::format("{} row{} {}", count, count == 1 ? "" : "s", what);
+}
+
+std::string commit_of(const Json& row) {
+    return row.at("git").at("commit").get<std::string>();
 }
 
 class Reader {
@@ -90,7 +95,7 @@ private:
         one.device = device_label(row.at("device"));
         const Kernel* kernel = kernel_once_called(about.kernel);
         one.kernel = kernel == nullptr ? about.kernel : std::string(kernel->name);
-        one.commit = row.at("git").at("commit").get<std::string>().substr(0, 12);
+        one.commit = commit_of(row).substr(0, 12);
         one.written = row.at("written").get<std::string>();
         one.id = row.at("id").get<std::string>();
         one.prediction_id = prediction_id;
@@ -132,6 +137,9 @@ private:
              .ratio = compared.ratio,
              .ratio_low = compared.ratio_low,
              .ratio_high = compared.ratio_high,
+             .commit = commit_of(row).substr(0, 12),
+             .written = row.at("written").get<std::string>(),
+             .stale = code_has_changed_since(row),
              .id = row.at("id").get<std::string>()});
     }
 
@@ -141,22 +149,43 @@ private:
     std::set<std::string> ours_;
 };
 
+// What of a file counts for nothing, each with its lines.
+void add_notes(Reader& reader, const std::string& path, const SoundRows& file) {
+    if (!file.broken.empty()) {
+        reader.add_note(fmt::format("{}: {} broken line{} left out, the first is line {}: {}", path,
+                                    file.broken.size(), file.broken.size() == 1 ? "" : "s",
+                                    file.broken.front().line, file.broken.front().reason));
+    }
+    if (!file.changed.empty()) {
+        reader.add_note(fmt::format("{}: {}", path, changed_rows_text(file.changed)));
+    }
+    if (file.unfinished) {
+        reader.add_note(fmt::format("{}: its last line is unfinished and left out", path));
+    }
+}
+
+// Leaves what one commit measured; what is broken cannot say whose it was, and is named anyway.
+void keep_commit(SoundRows& file, const std::string& commit) {
+    std::erase_if(file.rows, [&](const Json& row) { return !commit_of(row).starts_with(commit); });
+    std::vector<BadLine> changed;
+    for (std::size_t i = 0; i < file.changed.size(); ++i) {
+        if (commit_of(file.changed_rows[i]).starts_with(commit)) {
+            changed.push_back(std::move(file.changed[i]));
+        }
+    }
+    file.changed = std::move(changed);
+}
+
 }  // namespace
 
 TimedRows read_timed_rows(const std::vector<std::string>& files) {
     Reader reader;
     for (const std::string& path : files) {
-        ReceiptFile file = read_receipts(path);
-        if (!file.bad.empty()) {
-            reader.add_note(fmt::format("{}: {} broken line{} left out, the first is line {}: {}",
-                                        path, file.bad.size(), file.bad.size() == 1 ? "" : "s",
-                                        file.bad.front().line, file.bad.front().reason));
-        }
-        if (file.unfinished) {
-            reader.add_note(fmt::format("{}: its last line is unfinished and left out", path));
-        }
+        SoundRows file = sound_rows_of(read_receipts(path));
+        add_notes(reader, path, file);
         if (file.rows.empty()) {
-            reader.add_note(fmt::format("{}: no rows", path));
+            reader.add_note(
+                fmt::format("{}: no {}rows", path, file.changed.empty() ? "" : "sound "));
         }
         reader.add(std::move(file.rows));
     }
@@ -176,24 +205,29 @@ TimedRows timed_rows_of_commit(const std::string& receipts, const std::string& c
             "run it in the tree's root, or name receipt files",
             receipts);
     std::set<std::string> commits;
-    std::vector<Json> found;
+    std::set<std::string> paths;  // in an order that does not depend on the file system
     for (const auto& entry : fs::recursive_directory_iterator(receipts)) {
         // The lists beside the device folders hold no rows.
-        if (entry.path().extension() != ".jsonl" || entry.path().parent_path() == receipts) {
-            continue;
-        }
-        for (Json& row : read_receipts(entry.path().string()).rows) {
-            const auto of = row.at("git").at("commit").get<std::string>();
-            commits.insert(of.substr(0, 12));
-            if (of.starts_with(commit)) {
-                found.push_back(std::move(row));
-            }
+        if (entry.path().extension() == ".jsonl" && entry.path().parent_path() != receipts) {
+            paths.insert(entry.path().string());
         }
     }
-    require(!found.empty(), Status::invalid_argument,
+    Reader reader;
+    std::size_t found = 0;
+    for (const std::string& path : paths) {
+        SoundRows file = sound_rows_of(read_receipts(path));
+        for (const Json& row : file.rows) {
+            commits.insert(commit_of(row).substr(0, 12));
+        }
+        keep_commit(file, commit);
+        add_notes(reader, path, file);
+        found += file.rows.size();
+        reader.add(std::move(file.rows));
+    }
+    require(found > 0, Status::invalid_argument,
             "no row in {} was measured at commit {}; there are rows of {}", receipts, commit,
             fmt::join(commits, ", "));
-    return timed_rows_of(std::move(found));
+    return reader.finish();
 }
 
 std::string tile_fields(const Json& tile) {

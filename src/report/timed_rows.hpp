@@ -36,6 +36,8 @@ struct TimedPeer {
     std::string device, kernel, shape, peer;
     std::string form;  ///< how the peer was called; "" where there is one way
     double ratio = 0, ratio_low = 0, ratio_high = 0;  ///< peer's time / ours
+    std::string commit, written;                      ///< as in TimedCase
+    bool stale = false;                               ///< our kernel has changed since
     std::string id;                                   ///< of its row
 };
 
@@ -50,16 +52,18 @@ struct TimedRows {
     std::vector<std::string> notes;
 };
 
-/// Reads receipt files. Lines that are no rows become notes; the rest is kept. Throws Error(io) for
-/// a file that cannot be opened.
+/// Reads receipt files. Lines that are no rows and rows that are not as they were written
+/// (sound_rows.hpp) become notes; the rest is kept. Throws Error(io) for a file that cannot be
+/// opened.
 TimedRows read_timed_rows(const std::vector<std::string>& files);
 
 /// The same of rows in memory.
 TimedRows timed_rows_of(std::vector<Json> rows);
 
 /// The rows of all device folders under `receipts` that were measured at a commit, of which
-/// `commit` is the beginning in hex digits. Throws Error(invalid_argument) that lists the commits
-/// there are where none of them was, or Error(io) where the folder cannot be read.
+/// `commit` is the beginning in hex digits, with the same notes. Throws Error(invalid_argument)
+/// that lists the commits there are where none of them was, or Error(io) where the folder cannot be
+/// read.
 TimedRows timed_rows_of_commit(const std::string& receipts, const std::string& commit);
 
 /// "rows=64,keys=128": the fields of a tile.

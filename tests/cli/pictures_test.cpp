@@ -100,6 +100,15 @@ TEST(PlotMistakes, are_one_sentence_each) {
     refused("plot roofline none.jsonl -o x.svg", "none.jsonl");
     refused("plot ladder --track up " + training, "--track up: there are prefill, decode");
     refused("plot sweep --over colour " + training, "--over colour: a sweep runs over one of");
+    refused("plot roofline --shape h=1,q=1,k=64,d=64 " + training,
+            "trajectory and ladder show one case; roofline shows all of its receipts");
+    refused("plot compare --track decode " + training, "--track decode");
+    refused("plot ladder --over batch " + training, "only sweep runs over a field");
+    const std::string folder = source + "/receipts/h200";
+    refused("plot roofline " + folder, folder + " is a folder; name the receipt files in it");
+    refused("diff " + folder + " " + training, folder + " is a folder");
+    refused("report " + folder, folder + " is a folder");
+    refused("report --html - " + training, "name one that ends in .html");
     refused("diff " + training, "diff takes two sides");
     refused("diff " + training + " elsewhere", "elsewhere is neither a file nor");
     EXPECT_FALSE(fs::exists(box.path("x.svg")));

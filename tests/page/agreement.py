@@ -3,7 +3,8 @@
 
     agreement.py --questions PROGRAM --model raceline_model.js [--count 1000] [--seed 1]
 
-Same kernels in the same order, same tile, limiter and refusals; every time within 1e-9 of the other.
+Same kernels in the same order, same tile, limiter and refusals; every time within 1e-9 of the other. Every kernel,
+device and suite must be among what was asked and answered.
 """
 import argparse
 import json
@@ -45,6 +46,13 @@ def compare(pairs):
     return faults, seen
 
 
+def missing(seen, kernels, devices, suites):
+    """Faults: what no question was about, or which no answer has a time of."""
+    return [*(f"no question was answered with a time of {name}" for name in sorted(set(kernels) - seen["kernels"])),
+            *(f"no question was about {name}" for name in sorted(set(devices) - seen["devices"])),
+            *(f"no question had a shape of suite {name}" for name in sorted(set(suites) - seen["suites"]))]
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--questions", required=True)
@@ -61,10 +69,12 @@ def main():
     if not len(questions) == len(answered) == args.count:
         sys.exit(f"{len(questions)} questions and {len(answered)} answers where {args.count} were asked for")
     faults, seen = compare(zip(questions, native, answered))
-    listed = {line[2:line.index(",")] for line in open(args.kernels) if line.startswith("X(")}
-    faults += [f"no question was answered with a time of {kernel}" for kernel in sorted(listed - seen["kernels"])]
-    devices = {path.stem for path in (HERE.parent.parent / "devices").glob("*.json")}
-    faults += [f"no question was about {device}" for device in sorted(devices - seen["devices"])]
+    listed = [line[2:line.index(",")] for line in open(args.kernels) if line.startswith("X(")]
+    devices = [path.stem for path in (HERE.parent.parent / "devices").glob("*.json")]
+    suites = subprocess.run([args.questions, "suites"], check=True, capture_output=True, text=True).stdout.split()
+    if not listed or not devices or not suites:
+        sys.exit(f"{len(listed)} kernels, {len(devices)} devices and {len(suites)} suites are listed: nothing would be missed")
+    faults += missing(seen, listed, devices, suites)
     print(f"{args.count} questions on {len(seen['devices'])} devices with shapes of {len(seen['suites'])} suites, "
           f"{seen['predictions']} predictions of "
           f"{len(seen['kernels'])} kernels, {len(faults)} differences")

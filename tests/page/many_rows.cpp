@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes a receipt file of many sound rows, for tests of how a page of them opens:
-//   page_many_rows OUT COUNT FROM...
+//   page_many_rows OUT COUNT FROM... [--extreme]
 // Predictions and measurements of the named files again and again, each time with new identities,
-// at another time, and measured a little slower.
+// at another time, and measured a little slower. With --extreme the first two measured times are
+// the smallest double above zero and one near the largest.
 #include <cstdlib>
 #include <fmt/format.h>
 #include <iostream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "receipt/file.hpp"
@@ -51,8 +54,9 @@ int main(int argc, char** argv) {
         std::cerr << "usage: page_many_rows OUT COUNT FROM...\n";
         return 2;
     }
+    const bool extreme = argv[argc - 1] == std::string("--extreme");
     std::vector<Json> rows;
-    for (int i = 3; i < argc; ++i) {
+    for (int i = 3; i < argc - (extreme ? 1 : 0); ++i) {
         for (const Json& row : raceline::read_receipts(argv[i]).rows) {
             if (is_timed(row)) {
                 rows.push_back(row);
@@ -60,9 +64,18 @@ int main(int argc, char** argv) {
         }
     }
     raceline::ReceiptWriter writer(argv[1]);
+    constexpr double extremes[]{5e-324, 1e308};
+    std::size_t measured = 0;
     const std::size_t count = std::strtoull(argv[2], nullptr, 10);
     for (std::size_t i = 0; i < count; ++i) {
-        writer.append(changed(rows.at(i % rows.size()), 1 + i / rows.size()));
+        Json row = changed(rows.at(i % rows.size()), 1 + i / rows.size());
+        if (extreme && row.contains("prediction_id") && measured < std::size(extremes)) {
+            for (const char* const time : {"seconds_median", "seconds_low", "seconds_high"}) {
+                row["measurement"][time] = extremes[measured];
+            }
+            ++measured;
+        }
+        writer.append(std::move(row));
     }
     return 0;
 }

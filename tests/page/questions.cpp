@@ -2,6 +2,7 @@
 // Draws questions to the model (src/page/what_if.hpp) and answers them with the native build, for
 // tests/page/agreement.py, which asks the WebAssembly build the same.
 //   page_questions SEED COUNT   prints a line a question: it, a tab, the answer
+//   page_questions suites       prints the suites that have shapes, a line each
 // Each kernel, device and suite comes up in turn; what is asked of them is drawn.
 #include <algorithm>
 #include <cstdint>
@@ -129,12 +130,19 @@ Json question(Draws& draws, const Places& all, std::size_t turn) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    if (argc != 3) {
-        std::cerr << "usage: page_questions SEED COUNT\n";
+    const bool suites = argc == 2 && argv[1] == std::string("suites");
+    if (argc != 3 && !suites) {
+        std::cerr << "usage: page_questions SEED COUNT, or page_questions suites\n";
         return 2;
     }
-    Draws draws(std::strtoull(argv[1], nullptr, 10));
     const Places all = places();
+    if (suites) {
+        for (const auto& [name, shapes] : all.suites) {
+            std::cout << name << '\n';
+        }
+        return 0;
+    }
+    Draws draws(std::strtoull(argv[1], nullptr, 10));
     const std::size_t count = std::strtoull(argv[2], nullptr, 10);
     for (std::size_t turn = 0; turn < count; ++turn) {
         const std::string asked = question(draws, all, turn).dump();

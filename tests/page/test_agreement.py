@@ -3,7 +3,7 @@
 import json
 import unittest
 
-from agreement import compare, differences
+from agreement import compare, differences, missing
 
 QUESTION = json.dumps({"device": {"id": "h200"}, "suite": "quickstart"})
 
@@ -29,6 +29,13 @@ class Agreement(unittest.TestCase):
     def test_a_missing_member_and_a_missing_kernel_differ(self):
         self.assertEqual(len(differences({"a": 1, "b": 2}, {"a": 1})), 1)
         self.assertEqual(len(differences([1, 2], [1])), 1)
+
+    def test_a_kernel_a_device_and_a_suite_that_nobody_asked_about_are_faults(self):
+        seen = compare([(QUESTION, answer(), answer())])[1]
+        self.assertEqual(missing(seen, ["simt"], ["h200"], ["quickstart"]), [])
+        self.assertEqual(missing(seen, ["simt", "naive"], ["h200", "l4"], ["quickstart", "ladder"]),
+                         ["no question was answered with a time of naive", "no question was about l4",
+                          "no question had a shape of suite ladder"])
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 """Pages of receipts that lack something, of two runs, and of ten thousand rows."""
 import os
 import pathlib
+import re
 import subprocess
 import tempfile
 import time
@@ -103,16 +104,90 @@ class Receipts(unittest.TestCase):
         self.assertGreater(stale, 0)
         self.assertIn(f"{stale} rows stale", browser.get(MISSING))
 
-    def test_two_runs_stand_beside_each_other(self):
+    def diff_told(self, before, after):
+        """What `raceline diff` says: lines of the table by shape and tile, and the sentence below it."""
+        told = subprocess.run([os.environ.get("RACELINE", "build/raceline"), "diff", before, after], cwd=SOURCE,
+                              capture_output=True, text=True, check=True).stdout
+        table = [re.split(r" {2,}", line.strip()) for line in told.splitlines()]
+        return [line for line in table if re.match(r"(b|h)=", line[0])], told
+
+    def diff_shown(self):
+        titles = browser.get("[...document.querySelectorAll('#diff-table th')].map(h => h.dataset.column)")
+        rows = []
+        while True:
+            rows += browser.get("[...document.querySelectorAll('#diff-table tbody tr')].map(r => [...r.cells].map(c => c.textContent))")
+            if not browser.get("Boolean(document.querySelector('#diff-table [data-turn=Further]:not([disabled])'))"):
+                return [dict(zip(titles, row)) for row in rows]
+            browser.do("document.querySelector('#diff-table [data-turn=Further]').click()")
+
+    def check_diff(self, before, after):
+        """The page has what the command has, in the same order: ratio, interval, change, errors, prediction and tile."""
+        lines, told = self.diff_told(before, after)
+        shown = self.diff_shown()
+        self.assertGreater(len(lines), 0)
+        self.assertEqual(len(shown), len(lines))
+        said = browser.get("document.getElementById('diff-said').textContent")
+
+        def count(word):
+            return re.search(rf"([0-9]+) {word}", told)[1]
+        for word in ("faster", "slower"):
+            self.assertRegex(said, rf"\b{count(word)} (became )?{word}")
+        self.assertIn(f"{count('mispredicted')} are mispredicted", said)
+        of_page = sorted((row["shape"], row["tile"], row["ratio"], row["change"], row["prediction"]) for row in shown)
+        of_command = sorted((line[0], line[2], f"{line[5]} ({line[6]})", line[7], line[-1]) for line in lines)
+        self.assertEqual(of_page, of_command)
+
+    def test_two_files_stand_beside_each_other(self):
         self.show_files(BEFORE, AFTER)
         self.assertFalse(browser.get("document.getElementById('diff').hidden"))
-        told = subprocess.run([os.environ.get("RACELINE", "build/raceline"), "diff", BEFORE, AFTER], cwd=SOURCE,
-                              capture_output=True, text=True, check=True).stdout
-        ratios = browser.get("raceline.page.data.diff.cases.map(c => c.ratio.toFixed(2))")
-        self.assertGreater(len(ratios), 0)
-        for ratio in ratios:
-            self.assertIn(ratio, told)
+        self.check_diff(BEFORE, AFTER)
         browser.screenshot("1280-light-diff", "#diff")
+        browser.do("document.querySelector('#diff-table .row-link').click()")
+        browser.wait("document.getElementById('row').open && document.querySelector('#row pre')")
+
+    def test_two_commits_stand_beside_each_other(self):
+        done = report(self.page)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        browser.open(self.page)
+        pairs = [("12c3875edbd2", "5ea677882833"), ("3d1ff90bf28f", "4b2ec0278ce6"), ("4b2ec0278ce6", "3d1ff90bf28f")]
+        for before, after in pairs:
+            browser.choose("diff-before", f"commit {before}")
+            browser.choose("diff-after", f"commit {after}")
+            self.check_diff(before, after)
+        # Sides without a case in common say so.
+        browser.choose("diff-before", "commit f13186e093fd")
+        browser.wait("document.getElementById('diff-said').textContent.includes('No case was timed on both sides')")
+        self.assertEqual(browser.complaints(), [])
+
+    def test_a_file_named_twice_counts_once(self):
+        self.show_files(BEFORE)
+        once = browser.get("raceline.page.data.cases.length")
+        self.assertTrue(browser.get("document.getElementById('diff').hidden"))
+        self.show_files(BEFORE, f"./{BEFORE}")
+        self.assertEqual(browser.get("[raceline.page.data.cases.length, raceline.page.data.files.length]"), [once, 1])
+        # Nor do rows that were copied to another file.
+        copy = pathlib.Path(self.folder.name) / "copy.jsonl"
+        copy.write_text((pathlib.Path(SOURCE) / BEFORE).read_text())
+        self.show_files(BEFORE, copy)
+        self.assertEqual(browser.get("raceline.page.data.cases.length"), once)
+        self.assertIn("stand in another file as well, and count once", browser.get(MISSING))
+
+    def test_extreme_times_are_left_out_and_counted(self):
+        receipts = pathlib.Path(self.folder.name) / "extreme.jsonl"
+        subprocess.run([os.environ["MANY_ROWS"], receipts, "40", QUICKSTART, "--extreme"], cwd=SOURCE, check=True)
+        self.show_files(receipts)
+        self.assertEqual(browser.get("raceline.page.data.files[0].findings.filter(f => f[1].includes('hash'))"), [])
+        times = browser.get("raceline.page.data.cases.map(c => c.measured)")
+        self.assertIn(5e-324, times)
+        self.assertIn(1e308, times)
+        self.assertIn("beyond what any device reaches", browser.get("document.getElementById('roofline-said').textContent"))
+        for chart in ("roofline", "scorecard"):
+            browser.see(f"{chart}-chart", f"raceline.page.charts['{chart}-chart'].view")
+            self.assertTrue(browser.get(f"raceline.page.charts['{chart}-chart'].points.every(p => Number.isFinite(p.x) && Number.isFinite(p.y) && p.x > 1e-30 && p.y < 1e30)"))
+            self.assertTrue(browser.get(f"[...document.querySelectorAll('#{chart}-chart svg path, #{chart}-chart svg g')].every(p => !/NaN|Infinity/.test(p.outerHTML.slice(0, 300)))"))
+        words = browser.get("document.getElementById('cases-table').textContent + document.getElementById('scorecard-groups').textContent")
+        self.assertNotRegex(words, "NaN|Infinity|undefined")
+        self.assertEqual(browser.complaints(), [])
 
     def test_a_build_without_the_model_says_so(self):
         self.show(self.text)

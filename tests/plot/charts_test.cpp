@@ -8,7 +8,9 @@
 #include <fstream>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "report/written_runs.hpp"
 #include "support/check.hpp"
@@ -78,6 +80,78 @@ TEST_F(Charts, roofline_has_every_measured_roof_and_names_what_is_left) {
     ASSERT_EQ(gap.points.size(), 2U);
     EXPECT_NEAR(gap.points[1].y / gap.points[0].y, 2.16, 0.005);
     EXPECT_EQ(series_called(chart.panels[0], "prefill_sm90").points.size(), 36U);
+}
+
+std::vector<std::string> texts_of(const Panel& panel) {
+    std::vector<std::string> texts;
+    std::ranges::transform(panel.texts, std::back_inserter(texts), &ChartText::text);
+    return texts;
+}
+
+TEST_F(Charts, a_roofline_of_many_kernels_has_a_panel_for_each) {
+    const Chart chart = roofline_chart(read_timed_rows({ladder_file}));
+    ASSERT_GT(chart.panels.size(), 10U);
+    EXPECT_EQ(chart.columns, 2U);
+    std::set<std::string> titles;
+    for (const Panel& panel : chart.panels) {
+        EXPECT_TRUE(titles.insert(panel.title).second) << panel.title;
+        const std::vector<std::string> texts = texts_of(panel);
+        // Every level of memory has its name, and the engines that the kernel uses.
+        for (const char* level : {"DRAM 4.62 TB/s", "L2 9.15 TB/s", "SMEM 33.4 TB/s"}) {
+            EXPECT_THAT(texts, Contains(level)) << panel.title;
+        }
+        const std::string engine = panel.title == "wmma" ? "mma.fp16 615 TFLOP/s" : "TFLOP/s";
+        EXPECT_THAT(texts, Contains(HasSubstr(engine))) << panel.title;
+        EXPECT_GT(series_called(panel, "measured").points.size(), 0U);
+    }
+    EXPECT_TRUE(titles.contains("naive"));
+    // No words stand on others: gaps beside names of roofs.
+    for (const Panel& panel : chart.panels) {
+        for (const ChartText& one : panel.texts) {
+            EXPECT_LE(one.y, panel.y.high * std::pow(panel.y.high / panel.y.low, 0.2)) << one.text;
+        }
+    }
+}
+
+TEST_F(Charts, comparisons_of_two_commits_have_panels_of_their_own) {
+    const Chart chart = compare_chart(
+        read_timed_rows({compare_file, receipt("h200/2026-11-22-compare-spread-3d1ff90bf28f.jsonl"),
+                         receipt("h200/2026-11-22-compare-prefill_mma-4780f87e724b.jsonl")}));
+    ASSERT_EQ(chart.panels.size(), 3U);
+    EXPECT_EQ(chart.columns, 1U);
+    EXPECT_THAT(chart.panels[0].title, HasSubstr("prefill_sm90 on h200 at 4b2ec027 of 2026-11-23"));
+    EXPECT_THAT(chart.panels[1].title, HasSubstr("prefill_sm90 on h200 at 3d1ff90b"));
+    EXPECT_THAT(chart.panels[1].title, HasSubstr("stale"));
+    EXPECT_THAT(chart.panels[2].title, HasSubstr("prefill_mma"));
+    // A peer looks the same in all of them.
+    const Series& first = series_called(chart.panels[0], "fa2");
+    const Series& last = series_called(chart.panels[2], "fa2");
+    EXPECT_EQ(first.colour, last.colour);
+    EXPECT_EQ(first.mark, last.mark);
+}
+
+TEST_F(Charts, extreme_times_are_left_out_and_counted) {
+    run(2e-6, 5e-324, "a.jsonl");
+    run(2e-6, 1e308, "b.jsonl");
+    run(2e-6, 4e-6, "c.jsonl");
+    const TimedRows rows = read_timed_rows({path("a.jsonl"), path("b.jsonl"), path("c.jsonl")});
+    for (Chart chart : {roofline_chart(rows), sweep_chart(rows, "batch"), compare_chart(rows)}) {
+        leave_out_extremes(chart);
+        for (const Panel& panel : chart.panels) {
+            EXPECT_TRUE(panel.y.low < panel.y.high && drawable(panel.y.low) &&
+                        drawable(panel.y.high))
+                << chart.title;
+            for (const Series& series : panel.series) {
+                for (const ChartPoint& point : series.points) {
+                    EXPECT_TRUE(std::isnan(point.x) || (drawable(point.x) && drawable(point.y)));
+                }
+            }
+        }
+    }
+    Chart chart = roofline_chart(rows);
+    leave_out_extremes(chart);
+    EXPECT_THAT(chart.notes, Contains(HasSubstr("not drawn: beyond what any device reaches")));
+    EXPECT_EQ(series_called(chart.panels.at(0), "cpu_flash").points.size(), 1U);
 }
 
 TEST_F(Charts, several_devices_and_commits_have_marks_of_their_own) {

@@ -2,12 +2,18 @@
 // Scripts as text, and what gnuplot makes of them where it is installed.
 #include "plot/gnuplot.hpp"
 
+#include <array>
+#include <cmath>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <set>
 #include <stdlib.h>
+#include <string>
+#include <vector>
 
 #include "plot/charts.hpp"
 #include "plot/gnuplot_script.hpp"
+#include "plot/placement.hpp"
 #include "support/check.hpp"
 
 namespace raceline {
@@ -64,6 +70,54 @@ TEST(GnuplotScript, holds_points_intervals_and_looks) {
     EXPECT_THAT(script, HasSubstr("unset logscale y"));
 }
 
+double luminance(const std::string& code) {
+    double sum = 0;
+    constexpr std::array shares{0.2126, 0.7152, 0.0722};
+    for (std::size_t i = 0; i < shares.size(); ++i) {
+        const double part = std::stoi(code.substr(1 + 2 * i, 2), nullptr, 16) / 255.0;
+        sum += shares[i] * (part <= 0.04045 ? part / 12.92 : std::pow((part + 0.055) / 1.055, 2.4));
+    }
+    return sum;
+}
+
+TEST(GnuplotScript, every_colour_stands_out_on_white) {
+    std::vector<Colour> colours{Colour::grey};
+    for (std::size_t i = 0; i < 7; ++i) {
+        colours.push_back(nth_colour(i));
+    }
+    std::set<std::string> codes;
+    for (const Colour colour : colours) {
+        Chart chart = two_series();
+        chart.panels[0].series[0].colour = colour;
+        const std::string script = gnuplot_script(chart, PictureForm::svg);
+        const std::string before = "with yerrorbars lc rgb '";
+        const std::string code = script.substr(script.find(before) + before.size(), 7);
+        EXPECT_TRUE(codes.insert(code).second) << code;
+        EXPECT_GE(1.05 / (luminance(code) + 0.05), 3) << code;
+    }
+}
+
+// Rows of panels: none reaches into another's, nor does its legend.
+TEST(GnuplotScript, rows_of_panels_leave_each_other_room) {
+    Chart chart = two_series();
+    for (int i = 0; i < 4; ++i) {
+        chart.panels.push_back(chart.panels[0]);
+        chart.panels[0].title = "first";
+    }
+    chart.columns = 2;
+    chart.height = 1500;
+    for (std::size_t i = 0; i < chart.panels.size(); ++i) {
+        const Place place = place_of(chart, i);
+        EXPECT_GT(place.height, 150) << i;
+        EXPECT_GT(place.bottom, place.legend) << i;
+        EXPECT_GT(place.legend, 0) << i;
+        if (i + 2 < chart.panels.size()) {
+            EXPECT_GT(place.legend, place_of(chart, i + 2).top + line_height / chart.height) << i;
+        }
+        EXPECT_EQ(place.left < 0.5, i % 2 == 0);
+    }
+}
+
 TEST(GnuplotScript, takes_no_word_of_a_receipt_for_a_command) {
     Chart chart = two_series();
     chart.panels[0].series[0].title = "it's `touch x`\nsystem('touch y') @z";
@@ -108,7 +162,7 @@ TEST_F(Gnuplot, svg_holds_every_point_and_label) {
     EXPECT_EQ(count_of(svg, "color='rgb(  0, 114, 178)'/>"), 3U);
     EXPECT_EQ(count_of(svg, "color='rgb(213,  94,   0)'/>"), 4U);
     // The first one: a third of three decades right, a tenth of the height up.
-    EXPECT_THAT(svg, HasSubstr("#gpPt6' transform='translate(366.65,517.83)"));
+    EXPECT_THAT(svg, HasSubstr("#gpPt6' transform='translate(366.65,508.85)"));
     for (const char* label : {"A title", "A remark", "measured", "predicted", "length", "time",
                               "left to &lt;DRAM>", "400 µs"}) {
         EXPECT_THAT(svg, HasSubstr(label));

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "plot/placement.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+#include <utility>
+
+namespace raceline {
+namespace {
+
+constexpr double letter_width = 7.2;  // of the font of pictures, in pixels
+
+std::size_t letters(std::string_view text) {
+    return static_cast<std::size_t>(std::ranges::count_if(
+        text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+}
+
+int legend_columns(const Panel& panel, double width) {
+    std::size_t longest = 0;
+    for (const Series& series : panel.series) {
+        longest = std::max(longest, letters(series.title));
+    }
+    const double entry = static_cast<double>(longest) * letter_width + 60;
+    return std::max(1, static_cast<int>(width / entry));
+}
+
+std::size_t legend_rows(const Panel& panel, int columns) {
+    const auto entries = static_cast<std::size_t>(std::ranges::count_if(
+        panel.series, [](const Series& series) { return !series.title.empty(); }));
+    const auto across = static_cast<std::size_t>(columns);
+    return (entries + across - 1) / across;
+}
+
+// Title and notes of the chart.
+double heading(const Chart& chart) {
+    return 14 + line_height * (1.4 + static_cast<double>(chart.notes.size()));
+}
+
+// The panels of a row: [first, last), as many columns as the first row has.
+struct PanelRow {
+    std::size_t first, last;
+};
+
+std::size_t columns_of(const Chart& chart) {
+    return chart.columns == 0 ? std::max<std::size_t>(1, chart.panels.size()) : chart.columns;
+}
+
+PanelRow row_of(const Chart& chart, std::size_t index) {
+    const std::size_t columns = columns_of(chart);
+    const std::size_t first = index / columns * columns;
+    return {first, std::min(chart.panels.size(), first + columns)};
+}
+
+double height_of(const Chart& chart, PanelRow row) {
+    double most = 0;
+    for (std::size_t i = row.first; i < row.last; ++i) {
+        most = std::max(most, chart.panels[i].height);
+    }
+    return most;
+}
+
+// Upper and lower end of a row, in pixels from the top.
+std::pair<double, double> ends_of(const Chart& chart, PanelRow row) {
+    double before = 0;
+    double total = 0;
+    for (std::size_t i = 0; i < chart.panels.size(); i += columns_of(chart)) {
+        const double height = height_of(chart, row_of(chart, i));
+        before += i < row.first ? height : 0;
+        total += height;
+    }
+    const double top = heading(chart);
+    const double each = (chart.height - top) / total;
+    return {top + before * each, top + (before + height_of(chart, row)) * each};
+}
+
+double share_of(const Axis& axis, double value) {
+    return axis.logarithmic ? std::log(value / axis.low) / std::log(axis.high / axis.low)
+                            : (value - axis.low) / (axis.high - axis.low);
+}
+
+}  // namespace
+
+Place place_of(const Chart& chart, std::size_t index) {
+    const PanelRow row = row_of(chart, index);
+    const std::size_t column = index - row.first;
+    double total = 0;
+    double before = 0;
+    for (std::size_t i = 0; i < std::min(columns_of(chart), chart.panels.size()); ++i) {
+        total += chart.panels[i].width;
+        before += i < column ? chart.panels[i].width : 0;
+    }
+    const Panel& panel = chart.panels[index];
+    const double from = before / total * chart.width;
+    const double to = (before + panel.width) / total * chart.width;
+    const auto [top, bottom] = ends_of(chart, row);
+    const bool titled =
+        std::ranges::any_of(chart.panels, [](const Panel& one) { return !one.title.empty(); });
+    Place place{};
+    place.legend_rows = legend_rows(panel, legend_columns(panel, to - from));
+    const double below = 62 + (panel.x.upright ? 58 : 0) +
+                         line_height * 1.1 * static_cast<double>(place.legend_rows);
+    // Below the legends of the row above.
+    const double above = titled ? (row.first > 0 ? 2.0 : 1.2) * line_height : 0;
+    place.left = (from + panel.left_margin) / chart.width;
+    place.right = (to - panel.right_margin) / chart.width;
+    place.bottom = 1 - (bottom - below) / chart.height;
+    place.top = 1 - (top + above) / chart.height;
+    place.width = (place.right - place.left) * chart.width;
+    place.height = (place.top - place.bottom) * chart.height;
+    place.middle = (from + to) / 2 / chart.width;
+    constexpr double margin = 5;
+    place.legend = 1 - (bottom - margin) / chart.height;
+    return place;
+}
+
+double angle_of(const Panel& panel, const Place& place, const ChartText& text) {
+    const auto [x, y] = text.towards.value_or(std::pair{text.x, text.y});
+    const double across = (share_of(panel.x, x) - share_of(panel.x, text.x)) * place.width;
+    const double up = (share_of(panel.y, y) - share_of(panel.y, text.y)) * place.height;
+    constexpr double degrees = 57.29577951308232;
+    return std::atan2(up, across) * degrees;
+}
+
+}  // namespace raceline

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cases as points of a roofline.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "report/timed_rows.hpp"
+
+namespace raceline {
+
+struct RooflinePoint {
+    double intensity = 0;                           ///< flop per byte of DRAM
+    double predicted = 0, measured = 0, limit = 0;  ///< flop/s; 0: not known
+    std::string limiter;
+    std::set<std::string> asked;  ///< resources that it needs, as far as a prediction says
+};
+
+/// What has marks of its own.
+struct RooflineGroup {
+    std::string device, commit, kernel;
+    auto operator<=>(const RooflineGroup&) const = default;
+};
+using RooflineGroups = std::map<RooflineGroup, std::vector<RooflinePoint>>;
+
+/// Cases without an intensity or a rate are left out.
+RooflineGroups roofline_groups(const TimedRows& rows);
+
+/// The point whose limiter leaves most; null if none has a known limit.
+const RooflinePoint* widest_gap(const std::vector<RooflinePoint>& points);
+
+}  // namespace raceline

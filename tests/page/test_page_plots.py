@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every picture of `raceline plot` and `raceline diff` as Chromium shows it: words can be read, legends cover no data."""
+import base64
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+from browser import PROGRAM, SCREENSHOTS, SOURCE, Browser
+
+H200 = "receipts/h200"
+# Every type; of the roofline and of comparisons also what has many kernels, shapes and peers.
+PICTURES = {
+    "roofline": ["plot", "roofline", *(f"{H200}/2026-11-23-{kernel}-training-16k-4b2ec0278ce6.jsonl"
+                                       for kernel in ("prefill_mma", "prefill_sm90", "prefill_sm90_fp8"))],
+    "roofline-cpu": ["plot", "roofline", "receipts/cpu/2026-11-22-quickstart-f13186e093fd.jsonl",
+                     "receipts/cpu/2026-11-22-ceilings-f13186e093fd.jsonl"],
+    "roofline-many": ["plot", "roofline", f"{H200}/2026-11-21-ladder-12c3875edbd2.jsonl",
+                      f"{H200}/2026-11-21-from-scratch-5ea677882833.jsonl"],
+    "compare": ["plot", "compare", f"{H200}/2026-11-23-compare-4b2ec0278ce6.jsonl"],
+    "compare-many": ["plot", "compare", f"{H200}/2026-11-22-compare-prefill_mma-4780f87e724b.jsonl",
+                     f"{H200}/2026-11-22-compare-spread-3d1ff90bf28f.jsonl",
+                     f"{H200}/2026-11-22-compare-spread-prefill_mma-9065707500a7.jsonl",
+                     f"{H200}/2026-11-23-compare-4b2ec0278ce6.jsonl", f"{H200}/2026-11-23-compare-decode_sm90-ea30c7185b3b.jsonl",
+                     f"{H200}/2026-11-23-compare-e4m3-4b2ec0278ce6.jsonl"],
+    "trajectory": ["plot", "trajectory", f"{H200}/2026-11-21-ladder-12c3875edbd2.jsonl"],
+    "ladder": ["plot", "ladder", "--track", "decode", f"{H200}/2026-11-21-ladder-12c3875edbd2.jsonl"],
+    "scorecard": ["plot", "scorecard"],
+    "sweep": ["plot", "sweep", f"{H200}/2026-11-23-prefill_sm90-training-16k-4b2ec0278ce6.jsonl"],
+    "diff": ["diff", f"{H200}/2026-11-21-from-scratch-12c3875edbd2.jsonl", f"{H200}/2026-11-21-from-scratch-5ea677882833.jsonl"],
+}
+
+# Words with their boxes in pixels; those that run along a line have none of their own.
+WORDS = """return [...document.querySelectorAll('text')].filter(t => t.textContent.trim() &&
+    !/rotate\\((?!0\\b)/.test((t.getAttribute('transform') ?? '') + (t.parentElement.getAttribute('transform') ?? '')))
+    .map(t => { const r = t.getBoundingClientRect(); return [t.textContent.trim(), r.left, r.top, r.right, r.bottom]; });"""
+# Data: marks are uses of the symbols gpPt1 and so on.
+MARKS = """return [...document.querySelectorAll('use')].map(u => { const r = u.getBoundingClientRect();
+    return [(r.left + r.right) / 2, (r.top + r.bottom) / 2]; });"""
+
+
+def overlaps(one, other, slack=2.5):
+    # Words on a white ground are written twice, the first time for the ground.
+    if one == other:
+        return False
+    return (min(one[3], other[3]) - max(one[1], other[1]) > slack
+            and min(one[4], other[4]) - max(one[2], other[2]) > slack)
+
+
+@unittest.skipUnless(subprocess.run(["which", "gnuplot"], capture_output=True).returncode == 0, "no gnuplot in PATH")
+class Plots(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.browser = Browser()
+        cls.folder = tempfile.TemporaryDirectory()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.browser.quit()
+        cls.folder.cleanup()
+
+    def draw(self, name):
+        """Opens a picture at its own size and keeps it as a screenshot."""
+        file = pathlib.Path(self.folder.name) / f"{name}.svg"
+        done = subprocess.run([PROGRAM, *PICTURES[name], "-o", file], cwd=SOURCE, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        driver = self.browser.driver
+        driver.get(file.as_uri())
+        width, height = map(round, self.browser.get("document.documentElement.getAttribute('viewBox').split(' ').slice(2).map(Number)"))
+        self.browser.look(width, height=height)
+        SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+        taken = driver.execute_cdp_cmd("Page.captureScreenshot", {"format": "png"})
+        (SCREENSHOTS / f"plot-{name}.png").write_bytes(base64.b64decode(taken["data"]))
+        return width, height
+
+    def test_words_can_be_read(self):
+        for name in PICTURES:
+            with self.subTest(name):
+                width, height = self.draw(name)
+                words = self.browser.do(WORDS)
+                self.assertGreater(len(words), 8)
+                for word in words:
+                    self.assertTrue(word[1] > -1 and word[2] > -1 and word[3] < width + 1 and word[4] < height + 1, word)
+                covered = [(a[0], b[0]) for i, a in enumerate(words) for b in words[i + 1:] if overlaps(a, b)]
+                self.assertEqual(covered, [])
+
+    def test_legends_cover_no_data(self):
+        for name in ("roofline-many", "compare-many", "roofline", "compare", "sweep"):
+            with self.subTest(name):
+                self.draw(name)
+                words = self.browser.do(WORDS)
+                titles = [word for word in words if "left to" in word[0] or word[0] in ("cudnn", "fa2", "fa3", "fa4", "flashinfer", "measured")
+                          or word[0].startswith(("prefill_sm90 h=", "at "))]
+                self.assertGreater(len(titles), 2)
+                marks = self.browser.do(MARKS)
+                self.assertGreater(len(marks), 20)
+                for x, y in marks:
+                    for text, left, top, right, bottom in titles:
+                        self.assertFalse(left < x < right and top < y < bottom, (text, x, y))
+
+    def test_other_formats_and_the_terminal(self):
+        folder = pathlib.Path(self.folder.name)
+        for name, words in PICTURES.items():
+            for ending, magic in (("png", b"\x89PNG"), ("pdf", b"%PDF")):
+                file = folder / f"{name}.{ending}"
+                subprocess.run([PROGRAM, *words, "-o", file, "--keep-script"], cwd=SOURCE, capture_output=True, check=True)
+                self.assertTrue(file.read_bytes().startswith(magic))
+                self.assertTrue((folder / f"{name}.{ending}.gp").read_text().startswith("# Draws"))
+            if words[0] == "plot":
+                shown = subprocess.run([PROGRAM, *words], cwd=SOURCE, capture_output=True, text=True, check=True,
+                                       env={**os.environ, "TERM": "dumb"}).stdout
+                self.assertGreater(len(shown.splitlines()), 20, name)
+
+
+if __name__ == "__main__":
+    unittest.main()

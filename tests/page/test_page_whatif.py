@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The what-if panel: one shape in every control, where rates come from, and answers to odd questions."""
+import json
+import pathlib
+import tempfile
+import unittest
+
+from browser import Browser, report
+
+# Positions of the sliders, as page/whatif.js has them.
+QUERY_STEPS = [1, 2, 4, 16, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768]
+
+
+def setUpModule():
+    global browser, folder, page
+    folder = tempfile.TemporaryDirectory()
+    page = pathlib.Path(folder.name) / "page.html"
+    # The model needs no receipts.
+    (pathlib.Path(folder.name) / "none.jsonl").write_text("")
+    done = report(page, pathlib.Path(folder.name) / "none.jsonl")
+    assert done.returncode == 0, done.stderr
+    browser = Browser()
+
+
+def tearDownModule():
+    browser.quit()
+    folder.cleanup()
+
+
+class WhatIf(unittest.TestCase):
+    def setUp(self):
+        browser.look()
+        browser.open(page)
+        browser.see("whatif-body", "document.getElementById('whatif-limiter')")
+
+    def choose(self, identity, value):
+        """What a reader does, until the panel has answered."""
+        answered = browser.get("document.getElementById('whatif-body').dataset.answered")
+        browser.choose(identity, value)
+        browser.wait(f"document.getElementById('whatif-body').dataset.answered !== {json.dumps(answered)}")
+
+    def shown(self):
+        """What each of the controls says of the shape."""
+        return browser.get("""(() => { const value = n => document.getElementById('whatif-' + n).value;
+            const said = n => document.getElementById('whatif-' + n).parentElement.querySelector('output').textContent;
+            return {text: value('shape'), suite: value('suite'), sliders: ['batch', 'heads', 'kv', 'q', 'k', 'd'].map(said),
+                    choices: ['dtype', 'cache', 'page', 'mask'].map(value)}; })()""")
+
+    def test_sliders_suites_and_the_typed_shape_agree(self):
+        def agrees(text, sliders, choices):
+            shown = self.shown()
+            self.assertEqual((shown["text"], shown["sliders"], shown["choices"]), (text, sliders, choices))
+            self.assertIn(shown["suite"], ("", text))
+            return shown
+        # Of a suite: everything follows.
+        shape = browser.get("[...document.getElementById('whatif-suite').options].map(o => o.value).find(v => v.startsWith('b=16,h=16,q=1024,k=1024,d=128'))")
+        self.choose("whatif-suite", shape)
+        dtype = "bf16" if "bf16" in shape else "fp16"
+        causal = "causal" if "causal" in shape else "full"
+        self.assertEqual(agrees(shape, ["16", "16", "16", "1024", "1024", "128"], [dtype, dtype, "0", causal])["suite"], shape)
+        # One slider of it: the text has the new value, all else stays, and it is no suite's shape any more.
+        self.choose("whatif-q", str(QUERY_STEPS.index(1)))
+        moved = shape.replace("q=1024", "q=1")
+        self.assertEqual(agrees(moved, ["16", "16", "16", "1", "1024", "128"], [dtype, dtype, "0", causal])["suite"] in ("", moved), True)
+        # Typed, with values that no slider has a step for and a page that no choice lists.
+        self.choose("whatif-shape", "b=3,h=12/4,q=7,k=5000,d=72,dtype=fp16,kv=e4m3,page=32,causal")
+        agrees("b=3,h=12/4,q=7,k=5000,d=72,dtype=fp16,kv=e4m3,page=32,causal", ["3", "12", "4", "7", "5000", "72"], ["fp16", "e4m3", "32", "causal"])
+        # Fields that no control has stay when one is moved.
+        self.choose("whatif-shape", "h=8/2,q=16,k=4096,d=64,dtype=bf16,window=512,softcap=30")
+        self.choose("whatif-mask", "causal")
+        self.assertEqual(sorted(self.shown()["text"].split(",")), sorted("h=8/2,q=16,k=4096,d=64,dtype=bf16,window=512,softcap=30,causal".split(",")))
+        self.assertEqual(self.shown()["choices"][3], "causal")
+        self.choose("whatif-dtype", "fp16")
+        self.assertEqual(self.shown()["choices"][:2], ["fp16", "fp16"])
+        self.choose("whatif-cache", "e4m3")
+        self.assertIn("kv=e4m3", self.shown()["text"])
+        self.choose("whatif-dtype", "bf16")
+        self.assertEqual(self.shown()["choices"][:2], ["bf16", "e4m3"])
+        # More heads of K and V than query heads there cannot be.
+        self.choose("whatif-heads", "0")
+        self.assertEqual(self.shown()["sliders"][1:3], ["1", "1"])
+
+    def test_a_shape_that_is_none_leaves_no_control_with_another(self):
+        before = self.shown()["text"]
+        self.choose("whatif-shape", "h=0")
+        self.assertTrue(browser.get("document.getElementById('whatif-error').textContent.length > 10"))
+        self.assertEqual(self.shown()["sliders"], ["—"] * 6)
+        self.assertEqual(self.shown()["suite"], "")
+        self.assertEqual(browser.get("document.getElementById('whatif-shape').getAttribute('aria-invalid')"), "true")
+        # A slider takes up the shape before it.
+        self.choose("whatif-q", str(QUERY_STEPS.index(2048)))
+        self.assertEqual(self.shown()["text"], before.replace("q=1,", "q=2048,"))
+        self.assertEqual(self.shown()["sliders"][3], "2048")
+        self.assertEqual(browser.get("document.getElementById('whatif-shape').getAttribute('aria-invalid')"), "false")
+
+    def test_lengths_of_their_own_and_latent_caches_hold_their_sliders(self):
+        self.choose("whatif-shape", "h=128,q=1,k=8192,mla=512+64,dtype=fp16")
+        self.assertEqual(browser.get("['kv', 'd', 'q'].map(n => document.getElementById('whatif-' + n).disabled)"), [True, True, False])
+        self.choose("whatif-k", "0")
+        self.assertIn("k=64", self.shown()["text"])
+        self.assertIn("mla=512+64", self.shown()["text"])
+
+    def test_it_says_whose_the_rates_are(self):
+        def origin():
+            return browser.get("document.getElementById('whatif-origin').textContent")
+        self.choose("whatif-device", "h100-sxm")
+        self.assertIn("None of its rates was measured on this device: a datasheet's are", origin())
+        self.assertRegex(origin(), r"byte\.dram_read \(datasheet x 0\.\d\d of h200\)")
+        self.assertIn("op.issue (datasheet)", origin())
+        browser.do("document.getElementById('whatif-rates').open = true")
+        self.assertRegex(browser.get("document.getElementById('ceiling-byte.dram_read').parentElement.textContent"), r"datasheet x 0\.\d\d of h200")
+        self.choose("whatif-device", "mi300x")  # no kernel runs there: the bound's
+        self.assertIn("(datasheet)", origin())
+        self.choose("whatif-device", "h200")
+        self.assertNotIn("None of its rates", origin())
+        self.assertNotIn("byte.dram_read", origin())
+        self.choose("ceiling-byte.dram_read", "-1")
+        self.assertIn("Ceilings that were moved are assumed", origin())
+
+    def test_the_bound_follows_a_scaled_ceiling(self):
+        def bound():
+            value, unit = browser.get("document.getElementById('whatif-bound').textContent").split()
+            return float(value) * {"ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1}[unit]
+        for device in ("h100-sxm", "h200"):  # a datasheet's rates, and measured ones
+            self.choose("whatif-device", device)
+            for rate in ("byte.dram_read", "byte.dram_write"):
+                self.choose(f"ceiling-{rate}", "0")
+            first = bound()
+            self.choose("ceiling-byte.dram_write", "-1")
+            self.choose("ceiling-byte.dram_read", "-1")
+            self.assertAlmostEqual(bound() / first, 2, delta=0.01)
+            # No kernel is faster than what no program beats.
+            seconds = browser.get("raceline.ask({...{shape: document.getElementById('whatif-shape').value, device: raceline.assumedDevice(), kernel: '', cold: true, launch_path: 'graph'}})")
+            self.assertGreaterEqual(seconds["kernels"][0]["seconds"], seconds["bound"]["seconds"])
+
+    def test_ceilings_out_of_all_reason_break_nothing(self):
+        for value in (5e-324, 1e308):
+            browser.do("""for (const device of Object.values(raceline.page.data.what_if.devices))
+                              for (const rate of Object.values(device.rates)) rate.value = arguments[0];""", value)
+            self.choose("whatif-device", "h100-sxm")
+            said = browser.get("document.getElementById('whatif-body').textContent")
+            self.assertNotRegex(said, "NaN|Infinity|undefined|null")
+        for shape in ("b=1e308,h=1,q=1,k=64,d=64", "h=1,q=5e-324,k=64,d=64", f"h=1,q={2 ** 62},k={2 ** 62},d=64", "softcap=1e308,h=1,q=1,k=64,d=64"):
+            self.choose("whatif-shape", shape)
+            self.assertNotRegex(browser.get("document.getElementById('whatif-body').textContent"), "NaN|Infinity|undefined|null")
+        self.assertEqual(browser.complaints(), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
