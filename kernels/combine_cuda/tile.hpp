@@ -24,6 +24,12 @@ constexpr int residents(int at_once) {
     return at_once > 4 ? 3 : 4;
 }
 
+constexpr int registers_of(int at_once) {
+    return 65536 / (most_threads * residents(at_once)) / 8 * 8;
+}
+/// Rows times heads are counted in 31 bits.
+inline constexpr std::int64_t most_rows = (std::int64_t{1} << 31) - 1;
+
 /// Pieces of 16 bytes of a row.
 constexpr std::int64_t pieces_of(std::int64_t headdim, std::int64_t element_bytes) {
     return (headdim * element_bytes + 15) / 16;
