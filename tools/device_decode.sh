@@ -9,7 +9,8 @@
 #
 # Steps: check replay bench sanitize compare (default: all, in this order), and on request random (checks of
 # every tile on the random suites of SEEDS, default "1 2 3", with rows), predict (those suites predicted
-# and measured) and grids (the grid in pages and over caches in e4m3). A shared library carried beside
+# and measured), serving (batches of a server drawn from SEEDS, checked
+# and measured where this kernel takes them) and grids (the grid in pages and over caches in e4m3). A shared library carried beside
 # the program (libhwy.so.1) is found there. PYTHON names an interpreter with PyTorch, LIBRARY
 # libraceline.so (default: beside the program), PEERS the libraries of `compare` (default: cudnn).
 set -u
@@ -72,6 +73,15 @@ step_predict() {
         rm -f "$rows/random-$seed.jsonl"
         into "$rows/random-$seed.jsonl" predict.log 60 "$program" bench "${kernel[@]}" \
             --suite "random:$seed" --max-seconds 0.05
+    done
+}
+
+step_serving() {
+    local seed
+    for seed in ${SEEDS:-1 2 3}; do
+        rm -f "$rows/serving-$seed.jsonl"
+        into "$rows/serving-$seed.jsonl" serving.log 300 "$program" bench "${kernel[@]}" \
+            --suite "serving:$seed" --max-seconds 0.05
     done
 }
 

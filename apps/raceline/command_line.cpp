@@ -49,7 +49,7 @@ void add_cases(CLI::App& command, Options& o, std::string_view tile) {
 std::string suites_help() {
     return fmt::format(
         "Suites:\n"
-        "  benchmarks            {} random:SEED\n"
+        "  benchmarks            {} random:SEED serving:SEED\n"
         "  measured by tools/    {}\n"
         "  checked by tools/     {}\n"
         "  NAME:128              the part of one of these with head dims over 64, up to 128\n"

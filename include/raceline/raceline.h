@@ -196,7 +196,7 @@ typedef struct rl_case {
 RL_API rl_status rl_predict_case(const rl_case* which, char** json);
 
 /* A JSON array of the shapes of a suite, as texts that rl_predict_shape takes: a name, a
- * part (NAME:128) or random:SEED (docs/shapes.md).
+ * part (NAME:128), random:SEED or serving:SEED (docs/shapes.md).
  * dtype: "bf16", ... for all of them; null or "": the suite's own. */
 RL_API rl_status rl_suite(const char* name, const char* dtype, char** json);
 

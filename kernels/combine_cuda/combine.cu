@@ -165,7 +165,8 @@ __device__ __forceinline__ void add_parts(const Params& p, int first, const char
 }
 
 template <DType type, DType out_type, int at_once>
-__global__ void __launch_bounds__(512, 2) combine(const __grid_constant__ Params p) {
+__global__ void __launch_bounds__(most_threads, residents(at_once))
+    combine(const __grid_constant__ Params p) {
     constexpr int elements = 16 / width<type>;
     const auto in_cta = static_cast<std::int32_t>(threadIdx.x) >> p.lanes_shift;
     const std::int64_t at =

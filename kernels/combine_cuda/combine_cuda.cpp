@@ -18,7 +18,7 @@ std::string supports(const Workload& w, const Tile& /*tile*/, const Device& devi
     if (device.kind != DeviceKind::cuda) {
         return "it needs a CUDA device";
     }
-    if (rows_of(w) >= std::int64_t{1} << 31) {
+    if (rows_of(w) > most_rows) {
         return "it counts rows times heads in 31 bits";
     }
     return {};
@@ -40,7 +40,7 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& /*
     c.work["op.ex2"] = parts * threads;
     c.ctas = (rows_of(w) + rows_of_cta - 1) / rows_of_cta;
     c.threads = tile.threads;
-    c.registers = 64;  // the launch bound
+    c.registers = registers_of(tile.at_once);  // the launch bound
     c.bytes_in_flight = 16.0 * tile.threads * tile.at_once;
     c.balanced_order = true;
     const Work share = c.work * (1 / static_cast<double>(c.ctas));

@@ -15,7 +15,20 @@ struct Tile {
 
     static constexpr std::array<TileField, 2> fields{"threads", "at_once"};
 };
-inline constexpr std::array<Tile, 4> tile_list{{{256, 8}, {128, 8}, {512, 8}, {256, 4}}};
+inline constexpr std::array<Tile, 4> tile_list{{{256, 8}, {128, 8}, {256, 4}, {128, 4}}};
+
+/// CTAs of the most threads that an SM must have room for: what holds the registers of a thread
+/// down.
+inline constexpr int most_threads = 256;
+constexpr int residents(int at_once) {
+    return at_once > 4 ? 3 : 4;
+}
+
+constexpr int registers_of(int at_once) {
+    return 65536 / (most_threads * residents(at_once)) / 8 * 8;
+}
+/// Rows times heads are counted in 31 bits.
+inline constexpr std::int64_t most_rows = (std::int64_t{1} << 31) - 1;
 
 /// Pieces of 16 bytes of a row.
 constexpr std::int64_t pieces_of(std::int64_t headdim, std::int64_t element_bytes) {

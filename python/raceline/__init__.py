@@ -11,7 +11,7 @@ library of `q`. `raceline.torch` has the operators for torch.compile, `raceline.
 attention implementation for Hugging Face models.
 """
 
-from ._attention import attention, decode
+from ._attention import attention, combine, decode
 from ._core import version as _version
 from ._devices import Ceiling, Ceilings, Device, devices, measure
 from ._predict import Prediction, predict
@@ -24,6 +24,7 @@ __all__ = [
     "Device",
     "Prediction",
     "attention",
+    "combine",
     "decode",
     "devices",
     "measure",

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attention and decode over tensors of any library."""
+"""Attention, decode and combine over tensors of any library."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from . import _core
-from ._call import decode_inputs, forward_inputs, run
+from ._call import combine_inputs, decode_inputs, forward_inputs, run
 from ._tensors import is_torch, library_of
 
 
@@ -140,3 +140,44 @@ def decode(
         window, scale, softcap, backend, checked,
     )
     return run(library, _core.DecodeCall, q, given, return_lse)
+
+
+def combine(
+    out_parts: Any,
+    lse_parts: Any,
+    *,
+    sinks: Any = None,
+    dtype: Any = None,
+    return_lse: bool = False,
+) -> Any:
+    """Partial results of the same queries over disjoint sets of keys, as one: splits of a cache, a
+    prefix that sequences share, keys on several GPUs.
+
+    Args:
+        out_parts: (parts, rows, heads, headdim), float32, float16 or bfloat16; a row is a query
+            token of any sequence.
+        lse_parts: (parts, rows, heads) float32, natural logarithms, as `attention` and `decode`
+            return them. A part with -inf has seen no key and counts for nothing, whatever its
+            output holds.
+        sinks: (heads,) float32: a logit a head that no part has yet. A sink counts once: give it
+            here, or to one of the calls that made the parts.
+        dtype: of the output, one that out_parts may have, as its library names it; None: that of
+            out_parts.
+        return_lse: also return the log-sum-exp of each row.
+
+    Returns:
+        out, (rows, heads, headdim), in the library of out_parts: the parts' mean weighted by
+        exp(LSE), added up in float32; with `return_lse` a pair (out, lse), lse (rows, heads)
+        float32, that of all keys. A row that no part has seen gets zeros and -inf (its sink, where
+        there are sinks). NaN in an LSE, +inf there, or NaN in the output of a part that counts
+        gives NaN.
+
+    Raises: as `attention`.
+    """
+    if is_torch(out_parts):
+        from . import torch
+
+        return torch.combine(out_parts, lse_parts, sinks=sinks, dtype=dtype, return_lse=return_lse)
+    library = library_of("out_parts", out_parts)
+    given = combine_inputs(out_parts, lse_parts, sinks)
+    return run(library, _core.CombineCall, out_parts, given, return_lse, dtype)

@@ -43,15 +43,25 @@ def decode_inputs(
     }
 
 
+def combine_inputs(out_parts: Any, lse_parts: Any, sinks: Any) -> dict[str, Any]:
+    """Everything that `_core.CombineCall` reads, by name. The LSEs may have any strides."""
+    return {
+        "out_parts": view("out_parts", out_parts), "lse_parts": view("lse_parts", lse_parts),
+        "sinks": view("sinks", sinks),
+    }
+
+
 def run(
-    library: Library, kind: Any, q: Any, given: Mapping[str, Any], return_lse: bool
+    library: Library, kind: Any, q: Any, given: Mapping[str, Any], return_lse: bool,
+    dtype: Any = None,
 ) -> Any:
-    """Checks the call, allocates its outputs in q's library, and runs it on the current stream."""
+    """Checks the call, allocates its outputs in q's library, and runs it on the current stream.
+    dtype: the output's; None: that of q."""
     if not isinstance(return_lse, bool):
         raise TypeError(f"return_lse is a {type(return_lse).__name__}; it must be True or False")
     stream = library.stream(q)
     call = kind(given, stream)
-    out = library.empty(call.out_shape, q)
+    out = library.empty(call.out_shape, q, dtype)
     lse = library.empty_float(call.lse_shape, q) if return_lse else None
     library.launch(call, q, out, lse, stream)
     if lse is None:

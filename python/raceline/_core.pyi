@@ -25,6 +25,9 @@ class ForwardCall(Call):
 class DecodeCall(Call):
     def __init__(self, given: dict[str, Any], stream: int | None) -> None: ...
 
+class CombineCall(Call):
+    def __init__(self, given: dict[str, Any], stream: int | None) -> None: ...
+
 def predicted_call(memory: dict[bytes, _Made], call: Call, device: str | None,
                    make: Callable[[str], _Made]) -> _Made: ...
 def predicted_shape(memory: dict[bytes, _Made], shape: str, device: str | None, backend: str | None,

@@ -54,9 +54,10 @@ class Library:
         """The current stream of the tensor's device, by DLPack's numbers; None on a CPU."""
         return None
 
-    def empty(self, shape: tuple[int, ...], like: Any) -> Any:
-        """An output: of the dtype of `like`, or bfloat16 where that is float8_e4m3fn."""
-        return self.module.empty(shape, _output_dtype(like.dtype))
+    def empty(self, shape: tuple[int, ...], like: Any, dtype: Any = None) -> Any:
+        """An output: of the dtype of `like` (bfloat16 where that is float8_e4m3fn), or the given
+        one."""
+        return self.module.empty(shape, _output_dtype(like.dtype) if dtype is None else dtype)
 
     def empty_float(self, shape: tuple[int, ...], like: Any) -> Any:
         return self.module.empty(shape, self.module.float32)
@@ -105,9 +106,9 @@ class _CuPy(Library):
             sums = None if lse is None else self.view("lse", lse)
             call.run(self.view("out", out), sums, scratch.data.ptr, size, stream)
 
-    def empty(self, shape: tuple[int, ...], like: Any) -> Any:
+    def empty(self, shape: tuple[int, ...], like: Any, dtype: Any = None) -> Any:
         with like.device:
-            return super().empty(shape, like)
+            return super().empty(shape, like, dtype)
 
     def empty_float(self, shape: tuple[int, ...], like: Any) -> Any:
         with like.device:
@@ -148,8 +149,8 @@ class _Jax(Library):
         made = self.module.device_put(self.module.numpy.zeros(shape, dtype), like.device)
         return made.block_until_ready()
 
-    def empty(self, shape: tuple[int, ...], like: Any) -> Any:
-        return self._fresh(shape, _output_dtype(like.dtype), like)
+    def empty(self, shape: tuple[int, ...], like: Any, dtype: Any = None) -> Any:
+        return self._fresh(shape, _output_dtype(like.dtype) if dtype is None else dtype, like)
 
     def empty_float(self, shape: tuple[int, ...], like: Any) -> Any:
         return self._fresh(shape, self.numpy.float32, like)
@@ -222,10 +223,10 @@ class _Torch(Library):
     def stream(self, x: Any) -> int | None:
         return self.module.cuda.current_stream(x.device).cuda_stream if x.is_cuda else None
 
-    def empty(self, shape: tuple[int, ...], like: Any) -> Any:
+    def empty(self, shape: tuple[int, ...], like: Any, dtype: Any = None) -> Any:
         torch = self.module
-        dtype = torch.bfloat16 if like.dtype == torch.float8_e4m3fn else like.dtype
-        return like.new_empty(shape, dtype=dtype)
+        own = torch.bfloat16 if like.dtype == torch.float8_e4m3fn else like.dtype
+        return like.new_empty(shape, dtype=own if dtype is None else dtype)
 
     def empty_float(self, shape: tuple[int, ...], like: Any) -> Any:
         return like.new_empty(shape, dtype=self.module.float32)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The operators torch.ops.raceline.attention and .decode, and the functions that call them.
+"""The operators torch.ops.raceline.attention, .decode and .combine, and the functions that call them.
 
-`raceline.attention` and `raceline.decode` come here with PyTorch's tensors, so that torch.compile,
+`raceline.attention`, `raceline.decode` and `raceline.combine` come here with PyTorch's tensors, so that torch.compile,
 CUDA graphs and torch.export see one operator each. There is no backward kernel yet: gradients raise.
 """
 
@@ -12,7 +12,7 @@ from typing import Any, Optional, Sequence
 import torch
 
 from . import _core
-from ._call import decode_inputs, forward_inputs, run
+from ._call import combine_inputs, decode_inputs, forward_inputs, run
 from ._tensors import library_of
 
 _NO_BACKWARD = (
@@ -70,6 +70,22 @@ def decode(
         _number("softcap", softcap), _flag("return_lse", return_lse), _text("backend", backend),
         None if checked is None else _flag("checked", checked),
     )
+    return (out, lse) if return_lse else out
+
+
+def combine(
+    out_parts: torch.Tensor, lse_parts: torch.Tensor, *, sinks: torch.Tensor | None = None,
+    dtype: torch.dtype | None = None, return_lse: bool = False,
+) -> Any:
+    """`raceline.combine` for tensors of PyTorch."""
+    if dtype is not None and not isinstance(dtype, torch.dtype):
+        raise TypeError(f"dtype is a {type(dtype).__name__}; it must be None or a torch.dtype")
+    if _nobody_watches(out_parts, lse_parts, sinks):
+        given = combine_inputs(out_parts, lse_parts, sinks)
+        return run(library_of("out_parts", out_parts), _core.CombineCall, out_parts, given,
+                   return_lse, dtype)
+    out, lse = _combine(out_parts, _required("lse_parts", lse_parts), _tensor("sinks", sinks),
+                        dtype, _flag("return_lse", return_lse))
     return (out, lse) if return_lse else out
 
 
@@ -190,6 +206,16 @@ def _decode(
     return _pair(run(library_of("q", q), _core.DecodeCall, q, given, return_lse), q)
 
 
+@torch.library.custom_op("raceline::combine", mutates_args=())
+def _combine(
+    out_parts: torch.Tensor, lse_parts: torch.Tensor, sinks: Optional[torch.Tensor],
+    dtype: Optional[torch.dtype], return_lse: bool,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    given = combine_inputs(out_parts, lse_parts, sinks)
+    return _pair(run(library_of("out_parts", out_parts), _core.CombineCall, out_parts, given,
+                     return_lse, dtype), out_parts)
+
+
 def _pair(result: Any, q: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     if isinstance(result, tuple):
         return result
@@ -222,6 +248,17 @@ def _(
                  block_table=block_table, k_scale=k_scale, v_scale=v_scale)
 
 
+@_combine.register_fake
+def _(
+    out_parts: torch.Tensor, lse_parts: torch.Tensor, sinks: Optional[torch.Tensor],
+    dtype: Optional[torch.dtype], return_lse: bool,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    _on_one_device(out_parts=out_parts, lse_parts=lse_parts, sinks=sinks)
+    lse = out_parts.shape[1:-1] if return_lse else (0,)
+    out = out_parts.new_empty(out_parts.shape[1:], dtype=dtype or out_parts.dtype)
+    return out, out_parts.new_empty(lse, dtype=torch.float32)
+
+
 def _fake(
     return_lse: bool, **tensors: Optional[torch.Tensor]
 ) -> tuple[torch.Tensor, torch.Tensor]:
@@ -229,16 +266,22 @@ def _fake(
     looked at: an output of memory that nothing wrote must not get out."""
     q, _, v, *_ = tensors.values()
     assert q is not None and v is not None
-    for name, x in tensors.items():
-        if x is not None and x.device != q.device:
-            raise ValueError(
-                f"{name} is on {x.device} and q on {q.device}; all tensors of a call must be on "
-                "one device"
-            )
+    _on_one_device(**tensors)
     lse = q.shape[:-1] if return_lse else (0,)
     dtype = torch.bfloat16 if q.dtype == torch.float8_e4m3fn else q.dtype
     out = q.new_empty((*q.shape[:-1], v.shape[-1]), dtype=dtype)
     return out, q.new_empty(lse, dtype=torch.float32)
+
+
+def _on_one_device(**tensors: Optional[torch.Tensor]) -> None:
+    first, given = next(iter(tensors.items()))
+    assert given is not None
+    for name, x in tensors.items():
+        if x is not None and x.device != given.device:
+            raise ValueError(
+                f"{name} is on {x.device} and {first} on {given.device}; all tensors of a call "
+                "must be on one device"
+            )
 
 
 def _refuse(context: Any, *gradients: Any) -> Any:
@@ -247,3 +290,4 @@ def _refuse(context: Any, *gradients: Any) -> Any:
 
 _attention.register_autograd(_refuse)
 _decode.register_autograd(_refuse)
+_combine.register_autograd(_refuse)

@@ -97,6 +97,7 @@ void Call::run(nb::handle out_tensor, nb::handle lse_tensor, std::uintptr_t work
     const nb::object ready = place == Place::cpu ? nb::none() : nb::cast(stream);
     const Tensor result = read_tensor("out", out_tensor, ready);
     out().data = result.data;
+    out().dtype = storage_type(result);
     out().strides = result.strides;
     Tensor sums;
     if (!lse_tensor.is_none()) {

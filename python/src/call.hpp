@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The two calls as Python prepares them: read and checked first, then run on outputs that the
+// The calls as Python prepares them: read and checked first, then run on outputs that the
 // caller's own library allocated, or only predicted.
 #pragma once
 
@@ -101,6 +101,24 @@ private:
     /// seqlens where the host can see them, else nothing.
     [[nodiscard]] std::span<const std::int32_t> host_lengths() const;
     DecodeArgs args_;
+};
+
+/// raceline::combine. Names: out_parts lse_parts sinks.
+class CombineCall final : public Call {
+public:
+    CombineCall(nb::dict given, nb::object stream);
+    /// Refused: a shape says the same.
+    std::string predict(const std::string& device) const override;
+    std::string key() const override;
+
+protected:
+    std::size_t workspace(Place /*place*/) const override { return 0; }
+    void launch(const Execution& execution) override { combine(args_, execution); }
+    TensorView& out() override { return args_.out; }
+    TensorView& lse() override { return args_.lse; }
+
+private:
+    CombineArgs args_;
 };
 
 }  // namespace raceline::python

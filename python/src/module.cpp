@@ -71,6 +71,8 @@ void bind_call(nb::module_& module) {
         .def(nb::init<nb::dict, nb::object>(), nb::arg("given"), nb::arg("stream").none());
     nb::class_<DecodeCall, Call>(module, "DecodeCall")
         .def(nb::init<nb::dict, nb::object>(), nb::arg("given"), nb::arg("stream").none());
+    nb::class_<CombineCall, Call>(module, "CombineCall")
+        .def(nb::init<nb::dict, nb::object>(), nb::arg("given"), nb::arg("stream").none());
 }
 
 }  // namespace

@@ -149,6 +149,68 @@ def test_mixed_devices(randn, device):
             raceline.attention(*tensors)
 
 
+@pytest.mark.parametrize("dtype", DTYPES, ids=name)
+@pytest.mark.parametrize("tokens", [1, 5, 16])
+@pytest.mark.parametrize("paged", [False, True], ids=["contiguous", "paged"])
+def test_decode_of_one_to_sixteen_tokens(randn, device, dtype, tokens, paged):
+    """Lengths and block table on the tensors' device, compiled and not."""
+    lengths = torch.tensor([96, 16, 61], dtype=torch.int32, device=device)
+    q = randn(3, tokens, 8, 64, dtype=dtype)
+    if paged:
+        k, v = randn(20, 16, 2, 64, dtype=dtype), randn(20, 16, 2, 64, dtype=dtype)
+        pages = torch.randperm(20, generator=torch.Generator().manual_seed(1))[:18].int()
+        table = pages.reshape(3, 6).to(device)
+    else:
+        k, v, table = randn(3, 96, 2, 64, dtype=dtype), randn(3, 96, 2, 64, dtype=dtype), None
+    options = {"block_table": table, "seqlens": lengths, "max_seqlen": 96, "causal": True}
+    reference, sums = oracle.cached(
+        *map(numpy, (q, k, v)), lengths.tolist(), None if table is None else table.cpu().numpy(),
+        causal=True)
+
+    def call(q, k, v):
+        return raceline.decode(q, k, v, return_lse=True, **options)
+
+    torch.compiler.reset()  # of the other cases of this test, whose code is the same
+    for run in (call, torch.compile(call, fullgraph=True, backend="aot_eager")):
+        out, lse = run(q, k, v)
+        assert out.dtype == dtype and out.device == q.device
+        oracle.check(numpy(out), reference, name(dtype))
+        oracle.check_lse(lse.cpu().numpy(), sums, name(dtype))
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=name)
+def test_combine(randn, dtype):
+    from test_combine import float64
+
+    outs, lses = randn(4, 7, 6, 64, dtype=dtype), randn(4, 7, 6)
+    lses[2, 3] = -torch.inf
+    outs[2, 3] = torch.nan
+    out, lse = raceline.combine(outs, lses, return_lse=True)
+    reference, sums = float64(numpy(outs), numpy(lses))
+    assert out.dtype == dtype and out.device == outs.device and lse.dtype == torch.float32
+    oracle.check(numpy(out), reference, name(dtype))
+    oracle.check_lse(lse.cpu().numpy(), sums)
+    narrow = raceline.combine(outs, lses, dtype=torch.bfloat16)
+    assert narrow.dtype == torch.bfloat16
+    oracle.check(numpy(narrow), reference, "bfloat16")
+    with pytest.raises(TypeError, match="dtype is a str; it must be None or a torch.dtype"):
+        raceline.combine(outs, lses, dtype="bf16")
+    with pytest.raises(NotImplementedError, match="no backward kernel"):
+        raceline.combine(outs.requires_grad_(), lses).sum().backward()
+
+
+def test_combine_compiles_without_a_graph_break(randn):
+    outs, lses = randn(4, 7, 6, 64), randn(4, 7, 6)
+
+    def block(outs, lses):
+        out, lse = raceline.combine(outs * 2, lses, dtype=torch.bfloat16, return_lse=True)
+        return out + 1, lse.exp()
+
+    compiled = torch.compile(block, fullgraph=True, backend="aot_eager")
+    for mine, theirs in zip(compiled(outs, lses), block(outs, lses)):
+        torch.testing.assert_close(mine, theirs)
+
+
 def test_gradients_raise_and_their_absence_costs_nothing(randn):
     x = randn(1, 8, 2, 64)
     leaf = x.clone().requires_grad_()
@@ -163,7 +225,7 @@ def test_gradients_raise_and_their_absence_costs_nothing(randn):
 
 
 def samples(randn, device, dtype=torch.bfloat16):
-    """Arguments of both operators, in the order of their schemas."""
+    """Arguments of the operators, in the order of their schemas."""
     q, k, v = randn(2, 24, 4, 64, dtype=dtype), *(randn(2, 40, 2, 64, dtype=dtype) for _ in "kv")
     sums = torch.tensor([0, 7, 24], dtype=torch.int32, device=device)
     flat = (q[0], k[0, :24], v[0, :24])
@@ -171,6 +233,7 @@ def samples(randn, device, dtype=torch.bfloat16):
     table = torch.tensor([[0, 2], [1, 1]], dtype=torch.int32, device=device)
     pages = (randn(3, 32, 2, 64, dtype=dtype), randn(3, 32, 2, 64, dtype=dtype))
     attention, decode = torch.ops.raceline.attention, torch.ops.raceline.decode
+    combine = torch.ops.raceline.combine
     rest = (False, None, None, None)
     return [
         (attention, (q, k, v, None, None, None, *rest, False, None)),
@@ -180,6 +243,8 @@ def samples(randn, device, dtype=torch.bfloat16):
         (decode, (q[:, :2], k, v, None, lengths, 40, None, None, None, True, [9, 0], 0.1, 2.0, True,
                   None, None)),
         (decode, (q[:, :1], *pages, table, lengths, 64, None, None, None, *rest, True, None, False)),
+        (combine, (randn(3, 9, 4, 64, dtype=dtype), randn(3, 9, 4), None, None, False)),
+        (combine, (randn(3, 9, 4, 64), randn(3, 9, 4), randn(4), torch.float16, True)),
     ]
 
 

@@ -4,34 +4,10 @@
 #include <algorithm>
 #include <array>
 
-#include "workload/normal.hpp"
+#include "workload/shape_draw.hpp"
 
 namespace raceline {
 namespace {
-
-/// Draws in order from one stream: the same on every machine and standard library.
-class ShapeDraw {
-public:
-    explicit ShapeDraw(std::uint64_t seed) : key_(stream_key(seed, 0x72616e646f6d)) {}
-
-    /// Whole number in [low, high].
-    std::int64_t between(std::int64_t low, std::int64_t high) {
-        return low + static_cast<std::int64_t>(random_below(
-                         key_, counter_++, static_cast<std::uint64_t>(high - low + 1)));
-    }
-    bool one_in(std::int64_t n) { return between(1, n) == 1; }
-
-    template <std::size_t N>
-    std::int64_t of(const std::array<std::int64_t, N>& values) {
-        return values[static_cast<std::size_t>(between(0, std::int64_t{N} - 1))];
-    }
-    /// Near `size`, seldom a multiple of anything.
-    std::int64_t length_near(std::int64_t size) { return between(size / 2 + 1, size); }
-
-private:
-    std::uint64_t key_;
-    std::uint64_t counter_ = 0;
-};
 
 // Below these a case is over before it can be timed against a launch floor.
 constexpr double least_flops = 1e8;
@@ -123,7 +99,7 @@ bool contains(std::span<const Workload> list, const Workload& w) {
 
 std::vector<Workload> draw_workloads(std::uint64_t seed, std::size_t count,
                                      std::span<const Workload> taken) {
-    ShapeDraw draw(seed);
+    ShapeDraw draw(seed, 0x72616e646f6d);
     std::vector<Workload> drawn;
     while (drawn.size() < count) {
         // Halves of prefill and decode, whatever is rejected in between.

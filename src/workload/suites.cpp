@@ -10,6 +10,7 @@
 #include "support/check.hpp"
 #include "support/nearest.hpp"
 #include "workload/random_suite.hpp"
+#include "workload/serving_suite.hpp"
 #include "workload/shape_grammar.hpp"
 #include "workload/suite_lists.hpp"
 
@@ -17,7 +18,8 @@ namespace raceline {
 namespace {
 
 constexpr std::string_view random_prefix = "random:";
-constexpr std::size_t random_count = 20;
+constexpr std::string_view serving_prefix = "serving:";
+constexpr std::size_t random_count = 20;  // of both
 
 std::vector<Workload> parse_all(const std::vector<std::string>& shapes) {
     std::vector<Workload> workloads;
@@ -45,22 +47,34 @@ std::optional<Number> whole(std::string_view text) {
                                                                     : std::nullopt;
 }
 
-Suite random_suite(std::string_view name) {
-    const auto seed = whole<std::uint64_t>(name.substr(random_prefix.size()));
+/// What stands behind the colon.
+std::uint64_t seed_of(std::string_view name, std::string_view prefix) {
+    const auto seed = whole<std::uint64_t>(name.substr(prefix.size()));
     require(seed.has_value(), Status::invalid_argument,
-            "suite 'random:' needs a seed from 0 to 2^64 - 1, such as random:7");
+            "suite '{0}' needs a seed from 0 to 2^64 - 1, such as {0}7", prefix);
+    return *seed;
+}
+
+Suite serving_suite(std::string_view name) {
+    return {std::string(name), "20 batches of a server's decode steps, drawn from a seed",
+            draw_serving(seed_of(name, serving_prefix), random_count)};
+}
+
+Suite random_suite(std::string_view name) {
+    const std::uint64_t seed = seed_of(name, random_prefix);
     std::vector<Workload> taken;
     for (const SuiteEntry& entry : benchmark_suites()) {
         const auto workloads = parse_all(entry.shapes());
         taken.insert(taken.end(), workloads.begin(), workloads.end());
     }
     return {std::string(name), "20 shapes drawn from a seed, in no benchmark suite",
-            draw_workloads(*seed, random_count, taken)};
+            draw_workloads(seed, random_count, taken)};
 }
 
 [[noreturn]] void refuse_name(std::string_view name) {
     std::vector<std::string> names = suite_names();
     names.emplace_back("random:SEED");
+    names.emplace_back("serving:SEED");
     const std::string_view shown = name.substr(0, 40);
     const std::string_view near =
         nearest(shown, std::vector<std::string_view>(names.begin(), names.end()));
@@ -99,6 +113,9 @@ Suite part_of_suite(std::string_view name, std::size_t colon) {
 Suite named_suite(std::string_view name) {
     if (name.starts_with(random_prefix)) {
         return random_suite(name);
+    }
+    if (name.starts_with(serving_prefix)) {
+        return serving_suite(name);
     }
     const std::size_t colon = name.find(':');
     return colon == std::string_view::npos ? whole_suite(name) : part_of_suite(name, colon);

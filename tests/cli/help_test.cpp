@@ -72,6 +72,7 @@ TEST(Help, names_every_suite) {
             EXPECT_TRUE(words.contains(name)) << command << " --help: " << name;
         }
         EXPECT_TRUE(words.contains("random:SEED"));
+        EXPECT_TRUE(words.contains("serving:SEED"));
     }
 }
 

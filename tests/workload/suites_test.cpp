@@ -58,6 +58,64 @@ TEST(Suites, RandomOnesAreReproducibleAndInNoBenchmark) {
     }
 }
 
+TEST(Suites, ServingOnesAreReproducibleAndReachEveryLimit) {
+    EXPECT_EQ(make_suite("serving:7").workloads, make_suite("serving:7").workloads);
+    EXPECT_NE(make_suite("serving:7").workloads, make_suite("serving:8").workloads);
+    EXPECT_NE(make_suite("serving:7").workloads, make_suite("random:7").workloads);
+    std::set<std::int64_t> batches, tokens, pages;
+    std::set<DType> types, caches;
+    std::int64_t longest = 0, shortest = 1000, short_keys = 0, keys = 0;
+    int windows = 0, caps = 0, sinks = 0, latent = 0, own_tokens = 0, equal = 0;
+    double largest = 0;
+    for (int seed = 0; seed < 60; ++seed) {
+        const auto drawn = make_suite("serving:" + std::to_string(seed)).workloads;
+        ASSERT_EQ(drawn.size(), 20U);
+        for (const Workload& w : drawn) {
+            EXPECT_EQ(parse_shape(format_shape(w)), w) << format_shape(w);
+            batches.insert(w.batch);
+            pages.insert(w.page_size);
+            types.insert(w.dtype);
+            caches.insert(w.kv_dtype);
+            windows += w.window ? 1 : 0;
+            caps += w.softcap > 0 ? 1 : 0;
+            sinks += w.sinks ? 1 : 0;
+            latent += w.mla ? 1 : 0;
+            own_tokens += w.seqlens_q.empty() ? 0 : 1;
+            equal += w.batch > 1 && !w.ragged() ? 1 : 0;
+            for (std::int64_t b = 0; b < w.batch; ++b) {
+                tokens.insert(w.length_q(b));
+                longest = std::max(longest, w.length_k(b));
+                shortest = std::min(shortest, w.length_k(b));
+                short_keys += w.length_k(b) < 362 ? 1 : 0;  // half of the doublings
+                ++keys;
+            }
+            // More than one token a sequence: causal, or drafts would see each other's future.
+            EXPECT_TRUE(w.seqlen_q == 1 || w.mask == Mask::causal) << format_shape(w);
+            const auto columns = static_cast<double>(w.headdim + (w.mla ? 0 : w.headdim_v));
+            largest = std::max(largest, static_cast<double>(w.tokens_k() * w.heads_kv) * columns *
+                                            bytes_of(w.kv_dtype));
+        }
+    }
+    EXPECT_EQ(*batches.begin(), 1);
+    EXPECT_GT(*batches.rbegin(), 200);
+    EXPECT_LE(*batches.rbegin(), 256);
+    EXPECT_EQ(tokens.size(), 16U);
+    EXPECT_EQ(*tokens.begin(), 1);
+    EXPECT_EQ(*tokens.rbegin(), 16);
+    EXPECT_EQ(shortest, 1);
+    EXPECT_GT(longest, 120'000);
+    EXPECT_LE(longest, 131'072);
+    EXPECT_NEAR(static_cast<double>(short_keys) / static_cast<double>(keys), 0.5, 0.05);
+    EXPECT_EQ(pages, (std::set<std::int64_t>{0, 16, 48, 64, 128, 256}));
+    EXPECT_EQ(types, (std::set{DType::fp32, DType::fp16, DType::bf16}));
+    EXPECT_EQ(caches, (std::set{DType::fp32, DType::fp16, DType::bf16, DType::e4m3, DType::nvfp4}));
+    for (const int option : {windows, caps, sinks, latent, own_tokens, equal}) {
+        EXPECT_GT(option, 20);
+    }
+    EXPECT_LE(largest, 16e9);
+    EXPECT_GT(largest, 10e9);
+}
+
 // Receipts name random suites and what they drew. A suite that is added to those whose shapes they
 // avoid would change them: what is no benchmark belongs to another group.
 TEST(Suites, RandomOnesAvoidTheseSuitesAndNoOthers) {
@@ -200,11 +258,13 @@ TEST(Suites, UnknownNamesAreAnswered) {
     EXPECT_THAT(refused("random:x"), HasSubstr("needs a seed"));
     EXPECT_THAT(refused("random:"), HasSubstr("needs a seed"));
     EXPECT_THAT(refused("random:7:64"), HasSubstr("needs a seed"));
+    EXPECT_THAT(refused("serving:x"), HasSubstr("suite 'serving:' needs a seed"));
+    EXPECT_THAT(refused("servin:7"), HasSubstr("did you mean"));
     const std::string unknown = refused("no such suite");
     for (const std::string& name : suite_names()) {
         EXPECT_THAT(unknown, HasSubstr(" " + name + " "));
     }
-    EXPECT_THAT(unknown, HasSubstr(" random:SEED"));
+    EXPECT_THAT(unknown, HasSubstr(" random:SEED serving:SEED"));
     EXPECT_THAT(refused("edgs:64"), HasSubstr("did you mean 'edges'?"));
     EXPECT_THAT(refused("edges:"), HasSubstr("a head dim from 1 to 1024, as in edges:128"));
     EXPECT_THAT(refused("edges:0"), HasSubstr("a head dim from 1 to 1024"));

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// What suites that follow from a seed draw their shapes by.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "workload/normal.hpp"
+
+namespace raceline {
+
+/// Draws in order from one stream: the same on every machine and standard library.
+class ShapeDraw {
+public:
+    /// `stream`: a number of its own for each kind of suite.
+    ShapeDraw(std::uint64_t seed, std::uint64_t stream) : key_(stream_key(seed, stream)) {}
+
+    /// Whole number in [low, high].
+    std::int64_t between(std::int64_t low, std::int64_t high) {
+        return low + static_cast<std::int64_t>(random_below(
+                         key_, counter_++, static_cast<std::uint64_t>(high - low + 1)));
+    }
+    bool one_in(std::int64_t n) { return between(1, n) == 1; }
+
+    template <std::size_t N>
+    std::int64_t of(const std::array<std::int64_t, N>& values) {
+        return values[static_cast<std::size_t>(between(0, std::int64_t{N} - 1))];
+    }
+    /// Whole number from 1 to 2^doublings, any doubling as likely as any other; by whole numbers
+    /// alone, so that it is the same on every machine.
+    std::int64_t by_doublings(int doublings) {
+        const std::int64_t base = std::int64_t{1} << between(0, doublings - 1);
+        return between(base, 2 * base);
+    }
+    /// Near `size`, seldom a multiple of anything.
+    std::int64_t length_near(std::int64_t size) { return between(size / 2 + 1, size); }
+
+private:
+    std::uint64_t key_;
+    std::uint64_t counter_ = 0;
+};
+
+}  // namespace raceline
