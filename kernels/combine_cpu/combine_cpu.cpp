@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "kernels/combine_cpu/tile.hpp"
-#include "registry/kernel.hpp"
+#include "registry/record.hpp"
 
 namespace raceline::kernels::combine_cpu {
 namespace {

@@ -2,10 +2,8 @@
 // combine on a GPU: one pass over the parts, bound by memory.
 #include <vector>
 
-#include "device/device.hpp"
 #include "kernels/combine_cuda/tile.hpp"
-#include "model/counts.hpp"
-#include "registry/kernel.hpp"
+#include "registry/record.hpp"
 
 namespace raceline::kernels::combine_cuda {
 namespace {

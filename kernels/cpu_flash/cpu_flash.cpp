@@ -2,12 +2,10 @@
 // The record of cpu_flash: blocked online softmax on SIMD and OpenMP, prefill and decode.
 #include <fmt/format.h>
 
-#include "device/device.hpp"
 #include "kernels/cpu_flash/plan.hpp"
 #include "kernels/cpu_flash/scratch.hpp"
 #include "kernels/cpu_flash/tile.hpp"
-#include "model/counts.hpp"
-#include "registry/kernel.hpp"
+#include "registry/record.hpp"
 
 namespace raceline::kernels::cpu_flash {
 namespace {

@@ -2,8 +2,7 @@
 // The sentences of the decode rungs' supports().
 #include "ladder/decode/reasons.hpp"
 
-#include "device/device.hpp"
-#include "model/counts.hpp"
+#include "registry/record.hpp"
 
 namespace raceline::kernels::decode {
 namespace {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ladder/prefill/forward.hpp"
 
-#include "device/device.hpp"
-#include "model/counts.hpp"
+#include "registry/record.hpp"
 
 namespace raceline::kernels::prefill {
 

@@ -4,11 +4,10 @@
 
 #include <string>
 
-#include "device/device.hpp"
 #include "ladder/prefill/rows.hpp"
 #include "ladder/tracks/counts.hpp"
 #include "ladder/tracks/record.hpp"
-#include "model/counts.hpp"
+#include "registry/record.hpp"
 
 namespace raceline::kernels::prefill {
 

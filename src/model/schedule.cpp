@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "model/constant.hpp"
 #include "model/occupancy.hpp"
 #include "model/prediction.hpp"
 #include "model/rates.hpp"
@@ -77,20 +78,36 @@ void add_launch(const Device& device, const Counts& counts, const LaunchCase& ho
     }
 }
 
-// The largest contributor; the parts of launching count as one.
+// A resource limits if it decides for most of the time; else what is waited for does. The parts of
+// launching count as one.
 std::string limiter_of(const Terms& terms) {
-    std::string_view limiter = "launch";
-    double largest = 0;
+    constexpr Constant decides =
+        manual("limiter.share", 0.6,
+               "bench/limiter.py, the rule by which hardware counters name a limiter; it is older");
+    struct Largest {
+        std::string_view name = "launch";
+        double seconds = 0;
+        void take(std::string_view other, double its) {
+            if (its > seconds) {
+                *this = {other, its};
+            }
+        }
+    };
+    Largest resource, waiting;
+    double all = 0, launching = 0;
     for (const auto& [name, seconds] : terms.list) {
-        largest += name.starts_with("launch") ? seconds : 0;
-    }
-    for (const auto& [name, seconds] : terms.list) {
-        if (!name.starts_with("launch") && seconds > largest) {
-            largest = seconds;
-            limiter = name;
+        all += seconds;
+        if (name.starts_with("launch")) {
+            launching += seconds;
+        } else if (name == "latency" || name == "tail") {
+            waiting.take(name, seconds);
+        } else {
+            resource.take(name, seconds);
         }
     }
-    return std::string(limiter);
+    waiting.take("launch", launching);
+    const bool by_resource = resource.seconds >= decides * all && resource.seconds > 0;
+    return std::string(by_resource ? resource.name : waiting.name);
 }
 
 }  // namespace
@@ -117,7 +134,9 @@ Prediction predict(const Device& device, std::span<const Counts> launches, const
         prediction.seconds += seconds;
     }
     prediction.rates_id = device.rates_id;
-    prediction.sm_clock_hz = terms.clock > 0 ? terms.clock : device.clock_hz;
+    prediction.sm_clock_hz = terms.clock > 0                 ? terms.clock
+                             : device.sustained_clock_hz > 0 ? device.sustained_clock_hz
+                                                             : device.clock_hz;
     prediction.model_hash = build_info::model_hash();
     return prediction;
 }

@@ -37,6 +37,10 @@ TEST(DeviceState, every_member_comes_back) {
     for (const auto& [name, value] : state.items()) {
         Json without = state;
         without.erase(name);
+        if (name == "power") {  // older files and CPUs have none
+            EXPECT_FALSE(device_state_from_json(without).power.known());
+            continue;
+        }
         EXPECT_THROW(device_state_from_json(without), Error) << name;
     }
     Json of_no_kind = state;
