@@ -7,6 +7,7 @@
 #include <limits>
 #include <vector>
 
+#include "device/device.hpp"
 #include "kernels/combine_cpu/tile.hpp"
 #include "workload/combine_call.hpp"
 #include "workload/inputs.hpp"

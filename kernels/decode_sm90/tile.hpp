@@ -48,7 +48,7 @@ struct Tile {
     }
 };
 
-inline constexpr std::array<Tile, 14> tiles{{
+inline constexpr std::array<Tile, 13> tiles{{
     {64, 32, 8, 3, 1, 0, 2},
     {64, 32, 4, 3, 2, 0, 2},
     {128, 32, 4, 3, 1, 0, 2},
