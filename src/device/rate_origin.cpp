@@ -114,13 +114,33 @@ void scale(Rate& rate, double factor, std::string_view reference) {
                               rate.source.substr(std::string_view("datasheet: ").size()));
 }
 
+bool is_time(std::string_view id) {
+    return id.starts_with("floor.") || id.starts_with("latency.");
+}
+
+// No vendor states what a launch or a load takes. A board of the same generation takes as long as
+// the one that was measured; an older or newer one is left without.
+void take_times(Device& device, const Reference& reference) {
+    if (device.compute_capability != reference.stated.compute_capability) {
+        return;
+    }
+    for (const auto& [id, rate] : reference.measured.rates) {
+        if (is_time(id) && is_measured(rate) && !device.rates.contains(id)) {
+            Rate& taken = device.rates[id];
+            taken.value = rate.value;
+            taken.source = fmt::format(
+                "datasheet x 1.00 of {}: no vendor states it; as measured there", reference.id);
+        }
+    }
+}
+
 // What the reference's board draws, on another one. Joules go with the process and, where it is the
 // same die at another highest clock, with the voltage there; DRAM's own with the memory's kind.
 // Idle watts go with the limit: boards are built so that it is a like share (an assumption).
 void scale_power(Device& device, const Reference& reference) {
     const Power& known = reference.measured.power;
-    if (!known.known() || device.power.limit_w <= 0 || device.process_energy <= 0 ||
-        reference.stated.process_energy <= 0) {
+    if (device.power.known() || !known.known() || device.power.limit_w <= 0 ||
+        device.process_energy <= 0 || reference.stated.process_energy <= 0) {
         return;
     }
     const bool same_die = device.compute_capability == reference.stated.compute_capability;
@@ -202,6 +222,7 @@ void scale_to_measured(Device& device, std::span<const build_info::EmbeddedFile>
         return;
     }
     scale_power(device, *reference);
+    take_times(device, *reference);
     const auto stated = device.rates;
     for (const auto& [id, rate] : stated) {
         const bool products = engines_product(id) && device.power.joules.contains(id);

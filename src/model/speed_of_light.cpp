@@ -146,7 +146,10 @@ SpeedOfLight speed_of_light(const Device& device, const Workload& w, const Launc
     bound.engine = engine.id;
     bound.memory_seconds = dram_seconds(device, w, how.cold);
     bound.compute_seconds = engine.rate != nullptr ? w.flops() / engine.flops_per_second : 0;
-    bound.launch_seconds = known_seconds(device, floor_of(device, how));
+    // Another board's floor is no bound of this one.
+    const auto floor = device.rates.find(floor_of(device, how));
+    const bool own = floor != device.rates.end() && origin_of(floor->second) != RateOrigin::scaled;
+    bound.launch_seconds = own ? floor->second.value : 0;
     bound.arithmetic_intensity = bytes > 0 ? w.flops() / bytes : 0;
     // At the bandwidth of this mix of reads and writes, as of a kernel's roofline.
     bound.ridge = bytes > 0 ? engine.flops_per_second * cold_seconds / bytes : 0;

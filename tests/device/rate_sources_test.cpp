@@ -341,9 +341,13 @@ TEST_F(RateSources, AGpuThatNobodyMeasuredGoesByWhatTheNearestOneReaches) {
         const Device stated = datasheet_device(id);
         Device device = stated;
         apply_committed_rates(device, embedded_);
-        EXPECT_FALSE(device.find("floor.launch_graph")) << id << ": times are not carried over";
+        EXPECT_FALSE(device.find("floor.launch_graph")) << id << ": not to another generation";
         return device.rate(resource) / stated.rate(resource);
     };
+    Device sibling = datasheet_device("h100-sxm");
+    apply_committed_rates(sibling, embedded_);
+    EXPECT_EQ(sibling.find("floor.launch_graph"), 1e-6) << "of the same generation they are";
+    EXPECT_EQ(origin_text(sibling.rates.at("floor.launch_graph")), "datasheet x 1.00 of h200");
     EXPECT_DOUBLE_EQ(share("a100-80", "byte.dram_read"), 0.9);
     EXPECT_DOUBLE_EQ(share("a100-80", "flop.mma.bf16"), 0.8) << "fastest engine by fastest engine";
     EXPECT_DOUBLE_EQ(share("b200", "flop.tcgen05.bf16"), 0.8);
