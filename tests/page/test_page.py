@@ -53,6 +53,17 @@ class Page(unittest.TestCase):
         self.assertEqual(browser.requests(), [])
         self.assertEqual(browser.get("document.getElementById('failure').hidden"), True)
 
+    def test_first_sight_and_seen_share_no_figure(self):
+        said = browser.get("document.getElementById('scorecard-said').textContent")
+        cases = browser.get("raceline.page.data.cases.filter(c => c.sight && c.predicted > 0).map(c => [c.sight, c.predicted / c.measured])")
+        self.assertGreater(len({sight for sight, _ in cases}), 1)
+        for sight in {sight for sight, _ in cases}:
+            of = [ratio for one, ratio in cases if one == sight]
+            self.assertIn(f"{sight} {sum(abs(ratio - 1) <= 0.2 for ratio in of)} of {len(of)}", said)
+        inside = sum(abs(ratio - 1) <= 0.2 for _, ratio in cases)
+        self.assertNotIn(f" {inside} of", said)
+        self.assertNotIn("median", browser.get("document.getElementById('roofline-said').textContent"))
+
     def test_hovering_shows_the_figures_of_the_row(self):
         browser.choose("choose-kernel", "simt")
         browser.wait("raceline.page.charts['roofline-chart'].points.every(p => p.of.kernel === 'simt')")
