@@ -24,6 +24,9 @@ PICTURES = {
                      f"{H200}/2026-11-22-compare-spread-prefill_mma-9065707500a7.jsonl",
                      f"{H200}/2026-11-23-compare-4b2ec0278ce6.jsonl", f"{H200}/2026-11-23-compare-decode_sm90-ea30c7185b3b.jsonl",
                      f"{H200}/2026-11-23-compare-e4m3-4b2ec0278ce6.jsonl"],
+    # Of one library on two CPUs, whose names are long.
+    "compare-cpu": ["plot", "compare", "receipts/cpu/2026-11-21-torch-5ea677882833.jsonl",
+                    "receipts/cpu/2026-11-21-torch-d1ca717f26ff.jsonl"],
     "trajectory": ["plot", "trajectory", f"{H200}/2026-11-21-ladder-12c3875edbd2.jsonl"],
     "ladder": ["plot", "ladder", "--track", "decode", f"{H200}/2026-11-21-ladder-12c3875edbd2.jsonl"],
     "scorecard": ["plot", "scorecard"],
