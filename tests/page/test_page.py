@@ -137,6 +137,17 @@ class Page(unittest.TestCase):
         self.assertIn(row["hash"], browser.get("document.getElementById('row-hash').textContent"))
         self.assertEqual(json.loads(browser.get("document.querySelector('#row pre').textContent")), row)
 
+    def test_a_long_row_leaves_its_button_in_sight(self):
+        for width, height in ((375, 667), (1280, 600)):
+            browser.look(width, height=height)
+            browser.do("document.querySelector('[data-row]').click()")
+            browser.wait("document.querySelector('#row[open] pre')")
+            low, end = browser.get("[document.querySelector('#row form button').getBoundingClientRect().bottom, document.getElementById('row').getBoundingClientRect().bottom]")
+            self.assertLess(low, end)
+            self.assertLess(end, height)
+            browser.do("document.querySelector('#row form button').click()")
+        browser.look()
+
     def test_every_line_of_every_file_is_there(self):
         files = browser.get("raceline.page.data.files.map(f => [f.path, f.lines])")
         for number, (path, lines) in enumerate(files):
