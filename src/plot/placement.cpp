@@ -79,8 +79,8 @@ double share_of(const Axis& axis, double value) {
                             : (value - axis.low) / (axis.high - axis.low);
 }
 
-// A title stands over the middle of the axes; one that would leave its panel there moves inwards, as
-// far as its other end allows.
+// A title stands over the middle of the axes; one that would leave its panel there moves inwards,
+// as far as its other end allows.
 double title_shift(const std::string& title, double middle, double from, double to) {
     const double half = static_cast<double>(letters(title)) * letter_width / 2;
     const double left = std::max(0.0, from + half - middle);
