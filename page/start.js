@@ -37,11 +37,17 @@ function applyTheme() {
   document.documentElement.dataset.theme = dark ? "dark" : "light";
 }
 
+/** In other colours or another width; what a reader sorted, turned to and opened stays so. */
 function showCharts() {
+  const rungs = () => [...byId("ladder-body").querySelectorAll("details.rung")];
+  const open = new Set(rungs().filter(rung => rung.open).map(rung => rung.dataset.rung));
+  page.redrawing = true;
   showRoofline();
   showScorecard();
   showLadder();
   showPeers();
+  page.redrawing = false;
+  for (const rung of rungs()) rung.open = open.has(rung.dataset.rung);
 }
 
 function listen() {

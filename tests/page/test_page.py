@@ -235,6 +235,20 @@ class Page(unittest.TestCase):
         nameless = browser.get("[...document.querySelectorAll('input, select')].filter(e => e.labels.length === 0).map(e => e.outerHTML)")
         self.assertEqual(nameless, [])
 
+    def test_other_colours_and_widths_keep_what_a_reader_chose(self):
+        browser.do("document.querySelector('#peers-table th[data-column=shape] button').click()")
+        browser.do("document.querySelector('#peers-table [data-turn=Further]').click()")
+        browser.do("document.querySelector('#scorecard-groups th[data-column=kernel] button').click()")
+        browser.do("document.querySelector('#ladder-body details.rung').open = true")
+        tables = [self.rows(table) for table in ("peers-table", "scorecard-groups")]
+        for change in (lambda: browser.choose("theme", "dark"), lambda: browser.look(600), lambda: browser.look(1280)):
+            browser.do("document.querySelector('#peers-table table').dataset.old = 'true'")
+            change()
+            browser.wait("!document.querySelector('#peers-table table').dataset.old")
+            self.assertEqual([self.rows(table) for table in ("peers-table", "scorecard-groups")], tables)
+            self.assertEqual(browser.get("[...document.querySelectorAll('#ladder-body details.rung')].map(d => d.open).lastIndexOf(true)"), 0)
+        browser.choose("theme", "")
+
     def test_it_fits_in_375_pixels_and_changes_colours(self):
         papers = {}
         for width, theme in ((1280, "light"), (1280, "dark"), (375, "light"), (375, "dark")):
