@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the page carries, compressed: base64 of gzip in script elements.
 
-const page = {data: null, vega: null, charts: {}, blocks: new Map()};
+const page = {data: null, vega: null, charts: {}, blocks: new Map(), redrawing: false};
 
 async function unpacked(id) {
   const bytes = Uint8Array.from(atob(byId(id).textContent), letter => letter.charCodeAt(0));

@@ -178,11 +178,9 @@ function showRoofline() {
   const uncounted = left.filter(one => !(one.ai[chosen.level] > 0)).length;
   const beyond = left.length - points.length - uncounted;
   const predicted = points.filter(point => point.predicted);
-  const error = predicted.map(point => Math.abs(point.of.predicted / point.of.measured - 1)).sort((a, b) => a - b);
   const said = points.length === 0
     ? "No case to draw: no timed case is left by these choices, or the bytes of this level are not known of them."
-    : `${plural(points.length, "case")} of ${plural(kernels.length, "kernel")} on ${chosen.device}, ${predicted.length} with their prediction` +
-      `${error.length ? `, median error ${percent(error[Math.floor(error.length / 2)])}` : ""}.` +
+    : `${plural(points.length, "case")} of ${plural(kernels.length, "kernel")} on ${chosen.device}, ${predicted.length} with their prediction.` +
       `${uncounted > 0 ? ` ${plural(uncounted, "case")} not drawn: the bytes that cross this level are counted by this build's kernels, and it does not have these in their tile.` : ""}` +
       `${beyond > 0 ? ` ${plural(beyond, "case")} not drawn: the time or the rate is beyond what any device reaches.` : ""}` +
       ` ${missingRoofs()}` +

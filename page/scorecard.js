@@ -38,9 +38,11 @@ function showScorecard() {
   const points = judged.map(one => ({of: one, x: one.measured, y: one.predicted / one.measured}))
     .filter(point => drawable(point.x) && drawable(point.y)).sort((a, b) => a.x - b.x);
   const counted = scorecard.groups.reduce((sum, group) => sum + group.n, 0);
-  const inside = points.filter(point => Math.abs(point.y - 1) <= 0.2).length;
+  // Never one share of all: what had been seen says nothing of what had not.
+  const inside = Object.keys(sightLooks()).map(name => [name, points.filter(point => point.of.sight === name)]).filter(([, of]) => of.length > 0)
+    .map(([name, of]) => `${name} ${of.filter(point => Math.abs(point.y - 1) <= 0.2).length} of ${of.length}`);
   const said = points.length === 0 ? "No measured case with its prediction stands in these receipts."
-    : `${plural(points.length, "case")}, ${inside} of them within 20 %.${judged.length > points.length ? ` ${plural(judged.length - points.length, "case")} not drawn: a time is beyond what any device reaches.` : ""} Dashed lines are where a prediction stops being a hit, dotted ones part the regimes.`;
+    : `${plural(points.length, "case")}. Within 20 %: ${inside.join(", ")}.${judged.length > points.length ? ` ${plural(judged.length - points.length, "case")} not drawn: a time is beyond what any device reaches.` : ""} Dashed lines are where a prediction stops being a hit, dotted ones part the regimes.`;
   byId("scorecard-said").textContent = said;
   byId("scorecard-chart").setAttribute("aria-label", `Predicted over measured time. ${said}`);
   legend("scorecard-legend", points.length === 0 ? [] : Object.entries(sightLooks()).map(([name, look]) => [name, look, true]));

@@ -7,9 +7,9 @@ function showMissing() {
   const missing = [];
   if (files.length === 0) missing.push("No receipt file was given, and there is none.");
   for (const file of files) {
-    if (file.lines === 0 && file.rows === 0) missing.push(`${file.path}: no rows, the file is empty.`);
+    if (file.lines === 0 && file.rows === 0 && !file.unfinished) missing.push(`${file.path}: no rows, the file is empty.`);
     if (file.copies > 0) missing.push(`${file.path}: ${plural(file.copies, "row")} of it stand in another file as well, and count once.`);
-    if (file.unfinished) missing.push(`${file.path}: its last line is unfinished and left out; a run was cut off there.`);
+    if (file.unfinished) missing.push(`${file.path}: its last line is unfinished and left out; a run was cut off there${file.rows === 0 && file.lines === 0 ? ", so that it has no row" : ""}.`);
   }
   if (files.some(file => file.rows > 0) && cases.length === 0) missing.push("No timed case stands in these rows: the charts are empty.");
   const findings = files.flatMap((file, i) => firstOf(file.path, file.findings).map(([line, what]) =>
@@ -37,11 +37,17 @@ function applyTheme() {
   document.documentElement.dataset.theme = dark ? "dark" : "light";
 }
 
+/** In other colours or another width; what a reader sorted, turned to and opened stays so. */
 function showCharts() {
+  const rungs = () => [...byId("ladder-body").querySelectorAll("details.rung")];
+  const open = new Set(rungs().filter(rung => rung.open).map(rung => rung.dataset.rung));
+  page.redrawing = true;
   showRoofline();
   showScorecard();
   showLadder();
   showPeers();
+  page.redrawing = false;
+  for (const rung of rungs()) rung.open = open.has(rung.dataset.rung);
 }
 
 function listen() {

@@ -3,12 +3,16 @@
 
 const rowsAtATime = 50;
 
+/** By the table's id how it stands, which drawing the page anew in other colours or widths keeps. */
+const tableStates = {};
+
 /**
  * `columns`: [{name, title, of: row => value to sort by, show: row => text or node, number, wide, long}].
  * Sorted by `by` at first, largest first if `down`.
  */
 function sortableTable(where, caption, columns, rows, {by = columns[0].name, down = false} = {}) {
-  const state = {by, down, first: 0};
+  const state = (page.redrawing && tableStates[where.id]) || {by, down, first: 0};
+  tableStates[where.id] = state;
   const compare = (a, b) => {
     const {of} = columns.find(column => column.name === state.by);
     const [x, y] = [of(a), of(b)];

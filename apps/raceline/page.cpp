@@ -60,6 +60,9 @@ void require_page(const Options& options) {
                 file, file);
     }
     const std::string ending = fs::path(options.html).extension().string();
+    require(!fs::is_directory(options.html, none), Status::invalid_argument,
+            "--html {} is a folder; name a file in it, such as {}", options.html,
+            (fs::path(options.html) / "page.html").string());
     require(!fs::is_regular_file(options.html, none) || ending == ".html" || ending == ".htm",
             Status::invalid_argument,
             "--html would replace {}, which is no page; name a file that ends in .html",
@@ -75,7 +78,8 @@ int run_page(const Options& options) {
     const PageRequest request = request_of(options);
     const std::string page = page_html(request);
     write_whole_file(options.html, page);
-    say("{}: {} receipt files, {:.1f} MB", options.html, request.receipts.size(),
+    const std::size_t count = request.receipts.size();
+    say("{}: {} receipt file{}, {:.1f} MB", options.html, count, count == 1 ? "" : "s",
         static_cast<double>(page.size()) * 1e-6);
     return exit_ok;
 }

@@ -58,6 +58,17 @@ std::string line_text(const Finding& finding) {
     return finding.line == 0 ? "" : fmt::format("line {}: ", finding.line);
 }
 
+// Of files without a row and without a finding: empty, or cut off within their first line.
+std::string nothing_text(const std::vector<std::string>& files) {
+    std::error_code none;
+    const auto cut = [&](const std::string& file) { return fs::file_size(file, none) > 0; };
+    if (std::ranges::any_of(files, cut)) {
+        return (files.size() == 1 ? files.front() : "each file is empty or") +
+               " ends within its first line: a run was cut off there";
+    }
+    return files.size() == 1 ? files.front() + " is empty" : "all files are empty";
+}
+
 // Generated parts of pages: rewritten, or with --check compared.
 int run_docs(const Options& options) {
     require(!options.files.empty(), Status::invalid_argument,
@@ -162,7 +173,7 @@ int run_report(const Options& options) {
     if (options.check) {
         say_check(report);
     } else if (report.rows().empty() && findings.empty() && !options.ladder) {
-        say("no rows: {} empty", files.size() == 1 ? files.front() + " is" : "all files are");
+        say("no rows: {}", nothing_text(files));
     }
     // A corrupt line is bad input wherever it is met; what --check finds beyond it is a failure.
     if (!report.broken().empty()) {

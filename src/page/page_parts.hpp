@@ -47,7 +47,8 @@ Json roofs_json(const TimedRows& rows);
 /// shown}]}}], with the code in [{path, text}] by rung.
 Json ladder_json(std::span<const Json> rows, std::span<const PastFile> left,
                  const ReceiptText& text, std::span<const build_info::EmbeddedFile> sources);
-/// Ceilings of each device that the rows are of, and the constants of each kernel there.
+/// Ceilings of each device that the rows are of, those that the rows measured beside those of this
+/// build where they differ, and the constants of each kernel there.
 Json provenance_json(const TimedRows& rows, const ReceiptText& text, KnownDevices& devices);
 /// What the what-if panel starts from: devices, where a rate comes from by its source, kernels and
 /// the shapes of the suites.

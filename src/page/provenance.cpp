@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "device/catalog.hpp"
@@ -21,37 +23,76 @@ namespace {
 // Constants of a kernel show themselves when it predicts: more shapes than this find no others.
 constexpr std::size_t shapes_of_a_kernel = 12;
 
-using RowsOfCeilings = std::map<std::pair<std::string, std::string>, std::string>;
+// A ceiling that stands in a row of the page's files.
+struct OwnCeiling {
+    std::string row;  // its id
+    double value = 0, clock_hz = 0;
+    std::string method;
+};
+using OwnCeilings = std::map<std::string, OwnCeiling>;  // by resource
 
-// Ids of ceiling rows, by the device's label and the resource; the last one counts.
-RowsOfCeilings rows_of_ceilings(const std::vector<Json>& rows) {
-    RowsOfCeilings found;
+// By the device's label; of several rows of a resource the last one counts.
+std::map<std::string, OwnCeilings> own_ceilings(const std::vector<Json>& rows) {
+    std::map<std::string, OwnCeilings> found;
     for (const Json& row : rows) {
         if (row.at("kind") == CeilingRow::kind) {
-            found[{device_label(row.at("device")),
-                   row.at("ceiling").at("resource").get<std::string>()}] =
-                row.at("id").get<std::string>();
+            const Json& ceiling = row.at("ceiling");
+            found[device_label(row.at("device"))][ceiling.at("resource").get<std::string>()] = {
+                row.at("id").get<std::string>(), ceiling.at("value").get<double>(),
+                ceiling.value("clock_hz", 0.0), ceiling.value("method", std::string())};
         }
     }
     return found;
 }
 
-Json rates_json(const std::string& label, const Device& device, const RowsOfCeilings& ceilings,
-                const ReceiptText& text) {
+// Beside rates (device/device.hpp) ceiling rows hold products of other libraries, bytes of buffers
+// and the like, which stand behind no roof and no prediction.
+bool is_rate(std::string_view resource) {
+    constexpr std::array<std::string_view, 5> rates{"byte.", "flop.", "op.", "floor.", "latency."};
+    return std::ranges::any_of(
+        rates, [&](std::string_view beginning) { return resource.starts_with(beginning); });
+}
+
+// One that the files measured and that the device of this build does not have, or has otherwise.
+Json own_json(const std::string& resource, const OwnCeiling& own, const Json& datasheet,
+              const ReceiptText& text) {
+    return {{"resource", resource},
+            {"value", own.value},
+            {"origin", "measured, in a file of this page"},
+            {"source", own.method},
+            {"note", ""},
+            {"clock_hz", own.clock_hz},
+            {"datasheet", datasheet},
+            {"row", place_json(text, own.row)}};
+}
+
+// What predictions of this build use, and beside it what the files measured where that differs: a
+// value opens the row that holds it and no other.
+Json rates_json(const Device& device, const OwnCeilings& ceilings, const ReceiptText& text) {
     const Device sheet = datasheet_device(device.id);
+    const auto stated = [&](const std::string& resource) {
+        const auto found = sheet.rates.find(resource);
+        return found == sheet.rates.end() ? Json() : Json(found->second.value);
+    };
     Json rates = Json::array();
     for (const auto& [resource, rate] : device.rates) {
-        const auto stated = sheet.rates.find(resource);
-        const auto row = ceilings.find({label, resource});
-        rates.push_back(
-            {{"resource", resource},
-             {"value", rate.value},
-             {"origin", origin_text(rate)},
-             {"source", rate.source},
-             {"note", rate.note},
-             {"clock_hz", rate.clock_hz},
-             {"datasheet", stated == sheet.rates.end() ? Json() : Json(stated->second.value)},
-             {"row", row == ceilings.end() ? Json() : place_json(text, row->second)}});
+        const auto own = ceilings.find(resource);
+        const bool same = own != ceilings.end() && own->second.value == rate.value;
+        rates.push_back({{"resource", resource},
+                         {"value", rate.value},
+                         {"origin", origin_text(rate)},
+                         {"source", rate.source},
+                         {"note", rate.note},
+                         {"clock_hz", rate.clock_hz},
+                         {"datasheet", stated(resource)},
+                         {"row", same ? place_json(text, own->second.row) : Json()}});
+    }
+    for (const auto& [resource, own] : ceilings) {
+        const auto rate = device.rates.find(resource);
+        const bool shown = rate != device.rates.end() && rate->second.value == own.value;
+        if (is_rate(resource) && !shown) {
+            rates.push_back(own_json(resource, own, stated(resource), text));
+        }
     }
     return rates;
 }
@@ -81,7 +122,7 @@ struct KernelUse {
 }  // namespace
 
 Json provenance_json(const TimedRows& rows, const ReceiptText& text, KnownDevices& devices) {
-    const RowsOfCeilings ceilings = rows_of_ceilings(text.rows());
+    const std::map<std::string, OwnCeilings> ceilings = own_ceilings(text.rows());
     Json rates = Json::object();
     std::map<std::pair<std::string, std::string>, KernelUse> uses;  // by device's label and kernel
     for (const TimedCase& one : rows.cases) {
@@ -90,7 +131,9 @@ Json provenance_json(const TimedRows& rows, const ReceiptText& text, KnownDevice
             continue;
         }
         if (!rates.contains(one.device)) {
-            rates[one.device] = rates_json(one.device, *device, ceilings, text);
+            const auto own = ceilings.find(one.device);
+            rates[one.device] =
+                rates_json(*device, own == ceilings.end() ? OwnCeilings{} : own->second, text);
         }
         KernelUse& use = uses[{one.device, one.kernel}];
         if (use.shapes.size() >= shapes_of_a_kernel || !use.shapes.insert(one.shape).second) {

@@ -182,8 +182,9 @@ std::string panel_text(const Chart& chart, std::size_t index, bool terminal, Ter
             place.left, place.right, place.bottom, place.top, place.middle, place.legend,
             std::max<std::size_t>(1, place.legend_rows));
     }
-    text += fmt::format("set title {}\n", single_quoted(panel.title)) + axis_text(panel.x, 'x') +
-            axis_text(panel.y, 'y');
+    text += fmt::format("set title {} offset screen {:.4f},0\n", single_quoted(panel.title),
+                        terminal ? 0.0 : place.title_shift) +
+            axis_text(panel.x, 'x') + axis_text(panel.y, 'y');
     for (const ChartText& label : panel.texts) {
         text += label_text(panel, place, label, !terminal);
     }

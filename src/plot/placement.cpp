@@ -79,6 +79,15 @@ double share_of(const Axis& axis, double value) {
                             : (value - axis.low) / (axis.high - axis.low);
 }
 
+// A title stands over the middle of the axes; one that would leave its panel there moves inwards,
+// as far as its other end allows.
+double title_shift(const std::string& title, double middle, double from, double to) {
+    const double half = static_cast<double>(letters(title)) * letter_width / 2;
+    const double left = std::max(0.0, from + half - middle);
+    const double right = std::max(0.0, middle + half - to);
+    return left > 0 && right > 0 ? (from + to) / 2 - middle : left > 0 ? left : -right;
+}
+
 }  // namespace
 
 Place place_of(const Chart& chart, std::size_t index) {
@@ -109,6 +118,8 @@ Place place_of(const Chart& chart, std::size_t index) {
     place.width = (place.right - place.left) * chart.width;
     place.height = (place.top - place.bottom) * chart.height;
     place.middle = (from + to) / 2 / chart.width;
+    const double axes_middle = (place.left + place.right) / 2 * chart.width;
+    place.title_shift = title_shift(panel.title, axes_middle, from, to) / chart.width;
     constexpr double margin = 5;
     place.legend = 1 - (bottom - margin) / chart.height;
     return place;

@@ -16,6 +16,7 @@ struct Place {
     double width = 0, height = 0;     ///< pixels between the axes
     double middle = 0.5, legend = 0;  ///< of its legend: the middle, and the lower edge
     std::size_t legend_rows = 0;
+    double title_shift = 0;  ///< of the panel's title from the middle of its axes, so that it fits
 };
 
 /// Of the panel with this number: rows from the top, each with room for titles and legends.

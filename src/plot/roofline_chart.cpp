@@ -9,6 +9,7 @@
 
 #include "plot/charts.hpp"
 #include "plot/roof_lines.hpp"
+#include "plot/roofline_gap.hpp"
 #include "plot/roofline_points.hpp"
 #include "plot/roofs.hpp"
 
@@ -66,50 +67,6 @@ void add_points(Panel& panel, const std::string& title, const std::vector<Roofli
     panel.series.push_back(std::move(join));
     panel.series.push_back(std::move(predicted));
     panel.series.push_back(std::move(measured));
-}
-
-// Whether words at (x, y) would stand on a text; `line`: their height as a share of the axis. A
-// text along a diagonal takes about a third of the panel's width.
-bool covers(const Panel& panel, const ChartText& text, double x, double y, double line) {
-    const double across = std::log(panel.x.high / panel.x.low);
-    const double up = std::log(panel.y.high / panel.y.low);
-    for (const double along : {0.0, 0.1, 0.2, 0.3}) {
-        const double shift = text.towards ? std::exp(along * across) : 1;
-        if (std::abs(std::log(text.x * shift / x)) < 0.07 * across &&
-            std::abs(std::log(text.y * shift / y)) < line * up) {
-            return true;
-        }
-    }
-    return false;
-}
-
-// Upwards from y until no other text stands there.
-double free_height(const Panel& panel, double x, double y, double line) {
-    const auto taken = [&](const ChartText& text) { return covers(panel, text, x, y, line); };
-    const double step = std::pow(panel.y.high / panel.y.low, 0.01);
-    while (std::ranges::any_of(panel.texts, taken)) {
-        y *= step;
-    }
-    return y;
-}
-
-// A dotted line from the measured point to the roof of its limiter, with the speed-up that is left
-// above it. Which limiter that is stands in the legend, where no words cover points.
-void add_gap(Panel& panel, const RooflinePoint& point, Colour colour, double line) {
-    const double left = point.limit / point.measured;
-    panel.series.push_back(
-        {.title = fmt::format("{:.2f}× left to {}", left, point.limiter),
-         .colour = colour,
-         .line = Line::dotted,
-         .width = 2,
-         .points = {{point.intensity, point.measured}, {point.intensity, point.limit}}});
-    panel.texts.push_back(
-        {.x = point.intensity,
-         .y = free_height(panel, point.intensity,
-                          point.limit * std::pow(panel.y.high / panel.y.low, 0.02), line),
-         .text = fmt::format("{:.2f}×", left),
-         .colour = colour,
-         .align = Align::centre});
 }
 
 void fit_axes(Panel& panel, const RooflineGroups& groups, const std::vector<Roofs>& all) {
@@ -184,10 +141,28 @@ Panel empty_panel(const RooflineGroups& groups, const std::vector<Roofs>& all) {
     return panel;
 }
 
+// Draws a panel again with a higher end of its y axis, until all words stand on it. Where there are
+// more of them than lines of the panel that never ends: the last one is taken.
+template <class Draw>
+Panel with_room(const Draw& draw, double line) {
+    constexpr int most_times = 8;
+    double room = 1;
+    Panel panel = draw(room);
+    for (int i = 0; i < most_times && room_for_gaps(panel, line) > 1; ++i) {
+        room *= room_for_gaps(panel, line);
+        panel = draw(room);
+    }
+    return panel;
+}
+
+// The height of a line of words, as a share of the y axis: on a chart of one panel, and of many.
+constexpr double line_alone = 0.034, line_of_many = 0.065;
+
 // All groups on one panel.
-Panel one_panel(const RooflineGroups& groups, const std::vector<Roofs>& all,
-                const Letters& letters) {
+Panel one_panel(const RooflineGroups& groups, const std::vector<Roofs>& all, const Letters& letters,
+                double room) {
     Panel panel = empty_panel(groups, all);
+    panel.y.high *= room;
     constexpr std::array lines{Line::solid, Line::dashed, Line::dotted};
     std::vector<Roof> engines;
     for (std::size_t i = 0; i < all.size(); ++i) {
@@ -201,9 +176,8 @@ Panel one_panel(const RooflineGroups& groups, const std::vector<Roofs>& all,
         }
     }
     std::ranges::sort(engines, {}, &Roof::rate);
-    constexpr double line = 0.034;  // the height of a line of words, as a share of the axis
-    add_engine_names(panel, engines, line);
-    add_groups(panel, groups, letters, line);
+    add_engine_names(panel, engines, line_alone);
+    add_groups(panel, groups, letters, line_alone);
     return panel;
 }
 
@@ -220,8 +194,30 @@ Roofs roofs_for(const RooflineGroups& groups, const Roofs& all) {
     return used.engines.empty() ? all : used;
 }
 
-// A panel for each kernel on a device, its commits apart. Each has axes of its own: on shared ones
-// the points of most kernels, and the levels of memory, would lie on each other.
+// A kernel on one device, its commits apart.
+Panel kernel_panel(const std::string& title, const RooflineGroups& its, const Roofs& roofs,
+                   double room) {
+    Panel panel = empty_panel(its, {roofs});
+    panel.y.high *= room;
+    panel.title = title;
+    add_roofs(panel, roofs, Line::solid, "");
+    add_memory_names(panel, roofs, "");
+    add_engine_names(panel, roofs.engines, line_of_many);
+    std::size_t i = 0;
+    for (const auto& [group, points] : its) {
+        const Colour colour = nth_colour(i);
+        add_points(panel, its.size() > 1 ? "at " + group.commit.substr(0, 8) : "measured", points,
+                   colour, nth_mark(i));
+        if (const RooflinePoint* widest = widest_gap(points)) {
+            add_gap(panel, *widest, colour, line_of_many);
+        }
+        ++i;
+    }
+    return panel;
+}
+
+// A panel for each kernel on a device. Each has axes of its own: on shared ones the points of most
+// kernels, and the levels of memory, would lie on each other.
 std::vector<Panel> panels_by_kernel(const RooflineGroups& groups, const std::vector<Roofs>& all) {
     std::map<std::pair<std::string, std::string>, RooflineGroups> kernels;  // by device and kernel
     for (const auto& [group, points] : groups) {
@@ -229,24 +225,12 @@ std::vector<Panel> panels_by_kernel(const RooflineGroups& groups, const std::vec
     }
     std::vector<Panel> panels;
     for (const auto& [of, its] : kernels) {
-        const Roofs roofs = roofs_for(its, *std::ranges::find(all, of.first, &Roofs::device));
-        Panel panel = empty_panel(its, {roofs});
-        panel.title = of.second + (all.size() > 1 ? " on " + of.first : "");
-        add_roofs(panel, roofs, Line::solid, "");
-        add_memory_names(panel, roofs, "");
-        constexpr double line = 0.065;
-        add_engine_names(panel, roofs.engines, line);
-        std::size_t i = 0;
-        for (const auto& [group, points] : its) {
-            const Colour colour = nth_colour(i);
-            add_points(panel, its.size() > 1 ? "at " + group.commit.substr(0, 8) : "measured",
-                       points, colour, nth_mark(i));
-            if (const RooflinePoint* widest = widest_gap(points)) {
-                add_gap(panel, *widest, colour, line);
-            }
-            ++i;
-        }
-        panels.push_back(std::move(panel));
+        const auto& [device, kernel] = of;
+        const Roofs roofs = roofs_for(its, *std::ranges::find(all, device, &Roofs::device));
+        const std::string title = kernel + (all.size() > 1 ? " on " + device : "");
+        panels.push_back(with_room(
+            [&, &commits = its](double room) { return kernel_panel(title, commits, roofs, room); },
+            line_of_many));
     }
     // One width of the axes in all panels.
     double margin = 0;
@@ -286,7 +270,8 @@ Chart roofline_chart(const TimedRows& rows) {
         }
     }
     if (!apart) {
-        chart.panels.push_back(one_panel(groups, all, letters));
+        chart.panels.push_back(with_room(
+            [&](double room) { return one_panel(groups, all, letters, room); }, line_alone));
         return chart;
     }
     chart.panels = panels_by_kernel(groups, all);

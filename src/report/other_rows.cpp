@@ -2,6 +2,7 @@
 #include "report/other_rows.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
@@ -36,6 +37,17 @@ std::string value_text(const Ceiling& ceiling) {
     }
     unit = unit == "byte/s" ? "B/s" : unit == "flop/s" ? "FLOP/s" : unit;
     return format_si(ceiling.value, unit);
+}
+
+// Kernel and shape of counters whose measurement is in none of the files, as "kernel\nshape": those
+// of the row itself, which may have them; else what it belongs to.
+std::string own_case(const Json& row, const std::string& measurement_id) {
+    try {
+        return row.at("kernel").get<std::string>() + "\n" +
+               format_shape(workload_from_json(row.at("workload")));
+    } catch (const std::exception&) {
+        return "\nof measurement " + measurement_id.substr(0, 8) + ", which is not in these files";
+    }
 }
 
 // A backend that profilers name goes on with the names of its kernels.
@@ -105,7 +117,8 @@ void OtherRows::add_check(const Json& row) {
 void OtherRows::add_counters(const Json& row) {
     const auto counted = row_from_json<CountersRow>(row);
     const auto about = about_.find(counted.measurement_id);
-    const std::string both = about == about_.end() ? "\n" : about->second;
+    const std::string both =
+        about == about_.end() ? own_case(row, counted.measurement_id) : about->second;
     const auto limiter = counted.counters.find("limiter");
     counters_.push_back({both.substr(both.find('\n') + 1), both.substr(0, both.find('\n')),
                          limiter != counted.counters.end() && limiter->is_string()

@@ -62,6 +62,7 @@ TEST_F(Mistakes, a_page_takes_the_place_of_no_receipts) {
     ASSERT_EQ(box.run("bench --receipts r.jsonl --max-seconds 0.01" + tiny).exit, 0);
     refused("report --html r.jsonl r.jsonl", "one of the receipts to read");
     refused("report --html r.jsonl", "a file that ends in .html");
+    refused("report --html . r.jsonl", "--html . is a folder; name a file in it");
     EXPECT_EQ(box.run("report --check r.jsonl").exit, 0);
 }
 
@@ -119,7 +120,11 @@ TEST_F(Mistakes, a_file_that_holds_no_rows_is_one_sentence) {
     box.write("empty.jsonl", "");
     const Outcome empty = box.run("report empty.jsonl");
     EXPECT_EQ(empty.exit, 0);
-    EXPECT_THAT(empty.err, HasSubstr("no rows"));
+    EXPECT_THAT(empty.err, HasSubstr("no rows: empty.jsonl is empty"));
+    box.write("cut.jsonl", R"({"schema":2,"kind":"dev)");
+    const Outcome cut = box.run("report cut.jsonl");
+    EXPECT_EQ(cut.exit, 0);
+    EXPECT_THAT(cut.err, HasSubstr("cut.jsonl ends within its first line"));
 }
 
 TEST_F(Mistakes, a_call_beyond_memory_is_refused_with_its_bytes) {

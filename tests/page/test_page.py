@@ -53,6 +53,17 @@ class Page(unittest.TestCase):
         self.assertEqual(browser.requests(), [])
         self.assertEqual(browser.get("document.getElementById('failure').hidden"), True)
 
+    def test_first_sight_and_seen_share_no_figure(self):
+        said = browser.get("document.getElementById('scorecard-said').textContent")
+        cases = browser.get("raceline.page.data.cases.filter(c => c.sight && c.predicted > 0).map(c => [c.sight, c.predicted / c.measured])")
+        self.assertGreater(len({sight for sight, _ in cases}), 1)
+        for sight in {sight for sight, _ in cases}:
+            of = [ratio for one, ratio in cases if one == sight]
+            self.assertIn(f"{sight} {sum(abs(ratio - 1) <= 0.2 for ratio in of)} of {len(of)}", said)
+        inside = sum(abs(ratio - 1) <= 0.2 for _, ratio in cases)
+        self.assertNotIn(f" {inside} of", said)
+        self.assertNotIn("median", browser.get("document.getElementById('roofline-said').textContent"))
+
     def test_hovering_shows_the_figures_of_the_row(self):
         browser.choose("choose-kernel", "simt")
         browser.wait("raceline.page.charts['roofline-chart'].points.every(p => p.of.kernel === 'simt')")
@@ -125,6 +136,17 @@ class Page(unittest.TestCase):
         self.assertEqual(browser.get("document.getElementById('row-title').textContent"), f"{path}, line {line}")
         self.assertIn(row["hash"], browser.get("document.getElementById('row-hash').textContent"))
         self.assertEqual(json.loads(browser.get("document.querySelector('#row pre').textContent")), row)
+
+    def test_a_long_row_leaves_its_button_in_sight(self):
+        for width, height in ((375, 667), (1280, 600)):
+            browser.look(width, height=height)
+            browser.do("document.querySelector('[data-row]').click()")
+            browser.wait("document.querySelector('#row[open] pre')")
+            low, end = browser.get("[document.querySelector('#row form button').getBoundingClientRect().bottom, document.getElementById('row').getBoundingClientRect().bottom]")
+            self.assertLess(low, end)
+            self.assertLess(end, height)
+            browser.do("document.querySelector('#row form button').click()")
+        browser.look()
 
     def test_every_line_of_every_file_is_there(self):
         files = browser.get("raceline.page.data.files.map(f => [f.path, f.lines])")
@@ -212,6 +234,20 @@ class Page(unittest.TestCase):
             self.assertTrue(all(words and len(words) > 30 for words in chart), chart)
         nameless = browser.get("[...document.querySelectorAll('input, select')].filter(e => e.labels.length === 0).map(e => e.outerHTML)")
         self.assertEqual(nameless, [])
+
+    def test_other_colours_and_widths_keep_what_a_reader_chose(self):
+        browser.do("document.querySelector('#peers-table th[data-column=shape] button').click()")
+        browser.do("document.querySelector('#peers-table [data-turn=Further]').click()")
+        browser.do("document.querySelector('#scorecard-groups th[data-column=kernel] button').click()")
+        browser.do("document.querySelector('#ladder-body details.rung').open = true")
+        tables = [self.rows(table) for table in ("peers-table", "scorecard-groups")]
+        for change in (lambda: browser.choose("theme", "dark"), lambda: browser.look(600), lambda: browser.look(1280)):
+            browser.do("document.querySelector('#peers-table table').dataset.old = 'true'")
+            change()
+            browser.wait("!document.querySelector('#peers-table table').dataset.old")
+            self.assertEqual([self.rows(table) for table in ("peers-table", "scorecard-groups")], tables)
+            self.assertEqual(browser.get("[...document.querySelectorAll('#ladder-body details.rung')].map(d => d.open).lastIndexOf(true)"), 0)
+        browser.choose("theme", "")
 
     def test_it_fits_in_375_pixels_and_changes_colours(self):
         papers = {}

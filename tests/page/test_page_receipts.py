@@ -70,6 +70,9 @@ class Receipts(unittest.TestCase):
         self.show("".join(lines[:7]) + lines[7][:200])
         self.assertIn("its last line is unfinished", browser.get(MISSING))
         self.assertIn("7 sound rows", browser.get(MISSING))
+        self.show(lines[0][:200])
+        self.assertIn("so that it has no row", browser.get(MISSING))
+        self.assertNotIn("empty", browser.get(MISSING))
 
     def test_rows_that_were_taken_out(self):
         self.show("".join(line for line in self.text.splitlines(keepends=True) if '"kind":"prediction"' not in line))

@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "report/receipt_report.hpp"
 #include "written_runs.hpp"
@@ -45,6 +46,23 @@ TEST(OtherRows, counters_name_the_limiter_of_their_case) {
     const std::string text = report_of("2026-11-21-from-scratch-12c3875edbd2.jsonl");
     EXPECT_THAT(text, HasSubstr("limiter by counters"));
     EXPECT_THAT(text, testing::ContainsRegex("light_barriers +latency"));
+}
+
+TEST(OtherRows, counters_without_their_measurement_name_their_case) {
+    const ReceiptFile file =
+        read_receipts(std::string(RACELINE_SOURCE_DIR) +
+                      "/receipts/h200/2026-11-21-from-scratch-12c3875edbd2.jsonl");
+    OtherRows whole;
+    OtherRows nameless;
+    for (Json row : file.rows) {
+        if (row.at("kind") == "counters") {
+            whole.add(row);
+            row.erase("kernel");
+            nameless.add(row);
+        }
+    }
+    EXPECT_THAT(whole.str(), testing::ContainsRegex("h=8,q=512.* light_barriers +latency"));
+    EXPECT_THAT(nameless.str(), HasSubstr("which is not in these files"));
 }
 
 class Unmeasured : public test::WrittenRuns {};

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a page's ceilings come from: each value opens the row that holds it.
+#include <filesystem>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <unistd.h>
+#include <vector>
+
+#include "page/page_parts.hpp"
+#include "plot/roofs.hpp"
+#include "receipt/file.hpp"
+
+namespace raceline {
+namespace {
+
+const std::string receipts = std::string(RACELINE_SOURCE_DIR) + "/receipts/";
+
+class Provenance : public testing::Test {
+protected:
+    Provenance() {
+        std::string form = (std::filesystem::temp_directory_path() / "page-XXXXXX").string();
+        folder_ = mkdtemp(form.data());
+    }
+    ~Provenance() override { std::filesystem::remove_all(folder_); }
+
+    // Committed ceilings with half of each value, as another card of the same name may have.
+    std::string halved(const std::string& path) {
+        const std::string file = folder_ / "half.jsonl";
+        ReceiptWriter writer(file);
+        for (Json row : read_receipts(path).rows) {
+            row.erase("hash");
+            row.erase("prev");
+            row["schema"] = 2;
+            row["ceiling"]["value"] = row["ceiling"]["value"].get<double>() / 2;
+            row["ceiling"]["limit"] = row["ceiling"].value("limit", 0.0) / 2;
+            writer.append(std::move(row));
+        }
+        return file;
+    }
+
+    static Json rates_of(const std::vector<std::string>& files, const std::string& device) {
+        rows_ = {};
+        text_ = {};
+        for (const std::string& file : files) {
+            text_.add(file);
+        }
+        rows_ = timed_rows_of(text_.rows());
+        KnownDevices devices;
+        return provenance_json(rows_, text_, devices).at("rates").at(device);
+    }
+
+    // What the row says that a value opens.
+    static double in_row(const Json& rate) {
+        for (const Json& row : text_.rows()) {
+            if (place_json(text_, row.at("id").get<std::string>()) == rate.at("row")) {
+                EXPECT_EQ(row.at("ceiling").at("resource"), rate.at("resource"));
+                return row.at("ceiling").at("value").get<double>();
+            }
+        }
+        return 0;
+    }
+
+    static void expect_each_opens_its_own(const Json& rates, std::size_t least) {
+        std::size_t opened = 0;
+        for (const Json& rate : rates) {
+            if (!rate.at("row").is_null()) {
+                EXPECT_EQ(rate.at("value").get<double>(), in_row(rate)) << rate;
+                ++opened;
+            }
+        }
+        EXPECT_GE(opened, least);
+    }
+
+    static void expect_roofs_are_listed(const Json& rates, const std::string& device) {
+        std::set<double> values;
+        for (const Json& rate : rates) {
+            values.insert(rate.at("value").get<double>());
+        }
+        const Roofs roofs = roofs_of(device, rows_.cases.front().about.device, rows_);
+        EXPECT_FALSE(roofs.memory.empty());
+        for (const auto* list : {&roofs.memory, &roofs.engines}) {
+            for (const Roof& roof : *list) {
+                EXPECT_TRUE(values.contains(roof.rate)) << roof.resource;
+            }
+        }
+    }
+
+    std::filesystem::path folder_;
+    static inline ReceiptText text_;
+    static inline TimedRows rows_;
+};
+
+TEST_F(Provenance, committed_ceilings_open_their_rows) {
+    const Json rates =
+        rates_of({receipts + "h200/2026-11-23-prefill_mma-training-16k-4b2ec0278ce6.jsonl",
+                  receipts + "h200/ceilings.jsonl"},
+                 "h200");
+    expect_each_opens_its_own(rates, 20);
+    expect_roofs_are_listed(rates, "h200");
+}
+
+TEST_F(Provenance, other_ceilings_of_the_files_stand_beside_the_committed_ones) {
+    const Json rates =
+        rates_of({receipts + "h200/2026-11-23-prefill_mma-training-16k-4b2ec0278ce6.jsonl",
+                  halved(receipts + "h200/ceilings.jsonl")},
+                 "h200");
+    expect_each_opens_its_own(rates, 20);
+    expect_roofs_are_listed(rates, "h200");
+}
+
+TEST_F(Provenance, ceilings_of_a_cpu_are_those_of_its_file) {
+    const std::string device = "cpu (Intel(R) Xeon(R) Processor @ 2.50GHz)";
+    const Json rates = rates_of({receipts + "cpu/2026-11-22-quickstart-f13186e093fd.jsonl",
+                                 receipts + "cpu/2026-11-22-ceilings-f13186e093fd.jsonl"},
+                                device);
+    expect_each_opens_its_own(rates, 15);
+    expect_roofs_are_listed(rates, device);
+}
+
+TEST_F(Provenance, what_is_no_rate_is_no_ceiling) {
+    const Json rates =
+        rates_of({receipts + "h200/2026-11-23-prefill_mma-training-16k-4b2ec0278ce6.jsonl",
+                  receipts + "h200/2026-11-23-e4m3-product-4b2ec0278ce6.jsonl"},
+                 "h200");
+    for (const Json& rate : rates) {
+        EXPECT_FALSE(rate.at("resource").get<std::string>().starts_with("gemm.")) << rate;
+    }
+}
+
+}  // namespace
+}  // namespace raceline
