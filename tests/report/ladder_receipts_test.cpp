@@ -9,6 +9,7 @@
 #include <set>
 
 #include "device/catalog.hpp"
+#include "model/counts.hpp"
 #include "receipt/file.hpp"
 #include "registry/registry.hpp"
 #include "report/ladder_data.hpp"
