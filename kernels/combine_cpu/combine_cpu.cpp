@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "kernels/combine_cpu/tile.hpp"
-#include "registry/record.hpp"
+#include "registry/kernel.hpp"
 
 namespace raceline::kernels::combine_cpu {
 namespace {

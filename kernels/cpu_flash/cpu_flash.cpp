@@ -5,7 +5,7 @@
 #include "kernels/cpu_flash/plan.hpp"
 #include "kernels/cpu_flash/scratch.hpp"
 #include "kernels/cpu_flash/tile.hpp"
-#include "registry/record.hpp"
+#include "registry/kernel.hpp"
 
 namespace raceline::kernels::cpu_flash {
 namespace {

@@ -2,7 +2,7 @@
 // The sentences of the decode rungs' supports().
 #include "ladder/decode/reasons.hpp"
 
-#include "registry/record.hpp"
+#include "registry/kernel.hpp"
 
 namespace raceline::kernels::decode {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ladder/prefill/forward.hpp"
 
-#include "registry/record.hpp"
+#include "registry/kernel.hpp"
 
 namespace raceline::kernels::prefill {
 

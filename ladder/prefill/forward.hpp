@@ -7,7 +7,7 @@
 #include "ladder/prefill/rows.hpp"
 #include "ladder/tracks/counts.hpp"
 #include "ladder/tracks/record.hpp"
-#include "registry/record.hpp"
+#include "registry/kernel.hpp"
 
 namespace raceline::kernels::prefill {
 

@@ -22,7 +22,7 @@
 
 namespace raceline {
 
-// Device code names them in signatures alone: a field more in either compiles no kernel anew.
+// Defined by the headers at the end of this file, for host code.
 struct Counts;
 struct Device;
 
@@ -245,3 +245,10 @@ Kernel::Kernel(const KernelRecord<Tile>& record)
 /// The same for a kernel whose `launch` takes OperationArgs. tools/build_info.cmake looks for this
 /// name at the beginning of a line, and writes the signature into the generated list.
 #define RACELINE_OPERATION_KERNEL(NAME, ...) RACELINE_KERNEL(NAME, __VA_ARGS__)
+
+// Host code that has the record has what its functions take and return. Device code names these in
+// signatures alone, so that a field more in either compiles no kernel anew.
+#ifndef __CUDACC__
+#include "device/device.hpp"
+#include "model/counts.hpp"
+#endif
