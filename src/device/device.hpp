@@ -33,8 +33,12 @@ struct Power {
     /// passes on its way to an SM.
     std::map<std::string, double, std::less<>> joules;
     std::string source;
+    /// False where probes have seen the clock under lasting products: the line between it and the
+    /// highest then stands, with which constants of that board's engines were fitted.
+    bool decides = true;
 
     [[nodiscard]] bool known() const { return limit_w > 0 && idle_w > 0 && !joules.empty(); }
+    [[nodiscard]] bool sets_clock() const { return known() && decides; }
 };
 
 /// Resource ids (also keys of Counts::work, of devices/*.json and of ceilings):

@@ -49,7 +49,8 @@ void visit_members(const Members& members, Struct& its, const Visit& visit) {
 
 constexpr std::tuple power_members{
     std::pair{"limit_w", &Power::limit_w}, std::pair{"idle_w", &Power::idle_w},
-    std::pair{"voltage_slope", &Power::voltage_slope}, std::pair{"joules", &Power::joules}};
+    std::pair{"voltage_slope", &Power::voltage_slope}, std::pair{"joules", &Power::joules},
+    std::pair{"decides", &Power::decides}};
 constexpr std::array kinds{"cpu", "cuda", "rocm"};
 
 // What the model reads: not which machine it is, nor whether it is here.

@@ -201,6 +201,7 @@ void lay_over(Device& device, const std::vector<MeasuredCeiling>& measured, Rate
     }
     if (const double clock = sustained_clock(device); clock > 0) {
         device.sustained_clock_hz = clock;
+        device.power.decides = false;
     }
 }
 

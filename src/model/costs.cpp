@@ -38,7 +38,7 @@ struct Builder {
 
     // A matrix engine's at the highest clock, where the clock is a result: settle_clock knows it.
     [[nodiscard]] Speed speed(std::string_view id) const {
-        const double faster = device.power.known() ? highest_over_rate_clock(device, id) : 1;
+        const double faster = device.power.sets_clock() ? highest_over_rate_clock(device, id) : 1;
         return {faster * sustained_rate(device, id), faster * unit_rate(device, id)};
     }
 
@@ -239,12 +239,12 @@ Draw Builder::draw_at_highest(const RereadSplit& rereads) const {
 }
 
 void Builder::settle_clock(const RereadSplit& rereads) {
-    out.clock = device.power.known() ? clock_within_limit(device, draw_at_highest(rereads))
-                                     : clock_under_load(device, matrix_share());
+    out.clock = device.power.sets_clock() ? clock_within_limit(device, draw_at_highest(rereads))
+                                          : clock_under_load(device, matrix_share());
     for (StepCosts& step : out.steps) {
         step.clock = step.counted == nullptr ? 0 : out.clock;
     }
-    const double slower = device.power.known() ? device.clock_hz / out.clock : 1;
+    const double slower = device.power.sets_clock() ? device.clock_hz / out.clock : 1;
     for (std::size_t i = 0; i < out.resources; ++i) {
         if (!is_matrix(out.names[i])) {
             continue;
