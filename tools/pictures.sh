@@ -17,7 +17,7 @@ draw() {
 }
 
 draw roofline roofline $h200/2026-11-23-prefill_*-training-16k-4b2ec0278ce6.jsonl
-draw scorecard scorecard receipts/cpu/2026-11-2*-quickstart-*.jsonl receipts/cpu/*-random-*.jsonl \
+draw scorecard scorecard receipts/cpu/2026-11-2*-quickstart-*.jsonl \
     $h200/2026-11-23-prefill_sm90*-training-16k-*.jsonl
 draw compare compare $h200/2026-11-23-compare-4b2ec0278ce6.jsonl
 draw trajectory trajectory --track prefill $h200/2026-11-21-ladder-12c3875edbd2.jsonl

@@ -12,7 +12,7 @@ from browser import SOURCE, Browser, report
 
 QUICKSTART = "receipts/cpu/2026-11-22-quickstart-f13186e093fd.jsonl"
 BEFORE = "receipts/h200/2026-11-21-from-scratch-12c3875edbd2.jsonl"
-AFTER = "receipts/h200/2026-11-21-from-scratch-5ea677882833.jsonl"
+AFTER = "tests/data/from-scratch-5ea677882833.jsonl"
 LADDER = "receipts/h200/2026-11-21-ladder-12c3875edbd2.jsonl"
 MISSING = "document.getElementById('missing-body').textContent"
 
