@@ -65,8 +65,8 @@ class Page(unittest.TestCase):
         self.assertNotIn("median", browser.get("document.getElementById('roofline-said').textContent"))
 
     def test_hovering_shows_the_figures_of_the_row(self):
-        browser.choose("choose-kernel", "simt")
-        browser.wait("raceline.page.charts['roofline-chart'].points.every(p => p.of.kernel === 'simt')")
+        browser.choose("choose-kernel", "tiled")
+        browser.wait("raceline.page.charts['roofline-chart'].points.every(p => p.of.kernel === 'tiled')")
         # One that no other mark covers.
         number = browser.get("""(points => points.findIndex((p, i) => points.every((o, j) => i === j ||
             Math.abs(Math.log(o.x / p.x)) > 0.2 || Math.abs(Math.log(o.y / p.y)) > 0.3)))(raceline.page.charts["roofline-chart"].points)""")
@@ -80,7 +80,7 @@ class Page(unittest.TestCase):
         path = browser.get("raceline.page.data.files[arguments[0]].path", file)
         row = json.loads((pathlib.Path(SOURCE) / path).read_text().splitlines()[line - 1])
         self.assertEqual(row.get("measurement", {}).get("seconds_median"), case["measured"])
-        self.assertEqual(row["kernel"], "simt")
+        self.assertEqual(row["kernel"], "tiled")
         for word in (case["kernel"], case["tile"], case["shape"], case["limiter"]):
             self.assertIn(word, said)
         scale, unit = (1e3, " ms") if case["measured"] >= 1e-3 else (1e6, " µs")

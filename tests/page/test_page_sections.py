@@ -274,7 +274,7 @@ class Sections(unittest.TestCase):
         browser.do(f"{entry}.click()")
         browser.wait("raceline.page.charts['roofline-chart'].points.every(p => p.of.kernel === 'prefill_sm90')")
         browser.do(f"{entry}.click()")
-        browser.wait("raceline.page.charts['roofline-chart'].points.some(p => p.of.kernel === 'simt')")
+        browser.wait("raceline.page.charts['roofline-chart'].points.some(p => p.of.kernel === 'tiled')")
 
     def test_every_colour_stands_out_in_light_and_dark(self):
         for theme in ("light", "dark"):
