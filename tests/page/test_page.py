@@ -83,8 +83,8 @@ class Page(unittest.TestCase):
         self.assertEqual(row["kernel"], "tiled")
         for word in (case["kernel"], case["tile"], case["shape"], case["limiter"]):
             self.assertIn(word, said)
-        scale, unit = (1e3, " ms") if case["measured"] >= 1e-3 else (1e6, " µs")
         for time in (case["measured"], case["predicted"]):
+            scale, unit = (1e3, " ms") if time >= 1e-3 else (1e6, " µs")
             self.assertIn(f"{time * scale:.4g}{unit}", said)
         self.assertIn(f"{100 * case['bound'] / case['measured']:.1f} %", said)
         browser.mouse(2, 2)
