@@ -205,7 +205,21 @@ Shapes decode_grid(std::string_view rest) {
     return shapes;
 }
 
+/// Partial results of a few tokens and of many: 8 parts of 1 MB to 1 GB, other numbers and types.
+Shapes combine() {
+    return {"op=combine,parts=8,rows=16,heads=32,d=128,dtype=bf16",
+            "op=combine,parts=8,rows=1024,heads=32,d=128,dtype=bf16",
+            "op=combine,parts=8,rows=4096,heads=32,d=128,dtype=bf16",
+            "op=combine,parts=8,rows=16384,heads=32,d=128,dtype=bf16",
+            "op=combine,parts=8,rows=8192,heads=32,d=128,dtype=fp32",
+            "op=combine,parts=2,rows=4096,heads=32,d=128,dtype=fp16",
+            "op=combine,parts=64,rows=64,heads=8,d=128,dtype=fp32",
+            "op=combine,parts=3,rows=1000,heads=7,d=64,dtype=bf16,sinks=1"};
+}
+
 constexpr std::array measuring{
+    SuiteEntry{"combine", "partial results of attention over disjoint keys, 2 to 64 parts",
+               combine},
     SuiteEntry{"decode-grid",
                "one token over 8 caches, from one sequence to 128, of 4 models' heads",
                +[] { return decode_grid(""); }},

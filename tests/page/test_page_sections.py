@@ -63,8 +63,11 @@ class Sections(unittest.TestCase):
             return [box.left + x, box.top + y]; })(arguments[0], arguments[1])""", chart, number)
 
     def lonely(self, chart):
-        """The number of a case whose mark no other one covers."""
-        browser.see(chart, f"raceline.page.charts['{chart}'] && raceline.page.charts['{chart}'].view")
+        """The number of a case whose mark no other one covers, in the window once the page stands still."""
+        seen = None
+        while seen != (seen := browser.get("[scrollY, document.documentElement.scrollHeight]")):
+            browser.see(chart, f"raceline.page.charts['{chart}'] && raceline.page.charts['{chart}'].view")
+            time.sleep(0.1)
         number = browser.get("""(id => { const chart = raceline.page.charts[id];
             const places = chart.points.map(p => raceline.placeOf(chart, p));
             const top = document.getElementById(id).getBoundingClientRect().top;

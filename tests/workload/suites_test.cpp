@@ -164,6 +164,7 @@ TEST(Suites, RandomSevenIsWhatItWas) {
 // One of several types holds each of them.
 TEST(Suites, ThoseOfToolsHoldTheirTypesAlone) {
     const std::map<std::string, std::set<DType>> types{
+        {"combine", {DType::bf16, DType::fp16, DType::fp32}},
         {"lengths", {DType::bf16}},
         {"lengths-ends", {DType::bf16}},
         {"lengths-long", {DType::bf16}},
