@@ -38,14 +38,18 @@ REFERENCES = {
 SUITES = {"prefill": "ladder", "decode": "ladder", "from-scratch": "from-scratch"}
 
 
-def texts_of(library, measured, shapes):
-    """{workload as JSON: shape text} of the suites that the rows are of, and of `shapes`."""
+def texts_of(library, measured, texts):
+    """{workload as JSON: shape text} of these texts, where a kernel of the rows serves them."""
     device = measured[0]["device"]["id"] if measured else ""
-    suites = sorted({row["suite"] for row in measured if row["suite"]})
-    texts = [*shapes, *(text for suite in suites for text in library.suite(suite))]
     kernels = ["", *sorted({row["kernel"] for row in measured})]
     found = ((workload_of(library, text, device, kernels), text) for text in texts)
     return {key_of(workload): text for workload, text in found if workload}
+
+
+def suites_of(library, measured):
+    """Shape texts of the suites that the rows are of."""
+    suites = sorted({row["suite"] for row in measured if row["suite"]})
+    return [text for suite in suites for text in library.suite(suite)]
 
 
 def workload_of(library, text, device, kernels):
@@ -155,14 +159,13 @@ def parse_arguments(argv):
     return parser.parse_args(argv)
 
 
-def selected(arguments, library, measured, tracks):
-    """The rows to profile: references, or all of the shapes asked for; of the kernels asked for."""
-    shapes = arguments.shape + (library.suite(arguments.suite) if arguments.suite else [])
-    if not shapes:
+def selected(arguments, measured, asked, tracks):
+    """The rows to profile: references, or all of the shapes asked for, of the kernels asked for.
+    `asked`: {workload as JSON: text} of these shapes."""
+    if not arguments.shape and not arguments.suite:
         rows = references(measured, tracks)
     else:
-        wanted = texts_of(library, measured, shapes)
-        rows = [row for row in measured if key_of(row["workload"]) in wanted]
+        rows = [row for row in measured if key_of(row["workload"]) in asked]
     return [row for row in rows if not arguments.kernel or row["kernel"] in arguments.kernel]
 
 
@@ -174,9 +177,11 @@ def main(argv=None):
         return 2
     measured, predictions, counted = rows_of(arguments.receipts)
     library = Library(os.path.abspath(arguments.library), arguments.receipts)
-    rows = selected(arguments, library, measured, tracks_of(arguments.program))
+    shapes = arguments.shape + (library.suite(arguments.suite) if arguments.suite else [])
+    asked = texts_of(library, measured, shapes)
+    rows = selected(arguments, measured, asked, tracks_of(arguments.program))
     rows = [row for row in rows if row["id"] not in counted]
-    texts = texts_of(library, measured, arguments.shape)
+    texts = asked or texts_of(library, measured, suites_of(library, measured))
     profiler, failed, begun = Profiler(ncu, limiter.metrics()), [], time.monotonic()
     try:
         for row in rows:

@@ -145,39 +145,72 @@ class Rows(unittest.TestCase):
         path.chmod(path.stat().st_mode | stat.S_IXUSR)
         return str(path)
 
-    def test_counters_are_attached_to_the_measurement_they_are_about(self):
-        with tempfile.TemporaryDirectory() as self.folder:
-            seen, receipts = Path(self.folder) / "seen", Path(self.folder) / "rows.jsonl"
-            ncu = self.script("ncu", FAKE_NCU.format(recorded=HERE / "ncu_gqa.csv", seen=seen))
-            program = self.script("raceline", FAKE_PROGRAM)
-            library = Library(LIBRARY, str(receipts))
-            about = library.predict("h=32/8,q=1,k=8192,d=128,dtype=fp16", "h200", "gqa")
-            about["suite"] = "ladder"
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.receipts, self.seen = Path(self.folder) / "rows.jsonl", Path(self.folder) / "seen"
+        self.ncu = self.script("ncu", FAKE_NCU.format(recorded=HERE / "ncu_gqa.csv", seen=self.seen))
+        self.program = self.script("raceline", FAKE_PROGRAM)
+
+    def measured(self, *shapes):
+        """Ids of measurements of gqa on these shapes of the suite ladder, newly written."""
+        library = Library(LIBRARY, str(self.receipts))
+        good = {"passed": True, "relative_rms": 0, "worst": 0, "bound": 1, "cases": 1}
+        taken = {name: 1e-5 for name in ("seconds_median", "seconds_low", "seconds_high",
+                                         "seconds_call", "sm_clock_hz", "power_w")}
+        ids = []
+        for shape in shapes:
+            about = {**library.predict(shape, "h200", "gqa"), "suite": "ladder"}
             prediction = library.append("prediction", about)
-            good = {"passed": True, "relative_rms": 0, "worst": 0, "bound": 1, "cases": 1}
-            taken = {name: 1e-5 for name in ("seconds_median", "seconds_low", "seconds_high",
-                                             "seconds_call", "sm_clock_hz", "power_w")}
             content = {k: v for k, v in about.items() if k != "prediction"}
-            measured = library.append("measurement", {
+            ids.append(library.append("measurement", {
                 **content, "prediction_id": prediction["id"], "correctness": good,
-                "measurement": {**taken, "samples": 3}})
-            library.close()
-            said = io.StringIO()
-            with contextlib.redirect_stdout(said):
-                status = counters.main(["--receipts", str(receipts), "--library", LIBRARY,
-                                        "--program", program, "--ncu", ncu])
-            self.assertEqual(status, 0)
-            row = json.loads(receipts.read_text().splitlines()[-1])
-            self.assertEqual(row["kind"], "counters")
-            self.assertEqual(row["measurement_id"], measured["id"])
-            self.assertEqual(row["counters"]["limiter"], "latency")
-            self.assertIn("gqa h=32/8,q=1,k=8192,d=128,dtype=fp16: latency", said.getvalue())
-            command = seen.read_text()
-            self.assertIn("check --device cuda --kernel gqa --tile waves=", command)
-            # A second run finds nothing left to do, and says so by its status.
-            with contextlib.redirect_stdout(said):
-                self.assertEqual(counters.main(["--receipts", str(receipts), "--library", LIBRARY,
-                                                "--program", program, "--ncu", ncu]), 1)
+                "measurement": {**taken, "samples": 3}})["id"])
+        library.close()
+        return ids
+
+    def profile(self, *arguments):
+        """Status and what was said."""
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            status = counters.main(["--receipts", str(self.receipts), "--library", LIBRARY,
+                                    "--program", self.program, "--ncu", self.ncu, *arguments])
+        return status, said.getvalue()
+
+    def counted(self):
+        """Ids of the measurements that have counters."""
+        rows = [json.loads(line) for line in self.receipts.read_text().splitlines()]
+        return [row["measurement_id"] for row in rows if row["kind"] == "counters"]
+
+    def test_counters_are_attached_to_the_measurement_they_are_about(self):
+        ids = self.measured("h=32/8,q=1,k=8192,d=128,dtype=fp16")
+        status, said = self.profile()
+        self.assertEqual(status, 0)
+        row = json.loads(self.receipts.read_text().splitlines()[-1])
+        self.assertEqual(row["kind"], "counters")
+        self.assertEqual(row["counters"]["limiter"], "latency")
+        self.assertEqual(self.counted(), ids)
+        self.assertIn("gqa h=32/8,q=1,k=8192,d=128,dtype=fp16: latency", said)
+        self.assertIn("check --device cuda --kernel gqa --tile waves=", self.seen.read_text())
+        # A second run finds nothing left to do, and says so by its status.
+        self.assertEqual(self.profile()[0], 1)
+
+    def test_only_the_shapes_that_were_asked_for(self):
+        first, second = "h=32/8,q=1,k=8192,d=128,dtype=fp16", "b=2,h=32/8,q=1,k=8192,d=128,dtype=fp16"
+        ids = self.measured(first, second)
+        self.assertEqual(self.profile("--shape", second)[0], 0)
+        self.assertEqual(self.counted(), ids[1:])
+        self.assertEqual(self.profile("--suite", "ladder")[0], 0)
+        self.assertEqual(set(self.counted()), set(ids))
+        self.assertEqual(self.profile("--suite", "from-scratch")[0], 1)
+
+    def test_a_shape_of_no_suite_keeps_the_text_it_was_asked_by(self):
+        shape = "b=3,h=32/8,q=1,k=999,d=128,dtype=fp16"
+        ids = self.measured(shape)
+        status, said = self.profile("--shape", shape)
+        self.assertEqual((status, self.counted()), (0, ids))
+        self.assertIn(f"gqa {shape}: latency", said)
 
 
 if __name__ == "__main__":
