@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -15,6 +16,16 @@
 namespace raceline::cli {
 namespace {
 
+std::string value_of(const Ceiling& c) {
+    if (c.unit == "s") {
+        return format_seconds(c.value);
+    }
+    if (c.unit == "J") {
+        return fmt::format("{:.3g} pJ", 1e12 * c.value);
+    }
+    return c.unit == "1" ? fmt::format("{:.3g}", c.value) : format_si(c.value, c.unit);
+}
+
 void print_table(const std::vector<Ceiling>& ceilings) {
     using Align = TextTable::Align;
     TextTable table({{"resource", Align::left},
@@ -23,9 +34,7 @@ void print_table(const std::vector<Ceiling>& ceilings) {
                      {"clock", Align::right},
                      {"how", Align::left}});
     for (const Ceiling& c : ceilings) {
-        const std::string value =
-            c.unit == "s" ? format_seconds(c.value) : format_si(c.value, c.unit);
-        table.add({c.resource, value,
+        table.add({c.resource, value_of(c),
                    c.limit > 0 ? fmt::format("{:.0f} %", 100 * c.value / c.limit) : "",
                    c.clock_hz > 0 ? fmt::format("{:.2f} GHz", c.clock_hz / 1e9) : "", c.method});
     }
@@ -41,18 +50,18 @@ int run_measure_power(const Options& options, const Device& device) {
     Progress bar(1);
     const std::vector<Ceiling> rows = probe_cuda_power(
         device, [&](std::string_view what, int done, int) { bar.step(done, what); });
+    std::ranges::for_each(rows, check_ceiling);
     ReceiptWriter writer(options.receipts);
     const RowSink sink{.context = &options.context, .writer = &writer, .emit = {}};
-    for (const Ceiling& row : rows) {
-        check_ceiling(row);
-        const CeilingRow typed{.suite = "",
-                               .device = device_name(device),
-                               .ceiling = row,
-                               .more = Json{{"of", rows.size()}}};
-        sink.put("ceiling", "", row_to_json(typed));
-        fmt::print("{:<34} {:>10.4g} {:<3} {:>5.0f} W {:>5.2f} GHz  {}\n", row.resource, row.value,
-                   row.unit, row.power_w, row.clock_hz / 1e9, row.method);
+    put_ceilings(device, rows, sink, [&](const Json& /*content*/, const Json& row) {
+        if (options.json) {
+            print_row(row);
+        }
+    });
+    if (!options.json) {
+        print_table(rows);
     }
+    say("power of {}: {}", device.name, options.receipts);
     return exit_ok;
 }
 

@@ -46,7 +46,7 @@ constexpr Rows rows_of_tile(std::int32_t tile, std::int32_t length, std::int32_t
 /// Where blocks are said to stand of rows that a tile does not have: behind all that there are.
 inline constexpr std::int32_t nowhere = 1 << 29;
 
-/// One piece of work: a tile of rows of one query head; `head` counts through batch × heads_q.
+/// One work tile: a tile of rows of one query head; `head` counts through batch × heads_q.
 struct WorkTile {
     std::int32_t row_tile, head;
     bool operator==(const WorkTile&) const = default;

@@ -31,7 +31,7 @@ struct Put {
 };
 
 /// Tokens from `first` on of a head into the rows of a tile, by all threads of the CTA; zeros from
-/// token `length` on. Neighbouring threads load neighbouring pieces, an element or what else `Load`
+/// token `length` on. Neighbouring threads load neighbouring chunks, an element or what else `Load`
 /// is; a thread stays in its columns. Up to 32 loads come first, and none behind a branch (past the
 /// end the last row is read again): in flight together.
 template <int threads, int headdim, class T, class Load = T, class To, int rows, int width,
@@ -52,8 +52,8 @@ __device__ void stage(To (&tile)[rows][width], const Head& at, const Tensor& t, 
         Load loaded[loads];
 #pragma unroll
         for (int i = 0; i < loads; ++i) {
-            const T* piece = from + min(row + i * step, left - 1) * stride + column;
-            loaded[i] = *reinterpret_cast<const Load*>(piece);
+            const T* chunk = from + min(row + i * step, left - 1) * stride + column;
+            loaded[i] = *reinterpret_cast<const Load*>(chunk);
         }
 #pragma unroll
         for (int i = 0; i < loads; ++i) {

@@ -29,23 +29,13 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& /*
     return {c};
 }
 
-Precision precision(const Workload& w) {
-    const Rounding stored = w.dtype == DType::bf16   ? Rounding::bf16
-                            : w.dtype == DType::fp16 ? Rounding::fp16
-                                                     : Rounding::fp32;
-    return {stored, Rounding::fp32, Rounding::fp32, Rounding::fp32, stored};
-}
-
-std::size_t workspace(const Workload& /*w*/, const Tile& /*tile*/, const Device& /*device*/) {
-    return 0;
-}
-
-const KernelRecord<Tile> record{.name = "combine_cpu",
-                                .summary = "partial results as one, on CPUs",
-                                .engine = Engine::cpu,
-                                .tiles = std::span<const Tile>(tile_list),
-                                .functions = {supports, counts, precision, workspace},
-                                .op = "combine"};
+const KernelRecord<Tile> record{
+    .name = "combine_cpu",
+    .summary = "partial results as one, on CPUs",
+    .engine = Engine::cpu,
+    .tiles = std::span<const Tile>(tile_list),
+    .functions = {supports, counts, computed_in_fp32, no_workspace<Tile>},
+    .op = "combine"};
 
 }  // namespace
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "gpu/ptx/approx_ftz_f32.cuh"
+#include "gpu/tile/base_two.cuh"
 #include "gpu/tile/half_pairs.cuh"
 #include "gpu/tile/schedule.hpp"
 #include "kernels/combine_cuda/tile.hpp"
@@ -13,14 +14,11 @@
 namespace raceline::kernels::combine_cuda {
 namespace {
 
-constexpr float log2_e = 1.4426950408889634F;
-constexpr float ln_2 = 0.6931471805599453F;
-
 struct Params {
     CombineCall call;
     schedule::Divider by_heads;
     std::int32_t parts, rows;    ///< rows: times heads
-    std::int32_t pieces, lanes;  ///< of 16 bytes of a row; threads that share one, a power of two
+    std::int32_t chunks, lanes;  ///< of 16 bytes of a row; threads that share one, a power of two
     std::int32_t lanes_shift;
     bool aligned_parts, aligned_out;
 };
@@ -30,15 +28,15 @@ inline constexpr int width = type == DType::fp32 ? 4 : 2;
 
 /// 16 bytes of a part, as far as the row has them.
 template <DType type>
-__device__ __forceinline__ uint4 load_piece(const Params& p, const char* row, int piece) {
+__device__ __forceinline__ uint4 load_chunk(const Params& p, const char* row, int chunk) {
     constexpr int elements = 16 / width<type>;
     if (p.aligned_parts) {
-        return __ldg(reinterpret_cast<const uint4*>(row) + piece);
+        return __ldg(reinterpret_cast<const uint4*>(row) + chunk);
     }
     std::uint32_t words[4] = {0, 0, 0, 0};
 #pragma unroll
     for (int e = 0; e < elements; ++e) {
-        const std::int64_t column = static_cast<std::int64_t>(piece) * elements + e;
+        const std::int64_t column = static_cast<std::int64_t>(chunk) * elements + e;
         if (column < p.call.headdim) {
             if constexpr (type == DType::fp32) {
                 words[e] = reinterpret_cast<const std::uint32_t*>(row)[column];
@@ -52,10 +50,10 @@ __device__ __forceinline__ uint4 load_piece(const Params& p, const char* row, in
     return make_uint4(words[0], words[1], words[2], words[3]);
 }
 
-/// The elements of a piece.
+/// The elements of a chunk.
 template <DType type>
-__device__ __forceinline__ void widen(uint4 piece, float (&x)[16 / width<type>]) {
-    const std::uint32_t words[4] = {piece.x, piece.y, piece.z, piece.w};
+__device__ __forceinline__ void widen(uint4 chunk, float (&x)[16 / width<type>]) {
+    const std::uint32_t words[4] = {chunk.x, chunk.y, chunk.z, chunk.w};
 #pragma unroll
     for (int w = 0; w < 4; ++w) {
         if constexpr (type == DType::fp32) {
@@ -74,7 +72,7 @@ __device__ __forceinline__ void widen(uint4 piece, float (&x)[16 / width<type>])
 }
 
 template <DType type, int elements>
-__device__ __forceinline__ void store_piece(const Params& p, char* row, int piece,
+__device__ __forceinline__ void store_chunk(const Params& p, char* row, int chunk,
                                             const float (&x)[elements]) {
     constexpr int words = elements * width<type> / 4;
     std::uint32_t bits[words];
@@ -87,7 +85,7 @@ __device__ __forceinline__ void store_piece(const Params& p, char* row, int piec
         }
     }
     if (p.aligned_out) {
-        auto* to = reinterpret_cast<uint2*>(row) + piece * (words / 2);
+        auto* to = reinterpret_cast<uint2*>(row) + chunk * (words / 2);
 #pragma unroll
         for (int w = 0; w < words; w += 4) {
             if constexpr (words % 4 == 0) {
@@ -101,7 +99,7 @@ __device__ __forceinline__ void store_piece(const Params& p, char* row, int piec
     }
 #pragma unroll
     for (int e = 0; e < elements; ++e) {
-        const std::int64_t column = static_cast<std::int64_t>(piece) * elements + e;
+        const std::int64_t column = static_cast<std::int64_t>(chunk) * elements + e;
         if (column < p.call.headdim) {
             if constexpr (type == DType::fp32) {
                 reinterpret_cast<std::uint32_t*>(row)[column] = bits[e];
@@ -124,7 +122,7 @@ struct Sums {
 /// whatever it left as output; NaN goes through.
 template <DType type, int at_once>
 __device__ __forceinline__ void add_parts(const Params& p, int first, const char* row,
-                                          const float* lse, int piece, Sums<16 / width<type>>& s) {
+                                          const float* lse, int chunk, Sums<16 / width<type>>& s) {
     constexpr int elements = 16 / width<type>;
     const CombineStrides& apart = p.call.of_out_parts;
     uint4 x[at_once];
@@ -133,7 +131,7 @@ __device__ __forceinline__ void add_parts(const Params& p, int first, const char
     for (int i = 0; i < at_once; ++i) {
         const bool there = first + i < p.parts;
         its[i] = there ? __ldg(lse + (first + i) * p.call.of_lse_parts.part) : -INFINITY;
-        x[i] = there ? load_piece<type>(p, row + (first + i) * apart.part * width<type>, piece)
+        x[i] = there ? load_chunk<type>(p, row + (first + i) * apart.part * width<type>, chunk)
                      : make_uint4(0, 0, 0, 0);
     }
     float highest = s.base;
@@ -183,29 +181,29 @@ __global__ void __launch_bounds__(most_threads, residents(at_once))
     const float* lse = c.lse_parts + token * c.of_lse_parts.row + head * c.of_lse_parts.head;
     auto* out =
         static_cast<char*>(c.out) + (token * c.of_out.row + head * c.of_out.head) * width<out_type>;
-    for (auto piece = static_cast<std::int32_t>(threadIdx.x) & (p.lanes - 1); piece < p.pieces;
-         piece += p.lanes) {
+    for (auto chunk = static_cast<std::int32_t>(threadIdx.x) & (p.lanes - 1); chunk < p.chunks;
+         chunk += p.lanes) {
         Sums<elements> s{};
         s.base = c.sinks != nullptr ? c.sinks[head] : -INFINITY;
         s.sum = s.base == -INFINITY ? 0.0F : 1.0F;
 #pragma unroll 1
         for (int first = 0; first < p.parts; first += at_once) {
-            add_parts<type, at_once>(p, first, parts, lse, piece, s);
+            add_parts<type, at_once>(p, first, parts, lse, chunk, s);
         }
         const float factor = s.sum == 0 ? 0.0F : 1.0F / s.sum;
 #pragma unroll
         for (int e = 0; e < elements; ++e) {
             s.out[e] *= factor;
         }
-        store_piece<out_type>(p, out, piece, s.out);
-        if (piece == 0 && c.lse != nullptr) {
+        store_chunk<out_type>(p, out, chunk, s.out);
+        if (chunk == 0 && c.lse != nullptr) {
             c.lse[token * c.of_lse.row + head * c.of_lse.head] =
                 s.sum == 0 ? -INFINITY : s.base + log2f(s.sum) * ln_2;
         }
     }
 }
 
-bool whole_pieces(const void* data, const CombineStrides& strides, std::int64_t headdim,
+bool whole_chunks(const void* data, const CombineStrides& strides, std::int64_t headdim,
                   std::int64_t elements, std::uintptr_t bytes) {
     return reinterpret_cast<std::uintptr_t>(data) % bytes == 0 && headdim % elements == 0 &&
            strides.part % elements == 0 && strides.row % elements == 0 &&
@@ -245,14 +243,14 @@ void launch(const OperationArgs& args, int tile, const Device& /*device*/, void*
     p.by_heads = schedule::Divider(static_cast<std::int32_t>(c.heads));
     p.parts = static_cast<std::int32_t>(c.parts);
     p.rows = static_cast<std::int32_t>(c.rows * c.heads);
-    p.pieces = static_cast<std::int32_t>(pieces_of(c.headdim, bytes));
-    p.lanes = lanes_of(p.pieces);
+    p.chunks = static_cast<std::int32_t>(chunks_of(c.headdim, bytes));
+    p.lanes = lanes_of(p.chunks);
     while ((1 << p.lanes_shift) < p.lanes) {
         ++p.lanes_shift;
     }
     const std::uintptr_t stored = elements * (c.out_dtype == DType::fp32 ? 4 : 2);
-    p.aligned_parts = whole_pieces(c.out_parts, c.of_out_parts, c.headdim, elements, 16);
-    p.aligned_out = whole_pieces(c.out, c.of_out, c.headdim, elements, stored < 16 ? stored : 16);
+    p.aligned_parts = whole_chunks(c.out_parts, c.of_out_parts, c.headdim, elements, 16);
+    p.aligned_out = whole_chunks(c.out, c.of_out, c.headdim, elements, stored < 16 ? stored : 16);
     const Tile& shape = tile_list.at(static_cast<std::size_t>(tile));
     switch (c.parts_dtype) {
         case DType::fp16: launch_type<DType::fp16>(p, shape, stream); break;

@@ -24,9 +24,9 @@ std::string supports(const Workload& w, const Tile& /*tile*/, const Device& devi
 
 std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& /*device*/) {
     const auto bytes = static_cast<std::int64_t>(bytes_of(w.dtype));
-    const std::int64_t pieces = pieces_of(w.extent("d"), bytes);
-    const std::int64_t rows_of_cta = tile.threads / lanes_of(pieces);
-    const auto threads = static_cast<double>(rows_of(w) * lanes_of(pieces));
+    const std::int64_t chunks = chunks_of(w.extent("d"), bytes);
+    const std::int64_t rows_of_cta = tile.threads / lanes_of(chunks);
+    const auto threads = static_cast<double>(rows_of(w) * lanes_of(chunks));
     const auto parts = static_cast<double>(w.extent("parts"));
     const double elements = parts * static_cast<double>(rows_of(w) * w.extent("d"));
     Counts c;
@@ -47,23 +47,12 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& /*
     return {c};
 }
 
-Precision precision(const Workload& w) {
-    const Rounding stored = w.dtype == DType::bf16   ? Rounding::bf16
-                            : w.dtype == DType::fp16 ? Rounding::fp16
-                                                     : Rounding::fp32;
-    return {stored, Rounding::fp32, Rounding::fp32, Rounding::fp32, stored};
-}
-
-std::size_t workspace(const Workload& /*w*/, const Tile& /*tile*/, const Device& /*device*/) {
-    return 0;
-}
-
 const KernelRecord<Tile> record{
     .name = "combine_cuda",
     .summary = "partial results as one, on any GPU: one pass, 16 bytes of all parts at a time",
     .engine = Engine::cuda,
     .tiles = std::span<const Tile>(tile_list),
-    .functions = {supports, counts, precision, workspace},
+    .functions = {supports, counts, computed_in_fp32, no_workspace<Tile>},
     .op = "combine"};
 
 }  // namespace

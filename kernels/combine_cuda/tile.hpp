@@ -30,14 +30,14 @@ constexpr int registers_of(int at_once) {
 /// Rows times heads are counted in 31 bits.
 inline constexpr std::int64_t most_rows = (std::int64_t{1} << 31) - 1;
 
-/// Pieces of 16 bytes of a row.
-constexpr std::int64_t pieces_of(std::int64_t headdim, std::int64_t element_bytes) {
+/// Chunks of 16 bytes of a row.
+constexpr std::int64_t chunks_of(std::int64_t headdim, std::int64_t element_bytes) {
     return (headdim * element_bytes + 15) / 16;
 }
 /// Threads that share a row: a power of two, a warp at most.
-constexpr int lanes_of(std::int64_t pieces) {
+constexpr int lanes_of(std::int64_t chunks) {
     int lanes = 1;
-    while (lanes < 32 && lanes < pieces) {
+    while (lanes < 32 && lanes < chunks) {
         lanes *= 2;
     }
     return lanes;

@@ -42,9 +42,7 @@ std::string supports(const Workload& w, const Tile& tile, const Device& device) 
 
 Precision precision(const Workload& w) {
     const bool dot = uses_dot(w.dtype, w.kv_dtype, is_decode(w.seqlen_q, w.group()));
-    const auto output = w.dtype == DType::fp16   ? Rounding::fp16
-                        : w.dtype == DType::bf16 ? Rounding::bf16
-                                                 : Rounding::fp32;
+    const Rounding output = rounding_of(w.dtype);
     const Rounding operand = dot ? Rounding::bf16 : Rounding::fp32;
     // P is rounded by the dot product's instruction alone. It stands relative to a base that may
     // lag behind the row's maximum (kPeakSlack).

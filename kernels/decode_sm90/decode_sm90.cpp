@@ -66,7 +66,7 @@ std::string supports(const Workload& w, const Tile& tile, const Device& device) 
 // Both products' operands and P are rounded to the type of the products: Q's own, or fp16 for a
 // cache in e4m3, which fp16 holds exactly.
 Precision precision(const Workload& w) {
-    const Rounding output = w.dtype == DType::fp16 ? Rounding::fp16 : Rounding::bf16;
+    const Rounding output = rounding_of(w.dtype);
     const Rounding products = w.kv_dtype == DType::e4m3 ? Rounding::fp16 : output;
     return {products, Rounding::fp32, products, Rounding::fp32_rz, output};
 }

@@ -10,14 +10,12 @@
 #include "gpu/ptx/approx_ftz_f32.cuh"
 #include "gpu/ptx/ldmatrix.cuh"
 #include "gpu/ptx/mma_m16n8.cuh"
+#include "gpu/tile/base_two.cuh"
 #include "gpu/tile/half_pairs.cuh"
 #include "gpu/tile/tanh.cuh"
 #include "kernels/decode_sm90/load.cuh"
 
 namespace raceline::kernels::decode_sm90 {
-
-inline constexpr float log2_e = 1.4426950408889634F;
-inline constexpr float ln_2 = 0.6931471805599453F;
 
 /// The type of both products' operands: Q's own for a cache of 16 bits. e4m3 becomes fp16, which
 /// holds it exactly, and so does Q, whose rows are scaled to fp16's range.

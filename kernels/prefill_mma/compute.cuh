@@ -40,7 +40,7 @@ struct Warp {
         const unsigned thread = ptx::tid_x_volatile();
         const Corner q = rows_first(thread % 32U);
         return s.q() + thread / 32U / tile.sharers * tile.warp_rows() * slab_row_bytes +
-               swizzled_bytes(q.row, q.piece, tile.rows);
+               swizzled_bytes(q.row, q.chunk, tile.rows);
     }
     /// Of a part of a block's keys.
     static __device__ __forceinline__ std::uint32_t keys_offset(unsigned part) {
@@ -48,12 +48,12 @@ struct Warp {
     }
     static __device__ __forceinline__ std::uint32_t k_offset() {
         const Corner k = columns_first(ptx::tid_x_volatile() % 32U);
-        return swizzled_bytes(k.row, k.piece, tile.keys) + keys_offset(part_of_warp<tile>());
+        return swizzled_bytes(k.row, k.chunk, tile.keys) + keys_offset(part_of_warp<tile>());
     }
     /// Of this warp's columns.
     static __device__ __forceinline__ std::uint32_t v_offset() {
         const Corner v = rows_first(ptx::tid_x_volatile() % 32U);
-        return swizzled_bytes(v.row, v.piece, tile.keys) +
+        return swizzled_bytes(v.row, v.chunk, tile.keys) +
                part_of_warp<tile>() * (tile.warp_columns() / slab_columns) * tile.keys *
                    slab_row_bytes;
     }

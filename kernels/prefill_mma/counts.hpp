@@ -40,12 +40,12 @@ struct Queues {
 /// What one of `groups` finds that all do such blocks, one after the other.
 Queues queues_among(const GroupClocks& block, int groups);
 
-/// From start to end of a group's piece of work behind these queues.
+/// From start to end of a group's work behind these queues.
 double clocks_behind(const GroupClocks& work, const Queues& queues);
 
-/// From start to end of a group's piece of work while `groups`, itself among them, share an SM and
+/// From start to end of a group's work while `groups`, itself among them, share an SM and
 /// the others are at their blocks. Without calibrated constants: the longer of what it takes alone
-/// and what as many such pieces take at the busiest of the four, which no order of service can
+/// and what as much such work takes at the busiest of the four, which no order of service can
 /// beat.
 double clocks_among(const GroupClocks& work, const GroupClocks& block, int groups);
 

@@ -3,17 +3,15 @@
 // LSE, and stores straight from the accumulators.
 #pragma once
 
+#include "gpu/tile/base_two.cuh"
 #include "kernels/prefill_mma/compute.cuh"
 #include "kernels/prefill_mma/params.hpp"
 
 namespace raceline::kernels::prefill_mma {
 
-inline constexpr float log2_e = 1.4426950408889634F;
-inline constexpr float ln_2 = 0.6931471805599453F;
-
 /// Up to eight outputs at `to`, as many as `columns` has.
 template <bool by_hand>
-__device__ __forceinline__ void store_piece(std::uint16_t* to, const std::uint32_t (&x)[4],
+__device__ __forceinline__ void store_chunk(std::uint16_t* to, const std::uint32_t (&x)[4],
                                             int columns) {
     if constexpr (!by_hand) {
         if (columns > 0) {
@@ -108,7 +106,7 @@ __device__ __forceinline__ void write_rows(const Params& p, const Work& w, const
                 gpu::transpose_quad(x);  // lane t of the quad now has the t-th eight of 32 columns
                 const int column = part * tile.warp_columns() + 32 * four + 8 * (lane % 4);
                 if (exists) {
-                    store_piece<by_hand>(to + column, x, a.headdim_v - column);
+                    store_chunk<by_hand>(to + column, x, a.headdim_v - column);
                 }
             }
         }

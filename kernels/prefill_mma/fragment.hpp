@@ -25,20 +25,20 @@ constexpr int operand_group(int step, int w) {
     return 2 * step + w / 2;
 }
 
-/// Byte of a 16-byte chunk in shared memory: slabs of eight pieces a row, pieces exchanged within a
+/// Byte of a 16-byte chunk in shared memory: slabs of eight chunks a row, chunks exchanged within a
 /// row by the row's place among eight, so that eight rows of one column lie in different banks.
-/// `piece` counts through all slabs, `rows` is of a slab.
-constexpr unsigned swizzled_bytes(unsigned row, unsigned piece, unsigned rows) {
-    return (piece / 8 * rows + row) * 128 + ((piece % 8) ^ (row % 8)) * 16;
+/// `chunk` counts through all slabs, `rows` is of a slab.
+constexpr unsigned swizzled_bytes(unsigned row, unsigned chunk, unsigned rows) {
+    return (chunk / 8 * rows + row) * 128 + ((chunk % 8) ^ (row % 8)) * 16;
 }
-/// Two pieces further on is an exclusive or, as long as `piece` stays in its slab.
+/// Two chunks further on is an exclusive or, as long as `chunk` stays in its slab.
 constexpr unsigned swizzled_step(unsigned offset, unsigned step) {
     return offset ^ (32 * step);
 }
 
-/// Row and piece that a lane's ldmatrix.x4 address names, from the corner of 16 × 16 elements.
+/// Row and chunk that a lane's ldmatrix.x4 address names, from the corner of 16 × 16 elements.
 struct Corner {
-    unsigned row, piece;
+    unsigned row, chunk;
 };
 /// Matrices in the order of the A operand's words: rows first. Of V, transposed, in the order of
 /// two B operands side by side.

@@ -47,7 +47,7 @@ struct Rows {
 };
 
 /// Eight elements of two bytes, those from `count` on zero.
-__device__ __forceinline__ uint4 load_piece(const std::uint16_t* from, int count) {
+__device__ __forceinline__ uint4 load_chunk(const std::uint16_t* from, int count) {
     std::uint32_t words[4] = {0, 0, 0, 0};
 #pragma unroll
     for (int e = 0; e < 8; ++e) {
@@ -81,12 +81,12 @@ __device__ __forceinline__ void fetch(const Rows& source, std::uint32_t to, std:
 #pragma unroll
         for (int slab = 0; slab < columns / slab_columns; ++slab) {
             const std::uint32_t at = mine + (slab * rows + row) * slab_row_bytes;
-            const std::uint16_t* piece = from + row * t.seq_stride + slab * slab_columns;
+            const std::uint16_t* chunk = from + row * t.seq_stride + slab * slab_columns;
             const int count = row < tokens_left ? columns_left - slab * slab_columns : 0;
             if constexpr (by_hand) {
-                ptx::st_shared_v4_u32(at, load_piece(piece, count));
+                ptx::st_shared_v4_u32(at, load_chunk(chunk, count));
             } else {
-                ptx::cp_async_cg_16(at, piece, count > 0 ? 16 : 0);
+                ptx::cp_async_cg_16(at, chunk, count > 0 ? 16 : 0);
             }
         }
     }

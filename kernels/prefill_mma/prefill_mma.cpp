@@ -37,12 +37,8 @@ std::string supports(const Workload& w, const Tile& tile, const Device& device) 
 
 // Both products' operands and P are rounded to the storage type; everything else is fp32.
 Precision precision(const Workload& w) {
-    const Rounding stored = w.dtype == DType::fp16 ? Rounding::fp16 : Rounding::bf16;
+    const Rounding stored = rounding_of(w.dtype);
     return {stored, Rounding::fp32, stored, Rounding::fp32_rz, stored};
-}
-
-std::size_t workspace(const Workload&, const Tile&, const Device&) {
-    return 0;
 }
 
 }  // namespace
@@ -50,4 +46,4 @@ std::size_t workspace(const Workload&, const Tile&, const Device&) {
 
 RACELINE_KERNEL(prefill_mma,
                 record_of("forward for any GPU since Ampere: cp.async, mma.sync; bf16 and fp16",
-                          Engine::cuda, tiles, {supports, counts, precision, workspace}))
+                          Engine::cuda, tiles, {supports, counts, precision, no_workspace}))

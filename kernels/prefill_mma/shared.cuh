@@ -105,7 +105,7 @@ __device__ __forceinline__ void exchange_rows(const Shared<tile>& s,
     }
 }
 
-/// Operands go from a lane to the same lane of the other warp: both hold the same rows. Pieces of
+/// Operands go from a lane to the same lane of the other warp: both hold the same rows. Chunks of
 /// 16 bytes, a warp's side by side.
 template <Tile tile>
 __device__ __forceinline__ std::uint32_t operand_address(const Shared<tile>& s, unsigned warp,

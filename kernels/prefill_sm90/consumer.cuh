@@ -39,10 +39,10 @@ struct MaskedRows {
 /// `Params` has args (AttentionArgs) and the band of a sequence of the longest lengths.
 template <auto tile, class Params>
 struct Stages {
-    static constexpr int q_pieces = Shared<tile>::layout.q_pieces;
+    static constexpr int q_stages = Shared<tile>::layout.q_stages;
     /// In 8 bits a work tile's rows come and go together.
-    using QRing = std::conditional_t<tile.eight_bits, Ring<q_pieces / tile.warpgroups()>,
-                                     PieceRing<q_pieces>>;
+    using QRing = std::conditional_t<tile.eight_bits, Ring<q_stages / tile.warpgroups()>,
+                                     StageRing<q_stages>>;
     const Params& p;
     Shared<tile> s;
     int warpgroup;
@@ -66,14 +66,14 @@ struct Stages {
         if constexpr (tile.eight_bits) {
             return s.q(q_ring.stage(), warpgroup);
         } else {
-            return s.q(q_ring.piece());
+            return s.q(q_ring.stage());
         }
     }
     [[nodiscard]] __device__ __forceinline__ std::uint32_t q_full() const {
         if constexpr (tile.eight_bits) {
             return s.q_full(q_ring.stage(), warpgroup);
         } else {
-            return s.q_full(q_ring.piece());
+            return s.q_full(q_ring.stage());
         }
     }
     __device__ __forceinline__ void release_q() {
@@ -81,7 +81,7 @@ struct Stages {
             release(s.q_empty(q_ring.stage(), warpgroup));
             q_ring.advance();
         } else {
-            release(s.q_empty(q_ring.piece()));
+            release(s.q_empty(q_ring.stage()));
             q_ring.advance(tile.warpgroups());
         }
     }

@@ -156,7 +156,7 @@ double clocks_in_step(const Tile& tile, int warpgroups, bool equal_shares);
 /// beside others.
 double clocks_of_mask(const Tile& tile, int warpgroups);
 
-/// Where pieces of Q for two work tiles do not fit, the next work tile's rows are late: by 2,000
+/// Where stages of Q for two work tiles do not fit, the next work tile's rows are late: by 2,000
 /// clocks without any, by 500 with half (clock(), as above).
 double clocks_of_late_rows(const Tile& tile);
 

@@ -10,9 +10,9 @@
 namespace raceline::kernels::prefill_sm90_fp8 {
 
 /// Columns of P·V that are multiplied at a time: wide and narrow ones in turns, so that those of
-/// one piece are multiplied while those of the other are added.
+/// one chunk are multiplied while those of the other are added.
 template <Tile tile>
-struct ValuePieces {
+struct ValueChunks {
     static constexpr int wide = tile.promoted_columns();
     static constexpr int narrow = tile.narrow_columns();
     static constexpr bool narrow_first = narrow > 0 && tile.headdim == 128;
@@ -30,13 +30,13 @@ struct ValuePieces {
 
 template <Tile tile>
 struct Alternation {
-    using Pieces = ValuePieces<tile>;
-    static constexpr int pieces = tile.value_pieces();
-    static_assert(Pieces::first(pieces) == tile.headdim);
-    static constexpr int at_once = Pieces::narrow > 0 ? 2 : 1;
+    using Chunks = ValueChunks<tile>;
+    static constexpr int chunks = tile.value_chunks();
+    static_assert(Chunks::first(chunks) == tile.headdim);
+    static constexpr int at_once = Chunks::narrow > 0 ? 2 : 1;
     Consumer<tile>& c;
     const Accumulators<tile>& a;
-    float (&narrow)[Pieces::narrow > 0 ? Pieces::narrow / 2 : 1];  ///< beside a.part, the wide one
+    float (&narrow)[Chunks::narrow > 0 ? Chunks::narrow / 2 : 1];  ///< beside a.part, the wide one
 
     /// A descriptor, of which the lower half varies, in uniform registers.
     static __device__ __forceinline__ std::uint64_t uniform(std::uint64_t operand) {
@@ -54,32 +54,32 @@ struct Alternation {
         ptx::pin_registers(a.score);
     }
     template <int which>
-    __device__ __forceinline__ auto& piece() const {
-        if constexpr (Pieces::is_wide(which)) {
+    __device__ __forceinline__ auto& chunk() const {
+        if constexpr (Chunks::is_wide(which)) {
             return a.part;
         } else {
             return narrow;
         }
     }
     template <int which>
-    __device__ __forceinline__ void start_piece(std::uint64_t t) const {
-        if constexpr (which < pieces) {
-            constexpr int units = Pieces::first(which) * tile.key_row_bytes() / 16;
-            start_values<tile, true>(piece<which>(), a.probability, t + units);
+    __device__ __forceinline__ void start_chunk(std::uint64_t t) const {
+        if constexpr (which < chunks) {
+            constexpr int units = Chunks::first(which) * tile.key_row_bytes() / 16;
+            start_values<tile, true>(chunk<which>(), a.probability, t + units);
         }
     }
-    /// Adds the columns of piece `which` to the outputs, while those of the next are multiplied.
+    /// Adds the columns of chunk `which` to the outputs, while those of the next are multiplied.
     template <int which>
-    __device__ __forceinline__ void add_pieces(std::uint64_t t) const {
-        ptx::wgmma_wait_group<at_once == 2 && which + 1 < pieces ? 1 : 0>();
-        ptx::pin_registers(piece<which>());
-        add<Pieces::first(which) / 2>(a.out, piece<which>());
-        if constexpr (which + at_once < pieces) {
-            ptx::pin_registers(piece<which>());
-            start_piece<which + at_once>(t);
+    __device__ __forceinline__ void add_chunks(std::uint64_t t) const {
+        ptx::wgmma_wait_group<at_once == 2 && which + 1 < chunks ? 1 : 0>();
+        ptx::pin_registers(chunk<which>());
+        add<Chunks::first(which) / 2>(a.out, chunk<which>());
+        if constexpr (which + at_once < chunks) {
+            ptx::pin_registers(chunk<which>());
+            start_chunk<which + at_once>(t);
         }
-        if constexpr (which + 1 < pieces) {
-            add_pieces<which + 1>(t);
+        if constexpr (which + 1 < chunks) {
+            add_chunks<which + 1>(t);
         }
     }
     /// Values of the block whose probabilities are at hand. Takes the turn, and keeps it.
@@ -87,11 +87,11 @@ struct Alternation {
         const std::uint64_t t = uniform(c.v_operand());
         c.wait_v();
         c.turn.take();
-        start_piece<0>(t);
+        start_chunk<0>(t);
         if constexpr (at_once == 2) {
-            start_piece<1>(t);
+            start_chunk<1>(t);
         }
-        add_pieces<0>(t);
+        add_chunks<0>(t);
         c.release_v();
     }
 

@@ -10,10 +10,10 @@
 namespace raceline::kernels::prefill_sm90_fp8 {
 namespace {
 
-// Clocks in which a transposing warp turns a piece of 32 keys and 16 columns. They bind at head dim
-// 256 alone, where the tiles of 64 and 96 keys take 172 to 179 a piece of the busiest warp and the
-// same blocks without transposition a sixth less.
-constexpr Constant clocks_of_piece =
+// Clocks in which a transposing warp turns a subtile of 32 keys and 16 columns. They bind at head
+// dim 256 alone, where the tiles of 64 and 96 keys take 172 to 179 a subtile of the busiest warp
+// and the same blocks without transposition a sixth less.
+constexpr Constant clocks_of_subtile =
     calibrated("prefill_sm90_fp8.transposed_piece", 172,
                "receipts/h200/2026-11-22-prefill_sm90_fp8-tiles-8b1b73d27634, head dim 256", 0,
                "term dropped: the transposition is beside the products");
@@ -43,16 +43,16 @@ constexpr Constant wait = calibrated(
 constexpr Constant waits = code("prefill_sm90_fp8.block.waits", 6, "waits in the loop of blocks");
 constexpr Constant waits_alternating =
     code("prefill_sm90_fp8.block.waits_alternating", 5,
-         "waits in the alternating loop, but for pieces of values");
+         "waits in the alternating loop, but for chunks of values");
 constexpr Constant maximum_of_key =
     code("prefill_sm90_fp8.block.maximum_of_key", 1.5, "maxima of an item's first block");
 constexpr Constant exchanges = code("prefill_sm90_fp8.block.exchanges", 6,
                                     "exchanges between lanes for the maxima of a first block");
-constexpr Constant item_column =
+constexpr Constant work_tile_column =
     calibrated("prefill_sm90_fp8.item.column", 15,
                "the sweep of all tiles on training-16k of d6da988 (receipts/index.jsonl)",
                31.0 / 16, "31 instructions for 16 columns, by the compiled code");
-constexpr Constant item_block = calibrated(
+constexpr Constant work_tile_block = calibrated(
     "prefill_sm90_fp8.item.block", 0.055,
     "the sweep of all tiles on training-16k of d6da988 (receipts/index.jsonl)", 0, "term dropped");
 constexpr Constant mask_of_key = calibrated(
@@ -63,9 +63,9 @@ double transposition(const Tile& t) {
     if (t.prepared != 0) {
         return 0;
     }
-    const int pieces = t.keys / 32 * (t.headdim / 16);
-    const int of_busiest_warp = (pieces + transposers - 1) / transposers;
-    return clocks_of_piece * of_busiest_warp;
+    const int subtiles = t.keys / 32 * (t.headdim / 16);
+    const int of_busiest_warp = (subtiles + transposers - 1) / transposers;
+    return clocks_of_subtile * of_busiest_warp;
 }
 
 double unexplained_clocks(const Tile& t) {
@@ -84,10 +84,10 @@ schedule::BlockClocks block_clocks(const Tile& t, bool first) {
     // Promotion is an addition an output, of which a thread has half a column's.
     const double additions = t.promote != 0 ? t.headdim / 2.0 : 0;
     const double issued = issue + half + additions;
-    // Who alternates copies no probabilities, but waits for every piece of the values, and no
+    // Who alternates copies no probabilities, but waits for every chunk of the values, and no
     // values are multiplied under its exponentials.
     const double copies = t.alternates() ? 0 : copy_of_key * keys;
-    const double waited = t.alternates() ? waits_alternating + t.value_pieces() : waits;
+    const double waited = t.alternates() ? waits_alternating + t.value_chunks() : waits;
     const double alone = copies + chain + wait * waited + half + maxima;
     return {tensor, exponentials, issued, alone, t.alternates() ? 0 : values};
 }
@@ -105,8 +105,8 @@ double clocks_of_first_softmax(const Tile& t, int warpgroups) {
 double clocks_between_tiles(const Tile& t, int warpgroups) {
     // Larger blocks take longer to get going. Once thought to be the wait for a first block's V to
     // be transposed; but tiles whose V has been transposed before take as long.
-    const double first = item_block * t.keys * t.headdim;
-    return schedule::between_tiles(item_column * t.headdim + first, warpgroups);
+    const double first = work_tile_block * t.keys * t.headdim;
+    return schedule::between_tiles(work_tile_column * t.headdim + first, warpgroups);
 }
 
 double clocks_of_mask(const Tile& t, int warpgroups) {

@@ -45,17 +45,17 @@ __device__ __forceinline__ void store_rows(const float (&out)[tile.headdim / 2],
             }
             pair_up(x, lane % 2 != 0);
             const int column = 32 * two + 16 * (lane % 2) + 8 * (lane % 4 / 2);
-            const std::uint32_t piece[4] = {x[0][0], x[0][1], x[1][0], x[1][1]};
+            const std::uint32_t chunk[4] = {x[0][0], x[0][1], x[1][0], x[1][1]};
             if (!exists[i] || column >= columns) {  // head dims are multiples of 16: all or none
                 continue;
             }
             if constexpr (chunked) {
                 ptx::st_global_v4_u32(to[i] + column,
-                                      make_uint4(piece[0], piece[1], piece[2], piece[3]));
+                                      make_uint4(chunk[0], chunk[1], chunk[2], chunk[3]));
             } else {
 #pragma unroll
                 for (int e = 0; e < 8; ++e) {
-                    to[i][column + e] = static_cast<std::uint16_t>(piece[e / 2] >> (16 * (e % 2)));
+                    to[i][column + e] = static_cast<std::uint16_t>(chunk[e / 2] >> (16 * (e % 2)));
                 }
             }
         }

@@ -21,7 +21,7 @@ struct Loader {
     const Params& p;
     Shared<tile> s;
     Ring<tile.stages> k_ring, v_ring;
-    Ring<Shared<tile>::layout.q_pieces / tile.warpgroups()> q_ring;
+    Ring<Shared<tile>::layout.q_stages / tile.warpgroups()> q_ring;
     Ring<tile.descriptor_slots> descriptor_ring;
     Scheduler<tile, Params, Shared<tile>> scheduler;
 

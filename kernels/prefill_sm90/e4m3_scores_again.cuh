@@ -36,18 +36,18 @@ __device__ __forceinline__ void multiply_pair(float (&score)[tile.keys / 2], int
 }
 
 /// Where a lane finds its operands: whose row and 16-byte chunk it names to ldmatrix. Q's matrices
-/// stand rows first, K's pieces first, as mma's operands want them.
+/// stand rows first, K's chunks first, as mma's operands want them.
 struct OperandPlace {
-    int row, row_piece, key, key_piece;
+    int row, row_chunk, key, key_chunk;
     /// Nothing of this is kept in registers from one time to the next.
     __device__ __forceinline__ OperandPlace() {
         const std::uint32_t thread = ptx::tid_x_volatile();
         const int lane = static_cast<int>(thread % 32);
         const int warp = static_cast<int>(thread / 32 % 4);
         row = 16 * warp + lane % 16;
-        row_piece = lane / 16;
+        row_chunk = lane / 16;
         key = lane / 16 * 8 + lane % 8;
-        key_piece = lane / 8 % 2;
+        key_chunk = lane / 8 % 2;
     }
 };
 
@@ -69,10 +69,10 @@ __device__ __forceinline__ void multiply_pairs_again(float (&score)[tile.keys / 
     for (int step = 0; step < tile.headdim / 32; ++step) {
         std::uint32_t a[4];
         ptx::ldmatrix_x4(a,
-                         q + swizzled_bytes<tile.row_bytes()>(at.row, 2 * step + at.row_piece, 64));
+                         q + swizzled_bytes<tile.row_bytes()>(at.row, 2 * step + at.row_chunk, 64));
         // The swizzle repeats after eight rows: pairs of columns are a constant apart.
         const std::uint32_t from =
-            k + swizzled_bytes<tile.row_bytes()>(at.key, 2 * step + at.key_piece, tile.keys);
+            k + swizzled_bytes<tile.row_bytes()>(at.key, 2 * step + at.key_chunk, tile.keys);
 #pragma unroll
         for (int pair = first; pair < end; ++pair) {
             std::uint32_t b[4];

@@ -46,9 +46,9 @@ struct Tile {
     [[nodiscard]] constexpr int warpgroups() const { return rows / 64; }
     [[nodiscard]] constexpr int threads() const { return 128 * (warpgroups() + 1); }
     [[nodiscard]] constexpr int q_bytes() const { return rows * headdim; }
-    [[nodiscard]] constexpr int q_piece_bytes() const { return 64 * headdim; }
+    [[nodiscard]] constexpr int q_stage_bytes() const { return 64 * headdim; }
     /// Outputs leave straight from registers.
-    [[nodiscard]] constexpr int out_piece_bytes() const { return 0; }
+    [[nodiscard]] constexpr int out_buffer_bytes() const { return 0; }
     /// Of K, of V and of V transposed.
     [[nodiscard]] constexpr int block_bytes() const { return keys * headdim; }
     [[nodiscard]] constexpr int k_bytes() const { return block_bytes(); }
@@ -73,8 +73,8 @@ struct Tile {
     [[nodiscard]] constexpr int narrow_columns() const {
         return !alternates() || headdim == 64 ? 0 : 32;
     }
-    /// Pieces of columns that an alternating warpgroup multiplies and adds, one after the other.
-    [[nodiscard]] constexpr int value_pieces() const {
+    /// Chunks of columns that an alternating warpgroup multiplies and adds, one after the other.
+    [[nodiscard]] constexpr int value_chunks() const {
         return narrow_columns() == 0 ? 1 : headdim / 128 * 2 + 1;
     }
     /// A block's scores come behind the values of the block before, not beside them: where sums

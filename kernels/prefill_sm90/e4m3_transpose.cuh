@@ -34,24 +34,25 @@ __device__ __forceinline__ void split_columns(std::uint32_t (&x)[4]) {
     }
 }
 
-/// A block is transposed in strips: `pieces` times 32 keys of 16 columns, which one warp takes.
+/// A block is transposed in strips: `subtiles` times 32 keys of 16 columns, which one warp takes.
 /// Where columns are few, strips are short, so that the warps get about as much each.
 template <Tile tile>
 struct Strip {
     static constexpr int groups = tile.headdim / 16;
-    static constexpr int all_pieces = tile.keys / 32;
-    static constexpr int pieces = groups < 8 && tile.keys % 64 == 0 ? all_pieces / 2 : all_pieces;
-    static constexpr int parts = all_pieces / pieces;
+    static constexpr int all_subtiles = tile.keys / 32;
+    static constexpr int subtiles =
+        groups < 8 && tile.keys % 64 == 0 ? all_subtiles / 2 : all_subtiles;
+    static constexpr int parts = all_subtiles / subtiles;
     static constexpr int count = groups * parts;
-    /// Pieces on their way at a time: one's way hides the other's.
-    static constexpr int batch = register_split(tile).producer >= 40 && pieces % 4 == 0 ? 4 : 2;
+    /// Subtiles on their way at a time: one's way hides the other's.
+    static constexpr int batch = register_split(tile).producer >= 40 && subtiles % 4 == 0 ? 4 : 2;
     std::uint32_t from, to;  ///< of this lane, in V and in V transposed, for the block's first keys
-    unsigned first;          ///< the strip's first piece
+    unsigned first;          ///< the strip's first subtile
 
     /// The row that a lane names to ldmatrix is a key, to stmatrix a column, and both stand among
     /// eight whose chunks of 16 bytes are exchanged in the same way, whatever keys and columns.
     __device__ __forceinline__ Strip(std::uint32_t v, std::uint32_t t, unsigned strip)
-        : first(parts == 1 ? 0 : strip / groups * pieces) {
+        : first(parts == 1 ? 0 : strip / groups * subtiles) {
         const int lane = static_cast<int>(threadIdx.x % 32);
         const int matrix = lane / 8;
         const int row = lane % 8;
@@ -67,23 +68,23 @@ struct Strip {
     /// it; the next slab where the row ends.
     __device__ __forceinline__ void store(const std::uint32_t (&x)[4], unsigned i) const {
         constexpr unsigned in_row = tile.key_row_bytes() / 32;
-        const unsigned piece = first + i;
-        ptx::stmatrix_x4(
-            (to ^ (piece % in_row * 32)) + piece / in_row * (tile.headdim * tile.key_row_bytes()),
-            x);
+        const unsigned subtile = first + i;
+        ptx::stmatrix_x4((to ^ (subtile % in_row * 32)) +
+                             subtile / in_row * (tile.headdim * tile.key_row_bytes()),
+                         x);
     }
     /// `keys` of the block exist; not all, if `partial`.
     template <bool partial>
     __device__ __forceinline__ void transpose(int keys) const {
 #pragma unroll
-        for (int start = 0; start < pieces; start += batch) {
+        for (int start = 0; start < subtiles; start += batch) {
             std::uint32_t x[batch][4];
 #pragma unroll
-            for (int i = 0; i < batch && start + i < pieces; ++i) {
+            for (int i = 0; i < batch && start + i < subtiles; ++i) {
                 load(x[i], start + i);
             }
 #pragma unroll
-            for (int i = 0; i < batch && start + i < pieces; ++i) {
+            for (int i = 0; i < batch && start + i < subtiles; ++i) {
                 split_columns(x[i]);
                 if constexpr (partial) {
                     clear_missing(x[i], 32 * static_cast<int>(first + start + i), keys);

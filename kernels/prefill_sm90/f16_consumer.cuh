@@ -75,11 +75,11 @@ __device__ __forceinline__ void multiply_scores_again(float (&score)[tile.keys /
     const int lane = static_cast<int>(thread % 32);
     const int warp = static_cast<int>(thread / 32 % 4);
     // Whose row and 16-byte chunk a lane names to ldmatrix: Q's matrices stand rows first, K's
-    // pieces first, as mma's operands want them.
+    // chunks first, as mma's operands want them.
     const int row = 16 * warp + lane % 16;
-    const int row_piece = lane / 16;
+    const int row_chunk = lane / 16;
     const int key = lane / 16 * 8 + lane % 8;
-    const int key_piece = lane / 8 % 2;
+    const int key_chunk = lane / 8 % 2;
 #pragma unroll
     for (int i = 0; i < tile.keys / 2; ++i) {
         score[i] = 0;
@@ -87,9 +87,9 @@ __device__ __forceinline__ void multiply_scores_again(float (&score)[tile.keys /
 #pragma unroll 1
     for (int step = 0; step < tile.headdim / 16; ++step) {
         std::uint32_t a[4];
-        ptx::ldmatrix_x4(a, q + swizzled_bytes(row, 2 * step + row_piece, 64));
+        ptx::ldmatrix_x4(a, q + swizzled_bytes(row, 2 * step + row_chunk, 64));
         // The swizzle repeats after eight rows: pairs of columns are a constant apart.
-        const std::uint32_t from = k + swizzled_bytes(key, 2 * step + key_piece, tile.keys);
+        const std::uint32_t from = k + swizzled_bytes(key, 2 * step + key_chunk, tile.keys);
 #pragma unroll
         for (int pair = 0; pair < tile.keys / 16; ++pair) {
             std::uint32_t b[4];

@@ -40,12 +40,12 @@ constexpr Constant wide_block = calibrated(
     "term dropped: the stall counts do not have it");
 
 // Between work tiles, by clock() at the steps of d64, d128 and d256 in prefill_sm90 itself.
-constexpr Constant item =
+constexpr Constant work_tile =
     calibrated("prefill_sm90.item", 900, "clock() at the steps of three tiles", 0, "term dropped");
-constexpr Constant item_column = calibrated(
+constexpr Constant work_tile_column = calibrated(
     "prefill_sm90.item.column", 7, "clock() at the steps of three tiles; outputs from registers",
     31.0 / 16, "31 instructions for 16 columns, by the compiled code");
-constexpr Constant item_column_boxes = calibrated(
+constexpr Constant work_tile_column_boxes = calibrated(
     "prefill_sm90.item.column_by_tma", 3.2,
     "the clocks from registers times 14 of 31 instructions; outputs through shared memory",
     14.0 / 16, "14 instructions for 16 columns, by the compiled code");
@@ -109,7 +109,8 @@ double clocks_of_first_softmax(const Tile& t, int warpgroups, double softcap) {
 }
 
 double clocks_between_tiles(const Tile& t, int warpgroups) {
-    const double alone = item + (stores_boxes(t) ? item_column_boxes : item_column) * t.headdim_v;
+    const double alone =
+        work_tile + (stores_boxes(t) ? work_tile_column_boxes : work_tile_column) * t.headdim_v;
     return schedule::between_tiles(alone, warpgroups);
 }
 
@@ -124,7 +125,7 @@ double clocks_of_mask(const Tile& t, int warpgroups) {
 }
 
 double clocks_of_late_rows(const Tile& t) {
-    const double late = 2.0 - static_cast<double>(shared_layout(t).q_pieces) / t.warpgroups();
+    const double late = 2.0 - static_cast<double>(shared_layout(t).q_stages) / t.warpgroups();
     return late_rows * late * late;
 }
 

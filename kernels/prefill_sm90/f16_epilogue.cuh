@@ -93,9 +93,9 @@ __device__ __forceinline__ void write_rows(const Params& p, const OutputRows& en
     }
 }
 
-/// Puts a warp's outputs into its rows of `piece`, in the swizzle of the copies.
+/// Puts a warp's outputs into its rows of `buffer`, in the swizzle of the copies.
 template <Tile tile, bool bf16>
-__device__ __forceinline__ void put_rows(std::uint32_t piece,
+__device__ __forceinline__ void put_rows(std::uint32_t buffer,
                                          const float (&out)[tile.headdim_v / 2],
                                          const float (&factor)[2]) {
     // Read again, so that no address is kept in registers from work tile to work tile.
@@ -103,7 +103,7 @@ __device__ __forceinline__ void put_rows(std::uint32_t piece,
     const int lane = static_cast<int>(thread % 32);
     const int row = 16 * static_cast<int>(thread / 32 % 4) + lane % 16;
     // Lanes 0 to 15 name the rows of eight columns, the others those of the next eight.
-    const std::uint32_t to = piece + word(swizzled_bytes(row, lane / 16, 64));
+    const std::uint32_t to = buffer + word(swizzled_bytes(row, lane / 16, 64));
     constexpr int steps_per_slab = slab_columns / 16;
 #pragma unroll
     for (int step = 0; step < tile.headdim_v / 16; ++step) {
@@ -128,21 +128,21 @@ struct Destination {
     std::int32_t rows;                ///< that there are from there on
 };
 
-/// What is in `piece`, by loads and stores. Executed by a whole warp.
+/// What is in `buffer`, by loads and stores. Executed by a whole warp.
 template <Tile tile>
-__device__ __forceinline__ void store_by_hand(const Params& p, std::uint32_t piece,
+__device__ __forceinline__ void store_by_hand(const Params& p, std::uint32_t buffer,
                                               const Destination& d) {
-    constexpr int pieces = tile.headdim_v / 8;
+    constexpr int chunks = tile.headdim_v / 8;
     const TensorArg& t = p.args.out;
     auto* const to = static_cast<std::uint16_t*>(t.data) + d.index * t.batch_stride +
                      d.head * t.head_stride + d.token * t.seq_stride;
-    const int count = smaller(64, d.rows) * pieces;
+    const int count = smaller(64, d.rows) * chunks;
 #pragma unroll 1
     for (int i = static_cast<int>(threadIdx.x % 32); i < count; i += 32) {
-        const int row = i / pieces;
-        const int columns = p.args.headdim_v - i % pieces * 8;
-        const std::uint32_t from = piece + word(swizzled_bytes(row, i % pieces, 64));
-        std::uint16_t* const at = to + row * t.seq_stride + i % pieces * 8;
+        const int row = i / chunks;
+        const int columns = p.args.headdim_v - i % chunks * 8;
+        const std::uint32_t from = buffer + word(swizzled_bytes(row, i % chunks, 64));
+        std::uint16_t* const at = to + row * t.seq_stride + i % chunks * 8;
         if (p.chunked_out) {
             if (columns > 0) {
                 ptx::st_global_v4_u32(at, ptx::ld_shared_v4_u32(from));
@@ -203,20 +203,20 @@ struct Storer {
     }
     /// Of a packed tensor, a box that reaches past the sequence would overwrite the next one's
     /// rows. Behind the end of any other the copy engine stores nothing.
-    __device__ __forceinline__ void store(const Destination& d, std::uint32_t piece) const {
+    __device__ __forceinline__ void store(const Destination& d, std::uint32_t buffer) const {
         if (p.boxed_out && (p.args.cu_seqlens_q == nullptr || d.rows >= 64)) {
             if (threadIdx.x % 32 == 0) {
 #pragma unroll
                 for (int slab = 0; slab < tile.headdim_v / slab_columns; ++slab) {
                     ptx::cp_async_bulk_tensor_4d_global_shared(
                         &p.out, slab * slab_columns, d.token, d.head, d.index,
-                        piece + slab * (64 * slab_row_bytes));
+                        buffer + slab * (64 * slab_row_bytes));
                 }
                 ptx::cp_async_bulk_commit_group();
                 ptx::cp_async_bulk_wait_group_read<0>();
             }
         } else {
-            store_by_hand<tile>(p, piece, d);
+            store_by_hand<tile>(p, buffer, d);
         }
     }
     __device__ __forceinline__ void store_all() {

@@ -67,7 +67,7 @@ struct Producer {
     const Params& p;
     Shared<tile> s;
     Ring<tile.stages> k_ring, v_ring;
-    PieceRing<Shared<tile>::layout.q_pieces> q_ring{0};
+    StageRing<Shared<tile>::layout.q_stages> q_ring{0};
     Ring<tile.descriptor_slots> descriptor_ring;
 
     __device__ __forceinline__ Producer(const Params& params, const Shared<tile>& shared)
@@ -86,25 +86,25 @@ struct Producer {
         const std::uint32_t row = descriptor_row(s, w.slot, tile.descriptor_rows + warpgroup);
         return number(ptx::ld_shared_v4_u32(row).y) != schedule::nowhere;
     }
-    /// Says that a piece is there without copying anything. A warp's lanes meet first: one that
-    /// still polls when the piece goes round would wait for the wrong phase.
+    /// Says that a stage is there without copying anything. A warp's lanes meet first: one that
+    /// still polls when the stage goes round would wait for the wrong phase.
     __device__ __forceinline__ void leave_q() const {
         if constexpr (by_hand) {
             __syncwarp();
         }
         if (!by_hand || threadIdx.x == 0) {
-            ptx::mbarrier_arrive(s.q_full(q_ring.piece()));
+            ptx::mbarrier_arrive(s.q_full(q_ring.stage()));
         }
     }
     __device__ __forceinline__ void load_q(const Source& w) {
 #pragma unroll 1
         for (int warpgroup = 0; warpgroup < tile.warpgroups(); ++warpgroup) {
             const int row = rows_of<tile>(warpgroup, w.reversed);
-            ptx::mbarrier_wait_parity(s.q_empty(q_ring.piece()), q_ring.parity() ^ 1);
+            ptx::mbarrier_wait_parity(s.q_empty(q_ring.stage()), q_ring.parity() ^ 1);
             if (!has_rows(w, warpgroup)) {
                 leave_q();
             } else {
-                fetch_box<tile.headdim, 64>({{s.q(q_ring.piece()), s.q_full(q_ring.piece()), &p.q,
+                fetch_box<tile.headdim, 64>({{s.q(q_ring.stage()), s.q_full(q_ring.stage()), &p.q,
                                               w.q_token + row, w.head, w.q_index},
                                              &p.args.q,
                                              p.args.headdim,

@@ -35,8 +35,8 @@ struct Tile {
     [[nodiscard]] constexpr int warpgroups() const { return rows / 64; }
     [[nodiscard]] constexpr int threads() const { return 128 * (warpgroups() + 1); }
     [[nodiscard]] constexpr int q_bytes() const { return rows * headdim * 2; }
-    [[nodiscard]] constexpr int q_piece_bytes() const { return 64 * headdim * 2; }
-    [[nodiscard]] constexpr int out_piece_bytes() const { return 64 * headdim_v * 2; }
+    [[nodiscard]] constexpr int q_stage_bytes() const { return 64 * headdim * 2; }
+    [[nodiscard]] constexpr int out_buffer_bytes() const { return 64 * headdim_v * 2; }
     [[nodiscard]] constexpr int k_bytes() const { return keys * headdim * 2; }
     [[nodiscard]] constexpr int v_bytes() const { return keys * headdim_v * 2; }
     /// Products take V as it comes.
@@ -65,16 +65,16 @@ constexpr bool caps(const Tile& tile) {
     return std::ranges::find(capped_tiles, tile) != capped_tiles.end();
 }
 
-/// Pieces of Q for two work tiles let the next work tile's Q come while this work tile's is in use;
-/// where fewer fit, some warpgroup's does. Outputs have pieces of their own where all but one of
+/// Stages of Q for two work tiles let the next work tile's Q come while this work tile's is in use;
+/// where fewer fit, some warpgroup's does. Outputs have buffers of their own where all but one of
 /// those still fit.
 constexpr SharedLayout shared_layout(const Tile& tile) {
     const int warpgroups = tile.warpgroups();
-    for (const int out_pieces : {warpgroups, 0}) {
-        const int fewest = out_pieces > 0 ? 2 * warpgroups - 1 : warpgroups;
-        for (int q_pieces = 2 * warpgroups; q_pieces >= fewest; --q_pieces) {
-            if (fits(layout_of(tile, q_pieces, out_pieces))) {
-                return layout_of(tile, q_pieces, out_pieces);
+    for (const int out_buffers : {warpgroups, 0}) {
+        const int fewest = out_buffers > 0 ? 2 * warpgroups - 1 : warpgroups;
+        for (int q_stages = 2 * warpgroups; q_stages >= fewest; --q_stages) {
+            if (fits(layout_of(tile, q_stages, out_buffers))) {
+                return layout_of(tile, q_stages, out_buffers);
             }
         }
     }

@@ -31,10 +31,10 @@ constexpr int operand_source(int step, int w) {
 }
 
 /// Byte of a 16-byte chunk in shared memory as TMA's and wgmma's 128-byte swizzle have it: slabs of
-/// eight pieces a row, pieces exchanged within a row by the row's place among eight. `piece` counts
+/// eight chunks a row, chunks exchanged within a row by the row's place among eight. `chunk` counts
 /// through all slabs, `rows` is of a slab.
-constexpr int swizzled_bytes(int row, int piece, int rows) {
-    return (piece / 8 * rows + row) * 128 + ((piece % 8) ^ (row % 8)) * 16;
+constexpr int swizzled_bytes(int row, int chunk, int rows) {
+    return (chunk / 8 * rows + row) * 128 + ((chunk % 8) ^ (row % 8)) * 16;
 }
 
 /// The accumulator that becomes byte `byte` of word `word` of the A operand of a step of 32 keys.
@@ -56,14 +56,14 @@ constexpr int output_source(int group, int i, int c) {
 }
 
 /// Byte of a 16-byte chunk in shared memory as TMA's and wgmma's swizzle of `row_bytes` has it:
-/// slabs of `rows` rows of `row_bytes`, pieces exchanged within a row by address bits 7 to 9.
-/// `piece` counts through all slabs.
+/// slabs of `rows` rows of `row_bytes`, chunks exchanged within a row by address bits 7 to 9.
+/// `chunk` counts through all slabs.
 template <int row_bytes>
-constexpr int swizzled_bytes(int row, int piece, int rows) {
-    constexpr unsigned pieces = row_bytes / 16;  // unsigned: division by it is a shift
-    const auto at = static_cast<unsigned>(piece);
-    const unsigned line = (at / pieces * rows + row) * row_bytes;
-    return static_cast<int>(line + ((at % pieces) ^ (line / 128 % pieces)) * 16);
+constexpr int swizzled_bytes(int row, int chunk, int rows) {
+    constexpr unsigned chunks = row_bytes / 16;  // unsigned: division by it is a shift
+    const auto at = static_cast<unsigned>(chunk);
+    const unsigned line = (at / chunks * rows + row) * row_bytes;
+    return static_cast<int>(line + ((at % chunks) ^ (line / 128 % chunks)) * 16);
 }
 
 }  // namespace raceline::kernels::hopper

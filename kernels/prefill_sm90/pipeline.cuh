@@ -22,28 +22,28 @@ struct Shared {
     static constexpr bool transposes = tile.raw_v_bytes() > 0;
     /// Barriers before those of Q, of descriptors and behind them.
     static constexpr int before_q = (transposes ? 6 : 4) * tile.stages;
-    static constexpr int before_descriptors = before_q + 2 * layout.q_pieces;
+    static constexpr int before_descriptors = before_q + 2 * layout.q_stages;
     static constexpr int before_cleared = before_descriptors + 2 * slots;
     std::uint32_t base;
 
     /// 64 rows of Q, slabs of columns one behind the other.
-    __device__ __forceinline__ std::uint32_t q(int piece) const {
-        return base + piece * tile.q_piece_bytes();
+    __device__ __forceinline__ std::uint32_t q(int stage) const {
+        return base + stage * tile.q_stage_bytes();
     }
     /// Of a slot for a whole work tile's Q, the warpgroup's rows.
     __device__ __forceinline__ std::uint32_t q(int slot, int warpgroup) const {
-        return base + slot * tile.q_bytes() + warpgroup * tile.q_piece_bytes();
+        return base + slot * tile.q_bytes() + warpgroup * tile.q_stage_bytes();
     }
     __device__ __forceinline__ std::uint32_t q_full(int slot, int warpgroup) const {
         return barrier(before_q + slot * tile.warpgroups() + warpgroup);
     }
     __device__ __forceinline__ std::uint32_t q_empty(int slot, int warpgroup) const {
-        return barrier(before_q + (layout.q_pieces / tile.warpgroups() + slot) * tile.warpgroups() +
+        return barrier(before_q + (layout.q_stages / tile.warpgroups() + slot) * tile.warpgroups() +
                        warpgroup);
     }
     /// A warpgroup's outputs, in the same form.
     __device__ __forceinline__ std::uint32_t out(int warpgroup) const {
-        return base + layout.out + warpgroup * tile.out_piece_bytes();
+        return base + layout.out + warpgroup * tile.out_buffer_bytes();
     }
     __device__ __forceinline__ std::uint32_t k(int stage) const {
         return base + layout.k + stage * tile.k_bytes();
@@ -76,11 +76,11 @@ struct Shared {
     }
     /// Every warpgroup's rows for themselves: one that is ahead gets its next ones without waiting
     /// for the others.
-    __device__ __forceinline__ std::uint32_t q_full(int piece) const {
-        return barrier(before_q + piece);
+    __device__ __forceinline__ std::uint32_t q_full(int stage) const {
+        return barrier(before_q + stage);
     }
-    __device__ __forceinline__ std::uint32_t q_empty(int piece) const {
-        return barrier(before_q + layout.q_pieces + piece);
+    __device__ __forceinline__ std::uint32_t q_empty(int stage) const {
+        return barrier(before_q + layout.q_stages + stage);
     }
     /// A descriptor of a work tile, for all others to work on next.
     __device__ __forceinline__ std::uint32_t descriptor(int slot) const {
@@ -120,9 +120,9 @@ __device__ __forceinline__ void init_barriers(const Shared<tile>& s, std::uint32
                                               std::uint32_t descriptor_readers) {
     // Every matrix warp says for itself that it has read: its wait covers its own products only.
     constexpr std::uint32_t readers = 4 * tile.warpgroups();
-    for (int piece = 0; piece < Shared<tile>::layout.q_pieces; ++piece) {
-        ptx::mbarrier_init(s.q_full(piece), 1);
-        ptx::mbarrier_init(s.q_empty(piece), 4);
+    for (int stage = 0; stage < Shared<tile>::layout.q_stages; ++stage) {
+        ptx::mbarrier_init(s.q_full(stage), 1);
+        ptx::mbarrier_init(s.q_empty(stage), 4);
     }
     for (int stage = 0; stage < tile.stages; ++stage) {
         ptx::mbarrier_init(s.k_full(stage), 1);
@@ -141,7 +141,7 @@ __device__ __forceinline__ void init_barriers(const Shared<tile>& s, std::uint32
     if constexpr (!tile.eight_bits) {
         ptx::mbarrier_init(s.cleared(), readers);
     }
-    for (int warpgroup = 0; warpgroup < Shared<tile>::layout.out_pieces; ++warpgroup) {
+    for (int warpgroup = 0; warpgroup < Shared<tile>::layout.out_buffers; ++warpgroup) {
         ptx::mbarrier_init(s.out_full(warpgroup), 4);
         ptx::mbarrier_init(s.out_empty(warpgroup), 1);
     }

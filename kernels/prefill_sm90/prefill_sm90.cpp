@@ -27,11 +27,10 @@ std::string supports(const Workload& w, const Tile& tile, const Device& device) 
 // Both products' operands and P are rounded to the storage type; everything else is fp32. P stands
 // relative to an old maximum.
 Precision precision(const Workload& w) {
-    const bool fp16 = w.dtype == DType::fp16;
-    const Rounding stored = fp16 ? Rounding::fp16 : Rounding::bf16;
+    const Rounding stored = rounding_of(w.dtype);
     return {stored, Rounding::fp32,
             stored, Rounding::fp32_rz,
-            stored, scale_of_older_base(fp16 ? 10 : 7)};
+            stored, scale_of_older_base(stored == Rounding::fp16 ? 10 : 7)};
 }
 
 std::size_t workspace(const Workload&, const Tile&, const Device&) {

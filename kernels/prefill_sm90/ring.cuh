@@ -31,20 +31,20 @@ struct Ring {
     }
 };
 
-/// Position in the ring of Q's pieces, which work tiles fill warpgroup by warpgroup: the producer
-/// goes on by one, warpgroup w starts at piece w and goes on by their number. Parities as in Ring,
+/// Position in the ring of Q's stages, which work tiles fill warpgroup by warpgroup: the producer
+/// goes on by one, warpgroup w starts at stage w and goes on by their number. Parities as in Ring,
 /// and one register for both.
-template <int pieces>
-struct PieceRing {
+template <int stages>
+struct StageRing {
     std::uint32_t at;
-    [[nodiscard]] __device__ __forceinline__ int piece() const {
+    [[nodiscard]] __device__ __forceinline__ int stage() const {
         return static_cast<int>(at % 256);
     }
     [[nodiscard]] __device__ __forceinline__ std::uint32_t parity() const { return at / 256; }
     __device__ __forceinline__ void advance(int by) {
         at += static_cast<std::uint32_t>(by);
-        if (at % 256 >= pieces) {
-            at = (at ^ 256) - pieces;
+        if (at % 256 >= stages) {
+            at = (at ^ 256) - stages;
         }
     }
 };

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "gpu/ptx/approx_ftz_f32.cuh"
+#include "gpu/tile/base_two.cuh"
 #include "kernels/prefill_sm90/fragment.hpp"
 #include "workload/attention_args.hpp"
 #include "workload/band.hpp"
@@ -137,9 +138,6 @@ __device__ __forceinline__ bool exponentiate_within(float limit, float scale_log
 
 // The end of a work tile's rows, as far as it does not depend on the type of elements: division by
 // the row's sum, LSE, rows without keys.
-
-inline constexpr float log2_e = 1.4426950408889634F;
-inline constexpr float ln_2 = 0.6931471805599453F;
 
 /// log2 of a sum of probabilities, to 2^-22. The instruction is that exact around 1 only.
 __device__ __forceinline__ float log2_of_sum(float sum) {

@@ -10,7 +10,7 @@
 namespace raceline::kernels::hopper {
 namespace {
 
-constexpr std::int64_t piece_bytes = 16;
+constexpr std::int64_t chunk_bytes = 16;
 
 // By name from the driver that the runtime has loaded: nothing to link, nothing to find.
 PFN_cuTensorMapEncodeTiled_v12000 find_encoder() {
@@ -27,7 +27,7 @@ PFN_cuTensorMapEncodeTiled_v12000 find_encoder() {
 
 // A dimension of one element is never stepped over: its stride may be anything that is accepted.
 cuuint64_t stride_bytes(std::int64_t stride, std::int64_t extent, Elements type) {
-    return static_cast<cuuint64_t>(extent > 1 ? stride * bytes_of(type) : piece_bytes);
+    return static_cast<cuuint64_t>(extent > 1 ? stride * bytes_of(type) : chunk_bytes);
 }
 
 CUtensorMapDataType map_type(Elements type) {
@@ -58,9 +58,9 @@ bool can_map(const TensorArg& t, const TensorExtent& extent, Elements type) {
     constexpr std::int64_t most = std::int64_t{1} << 40;  // cuTensorMapEncodeTiled, globalStrides
     const auto strides_well = [type](std::int64_t stride, std::int64_t count) {
         const std::int64_t bytes = stride * bytes_of(type);
-        return count <= 1 || (bytes > 0 && bytes < most && bytes % piece_bytes == 0);
+        return count <= 1 || (bytes > 0 && bytes < most && bytes % chunk_bytes == 0);
     };
-    return reinterpret_cast<std::uintptr_t>(t.data) % piece_bytes == 0 &&
+    return reinterpret_cast<std::uintptr_t>(t.data) % chunk_bytes == 0 &&
            strides_well(t.seq_stride, extent.seqlen) && strides_well(t.head_stride, extent.heads) &&
            strides_well(t.batch_stride, extent.batch);
 }

@@ -35,27 +35,27 @@ constexpr int descriptor_bytes(const Tile& tile) {
     return 16 * (Tile::descriptor_rows + tile.warpgroups());
 }
 
-/// Bytes from the start of a CTA's shared memory, which is a multiple of 1024: the pieces of Q (64
+/// Bytes from the start of a CTA's shared memory, which is a multiple of 1024: the stages of Q (64
 /// rows each), those of outputs, the stages of K, of V as it comes, of V as products take it, the
 /// barriers, the described work tiles.
 struct SharedLayout {
-    int q_pieces;    ///< a matrix warpgroup has one a work tile
-    int out_pieces;  ///< every matrix warpgroup's, or 0
+    int q_stages;     ///< a matrix warpgroup has one a work tile
+    int out_buffers;  ///< every matrix warpgroup's, or 0
     int out, k, raw_v, v, barriers, descriptors, bytes;
 };
 template <class Tile>
-constexpr SharedLayout layout_of(const Tile& tile, int q_pieces, int out_pieces) {
-    const int out = q_pieces * tile.q_piece_bytes();
-    const int k = out + out_pieces * tile.out_piece_bytes();
+constexpr SharedLayout layout_of(const Tile& tile, int q_stages, int out_buffers) {
+    const int out = q_stages * tile.q_stage_bytes();
+    const int k = out + out_buffers * tile.out_buffer_bytes();
     const int raw_v = k + tile.stages * tile.k_bytes();
     const int v = raw_v + tile.stages * tile.raw_v_bytes();
     const int barriers = v + tile.stages * tile.v_bytes();
     const int rings = tile.raw_v_bytes() > 0 ? 3 : 2;
     const int clearing = tile.eight_bits ? 0 : 1;
-    const int count = 2 * q_pieces + 2 * out_pieces + 2 * rings * tile.stages +
+    const int count = 2 * q_stages + 2 * out_buffers + 2 * rings * tile.stages +
                       2 * Tile::descriptor_slots + clearing;
     const int descriptors = barriers + (8 * count + 15) / 16 * 16;
-    return {q_pieces, out_pieces,  out,
+    return {q_stages, out_buffers, out,
             k,        raw_v,       v,
             barriers, descriptors, descriptors + Tile::descriptor_slots * descriptor_bytes(tile)};
 }
@@ -74,7 +74,7 @@ constexpr int shared_bytes(const Tile& tile) {
 /// Whether outputs leave through shared memory.
 template <class Tile>
 constexpr bool stores_boxes(const Tile& tile) {
-    return shared_layout(tile).out_pieces > 0;
+    return shared_layout(tile).out_buffers > 0;
 }
 
 /// Whether a CTA of Hopper can be what the tile says.

@@ -10,14 +10,12 @@
 #include <cstdint>
 
 #include "gpu/ptx/approx_ftz_f32.cuh"
+#include "gpu/tile/base_two.cuh"
 #include "kernels/simt/index.hpp"
 #include "kernels/simt/storage.cuh"
 #include "kernels/simt/tile.hpp"
 
 namespace raceline::kernels::simt {
-
-inline constexpr float log2_e = 1.4426950408889634F;
-inline constexpr float ln_2 = 0.6931471805599453F;
 
 /// Where this CTA stands in the call; the same for all its threads.
 struct Place {

@@ -44,9 +44,7 @@ std::string supports(const Workload& w, const Tile& tile, const Device& device) 
 
 // Everything between load and store is fp32.
 Precision precision(const Workload& w) {
-    const Rounding output = w.dtype == DType::fp16   ? Rounding::fp16
-                            : w.dtype == DType::bf16 ? Rounding::bf16
-                                                     : Rounding::fp32;
+    const Rounding output = rounding_of(w.dtype);
     return {Rounding::fp32, Rounding::fp32, Rounding::fp32, Rounding::fp32, output};
 }
 

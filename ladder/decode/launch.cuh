@@ -12,14 +12,14 @@
 
 namespace raceline::kernels::decode {
 
-/// Rows are read and written in pieces of 16 bytes, and counted in 31 bits. In NVFP4 those are 32
+/// Rows are read and written in chunks of 16 bytes, and counted in 31 bits. In NVFP4 those are 32
 /// codes, and a page is a multiple of 256 elements.
 inline void check_strides(const char* rung, const TensorArg& t, const char* name, DType dtype) {
     const bool codes = dtype == DType::nvfp4;
-    const auto piece = codes ? 32 : static_cast<std::int64_t>(16 / bytes_of(dtype));
-    const auto page = codes ? 256 : piece;
+    const auto chunk = codes ? 32 : static_cast<std::int64_t>(16 / bytes_of(dtype));
+    const auto page = codes ? 256 : chunk;
     if (reinterpret_cast<std::uintptr_t>(t.data) % 16 != 0 || t.batch_stride % page != 0 ||
-        t.seq_stride % piece != 0 || t.head_stride % piece != 0 ||
+        t.seq_stride % chunk != 0 || t.head_stride % chunk != 0 ||
         t.seq_stride != static_cast<std::int32_t>(t.seq_stride)) {
         throw Error(Status::unsupported,
                     std::string(rung) + ": " + name +

@@ -8,12 +8,11 @@
 #include <cuda_fp16.h>
 
 #include "gpu/ptx/approx_ftz_f32.cuh"
+#include "gpu/tile/base_two.cuh"
 #include "ladder/decode/plan.hpp"
 
 namespace raceline::kernels::decode {
 
-constexpr float log2_e = 1.4426950408889634F;
-constexpr float ln_2 = 0.6931471805599453F;
 constexpr float lowest = -3e38F;  // below every score, and finite: no infinity minus infinity
 
 inline __device__ float to_float(float x) {
@@ -67,8 +66,8 @@ inline __device__ float sum_over_warp(float x) {
 // are side by side, so that what a warp reads at once lies in a row.
 template <int n>
 __device__ int column_of(int i) {
-    constexpr int piece = n < 8 ? n : 8;
-    return i / piece * (32 * piece) + static_cast<int>(threadIdx.x % 32) * piece + i % piece;
+    constexpr int chunk = n < 8 ? n : 8;
+    return i / chunk * (32 * chunk) + static_cast<int>(threadIdx.x % 32) * chunk + i % chunk;
 }
 
 // What some keys say about a row: the highest score (in units of log2), the sum of exponentials

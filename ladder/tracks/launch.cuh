@@ -15,9 +15,9 @@ namespace {
 extern __shared__ float4 dynamic_shared[];  ///< of the CTA
 }
 
-/// Blocks of `each` that hold so many items.
-inline unsigned blocks(std::int64_t items, std::int64_t each) {
-    return static_cast<unsigned>((items + each - 1) / each);
+/// Blocks of `each` that hold so many elements.
+inline unsigned blocks(std::int64_t elements, std::int64_t each) {
+    return static_cast<unsigned>((elements + each - 1) / each);
 }
 /// CTAs with `rows` query rows of one head each.
 inline unsigned row_tiles(const AttentionArgs& a, int rows) {

@@ -36,11 +36,6 @@ Precision float_precision(const Workload& w);
 /// fp16 operands, P among them; sums in the tensor core's fp32.
 Precision half_precision(const Workload& w);
 
-template <class Tile>
-std::size_t no_workspace(const Workload&, const Tile&, const Device&) {
-    return 0;
-}
-
 /// The record of a rung that runs on a GPU. Its name comes from RACELINE_KERNEL.
 template <TileType Tile, std::size_t count>
 KernelRecord<Tile> record_of(const Rung& rung, std::string_view summary,

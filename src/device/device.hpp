@@ -23,7 +23,7 @@ struct Rate {
     double per_clock_per_unit = 0;
 };
 
-/// What a board draws, for the clock that its limit leaves (src/model/power.hpp). Joules are those
+/// What a board draws, for the clock that its limit leaves (src/device/power.hpp). Joules are those
 /// at the highest clock; they fall with the voltage squared.
 struct Power {
     double limit_w = 0;        ///< 0: not known, and the clock is then not a result

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "device/device_state.hpp"
-#include "device/rate_origin.hpp"
 #include "model/speed_of_light.hpp"
+#include "model/work_rates.hpp"
 #include "registry/registry.hpp"
 #include "tune/best_tile.hpp"
 #include "workload/shape_grammar.hpp"
@@ -37,20 +37,6 @@ Json bound_json(const SpeedOfLight& bound) {
             {"ridge", bound.ridge}};
 }
 
-// By resource that a kernel asks for: where its rate comes from.
-Json origins_json(const std::vector<Counts>& launches, const Device& device) {
-    Json origins = Json::object();
-    for (const Counts& launch : launches) {
-        for (const auto& [id, amount] : launch.work) {
-            const auto rate = device.rates.find(id);
-            if (amount > 0 && rate != device.rates.end()) {
-                origins[id] = origin_text(rate->second);
-            }
-        }
-    }
-    return origins;
-}
-
 Json answer_json(const Kernel& kernel, const TileChoice& choice, const Workload& workload,
                  const Device& device) {
     const Prediction& p = choice.prediction;
@@ -70,7 +56,7 @@ Json answer_json(const Kernel& kernel, const TileChoice& choice, const Workload&
             {"arithmetic_intensity", p.layer1.arithmetic_intensity},
             {"terms", std::move(terms)},
             {"resources", std::move(resources)},
-            {"rates", origins_json(kernel.counts(workload, choice.tile, device), device)}};
+            {"rates", rates_of(device, kernel.counts(workload, choice.tile, device))}};
 }
 
 std::vector<const Kernel*> kernels_of(const std::string& name) {

@@ -71,6 +71,18 @@ struct KernelFunctions {
     std::size_t (&workspace)(const Workload&, const Tile&, const Device&);
 };
 
+/// Of a kernel that reads and stores the workload's type and computes in fp32.
+inline Precision computed_in_fp32(const Workload& w) {
+    const Rounding stored = rounding_of(w.dtype);
+    return {stored, Rounding::fp32, Rounding::fp32, Rounding::fp32, stored};
+}
+
+/// Of a kernel that needs no scratch.
+template <TileType Tile>
+std::size_t no_workspace(const Workload&, const Tile&, const Device&) {
+    return 0;
+}
+
 /// The record that a kernel folder writes. Functions are references and data is Required, so that
 /// a forgotten field is a compile error.
 template <TileType Tile>

@@ -20,7 +20,7 @@ inline std::string why_not_16_bits(const Workload& w) {
     return {};
 }
 
-/// Of an engine that reads K and V as two tensors in one piece, takes the largest product of a row
+/// Of an engine that reads K and V as two contiguous tensors, takes the largest product of a row
 /// for its largest score, and counts rows and keys in 32 bits.
 inline std::string why_not_contiguous(const Workload& w) {
     if (w.page_size > 0) {

@@ -9,7 +9,6 @@
 
 #include "probe/until_consistent.hpp"
 #include "receipt/rows.hpp"
-#include "run/run_case.hpp"
 #include "support/check.hpp"
 
 namespace raceline {
@@ -39,12 +38,8 @@ std::vector<Ceiling> probe_ceilings(const Device& device, int threads,
     return ceilings;
 }
 
-std::string keep_ceilings(const Device& device, std::span<const Ceiling> ceilings,
-                          const RowContext& context,
-                          const std::function<void(const Json& content, const Json& row)>& seen) {
-    const std::string path = ceilings_cache_path(device);
-    const std::string fresh = fmt::format("{}.{}", path, getpid());
-    std::optional<ReceiptWriter> cache(fresh);
+void put_ceilings(const Device& device, std::span<const Ceiling> ceilings, const RowSink& sink,
+                  const SeenRow& seen) {
     for (const Ceiling& ceiling : ceilings) {
         // Each row says how many there are, so that one that is missing later shows.
         const CeilingRow typed{.suite = "",
@@ -52,12 +47,19 @@ std::string keep_ceilings(const Device& device, std::span<const Ceiling> ceiling
                                .ceiling = ceiling,
                                .more = Json{{"of", ceilings.size()}}};
         const Json content = row_to_json(typed);
-        const Json row =
-            RowSink{.context = &context, .writer = &*cache, .emit = {}}.put("ceiling", "", content);
+        const Json row = sink.put("ceiling", "", content);
         if (seen) {
             seen(content, row);
         }
     }
+}
+
+std::string keep_ceilings(const Device& device, std::span<const Ceiling> ceilings,
+                          const RowContext& context, const SeenRow& seen) {
+    const std::string path = ceilings_cache_path(device);
+    const std::string fresh = fmt::format("{}.{}", path, getpid());
+    std::optional<ReceiptWriter> cache(fresh);
+    put_ceilings(device, ceilings, {.context = &context, .writer = &*cache, .emit = {}}, seen);
     cache.reset();
     std::filesystem::rename(fresh, path);
     return path;

@@ -10,6 +10,7 @@
 #include "device/catalog.hpp"
 #include "probe/probes.hpp"
 #include "receipt/row.hpp"
+#include "run/run_case.hpp"
 
 namespace raceline {
 
@@ -21,10 +22,16 @@ Device live_device(const std::string& name);
 std::vector<Ceiling> probe_ceilings(const Device& device, int threads,
                                     const ProbeProgress& progress, ProbeEffort effort);
 
+/// Is given each row's content and the row as written; may be empty.
+using SeenRow = std::function<void(const Json& content, const Json& row)>;
+
+/// Puts a row a ceiling, each with how many there are.
+void put_ceilings(const Device& device, std::span<const Ceiling> ceilings, const RowSink& sink,
+                  const SeenRow& seen);
+
 /// Writes the user's cache, whose old file is replaced when the new one is whole, and returns its
-/// path. `seen` is given each row's content and the row as written; it may be empty.
+/// path.
 std::string keep_ceilings(const Device& device, std::span<const Ceiling> ceilings,
-                          const RowContext& context,
-                          const std::function<void(const Json& content, const Json& row)>& seen);
+                          const RowContext& context, const SeenRow& seen);
 
 }  // namespace raceline

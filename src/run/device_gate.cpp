@@ -152,16 +152,7 @@ device_gate::Operands DeviceDraw::addresses(const Gathered& gathered) {
 
 /// Whether products of this type change what is stored.
 bool DeviceDraw::rounds_operands(Rounding products) const {
-    const auto holds = [&](DType stored) {
-        switch (products) {
-            case Rounding::tf32: return stored != DType::fp32;
-            case Rounding::bf16: return stored == DType::bf16 || stored == DType::e4m3;
-            case Rounding::fp16: return stored == DType::fp16 || stored == DType::e4m3;
-            case Rounding::e4m3: return stored == DType::e4m3;
-            default: return true;
-        }
-    };
-    return !holds(workload_.dtype) || !holds(workload_.kv_dtype);
+    return !holds(products, workload_.dtype) || !holds(products, workload_.kv_dtype);
 }
 
 void DeviceDraw::answer() {

@@ -12,9 +12,9 @@
 
 #include "device/catalog.hpp"
 #include "device/device_state.hpp"
-#include "device/rate_origin.hpp"
 #include "model/prediction.hpp"
 #include "model/speed_of_light.hpp"
+#include "model/work_rates.hpp"
 #include "receipt/rows.hpp"
 #include "registry/registry.hpp"
 #include "run/memory_need.hpp"
@@ -127,21 +127,6 @@ void take_errors_out(Prediction& prediction, const Case& which, const Device& de
         prediction.band->low = std::min(prediction.band->low, prediction.expected_seconds);
         prediction.band->high = std::max(prediction.band->high, prediction.expected_seconds);
     }
-}
-
-// By resource that the launches ask for: where its rate comes from.
-std::map<std::string, std::string> rates_of(const Device& device,
-                                            const std::vector<Counts>& launches) {
-    std::map<std::string, std::string> origins;
-    for (const Counts& launch : launches) {
-        for (const auto& [id, amount] : launch.work) {
-            const auto rate = device.rates.find(id);
-            if (amount > 0 && rate != device.rates.end()) {
-                origins[id] = origin_text(rate->second);
-            }
-        }
-    }
-    return origins;
 }
 
 }  // namespace

@@ -17,21 +17,6 @@ constexpr std::int64_t block = 256;  // keys gathered at a time: a (d, 256) bloc
 constexpr Precision exact{Rounding::fp64, Rounding::fp64, Rounding::fp64, Rounding::fp64,
                           Rounding::fp64};
 
-/// Whether every value of a storage type is a value of `type`, so that rounding changes nothing.
-bool holds(Rounding type, DType stored) {
-    switch (type) {
-        case Rounding::fp64:
-        case Rounding::fp32:
-        case Rounding::fp32_rz:
-        case Rounding::e4m3_sum: return true;
-        case Rounding::tf32: return stored != DType::fp32;
-        case Rounding::bf16: return stored == DType::bf16 || stored == DType::e4m3;
-        case Rounding::fp16: return stored == DType::fp16 || stored == DType::e4m3;
-        case Rounding::e4m3: return stored == DType::e4m3;
-    }
-    return false;
-}
-
 /// The mean square of each row of V, for the spread.
 std::vector<double> mean_squares(const std::vector<float>& values, std::int64_t width) {
     std::vector<double> means(values.size() / width, 0.0);

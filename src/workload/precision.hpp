@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "raceline/dtype.hpp"
+
 namespace raceline {
 
 /// A type that values are rounded to, to nearest except where the name says otherwise.
@@ -11,6 +13,31 @@ namespace raceline {
 /// e4m3_sum, of accumulators only: as Hopper's tensor cores add products of e4m3, 32 at a time
 /// (workload/rounded_sum.hpp). How many keys such a sum of P·V has is the precision's to say.
 enum class Rounding : std::int32_t { fp64, fp32, tf32, bf16, fp16, e4m3, fp32_rz, e4m3_sum };
+
+/// To what storing in a type rounds.
+constexpr Rounding rounding_of(DType type) {
+    switch (type) {
+        case DType::fp16: return Rounding::fp16;
+        case DType::bf16: return Rounding::bf16;
+        case DType::e4m3: return Rounding::e4m3;
+        default: return Rounding::fp32;
+    }
+}
+
+/// Whether every value of a storage type is a value of `type`, so that rounding changes nothing.
+constexpr bool holds(Rounding type, DType stored) {
+    switch (type) {
+        case Rounding::fp64:
+        case Rounding::fp32:
+        case Rounding::fp32_rz:
+        case Rounding::e4m3_sum: return true;
+        case Rounding::tf32: return stored != DType::fp32;
+        case Rounding::bf16: return stored == DType::bf16 || stored == DType::e4m3;
+        case Rounding::fp16: return stored == DType::fp16 || stored == DType::e4m3;
+        case Rounding::e4m3: return stored == DType::e4m3;
+    }
+    return false;
+}
 
 /// Where a kernel rounds. The gate rounds its reference at the same places and takes its bound
 /// from that reference's error, so that a kernel is held to its own arithmetic and no other.

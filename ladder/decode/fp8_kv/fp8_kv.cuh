@@ -36,11 +36,11 @@ inline __device__ uint4 halves_of(std::uint32_t low, std::uint32_t high) {
 // Sixteen E4M3 as sixteen halves at `to`. Lanes are 32 bytes apart: where a row has no padding for
 // it, every other four write their upper half first, so that eight lanes cover all banks.
 inline __device__ void store_halves(__half* to, uint4 raw, bool upper_first) {
-    auto* pieces = reinterpret_cast<uint4*>(to);
+    auto* chunks = reinterpret_cast<uint4*>(to);
     const uint4 lower = halves_of(raw.x, raw.y);
     const uint4 upper = halves_of(raw.z, raw.w);
-    pieces[upper_first ? 1 : 0] = upper_first ? upper : lower;
-    pieces[upper_first ? 0 : 1] = upper_first ? lower : upper;
+    chunks[upper_first ? 1 : 0] = upper_first ? upper : lower;
+    chunks[upper_first ? 0 : 1] = upper_first ? lower : upper;
 }
 
 struct Cache : paged::Cache<std::uint8_t> {

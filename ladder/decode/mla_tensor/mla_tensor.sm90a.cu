@@ -43,15 +43,15 @@ inline __device__ const __half* token_at(const TensorArg& t, const paged::Pages&
     return static_cast<const __half*>(t.data) + page * t.batch_stride + slot * t.seq_stride;
 }
 
-// Starts to copy 64 rows of 72 pieces of 16 bytes into nine slabs, as the 128-byte swizzle places
-// them: pieces of a row exchanged by the row's place among eight. A row that is null becomes zeros.
+// Starts to copy 64 rows of 72 chunks of 16 bytes into nine slabs, as the 128-byte swizzle places
+// them: chunks of a row exchanged by the row's place among eight. A row that is null becomes zeros.
 template <class RowAt>
 __device__ void fetch(std::uint32_t to, const void* any, RowAt row_at) {
     const int lane = static_cast<int>(threadIdx.x % 32);
     const int warp = static_cast<int>(threadIdx.x / 32);
-    const auto copy = [&](int row, int piece, const __half* from) {
-        const int place = (piece / 8 * 64 + row) * 128 + ((piece % 8) ^ (row % 8)) * 16;
-        ptx::cp_async_cg_16(to + place, from == nullptr ? any : from + piece * 8,
+    const auto copy = [&](int row, int chunk, const __half* from) {
+        const int place = (chunk / 8 * 64 + row) * 128 + ((chunk % 8) ^ (row % 8)) * 16;
+        ptx::cp_async_cg_16(to + place, from == nullptr ? any : from + chunk * 8,
                             from == nullptr ? 0 : 16);
     };
     for (int four = warp * (64 / warps); four < (warp + 1) * (64 / warps); four += 4) {

@@ -37,7 +37,7 @@ inline __device__ uint4 halves_of(std::uint32_t codes, __half2 scale) {
 }
 
 // 32 elements of a row as halves at `to`. Lanes are 64 bytes apart, so that a thread stores its
-// four pieces of 16 bytes in its own `order`, one that lets eight lanes cover all banks.
+// four chunks of 16 bytes in its own `order`, one that lets eight lanes cover all banks.
 inline __device__ void store_halves(__half* to, uint4 raw, std::uint16_t scales, int order) {
     const __half2_raw both = __nv_cvt_fp8x2_to_halfraw2(scales, __NV_E4M3);
     const __half2 scale = both;

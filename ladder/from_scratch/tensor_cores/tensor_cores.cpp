@@ -25,10 +25,10 @@ constexpr std::array<std::array<int, 2>, 2> registers{{{104, 168}, {106, 139}}};
 // A staged element is 11.2 instructions.
 std::vector<Counts> counts(const Workload& w, const RowsTile& tile, const Device&) {
     const auto d = static_cast<double>(w.headdim);
-    const double items = loads_of(tile.rows, d);
+    const double loads = loads_of(tile.rows, d);
     return buffered_counts(
         w, tile.rows, registers[tile.rows == 32 ? 0 : 1][w.headdim == 64 ? 0 : 1],
-        wmma_loop(350 + 14 * items + 1.9 * d, 2.2), wmma_rest(213 + 5.95 * d, 2.2, d));
+        wmma_loop(350 + 14 * loads + 1.9 * d, 2.2), wmma_rest(213 + 5.95 * d, 2.2, d));
 }
 
 }  // namespace

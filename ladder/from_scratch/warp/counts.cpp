@@ -9,8 +9,8 @@ using namespace from_scratch;
 namespace {
 
 // A load brings an element or sixteen bytes, of halves to be converted.
-constexpr Code stage_code(double items, double load, double element) {
-    const double n = 50 + items * (load < 16 ? 12 : element < 4 ? 29 : 14);
+constexpr Code stage_code(double loads, double load, double element) {
+    const double n = 50 + loads * (load < 16 ? 12 : element < 4 ? 29 : 14);
     return {n, 2 * n};
 }
 constexpr Code keys_code(double quads) {  // eight keys of the output, four columns a quad
@@ -32,14 +32,14 @@ std::vector<Counts> warp_counts(const Workload& w, const WarpRows& its) {
     const double rows = its.rows;
     const double own = rows / warps;  // rows of a warp
     const double quads = rows * d / 4 / threads;
-    const double items = 2 * tile_keys * d * element / its.load / threads;  // loads a thread
+    const double loads = 2 * tile_keys * d * element / its.load / threads;  // loads a thread
     const double items_q = rows * d * element / its.load / threads;
     const double store_passes = its.load < 16 ? 1 : element < 4 ? 2 * 2 * quad_passes : quad_passes;
-    Code stage = stage_code(items, its.load, element);
+    Code stage = stage_code(loads, its.load, element);
     stage.clocks += shuffles;
     const Code rest = rest_code(d, rows, stage_code(items_q, its.load, element).instructions - 50);
     const std::vector<Step> steps{
-        role("stage", 1, stage, threads, warps * items * store_passes, {}),
+        role("stage", 1, stage, threads, warps * loads * store_passes, {}),
         role("softmax", own, its.row, threads,
              warps * (d / 4 * (quad_passes + shared_quad_passes) + its.row_passes),
              {{"flop.fma.fp32", 2.0 * rows * tile_keys * d / own},

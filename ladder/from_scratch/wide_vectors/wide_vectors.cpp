@@ -22,9 +22,9 @@ namespace {
 // A staged element is 11.2 instructions.
 std::vector<Counts> counts(const Workload& w, const RowsTile& tile, const Device&) {
     const auto d = static_cast<double>(w.headdim);
-    const double items = loads_of(tile.rows, d);
+    const double loads = loads_of(tile.rows, d);
     return buffered_counts(w, tile.rows, w.headdim == 64 ? 105 : 136,
-                           wmma_loop(298 + 14 * items + 2.73 * d, 2.15),
+                           wmma_loop(298 + 14 * loads + 2.73 * d, 2.15),
                            wmma_rest(352 + 4.94 * d, 2.1, d));
 }
 

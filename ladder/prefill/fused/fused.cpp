@@ -21,8 +21,8 @@ namespace {
 // Clocks hold the five shuffles of the maximum (24 each, assumed) and two exponentials behind each
 // other (18). A staged element is 11.6 instructions, four columns of a score six, four keys of a
 // column of O eight.
-constexpr Code loop_code(double items, double headdim) {
-    const double n = 83 + 11.6 * items + 3.5 * headdim;
+constexpr Code loop_code(double elements, double headdim) {
+    const double n = 83 + 11.6 * elements + 3.5 * headdim;
     return {n, 2.4 * n + 5 * 24 + 2 * 18};
 }
 constexpr Code rest{350, 940};  // before and after the loop
@@ -33,10 +33,10 @@ constexpr std::array<std::array<int, 4>, 3> registers{
 
 std::vector<Counts> counts(const Workload& w, const RowsTile& tile, const Device&) {
     const auto d = static_cast<double>(w.headdim);
-    const double items = 2 * d / tile.rows;  // elements of staged K and V a thread and tile
+    const double elements = 2 * d / tile.rows;  // elements of staged K and V a thread and tile
     // Of a warp and tile: a store of every staged element and of P, K and Q for each score sixteen
     // bytes at a time, a load of V a key and column, one of P for four keys.
-    const double passes = items + d / 4 * (shared_quad_passes + quad_passes) + 1 + d +
+    const double passes = elements + d / 4 * (shared_quad_passes + quad_passes) + 1 + d +
                           tile_keys / 4.0 * shared_quad_passes;
     const int threads = warp_threads(tile.rows);
     return one_pass_counts(
@@ -45,7 +45,7 @@ std::vector<Counts> counts(const Workload& w, const RowsTile& tile, const Device
             .threads = threads,
             .registers = registers_of(registers, tile.rows, w),
             .smem_bytes = warp_bytes<BothShared>(tile, w),
-            .tile = {role("tiles", 1, loop_code(items, d), threads, tile.rows * passes,
+            .tile = {role("tiles", 1, loop_code(elements, d), threads, tile.rows * passes,
                           {{"flop.fma.fp32", 4.0 * tile.rows * tile_keys * d},
                            {"op.ex2", 2.0 * tile.rows * tile_keys}})},
             .once = role("setup", 1, rest, threads, tile.rows * d / 32, {})});

@@ -29,12 +29,12 @@ std::size_t workspace(const Workload& w, const RowsTile&, const Device&) {
 
 // A staged element is 11.6 instructions, four columns of a score six, four keys of a column of O
 // eight.
-constexpr Code totals_loop(double items, double headdim) {
-    const double n = 55 + 11.6 * items + 1.5 * headdim;
+constexpr Code totals_loop(double elements, double headdim) {
+    const double n = 55 + 11.6 * elements + 1.5 * headdim;
     return {n, 2.8 * n};
 }
-constexpr Code outputs_loop(double items, double headdim) {
-    const double n = 68 + 11.6 * items + 3.5 * headdim;
+constexpr Code outputs_loop(double elements, double headdim) {
+    const double n = 68 + 11.6 * elements + 3.5 * headdim;
     return {n, 2.4 * n};
 }
 constexpr Code rest_code(double headdim) {  // before and after the loop, in both
@@ -50,7 +50,7 @@ constexpr std::array<std::array<int, 4>, 3> outputs_registers{
 std::vector<Counts> counts(const Workload& w, const RowsTile& tile, const Device& device) {
     const TileCover cover = cover_tiles(w, tile.rows, tile_keys);
     const auto d = static_cast<double>(w.headdim);
-    const double items = d / tile.rows;  // elements of a staged tile of K or V a thread
+    const double elements = d / tile.rows;  // elements of a staged tile of K or V a thread
     const double k_bytes = tile_keys * d * bytes_of(w.dtype);
     const double rows = static_cast<double>(w.tokens_q() * w.heads_q);
     const double row_bytes = rows * sizeof(RowTotals);  // that one launch leaves to the other
@@ -65,7 +65,7 @@ std::vector<Counts> counts(const Workload& w, const RowsTile& tile, const Device
               .registers = registers_of(totals_registers, tile.rows, w),
               .smem_bytes = warp_bytes<ScoresShared>(tile, w),
               .tile = {role(
-                  "tiles", 1, totals_loop(items, d), threads, tile.rows * (items + scores),
+                  "tiles", 1, totals_loop(elements, d), threads, tile.rows * (elements + scores),
                   {{"flop.fma.fp32", products * d}, {"op.ex2", products}, {"byte.l2", k_bytes}})},
               .once = role("setup", 1, rest_code(d), threads, tile.rows * d / 32,
                            {{"byte.l2", w.bytes_q() / std::max(1.0, cover.row_tiles)}})};
@@ -82,7 +82,8 @@ std::vector<Counts> counts(const Workload& w, const RowsTile& tile, const Device
     // And a store of P, a load of V a key and column, one of P for four keys.
     const double values = 1 + d + tile_keys / 4.0 * shared_quad_passes;
     walk.tile = {role(
-        "tiles", 1, outputs_loop(2 * items, d), threads, tile.rows * (2 * items + scores + values),
+        "tiles", 1, outputs_loop(2 * elements, d), threads,
+        tile.rows * (2 * elements + scores + values),
         {{"flop.fma.fp32", 2 * products * d}, {"op.ex2", products / 2}, {"byte.l2", k_bytes * 2}})};
     Counts outputs = walk_counts(w, cover, walk);
     outputs.work["byte.l2"] += row_bytes + w.bytes_out();

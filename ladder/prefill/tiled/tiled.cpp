@@ -35,12 +35,12 @@ constexpr double scores_dot(double headdim) {
     return 6 * headdim / 4;
 }
 // An element staged by each thread is 12.5 to 14.6 instructions: address, load, select, store.
-constexpr Code scores_code(double items, double headdim) {
-    const double n = 162 + 14.6 * items + scores_dot(headdim);
+constexpr Code scores_code(double elements, double headdim) {
+    const double n = 162 + 14.6 * elements + scores_dot(headdim);
     return {n, 2.5 * n};
 }
-constexpr Code outputs_loop(double items, double headdim) {
-    const double n = 53 + 12.5 * items + 2 * headdim;
+constexpr Code outputs_loop(double elements, double headdim) {
+    const double n = 53 + 12.5 * elements + 2 * headdim;
     return {n, 2.2 * n};
 }
 constexpr Code outputs_rest{150, 350};

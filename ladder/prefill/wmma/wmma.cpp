@@ -26,13 +26,14 @@ constexpr std::array<std::array<int, 2>, 2> registers{{{128, 230}, {116, 186}}};
 // A staged element is 11.2 instructions.
 std::vector<Counts> counts(const Workload& w, const RowsTile& tile, const Device&) {
     const auto d = static_cast<double>(w.headdim);
-    const double items = 2 * tile_keys * d / gpu::wmma_threads(tile.rows);  // of K and V a thread
+    const double elements =
+        2 * tile_keys * d / gpu::wmma_threads(tile.rows);  // of K and V a thread
     return wmma_counts(w, {.rows = tile.rows,
                            .buffers = 1,
                            .registers = registers[tile.rows == 64 ? 0 : 1][w.headdim == 64 ? 0 : 1],
-                           .loop = wmma_loop(335 + 11.2 * items + 2.2 * d, 2.05),
+                           .loop = wmma_loop(335 + 11.2 * elements + 2.2 * d, 2.05),
                            .rest = wmma_rest(160 + 11.5 * d, 2, d),
-                           .staged = items,
+                           .staged = elements,
                            .staged_q = d / 2});
 }
 
