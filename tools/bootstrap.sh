@@ -9,7 +9,7 @@ set -eu
 cd "$(dirname "$0")/.."
 
 build="g++ cmake ninja-build libhwy-dev libcli11-dev nlohmann-json3-dev libfmt-dev libmd-dev"
-build="$build libjs-vega zlib1g-dev"
+build="$build libjs-vega zlib1g-dev libcsv-dev"
 # Not needed to build, but a second build takes a fraction with it: CMake uses it where it is found.
 if [ "${RACELINE_NO_INSTALL:-0}" != 1 ] && ! command -v ccache >/dev/null 2>&1; then
     build="$build ccache"

@@ -103,13 +103,19 @@ void add_listing_commands(CLI::App& app, Options& o, std::vector<Command>& comma
         "measure", "Probe this machine's ceilings and keep them in the user's cache");
     add_json(*measure, o);
     add_device(*measure, o, "cuda or cpu (default: cuda if live, else cpu)");
-    measure->add_flag("--if-missing", o.if_missing, "do nothing if this machine has ceilings");
+    auto* if_missing =
+        measure->add_flag("--if-missing", o.if_missing, "do nothing if this machine has ceilings");
     add_threads(*measure, o);
-    measure->add_flag(
-        "--power", o.power,
-        "GPU: instead of ceilings, the joules that each resource takes, into --receipts");
+    measure
+        ->add_flag("--power", o.power,
+                   "GPU: instead of ceilings, the joules that each resource takes, into --receipts "
+                   "(a minute at the board's full power)")
+        ->excludes(if_missing)
+        ->excludes("--threads");
     add_receipts(*measure, o, "also append the ceilings to this receipt file");
-    measure->footer("Examples:\n  raceline measure --if-missing --device cpu");
+    measure->footer(
+        "Examples:\n  raceline measure --if-missing --device cpu\n"
+        "  raceline measure --device cuda --power --receipts power.jsonl");
     commands.push_back({measure, run_measure});
 }
 
@@ -218,6 +224,10 @@ void add_report_command(CLI::App& app, Options& o, std::vector<Command>& command
     commands.push_back({report, run_report});
 }
 
+void add_amount(CLI::App& command, const char* name, double& into, const char* help) {
+    command.add_option(name, into, help)->check(CLI::NonNegativeNumber);
+}
+
 void add_output(CLI::App& command, Options& o) {
     auto* output =
         command.add_option("-o,--output", o.output, "a file whose name ends in .svg, .png or .pdf");
@@ -225,6 +235,33 @@ void add_output(CLI::App& command, Options& o) {
         .add_flag("--keep-script", o.keep_script,
                   "leave gnuplot's script, which holds the data, beside it: FILE.gp")
         ->needs(output);
+}
+
+void add_point_command(CLI::App& app, Options& o, std::vector<Command>& commands) {
+    auto* point = app.add_subcommand(
+        "point", "A kernel of your own on a roofline: limiter, percent of roof, what would help");
+    point->add_option("file", o.files,
+                      "CSV with a line of column names, or JSON, of many points: name, flops, "
+                      "bytes, seconds, engine, memory");
+    point->add_option("--name", o.name, "of the point, in tables and pictures");
+    add_amount(*point, "--flops", o.point.flops, "operations; a multiply-add counts as two");
+    add_amount(*point, "--bytes", o.point.bytes, "read and written");
+    add_amount(*point, "--seconds", o.point.seconds, "what it took (default: not measured)");
+    point->add_option("--engine", o.point.engine,
+                      "what the operations run on: a rate of the device (wgmma.bf16, fma.fp32, "
+                      "op.ex2), or a type (bf16): its fastest engine");
+    point->add_option("--memory", o.point.memory,
+                      "where the bytes are counted: dram (default, at the read ceiling), or a rate "
+                      "of the device (dram_copy, l2, smem_lsu, llc)");
+    add_device(*point, o, "any name in `raceline devices` (default: cuda if live, else cpu)");
+    point->add_option("--rates", o.rates, "ceilings from this file instead of the measured ones");
+    add_json(*point, o);
+    add_output(*point, o);
+    point->footer(
+        "Examples:\n"
+        "  raceline point --flops 1.4e11 --bytes 1e8 --seconds 250e-6 --engine bf16 --device h200\n"
+        "  raceline point --bytes 6.7e7 --seconds 30e-6 --memory dram_copy --device h200");
+    commands.push_back({point, run_point});
 }
 
 void add_plot_command(CLI::App& app, Options& o, std::vector<Command>& commands) {
@@ -298,6 +335,7 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
     add_listing_commands(app, options, commands);
     add_case_commands(app, options, commands);
     add_report_command(app, options, commands);
+    add_point_command(app, options, commands);
     add_plot_command(app, options, commands);
     add_diff_command(app, options, commands);
     for (const Command& command : commands) {

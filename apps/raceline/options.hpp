@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "plot/chart.hpp"
+#include "raceline/point.hpp"
 #include "receipt/row.hpp"
 
 namespace raceline::cli {
@@ -50,6 +51,9 @@ struct Options {
     bool markdown = false;           ///< report: the scorecard as tables of a page
     std::string html;                ///< report: the page is written into this file
 
+    WorkPoint point;   ///< point: amounts, and what files do not say
+    std::string name;  ///< point: of it
+
     std::string picture;       ///< plot: which one
     std::string output;        ///< plot, diff: the picture's file; empty: the terminal
     bool keep_script = false;  ///< plot, diff: the script stays beside the picture
@@ -68,6 +72,7 @@ int run_check(const Options& options);
 int run_bench(const Options& options);
 int run_report(const Options& options);
 int run_page(const Options& options);  ///< report --html
+int run_point(const Options& options);
 int run_plot(const Options& options);
 int run_diff(const Options& options);
 int run_repredict(const Options& options);  ///< report --repredict

@@ -195,6 +195,22 @@ typedef struct rl_case {
 } rl_case;
 RL_API rl_status rl_predict_case(const rl_case* which, char** json);
 
+/* What a program of one's own does and how long it took. */
+typedef struct rl_work_point {
+    size_t struct_size;
+    double flops;       /* a multiply-add counts as two */
+    double bytes;       /* read and written at `memory` */
+    double seconds;     /* measured; 0: not yet */
+    const char* engine; /* a rate such as "wgmma.bf16", or a type: its fastest engine; may be null
+                         * where flops is 0 */
+    const char* memory; /* "l2", "dram_copy", ...; null or "": "dram", at the read ceiling */
+} rl_work_point;
+/* Its place on the roofline of a device (as in rl_predict_shape), as a JSON object: arithmetic_
+ * intensity, ridge, memory_seconds, compute_seconds, bound_seconds, limiter, of_roof (bound over
+ * measured time), standing, gain_of_tenth (what a tenth more of the limiting rate divides the bound
+ * by). */
+RL_API rl_status rl_point(const rl_work_point* point, const char* device, char** json);
+
 /* A JSON array of the shapes of a suite, as texts that rl_predict_shape takes: a name, a
  * part (NAME:128), random:SEED or serving:SEED (docs/shapes.md).
  * dtype: "bf16", ... for all of them; null or "": the suite's own. */

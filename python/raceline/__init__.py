@@ -14,6 +14,7 @@ attention implementation for Hugging Face models.
 from ._attention import attention, combine, decode
 from ._core import version as _version
 from ._devices import Ceiling, Ceilings, Device, devices, measure
+from ._point import Point, point
 from ._predict import Prediction, predict
 
 __version__ = _version()
@@ -22,11 +23,13 @@ __all__ = [
     "Ceiling",
     "Ceilings",
     "Device",
+    "Point",
     "Prediction",
     "attention",
     "combine",
     "decode",
     "devices",
     "measure",
+    "point",
     "predict",
 ]

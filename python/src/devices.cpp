@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "api/predicted_case.hpp"
 #include "options.hpp"
 #include "receipt/rows.hpp"
 #include "run/ceiling_run.hpp"
@@ -125,6 +126,16 @@ void bind_devices(nb::module_& module) {
     module.def("measure", &measure, nb::arg("device").none(), nb::arg("threads").none(),
                nb::arg("if_missing").none(), nb::arg("quick").none(), nb::arg("argv"),
                nb::arg("progress").none());
+    module.def("judged_point",
+               [](double flops, double bytes, double seconds, const std::string& engine,
+                  const std::string& memory, const std::string& device) {
+                   return api::point_text({.flops = flops,
+                                           .bytes = bytes,
+                                           .seconds = seconds,
+                                           .engine = engine,
+                                           .memory = memory},
+                                          device);
+               });
     module.def("ceilings_path",
                [](const std::string& device) { return ceilings_cache_path(live_device(device)); });
 }

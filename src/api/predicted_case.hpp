@@ -7,6 +7,7 @@
 #include <string>
 
 #include "api/call.hpp"
+#include "raceline/point.hpp"
 #include "run/run_case.hpp"
 
 namespace raceline::api {
@@ -34,6 +35,9 @@ PredictedCase predict_shape_case(const std::string& shape, const std::string& de
 
 /// The device that predict_workload predicts for, with the rates that it uses.
 Device device_of_prediction(const std::string& device, int threads);
+
+/// judge_point as JSON (run/point_json.hpp).
+std::string point_text(const WorkPoint& point, const std::string& device);
 
 /// The content of a `prediction` row: what it is about, and `prediction`.
 Json predicted_case_to_json(const PredictedCase& predicted);

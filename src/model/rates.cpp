@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
+
+#include "device/rate_origin.hpp"
 
 namespace raceline {
 namespace {
@@ -94,6 +97,18 @@ double unit_rate(const Device& device, std::string_view id) {
 double known_seconds(const Device& device, std::string_view id) {
     const Rate* rate = find_rate(device, id);
     return rate == nullptr ? 0 : rate->value;
+}
+
+const Rate* highest_rate(const Device& device, std::string_view id) {
+    const Rate* best = nullptr;
+    for (const std::string_view suffix :
+         {std::string_view(), std::string_view(".burst"), unscaled_suffix}) {
+        const auto found = device.rates.find(std::string(id) + std::string(suffix));
+        if (found != device.rates.end() && (best == nullptr || found->second.value > best->value)) {
+            best = &found->second;
+        }
+    }
+    return best;
 }
 
 }  // namespace raceline

@@ -30,6 +30,10 @@ double ceiling(const Device& device, std::string_view id);
 /// is scaled down by sustained / stated clock; other rates are taken as they are.
 double sustained_rate(const Device& device, std::string_view id);
 
+/// The highest known rate of a resource: lasting, burst, or of a scaled one the datasheet's own.
+/// Null if the device has none.
+const Rate* highest_rate(const Device& device, std::string_view id);
+
 /// Of a matrix rate: the device's highest clock over the one at which its sustained rate holds;
 /// else 1.
 double highest_over_rate_clock(const Device& device, std::string_view id);

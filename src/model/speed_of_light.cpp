@@ -61,18 +61,6 @@ const Operand* operand_of(std::string_view id) {
     return found == operands.end() ? nullptr : found;
 }
 
-const Rate* highest(const Device& device, std::string_view id) {
-    const Rate* best = nullptr;
-    for (const std::string_view suffix :
-         {std::string_view(), std::string_view(".burst"), unscaled_suffix}) {
-        const auto found = device.rates.find(std::string(id) + std::string(suffix));
-        if (found != device.rates.end() && (best == nullptr || found->second.value > best->value)) {
-            best = &found->second;
-        }
-    }
-    return best;
-}
-
 struct FastestEngine {
     std::string id;
     const Rate* rate = nullptr;
@@ -88,7 +76,7 @@ FastestEngine fastest_engine(const Device& device, const Workload& w) {
         }
         const double of_q = products_for(*operand, w.dtype);
         const double of_kv = products_for(*operand, w.is_attention() ? w.kv_dtype : w.dtype);
-        const Rate* rate = highest(device, id);
+        const Rate* rate = highest_rate(device, id);
         const double speed = of_q == 0 || of_kv == 0 ? 0 : rate->value / std::max(of_q, of_kv);
         if (speed > best.flops_per_second) {
             best = {id, rate, speed};
@@ -99,8 +87,8 @@ FastestEngine fastest_engine(const Device& device, const Workload& w) {
 
 // A warm call's reads may lie in the cache, as far as it goes.
 double dram_seconds(const Device& device, const Workload& w, bool cold) {
-    const Rate* read = highest(device, "byte.dram_read");
-    const Rate* write = highest(device, "byte.dram_write");
+    const Rate* read = highest_rate(device, "byte.dram_read");
+    const Rate* write = highest_rate(device, "byte.dram_write");
     if (read == nullptr) {
         return 0;
     }
@@ -128,11 +116,11 @@ void name_limiter(const Device& device, const FastestEngine& engine, std::string
         return;
     }
     if (bound.seconds == bound.memory_seconds) {
-        named(dram, highest(device, "byte.dram_read"));
+        named(dram, highest_rate(device, "byte.dram_read"));
     } else if (bound.seconds == bound.compute_seconds) {
         named(engine.id, engine.rate);
     } else {
-        named("launch", highest(device, floor));
+        named("launch", highest_rate(device, floor));
     }
 }
 

@@ -4,8 +4,11 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "device/device.hpp"
 #include "plot/chart.hpp"
+#include "raceline/point.hpp"
 #include "report/receipt_diff.hpp"
 #include "report/scorecard.hpp"
 #include "report/timed_rows.hpp"
@@ -18,6 +21,17 @@ namespace raceline {
 /// line leads to the roof of the limiter, with the speed-up that is left. Devices and commits have
 /// marks of their own.
 Chart roofline_chart(const TimedRows& rows);
+
+/// A point of the user's own, with its verdict.
+struct ChartedPoint {
+    std::string name;
+    PointVerdict verdict;
+    WorkPoint work;
+};
+
+/// Points of one's own under the roofs of a device: hollow at the bound, filled where measured.
+/// Without operations or bytes a point has no place, and a note says so.
+Chart points_chart(const Device& device, const std::vector<ChartedPoint>& points);
 
 /// Predicted over measured time of every row, by class and hit, beside the errors of the model and
 /// of its baselines by regime.

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "device/catalog.hpp"
+#include "device/rate_origin.hpp"
 #include "support/check.hpp"
 
 namespace raceline {
@@ -36,6 +37,23 @@ void add_roof(Roofs& roofs, const std::string& resource, double rate, bool measu
     }
 }
 
+void sort_roofs(Roofs& roofs) {
+    std::ranges::sort(roofs.memory, {}, &Roof::rate);
+    std::ranges::sort(roofs.engines, {}, &Roof::rate);
+}
+
+// Measured rates of a device, or all of them where none was measured and `datasheet` counts.
+void add_device_roofs(Roofs& roofs, const Device& device, bool datasheet) {
+    const bool probed = std::ranges::any_of(
+        device.rates, [](const auto& rate) { return is_measured(rate.second); });
+    for (const auto& [resource, rate] : device.rates) {
+        const bool measured = is_measured(rate);
+        if (measured || (!probed && datasheet)) {
+            add_roof(roofs, resource, rate.value, measured);
+        }
+    }
+}
+
 // Committed ceilings of a device, else its datasheet's; nothing of a CPU or GPU that the id alone
 // does not name.
 void add_known_roofs(Roofs& roofs, const DeviceName& name) {
@@ -48,15 +66,7 @@ void add_known_roofs(Roofs& roofs, const DeviceName& name) {
     device.name = name.name;
     device.driver = name.driver;
     apply_committed_rates(device);
-    const bool probed = std::ranges::any_of(
-        device.rates, [](const auto& rate) { return rate.second.source.starts_with("probe"); });
-    const bool one_of_many = name.id == "cpu" || name.id == "cuda";
-    for (const auto& [resource, rate] : device.rates) {
-        const bool measured = rate.source.starts_with("probe");
-        if (measured || (!probed && !one_of_many)) {
-            add_roof(roofs, resource, rate.value, measured);
-        }
-    }
+    add_device_roofs(roofs, device, name.id != "cpu" && name.id != "cuda");
 }
 
 }  // namespace
@@ -74,8 +84,15 @@ Roofs roofs_of(const std::string& device, const DeviceName& name, const TimedRow
         roofs.engines.clear();
         add_known_roofs(roofs, name);
     }
-    std::ranges::sort(roofs.memory, {}, &Roof::rate);
-    std::ranges::sort(roofs.engines, {}, &Roof::rate);
+    sort_roofs(roofs);
+    return roofs;
+}
+
+Roofs roofs_of(const Device& device) {
+    Roofs roofs;
+    roofs.device = device.name;
+    add_device_roofs(roofs, device, true);
+    sort_roofs(roofs);
     return roofs;
 }
 

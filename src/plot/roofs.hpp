@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "device/device.hpp"
 #include "report/timed_rows.hpp"
 
 namespace raceline {
@@ -23,6 +24,9 @@ struct Roofs {
 /// Ceilings that the rows hold of `device` (its label there), else the committed ones, else the
 /// datasheet's; none of a CPU or GPU that the id alone does not name.
 Roofs roofs_of(const std::string& device, const DeviceName& name, const TimedRows& rows);
+
+/// Those of a device with its rates as they are: of measured ones no others.
+Roofs roofs_of(const Device& device);
 
 /// A sentence on what a chart lacks of a device, empty if its roofs were all measured.
 std::string missing_roofs(const Roofs& roofs);

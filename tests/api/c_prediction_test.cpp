@@ -7,6 +7,7 @@
 
 #include "api/engine_choice.hpp"
 #include "device/catalog.hpp"
+#include "raceline/point.hpp"
 #include "raceline/raceline.h"
 #include "raceline/raceline.hpp"
 #include "registry/registry.hpp"
@@ -36,6 +37,43 @@ TEST(CPrediction, IsTheContentOfAPredictionRow) {
     EXPECT_NEAR(sum, time.seconds, 1e-9 * time.seconds);
     // 64 caches of 32768 × 8 heads × 2 × 128 bf16 = 8.6 GB cannot cross 4.8 TB/s in less.
     EXPECT_GT(time.seconds, 64.0 * 32768 * 8 * 2 * 128 * 2 / 4.8e12);
+}
+
+TEST(CPoint, IsTheVerdictOfTheCppInterface) {
+    rl_work_point point = RL_INIT(rl_work_point);
+    point.flops = 1e12;
+    point.bytes = 1e9;
+    point.seconds = 1e-3;
+    point.engine = "bf16";
+    char* text = nullptr;
+    ASSERT_EQ(rl_point(&point, "h200", &text), RL_OK) << rl_last_error();
+    const Json found = parse_json(text, "point");
+    rl_free(text);
+    const PointVerdict verdict =
+        judge_point({.flops = 1e12, .bytes = 1e9, .seconds = 1e-3, .engine = "bf16"}, "h200");
+    EXPECT_EQ(verdict.limiter, "flop.wgmma.bf16");
+    EXPECT_EQ(found.at("limiter"), verdict.limiter);
+    EXPECT_EQ(found.at("memory"), "byte.dram_read");
+    EXPECT_EQ(found.at("bound_seconds").get<double>(), verdict.bound_seconds);
+    EXPECT_EQ(found.at("of_roof").get<double>(), verdict.bound_seconds / 1e-3);
+}
+
+TEST(CPoint, Refuses) {
+    rl_work_point point = RL_INIT(rl_work_point);
+    char* text = nullptr;
+    EXPECT_EQ(rl_point(nullptr, "h200", &text), RL_INVALID_ARGUMENT);
+    EXPECT_EQ(rl_point(&point, "h200", nullptr), RL_INVALID_ARGUMENT);
+    EXPECT_EQ(rl_point(&point, "h200", &text), RL_INVALID_ARGUMENT);
+    EXPECT_THAT(rl_last_error(), HasSubstr("flops and bytes are 0"));
+    point.bytes = 1;
+    point.memory = "l7";
+    EXPECT_EQ(rl_point(&point, "h200", &text), RL_INVALID_ARGUMENT);
+    EXPECT_THAT(rl_last_error(), HasSubstr("memory is 'l7'"));
+    EXPECT_EQ(rl_point(&point, "h2000", &text), RL_NO_DEVICE);
+    point.struct_size = 9;
+    EXPECT_EQ(rl_point(&point, "h200", &text), RL_INVALID_ARGUMENT);
+    EXPECT_THAT(rl_last_error(), HasSubstr("struct_size"));
+    EXPECT_EQ(text, nullptr);
 }
 
 TEST(CPrediction, RefusesWithTheFieldAndTheDeviceNamed) {

@@ -65,6 +65,11 @@ class Case(c.Structure):
                 ("kernel", c.c_char_p), ("launch_path", c.c_char_p), ("threads", c.c_int32)]
 
 
+class WorkPoint(c.Structure):
+    _fields_ = [("struct_size", c.c_size_t), ("flops", c.c_double), ("bytes", c.c_double),
+                ("seconds", c.c_double), ("engine", c.c_char_p), ("memory", c.c_char_p)]
+
+
 class Summary(c.Structure):
     _fields_ = [("struct_size", c.c_size_t), ("samples", c.c_int64), ("median", c.c_double),
                 ("low", c.c_double), ("high", c.c_double)]
@@ -136,6 +141,9 @@ def call_of(one: dict[str, Any], keep: list[Any]) -> tuple[str, list[Any]]:
     if name == "rl_predict_case":
         case = spoiled(Case(0, text, other, third, None, 0), one["struct"])
         return name, [c.byref(case), c.byref(json)]
+    if name == "rl_point":
+        point = spoiled(WorkPoint(0, one["real"], 1e9, 1.0, text, third), one["struct"])
+        return name, [c.byref(point), other, c.byref(json)]
     if name == "rl_summarize":
         samples = (c.c_double * 5)(1.0, one["real"], 2.0, 3.0, 1.5)
         summary = spoiled(Summary(), one["struct"])
@@ -184,7 +192,7 @@ def answer(one: dict[str, Any]) -> list[Any]:
 
 FUNCTIONS = ["rl_forward", "rl_decode", "rl_forward_workspace", "rl_decode_workspace",
              "rl_predict_forward", "rl_predict_decode", "rl_check_forward", "rl_predict_shape",
-             "rl_predict_case", "rl_suite", "rl_summarize", "rl_time_contenders", "rl_receipt_append"]
+             "rl_predict_case", "rl_point", "rl_suite", "rl_summarize", "rl_time_contenders", "rl_receipt_append"]
 
 
 drawn = st.fixed_dictionaries({

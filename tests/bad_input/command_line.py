@@ -125,6 +125,9 @@ VALUES: dict[str, st.SearchStrategy[str]] = {
     "--seed": inputs.numbers, "--max-seconds": inputs.numbers,
     "--launch-path": st.sampled_from(["graph", "stream", "parallel", "", "paralel"]),
     "--regime": st.sampled_from(["sustained", "alone", ""]), "--rates": file_names,
+    "--flops": inputs.numbers, "--bytes": inputs.numbers, "--seconds": inputs.numbers,
+    "--engine": st.sampled_from(["bf16", "fma.fp32", "flop.wgmma.bf16", "op.ex2", "", "bf"]),
+    "--memory": st.sampled_from(["dram", "l2", "byte.l2", "", "l9"]),
     "--receipts": written_names, "--diff": st.sampled_from(inputs.KERNELS), "--commit": inputs.texts,
 }
 FLAGS = ["--json", "--warm", "--explain", "--uncalibrated", "--check", "--repredict", "--ladder",
@@ -146,7 +149,7 @@ def options(draw: st.DrawFn) -> list[str]:
 def command_lines(draw: st.DrawFn) -> list[str]:
     """Words that end soon: what runs a kernel gets a tiny shape first, and probes are not asked for."""
     command = draw(st.sampled_from(["devices", "kernels", "predict", "predict", "check", "bench",
-                                    "report", "report", "measure", "other"]))
+                                    "report", "report", "measure", "point", "other"]))
     if command == "other":
         return draw(st.lists(inputs.texts, max_size=3))
     words = [command]
@@ -157,7 +160,7 @@ def command_lines(draw: st.DrawFn) -> list[str]:
         words += ["--max-seconds", "0.001"]
     for _ in range(draw(st.integers(0, 3))):
         words += draw(options())
-    if command == "report":
+    if command in ("report", "point"):
         words += draw(st.lists(file_names, min_size=1, max_size=2))
     if command == "measure" and "--help" not in words:
         words += ["--device", draw(st.sampled_from(["", "h200", "nowhere"]))]

@@ -71,6 +71,7 @@ ATTENTION = ["causal", "window", "scale", "softcap", "sinks", "cu_seqlens_q", "c
 DECODE = ["block_table", "seqlens", "max_seqlen", "causal", "window", "scale", "softcap", "sinks",
           "k_scale", "v_scale", "return_lse", "backend", "checked"]
 PREDICT = sorted({*ATTENTION, *DECODE, "k_cache", "v_cache", "device", "dtype", "kv_dtype"} - {"checked"})
+POINT = ["flops", "bytes", "seconds", "engine", "memory", "device"]
 
 literals = st.one_of(
     st.sampled_from(SCALARS).map(lambda value: getattr(value, "__name__", None) or repr(value)),
@@ -83,10 +84,13 @@ good = st.sampled_from([ARRAYS["float32"]] * 6 + [ARRAYS["packed"], ARRAYS["empt
 @st.composite
 def calls(draw: st.DrawFn) -> str:
     """A call as one would type it: three tensors that fit, and some arguments that may not."""
-    function = draw(st.sampled_from(["attention", "decode", "predict", "predict", "measure"]))
+    function = draw(st.sampled_from(["attention", "decode", "predict", "predict", "measure", "point"]))
     if function == "measure":  # never one that would measure
         device = draw(literals.filter(lambda text: text not in ("None", "'cpu'", "''")))
         return f"raceline.measure({device}, threads={draw(literals)}, quick={draw(literals)})"
+    if function == "point":
+        given = draw(st.lists(st.sampled_from(POINT), max_size=4, unique=True))
+        return f"raceline.point({', '.join(f'{name}={draw(literals)}' for name in given)})"
     names = {"attention": ATTENTION, "decode": DECODE, "predict": PREDICT}[function]
     first = draw(good if function != "predict" else st.one_of(good, st.sampled_from(SHAPES),
                                                               inputs.shapes().map(ascii)))

@@ -137,7 +137,7 @@ TEST_F(Cli, wrong_words_are_named_with_the_nearest_right_ones) {
     refused("bench --threads 4000 " + std::string(tiny), "--threads 4000: this process may run on");
     refused("measure --device cpu --threads 4000", "--threads 4000: this process may run on");
     refused("measure --device cpu --power --receipts p.jsonl", "--power reads a GPU's own meter");
-    refused("measure --power --if-missing --receipts p.jsonl", "--power excludes --if-missing");
+    refused("measure --power --if-missing --receipts p.jsonl", "--if-missing excludes --power");
     refused("measure --power --threads 2 --receipts p.jsonl", "--threads excludes --power");
     refused("predict --threads 4000 " + std::string(tiny), "--threads 4000: this process may");
     refused("bench --tile rows=7 --kernel cpu_flash " + std::string(tiny), "rows");

@@ -39,7 +39,7 @@ TEST(Help, every_example_runs) {
     box.write("README.md", "A page without generated parts.\n");
     std::set<std::string> ran;  // what two pages show needs to work once
     for (const char* command : {"", "devices", "kernels", "measure", "predict", "check", "bench",
-                                "report", "plot", "diff"}) {
+                                "report", "point", "plot", "diff"}) {
         if (command == std::string("plot") && !gnuplot_is_there()) {
             continue;
         }

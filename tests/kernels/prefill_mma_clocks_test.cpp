@@ -22,7 +22,7 @@ TEST(PrefillMmaClocks, two_groups_by_hand) {
     EXPECT_DOUBLE_EQ(block_among(block, 1), 100);
     // The other is at the stations for 40, 20, 10 and 30 of 100 clocks; copies for 5 at the second.
     EXPECT_DOUBLE_EQ(block_among(block, 2), 100 + 40 * 0.4 + 20 * 0.25 + 10 * 0.1 + 30 * 0.3);
-    // Another piece of work meets the same two at their blocks.
+    // Other work meets the same two at their blocks.
     const prefill::Queues queues = prefill::queues_among(block, 2);
     EXPECT_DOUBLE_EQ(prefill::clocks_behind({7, 0, 1, 0, 2, 0}, queues), 7 + 0.25 + 2 * 0.3);
 }

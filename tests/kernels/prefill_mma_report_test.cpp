@@ -98,8 +98,8 @@ TEST_F(PrefillMmaReport, products_fragments_and_copies_are_single_instructions) 
         EXPECT_EQ(found[opcode::hmma], t.row_groups() * products) << name;
         EXPECT_EQ(found[opcode::ldsm], products / 2 + t.row_groups() * t.headdim / 16) << name;
         // The first block's copies, Q's and the next block's.
-        const int pieces = (t.q_bytes() + 2 * t.k_bytes() + t.stages * t.v_bytes()) / 16;
-        EXPECT_EQ(found[opcode::ldgsts], by_hand ? 0 : pieces / t.threads()) << name;
+        const int chunks = (t.q_bytes() + 2 * t.k_bytes() + t.stages * t.v_bytes()) / 16;
+        EXPECT_EQ(found[opcode::ldgsts], by_hand ? 0 : chunks / t.threads()) << name;
     }
 }
 

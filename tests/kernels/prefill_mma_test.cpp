@@ -127,8 +127,8 @@ TEST(PrefillMmaSchedule, causal_work_ends_evenly) {
 TEST(PrefillMmaLayout, a_swizzled_slab_is_a_permutation_free_of_bank_conflicts) {
     std::set<unsigned> seen;
     for (unsigned row = 0; row < 80; ++row) {
-        for (unsigned piece = 0; piece < 16; ++piece) {
-            seen.insert(prefill::swizzled_bytes(row, piece, 80));
+        for (unsigned chunk = 0; chunk < 16; ++chunk) {
+            seen.insert(prefill::swizzled_bytes(row, chunk, 80));
         }
     }
     EXPECT_EQ(seen.size(), 80U * 16);
@@ -144,7 +144,7 @@ TEST(PrefillMmaLayout, ldmatrix_and_copies_meet_all_banks) {
                 const prefill::Corner a = prefill::rows_first(lane);
                 const prefill::Corner b = prefill::columns_first(lane);
                 const auto bank = [&](prefill::Corner c) {
-                    return prefill::swizzled_step(prefill::swizzled_bytes(c.row, c.piece, 64),
+                    return prefill::swizzled_step(prefill::swizzled_bytes(c.row, c.chunk, 64),
                                                   step) %
                            128;
                 };
@@ -161,10 +161,10 @@ TEST(PrefillMmaLayout, ldmatrix_and_copies_meet_all_banks) {
 
 TEST(PrefillMmaLayout, a_step_along_a_row_is_an_exclusive_or) {
     for (unsigned row = 0; row < 16; ++row) {
-        for (unsigned piece = 0; piece < 2; ++piece) {
+        for (unsigned chunk = 0; chunk < 2; ++chunk) {
             for (unsigned step = 0; step < 4; ++step) {
-                EXPECT_EQ(prefill::swizzled_step(prefill::swizzled_bytes(row, piece, 64), step),
-                          prefill::swizzled_bytes(row, piece + 2 * step, 64));
+                EXPECT_EQ(prefill::swizzled_step(prefill::swizzled_bytes(row, chunk, 64), step),
+                          prefill::swizzled_bytes(row, chunk + 2 * step, 64));
             }
         }
     }

@@ -9,7 +9,7 @@ namespace {
 
 namespace prefill = kernels::prefill_sm90_fp8;
 
-// At head dim 256 the busiest transposing warp has 16 pieces of a block of 96 keys, and nothing
+// At head dim 256 the busiest transposing warp has 16 subtiles of a block of 96 keys, and nothing
 // else of the block takes as long; where V comes transposed there is nobody to wait for. At 128 it
 // has eight, and others take longer.
 TEST(PrefillSm90Fp8Clocks, a_block_waits_for_the_busiest_transposing_warp) {

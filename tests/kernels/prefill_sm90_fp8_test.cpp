@@ -53,21 +53,21 @@ TEST(PrefillSm90Fp8Layout, descriptors_are_encoded_as_the_manual_says) {
 
 // Eight 16-byte rows that one instruction reads or writes lie in eight different groups of banks.
 template <int row_bytes>
-void expect_no_bank_conflicts(int rows, int pieces) {
+void expect_no_bank_conflicts(int rows, int chunks) {
     std::set<int> seen;
-    for (int piece = 0; piece < pieces; ++piece) {
+    for (int chunk = 0; chunk < chunks; ++chunk) {
         for (int row = 0; row < rows; row += 8) {
             std::set<int> banks;
             for (int r = row; r < row + 8; ++r) {
-                const int byte = kernels::hopper::swizzled_bytes<row_bytes>(r, piece, rows);
+                const int byte = kernels::hopper::swizzled_bytes<row_bytes>(r, chunk, rows);
                 banks.insert(byte % 128);
                 seen.insert(byte);
             }
-            EXPECT_EQ(banks.size(), 8U) << row_bytes << " row " << row << " piece " << piece;
+            EXPECT_EQ(banks.size(), 8U) << row_bytes << " row " << row << " chunk " << chunk;
         }
     }
-    EXPECT_EQ(static_cast<int>(seen.size()), rows * pieces);
-    EXPECT_EQ(*seen.rbegin(), (rows * pieces - 1) * 16);
+    EXPECT_EQ(static_cast<int>(seen.size()), rows * chunks);
+    EXPECT_EQ(*seen.rbegin(), (rows * chunks - 1) * 16);
 }
 TEST(PrefillSm90Fp8Layout, swizzled_slabs_are_permutations_free_of_bank_conflicts) {
     expect_no_bank_conflicts<128>(96, 16);

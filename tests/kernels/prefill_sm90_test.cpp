@@ -201,13 +201,13 @@ TEST(PrefillSm90Layout, outputs_have_places_where_they_fit_beside_the_next_q) {
         for (const int start : {layout.out, layout.k, layout.v}) {
             EXPECT_EQ(start % 1024, 0);
         }
-        EXPECT_EQ(layout.out, layout.q_pieces * tile.q_piece_bytes());
-        EXPECT_EQ(layout.k - layout.out, layout.out_pieces * tile.out_piece_bytes());
+        EXPECT_EQ(layout.out, layout.q_stages * tile.q_stage_bytes());
+        EXPECT_EQ(layout.k - layout.out, layout.out_buffers * tile.out_buffer_bytes());
         EXPECT_EQ(layout.descriptors % 16, 0);
         EXPECT_TRUE(prefill::fits(layout));
         if (prefill::stores_boxes(tile)) {
-            EXPECT_EQ(layout.out_pieces, tile.warpgroups());
-            EXPECT_GE(layout.q_pieces, 2 * tile.warpgroups() - 1);
+            EXPECT_EQ(layout.out_buffers, tile.warpgroups());
+            EXPECT_GE(layout.q_stages, 2 * tile.warpgroups() - 1);
             ++with_places;
         } else {
             EXPECT_FALSE(prefill::fits(

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A program of one's own on the roofline of a device."""
+
+from __future__ import annotations
+
+import json
+
+from . import _core
+from ._table import html_table, seconds, si, text_table
+
+
+class Point:
+    """What limits a program, how far it is from that, and what would help. Times are seconds.
+
+    Attributes:
+        intensity: operations a byte; 0 where there are no bytes.
+        ridge: the intensity at which operations and bytes take as long.
+        bound: the longer of `compute` and `memory`: nothing that does this work is faster.
+        compute, memory: of the operations at the engine's rate, of the bytes at the memory's.
+        limiter: the id of the rate that gives the bound.
+        engine, memory_level: ids of both rates; "" where there is no such work.
+        seconds: what was measured, or None.
+        of_roof: bound over measured time, or None. Over 1 the counts or the level are wrong, or a
+            cache served bytes.
+        standing: "at the roof", "limited by it" (three fifths of it or more), "waits" (less: for
+            latency, launches or too few CTAs, or for work that was not counted), "beyond the
+            roof", "not measured".
+        gain_of_tenth: bound over what it would be if the limiting rate were a tenth higher.
+        device, device_name, rates: whose rates, and where the limiting one comes from.
+    """
+
+    __slots__ = ("intensity", "ridge", "bound", "compute", "memory", "limiter", "engine",
+                 "memory_level", "seconds", "of_roof", "standing", "gain_of_tenth", "device",
+                 "device_name", "rates", "_flops", "_bytes")
+
+    def __init__(self, text: str):
+        found = json.loads(text)
+        self.intensity: float = found["arithmetic_intensity"]
+        self.ridge: float = found["ridge"]
+        self.bound: float = found["bound_seconds"]
+        self.compute: float = found["compute_seconds"]
+        self.memory: float = found["memory_seconds"]
+        self.limiter: str = found["limiter"]
+        self.engine: str = found["engine"]
+        self.memory_level: str = found["memory"]
+        self.seconds: float | None = found["seconds"] or None
+        self.of_roof: float | None = found["of_roof"] or None
+        self.standing: str = found["standing"]
+        self.gain_of_tenth: float = found["gain_of_tenth"]
+        self.device: str = found["device"]["id"]
+        self.device_name: str = found["device"]["name"]
+        self.rates: str = found["rates"]
+        self._flops: float = found["flops"]
+        self._bytes: float = found["bytes"]
+
+    _HEAD = ("", "")
+
+    def _rows(self) -> list[list[str]]:
+        rows = [["limiter", f"{self.limiter} (rate: {self.rates})"],
+                ["intensity, ridge", f"{self.intensity:.3g}, {self.ridge:.3g} FLOP/B"],
+                ["bound", seconds(self.bound)]]
+        if self.seconds and self.of_roof:
+            done = [si(amount / self.seconds, unit)
+                    for amount, unit in ((self._flops, "flop/s"), (self._bytes, "B/s")) if amount]
+            rows += [["measured", f"{seconds(self.seconds)}, {self.of_roof:.0%} of the roof: {self.standing}"],
+                     ["achieved", ", ".join(done)]]
+        return [*rows, [f"+10 % {self.limiter}", f"bound divided by {self.gain_of_tenth:.3g}"]]
+
+    def __repr__(self) -> str:
+        return f"<Point bound {seconds(self.bound)}, limiter {self.limiter}, {self.standing}, device {self.device}>"
+
+    def __str__(self) -> str:
+        return f"on {self.device_name}\n{text_table(self._HEAD, self._rows())}"
+
+    def _repr_html_(self) -> str:
+        return f"<p>on {self.device_name}</p>{html_table(self._HEAD, self._rows())}"
+
+
+def point(
+    flops: float = 0.0,
+    bytes: float = 0.0,
+    seconds: float | None = None,
+    *,
+    engine: str | None = None,
+    memory: str = "dram",
+    device: str | None = None,
+) -> Point:
+    """Places a program on the roofline of a device.
+
+    Args:
+        flops: its operations; a multiply-add counts as two.
+        bytes: what it reads and writes at `memory`.
+        seconds: what it took; None: not measured.
+        engine: what the operations run on: a rate of the device ("wgmma.bf16", "fma.fp32",
+            "op.ex2"), or a type ("bf16"): its fastest engine. None where there are no operations.
+        memory: where the bytes are counted: "dram" (at the read ceiling), "dram_copy", "l2",
+            "smem_lsu", "llc", ...
+        device: an id of `devices()`; None: this machine (its GPU if it has one).
+
+    Raises: TypeError; ValueError for an amount that is negative or no number, for work without an
+        engine, and for an engine or a memory that the device has no rate of, naming the nearest.
+
+        >>> raceline.point(2 * 4096**3, 3 * 2 * 4096**2, 250e-6, engine="bf16", device="h200")
+    """
+    return Point(_core.judged_point(_number("flops", flops), _number("bytes", bytes),
+                                    0.0 if seconds is None else _measured(seconds),
+                                    _text("engine", engine or ""), _text("memory", memory),
+                                    _text("device", device or "")))
+
+
+def _number(name: str, value: float) -> float:
+    if isinstance(value, bool) or not hasattr(value, "__float__") or isinstance(value, str):
+        raise TypeError(f"{name} is a {type(value).__name__}; it must be a number")
+    try:
+        return float(value)
+    except OverflowError:
+        raise ValueError(f"{name} is beyond what a float holds") from None
+
+
+def _measured(value: float) -> float:
+    number = _number("seconds", value)
+    if number == 0:
+        raise ValueError("seconds is 0; it must be more, or None where nothing was measured")
+    return number
+
+
+def _text(name: str, value: str) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{name} is a {type(value).__name__}; it must be a str")
+    return value

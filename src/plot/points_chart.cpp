@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "plot/charts.hpp"
+#include "plot/roof_lines.hpp"
+#include "plot/roofs.hpp"
+
+namespace raceline {
+namespace {
+
+// More names than this would cover each other; the legend then has numbers of points only.
+constexpr std::size_t most_named = 12;
+constexpr double height_of_words = 0.034;  // height of a line of words, as a share of the y axis
+
+Series series_of(const ChartedPoint& one, std::size_t i, bool measured) {
+    const double seconds = measured ? one.work.seconds : one.verdict.bound_seconds;
+    return {.title = {},
+            .colour = nth_colour(i),
+            .mark = nth_mark(i),
+            .filled = measured,
+            .points = {{one.verdict.intensity, one.work.flops / seconds}}};
+}
+
+void add_point(Panel& panel, const ChartedPoint& one, std::size_t i, bool named) {
+    Series bound = series_of(one, i, false);
+    if (one.work.seconds <= 0) {
+        bound.title = named ? one.name : "";
+        panel.series.push_back(std::move(bound));
+        return;
+    }
+    Series measured = series_of(one, i, true);
+    panel.series.push_back({.title = {},
+                            .colour = bound.colour,
+                            .line = Line::dotted,
+                            .points = {bound.points.front(), measured.points.front()}});
+    measured.title =
+        named ? fmt::format("{}, {:.0f} % of the roof", one.name, 100 * one.verdict.of_roof) : "";
+    panel.series.push_back(std::move(bound));
+    panel.series.push_back(std::move(measured));
+}
+
+}  // namespace
+
+Chart points_chart(const Device& device, const std::vector<ChartedPoint>& points) {
+    const Roofs roofs = roofs_of(device);
+    Panel panel;
+    panel.x = {.title = "arithmetic intensity, FLOP per byte", .logarithmic = true, .ticks = {}};
+    panel.y = {.title = "", .scale = Scale::flops_per_second, .logarithmic = true, .ticks = {}};
+    panel.left_margin = 96;
+    std::vector<double> x, y;
+    std::size_t left_out = 0;
+    for (const ChartedPoint& one : points) {
+        const bool has_place = one.verdict.intensity > 0;
+        left_out += has_place ? 0 : 1;
+        if (has_place) {
+            x.push_back(one.verdict.intensity);
+            y.push_back(one.work.flops / std::max(one.verdict.bound_seconds, one.work.seconds));
+            y.push_back(one.work.flops / one.verdict.bound_seconds);
+        }
+    }
+    if (!roofs.memory.empty() && !roofs.engines.empty()) {
+        x.push_back(roofs.engines.back().rate / roofs.memory.front().rate);
+        x.push_back(roofs.engines.back().rate / roofs.memory.back().rate / 3);
+        y.push_back(roofs.engines.back().rate);
+        y.push_back(roofs.engines.front().rate / 2);
+    }
+    fit(panel.x, x, 0.12);
+    fit(panel.y, y);
+    add_roofs(panel, roofs, Line::solid, "");
+    add_memory_names(panel, roofs, "");
+    add_engine_names(panel, roofs.engines, height_of_words);
+    for (std::size_t i = 0; i < points.size(); ++i) {
+        if (points[i].verdict.intensity > 0) {
+            add_point(panel, points[i], i, points.size() <= most_named);
+        }
+    }
+    Chart chart{.title = "Roofline: " + device.name, .notes = {}, .panels = {std::move(panel)}};
+    chart.notes.emplace_back("Hollow: the bound; filled: measured; a dotted line joins them.");
+    if (left_out > 0) {
+        chart.notes.push_back(fmt::format(
+            "{} without operations or without bytes: no place on a roofline.", left_out));
+    }
+    if (const std::string missing = missing_roofs(roofs); !missing.empty()) {
+        chart.notes.push_back(missing);
+    }
+    return chart;
+}
+
+}  // namespace raceline

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// `raceline point`: files, tables, rows and refusals.
+#include <fstream>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/program.hpp"
+#include "plot/gnuplot.hpp"
+#include "point_file.hpp"
+#include "support/check.hpp"
+#include "support/json.hpp"
+
+namespace raceline::test {
+namespace {
+
+using cli::NamedPoint;
+using cli::parse_points;
+using testing::AllOf;
+using testing::HasSubstr;
+
+const WorkPoint otherwise{.engine = "fma.fp32", .memory = "l2"};
+
+std::string refusal(std::string_view text) {
+    try {
+        parse_points(text, "FILE", otherwise);
+    } catch (const Error& error) {
+        EXPECT_EQ(error.status(), Status::invalid_argument);
+        return error.what();
+    }
+    return "(none)";
+}
+
+TEST(PointFile, CsvHasItsColumnsInAnyOrder) {
+    const auto points =
+        parse_points("bytes,name,flops,engine\r\n1e9,\"norm, fused\",2.5e9,\n 4 ,last,0,wgmma.bf16",
+                     "FILE", otherwise);
+    ASSERT_EQ(points.size(), 2U);
+    EXPECT_EQ(points[0].name, "norm, fused");
+    EXPECT_EQ(points[0].work.bytes, 1e9);
+    EXPECT_EQ(points[0].work.flops, 2.5e9);
+    EXPECT_EQ(points[0].work.seconds, 0);
+    EXPECT_EQ(points[0].work.engine, "fma.fp32") << "an empty cell says nothing";
+    EXPECT_EQ(points[0].work.memory, "l2");
+    EXPECT_EQ(points[1].work.bytes, 4);
+    EXPECT_EQ(points[1].work.engine, "wgmma.bf16");
+}
+
+TEST(PointFile, JsonIsAnArrayOrAnObjectALine) {
+    for (const char* text : {R"( [{"name": "a", "flops": 1e9}, {"bytes": 7, "memory": "dram"}] )",
+                             "{\"name\": \"a\", \"flops\": 1e9}\n\n{\"bytes\": 7, \"memory\": "
+                             "\"dram\"}\n"}) {
+        const auto points = parse_points(text, "FILE", otherwise);
+        ASSERT_EQ(points.size(), 2U) << text;
+        EXPECT_EQ(points[0].name, "a");
+        EXPECT_EQ(points[0].work.flops, 1e9);
+        EXPECT_EQ(points[1].name, "point 2");
+        EXPECT_EQ(points[1].work.memory, "dram");
+    }
+}
+
+TEST(PointFile, RefusalsNameLineAndColumn) {
+    EXPECT_THAT(refusal("name,flop\na,1"), AllOf(HasSubstr("no 'flop'"), HasSubstr("'flops'")));
+    EXPECT_THAT(refusal("name,bytes\na,many"), HasSubstr("line 2: bytes is 'many'"));
+    EXPECT_THAT(refusal("name,bytes\na,1\nb"), HasSubstr("line 3 has 1 cells"));
+    EXPECT_THAT(refusal("bytes,bytes\n1,2"), HasSubstr("column bytes is there twice"));
+    EXPECT_THAT(refusal("name,bytes\n\"a,1\n"), HasSubstr("no CSV"));
+    EXPECT_THAT(refusal("name,bytes\na,nan"), HasSubstr("must be a number"));
+    EXPECT_THAT(refusal("name,bytes\n"), HasSubstr("no point"));
+    EXPECT_THAT(refusal(" \n"), HasSubstr("it is empty"));
+    EXPECT_THAT(refusal(R"([{"bytes": "7"}])"), HasSubstr("point 1: bytes is \"7\""));
+    EXPECT_THAT(refusal(R"({"bytes": 7, "engine": 3})"), HasSubstr("engine is 3"));
+    EXPECT_THAT(refusal("[7]"), HasSubstr("no object"));
+}
+
+class Point : public testing::Test {
+protected:
+    std::string write(const std::string& name, const std::string& text) const {
+        std::ofstream(box.path(name)) << text;
+        return name;
+    }
+    Sandbox box;
+};
+
+TEST_F(Point, one_point_in_a_table) {
+    const Outcome run = box.run(
+        "point --name mine --flops 1e12 --bytes 1e9 --seconds 1e-3 --engine fma.fp32 --device "
+        "h200");
+    ASSERT_EQ(run.exit, 0) << run.err;
+    EXPECT_THAT(run.out, AllOf(HasSubstr("mine"), HasSubstr("flop.fma.fp32"), HasSubstr("1.00 ms"),
+                               HasSubstr("committed")));
+}
+
+TEST_F(Point, json_is_the_verdict_of_each_point) {
+    const std::string file = write("points.csv", "name,bytes,seconds\na,1e9,1e-3\nb,2e9,1e-2\n");
+    const Outcome run = box.run("point " + file + " --json --memory l2 --device h200");
+    ASSERT_EQ(run.exit, 0) << run.err;
+    ASSERT_EQ(run.lines().size(), 2U);
+    const Json b = parse_json(run.lines()[1], "line");
+    EXPECT_EQ(b.at("name"), "b");
+    EXPECT_EQ(b.at("limiter"), "byte.l2");
+    EXPECT_EQ(b.at("device").at("id"), "h200");
+    const double seconds = b.at("bound_seconds");
+    EXPECT_NEAR(b.at("of_roof").get<double>(), seconds / 1e-2, 1e-9);
+    EXPECT_EQ(b.at("standing"), "waits");
+}
+
+TEST_F(Point, a_picture_is_drawn_if_asked) {
+    if (!gnuplot_is_there()) {
+        GTEST_SKIP() << "no gnuplot";
+    }
+    const std::string file = write(
+        "points.json",
+        R"([{"name": "one of mine", "flops": 1e12, "bytes": 1e9, "seconds": 1e-3, "engine": "bf16"},
+            {"name": "only bytes", "bytes": 1e9}])");
+    const Outcome run = box.run("point " + file + " --device h200 -o points.svg");
+    ASSERT_EQ(run.exit, 0) << run.err;
+    EXPECT_THAT(run.err, HasSubstr("1 without operations or without bytes"));
+    std::ifstream in(box.path("points.svg"));
+    const std::string svg{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+    EXPECT_THAT(svg, AllOf(HasSubstr("one of mine"), HasSubstr("NVIDIA H200"), HasSubstr("L2")));
+}
+
+TEST_F(Point, refusals_are_one_sentence) {
+    const auto refused = [&](const std::string& words, const std::string& said) {
+        const Outcome run = box.run("point --device h200 " + words);
+        EXPECT_EQ(run.exit, 2) << words;
+        EXPECT_THAT(run.err, HasSubstr(said)) << words;
+        EXPECT_EQ(run.out, "") << words;
+    };
+    refused("", "flops and bytes are 0");
+    refused("--flops 1e9", "engine is ''");
+    refused("--flops 1e9 --engine bf1", "did you mean");
+    refused("--flops -1 --engine bf16", "--flops");
+    refused("--bytes nan", "bytes is nan");
+    refused("no.csv", "no.csv: cannot be opened");
+    refused(write("a.csv", "bytes\n1\n") + " --bytes 3", "a.csv has its own");
+    refused("a.csv a.csv", "one file");
+    refused("--bytes 1 -o x.gif", ".svg");
+    refused("--bytes 1 --keep-script", "--output");
+}
+
+}  // namespace
+}  // namespace raceline::test
