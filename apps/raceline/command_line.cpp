@@ -113,9 +113,7 @@ void add_listing_commands(CLI::App& app, Options& o, std::vector<Command>& comma
         ->excludes(if_missing)
         ->excludes("--threads");
     add_receipts(*measure, o, "also append the ceilings to this receipt file");
-    measure->footer(
-        "Examples:\n  raceline measure --if-missing --device cpu\n"
-        "  raceline measure --device cuda --power --receipts power.jsonl");
+    measure->footer("Examples:\n  raceline measure --if-missing --device cpu");
     commands.push_back({measure, run_measure});
 }
 

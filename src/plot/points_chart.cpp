@@ -81,6 +81,14 @@ Chart points_chart(const Device& device, const std::vector<ChartedPoint>& points
         chart.notes.push_back(fmt::format(
             "{} without operations or without bytes: no place on a roofline.", left_out));
     }
+    const bool burst = std::ranges::any_of(points, [&](const ChartedPoint& one) {
+        const auto roof = std::ranges::find(roofs.engines, one.verdict.engine, &Roof::resource);
+        return roof != roofs.engines.end() && one.verdict.engine_rate > roof->rate;
+    });
+    if (burst) {
+        chart.notes.emplace_back(
+            "Roofs are lasting rates; a bound counts the higher one of a short burst.");
+    }
     if (const std::string missing = missing_roofs(roofs); !missing.empty()) {
         chart.notes.push_back(missing);
     }

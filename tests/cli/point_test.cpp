@@ -118,7 +118,8 @@ TEST_F(Point, a_picture_is_drawn_if_asked) {
     EXPECT_THAT(run.err, HasSubstr("1 without operations or without bytes"));
     std::ifstream in(box.path("points.svg"));
     const std::string svg{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-    EXPECT_THAT(svg, AllOf(HasSubstr("one of mine"), HasSubstr("NVIDIA H200"), HasSubstr("L2")));
+    EXPECT_THAT(svg, AllOf(HasSubstr("one of mine"), HasSubstr("NVIDIA H200"), HasSubstr("L2"),
+                           HasSubstr("a short burst")));
 }
 
 TEST_F(Point, refusals_are_one_sentence) {
