@@ -7,7 +7,6 @@
 #include "named_file.hpp"
 #include "options.hpp"
 #include "plot/charts.hpp"
-#include "plot/gnuplot_script.hpp"
 #include "report/receipt_diff.hpp"
 #include "support/check.hpp"
 #include "terminal.hpp"
@@ -38,9 +37,7 @@ TimedRows side_called(const std::string& name) {
 int run_diff(const Options& options) {
     require(options.files.size() == 2, Status::invalid_argument,
             "diff takes two sides, receipt files or commits; {} were given", options.files.size());
-    if (!options.output.empty()) {
-        static_cast<void>(picture_form(options.output));  // before anything is read
-    }
+    require_picture_output(options);
     const ReceiptDiff diff = diff_of(side_called(options.files[0]), side_called(options.files[1]));
     if (!options.output.empty()) {
         draw(diff_chart(diff), options);

@@ -80,4 +80,7 @@ int run_repredict(const Options& options);  ///< report --repredict
 /// Draws a chart into options.output, or in the terminal if that is empty; its notes go to stderr.
 void draw(Chart chart, const Options& options);
 
+/// Refuses an options.output that is no picture's name or would cost a file that is none.
+void require_picture_output(const Options& options);
+
 }  // namespace raceline::cli

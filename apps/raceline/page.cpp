@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "options.hpp"
+#include "output_file.hpp"
 #include "receipt_files.hpp"
 #include "support/check.hpp"
 #include "support/time.hpp"
@@ -49,24 +50,10 @@ PageRequest request_of(const Options& options) {
 
 // A forgotten name of the page must not cost the receipts that stand in its place.
 void require_page(const Options& options) {
-    std::error_code none;
     require(options.html != "-", Status::invalid_argument,
             "--html - : a page of several megabytes is written to a file, not to standard output; "
             "name one that ends in .html");
-    for (const std::string& file : options.files) {
-        require(!fs::equivalent(file, options.html, none), Status::invalid_argument,
-                "--html would write the page over {}, one of the receipts to read; name a page "
-                "first, as in --html page.html {}",
-                file, file);
-    }
-    const std::string ending = fs::path(options.html).extension().string();
-    require(!fs::is_directory(options.html, none), Status::invalid_argument,
-            "--html {} is a folder; name a file in it, such as {}", options.html,
-            (fs::path(options.html) / "page.html").string());
-    require(!fs::is_regular_file(options.html, none) || ending == ".html" || ending == ".htm",
-            Status::invalid_argument,
-            "--html would replace {}, which is no page; name a file that ends in .html",
-            options.html);
+    require_output("--html", options.html, options.files);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "named_file.hpp"
 #include "options.hpp"
+#include "output_file.hpp"
 #include "plot/charts.hpp"
 #include "plot/gnuplot.hpp"
 #include "plot/gnuplot_script.hpp"
@@ -135,12 +136,21 @@ void draw(Chart chart, const Options& options) {
     write_whole_file(options.output, drawn_by_gnuplot(script));
 }
 
+void require_picture_output(const Options& options) {
+    if (options.output.empty()) {
+        return;
+    }
+    static_cast<void>(picture_form(options.output));
+    require_output("-o", options.output, options.files);
+    if (options.keep_script) {
+        require_output("--keep-script", options.output + ".gp", options.files);
+    }
+}
+
 int run_plot(const Options& options) {
     const Picture& picture = picture_called(options.picture);
     require_its_options(picture, options);
-    if (!options.output.empty()) {
-        static_cast<void>(picture_form(options.output));  // before anything is read
-    }
+    require_picture_output(options);
     std::ranges::for_each(options.files, require_receipts);
     draw(picture.chart(options), options);
     return exit_ok;

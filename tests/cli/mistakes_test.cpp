@@ -66,6 +66,43 @@ TEST_F(Mistakes, a_page_takes_the_place_of_no_receipts) {
     EXPECT_EQ(box.run("report --check r.jsonl").exit, 0);
 }
 
+// Under any name, and by any link: page, picture, its script and the picture of a diff alike.
+TEST_F(Mistakes, an_output_takes_the_place_of_no_receipts) {
+    ASSERT_EQ(box.run("bench --receipts r.jsonl --max-seconds 0.01" + tiny).exit, 0);
+    const std::string rows = Sandbox::read(box.path("r.jsonl"));
+    namespace fs = std::filesystem;
+    for (const char* ending : {"html", "svg", "png", "pdf", "svg.gp"}) {
+        const std::string name = std::string("same.") + ending;
+        box.write(name, rows);
+        fs::create_symlink(box.path(name), box.path(std::string("soft.") + ending));
+        fs::create_hard_link(box.path(name), box.path(std::string("hard.") + ending));
+    }
+    for (const std::string name : {"same", "soft", "hard"}) {
+        for (const std::string input : {"r.jsonl", "same.html"}) {
+            const char* why =
+                input == "r.jsonl" ? "which is no page" : "over same.html, one of the";
+            refused("report --html " + name + ".html " + input, why);
+        }
+        for (const std::string ending : {".svg", ".png", ".pdf"}) {
+            for (const std::string command : {"plot roofline r.jsonl", "diff r.jsonl r.jsonl"}) {
+                refused(command + " -o " + name + ending, "which is no picture");
+            }
+            const std::string over = "over same" + ending + ", one of the receipts";
+            refused("plot roofline same" + ending + " -o " + name + ending, over);
+            refused("diff r.jsonl same" + ending + " -o " + name + ending, over);
+        }
+    }
+    for (const std::string name : {"same", "soft", "hard"}) {
+        fs::remove(box.path(name + ".svg"));
+        refused("plot roofline r.jsonl --keep-script -o " + name + ".svg", "no script of gnuplot");
+    }
+    fs::create_directory(box.path("folder.svg"));
+    refused("plot roofline r.jsonl -o folder.svg", "-o folder.svg is a folder");
+    for (const char* left : {"r.jsonl", "same.html", "same.png", "same.pdf", "hard.svg.gp"}) {
+        EXPECT_EQ(Sandbox::read(box.path(left)), rows) << left;
+    }
+}
+
 TEST_F(Mistakes, a_page_for_a_pipe_leaves_the_pipe) {
     ASSERT_EQ(box.run("bench --receipts r.jsonl --max-seconds 0.01" + tiny).exit, 0);
     const std::string pipe = box.path("pipe");

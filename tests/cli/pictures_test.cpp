@@ -40,6 +40,13 @@ TEST_F(Plot, draws_into_a_file_and_leaves_the_script) {
                               box_.path("again.svg") + " 2>/dev/null";
     ASSERT_EQ(std::system(again.c_str()), 0);
     EXPECT_EQ(Sandbox::read(box_.path("again.svg")), svg);
+    // A picture and its script may be drawn anew, in each form.
+    EXPECT_EQ(box_.run("plot compare " + compare + " -o out.svg --keep-script").exit, 0);
+    for (const std::string form : {"png", "pdf"}) {
+        for (int turn = 0; turn < 2; ++turn) {
+            EXPECT_EQ(box_.run("plot compare " + compare + " -o out." + form).exit, 0) << form;
+        }
+    }
 }
 
 TEST_F(Plot, draws_every_picture_in_the_terminal) {
