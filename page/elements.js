@@ -34,7 +34,11 @@ function seconds(value) {
 const fixed = (value, places) => !Number.isFinite(value) ? "not known"
   : value === 0 || (Math.abs(value) >= 10 ** -places && Math.abs(value) < 1e6) ? value.toFixed(places) : digits(value);
 const percent = part => Number.isFinite(100 * part) ? `${Math.abs(part) < 1e-3 ? (100 * part).toFixed(1) : fixed(100 * part, 1)} %` : "not known";
-const signedPercent = part => part >= 0 ? `+${percent(part)}`.replace("+not", "not") : `−${percent(-part)}`.replace("−not", "not");
+/** What rounds to nothing, or is not known, has no sign. */
+function signedPercent(part) {
+  const size = percent(Math.abs(part));
+  return /[1-9]/.test(size) ? (part < 0 ? "−" : "+") + size : size;
+}
 /** Whether a chart can show a value: what lies beyond no device reaches, and a scale over it would show nothing else. */
 const drawable = value => value > 1e-30 && value < 1e30;
 /** A rate or a time by the name of its resource. */

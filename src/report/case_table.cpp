@@ -2,8 +2,6 @@
 #include "report/case_table.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <fmt/format.h>
 #include <functional>
 #include <iterator>
@@ -11,7 +9,7 @@
 #include <span>
 
 #include "model/speed_of_light.hpp"
-#include "support/statistics.hpp"
+#include "report/case_accuracy.hpp"
 #include "support/text_table.hpp"
 #include "workload/shape_grammar.hpp"
 
@@ -44,16 +42,7 @@ std::string error_text(const CaseLine& line) {
     }
     return line.measured <= 0 || line.predicted <= 0
                ? ""
-               : fmt::format("{:+.0f} %", 100 * (line.predicted / line.measured - 1));
-}
-
-std::string accuracy_text(const char* regime, std::string_view sight, const PredictionAccuracy& a) {
-    return fmt::format(
-        "model error, {}{}: median {:.1f} %, mean {:.1f} %, p90 {:.1f} %, bias {:+.1f} %; within "
-        "10 %: {:.0f} %, within 20 %: {:.0f} % of {} rows\n",
-        regime, sight.empty() ? "" : fmt::format(", {}", sight), 100 * a.median_absolute,
-        100 * a.mean_absolute, 100 * a.p90_absolute, 100 * a.bias, 100 * a.within_10,
-        100 * a.within_20, a.count);
+               : format_signed_percent(line.predicted / line.measured - 1);
 }
 
 }  // namespace
@@ -319,7 +308,7 @@ std::string CaseTable::str(Columns columns) const {
                          [](const CaseLine& line) { return line.refusal.empty(); });
     const double dram_read = device_.find("byte.dram_read").value_or(0);
     return table_text(case_columns(columns, dram_read), ran) + failure_lines() + refusal_lines() +
-           (columns == Columns::all ? accuracy_lines() + left_out_lines() : "");
+           (columns == Columns::all ? accuracy_text(lines_) + left_out_lines() : "");
 }
 
 std::string CaseTable::refusal_lines() const {
@@ -338,39 +327,6 @@ std::string CaseTable::refusal_lines() const {
         for (const auto& [count, names] : alike) {
             text += fmt::format("not run, {} shape{}: {}: {}\n", count, count == 1 ? "" : "s",
                                 fmt::join(names, ", "), reason);
-        }
-    }
-    return text;
-}
-
-std::string CaseTable::accuracy_lines() const {
-    struct Regime {
-        const char* name;
-        double low, high;
-    };
-    constexpr std::array<Regime, 4> regimes{{{"all", 0, 1e300},
-                                             {"under 20 µs", 0, 20e-6},
-                                             {"20–100 µs", 20e-6, 100e-6},
-                                             {"over 100 µs", 100e-6, 1e300}}};
-    std::string text;
-    for (const std::optional<Sight> sight :
-         {std::optional<Sight>(), std::optional(Sight::new_kernel), std::optional(Sight::new_case),
-          std::optional(Sight::seen)}) {
-        for (const Regime& regime : regimes) {
-            std::vector<double> predicted;
-            std::vector<double> measured;
-            for (const CaseLine& line : lines_) {
-                const bool in = line.measured >= regime.low && line.measured < regime.high;
-                if (line.unsettled.empty() && line.sight == sight && line.predicted > 0 &&
-                    line.measured > 0 && in) {
-                    predicted.push_back(line.predicted);
-                    measured.push_back(line.measured);
-                }
-            }
-            if (!predicted.empty()) {
-                text += accuracy_text(regime.name, sight ? sight_name(*sight) : "",
-                                      accuracy(predicted, measured));
-            }
         }
     }
     return text;

@@ -8,7 +8,6 @@
 
 #include "report/first_sight.hpp"
 #include "run/run_case.hpp"
-#include "support/statistics.hpp"
 
 namespace raceline {
 
@@ -49,13 +48,12 @@ public:
     /// A time beside the table's that is too noisy to count, and why.
     void leave_out(std::string_view what, std::string_view why);
 
-    /// The table, then refusals grouped by reason, then accuracy by regime where times were taken,
-    /// then what it leaves out. A table of predictions alone has a row for each problem, with its
-    /// bound, and its kernels under it.
+    /// The table, then refusals grouped by reason, then accuracy by kernel, class and regime where
+    /// times were taken, then what it leaves out. A table of predictions alone has a row for each
+    /// problem, with its bound, and its kernels under it.
     [[nodiscard]] std::string str(Columns columns) const;
 
 private:
-    [[nodiscard]] std::string accuracy_lines() const;
     [[nodiscard]] std::string failure_lines() const;
     [[nodiscard]] std::string refusal_lines() const;
     [[nodiscard]] std::string left_out_lines() const;

@@ -36,7 +36,7 @@ double measured_quotient(DocsEvidence& evidence, const Json& entry, const Worklo
 }
 
 std::string error_cell(double predicted, double published) {
-    return fmt::format("{:+.1f} %", 100 * (predicted / published - 1));
+    return format_signed_percent(predicted / published - 1, 1);
 }
 
 void add_lines(TextTable& table, DocsEvidence& evidence, const Json& entry) {

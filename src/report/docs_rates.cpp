@@ -49,7 +49,7 @@ std::string percent(double part) {
 }
 
 std::string signed_percent(double part) {
-    return fmt::format("{:+.1f} %", 100 * part);
+    return format_signed_percent(part, 1);
 }
 
 std::vector<TextTable::Column> rate_columns(const std::vector<DocsSample>& samples,

@@ -66,7 +66,7 @@ std::string own_code(const Kernel& kernel) {
 }
 
 std::string percent(double share) {
-    return fmt::format("{:+.0f} %", 100 * share);
+    return format_signed_percent(share);
 }
 
 std::string last_text(const RungCase& c) {

@@ -90,8 +90,7 @@ std::string tile_change(const CaseDiff& diff) {
 
 std::string error_text(const TimedCase& one) {
     return one.predicted
-               ? fmt::format("{:+.0f} %",
-                             100 * (one.predicted->seconds / one.measured.seconds_median - 1))
+               ? format_signed_percent(one.predicted->seconds / one.measured.seconds_median - 1)
                : "";
 }
 

@@ -102,7 +102,7 @@ std::string accuracy_table(const std::vector<Score>& scores, TableForm form) {
         cells.insert(
             cells.end(),
             {fmt::format("{}", a.count), percent_of(a.median_absolute), percent_of(a.p90_absolute),
-             fmt::format("{:+.1f} %", 100 * a.bias), fmt::format("{:.0f} %", 100 * a.within_10),
+             format_signed_percent(a.bias, 1), fmt::format("{:.0f} %", 100 * a.within_10),
              fmt::format("{:.0f} %", 100 * a.within_20),
              score.profiled == 0 ? "" : fmt::format("{} of {}", score.limiter_hits, score.profiled),
              beside_text(score.expected)});

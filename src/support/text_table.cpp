@@ -157,6 +157,14 @@ std::string format_seconds(double seconds) {
     return with_prefix(seconds, "s", time_prefixes.begin(), time_prefixes.end());
 }
 
+std::string format_signed_percent(double share, int decimals) {
+    std::string text = fmt::format("{:+.{}f}", 100 * share, decimals);
+    if (text.find_first_of("123456789nf") == std::string::npos) {  // "nan" and "inf" stay
+        text.erase(0, 1);
+    }
+    return text + " %";
+}
+
 std::string format_si(double value, std::string_view unit) {
     return with_prefix(value, unit, si_prefixes.begin(), si_prefixes.end());
 }

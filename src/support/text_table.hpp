@@ -31,6 +31,8 @@ private:
 
 /// "12.3 µs", "4.56 ms": three significant digits and the SI prefix that fits.
 std::string format_seconds(double seconds);
+/// 0.034 -> "+3 %"; what rounds to nothing has no sign. `decimals`: digits after the point.
+std::string format_signed_percent(double share, int decimals = 0);
 /// 1234567 -> "1.23 M" + unit, SI (1 k = 1000).
 std::string format_si(double value, std::string_view unit);
 

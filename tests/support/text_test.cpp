@@ -42,6 +42,17 @@ TEST(TextTable, MarkdownEscapesItsSeparator) {
     EXPECT_EQ(table.markdown(), "| a | b |\n|---|---:|\n| x\\|y | 1 2 |\n");
 }
 
+TEST(FormatSignedPercent, has_no_sign_where_it_rounds_to_nothing) {
+    EXPECT_EQ(format_signed_percent(0.034), "+3 %");
+    EXPECT_EQ(format_signed_percent(-0.034, 1), "-3.4 %");
+    EXPECT_EQ(format_signed_percent(10), "+1000 %");
+    EXPECT_EQ(format_signed_percent(-0.004), "0 %");
+    EXPECT_EQ(format_signed_percent(0.004), "0 %");
+    EXPECT_EQ(format_signed_percent(-0.0), "0 %");
+    EXPECT_EQ(format_signed_percent(-0.0004, 1), "0.0 %");
+    EXPECT_EQ(format_signed_percent(-0.0006, 1), "-0.1 %");
+}
+
 TEST(TextTable, RefusesARowOfAnotherWidth) {
     TextTable table({{"a"}, {"b"}});
     EXPECT_THROW(table.add({"1"}), Error);
