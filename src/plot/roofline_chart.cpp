@@ -49,18 +49,25 @@ std::string group_title(const RooflineGroup& group, const RooflineGroups& all,
            (commits.size() > 1 ? " at " + group.commit.substr(0, 8) : "");
 }
 
+// How far right of its place the n-th commit of a kernel is drawn, as a factor: where one case was
+// measured at several commits, no mark hides another.
+double shift_of(const Panel& panel, std::size_t n) {
+    return std::pow(panel.x.high / panel.x.low, 0.016 * static_cast<double>(n));
+}
+
 void add_points(Panel& panel, const std::string& title, const std::vector<RooflinePoint>& points,
-                Colour colour, Mark mark) {
+                Colour colour, Mark mark, double shift) {
     Series join{.title = {}, .colour = colour, .line = Line::solid, .width = 0.8, .points = {}};
     Series predicted{.title = {}, .colour = colour, .mark = mark, .filled = false, .points = {}};
     Series measured{.title = title, .colour = colour, .mark = mark, .points = {}};
     constexpr double none = std::numeric_limits<double>::quiet_NaN();
     for (const RooflinePoint& point : points) {
-        measured.points.push_back({point.intensity, point.measured});
+        const double x = point.intensity * shift;
+        measured.points.push_back({x, point.measured});
         if (point.predicted > 0) {
-            predicted.points.push_back({point.intensity, point.predicted});
-            join.points.push_back({point.intensity, point.predicted});
-            join.points.push_back({point.intensity, point.measured});
+            predicted.points.push_back({x, point.predicted});
+            join.points.push_back({x, point.predicted});
+            join.points.push_back({x, point.measured});
             join.points.push_back({none, none});
         }
     }
@@ -114,16 +121,21 @@ std::string devices_text(const std::map<std::string, DeviceName>& devices) {
     return text;
 }
 
-void add_groups(Panel& panel, const RooflineGroups& groups, const Letters& letters, double line) {
-    std::map<std::pair<std::string, std::string>, std::size_t> marks;  // by device and commit
+void add_groups(Panel& panel, const RooflineGroups& groups, const std::vector<Roofs>& all,
+                const Letters& letters, double line) {
+    std::map<std::pair<std::string, std::string>, std::size_t> marks;    // by device and commit
+    std::map<std::pair<std::string, std::string>, std::size_t> commits;  // by device and kernel
     std::size_t i = 0;
     for (const auto& [group, points] : groups) {
         const std::size_t mark =
             marks.try_emplace({group.device, group.commit}, marks.size()).first->second;
         const Colour colour = nth_colour(i++);
-        add_points(panel, group_title(group, groups, letters), points, colour, nth_mark(mark));
+        const double shift = shift_of(panel, commits[{group.device, group.kernel}]++);
+        add_points(panel, group_title(group, groups, letters), points, colour, nth_mark(mark),
+                   shift);
         if (const RooflinePoint* widest = widest_gap(points)) {
-            add_gap(panel, *widest, colour, line);
+            add_gap(panel, *widest, *std::ranges::find(all, group.device, &Roofs::device), colour,
+                    shift, line);
         }
     }
 }
@@ -177,7 +189,7 @@ Panel one_panel(const RooflineGroups& groups, const std::vector<Roofs>& all, con
     }
     std::ranges::sort(engines, {}, &Roof::rate);
     add_engine_names(panel, engines, line_alone);
-    add_groups(panel, groups, letters, line_alone);
+    add_groups(panel, groups, all, letters, line_alone);
     return panel;
 }
 
@@ -206,10 +218,11 @@ Panel kernel_panel(const std::string& title, const RooflineGroups& its, const Ro
     std::size_t i = 0;
     for (const auto& [group, points] : its) {
         const Colour colour = nth_colour(i);
+        const double shift = shift_of(panel, i);
         add_points(panel, its.size() > 1 ? "at " + group.commit.substr(0, 8) : "measured", points,
-                   colour, nth_mark(i));
+                   colour, nth_mark(i), shift);
         if (const RooflinePoint* widest = widest_gap(points)) {
-            add_gap(panel, *widest, colour, line_of_many);
+            add_gap(panel, *widest, roofs, colour, shift, line_of_many);
         }
         ++i;
     }
@@ -259,6 +272,11 @@ Chart roofline_chart(const TimedRows& rows) {
                                          : "Hollow: predicted before the run; filled: measured. "
                                            "Dotted: the widest gap of each kernel to the roof of "
                                            "its limiter.");
+    if (several_commits(groups)) {
+        chart.notes.push_back(
+            "Marks of one kernel at several commits stand beside each other, so "
+            "that none hides another: the first stands in its place.");
+    }
     const bool apart = groups.size() > most_groups;
     if (devices.size() > 1 && !apart) {
         chart.notes.push_back(letters_note(letters));

@@ -34,20 +34,52 @@ double free_height(const Panel& panel, double x, double y, double line) {
     return y;
 }
 
+// Whether the roof that holds the point is one of those that are drawn, and passes there.
+bool is_drawn(const RooflinePoint& point, const Roofs& roofs) {
+    constexpr double near = 0.03;  // lines closer than this touch
+    const auto passes = [&](double rate) { return std::abs(rate / point.limit - 1) < near; };
+    return std::ranges::any_of(roofs.engines,
+                               [&](const Roof& roof) {
+                                   return roof.resource == point.limiter && passes(roof.rate);
+                               }) ||
+           std::ranges::any_of(roofs.memory, [&](const Roof& roof) {
+               return roof.resource == "byte.dram_read" && point.limiter == "dram" &&
+                      passes(roof.rate * point.intensity);
+           });
+}
+
+bool is_memory(const std::string& limiter) {
+    return limiter == "dram" || limiter.starts_with("byte.");
+}
+
 }  // namespace
 
-void add_gap(Panel& panel, const RooflinePoint& point, Colour colour, double line) {
+void add_gap(Panel& panel, const RooflinePoint& point, const Roofs& roofs, Colour colour,
+             double shift, double line) {
     const double left = point.limit / point.measured;
-    panel.series.push_back(
-        {.title = fmt::format("{:.2f}× left to {}", left, point.limiter),
-         .colour = colour,
-         .line = Line::dotted,
-         .width = 2,
-         .points = {{point.intensity, point.measured}, {point.intensity, point.limit}}});
+    const bool slopes = is_memory(point.limiter);
+    const double x = point.intensity * shift;
+    const double y = slopes ? point.limit * shift : point.limit;
+    const bool drawn = is_drawn(point, roofs);
+    panel.series.push_back({.title = fmt::format("{:.2f}× left to {}{}", left, point.limiter,
+                                                 drawn ? "" : " (short bar)"),
+                            .colour = colour,
+                            .line = Line::dotted,
+                            .width = 2,
+                            .points = {{x, point.measured}, {x, y}}});
+    if (!drawn) {
+        const double wide = std::pow(panel.x.high / panel.x.low, 0.008);
+        const double rise = slopes ? wide : 1;
+        panel.series.push_back({.title = {},
+                                .colour = colour,
+                                .line = Line::solid,
+                                .width = 3,
+                                .points = {{x / wide, y / rise}, {x * wide, y * rise}}});
+    }
+    const double above = drawn ? 0.02 : 0.02 + line / 3;  // as a share of the y axis
     panel.texts.push_back(
-        {.x = point.intensity,
-         .y = free_height(panel, point.intensity,
-                          point.limit * std::pow(panel.y.high / panel.y.low, 0.02), line),
+        {.x = x,
+         .y = free_height(panel, x, y * std::pow(panel.y.high / panel.y.low, above), line),
          .text = fmt::format("{:.2f}×", left),
          .colour = colour,
          .align = Align::centre});

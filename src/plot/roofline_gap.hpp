@@ -4,13 +4,18 @@
 
 #include "plot/chart.hpp"
 #include "plot/roofline_points.hpp"
+#include "plot/roofs.hpp"
 
 namespace raceline {
 
 /// A dotted line from the measured point to the roof of its limiter, with the speed-up that is left
-/// above it, where no other words stand. Which limiter that is stands in the legend, where no words
-/// cover points. `line`: the height of a line of words, as a share of the y axis.
-void add_gap(Panel& panel, const RooflinePoint& point, Colour colour, double line);
+/// above it, where no other words stand. Where none of `roofs` passes there, since it is a roof of
+/// exponentials or instructions, of a cache whose bytes are not those of the axis, or of an engine
+/// that also works on padding, a short bar ends the line. Which limiter it is, and whether it has a
+/// bar, stands in the legend, where no words cover points. `shift`: how far right of its place the
+/// point is drawn, as a factor; `line`: the height of a line of words, as a share of the y axis.
+void add_gap(Panel& panel, const RooflinePoint& point, const Roofs& roofs, Colour colour,
+             double shift, double line);
 
 /// By which factor the y axis has to end higher for all speed-ups to stand on the panel; at
 /// least 1.

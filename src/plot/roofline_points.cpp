@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plot/roofline_points.hpp"
 
+#include <algorithm>
+#include <utility>
+
 #include "plot/chart.hpp"
 
 namespace raceline {
@@ -18,6 +21,7 @@ RooflinePoint point_of(const TimedCase& one) {
         point.predicted = flops / one.predicted->seconds;
         point.limit = roof.bound_seconds > 0 ? flops / roof.bound_seconds : 0;
         point.limiter = roof.limiter;
+        point.by_resource = roof.seconds.contains(one.predicted->limiter);
         for (const auto& [resource, seconds] : roof.seconds) {
             point.asked.insert(resource);
         }
@@ -38,12 +42,21 @@ RooflineGroups roofline_groups(const TimedRows& rows) {
     return groups;
 }
 
+bool several_commits(const RooflineGroups& groups) {
+    std::set<std::pair<std::string, std::string>> kernels;
+    return std::ranges::any_of(groups, [&](const auto& one) {
+        return !kernels.emplace(one.first.device, one.first.kernel).second;
+    });
+}
+
 const RooflinePoint* widest_gap(const std::vector<RooflinePoint>& points) {
+    const auto key = [](const RooflinePoint& point) {
+        return std::pair(point.by_resource, point.limit / point.measured);
+    };
     const RooflinePoint* widest = nullptr;
     for (const RooflinePoint& point : points) {
         if (point.limit > 0 && drawable(point.measured) &&
-            (widest == nullptr ||
-             point.limit / point.measured > widest->limit / widest->measured)) {
+            (widest == nullptr || key(point) > key(*widest))) {
             widest = &point;
         }
     }

@@ -14,7 +14,10 @@ namespace raceline {
 struct RooflinePoint {
     double intensity = 0;                           ///< flop per byte of DRAM
     double predicted = 0, measured = 0, limit = 0;  ///< flop/s; 0: not known
-    std::string limiter;
+    std::string limiter;                            ///< the resource of `limit`
+    /// Whether the predicted limiter is a resource: neither launches, nor latency, nor the tail of
+    /// the last wave, of which none has a roof to come nearer to.
+    bool by_resource = false;
     std::set<std::string> asked;  ///< resources that it needs, as far as a prediction says
 };
 
@@ -28,7 +31,11 @@ using RooflineGroups = std::map<RooflineGroup, std::vector<RooflinePoint>>;
 /// Cases without an intensity or a rate are left out.
 RooflineGroups roofline_groups(const TimedRows& rows);
 
-/// The point whose limiter leaves most; null if none has a known limit.
+/// Whether a kernel was measured at more than one commit on a device.
+bool several_commits(const RooflineGroups& groups);
+
+/// The point whose limiter leaves most, of those that a resource limits if there are any; null if
+/// none has a known limit.
 const RooflinePoint* widest_gap(const std::vector<RooflinePoint>& points);
 
 }  // namespace raceline

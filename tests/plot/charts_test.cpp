@@ -76,7 +76,7 @@ TEST_F(Charts, roofline_has_every_measured_roof_and_names_what_is_left) {
     }
     // The widest gap: above its line the speed-up, in the legend the limiter.
     EXPECT_THAT(texts, Contains("2.16×"));
-    const Series& gap = series_called(chart.panels[0], "2.16× left to flop.wgmma.bf16");
+    const Series& gap = series_called(chart.panels[0], "2.16× left to flop.wgmma.bf16 (short bar)");
     ASSERT_EQ(gap.points.size(), 2U);
     EXPECT_NEAR(gap.points[1].y / gap.points[0].y, 2.16, 0.005);
     EXPECT_EQ(series_called(chart.panels[0], "prefill_sm90").points.size(), 36U);
@@ -111,6 +111,96 @@ TEST_F(Charts, a_roofline_of_many_kernels_has_a_panel_for_each) {
             EXPECT_LE(one.y, panel.y.high * std::pow(panel.y.high / panel.y.low, 0.2)) << one.text;
         }
     }
+}
+
+// A line that ends in the middle of nowhere would be read as one that ends on the nearest roof.
+TEST_F(Charts, every_gap_ends_on_a_roof_of_its_limiter_or_on_a_bar) {
+    std::size_t on_roofs = 0;
+    std::size_t on_bars = 0;
+    const std::string cpu_file = receipt("cpu/2026-11-22-quickstart-f13186e093fd.jsonl");
+    for (const std::string& file : {training_file, ladder_file, cpu_file}) {
+        for (const Panel& panel : roofline_chart(read_timed_rows({file})).panels) {
+            for (const Series& gap : panel.series) {
+                if (gap.title.find("× left to ") == std::string::npos) {
+                    continue;
+                }
+                const ChartPoint& end = gap.points.at(1);
+                const auto passes = [&](const Series& line) {
+                    const bool straight = line.line == Line::solid && line.points.size() == 2;
+                    const bool own = line.width == 3 && line.colour == gap.colour;
+                    if (!straight || (line.colour != Colour::grey && !own)) {
+                        return false;
+                    }
+                    const auto& [from, to] = std::pair(line.points[0], line.points[1]);
+                    const double along = std::log(end.x / from.x) / std::log(to.x / from.x);
+                    const double y = from.y * std::pow(to.y / from.y, along);
+                    return along > 0 && along < 1 && std::abs(y / end.y - 1) < 0.03 &&
+                           own == (gap.title.find("(short bar)") != std::string::npos);
+                };
+                EXPECT_TRUE(std::ranges::any_of(panel.series, passes))
+                    << file << " " << panel.title << " " << gap.title;
+                const bool bar = gap.title.find("bar") != std::string::npos;
+                ++(bar ? on_bars : on_roofs);
+            }
+        }
+    }
+    EXPECT_GT(on_roofs, 0U);
+    EXPECT_GT(on_bars, 0U);
+}
+
+TEST_F(Charts, the_gap_of_a_launch_is_labelled_only_where_no_resource_limits) {
+    p_.layer1.seconds = {{"dram", 1e-7}};
+    p_.layer1.bound_seconds = 1e-7;
+    p_.layer1.limiter = "dram";
+    p_.limiter = "launch";
+    run(4e-6, 5e-6);
+    const auto titles = [&] {
+        std::vector<std::string> found;
+        const Chart chart = roofline_chart(read_timed_rows({path()}));
+        std::ranges::transform(chart.panels.at(0).series, std::back_inserter(found),
+                               &Series::title);
+        return found;
+    };
+    EXPECT_THAT(titles(), Contains("50.00× left to dram (short bar)"));
+    p_.limiter = "dram";
+    p_.layer1.seconds = {{"dram", 4e-6}};
+    p_.layer1.bound_seconds = 4e-6;
+    which_.workload.seqlen_k = 4096;
+    run(5e-6, 8e-6);
+    EXPECT_THAT(titles(), Contains("2.00× left to dram (short bar)"));
+    EXPECT_THAT(titles(), testing::Not(Contains(HasSubstr("50.00×"))));
+}
+
+TEST_F(Charts, marks_of_one_kernel_at_two_commits_stand_apart) {
+    run(2e-6, 4e-6, "a.jsonl");
+    std::vector<Json> rows = read_timed_rows({path("a.jsonl")}).rows;
+    const std::size_t once = rows.size();
+    for (std::size_t i = 0; i < once; ++i) {
+        Json row = rows[i];
+        row["git"]["commit"] = std::string(40, 'f');
+        for (const char* id : {"id", "prediction_id"}) {
+            if (row.contains(id)) {
+                const auto text = row.at(id).get<std::string>();
+                row[id] = std::string(text.rbegin(), text.rend());
+            }
+        }
+        rows.push_back(row);
+    }
+    const Chart chart = roofline_chart(timed_rows_of(rows));
+    std::vector<double> x;
+    std::set<Mark> marks;
+    for (const Series& one : chart.panels.at(0).series) {
+        if (one.title.starts_with("cpu_flash at ")) {
+            x.push_back(one.points.at(0).x);
+            marks.insert(one.mark);
+        }
+    }
+    ASSERT_EQ(x.size(), 2U);
+    EXPECT_EQ(marks.size(), 2U);
+    // A mark is a good hundredth of the chart wide.
+    const Axis& axis = chart.panels[0].x;
+    EXPECT_GT(std::abs(std::log(x[1] / x[0])), 0.01 * std::log(axis.high / axis.low));
+    EXPECT_THAT(chart.notes, Contains(HasSubstr("several commits stand beside each other")));
 }
 
 TEST_F(Charts, comparisons_of_two_commits_have_panels_of_their_own) {

@@ -160,11 +160,11 @@ TEST_F(Report, regimes_are_told_apart_by_the_measured_time) {
     which_.workload.seqlen_q = 18;
     write(5e-3, 1e-6, 5e-3);
     const std::string text = read().str();
-    EXPECT_THAT(text, HasSubstr("under 20 µs, kernel never measured: median 0.0 %"));
-    EXPECT_THAT(text, HasSubstr("20–100 µs, kernel never measured: median 0.0 %"));
-    EXPECT_THAT(text, HasSubstr("over 100 µs, kernel never measured: median 0.0 %"));
-    EXPECT_THAT(text, HasSubstr("of 3 rows"));
-    EXPECT_THAT(text, Not(HasSubstr("seen:")));
+    for (const std::string regime : {"under 20 µs", "20–100 µs", "over 100 µs"}) {
+        EXPECT_THAT(text,
+                    testing::ContainsRegex("kernel never measured +" + regime + " +1 +0.0 %"));
+    }
+    EXPECT_THAT(text, Not(HasSubstr(" seen ")));
 }
 
 // Times of a test's own, written like a run's.
@@ -192,22 +192,21 @@ TEST_F(Unsettled, a_noisy_row_stands_in_the_table_and_counts_for_nothing) {
     ReceiptReport report = read();
     EXPECT_TRUE(report.findings().empty());
     EXPECT_THAT(report.str(), HasSubstr("2.00 ms"));
-    EXPECT_THAT(report.str(), Not(HasSubstr("median 0.0 %")));
-    EXPECT_THAT(report.str(), Not(HasSubstr("of 1 row")));
+    EXPECT_THAT(report.str(), Not(HasSubstr("errors of the model's predictions")));
     EXPECT_THAT(
         report.str(),
         HasSubstr("unsettled, and left out of accuracy and ratios: 1 time\n  cpu_flash on "));
     EXPECT_THAT(report.str(), HasSubstr("3 of 9 samples were disturbed"));
     // A settled one after it is a first sight.
     write(1e-3, 1e-6, 1e-3);
-    EXPECT_THAT(read().str(), Not(HasSubstr("seen:")));
-    EXPECT_THAT(read().str(), HasSubstr("of 1 row"));
+    EXPECT_EQ(accuracy_line(read().str(), "seen"), "");
+    EXPECT_EQ(accuracy_line(read().str(), "kernel never measured"), "over 100 µs 1 0.0 % 0.0 %");
 }
 
 TEST_F(Unsettled, a_quiet_row_counts) {
     write_samples({1e-3, 1e-3, 1.01e-3});
     EXPECT_THAT(read().str(), Not(HasSubstr("unsettled")));
-    EXPECT_THAT(read().str(), HasSubstr("of 1 row"));
+    EXPECT_EQ(accuracy_line(read().str(), "kernel never measured"), "over 100 µs 1 0.0 % 0.0 %");
 }
 
 TEST_F(Unsettled, a_noisy_side_of_a_comparison_makes_no_ratio) {
