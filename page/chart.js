@@ -133,7 +133,7 @@ function stepThrough(chart, element, event) {
 function placeOf(chart, point) {
   const [left, top] = chart.view.origin();
   const padding = chart.view.padding();
-  return [left + (padding.left ?? padding) + chart.view.scale("x")(point.x),
+  return [left + (padding.left ?? padding) + chart.view.scale("x")(point.x) + (point.right ?? 0),
           top + (padding.top ?? padding) + chart.view.scale("y")(point.y) + (point.down ?? 0)];
 }
 

@@ -88,6 +88,7 @@ function showDiff() {
   if (!diffChosen.before) [diffChosen.before, diffChosen.after] = firstDiff(sides);
   const changed = name => value => {
     diffChosen[name] = value;
+    delete tableOnly["diff-table"];
     showDiff();
     byId(`diff-${name}`).focus();
   };
@@ -101,9 +102,15 @@ function showDiff() {
     choice("diff-after", "After", [...sides.filter(shares), ...sides.filter(side => !shares(side))].map(side =>
       [side.id, `${sideText(side)}${shares(side) ? "" : ", no case in common"}`]), changed("after"), diffChosen.after));
   const diff = diffOf(before, after);
-  const count = (member, word) => diff.cases.filter(one => one[member] === word).length;
-  byId("diff-said").textContent = diff.cases.length === 0 ? `No case was timed on both sides. ${diff.only_before} stand before alone, ${diff.only_after} after alone.`
-    : `Of ${plural(diff.cases.length, "case")} that both timed, ${count("change", "faster")} became faster, ${count("change", "slower")} slower, and ${count("change", "same")} did not change (the interval holds 1, or it is within ${percent(page.data.diff.no_effect)}); ${count("prediction", "missed")} are mispredicted after, by more than ${percent(page.data.diff.tolerance)}. ${diff.only_before} stand before alone, ${diff.only_after} after alone.`;
+  const count = (member, word, what) => {
+    const some = diff.cases.filter(one => one[member] === word);
+    return rowsLink(String(some.length), "diff-table", what, some);
+  };
+  byId("diff-said").replaceChildren(...(diff.cases.length === 0 ? ["No case was timed on both sides."] : [
+    `Of ${plural(diff.cases.length, "case")} that both timed, `, count("change", "faster", "became faster"), " became faster, ", count("change", "slower", "became slower"), " slower, and ",
+    count("change", "same", "did not change"), ` did not change (the interval holds 1, or it is within ${percent(page.data.diff.no_effect)}); `,
+    count("prediction", "missed", "mispredicted after"), ` are mispredicted after, by more than ${percent(page.data.diff.tolerance)}.`]),
+    ` ${diff.only_before} stand before alone, ${diff.only_after} after alone.`);
   sortableTable(byId("diff-table"), "Cases of two runs", [
     {name: "kernel", title: "Kernel", of: one => one.after.kernel, show: one => one.after.kernel},
     {name: "shape", title: "Shape", wide: true, of: one => one.after.shape, show: one => breakable(one.after.shape)},

@@ -56,6 +56,7 @@ function showPeers() {
   if (peersChosen.commit !== "" && !commits.some(one => one.commit === peersChosen.commit)) peersChosen.commit = commits.reduce((most, one) => one.n > most.n ? one : most).commit;
   const changed = name => value => {
     peersChosen[name] = value;
+    delete tableOnly["peers-table"];
     if (name !== "commit") peersChosen.commit = null;
     showPeers();
     byId(`peers-${name}`).focus();
@@ -70,14 +71,17 @@ function showPeers() {
   // Each peer a little lower than the one before, so that marks of close ratios stay apart.
   const apart = 7, step = 30 + apart * (names.length - 1);
   const points = rows.filter(peer => [peer.ratio, peer.low, peer.high].every(drawable)).map(peer => ({of: peer, x: peer.ratio, y: peer.shape, down: 22 + apart * names.indexOf(peer.name), look: lookOf(names.indexOf(peer.name))}));
-  const faster = rows.filter(peer => peer.low > 1).length, slower = rows.filter(peer => peer.high < 1).length;
+  const faster = rows.filter(peer => peer.low > 1), slower = rows.filter(peer => peer.high < 1);
+  const within = rows.filter(peer => !faster.includes(peer) && !slower.includes(peer));
+  const link = (some, what) => rowsLink(String(some.length), "peers-table", what, some);
   const stale = rows.filter(peer => peer.stale).length;
-  const said = `${plural(rows.length, "comparison")} on ${plural(new Set(rows.map(peer => peer.shape)).size, "shape")}: ours is faster in ${faster}, slower in ${slower}, and within the interval in ${rows.length - faster - slower}.` +
+  byId("peers-said").replaceChildren(
+    `${plural(rows.length, "comparison")} on ${plural(new Set(rows.map(peer => peer.shape)).size, "shape")}: ours is faster in `, link(faster, "ours is faster"),
+    ", slower in ", link(slower, "ours is slower"), ", and within the interval in ", link(within, "the interval holds one"), "." +
     `${stale > 0 ? ` Hollow marks, ${stale} of them, are stale: our kernel's machine code has changed since, so that they say nothing of the newest one.` : ""}` +
     `${rows.length < ours.length ? ` ${plural(ours.length - rows.length, "comparison")} at other commits can be chosen above.` : ""}` +
-    `${rows.length > points.length ? ` ${plural(rows.length - points.length, "comparison")} not drawn: a ratio is beyond what two programs can differ by.` : ""}`;
-  byId("peers-said").textContent = said;
-  byId("peers-chart").setAttribute("aria-label", `Peers. ${said}`);
+    `${rows.length > points.length ? ` ${plural(rows.length - points.length, "comparison")} not drawn: a ratio is beyond what two programs can differ by.` : ""}`);
+  byId("peers-chart").setAttribute("aria-label", `Peers. ${byId("peers-said").textContent}`);
   legend("peers-legend", names.map((name, i) => [name, lookOf(i), true]));
   sortableTable(byId("peers-table"), "Comparisons", [
     textColumn("shape", "Shape", true),

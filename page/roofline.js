@@ -33,6 +33,7 @@ function showFilters() {
   if (!counted.some(({id}) => id === chosen.level)) chosen.level = "dram";
   const changed = name => value => {
     chosen[name] = value;
+    delete tableOnly["cases-table"];
     showFilters();
     showCases();
     byId(`choose-${name}`).focus();
@@ -55,8 +56,23 @@ function tellCase(point) {
     ["of roof", one.bound > 0 ? percent(one.bound / one.measured) : "not known"],
     ["rate", si(one.flops / one.measured, "FLOP/s")],
     ...(one.sight ? [["class", one.sight]] : []),
+    ["written", writtenText(one)],
     ...(one.stale ? [["stale", "the kernel has changed since"]] : []),
   ];
+}
+
+/**
+ * How far right of its place each case is drawn, in pixels: at its place the newest commit that its kernel's shape was
+ * timed at, right of it the older ones, since they do about the same rate and would hide each other.
+ */
+function shiftsOf(cases) {
+  const commits = new Map();
+  const key = one => `${one.kernel} ${one.shape}`;
+  for (const one of [...cases].sort((a, b) => a.written < b.written ? 1 : -1)) {
+    const known = commits.get(key(one)) ?? commits.set(key(one), []).get(key(one));
+    if (!known.includes(one.commit)) known.push(one.commit);
+  }
+  return new Map(cases.map(one => [one, 7 * commits.get(key(one)).indexOf(one.commit)]));
 }
 
 /** Straight lines of the chart: [{name, points, engine}]; memory ends at the fastest engine. */
@@ -130,12 +146,12 @@ function rooflineSpec(points, looks, width) {
   const mark = (name, field, filled) => ({
     type: "symbol", name, from: {data: name},
     encode: {update: {
-      x: {scale: "x", field: "x"}, y: {scale: "y", field}, shape: {field: "shape"}, size: {value: width < 500 ? 34 : 48},
+      x: {scale: "x", field: "x", offset: {field: "right"}}, y: {scale: "y", field}, shape: {field: "shape"}, size: {value: width < 500 ? 34 : 48},
       stroke: {field: "colour"}, strokeWidth: {value: 1.3}, fill: filled ? {field: "colour"} : {value: css("--paper")},
       fillOpacity: {value: filled ? 0.9 : 0.4}, cursor: {value: "pointer"},
     }},
   });
-  const values = points.map((point, i) => ({i, x: point.x, y: point.y, predicted: point.predicted, ...looks.get(point.of.kernel)}));
+  const values = points.map((point, i) => ({i, x: point.x, y: point.y, predicted: point.predicted, right: point.right, ...looks.get(point.of.kernel)}));
   return {
     width, height,
     data: [{name: "measured", values}, {name: "hollow", values: values.filter(value => value.predicted)},
@@ -152,7 +168,7 @@ function rooflineSpec(points, looks, width) {
           x: {scale: "x", field: "x1"}, x2: {scale: "x", field: "x2"}, y: {scale: "y", field: "y1"}, y2: {scale: "y", field: "y2"},
           stroke: {value: css("--faint")}, strokeWidth: {value: 1.2}}}},
         {type: "rule", from: {data: "hollow"}, interactive: false, encode: {update: {
-          x: {scale: "x", field: "x"}, y: {scale: "y", field: "predicted"}, y2: {scale: "y", field: "y"}, stroke: {field: "colour"}, strokeWidth: {value: 1}}}},
+          x: {scale: "x", field: "x", offset: {field: "right"}}, y: {scale: "y", field: "predicted"}, y2: {scale: "y", field: "y"}, stroke: {field: "colour"}, strokeWidth: {value: 1}}}},
         mark("hollow", "predicted", false), mark("measured", "y", true),
         // With a rim of the paper's colour, since lines of the grid run below it.
         ...[css("--paper"), null].map(rim => ({type: "text", from: {data: "diagonals"}, interactive: false, encode: {update: {
@@ -169,7 +185,9 @@ function rooflineSpec(points, looks, width) {
 
 function showRoofline() {
   const left = casesLeft();
-  const points = left.map(one => ({of: one, x: one.ai[chosen.level], y: one.flops / one.measured,
+  const shifts = shiftsOf(left);
+  const older = left.some(one => shifts.get(one) > 0);
+  const points = left.map(one => ({of: one, right: shifts.get(one), x: one.ai[chosen.level], y: one.flops / one.measured,
                                    predicted: drawable(one.flops / one.predicted) ? one.flops / one.predicted : undefined}))
     .filter(point => drawable(point.x) && drawable(point.y))
     .sort((a, b) => a.x - b.x || a.y - b.y);
@@ -184,6 +202,7 @@ function showRoofline() {
       `${uncounted > 0 ? ` ${plural(uncounted, "case")} not drawn: the bytes that cross this level are counted by this build's kernels, and it does not have these in their tile.` : ""}` +
       `${beyond > 0 ? ` ${plural(beyond, "case")} not drawn: the time or the rate is beyond what any device reaches.` : ""}` +
       ` ${missingRoofs()}` +
+      `${older ? " A case that was measured at several commits has a mark for each: the newest in its place, older ones right of it." : ""}` +
       " Arrow keys go from case to case, Enter opens the row; the table below has the same figures.";
   byId("roofline-said").textContent = said;
   byId("roofline-chart").setAttribute("aria-label", `Roofline. ${said}`);

@@ -32,6 +32,8 @@ function scorecardSpec(points, width) {
 
 const besideText = beside => beside && beside.n > 0 ? `${percent(beside.median_absolute)} (${percent(beside.seconds_median_absolute)})` : "—";
 
+const missingOf = (group, cases) => cases.length < group.n ? `, without ${group.n - cases.length} of files that left the tree` : "";
+
 function showScorecard() {
   const {scorecard, cases} = page.data;
   const judged = cases.filter(one => one.sight && one.predicted > 0);
@@ -40,10 +42,13 @@ function showScorecard() {
   const counted = scorecard.groups.reduce((sum, group) => sum + group.n, 0);
   // Never one share of all: what had been seen says nothing of what had not.
   const inside = Object.keys(sightLooks()).map(name => [name, points.filter(point => point.of.sight === name)]).filter(([, of]) => of.length > 0)
-    .map(([name, of]) => `${name} ${of.filter(point => Math.abs(point.y - 1) <= 0.2).length} of ${of.length}`);
-  const said = points.length === 0 ? "No measured case with its prediction stands in these receipts."
-    : `${plural(points.length, "case")}. Within 20 %: ${inside.join(", ")}.${judged.length > points.length ? ` ${plural(judged.length - points.length, "case")} not drawn: a time is beyond what any device reaches.` : ""} Dashed lines are where a prediction stops being a hit, dotted ones part the regimes.`;
-  byId("scorecard-said").textContent = said;
+    .map(([name, of]) => [name, of.filter(point => Math.abs(point.y - 1) <= 0.2), of]);
+  const casesLink = (some, what) => rowsLink(String(some.length), "cases-table", what, some.map(point => point.of));
+  byId("scorecard-said").replaceChildren(...(points.length === 0 ? ["No measured case with its prediction stands in these receipts."] : [
+    `${plural(points.length, "case")}. Within 20 %: `,
+    ...inside.flatMap(([name, hits, of], i) => [`${i > 0 ? ", " : ""}${name} `, casesLink(hits, `${name}, predicted within 20 %`), " of ", casesLink(of, name)]), ".",
+    `${judged.length > points.length ? ` ${plural(judged.length - points.length, "case")} not drawn: a time is beyond what any device reaches.` : ""} Dashed lines are where a prediction stops being a hit, dotted ones part the regimes.`]));
+  const said = byId("scorecard-said").textContent;
   byId("scorecard-chart").setAttribute("aria-label", `Predicted over measured time. ${said}`);
   legend("scorecard-legend", points.length === 0 ? [] : Object.entries(sightLooks()).map(([name, look]) => [name, look, true]));
   const left = Object.entries(scorecard.left_out).filter(([, n]) => n > 0).map(([why, n]) => `${n} ${why}`);
@@ -52,11 +57,14 @@ function showScorecard() {
     ...(left.length ? [make("p", {class: "faint"}, `Measurements that stand in no figure: ${left.join(", ")}.`)] : []),
     ...(counted > judged.length ? [make("p", {class: "faint"}, `The figures count ${plural(counted - judged.length, "measurement")} of files that left the tree as well: their index has the times, and the chart only what has a row here.`)] : []),
     make("h3", {}, "By kernel, regime and class"),
-    make("p", {}, "In the column of a baseline stands its median error on the rows that have it and, in brackets, the model's own on the same rows."), make("div", {id: "scorecard-groups"}));
+    make("p", {}, "The number of cases and the median show the cases behind a line in the table of cases, as far as this page has their rows. In the column of a baseline stands its median error on the rows that have it and, in brackets, the model's own on the same rows."), make("div", {id: "scorecard-groups"}));
+  const casesOf = group => cases.filter(one => one.group !== undefined && scorecard.groups[one.group] === group);
+  const groupColumn = (name, title, text) => numberColumn(name, title, group =>
+    rowsLink(text(group[name]), "cases-table", `${group.kernel} on ${group.device}, ${group.regime}, ${group.class}${missingOf(group, casesOf(group))}`, casesOf(group)));
   sortableTable(byId("scorecard-groups"), "Errors by kernel, regime and class", [
     textColumn("kernel", "Kernel"), textColumn("regime", "Regime"), textColumn("class", "Class"),
-    numberColumn("n", "Cases", one => String(one.n)),
-    numberColumn("median_absolute", "Median", one => percent(one.median_absolute)),
+    groupColumn("n", "Cases", String),
+    groupColumn("median_absolute", "Median", percent),
     numberColumn("p90_absolute", "p90", one => percent(one.p90_absolute)),
     numberColumn("bias", "Bias", one => signedPercent(one.bias)),
     numberColumn("within_10", "Within 10 %", one => percent(one.within_10)),

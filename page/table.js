@@ -5,12 +5,38 @@ const rowsAtATime = 50;
 
 /** By the table's id how it stands, which drawing the page anew in other colours or widths keeps. */
 const tableStates = {};
+/** By the table's id what it was drawn with last, and, where a number was opened that summarises some rows, these. */
+const tablesDrawn = {}, tableOnly = {};
+
+/** A number that shows the rows which it summarises, alone in the table `id`; plain text where none is on the page. */
+function rowsLink(text, id, what, rows) {
+  if (rows.length === 0) return document.createTextNode(text);
+  return make("button", {class: "row-link", type: "button", title: `the rows behind it: ${plural(rows.length, "case")}`, click: () => {
+    tableOnly[id] = {what, rows};
+    sortableTable(...tablesDrawn[id]);
+    byId(id).scrollIntoView({block: "start"});
+    byId(id).querySelector(".only button").focus({preventScroll: true});
+  }}, text);
+}
+
+/** What a table shows alone, and the way back. */
+function onlyNote(where) {
+  const only = tableOnly[where.id];
+  return only === undefined ? [] : [make("p", {class: "note only"}, `${plural(only.rows.length, "case")}: ${only.what}. `,
+    make("button", {type: "button", click: () => {
+      delete tableOnly[where.id];
+      sortableTable(...tablesDrawn[where.id]);
+      where.querySelector(".scroll, .note").focus();
+    }}, "All again"))];
+}
 
 /**
  * `columns`: [{name, title, of: row => value to sort by, show: row => text or node, number, wide, long}].
  * Sorted by `by` at first, largest first if `down`.
  */
-function sortableTable(where, caption, columns, rows, {by = columns[0].name, down = false} = {}) {
+function sortableTable(where, caption, columns, given, {by = columns[0].name, down = false} = {}) {
+  tablesDrawn[where.id] = [where, caption, columns, given, {by, down}];
+  const rows = tableOnly[where.id]?.rows ?? given;
   const state = (page.redrawing && tableStates[where.id]) || {by, down, first: 0};
   tableStates[where.id] = state;
   const compare = (a, b) => {
@@ -47,7 +73,7 @@ function sortableTable(where, caption, columns, rows, {by = columns[0].name, dow
       turn("Back", state.first - rowsAtATime, state.first === 0),
       `${state.first + 1} to ${state.first + shown.length} of ${rows.length.toLocaleString("en")}`,
       turn("Further", state.first + rowsAtATime, state.first + rowsAtATime >= rows.length));
-    where.replaceChildren(make("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": caption},
+    where.replaceChildren(...onlyNote(where), make("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": caption},
       make("table", {}, make("caption", {class: "unseen"}, caption),
         make("thead", {}, make("tr", {}, columns.map(head))),
         make("tbody", {}, shown.map(row => make("tr", {}, columns.map(column =>

@@ -161,9 +161,13 @@ const Device* KnownDevices::of(const DeviceName& name) {
 
 Json cases_json(const TimedRows& rows, const ReceiptText& text, const Scorecard& card,
                 KnownDevices& devices) {
-    std::map<std::string, Sight> sights;
+    std::map<ScoreGroup, std::size_t> numbers;  // of the scorecard's groups, in its order
+    for (const Score& score : card.scores()) {
+        numbers.try_emplace(score.group, numbers.size());
+    }
+    std::map<std::string, ScoreGroup> groups;
     for (const ScoredRow& row : card.scored_rows()) {
-        sights.emplace(row.id, row.group.sight);
+        groups.emplace(row.id, row.group);
     }
     std::map<std::string, std::size_t> same;  // numbers of the identities
     Json cases = Json::array();
@@ -174,8 +178,11 @@ Json cases_json(const TimedRows& rows, const ReceiptText& text, const Scorecard&
         } catch (const Error&) {  // a case that today's counts refuse
             result = case_json(one, text, nullptr);
         }
-        const auto sight = sights.find(one.id);
-        result["sight"] = sight == sights.end() ? "" : sight_name(sight->second);
+        const auto group = groups.find(one.id);
+        result["sight"] = group == groups.end() ? "" : sight_name(group->second.sight);
+        if (group != groups.end()) {
+            result["group"] = numbers.at(group->second);
+        }
         result["same"] = same.try_emplace(case_identity(one), same.size()).first->second;
         cases.push_back(std::move(result));
     }

@@ -125,6 +125,89 @@ class Sections(unittest.TestCase):
         # The second figure is one of its own.
         self.assertTrue(any(one["median_absolute"] != one["seconds_median_absolute"] for one in with_both))
 
+    def pressed(self, where, text, table, what):
+        """The table after a number was pressed that summarises rows, and how many there are; then all are shown again."""
+        before = self.table(table)
+        browser.do("[...document.querySelectorAll(`${arguments[0]} .row-link`)].find(b => b.textContent === arguments[1]).click()", where, text)
+        said = browser.get(f"document.querySelector('#{table} .only').textContent")
+        self.assertIn(what, said)
+        self.assertEqual(browser.get("document.activeElement.textContent"), "All again")
+        self.assertTrue(browser.get(f"(y => y >= 0 && y < innerHeight)(document.querySelector('#{table} .only').getBoundingClientRect().top)"))
+        rows = self.table(table)
+        # In other colours it still shows what was asked for.
+        browser.choose("theme", "dark")
+        self.assertEqual(self.table(table), rows)
+        browser.choose("theme", "light")
+        browser.do(f"document.querySelector('#{table} .only button').click()")
+        self.assertEqual(self.table(table), before)
+        return int(said.split()[0].replace(",", "")), rows
+
+    def test_a_figure_of_several_rows_shows_them(self):
+        groups = browser.get("raceline.page.data.scorecard.groups")
+        counted = browser.get("raceline.page.data.cases.reduce((n, c) => { if (c.group !== undefined) n[c.group] = (n[c.group] ?? 0) + 1; return n; }, {})")
+        whole = [i for i, group in enumerate(groups) if counted.get(str(i)) == group["n"] and 2 < group["n"] <= 50]
+        self.assertGreater(len(whole), 2)
+        for i in whole[:3]:
+            group = groups[i]
+            self.sort("scorecard-groups", "kernel")
+            while not browser.do("""const [kernel, regime, sight, device] = arguments;
+                const row = [...document.querySelectorAll("#scorecard-groups tbody tr")].find(r =>
+                  r.cells[0].textContent === kernel && r.cells[1].textContent === regime && r.cells[2].textContent === sight && [...r.cells].at(-1).textContent === device);
+                document.querySelectorAll(".asked").forEach(r => r.classList.remove("asked"));
+                if (row) row.classList.add("asked"); else document.querySelector("#scorecard-groups [data-turn=Further]").click();
+                return Boolean(row);""", group["kernel"], group["regime"], group["class"], group["device"]):
+                pass
+            median = f"{100 * group['median_absolute']:.1f} %"
+            browser.do("[...document.querySelectorAll('.asked .row-link')].find(b => b.textContent === arguments[0]).click()", median)
+            rows = self.table("cases-table")
+            self.assertEqual(len(rows), group["n"])
+            self.assertEqual({(row["kernel"], row["sight"]) for row in rows}, {(group["kernel"], group["class"])})
+            errors = sorted(abs(float(row["error"].replace("−", "-").replace(" %", ""))) for row in rows)
+            middle = (errors[(len(errors) - 1) // 2] + errors[len(errors) // 2]) / 2
+            self.assertAlmostEqual(middle, 100 * group["median_absolute"], delta=0.11)
+        # A choice above the table takes its rows back.
+        browser.choose("choose-suite", browser.get("document.getElementById('choose-suite').options[1].value"))
+        self.assertEqual(browser.get("document.querySelectorAll('.only').length"), 0)
+
+    def test_counts_of_the_scorecard_and_of_peers_show_their_rows(self):
+        of = browser.get("raceline.page.data.cases.filter(c => c.sight === 'seen' && c.predicted > 0).length")
+        count, rows = self.pressed("#scorecard-said", str(of), "cases-table", "seen")
+        self.assertEqual(count, of)
+        self.assertEqual({row["sight"] for row in rows}, {"seen"})
+        browser.choose("peers-kernel", "prefill_sm90")
+        browser.choose("peers-commit", "")
+        peers = browser.get("raceline.page.data.peers.filter(p => p.kernel === 'prefill_sm90' && p.device === document.getElementById('peers-device').value).map(p => [p.low, p.high])")
+        faster = sum(low > 1 for low, _ in peers)
+        self.assertGreater(faster, 0)
+        count, rows = self.pressed("#peers-said", str(faster), "peers-table", "ours is faster")
+        self.assertEqual(count, faster)
+        self.assertTrue(all(float(row["low"].split()[0]) > 1 for row in rows))
+
+    def test_commits_of_one_case_have_marks_of_their_own(self):
+        browser.choose("choose-kernel", "prefill_sm90")
+        browser.see("roofline-chart", "raceline.page.charts['roofline-chart'].view")
+        points = browser.get("""(chart => chart.points.map(p => ({shape: p.of.shape, commit: p.of.commit, written: p.of.written,
+            place: raceline.placeOf(chart, p), true_x: chart.view.scale("x")(p.x)})))(raceline.page.charts["roofline-chart"])""")
+        several, places = 0, set()
+        for shape in {point["shape"] for point in points}:
+            newest = {}
+            for point in (point for point in points if point["shape"] == shape):
+                newest.setdefault(point["commit"], []).append(point)
+            order = sorted(newest.values(), key=lambda some: max(one["written"] for one in some), reverse=True)
+            several += len(order) > 1
+            shifts = [some[0]["place"][0] - some[0]["true_x"] for some in order]
+            self.assertEqual(shifts, sorted(shifts))
+            self.assertTrue(all(after - before > 6 for before, after in zip(shifts, shifts[1:])), shifts)
+            places.add(round(shifts[0], 3))
+        self.assertGreater(several, 10)
+        self.assertEqual(len(places), 1, "the newest commit stands in its place")
+        self.assertIn("a mark for each", browser.get("document.getElementById('roofline-said').textContent"))
+
+    def test_nothing_has_no_sign(self):
+        said = browser.get("[-0.04, 0.0004, -0.0004, -0.0006, 0, NaN].map(raceline.signedPercent)")
+        self.assertEqual(said, ["−4.0 %", "0.0 %", "0.0 %", "−0.1 %", "0.0 %", "not known"])
+        self.assertNotRegex(browser.get("document.body.textContent"), "[-−+]0(\\.0)? %")
+
     def test_peers_hover_sort_and_open_their_row(self):
         browser.choose("peers-kernel", "prefill_sm90")
         number = self.lonely("peers-chart")
