@@ -73,7 +73,8 @@ python-test:
 	@tools/bootstrap.sh python
 	@test -x build-python/venv/bin/python || $(PYTHON) -m venv build-python/venv
 	@$(PIP) scikit-build-core nanobind 'cmake>=3.26' ninja ml_dtypes
-	@$(PIP) --no-build-isolation -C cmake.define.RACELINE_CUDA=$(PYTHON_CUDA) '.[test]'
+	@$(PIP) --no-build-isolation -C cmake.define.RACELINE_CUDA=$(PYTHON_CUDA) \
+	    -C cmake.define.RACELINE_PAGE_MODEL=ON '.[test]'
 	@cd build-python && venv/bin/python -m pytest -q ../python/tests
 
 clean:

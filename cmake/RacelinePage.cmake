@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# What `raceline report --html` writes: src/page, and what a page is made of, compiled into the
-# program alone: page/, Vega from Debian's libjs-vega, and the model as WebAssembly where there is
-# emscripten. Not in the library, which needs neither.
+# What `raceline report --html` and raceline.report_html write: src/page, and what a page is made of,
+# compiled into the program and the Python package: page/, Vega from Debian's libjs-vega, and the
+# model as WebAssembly where there is emscripten. Not in the library, which needs neither.
 find_package(ZLIB REQUIRED)
 find_path(RACELINE_VEGA vega-view.min.js PATHS /usr/share/javascript/vega
           DOC "Folder of Vega's modules as they are in Debian's libjs-vega")
@@ -15,13 +15,13 @@ set(vega_modules util time format loader canvas statistics dataflow expression e
     scenegraph selection functions runtime parser view transforms view-transforms encode)
 
 set(RACELINE_PAGE_MODEL AUTO CACHE STRING
-    "The model in pages as WebAssembly: AUTO (if em++ is found and tests are built), ON, OFF")
+    "The model in pages as WebAssembly: AUTO (if em++ is found, for tests and wheels), ON, OFF")
 set(page_model_sources)
 find_program(RACELINE_EMXX em++)
 set(build_page_model ${RACELINE_PAGE_MODEL})
 if(RACELINE_PAGE_MODEL STREQUAL "AUTO")
   set(build_page_model OFF)
-  if(RACELINE_EMXX AND BUILD_TESTING AND NOT RACELINE_SANITIZE AND NOT RACELINE_FUZZ)
+  if(RACELINE_EMXX AND (BUILD_TESTING OR SKBUILD) AND NOT RACELINE_SANITIZE AND NOT RACELINE_FUZZ)
     set(build_page_model ON)
   endif()
 elseif(RACELINE_PAGE_MODEL AND NOT RACELINE_EMXX)
@@ -29,6 +29,10 @@ elseif(RACELINE_PAGE_MODEL AND NOT RACELINE_EMXX)
 endif()
 
 if(build_page_model)
+  set(ninja)
+  if(CMAKE_GENERATOR STREQUAL "Ninja")  # pip brings its own, which nobody else finds
+    set(ninja -DCMAKE_MAKE_PROGRAM=${CMAKE_MAKE_PROGRAM})
+  endif()
   set(page_model ${CMAKE_BINARY_DIR}/page_model)
   set(page_model_js ${page_model}/raceline_model.js)
   # Only these: in /usr/include stand headers of another C library.
@@ -50,7 +54,7 @@ if(build_page_model)
   add_custom_command(
     OUTPUT ${page_model_js}
     COMMAND ${emscripten_environment} ${CMAKE_COMMAND} -S ${CMAKE_SOURCE_DIR}/page/model
-            -B ${page_model} -G Ninja -DSOURCE=${CMAKE_SOURCE_DIR}
+            -B ${page_model} -G Ninja ${ninja} -DSOURCE=${CMAKE_SOURCE_DIR}
             -DKERNELS=${CMAKE_BINARY_DIR}/generated/kernels.inc -DHEADERS=${page_model}/headers
             -DCMAKE_TOOLCHAIN_FILE=${RACELINE_EMSCRIPTEN}/cmake/Modules/Platform/Emscripten.cmake
     COMMAND ${emscripten_environment} ${CMAKE_COMMAND} --build ${page_model}
@@ -77,8 +81,18 @@ add_custom_command(OUTPUT ${page_sources}
           ${page_model_sources}
   DEPENDS embed ${page_paths} ${page_model_js} VERBATIM)
 
+# The code of the ladder's rungs, on pages and for `raceline kernels --diff`.
+file(GLOB rungs CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}
+     ${CMAKE_SOURCE_DIR}/ladder/*/*/*.cpp ${CMAKE_SOURCE_DIR}/ladder/*/*/*.hpp
+     ${CMAKE_SOURCE_DIR}/ladder/*/*/*.cu ${CMAKE_SOURCE_DIR}/ladder/*/*/*.cuh)
+list(TRANSFORM rungs PREPEND ${CMAKE_SOURCE_DIR}/ OUTPUT_VARIABLE rung_files)
+set(ladder_sources ${CMAKE_BINARY_DIR}/generated/ladder_sources.cpp)
+add_custom_command(OUTPUT ${ladder_sources}
+  COMMAND embed files ${ladder_sources} ${CMAKE_SOURCE_DIR} ladder_sources ${rungs}
+  DEPENDS embed ${rung_files} VERBATIM)
+
 file(GLOB page_host CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/page/*.cpp)
-add_library(rl_page STATIC ${page_host} ${page_sources})
+add_library(rl_page STATIC ${page_host} ${page_sources} ${ladder_sources})
 raceline_host_options(rl_page)
 raceline_compile_quickly(rl_page)
 target_link_libraries(rl_page PUBLIC raceline PRIVATE ZLIB::ZLIB)

@@ -27,7 +27,7 @@ test="$tested emscripten chromium chromium-driver fonts-dejavu-core gnuplot-nox$
 docs="$build gnuplot-nox"
 sanitize="$tested clang-19 libomp-19-dev libclang-rt-19-dev llvm-19"
 lint="$sanitize clang-format-19 clang-tidy-19$venv"
-python="$build binutils$venv"
+python="$page binutils$venv"
 
 case "${1:-}" in
     build) wanted=$build ;;

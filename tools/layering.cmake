@@ -40,7 +40,8 @@ place(ladder              src/support src/workload src/device src/model src/sche
 place(apps/raceline       src/support src/receipt src/timing src/workload src/device src/probe
                           src/model src/registry src/run src/tune src/api src/report src/plot src/page
                           raceline)
-place(python/src          src/support src/receipt src/timing src/device src/run src/api raceline)
+place(python/src          src/support src/receipt src/timing src/device src/run src/api src/page
+                          raceline)
 # The Python package in the order in which its modules may import each other. `_core` is python/src.
 place(python/raceline/_core)
 place(python/raceline/_table)
@@ -51,6 +52,7 @@ place(python/raceline/_attention   above)
 place(python/raceline/_predict     above)
 place(python/raceline/_devices     above)
 place(python/raceline/_point       above)
+place(python/raceline/_page        above)
 place(python/raceline/transformers above)
 place(python/raceline/__init__     above)
 place(bench)

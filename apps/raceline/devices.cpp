@@ -2,8 +2,8 @@
 #include <nlohmann/json.hpp>
 
 #include "device/catalog.hpp"
-#include "named_file.hpp"
 #include "options.hpp"
+#include "receipt/named_file.hpp"
 #include "run/run_case.hpp"
 #include "selection.hpp"
 #include "support/text_table.hpp"

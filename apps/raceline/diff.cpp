@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <string_view>
 
-#include "named_file.hpp"
 #include "options.hpp"
 #include "plot/charts.hpp"
+#include "receipt/named_file.hpp"
 #include "report/receipt_diff.hpp"
 #include "support/check.hpp"
 #include "terminal.hpp"

@@ -6,12 +6,11 @@
 #include <filesystem>
 
 #include "options.hpp"
-#include "output_file.hpp"
 #include "receipt_files.hpp"
 #include "support/check.hpp"
-#include "support/time.hpp"
+#include "support/output_file.hpp"
+#include "support/whole_file.hpp"
 #include "terminal.hpp"
-#include "whole_file.hpp"
 
 namespace raceline::cli {
 namespace {
@@ -32,19 +31,12 @@ void take_tree(const std::string& folder, PageRequest& request) {
 }
 
 PageRequest request_of(const Options& options) {
-    PageRequest request;
-    for (const std::string& file : options.files) {
-        const bool is_index = fs::path(file).filename() == "index.jsonl";
-        (is_index ? request.indexes : request.receipts).push_back(file);
-    }
+    PageRequest request = page_request(options.files);
     if (options.files.empty() && fs::is_directory("receipts")) {
         take_tree("receipts", request);
     } else if (options.files.empty()) {
         request.receipts.push_back(newest_receipt());
     }
-    request.sources = build_info::page_sources();
-    request.ladder_sources = build_info::ladder_sources();
-    request.made = utc_now();
     return request;
 }
 

@@ -8,18 +8,18 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "named_file.hpp"
 #include "options.hpp"
-#include "output_file.hpp"
 #include "plot/charts.hpp"
 #include "plot/gnuplot.hpp"
 #include "plot/gnuplot_script.hpp"
+#include "receipt/named_file.hpp"
 #include "receipt_files.hpp"
 #include "report/timed_rows.hpp"
 #include "support/check.hpp"
 #include "support/nearest.hpp"
+#include "support/output_file.hpp"
+#include "support/whole_file.hpp"
 #include "terminal.hpp"
-#include "whole_file.hpp"
 
 namespace raceline::cli {
 namespace {

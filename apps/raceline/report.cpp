@@ -7,9 +7,9 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "named_file.hpp"
 #include "options.hpp"
 #include "receipt/file.hpp"
+#include "receipt/named_file.hpp"
 #include "receipt/past_measurement.hpp"
 #include "receipt_files.hpp"
 #include "report/docs_tables.hpp"
@@ -18,8 +18,8 @@
 #include "report/scorecard.hpp"
 #include "report/scorecard_text.hpp"
 #include "support/check.hpp"
+#include "support/whole_file.hpp"
 #include "terminal.hpp"
-#include "whole_file.hpp"
 
 namespace raceline::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include <random>
 
 #include "device/catalog.hpp"
-#include "named_file.hpp"
+#include "receipt/named_file.hpp"
 #include "registry/registry.hpp"
 #include "support/check.hpp"
 #include "terminal.hpp"

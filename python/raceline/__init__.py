@@ -14,6 +14,7 @@ attention implementation for Hugging Face models.
 from ._attention import attention, combine, decode
 from ._core import version as _version
 from ._devices import Ceiling, Ceilings, Device, devices, measure
+from ._page import report_html
 from ._point import Point, point
 from ._predict import Prediction, predict
 
@@ -32,4 +33,5 @@ __all__ = [
     "measure",
     "point",
     "predict",
+    "report_html",
 ]

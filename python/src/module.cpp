@@ -9,6 +9,7 @@
 
 #include "call.hpp"
 #include "devices.hpp"
+#include "page.hpp"
 #include "prediction.hpp"
 #include "raceline/raceline.hpp"
 #include "support/one_line.hpp"
@@ -89,4 +90,5 @@ NB_MODULE(_core, module) {
     bind_call(module);
     bind_predictions(module);
     bind_devices(module);
+    bind_page(module);
 }

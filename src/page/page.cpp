@@ -2,6 +2,7 @@
 #include "page/page.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
@@ -10,6 +11,7 @@
 #include "report/ladder_verdict.hpp"
 #include "report/scorecard_text.hpp"
 #include "support/check.hpp"
+#include "support/time.hpp"
 
 namespace raceline {
 namespace {
@@ -116,6 +118,18 @@ void replace(std::string& page, std::string_view mark, const std::string& by) {
 
 Json diff_json() {
     return {{"no_effect", no_effect}, {"tolerance", time_tolerance}};
+}
+
+PageRequest page_request(const std::vector<std::string>& files) {
+    PageRequest request;
+    for (const std::string& file : files) {
+        const bool is_index = std::filesystem::path(file).filename() == "index.jsonl";
+        (is_index ? request.indexes : request.receipts).push_back(file);
+    }
+    request.sources = build_info::page_sources();
+    request.ladder_sources = build_info::ladder_sources();
+    request.made = utc_now();
+    return request;
 }
 
 std::string page_html(const PageRequest& request) {

@@ -20,6 +20,10 @@ struct PageRequest {
     std::string made;  ///< when, RFC 3339 in UTC
 };
 
+/// What this build makes of receipt files, now; those called index.jsonl list files that left the
+/// tree.
+PageRequest page_request(const std::vector<std::string>& files);
+
 /// The whole page. What receipts lack is said on it; Error(io) is thrown for a file that cannot be
 /// read alone.
 std::string page_html(const PageRequest& request);

@@ -125,6 +125,7 @@ void add_groups(Panel& panel, const RooflineGroups& groups, const std::vector<Ro
                 const Letters& letters, double line) {
     std::map<std::pair<std::string, std::string>, std::size_t> marks;    // by device and commit
     std::map<std::pair<std::string, std::string>, std::size_t> commits;  // by device and kernel
+    const auto gaps = widest_gaps(groups);
     std::size_t i = 0;
     for (const auto& [group, points] : groups) {
         const std::size_t mark =
@@ -133,9 +134,9 @@ void add_groups(Panel& panel, const RooflineGroups& groups, const std::vector<Ro
         const double shift = shift_of(panel, commits[{group.device, group.kernel}]++);
         add_points(panel, group_title(group, groups, letters), points, colour, nth_mark(mark),
                    shift);
-        if (const RooflinePoint* widest = widest_gap(points)) {
-            add_gap(panel, *widest, *std::ranges::find(all, group.device, &Roofs::device), colour,
-                    shift, line);
+        if (const auto gap = gaps.find(group); gap != gaps.end()) {
+            add_gap(panel, *gap->second, *std::ranges::find(all, group.device, &Roofs::device),
+                    colour, shift, line);
         }
     }
 }
@@ -215,14 +216,15 @@ Panel kernel_panel(const std::string& title, const RooflineGroups& its, const Ro
     add_roofs(panel, roofs, Line::solid, "");
     add_memory_names(panel, roofs, "");
     add_engine_names(panel, roofs.engines, line_of_many);
+    const auto gaps = widest_gaps(its);
     std::size_t i = 0;
     for (const auto& [group, points] : its) {
         const Colour colour = nth_colour(i);
         const double shift = shift_of(panel, i);
         add_points(panel, its.size() > 1 ? "at " + group.commit.substr(0, 8) : "measured", points,
                    colour, nth_mark(i), shift);
-        if (const RooflinePoint* widest = widest_gap(points)) {
-            add_gap(panel, *widest, roofs, colour, shift, line_of_many);
+        if (const auto gap = gaps.find(group); gap != gaps.end()) {
+            add_gap(panel, *gap->second, roofs, colour, shift, line_of_many);
         }
         ++i;
     }

@@ -49,18 +49,26 @@ bool several_commits(const RooflineGroups& groups) {
     });
 }
 
-const RooflinePoint* widest_gap(const std::vector<RooflinePoint>& points) {
+std::map<RooflineGroup, const RooflinePoint*> widest_gaps(const RooflineGroups& groups) {
+    using OnDevice = std::pair<std::string, std::string>;  // and its kernel
+    std::map<OnDevice, std::pair<const RooflineGroup*, const RooflinePoint*>> widest;
     const auto key = [](const RooflinePoint& point) {
         return std::pair(point.by_resource, point.limit / point.measured);
     };
-    const RooflinePoint* widest = nullptr;
-    for (const RooflinePoint& point : points) {
-        if (point.limit > 0 && drawable(point.measured) &&
-            (widest == nullptr || key(point) > key(*widest))) {
-            widest = &point;
+    for (const auto& [group, points] : groups) {
+        for (const RooflinePoint& point : points) {
+            if (point.limit > 0 && drawable(point.measured)) {
+                const std::pair here(&group, &point);
+                auto& best = widest.try_emplace({group.device, group.kernel}, here).first->second;
+                best = key(point) > key(*best.second) ? here : best;
+            }
         }
     }
-    return widest;
+    std::map<RooflineGroup, const RooflinePoint*> gaps;
+    for (const auto& [kernel, best] : widest) {
+        gaps[*best.first] = best.second;
+    }
+    return gaps;
 }
 
 }  // namespace raceline

@@ -34,8 +34,8 @@ RooflineGroups roofline_groups(const TimedRows& rows);
 /// Whether a kernel was measured at more than one commit on a device.
 bool several_commits(const RooflineGroups& groups);
 
-/// The point whose limiter leaves most, of those that a resource limits if there are any; null if
-/// none has a known limit.
-const RooflinePoint* widest_gap(const std::vector<RooflinePoint>& points);
+/// Of each kernel on a device the point whose limiter leaves most, of those that a resource limits
+/// if there are any, by the group that it is of. Kernels without a known limit have none.
+std::map<RooflineGroup, const RooflinePoint*> widest_gaps(const RooflineGroups& groups);
 
 }  // namespace raceline

@@ -23,11 +23,11 @@ struct EmbeddedFile {
 };
 std::span<const EmbeddedFile> embedded_files();
 
-/// The sources of the ladder's rungs and tracks, for `raceline kernels --diff`: in the program
-/// alone.
+/// The sources of the ladder's rungs and tracks, for `raceline kernels --diff` and pages:
+/// where pages are written alone.
 std::span<const EmbeddedFile> ladder_sources();
 
-/// What pages are made of (src/page/page.hpp): in the program alone.
+/// What pages are made of (src/page/page.hpp): where they are written alone.
 std::span<const EmbeddedFile> page_sources();
 
 /// How wrong predictions of the committed receipts were (src/receipt/residuals.hpp), from

@@ -172,6 +172,9 @@ TEST_F(Charts, the_gap_of_a_launch_is_labelled_only_where_no_resource_limits) {
 }
 
 TEST_F(Charts, marks_of_one_kernel_at_two_commits_stand_apart) {
+    p_.layer1.seconds = {{"dram", 1e-6}};
+    p_.layer1.bound_seconds = 1e-6;
+    p_.layer1.limiter = "dram";
     run(2e-6, 4e-6, "a.jsonl");
     std::vector<Json> rows = read_timed_rows({path("a.jsonl")}).rows;
     const std::size_t once = rows.size();
@@ -201,6 +204,11 @@ TEST_F(Charts, marks_of_one_kernel_at_two_commits_stand_apart) {
     const Axis& axis = chart.panels[0].x;
     EXPECT_GT(std::abs(std::log(x[1] / x[0])), 0.01 * std::log(axis.high / axis.low));
     EXPECT_THAT(chart.notes, Contains(HasSubstr("several commits stand beside each other")));
+    // One gap is labelled, whatever number of commits: that of the kernel.
+    EXPECT_EQ(std::ranges::count_if(
+                  chart.panels[0].series,
+                  [](const Series& s) { return s.title.find("left to") != std::string::npos; }),
+              1);
 }
 
 TEST_F(Charts, comparisons_of_two_commits_have_panels_of_their_own) {

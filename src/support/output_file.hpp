@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace raceline::cli {
+namespace raceline {
 
 /// Refuses, before anything is read, an output file in whose place stands what must not be lost: a
 /// folder, one of `inputs` by whatever name or link, or a file whose content is not of the form
@@ -13,4 +13,4 @@ namespace raceline::cli {
 void require_output(const std::string& option, const std::string& file,
                     const std::vector<std::string>& inputs);
 
-}  // namespace raceline::cli
+}  // namespace raceline

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "output_file.hpp"
+#include "support/output_file.hpp"
 
 #include <algorithm>
 #include <array>
@@ -10,7 +10,7 @@
 
 #include "support/check.hpp"
 
-namespace raceline::cli {
+namespace raceline {
 namespace {
 
 namespace fs = std::filesystem;
@@ -63,4 +63,4 @@ void require_output(const std::string& option, const std::string& file,
             option, file, form->name);
 }
 
-}  // namespace raceline::cli
+}  // namespace raceline

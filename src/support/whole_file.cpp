@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "whole_file.hpp"
+#include "support/whole_file.hpp"
 
 #include <filesystem>
 #include <fstream>
@@ -7,7 +7,7 @@
 
 #include "support/check.hpp"
 
-namespace raceline::cli {
+namespace raceline {
 
 namespace fs = std::filesystem;
 
@@ -41,4 +41,4 @@ void write_whole_file(const std::string& file, std::string_view content) {
     }
 }
 
-}  // namespace raceline::cli
+}  // namespace raceline

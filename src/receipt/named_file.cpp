@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "named_file.hpp"
+#include "receipt/named_file.hpp"
 
 #include <cstddef>
 #include <filesystem>
@@ -9,7 +9,7 @@
 
 #include "support/check.hpp"
 
-namespace raceline::cli {
+namespace raceline {
 namespace {
 
 namespace fs = std::filesystem;
@@ -55,4 +55,4 @@ void require_receipts(const std::string& path) {
     }
 }
 
-}  // namespace raceline::cli
+}  // namespace raceline

@@ -4,10 +4,10 @@
 #include <string>
 #include <string_view>
 
-namespace raceline::cli {
+namespace raceline {
 
 /// Writes a file, or replaces one and keeps its permissions. Throws Error(io) naming it where that
 /// fails; an old file is then as it was.
 void write_whole_file(const std::string& file, std::string_view content);
 
-}  // namespace raceline::cli
+}  // namespace raceline

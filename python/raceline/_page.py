@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Receipts as a page to explore."""
+
+from __future__ import annotations
+
+import os
+from typing import Sequence, Union
+
+from . import _core
+
+_Path = Union[str, "os.PathLike[str]"]
+
+
+def report_html(receipts: _Path | Sequence[_Path], out: _Path) -> None:
+    """Writes receipts as one HTML file that opens from disk and needs no network.
+
+    It is the page of `raceline report --html`: charts and tables of predictions beside measurements,
+    where each number opens its row, and the model behind sliders (docs/page.md).
+
+    Args:
+        receipts: a receipt file (JSON lines), or several; of two the page also shows what changed.
+            Files called index.jsonl list receipts that left a source tree.
+        out: the page's file. An older page is replaced, anything else is not.
+
+    Raises:
+        ValueError: no file is named, one of them is a folder or a device, or `out` is one
+            of them or holds something that is no page.
+        OSError: a file cannot be read, or the page cannot be written; what stood there stays.
+        RuntimeError: no line of a file begins as a row does.
+    """
+    files = [receipts] if isinstance(receipts, (str, os.PathLike)) else receipts
+    _core.report_html([os.fspath(file) for file in files], os.fspath(out))

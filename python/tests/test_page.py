@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The page that the package writes; what is on it is tested in tests/page."""
+
+import base64
+import gzip
+import json
+import os
+import pathlib
+import re
+import shutil
+
+import pytest
+import raceline
+
+RECEIPTS = pathlib.Path(__file__).parents[2] / "receipts" / "h200"
+RUN = RECEIPTS / "2026-11-23-prefill_sm90-training-16k-4b2ec0278ce6.jsonl"
+
+
+def carried(page, name):
+    """What a page carries under a name, unpacked; None if it does not."""
+    found = re.search(rf'<script [^>]*id="{name}"[^>]*>([^<]+)</script>', page)
+    return found and gzip.decompress(base64.b64decode(found[1])).decode()
+
+
+def test_a_page_has_the_rows_the_charts_and_the_model(tmp_path):
+    out = tmp_path / "page.html"
+    raceline.report_html(RUN, out)
+    page = out.read_text()
+    assert page.startswith("<!doctype html>")
+    data = json.loads(carried(page, "data"))
+    assert data["version"] == raceline.__version__
+    assert len(data["cases"]) == 36
+    assert carried(page, "rows-0").splitlines()[0] == RUN.read_text().splitlines()[0]
+    assert {"vega-view", "vega-parser"} <= json.loads(carried(page, "vega")).keys()
+    model = carried(page, "model")
+    assert model is not None, "built without emscripten: the page has no panel of what-ifs"
+    assert "WebAssembly" in model
+    assert len(data["ladder"]) > 0
+
+
+def test_several_files_and_a_page_written_again(tmp_path):
+    out = tmp_path / "page.html"
+    other = RECEIPTS / "2026-11-23-prefill_mma-training-16k-4b2ec0278ce6.jsonl"
+    raceline.report_html([RUN, str(other)], str(out))
+    raceline.report_html([RUN, os.fspath(other)], out)
+    data = json.loads(carried(out.read_text(), "data"))
+    assert [pathlib.Path(file["path"]).name for file in data["files"]] == [RUN.name, other.name]
+
+
+def test_receipts_and_other_files_are_never_replaced(tmp_path):
+    mine = tmp_path / "mine.jsonl"
+    shutil.copy(RUN, mine)
+    link = tmp_path / "link.html"
+    link.symlink_to(mine)
+    text = tmp_path / "rows.html"
+    shutil.copy(RUN, text)
+    for out, why in ((mine, "one of the receipts"), (link, "one of the receipts"), (text, "is no page"), (tmp_path, "is a folder")):
+        with pytest.raises(ValueError, match=why):
+            raceline.report_html([mine], out)
+    assert mine.read_bytes() == text.read_bytes() == RUN.read_bytes()
+
+
+def test_what_is_no_receipt_is_refused(tmp_path):
+    out = tmp_path / "page.html"
+    with pytest.raises(ValueError, match="receipts is empty"):
+        raceline.report_html([], out)
+    with pytest.raises(ValueError, match="is a folder"):
+        raceline.report_html(tmp_path, out)
+    with pytest.raises(OSError, match="nowhere"):
+        raceline.report_html(tmp_path / "nowhere.jsonl", out)
+    words = tmp_path / "words.txt"
+    words.write_text("hello\n")
+    with pytest.raises(RuntimeError, match="no receipt file"):
+        raceline.report_html(words, out)
+    with pytest.raises(OSError, match="cannot write"):
+        raceline.report_html(RUN, tmp_path / "none" / "page.html")
+    assert not out.exists()
