@@ -49,20 +49,27 @@ std::string group_title(const RooflineGroup& group, const RooflineGroups& all,
            (commits.size() > 1 ? " at " + group.commit.substr(0, 8) : "");
 }
 
-// How far right of its place the n-th commit of a kernel is drawn, as a factor: where one case was
-// measured at several commits, no mark hides another.
-double shift_of(const Panel& panel, std::size_t n) {
-    return std::pow(panel.x.high / panel.x.low, 0.016 * static_cast<double>(n));
+// How far right of its place a point is drawn, as a factor: where one case was measured at several
+// commits, no mark hides another. A mark is as wide as half a line of words is high.
+double shift_of(const Panel& panel, const RooflinePoint& point, double line) {
+    return std::pow(panel.x.high / panel.x.low, 0.47 * line * static_cast<double>(point.before));
+}
+
+bool has_shifts(const RooflineGroups& groups) {
+    return std::ranges::any_of(groups, [](const auto& group) {
+        return std::ranges::any_of(group.second,
+                                   [](const auto& point) { return point.before > 0; });
+    });
 }
 
 void add_points(Panel& panel, const std::string& title, const std::vector<RooflinePoint>& points,
-                Colour colour, Mark mark, double shift) {
+                Colour colour, Mark mark, double line) {
     Series join{.title = {}, .colour = colour, .line = Line::solid, .width = 0.8, .points = {}};
     Series predicted{.title = {}, .colour = colour, .mark = mark, .filled = false, .points = {}};
     Series measured{.title = title, .colour = colour, .mark = mark, .points = {}};
     constexpr double none = std::numeric_limits<double>::quiet_NaN();
     for (const RooflinePoint& point : points) {
-        const double x = point.intensity * shift;
+        const double x = point.intensity * shift_of(panel, point, line);
         measured.points.push_back({x, point.measured});
         if (point.predicted > 0) {
             predicted.points.push_back({x, point.predicted});
@@ -123,20 +130,18 @@ std::string devices_text(const std::map<std::string, DeviceName>& devices) {
 
 void add_groups(Panel& panel, const RooflineGroups& groups, const std::vector<Roofs>& all,
                 const Letters& letters, double line) {
-    std::map<std::pair<std::string, std::string>, std::size_t> marks;    // by device and commit
-    std::map<std::pair<std::string, std::string>, std::size_t> commits;  // by device and kernel
+    std::map<std::pair<std::string, std::string>, std::size_t> marks;  // by device and commit
     const auto gaps = widest_gaps(groups);
     std::size_t i = 0;
     for (const auto& [group, points] : groups) {
         const std::size_t mark =
             marks.try_emplace({group.device, group.commit}, marks.size()).first->second;
         const Colour colour = nth_colour(i++);
-        const double shift = shift_of(panel, commits[{group.device, group.kernel}]++);
         add_points(panel, group_title(group, groups, letters), points, colour, nth_mark(mark),
-                   shift);
+                   line);
         if (const auto gap = gaps.find(group); gap != gaps.end()) {
             add_gap(panel, *gap->second, *std::ranges::find(all, group.device, &Roofs::device),
-                    colour, shift, line);
+                    colour, shift_of(panel, *gap->second, line), line);
         }
     }
 }
@@ -220,11 +225,11 @@ Panel kernel_panel(const std::string& title, const RooflineGroups& its, const Ro
     std::size_t i = 0;
     for (const auto& [group, points] : its) {
         const Colour colour = nth_colour(i);
-        const double shift = shift_of(panel, i);
         add_points(panel, its.size() > 1 ? "at " + group.commit.substr(0, 8) : "measured", points,
-                   colour, nth_mark(i), shift);
+                   colour, nth_mark(i), line_of_many);
         if (const auto gap = gaps.find(group); gap != gaps.end()) {
-            add_gap(panel, *gap->second, roofs, colour, shift, line_of_many);
+            add_gap(panel, *gap->second, roofs, colour, shift_of(panel, *gap->second, line_of_many),
+                    line_of_many);
         }
         ++i;
     }
@@ -274,10 +279,10 @@ Chart roofline_chart(const TimedRows& rows) {
                                          : "Hollow: predicted before the run; filled: measured. "
                                            "Dotted: the widest gap of each kernel to the roof of "
                                            "its limiter.");
-    if (several_commits(groups)) {
+    if (has_shifts(groups)) {
         chart.notes.push_back(
-            "Marks of one kernel at several commits stand beside each other, so "
-            "that none hides another: the first stands in its place.");
+            "A case that a kernel has at several commits has a mark for each: the "
+            "first in its place, others right of it.");
     }
     const bool apart = groups.size() > most_groups;
     if (devices.size() > 1 && !apart) {

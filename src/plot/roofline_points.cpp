@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plot/roofline_points.hpp"
 
-#include <algorithm>
+#include <cmath>
+#include <tuple>
 #include <utility>
 
 #include "plot/chart.hpp"
@@ -29,6 +30,19 @@ RooflinePoint point_of(const TimedCase& one) {
     return point;
 }
 
+void count_before(RooflineGroups& groups) {
+    // By device, kernel and intensity, to two hundredths, the commits that have such a case.
+    std::map<std::tuple<std::string, std::string, long>, std::set<std::string>> commits;
+    for (auto& [group, points] : groups) {
+        for (RooflinePoint& point : points) {
+            auto& here =
+                commits[{group.device, group.kernel, std::lround(50 * std::log(point.intensity))}];
+            here.insert(group.commit);
+            point.before = here.size() - 1;
+        }
+    }
+}
+
 }  // namespace
 
 RooflineGroups roofline_groups(const TimedRows& rows) {
@@ -39,14 +53,8 @@ RooflineGroups roofline_groups(const TimedRows& rows) {
             groups[{one.device, one.commit, one.kernel}].push_back(point);
         }
     }
+    count_before(groups);
     return groups;
-}
-
-bool several_commits(const RooflineGroups& groups) {
-    std::set<std::pair<std::string, std::string>> kernels;
-    return std::ranges::any_of(groups, [&](const auto& one) {
-        return !kernels.emplace(one.first.device, one.first.kernel).second;
-    });
 }
 
 std::map<RooflineGroup, const RooflinePoint*> widest_gaps(const RooflineGroups& groups) {

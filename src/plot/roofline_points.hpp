@@ -18,6 +18,8 @@ struct RooflinePoint {
     /// Whether the predicted limiter is a resource: neither launches, nor latency, nor the tail of
     /// the last wave, of which none has a roof to come nearer to.
     bool by_resource = false;
+    /// How many commits that come before its own have a case of its kernel at this intensity.
+    std::size_t before = 0;
     std::set<std::string> asked;  ///< resources that it needs, as far as a prediction says
 };
 
@@ -30,9 +32,6 @@ using RooflineGroups = std::map<RooflineGroup, std::vector<RooflinePoint>>;
 
 /// Cases without an intensity or a rate are left out.
 RooflineGroups roofline_groups(const TimedRows& rows);
-
-/// Whether a kernel was measured at more than one commit on a device.
-bool several_commits(const RooflineGroups& groups);
 
 /// Of each kernel on a device the point whose limiter leaves most, of those that a resource limits
 /// if there are any, by the group that it is of. Kernels without a known limit have none.

@@ -203,7 +203,7 @@ TEST_F(Charts, marks_of_one_kernel_at_two_commits_stand_apart) {
     // A mark is a good hundredth of the chart wide.
     const Axis& axis = chart.panels[0].x;
     EXPECT_GT(std::abs(std::log(x[1] / x[0])), 0.01 * std::log(axis.high / axis.low));
-    EXPECT_THAT(chart.notes, Contains(HasSubstr("several commits stand beside each other")));
+    EXPECT_THAT(chart.notes, Contains(HasSubstr("at several commits has a mark for each")));
     // One gap is labelled, whatever number of commits: that of the kernel.
     EXPECT_EQ(std::ranges::count_if(
                   chart.panels[0].series,
