@@ -48,6 +48,18 @@ std::string_view number_form(Scale scale) {
     }
 }
 
+// The least of 1, 2 and 5 in any decade that is not below a step: multiples of others are crooked
+// numbers, and pass 1 by.
+double round_step(double step) {
+    const double decade = std::pow(10, std::floor(std::log10(step)));
+    for (const double whole : {1.0, 2.0, 5.0}) {
+        if (step <= whole * decade) {
+            return whole * decade;
+        }
+    }
+    return 10 * decade;
+}
+
 // A logarithmic axis over less than two decades needs more ticks than powers of ten.
 std::string ticks_of(const Axis& axis, char name) {
     if (!axis.ticks.empty()) {
@@ -64,7 +76,7 @@ std::string ticks_of(const Axis& axis, char name) {
     }
     std::string places;
     if (axis.high / axis.low < 1.8) {  // one by one: a step on a logarithmic axis is a factor
-        const double step = std::stod(fmt::format("{:.1g}", (axis.high - axis.low) / 6));
+        const double step = round_step((axis.high - axis.low) / 6);
         for (double at = std::ceil(axis.low / step) * step; at <= axis.high; at += step) {
             places += fmt::format("{}{:.10g}", places.empty() ? "" : ", ", at);
         }
