@@ -6,7 +6,6 @@
 #include "model/work_point.hpp"
 #include "options.hpp"
 #include "plot/charts.hpp"
-#include "plot/gnuplot_script.hpp"
 #include "point_file.hpp"
 #include "run/point_json.hpp"
 #include "selection.hpp"
@@ -63,9 +62,7 @@ void print_points(const std::vector<NamedPoint>& points,
 }  // namespace
 
 int run_point(const Options& options) {
-    if (!options.output.empty()) {
-        static_cast<void>(picture_form(options.output));  // before anything is read
-    }
+    require_picture_output(options);
     const std::vector<NamedPoint> points = points_of(options);
     const Device device = select_device(options);
     std::vector<PointVerdict> verdicts;

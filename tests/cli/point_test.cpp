@@ -139,6 +139,7 @@ TEST_F(Point, refusals_are_one_sentence) {
     refused("a.csv a.csv", "one file");
     refused("--bytes 1 -o x.gif", ".svg");
     refused("--bytes 1 --keep-script", "--output");
+    refused(write("own.svg", "bytes\n1\n") + " -o own.svg", "own.svg");
 }
 
 }  // namespace
