@@ -78,7 +78,7 @@ add_custom_command(
 add_executable(collect_residuals tools/residuals.cpp src/receipt/residuals.cpp
                src/receipt/past_measurement.cpp src/receipt/index_line.cpp src/receipt/rows.cpp
                src/report/first_sight.cpp src/workload/operation.cpp
-               src/workload/operation_shape.cpp src/workload/plainest.cpp
+               src/workload/operation_shape.cpp src/workload/plainest.cpp src/workload/tree.cpp
                src/workload/shape_field.cpp src/workload/shape_format.cpp
                src/workload/shape_grammar.cpp src/workload/validation.cpp src/workload/workload.cpp
                src/support/nearest.cpp src/support/sha256.cpp src/support/fmt.cpp)

@@ -61,6 +61,6 @@ std::size_t workspace(const Workload& w, const Tile& tile, const Device& device)
 }  // namespace
 }  // namespace raceline::kernels::cpu_flash
 
-RACELINE_KERNEL(cpu_flash,
-                record_of("blocked online softmax for CPUs: prefill and decode, every option",
-                          Engine::cpu, kTiles, {supports, counts, precision, workspace}))
+RACELINE_TREE_KERNEL(cpu_flash,
+                     record_of("blocked online softmax for CPUs: prefill and decode, every option",
+                               Engine::cpu, kTiles, {supports, counts, precision, workspace}))

@@ -24,7 +24,7 @@ namespace raceline::kernels::cpu_flash::HWY_NAMESPACE {
 /// What all heads and chunks of one task share.
 struct Decode {
     const Task& task;
-    const AttentionArgs& args;
+    const AttentionCall& args;
     DecodeScratch at;
     std::int64_t rows, chunk;  ///< rows of a head; keys of a chunk
     std::size_t headdim, headdim_v;
@@ -107,7 +107,11 @@ void weigh(const Decode& w, const ScoreForm& form, const Chunk& chunk, std::int6
         cap_scores<1>(scores, padded / kLanes, form.inner, form.limit);
     }
     std::fill(scores + chunk.places(), scores + padded, none);
-    chunk.hide(visible_keys(*w.task.problem, w.task.work_tile.sequence, w.query(r)), scores);
+    const std::int64_t sequence = w.task.work_tile.sequence;
+    chunk.hide(visible_keys(*w.task.problem, sequence, w.query(r)), scores);
+    if (w.args.tree != nullptr) {
+        chunk.hide(tree_row(w.args, *w.task.problem, sequence, w.query(r)), scores);
+    }
     Vec most = hn::Set(d, none);
     for (std::size_t j = 0; j < padded; j += kLanes) {
         most = hn::Max(most, hn::Load(d, scores + j));

@@ -16,7 +16,7 @@ namespace raceline::kernels::cpu_flash {
 namespace {
 
 struct Launch {
-    const AttentionArgs& args;
+    const AttentionCall& args;
     const TaskProblem& problem;
     const Plan& plan;
     const Tile& tile;
@@ -80,7 +80,7 @@ void merge(const Launch& launch, std::int64_t index, float* scratch) {
 
 }  // namespace
 
-void launch(const AttentionArgs& args, int tile, const Device& device, void* workspace,
+void launch(const AttentionCall& args, int tile, const Device& device, void* workspace,
             void* /*stream*/) {
     require(tile >= 0 && tile < static_cast<int>(kTiles.size()), Status::invalid_argument,
             "tile {} does not exist: cpu_flash has {}", tile, kTiles.size());

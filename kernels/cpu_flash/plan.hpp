@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "kernels/cpu_flash/tile.hpp"
-#include "workload/attention_args.hpp"
+#include "workload/attention_call.hpp"
 #include "workload/problem.hpp"
 
 namespace raceline::kernels::cpu_flash {
@@ -40,7 +40,8 @@ struct TaskProblem : Problem {
 };
 TaskProblem task_problem_of(const AttentionArgs& args);
 
-/// Keys that query i of a sequence sees: [first, last).
+/// Keys that query i of a sequence sees: [first, last); under a tree all of them, and the tree
+/// takes some of the last ones away (TreeRow).
 struct KeySpan {
     std::int64_t first, last;
 };
@@ -102,7 +103,7 @@ bool uses_dot(DType dtype, DType kv_dtype, bool decode);
 
 /// One task: rows of a work tile, K/V heads [head0, head1).
 struct Task {
-    const AttentionArgs* args;
+    const AttentionCall* args;
     const TaskProblem* problem;
     WorkTile work_tile;
     std::int64_t head0, head1;

@@ -23,7 +23,7 @@ namespace raceline::kernels::cpu_flash::HWY_NAMESPACE {
 /// What all panels and blocks of one task and head share.
 struct Work {
     const Task& task;
-    const AttentionArgs& args;
+    const AttentionCall& args;
     std::int64_t head;  ///< K/V head
     PrefillScratch at;
     ScoreForm form;
@@ -112,6 +112,20 @@ void load_panel(const Work& w, const Panel& panel) {
                 0.0F);
 }
 
+/// Scores of keys [low, high) that the tree takes away become -inf, row by row: they are few.
+template <int vectors>
+void hide_by_tree(const Work& w, const Panel& panel, std::int64_t low, std::int64_t high,
+                  float* scores) {
+    for (std::int64_t r = 0; r < panel.rows; ++r) {
+        const TreeRow row =
+            tree_row(w.args, *w.task.problem, w.task.work_tile.sequence, w.query(panel.row0 + r));
+        row.hidden(low, high, [&](std::int64_t key) {
+            scores[(key - low) * std::int64_t(vectors * kLanes) + r] =
+                -std::numeric_limits<float>::infinity();
+        });
+    }
+}
+
 /// One panel against one packed block of keys [key0, key1).
 template <class Engine, int vectors>
 void step_panel(const Work& w, const Panel& panel, std::int64_t key0, std::int64_t key1) {
@@ -135,6 +149,9 @@ void step_panel(const Work& w, const Panel& panel, std::int64_t key0, std::int64
         mask_scores<vectors>(scores, keys, low - w.task.work_tile.key0,
                              w.integers(w.at.first) + panel.row0,
                              w.integers(w.at.last) + panel.row0);
+    }
+    if (w.args.tree != nullptr) {
+        hide_by_tree<vectors>(w, panel, low, high, scores);
     }
     const PanelState state{w.floats(w.at.peak) + panel.row0, w.floats(w.at.sum) + panel.row0,
                            w.floats(w.at.o) + panel.row0 * w.args.headdim_v, w.headdim_v};

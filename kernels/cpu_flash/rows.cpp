@@ -50,6 +50,13 @@ void close_row(const Task& task, std::int64_t head_kv, std::int64_t row, float p
               sum, out);
 }
 
+TreeRow tree_row(const AttentionCall& call, const TaskProblem& p, std::int64_t sequence,
+                 std::int64_t query) {
+    const std::int64_t first =
+        call.cu_seqlens_q ? call.cu_seqlens_q[sequence] : sequence * call.seqlen_q;
+    return {p.lengths.k(sequence) - p.lengths.q(sequence), call.tree[first + query]};
+}
+
 ScoreForm score_form(const AttentionArgs& a, float k_scale) {
     const float scale = a.scale * k_scale;
     const float size = std::fabs(scale);

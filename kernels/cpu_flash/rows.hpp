@@ -9,6 +9,7 @@
 
 #include "kernels/cpu_flash/plan.hpp"
 #include "kernels/cpu_flash/scratch.hpp"
+#include "workload/seen_keys.hpp"
 
 namespace raceline::kernels::cpu_flash {
 
@@ -105,6 +106,25 @@ inline CacheScales cache_scales(const AttentionArgs& a, std::int64_t sequence, s
     return {a.k_scale ? a.k_scale[at] : 1.0F, a.v_scale ? a.v_scale[at] : 1.0F};
 }
 
+/// What the tree leaves a row of the sequence's last keys.
+struct TreeRow {
+    std::int64_t first_new;  ///< key of the sequence's first new token; negative in a short cache
+    std::uint32_t word;      ///< bit j: the row sees key first_new + j
+
+    /// `hide(key)` for every key of [first, end) that the tree takes away.
+    template <class Hide>
+    void hidden(std::int64_t first, std::int64_t end, const Hide& hide) const {
+        for (std::int64_t key = std::max(first, first_new); key < end; ++key) {
+            if (!bit_is_set(word, key - first_new)) {
+                hide(key);
+            }
+        }
+    }
+};
+/// Of a call with a tree.
+TreeRow tree_row(const AttentionCall& call, const TaskProblem& problem, std::int64_t sequence,
+                 std::int64_t query);
+
 /// How a raw product q·k becomes a power of two: 2^(factor * score), where score is the product
 /// times `sign`, or for a soft cap limit * tanh(product * sign * inner).
 struct ScoreForm {
@@ -146,6 +166,14 @@ struct Chunk {
                 scores[kStreams * j + i] = none;
             }
         }
+    }
+    /// The same of keys that the tree takes away.
+    void hide(const TreeRow& row, float* scores) const {
+        row.hidden(first, end, [&](std::int64_t key) {
+            const std::int64_t stream = (key - first) / steps;
+            const std::int64_t step = (key - first) % steps;
+            scores[kStreams * step + stream] = -std::numeric_limits<float>::infinity();
+        });
     }
 };
 

@@ -30,6 +30,7 @@ constexpr std::array fields{
     OperationField{"sinks", "one more logit a query head", own, "none"},
     OperationField{"scale", "factor on QK", own, "1 / sqrt(d)"},
     OperationField{"page", "tokens a page of the cache", own, "none"},
+    OperationField{"tree", "seed of trees of new tokens", own, "none"},
     OperationField{"accuracy", "accurate or fast", own, "accurate"}};
 
 enum Tensor : std::size_t { q, k, v, sinks, out, lse };

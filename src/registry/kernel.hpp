@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "support/required.hpp"
-#include "workload/attention_args.hpp"
+#include "workload/attention_call.hpp"
 #include "workload/operation_args.hpp"
 #include "workload/precision.hpp"
 #include "workload/workload.hpp"
@@ -99,6 +99,8 @@ struct KernelRecord {
     /// What it computes: an operation of operations/, and a pass of it.
     std::string_view op = "attention";
     std::string_view pass = "forward";
+    /// Whether it takes a call with a tree: only where the record ends with RACELINE_TREE_KERNEL.
+    bool trees = false;
 };
 
 /// A record of what every engine has, with the functions in KernelFunctions' order. Its name comes
@@ -118,11 +120,16 @@ KernelRecord<Tile> named(std::string_view name, KernelRecord<Tile> record) {
     record.name = name;
     return record;
 }
+template <TileType Tile>
+KernelRecord<Tile> with_trees(KernelRecord<Tile> record) {
+    record.trees = true;
+    return record;
+}
 
 /// Enqueues the kernel. Never synchronises, never allocates device memory. `stream` is a
 /// cudaStream_t on a GPU and null on a CPU; a CPU kernel uses `device.units` threads and has
 /// finished when it returns.
-using LaunchFn = void (*)(const AttentionArgs& args, int tile, const Device& device,
+using LaunchFn = void (*)(const AttentionCall& args, int tile, const Device& device,
                           void* workspace, void* stream);
 /// The same for a kernel whose record ends with RACELINE_OPERATION_KERNEL.
 using OperationLaunchFn = void (*)(const OperationArgs& args, int tile, const Device& device,
@@ -136,6 +143,7 @@ public:
 
     std::string_view name, summary;
     std::string_view op, pass;  ///< what it computes
+    bool trees = false;         ///< takes calls with a tree
     Engine engine{};
     const Rung* rung = nullptr;
     std::span<const std::string_view> formerly;  ///< names that it had before
@@ -147,7 +155,7 @@ public:
 
     /// Whether this build has code for it; none for a GPU if it is without CUDA.
     [[nodiscard]] bool compiled() const { return launch != nullptr || launch_operation != nullptr; }
-    void enqueue(const AttentionArgs& args, int tile, const Device& device, void* workspace,
+    void enqueue(const AttentionCall& args, int tile, const Device& device, void* workspace,
                  void* stream) const {
         launch(args, tile, device, workspace, stream);
     }
@@ -175,8 +183,12 @@ public:
 
     /// "" if it computes what the workload asks for, else what it computes instead.
     [[nodiscard]] std::string computes_other(const Workload& w) const;
+    /// The reason of the record, which is not asked about what no record knows unless it says so.
     [[nodiscard]] std::string why_not(const Workload& w, int tile, const Device& d) const {
         std::string other = computes_other(w);
+        if (other.empty() && w.tree != 0 && !trees) {
+            other = "it knows no tree of new tokens";
+        }
         return other.empty() ? erased_.supports(record_, w, tile, d) : other;
     }
     /// A call without query rows is one launch that does nothing, whatever the kernel.
@@ -207,6 +219,7 @@ Kernel::Kernel(const KernelRecord<Tile>& record)
       summary(record.summary.value),
       op(record.op),
       pass(record.pass),
+      trees(record.trees),
       engine(record.engine.value),
       rung(record.rung),
       formerly(record.formerly),
@@ -257,6 +270,9 @@ Kernel::Kernel(const KernelRecord<Tile>& record)
 /// The same for a kernel whose `launch` takes OperationArgs. tools/build_info.cmake looks for this
 /// name at the beginning of a line, and writes the signature into the generated list.
 #define RACELINE_OPERATION_KERNEL(NAME, ...) RACELINE_KERNEL(NAME, __VA_ARGS__)
+
+/// The same for a kernel that takes calls with a tree: its `launch` takes an AttentionCall.
+#define RACELINE_TREE_KERNEL(NAME, ...) RACELINE_KERNEL(NAME, ::raceline::with_trees(__VA_ARGS__))
 
 // Host code that has the record has what its functions take and return. Device code names these in
 // signatures alone, so that a field more in either compiles no kernel anew.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "model/occupancy.hpp"
@@ -12,20 +13,45 @@
 #include "support/check.hpp"
 #include "support/nearest.hpp"
 
+namespace raceline {
+
+/// What the registry holds of a kernel's launch.
+template <class Args>
+using HeldLaunch =
+    std::conditional_t<std::is_same_v<Args, OperationArgs>, OperationLaunchFn, LaunchFn>;
+
+/// A kernel that takes no tree gets the part of a call that is without one.
+using PlainLaunchFn = void (*)(const AttentionArgs&, int, const Device&, void*, void*);
+template <PlainLaunchFn its>
+void launch_plain(const AttentionCall& call, int tile, const Device& device, void* workspace,
+                  void* stream) {
+    its(call, tile, device, workspace, stream);
+}
+template <auto its>
+constexpr auto held() {
+    if constexpr (std::is_same_v<std::remove_cv_t<decltype(its)>, PlainLaunchFn>) {
+        return &launch_plain<its>;
+    } else {
+        return its;
+    }
+}
+
+}  // namespace raceline
+
 // One declaration a folder. `launch` is declared for all and referenced only where it is compiled,
 // so that a forgotten one does not link and a missing toolkit leaves it null.
-#define X(name, ladder, has_launch, Args, lines, hash)                   \
-    namespace raceline::kernels::name {                                  \
-    Kernel kernel();                                                     \
-    void launch(const Args&, int, const Device&, void*, void*);          \
-    template <bool compiled>                                             \
-    void (*launch_if())(const Args&, int, const Device&, void*, void*) { \
-        if constexpr (compiled) {                                        \
-            return &launch;                                              \
-        } else {                                                         \
-            return nullptr;                                              \
-        }                                                                \
-    }                                                                    \
+#define X(name, ladder, has_launch, Args, lines, hash)          \
+    namespace raceline::kernels::name {                         \
+    Kernel kernel();                                            \
+    void launch(const Args&, int, const Device&, void*, void*); \
+    template <bool compiled>                                    \
+    HeldLaunch<Args> launch_if() {                              \
+        if constexpr (compiled) {                               \
+            return held<&launch>();                             \
+        } else {                                                \
+            return nullptr;                                     \
+        }                                                       \
+    }                                                           \
     }
 #include "kernels.inc"
 #undef X

@@ -58,7 +58,7 @@ void copy_to(const HostBuffer& to, const std::vector<std::byte>& from) {
 // Memory of one call: inputs of its own, poisoned outputs and scratch.
 struct CallSet {
     HostBuffer q, k, v, out, lse, scratch;
-    AttentionArgs args;
+    AttentionCall args;
 
     CallSet(const Workload& w, const Inputs& inputs, std::size_t scratch_bytes)
         : q(inputs.q.size()),
@@ -79,6 +79,7 @@ struct CallSet {
         at.lse = static_cast<float*>(lse.data());
         const auto or_null = [](const auto& list) { return list.empty() ? nullptr : list.data(); };
         at.sinks = or_null(inputs.sinks);
+        at.tree = or_null(inputs.tree);
         at.cu_seqlens_q = or_null(inputs.cu_seqlens_q);
         at.cu_seqlens_k = or_null(inputs.cu_seqlens_k);
         at.seqlens_k = or_null(inputs.seqlens_k);

@@ -43,6 +43,7 @@ CudaArena::Layout CudaArena::make_layout(const Workload& w, const Inputs& in) {
                     in.k_bytes,
                     in.v_bytes,
                     bytes_in(in.sinks),
+                    bytes_in(in.tree),
                     bytes_in(in.cu_seqlens_q),
                     bytes_in(in.cu_seqlens_k),
                     bytes_in(in.seqlens_k),
@@ -78,6 +79,7 @@ std::array<const void*, CudaArena::parts> CudaArena::sources() const {
             in.k.data(),
             in.v.data(),
             in.sinks.data(),
+            in.tree.data(),
             in.cu_seqlens_q.data(),
             in.cu_seqlens_k.data(),
             in.seqlens_k.data(),
@@ -132,7 +134,7 @@ void CudaArena::copy_inputs(int index, const CudaArena& from, int from_index) co
     }
 }
 
-AttentionArgs CudaArena::args(int index) const {
+AttentionCall CudaArena::args(int index) const {
     // An absent input is a null pointer; an empty tensor still has an address.
     const auto optional = [&](Part part) {
         return layout_.bytes[part] > 0 ? at(index, part) : nullptr;
@@ -144,6 +146,7 @@ AttentionArgs CudaArena::args(int index) const {
     to.out = at(index, o);
     to.lse = reinterpret_cast<float*>(at(index, l));
     to.sinks = reinterpret_cast<const float*>(optional(sinks));
+    to.tree = reinterpret_cast<const std::uint32_t*>(optional(tree));
     to.cu_seqlens_q = reinterpret_cast<const std::int32_t*>(optional(cu_q));
     to.cu_seqlens_k = reinterpret_cast<const std::int32_t*>(optional(cu_k));
     to.seqlens_k = reinterpret_cast<const std::int32_t*>(optional(seqlens));

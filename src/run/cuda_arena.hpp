@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "timing/cuda_runtime.hpp"
-#include "workload/attention_args.hpp"
+#include "workload/attention_call.hpp"
 #include "workload/inputs.hpp"
 #include "workload/workload.hpp"
 
@@ -24,7 +24,7 @@ public:
 
     CudaArena(const Workload& workload, const Inputs& inputs, int count);
 
-    /// Lengths, tables, sinks and scales of the inputs into set `index`; then Q, K and V.
+    /// Lengths, tables, trees, sinks and scales of the inputs into set `index`; then Q, K and V.
     void upload_structure(int index) const;
     void upload_data(int index) const;
     /// Q, K and V of set `index`, as they lie there.
@@ -32,7 +32,7 @@ public:
     /// All inputs from another arena of the same workload: a copy within the device.
     void copy_inputs(int index, const CudaArena& from, int from_index) const;
 
-    [[nodiscard]] AttentionArgs args(int index) const;
+    [[nodiscard]] AttentionCall args(int index) const;
     [[nodiscard]] std::vector<std::byte> out(int index) const;
     [[nodiscard]] std::vector<float> lse(int index) const;
     [[nodiscard]] const void* out_address(int index) const;
@@ -48,6 +48,7 @@ private:
         k,
         v,
         sinks,
+        tree,
         cu_q,
         cu_k,
         seqlens,

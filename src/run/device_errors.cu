@@ -124,10 +124,10 @@ __global__ void __launch_bounds__(threads)
     const int tx = static_cast<int>(threadIdx.x) % 16;
     const int ty = static_cast<int>(threadIdx.x) / 16;
     PlacedRow rows[4];
-    KeySpan spans[4];
+    SeenKeys row_keys[4];
     for (int i = 0; i < 4; ++i) {
         rows[i] = place(p, tile, ty * 4 + i);
-        spans[i] = rows[i].token < 0 ? KeySpan{0, 0} : p.spans[rows[i].token];
+        row_keys[i] = rows[i].token < 0 ? SeenKeys{0, 0} : p.row_keys[rows[i].token];
     }
     float largest[4] = {0, 0, 0, 0};
     float joint = 0;  // of this thread's key in each block
@@ -155,7 +155,7 @@ __global__ void __launch_bounds__(threads)
             float count = 0;
 #pragma unroll
             for (int i = 0; i < 4; ++i) {
-                if (at >= spans[i].first && at < spans[i].last) {
+                if (row_keys[i].sees(at)) {
                     const float along = s[i][j] * inverse[tx * 4 + j];
                     largest[i] = fmaxf(largest[i], fabsf(along));
                     sum += along;
@@ -194,9 +194,9 @@ __global__ void __launch_bounds__(threads)
 __device__ bool is_judged(const Problem& p, const Answers& exact, const RowTile& tile,
                           const PlacedRow& at, int row_in_tile, const BadValue* values, int count,
                           int lane) {
-    const KeySpan span = p.spans[at.token];
+    const SeenKeys its_keys = p.row_keys[at.token];
     const std::int64_t row = at.index(p);
-    if (span.first < span.last && exact.largest[row] == -static_cast<double>(INFINITY)) {
+    if (its_keys.count() > 0 && exact.largest[row] == -static_cast<double>(INFINITY)) {
         return false;
     }
     const double scale = p.scale * scale_of(p.q_scale, p, tile) * scale_of(p.k_scale, p, tile);
@@ -204,7 +204,7 @@ __device__ bool is_judged(const Problem& p, const Answers& exact, const RowTile&
         if (values[n].sequence != tile.sequence || values[n].head_kv != tile.head_kv) {
             continue;
         }
-        if (values[n].key < span.first || values[n].key >= span.last) {
+        if (!its_keys.sees(values[n].key)) {
             return false;  // masked: a kernel may multiply it by 0
         }
         const int depth = static_cast<int>(padded(p.headdim));
@@ -243,9 +243,8 @@ __global__ void __launch_bounds__(warps * 32)
             }
         }
         const double expected = exact.lse[row];
-        const KeySpan span = p.spans[at.token];
-        const bool weightless =
-            span.first < span.last && exact.largest[row] == -static_cast<double>(INFINITY);
+        const bool weightless = p.row_keys[at.token].count() > 0 &&
+                                exact.largest[row] == -static_cast<double>(INFINITY);
         if (lane == 0 && outputs.lse != nullptr && !weightless) {
             const auto got = static_cast<double>(outputs.lse[row]);
             const bool wrong = expected == -static_cast<double>(INFINITY)

@@ -59,13 +59,12 @@ DeviceDraw::DeviceDraw(const Workload& workload, std::uint64_t seed, Draw draw)
 void DeviceDraw::upload_tables() {
     const Workload& w = workload_;
     std::vector<RowTile> tiles;
-    std::vector<KeySpan> spans;
+    std::vector<SeenKeys> row_keys;
     for (std::int64_t b = 0; b < w.batch; ++b) {
-        const auto first = static_cast<std::ptrdiff_t>(spans.size());
+        const auto first = static_cast<std::ptrdiff_t>(row_keys.size());
         for (std::int64_t i = 0; i < w.length_q(b); ++i) {
-            const auto [low, high] = w.visible(b, i);
-            spans.push_back({low, std::max(low, high)});
-            scattering_ += high - low > 1 ? w.heads_q : 0;
+            row_keys.push_back(seen_keys_of(w, inputs_.structure(), b, i));
+            scattering_ += row_keys.back().last - row_keys.back().first > 1 ? w.heads_q : 0;
         }
         const std::int64_t rows = w.length_q(b) * w.group();
         for (std::int64_t head = 0; head < w.heads_kv; ++head) {
@@ -74,7 +73,7 @@ void DeviceDraw::upload_tables() {
                     std::min<std::int64_t>(device_gate::tile_rows, rows - row);
                 KeySpan keys{std::numeric_limits<std::int64_t>::max(), 0};
                 for (std::int64_t i = row / w.group(); i <= (row + count - 1) / w.group(); ++i) {
-                    const KeySpan& seen = spans[static_cast<std::size_t>(first + i)];
+                    const SeenKeys& seen = row_keys[static_cast<std::size_t>(first + i)];
                     if (seen.first < seen.last) {
                         keys = {std::min(keys.first, seen.first), std::max(keys.last, seen.last)};
                     }
@@ -98,7 +97,7 @@ void DeviceDraw::upload_tables() {
     bad_values_ = static_cast<int>(bad.size());
     tables_.bad_values = on_device(bad);
     tables_.tiles = on_device(tiles);
-    tables_.spans = on_device(spans);
+    tables_.row_keys = on_device(row_keys);
     tables_.start_q = on_device(starts(w.batch, [&](auto b) { return w.length_q(b); }));
     tables_.start_k = on_device(starts(w.batch, [&](auto b) { return w.length_k(b); }));
     const AttentionArgs args = inputs_.arena().args(0);
@@ -111,7 +110,7 @@ void DeviceDraw::upload_tables() {
                 .start_q = address<std::int64_t>(tables_.start_q),
                 .start_k = address<std::int64_t>(tables_.start_k),
                 .slots = inputs_.slots(),
-                .spans = address<KeySpan>(tables_.spans),
+                .row_keys = address<SeenKeys>(tables_.row_keys),
                 .q_scale = args.q_scale,
                 .k_scale = args.k_scale,
                 .v_scale = args.v_scale,

@@ -38,7 +38,7 @@ struct Scorer {
     const RowTile& tile;
     T* memory;
     PlacedRow rows[4];  ///< of this thread
-    KeySpan spans[4];
+    SeenKeys row_keys[4];
     double scale;
     int depth;                          ///< padded head dim
     std::int64_t rows_from, keys_from;  ///< of the tile, in Operands
@@ -50,7 +50,7 @@ struct Scorer {
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
             rows[i] = place(p, tile, ty * 4 + i);
-            spans[i] = rows[i].token < 0 ? KeySpan{0, 0} : p.spans[rows[i].token];
+            row_keys[i] = rows[i].token < 0 ? SeenKeys{0, 0} : p.row_keys[rows[i].token];
         }
         depth = static_cast<int>(padded(p.headdim));
         rows_from = first_row(p, tile) + tile.first_row;
@@ -96,7 +96,7 @@ struct Scorer {
 #pragma unroll
             for (int j = 0; j < 4; ++j) {
                 const std::int64_t at = keys.first + tx * 4 + j;
-                const bool seen = at < keys.last && at >= spans[i].first && at < spans[i].last;
+                const bool seen = at < keys.last && row_keys[i].sees(at);
                 logits[i][j] = seen ? logit(s[i][j]) : -static_cast<double>(INFINITY);
             }
         }
@@ -274,8 +274,7 @@ __global__ void __launch_bounds__(threads)
             for (int j = 0; j < 4; ++j) {
                 // A masked key is no term at all, whatever the row's largest logit is.
                 const std::int64_t key = keys.first + tx * 4 + j;
-                const bool seen = key < keys.last && key >= scorer.spans[i].first &&
-                                  key < scorer.spans[i].last &&
+                const bool seen = key < keys.last && scorer.row_keys[i].sees(key) &&
                                   largest[i] != -static_cast<double>(INFINITY);
                 double x = seen ? exp(scorer.accumulated(logits[i][j] - largest[i])) : 0;
                 if constexpr (!exact) {

@@ -8,10 +8,11 @@
 
 #include "raceline/dtype.hpp"
 #include "workload/precision.hpp"
+#include "workload/seen_keys.hpp"
 
 namespace raceline::device_gate {
 
-/// Keys [first, last) of its own sequence that a query row sees.
+/// Keys [first, last) of a sequence.
 struct KeySpan {
     std::int64_t first, last;
 };
@@ -43,7 +44,7 @@ struct Problem {
     const RowTile* tiles;
     const std::int64_t *start_q, *start_k;     ///< first token of each sequence, over the batch
     const std::int64_t* slots;                 ///< of each key of the batch; null: as they come
-    const KeySpan* spans;                      ///< of each query token of the batch
+    const SeenKeys* row_keys;                  ///< of each query token of the batch
     const float *q_scale, *k_scale, *v_scale;  ///< (batch, heads_kv), or null for 1
     const float* sinks;                        ///< heads_q, or null
     std::int32_t batch, tile_count, heads_q, heads_kv, headdim, headdim_v, pitch_v;

@@ -26,9 +26,9 @@ std::vector<std::span<const Row>> tasks_of(std::span<const Row> rows, std::int64
 }
 
 /// The last row that sees a key; without any, the last of all.
-std::int64_t last_to_see(const Workload& w, std::int64_t b, std::int64_t key) {
+std::int64_t last_to_see(const Workload& w, const Inputs& in, std::int64_t b, std::int64_t key) {
     for (std::int64_t row = w.length_q(b) - 1; row >= 0; --row) {
-        if (const auto [first, last] = w.visible(b, row); first <= key && key < last) {
+        if (seen_keys_of(w, in, b, row).sees(key)) {
             return row;
         }
     }
@@ -36,13 +36,14 @@ std::int64_t last_to_see(const Workload& w, std::int64_t b, std::int64_t key) {
 }
 
 /// Rows that the values which are not finite decide: where they stand, and who sees them last.
-void add_rows_of_places(const Workload& w, std::uint64_t seed, std::vector<Row>& rows) {
+void add_rows_of_places(const Workload& w, const Inputs& in, std::uint64_t seed,
+                        std::vector<Row>& rows) {
     for (const NonFinite& one : non_finite_places(w, seed)) {
         if (one.tensor == NonFinite::Tensor::q) {
             rows.push_back({one.sequence, one.token, one.head});
             continue;
         }
-        const std::int64_t last = last_to_see(w, one.sequence, one.token);
+        const std::int64_t last = last_to_see(w, in, one.sequence, one.token);
         for (std::int64_t head = one.head * w.group(); head < (one.head + 1) * w.group(); ++head) {
             rows.push_back({one.sequence, last, head});
             rows.push_back({one.sequence, (w.length_q(one.sequence) - 1) / 2, head});
@@ -60,7 +61,7 @@ GateAnswers::GateAnswers(const Workload& workload, const Inputs& inputs, std::ui
                          Draw draw)
     : workload_(workload), inputs_(inputs), draw_(draw), rows_(rows_to_check(workload, seed)) {
     if (draw == Draw::non_finite) {
-        add_rows_of_places(workload, seed, rows_);
+        add_rows_of_places(workload, inputs, seed, rows_);
     }
 }
 

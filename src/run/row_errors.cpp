@@ -165,14 +165,14 @@ std::string compare_finite_row(GateAnswers& answers, const PackedOutputs& output
 
 bool masks_non_finite(const GateAnswers& answers, const Row& at) {
     const Workload& w = answers.workload();
-    const auto [low, high] = w.visible(at.sequence, at.row);
+    const SeenKeys its_keys = seen_keys_of(w, answers.inputs(), at.sequence, at.row);
     const CacheReader cache = cache_of(answers, at);
     std::vector<float> values;
     for (std::int64_t from = 0; from < w.length_k(at.sequence); from += gathered_values) {
         const std::int64_t count = std::min(gathered_values, w.length_k(at.sequence) - from);
         cache.values(from, count, values);
         for (std::int64_t j = 0; j < count; ++j) {
-            const bool masked = from + j < low || from + j >= high;
+            const bool masked = !its_keys.sees(from + j);
             const auto* v = values.data() + j * w.headdim_v;
             if (masked &&
                 !std::all_of(v, v + w.headdim_v, [](float x) { return std::isfinite(x); })) {

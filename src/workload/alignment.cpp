@@ -24,11 +24,11 @@ double dot(const float* a, const float* b, std::int64_t count) {
 
 Alignment align(const Workload& w, const Inputs& inputs, std::int64_t sequence,
                 std::span<const QueryRow> rows, std::span<const std::vector<float>> errors) {
-    std::vector<Workload::KeyRange> seen;
+    std::vector<SeenKeys> seen;
     std::int64_t first = w.length_k(sequence);
     std::int64_t last = 0;
     for (const QueryRow& row : rows) {
-        seen.push_back(w.visible(sequence, row.row));
+        seen.push_back(seen_keys_of(w, inputs, sequence, row.row));
         if (seen.back().first < seen.back().last) {
             first = std::min(first, seen.back().first);
             last = std::max(last, seen.back().last);
@@ -46,7 +46,7 @@ Alignment align(const Workload& w, const Inputs& inputs, std::int64_t sequence,
             double sum = 0;
             double number = 0;
             for (std::size_t r = 0; r < rows.size() && length > 0; ++r) {
-                if (from + j >= seen[r].first && from + j < seen[r].last) {
+                if (seen[r].sees(from + j)) {
                     const double along = dot(v, errors[r].data(), w.headdim_v) / length;
                     largest.single = std::max(largest.single, std::abs(along));
                     sum += along;

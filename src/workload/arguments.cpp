@@ -43,8 +43,8 @@ void set_sizes(AttentionArgs& args, const Workload& w) {
     args.kv_dtype = w.kv_dtype;
 }
 
-AttentionArgs make_args(const Workload& w, const Inputs& inputs, const InputPointers& at) {
-    AttentionArgs args;
+AttentionCall make_args(const Workload& w, const Inputs& inputs, const InputPointers& at) {
+    AttentionCall args;
     const std::int64_t slots = w.page_size != 0 ? w.page_size : w.seqlen_k;
     args.q = tensor(at.q, w.seqlen_q, w.heads_q, w.headdim);
     args.out = tensor(at.out, w.seqlen_q, w.heads_q, w.headdim_v);
@@ -63,6 +63,7 @@ AttentionArgs make_args(const Workload& w, const Inputs& inputs, const InputPoin
     args.lse_head_stride = 1;
 
     args.sinks = w.sinks ? at.sinks : nullptr;
+    args.tree = w.tree != 0 ? at.tree : nullptr;
     args.cu_seqlens_q = inputs.cu_seqlens_q.empty() ? nullptr : at.cu_seqlens_q;
     args.cu_seqlens_k = inputs.cu_seqlens_k.empty() ? nullptr : at.cu_seqlens_k;
     args.seqlens_k = inputs.seqlens_k.empty() ? nullptr : at.seqlens_k;

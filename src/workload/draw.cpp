@@ -52,6 +52,10 @@ private:
                 return first + below(last - first);
             }
         }
+        if (w_.tree != 0 && below(2) != 0) {  // a new key, which some rows see and others do not
+            const std::int64_t fresh = std::min(w_.length_k(b), w_.length_q(b));
+            return w_.length_k(b) - fresh + below(fresh);
+        }
         return below(w_.length_k(b));
     }
 

@@ -21,7 +21,9 @@ enum DrawStream : std::uint64_t {
     stream_pages,
     stream_channels,
     stream_q_scales,
-    stream_non_finite
+    stream_non_finite,
+    stream_tree,
+    stream_tree_garbage
 };
 
 enum class Draw : std::int32_t {

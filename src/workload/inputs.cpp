@@ -13,6 +13,7 @@
 #include "workload/block_table.hpp"
 #include "workload/normal.hpp"
 #include "workload/nvfp4.hpp"
+#include "workload/tree.hpp"
 
 namespace raceline {
 namespace {
@@ -149,6 +150,19 @@ void fill_sinks(Inputs& in, const Workload& w, std::uint64_t seed) {
     }
 }
 
+/// Bits that stand for no token may hold anything, as entries of a block table past its end do.
+void fill_tree(Inputs& in, const Workload& w, const InputOptions& options) {
+    const std::uint64_t key = stream_key(options.seed, stream_tree_garbage);
+    for (std::int64_t b = 0; b < w.batch; ++b) {
+        const std::int64_t tokens = w.length_q(b);
+        for (const std::uint32_t word : drawn_tree(w, b)) {
+            const auto garbage = static_cast<std::uint32_t>(random_bits(key, in.tree.size()));
+            const bool whole = tokens == most_tree_tokens || !options.poison;
+            in.tree.push_back(whole ? word : word | garbage << tokens);
+        }
+    }
+}
+
 void fill_scales(Inputs& in, const Workload& w, std::uint64_t seed) {
     const std::uint64_t key = stream_key(seed, stream_scales);
     for (std::int64_t i = 0; i < w.batch * w.heads_kv; ++i) {
@@ -221,6 +235,9 @@ Inputs build(const Workload& w, const InputOptions& options) {
     if (w.sinks) {
         fill_sinks(in, w, options.seed);
     }
+    if (w.tree != 0) {
+        fill_tree(in, w, options);
+    }
     if (w.kv_dtype == DType::e4m3 || w.kv_dtype == DType::nvfp4) {
         fill_scales(in, w, options.seed);
     }
@@ -258,6 +275,16 @@ std::vector<std::byte> loud_value_row(const Workload& w, std::uint64_t seed,
         change(row.data(), w.kv_dtype, i, which.factor, 0);
     }
     return row;
+}
+
+SeenKeys seen_keys_of(const Workload& w, const Inputs& in, std::int64_t sequence,
+                      std::int64_t row) {
+    if (w.tree == 0) {
+        return seen_keys_of(w, sequence, row, 0);
+    }
+    const std::int64_t first =
+        in.cu_seqlens_q.empty() ? sequence * w.seqlen_q : in.cu_seqlens_q[sequence];
+    return seen_keys_of(w, sequence, row, in.tree[first + row]);
 }
 
 Inputs make_inputs(const Workload& workload, const InputOptions& options) {

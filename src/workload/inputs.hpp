@@ -8,8 +8,9 @@
 #include <span>
 #include <vector>
 
-#include "workload/attention_args.hpp"
+#include "workload/attention_call.hpp"
 #include "workload/draw.hpp"
+#include "workload/seen_keys.hpp"
 #include "workload/workload.hpp"
 
 namespace raceline {
@@ -28,6 +29,9 @@ struct InputOptions {
 struct Inputs {
     std::vector<std::byte> q, k, v;
     std::vector<float> sinks;
+    /// A word a query token, packed like q: the drawn tree, and in the bits behind the sequence's
+    /// last token garbage. Empty without a tree.
+    std::vector<std::uint32_t> tree;
     std::vector<std::int32_t> cu_seqlens_q, cu_seqlens_k, seqlens_k, block_table;
     std::int64_t block_table_stride = 0;
     std::vector<float> k_scale,
@@ -42,6 +46,9 @@ struct Inputs {
     std::size_t lse_elements = 0;
 };
 Inputs make_inputs(const Workload& workload, const InputOptions& options);
+/// What row `row` of a sequence sees, by these inputs' tree if the workload has one.
+SeenKeys seen_keys_of(const Workload& workload, const Inputs& inputs, std::int64_t sequence,
+                      std::int64_t row);
 
 /// Rows of V that Draw::outliers makes larger than a fill with normals does: the first and last of
 /// every sequence, by a factor. Tokens count over the batch, as block_table.hpp's slots do.
@@ -59,12 +66,13 @@ struct InputPointers {
     void *q = nullptr, *k = nullptr, *v = nullptr, *out = nullptr;
     float* lse = nullptr;
     const float* sinks = nullptr;
+    const std::uint32_t* tree = nullptr;
     const std::int32_t *cu_seqlens_q = nullptr, *cu_seqlens_k = nullptr, *seqlens_k = nullptr;
     const std::int32_t* block_table = nullptr;
     const float *k_scale = nullptr, *v_scale = nullptr, *q_scale = nullptr;
 };
 /// The arguments of a launch over such inputs: strides, lengths, masks folded.
-AttentionArgs make_args(const Workload& workload, const Inputs& inputs, const InputPointers& at);
+AttentionCall make_args(const Workload& workload, const Inputs& inputs, const InputPointers& at);
 /// All of the arguments that follow from the workload alone: sizes, types, mask, scale, softcap.
 void set_sizes(AttentionArgs& args, const Workload& workload);
 

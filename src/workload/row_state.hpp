@@ -24,6 +24,7 @@ public:
           precision_(precision),
           variant_(variant),
           probability_scale_(variant.probability_scale(precision)),
+          seen_(seen_keys_of(w, inputs, sequence, at.row)),
           range_(w.visible(sequence, at.row)) {
         for (const double q : cache.query(at.row, at.head)) {
             query_.push_back(static_cast<T>(round_to(q, precision.products)));
@@ -71,6 +72,10 @@ public:
     void normalise() {
         bool number = true;
         for (T& s : logits_) {
+            if (hidden(range_.first + (&s - logits_.data()))) {
+                s = -std::numeric_limits<T>::infinity();
+                continue;
+            }
             s = static_cast<T>(logit(static_cast<double>(s)));
             largest_ = std::max(largest_, static_cast<double>(s));
             number = number && !std::isnan(s);
@@ -79,13 +84,18 @@ public:
             largest_ = std::numeric_limits<double>::quiet_NaN();  // max() lets NaN go by
         }
         if (largest_ == -infinite) {
-            judged_ = logits_.empty();  // keys, but none with a weight
+            judged_ = seen_.count() == 0;  // else keys, but none with a weight
             return;
         }
         const std::int64_t keys = std::ssize(logits_);
         const std::int64_t start = variant_.start(keys);
         for (std::int64_t n = 0; n < keys; ++n) {
-            T& s = logits_[n < keys - start ? start + n : start + n - keys];
+            const std::int64_t at = n < keys - start ? start + n : start + n - keys;
+            T& s = logits_[at];
+            if (hidden(range_.first + at)) {
+                s = 0;
+                continue;
+            }
             const double below = accumulated(static_cast<double>(s) - largest_);
             const double p = round_to(std::exp(below), precision_.exponentials);
             sum_ = accumulated(sum_ + p);
@@ -107,6 +117,9 @@ public:
         const std::int64_t width = workload_.headdim_v;
         for (std::int64_t j = low; j < high; ++j) {
             const T p = logits_[j - range_.first];
+            if (hidden(j)) {
+                continue;  // no term at all: 0 times a NaN would be one
+            }
             if (!std::isfinite(squares[j - first]) &&
                 static_cast<double>(p) < std::numeric_limits<float>::min() * sum_) {
                 judged_ = false;
@@ -139,6 +152,10 @@ public:
     }
 
 private:
+    /// Of a key in the range that a row sees: whether the tree takes it away.
+    [[nodiscard]] bool hidden(std::int64_t key) const {
+        return workload_.tree != 0 && !seen_.sees(key);
+    }
     [[nodiscard]] bool narrow_sums() const { return precision_.accumulators == Rounding::e4m3_sum; }
     /// What sums of P·V are to be divided by, beside P's own sum.
     [[nodiscard]] double scaled_by() const { return narrow_sums() ? probability_scale_ : 1; }
@@ -191,6 +208,7 @@ private:
     const Precision& precision_;
     Variant variant_;
     double probability_scale_;
+    SeenKeys seen_;
     Workload::KeyRange range_;
     std::vector<T> query_, logits_, out_;
     std::vector<T> narrow_;  ///< sums that the tensor core has in hand, of so many keys

@@ -106,6 +106,9 @@ Workload read_members(const Json& object) {
         w.scale = member<double>(object, "scale");
     }
     w.mla = object.contains("mla") && member<bool>(object, "mla");
+    if (object.contains("tree")) {
+        w.tree = member<std::int64_t>(object, "tree");
+    }
     if (object.contains("accuracy")) {
         w.accuracy = parse_accuracy(member<std::string>(object, "accuracy"));
     }
@@ -162,6 +165,9 @@ std::string format_shape(const Workload& w) {
     if (w.page_size != 0) {
         text += fmt::format(",page={}", w.page_size);
     }
+    if (w.tree != 0) {
+        text += fmt::format(",tree={}", w.tree);
+    }
     text += w.accuracy == Accuracy::fast ? ",accuracy=fast" : "";
     text += w.pass != Workload{}.pass ? ",pass=" + w.pass : "";
     return text;
@@ -197,6 +203,9 @@ Json workload_to_json(const Workload& w) {
     }
     if (w.mla) {
         object["mla"] = true;
+    }
+    if (w.tree != 0) {
+        object["tree"] = w.tree;
     }
     if (w.accuracy == Accuracy::fast) {
         object["accuracy"] = "fast";

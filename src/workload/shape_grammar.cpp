@@ -39,6 +39,7 @@ constexpr std::array spellings{Spelling{"b", "b"},
                                Spelling{"sinks", "sinks"},
                                Spelling{"scale", "scale"},
                                Spelling{"page", "page"},
+                               Spelling{"tree", "tree"},
                                Spelling{"accuracy", "accuracy"},
                                Spelling{"batch", "b"},
                                Spelling{"heads", "h"},
@@ -49,7 +50,7 @@ constexpr std::array spellings{Spelling{"b", "b"},
                                Spelling{"page_size", "page"},
                                Spelling{"op", "op"},
                                Spelling{"pass", "pass"}};
-constexpr std::size_t field_count = 16;  // the rest of the list are only hints
+constexpr std::size_t field_count = 17;  // the rest of the list are only hints
 
 [[noreturn]] void unknown_field(std::string_view key) {
     std::vector<std::string_view> known;
@@ -66,7 +67,7 @@ constexpr std::size_t field_count = 16;  // the rest of the list are only hints
     }
     fail(bad,
          "shape field {} is unknown; {}valid fields: b h q k d mla dtype kv causal full window "
-         "softcap sinks scale page accuracy op pass",
+         "softcap sinks scale page tree accuracy op pass",
          in_quotes(key), hint);
 }
 
@@ -237,6 +238,8 @@ private:
             workload_.softcap = parse_real(key, value);
         } else if (key == "scale") {
             workload_.scale = parse_real(key, value);
+        } else if (key == "tree") {
+            workload_.tree = parse_count(key, value);
         } else if (key == "accuracy") {
             workload_.accuracy = parse_accuracy(value);
         } else if (key == "window") {

@@ -7,6 +7,7 @@
 
 #include "support/check.hpp"
 #include "workload/operation_shape.hpp"
+#include "workload/seen_keys.hpp"
 #include "workload/workload.hpp"
 
 namespace raceline {
@@ -83,6 +84,22 @@ void check_softmax(const Workload& w) {
     }
 }
 
+void check_tree(const Workload& w) {
+    within("tree", w.tree, 0, longest);
+    if (w.tree == 0) {
+        return;
+    }
+    require(w.mask == Mask::full, invalid,
+            "causal with a tree: the tree says which new tokens a token sees, and older ones are "
+            "seen by all; leave causal out");
+    require(!w.window, invalid,
+            "window with a tree: where a token of a branch stands is not told by its place; leave "
+            "the window out");
+    require(w.seqlen_q <= most_tree_tokens, invalid,
+            "seqlen_q is {} with a tree: a token's word has a bit for each of at most {}",
+            w.seqlen_q, most_tree_tokens);
+}
+
 /// Bytes of every tensor must fit an address, so that no later product of sizes can overflow.
 void check_sizes(const Workload& w) {
     const double most = std::ldexp(1.0, 60);
@@ -112,6 +129,7 @@ void validate(const Workload& w) {
     check_lengths("seqlen_k", w.seqlens_k, w.seqlen_k, w.batch);
     check_types(w);
     check_softmax(w);
+    check_tree(w);
     within("accuracy", static_cast<std::int64_t>(w.accuracy), 0, 1);
     within("page_size", w.page_size, 0, largest_page);
     check_sizes(w);

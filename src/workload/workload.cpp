@@ -8,6 +8,7 @@
 #include "support/check.hpp"
 #include "workload/band.hpp"
 #include "workload/operation.hpp"
+#include "workload/tree.hpp"
 
 namespace raceline {
 namespace {
@@ -35,7 +36,8 @@ double pairs_of(const Workload& w, std::int64_t length_q, std::int64_t length_k)
     return static_cast<double>(last - first);
 }
 
-/// Keys of sequence b that at least one row sees: windows slide by one, so they are contiguous.
+/// Keys of sequence b that at least one row sees: windows slide by one, so they are contiguous. In
+/// a drawn tree every token sees itself.
 std::int64_t keys_seen(const Workload& w, std::int64_t b) {
     const std::int64_t rows = w.length_q(b);
     if (rows == 0) {
@@ -105,6 +107,13 @@ Workload::KeyRange Workload::visible(std::int64_t b, std::int64_t i) const {
 }
 
 double Workload::visited_pairs() const {
+    if (tree != 0) {  // each sequence has a tree of its own
+        double pairs = 0;
+        for (std::int64_t b = 0; b < batch; ++b) {
+            pairs += pairs_of_tree(*this, b);
+        }
+        return pairs;
+    }
     if (!ragged()) {
         return static_cast<double>(batch) * pairs_of(*this, seqlen_q, seqlen_k);
     }

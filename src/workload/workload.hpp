@@ -51,6 +51,10 @@ struct Workload {
     bool sinks = false;           ///< one extra logit a query head, in the denominator only
     std::optional<double> scale;  ///< none: 1 / sqrt(headdim)
     std::int64_t page_size = 0;   ///< 0: contiguous
+    /// 0: none; else the seed of trees of speculated tokens, one a sequence (tree.hpp): older keys
+    /// are seen by all, of the sequence's last keys, one a query token, a row sees those of its
+    /// own branch. In the place of mask and window.
+    std::int64_t tree = 0;
     Accuracy accuracy = Accuracy::accurate;
     bool mla = false;  ///< V is the first headdim_v columns of K: one latent cache
 
@@ -72,7 +76,8 @@ struct Workload {
     [[nodiscard]] DType out_dtype() const { return dtype == DType::e4m3 ? DType::bf16 : dtype; }
 
     /// Keys that query row i of sequence b sees: [first, last), empty if first >= last. The one
-    /// place that turns mask and window into indices on the host.
+    /// place that turns mask and window into indices on the host. Under a tree all keys; which of
+    /// the last ones a row does not see, a SeenKeys says (tree.hpp).
     struct KeyRange {
         std::int64_t first, last;
     };

@@ -91,7 +91,7 @@ struct Call {
           workspace(workspace_bytes + guard, std::byte{0xFF}),
           lse(inputs.lse_elements, std::nanf("")) {}
 
-    [[nodiscard]] AttentionArgs args(const Workload& w, Inputs& inputs) {
+    [[nodiscard]] AttentionCall args(const Workload& w, Inputs& inputs) {
         const auto or_null = [](auto& list) { return list.empty() ? nullptr : list.data(); };
         InputPointers at;
         at.q = inputs.q.data();
@@ -100,6 +100,7 @@ struct Call {
         at.out = out.data();
         at.lse = lse.data();
         at.sinks = or_null(inputs.sinks);
+        at.tree = or_null(inputs.tree);
         at.cu_seqlens_q = or_null(inputs.cu_seqlens_q);
         at.cu_seqlens_k = or_null(inputs.cu_seqlens_k);
         at.seqlens_k = or_null(inputs.seqlens_k);
@@ -135,7 +136,7 @@ void expect_right(const Workload& w, int tile, int threads, std::uint64_t seed, 
                  std::to_string(threads) + " seed " + std::to_string(seed));
     Inputs inputs = make_inputs(w, {.seed = seed, .draw = draw, .poison = true});
     Call call(w, inputs, kernel.workspace(w, tile, device));
-    const AttentionArgs args = call.args(w, inputs);
+    const AttentionCall args = call.args(w, inputs);
     kernel.launch(args, tile, device, call.workspace.data(), nullptr);
     EXPECT_TRUE(call.guard_intact()) << "wrote past the end of the workspace";
     const Correctness verdict =

@@ -93,13 +93,14 @@ Correctness run_emulated(const Kernel& kernel, const Workload& w, int tile, cons
     at.out = out.at<void*>();
     at.lse = lse.at<float>();
     at.sinks = data(in.sinks);
+    at.tree = data(in.tree);
     at.cu_seqlens_q = data(in.cu_seqlens_q);
     at.cu_seqlens_k = data(in.cu_seqlens_k);
     at.seqlens_k = data(in.seqlens_k);
     at.block_table = data(in.block_table);
     at.k_scale = data(in.k_scale);
     at.v_scale = data(in.v_scale);
-    AttentionArgs args = make_args(w, in, at);
+    AttentionCall args = make_args(w, in, at);
     const auto spread = [&](const std::vector<std::byte>& packed, std::int64_t row, DType type) {
         Spread tensor(packed.size() / static_cast<std::size_t>(row * bytes_of(type)), row, type,
                       gaps);

@@ -38,6 +38,7 @@ Result run_kernel(const Workload& w, const Inputs& in, Mistake mistake) {
                            .out = result.out.data(),
                            .lse = result.lse.data(),
                            .sinks = in.sinks.data(),
+                           .tree = in.tree.data(),
                            .cu_seqlens_q = in.cu_seqlens_q.data(),
                            .cu_seqlens_k = in.cu_seqlens_k.data(),
                            .seqlens_k = in.seqlens_k.data(),
@@ -100,6 +101,10 @@ std::vector<Case> cases() {
     list.push_back({"h=4,k=256,d=64,dtype=fp32,softcap=50,sinks",
                     {Mistake::no_softcap, Mistake::no_sink, Mistake::dropped_block}});
     list.push_back({"h=8/2,q=1,k=1000,d=128,dtype=bf16,kv=e4m3,page=64", {Mistake::dropped_block}});
+    for (const char* lengths : {"q=16,k=2000", "q=5;32,k=5;300,page=16", "b=2,q=3,k=70"}) {
+        list.push_back({std::string("h=8/2,d=64,dtype=bf16,tree=6,") + lengths,
+                        {Mistake::flipped_tree_bit, Mistake::no_tree, Mistake::wrong_scale}});
+    }
     list.push_back({"h=16,q=1,k=700,mla=64+16,dtype=bf16",
                     {Mistake::dropped_block, Mistake::unread_tail, Mistake::wrong_scale}});
     return list;

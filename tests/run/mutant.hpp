@@ -29,6 +29,8 @@ enum class Mistake {
     no_sink,
     unwritten_row,
     narrow_accumulator,  ///< a bf16 one
+    flipped_tree_bit,    ///< of the last token: it sees its sequence's first new token, or not
+    no_tree,             ///< every row sees all new tokens
 };
 
 struct Result {
@@ -46,7 +48,7 @@ inline Precision precision_of(const Workload& w) {
 
 class Kernel {
 public:
-    Kernel(const Workload& w, const Inputs& in, const AttentionArgs& args, Mistake mistake)
+    Kernel(const Workload& w, const Inputs& in, const AttentionCall& args, Mistake mistake)
         : a_(args),
           mistake_(mistake),
           precision_(precision_of(w)),
@@ -61,6 +63,9 @@ public:
         }
         if (mistake == Mistake::no_sink) {
             a_.sinks = nullptr;
+        }
+        if (mistake == Mistake::no_tree) {
+            a_.tree = nullptr;
         }
     }
 
@@ -121,6 +126,17 @@ private:
         return mistake_ == Mistake::dropped_block && j / width == length_k(b) / 2 / width;
     }
 
+    [[nodiscard]] bool hidden(int b, int i, int j) const {
+        const int token = j - (length_k(b) - length_q(b));
+        if (a_.tree == nullptr || token < 0) {
+            return false;
+        }
+        const int first = a_.cu_seqlens_q != nullptr ? a_.cu_seqlens_q[b] : b * a_.seqlen_q;
+        const bool flipped =
+            mistake_ == Mistake::flipped_tree_bit && i == length_q(b) - 1 && token == 0;
+        return ((a_.tree[first + i] >> token & 1U) != 0) == flipped;
+    }
+
     [[nodiscard]] float logit(const std::vector<float>& q, int b, int j, int kv) const {
         const std::int64_t at = cached(a_.k, b, j, kv);
         float s = 0;
@@ -131,7 +147,7 @@ private:
         return a_.softcap > 0 ? a_.softcap * std::tanh(s / a_.softcap) : s;
     }
 
-    [[nodiscard]] Partial split(const std::vector<float>& q, int b, int first, int last,
+    [[nodiscard]] Partial split(const std::vector<float>& q, int b, int i, int first, int last,
                                 int kv) const {
         Partial part;
         part.out.assign(a_.headdim_v, 0);
@@ -139,8 +155,9 @@ private:
             std::vector<float> s;
             const float before = part.largest;
             for (int j = from; j < std::min(last, from + 64); ++j) {
-                s.push_back(dropped(b, j) ? -std::numeric_limits<float>::infinity()
-                                          : logit(q, b, j, kv));
+                s.push_back(dropped(b, j) || hidden(b, i, j)
+                                ? -std::numeric_limits<float>::infinity()
+                                : logit(q, b, j, kv));
                 part.largest = std::isnan(s.back()) ? s.back() : std::max(part.largest, s.back());
             }
             if (part.largest == -std::numeric_limits<float>::infinity()) {
@@ -202,7 +219,7 @@ private:
         std::vector<Partial> parts;
         const int each = std::max(1, (last - first + splits - 1) / splits);
         for (int from = first; from < last; from += each) {
-            parts.push_back(split(q, b, from, std::min(last, from + each), kv));
+            parts.push_back(split(q, b, i, from, std::min(last, from + each), kv));
         }
         if (mistake_ == Mistake::lost_split && parts.size() > 1) {
             parts.erase(parts.begin() + 1);
@@ -242,7 +259,7 @@ private:
             sum == 0 ? -std::numeric_limits<float>::infinity() : largest + std::log(sum);
     }
 
-    AttentionArgs a_;
+    AttentionCall a_;
     Mistake mistake_;
     Precision precision_;
     std::vector<float> q_, k_, v_;

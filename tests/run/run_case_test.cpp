@@ -105,9 +105,9 @@ TEST_F(RunCase, the_cpu_backend_refuses_a_wrong_scale) {
     EXPECT_GT(good.correctness->cases, 0);
     // … and refused with a softmax scale that is 2 % off.
     Kernel broken = *which.kernel;
-    broken.launch = [](const AttentionArgs& args, int tile, const Device& d, void* scratch,
+    broken.launch = [](const AttentionCall& args, int tile, const Device& d, void* scratch,
                        void* stream) {
-        AttentionArgs wrong = args;
+        AttentionCall wrong = args;
         wrong.scale *= 1.02F;
         find_kernel("cpu_flash").launch(wrong, tile, d, scratch, stream);
     };
@@ -118,7 +118,7 @@ TEST_F(RunCase, the_cpu_backend_refuses_a_wrong_scale) {
 // Right while the gate looks, and then wrong in every call, or in all but those of the first set.
 int launches;
 bool spares_first_set;
-void launch_that_turns_wrong(const AttentionArgs& args, int tile, const Device& d, void* scratch,
+void launch_that_turns_wrong(const AttentionCall& args, int tile, const Device& d, void* scratch,
                              void* stream) {
     static void* first_set;
     find_kernel("cpu_flash").launch(args, tile, d, scratch, stream);
@@ -150,7 +150,7 @@ TEST_F(RunCase, the_cpu_backend_draws_what_is_not_finite) {
     Device device = live_cpu();
     apply_rates(device, std::nullopt);
     Kernel broken = *which.kernel;
-    broken.launch = [](const AttentionArgs& args, int tile, const Device& d, void* scratch,
+    broken.launch = [](const AttentionCall& args, int tile, const Device& d, void* scratch,
                        void* stream) {
         find_kernel("cpu_flash").launch(args, tile, d, scratch, stream);
         auto* const out = static_cast<float*>(args.out.data);

@@ -170,6 +170,9 @@ Workload draw(std::uint64_t seed) {
     }
     w.page_size = below(2) == 0 ? 0 : 1 + below(300);
     w.accuracy = below(2) == 0 ? Accuracy::accurate : Accuracy::fast;
+    if (w.mask == Mask::full && !w.window && w.seqlen_q <= 32 && below(2) == 0) {
+        w.tree = below(500);
+    }
     return w;
 }
 
