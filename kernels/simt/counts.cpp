@@ -254,7 +254,7 @@ Counts main_launch(const Workload& w, const Problem& s, const Plan& plan, const 
 
     c.ctas = plan.ctas;
     c.threads = tile.threads;
-    c.registers = declared_registers(tile, plan.v_width);
+    c.registers = plan.registers;
     c.smem_bytes = plan.smem_bytes;
     const double mean = t.ctas > 0 ? t.tiles / t.ctas : 0;
     c.imbalance = mean > 0 ? t.most_tiles / mean : 1;
@@ -302,7 +302,7 @@ Counts merge_launch(const Workload& w, const Plan& plan) {
 
 std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& device) {
     const Problem problem = problem_of(w);
-    const Plan plan = make_plan(problem, tile, device);
+    const Plan plan = make_plan(w, tile, device);
     std::vector<Counts> launches{main_launch(w, problem, plan, tile)};
     if (plan.splits > 1) {
         launches.push_back(merge_launch(w, plan));

@@ -88,9 +88,9 @@ __device__ __forceinline__ RowSum marked(RowSum row) {
 }
 
 /// Leaves every warp's outputs and sums in shared memory, over Q, K and V, which are done with.
-template <Tile tile, int v_width>
+template <Tile tile, int v_width, class Params>
 __device__ __forceinline__ void gather(float* memory, const Lane<tile>& lane,
-                                       State<tile, v_width>& state) {
+                                       State<tile, v_width, Params>& state) {
     auto* sums = reinterpret_cast<RowSum*>(memory + tile.key_warps * tile.rows * v_width);
 #pragma unroll
     for (int i = 0; i < Lane<tile>::rows; ++i) {
@@ -180,7 +180,7 @@ __device__ __forceinline__ void write_rows(const Params& p, const Place& at, con
 #endif
 
 /// index: of the tile in `tiles`; a struct of a namespace cannot be a parameter of a __global__.
-template <int index, int v_width>
+template <int index, int v_width, class Params = simt::Params>
 __global__ void RACELINE_SIMT_BOUNDS(tiles[index].threads)
     forward(const __grid_constant__ Params p) {
     constexpr Tile tile = tiles[index];
@@ -196,7 +196,7 @@ __global__ void RACELINE_SIMT_BOUNDS(tiles[index].threads)
     const float v_scale = a.v_scale != nullptr ? a.v_scale[scale_index] : 1.0F;
     const Shared s = carve<tile, v_width>(memory, p);
     const Lane<tile> lane;
-    State<tile, v_width> state(p, at, lane);
+    State<tile, v_width, Params> state(p, at, lane);
 
     stage<tile.threads, tile.rows, 4>(
         {s.q, p.pitch, p.depth, a.headdim, at.rows, a.dtype, p.chunked_q}, query_rows(p, at));

@@ -28,6 +28,11 @@ struct Params {
     bool chunked_out;                      ///< four outputs can be written at once
 };
 
+/// The same of a call with a tree: a word a query token (attention_call.hpp).
+struct TreeParams : Params {
+    const std::uint32_t* tree;
+};
+
 struct Instances : InstancesOf<Params, tiles, static_cast<int>(v_widths.size())> {
     static constexpr std::string_view engine = "simt";
     /// `v_width` is one of v_widths.

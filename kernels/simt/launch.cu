@@ -5,8 +5,7 @@
 #include <string>
 
 #include "kernels/simt/forward.cuh"
-#include "kernels/simt/instances.hpp"
-#include "kernels/simt/plan.hpp"
+#include "kernels/simt/launch.hpp"
 #include "raceline/error.hpp"
 #include "registry/enqueue.cuh"
 #include "registry/launch_args.hpp"
@@ -106,7 +105,13 @@ __global__ void __launch_bounds__(merge_warps * 32) merge(const __grid_constant_
     }
 }
 
+}  // namespace
+
 Params make_params(const AttentionArgs& args, const Plan& plan, void* workspace) {
+    if (plan.v_width == 0) {
+        throw Error(Status::unsupported,
+                    "simt: headdim_v " + std::to_string(args.headdim_v) + " is over 512");
+    }
     Params p{};
     p.args = args;
     p.total_rows = plan.total_rows;
@@ -132,7 +137,13 @@ Params make_params(const AttentionArgs& args, const Plan& plan, void* workspace)
     return p;
 }
 
-}  // namespace
+void launch_merge(const Params& params, void* stream) {
+    if (params.splits > 1) {
+        enqueue("simt's merge", merge,
+                {dim3(static_cast<unsigned>(params.total_rows)), merge_warps * 32, 0, stream},
+                params);
+    }
+}
 
 void launch(const AttentionArgs& args, int tile, const Device& device, void* workspace,
             void* stream) {
@@ -140,20 +151,12 @@ void launch(const AttentionArgs& args, int tile, const Device& device, void* wor
     if (plan.ctas == 0) {
         return;  // no query anywhere: nothing to write
     }
-    if (plan.v_width == 0) {
-        throw Error(Status::unsupported,
-                    "simt: headdim_v " + std::to_string(args.headdim_v) + " is over 512");
-    }
     const Params params = make_params(args, plan, workspace);
     launch_instance<Instances>(
         tile, Instances::variant(plan.v_width), params,
         {dim3(static_cast<unsigned>(plan.ctas)), tiles.at(static_cast<std::size_t>(tile)).threads,
          static_cast<std::size_t>(plan.smem_bytes), stream});
-    if (plan.splits > 1) {
-        enqueue("simt's merge", merge,
-                {dim3(static_cast<unsigned>(params.total_rows)), merge_warps * 32, 0, stream},
-                params);
-    }
+    launch_merge(params, stream);
 }
 
 }  // namespace raceline::kernels::simt

@@ -8,12 +8,14 @@
 
 #include <cmath>
 #include <cstdint>
+#include <type_traits>
 
 #include "gpu/ptx/approx_ftz_f32.cuh"
 #include "gpu/tile/base_two.cuh"
 #include "kernels/simt/index.hpp"
 #include "kernels/simt/storage.cuh"
 #include "kernels/simt/tile.hpp"
+#include "workload/seen_keys.hpp"
 
 namespace raceline::kernels::simt {
 
@@ -56,8 +58,25 @@ __device__ __forceinline__ Shared carve(float* memory, const Params& p) {
     return s;
 }
 
+template <class Params>
+inline constexpr bool has_tree = std::is_same_v<Params, TreeParams>;
+
+/// What tells a row's keys where the arguments have a tree.
+template <int rows, class Params>
+struct TreeRows {};
+template <int rows, class Params>
+    requires has_tree<Params>
+struct TreeRows<rows, Params> {
+    std::int32_t first_new;  ///< key of the sequence's first new token; negative in a short cache
+    std::uint32_t word[rows];
+
+    [[nodiscard]] __device__ __forceinline__ bool sees(int i, int key) const {
+        return key < first_new || bit_is_set(word[i], key - first_new);
+    }
+};
+
 /// Online softmax of a lane's rows. The sum is of this lane's keys only until the finish.
-template <Tile tile, int v_width>
+template <Tile tile, int v_width, class Params = simt::Params>
 struct State {
     static constexpr int rows = tile.rows_per_lane();
     static constexpr int quads = v_width / 32;
@@ -65,6 +84,7 @@ struct State {
     float maximum[rows];  ///< of all keys so far, in units of log2
     float sum[rows];
     Keys visible[rows];
+    [[no_unique_address]] TreeRows<rows, Params> tree;
 
     __device__ __forceinline__ State(const Params& p, const Place& at, const Lane<tile>& lane) {
 #pragma unroll
@@ -80,6 +100,18 @@ struct State {
             if (lane.row(i) < at.rows) {
                 const Keys row = at.band.visible((at.first_row + lane.row(i)) / p.group);
                 visible[i] = {max(row.first, at.keys.first), min(row.last, at.keys.last)};
+            }
+        }
+        if constexpr (has_tree<Params>) {
+            const AttentionArgs& a = p.args;
+            const std::int64_t start = a.cu_seqlens_q != nullptr
+                                           ? at.start_q
+                                           : std::int64_t{at.block.sequence} * a.seqlen_q;
+            tree.first_new = at.band.length_k - at.band.length_q;
+#pragma unroll
+            for (int i = 0; i < rows; ++i) {
+                const int query = (at.first_row + lane.row(i)) / p.group;
+                tree.word[i] = lane.row(i) < at.rows ? p.tree[start + query] : 0;
             }
         }
     }
@@ -198,11 +230,11 @@ __device__ __forceinline__ void scores(const Params& p, const Shared& s, const L
 }
 
 /// Turns products into probabilities in shared memory and rescales what was summed before.
-template <Tile tile, int v_width>
+template <Tile tile, int v_width, class Params>
 __device__ __forceinline__ void softmax(const Params& p, float k_scale, const Shared& s,
                                         const Lane<tile>& lane, int first,
                                         float (&score)[Lane<tile>::rows][tile.keys_per_lane()],
-                                        State<tile, v_width>& state) {
+                                        State<tile, v_width, Params>& state) {
     constexpr int keys = tile.keys_per_lane();
     const float natural = p.args.scale * k_scale;
     const float cap = p.args.softcap;
@@ -214,7 +246,10 @@ __device__ __forceinline__ void softmax(const Params& p, float k_scale, const Sh
 #pragma unroll
         for (int j = 0; j < keys; ++j) {
             const int key = first_key + j * 8;
-            const bool seen = key >= state.visible[i].first && key < state.visible[i].last;
+            bool seen = key >= state.visible[i].first && key < state.visible[i].last;
+            if constexpr (has_tree<Params>) {
+                seen = seen && state.tree.sees(i, key);
+            }
             if (cap > 0) {
                 score[i][j] = tanhf(score[i][j] * natural / cap);
             }
@@ -232,7 +267,10 @@ __device__ __forceinline__ void softmax(const Params& p, float k_scale, const Sh
 #pragma unroll
         for (int j = 0; j < keys; ++j) {
             const int key = first_key + j * 8;
-            const bool seen = key >= state.visible[i].first && key < state.visible[i].last;
+            bool seen = key >= state.visible[i].first && key < state.visible[i].last;
+            if constexpr (has_tree<Params>) {
+                seen = seen && state.tree.sees(i, key);
+            }
             const float x = seen ? ptx::ex2_approx_ftz_f32(fmaf(score[i][j], unit, -base)) : 0.0F;
             state.sum[i] += x;
             to[lane.member + j * 8] = x;
@@ -250,9 +288,9 @@ __device__ __forceinline__ float4 add_scaled(float4 sum, float x, float4 v) {
 }
 
 /// Adds P·V of this warp's keys to the lane's slice of the outputs.
-template <Tile tile, int v_width>
+template <Tile tile, int v_width, class Params>
 __device__ __forceinline__ void accumulate(const Shared& s, const Lane<tile>& lane,
-                                           State<tile, v_width>& state) {
+                                           State<tile, v_width, Params>& state) {
     constexpr int rows = Lane<tile>::rows;
     const float* p = s.p + (lane.key_warp * tile.rows + lane.row(0)) * tile.probability_pitch();
     const float* v = s.v + lane.key_warp * tile.keys_per_warp() * s.pitch_v + lane.member * 4;

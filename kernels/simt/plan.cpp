@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "kernels/simt/index.hpp"
+#include "kernels/simt/tree_tile.hpp"
 
 namespace raceline::kernels::simt {
 namespace {
@@ -33,10 +34,10 @@ std::int64_t longest_range(const Problem& s, const Tile& tile) {
 
 // CTAs that a unit holds at once. Registers are those declared for sm_90: what matters is that the
 // workspace query and the launch agree, not that another architecture's count is met exactly.
-std::int64_t resident_ctas(const Tile& tile, int v_width, const Device& device, std::int64_t smem) {
+std::int64_t resident_ctas(const Tile& tile, int declared, const Device& device,
+                           std::int64_t smem) {
     constexpr std::int64_t reserved = 1024;  // bytes of the system (CUDA programming guide)
-    const std::int64_t registers =
-        (declared_registers(tile, v_width) + 7LL) / 8 * 8;  // granularity
+    const std::int64_t registers = (declared + 7LL) / 8 * 8;  // granularity
     std::int64_t most = std::min<std::int64_t>(device.smem_bytes_per_unit / (smem + reserved),
                                                device.threads_per_unit / tile.threads);
     if (registers > 0 && device.registers_per_unit > 0) {
@@ -56,9 +57,10 @@ std::int64_t splits_for(const Problem& s, const Tile& tile, std::int64_t residen
 
 }  // namespace
 
-Plan make_plan(const Problem& s, const Tile& tile, const Device& device) {
+Plan make_plan(const Problem& s, const Tile& tile, const Device& device, Registers registers) {
     Plan p{};
     p.v_width = width_for(s.headdim_v);
+    p.registers = registers(tile, p.v_width);
     p.depth = static_cast<int>((s.headdim + 15) / 16 * 16);
     p.pitch = p.depth + 4;
     p.shared_kv = s.shared_kv && s.headdim_v <= s.headdim && p.v_width <= p.depth;
@@ -66,7 +68,8 @@ Plan make_plan(const Problem& s, const Tile& tile, const Device& device) {
     p.row_tiles = divide_up(s.seqlen_q * s.group(), tile.rows);
     const std::int64_t base = p.row_tiles * s.heads_kv * s.batch;
     const std::int64_t unshared = shared_bytes(tile, p.pitch, p.v_width, false);
-    p.splits = splits_for(s, tile, resident_ctas(tile, p.v_width, device, unshared), device, base);
+    p.splits =
+        splits_for(s, tile, resident_ctas(tile, p.registers, device, unshared), device, base);
     p.ctas = base * p.splits;
     p.total_rows = s.batch * s.seqlen_q * s.heads_q;
     p.partial_width = static_cast<int>((s.headdim_v + 3) / 4 * 4);
@@ -77,6 +80,11 @@ Plan make_plan(const Problem& s, const Tile& tile, const Device& device) {
         p.workspace_bytes = static_cast<std::size_t>(floats) * sizeof(float) + 16;
     }
     return p;
+}
+
+Plan make_plan(const Workload& w, const Tile& tile, const Device& device) {
+    return make_plan(problem_of(w), tile, device,
+                     w.tree != 0 ? simt_tree::declared_registers : declared_registers);
 }
 
 }  // namespace raceline::kernels::simt

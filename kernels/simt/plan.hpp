@@ -18,6 +18,7 @@ namespace raceline::kernels::simt {
 
 struct Plan {
     int v_width;     ///< compiled width of V, 0 if headdim_v is over the widest
+    int registers;   ///< of a thread of the main launch
     int depth;       ///< headdim padded to 16
     int pitch;       ///< of Q and K in shared memory, floats; an odd number of 16-byte units
     bool shared_kv;  ///< V is read from K's tile
@@ -29,7 +30,12 @@ struct Plan {
     int partial_width;        ///< floats of one partial output row
     std::size_t workspace_bytes;
 };
-Plan make_plan(const Problem& problem, const Tile& tile, const Device& device);
+/// `registers`: of a tile and width as its record declares them, declared_registers.
+using Registers = int (*)(const Tile& tile, int v_width);
+Plan make_plan(const Problem& problem, const Tile& tile, const Device& device,
+               Registers registers = declared_registers);
+/// Of the record that takes the workload: simt, or with a tree simt_tree.
+Plan make_plan(const Workload& workload, const Tile& tile, const Device& device);
 
 inline constexpr int merge_registers = static_cast<int>(counted(48, "the compiler's report"));
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "kernels/simt/plan.hpp"
+#include "kernels/simt/tree_tile.hpp"
 #include "registry/kernel.hpp"
 
 namespace raceline::kernels::simt {
@@ -22,7 +23,7 @@ std::string supports(const Workload& w, const Tile& tile, const Device& device) 
         return std::string("it reads Q in fp32, fp16 or bf16 and K and V also in e4m3, not ") +
                name_of(stored(w.dtype) && w.dtype != DType::e4m3 ? w.kv_dtype : w.dtype);
     }
-    const Plan plan = make_plan(problem_of(w), tile, device);
+    const Plan plan = make_plan(w, tile, device);
     if (plan.v_width == 0) {
         return "V's head dim " + std::to_string(w.headdim_v) + " is over 512";
     }
@@ -49,12 +50,33 @@ Precision precision(const Workload& w) {
 }
 
 std::size_t workspace(const Workload& w, const Tile& tile, const Device& device) {
-    return make_plan(problem_of(w), tile, device).workspace_bytes;
+    return make_plan(w, tile, device).workspace_bytes;
 }
 
 }  // namespace
 }  // namespace raceline::kernels::simt
 
+namespace raceline::kernels::simt_tree {
+namespace {
+
+std::string supports(const Workload& w, const Tile& tile, const Device& device) {
+    if (w.tree == 0) {
+        return "it takes calls with a tree of new tokens alone: simt takes the others";
+    }
+    std::string reason = simt::supports(w, tile, device);
+    if (reason.empty() && !compiled(tile, simt::make_plan(w, tile, device).v_width)) {
+        reason = "V's head dim " + std::to_string(w.headdim_v) + " needs a tile of fewer rows";
+    }
+    return reason;
+}
+
+}  // namespace
+}  // namespace raceline::kernels::simt_tree
+
 RACELINE_KERNEL(simt,
                 record_of("plain CUDA cores, any GPU, every option; split keys when rows are few",
                           Engine::cuda, tiles, {supports, counts, precision, workspace}))
+RACELINE_TREE_KERNEL(simt_tree,
+                     record_of("simt for trees of speculated tokens: any GPU, every format",
+                               Engine::cuda, tiles,
+                               {supports, simt::counts, simt::precision, simt::workspace}))

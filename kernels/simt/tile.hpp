@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include "registry/kernel.hpp"
@@ -61,6 +62,20 @@ constexpr bool valid(const Tile& t) {
 }
 static_assert(std::ranges::all_of(tiles, valid));
 
+/// Of a table with a row a tile and a column a width of V; 0 of what it does not have.
+template <std::size_t count>
+constexpr int entry_of(const std::array<std::array<int, v_widths.size()>, count>& table,
+                       const std::array<Tile, count>& its_tiles, const Tile& tile, int v_width) {
+    for (std::size_t t = 0; t < count; ++t) {
+        for (std::size_t v = 0; v < v_widths.size(); ++v) {
+            if (its_tiles[t] == tile && v_widths[v] == v_width) {
+                return table[t][v];
+            }
+        }
+    }
+    return 0;
+}
+
 /// Registers of a thread as the compiler reports them for sm_90; 0 where nothing is compiled. A
 /// test compares them with its report.
 constexpr int declared_registers(const Tile& tile, int v_width) {
@@ -73,14 +88,7 @@ constexpr int declared_registers(const Tile& tile, int v_width) {
         {119, 115, 126, 158, 167, 0},
         {128, 160, 168, 0, 0, 0},
     }};
-    for (std::size_t t = 0; t < tiles.size(); ++t) {
-        for (std::size_t v = 0; v < v_widths.size(); ++v) {
-            if (tiles[t] == tile && v_widths[v] == v_width) {
-                return table[t][v];
-            }
-        }
-    }
-    return 0;
+    return entry_of(table, tiles, tile, v_width);
 }
 
 }  // namespace raceline::kernels::simt

@@ -53,7 +53,7 @@ protected:
 constexpr std::int64_t reserved_smem = 1024;
 
 TEST_F(CompilerReport, nothing_spills) {
-    for (const char* kernel : {"simt", "naive"}) {
+    for (const char* kernel : {"simt", "simt_tree", "naive"}) {
         const Reports all = reports_of(kernel);
         EXPECT_FALSE(all.empty()) << kernel;
         for (const auto& [name, report] : all) {
@@ -62,12 +62,12 @@ TEST_F(CompilerReport, nothing_spills) {
     }
 }
 
-TEST_F(CompilerReport, simt_declares_its_registers) {
-    const Reports all = reports_of("simt");
-    const Kernel& kernel = find_kernel("simt");
+// Of simt or of simt_tree, every instance.
+void expect_declared_registers(const Kernel& kernel, const Device& h200, const std::string& shape) {
+    const Reports all = reports_of(std::string(kernel.name));
     int compared = 0;
     for (int width : {32, 64, 128, 192, 256, 512}) {
-        Workload w = parse_shape("b=1,h=4,q=64,k=256,d=64,dtype=bf16");
+        Workload w = parse_shape(shape);
         w.headdim_v = width;
         for (int tile = 0; tile < kernel.tile_count(); ++tile) {
             if (!kernel.why_not(w, tile, h200).empty()) {
@@ -82,6 +82,12 @@ TEST_F(CompilerReport, simt_declares_its_registers) {
         }
     }
     EXPECT_EQ(compared, static_cast<int>(matching(all, "7forwardILi").size()));
+}
+
+TEST_F(CompilerReport, simt_declares_its_registers) {
+    const std::string shape = "b=1,h=4,q=32,k=256,d=64,dtype=bf16";
+    expect_declared_registers(find_kernel("simt"), h200, shape);
+    expect_declared_registers(find_kernel("simt_tree"), h200, shape + ",tree=1");
 }
 
 TEST_F(CompilerReport, simt_declares_its_merge) {
