@@ -6,6 +6,7 @@
 #include <string>
 
 #include "kernels/decode_sm90/params.hpp"
+#include "kernels/decode_sm90/tree_tile.hpp"
 #include "registry/kernel.hpp"
 #include "schedule/plan.hpp"
 
@@ -78,8 +79,25 @@ std::size_t workspace(const Workload& w, const Tile& tile, const Device& device)
 }  // namespace
 }  // namespace raceline::kernels::decode_sm90
 
+namespace raceline::kernels::decode_sm90_tree {
+namespace {
+
+std::string supports(const Workload& w, const Tile& tile, const Device& device) {
+    if (w.tree == 0) {
+        return "it takes calls with a tree of new tokens alone: decode_sm90 takes the others";
+    }
+    return decode_sm90::supports(w, tile, device);
+}
+
+}  // namespace
+}  // namespace raceline::kernels::decode_sm90_tree
+
 RACELINE_KERNEL(
     decode_sm90,
     record_of("up to 16 query tokens over a cache, for Hopper: bf16, fp16; cache also in e4m3, "
               "contiguous or in pages",
               Engine::cuda, tiles, {supports, counts, precision, workspace}))
+RACELINE_TREE_KERNEL(
+    decode_sm90_tree,
+    record_of("decode_sm90 for trees of up to 16 speculated tokens", Engine::cuda, tiles,
+              {supports, decode_sm90::counts, decode_sm90::precision, decode_sm90::workspace}))

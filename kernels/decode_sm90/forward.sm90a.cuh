@@ -11,7 +11,7 @@
 namespace raceline::kernels::decode_sm90 {
 
 /// index: of the tile in `tiles`; a struct of a namespace cannot be a parameter of a __global__.
-template <int index, bool bf16>
+template <int index, bool bf16, class Params = decode_sm90::Params>
 __global__ void __launch_bounds__(tiles[index].threads(), tiles[index].residents)
     forward(const __grid_constant__ Params p) {
     constexpr Tile tile = tiles[index];
@@ -74,7 +74,9 @@ __global__ void __launch_bounds__(tiles[index].threads(), tiles[index].residents
         clear_sums(rows);
         const Band& band = walk.sequence.band;
         const std::int32_t plain_from = band.begin(band.length_q - 1);
-        const std::int32_t plain_to = band.end(0);
+        // Under a tree, new keys are looked at one by one.
+        const std::int32_t plain_to =
+            has_tree<Params> ? band.length_k - band.length_q : band.end(0);
 #pragma unroll 1
         for (std::int32_t block = walk.block + warp; block < walk.end; block += tile.warps) {
             ptx::cp_async_wait_group<tile.stages - 2>();
@@ -93,8 +95,9 @@ __global__ void __launch_bounds__(tiles[index].threads(), tiles[index].residents
 
 /// What the instances of this engine are enqueued by: found by the arguments' namespace, and fits
 /// better than what all engines have.
-inline void enqueue(const char* who, void (*code)(Params), const LaunchShape& shape,
-                    const Params& params) {
+template <class Params>
+void enqueue(const char* who, void (*code)(Params), const LaunchShape& shape,
+             const Params& params) {
     enqueue_overlapping(who, code, shape, params);
 }
 

@@ -8,7 +8,6 @@
 #include "registry/launch_args.hpp"
 
 namespace raceline::kernels::decode_sm90 {
-namespace {
 
 Params make_params(const AttentionArgs& a, const Plan& plan, const Tile& tile, void* workspace) {
     const Problem problem = problem_of(a);
@@ -46,8 +45,6 @@ Params make_params(const AttentionArgs& a, const Plan& plan, const Tile& tile, v
         p.partial_sums + static_cast<std::ptrdiff_t>(plan.ctas) * 2 * tile_rows * 2);
     return p;
 }
-
-}  // namespace
 
 void launch(const AttentionArgs& args, int tile, const Device& device, void* workspace,
             void* stream) {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "device/device.hpp"
@@ -83,6 +84,13 @@ struct Params {
     std::uint64_t* arrivals;        ///< (ctas): CTAs that have left their part (last_arriver.cuh)
 };
 
+/// The same of a call with a tree: a word a query token (attention_call.hpp).
+struct TreeParams : Params {
+    const std::uint32_t* tree;
+};
+template <class Params>
+inline constexpr bool has_tree = std::is_same_v<Params, TreeParams>;
+
 /// Compiled: every tile for queries in fp16 and in bf16, the second variant.
 struct Instances : InstancesOf<Params, tiles, 2> {
     static constexpr std::string_view engine = "decode_sm90";
@@ -90,17 +98,20 @@ struct Instances : InstancesOf<Params, tiles, 2> {
     static auto code() -> void (*)(Params);
 };
 
+struct Plan {
+    std::int32_t ctas, row_tiles;
+    std::size_t workspace_bytes;
+};
+
+/// Of a call and the plan of its launch.
+Params make_params(const AttentionArgs& args, const Plan& plan, const Tile& tile, void* workspace);
+
 /// Enqueues the combination of parts of sequences that several CTAs have worked on. `tile` is that
 /// of the launch before; `stream` is a cudaStream_t.
 void launch_combine(const Params& params, const Tile& tile, void* stream);
 
 /// Threads of a CTA of the second launch.
 inline constexpr int combine_threads = 512;
-
-struct Plan {
-    std::int32_t ctas, row_tiles;
-    std::size_t workspace_bytes;
-};
 
 /// The workspace's size depends on the device and the tile alone.
 inline Plan make_plan(const Problem& problem, const Tile& tile, const Device& device) {

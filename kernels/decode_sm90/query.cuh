@@ -82,8 +82,23 @@ __device__ __forceinline__ float to_fp16(std::uint32_t (&q)[steps][4], int row) 
     return __uint_as_float(static_cast<std::uint32_t>(127 - power) << 23);
 }
 
+/// What a row sees under a tree, as Rows holds it. Bits behind the sequence's last token are
+/// garbage.
+__device__ __forceinline__ void see_tree(const TreeParams& p, const Sequence& s, Row row,
+                                         std::int32_t& from, std::int32_t& to) {
+    from = s.band.length_k - s.band.length_q;
+    to = 0;
+    if (row.exists) {
+        const std::int64_t first = s.q_token + std::int64_t{s.q_index} * p.args.seqlen_q;
+        to = static_cast<std::int32_t>(p.tree[first + row.token] &
+                                       0xFFFFFFFFU >> (32 - s.band.length_q));
+    } else {
+        from = 0;
+    }
+}
+
 /// A unit's rows: Q, and what each sees.
-template <Tile tile, bool bf16>
+template <Tile tile, bool bf16, class Params>
 __device__ __forceinline__ void load_query(const Params& p, const Walk& walk, Rows<tile>& r) {
     const AttentionArgs& a = p.args;
     const Sequence& s = walk.sequence;
@@ -92,8 +107,12 @@ __device__ __forceinline__ void load_query(const Params& p, const Walk& walk, Ro
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
         const Row row = row_of(p, walk, lane / 4 + 8 * i);
-        r.from[i] = row.exists ? s.band.begin(row.token) : 0;
-        r.to[i] = row.exists ? s.band.end(row.token) : 0;
+        if constexpr (has_tree<Params>) {
+            see_tree(p, s, row, r.from[i], r.to[i]);
+        } else {
+            r.from[i] = row.exists ? s.band.begin(row.token) : 0;
+            r.to[i] = row.exists ? s.band.end(row.token) : 0;
+        }
         r.scale[i] = scale;
         const std::uint16_t* from =
             static_cast<const std::uint16_t*>(a.q.data) + s.q_index * a.q.batch_stride +

@@ -14,6 +14,7 @@
 #include "gpu/tile/half_pairs.cuh"
 #include "gpu/tile/tanh.cuh"
 #include "kernels/decode_sm90/load.cuh"
+#include "workload/seen_keys.hpp"
 
 namespace raceline::kernels::decode_sm90 {
 
@@ -30,7 +31,9 @@ struct Rows {
     float scale[2];  ///< of a product of Q and K, to be a logit in powers of two
     float out[tile.headdim / 8][4];
     float base[2], sum[2];
-    std::int32_t from[2], to[2];  ///< keys that the row sees
+    /// Keys that the row sees: from one to the other. Under a tree all before `from`, the key of
+    /// the sequence's first new token, and from there on those whose bit of `to` is set.
+    std::int32_t from[2], to[2];
 };
 
 /// Column of V of element e of a lane's row in accumulator j. In 8 bits the columns of sixteen are
@@ -138,8 +141,14 @@ __device__ __forceinline__ void add_values(Rows<tile>& r, std::uint32_t v,
     }
 }
 
-/// Scores to logits in powers of two: scale, softcap, and -inf where a row does not see the key.
+/// Whether the lane's row i sees a key, under a tree.
 template <Tile tile>
+__device__ __forceinline__ bool sees_in_tree(const Rows<tile>& r, int i, std::int32_t key) {
+    return key < r.from[i] || bit_is_set(static_cast<std::uint32_t>(r.to[i]), key - r.from[i]);
+}
+
+/// Scores to logits in powers of two: scale, softcap, and -inf where a row does not see the key.
+template <Tile tile, class Params>
 __device__ __forceinline__ void to_logits(const Params& p, const Rows<tile>& r, std::int32_t key0,
                                           bool masked, float (&score)[tile.keys / 8][4]) {
     if (p.cap_inner != 0) [[unlikely]] {
@@ -166,7 +175,10 @@ __device__ __forceinline__ void to_logits(const Params& p, const Rows<tile>& r, 
 #pragma unroll
             for (int i = 0; i < 4; ++i) {
                 const std::int32_t key = key0 + 8 * j + column + i % 2;
-                const bool seen = key >= r.from[i / 2] && key < r.to[i / 2];
+                bool seen = key >= r.from[i / 2] && key < r.to[i / 2];
+                if constexpr (has_tree<Params>) {
+                    seen = sees_in_tree(r, i / 2, key);
+                }
                 score[j][i] = seen ? score[j][i] : -INFINITY;
             }
         }
@@ -231,7 +243,7 @@ __device__ __forceinline__ void softmax(Rows<tile>& r, float (&score)[tile.keys 
 }
 
 /// One block of keys, complete in shared memory: K at `k`, V behind it.
-template <Tile tile, bool bf16>
+template <Tile tile, bool bf16, class Params>
 __device__ __forceinline__ void add_block(const Params& p, Rows<tile>& r, std::uint32_t k,
                                           std::int32_t block, bool masked) {
     float score[tile.keys / 8][4];
