@@ -95,9 +95,9 @@ typedef struct rl_options {
     double softcap;      /* 0: none */
     const float* sinks;  /* heads_q logits on the device of the call, or null */
     const char* backend; /* a kernel's name; null or "": chosen by the model */
-    int32_t checked;     /* decode: reads lengths and block table, refuses a page out of range */
-    int32_t threads;     /* CPU; 0: all */
-    int32_t accuracy;    /* RL_ACCURATE or RL_FAST */
+    int32_t checked; /* decode: reads lengths, block table and tree, refuses what is out of range */
+    int32_t threads; /* CPU; 0: all */
+    int32_t accuracy; /* RL_ACCURATE or RL_FAST */
 } rl_options;
 
 /* q (batch, seqlen_q, heads_q, headdim), k and v (batch, seqlen_k, heads_kv, headdim[_v]), out like
@@ -141,6 +141,11 @@ typedef struct rl_decode_args {
     int64_t block_table_stride;
     const float* k_scale; /* e4m3 caches: (batch, heads_kv), or null for 1 */
     const float* v_scale;
+    /* A tree of up to 32 new tokens, in the place of causal and of a window: (batch, seqlen_q)
+     * words on the device of the call, or null. New token i sees new token j exactly if bit j of
+     * its word is set, and every key that is older than the last seqlen_q ones. Bits at or above
+     * seqlen_q are refused on a CPU and with options.checked, and count for nothing elsewhere. */
+    const uint32_t* tree;
 } rl_decode_args;
 
 /* Bytes of workspace that the call needs; write nothing else. */

@@ -43,8 +43,8 @@ struct AttentionOptions {
     double softcap = 0;            ///< 0: none
     const float* sinks = nullptr;  ///< heads_q logits on the same device, or null
     std::string backend;           ///< a kernel's name; empty: chosen by the model
-    bool checked = false;  ///< decode: reads the block table (synchronising on a GPU) and refuses a
-                           ///< page index out of range
+    bool checked = false;  ///< decode: reads the block table and the tree (synchronising on a GPU)
+                           ///< and refuses a page index or a bit out of range
     int threads = 0;       ///< CPU; 0: all
     Accuracy accuracy = Accuracy::accurate;
 };
@@ -93,8 +93,15 @@ void forward(const ForwardArgs& args, const Execution& execution);
 /// heads_kv, headdim[_v]). seqlens_k: used length of each sequence, int32, on the device of the
 /// call; null: all are max_seqlen_k. e4m3 caches take float32 scales (batch, heads_kv), null for 1.
 /// MLA is one latent cache: v_cache has k_cache's pointer and strides, heads_kv is 1.
-/// The workspace depends on shapes and max_seqlen_k alone: one that was queried for the longest
-/// context serves every step up to it.
+/// The workspace depends on shapes, max_seqlen_k and whether there is a tree: one that was queried
+/// for the longest context serves every step up to it.
+/// tree: of speculated tokens, in the place of causal and of a window, which are refused beside it.
+/// The last seqlen_q keys of each sequence's cache are those of its new tokens, at most 32. New
+/// token i sees new token j exactly if bit j of its word is set, and all older keys: a token of a
+/// tree has its own bit and those of its ancestors. A token without a bit, in a cache without
+/// older keys, has zeros and an LSE of -inf (of its sink's logit, where there are sinks). A cache
+/// with fewer keys than new tokens has those of the last ones. On a CPU, and on a GPU with
+/// options.checked, a bit at or above seqlen_q is refused; elsewhere it counts for nothing.
 struct DecodeArgs {
     TensorView q, k_cache, v_cache, out, lse;
     const std::int32_t* seqlens_k = nullptr;
@@ -105,6 +112,7 @@ struct DecodeArgs {
     const float* k_scale = nullptr;
     const float* v_scale = nullptr;
     AttentionOptions options;
+    const std::uint32_t* tree = nullptr;  ///< (batch, seqlen_q) words on the device of the call
 };
 std::size_t decode_workspace(const DecodeArgs& args, Place place);
 /// Throws Error; on any error the output is untouched.

@@ -140,6 +140,7 @@ DecodeArgs read_decode(const rl_decode_args* given) {
     args.block_table_stride = known.block_table_stride;
     args.k_scale = known.k_scale;
     args.v_scale = known.v_scale;
+    args.tree = known.tree;
     return args;
 }
 

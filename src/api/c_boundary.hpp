@@ -53,6 +53,9 @@ template <>
 inline constexpr std::array known_sizes<rl_forward_args>{offsetof(rl_forward_args, q_scale),
                                                          sizeof(rl_forward_args)};
 template <>
+inline constexpr std::array known_sizes<rl_decode_args>{offsetof(rl_decode_args, tree),
+                                                        sizeof(rl_decode_args)};
+template <>
 inline constexpr std::array known_sizes<rl_options>{offsetof(rl_options, accuracy),
                                                     sizeof(rl_options)};
 template <>

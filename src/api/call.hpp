@@ -6,14 +6,14 @@
 
 #include "api/tensor_checks.hpp"
 #include "raceline/raceline.hpp"
-#include "workload/attention_args.hpp"
+#include "workload/attention_call.hpp"
 #include "workload/workload.hpp"
 
 namespace raceline::api {
 
 struct Call {
     Workload workload;   ///< what is asked for; choice, workspace and prediction follow from it
-    AttentionArgs args;  ///< where its data is
+    AttentionCall args;  ///< where its data is
     MemoryRange out, lse;
     /// No output element: nothing to do.
     [[nodiscard]] bool empty() const { return workload.tokens_q() == 0 || workload.heads_q == 0; }
@@ -40,6 +40,8 @@ void check_heads(const Workload& workload);
 /// Pages that the sequences use must exist: `lengths` and `table` are host copies.
 void check_pages(std::span<const std::int32_t> lengths, std::span<const std::int32_t> table,
                  std::int64_t table_stride, std::int64_t page_size, std::int64_t pages);
+/// Words of a tree of `tokens` new tokens a sequence may have bits for those alone.
+void check_tree(std::span<const std::uint32_t> words, std::int64_t tokens);
 /// Used lengths must be 0 to `longest`.
 void check_lengths(std::span<const std::int32_t> lengths, std::int64_t longest);
 

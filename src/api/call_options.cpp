@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What forward and decode share.
+#include <bit>
 #include <cmath>
 
 #include "api/call.hpp"
@@ -81,6 +82,17 @@ void check_lengths(std::span<const std::int32_t> lengths, std::int64_t longest) 
     for (std::size_t b = 0; b < lengths.size(); ++b) {
         require(lengths[b] >= 0 && lengths[b] <= longest, bad,
                 "seqlens_k[{}] is {}; it must be 0 to max_seqlen_k ({})", b, lengths[b], longest);
+    }
+}
+
+void check_tree(std::span<const std::uint32_t> words, std::int64_t tokens) {
+    for (std::size_t i = 0; i < words.size(); ++i) {
+        const auto width = static_cast<std::int64_t>(std::bit_width(words[i]));
+        require(
+            width <= tokens, bad,
+            "tree[{}][{}] is {:#x}, with bit {} set; {} new tokens a sequence have bits 0 to {}",
+            static_cast<std::int64_t>(i) / tokens, static_cast<std::int64_t>(i) % tokens, words[i],
+            width - 1, tokens, tokens - 1);
     }
 }
 

@@ -81,6 +81,21 @@ std::vector<std::int32_t> host_lengths(const DecodeArgs& args, const Execution& 
     return lengths;
 }
 
+void check_words(const DecodeArgs& args, const Execution& execution, const Workload& w) {
+    if (args.tree == nullptr) {
+        return;
+    }
+    const auto count = static_cast<std::size_t>(w.tokens_q());
+    std::vector<std::uint32_t> copy;
+    const std::uint32_t* words = args.tree;
+    if (execution.place == Place::cuda) {
+        copy.resize(count);
+        read_device_memory(copy.data(), words, count * sizeof(std::uint32_t), execution.stream);
+        words = copy.data();
+    }
+    check_tree({words, count}, w.seqlen_q);
+}
+
 // Checked mode: what only the data can tell.
 void check_data(const DecodeArgs& args, const Execution& execution, const Workload& w) {
     const std::vector<std::int32_t> lengths = host_lengths(args, execution, w);
@@ -115,10 +130,14 @@ void check_memory(const DecodeArgs& args, const Execution& execution, Call& call
     const MemoryRange table = optional("block_table", args.block_table, entries);
     const MemoryRange k_scale = optional("k_scale", args.k_scale, w.batch * w.heads_kv);
     const MemoryRange v_scale = optional("v_scale", args.v_scale, w.batch * w.heads_kv);
-    check_apart(call.out, {q, k, v, sinks, lengths, table, k_scale, v_scale, call.lse});
-    check_apart(call.lse, {q, k, v, sinks, lengths, table, k_scale, v_scale});
+    const MemoryRange tree = optional("tree", args.tree, w.tokens_q());
+    check_apart(call.out, {q, k, v, sinks, lengths, table, k_scale, v_scale, tree, call.lse});
+    check_apart(call.lse, {q, k, v, sinks, lengths, table, k_scale, v_scale, tree});
     if (execution.place == Place::cpu && args.seqlens_k != nullptr) {
         check_lengths({args.seqlens_k, static_cast<std::size_t>(w.batch)}, w.seqlen_k);
+    }
+    if (execution.place == Place::cpu || args.options.checked) {
+        check_words(args, execution, w);
     }
     if (args.options.checked) {
         check_data(args, execution, w);
@@ -130,7 +149,7 @@ void fill_arguments(const DecodeArgs& args, Call& call) {
         return TensorArg{view.data, kernel_stride(view, 0), kernel_stride(view, 1),
                          kernel_stride(view, 2)};
     };
-    AttentionArgs& a = call.args;
+    AttentionCall& a = call.args;
     a.q = argument(args.q);
     a.k = argument(args.k_cache);
     a.v = argument(args.v_cache);
@@ -140,6 +159,7 @@ void fill_arguments(const DecodeArgs& args, Call& call) {
     a.block_table_stride = args.block_table == nullptr ? 0 : args.block_table_stride;
     a.k_scale = args.k_scale;
     a.v_scale = args.v_scale;
+    a.tree = args.tree;
     apply_lse(args.lse, true, a);
 }
 
@@ -171,6 +191,9 @@ Call check_decode(const DecodeArgs& args, const Execution& execution, Pointers p
     w.mla = args.k_cache.data != nullptr && args.v_cache.data == args.k_cache.data &&
             args.v_cache.strides == args.k_cache.strides && w.heads_kv == 1 &&
             w.headdim_v <= w.headdim;
+    // What each token sees is in the caller's memory, perhaps on a device: for plans and
+    // predictions drawn trees stand in its place.
+    w.tree = args.tree != nullptr ? 1 : 0;
     apply_options(args.options, call);
     apply_sizes(call);
     fill_arguments(args, call);

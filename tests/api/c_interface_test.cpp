@@ -235,9 +235,11 @@ TEST(CDecode, GivesTheAnswerOfTheCppInterface) {
         << rl_last_error();
     EXPECT_EQ(std::memcmp(twin.out.data(), call.out.data(), call.out.size()), 0);
     const rl_decode_args good_args = args;
-    expect_known_sizes_only(args, {sizeof(rl_decode_args)}, [&](const rl_decode_args* given) {
-        return rl_decode(given, RL_CPU, nullptr, workspace.execution.workspace, bytes);
-    });
+    expect_known_sizes_only(args, {offsetof(rl_decode_args, tree), sizeof(rl_decode_args)},
+                            [&](const rl_decode_args* given) {
+                                return rl_decode(given, RL_CPU, nullptr,
+                                                 workspace.execution.workspace, bytes);
+                            });
     args = good_args;
 }
 

@@ -22,6 +22,8 @@ TEST_P(RefusedDecode, LeavesTheOutputAlone) {
     expect_refused(call, args, ample(), GetParam().status, GetParam().said);
 }
 
+const std::uint32_t small_tree[3] = {1, 1, 1};
+
 const DecodeFault decode_faults[] = {
     {"NegativePage", [](WorkloadCall& c, DecodeArgs&) { c.inputs.block_table[1] = -1; },
      "block_table[0][1] is page -1; the caches have pages 0 to"},
@@ -72,6 +74,42 @@ const DecodeFault decode_faults[] = {
          a.block_table = reinterpret_cast<const std::int32_t*>(c.out.data());
      },
      "out overlaps block_table in memory"},
+    {"TreeWithCausal",
+     [](WorkloadCall&, DecodeArgs& a) {
+         a.tree = small_tree;
+         a.options.causal = true;
+     },
+     "causal with a tree: the tree says which new tokens a token sees"},
+    {"TreeWithWindow",
+     [](WorkloadCall&, DecodeArgs& a) {
+         a.tree = small_tree;
+         a.options.window = std::pair(3, -1);
+     },
+     "window with a tree"},
+    {"TreeBitOfNoToken",
+     [](WorkloadCall&, DecodeArgs& a) {
+         static const std::uint32_t words[2] = {1, 0x11};
+         a.tree = words;
+     },
+     "tree[1][0] is 0x11, with bit 4 set; 1 new tokens a sequence have bits 0 to 0"},
+    {"TreeBitReadUnchecked",
+     [](WorkloadCall&, DecodeArgs& a) {
+         static const std::uint32_t words[2] = {2, 1};
+         a.tree = words;
+         a.options.checked = false;
+     },
+     "tree[0][0] is 0x2, with bit 1 set"},
+    {"OutputOverTree",
+     [](WorkloadCall& c, DecodeArgs& a) {
+         a.tree = reinterpret_cast<const std::uint32_t*>(c.out.data());
+     },
+     "out overlaps tree in memory"},
+    {"TreeMisaligned",
+     [](WorkloadCall&, DecodeArgs& a) {
+         a.tree =
+             reinterpret_cast<const std::uint32_t*>(reinterpret_cast<const char*>(small_tree) + 1);
+     },
+     "tree"},
     {"CapacityTooSmall",
      [](WorkloadCall& c, DecodeArgs& a) {
          a.block_table = nullptr;
@@ -82,6 +120,15 @@ const DecodeFault decode_faults[] = {
 };
 INSTANTIATE_TEST_SUITE_P(Faults, RefusedDecode, testing::ValuesIn(decode_faults),
                          name_of_fault<testing::TestParamInfo<DecodeFault>>);
+
+TEST(DecodeRefusals, MoreTokensThanAWordHasBits) {
+    WorkloadCall call("b=1,h=2,q=33,k=40,d=64,dtype=fp32");
+    DecodeArgs args = call.decode_args();
+    const std::vector<std::uint32_t> words(33, 1);
+    args.tree = words.data();
+    expect_refused(call, args, ample(), Status::invalid_argument,
+                   "seqlen_q is 33 with a tree: a token's word has a bit for each of at most 32");
+}
 
 // A call that needs a workspace, given one that will not do.
 class RefusedWorkspace : public testing::Test {

@@ -61,7 +61,12 @@ struct WorkloadCall {
                          : arranged(inputs.v, workload.seqlen_k, workload.heads_kv,
                                     workload.headdim_v, workload.kv_dtype)),
           out(arranged_size(inputs.out_elements, workload.headdim_v, workload.out_dtype())),
-          lse(inputs.lse_elements * sizeof(float)) {}
+          lse(inputs.lse_elements * sizeof(float)) {
+        // Garbage behind the last token, which kernels get from the gate, is refused by a call.
+        for (std::uint32_t& word : inputs.tree) {
+            word &= 0xFFFFFFFFU >> (32 - workload.seqlen_q);
+        }
+    }
 
     [[nodiscard]] AttentionOptions options() const {
         AttentionOptions o;
@@ -126,6 +131,7 @@ struct WorkloadCall {
         args.k_scale = inputs.k_scale.empty() ? nullptr : inputs.k_scale.data();
         args.v_scale = inputs.v_scale.empty() ? nullptr : inputs.v_scale.data();
         args.options = options();
+        args.tree = inputs.tree.empty() ? nullptr : inputs.tree.data();
         return args;
     }
 
