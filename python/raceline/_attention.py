@@ -101,6 +101,7 @@ def decode(
     return_lse: bool = False,
     backend: str | None = None,
     checked: bool | None = None,
+    tree: Any = None,
 ) -> Any:
     """One or a few new tokens of each sequence against its cache.
 
@@ -120,8 +121,14 @@ def decode(
         k_scale, v_scale: (batch, heads_kv) float32, factors of e4m3 caches; None: 1.
         return_lse: also return the log-sum-exp of each row.
         backend: a kernel's name; None: the one with the least predicted time.
-        checked: refuse pages and lengths out of range before running. None: on a CPU. On a GPU
-            it waits for the stream.
+        checked: refuse pages, lengths and bits of a tree out of range before running. None: on a
+            CPU. On a GPU it waits for the stream.
+        tree: (batch, seqlen_q) uint32 or int32, for speculated tokens, of which seqlen_q is at most
+            32: bit j of a token's word is set if it sees new token j, which stands seqlen_q - j
+            before the end of its sequence's keys. Older keys are seen by all. In the place of
+            causal and window, which are refused beside it. A bit at or above seqlen_q is refused
+            on a CPU and where `checked`; unchecked, on a GPU, it counts for nothing. A token that
+            sees no key gets 0 and an LSE of -inf (of its sink, where there are sinks).
 
     Returns, raises: as `attention`; lse is (batch, seqlen_q, heads_q).
     """
@@ -132,12 +139,12 @@ def decode(
             q, k_cache, v_cache, block_table=block_table, seqlens=seqlens, max_seqlen=max_seqlen,
             causal=causal, window=window, scale=scale, softcap=softcap, sinks=sinks,
             k_scale=k_scale, v_scale=v_scale, return_lse=return_lse, backend=backend,
-            checked=checked,
+            checked=checked, tree=tree,
         )
     library = library_of("q", q)
     given = decode_inputs(
         q, k_cache, v_cache, block_table, seqlens, max_seqlen, sinks, k_scale, v_scale, causal,
-        window, scale, softcap, backend, checked,
+        window, scale, softcap, backend, checked, tree,
     )
     return run(library, _core.DecodeCall, q, given, return_lse)
 

@@ -30,7 +30,7 @@ def forward_inputs(
 def decode_inputs(
     q: Any, k_cache: Any, v_cache: Any, block_table: Any, seqlens: Any, max_seqlen: Any, sinks: Any,
     k_scale: Any, v_scale: Any, causal: Any, window: Any, scale: Any, softcap: Any, backend: Any,
-    checked: Any,
+    checked: Any, tree: Any,
 ) -> dict[str, Any]:
     """Everything that `_core.DecodeCall` reads, by name."""
     return {
@@ -39,7 +39,7 @@ def decode_inputs(
         "max_seqlen": max_seqlen, "sinks": view("sinks", sinks),
         "k_scale": view("k_scale", k_scale), "v_scale": view("v_scale", v_scale),
         "causal": causal, "window": window, "scale": scale, "softcap": softcap,
-        "backend": backend, "checked": checked,
+        "backend": backend, "checked": checked, "tree": view("tree", tree),
     }
 
 

@@ -103,6 +103,7 @@ def predict(
     q_scale: Any = None,
     k_scale: Any = None,
     v_scale: Any = None,
+    tree: Any = None,
     return_lse: bool = False,
     backend: str | None = None,
     accuracy: str = "accurate",
@@ -121,8 +122,10 @@ def predict(
 
     Args:
         q, k, v, k_cache, v_cache: tensors, or their shapes as tuples of int.
-        block_table, seqlens, sinks, q_scale, k_scale, v_scale: tensors, or with shapes their shape
-            (seqlens: use max_seqlen); sinks=True stands for (heads_q,).
+        block_table, seqlens, sinks, q_scale, k_scale, v_scale, tree: tensors, or with shapes their
+            shape (seqlens: use max_seqlen); sinks=True stands for (heads_q,), tree=True for
+            (batch, seqlen_q). Which tokens a tree leaves is not looked at: a drawn one stands for
+            it.
         cu_seqlens_q, cu_seqlens_k: with shapes: sequences of int.
         return_lse: accepted so that a call can be copied; it changes no prediction.
         device: an id of `devices()`; "cpu" for this machine's processor; None: where the tensors
@@ -143,7 +146,8 @@ def predict(
     if not isinstance(return_lse, bool):
         raise TypeError(f"return_lse is a {type(return_lse).__name__}; it must be True or False")
     decode_only = {"k_cache": k_cache, "v_cache": v_cache, "block_table": block_table,
-                   "seqlens": seqlens, "max_seqlen": max_seqlen}
+                   "seqlens": seqlens, "max_seqlen": max_seqlen,
+                   "tree": None if tree is False else tree}
     forward_only = {"cu_seqlens_q": cu_seqlens_q, "cu_seqlens_k": cu_seqlens_k, "q_scale": q_scale,
                     "accuracy": None if accuracy == "accurate" else accuracy}
     shape_only = {"dtype": dtype, "kv_dtype": kv_dtype}
@@ -174,7 +178,7 @@ def predict(
     v = k if v is None else v
     if decoding:
         call = _decode_call(like, q, k, v, block_table, seqlens, max_seqlen, sinks, k_scale,
-                            v_scale, causal, window, scale, softcap, backend)
+                            v_scale, causal, window, scale, softcap, backend, tree)
     else:
         call = _forward_call(like, q, k, v, sinks, cu_seqlens_q, cu_seqlens_k, q_scale, k_scale,
                              v_scale, causal, window, scale, softcap, backend, accuracy)
@@ -258,11 +262,11 @@ def _forward_call(
 def _decode_call(
     like: Library | _Shapes, q: Any, k: Any, v: Any, block_table: Any, seqlens: Any,
     max_seqlen: Any, sinks: Any, k_scale: Any, v_scale: Any, causal: Any, window: Any, scale: Any,
-    softcap: Any, backend: Any,
+    softcap: Any, backend: Any, tree: Any,
 ) -> Any:
     if isinstance(like, Library):
         given = decode_inputs(q, k, v, block_table, seqlens, max_seqlen, sinks, k_scale, v_scale,
-                              causal, window, scale, softcap, backend, False)
+                              causal, window, scale, softcap, backend, False, tree)
         return _core.DecodeCall(given, like.stream(q))
     if seqlens is not None:
         raise TypeError("seqlens must be None with q as a shape; give max_seqlen")
@@ -277,6 +281,7 @@ def _decode_call(
         "v_scale": like.optional("v_scale", v_scale, "fp32"),
         "causal": causal, "window": window, "scale": scale, "softcap": softcap, "backend": backend,
         "checked": False,
+        "tree": like.optional("tree", tuple(q[:2]) if tree is True else tree or None, "uint32"),
     }
     return _core.DecodeCall(given, None)
 

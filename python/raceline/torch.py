@@ -55,11 +55,12 @@ def decode(
     softcap: float | None = None, sinks: torch.Tensor | None = None,
     k_scale: torch.Tensor | None = None, v_scale: torch.Tensor | None = None,
     return_lse: bool = False, backend: str | None = None, checked: bool | None = None,
+    tree: torch.Tensor | None = None,
 ) -> Any:
     """`raceline.decode` for tensors of PyTorch."""
     if _nobody_watches(q, k_cache, v_cache, sinks, k_scale, v_scale):
         given = decode_inputs(q, k_cache, v_cache, block_table, seqlens, max_seqlen, sinks, k_scale,
-                              v_scale, causal, window, scale, softcap, backend, checked)
+                              v_scale, causal, window, scale, softcap, backend, checked, tree)
         return run(library_of("q", q), _core.DecodeCall, q, given, return_lse)
     out, lse = _decode(
         q, _required("k_cache", k_cache), _required("v_cache", v_cache),
@@ -68,7 +69,7 @@ def decode(
         _tensor("sinks", sinks), _tensor("k_scale", k_scale), _tensor("v_scale", v_scale),
         _flag("causal", causal), _window(window), _number("scale", scale),
         _number("softcap", softcap), _flag("return_lse", return_lse), _text("backend", backend),
-        None if checked is None else _flag("checked", checked),
+        None if checked is None else _flag("checked", checked), _tensor("tree", tree),
     )
     return (out, lse) if return_lse else out
 
@@ -199,10 +200,10 @@ def _decode(
     max_seqlen: Optional[int], sinks: Optional[torch.Tensor], k_scale: Optional[torch.Tensor],
     v_scale: Optional[torch.Tensor], causal: bool, window: Optional[Sequence[int]],
     scale: Optional[float], softcap: Optional[float], return_lse: bool, backend: Optional[str],
-    checked: Optional[bool],
+    checked: Optional[bool], tree: Optional[torch.Tensor] = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     given = decode_inputs(q, k_cache, v_cache, block_table, seqlens, max_seqlen, sinks, k_scale,
-                          v_scale, causal, window, scale, softcap, backend, checked)
+                          v_scale, causal, window, scale, softcap, backend, checked, tree)
     return _pair(run(library_of("q", q), _core.DecodeCall, q, given, return_lse), q)
 
 
@@ -242,10 +243,10 @@ def _(
     max_seqlen: Optional[int], sinks: Optional[torch.Tensor], k_scale: Optional[torch.Tensor],
     v_scale: Optional[torch.Tensor], causal: bool, window: Optional[Sequence[int]],
     scale: Optional[float], softcap: Optional[float], return_lse: bool, backend: Optional[str],
-    checked: Optional[bool],
+    checked: Optional[bool], tree: Optional[torch.Tensor] = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     return _fake(return_lse, q=q, k_cache=k_cache, v_cache=v_cache, sinks=sinks, seqlens=seqlens,
-                 block_table=block_table, k_scale=k_scale, v_scale=v_scale)
+                 block_table=block_table, k_scale=k_scale, v_scale=v_scale, tree=tree)
 
 
 @_combine.register_fake

@@ -80,8 +80,8 @@ private:
     ForwardArgs args_;
 };
 
-/// raceline::decode. Names: q k_cache v_cache sinks block_table seqlens max_seqlen k_scale v_scale
-/// checked, and the options.
+/// raceline::decode. Names: q k_cache v_cache sinks tree block_table seqlens max_seqlen k_scale
+/// v_scale checked, and the options.
 class DecodeCall final : public Call {
 public:
     DecodeCall(nb::dict given, nb::object stream);

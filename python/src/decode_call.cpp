@@ -27,7 +27,7 @@ const std::int32_t* table_rows(const Tensor& table, std::int64_t batch) {
 
 DecodeCall::DecodeCall(nb::dict given, nb::object stream) {
     const Inputs inputs{std::move(given), std::move(stream)};
-    tensors_.reserve(8);
+    tensors_.reserve(9);
     const Tensor& q = keep(inputs.tensor("q"));
     const Tensor& k = keep(inputs.tensor("k_cache"));
     const Tensor& v = keep(inputs.tensor("v_cache"));
@@ -52,6 +52,9 @@ DecodeCall::DecodeCall(nb::dict given, nb::object stream) {
     read_cache(inputs);
     read_scales(inputs);
     read_lengths(inputs);
+    if (inputs.has("tree")) {
+        args_.tree = word_array(keep(inputs.tensor("tree")), {q.shape[0], q.shape[1]});
+    }
 }
 
 void DecodeCall::read_cache(const Inputs& inputs) {

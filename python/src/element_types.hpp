@@ -21,6 +21,7 @@ inline constexpr std::array named_types{
     NamedType{"bf16", 0, {dlpack::bfloat, 16}},
     NamedType{"e4m3", 0, {dlpack::e4m3fn, 8}},
     NamedType{"int32", 'i', {dlpack::integer, 32}},
+    NamedType{"uint32", 'I', {dlpack::unsigned_integer, 32}},
     NamedType{"int64", 'l', {dlpack::integer, 64}},
     NamedType{"float64", 'd', {dlpack::floating, 64}},
     NamedType{"uint8", 'B', {dlpack::unsigned_integer, 8}},

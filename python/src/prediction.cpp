@@ -49,6 +49,7 @@ std::string key_of(const Workload& w, const std::string& backend) {
     key.add(w.mask);
     key.add(w.sinks);
     key.add(w.mla);
+    key.add(w.tree);
     key.add(w.accuracy);
     key.add(w.seqlens_q);
     key.add(w.seqlens_k);

@@ -89,6 +89,18 @@ const std::int32_t* int32_array(const Tensor& tensor, std::size_t rank) {
     return static_cast<const std::int32_t*>(tensor.data);
 }
 
+const std::uint32_t* word_array(const Tensor& tensor, const std::vector<std::int64_t>& shape) {
+    if (tensor.type != ElementType{dlpack::integer, 32}) {
+        require_type(tensor, {dlpack::unsigned_integer, 32});
+    }
+    if (tensor.shape != shape) {
+        raise_value_error(fmt::format("{} has shape {}; it must be {}", tensor.name,
+                                      list(tensor.shape), list(shape)));
+    }
+    require_contiguous(tensor);
+    return static_cast<const std::uint32_t*>(tensor.data);
+}
+
 void require_same_device(const Tensor& tensor, const Tensor& first) {
     const auto where = [](const Tensor& t) {
         return t.place == Place::cpu ? std::string("the CPU")

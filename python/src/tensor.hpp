@@ -57,6 +57,8 @@ TensorView view_of(const Tensor& tensor);
 /// The address of a contiguous array of `count` elements of one of the types below; TypeError or
 /// ValueError otherwise.
 const float* float_array(const Tensor& tensor, const std::vector<std::int64_t>& shape);
+/// The same of int32 or uint32, of this shape: words whose bits count.
+const std::uint32_t* word_array(const Tensor& tensor, const std::vector<std::int64_t>& shape);
 const std::int32_t* int32_array(const Tensor& tensor, std::size_t rank);
 
 /// ValueError if the tensor is not where the first argument is.

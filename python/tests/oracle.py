@@ -21,15 +21,20 @@ def visible(seqlen_q, seqlen_k, causal, window):
     return seen & (j <= i) if causal else seen
 
 
-def one_sequence(q, k, v, causal=False, window=None, scale=None, softcap=None, sinks=None):
-    """(seqlen, heads, headdim) each -> out, lse."""
+def one_sequence(q, k, v, causal=False, window=None, scale=None, softcap=None, sinks=None, words=None):
+    """(seqlen, heads, headdim) each -> out, lse. words: of a tree, one a query."""
     q, k, v = (x.astype(np.float64) for x in (q, k, v))
     group = q.shape[1] // k.shape[1]
     k, v = k.repeat(group, axis=1), v.repeat(group, axis=1)
     logits = np.einsum("qhd,khd->hqk", q, k) * (q.shape[-1] ** -0.5 if scale is None else scale)
     if softcap:
         logits = softcap * np.tanh(logits / softcap)
-    logits = np.where(visible(len(q), len(k), causal, window), logits, -np.inf)
+    seen = visible(len(q), len(k), causal, window)
+    if words is not None:
+        token = np.arange(len(k)) - (len(k) - len(q))
+        bits = np.asarray(words, np.uint32)[:, None] >> np.maximum(token, 0).astype(np.uint32) & 1
+        seen &= (token < 0) | (bits == 1)
+    logits = np.where(seen, logits, -np.inf)
     sink = np.full(q.shape[1], -np.inf) if sinks is None else np.asarray(sinks, np.float64)
     top = np.maximum(logits.max(-1, initial=-np.inf), sink[:, None])
     shift = np.where(np.isfinite(top), top, 0)
@@ -55,7 +60,7 @@ def ragged(q, k, v, cu_q, cu_k, **options):
     return np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts])
 
 
-def cached(q, k_cache, v_cache, seqlens, block_table=None, **options):
+def cached(q, k_cache, v_cache, seqlens, block_table=None, tree=None, **options):
     """Decode: the used part of each cache, gathered page by page if there is a table."""
     outs, lses = [], []
     for b, length in enumerate(seqlens):
@@ -64,7 +69,7 @@ def cached(q, k_cache, v_cache, seqlens, block_table=None, **options):
         else:
             pages = block_table[b, : -(-length // k_cache.shape[1])]
             k, v = (np.concatenate(list(c[pages]))[:length] for c in (k_cache, v_cache))
-        out, lse = one_sequence(q[b], k, v, **options)
+        out, lse = one_sequence(q[b], k, v, words=None if tree is None else tree[b], **options)
         outs.append(out)
         lses.append(lse)
     return np.stack(outs), np.stack(lses)

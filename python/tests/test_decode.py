@@ -44,6 +44,41 @@ def test_several_new_tokens_are_causal(normal):
     oracle.check_lse(lse, sums)
 
 
+@pytest.mark.parametrize("dtype", [np.uint32, np.int32])
+def test_a_tree_of_new_tokens(normal, rng, dtype):
+    q, k, v = normal(3, 5, 4, 32), normal(3, 50, 2, 32), normal(3, 50, 2, 32)
+    seqlens = int32(50, 5, 3)
+    tree = rng.integers(0, 32, (3, 5)).astype(dtype)
+    tree[:, 2] = 0
+    out, lse = raceline.decode(q, k, v, seqlens=seqlens, tree=tree, return_lse=True)
+    reference, sums = oracle.cached(q, k, v, seqlens, tree=tree)
+    oracle.check(out, reference)
+    oracle.check_lse(lse, sums)
+    assert (out[1, 2] == 0).all() and np.isneginf(lse[1, 2]).all()
+    tree[0, 0] ^= 1
+    assert oracle.error(out, oracle.cached(q, k, v, seqlens, tree=tree)[0]) > 1e-3
+
+
+def test_a_chain_is_causal(normal):
+    q, k = normal(1, 32, 2, 32), normal(1, 40, 2, 32)
+    chain = np.array([[2 ** (i + 1) - 1 for i in range(32)]], np.uint32)
+    assert np.array_equal(raceline.decode(q, k, k, tree=chain), raceline.decode(q, k, k, causal=True))
+
+
+@pytest.mark.parametrize("tree, more, error, said", [
+    (np.ones((1, 4), np.uint32), {"causal": True}, ValueError, "causal with a tree"),
+    (np.ones((1, 4), np.uint32), {"window": (3, None)}, ValueError, "window with a tree"),
+    (np.full((1, 4), 16, np.uint32), {}, ValueError, "tree.*bit 4"),
+    (np.ones((4,), np.uint32), {}, ValueError, "tree has shape"),
+    (np.ones((1, 4), np.int64), {}, TypeError, "tree"),
+    (np.ones((1, 4), np.float32), {}, TypeError, "tree"),
+], ids=["causal", "window", "bit", "shape", "int64", "float"])
+def test_trees_that_are_refused(normal, tree, more, error, said):
+    q, k = normal(1, 4, 2, 32), normal(1, 40, 2, 32)
+    with pytest.raises(error, match=said):
+        raceline.decode(q, k, k, tree=tree, **more)
+
+
 def test_an_empty_sequence(caches):
     q, k, v = caches
     out, lse = raceline.decode(q, k, v, seqlens=int32(5, 0, 7), return_lse=True)

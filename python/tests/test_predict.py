@@ -42,6 +42,10 @@ def test_decode_forms(normal):
     )
     assert pages.workload["page_size"] == 64 and pages.workload["kv_dtype"] == "e4m3"
     assert pages.workload["seqlen_k"] == 64 * 128 and pages.workload["sinks"]
+    grown = raceline.predict((4, 8, 32, 128), k_cache=(4, 8192, 8, 128), tree=True, device="h200")
+    assert grown.workload["tree"] == 1 and grown.kernel == "decode_sm90_tree"
+    chain = raceline.predict((4, 8, 32, 128), k_cache=(4, 8192, 8, 128), tree=False, device="h200")
+    assert "tree" not in chain.workload
     latent = normal(1, 100, 1, 192)
     once = raceline.predict(normal(1, 1, 16, 192), latent, latent[..., :128], max_seqlen=90)
     apart = raceline.predict(normal(1, 1, 16, 192), latent, latent[..., :128].copy(), max_seqlen=90)

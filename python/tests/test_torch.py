@@ -211,6 +211,17 @@ def test_combine_compiles_without_a_graph_break(randn):
         torch.testing.assert_close(mine, theirs)
 
 
+def test_a_tree_of_new_tokens(randn, device):
+    q, k, v = randn(2, 4, 4, 64), randn(2, 30, 2, 64), randn(2, 30, 2, 64)
+    tree = torch.tensor([[1, 3, 5, 9], [1, 2, 0, 15]], dtype=torch.int32, device=device)
+    out = raceline.decode(q, k, v, tree=tree)
+    reference = oracle.cached(*map(numpy, (q, k, v)), [30, 30], tree=numpy(tree))
+    oracle.check(numpy(out), reference[0])
+    compiled = torch.compile(lambda *x: raceline.decode(*x[:3], tree=x[3]), fullgraph=True,
+                             backend="aot_eager")
+    assert torch.equal(compiled(q, k, v, tree), out)
+
+
 def test_gradients_raise_and_their_absence_costs_nothing(randn):
     x = randn(1, 8, 2, 64)
     leaf = x.clone().requires_grad_()
@@ -243,6 +254,8 @@ def samples(randn, device, dtype=torch.bfloat16):
         (decode, (q[:, :2], k, v, None, lengths, 40, None, None, None, True, [9, 0], 0.1, 2.0, True,
                   None, None)),
         (decode, (q[:, :1], *pages, table, lengths, 64, None, None, None, *rest, True, None, False)),
+        (decode, (q[:, :3], k, v, None, lengths, 40, None, None, None, *rest, True, None, None,
+                  torch.tensor([[1, 3, 5], [1, 2, 7]], dtype=torch.int32, device=device))),
         (combine, (randn(3, 9, 4, 64, dtype=dtype), randn(3, 9, 4), None, None, False)),
         (combine, (randn(3, 9, 4, 64), randn(3, 9, 4), randn(4), torch.float16, True)),
     ]
