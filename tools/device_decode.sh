@@ -31,6 +31,8 @@ export PYTHONUNBUFFERED=1 PYTHONWARNINGS=ignore
 
 step_check() {
     run 120 check.log "$program" check "${kernel[@]}" --tile all --suite edges-decode
+    run 120 check.log "$program" check --device cuda --kernel decode_sm90_tree --tile all \
+        --suite edges-decode-tree
 }
 
 step_replay() {

@@ -64,7 +64,7 @@ std::string supports(const Workload& w, const Tile& tile, const Device& device) 
         return "it takes calls with a tree of new tokens alone: simt takes the others";
     }
     std::string reason = simt::supports(w, tile, device);
-    if (reason.empty() && !compiled(tile, simt::make_plan(w, tile, device).v_width)) {
+    if (reason.empty() && !simt_tree::compiled(tile, simt::make_plan(w, tile, device).v_width)) {
         reason = "V's head dim " + std::to_string(w.headdim_v) + " needs a tile of fewer rows";
     }
     return reason;

@@ -150,19 +150,6 @@ void fill_sinks(Inputs& in, const Workload& w, std::uint64_t seed) {
     }
 }
 
-/// Bits that stand for no token may hold anything, as entries of a block table past its end do.
-void fill_tree(Inputs& in, const Workload& w, const InputOptions& options) {
-    const std::uint64_t key = stream_key(options.seed, stream_tree_garbage);
-    for (std::int64_t b = 0; b < w.batch; ++b) {
-        const std::int64_t tokens = w.length_q(b);
-        for (const std::uint32_t word : drawn_tree(w, b)) {
-            const auto garbage = static_cast<std::uint32_t>(random_bits(key, in.tree.size()));
-            const bool whole = tokens == most_tree_tokens || !options.poison;
-            in.tree.push_back(whole ? word : word | garbage << tokens);
-        }
-    }
-}
-
 void fill_scales(Inputs& in, const Workload& w, std::uint64_t seed) {
     const std::uint64_t key = stream_key(seed, stream_scales);
     for (std::int64_t i = 0; i < w.batch * w.heads_kv; ++i) {
@@ -236,7 +223,7 @@ Inputs build(const Workload& w, const InputOptions& options) {
         fill_sinks(in, w, options.seed);
     }
     if (w.tree != 0) {
-        fill_tree(in, w, options);
+        in.tree = stored_trees(w, options.seed, options.poison);
     }
     if (w.kv_dtype == DType::e4m3 || w.kv_dtype == DType::nvfp4) {
         fill_scales(in, w, options.seed);

@@ -166,6 +166,21 @@ Shapes edges_decode() {
     return shapes;
 }
 
+/// Trees of speculated tokens: as many as a matrix tile has rows and others, in caches of any
+/// length.
+Shapes edges_decode_tree() {
+    Shapes shapes;
+    for (int n = 0; n < 200; ++n) {
+        constexpr std::array calls{"b=2,h=8/2,q=16,k=700,d=128,dtype=bf16",
+                                   "b=3,h=8/2,q=6,k=100;5170;7,d=64,dtype=fp16,page=16",
+                                   "b=3,h=4/2,q=3;16;1,k=40;9;1200,d=80/64,dtype=fp16,sinks",
+                                   "b=2,h=8/2,q=8,k=900,d=128,dtype=bf16,kv=e4m3,page=64",
+                                   "h=8/1,q=12,k=5,d=256,dtype=bf16,softcap=20"};
+        shapes.push_back(fmt::format("{},tree={}", calls[n % calls.size()], n + 1));
+    }
+    return shapes;
+}
+
 /// One call of each head dim; in all types the same but for `other`, which the second one has.
 Shapes sanitizer_prefill(std::string_view type, std::string_view other) {
     return {fmt::format("b=1,h=4/2,q=150,k=300,d=64,dtype={},causal", type),
@@ -258,6 +273,8 @@ constexpr std::array checking{
     SuiteEntry{"edges-ladder", "a few calls of every kind that a rung takes", edges_ladder},
     SuiteEntry{"edges-decode", "up to 16 query tokens: every kind of cache, mask and option",
                edges_decode},
+    SuiteEntry{"edges-decode-tree", "200 random trees of up to 16 speculated tokens",
+               edges_decode_tree},
     SuiteEntry{"sanitizer", "small prefill in 16 bits", sanitizer},
     SuiteEntry{"sanitizer-decode", "one and more query tokens, contiguous and in pages",
                +[] {

@@ -20,6 +20,20 @@ std::vector<std::uint32_t> drawn_tree(const Workload& w, std::int64_t sequence) 
     return words;
 }
 
+std::vector<std::uint32_t> stored_trees(const Workload& w, std::uint64_t seed, bool garbage) {
+    const std::uint64_t key = stream_key(seed, stream_tree_garbage);
+    std::vector<std::uint32_t> stored;
+    for (std::int64_t b = 0; b < w.batch; ++b) {
+        const std::int64_t tokens = w.length_q(b);
+        for (const std::uint32_t word : drawn_tree(w, b)) {
+            const auto bits = static_cast<std::uint32_t>(random_bits(key, stored.size()));
+            const bool room = garbage && tokens < most_tree_tokens;
+            stored.push_back(room ? word | bits << tokens : word);
+        }
+    }
+    return stored;
+}
+
 SeenKeys seen_keys_of(const Workload& w, std::int64_t sequence, std::int64_t row,
                       std::uint32_t word) {
     const auto [first, last] = w.visible(sequence, row);

@@ -15,6 +15,10 @@ namespace raceline {
 /// tokens before it, or none. Only for a workload with a tree.
 std::vector<std::uint32_t> drawn_tree(const Workload& workload, std::int64_t sequence);
 
+/// The words of all sequences as inputs hold them, packed like the query tokens. With `garbage`,
+/// bits that stand for no token hold some, as entries of a block table past its end do.
+std::vector<std::uint32_t> stored_trees(const Workload& workload, std::uint64_t seed, bool garbage);
+
 /// What row `row` of a sequence sees if its word is `word`, which without a tree is not looked at.
 SeenKeys seen_keys_of(const Workload& workload, std::int64_t sequence, std::int64_t row,
                       std::uint32_t word);

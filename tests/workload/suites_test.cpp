@@ -183,6 +183,7 @@ TEST(Suites, ThoseOfToolsHoldTheirTypesAlone) {
         {"edges-promotion", {DType::e4m3}},
         {"edges-ladder", {DType::fp16, DType::fp32}},
         {"edges-decode", {DType::bf16, DType::fp16}},
+        {"edges-decode-tree", {DType::bf16, DType::fp16}},
         {"sanitizer", {DType::bf16, DType::fp16}},
         {"sanitizer-decode", {DType::bf16, DType::fp16}},
         {"sanitizer-e4m3", {DType::e4m3}},
