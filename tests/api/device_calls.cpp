@@ -38,7 +38,7 @@ public:
     explicit DeviceCall(const std::string& shape, Layout layout = Layout::packed)
         : host_(shape, layout) {
         const Workload& w = host_.workload;
-        decode_ = w.page_size != 0 || w.mla || !host_.inputs.seqlens_k.empty();
+        decode_ = w.page_size != 0 || w.mla || w.tree != 0 || !host_.inputs.seqlens_k.empty();
         out_ = mirror_.place(host_.out.data(), host_.out.size());
         lse_ = mirror_.place(host_.lse.data(), host_.lse.size());
         void* q = mirror_.place_bytes(host_.q);
@@ -54,6 +54,7 @@ public:
             decode_args.v_cache.data = v;
             decode_args.options.sinks = sinks;
             decode_args.seqlens_k = place_list(in.seqlens_k);
+            decode_args.tree = place_list(in.tree);
             decode_args.block_table = place_list(in.block_table);
             decode_args.k_scale = place_list(in.k_scale);
             decode_args.v_scale = place_list(in.v_scale);
