@@ -18,7 +18,7 @@ const shapeSliders = [
 ];
 const shapeChoices = [
   {name: "dtype", text: "Type", choices: ["fp32", "fp16", "bf16", "e4m3"], of: w => w.dtype},
-  {name: "cache", text: "Cache", choices: ["fp32", "fp16", "bf16", "e4m3", "nvfp4"], of: w => w.kv_dtype},
+  {name: "cache", text: "Cache", choices: ["own", "e4m3", "nvfp4"], of: w => w.kv_dtype === w.dtype ? "own" : w.kv_dtype, show: value => value === "own" ? "as the queries" : value},
   {name: "page", text: "Pages", choices: ["0", "16", "64", "256"], of: w => String(w.page_size), show: value => value === "0" ? "none" : value},
   {name: "mask", text: "Mask", choices: ["full", "causal"], of: w => w.mask},
 ];
@@ -32,15 +32,21 @@ function withField(shape, name, value, workload) {
     else if (at >= 0) parts.splice(at, 1, ...(text ? [text] : []));
   };
   const heads = name === "heads" ? value : workload.heads_q;
-  const kv = Math.min(name === "kv" ? value : workload.heads_kv, heads);
+  // The next fewer heads of K and V that divide those of Q.
+  let kv = Math.min(name === "kv" ? value : workload.heads_kv, heads);
+  while (heads % kv !== 0) kv -= 1;
   if (name === "heads" || name === "kv") put("h", workload.mla ? `h=${heads}` : `h=${heads}/${kv}`);
-  else if (name === "mask") put("causal", value === "causal" ? "causal" : "");
+  else if (name === "mask") {
+    put("full", "");
+    put("causal", value === "causal" ? "causal" : "");
+  }
   else if (name === "page") put("page", value === "0" ? "" : `page=${value}`);
-  else if (name === "cache") put("kv", value === workload.dtype ? "" : `kv=${value}`);
+  else if (name === "cache") put("kv", value === "own" ? "" : `kv=${value}`);
   else if (name === "dtype") {
     put("dtype", `dtype=${value}`);
     // A cache of the type of Q stays one.
-    if (workload.kv_dtype !== workload.dtype) put("kv", value === workload.kv_dtype ? "" : `kv=${workload.kv_dtype}`);
+    const own = workload.kv_dtype === workload.dtype || workload.kv_dtype === value;
+    put("kv", own ? "" : `kv=${workload.kv_dtype}`);
   } else put({batch: "b"}[name] ?? name, `${{batch: "b"}[name] ?? name}=${value}`);
   return parts.join(",");
 }

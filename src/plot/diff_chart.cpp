@@ -1,35 +1,74 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <fmt/format.h>
+#include <map>
 
 #include "plot/charts.hpp"
 
 namespace raceline {
 namespace {
 
-Series changes_of(const ReceiptDiff& diff, Change change, std::string_view title, Colour colour,
-                  Mark mark) {
-    Series series{.title = std::string(title),
-                  .colour = colour,
-                  .mark = mark,
-                  .bars = Bars::along_x,
-                  .points = {}};
-    for (std::size_t i = 0; i < diff.cases.size(); ++i) {
-        const CaseDiff& one = diff.cases[i];
-        if (one.change == change) {
-            series.points.push_back(
-                {one.ratio, -static_cast<double>(i), one.ratio_low, one.ratio_high});
+// Cases that changed so, those whose newest prediction missed apart.
+void add_changes(const ReceiptDiff& diff, Change change, std::string_view title, Colour colour,
+                 Mark mark, Panel& panel) {
+    for (const bool missed : {false, true}) {
+        Series series{.title = std::string(title),
+                      .colour = colour,
+                      .mark = mark,
+                      .filled = !missed,
+                      .bars = Bars::along_x,
+                      .points = {}};
+        for (std::size_t i = 0; i < diff.cases.size(); ++i) {
+            const CaseDiff& one = diff.cases[i];
+            if (one.change == change && one.missed == missed) {
+                series.points.push_back(
+                    {one.ratio, -static_cast<double>(i), one.ratio_low, one.ratio_high});
+            }
+        }
+        series.title +=
+            fmt::format("{} ({})", missed ? ", mispredicted" : "", series.points.size());
+        if (!missed || !series.points.empty()) {
+            panel.series.push_back(std::move(series));
         }
     }
-    series.title += fmt::format(" ({})", series.points.size());
-    return series;
+}
+
+std::string way_of(const TimedCase& one) {
+    const LaunchCase& launch = one.about.launch;
+    return fmt::format("{}, {}, {}", launch.cold ? "cold" : "warm", launch.launch_path,
+                       one.interleaved ? "in turns" : launch.regime);
+}
+
+// Kernel and shape; where these do not tell cases apart, tile and device too, then the way of
+// launching.
+std::vector<std::string> names_of(const ReceiptDiff& diff) {
+    std::vector<std::string> names;
+    for (const CaseDiff& one : diff.cases) {
+        names.push_back(one.after.kernel + " " + one.after.shape);
+    }
+    const auto add_to_repeats = [&](const auto& more) {
+        std::map<std::string, int> times;
+        for (const std::string& name : names) {
+            ++times[name];
+        }
+        for (std::size_t i = 0; i < names.size(); ++i) {
+            if (times.at(names[i]) > 1) {
+                names[i] += " " + more(diff.cases[i].after);
+            }
+        }
+    };
+    add_to_repeats([](const TimedCase& one) { return tile_fields(one.about.tile); });
+    add_to_repeats([](const TimedCase& one) { return "on " + one.device; });
+    add_to_repeats(way_of);
+    return names;
 }
 
 }  // namespace
 
 Chart diff_chart(const ReceiptDiff& diff) {
     Chart chart{.title = "Time before over time after",
-                .notes = {"Right of 1 it became faster; bars are 95 % intervals."},
+                .notes = {"Right of 1 it became faster; bars run as far as both medians "
+                          "allow. Hollow: the newest prediction missed."},
                 .panels = {}};
     if (diff.cases.empty()) {
         chart.notes = {"No case was timed on both sides."};
@@ -38,11 +77,11 @@ Chart diff_chart(const ReceiptDiff& diff) {
     Panel panel;
     std::vector<double> ends{1};
     std::size_t longest = 4;
+    const std::vector<std::string> names = names_of(diff);
     for (std::size_t i = 0; i < diff.cases.size(); ++i) {
         const CaseDiff& one = diff.cases[i];
-        const std::string name = one.after.kernel + " " + one.after.shape;
-        longest = std::max(longest, name.size());
-        panel.y.ticks.emplace_back(-static_cast<double>(i), name);
+        longest = std::max(longest, names[i].size());
+        panel.y.ticks.emplace_back(-static_cast<double>(i), names[i]);
         ends.insert(ends.end(), {one.ratio_low, one.ratio_high});
     }
     panel.left_margin = 24 + 7.5 * static_cast<double>(longest);
@@ -56,11 +95,11 @@ Chart diff_chart(const ReceiptDiff& diff) {
     panel.series = {{.title = {},
                      .colour = Colour::black,
                      .line = Line::solid,
-                     .points = {{1, panel.y.low}, {1, panel.y.high}}},
-                    changes_of(diff, Change::faster, "faster", Colour::blue, Mark::circle),
-                    changes_of(diff, Change::same, "the same", Colour::grey, Mark::square),
-                    changes_of(diff, Change::slower, "slower", Colour::vermillion, Mark::triangle)};
-    chart.width = 1100;
+                     .points = {{1, panel.y.low}, {1, panel.y.high}}}};
+    add_changes(diff, Change::faster, "faster", Colour::blue, Mark::circle, panel);
+    add_changes(diff, Change::same, "the same", Colour::grey, Mark::square, panel);
+    add_changes(diff, Change::slower, "slower", Colour::vermillion, Mark::triangle, panel);
+    chart.width = std::max(1100.0, panel.left_margin + 480);
     chart.height = std::max(360.0, 170 + 18 * static_cast<double>(diff.cases.size()));
     chart.panels.push_back(std::move(panel));
     return chart;

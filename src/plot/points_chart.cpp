@@ -68,7 +68,7 @@ Chart points_chart(const Device& device, const std::vector<ChartedPoint>& points
     fit(panel.x, x, 0.12);
     fit(panel.y, y);
     add_roofs(panel, roofs, Line::solid, "");
-    add_memory_names(panel, roofs, "");
+    add_memory_names(panel, roofs, "", 0);
     add_engine_names(panel, roofs.engines, height_of_words);
     for (std::size_t i = 0; i < points.size(); ++i) {
         if (points[i].verdict.intensity > 0) {

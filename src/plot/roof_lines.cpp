@@ -78,18 +78,21 @@ void add_roofs(Panel& panel, const Roofs& roofs, Line line, const std::string& t
     }
 }
 
-void add_memory_names(Panel& panel, const Roofs& roofs, const std::string& device) {
+void add_memory_names(Panel& panel, const Roofs& roofs, const std::string& device,
+                      std::size_t place) {
     double last = 0;
     int beside = 0;
     for (const Roof& roof : roofs.memory) {
         beside = last > 0 && roof.rate / last < 1.5 ? beside + 1 : 0;
         last = roof.rate;
-        const double x = std::max(panel.x.low, panel.y.low / roof.rate) * 1.15 *
-                         std::pow(panel.x.high / panel.x.low, 0.24 * beside);
+        const double x =
+            std::max(panel.x.low, panel.y.low / roof.rate) * 1.15 *
+            std::pow(panel.x.high / panel.x.low, 0.24 * beside + 0.2 * static_cast<double>(place));
         panel.texts.push_back(
             {.x = x,
              .y = x * roof.rate,
-             .text = fmt::format("{}{} {}", device, roof.name, format_si(roof.rate, "B/s")),
+             .text = fmt::format("{}{} {}{}", device, roof.name, format_si(roof.rate, "B/s"),
+                                 roof.measured ? "" : " (datasheet)"),
              .colour = Colour::black,
              .align = Align::left,
              .towards = {{2 * x, 2 * x * roof.rate}}});

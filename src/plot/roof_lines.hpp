@@ -20,7 +20,9 @@ void add_roofs(Panel& panel, const Roofs& roofs, Line line, const std::string& t
 void add_engine_names(Panel& panel, const std::vector<Roof>& engines, double line);
 
 /// Names along each diagonal, from where it enters the panel; of two close ones the second further
-/// on. `device`: in front of each.
-void add_memory_names(Panel& panel, const Roofs& roofs, const std::string& device);
+/// on. `device`: in front of each. `place`: of several devices the how many-th this is, whose names
+/// stand further on than those of the ones before.
+void add_memory_names(Panel& panel, const Roofs& roofs, const std::string& device,
+                      std::size_t place);
 
 }  // namespace raceline

@@ -176,29 +176,6 @@ Panel with_room(const Draw& draw, double line) {
 // The height of a line of words, as a share of the y axis: on a chart of one panel, and of many.
 constexpr double line_alone = 0.034, line_of_many = 0.065;
 
-// All groups on one panel.
-Panel one_panel(const RooflineGroups& groups, const std::vector<Roofs>& all, const Letters& letters,
-                double room) {
-    Panel panel = empty_panel(groups, all);
-    panel.y.high *= room;
-    constexpr std::array lines{Line::solid, Line::dashed, Line::dotted};
-    std::vector<Roof> engines;
-    for (std::size_t i = 0; i < all.size(); ++i) {
-        const std::string& letter = letters.at(all[i].device);
-        const std::string of = letter.empty() ? "" : letter + " ";
-        add_roofs(panel, all[i], lines.at(i % lines.size()), of.empty() ? "" : of + "roofs");
-        add_memory_names(panel, all[i], of);
-        for (Roof roof : all[i].engines) {
-            roof.name = of + roof.name;
-            engines.push_back(roof);
-        }
-    }
-    std::ranges::sort(engines, {}, &Roof::rate);
-    add_engine_names(panel, engines, line_alone);
-    add_groups(panel, groups, all, letters, line_alone);
-    return panel;
-}
-
 // The roofs that points of these groups can reach: all levels of memory, and the engines in use.
 Roofs roofs_for(const RooflineGroups& groups, const Roofs& all) {
     std::set<std::string> asked;
@@ -212,6 +189,39 @@ Roofs roofs_for(const RooflineGroups& groups, const Roofs& all) {
     return used.engines.empty() ? all : used;
 }
 
+// All groups on one panel.
+Panel one_panel(const RooflineGroups& groups, const std::vector<Roofs>& all, const Letters& letters,
+                double room) {
+    std::vector<Roofs> shown = all;
+    for (Roofs& roofs : shown) {
+        RooflineGroups its = groups;
+        std::erase_if(its, [&](const auto& one) { return one.first.device != roofs.device; });
+        roofs = all.size() > 1 ? roofs_for(its, roofs) : roofs;
+    }
+    Panel panel = empty_panel(groups, shown);
+    panel.y.high *= room;
+    // The names of each further device's memory stand further on along roofs that are close.
+    const double further = std::pow(4, static_cast<double>(shown.size()) - 1);
+    panel.x.low /= further;
+    panel.y.low /= further;
+    constexpr std::array lines{Line::solid, Line::dashed, Line::dotted};
+    std::vector<Roof> engines;
+    for (std::size_t i = 0; i < shown.size(); ++i) {
+        const std::string& letter = letters.at(shown[i].device);
+        const std::string of = letter.empty() ? "" : letter + " ";
+        add_roofs(panel, shown[i], lines.at(i % lines.size()), of.empty() ? "" : of + "roofs");
+        add_memory_names(panel, shown[i], of, i);
+        for (Roof roof : shown[i].engines) {
+            roof.name = of + roof.name;
+            engines.push_back(roof);
+        }
+    }
+    std::ranges::sort(engines, {}, &Roof::rate);
+    add_engine_names(panel, engines, line_alone);
+    add_groups(panel, groups, shown, letters, line_alone);
+    return panel;
+}
+
 // A kernel on one device, its commits apart.
 Panel kernel_panel(const std::string& title, const RooflineGroups& its, const Roofs& roofs,
                    double room) {
@@ -219,7 +229,7 @@ Panel kernel_panel(const std::string& title, const RooflineGroups& its, const Ro
     panel.y.high *= room;
     panel.title = title;
     add_roofs(panel, roofs, Line::solid, "");
-    add_memory_names(panel, roofs, "");
+    add_memory_names(panel, roofs, "", 0);
     add_engine_names(panel, roofs.engines, line_of_many);
     const auto gaps = widest_gaps(its);
     std::size_t i = 0;

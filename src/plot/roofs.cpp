@@ -24,7 +24,8 @@ constexpr std::array levels{Level{"byte.dram_read", "DRAM"}, Level{"byte.llc", "
 // few milliseconds only, nor that of narrower vectors.
 bool is_engine(std::string_view resource) {
     return resource.starts_with("flop.") && !resource.ends_with(".unit") &&
-           !resource.ends_with(".burst") && resource.find('@') == std::string_view::npos;
+           !resource.ends_with(".burst") && !resource.ends_with(unscaled_suffix) &&
+           resource.find('@') == std::string_view::npos;
 }
 
 // A roof's name and rate. Of ceilings that nobody measured only those of memory are drawn.
@@ -42,14 +43,21 @@ void sort_roofs(Roofs& roofs) {
     std::ranges::sort(roofs.engines, {}, &Roof::rate);
 }
 
-// Measured rates of a device, or all of them where none was measured and `datasheet` counts.
+// What the datasheet says of a rate that was scaled to what another device reaches.
+double stated(const Device& device, const std::string& resource, const Rate& rate) {
+    const auto found = device.rates.find(resource + std::string(unscaled_suffix));
+    return found == device.rates.end() ? rate.value : found->second.value;
+}
+
+// Measured rates of a device, or where none was measured and `datasheet` counts, its datasheet's.
 void add_device_roofs(Roofs& roofs, const Device& device, bool datasheet) {
     const bool probed = std::ranges::any_of(
         device.rates, [](const auto& rate) { return is_measured(rate.second); });
     for (const auto& [resource, rate] : device.rates) {
         const bool measured = is_measured(rate);
         if (measured || (!probed && datasheet)) {
-            add_roof(roofs, resource, rate.value, measured);
+            add_roof(roofs, resource, measured ? rate.value : stated(device, resource, rate),
+                     measured);
         }
     }
 }

@@ -31,6 +31,20 @@ ByCase cases_of(const TimedRows& rows) {
     return cases;
 }
 
+void note_repeats(std::string_view side, const TimedRows& rows, const ByCase& cases,
+                  ReceiptDiff& diff) {
+    std::size_t counted = 0;
+    for (const auto& [key, tiles] : cases) {
+        counted += tiles.size();
+    }
+    if (const std::size_t more = rows.cases.size() - counted; more > 0) {
+        diff.notes.push_back(
+            fmt::format("{}: {} time{} of cases that were timed again later; the "
+                        "last one counts",
+                        side, more, more == 1 ? "" : "s"));
+    }
+}
+
 // What keeps sides apart that have no case in common.
 std::string what_ran(const TimedRows& rows) {
     std::set<std::string> devices;
@@ -100,7 +114,8 @@ std::string_view change_word(Change change) {
 
 std::string table_of(const ReceiptDiff& diff) {
     TextTable table(
-        "shape | kernel | tile | >before | >after | >before / after | 95 % interval | change | "
+        "shape | kernel | tile | >before | >after | >before / after | from least to most | change "
+        "| "
         ">error before | >error after | prediction");
     for (const CaseDiff& one : diff.cases) {
         table.add(
@@ -167,6 +182,8 @@ ReceiptDiff diff_of(const TimedRows& before, const TimedRows& after) {
     }
     const ByCase old = cases_of(before);
     const ByCase fresh = cases_of(after);
+    note_repeats("before", before, old, diff);
+    note_repeats("after", after, fresh, diff);
     for (const auto& [key, tiles] : old) {
         const auto found = fresh.find(key);
         pair_up(tiles, found == fresh.end() ? ByTile{} : found->second, diff);

@@ -185,6 +185,9 @@ constexpr std::array definitions{
     Definition{"src/model/error_band.hpp", "20", "fewer errors give no band"},
     Definition{"src/model/occupancy.cpp", "80", "a compute capability"},
     Definition{"src/model/residents.cpp", "1e-10", "the change that ends an iteration"},
+    Definition{"src/model/work_point.cpp", "1.1", "a tenth more"},
+    Definition{"src/model/work_point.cpp", "0.03", "what counts as at the roof"},
+    Definition{"src/model/work_point.cpp", "0.6", "the share of the counters' rule"},
 };
 
 // Host files that speak of counts or constants: the model, and what kernels tell it. A file of

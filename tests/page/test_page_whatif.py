@@ -57,11 +57,11 @@ class WhatIf(unittest.TestCase):
         self.choose("whatif-suite", shape)
         dtype = "bf16" if "bf16" in shape else "fp16"
         causal = "causal" if "causal" in shape else "full"
-        self.assertEqual(agrees(shape, ["16", "16", "16", "1024", "1024", "128"], [dtype, dtype, "0", causal])["suite"], shape)
+        self.assertEqual(agrees(shape, ["16", "16", "16", "1024", "1024", "128"], [dtype, "own", "0", causal])["suite"], shape)
         # One slider of it: the text has the new value, all else stays, and it is no suite's shape any more.
         self.choose("whatif-q", str(QUERY_STEPS.index(1)))
         moved = shape.replace("q=1024", "q=1")
-        self.assertEqual(agrees(moved, ["16", "16", "16", "1", "1024", "128"], [dtype, dtype, "0", causal])["suite"] in ("", moved), True)
+        self.assertEqual(agrees(moved, ["16", "16", "16", "1", "1024", "128"], [dtype, "own", "0", causal])["suite"] in ("", moved), True)
         # Typed, with values that no slider has a step for and a page that no choice lists.
         self.choose("whatif-shape", "b=3,h=12/4,q=7,k=5000,d=72,dtype=fp16,kv=e4m3,page=32,causal")
         agrees("b=3,h=12/4,q=7,k=5000,d=72,dtype=fp16,kv=e4m3,page=32,causal", ["3", "12", "4", "7", "5000", "72"], ["fp16", "e4m3", "32", "causal"])
@@ -71,11 +71,20 @@ class WhatIf(unittest.TestCase):
         self.assertEqual(sorted(self.shown()["text"].split(",")), sorted("h=8/2,q=16,k=4096,d=64,dtype=bf16,window=512,softcap=30,causal".split(",")))
         self.assertEqual(self.shown()["choices"][3], "causal")
         self.choose("whatif-dtype", "fp16")
-        self.assertEqual(self.shown()["choices"][:2], ["fp16", "fp16"])
+        self.assertEqual(self.shown()["choices"][:2], ["fp16", "own"])
         self.choose("whatif-cache", "e4m3")
         self.assertIn("kv=e4m3", self.shown()["text"])
         self.choose("whatif-dtype", "bf16")
         self.assertEqual(self.shown()["choices"][:2], ["bf16", "e4m3"])
+        # What the text says of a field that a control writes anew does not stay beside it.
+        for typed, identity, value, text in (
+                ("h=8,q=64,k=64,d=64,dtype=fp16,full", "whatif-mask", "causal", "h=8,q=64,k=64,d=64,dtype=fp16,causal"),
+                ("h=8,q=64,k=64,d=64,dtype=bf16,kv=bf16", "whatif-dtype", "fp16", "h=8,q=64,k=64,d=64,dtype=fp16"),
+                ("h=32/16,q=64,k=64,d=64,dtype=bf16", "whatif-heads", "5", "h=24/12,q=64,k=64,d=64,dtype=bf16")):
+            self.choose("whatif-shape", typed)
+            self.choose(identity, value)
+            self.assertEqual(self.shown()["text"], text)
+            self.assertEqual(browser.get("document.getElementById('whatif-shape').getAttribute('aria-invalid')"), "false")
         # More heads of K and V than query heads there cannot be.
         self.choose("whatif-heads", "0")
         self.assertEqual(self.shown()["sliders"][1:3], ["1", "1"])

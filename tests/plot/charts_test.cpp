@@ -12,6 +12,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "device/catalog.hpp"
+#include "plot/roof_lines.hpp"
+#include "plot/roofs.hpp"
 #include "report/written_runs.hpp"
 #include "support/check.hpp"
 
@@ -86,6 +89,52 @@ std::vector<std::string> texts_of(const Panel& panel) {
     std::vector<std::string> texts;
     std::ranges::transform(panel.texts, std::back_inserter(texts), &ChartText::text);
     return texts;
+}
+
+// Its rates in predictions are scaled to what another device reaches: a chart shows what is stated.
+TEST(DeviceRoofs, of_a_device_that_nobody_measured_are_those_of_its_datasheet) {
+    const Roofs roofs =
+        roofs_of("h100", {.id = "h100-sxm", .name = "NVIDIA H100", .driver = {}}, TimedRows{});
+    const Device stated = datasheet_device("h100-sxm");
+    std::set<std::string> engines;
+    for (const Roof& roof : roofs.engines) {
+        EXPECT_FALSE(roof.measured) << roof.name;
+        EXPECT_TRUE(engines.insert(roof.resource).second) << roof.name << " twice";
+        EXPECT_EQ(roof.rate, stated.rates.at(roof.resource).value) << roof.name;
+    }
+    EXPECT_TRUE(engines.contains("flop.wgmma.bf16"));
+    ASSERT_GE(roofs.memory.size(), 2U);
+    for (const Roof& roof : roofs.memory) {
+        EXPECT_EQ(roof.rate, stated.rates.at(roof.resource).value) << roof.name;
+    }
+    Panel panel;
+    panel.x = {.title = {}, .low = 0.1, .high = 1000, .ticks = {}};
+    panel.y = {.title = {}, .low = 1e10, .high = 1e16, .ticks = {}};
+    add_memory_names(panel, roofs, "", 0);
+    for (const ChartText& text : panel.texts) {
+        EXPECT_THAT(text.text, HasSubstr("(datasheet)"));
+    }
+}
+
+TEST_F(Charts, a_diff_tells_missed_predictions_and_tiles_apart) {
+    const TimedRows rows =
+        read_timed_rows({receipt("h200/2026-11-21-ladder-gap-12c3875edbd2.jsonl")});
+    const Chart chart = diff_chart(diff_of(rows, rows));
+    const Panel& panel = chart.panels.at(0);
+    std::set<std::string> names;
+    for (const auto& [place, name] : panel.y.ticks) {
+        EXPECT_TRUE(names.insert(name).second) << name << " twice";
+    }
+    std::size_t hollow = 0, all = 0;
+    for (const Series& series : panel.series) {
+        const bool missed = series.title.find("mispredicted") != std::string::npos;
+        EXPECT_EQ(missed, !series.filled) << series.title;
+        hollow += missed ? series.points.size() : 0;
+        all += series.line == Line::none ? series.points.size() : 0;
+    }
+    EXPECT_GT(hollow, 0U);
+    EXPECT_EQ(all, names.size());
+    EXPECT_GT(chart.width - panel.left_margin, 400);
 }
 
 TEST_F(Charts, a_roofline_of_many_kernels_has_a_panel_for_each) {
