@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 #include <csv.h>
+#include <filesystem>
 #include <fmt/ranges.h>
 #include <fstream>
 #include <iterator>
@@ -172,10 +173,22 @@ std::vector<NamedPoint> parse_points(std::string_view text, std::string_view whe
 }
 
 std::vector<NamedPoint> read_points(const std::string& path, const WorkPoint& otherwise) {
+    namespace fs = std::filesystem;
+    constexpr std::size_t most = 64U << 20U;
+    std::error_code ignored;
+    const fs::file_type type = fs::status(path, ignored).type();
+    require(type != fs::file_type::character && type != fs::file_type::block &&
+                type != fs::file_type::directory,
+            Status::invalid_argument, "{} is no file of points but a {}; name a CSV or JSON file",
+            path, type == fs::file_type::directory ? "folder" : "device");
     std::ifstream in(path, std::ios::binary);
     require(in.good(), Status::io, "{}: cannot be opened", path);
-    const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+    std::string text(most + 1, '\0');
+    in.read(text.data(), static_cast<std::streamsize>(text.size()));
     require(!in.bad(), Status::io, "{}: cannot be read", path);
+    text.resize(static_cast<std::size_t>(in.gcount()));
+    require(text.size() <= most, Status::invalid_argument,
+            "{}: it has more than {} MiB, the most that are read", path, most >> 20U);
     return parse_points(text, path, otherwise);
 }
 

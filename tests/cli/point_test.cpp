@@ -135,6 +135,8 @@ TEST_F(Point, refusals_are_one_sentence) {
     refused("--flops -1 --engine bf16", "--flops");
     refused("--bytes nan", "bytes is nan");
     refused("no.csv", "no.csv: cannot be opened");
+    refused("/dev/zero", "no file of points but a device");
+    refused(".", "no file of points but a folder");
     refused(write("a.csv", "bytes\n1\n") + " --bytes 3", "a.csv has its own");
     refused("a.csv a.csv", "one file");
     refused("--bytes 1 -o x.gif", ".svg");
