@@ -253,7 +253,7 @@ void add_point_command(CLI::App& app, Options& o, std::vector<Command>& commands
                       "of the device (dram_copy, l2, smem_lsu, llc)");
     add_device(*point, o, "any name in `raceline devices` (default: cuda if live, else cpu)");
     point->add_option("--rates", o.rates, "ceilings from this file instead of the measured ones");
-    add_json(*point, o);
+    point->add_flag("--json", o.json, "one object a point on stdout, one a line, and nothing else");
     add_output(*point, o);
     point->footer(
         "Examples:\n"

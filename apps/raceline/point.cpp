@@ -73,11 +73,11 @@ int run_point(const Options& options) {
         } catch (const Error& error) {
             fail(error.status(), "{}: {}", point.name, error.what());
         }
-        const PointVerdict& v = verdicts.back();
-        charted.push_back({point.name, v, point.work});
-        if (options.json) {
-            fmt::print("{}\n", dump_json(point_to_json(point.name, point.work, v, device)));
-        }
+        charted.push_back({point.name, verdicts.back(), point.work});
+    }
+    for (std::size_t i = 0; options.json && i < points.size(); ++i) {
+        fmt::print("{}\n",
+                   dump_json(point_to_json(points[i].name, points[i].work, verdicts[i], device)));
     }
     if (!options.json) {
         print_points(points, verdicts);

@@ -87,8 +87,9 @@ std::vector<std::vector<std::string>> cells_of(std::string_view text, std::strin
         read == text.size() && csv_fini(&parser, end_of_cell, end_of_line, &table) == 0;
     const std::string reason = csv_strerror(csv_error(&parser));
     csv_free(&parser);
-    require(whole, Status::invalid_argument, "{}: no CSV behind line {}: {}", where,
-            table.rows.size(), reason);
+    require(whole, Status::invalid_argument,
+            "{}: no CSV behind the first {} lines that are not empty: {}", where, table.rows.size(),
+            reason);
     return table.rows;
 }
 
@@ -105,13 +106,13 @@ std::vector<NamedPoint> points_of_csv(std::string_view text, std::string_view wh
     }
     std::vector<NamedPoint> points;
     for (std::size_t i = 1; i < rows.size(); ++i) {
-        const std::string line = fmt::format("{}: line {}", where, i + 1);
+        const std::string at = fmt::format("{}: point {}", where, i);
         require(rows[i].size() == columns.size(), Status::invalid_argument,
-                "{} has {} cells; the first line names {} columns", line, rows[i].size(),
+                "{} has {} cells; the first line names {} columns", at, rows[i].size(),
                 columns.size());
         NamedPoint& point = points.emplace_back(NamedPoint{{}, otherwise});
         for (std::size_t column = 0; column < columns.size(); ++column) {
-            set_member(point, columns[column], rows[i][column], line);
+            set_member(point, columns[column], rows[i][column], at);
         }
     }
     return points;

@@ -18,7 +18,7 @@ struct NamedPoint {
 /// CSV whose first line names its columns (name, flops, bytes, seconds, engine, memory, in any
 /// order, as many as are needed), or JSON: an array of objects with these members, or an object a
 /// line. What a point does not say is as in `otherwise`. Throws Error(invalid_argument) naming the
-/// line, the column and what would be accepted, Error(io) if the file cannot be read.
+/// point, the column and what would be accepted, Error(io) if the file cannot be read.
 std::vector<NamedPoint> read_points(const std::string& path, const WorkPoint& otherwise);
 
 /// The same of text in memory; `where` names it in errors.

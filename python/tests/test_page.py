@@ -54,7 +54,7 @@ def test_receipts_and_other_files_are_never_replaced(tmp_path):
     link.symlink_to(mine)
     text = tmp_path / "rows.html"
     shutil.copy(RUN, text)
-    for out, why in ((mine, "one of the receipts"), (link, "one of the receipts"), (text, "is no page"), (tmp_path, "is a folder")):
+    for out, why in ((mine, "is to be read"), (link, "is to be read"), (text, "is no page"), (tmp_path, "is a folder")):
         with pytest.raises(ValueError, match=why):
             raceline.report_html([mine], out)
     assert mine.read_bytes() == text.read_bytes() == RUN.read_bytes()

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "model/constant.hpp"
+#include "model/limiter_share.hpp"
 #include "model/occupancy.hpp"
 #include "model/prediction.hpp"
 #include "model/rates.hpp"
@@ -81,9 +82,6 @@ void add_launch(const Device& device, const Counts& counts, const LaunchCase& ho
 // A resource limits if it decides for most of the time; else what is waited for does. The parts of
 // launching count as one.
 std::string limiter_of(const Terms& terms) {
-    constexpr Constant decides =
-        manual("limiter.share", 0.6,
-               "bench/limiter.py, the rule by which hardware counters name a limiter; it is older");
     struct Largest {
         std::string_view name = "launch";
         double seconds = 0;
@@ -106,7 +104,7 @@ std::string limiter_of(const Terms& terms) {
         }
     }
     waiting.take("launch", launching);
-    const bool by_resource = resource.seconds >= decides * all && resource.seconds > 0;
+    const bool by_resource = resource.seconds >= limiter_share * all && resource.seconds > 0;
     return std::string(by_resource ? resource.name : waiting.name);
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "device/rate_origin.hpp"
+#include "model/limiter_share.hpp"
 #include "model/rates.hpp"
 #include "support/check.hpp"
 #include "support/nearest.hpp"
@@ -127,12 +128,12 @@ PointVerdict judge_point(const Device& device, const WorkPoint& point) {
 }
 
 std::string_view standing_of(const PointVerdict& verdict) {
-    constexpr double close = 0.03, limited = 0.6;  // the rule by which counters name a limiter
-    return verdict.of_roof == 0           ? "not measured"
-           : verdict.of_roof > 1 + close  ? "beyond the roof"
-           : verdict.of_roof >= 1 - close ? "at the roof"
-           : verdict.of_roof >= limited   ? "limited by it"
-                                          : "waits";
+    constexpr double close = 0.03;
+    return verdict.of_roof == 0               ? "not measured"
+           : verdict.of_roof > 1 + close      ? "beyond the roof"
+           : verdict.of_roof >= 1 - close     ? "at the roof"
+           : verdict.of_roof >= limiter_share ? "limited by it"
+                                              : "waits";
 }
 
 }  // namespace raceline

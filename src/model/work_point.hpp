@@ -10,8 +10,9 @@ namespace raceline {
 /// lasting and burst, the highest counts, as in the bound of a problem.
 PointVerdict judge_point(const Device& device, const WorkPoint& point);
 
-/// What the verdict says of a measured point, as a clause: within 3 % of the roof or above
-/// "at the roof" and beyond; from three fifths on "limited by it"; below "waits".
+/// What the verdict says of a measured point, by the share of the roof that it reaches: "beyond the
+/// roof" over 103 %, "at the roof" from 97 % on, "limited by it" from `limiter_share` on, "waits"
+/// below. "not measured" without a time.
 std::string_view standing_of(const PointVerdict& verdict);
 
 }  // namespace raceline

@@ -59,12 +59,7 @@ Chart points_chart(const Device& device, const std::vector<ChartedPoint>& points
             y.push_back(one.work.flops / one.verdict.bound_seconds);
         }
     }
-    if (!roofs.memory.empty() && !roofs.engines.empty()) {
-        x.push_back(roofs.engines.back().rate / roofs.memory.front().rate);
-        x.push_back(roofs.engines.back().rate / roofs.memory.back().rate / 3);
-        y.push_back(roofs.engines.back().rate);
-        y.push_back(roofs.engines.front().rate / 2);
-    }
+    add_roof_extent(roofs, x, y);
     fit(panel.x, x, 0.12);
     fit(panel.y, y);
     add_roofs(panel, roofs, Line::solid, "");

@@ -78,6 +78,15 @@ void add_roofs(Panel& panel, const Roofs& roofs, Line line, const std::string& t
     }
 }
 
+void add_roof_extent(const Roofs& roofs, std::vector<double>& x, std::vector<double>& y) {
+    if (!roofs.memory.empty() && !roofs.engines.empty()) {
+        x.push_back(roofs.engines.back().rate / roofs.memory.front().rate);
+        x.push_back(roofs.engines.back().rate / roofs.memory.back().rate / 3);
+        y.push_back(roofs.engines.back().rate);
+        y.push_back(roofs.engines.front().rate / 2);
+    }
+}
+
 void add_memory_names(Panel& panel, const Roofs& roofs, const std::string& device,
                       std::size_t place) {
     double last = 0;

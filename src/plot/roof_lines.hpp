@@ -10,6 +10,9 @@
 
 namespace raceline {
 
+/// Adds to the values that axes are fitted to what shows all roofs and where they meet.
+void add_roof_extent(const Roofs& roofs, std::vector<double>& x, std::vector<double>& y);
+
 /// Diagonals of memory up to the fastest engine, and level lines of engines from the fastest level
 /// of memory on. `title`: in the legend, if not empty.
 void add_roofs(Panel& panel, const Roofs& roofs, Line line, const std::string& title);

@@ -95,12 +95,7 @@ void fit_axes(Panel& panel, const RooflineGroups& groups, const std::vector<Roof
         }
     }
     for (const Roofs& roofs : all) {
-        if (!roofs.memory.empty() && !roofs.engines.empty()) {
-            x.push_back(roofs.engines.back().rate / roofs.memory.front().rate);
-            x.push_back(roofs.engines.back().rate / roofs.memory.back().rate / 3);
-            y.push_back(roofs.engines.back().rate);
-            y.push_back(roofs.engines.front().rate / 2);
-        }
+        add_roof_extent(roofs, x, y);
     }
     fit(panel.x, x, 0.12);
     fit(panel.y, y);

@@ -45,7 +45,7 @@ void require_output(const std::string& option, const std::string& file,
     const std::string example = form == forms.end() ? ".html" : ending;
     for (const std::string& input : inputs) {
         require(!fs::equivalent(input, file, none), Status::invalid_argument,
-                "{} {} would write over {}, one of the receipts to read; name another file, such "
+                "{} {} would write over {}, which is to be read; name another file, such "
                 "as new{}",
                 option, file, input, example);
     }

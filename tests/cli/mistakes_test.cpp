@@ -60,7 +60,7 @@ TEST_F(Mistakes, a_closed_stdout_is_not_the_receipt_file) {
 
 TEST_F(Mistakes, a_page_takes_the_place_of_no_receipts) {
     ASSERT_EQ(box.run("bench --receipts r.jsonl --max-seconds 0.01" + tiny).exit, 0);
-    refused("report --html r.jsonl r.jsonl", "one of the receipts to read");
+    refused("report --html r.jsonl r.jsonl", "which is to be read");
     refused("report --html r.jsonl", "a file that ends in .html");
     refused("report --html . r.jsonl", "--html . is a folder; name a file in it");
     EXPECT_EQ(box.run("report --check r.jsonl").exit, 0);
@@ -80,14 +80,14 @@ TEST_F(Mistakes, an_output_takes_the_place_of_no_receipts) {
     for (const std::string name : {"same", "soft", "hard"}) {
         for (const std::string input : {"r.jsonl", "same.html"}) {
             const char* why =
-                input == "r.jsonl" ? "which is no page" : "over same.html, one of the";
+                input == "r.jsonl" ? "which is no page" : "over same.html, which is to be read";
             refused("report --html " + name + ".html " + input, why);
         }
         for (const std::string ending : {".svg", ".png", ".pdf"}) {
             for (const std::string command : {"plot roofline r.jsonl", "diff r.jsonl r.jsonl"}) {
                 refused(command + " -o " + name + ending, "which is no picture");
             }
-            const std::string over = "over same" + ending + ", one of the receipts";
+            const std::string over = "over same" + ending + ", which is to be read";
             refused("plot roofline same" + ending + " -o " + name + ending, over);
             refused("diff r.jsonl same" + ending + " -o " + name + ending, over);
         }

@@ -61,8 +61,8 @@ TEST(PointFile, JsonIsAnArrayOrAnObjectALine) {
 
 TEST(PointFile, RefusalsNameLineAndColumn) {
     EXPECT_THAT(refusal("name,flop\na,1"), AllOf(HasSubstr("no 'flop'"), HasSubstr("'flops'")));
-    EXPECT_THAT(refusal("name,bytes\na,many"), HasSubstr("line 2: bytes is 'many'"));
-    EXPECT_THAT(refusal("name,bytes\na,1\nb"), HasSubstr("line 3 has 1 cells"));
+    EXPECT_THAT(refusal("name,bytes\na,many"), HasSubstr("point 1: bytes is 'many'"));
+    EXPECT_THAT(refusal("name,bytes\na,1\nb"), HasSubstr("point 2 has 1 cells"));
     EXPECT_THAT(refusal("bytes,bytes\n1,2"), HasSubstr("column bytes is there twice"));
     EXPECT_THAT(refusal("name,bytes\n\"a,1\n"), HasSubstr("no CSV"));
     EXPECT_THAT(refusal("name,bytes\na,nan"), HasSubstr("must be a number"));
@@ -103,6 +103,15 @@ TEST_F(Point, json_is_the_verdict_of_each_point) {
     const double seconds = b.at("bound_seconds");
     EXPECT_NEAR(b.at("of_roof").get<double>(), seconds / 1e-2, 1e-9);
     EXPECT_EQ(b.at("standing"), "waits");
+}
+
+// A point that cannot be judged: not even those before it are printed.
+TEST_F(Point, json_is_whole_or_nothing) {
+    const std::string file = write("mixed.csv", "name,bytes,memory\na,1,dram\nb,1,l9\n");
+    const Outcome run = box.run("point " + file + " --json --device h200");
+    EXPECT_EQ(run.exit, 2);
+    EXPECT_THAT(run.err, HasSubstr("b: memory is 'l9'"));
+    EXPECT_EQ(run.out, "");
 }
 
 TEST_F(Point, a_picture_is_drawn_if_asked) {

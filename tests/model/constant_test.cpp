@@ -187,7 +187,6 @@ constexpr std::array definitions{
     Definition{"src/model/residents.cpp", "1e-10", "the change that ends an iteration"},
     Definition{"src/model/work_point.cpp", "1.1", "a tenth more"},
     Definition{"src/model/work_point.cpp", "0.03", "what counts as at the roof"},
-    Definition{"src/model/work_point.cpp", "0.6", "the share of the counters' rule"},
 };
 
 // Host files that speak of counts or constants: the model, and what kernels tell it. A file of

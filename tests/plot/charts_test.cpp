@@ -12,9 +12,6 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "device/catalog.hpp"
-#include "plot/roof_lines.hpp"
-#include "plot/roofs.hpp"
 #include "report/written_runs.hpp"
 #include "support/check.hpp"
 
@@ -45,77 +42,6 @@ const Series& series_called(const Panel& panel, const std::string& title) {
 
 class Charts : public test::WrittenRuns {};
 
-TEST_F(Charts, roofline_joins_each_prediction_with_its_measurement) {
-    run(2e-6, 4e-6);
-    const Chart chart = roofline_chart(read_timed_rows({path()}));
-    const Panel& panel = chart.panels.at(0);
-    const Series& measured = series_called(panel, "cpu_flash");
-    const double flops = which_.workload.flops();
-    ASSERT_EQ(measured.points.size(), 1U);
-    EXPECT_TRUE(measured.filled);
-    EXPECT_NEAR(measured.points[0].y, flops / 4e-6, 1e-6 * flops / 4e-6);
-    const double bytes = which_.workload.bytes_read() + which_.workload.bytes_written();
-    EXPECT_NEAR(measured.points[0].x, flops / bytes, 1e-9 * flops / bytes);
-    const auto hollow =
-        std::ranges::find_if(panel.series, [](const Series& s) { return !s.filled; });
-    ASSERT_NE(hollow, panel.series.end());
-    EXPECT_NEAR(hollow->points.at(0).y, flops / 2e-6, 1e-6 * flops / 2e-6);
-    const Series& join = panel.series.at(0);
-    EXPECT_EQ(join.points.at(0).y, hollow->points[0].y);
-    EXPECT_EQ(join.points.at(1).y, measured.points[0].y);
-    EXPECT_THAT(chart.notes, Contains(HasSubstr("its ceilings are not known")));
-}
-
-TEST_F(Charts, roofline_has_every_measured_roof_and_names_what_is_left) {
-    const Chart chart = roofline_chart(read_timed_rows({training_file}));
-    std::vector<std::string> texts;
-    for (const ChartText& text : chart.panels.at(0).texts) {
-        texts.push_back(text.text);
-    }
-    for (const char* roof :
-         {"DRAM 4.62 TB/s", "L2 9.15 TB/s", "SMEM 33.4 TB/s", "wgmma.bf16 866 TFLOP/s",
-          "wgmma.e4m3 1.67 PFLOP/s", "mma.fp16 615 TFLOP/s", "fma.fp32 66.1 TFLOP/s"}) {
-        EXPECT_THAT(texts, Contains(roof));
-    }
-    // The widest gap: above its line the speed-up, in the legend the limiter.
-    EXPECT_THAT(texts, Contains("2.16×"));
-    const Series& gap = series_called(chart.panels[0], "2.16× left to flop.wgmma.bf16 (short bar)");
-    ASSERT_EQ(gap.points.size(), 2U);
-    EXPECT_NEAR(gap.points[1].y / gap.points[0].y, 2.16, 0.005);
-    EXPECT_EQ(series_called(chart.panels[0], "prefill_sm90").points.size(), 36U);
-}
-
-std::vector<std::string> texts_of(const Panel& panel) {
-    std::vector<std::string> texts;
-    std::ranges::transform(panel.texts, std::back_inserter(texts), &ChartText::text);
-    return texts;
-}
-
-// Its rates in predictions are scaled to what another device reaches: a chart shows what is stated.
-TEST(DeviceRoofs, of_a_device_that_nobody_measured_are_those_of_its_datasheet) {
-    const Roofs roofs =
-        roofs_of("h100", {.id = "h100-sxm", .name = "NVIDIA H100", .driver = {}}, TimedRows{});
-    const Device stated = datasheet_device("h100-sxm");
-    std::set<std::string> engines;
-    for (const Roof& roof : roofs.engines) {
-        EXPECT_FALSE(roof.measured) << roof.name;
-        EXPECT_TRUE(engines.insert(roof.resource).second) << roof.name << " twice";
-        EXPECT_EQ(roof.rate, stated.rates.at(roof.resource).value) << roof.name;
-    }
-    EXPECT_TRUE(engines.contains("flop.wgmma.bf16"));
-    ASSERT_GE(roofs.memory.size(), 2U);
-    for (const Roof& roof : roofs.memory) {
-        EXPECT_EQ(roof.rate, stated.rates.at(roof.resource).value) << roof.name;
-    }
-    Panel panel;
-    panel.x = {.title = {}, .low = 0.1, .high = 1000, .ticks = {}};
-    panel.y = {.title = {}, .low = 1e10, .high = 1e16, .ticks = {}};
-    add_memory_names(panel, roofs, "", 0);
-    for (const ChartText& text : panel.texts) {
-        EXPECT_THAT(text.text, HasSubstr("(datasheet)"));
-    }
-}
-
 TEST_F(Charts, a_diff_tells_missed_predictions_and_tiles_apart) {
     const TimedRows rows =
         read_timed_rows({receipt("h200/2026-11-21-ladder-gap-12c3875edbd2.jsonl")});
@@ -135,129 +61,6 @@ TEST_F(Charts, a_diff_tells_missed_predictions_and_tiles_apart) {
     EXPECT_GT(hollow, 0U);
     EXPECT_EQ(all, names.size());
     EXPECT_GT(chart.width - panel.left_margin, 400);
-}
-
-TEST_F(Charts, a_roofline_of_many_kernels_has_a_panel_for_each) {
-    const Chart chart = roofline_chart(read_timed_rows({ladder_file}));
-    ASSERT_GT(chart.panels.size(), 10U);
-    EXPECT_EQ(chart.columns, 2U);
-    std::set<std::string> titles;
-    for (const Panel& panel : chart.panels) {
-        EXPECT_TRUE(titles.insert(panel.title).second) << panel.title;
-        const std::vector<std::string> texts = texts_of(panel);
-        // Every level of memory has its name, and the engines that the kernel uses.
-        for (const char* level : {"DRAM 4.62 TB/s", "L2 9.15 TB/s", "SMEM 33.4 TB/s"}) {
-            EXPECT_THAT(texts, Contains(level)) << panel.title;
-        }
-        const std::string engine = panel.title == "wmma" ? "mma.fp16 615 TFLOP/s" : "TFLOP/s";
-        EXPECT_THAT(texts, Contains(HasSubstr(engine))) << panel.title;
-        EXPECT_GT(series_called(panel, "measured").points.size(), 0U);
-    }
-    EXPECT_TRUE(titles.contains("naive"));
-    // No words stand on others: gaps beside names of roofs.
-    for (const Panel& panel : chart.panels) {
-        for (const ChartText& one : panel.texts) {
-            EXPECT_LE(one.y, panel.y.high * std::pow(panel.y.high / panel.y.low, 0.2)) << one.text;
-        }
-    }
-}
-
-// A line that ends in the middle of nowhere would be read as one that ends on the nearest roof.
-TEST_F(Charts, every_gap_ends_on_a_roof_of_its_limiter_or_on_a_bar) {
-    std::size_t on_roofs = 0;
-    std::size_t on_bars = 0;
-    const std::string cpu_file = receipt("cpu/2026-11-22-quickstart-f13186e093fd.jsonl");
-    for (const std::string& file : {training_file, ladder_file, cpu_file}) {
-        for (const Panel& panel : roofline_chart(read_timed_rows({file})).panels) {
-            for (const Series& gap : panel.series) {
-                if (gap.title.find("× left to ") == std::string::npos) {
-                    continue;
-                }
-                const ChartPoint& end = gap.points.at(1);
-                const auto passes = [&](const Series& line) {
-                    const bool straight = line.line == Line::solid && line.points.size() == 2;
-                    const bool own = line.width == 3 && line.colour == gap.colour;
-                    if (!straight || (line.colour != Colour::grey && !own)) {
-                        return false;
-                    }
-                    const auto& [from, to] = std::pair(line.points[0], line.points[1]);
-                    const double along = std::log(end.x / from.x) / std::log(to.x / from.x);
-                    const double y = from.y * std::pow(to.y / from.y, along);
-                    return along > 0 && along < 1 && std::abs(y / end.y - 1) < 0.03 &&
-                           own == (gap.title.find("(short bar)") != std::string::npos);
-                };
-                EXPECT_TRUE(std::ranges::any_of(panel.series, passes))
-                    << file << " " << panel.title << " " << gap.title;
-                const bool bar = gap.title.find("bar") != std::string::npos;
-                ++(bar ? on_bars : on_roofs);
-            }
-        }
-    }
-    EXPECT_GT(on_roofs, 0U);
-    EXPECT_GT(on_bars, 0U);
-}
-
-TEST_F(Charts, the_gap_of_a_launch_is_labelled_only_where_no_resource_limits) {
-    p_.layer1.seconds = {{"dram", 1e-7}};
-    p_.layer1.bound_seconds = 1e-7;
-    p_.layer1.limiter = "dram";
-    p_.limiter = "launch";
-    run(4e-6, 5e-6);
-    const auto titles = [&] {
-        std::vector<std::string> found;
-        const Chart chart = roofline_chart(read_timed_rows({path()}));
-        std::ranges::transform(chart.panels.at(0).series, std::back_inserter(found),
-                               &Series::title);
-        return found;
-    };
-    EXPECT_THAT(titles(), Contains("50.00× left to dram (short bar)"));
-    p_.limiter = "dram";
-    p_.layer1.seconds = {{"dram", 4e-6}};
-    p_.layer1.bound_seconds = 4e-6;
-    which_.workload.seqlen_k = 4096;
-    run(5e-6, 8e-6);
-    EXPECT_THAT(titles(), Contains("2.00× left to dram (short bar)"));
-    EXPECT_THAT(titles(), testing::Not(Contains(HasSubstr("50.00×"))));
-}
-
-TEST_F(Charts, marks_of_one_kernel_at_two_commits_stand_apart) {
-    p_.layer1.seconds = {{"dram", 1e-6}};
-    p_.layer1.bound_seconds = 1e-6;
-    p_.layer1.limiter = "dram";
-    run(2e-6, 4e-6, "a.jsonl");
-    std::vector<Json> rows = read_timed_rows({path("a.jsonl")}).rows;
-    const std::size_t once = rows.size();
-    for (std::size_t i = 0; i < once; ++i) {
-        Json row = rows[i];
-        row["git"]["commit"] = std::string(40, 'f');
-        for (const char* id : {"id", "prediction_id"}) {
-            if (row.contains(id)) {
-                const auto text = row.at(id).get<std::string>();
-                row[id] = std::string(text.rbegin(), text.rend());
-            }
-        }
-        rows.push_back(row);
-    }
-    const Chart chart = roofline_chart(timed_rows_of(rows));
-    std::vector<double> x;
-    std::set<Mark> marks;
-    for (const Series& one : chart.panels.at(0).series) {
-        if (one.title.starts_with("cpu_flash at ")) {
-            x.push_back(one.points.at(0).x);
-            marks.insert(one.mark);
-        }
-    }
-    ASSERT_EQ(x.size(), 2U);
-    EXPECT_EQ(marks.size(), 2U);
-    // A mark is a good hundredth of the chart wide.
-    const Axis& axis = chart.panels[0].x;
-    EXPECT_GT(std::abs(std::log(x[1] / x[0])), 0.01 * std::log(axis.high / axis.low));
-    EXPECT_THAT(chart.notes, Contains(HasSubstr("at several commits has a mark for each")));
-    // One gap is labelled, whatever number of commits: that of the kernel.
-    EXPECT_EQ(std::ranges::count_if(
-                  chart.panels[0].series,
-                  [](const Series& s) { return s.title.find("left to") != std::string::npos; }),
-              1);
 }
 
 TEST_F(Charts, comparisons_of_two_commits_have_panels_of_their_own) {
@@ -299,18 +102,6 @@ TEST_F(Charts, extreme_times_are_left_out_and_counted) {
     leave_out_extremes(chart);
     EXPECT_THAT(chart.notes, Contains(HasSubstr("not drawn: beyond what any device reaches")));
     EXPECT_EQ(series_called(chart.panels.at(0), "cpu_flash").points.size(), 1U);
-}
-
-TEST_F(Charts, several_devices_and_commits_have_marks_of_their_own) {
-    run(2e-6, 4e-6, "a.jsonl");
-    device_.name = "another CPU";
-    run(2e-6, 3e-6, "b.jsonl");
-    const Chart chart = roofline_chart(read_timed_rows({path("a.jsonl"), path("b.jsonl")}));
-    const Series& a = series_called(chart.panels.at(0), "cpu_flash on A");
-    const Series& b = series_called(chart.panels.at(0), "cpu_flash on B");
-    EXPECT_NE(a.mark, b.mark);
-    EXPECT_NE(a.colour, b.colour);
-    EXPECT_EQ(chart.notes.at(1), "A: cpu (a test's CPU); B: cpu (another CPU)");
 }
 
 TEST_F(Charts, compare_has_a_point_for_each_shape_and_peer) {

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "model/constant.hpp"
+
+namespace raceline {
+
+/// A resource that takes this share of a time limits it; under it, what is waited for does.
+inline constexpr Constant limiter_share =
+    manual("limiter.share", 0.6,
+           "bench/limiter.py, the rule by which hardware counters name a limiter; it is older");
+
+}  // namespace raceline
