@@ -42,13 +42,16 @@ std::int64_t blocks_of_sequence(const Workload& w, const Tile& tile, const Probl
     return blocks_of(band, tile.keys).count();
 }
 
-double parts_of(const Workload& w, double blocks, const Plan& plan, const Tile& t) {
-    const std::int64_t units = w.batch * w.heads_kv * plan.row_tiles;
-    const std::int32_t least =
-        w.ragged() || units == 0
-            ? least_blocks(t)
-            : least_blocks(t, static_cast<std::int32_t>(blocks / static_cast<double>(units)));
-    return Cuts(static_cast<std::int32_t>(blocks), plan.ctas, std::max(1, least)).parts;
+std::int64_t units_of(const Workload& w, const Plan& plan) {
+    return w.batch * w.heads_kv * plan.row_tiles;
+}
+
+// As the launch cuts the line, or as the device does where lengths differ.
+Cuts cuts_of(const Workload& w, double blocks, const Plan& plan, const Tile& t) {
+    const auto units = static_cast<std::int32_t>(units_of(w, plan));
+    const auto all = static_cast<std::int32_t>(blocks);
+    return w.ragged() || all == 0 ? Cuts(all, plan.ctas, least_blocks(t))
+                                  : cuts_of_equal(units, all / units, plan.ctas, t);
 }
 
 // One block of keys of one warp.
@@ -75,6 +78,12 @@ Work block_work(const Workload& w, const Tile& t) {
     return work;
 }
 
+// What a warp's block brings comes from DRAM, all of it.
+Work streamed(Work blocks) {
+    blocks["byte.dram_read"] = blocks.at("byte.l2");
+    return blocks;
+}
+
 /// Units that several CTAs read.
 struct Split {
     double units;     ///< how many
@@ -82,15 +91,28 @@ struct Split {
     double rows;      ///< of one
     double in_bytes;  ///< what their parts hold
 };
-Split split_of(const Workload& w, const Tile& t, const Plan& plan, double parts) {
-    const double all = static_cast<double>(w.batch * w.heads_kv) * plan.row_tiles;
+Split split_of(const Workload& w, const Tile& t, const Plan& plan, const Cuts& cuts) {
+    const auto all = static_cast<double>(units_of(w, plan));
+    const double parts = cuts.parts;
     Split split{};
-    split.units = std::min(all, parts - 1);
-    split.of_unit = std::ceil(parts / std::max(1.0, all)) + 1;
+    if (cuts.by_units()) {
+        split.units = cuts.run_parts > 1 ? all : 0;
+        split.of_unit = cuts.run_parts;
+    } else {
+        split.units = std::min(all, parts - 1);
+        split.of_unit = std::ceil(parts / std::max(1.0, all)) + 1;
+    }
     split.rows = std::min<double>(tile_rows, static_cast<double>(w.seqlen_q * w.group()));
     split.in_bytes =
         split.of_unit * split.rows * (static_cast<double>(t.headdim) + 2) * sizeof(float);
     return split;
+}
+
+// Ends of units in one part. A part of the line that holds less than a unit may hold the end of one
+// and the beginning of the next, and those that do are waited for.
+double ends_of(const Workload& w, const Plan& plan, const Cuts& cuts) {
+    const auto units = static_cast<double>(units_of(w, plan));
+    return cuts.by_units() || units <= 1 ? 1 : std::ceil(units / cuts.parts) + 1;
 }
 
 // What the CTA that comes last does behind its own part: it counts itself, which is two ways to the
@@ -110,11 +132,11 @@ void add_last_arriver(const Split& split, const Tile& t, Counts& c) {
 }
 
 Counts main_launch(const Workload& w, const Tile& t, const Plan& plan, double blocks) {
-    const auto parts = parts_of(w, blocks, plan, t);
-    const double of_part = std::ceil(blocks / parts);
+    const Cuts cuts = cuts_of(w, blocks, plan, t);
+    const double parts = cuts.parts;
+    const double of_part = cuts.longest();
     const double of_warp = std::ceil(of_part / t.warps);
-    const double units = static_cast<double>(w.batch * w.heads_kv) * plan.row_tiles;
-    const double ends = std::ceil(std::max(1.0, units / parts));  // of units, of a CTA
+    const double ends = ends_of(w, plan, cuts);
     const double row_bytes = static_cast<double>(w.headdim_v) * sizeof(float);
     const double partial_bytes = 2 * parts * tile_rows * row_bytes;
     const double query_bytes =
@@ -144,14 +166,14 @@ Counts main_launch(const Workload& w, const Tile& t, const Plan& plan, double bl
         {"op.issue", t.threads() * counted(220, "meeting: outputs given, taken, written")}};
     c.steps = {{"start", 1, {}, "latency.dram"},
                {"query", ends, {{"byte.l2", query_bytes}}, "latency.l2"},
-               {"blocks", of_warp, block * static_cast<double>(t.warps), ""},
+               {"blocks", of_warp, streamed(block * static_cast<double>(t.warps)), ""},
                {"finish", ends, together, "latency.l2"}};
     c.steps[0].clocks = instructions_to_first_copy * dependent_clocks;
     c.steps[1].clocks = instructions_of_query * dependent_clocks;
     c.steps[2].clocks = block.at("op.issue") / lanes * dependent_clocks;
     c.steps.back().clocks = instructions_of_finish * dependent_clocks;
     if (t.launches == 1) {
-        add_last_arriver(split_of(w, t, plan, parts), t, c);
+        add_last_arriver(split_of(w, t, plan, cuts), t, c);
     }
     c.overlap = {{std::string("flop.mma.") + (t.eight_bits != 0 ? "fp16" : name_of(w.dtype)),
                   "op.ex2", "flop.fma.fp32", "op.issue", "byte.smem_lsu", "byte.l2",
@@ -160,7 +182,7 @@ Counts main_launch(const Workload& w, const Tile& t, const Plan& plan, double bl
 }
 
 Counts combine_launch(const Workload& w, const Tile& t, const Plan& plan, double blocks) {
-    const Split split = split_of(w, t, plan, parts_of(w, blocks, plan, t));
+    const Split split = split_of(w, t, plan, cuts_of(w, blocks, plan, t));
     const double in_turn = std::ceil(split.of_unit * split.rows / (combine_threads / 32.0));
     Counts c;
     c.launch = "combine";

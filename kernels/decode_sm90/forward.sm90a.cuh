@@ -36,6 +36,9 @@ __global__ void __launch_bounds__(tiles[index].threads(), tiles[index].residents
     const auto ring = static_cast<std::uint32_t>(__cvta_generic_to_shared(dynamic_shared)) +
                       warp * tile.stages * 2 * tile.block_bytes();
     Loader<tile> loader(p, walk, ring);
+    if (p.uniform) {
+        loader.ask_ahead();
+    }
     ptx::griddepcontrol_wait();
 #pragma unroll 1
     for (int stage = 0; stage + 1 < tile.stages; ++stage) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "gpu/ptx/cp_async.cuh"
+#include "gpu/ptx/prefetch_l2.cuh"
 #include "gpu/ptx/st_shared_v4_u32.cuh"
 #include "kernels/decode_sm90/walk.cuh"
 
@@ -18,6 +19,10 @@ __device__ __forceinline__ std::uint32_t swizzled(std::uint32_t row, std::uint32
     constexpr std::uint32_t turned = chunks >= 8 ? 7 : chunks - 1;
     return row * tile.row_bytes() + (chunk ^ (row / rows_in_line & turned)) * 16;
 }
+
+/// Bytes of its part that a CTA asks for before the launch in front has ended. More were slower: the
+/// one in front is still reading (receipts/h200/logs/2026-11-24-decode_sm90-cuts.log).
+inline constexpr std::int32_t bytes_ahead = 32 * 1024;
 
 /// Where a sequence's keys of one head lie.
 struct Source {
@@ -72,6 +77,27 @@ struct Loader {
         const std::int32_t page = p.page_shift >= 0 ? key >> p.page_shift : key / p.args.page_size;
         const std::int32_t inside = key - page * p.args.page_size;
         return from.base + from.pages[page] * from.page_bytes + inside * from.row_bytes;
+    }
+
+    /// Asks for the part's first keys before the launch in front has ended. What that one still
+    /// writes goes through the L2, too, so nothing old is kept. Of a contiguous cache; in pages the
+    /// table itself may not be there yet.
+    __device__ __forceinline__ void ask_ahead() const {
+        if (!p.plain || p.args.block_table != nullptr) {
+            return;
+        }
+        constexpr std::int32_t keys = bytes_ahead / (2 * tile.row_bytes());
+        const std::int32_t begin = larger(first, walk.block * tile.keys);
+        const std::int32_t end = smaller(last, smaller(walk.end * tile.keys, begin + keys));
+        const bool values = threadIdx.x % 2 != 0;
+        const Source& from = values ? v : k;
+        const int columns = values ? p.args.headdim_v : p.args.headdim;
+#pragma unroll 1
+        for (auto key = begin + static_cast<std::int32_t>(threadIdx.x / 2); key < end;
+             key += tile.threads() / 2) {
+            ptx::cp_async_bulk_prefetch_l2(from.base + key * from.row_bytes,
+                                           static_cast<std::uint32_t>(columns * element));
+        }
     }
 
     /// One piece, by hand: elements of any alignment, those from `columns` on zero.

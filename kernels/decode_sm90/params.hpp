@@ -20,36 +20,77 @@
 
 namespace raceline::kernels::decode_sm90 {
 
-/// Blocks that a part has at least, some a warp: shorter ones would cost more to combine.
+/// Blocks that a part of the line has at least, some a warp: shorter ones would cost more to
+/// combine.
 constexpr std::int32_t least_blocks(const Tile& tile) {
     return 2 * tile.warps;
 }
 
-/// The same of sequences of one length: where units are shorter, each may be a part.
-constexpr std::int32_t least_blocks(const Tile& tile, std::int32_t blocks_of_unit) {
-    return smaller(least_blocks(tile), blocks_of_unit);
-}
-
-/// The line of all units' blocks, cut into parts that differ by a block at most: the first `longer`
-/// ones have one more than `each`.
+/// How the line of all units' blocks is cut into parts, one a CTA. A run of blocks is cut into
+/// equal parts: the first `longer` ones have one block more than `each`. The run is the whole line,
+/// so that parts go on into the next unit, or each unit by itself.
 struct Cuts {
-    std::int32_t parts = 1, each = 0, longer = 0;
+    std::int32_t parts = 1;  ///< of the line
+    std::int32_t each = 0, longer = 0;
+    std::int32_t run_parts = 1, run_blocks = 0;
+    schedule::Divider by_parts, by_blocks;  ///< of a run, where there are several
 
     constexpr Cuts() = default;
+    /// The whole line is one run.
     constexpr Cuts(std::int32_t blocks, std::int32_t ctas, std::int32_t least)
         : parts(larger(1, smaller(ctas, blocks / least))),
           each(blocks / parts),
-          longer(blocks - parts * each) {}
+          longer(blocks - parts * each),
+          run_parts(parts),
+          run_blocks(blocks) {}
+    /// Each of `units` units of as many blocks by itself.
+    static constexpr Cuts of_units(std::int32_t units, std::int32_t blocks,
+                                   std::int32_t parts_of_unit) {
+        Cuts cuts(blocks, parts_of_unit, 1);
+        cuts.parts = units * cuts.run_parts;
+        cuts.by_parts = schedule::Divider(cuts.run_parts);
+        cuts.by_blocks = schedule::Divider(blocks);
+        return cuts;
+    }
+    /// Whether no part goes on into another unit.
+    [[nodiscard]] constexpr bool by_units() const { return by_blocks.multiplier != 0; }
+    [[nodiscard]] constexpr std::int32_t longest() const { return each + (longer > 0 ? 1 : 0); }
     /// First block of a part.
     [[nodiscard]] constexpr std::int32_t begin(std::int32_t part) const {
-        return part * each + smaller(part, longer);
+        const std::int32_t run = by_units() ? by_parts.divide(part) : 0;
+        const std::int32_t of_run = part - run * run_parts;
+        return run * run_blocks + of_run * each + smaller(of_run, longer);
     }
     /// The part that holds a block.
     [[nodiscard]] constexpr std::int32_t part_of(std::int32_t block) const {
+        const std::int32_t run = by_units() ? by_blocks.divide(block) : 0;
+        const std::int32_t of_run = block - run * run_blocks;
         const std::int32_t split = longer * (each + 1);
-        return block < split ? block / (each + 1) : longer + (block - split) / each;
+        return run * run_parts + (of_run < split ? of_run / (each + 1)
+                                                 : longer + (of_run - split) / each);
     }
 };
+
+/// Bytes that an SM reads, while all do, in the 3 µs that a part takes longer which ends in one unit
+/// and goes on in the next. Fitted: receipts/h200/logs/2026-11-24-decode_sm90-cuts.log.
+inline constexpr std::int32_t bytes_of_an_end = 128 * 1024;
+/// Up to so many blocks a warp a unit stays whole: to combine its parts takes as long (same log).
+inline constexpr std::int32_t whole_blocks = 4;
+
+/// Of sequences of one length. Each unit is cut by itself where the CTAs that this leaves without
+/// work cost the others less than a second end.
+constexpr Cuts cuts_of_equal(std::int32_t units, std::int32_t blocks, std::int32_t ctas,
+                             const Tile& tile) {
+    const Cuts line(units * blocks, ctas, smaller(least_blocks(tile), blocks));
+    const std::int32_t most = blocks <= whole_blocks * tile.warps ? 1 : blocks / tile.warps;
+    const std::int32_t parts = smaller(ctas / units, most);
+    if (parts == 0) {
+        return line;
+    }
+    const Cuts cuts = Cuts::of_units(units, blocks, parts);
+    const std::int32_t more = cuts.longest() - line.longest();
+    return more * 2 * tile.block_bytes() <= bytes_of_an_end ? cuts : line;
+}
 
 /// Blocks that any query of a sequence sees. One empty block where none sees a key, so that some
 /// CTA writes its rows; none where there are no queries.
@@ -62,8 +103,8 @@ constexpr Blocks blocks_of(const Band& band, std::int32_t keys) {
 }
 
 /// A unit is a sequence, a KV head and up to `tile_rows` of their rows: its keys are read from
-/// first to last. All units' blocks stand in one line, which is cut into equal parts, one a CTA.
-/// The cuts follow from lengths that may be known to the device alone.
+/// first to last. All units' blocks stand in one line, which is cut into parts, one a CTA. The cuts
+/// follow from lengths that may be known to the device alone.
 struct Params {
     AttentionArgs args;
     Band band;                                                      ///< of the longest sequence

@@ -44,6 +44,7 @@ double heaviest_among(const SecondsAmong& seconds_among, std::int64_t residents,
 SerialTime serial_time(const LaunchCosts& costs, std::int64_t units, bool with_latency,
                        std::int64_t residents) {
     SerialTime result;
+    bool reads = false;  // some step so far
     for (const StepCosts& step : costs.steps) {
         Seconds seconds{};
         for (std::size_t i = 0; i < costs.resources; ++i) {
@@ -58,10 +59,19 @@ SerialTime serial_time(const LaunchCosts& costs, std::int64_t units, bool with_l
         for (std::size_t i = 0; i < costs.resources; ++i) {
             result.by_resource[i] += (one.chain >> i & 1) != 0 ? step.repeat * seconds[i] : 0;
         }
-        result.seconds +=
+        const double all =
             step.repeat *
             (with_latency ? std::max(one.seconds, step.chain_seconds(residents)) + step.wait_seconds
                           : one.seconds);
+        result.seconds += all;
+        const bool streams = step.counted != nullptr && step.repeat > 0 &&
+                             step.counted->work.contains("byte.dram_read");
+        reads = reads || streams;
+        result.before_memory += reads ? 0 : all;
+        result.after_memory = streams ? 0 : result.after_memory + all;
+    }
+    if (!reads) {
+        result.before_memory = result.after_memory = 0;
     }
     return result;
 }
@@ -95,6 +105,7 @@ WaveTime wave_time(const LaunchCosts& costs, const Layout& layout, std::int64_t 
     }
     WaveTime wave;
     wave.serial_heaviest = serial.seconds;
+    wave.idle_seconds = serial.before_memory + serial.after_memory;
     wave.seconds = serial.seconds / layout.imbalance;
     const bool counted = std::any_of(costs.steps.begin(), costs.steps.end(),
                                      [](const StepCosts& s) { return s.chain_seconds(1) > 0; });
@@ -152,6 +163,11 @@ ScheduleTime schedule_time(const LaunchCosts& costs, const Layout& layout, bool 
         (full > 0 ? static_cast<double>(layout.ctas) / static_cast<double>(layout.slots) : 1);
     result.ideal = std::min(equal, std::max(used * typical.seconds, shared));
     result.tail = makespan(equal, result.ideal, typical.serial_heaviest, layout) - result.ideal;
+    if (with_latency && typical.idle_seconds > 0) {
+        const double dram_seconds =
+            static_cast<double>(layout.ctas) * costs.mean.device[dram_index];
+        result.tail = std::max(result.tail, dram_seconds + typical.idle_seconds - result.ideal);
+    }
     result.by_resource = typical.by_resource;
     if (typical.seconds > 0) {
         scale(result.by_resource, result.ideal / typical.seconds);

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bytes asked for ahead of their use (sm_90 and later).
+#pragma once
+
+#include <cstdint>
+
+namespace raceline::ptx {
+
+/// cp.async.bulk.prefetch.L2: asks for bytes of global memory to be brought to the L2. Returns at
+/// once; orders nothing. Address and size are multiples of 16.
+__device__ __forceinline__ void cp_async_bulk_prefetch_l2(const void* from, std::uint32_t bytes) {
+    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes) : "memory");
+}
+
+}  // namespace raceline::ptx
