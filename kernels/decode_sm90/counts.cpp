@@ -96,8 +96,8 @@ Split split_of(const Workload& w, const Tile& t, const Plan& plan, const Cuts& c
     const double parts = cuts.parts;
     Split split{};
     if (cuts.by_units()) {
-        split.units = cuts.run_parts > 1 ? all : 0;
-        split.of_unit = cuts.run_parts;
+        split.units = cuts.of_unit > 1 ? all : 0;
+        split.of_unit = cuts.of_unit;
     } else {
         split.units = std::min(all, parts - 1);
         split.of_unit = std::ceil(parts / std::max(1.0, all)) + 1;
@@ -124,8 +124,10 @@ void add_last_arriver(const Split& split, const Tile& t, Counts& c) {
     const double rows = std::ceil(split.rows / t.warps);
     const double turns = rows * std::ceil(split.of_unit / parts_of_turn);
     c.work["byte.l2"] += split.units * split.in_bytes;
-    c.steps.push_back({"arrive", 2, {}, "latency.l2"});
-    c.steps.back().clocks = instructions_of_arrival / 2 * dependent_clocks;
+    for (const char* way : {"arrive", "told"}) {
+        c.steps.push_back({way, 1, {}, "latency.l2"});
+        c.steps.back().clocks = instructions_of_arrival / 2 * dependent_clocks;
+    }
     c.steps.push_back({"parts", turns, {{"byte.l2", split.in_bytes / turns}}, "latency.l2"});
     c.steps.back().clocks =
         (instructions_of_turn + instructions_of_row * rows / turns) * dependent_clocks;

@@ -20,8 +20,8 @@ __device__ __forceinline__ std::uint32_t swizzled(std::uint32_t row, std::uint32
     return row * tile.row_bytes() + (chunk ^ (row / rows_in_line & turned)) * 16;
 }
 
-/// Bytes of its part that a CTA asks for before the launch in front has ended. More were slower: the
-/// one in front is still reading (receipts/h200/logs/2026-11-24-decode_sm90-cuts.log).
+/// Bytes of its part that a CTA asks for before the launch in front has ended. More were slower:
+/// the one in front is still reading (receipts/h200/logs/2026-11-24-decode_sm90-cuts.log).
 inline constexpr std::int32_t bytes_ahead = 32 * 1024;
 
 /// Where a sequence's keys of one head lie.
@@ -90,12 +90,13 @@ struct Loader {
         const std::int32_t begin = larger(first, walk.block * tile.keys);
         const std::int32_t end = smaller(last, smaller(walk.end * tile.keys, begin + keys));
         const bool values = threadIdx.x % 2 != 0;
-        const Source& from = values ? v : k;
+        const char* base = values ? v.base : k.base;
+        const std::int64_t row_bytes = values ? v.row_bytes : k.row_bytes;
         const int columns = values ? p.args.headdim_v : p.args.headdim;
 #pragma unroll 1
         for (auto key = begin + static_cast<std::int32_t>(threadIdx.x / 2); key < end;
              key += tile.threads() / 2) {
-            ptx::cp_async_bulk_prefetch_l2(from.base + key * from.row_bytes,
+            ptx::cp_async_bulk_prefetch_l2(base + key * row_bytes,
                                            static_cast<std::uint32_t>(columns * element));
         }
     }

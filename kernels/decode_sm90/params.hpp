@@ -32,47 +32,44 @@ constexpr std::int32_t least_blocks(const Tile& tile) {
 struct Cuts {
     std::int32_t parts = 1;  ///< of the line
     std::int32_t each = 0, longer = 0;
-    std::int32_t run_parts = 1, run_blocks = 0;
-    schedule::Divider by_parts, by_blocks;  ///< of a run, where there are several
+    std::int32_t of_unit = 0, blocks_of_unit = 0;  ///< parts and blocks of a unit, 0: one run
 
     constexpr Cuts() = default;
     /// The whole line is one run.
     constexpr Cuts(std::int32_t blocks, std::int32_t ctas, std::int32_t least)
         : parts(larger(1, smaller(ctas, blocks / least))),
           each(blocks / parts),
-          longer(blocks - parts * each),
-          run_parts(parts),
-          run_blocks(blocks) {}
+          longer(blocks - parts * each) {}
     /// Each of `units` units of as many blocks by itself.
     static constexpr Cuts of_units(std::int32_t units, std::int32_t blocks,
                                    std::int32_t parts_of_unit) {
         Cuts cuts(blocks, parts_of_unit, 1);
-        cuts.parts = units * cuts.run_parts;
-        cuts.by_parts = schedule::Divider(cuts.run_parts);
-        cuts.by_blocks = schedule::Divider(blocks);
+        cuts.of_unit = cuts.parts;
+        cuts.blocks_of_unit = blocks;
+        cuts.parts *= units;
         return cuts;
     }
     /// Whether no part goes on into another unit.
-    [[nodiscard]] constexpr bool by_units() const { return by_blocks.multiplier != 0; }
+    [[nodiscard]] constexpr bool by_units() const { return of_unit > 0; }
     [[nodiscard]] constexpr std::int32_t longest() const { return each + (longer > 0 ? 1 : 0); }
     /// First block of a part.
     [[nodiscard]] constexpr std::int32_t begin(std::int32_t part) const {
-        const std::int32_t run = by_units() ? by_parts.divide(part) : 0;
-        const std::int32_t of_run = part - run * run_parts;
-        return run * run_blocks + of_run * each + smaller(of_run, longer);
+        const std::int32_t unit = by_units() ? part / of_unit : 0;
+        const std::int32_t of_run = part - unit * of_unit;
+        return unit * blocks_of_unit + of_run * each + smaller(of_run, longer);
     }
     /// The part that holds a block.
     [[nodiscard]] constexpr std::int32_t part_of(std::int32_t block) const {
-        const std::int32_t run = by_units() ? by_blocks.divide(block) : 0;
-        const std::int32_t of_run = block - run * run_blocks;
+        const std::int32_t unit = by_units() ? block / blocks_of_unit : 0;
+        const std::int32_t of_run = block - unit * blocks_of_unit;
         const std::int32_t split = longer * (each + 1);
-        return run * run_parts + (of_run < split ? of_run / (each + 1)
-                                                 : longer + (of_run - split) / each);
+        return unit * of_unit +
+               (of_run < split ? of_run / (each + 1) : longer + (of_run - split) / each);
     }
 };
 
-/// Bytes that an SM reads, while all do, in the 3 µs that a part takes longer which ends in one unit
-/// and goes on in the next. Fitted: receipts/h200/logs/2026-11-24-decode_sm90-cuts.log.
+/// Bytes that an SM reads, while all do, in the 3 µs that a part takes longer which ends in one
+/// unit and goes on in the next. Fitted: receipts/h200/logs/2026-11-24-decode_sm90-cuts.log.
 inline constexpr std::int32_t bytes_of_an_end = 128 * 1024;
 /// Up to so many blocks a warp a unit stays whole: to combine its parts takes as long (same log).
 inline constexpr std::int32_t whole_blocks = 4;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "kernels/simt/index.hpp"
 #include "kernels/simt/instructions.hpp"
@@ -29,6 +30,7 @@ struct Body {
 // Where neighbouring lanes read the same, as those of a row group do of Q and P, one pass fills two
 // registers (forums.developer.nvidia.com/t/77228, said of compute capability 7). Lanes that share a
 // key are eight apart, which saves nothing.
+constexpr double lanes = 32;  // of a warp
 constexpr double pass_bytes = 128;
 constexpr double quad_passes = 4;
 constexpr double shared_quad_passes = 2;
@@ -39,8 +41,12 @@ void add_code(Step& step, const Body& b, Code code) {
     step.clocks += code.clocks;
 }
 
-// Loads of one batch are in flight together; the next batch waits for them.
-Step staging(const Body& b, double key_tiles) {
+// Loads of one batch are in flight together; the next batch waits for them. First they come, then
+// they are converted and stored.
+struct Staging {
+    Step load, store;
+};
+Staging staging(const Body& b, double key_tiles) {
     const auto padded = static_cast<double>(b.plan.depth + (b.plan.shared_kv ? 0 : b.plan.v_width));
     const double chunks = b.tile.keys * padded * b.element / 16 / b.tile.threads;  // of a thread
     const auto splits_in_16 = [&](std::int64_t columns) {
@@ -51,18 +57,27 @@ Step staging(const Body& b, double key_tiles) {
     const double each = chunked ? load_batch(b.tile, b.plan.v_width) : 4;
     const double loads = chunked ? chunks : b.tile.keys * padded / b.tile.threads;
     const double batches = heads * std::ceil(loads / heads / each);  // K and V by themselves
-    Step step;
-    step.name = "stage";
-    step.repeat = batches * key_tiles;
-    const Code one =
-        chunked ? load_chunk(b.w.page_size > 0) + store_chunk(b.element) : element_staged;
-    add_code(step, b, loads / batches * one + batch_end + heads / batches * stage_head);
+    const double of_batch = loads / batches;
+    Staging s;
+    s.load.name = "load";
+    s.load.repeat = batches * key_tiles;
+    add_code(s.load, b,
+             heads / batches * stage_head +
+                 of_batch * (chunked ? load_chunk(b.w.page_size > 0) : element_loaded));
+    const double bytes = b.tile.keys * b.row_bytes / batches;
+    s.load.work["byte.l2"] = bytes;
+    // The first row tile's keys come from DRAM; what another row tile reads as well is mostly in
+    // the L2 already.
+    s.load.work["byte.dram_read"] = bytes / static_cast<double>(b.plan.row_tiles);
+    s.load.waits = b.plan.row_tiles > 1 ? "latency.l2" : "latency.dram";
+    s.store.name = "store";
+    s.store.repeat = s.load.repeat;
+    add_code(s.store, b,
+             of_batch * (chunked ? store_chunk(b.element) : element_stored) + batch_end);
+    s.store.clocks += branch_back;
     const double passes = chunked ? store_chunk_passes(b.element) : 1;
-    step.work["byte.smem_lsu"] = loads / batches * b.warps * passes * pass_bytes;
-    step.work["byte.l2"] = b.tile.keys * b.row_bytes / batches;
-    // Keys that another row tile reads as well are mostly in the L2 already.
-    step.waits = b.plan.row_tiles > 1 ? "latency.l2" : "latency.dram";
-    return step;
+    s.store.work["byte.smem_lsu"] = of_batch * b.warps * passes * pass_bytes;
+    return s;
 }
 
 Step scoring(const Body& b, double key_tiles) {
@@ -72,6 +87,7 @@ Step scoring(const Body& b, double key_tiles) {
     const double pairs = b.plan.depth / 8.0;
     add_code(step, b,
              tile_head + pairs * score_pair(b.tile.rows_per_lane(), b.tile.keys_per_lane()));
+    step.clocks += (pairs + 1) * branch_back;  // the loop, and that over tiles
     step.work["flop.fma.fp32"] = 2.0 * b.tile.rows * b.tile.keys * b.plan.depth;
     step.work["byte.smem_lsu"] =
         b.warps * 2 * pairs *
@@ -102,6 +118,7 @@ Step accumulating(const Body& b, double key_tiles) {
     step.repeat = key_tiles;
     const double loops = b.tile.keys_per_warp() / 4.0;
     add_code(step, b, loops * accumulate_quad(b.tile.rows_per_lane(), b.plan.v_width / 32));
+    step.clocks += loops * branch_back;
     step.work["flop.fma.fp32"] = 2.0 * b.tile.rows * b.tile.keys * b.plan.v_width;
     step.work["byte.smem_lsu"] = b.warps * loops *
                                  (b.lane_rows * shared_quad_passes + 4 * b.quads * quad_passes) *
@@ -152,8 +169,10 @@ Body body_of(const Workload& w, const Plan& plan, const Tile& tile) {
 
 // Of a CTA with `key_tiles` tiles of keys that leaves `out_bytes`.
 std::vector<Step> steps_of(const Body& b, double key_tiles, double out_bytes) {
+    const Staging staged = staging(b, key_tiles);
     return {starting(b, b.tile.rows * static_cast<double>(b.w.headdim) * bytes_of(b.w.dtype)),
-            staging(b, key_tiles),
+            staged.load,
+            staged.store,
             scoring(b, key_tiles),
             softmax(b, key_tiles),
             accumulating(b, key_tiles),
@@ -279,21 +298,22 @@ Counts merge_launch(const Workload& w, const Plan& plan) {
     c.registers = merge_registers;
     c.smem_bytes = 512 * (4 * sizeof(float));
     c.bytes_in_flight = std::min(read, 4.0 * 4 * plan.partial_width * sizeof(float));
-    // Sums of a row: both passes ask for them, the second finds them in L1. Then a warp takes every
-    // fourth split, one after the other.
-    const double own = std::ceil(splits / 4);
-    const double threads = c.threads;
-    c.steps = {{"sums", std::ceil(splits / 32), {}, "latency.l2"},
-               {"totals", 1, {{"op.issue", threads * merge_totals.instructions}}, ""},
-               {"outputs",
-                own,
-                {{"byte.l2", 16.0 * plan.partial_width * sizeof(float)},
-                 {"op.issue", threads * merge_split.instructions}},
-                "latency.l2"}};
-    c.steps[1].clocks = merge_totals.clocks;
-    c.steps[2].clocks = merge_split.clocks;
-    c.work["op.issue"] =
-        rows * threads * (merge_totals.instructions + own * merge_split.instructions);
+    // Sums of a row: each of two passes asks for those of 32 splits at a time. Then a warp takes
+    // every fourth split, one after the other, for 128 columns at a time.
+    const double own = std::ceil(splits / 4) * std::ceil(plan.partial_width / 128.0);
+    const double looks = 2 * std::ceil(splits / lanes);
+    const auto step = [&](const char* name, double repeat, Code code, Work work,
+                          const char* waits) {
+        work["op.issue"] = c.threads * code.instructions;
+        c.steps.push_back({name, repeat, std::move(work), waits, code.clocks});
+        c.work["op.issue"] += rows * repeat * c.threads * code.instructions;
+    };
+    step("start", 1, merge_start, {}, "");
+    step("sums", looks, merge_sums, {}, "latency.l2");
+    step("totals", 1, merge_totals, {}, "");
+    step("outputs", own, merge_split, {{"byte.l2", 16.0 * plan.partial_width * sizeof(float)}},
+         "latency.l2");
+    step("end", 1, merge_end, {}, "");
     c.overlap = {{"flop.fma.fp32", "op.ex2", "op.issue"}};
     return c;
 }

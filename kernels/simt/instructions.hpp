@@ -11,6 +11,7 @@
 #pragma once
 
 #include "kernels/simt/tile.hpp"
+#include "model/constant.hpp"
 
 namespace raceline::kernels::simt {
 
@@ -69,8 +70,10 @@ constexpr double store_chunk_passes(double element_bytes) {
 /// The batch's own share of the loop, and the head of `stage`: a division, addresses, the barrier.
 inline constexpr Code batch_end{12, 24};
 inline constexpr Code stage_head{140, 480};
-/// Any alignment: an element divides for its row, converts and stores itself; four are unrolled.
-inline constexpr Code element_staged{36, 60};
+/// Any alignment: an element divides for its row and is loaded, converts and stores itself; four
+/// are unrolled.
+inline constexpr Code element_loaded{24, 40};
+inline constexpr Code element_stored{12, 20};
 /// The rest of the loop over tiles, and what stands before the loop of `scores`.
 inline constexpr Code tile_head{48, 144};
 
@@ -90,9 +93,21 @@ constexpr Code write_quad(int key_warps, bool partial) {
     return Code{partial ? 82.0 : 131.0, partial ? 234.0 : 480.0} + key_warps * Code{21, 42};
 }
 
-/// `merge`: reductions of two values over a warp, and a split's share of the outputs, whose branch
-/// keeps the next split's loads behind this one's: its sum, found in L1, then its row.
-inline constexpr Code merge_totals{200, 700};
-inline constexpr Code merge_split{37, 86 + 41};
+/// A loop's way back to its first instruction, of a warp alone: what a turn takes longer than its
+/// instructions (loops of 32, 52 and 64 multiply-adds, 44.4, 64.4 and 76.4 clocks).
+inline constexpr Constant branch_back =
+    probe("simt.branch_back", 12.4, "receipts/h200/logs/2026-11-24-instruction-fetch.log");
+
+/// `merge`, of a row up to 128 columns wide; its stall counts were added up branch by branch. Which
+/// row, two divisions. A look at the sums of 32 splits, each of two passes. Reductions of two
+/// values over a warp, and the head of the loop over splits. A split's share of the outputs, whose
+/// branch keeps the next split's loads behind this one's: its sum, then its row. The end:
+/// divisions, the row's own factor, the warps' outputs, the answer, whose last instructions are one
+/// warp's.
+inline constexpr Code merge_start{76, 543};
+inline constexpr Code merge_sums{35, 130};
+inline constexpr Code merge_totals{104, 550};
+inline constexpr Code merge_split{37, 121 + 41};
+inline constexpr Code merge_end{149 + 152 / 4.0, 1109};
 
 }  // namespace raceline::kernels::simt

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/engine_choice.hpp"
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 #include "registry/registry.hpp"
 #include "run/past_errors.hpp"
@@ -29,13 +31,33 @@ LaunchCase launch_case(const Device& device, int threads) {
     return {.cold = true, .launch_path = cpu ? "parallel" : "stream", .threads = cpu ? threads : 0};
 }
 
+namespace {
+
+// Two times that differ by less than this are one time: no prediction is better than that.
+constexpr double tie = 0.02;
+
+// What a call keeps busy, all resources one after the other: of two kernels that end together the
+// one with less of it draws less, and errs by less if something was not foreseen.
+double busy_seconds(const Prediction& prediction) {
+    double all = 0;
+    for (const auto& [resource, seconds] : prediction.layer1.seconds) {
+        all += seconds;
+    }
+    return all;
+}
+
+}  // namespace
+
 EngineChoice choose_engine(const Workload& workload, const Device& device, int threads,
                            const Candidates& candidates) {
     if (!candidates.backend.empty()) {
         find_kernel(candidates.backend);  // refuses an unknown name with the nearest one
     }
-    EngineChoice best;
-    double best_seconds = 0;
+    struct Served {
+        EngineChoice choice;
+        double seconds, busy;
+    };
+    std::vector<Served> served;
     std::string reasons;
     for (const Kernel& kernel : all_kernels()) {
         const bool asked =
@@ -52,18 +74,18 @@ EngineChoice choose_engine(const Workload& workload, const Device& device, int t
         if (ranked.empty()) {
             continue;
         }
-        const double seconds = committed_errors().expected(kernel.name, device, true,
-                                                           ranked.front().prediction.seconds);
-        if (best.kernel == nullptr || seconds < best_seconds) {
-            best = {&kernel, ranked.front().tile, &device};
-            best_seconds = seconds;
-        }
+        const Prediction& first = ranked.front().prediction;
+        served.push_back({{&kernel, ranked.front().tile, &device},
+                          committed_errors().expected(kernel.name, device, true, first.seconds),
+                          busy_seconds(first)});
     }
-    if (best.kernel == nullptr) {
+    if (served.empty()) {
         fail(Status::unsupported, "no kernel serves {} on {} ({})", format_shape(workload),
              device.id, reasons.empty() ? "there is none" : reasons);
     }
-    return best;
+    const double least = std::ranges::min_element(served, {}, &Served::seconds)->seconds;
+    std::erase_if(served, [&](const Served& s) { return s.seconds > least * (1 + tie); });
+    return std::ranges::min_element(served, {}, &Served::busy)->choice;
 }
 
 }  // namespace raceline::api

@@ -21,7 +21,8 @@ struct Layout {
 /// repeat × step_time(max(work / what a unit reaches alone, units × work / ceiling)). The heaviest.
 struct SerialTime {
     double seconds = 0;
-    /// Before the first step that reads DRAM and after the last one, where steps name those reads.
+    /// Before the first step that reads DRAM and behind the last one, where steps name those reads;
+    /// of a step that repeats once, since the others may lie between reads.
     double before_memory = 0, after_memory = 0;
     Seconds by_resource{};  ///< of the chains; without latency they sum to seconds
 };
@@ -51,7 +52,8 @@ double heaviest_seconds(double serial, double busy, std::int64_t residents, doub
 struct WaveTime {
     double seconds = 0;
     double shared_seconds = 0;  ///< the last of the three
-    double idle_seconds = 0;    ///< of DRAM, in the serial time, before the first read and after the last
+    double idle_seconds =
+        0;  ///< of DRAM, in the serial time, before the first read and after the last
     double serial_heaviest = 0;
     Seconds by_resource{};  ///< of the largest; sums to seconds where latency is left out
 };
@@ -59,8 +61,9 @@ WaveTime wave_time(const LaunchCosts& costs, const Layout& layout, std::int64_t 
                    bool with_latency);
 
 /// All waves. With latency no launch beats its DRAM time with what its first CTA does before it
-/// reads and its last one when it has read: memory is idle in both (SerialTime). `ideal` is what the same work takes if no slot is ever empty; `tail` the rest: the
-/// partly filled last wave, units without a CTA, and CTAs heavier than the average.
+/// reads and its last one when it has read: memory is idle in both (SerialTime). `ideal` is what
+/// the same work takes if no slot is ever empty; `tail` the rest: the partly filled last wave,
+/// units without a CTA, and CTAs heavier than the average.
 struct ScheduleTime {
     double ideal = 0;
     double tail = 0;

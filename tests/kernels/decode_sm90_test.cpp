@@ -38,6 +38,42 @@ TEST(DecodeSm90Cuts, parts_cover_the_line_once_and_are_equal_but_for_a_block) {
     }
 }
 
+TEST(DecodeSm90Cuts, units_cut_by_themselves_are_covered_once_and_no_part_has_two) {
+    for (const int units : {1, 3, 8, 64}) {
+        for (const int blocks : {1, 5, 128, 513}) {
+            for (const int parts_of_unit : {1, 2, 16}) {
+                const auto cuts = decode::Cuts::of_units(units, blocks, parts_of_unit);
+                EXPECT_EQ(cuts.begin(0), 0);
+                EXPECT_EQ(cuts.begin(cuts.parts), units * blocks);
+                for (int part = 0; part < cuts.parts; ++part) {
+                    const int begin = cuts.begin(part), last = cuts.begin(part + 1) - 1;
+                    EXPECT_LE(begin, last);
+                    EXPECT_EQ(begin / blocks, last / blocks) << units << ' ' << blocks;
+                    EXPECT_EQ(cuts.part_of(begin), part);
+                    EXPECT_EQ(cuts.part_of(last), part);
+                }
+            }
+        }
+    }
+}
+
+TEST(DecodeSm90Cuts, a_unit_is_cut_by_itself_where_idle_ctas_cost_less_than_a_second_end) {
+    const decode::Tile& tile = decode::tiles[10];  // 32 keys of 128 columns, 16 KiB a block pair
+    ASSERT_EQ(tile.keys, 32);
+    ASSERT_EQ(tile.headdim, 128);
+    const auto cut = [&](int units, int keys) {
+        return decode::cuts_of_equal(units, keys / tile.keys, 132, tile);
+    };
+    EXPECT_EQ(cut(8, 8192).of_unit, 16);       // 128 CTAs of 132
+    EXPECT_EQ(cut(64, 8192).of_unit, 2);       // likewise
+    EXPECT_EQ(cut(20, 8192).of_unit, 6);       // 120: 64 KiB more each
+    EXPECT_EQ(cut(45, 8192).of_unit, 0);       // 90 would have 660 KiB more each: one line
+    EXPECT_EQ(cut(512, 8192).of_unit, 0);      // more units than CTAs
+    EXPECT_EQ(cut(8, 2048).of_unit, 16);       // a block a warp at least
+    EXPECT_EQ(cut(8, 4 * 4 * 32).of_unit, 1);  // four blocks a warp stay whole
+    EXPECT_EQ(cut(8, 4 * 4 * 32 + 1 * 32).of_unit, 4);
+}
+
 TEST(DecodeSm90Counts, a_block_of_a_call_is_counted_once_for_every_tile_of_rows) {
     const decode::Tile tile = decode::tiles[0];
     ASSERT_EQ(tile.keys, 32);
@@ -101,8 +137,8 @@ TEST(DecodeSm90, says_what_it_does_not_take) {
               "it needs a Hopper GPU (compute capability 9.0)");
 }
 
-// What the API runs on an H200 for a decoder's calls. One of them is predicted at the time of its
-// bytes by prefill_sm90 too, which then comes first by less than one in a hundred.
+// What the API runs on an H200 for a decoder's calls. Two of them are predicted at the time of
+// their bytes by prefill_sm90 too, which multiplies sixteen times as much and so comes second.
 TEST(DecodeSm90, serves_the_calls_of_a_decoder) {
     Device h200 = datasheet_device("h200");
     apply_committed_rates(h200);
@@ -110,10 +146,7 @@ TEST(DecodeSm90, serves_the_calls_of_a_decoder) {
         for (const Workload& w : make_suite(suite).workloads) {
             const std::string shape = format_shape(w);
             const auto choice = api::choose_engine(w, h200, 0, {.backend = "", .must_run = false});
-            EXPECT_EQ(choice.kernel->name, shape == "b=32,h=32,q=1,k=32768,d=128,dtype=bf16"
-                                               ? "prefill_sm90"
-                                               : "decode_sm90")
-                << shape;
+            EXPECT_EQ(choice.kernel->name, "decode_sm90") << shape;
         }
     }
 }
