@@ -64,23 +64,29 @@ __device__ __forceinline__ std::int32_t rows_at_once(std::int32_t rows) {
 
 template <int headdim, bool bf16>
 __global__ void __launch_bounds__(combine_threads)
-    combine(const __grid_constant__ Params p, std::int32_t keys, std::int32_t least) {
+    combine(const __grid_constant__ Params p, const __grid_constant__ CutRule rule) {
     const AttentionArgs& a = p.args;
     extern __shared__ __align__(16) char dynamic_shared[];
     auto& meeting = *reinterpret_cast<PartsMeeting<columns_of(headdim)>*>(dynamic_shared);
     ptx::griddepcontrol_launch_dependents();  // the next call may get ready
-    // Where more cuts go through a unit, the first one's CTA does it.
-    const Cuts cuts = cuts_of(p, keys, least);
-    const auto cut = static_cast<std::int32_t>(blockIdx.x) + 1;
+    // One CTA a unit of several parts: that of its first one.
+    const auto part = static_cast<std::int32_t>(blockIdx.x);
+    const Task task = task_of(p, rule, part);
     Walk walk{};
     Parts parts{};
-    bool splits = cut < cuts.parts;
-    if (splits) {
-        const std::int32_t at = cuts.begin(cut);
-        walk.begin(p, keys, place_of(p, keys, at), 1);
-        const std::int32_t begin = at - (walk.block - walk.unit.first);
-        splits = begin < at && begin >= cuts.begin(cut - 1);
-        parts = {cut - 1, cuts.part_of(begin + walk.unit.count() - 1)};
+    bool splits = task.count > 0;
+    if (splits && task.of_unit > 0) {
+        walk.begin(p, rule.keys, task.from, 1);
+        parts = task.parts();
+        splits = parts.first == part && parts.last > part;
+    } else if (splits) {  // the unit of the part's last block, if it began here and goes on
+        const std::int32_t end = task.line.begin(part + 1);
+        const Place last = place_of(p, rule.keys, end - 1);
+        walk.begin(p, rule.keys, last, 1);
+        const std::int32_t begin = end - 1 - last.block;
+        const std::int32_t behind = begin + walk.unit.count();
+        splits = begin >= end - task.count && behind > end;
+        parts = {part, task.line.part_of(behind - 1)};
     }
     ptx::griddepcontrol_wait();  // by all CTAs: who waits for this launch waits for the one before
     if (!splits) {
@@ -157,8 +163,7 @@ void launch_combine(const Params& params, const Tile& tile, void* stream) {
                                 sizeof(PartsMeeting<columns_of(decltype(headdim)::value)>), stream};
         const auto code = a.dtype == DType::bf16 ? combine<decltype(headdim)::value, true>
                                                  : combine<decltype(headdim)::value, false>;
-        enqueue_overlapping("decode_sm90: combining", code, shape, params, tile.keys,
-                            least_blocks(tile));
+        enqueue_overlapping("decode_sm90: combining", code, shape, params, CutRule(tile));
     });
 }
 

@@ -46,12 +46,60 @@ std::int64_t units_of(const Workload& w, const Plan& plan) {
     return w.batch * w.heads_kv * plan.row_tiles;
 }
 
-// As the launch cuts the line, or as the device does where lengths differ.
-Cuts cuts_of(const Workload& w, double blocks, const Plan& plan, const Tile& t) {
+// How a call is cut up, in the same way as its launch does it, or the device where lengths differ.
+struct Cut {
+    double parts = 1, longest = 0;       // blocks of the longest one
+    double units = 0, most_of_unit = 0;  // units of several parts, and the most parts of one
+    bool by_units = false;
+};
+
+Cut cut_line(const Cuts& line, double units) {
+    const double parts = line.parts;
+    return {parts, static_cast<double>(line.longest()), std::min(units, parts - 1),
+            std::ceil(parts / std::max(1.0, units)) + 1, false};
+}
+
+Cut cut_equal(const Workload& w, std::int32_t blocks, const Plan& plan, const Tile& t) {
     const auto units = static_cast<std::int32_t>(units_of(w, plan));
+    const Cuts cuts = cuts_of_equal(units, blocks / units, plan.ctas, CutRule(t));
+    if (!cuts.by_units()) {
+        return cut_line(cuts, units);
+    }
+    return {static_cast<double>(cuts.parts), static_cast<double>(cuts.longest()),
+            cuts.of_unit > 1 ? static_cast<double>(units) : 0.0, static_cast<double>(cuts.of_unit),
+            true};
+}
+
+Cut cut_ragged(const Workload& w, std::int32_t blocks, const Plan& plan, const Tile& t) {
+    const CutRule rule(t);
+    const Problem problem = problem_of(w);
+    const Cuts line(blocks, plan.ctas, rule.least());
+    const auto units = static_cast<std::int32_t>(units_of(w, plan));
+    if (units > plan.ctas) {
+        return cut_line(line, units);
+    }
+    const std::int32_t share = share_of(blocks, units, plan.ctas);
+    const double of_sequence = static_cast<double>(w.heads_kv) * plan.row_tiles;
+    Cut cut{0, 0, 0, 0, true};
+    std::int32_t longest = 0;
+    for (std::int64_t b = 0; b < w.batch; ++b) {
+        const auto own = static_cast<std::int32_t>(blocks_of_sequence(w, t, problem, b));
+        const std::int32_t parts = own > 0 ? rule.parts(own, share) : 0;
+        longest = std::max(longest, own > 0 ? (own + parts - 1) / parts : 0);
+        cut.parts += of_sequence * parts;
+        cut.units += parts > 1 ? of_sequence : 0;
+        cut.most_of_unit = std::max<double>(cut.most_of_unit, parts);
+    }
+    cut.longest = longest;
+    return rule.by_units(longest, line) ? cut : cut_line(line, units);
+}
+
+Cut cut_of(const Workload& w, double blocks, const Plan& plan, const Tile& t) {
     const auto all = static_cast<std::int32_t>(blocks);
-    return w.ragged() || all == 0 ? Cuts(all, plan.ctas, least_blocks(t))
-                                  : cuts_of_equal(units, all / units, plan.ctas, t);
+    if (all == 0) {
+        return {};
+    }
+    return w.ragged() ? cut_ragged(w, all, plan, t) : cut_equal(w, all, plan, t);
 }
 
 // One block of keys of one warp.
@@ -91,18 +139,9 @@ struct Split {
     double rows;      ///< of one
     double in_bytes;  ///< what their parts hold
 };
-Split split_of(const Workload& w, const Tile& t, const Plan& plan, const Cuts& cuts) {
-    const auto all = static_cast<double>(units_of(w, plan));
-    const double parts = cuts.parts;
-    Split split{};
-    if (cuts.by_units()) {
-        split.units = cuts.of_unit > 1 ? all : 0;
-        split.of_unit = cuts.of_unit;
-    } else {
-        split.units = std::min(all, parts - 1);
-        split.of_unit = std::ceil(parts / std::max(1.0, all)) + 1;
-    }
-    split.rows = std::min<double>(tile_rows, static_cast<double>(w.seqlen_q * w.group()));
+Split split_of(const Workload& w, const Tile& t, const Cut& cut) {
+    Split split{cut.units, cut.most_of_unit,
+                std::min<double>(tile_rows, static_cast<double>(w.seqlen_q * w.group())), 0};
     split.in_bytes =
         split.of_unit * split.rows * (static_cast<double>(t.headdim) + 2) * sizeof(float);
     return split;
@@ -110,9 +149,9 @@ Split split_of(const Workload& w, const Tile& t, const Plan& plan, const Cuts& c
 
 // Ends of units in one part. A part of the line that holds less than a unit may hold the end of one
 // and the beginning of the next, and those that do are waited for.
-double ends_of(const Workload& w, const Plan& plan, const Cuts& cuts) {
+double ends_of(const Workload& w, const Plan& plan, const Cut& cut) {
     const auto units = static_cast<double>(units_of(w, plan));
-    return cuts.by_units() || units <= 1 ? 1 : std::ceil(units / cuts.parts) + 1;
+    return cut.by_units || units <= 1 ? 1 : std::ceil(units / cut.parts) + 1;
 }
 
 // What the CTA that comes last does behind its own part: it counts itself, which is two ways to the
@@ -134,11 +173,11 @@ void add_last_arriver(const Split& split, const Tile& t, Counts& c) {
 }
 
 Counts main_launch(const Workload& w, const Tile& t, const Plan& plan, double blocks) {
-    const Cuts cuts = cuts_of(w, blocks, plan, t);
-    const double parts = cuts.parts;
-    const double of_part = cuts.longest();
+    const Cut cut = cut_of(w, blocks, plan, t);
+    const double parts = cut.parts;
+    const double of_part = cut.longest;
     const double of_warp = std::ceil(of_part / t.warps);
-    const double ends = ends_of(w, plan, cuts);
+    const double ends = ends_of(w, plan, cut);
     const double row_bytes = static_cast<double>(w.headdim_v) * sizeof(float);
     const double partial_bytes = 2 * parts * tile_rows * row_bytes;
     const double query_bytes =
@@ -175,7 +214,7 @@ Counts main_launch(const Workload& w, const Tile& t, const Plan& plan, double bl
     c.steps[2].clocks = block.at("op.issue") / lanes * dependent_clocks;
     c.steps.back().clocks = instructions_of_finish * dependent_clocks;
     if (t.launches == 1) {
-        add_last_arriver(split_of(w, t, plan, cuts), t, c);
+        add_last_arriver(split_of(w, t, cut), t, c);
     }
     c.overlap = {{std::string("flop.mma.") + (t.eight_bits != 0 ? "fp16" : name_of(w.dtype)),
                   "op.ex2", "flop.fma.fp32", "op.issue", "byte.smem_lsu", "byte.l2",
@@ -184,7 +223,7 @@ Counts main_launch(const Workload& w, const Tile& t, const Plan& plan, double bl
 }
 
 Counts combine_launch(const Workload& w, const Tile& t, const Plan& plan, double blocks) {
-    const Split split = split_of(w, t, plan, cuts_of(w, blocks, plan, t));
+    const Split split = split_of(w, t, cut_of(w, blocks, plan, t));
     const double in_turn = std::ceil(split.of_unit * split.rows / (combine_threads / 32.0));
     Counts c;
     c.launch = "combine";

@@ -21,15 +21,14 @@ __global__ void __launch_bounds__(tiles[index].threads(), tiles[index].residents
     if (!p.uniform) {
         ptx::griddepcontrol_wait();
     }
-    const Cuts cuts = cuts_of(p, tile.keys, least_blocks(tile));
     const auto part = static_cast<std::int32_t>(blockIdx.x);
-    if (part >= cuts.parts || cuts.begin(cuts.parts) == 0) {
+    const Task task = task_of(p, CutRule(tile), part);
+    if (task.count == 0) {           // more CTAs than parts, or no query anywhere
         ptx::griddepcontrol_wait();  // who waits for this launch waits for the one before
-        return;                      // more CTAs than parts, or no query anywhere
+        return;
     }
     Walk walk;
-    walk.begin(p, tile.keys, place_of(p, tile.keys, cuts.begin(part)),
-               cuts.begin(part + 1) - cuts.begin(part));
+    walk.begin(p, tile.keys, task.from, task.count);
 
     const std::int32_t warp =
         __shfl_sync(0xFFFFFFFFU, static_cast<std::int32_t>(threadIdx.x / 32), 0);
@@ -47,7 +46,8 @@ __global__ void __launch_bounds__(tiles[index].threads(), tiles[index].residents
     ptx::griddepcontrol_launch_dependents();  // what combines the parts may get ready
     Rows<tile> rows;
     Walk ended{};
-    Parts parts{};
+    Parts parts = task.parts();
+    const bool by_unit = task.of_unit > 0;
     bool pending = false, more = true;
     int stage = 0;
 #pragma unroll 1
@@ -69,7 +69,9 @@ __global__ void __launch_bounds__(tiles[index].threads(), tiles[index].residents
             break;
         }
         if constexpr (tile.launches == 1) {
-            parts = parts_of(cuts, walk, part);
+            if (!by_unit) {
+                parts = parts_of(task.line, walk, part);
+            }
             if (!walk.whole() && threadIdx.x == 0) {
                 prepare_arrivals(p, parts);
             }

@@ -50,8 +50,8 @@ __device__ __forceinline__ void combine_parts(const Params& p, const Walk& walk,
     constexpr int lanes_of_row = tile.headdim < 128 ? tile.headdim / 4 : 32;
     constexpr int sharers = 32 / lanes_of_row;
     constexpr int columns = tile.headdim / 4 / lanes_of_row;
-    // Loads under way: for the parts of one of eight KV heads on any Hopper GPU.
-    constexpr int at_once = 20 / sharers / columns;
+    // Loads under way: for all parts of one of eight units on 132 SMs, each cut by itself.
+    constexpr int at_once = 16 / sharers / columns;
     const AttentionArgs& a = p.args;
     const auto lane = static_cast<std::int32_t>(threadIdx.x % 32);
     const std::int32_t sharer = lane / lanes_of_row;

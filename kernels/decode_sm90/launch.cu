@@ -34,7 +34,7 @@ Params make_params(const AttentionArgs& a, const Plan& plan, const Tile& tile, v
         p.blocks_of_unit = blocks_of(p.band, tile.keys).count();
         p.by_blocks = schedule::Divider(p.blocks_of_unit);
         p.by_units = schedule::Divider(units);
-        p.cuts = cuts_of_equal(a.batch * units, p.blocks_of_unit, p.ctas, tile);
+        p.cuts = cuts_of_equal(a.batch * units, p.blocks_of_unit, p.ctas, CutRule(tile));
     }
     const auto address = (reinterpret_cast<std::uintptr_t>(workspace) + 15) / 16 * 16;
     p.partial_out = reinterpret_cast<float*>(address);

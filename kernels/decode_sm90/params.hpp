@@ -20,12 +20,6 @@
 
 namespace raceline::kernels::decode_sm90 {
 
-/// Blocks that a part of the line has at least, some a warp: shorter ones would cost more to
-/// combine.
-constexpr std::int32_t least_blocks(const Tile& tile) {
-    return 2 * tile.warps;
-}
-
 /// How the line of all units' blocks is cut into parts, one a CTA. A run of blocks is cut into
 /// equal parts: the first `longer` ones have one block more than `each`. The run is the whole line,
 /// so that parts go on into the next unit, or each unit by itself.
@@ -74,19 +68,47 @@ inline constexpr std::int32_t bytes_of_an_end = 128 * 1024;
 /// Up to so many blocks a warp a unit stays whole: to combine its parts takes as long (same log).
 inline constexpr std::int32_t whole_blocks = 4;
 
-/// Of sequences of one length. Each unit is cut by itself where the CTAs that this leaves without
-/// work cost the others less than a second end.
+/// What of a tile the cuts follow from.
+struct CutRule {
+    std::int32_t keys, warps, block_bytes;
+
+    constexpr explicit CutRule(const Tile& tile)
+        : keys(tile.keys), warps(tile.warps), block_bytes(tile.block_bytes()) {}
+    /// Blocks that a part of the line has at least, some a warp: shorter ones would cost more to
+    /// combine.
+    [[nodiscard]] constexpr std::int32_t least() const { return 2 * warps; }
+    /// Parts that a unit of so many blocks has at most, if it is cut by itself.
+    [[nodiscard]] constexpr std::int32_t most_parts(std::int32_t blocks) const {
+        return blocks <= whole_blocks * warps ? 1 : blocks / warps;
+    }
+    /// Whether units are better cut by themselves, the longest parts being so long, than as one
+    /// line: CTAs that this leaves without work cost the others less than a second end.
+    [[nodiscard]] constexpr bool by_units(std::int32_t longest, const Cuts& line) const {
+        return (longest - line.longest()) * 2 * block_bytes <= bytes_of_an_end;
+    }
+    /// Parts of a unit among others of different lengths: one, and another for each `share` blocks.
+    [[nodiscard]] constexpr std::int32_t parts(std::int32_t blocks, std::int32_t share) const {
+        return smaller(most_parts(blocks), 1 + blocks / share);
+    }
+};
+
+/// Blocks that one of the CTAs which `units` units leave over takes: there are enough of these.
+/// Not to be asked where there are more units than CTAs.
+constexpr std::int32_t share_of(std::int32_t blocks, std::int32_t units, std::int32_t ctas) {
+    const std::int32_t over = ctas - units;
+    return over == 0 ? blocks + 1 : larger(1, blocks / over + (blocks % over > 0 ? 1 : 0));
+}
+
+/// Of sequences of one length.
 constexpr Cuts cuts_of_equal(std::int32_t units, std::int32_t blocks, std::int32_t ctas,
-                             const Tile& tile) {
-    const Cuts line(units * blocks, ctas, smaller(least_blocks(tile), blocks));
-    const std::int32_t most = blocks <= whole_blocks * tile.warps ? 1 : blocks / tile.warps;
-    const std::int32_t parts = smaller(ctas / units, most);
+                             const CutRule& rule) {
+    const Cuts line(units * blocks, ctas, smaller(rule.least(), blocks));
+    const std::int32_t parts = smaller(ctas / units, rule.most_parts(blocks));
     if (parts == 0) {
         return line;
     }
     const Cuts cuts = Cuts::of_units(units, blocks, parts);
-    const std::int32_t more = cuts.longest() - line.longest();
-    return more * 2 * tile.block_bytes() <= bytes_of_an_end ? cuts : line;
+    return rule.by_units(cuts.longest(), line) ? cuts : line;
 }
 
 /// Blocks that any query of a sequence sees. One empty block where none sees a key, so that some

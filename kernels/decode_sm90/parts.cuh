@@ -7,22 +7,12 @@
 
 namespace raceline::kernels::decode_sm90 {
 
-/// The parts that hold a unit's keys, `first` to `last`.
-struct Parts {
-    std::int32_t first, last;
-    [[nodiscard]] __device__ __forceinline__ std::int32_t slot(std::int32_t part,
-                                                               std::int32_t row) const {
-        // Of the first part the unit's keys are the last ones, of the others the first ones.
-        return (2 * part + (part == first ? 1 : 0)) * tile_rows + row;
-    }
-};
-
-/// Of the unit that a walk through `part` is at.
-__device__ __forceinline__ Parts parts_of(const Cuts& cuts, const Walk& walk, std::int32_t part) {
-    const std::int32_t at = cuts.begin(part + 1) - walk.left - (walk.end - walk.block);
+/// Of the unit that a walk through `part` of the line is at.
+__device__ __forceinline__ Parts parts_of(const Cuts& line, const Walk& walk, std::int32_t part) {
+    const std::int32_t at = line.begin(part + 1) - walk.left - (walk.end - walk.block);
     const std::int32_t begin = at - (walk.block - walk.unit.first);
-    return {walk.block == walk.unit.first ? part : cuts.part_of(begin),
-            walk.end == walk.unit.last ? part : cuts.part_of(begin + walk.unit.count() - 1)};
+    return {walk.block == walk.unit.first ? part : line.part_of(begin),
+            walk.end == walk.unit.last ? part : line.part_of(begin + walk.unit.count() - 1)};
 }
 
 __device__ __forceinline__ RowSum sum_of(const Params& p, std::int32_t slot) {

@@ -62,7 +62,7 @@ TEST(DecodeSm90Cuts, a_unit_is_cut_by_itself_where_idle_ctas_cost_less_than_a_se
     ASSERT_EQ(tile.keys, 32);
     ASSERT_EQ(tile.headdim, 128);
     const auto cut = [&](int units, int keys) {
-        return decode::cuts_of_equal(units, keys / tile.keys, 132, tile);
+        return decode::cuts_of_equal(units, keys / tile.keys, 132, decode::CutRule(tile));
     };
     EXPECT_EQ(cut(8, 8192).of_unit, 16);       // 128 CTAs of 132
     EXPECT_EQ(cut(64, 8192).of_unit, 2);       // likewise
@@ -151,7 +151,8 @@ TEST(DecodeSm90, serves_the_calls_of_a_decoder) {
     }
 }
 
-// Head dim 256 keeps addresses on the stack, up to 58 registers of them over a cache in e4m3.
+// Head dim 256 keeps addresses on the stack, up to 88 registers of them over a cache in e4m3; in
+// the loop over blocks of keys 28 of its 2,136 instructions read them.
 TEST(DecodeSm90Report, no_other_tile_spills) {
     const std::filesystem::path objects =
         std::string(RACELINE_BINARY_DIR) + "/CMakeFiles/kernel_decode_sm90_sm90a.dir";
@@ -169,7 +170,7 @@ TEST(DecodeSm90Report, no_other_tile_spills) {
             }
             const bool wide = name.find("7forwardILi4E") != std::string::npos ||
                               name.find("7forwardILi9E") != std::string::npos;
-            EXPECT_LE(report.stack_bytes, wide ? 232 : 0) << name;
+            EXPECT_LE(report.stack_bytes, wide ? 352 : 0) << name;
             ++functions;
         }
     }
