@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The shared library for every language but C++, and the CMake package raceline:
-#   raceline::raceline  static, for C++; needs no nvcc, finds OpenMP, Highway and libmd
+#   raceline::raceline  static, for C++; needs no nvcc, finds OpenMP, Highway, zlib and libmd
 #   raceline::c         shared, only rl_* visible; a C program has nothing else to find
 include(CMakePackageConfigHelpers)
 
@@ -25,7 +25,7 @@ add_library(raceline::c ALIAS raceline_shared)
 
 # What the static library needs of its user, by names that racelineConfig.cmake defines.
 target_link_libraries(raceline PUBLIC $<INSTALL_INTERFACE:OpenMP::OpenMP_CXX>
-  $<INSTALL_INTERFACE:hwy::hwy> $<INSTALL_INTERFACE:raceline::md>
+  $<INSTALL_INTERFACE:hwy::hwy> $<INSTALL_INTERFACE:ZLIB::ZLIB> $<INSTALL_INTERFACE:raceline::md>
   $<INSTALL_INTERFACE:${CMAKE_DL_LIBS}>)
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/raceline)
 if(RACELINE_HAS_CUDA)

@@ -2,7 +2,6 @@
 # What `raceline report --html` and raceline.report_html write: src/page, and what a page is made of,
 # compiled into the program and the Python package: page/, Vega from Debian's libjs-vega, and the
 # model as WebAssembly where there is emscripten. Not in the library, which needs neither.
-find_package(ZLIB REQUIRED)
 find_path(RACELINE_VEGA vega-view.min.js PATHS /usr/share/javascript/vega
           DOC "Folder of Vega's modules as they are in Debian's libjs-vega")
 if(NOT RACELINE_VEGA)
@@ -95,4 +94,4 @@ file(GLOB page_host CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/page/*.cpp)
 add_library(rl_page STATIC ${page_host} ${page_sources} ${ladder_sources})
 raceline_host_options(rl_page)
 raceline_compile_quickly(rl_page)
-target_link_libraries(rl_page PUBLIC raceline PRIVATE ZLIB::ZLIB)
+target_link_libraries(rl_page PUBLIC raceline)

@@ -6,6 +6,7 @@ file(MAKE_DIRECTORY ${generated})
 foreach(module support receipt timing workload device probe model registry run tune api report plot)
   raceline_module(${module})
 endforeach()
+target_include_directories(rl_support PRIVATE ${ZLIB_INCLUDE_DIRS})
 foreach(module receipt registry report plot)
   raceline_compile_quickly(rl_${module})
 endforeach()
@@ -81,11 +82,13 @@ add_executable(collect_residuals tools/residuals.cpp src/receipt/residuals.cpp
                src/workload/operation_shape.cpp src/workload/plainest.cpp src/workload/tree.cpp
                src/workload/shape_field.cpp src/workload/shape_format.cpp
                src/workload/shape_grammar.cpp src/workload/validation.cpp src/workload/workload.cpp
-               src/support/nearest.cpp src/support/sha256.cpp src/support/fmt.cpp)
+               src/support/nearest.cpp src/support/sha256.cpp src/support/fmt.cpp
+               src/support/gzip.cpp src/receipt/stored_text.cpp)
 raceline_compile_quickly(collect_residuals)
 target_include_directories(collect_residuals PRIVATE src include ${LIBMD_INCLUDE})
-target_link_libraries(collect_residuals PRIVATE ${LIBMD_LIBRARY})
+target_link_libraries(collect_residuals PRIVATE ${LIBMD_LIBRARY} ZLIB::ZLIB)
 file(GLOB receipts CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/receipts/*/*.jsonl
+     ${CMAKE_SOURCE_DIR}/receipts/*/*.jsonl.gz
      ${CMAKE_SOURCE_DIR}/receipts/index.jsonl ${CMAKE_SOURCE_DIR}/receipts/manifest.jsonl)
 add_custom_command(
   OUTPUT ${generated}/residuals.cpp
@@ -135,7 +138,7 @@ set_property(GLOBAL APPEND PROPERTY RACELINE_OBJECTS $<TARGET_OBJECTS:rl_code_ha
 
 add_library(raceline_dependencies INTERFACE)
 target_link_libraries(raceline_dependencies INTERFACE
-  OpenMP::OpenMP_CXX hwy::hwy ${LIBMD_LIBRARY} ${CMAKE_DL_LIBS}
+  OpenMP::OpenMP_CXX hwy::hwy ${LIBMD_LIBRARY} ZLIB::ZLIB ${CMAKE_DL_LIBS}
   $<$<BOOL:${RACELINE_HAS_CUDA}>:CUDA::cudart_static>)
 
 get_property(objects GLOBAL PROPERTY RACELINE_OBJECTS)

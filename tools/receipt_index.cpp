@@ -4,8 +4,11 @@
 //                                          files that left, as git has them
 //   receipt_index manifest [FILE...]       adds new files to the manifest; FILE: a ceilings.jsonl
 //                                          that was measured again
+//   receipt_index compress FILE...         NAME.jsonl becomes NAME.jsonl.gz, in the manifest too
 //   receipt_index retire [--commit C] FILE...   the file leaves the tree: its line goes to the
 //                                          index; C (default HEAD) must have the file as it is
+//   receipt_index restore FILE...          a file that left comes back, compressed
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <exception>
@@ -60,6 +63,7 @@ void require_in_commit(const std::string& path, const std::string& commit) {
 
 int check(const CommittedReceipts& receipts) {
     std::vector<std::string> found = receipts.disagreements();
+    std::ranges::move(receipts.storage_faults(), std::back_inserter(found));
     const raceline::GitHistory history(std::filesystem::current_path().string());
     if (history.missing().empty()) {
         for (auto& [place, what] : lines_unlike_their_files(receipts.index(), history)) {
@@ -95,8 +99,21 @@ void retire(CommittedReceipts& receipts, std::vector<std::string> files) {
     }
 }
 
+void restore(CommittedReceipts& receipts, const std::string& file) {
+    require_plain(file);
+    const auto line = std::ranges::find_if(
+        receipts.index(), [&](const raceline::Json& one) { return one.at("path") == file; });
+    require(line != receipts.index().end(), Status::invalid_argument,
+            "{}: not in receipts/index.jsonl, so it cannot come back", file);
+    const auto commit = line->at("commit").get<std::string>();
+    require_plain(commit);
+    receipts.restore(file, output_of("git cat-file blob " + commit + ":" + file));
+    std::cout << file << " is back from " << commit << '\n';
+}
+
 int usage() {
-    std::cerr << "usage: receipt_index check | manifest [FILE...] | retire [--commit C] FILE...\n";
+    std::cerr << "usage: receipt_index check | manifest [FILE...] | compress FILE... | "
+                 "retire [--commit C] FILE... | restore FILE...\n";
     return 2;
 }
 
@@ -120,6 +137,19 @@ int main(int argc, char** argv) try {
     }
     if (words[0] == "retire" && !files.empty()) {
         retire(receipts, files);
+        return 0;
+    }
+    if (words[0] == "compress" && !files.empty()) {
+        for (const std::string& file : files) {
+            receipts.compress(file);
+            std::cout << file << " is compressed\n";
+        }
+        return 0;
+    }
+    if (words[0] == "restore" && !files.empty()) {
+        for (const std::string& file : files) {
+            restore(receipts, file);
+        }
         return 0;
     }
     return usage();

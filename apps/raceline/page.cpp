@@ -2,10 +2,11 @@
 // `raceline report --html`: receipts as a page.
 #include "page/page.hpp"
 
-#include <algorithm>
 #include <filesystem>
+#include <utility>
 
 #include "options.hpp"
+#include "receipt/stored_text.hpp"
 #include "receipt_files.hpp"
 #include "support/check.hpp"
 #include "support/output_file.hpp"
@@ -19,14 +20,9 @@ namespace fs = std::filesystem;
 
 // Of a folder of the form of receipts/: the files of each device; the index lists those that left.
 void take_tree(const std::string& folder, PageRequest& request) {
-    for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-        if (entry.path().extension() == ".jsonl" && entry.path().parent_path() != folder) {
-            request.receipts.push_back(entry.path().string());
-        }
-    }
-    std::ranges::sort(request.receipts);
-    if (const std::string index = folder + "/index.jsonl"; fs::exists(index)) {
-        request.indexes.push_back(index);
+    request.receipts = stored_receipts(folder);
+    if (std::string index = stored_index(folder); !index.empty()) {
+        request.indexes.push_back(std::move(index));
     }
 }
 

@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "receipt/file.hpp"
+#include "receipt/stored_text.hpp"
 #include "support/check.hpp"
 
 namespace raceline::cli {
@@ -16,7 +17,7 @@ std::string newest_receipt() {
     fs::path newest;
     std::error_code none;
     for (const auto& entry : fs::directory_iterator(folder, none)) {
-        const bool receipt = entry.path().extension() == ".jsonl";
+        const bool receipt = is_receipt_name(entry.path().string());
         if (receipt && (newest.empty() || entry.last_write_time() > fs::last_write_time(newest))) {
             newest = entry.path();
         }

@@ -11,6 +11,7 @@
 #include "receipt/file.hpp"
 #include "receipt/named_file.hpp"
 #include "receipt/past_measurement.hpp"
+#include "receipt/stored_text.hpp"
 #include "receipt_files.hpp"
 #include "report/docs_tables.hpp"
 #include "report/ladder_report.hpp"
@@ -147,7 +148,7 @@ int run_report(const Options& options) {
     Trees trees;
     std::vector<PastFile> left;  // files that left the work tree: the page needs their first sights
     for (const std::string& file : files) {
-        if (options.ladder && fs::path(file).filename() == "index.jsonl") {
+        if (options.ladder && is_index_name(file)) {
             left = read_past(file);
         } else {
             report.add(file, options.check ? &trees.of(file) : nullptr);

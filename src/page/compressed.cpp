@@ -3,33 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <zlib.h>
 
-#include "support/check.hpp"
+#include "support/gzip.hpp"
 
 namespace raceline {
 namespace {
-
-std::string gzip(std::string_view bytes) {
-    constexpr int gzip_format = 15 + 16;  // the largest window, and a gzip header
-    constexpr int memory_level = 9;
-    z_stream stream{};
-    require(deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, gzip_format, memory_level,
-                         Z_DEFAULT_STRATEGY) == Z_OK,
-            Status::internal, "zlib does not start");
-    std::string out(deflateBound(&stream, static_cast<uLong>(bytes.size())), '\0');
-    // zlib reads through this pointer and never writes.
-    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
-    stream.avail_in = static_cast<uInt>(bytes.size());
-    stream.next_out = reinterpret_cast<Bytef*>(out.data());
-    stream.avail_out = static_cast<uInt>(out.size());
-    const int ended = deflate(&stream, Z_FINISH);
-    out.resize(stream.total_out);
-    deflateEnd(&stream);
-    require(ended == Z_STREAM_END, Status::internal, "zlib stopped with {} after {} bytes", ended,
-            out.size());
-    return out;
-}
 
 std::string base64(std::string_view bytes) {
     constexpr std::string_view digits =

@@ -2,12 +2,12 @@
 #include "page/page.hpp"
 
 #include <algorithm>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "page/compressed.hpp"
 #include "page/page_parts.hpp"
+#include "receipt/stored_text.hpp"
 #include "report/ladder_verdict.hpp"
 #include "report/scorecard_text.hpp"
 #include "support/check.hpp"
@@ -123,8 +123,7 @@ Json diff_json() {
 PageRequest page_request(const std::vector<std::string>& files) {
     PageRequest request;
     for (const std::string& file : files) {
-        const bool is_index = std::filesystem::path(file).filename() == "index.jsonl";
-        (is_index ? request.indexes : request.receipts).push_back(file);
+        (is_index_name(file) ? request.indexes : request.receipts).push_back(file);
     }
     request.sources = build_info::page_sources();
     request.ladder_sources = build_info::ladder_sources();

@@ -3,28 +3,18 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <system_error>
 #include <utility>
 
+#include "receipt/stored_text.hpp"
 #include "report/sound_rows.hpp"
-#include "support/check.hpp"
 
 namespace raceline {
 namespace {
 
 // Large enough to compress well, small enough to be read at once when a row is opened.
 constexpr std::size_t block_bytes = std::size_t{1} << 20;
-
-std::string whole_text(const std::string& path) {
-    std::ifstream in(path, std::ios::binary);
-    require(in.good(), Status::io, "{}: cannot open for reading", path);
-    std::string text{std::istreambuf_iterator<char>(in), {}};
-    require(!in.bad(), Status::io, "{}: cannot read", path);
-    return text;
-}
 
 }  // namespace
 
@@ -48,7 +38,7 @@ void ReceiptText::add(const std::string& path) {
     if (!known_.insert(std::filesystem::weakly_canonical(path, none).string()).second) {
         return;
     }
-    const std::string text = whole_text(path);
+    const std::string text = stored_text(path);
     ReceiptFile file = parse_receipts(text);
     const std::size_t number = files_.size();
     Json findings = Json::array();

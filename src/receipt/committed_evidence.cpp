@@ -16,6 +16,7 @@
 #include "receipt/git_history.hpp"
 #include "receipt/left_files.hpp"
 #include "receipt/manifest.hpp"
+#include "receipt/stored_text.hpp"
 #include "support/check.hpp"
 
 namespace raceline {
@@ -33,11 +34,27 @@ bool is_ceilings(const std::string& path) {
     return path.ends_with("/ceilings.jsonl") || path.ends_with("/power.jsonl");
 }
 
-// Equal in all that the manifest says of a file; a line of the index says more.
+// Equal in all that the manifest says of a file, compressed or not; a line of the index says more.
 bool same_file(const Json& a, const Json& b) {
-    return std::ranges::all_of(
-        std::array{"path", "sha256", "rows", "first_hash", "last_hash"},
-        [&](const char* member) { return a.value(member, Json()) == b.value(member, Json()); });
+    return plain_name(text_of(a, "path")) == plain_name(text_of(b, "path")) &&
+           std::ranges::all_of(std::array{"sha256", "rows", "first_hash", "last_hash"},
+                               [&](const char* member) {
+                                   return a.value(member, Json()) == b.value(member, Json());
+                               });
+}
+
+// A line of the index that a commit has. A file that came back stands in the manifest instead; if
+// it left again, its line names a later commit, which wrong_lines() holds it against.
+bool is_kept(const Json& line, const std::vector<Json>& manifest, const std::vector<Json>& index) {
+    return std::ranges::any_of(manifest, [&](const Json& now) { return same_file(now, line); }) ||
+           std::ranges::any_of(index, [&](const Json& now) {
+               return same_file(now, line) && text_of(now, "commit") != text_of(line, "commit");
+           });
+}
+
+// A file lies in one place, compressed or not.
+bool is_one_place(const std::string& a, const std::string& b) {
+    return plain_name(a) == plain_name(b);
 }
 
 /// The number of the line about `path`, 0 if there is none.
@@ -156,7 +173,7 @@ CommittedEvidence::Answer CommittedEvidence::check(const std::string& path,
     const std::string in_tree = path_in_tree(path);
     if (file.rows.empty()) {
         const auto named = std::ranges::find_if(known_, [&](const Known& one) {
-            return one.in_manifest && one.path == in_tree && one.rows > 0;
+            return one.in_manifest && is_one_place(one.path, in_tree) && one.rows > 0;
         });
         if (named != known_.end()) {
             answer.refused.push_back(
@@ -168,7 +185,7 @@ CommittedEvidence::Answer CommittedEvidence::check(const std::string& path,
     check_ends(in_tree, file, answer);
     const auto& first = file.rows.front().at("hash").get_ref<const std::string&>();
     const bool committed = std::ranges::any_of(known_, [&](const Known& one) {
-        return one.in_manifest && (one.first_hash == first || one.path == in_tree);
+        return one.in_manifest && (one.first_hash == first || is_one_place(one.path, in_tree));
     });
     if (!committed && in_tree.starts_with("receipts/") && line_about(index_, in_tree) == 0) {
         answer.notes.emplace_back("the manifest does not name it: it is no committed evidence yet");
@@ -195,7 +212,7 @@ void CommittedEvidence::check_ends(const std::string& in_tree, const ReceiptFile
                              rows_text(file.rows.size()), last)});
             return;
         }
-        if (!begins_alike && one.in_manifest && one.path == in_tree) {
+        if (!begins_alike && one.in_manifest && is_one_place(one.path, in_tree)) {
             answer.refused.push_back(
                 {file.lines.front(),
                  fmt::format("the manifest names this file with the first hash {}; here it is {}: "
@@ -271,11 +288,12 @@ std::vector<CommittedEvidence::LostLine> CommittedEvidence::lost_lines() const {
     }
     for (const std::string& text : history_->lines_ever_in(index_path)) {
         const Json line = parse_json(text, index_path);
-        if (!index_now.contains(dump_json(line))) {
+        if (!index_now.contains(dump_json(line)) && !is_kept(line, manifest_, index_)) {
             const std::string path = text_of(line, "path");
             lost.push_back({index_path, line_about(index_, path),
                             fmt::format("the line of {} is not as a commit has it: lines of the "
-                                        "index are never changed and never removed",
+                                        "index are never changed, and `receipt_index restore` is "
+                                        "the only way out of it",
                                         path)});
         }
     }

@@ -47,8 +47,9 @@ public:
         std::size_t line = 0;  ///< of the line that stands in its place now, 0: none does
         std::string what;
     };
-    /// A line of the index never changes and never leaves. One of the manifest leaves if its file
-    /// does (the index then repeats it), and that of a ceilings.jsonl may be replaced by a new one.
+    /// A line of the index never changes, and leaves only if its file comes back. One of the
+    /// manifest leaves if its file does (the index then repeats it), gets another name if it is
+    /// compressed, and that of a ceilings.jsonl may be replaced by a new one.
     [[nodiscard]] std::vector<LostLine> lost_lines() const;
 
     /// A line of the index that came within the last `commits_looked_at` commits, or is not

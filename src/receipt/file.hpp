@@ -24,7 +24,8 @@ struct ReceiptFile {
     bool unfinished = false;  ///< the last line has no newline: a writer was killed; not a row
 };
 
-/// Reads every whole row. Throws Error(io) if the file cannot be opened.
+/// Reads every whole row of a file, plain or compressed. Throws as stored_text() does: Error(io) if
+/// the file cannot be opened.
 ReceiptFile read_receipts(const std::string& path);
 
 /// The same of text in memory; never throws for its content.
@@ -48,8 +49,8 @@ std::vector<std::size_t> unanswered_predictions(const ReceiptFile& file);
 /// are created. Throws Error(io) naming path and cause; on a full disk the part written of the row
 /// is cut off again, so that no row is half-written. A file that holds something else than receipts
 /// is refused with Error(corrupt), one of schema 1 with Error(invalid_argument), and both are left
-/// alone. Several processes may append to one file, each
-/// through a writer of its own; one writer serves one thread at a time.
+/// alone; so is a compressed file, and a name that ends in .gz. Several processes may append to one
+/// file, each through a writer of its own; one writer serves one thread at a time.
 class ReceiptWriter {
 public:
     explicit ReceiptWriter(const std::string& path);

@@ -4,18 +4,20 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <system_error>
+#include <sstream>
 #include <utility>
 
 #include "receipt/appended_file.hpp"
 #include "receipt/file.hpp"
 #include "receipt/past_measurement.hpp"
 #include "receipt/row.hpp"
+#include "receipt/stored_text.hpp"
 #include "support/check.hpp"
+#include "support/gzip.hpp"
 #include "support/sha256.hpp"
+#include "support/whole_file.hpp"
 
 namespace raceline {
 namespace {
@@ -25,16 +27,12 @@ namespace fs = std::filesystem;
 constexpr const char* manifest_name = "receipts/manifest.jsonl";
 constexpr const char* index_name = "receipts/index.jsonl";
 
-std::string read_text(const fs::path& path) {
-    std::ifstream in(path, std::ios::binary);
-    std::string text{std::istreambuf_iterator<char>(in), {}};
-    require(in.good() || in.eof(), Status::io, "{}: cannot be read", path.string());
-    return text;
-}
-
 std::vector<Json> read_lines(const fs::path& path) {
     std::vector<Json> lines;
-    std::ifstream in(path);
+    if (!fs::exists(path)) {
+        return lines;
+    }
+    std::istringstream in(stored_text(path.string()));
     for (std::string text; std::getline(in, text);) {
         // The next line would be appended to it.
         require(!in.eof(), Status::corrupt, "{}: its last line has no end; a line ends in '\\n'",
@@ -46,6 +44,12 @@ std::vector<Json> read_lines(const fs::path& path) {
                 Status::corrupt, "{}: has no path", where);
     }
     return lines;
+}
+
+// Both may be measured again, and the program compiles them in.
+bool may_change(std::string_view path) {
+    const fs::path name = fs::path(path).filename();
+    return name == "ceilings.jsonl" || name == "power.jsonl";
 }
 
 std::string path_of(const Json& line) {
@@ -79,6 +83,11 @@ std::string broken(const Json& line) {
     return "";
 }
 
+// Files are named and hashed by what they say, however they lie there.
+std::string unpacked(std::string_view path, std::string_view content) {
+    return is_gzip(content) ? gunzip(content, path) : std::string(content);
+}
+
 Json line_of_rows(std::string_view path, std::string_view content, const ReceiptFile& file) {
     if (!file.bad.empty()) {
         fail(Status::corrupt, "{}: line {}: {}", path, file.bad.front().line,
@@ -97,14 +106,16 @@ Json line_of_rows(std::string_view path, std::string_view content, const Receipt
 }  // namespace
 
 Json manifest_line(std::string_view path, std::string_view content) {
-    return line_of_rows(path, content, parse_receipts(content));
+    const std::string text = unpacked(path, content);
+    return line_of_rows(path, text, parse_receipts(text));
 }
 
 Json line_of_left_file(std::string_view path, std::string_view content, std::string_view commit,
                        int schema) {
-    const ReceiptFile file = parse_receipts(content);
+    const std::string text = unpacked(path, content);
+    const ReceiptFile file = parse_receipts(text);
     Json line =
-        index_line(line_of_rows(path, content, file), commit, past_measurements(file.rows), schema);
+        index_line(line_of_rows(path, text, file), commit, past_measurements(file.rows), schema);
     line["hash"] = row_hash(line);
     return line;
 }
@@ -118,8 +129,8 @@ std::vector<std::string> CommittedReceipts::paths_in_tree() const {
     std::vector<std::string> paths;
     for (const auto& entry : fs::recursive_directory_iterator(fs::path(root_) / "receipts")) {
         const std::string path = fs::relative(entry.path(), root_).generic_string();
-        if (entry.is_regular_file() && entry.path().extension() == ".jsonl" &&
-            path != manifest_name && path != index_name) {
+        if (entry.is_regular_file() && is_receipt_name(path) &&
+            entry.path().parent_path().filename() != "receipts") {
             paths.push_back(path);
         }
     }
@@ -128,7 +139,7 @@ std::vector<std::string> CommittedReceipts::paths_in_tree() const {
 }
 
 Json CommittedReceipts::line_of_file(const std::string& path) const {
-    return manifest_line(path, read_text(fs::path(root_) / path));
+    return manifest_line(path, stored_text((fs::path(root_) / path).string()));
 }
 
 std::vector<std::string> CommittedReceipts::disagreements() const {
@@ -150,6 +161,9 @@ std::vector<std::string> CommittedReceipts::disagreements() const {
         }
         if (find(index_, path) != nullptr) {
             found.push_back(path + ": left the tree by the index, and is there");
+        }
+        if (const auto beside = path + ".gz"; std::ranges::binary_search(paths, beside)) {
+            found.push_back(path + ": is there twice, plain and compressed");
         }
     }
     for (const Json& line : manifest_) {
@@ -181,9 +195,8 @@ std::vector<std::string> CommittedReceipts::disagreements() const {
 std::vector<std::string> CommittedReceipts::update_manifest(
     const std::vector<std::string>& changed) {
     for (const std::string& path : changed) {
-        const fs::path name = fs::path(path).filename();
         require(
-            name == "ceilings.jsonl" || name == "power.jsonl", Status::invalid_argument,
+            may_change(path), Status::invalid_argument,
             "{}: only ceilings.jsonl and power.jsonl may change; other receipts are never edited",
             path);
         std::erase_if(manifest_, [&](const Json& line) { return path_of(line) == path; });
@@ -203,7 +216,7 @@ void CommittedReceipts::retire(const std::string& path, std::string_view commit)
     const Json* known = find(manifest_, path);
     require(known != nullptr, Status::invalid_argument,
             "{}: not in the manifest, so it cannot leave the tree", path);
-    const std::string content = read_text(fs::path(root_) / path);
+    const std::string content = stored_text((fs::path(root_) / path).string());
     const Json line = manifest_line(path, content);
     require(line == *known, Status::invalid_argument, "{}: not as the manifest says: {}", path,
             dump_json(*known));
@@ -219,17 +232,77 @@ void CommittedReceipts::retire(const std::string& path, std::string_view commit)
     fs::remove(fs::path(root_) / path);
 }
 
+std::vector<std::string> CommittedReceipts::storage_faults() const {
+    std::vector<std::string> found;
+    for (const std::string& path : paths_in_tree()) {
+        std::ifstream in(fs::path(root_) / path, std::ios::binary);
+        std::string head(16, '\0');
+        in.read(head.data(), static_cast<std::streamsize>(head.size()));
+        if (is_gzip(head) == may_change(path) || (is_gzip(head) && !is_plain_gzip(head)) ||
+            is_gzip(head) == (plain_name(path) == path)) {
+            found.push_back(path + (may_change(path)
+                                        ? ": stays plain text, for the program compiles it in"
+                                        : ": is not as `receipt_index compress` stores it"));
+        }
+    }
+    return found;
+}
+
+void CommittedReceipts::compress(const std::string& path) {
+    require(!may_change(path) && plain_name(path) == path, Status::invalid_argument,
+            "{}: only runs are compressed, from NAME.jsonl to NAME.jsonl.gz; ceilings.jsonl and "
+            "power.jsonl are compiled in as they are",
+            path);
+    const fs::path plain = fs::path(root_) / path;
+    const std::string content = stored_text(plain.string());
+    Json line = manifest_line(path, content);
+    const Json* const known = find(manifest_, path);
+    require(known == nullptr || *known == line, Status::invalid_argument,
+            "{}: not as the manifest says", path);
+    store(path + ".gz", content);
+    std::erase_if(manifest_, [&](const Json& other) { return path_of(other) == path; });
+    line["path"] = path + ".gz";
+    manifest_.push_back(std::move(line));
+    write_manifest();
+    fs::remove(plain);
+}
+
+void CommittedReceipts::restore(const std::string& path, std::string_view content) {
+    const Json* const left = find(index_, path);
+    require(left != nullptr, Status::invalid_argument,
+            "{}: not in the index, so it cannot come back", path);
+    const std::string stored = std::string(plain_name(path)) + ".gz";
+    Json line = manifest_line(path, content);
+    require(std::ranges::all_of(
+                line.items(), [&](const auto& one) { return left->at(one.key()) == one.value(); }),
+            Status::corrupt, "{}: commit {} has it otherwise than the index says", path,
+            left->at("commit").get<std::string>());
+    line["path"] = stored;
+    store(stored, unpacked(path, content));
+    std::erase_if(manifest_, [&](const Json& other) { return path_of(other) == stored; });
+    manifest_.push_back(std::move(line));
+    write_manifest();
+    std::erase_if(index_, [&](const Json& other) { return path_of(other) == path; });
+    write_lines(index_name, index_);
+}
+
+void CommittedReceipts::store(const std::string& path, const std::string& text) const {
+    const std::string file = (fs::path(root_) / path).string();
+    write_whole_file(file, gzip(text));
+    require(stored_text(file) == text, Status::internal, "{}: unpacks to something else", path);
+}
+
 void CommittedReceipts::write_manifest() {
     std::ranges::sort(manifest_, {}, path_of);
-    const fs::path path = fs::path(root_) / manifest_name;
-    const fs::path fresh = path.string() + ".new";
-    std::ofstream out(fresh, std::ios::binary);
-    for (const Json& line : manifest_) {
-        out << dump_json(line) << '\n';
+    write_lines(manifest_name, manifest_);
+}
+
+void CommittedReceipts::write_lines(const char* name, const std::vector<Json>& lines) const {
+    std::string text;
+    for (const Json& line : lines) {
+        text += dump_json(line) + '\n';
     }
-    out.close();
-    require(!out.fail(), Status::io, "{}: cannot be written", fresh.string());
-    fs::rename(fresh, path);
+    write_whole_file((fs::path(root_) / name).string(), text);
 }
 
 }  // namespace raceline

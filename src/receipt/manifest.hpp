@@ -12,8 +12,9 @@
 
 namespace raceline {
 
-/// What the manifest says of a file with this content: {path, sha256, rows, first_hash, last_hash}.
-/// Throws Error(corrupt) if a line is no valid row, or there is none.
+/// What the manifest says of a file with this content, plain or compressed: {path, sha256, rows,
+/// first_hash, last_hash}, all of its text. Throws Error(corrupt) if a line is no valid row, or
+/// there is none.
 Json manifest_line(std::string_view path, std::string_view content);
 
 /// What the index says of a file with this content once it has left the tree, and `commit` has it:
@@ -22,7 +23,7 @@ Json manifest_line(std::string_view path, std::string_view content);
 Json line_of_left_file(std::string_view path, std::string_view content, std::string_view commit,
                        int schema = index_schema);
 
-/// Manifest and index of a tree. Paths are relative to its root: receipts/<device>/<file>.jsonl.
+/// Manifest and index of a tree. Paths are relative to its root: receipts/<device>/<file>.jsonl.gz.
 class CommittedReceipts {
 public:
     /// Reads both; a file that is not there is one without lines. Throws Error(corrupt) naming file
@@ -31,13 +32,28 @@ public:
 
     [[nodiscard]] const std::vector<Json>& manifest() const { return manifest_; }
     [[nodiscard]] const std::vector<Json>& index() const { return index_; }
-    /// Every *.jsonl in a subfolder of receipts/, sorted.
+    /// Every receipt file in a subfolder of receipts/, sorted.
     [[nodiscard]] std::vector<std::string> paths_in_tree() const;
 
     /// Sentences that say where tree, manifest and index disagree: a file that the manifest does
     /// not name or that is not as it says, a line without its file, a file that left and is there,
-    /// an index line that is broken. Empty: all holds.
+    /// one that is there plain and compressed, an index line that is broken. Empty: all holds.
     [[nodiscard]] std::vector<std::string> disagreements() const;
+
+    /// Sentences about files that are not stored as compress() does: one that is plain, or
+    /// compressed with a name or a date, so that the same text would be other bytes another time.
+    /// ceilings.jsonl and power.jsonl stay plain. Empty: all are.
+    [[nodiscard]] std::vector<std::string> storage_faults() const;
+
+    /// Compresses the file of a run, and names it so in the manifest. What a run said, and all
+    /// hashes, stay. Throws Error(invalid_argument) for a file that may change, and one that is not
+    /// as the manifest says.
+    void compress(const std::string& path);
+
+    /// Brings a file back that left, compressed, and takes its line out of the index. `content` is
+    /// what the commit of that line has. Throws Error(invalid_argument) for a file that did not
+    /// leave, Error(corrupt) for one that is not as its line says.
+    void restore(const std::string& path, std::string_view content);
 
     /// Adds the lines of files that are new in the tree; of those in `changed`, replaces the line.
     /// Only receipts/<device>/ceilings.jsonl may change: other receipts are never edited, and
@@ -52,7 +68,9 @@ public:
 
 private:
     [[nodiscard]] Json line_of_file(const std::string& path) const;
+    void store(const std::string& path, const std::string& text) const;
     void write_manifest();
+    void write_lines(const char* name, const std::vector<Json>& lines) const;
     std::string root_;
     std::vector<Json> manifest_, index_;
 };

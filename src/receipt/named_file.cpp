@@ -3,10 +3,10 @@
 
 #include <cstddef>
 #include <filesystem>
-#include <fstream>
 #include <string_view>
 #include <system_error>
 
+#include "receipt/stored_text.hpp"
 #include "support/check.hpp"
 
 namespace raceline {
@@ -14,14 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string head_of(const std::string& path) {
-    constexpr std::size_t most = 1 << 20;
-    std::string head(most, '\0');
-    std::ifstream in(path, std::ios::binary);
-    in.read(head.data(), static_cast<std::streamsize>(most));
-    head.resize(static_cast<std::size_t>(in.gcount()));
-    return head;
-}
+constexpr std::size_t head_bytes = 1 << 20;
 
 bool has_row(std::string_view text) {
     constexpr std::string_view begin_of_row = "{\"";
@@ -44,9 +37,9 @@ void require_receipts(const std::string& path) {
             "{} is no receipt file but a device; name a .jsonl file that raceline wrote", path);
     require(type != fs::file_type::directory, Status::invalid_argument,
             "{} is a folder; name the receipt files in it, as in {}", path,
-            (fs::path(path) / "*.jsonl").string());
+            (fs::path(path) / "*.jsonl*").string());
     if (type == fs::file_type::regular) {
-        const std::string head = head_of(path);
+        const std::string head = stored_head(path, head_bytes);
         require(
             head.empty() || has_row(head), Status::corrupt,
             "{} is no receipt file: no line of it begins as a row does; name a .jsonl file that "

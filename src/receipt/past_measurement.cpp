@@ -3,14 +3,15 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
+#include <iterator>
 #include <map>
 #include <optional>
+#include <sstream>
 #include <utility>
 
 #include "raceline/error.hpp"
 #include "receipt/rows.hpp"
-#include "support/check.hpp"
+#include "receipt/stored_text.hpp"
 
 namespace raceline {
 namespace {
@@ -140,9 +141,8 @@ std::vector<PastMeasurement> past_measurements(std::span<const Json> rows) {
 }
 
 std::vector<PastFile> read_past(const std::string& path) {
-    std::ifstream in(path);
-    require(in.good(), Status::io, "{}: cannot open for reading", path);
-    if (std::filesystem::path(path).filename() == "index.jsonl") {
+    std::istringstream in(stored_text(path));
+    if (is_index_name(path)) {
         return read_index(path, in);
     }
     return {read_receipt(path, in)};
@@ -151,20 +151,11 @@ std::vector<PastFile> read_past(const std::string& path) {
 std::vector<PastFile> read_past_of_tree(const std::string& folder) {
     namespace fs = std::filesystem;
     std::vector<PastFile> all;
-    const auto add = [&all](const fs::path& path) {
-        std::ranges::move(read_past(path.string()), std::back_inserter(all));
+    const auto add = [&all](const std::string& path) {
+        std::ranges::move(read_past(path), std::back_inserter(all));
     };
-    for (const auto& device : fs::directory_iterator(folder)) {
-        if (!device.is_directory()) {
-            continue;
-        }
-        for (const auto& entry : fs::directory_iterator(device.path())) {
-            if (entry.path().extension() == ".jsonl") {
-                add(entry.path());
-            }
-        }
-    }
-    if (const fs::path index = fs::path(folder) / "index.jsonl"; fs::exists(index)) {
+    std::ranges::for_each(stored_receipts(folder), add);
+    if (const std::string index = stored_index(folder); !index.empty()) {
         add(index);
     }
     std::ranges::sort(all, {}, [](const PastFile& file) {

@@ -78,8 +78,8 @@ struct PastFile {
 };
 
 /// What was measured by the receipt file at `path`, or, if its name is index.jsonl, by all files
-/// that left the tree. Lines of a receipt file that are no JSON are passed over; an index that has
-/// such a line is refused (std::runtime_error naming it).
+/// that left the tree; either may be compressed. Lines of a receipt file that are no JSON are
+/// passed over; an index that has such a line is refused (std::runtime_error naming it).
 std::vector<PastFile> read_past(const std::string& path);
 
 /// The same for a folder of the form of receipts/: of every file in its subfolders, and of its

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The reading half of file.hpp.
-#include <cerrno>
-#include <cstdio>
-#include <memory>
 #include <nlohmann/json.hpp>
-#include <system_error>
 
 #include "receipt/file.hpp"
 #include "receipt/row.hpp"
+#include "receipt/stored_text.hpp"
 #include "support/check.hpp"
 
 namespace raceline {
@@ -35,18 +32,7 @@ ReceiptFile parse_receipts(std::string_view text) {
 }
 
 ReceiptFile read_receipts(const std::string& path) {
-    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> in(std::fopen(path.c_str(), "rbe"),
-                                                             &std::fclose);
-    require(in != nullptr, Status::io, "{}: cannot open for reading: {}", path,
-            std::generic_category().message(errno));
-    std::string text;
-    std::string block(1 << 16, '\0');
-    while (const std::size_t got = std::fread(block.data(), 1, block.size(), in.get())) {
-        text.append(block, 0, got);
-    }
-    require(std::ferror(in.get()) == 0, Status::io, "{}: cannot read: {}", path,
-            std::generic_category().message(errno));
-    return parse_receipts(text);
+    return parse_receipts(stored_text(path));
 }
 
 }  // namespace raceline

@@ -8,7 +8,9 @@
 #include "receipt/appended_file.hpp"
 #include "receipt/file.hpp"
 #include "receipt/row.hpp"
+#include "receipt/stored_text.hpp"
 #include "support/check.hpp"
+#include "support/gzip.hpp"
 #include "support/time.hpp"
 
 namespace raceline {
@@ -21,6 +23,17 @@ struct ChainEnd {
 };
 
 namespace {
+
+// A row is one write at the end of the text, and an unfinished one is cut off there: a compressed
+// file has no such end.
+std::string require_plain(const std::string& path) {
+    require(
+        plain_name(path) == path, Status::invalid_argument,
+        "{}: rows are appended as plain text; name the file {}, and compress it with `gzip -n -9` "
+        "once it is whole",
+        path, plain_name(path));
+    return path;
+}
 
 constexpr std::string_view row_begin = "{\"schema\":";
 
@@ -66,7 +79,7 @@ ChainEnd chain_end(const AppendedFile& file, std::size_t size) {
 }  // namespace
 
 struct ReceiptWriter::State {
-    explicit State(const std::string& path) : file(path) {}
+    explicit State(const std::string& path) : file(require_plain(path)) {}
 
     // Cuts an unfinished last line and finds the chain's end, unless nobody wrote since `known`.
     void take_up() {
@@ -86,6 +99,11 @@ struct ReceiptWriter::State {
 
     // A mistyped path must not cost a user the last line of some other file.
     void require_receipts(std::size_t whole, std::size_t size) const {
+        require(
+            !is_gzip(file.read(0, std::min(size, std::size_t{2}))), Status::invalid_argument,
+            "{}: is compressed, and rows are appended as plain text: name a new file, or unpack "
+            "this one with gunzip",
+            file.path());
         require(whole == 0 || !end.hash.is_null(), Status::corrupt,
                 "{}: holds no valid receipt row: rows are appended to a receipt file or a new one",
                 file.path());

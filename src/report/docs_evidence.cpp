@@ -9,6 +9,7 @@
 
 #include "receipt/file.hpp"
 #include "receipt/manifest.hpp"
+#include "receipt/stored_text.hpp"
 #include "report/stale.hpp"
 #include "support/check.hpp"
 #include "support/words.hpp"
@@ -160,10 +161,7 @@ void require_committed(const std::string& root, const std::string& path) {
                                            [&](const Json& one) { return one.at("path") == path; });
     require(line != receipts.manifest().end(), Status::invalid_argument,
             "{} is not in receipts/manifest.jsonl; figures are of committed receipts only", path);
-    std::ifstream in(root + "/" + path, std::ios::binary);
-    require(in.good(), Status::io, "cannot read the receipts {}", path);
-    const std::string content{std::istreambuf_iterator<char>(in), {}};
-    require(manifest_line(path, content) == *line, Status::corrupt,
+    require(manifest_line(path, stored_text(root + "/" + path)) == *line, Status::corrupt,
             "{} is not as receipts/manifest.jsonl says: it was changed", path);
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "receipt/rows.hpp"
+#include "receipt/stored_text.hpp"
 #include "registry/registry.hpp"
 #include "report/case_table.hpp"
 #include "report/ladder_verdict.hpp"
@@ -52,7 +53,7 @@ void Scorecard::add(const std::string& path) {
     if (!files_.insert(fs::weakly_canonical(path, none).string()).second) {
         return;
     }
-    if (fs::path(path).filename() == "index.jsonl") {
+    if (is_index_name(path)) {
         add_index(path);
     } else {
         add_receipt(path);
@@ -65,22 +66,11 @@ void Scorecard::add_tree(const std::string& folder) {
         "{}: no such folder; without files --scorecard reads receipts/ of a source tree: run it "
         "in the tree's root, or name receipt files",
         folder);
-    std::set<std::string> paths;
-    for (const auto& device : fs::directory_iterator(folder)) {
-        if (!device.is_directory()) {
-            continue;
-        }
-        for (const auto& file : fs::directory_iterator(device.path())) {
-            if (file.path().extension() == ".jsonl") {
-                paths.insert(file.path().string());
-            }
-        }
-    }
-    if (const fs::path index = fs::path(folder) / "index.jsonl"; fs::exists(index)) {
-        paths.insert(index.string());
-    }
-    for (const std::string& path : paths) {
+    for (const std::string& path : stored_receipts(folder)) {
         add(path);
+    }
+    if (const std::string index = stored_index(folder); !index.empty()) {
+        add(index);
     }
 }
 

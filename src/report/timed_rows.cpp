@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "receipt/stored_text.hpp"
 #include "registry/registry.hpp"
 #include "report/first_sight.hpp"
 #include "report/sound_rows.hpp"
@@ -205,16 +206,9 @@ TimedRows timed_rows_of_commit(const std::string& receipts, const std::string& c
             "run it in the tree's root, or name receipt files",
             receipts);
     std::set<std::string> commits;
-    std::set<std::string> paths;  // in an order that does not depend on the file system
-    for (const auto& entry : fs::recursive_directory_iterator(receipts)) {
-        // The lists beside the device folders hold no rows.
-        if (entry.path().extension() == ".jsonl" && entry.path().parent_path() != receipts) {
-            paths.insert(entry.path().string());
-        }
-    }
     Reader reader;
     std::size_t found = 0;
-    for (const std::string& path : paths) {
+    for (const std::string& path : stored_receipts(receipts)) {
         SoundRows file = sound_rows_of(read_receipts(path));
         for (const Json& row : file.rows) {
             commits.insert(commit_of(row).substr(0, 12));
