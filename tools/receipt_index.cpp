@@ -2,8 +2,8 @@
 // Keeps receipts/ small. Run in the root of the tree:
 //   receipt_index check                    what disagrees between tree, manifest, index and the
 //                                          files that left, as git has them
-//   receipt_index manifest [FILE...]       adds new files to the manifest; FILE: a ceilings.jsonl
-//                                          that was measured again
+//   receipt_index manifest [FILE...]       adds new files to the manifest, and compresses them;
+//                                          FILE: a ceilings.jsonl that was measured again
 //   receipt_index compress FILE...         NAME.jsonl becomes NAME.jsonl.gz, in the manifest too
 //   receipt_index retire [--commit C] FILE...   the file leaves the tree: its line goes to the
 //                                          index; C (default HEAD) must have the file as it is
@@ -24,6 +24,7 @@
 #include "receipt/git_history.hpp"
 #include "receipt/left_files.hpp"
 #include "receipt/manifest.hpp"
+#include "receipt/stored_text.hpp"
 #include "support/check.hpp"
 
 namespace {
@@ -131,6 +132,9 @@ int main(int argc, char** argv) try {
     }
     if (words[0] == "manifest") {
         for (const std::string& path : receipts.update_manifest(files)) {
+            if (!raceline::may_change(path) && raceline::plain_name(path) == path) {
+                receipts.compress(path);
+            }
             std::cout << path << " is in the manifest\n";
         }
         return check(receipts);

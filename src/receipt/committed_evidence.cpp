@@ -30,10 +30,6 @@ std::string text_of(const Json& line, const char* member) {
     return line.value(member, "");
 }
 
-bool is_ceilings(const std::string& path) {
-    return path.ends_with("/ceilings.jsonl") || path.ends_with("/power.jsonl");
-}
-
 // Equal in all that the manifest says of a file, compressed or not; a line of the index says more.
 bool same_file(const Json& a, const Json& b) {
     return plain_name(text_of(a, "path")) == plain_name(text_of(b, "path")) &&
@@ -141,7 +137,7 @@ CommittedEvidence::CommittedEvidence(std::string root,
     for (const auto& file : built_in) {
         // The tree's may have been measured again since.
         const std::string path(file.path);
-        if (!is_ceilings(path) || line_about(manifest_, path) == 0) {
+        if (!may_change(path) || line_about(manifest_, path) == 0) {
             known_.push_back(
                 {path, std::string(file.first_hash), std::string(file.last_hash), file.rows});
         }
@@ -302,7 +298,7 @@ std::vector<CommittedEvidence::LostLine> CommittedEvidence::lost_lines() const {
         const auto still = [&](const Json& now) { return same_file(now, line); };
         const std::string path = text_of(line, "path");
         const std::size_t number = line_about(manifest_, path);
-        const bool replaced = is_ceilings(path) && number > 0;
+        const bool replaced = may_change(path) && number > 0;
         if (!replaced && std::ranges::none_of(manifest_, still) &&
             std::ranges::none_of(index_, still)) {
             lost.push_back({manifest_path, number,

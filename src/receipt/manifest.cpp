@@ -46,12 +46,6 @@ std::vector<Json> read_lines(const fs::path& path) {
     return lines;
 }
 
-// Both may be measured again, and the program compiles them in.
-bool may_change(std::string_view path) {
-    const fs::path name = fs::path(path).filename();
-    return name == "ceilings.jsonl" || name == "power.jsonl";
-}
-
 std::string path_of(const Json& line) {
     return line.at("path").get<std::string>();
 }
@@ -59,6 +53,13 @@ std::string path_of(const Json& line) {
 const Json* find(const std::vector<Json>& lines, std::string_view path) {
     const auto at =
         std::ranges::find_if(lines, [&](const Json& line) { return path_of(line) == path; });
+    return at == lines.end() ? nullptr : &*at;
+}
+
+// Of the same file, compressed or not.
+const Json* find_plain(const std::vector<Json>& lines, std::string_view path) {
+    const auto at = std::ranges::find_if(
+        lines, [&](const Json& line) { return plain_name(path_of(line)) == plain_name(path); });
     return at == lines.end() ? nullptr : &*at;
 }
 
@@ -104,6 +105,11 @@ Json line_of_rows(std::string_view path, std::string_view content, const Receipt
 }
 
 }  // namespace
+
+bool may_change(std::string_view path) {
+    const fs::path name = fs::path(path).filename();
+    return name == "ceilings.jsonl" || name == "power.jsonl";
+}
 
 Json manifest_line(std::string_view path, std::string_view content) {
     const std::string text = unpacked(path, content);
@@ -159,7 +165,7 @@ std::vector<std::string> CommittedReceipts::disagreements() const {
                 found.emplace_back(e.what());
             }
         }
-        if (find(index_, path) != nullptr) {
+        if (find_plain(index_, path) != nullptr) {
             found.push_back(path + ": left the tree by the index, and is there");
         }
         if (const auto beside = path + ".gz"; std::ranges::binary_search(paths, beside)) {

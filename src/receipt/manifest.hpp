@@ -23,6 +23,10 @@ Json manifest_line(std::string_view path, std::string_view content);
 Json line_of_left_file(std::string_view path, std::string_view content, std::string_view commit,
                        int schema = index_schema);
 
+/// Of ceilings.jsonl and power.jsonl: both may be measured again, and the program compiles them in
+/// as they are. Other receipts are those of one run, which never change.
+bool may_change(std::string_view path);
+
 /// Manifest and index of a tree. Paths are relative to its root: receipts/<device>/<file>.jsonl.gz.
 class CommittedReceipts {
 public:

@@ -53,8 +53,11 @@ std::string stored_text(const std::string& path) {
 
 std::string stored_head(const std::string& path, std::size_t most) {
     const InputFile in = opened(path);
-    const std::string bytes = in == nullptr ? std::string() : bytes_of(in.get(), most);
-    return is_gzip(bytes) ? gunzip_head(bytes, most) : bytes;
+    // Of compressed bytes a few say nothing yet.
+    constexpr std::size_t least = 1 << 16;
+    const std::string bytes =
+        in == nullptr ? std::string() : bytes_of(in.get(), std::max(most, least));
+    return is_gzip(bytes) ? gunzip_head(bytes, most) : bytes.substr(0, most);
 }
 
 std::string_view plain_name(std::string_view path) {

@@ -11,6 +11,7 @@
 #include "receipt/git_history.hpp"
 #include "receipt/left_files.hpp"
 #include "receipt/manifest.hpp"
+#include "support/gzip.hpp"
 #include "support/subprocess.hpp"
 #include "tests/receipt/example_rows.hpp"
 
@@ -374,7 +375,63 @@ TEST_F(Evidence, a_line_that_a_merge_dropped_is_refused) {
     commit_all("2026-01-04T00:00:00Z");
     git("checkout -q -");
     git("merge -q --no-ff -s ours -m merge side", "2026-01-05T00:00:00Z");
-    EXPECT_THAT(lost(), ElementsAre(StartsWith("receipts/index.jsonl:0: ")));
+    EXPECT_THAT(lost(), IsEmpty()) << "the file is here and in the manifest: nothing is lost";
+    replace_in(manifest, first, "");
+    EXPECT_THAT(lost(), ElementsAre(StartsWith("receipts/index.jsonl:0: "),
+                                    StartsWith("receipts/manifest.jsonl:0: ")));
+}
+
+TEST_F(Evidence, of_a_compressed_file_is_that_of_the_plain_one) {
+    CommittedReceipts(root_).compress(first);
+    const std::string packed = std::string(first) + ".gz";
+    EXPECT_EQ(said(root_ + "/" + packed, root_, true), "");
+    EXPECT_THAT(lost(), IsEmpty()) << "the same file by another name";
+    commit_all("2026-01-04T00:00:00Z");
+    EXPECT_THAT(lost(), IsEmpty());
+    // Whatever lies in its place, plain or not, is held against the manifest.
+    const auto without_last = [](std::vector<Json>& rows) { rows.pop_back(); };
+    const std::string cut = edited(packed, without_last, path("cut.jsonl"));
+    EXPECT_THAT(said(cut, root_), StartsWith("1: the file begins as " + packed));
+    const auto change = [](std::vector<Json>& rows) { rows[0]["tile"]["m"] = 1; };
+    EXPECT_THAT(said(edited(packed, change, root_ + "/" + first), root_),
+                StartsWith("1: the manifest names this file with the first hash"));
+    write(path("changed.jsonl.gz"), gzip(read(cut)));
+    EXPECT_THAT(said(path("changed.jsonl.gz"), root_), StartsWith("1: the file begins as"));
+    // Another text by that name is another file.
+    const Json line = CommittedReceipts(root_).manifest().front();
+    ASSERT_EQ(line.at("path"), packed);
+    replace_in(manifest, line.at("sha256").get<std::string>(), std::string(64, 'a'));
+    EXPECT_THAT(lost(), testing::Contains(HasSubstr("the index does not repeat it")));
+}
+
+TEST_F(Evidence, a_file_that_came_back_takes_its_line_out_of_the_index) {
+    CommittedReceipts(root_).compress(second);
+    commit_all("2026-01-04T00:00:00Z");
+    const std::string had_second = commit_of_files();
+    CommittedReceipts(root_).retire(first, commit_of_files());
+    CommittedReceipts(root_).retire(std::string(second) + ".gz", had_second);
+    commit_all("2026-01-05T00:00:00Z");
+    EXPECT_THAT(wrong(), IsEmpty()) << "a commit may have the file compressed";
+    // Without its file the line is missed.
+    const std::string whole = read(root_ + "/" + index);
+    replace_in(index, first, "");
+    EXPECT_THAT(lost(), testing::Contains(HasSubstr("`receipt_index restore` is the only way")));
+    write(root_ + "/" + index, whole);
+
+    const std::string content =
+        *output_of({"git", "-C", root_, "cat-file", "blob", had_second + ":" + first});
+    CommittedReceipts(root_).restore(first, content);
+    EXPECT_THAT(lost(), IsEmpty());
+    commit_all("2026-01-06T00:00:00Z");
+    EXPECT_THAT(lost(), IsEmpty());
+    EXPECT_EQ(said(root_ + "/" + first + ".gz", root_, true), "");
+    // And again the other way: its new line names another commit, and is held against that.
+    CommittedReceipts(root_).retire(std::string(first) + ".gz", commit_of_files());
+    commit_all("2026-01-07T00:00:00Z");
+    EXPECT_THAT(lost(), IsEmpty());
+    EXPECT_THAT(wrong(), IsEmpty());
+    replace_in(index, "0.0001", "0.0002");
+    EXPECT_FALSE(wrong().empty() || lost().empty());
 }
 
 TEST_F(Evidence, without_a_whole_history_a_sentence_says_so) {

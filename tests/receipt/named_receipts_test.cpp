@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "receipt/manifest.hpp"
+#include "receipt/stored_text.hpp"
 
 namespace raceline {
 namespace {
@@ -58,7 +59,9 @@ std::vector<std::string> known_names() {
     const CommittedReceipts receipts(RACELINE_SOURCE_DIR);
     for (const auto* lines : {&receipts.manifest(), &receipts.index()}) {
         for (const Json& line : *lines) {
-            names.push_back(fs::path(line.at("path").get<std::string>()).stem().string());
+            names.push_back(fs::path(plain_name(line.at("path").get_ref<const std::string&>()))
+                                .stem()
+                                .string());
         }
     }
     for (const auto& entry :
@@ -97,7 +100,8 @@ TEST(NamedReceipts, exist_in_the_tree_or_in_the_index) {
     for (const char* folder : {"docs", "ladder", "kernels", "gpu", "src", "receipts"}) {
         for (const auto& entry : fs::recursive_directory_iterator(root / folder)) {
             const std::string extension = entry.path().extension().string();
-            if (entry.is_regular_file() && extension != ".jsonl" && extension != ".patch") {
+            if (entry.is_regular_file() && extension != ".jsonl" && extension != ".gz" &&
+                extension != ".patch") {
                 pages.push_back(entry.path());
             }
         }
