@@ -42,8 +42,8 @@ docs:
 	    then echo "without CUDA: docs/machine_code.json stays"; \
 	    else tools/machine_code.py $(BUILD)/raceline && cmake --build $(BUILD) --target raceline_cli -j $(JOBS); fi
 	@$(BUILD)/raceline report --docs README.md docs/*.md
-	@$(BUILD)/raceline report --ladder receipts/index.jsonl receipts/*/*-ladder-*.jsonl \
-	    receipts/*/*-from-scratch-*.jsonl >$(BUILD)/ladder.md
+	@$(BUILD)/raceline report --ladder receipts/index.jsonl receipts/*/*-ladder-*.jsonl.gz \
+	    receipts/*/*-from-scratch-*.jsonl.gz >$(BUILD)/ladder.md
 	@cp $(BUILD)/ladder.md docs/ladder.md
 	@tools/pictures.sh $(BUILD)/raceline docs/pictures
 

@@ -28,6 +28,7 @@ import limiter
 from c_library import Library
 from failures import exit_status
 from profiler import Profiler, calls_of, find_ncu
+from stored_text import stored_text
 
 # The reference shape of each track, as docs/ladder.md has it.
 REFERENCES = {
@@ -73,7 +74,7 @@ def tile_text(tile):
 def rows_of(path):
     """(measurement rows that passed, prediction rows by id, measurement ids with counters)."""
     measured, predictions, counted = [], {}, set()
-    for line in Path(path).read_text().splitlines():
+    for line in stored_text(path).splitlines():
         row = json.loads(line)
         if row["kind"] == "measurement" and row["measurement"]:
             measured.append(row)
@@ -175,8 +176,12 @@ def main(argv=None):
     if not ncu:
         print("counters: there is no ncu on this machine", file=sys.stderr)
         return 2
-    measured, predictions, counted = rows_of(arguments.receipts)
-    library = Library(os.path.abspath(arguments.library), arguments.receipts)
+    try:
+        measured, predictions, counted = rows_of(arguments.receipts)
+        library = Library(os.path.abspath(arguments.library), arguments.receipts)
+    except (OSError, ValueError, RuntimeError) as error:
+        print(f"counters: {error}", file=sys.stderr)
+        return 2
     shapes = arguments.shape + (library.suite(arguments.suite) if arguments.suite else [])
     asked = texts_of(library, measured, shapes)
     rows = selected(arguments, measured, asked, tracks_of(arguments.program))

@@ -4,7 +4,7 @@
 
     bench/turns.py FOLDER
 
-FOLDER holds before-N.jsonl and after-N.jsonl, N = 1, 2, ... A case is a kernel and a workload; its
+FOLDER holds before-N.jsonl and after-N.jsonl, N = 1, 2, ..., plain or compressed. A case is a kernel and a workload; its
 time is the median over the rounds. A ratio is the second program's time over the first's: over 1 is
 slower. "itself" is how far one program's rounds lie apart, the largest over the smallest, as a
 geometric mean over the cases: what differs by less is no difference. Unsettled times are left out.
@@ -15,10 +15,12 @@ import statistics
 import sys
 from pathlib import Path
 
+from stored_text import stored_text
+
 
 def rows_of(path):
     """The rows of a file that may end in the middle of a line."""
-    for line in path.read_text().splitlines():
+    for line in stored_text(path).splitlines():
         try:
             yield json.loads(line)
         except json.JSONDecodeError:
@@ -35,7 +37,7 @@ def case_of(row):
 def times(folder, which):
     """{case: ([seconds of each round], {tile as text})} of one of the programs."""
     found = {}
-    for path in sorted(folder.glob(f"{which}-*.jsonl")):
+    for path in sorted(folder.glob(f"{which}-*.jsonl*")):
         for row in rows_of(path):
             timed = row.get("measurement")
             if row["kind"] != "measurement" or not timed or timed.get("unsettled"):
@@ -81,7 +83,11 @@ def main():
               file=sys.stderr)
         return 2
     folder = Path(sys.argv[1])
-    before, after = times(folder, "before"), times(folder, "after")
+    try:
+        before, after = times(folder, "before"), times(folder, "after")
+    except (OSError, ValueError) as error:
+        print(f"turns: {error}", file=sys.stderr)
+        return 2
     if not before or not after:
         which = "first" if not before else "second"
         print(f"{folder}: no settled measurement of the {which} program", file=sys.stderr)

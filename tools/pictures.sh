@@ -16,11 +16,11 @@ draw() {
     "$raceline" plot "$@" -o "$out/$name.svg" 2>/dev/null
 }
 
-draw roofline roofline $h200/2026-11-23-prefill_*-training-16k-4b2ec0278ce6.jsonl
-draw scorecard scorecard receipts/cpu/2026-11-2*-quickstart-*.jsonl \
-    $h200/2026-11-23-prefill_sm90*-training-16k-*.jsonl
-draw compare compare $h200/2026-11-23-compare-4b2ec0278ce6.jsonl
-draw trajectory trajectory --track prefill $h200/2026-11-21-ladder-12c3875edbd2.jsonl
-draw ladder ladder --track decode $h200/2026-11-21-ladder-12c3875edbd2.jsonl \
-    $h200/2026-11-21-ladder-mla-5a26ba24f78d.jsonl
-draw sweep sweep $h200/2026-11-23-prefill_sm90-training-16k-4b2ec0278ce6.jsonl
+draw roofline roofline $h200/2026-11-23-prefill_*-training-16k-4b2ec0278ce6.jsonl.gz
+draw scorecard scorecard receipts/cpu/2026-11-2*-quickstart-*.jsonl.gz \
+    $h200/2026-11-23-prefill_sm90*-training-16k-4b2ec0278ce6.jsonl.gz
+draw compare compare $h200/2026-11-23-compare-4b2ec0278ce6.jsonl.gz
+draw trajectory trajectory --track prefill $h200/2026-11-21-ladder-12c3875edbd2.jsonl.gz
+draw ladder ladder --track decode $h200/2026-11-21-ladder-12c3875edbd2.jsonl.gz \
+    $h200/2026-11-21-ladder-mla-5a26ba24f78d.jsonl.gz
+draw sweep sweep $h200/2026-11-23-prefill_sm90-training-16k-4b2ec0278ce6.jsonl.gz

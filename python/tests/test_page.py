@@ -13,7 +13,7 @@ import pytest
 import raceline
 
 RECEIPTS = pathlib.Path(__file__).parents[2] / "receipts" / "h200"
-RUN = RECEIPTS / "2026-11-23-prefill_sm90-training-16k-4b2ec0278ce6.jsonl"
+RUN = RECEIPTS / "2026-11-23-prefill_sm90-training-16k-4b2ec0278ce6.jsonl.gz"
 
 
 def carried(page, name):
@@ -30,7 +30,7 @@ def test_a_page_has_the_rows_the_charts_and_the_model(tmp_path):
     data = json.loads(carried(page, "data"))
     assert data["version"] == raceline.__version__
     assert len(data["cases"]) == 36
-    assert carried(page, "rows-0").splitlines()[0] == RUN.read_text().splitlines()[0]
+    assert carried(page, "rows-0").splitlines()[0] == gzip.decompress(RUN.read_bytes()).decode().splitlines()[0]
     assert {"vega-view", "vega-parser"} <= json.loads(carried(page, "vega")).keys()
     model = carried(page, "model")
     assert model is not None, "built without emscripten: the page has no panel of what-ifs"
@@ -40,7 +40,7 @@ def test_a_page_has_the_rows_the_charts_and_the_model(tmp_path):
 
 def test_several_files_and_a_page_written_again(tmp_path):
     out = tmp_path / "page.html"
-    other = RECEIPTS / "2026-11-23-prefill_mma-training-16k-4b2ec0278ce6.jsonl"
+    other = RECEIPTS / "2026-11-23-prefill_mma-training-16k-4b2ec0278ce6.jsonl.gz"
     raceline.report_html([RUN, str(other)], str(out))
     raceline.report_html([RUN, os.fspath(other)], out)
     data = json.loads(carried(out.read_text(), "data"))

@@ -8,6 +8,7 @@
 
 #include "cli/program.hpp"
 #include "plot/gnuplot.hpp"
+#include "receipt/stored_text.hpp"
 
 namespace raceline::test {
 namespace {
@@ -17,7 +18,7 @@ using testing::Not;
 
 const std::string source = RACELINE_SOURCE_DIR;
 const std::string training =
-    source + "/receipts/h200/2026-11-23-prefill_sm90-training-16k-4b2ec0278ce6.jsonl";
+    source + "/receipts/h200/2026-11-23-prefill_sm90-training-16k-4b2ec0278ce6.jsonl.gz";
 
 struct Edited {
     std::string text;
@@ -27,7 +28,7 @@ struct Edited {
 
 // A file whose n-th measured time was made ten times as short.
 Edited edited(const std::string& path, int n) {
-    Edited file{.text = Sandbox::read(path), .line = 0, .id = {}};
+    Edited file{.text = stored_text(path), .line = 0, .id = {}};
     const std::string member = "\"seconds_median\":";
     std::size_t at = 0;
     for (int i = 0; i < n; ++i) {
@@ -105,7 +106,7 @@ TEST_F(ChangedRows, of_a_commit_are_named_too) {
     const std::string commit = "4b2ec0278ce6";
     std::filesystem::create_directories(box_.path("receipts/h200"));
     box_.write("receipts/h200/edited.jsonl", file_.text);
-    box_.write("receipts/h200/whole.jsonl", Sandbox::read(training));
+    box_.write("receipts/h200/whole.jsonl", stored_text(training));
     const Outcome run = box_.run("diff " + commit + " " + commit);
     EXPECT_EQ(run.exit, 0) << run.err;
     EXPECT_THAT(run.err, HasSubstr("receipts/h200/edited.jsonl: 1 row left out"));
@@ -114,7 +115,7 @@ TEST_F(ChangedRows, of_a_commit_are_named_too) {
 }
 
 TEST_F(ChangedRows, one_that_was_taken_out_is_missed_by_the_next) {
-    std::string text = Sandbox::read(training);
+    std::string text = stored_text(training);
     const std::size_t second = text.find('\n') + 1;
     text.erase(second, text.find('\n', second) + 1 - second);
     box_.write("short.jsonl", text);

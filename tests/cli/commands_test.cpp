@@ -11,6 +11,7 @@
 #include "receipt/file.hpp"
 #include "receipt/row.hpp"
 #include "receipt/rows.hpp"
+#include "receipt/stored_text.hpp"
 #include "run/commit_build.hpp"
 #include "run/repredict.hpp"
 
@@ -178,8 +179,8 @@ TEST_F(Cli, check_takes_every_tile_unless_told) {
 }
 
 TEST_F(Cli, report_check_refuses_a_cut_copy_of_a_committed_file_wherever_it_lies) {
-    const std::string name = "2026-11-22-e4m3-product-3d1ff90bf28f.jsonl";
-    std::string text = Sandbox::read(std::string(RACELINE_SOURCE_DIR) + "/receipts/h200/" + name);
+    const std::string name = "2026-11-22-e4m3-product-3d1ff90bf28f.jsonl.gz";
+    std::string text = stored_text(std::string(RACELINE_SOURCE_DIR) + "/receipts/h200/" + name);
     box.write("whole.jsonl", text);
     const Outcome whole = box.run("report --check whole.jsonl");
     EXPECT_EQ(whole.exit, 0) << whole.err;

@@ -6,6 +6,7 @@
 
 #include "cli/program.hpp"
 #include "plot/gnuplot.hpp"
+#include "receipt/stored_text.hpp"
 
 namespace raceline::test {
 namespace {
@@ -16,8 +17,8 @@ using testing::StartsWith;
 
 const std::string source = RACELINE_SOURCE_DIR;
 const std::string training =
-    source + "/receipts/h200/2026-11-23-prefill_sm90-training-16k-4b2ec0278ce6.jsonl";
-const std::string compare = source + "/receipts/h200/2026-11-23-compare-4b2ec0278ce6.jsonl";
+    source + "/receipts/h200/2026-11-23-prefill_sm90-training-16k-4b2ec0278ce6.jsonl.gz";
+const std::string compare = source + "/receipts/h200/2026-11-23-compare-4b2ec0278ce6.jsonl.gz";
 
 class Plot : public testing::Test {
 protected:
@@ -59,7 +60,7 @@ TEST_F(Plot, draws_every_picture_in_the_terminal) {
 }
 
 TEST_F(Plot, a_corrupt_file_is_drawn_as_far_as_it_can_be_read) {
-    const std::string rows = Sandbox::read(training);
+    const std::string rows = stored_text(training);
     box_.write("half.jsonl", rows.substr(0, rows.size() / 2) + "\n{\"kind\":1}\n");
     const Outcome run = box_.run("plot roofline half.jsonl -o out.svg");
     EXPECT_EQ(run.exit, 0) << run.err;
@@ -132,8 +133,8 @@ TEST(PlotMistakes, without_gnuplot_it_says_how_to_get_it) {
 TEST(DiffCommand, prints_a_table_of_two_files) {
     const Sandbox box;
     const std::string folder = source + "/receipts/h200/2026-11-21-";
-    const Outcome run = box.run("diff " + folder + "from-scratch-12c3875edbd2.jsonl " + folder +
-                                "ladder-gap-12c3875edbd2.jsonl");
+    const Outcome run = box.run("diff " + folder + "from-scratch-12c3875edbd2.jsonl.gz " + folder +
+                                "ladder-gap-12c3875edbd2.jsonl.gz");
     EXPECT_EQ(run.exit, 0) << run.err;
     EXPECT_THAT(run.out, HasSubstr("before / after"));
     EXPECT_THAT(run.out, HasSubstr("2 the same"));

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Debian's Chromium on a page of `raceline report --html`, driven by selenium, without a network."""
 import base64
+import gzip
 import json
 import os
 import pathlib
@@ -13,6 +14,12 @@ from selenium.webdriver.chrome.service import Service
 PROGRAM = os.environ.get("RACELINE", "build/raceline")
 SOURCE = os.environ.get("RACELINE_SOURCE", ".")
 SCREENSHOTS = pathlib.Path(os.environ.get("SCREENSHOTS", "build/page_screenshots"))
+
+
+def stored_text(path):
+    """The text of a receipt file of the tree, which may be compressed."""
+    content = (pathlib.Path(SOURCE) / path).read_bytes()
+    return (gzip.decompress(content) if content.startswith(b"\x1f\x8b") else content).decode()
 
 
 def report(page, *receipts):

@@ -94,7 +94,7 @@ protected:
 
 TEST_F(Provenance, committed_ceilings_open_their_rows) {
     const Json rates =
-        rates_of({receipts + "h200/2026-11-23-prefill_mma-training-16k-4b2ec0278ce6.jsonl",
+        rates_of({receipts + "h200/2026-11-23-prefill_mma-training-16k-4b2ec0278ce6.jsonl.gz",
                   receipts + "h200/ceilings.jsonl"},
                  "h200");
     expect_each_opens_its_own(rates, 20);
@@ -103,7 +103,7 @@ TEST_F(Provenance, committed_ceilings_open_their_rows) {
 
 TEST_F(Provenance, other_ceilings_of_the_files_stand_beside_the_committed_ones) {
     const Json rates =
-        rates_of({receipts + "h200/2026-11-23-prefill_mma-training-16k-4b2ec0278ce6.jsonl",
+        rates_of({receipts + "h200/2026-11-23-prefill_mma-training-16k-4b2ec0278ce6.jsonl.gz",
                   halved(receipts + "h200/ceilings.jsonl")},
                  "h200");
     expect_each_opens_its_own(rates, 20);
@@ -112,8 +112,8 @@ TEST_F(Provenance, other_ceilings_of_the_files_stand_beside_the_committed_ones) 
 
 TEST_F(Provenance, ceilings_of_a_cpu_are_those_of_its_file) {
     const std::string device = "cpu (Intel(R) Xeon(R) Processor @ 2.50GHz)";
-    const Json rates = rates_of({receipts + "cpu/2026-11-22-quickstart-f13186e093fd.jsonl",
-                                 receipts + "cpu/2026-11-22-ceilings-f13186e093fd.jsonl"},
+    const Json rates = rates_of({receipts + "cpu/2026-11-22-quickstart-f13186e093fd.jsonl.gz",
+                                 receipts + "cpu/2026-11-22-ceilings-f13186e093fd.jsonl.gz"},
                                 device);
     expect_each_opens_its_own(rates, 15);
     expect_roofs_are_listed(rates, device);
@@ -121,8 +121,8 @@ TEST_F(Provenance, ceilings_of_a_cpu_are_those_of_its_file) {
 
 TEST_F(Provenance, what_is_no_rate_is_no_ceiling) {
     const Json rates =
-        rates_of({receipts + "h200/2026-11-23-prefill_mma-training-16k-4b2ec0278ce6.jsonl",
-                  receipts + "h200/2026-11-23-e4m3-product-4b2ec0278ce6.jsonl"},
+        rates_of({receipts + "h200/2026-11-23-prefill_mma-training-16k-4b2ec0278ce6.jsonl.gz",
+                  receipts + "h200/2026-11-23-e4m3-product-4b2ec0278ce6.jsonl.gz"},
                  "h200");
     for (const Json& rate : rates) {
         EXPECT_FALSE(rate.at("resource").get<std::string>().starts_with("gemm.")) << rate;

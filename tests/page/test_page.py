@@ -5,7 +5,7 @@ import pathlib
 import tempfile
 import unittest
 
-from browser import SOURCE, Browser, report
+from browser import SOURCE, Browser, report, stored_text
 
 TIP = "document.getElementById('tip')"
 
@@ -78,7 +78,7 @@ class Page(unittest.TestCase):
         case = point["of"]
         file, line = case["row"]
         path = browser.get("raceline.page.data.files[arguments[0]].path", file)
-        row = json.loads((pathlib.Path(SOURCE) / path).read_text().splitlines()[line - 1])
+        row = json.loads(stored_text(path).splitlines()[line - 1])
         self.assertEqual(row.get("measurement", {}).get("seconds_median"), case["measured"])
         self.assertEqual(row["kernel"], "tiled")
         for word in (case["kernel"], case["tile"], case["shape"], case["limiter"]):
@@ -132,7 +132,7 @@ class Page(unittest.TestCase):
         browser.do(f"{link}.click()")
         browser.wait("document.getElementById('row').open && document.querySelector('#row pre')")
         path = browser.get("raceline.page.data.files[arguments[0]].path", file)
-        row = json.loads((pathlib.Path(SOURCE) / path).read_text().splitlines()[line - 1])
+        row = json.loads(stored_text(path).splitlines()[line - 1])
         self.assertEqual(browser.get("document.getElementById('row-title').textContent"), f"{path}, line {line}")
         self.assertIn(row["hash"], browser.get("document.getElementById('row-hash').textContent"))
         self.assertEqual(json.loads(browser.get("document.querySelector('#row pre').textContent")), row)
@@ -151,7 +151,7 @@ class Page(unittest.TestCase):
     def test_every_line_of_every_file_is_there(self):
         files = browser.get("raceline.page.data.files.map(f => [f.path, f.lines])")
         for number, (path, lines) in enumerate(files):
-            texts = (pathlib.Path(SOURCE) / path).read_text().splitlines()
+            texts = stored_text(path).splitlines()
             self.assertEqual(len(texts), lines)
             for line in {1, lines // 2 + 1, lines}:
                 browser.do("document.getElementById('row').close()")

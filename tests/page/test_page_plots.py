@@ -12,31 +12,31 @@ from browser import PROGRAM, SCREENSHOTS, SOURCE, Browser
 H200 = "receipts/h200"
 # Every type; of the roofline and of comparisons also what has many kernels, shapes and peers.
 PICTURES = {
-    "roofline": ["plot", "roofline", *(f"{H200}/2026-11-23-{kernel}-training-16k-4b2ec0278ce6.jsonl"
+    "roofline": ["plot", "roofline", *(f"{H200}/2026-11-23-{kernel}-training-16k-4b2ec0278ce6.jsonl.gz"
                                        for kernel in ("prefill_mma", "prefill_sm90", "prefill_sm90_fp8"))],
-    "roofline-cpu": ["plot", "roofline", "receipts/cpu/2026-11-22-quickstart-f13186e093fd.jsonl",
-                     "receipts/cpu/2026-11-22-ceilings-f13186e093fd.jsonl"],
-    "roofline-many": ["plot", "roofline", f"{H200}/2026-11-21-ladder-12c3875edbd2.jsonl",
+    "roofline-cpu": ["plot", "roofline", "receipts/cpu/2026-11-22-quickstart-f13186e093fd.jsonl.gz",
+                     "receipts/cpu/2026-11-22-ceilings-f13186e093fd.jsonl.gz"],
+    "roofline-many": ["plot", "roofline", f"{H200}/2026-11-21-ladder-12c3875edbd2.jsonl.gz",
                       "tests/data/from-scratch-5ea677882833.jsonl"],
     # Of two kernels at many commits.
-    "roofline-commits": ["plot", "roofline", f"{H200}/2026-11-21-ladder-12c3875edbd2.jsonl",
-                         f"{H200}/2026-11-21-from-scratch-12c3875edbd2.jsonl", "tests/data/from-scratch-5ea677882833.jsonl",
+    "roofline-commits": ["plot", "roofline", f"{H200}/2026-11-21-ladder-12c3875edbd2.jsonl.gz",
+                         f"{H200}/2026-11-21-from-scratch-12c3875edbd2.jsonl.gz", "tests/data/from-scratch-5ea677882833.jsonl",
                          *(str(file.relative_to(SOURCE)) for kind in ("compare", "training")
-                           for file in sorted(pathlib.Path(SOURCE).glob(f"{H200}/*-{kind}-*.jsonl")))],
-    "compare": ["plot", "compare", f"{H200}/2026-11-23-compare-4b2ec0278ce6.jsonl"],
-    "compare-many": ["plot", "compare", f"{H200}/2026-11-22-compare-prefill_mma-4780f87e724b.jsonl",
-                     f"{H200}/2026-11-22-compare-spread-3d1ff90bf28f.jsonl",
-                     f"{H200}/2026-11-22-compare-spread-prefill_mma-9065707500a7.jsonl",
-                     f"{H200}/2026-11-23-compare-4b2ec0278ce6.jsonl", f"{H200}/2026-11-23-compare-decode_sm90-b29739d91fca.jsonl",
-                     f"{H200}/2026-11-23-compare-e4m3-4b2ec0278ce6.jsonl"],
+                           for file in sorted(pathlib.Path(SOURCE).glob(f"{H200}/*-{kind}-*.jsonl.gz")))],
+    "compare": ["plot", "compare", f"{H200}/2026-11-23-compare-4b2ec0278ce6.jsonl.gz"],
+    "compare-many": ["plot", "compare", f"{H200}/2026-11-22-compare-prefill_mma-4780f87e724b.jsonl.gz",
+                     f"{H200}/2026-11-22-compare-spread-3d1ff90bf28f.jsonl.gz",
+                     f"{H200}/2026-11-22-compare-spread-prefill_mma-9065707500a7.jsonl.gz",
+                     f"{H200}/2026-11-23-compare-4b2ec0278ce6.jsonl.gz", f"{H200}/2026-11-23-compare-decode_sm90-b29739d91fca.jsonl.gz",
+                     f"{H200}/2026-11-23-compare-e4m3-4b2ec0278ce6.jsonl.gz"],
     # Of one library on two CPUs, whose names are long.
-    "compare-cpu": ["plot", "compare", "receipts/cpu/2026-11-21-torch-5ea677882833.jsonl",
-                    "receipts/cpu/2026-11-21-torch-d1ca717f26ff.jsonl"],
-    "trajectory": ["plot", "trajectory", f"{H200}/2026-11-21-ladder-12c3875edbd2.jsonl"],
-    "ladder": ["plot", "ladder", "--track", "decode", f"{H200}/2026-11-21-ladder-12c3875edbd2.jsonl"],
+    "compare-cpu": ["plot", "compare", "receipts/cpu/2026-11-21-torch-5ea677882833.jsonl.gz",
+                    "receipts/cpu/2026-11-21-torch-d1ca717f26ff.jsonl.gz"],
+    "trajectory": ["plot", "trajectory", f"{H200}/2026-11-21-ladder-12c3875edbd2.jsonl.gz"],
+    "ladder": ["plot", "ladder", "--track", "decode", f"{H200}/2026-11-21-ladder-12c3875edbd2.jsonl.gz"],
     "scorecard": ["plot", "scorecard"],
-    "sweep": ["plot", "sweep", f"{H200}/2026-11-23-prefill_sm90-training-16k-4b2ec0278ce6.jsonl"],
-    "diff": ["diff", f"{H200}/2026-11-21-from-scratch-12c3875edbd2.jsonl", "tests/data/from-scratch-5ea677882833.jsonl"],
+    "sweep": ["plot", "sweep", f"{H200}/2026-11-23-prefill_sm90-training-16k-4b2ec0278ce6.jsonl.gz"],
+    "diff": ["diff", f"{H200}/2026-11-21-from-scratch-12c3875edbd2.jsonl.gz", "tests/data/from-scratch-5ea677882833.jsonl"],
 }
 
 # Words with their boxes in pixels; those that run along a line have none of their own.

@@ -8,12 +8,12 @@ import tempfile
 import time
 import unittest
 
-from browser import SOURCE, Browser, report
+from browser import SOURCE, Browser, report, stored_text
 
-QUICKSTART = "receipts/cpu/2026-11-22-quickstart-f13186e093fd.jsonl"
-BEFORE = "receipts/h200/2026-11-21-from-scratch-12c3875edbd2.jsonl"
+QUICKSTART = "receipts/cpu/2026-11-22-quickstart-f13186e093fd.jsonl.gz"
+BEFORE = "receipts/h200/2026-11-21-from-scratch-12c3875edbd2.jsonl.gz"
 AFTER = "tests/data/from-scratch-5ea677882833.jsonl"
-LADDER = "receipts/h200/2026-11-21-ladder-12c3875edbd2.jsonl"
+LADDER = "receipts/h200/2026-11-21-ladder-12c3875edbd2.jsonl.gz"
 MISSING = "document.getElementById('missing-body').textContent"
 
 
@@ -32,7 +32,7 @@ class Receipts(unittest.TestCase):
         self.folder = tempfile.TemporaryDirectory()
         self.addCleanup(self.folder.cleanup)
         self.page = pathlib.Path(self.folder.name) / "page.html"
-        self.text = (pathlib.Path(SOURCE) / QUICKSTART).read_text()
+        self.text = stored_text(QUICKSTART)
 
     def show(self, text):
         """The page of a file with this text."""
@@ -102,7 +102,7 @@ class Receipts(unittest.TestCase):
         self.assertIn("hash", browser.get("document.querySelector('#row .note').textContent"))
 
     def test_stale_rows_are_counted_and_marked(self):
-        self.show((pathlib.Path(SOURCE) / LADDER).read_text())
+        self.show(stored_text(LADDER))
         stale = browser.get("raceline.page.data.cases.filter(c => c.stale).length")
         self.assertGreater(stale, 0)
         self.assertIn(f"{stale} rows stale", browser.get(MISSING))
@@ -170,7 +170,7 @@ class Receipts(unittest.TestCase):
         self.assertEqual(browser.get("[raceline.page.data.cases.length, raceline.page.data.files.length]"), [once, 1])
         # Nor do rows that were copied to another file.
         copy = pathlib.Path(self.folder.name) / "copy.jsonl"
-        copy.write_text((pathlib.Path(SOURCE) / BEFORE).read_text())
+        copy.write_text(stored_text(BEFORE))
         self.show_files(BEFORE, copy)
         self.assertEqual(browser.get("raceline.page.data.cases.length"), once)
         self.assertIn("stand in another file as well, and count once", browser.get(MISSING))

@@ -6,7 +6,7 @@ import tempfile
 import time
 import unittest
 
-from browser import SOURCE, Browser, report
+from browser import SOURCE, Browser, report, stored_text
 
 TIP = "document.getElementById('tip')"
 
@@ -44,7 +44,7 @@ class Sections(unittest.TestCase):
     def row(self, place):
         """A row as its file has it."""
         path = browser.get("raceline.page.data.files[arguments[0]].path", place[0])
-        return json.loads((pathlib.Path(SOURCE) / path).read_text().splitlines()[place[1] - 1])
+        return json.loads(stored_text(path).splitlines()[place[1] - 1])
 
     def table(self, identity):
         titles = browser.get(f"[...document.querySelectorAll('#{identity} th')].map(h => h.dataset.column)")

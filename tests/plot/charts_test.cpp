@@ -27,10 +27,10 @@ using testing::IsEmpty;
 std::string receipt(const std::string& name) {
     return std::string(RACELINE_SOURCE_DIR) + "/receipts/" + name;
 }
-const std::string compare_file = receipt("h200/2026-11-23-compare-4b2ec0278ce6.jsonl");
+const std::string compare_file = receipt("h200/2026-11-23-compare-4b2ec0278ce6.jsonl.gz");
 const std::string training_file =
-    receipt("h200/2026-11-23-prefill_sm90-training-16k-4b2ec0278ce6.jsonl");
-const std::string ladder_file = receipt("h200/2026-11-21-ladder-12c3875edbd2.jsonl");
+    receipt("h200/2026-11-23-prefill_sm90-training-16k-4b2ec0278ce6.jsonl.gz");
+const std::string ladder_file = receipt("h200/2026-11-21-ladder-12c3875edbd2.jsonl.gz");
 
 const Series& series_called(const Panel& panel, const std::string& title) {
     const auto found = std::ranges::find(panel.series, title, &Series::title);
@@ -44,7 +44,7 @@ class Charts : public test::WrittenRuns {};
 
 TEST_F(Charts, a_diff_tells_missed_predictions_and_tiles_apart) {
     const TimedRows rows =
-        read_timed_rows({receipt("h200/2026-11-21-ladder-gap-12c3875edbd2.jsonl")});
+        read_timed_rows({receipt("h200/2026-11-21-ladder-gap-12c3875edbd2.jsonl.gz")});
     const Chart chart = diff_chart(diff_of(rows, rows));
     const Panel& panel = chart.panels.at(0);
     std::set<std::string> names;
@@ -64,9 +64,9 @@ TEST_F(Charts, a_diff_tells_missed_predictions_and_tiles_apart) {
 }
 
 TEST_F(Charts, comparisons_of_two_commits_have_panels_of_their_own) {
-    const Chart chart = compare_chart(
-        read_timed_rows({compare_file, receipt("h200/2026-11-22-compare-spread-3d1ff90bf28f.jsonl"),
-                         receipt("h200/2026-11-22-compare-prefill_mma-4780f87e724b.jsonl")}));
+    const Chart chart = compare_chart(read_timed_rows(
+        {compare_file, receipt("h200/2026-11-22-compare-spread-3d1ff90bf28f.jsonl.gz"),
+         receipt("h200/2026-11-22-compare-prefill_mma-4780f87e724b.jsonl.gz")}));
     ASSERT_EQ(chart.panels.size(), 3U);
     EXPECT_EQ(chart.columns, 1U);
     EXPECT_THAT(chart.panels[0].title, HasSubstr("prefill_sm90 on h200 at 4b2ec027 of 2026-11-23"));
@@ -206,7 +206,7 @@ TEST_F(Charts, broken_stale_and_refused_rows_are_said) {
     EXPECT_THAT(rows.notes, Contains(HasSubstr("its last line is unfinished")));
     EXPECT_THAT(rows.notes, Contains(HasSubstr("the gate refused the kernel")));
     const TimedRows old =
-        read_timed_rows({receipt("cpu/2026-11-22-quickstart-f13186e093fd.jsonl")});
+        read_timed_rows({receipt("cpu/2026-11-22-quickstart-f13186e093fd.jsonl.gz")});
     EXPECT_THAT(old.notes, Contains(HasSubstr("stale: the kernel has changed since")));
 }
 

@@ -27,8 +27,8 @@ std::string receipt(const std::string& name) {
     return std::string(RACELINE_SOURCE_DIR) + "/receipts/" + name;
 }
 const std::string training_file =
-    receipt("h200/2026-11-23-prefill_sm90-training-16k-4b2ec0278ce6.jsonl");
-const std::string ladder_file = receipt("h200/2026-11-21-ladder-12c3875edbd2.jsonl");
+    receipt("h200/2026-11-23-prefill_sm90-training-16k-4b2ec0278ce6.jsonl.gz");
+const std::string ladder_file = receipt("h200/2026-11-21-ladder-12c3875edbd2.jsonl.gz");
 
 const Series& series_called(const Panel& panel, const std::string& title) {
     const auto found = std::ranges::find(panel.series, title, &Series::title);
@@ -140,7 +140,7 @@ TEST_F(RooflineChart, a_roofline_of_many_kernels_has_a_panel_for_each) {
 TEST_F(RooflineChart, every_gap_ends_on_a_roof_of_its_limiter_or_on_a_bar) {
     std::size_t on_roofs = 0;
     std::size_t on_bars = 0;
-    const std::string cpu_file = receipt("cpu/2026-11-22-quickstart-f13186e093fd.jsonl");
+    const std::string cpu_file = receipt("cpu/2026-11-22-quickstart-f13186e093fd.jsonl.gz");
     for (const std::string& file : {training_file, ladder_file, cpu_file}) {
         for (const Panel& panel : roofline_chart(read_timed_rows({file})).panels) {
             for (const Series& gap : panel.series) {

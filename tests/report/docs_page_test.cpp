@@ -263,7 +263,7 @@ TEST_F(DocsReceipts, a_row_that_is_missing_is_refused) {
     EXPECT_THAT(refusal("picture from=one"), HasSubstr("no kind of block 'picture'; it must be"));
     EXPECT_THAT(refusal("value of=luck from=one"), HasSubstr("of=luck is no figure"));
     fs::remove(root_ / "receipts/cpu/one.jsonl");
-    EXPECT_THAT(refusal("comparison from=one"), HasSubstr("cannot read the receipts"));
+    EXPECT_THAT(refusal("comparison from=one"), HasSubstr("one.jsonl: cannot open for reading"));
 }
 
 TEST_F(DocsReceipts, a_row_that_was_edited_or_is_of_uncommitted_code_is_refused) {

@@ -17,6 +17,7 @@
 #include "receipt/file.hpp"
 #include "receipt/past_measurement.hpp"
 #include "receipt/rows.hpp"
+#include "receipt/stored_text.hpp"
 #include "registry/registry.hpp"
 #include "report/ladder_cases.hpp"
 #include "report/ladder_data.hpp"
@@ -264,18 +265,15 @@ TEST(LadderPage, names_tests_that_exist) {
     EXPECT_EQ(faults, 10);
 }
 
-// To mend it: raceline report --ladder receipts/index.jsonl receipts/*/*-ladder-*.jsonl
-// receipts/*/*-from-scratch-*.jsonl
+// To mend it: raceline report --ladder receipts/index.jsonl receipts/*/*-ladder-*.jsonl.gz
+// receipts/*/*-from-scratch-*.jsonl.gz
 TEST(LadderPage, is_not_stale) {
     namespace fs = std::filesystem;
     std::vector<Json> rows;
-    for (const auto& entry :
-         fs::recursive_directory_iterator(fs::path(RACELINE_SOURCE_DIR) / "receipts")) {
-        const std::string name = entry.path().filename().string();
-        if (entry.path().extension() == ".jsonl" &&
-            (name.find("-ladder-") != std::string::npos ||
-             name.find("-from-scratch-") != std::string::npos)) {
-            const ReceiptFile file = read_receipts(entry.path().string());
+    for (const std::string& path : stored_receipts(RACELINE_SOURCE_DIR "/receipts")) {
+        if (path.find("-ladder-") != std::string::npos ||
+            path.find("-from-scratch-") != std::string::npos) {
+            const ReceiptFile file = read_receipts(path);
             rows.insert(rows.end(), file.rows.begin(), file.rows.end());
         }
     }

@@ -22,7 +22,7 @@ std::string report_of(const std::string& name) {
 }
 
 TEST(OtherRows, comparisons_stand_in_a_table) {
-    const std::string text = report_of("2026-11-23-compare-e4m3-4b2ec0278ce6.jsonl");
+    const std::string text = report_of("2026-11-23-compare-e4m3-4b2ec0278ce6.jsonl.gz");
     EXPECT_THAT(text, HasSubstr("its / ours"));
     EXPECT_THAT(text, HasSubstr("h=8,q=16384,k=16384,d=256,dtype=e4m3,causal"));
     EXPECT_THAT(text, HasSubstr("device rows: NVIDIA H200 (h200)"));
@@ -31,7 +31,7 @@ TEST(OtherRows, comparisons_stand_in_a_table) {
 }
 
 TEST(OtherRows, checks_are_counted) {
-    EXPECT_THAT(report_of("2026-11-22-prefill_sm90-errors-3d1ff90bf28f.jsonl"),
+    EXPECT_THAT(report_of("2026-11-22-prefill_sm90-errors-3d1ff90bf28f.jsonl.gz"),
                 HasSubstr("prefill_sm90 on h200: 400 checks passed, 0 failed"));
 }
 
@@ -43,7 +43,7 @@ TEST(OtherRows, ceilings_stand_in_a_table) {
 }
 
 TEST(OtherRows, counters_name_the_limiter_of_their_case) {
-    const std::string text = report_of("2026-11-21-from-scratch-12c3875edbd2.jsonl");
+    const std::string text = report_of("2026-11-21-from-scratch-12c3875edbd2.jsonl.gz");
     EXPECT_THAT(text, HasSubstr("limiter by counters"));
     EXPECT_THAT(text, testing::ContainsRegex("light_barriers +latency"));
 }
@@ -51,7 +51,7 @@ TEST(OtherRows, counters_name_the_limiter_of_their_case) {
 TEST(OtherRows, counters_without_their_measurement_name_their_case) {
     const ReceiptFile file =
         read_receipts(std::string(RACELINE_SOURCE_DIR) +
-                      "/receipts/h200/2026-11-21-from-scratch-12c3875edbd2.jsonl");
+                      "/receipts/h200/2026-11-21-from-scratch-12c3875edbd2.jsonl.gz");
     OtherRows whole;
     OtherRows nameless;
     for (Json row : file.rows) {

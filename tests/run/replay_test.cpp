@@ -15,7 +15,7 @@ namespace raceline {
 namespace {
 
 const std::string committed =
-    std::string(RACELINE_SOURCE_DIR) + "/receipts/cpu/2026-11-22-quickstart-f13186e093fd.jsonl";
+    std::string(RACELINE_SOURCE_DIR) + "/receipts/cpu/2026-11-22-quickstart-f13186e093fd.jsonl.gz";
 
 TEST(Schema1, ACommittedFileIsCheckedAndReplayed) {
     const ReceiptFile file = read_receipts(committed);

@@ -11,6 +11,7 @@
 #include "device/catalog.hpp"
 #include "device/device_state.hpp"
 #include "receipt/file.hpp"
+#include "receipt/stored_text.hpp"
 #include "registry/registry.hpp"
 #include "run/run_case.hpp"
 #include "workload/shape_grammar.hpp"
@@ -207,22 +208,18 @@ TEST_F(Repredict, a_run_writes_its_device_once_before_its_predictions) {
 // model's hash is told so here.
 TEST(CommittedPredictions, of_this_model_are_the_same_bit_for_bit) {
     int same = 0;
-    const std::filesystem::path root = std::filesystem::path(RACELINE_SOURCE_DIR) / "receipts";
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(root)) {
-        if (entry.path().extension() != ".jsonl" || entry.path().parent_path() == root) {
-            continue;
-        }
+    for (const std::string& path : stored_receipts(RACELINE_SOURCE_DIR "/receipts")) {
         Repredictor again;
-        const ReceiptFile file = read_receipts(entry.path().string());
+        const ReceiptFile file = read_receipts(path);
         for (std::size_t i = 0; i < file.rows.size(); ++i) {
             if (file.rows[i].at("kind") == "device") {
                 again.take_device(file.rows[i]);
             } else if (file.rows[i].at("kind") == "prediction") {
                 EXPECT_EQ(again.rates_fault(file.rows[i]), "")
-                    << entry.path() << ": line " << file.lines[i];
+                    << path << ": line " << file.lines[i];
                 const auto answer = again.again(row_from_json<PredictionRow>(file.rows[i]));
                 EXPECT_NE(answer.outcome, Outcome::differs)
-                    << entry.path() << ": line " << file.lines[i] << ": " << answer.why;
+                    << path << ": line " << file.lines[i] << ": " << answer.why;
                 same += answer.outcome == Outcome::same ? 1 : 0;
             }
         }
