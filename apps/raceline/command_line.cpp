@@ -175,7 +175,9 @@ void add_case_commands(CLI::App& app, Options& o, std::vector<Command>& commands
 
 void add_report_command(CLI::App& app, Options& o, std::vector<Command>& commands) {
     auto* report = app.add_subcommand("report", "Tables from receipts; --check verifies them");
-    report->add_option("files", o.files, "receipt files (default: the newest of this user)");
+    report->add_option(
+        "files", o.files,
+        "receipt files, plain or gzip-compressed (default: the newest of this user)");
     auto* verify = report->add_flag(
         "--check", o.check,
         "verify rows, manifest, index and history (docs/receipts.md); exit 1 if broken");
@@ -268,7 +270,8 @@ void add_plot_command(CLI::App& app, Options& o, std::vector<Command>& commands)
                      "roofline, trajectory, scorecard, ladder, compare or sweep; docs/pictures.md "
                      "shows each");
     plot->add_option("files", o.files,
-                     "receipt files (default: the newest of this user; of a scorecard receipts/ "
+                     "receipt files, plain or gzip-compressed (default: the newest of this user; "
+                     "of a scorecard receipts/ "
                      "and its index)");
     add_output(*plot, o);
     plot->add_option("--track", o.track,
@@ -291,7 +294,8 @@ void add_diff_command(CLI::App& app, Options& o, std::vector<Command>& commands)
     auto* diff = app.add_subcommand(
         "diff", "Two receipt files or commits, case by case: faster, slower, mispredicted");
     diff->add_option("sides", o.files,
-                     "what was before and what came after: a receipt file, or a commit whose rows "
+                     "what was before and what came after: a receipt file, plain or "
+                     "gzip-compressed, or a commit whose rows "
                      "are in receipts/");
     add_output(*diff, o);
     diff->footer("Examples:\n  raceline diff FILE.jsonl FILE.jsonl");

@@ -18,15 +18,16 @@ def report_html(receipts: _Path | Sequence[_Path], out: _Path) -> None:
     where each number opens its row, and the model behind sliders (docs/page.md).
 
     Args:
-        receipts: a receipt file (JSON lines), or several; of two the page also shows what changed.
+        receipts: a receipt file (JSON lines, plain or gzip-compressed), or several; of two the page also shows what changed.
             Files called index.jsonl list receipts that left a source tree.
         out: the page's file. An older page is replaced, anything else is not.
 
     Raises:
-        ValueError: no file is named, one of them is a folder or a device, or `out` is one
-            of them or holds something that is no page.
+        ValueError: no file is named, one of them is a folder or a device or has more than
+            256 MiB once it is unpacked, or `out` is one of them or holds something that is no page.
         OSError: a file cannot be read, or the page cannot be written; what stood there stays.
-        RuntimeError: no line of a file begins as a row does.
+        RuntimeError: no line of a file begins as a row does, or a compressed file is cut off,
+            damaged, or followed by other bytes.
     """
     files = [receipts] if isinstance(receipts, (str, os.PathLike)) else receipts
     _core.report_html([os.fspath(file) for file in files], os.fspath(out))

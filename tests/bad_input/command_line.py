@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import pathlib
@@ -37,6 +38,12 @@ def prepare(build: pathlib.Path, scratch: pathlib.Path) -> None:
     source = pathlib.Path(__file__).parents[2]
     whole[:] = [(folder / "whole.jsonl").read_bytes(), (source / "README.md").read_bytes(),
                 (source / "devices/h200.json").read_bytes(), program.read_bytes()[:4096]]
+    # A receipt as receipts/ stores it, and one that would fill the memory.
+    whole.append(gzip.compress(whole[0], mtime=0))
+    with gzip.open(folder / "bomb.gz", "wb") as bomb:
+        bomb.write(whole[0])
+        for _ in range(300):
+            bomb.write(bytes(1 << 20))
 
 
 @dataclass
@@ -109,9 +116,10 @@ def check_words(words: list[str], out: str) -> None:
 
 
 file_names = st.sampled_from(["broken", "whole.jsonl", "nowhere", ".", "/dev/null", "/dev/zero",
-                              "/dev/full", "/bin/sh", "", "new.jsonl", "broken/x"])
+                              "/dev/full", "/bin/sh", "", "new.jsonl", "broken/x", "bomb.gz", "new.jsonl.gz"])
 # Relative ones alone: they are written to.
-written_names = st.sampled_from(["broken", "whole.jsonl", "new.jsonl", ".", "", "broken/x", "/dev/full",
+written_names = st.sampled_from(["broken", "whole.jsonl", "new.jsonl", "new.jsonl.gz", ".", "", "broken/x",
+                                 "/dev/full",
                                  "/dev/null", "new/folder/r.jsonl"])
 VALUES: dict[str, st.SearchStrategy[str]] = {
     "--shape": inputs.shapes(), "--suite": st.sampled_from(

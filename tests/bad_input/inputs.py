@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import gzip
+
 from hypothesis import strategies as st
 
 #: What people and programs write where a number belongs. Nothing large that is accepted: kernels would
@@ -74,6 +76,7 @@ def broken(draw: st.DrawFn, whole: list[bytes]) -> bytes:
                 content.replace(b"\n", b"\r\n"),
                 content.replace(b":", b":-", 1 + line),
                 content.replace(b'"seconds', b'"secunds', 1 + line),
+                gzip.compress(content, mtime=0),  # whole, broken or twice, and cut by what comes next
             ])
         )
     return content

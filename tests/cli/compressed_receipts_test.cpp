@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// Receipts that lie compressed: every command that reads receipts says of them what it says of the
+// plain file, and refuses what cannot be unpacked in one sentence.
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/program.hpp"
+#include "receipt/stored_text.hpp"
+#include "support/gzip.hpp"
+
+namespace raceline::test {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+namespace fs = std::filesystem;
+
+const std::string source = RACELINE_SOURCE_DIR;
+const std::string training =
+    source + "/receipts/h200/2026-11-23-prefill_sm90-training-16k-4b2ec0278ce6.jsonl.gz";
+const std::string mma =
+    source + "/receipts/h200/2026-11-23-prefill_mma-training-16k-4b2ec0278ce6.jsonl.gz";
+
+class Compressed : public testing::Test {
+protected:
+    Compressed() {
+        fs::create_directories(box_.path("plain"));
+        fs::create_directories(box_.path("packed"));
+        for (const auto& [name, from] : {std::pair{"a", training}, std::pair{"b", mma}}) {
+            const std::string text = stored_text(from);
+            box_.write(std::string("plain/") + name + ".jsonl", text);
+            // Its name says nothing of how it is stored.
+            box_.write(std::string("packed/") + name + ".jsonl", gzip(text));
+        }
+    }
+    void expect_the_same(const std::string& words, const std::string& output = {}) const {
+        const Outcome plain = box_.run(words, "env -C plain");
+        const std::string plain_output =
+            output.empty() ? "" : Sandbox::read(box_.path("plain/" + output));
+        const Outcome packed = box_.run(words, "env -C packed");
+        EXPECT_EQ(plain.exit, 0) << words << ": " << plain.err;
+        EXPECT_EQ(packed.exit, 0) << words << ": " << packed.err;
+        EXPECT_EQ(plain.out, packed.out) << words;
+        EXPECT_EQ(plain.err, packed.err) << words;
+        EXPECT_FALSE(plain.out.empty() && plain.err.empty() && plain_output.empty()) << words;
+        if (!output.empty()) {
+            EXPECT_TRUE(plain_output == Sandbox::read(box_.path("packed/" + output))) << words;
+            EXPECT_FALSE(plain_output.empty()) << words;
+        }
+    }
+    Sandbox box_;
+};
+
+TEST_F(Compressed, receipts_are_reported_as_plain_ones_are) {
+    for (const char* words :
+         {"report a.jsonl", "report a.jsonl b.jsonl", "report --json a.jsonl",
+          "report --check a.jsonl", "report --repredict a.jsonl", "report --scorecard a.jsonl",
+          "report --ladder a.jsonl", "diff a.jsonl b.jsonl"}) {
+        expect_the_same(words);
+    }
+}
+
+TEST_F(Compressed, receipts_are_replayed_as_plain_ones_are) {
+    const std::string shape = " --kernel cpu_flash --shape h=2,q=3,k=5,d=8";
+    ASSERT_EQ(box_.run("bench --max-seconds 0.01 --receipts r.jsonl" + shape).exit, 0);
+    box_.write("packed.gz", gzip(Sandbox::read(box_.path("r.jsonl"))));
+    const Outcome plain = box_.run("bench --json --device replay:r.jsonl" + shape);
+    const Outcome packed = box_.run("bench --json --device replay:packed.gz" + shape);
+    EXPECT_EQ(packed.exit, 0) << packed.err;
+    const auto time = [](const Outcome& run) {
+        const std::size_t at = run.out.find("\"seconds_median\"");
+        return run.out.substr(at, run.out.find(',', at) - at);
+    };
+    EXPECT_THAT(time(packed), HasSubstr("seconds_median"));
+    EXPECT_EQ(time(plain), time(packed));
+}
+
+TEST_F(Compressed, receipts_are_drawn_as_plain_ones_are) {
+    for (const char* type : {"roofline", "sweep", "scorecard"}) {
+        expect_the_same(std::string("plot ") + type + " a.jsonl -o out.svg", "out.svg");
+    }
+}
+
+TEST_F(Compressed, rates_are_read_from_compressed_ceilings) {
+    const std::string text = stored_text(source + "/receipts/h200/ceilings.jsonl");
+    box_.write("plain/c.jsonl", text);
+    box_.write("packed/c.jsonl", gzip(text));
+    expect_the_same("predict --device h200 --kernel simt --rates c.jsonl --shape h=2,q=9,k=9,d=64");
+}
+
+TEST_F(Compressed, a_page_carries_the_text_of_its_rows) {
+    for (const char* folder : {"plain", "packed"}) {
+        const Outcome run =
+            box_.run("report --html p.html a.jsonl", "env -C " + std::string(folder));
+        EXPECT_EQ(run.exit, 0) << run.err;
+    }
+    const auto rows_of = [&](const std::string& file) {
+        const std::string page = Sandbox::read(box_.path(file));
+        const std::size_t at = page.find("id=\"rows-0\"");
+        return page.substr(at, page.find("</script>", at) - at);
+    };
+    EXPECT_GT(rows_of("plain/p.html").size(), 10'000U);
+    EXPECT_TRUE(rows_of("plain/p.html") == rows_of("packed/p.html"));
+}
+
+TEST_F(Compressed, an_index_may_be_compressed) {
+    const std::string text = Sandbox::read(source + "/receipts/index.jsonl");
+    box_.write("plain/index.jsonl", text);
+    box_.write("packed/index.jsonl.gz", gzip(text));
+    for (const char* words : {"report --ladder ", "report --scorecard "}) {
+        const Outcome plain = box_.run(std::string(words) + "plain/index.jsonl");
+        const Outcome packed = box_.run(std::string(words) + "packed/index.jsonl.gz");
+        EXPECT_EQ(packed.exit, 0) << packed.err;
+        EXPECT_EQ(plain.out, packed.out) << words;
+        EXPECT_GT(plain.out.size(), 1000U) << words;
+    }
+}
+
+TEST_F(Compressed, a_folder_is_said_to_hold_both) {
+    const Outcome run = box_.run("report packed");
+    EXPECT_EQ(run.exit, 2);
+    EXPECT_THAT(run.err, HasSubstr("packed/*.jsonl*"));
+}
+
+// The newest receipt of a user may have been compressed since.
+TEST_F(Compressed, the_newest_receipt_may_be_compressed) {
+    fs::create_directories(box_.path("state/raceline"));
+    fs::copy(training, box_.path("state/raceline/run.jsonl.gz"));
+    const Outcome run = box_.run("report");
+    EXPECT_EQ(run.exit, 0) << run.err;
+    EXPECT_THAT(run.err, HasSubstr("run.jsonl.gz"));
+}
+
+TEST_F(Compressed, what_cannot_be_unpacked_is_refused_in_one_sentence) {
+    const std::string whole = Sandbox::read(training);
+    std::string damaged = whole;
+    damaged[damaged.size() / 2] = static_cast<char>(damaged[damaged.size() / 2] ^ 0x55);
+    std::string bomb = gzip(stored_text(training) + std::string(std::size_t{257} << 20, '\0'));
+    const std::vector<std::array<std::string, 3>> files{
+        {"cut.gz", whole.substr(0, whole.size() / 2), "end too early"},
+        {"damaged.gz", damaged, "are damaged"},
+        {"more.gz", whole + "more", "4 bytes follow"},
+        {"bomb.gz", bomb, "more than 256 MiB"},
+        {"other.gz", gzip("some text\n"), "is no receipt file"},
+    };
+    for (const auto& [name, bytes, why] : files) {
+        box_.write(name, bytes);
+        for (const std::string& words :
+             std::vector<std::string>{"report ", "report --check ", "report --scorecard ",
+                                      "report --html x.html ", "plot roofline -o x.svg ",
+                                      "diff " + training + " ", "predict --device h200 --rates "}) {
+            const Outcome run = box_.run(words + name);
+            EXPECT_EQ(run.exit, 2) << words << name;
+            EXPECT_THAT(run.err, AllOf(StartsWith("raceline: " + name), HasSubstr(why)))
+                << words << name;
+            EXPECT_EQ(std::ranges::count(run.err, '\n'), 1) << run.err;
+        }
+    }
+    EXPECT_FALSE(fs::exists(box_.path("x.html")) || fs::exists(box_.path("x.svg")));
+}
+
+TEST_F(Compressed, rows_are_written_to_plain_files_alone) {
+    const std::string bench = "bench --max-seconds 0.01 --kernel cpu_flash --shape h=2,q=3,k=5,d=8";
+    const Outcome named = box_.run(bench + " --receipts new.jsonl.gz");
+    EXPECT_EQ(named.exit, 2);
+    EXPECT_THAT(named.err, AllOf(HasSubstr("name the file new.jsonl"), HasSubstr("gzip -n -9")));
+    EXPECT_EQ(named.out, "") << "it is refused before anything is measured";
+    EXPECT_FALSE(fs::exists(box_.path("new.jsonl.gz")));
+    const std::string before = Sandbox::read(box_.path("packed/a.jsonl"));
+    const Outcome there = box_.run(bench + " --receipts packed/a.jsonl");
+    EXPECT_EQ(there.exit, 2);
+    EXPECT_THAT(there.err, HasSubstr("is compressed"));
+    EXPECT_TRUE(Sandbox::read(box_.path("packed/a.jsonl")) == before);
+}
+
+}  // namespace
+}  // namespace raceline::test
