@@ -63,11 +63,14 @@ struct ChartText {
     Align align = Align::left;
     /// Written along the straight line from (x, y) to here; on axes of any scale.
     std::optional<std::pair<double, double>> towards = {};
-    bool backed = false;  ///< on white, above marks
+    bool backed = false;     ///< on white, above marks
+    double lines_below = 0;  ///< so many lines of words below its place
 };
 
 struct Panel {
     std::string title;
+    /// A sentence that stands in the place of axes, where there is nothing to draw on them.
+    std::string missing = {};
     Axis x, y;
     std::vector<Series> series;  ///< the first is drawn first
     std::vector<ChartText> texts;
@@ -85,6 +88,9 @@ struct Chart {
     std::size_t columns = 0;           ///< panels in a row; 0: all
     double width = 960, height = 640;  ///< pixels
 };
+
+/// Pixels that a chart takes which draws nothing but says what is missing.
+inline constexpr double height_of_missing = 200;
 
 /// The colour and the mark of the i-th of several series, which repeat as late as they can.
 Colour nth_colour(std::size_t i);

@@ -163,7 +163,9 @@ Chart compare_chart(const TimedRows& rows) {
     chart.notes.insert(chart.notes.end(), rows.notes.begin(), rows.notes.end());
     if (panels.empty()) {
         chart.notes.front() = "No settled comparison in these receipts.";
-        chart.panels.push_back(panel_of({}, numbers, forms));
+        chart.panels.emplace_back().missing =
+            "Nothing to draw: no row of these receipts has a peer's time beside ours.";
+        chart.height = height_of_missing;
         return chart;
     }
     double height = 0;

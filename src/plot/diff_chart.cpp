@@ -72,6 +72,13 @@ Chart diff_chart(const ReceiptDiff& diff) {
                 .panels = {}};
     if (diff.cases.empty()) {
         chart.notes = {"No case was timed on both sides."};
+        chart.notes.insert(chart.notes.end(), diff.notes.begin(), diff.notes.end());
+        chart.panels.emplace_back().missing =
+            "Nothing to draw: cases are matched by device, kernel, workload and way of launching, "
+            "and none of the one side is on the other.";
+        chart.height = height_of_missing;
+        chart.width = 1100;
+        return chart;
     }
     chart.notes.insert(chart.notes.end(), diff.notes.begin(), diff.notes.end());
     Panel panel;

@@ -60,6 +60,22 @@ double round_step(double step) {
     return 10 * decade;
 }
 
+// "20 µs", "1.5 ms": as short as can be.
+std::string time_name(double seconds) {
+    constexpr std::array<std::pair<double, std::string_view>, 5> units{
+        {{1, "s"}, {1e-3, "ms"}, {1e-6, "µs"}, {1e-9, "ns"}, {1e-12, "ps"}}};
+    const auto* unit =
+        std::ranges::find_if(units, [&](const auto& one) { return seconds >= one.first * 0.9999; });
+    unit = unit == units.end() ? units.end() - 1 : unit;
+    return fmt::format("{:.4g} {}", seconds / unit->first, unit->second);
+}
+
+std::string place_text(const Axis& axis, double at) {
+    return axis.scale == Scale::seconds
+               ? fmt::format("{} {:.10g}", single_quoted(time_name(at)), at)
+               : fmt::format("{:.10g}", at);
+}
+
 // A logarithmic axis over less than two decades needs more ticks than powers of ten.
 std::string ticks_of(const Axis& axis, char name) {
     if (!axis.ticks.empty()) {
@@ -78,7 +94,7 @@ std::string ticks_of(const Axis& axis, char name) {
     if (axis.high / axis.low < 1.8) {  // one by one: a step on a logarithmic axis is a factor
         const double step = round_step((axis.high - axis.low) / 6);
         for (double at = std::ceil(axis.low / step) * step; at <= axis.high; at += step) {
-            places += fmt::format("{}{:.10g}", places.empty() ? "" : ", ", at);
+            places += (places.empty() ? "" : ", ") + place_text(axis, at);
         }
         return fmt::format("set {}tics ({})\n", name, places);
     }
@@ -91,7 +107,7 @@ std::string ticks_of(const Axis& axis, char name) {
                               step == 8.0 || step == 9.0;
             const bool shown = few ? step == 1.0 || step == 2.0 || step == 5.0 : many || !fine;
             if (const double at = step * decade; shown && at >= axis.low && at <= axis.high) {
-                places += fmt::format("{}{:.10g}", places.empty() ? "" : ", ", at);
+                places += (places.empty() ? "" : ", ") + place_text(axis, at);
             }
         }
     }
@@ -100,31 +116,35 @@ std::string ticks_of(const Axis& axis, char name) {
 }
 
 std::string axis_text(const Axis& axis, char name) {
-    const bool halves =
-        axis.scale == Scale::seconds && axis.logarithmic && axis.high / axis.low < 100;
-    const std::string_view form = halves ? "%.1s %cs" : number_form(axis.scale);
     return fmt::format(
         "{}set logscale {}\nset {}range [{:.10g}:{:.10g}]\nset format {} '{}'\n{}"
         "set {}label {}\n",
-        axis.logarithmic ? "" : "un", name, name, axis.low, axis.high, name, form,
-        ticks_of(axis, name), name, single_quoted(axis.title));
+        axis.logarithmic ? "" : "un", name, name, axis.low, axis.high, name,
+        number_form(axis.scale), ticks_of(axis, name), name, single_quoted(axis.title));
 }
 
 std::string_view align_word(Align align) {
     return align == Align::left ? "left" : align == Align::right ? "right" : "center";
 }
 
-std::string label_text(const Panel& panel, const Place& place, const ChartText& text,
-                       bool rotates) {
-    return fmt::format("set label {} at {:.10g},{:.10g} {} front{}{} tc rgb '{}'\n",
-                       single_quoted(text.text), text.x, text.y, align_word(text.align),
-                       rotates && text.towards
-                           ? fmt::format(" rotate by {:.1f}", angle_of(panel, place, text))
-                           : "",
-                       text.towards  ? " offset 0,0.6"
-                       : text.backed ? " boxed"
-                                     : "",
-                       colour_code(text.colour));
+std::string offset_text(const Chart& chart, const Panel& panel, const Place& place,
+                        const ChartText& text) {
+    const auto [right, up] = stand_off(panel, place, text);
+    const double below = text.lines_below * line_height;
+    return right == 0 && up == 0 && below == 0
+               ? ""
+               : fmt::format(" offset screen {:.5f},{:.5f}", right / chart.width,
+                             (up - below) / chart.height);
+}
+
+std::string label_text(const Chart& chart, const Panel& panel, const Place& place,
+                       const ChartText& text) {
+    return fmt::format(
+        "set label {} at {:.10g},{:.10g} {} front{}{}{} tc rgb '{}'\n", single_quoted(text.text),
+        text.x, text.y, align_word(text.align),
+        text.towards ? fmt::format(" rotate by {:.1f}", angle_of(panel, place, text)) : "",
+        offset_text(chart, panel, place, text), text.backed ? " boxed" : "",
+        colour_code(text.colour));
 }
 
 // One block of numbers a series: x, y, and the ends of the interval.
@@ -173,33 +193,68 @@ bool is_ground(const Series& series) {
     return series.mark == Mark::none && series.line == Line::dotted && series.width < 0.5;
 }
 
-// A line of the terminal for each name of the y axis, where it has names.
-std::string terminal_size_text(const Panel& panel, TerminalSize size) {
-    constexpr std::size_t around = 9;  // title, x axis and legend
-    const std::size_t rows =
-        panel.y.ticks.empty() ? static_cast<std::size_t>(size.rows) : panel.y.ticks.size() + around;
-    return fmt::format("set terminal dumb size {},{} noenhanced mono\n", size.columns, rows);
+// Margins, legend and titles of a picture.
+std::string frame_text(const Chart& chart, const Panel& panel, const Place& place) {
+    std::string text = fmt::format(
+        "set lmargin at screen {:.4f}\nset rmargin at screen {:.4f}\nset bmargin at screen "
+        "{:.4f}\nset tmargin at screen {:.4f}\n"
+        "set key at screen {:.4f}, screen {:.4f} center bottom vertical maxrows {} "
+        "samplen 2 Left reverse\n"
+        "set title {} offset screen {:.4f},0\n",
+        place.left, place.right, place.bottom, place.top, place.middle, place.legend,
+        std::max<std::size_t>(1, place.legend_rows), single_quoted(panel.title), place.title_shift);
+    text += axis_text(panel.x, 'x') + axis_text(panel.y, 'y');
+    for (const ChartText& label : panel.texts) {
+        text += label_text(chart, panel, place, label);
+    }
+    return text;
+}
+
+// The same in a terminal, where each cell holds one letter.
+std::string cell_text(const Panel& given, TerminalSize size) {
+    const TerminalLayout layout = terminal_layout(given, size);
+    Panel panel = given;
+    panel.y.title.clear();  // gnuplot has no cells for it
+    for (auto& [at, name] : panel.x.ticks) {
+        name.clear();  // stands among the layout's words
+    }
+    std::string text = fmt::format(
+        "set terminal dumb size {},{} noenhanced mono\n"
+        "set lmargin {}\nset rmargin {}\nset bmargin {}\nset tmargin {}\n"
+        "set key at screen 0.5, character 0 center bottom vertical maxrows {} samplen 2 Left "
+        "reverse\nset title {}\n",
+        layout.size.columns, layout.size.rows, layout.left, layout.right, layout.bottom, layout.top,
+        layout.legend_rows, single_quoted(panel.title));
+    text += axis_text(panel.x, 'x') + axis_text(panel.y, 'y');
+    for (const CellText& word : layout.words) {
+        text += fmt::format("set label {} at character {},{} left front\n",
+                            single_quoted(word.text), word.column, word.row);
+    }
+    return text;
+}
+
+// A sentence in the place of axes.
+std::string missing_text(const Panel& panel, const Place& place) {
+    return fmt::format(
+        "unset key\nunset border\nunset tics\nset xlabel ''\nset ylabel ''\nset title {}\n"
+        "set lmargin at screen {:.4f}\nset rmargin at screen {:.4f}\nset bmargin at screen "
+        "{:.4f}\nset tmargin at screen {:.4f}\n"
+        "set xrange [0:1]\nset yrange [0:1]\nunset logscale x\nunset logscale y\n"
+        "set label {} at graph 0.5,0.5 center front tc rgb '#000000'\n"
+        "plot NaN notitle\nset border 3 lc rgb '#555555'\nset key\nset xtics nomirror\nset ytics "
+        "nomirror\n",
+        single_quoted(panel.title), place.left, place.right, place.bottom, place.top,
+        single_quoted(panel.missing));
 }
 
 std::string panel_text(const Chart& chart, std::size_t index, bool terminal, TerminalSize size) {
     const Panel& panel = chart.panels[index];
-    const Place place = place_of(chart, index);
-    std::string text = "unset label\n" + (terminal ? terminal_size_text(panel, size) : "");
-    if (!terminal) {
-        text += fmt::format(
-            "set lmargin at screen {:.4f}\nset rmargin at screen {:.4f}\nset bmargin at screen "
-            "{:.4f}\nset tmargin at screen {:.4f}\n"
-            "set key at screen {:.4f}, screen {:.4f} center bottom vertical maxrows {} "
-            "samplen 2 Left reverse\n",
-            place.left, place.right, place.bottom, place.top, place.middle, place.legend,
-            std::max<std::size_t>(1, place.legend_rows));
+    std::string text = "unset label\n";
+    if (!panel.missing.empty()) {
+        return terminal ? text + fmt::format("print {}\n", single_quoted(panel.missing))
+                        : text + missing_text(panel, place_of(chart, index));
     }
-    text += fmt::format("set title {} offset screen {:.4f},0\n", single_quoted(panel.title),
-                        terminal ? 0.0 : place.title_shift) +
-            axis_text(panel.x, 'x') + axis_text(panel.y, 'y');
-    for (const ChartText& label : panel.texts) {
-        text += label_text(panel, place, label, !terminal);
-    }
+    text += terminal ? cell_text(panel, size) : frame_text(chart, panel, place_of(chart, index));
     std::string plots;
     for (std::size_t i = 0; i < panel.series.size(); ++i) {
         const Series& series = panel.series[i];
@@ -281,7 +336,7 @@ std::string gnuplot_script(const Chart& chart, PictureForm form, TerminalSize si
         "set style textbox opaque noborder margins 0.3,0.3\n"
         "set grid lc rgb '#e5e5e5' lt 1 lw 0.5\n";
     if (terminal) {
-        text += "unset grid\nset errorbars 0\nset key outside center bottom horizontal\n";
+        text += "unset grid\nset errorbars 0\n";
     }
     text += terminal ? heading_text(chart, true) : "";
     const bool many = chart.panels.size() > 1 && !terminal;

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "plot/chart.hpp"
+#include "plot/terminal_layout.hpp"
 
 namespace raceline {
 
@@ -13,11 +14,6 @@ enum class PictureForm : std::int32_t { svg, png, pdf, terminal };
 
 /// By the ending of a file's name. Throws Error(invalid_argument) naming the endings there are.
 PictureForm picture_form(std::string_view file);
-
-/// How large a drawing in a terminal is, in characters.
-struct TerminalSize {
-    int columns = 80, rows = 24;
-};
 
 /// A script that draws the chart to gnuplot's standard output, with its data in it. Words of the
 /// chart stand in single quotes, in which gnuplot takes nothing for a command.

@@ -74,6 +74,7 @@ Chart chart_of(const TimedRows& rows, const LadderTrack& track, const std::strin
     if (climbs.empty()) {
         chart.notes = {
             fmt::format("No rung of track {} was measured in these receipts.", track.name)};
+        chart.height = height_of_missing;
     }
     if (others > 0) {
         chart.notes.push_back(fmt::format(
@@ -86,6 +87,11 @@ Chart chart_of(const TimedRows& rows, const LadderTrack& track, const std::strin
     }
     chart.notes.insert(chart.notes.end(), rows.notes.begin(), rows.notes.end());
     return chart;
+}
+
+// What stands in the place of axes where no rung was measured.
+std::string missing_text(const Chart& chart) {
+    return chart.notes.front() + " `raceline bench --kernel RUNG --receipts FILE` measures one.";
 }
 
 std::string rung_name(const RungStep& step, const std::string& shape) {
@@ -132,21 +138,22 @@ double place_of(const std::vector<const Kernel*>& rungs, const Kernel* rung) {
 // The step's own speed-up over its predecessor; below the marks, in the order of reading.
 void add_step_text(Panel& panel, const RungStep& step, double x, double y, Colour colour) {
     if (step.shown.speedup_measured() > 0) {
-        const double line = std::pow(panel.y.high / panel.y.low, 0.034);
         panel.texts.push_back({.x = x,
-                               .y = y / (line * line),
+                               .y = y,
                                .text = fmt::format("{:.2f}×", step.shown.speedup_measured()),
                                .colour = colour,
                                .align = Align::centre,
                                .towards = {},
-                               .backed = true});
+                               .backed = true,
+                               .lines_below = 1.4});
         panel.texts.push_back({.x = x,
-                               .y = y / (line * line * line),
+                               .y = y,
                                .text = fmt::format("({:.2f}×)", step.shown.speedup_predicted()),
                                .colour = Colour::black,
                                .align = Align::centre,
                                .towards = {},
-                               .backed = true});
+                               .backed = true,
+                               .lines_below = 2.25});
     }
 }
 
@@ -176,6 +183,7 @@ Chart trajectory_chart(const TimedRows& rows, std::string_view name, const std::
                                           : " Under each rung its speed-up over the one that "
                                             "it changes, predicted in brackets.";
     Panel panel;
+    panel.missing = climbs.empty() ? missing_text(chart) : "";
     panel.left_margin = 96;
     panel.y = {.title = "speed over the first rung",
                .scale = Scale::ratio,
@@ -223,6 +231,7 @@ Chart trajectory_chart(const TimedRows& rows, std::string_view name, const std::
 Chart ladder_chart(const TimedRows& rows, std::string_view name, const std::string& wanted) {
     auto [shape, climbs, rungs, chart] = chart_of(rows, name, wanted, "Time of each rung");
     Panel panel;
+    panel.missing = climbs.empty() ? missing_text(chart) : "";
     panel.left_margin = 150;
     panel.right_margin = 100;
     panel.x = {.title = "time", .scale = Scale::seconds, .logarithmic = true, .ticks = {}};

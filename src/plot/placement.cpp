@@ -3,18 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string_view>
-#include <utility>
 
 namespace raceline {
 namespace {
-
-constexpr double letter_width = 7.2;  // of the font of pictures, in pixels
-
-std::size_t letters(std::string_view text) {
-    return static_cast<std::size_t>(std::ranges::count_if(
-        text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
-}
 
 int legend_columns(const Panel& panel, double width) {
     std::size_t longest = 0;
@@ -74,11 +65,6 @@ std::pair<double, double> ends_of(const Chart& chart, PanelRow row) {
     return {top + before * each, top + (before + height_of(chart, row)) * each};
 }
 
-double share_of(const Axis& axis, double value) {
-    return axis.logarithmic ? std::log(value / axis.low) / std::log(axis.high / axis.low)
-                            : (value - axis.low) / (axis.high - axis.low);
-}
-
 // A title stands over the middle of the axes; one that would leave its panel there moves inwards,
 // as far as its other end allows.
 double title_shift(const std::string& title, double middle, double from, double to) {
@@ -88,7 +74,102 @@ double title_shift(const std::string& title, double middle, double from, double 
     return left > 0 && right > 0 ? (from + to) / 2 - middle : left > 0 ? left : -right;
 }
 
+// Corners of a box whose middle and half sides are given; its long side rises by `angle`.
+Box turned(double x, double y, double half_width, double half_height, double angle) {
+    const double c = std::cos(angle);
+    const double s = std::sin(angle);
+    Box box;
+    constexpr std::array<std::pair<int, int>, 4> signs{{{-1, -1}, {1, -1}, {1, 1}, {-1, 1}}};
+    for (std::size_t i = 0; i < signs.size(); ++i) {
+        const double along = signs.at(i).first * half_width;
+        const double up = signs.at(i).second * half_height;
+        box.at(i) = {x + c * along - s * up, y + s * along + c * up};
+    }
+    return box;
+}
+
+// Whether a line along a side of `one` parts the two.
+bool parted(const Box& one, const Box& other) {
+    for (std::size_t i = 0; i < 2; ++i) {
+        const auto [x0, y0] = one.at(i);
+        const auto [x1, y1] = one.at(i + 1);
+        const auto along = [&](const std::pair<double, double>& corner) {
+            return (y1 - y0) * corner.first + (x0 - x1) * corner.second;
+        };
+        const auto [low, high] = std::ranges::minmax(one, {}, along);
+        const auto [from, to] = std::ranges::minmax(other, {}, along);
+        if (along(high) <= along(from) || along(to) <= along(low)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+constexpr double degrees = 57.29577951308232;
+
 }  // namespace
+
+std::size_t letters(std::string_view text) {
+    return static_cast<std::size_t>(std::ranges::count_if(
+        text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+}
+
+double share_of(const Axis& axis, double value) {
+    return axis.logarithmic ? std::log(value / axis.low) / std::log(axis.high / axis.low)
+                            : (value - axis.low) / (axis.high - axis.low);
+}
+
+double line_share(const Place& place) {
+    return line_height / place.height;
+}
+
+std::pair<double, double> stand_off(const Panel& panel, const Place& place, const ChartText& text) {
+    const double angle = angle_of(panel, place, text) / degrees;
+    constexpr double off = 0.6 * line_height;
+    return text.towards ? std::pair(-off * std::sin(angle), off * std::cos(angle))
+                        : std::pair(0.0, 0.0);
+}
+
+Box box_of(const Panel& panel, const Place& place, const ChartText& text) {
+    const double angle = angle_of(panel, place, text) / degrees;
+    const double half = static_cast<double>(letters(text.text)) * letter_width / 2;
+    const double middle = text.align == Align::left ? half : text.align == Align::right ? -half : 0;
+    const auto [right, up] = stand_off(panel, place, text);
+    return turned(share_of(panel.x, text.x) * place.width + right + middle * std::cos(angle),
+                  share_of(panel.y, text.y) * place.height + up + middle * std::sin(angle) -
+                      text.lines_below * line_height,
+                  half, line_height / 2, angle);
+}
+
+Box box_of(const Panel& panel, const Place& place, const ChartPoint& point) {
+    constexpr double half = 4;  // of a mark
+    return turned(share_of(panel.x, point.x) * place.width,
+                  share_of(panel.y, point.y) * place.height, half, half, 0);
+}
+
+std::vector<Box> boxes_of_words(const Panel& panel, const Place& place) {
+    std::vector<Box> boxes;
+    for (const ChartText& text : panel.texts) {
+        boxes.push_back(box_of(panel, place, text));
+    }
+    return boxes;
+}
+
+std::vector<Box> boxes_of_marks(const Panel& panel, const Place& place) {
+    std::vector<Box> boxes;
+    for (const Series& series : panel.series) {
+        for (const ChartPoint& point : series.points) {
+            if (series.mark != Mark::none && std::isfinite(point.x) && std::isfinite(point.y)) {
+                boxes.push_back(box_of(panel, place, point));
+            }
+        }
+    }
+    return boxes;
+}
+
+bool overlap(const Box& one, const Box& other) {
+    return !parted(one, other) && !parted(other, one);
+}
 
 Place place_of(const Chart& chart, std::size_t index) {
     const PanelRow row = row_of(chart, index);
@@ -129,7 +210,6 @@ double angle_of(const Panel& panel, const Place& place, const ChartText& text) {
     const auto [x, y] = text.towards.value_or(std::pair{text.x, text.y});
     const double across = (share_of(panel.x, x) - share_of(panel.x, text.x)) * place.width;
     const double up = (share_of(panel.y, y) - share_of(panel.y, text.y)) * place.height;
-    constexpr double degrees = 57.29577951308232;
     return std::atan2(up, across) * degrees;
 }
 

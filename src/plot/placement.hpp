@@ -2,13 +2,21 @@
 // Where the parts of a chart stand on its picture.
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "plot/chart.hpp"
 
 namespace raceline {
 
-inline constexpr double line_height = 17;  ///< of the font of pictures, in pixels
+inline constexpr double line_height = 17;    ///< of the font of pictures, in pixels
+inline constexpr double letter_width = 7.2;  ///< on average, and of no long text less
+
+/// How many letters a text has: its code points.
+std::size_t letters(std::string_view text);
 
 /// Where a panel's axes stand, as shares of the picture from its lower left corner.
 struct Place {
@@ -21,6 +29,29 @@ struct Place {
 
 /// Of the panel with this number: rows from the top, each with room for titles and legends.
 Place place_of(const Chart& chart, std::size_t index);
+
+/// The height of a line of words, as a share of the y axis.
+double line_share(const Place& place);
+
+/// Where a value stands between the ends of an axis: 0 at the low one, 1 at the high one.
+double share_of(const Axis& axis, double value);
+
+/// Corners of the box that a text takes, in pixels from the lower left corner of the axes.
+using Box = std::array<std::pair<double, double>, 4>;
+Box box_of(const Panel& panel, const Place& place, const ChartText& text);
+/// Of a mark at a point of the axes.
+Box box_of(const Panel& panel, const Place& place, const ChartPoint& point);
+
+/// Of all texts of a panel, and of all marks of its series.
+std::vector<Box> boxes_of_words(const Panel& panel, const Place& place);
+std::vector<Box> boxes_of_marks(const Panel& panel, const Place& place);
+
+/// Whether two boxes, both with right angles, share any part.
+bool overlap(const Box& one, const Box& other);
+
+/// By how many pixels a text that runs along a line stands off it, so that the line does not cross
+/// it: right and up.
+std::pair<double, double> stand_off(const Panel& panel, const Place& place, const ChartText& text);
 
 /// The slope of a text that runs `towards` a place, in degrees on the picture; 0 for any other.
 double angle_of(const Panel& panel, const Place& place, const ChartText& text);

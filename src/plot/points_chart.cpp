@@ -11,7 +11,6 @@ namespace {
 
 // More names than this would cover each other; the legend then has numbers of points only.
 constexpr std::size_t most_named = 12;
-constexpr double height_of_words = 0.034;  // height of a line of words, as a share of the y axis
 
 Series series_of(const ChartedPoint& one, std::size_t i, bool measured) {
     const double seconds = measured ? one.work.seconds : one.verdict.bound_seconds;
@@ -63,8 +62,7 @@ Chart points_chart(const Device& device, const std::vector<ChartedPoint>& points
     fit(panel.x, x, 0.12);
     fit(panel.y, y);
     add_roofs(panel, roofs, Line::solid, "");
-    add_memory_names(panel, roofs, "", 0);
-    add_engine_names(panel, roofs.engines, height_of_words);
+    make_room_for_names(panel, roofs.engines);
     for (std::size_t i = 0; i < points.size(); ++i) {
         if (points[i].verdict.intensity > 0) {
             add_point(panel, points[i], i, points.size() <= most_named);
@@ -87,6 +85,12 @@ Chart points_chart(const Device& device, const std::vector<ChartedPoint>& points
     if (const std::string missing = missing_roofs(roofs); !missing.empty()) {
         chart.notes.push_back(missing);
     }
+    if (const std::string shared = shared_memory_note(roofs); !shared.empty()) {
+        chart.notes.push_back(shared);
+    }
+    const Place place = place_of(chart, 0);  // once the notes are known, which take room
+    add_engine_names(chart.panels[0], roofs.engines, place);
+    add_memory_names(chart.panels[0], roofs, "", place);
     return chart;
 }
 

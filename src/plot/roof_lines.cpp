@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <optional>
 #include <ranges>
 
 #include "support/text_table.hpp"
@@ -18,8 +19,9 @@ std::string engine_name(const Roof& roof) {
 
 // Heights of names beside roofs of these rates, the lowest first: apart from each other and within
 // the panel.
-std::vector<double> heights_of(const Panel& panel, const std::vector<Roof>& engines, double line) {
-    const double apart = std::pow(panel.y.high / panel.y.low, line);
+std::vector<double> heights_of(const Panel& panel, const std::vector<Roof>& engines,
+                               const Place& place) {
+    const double apart = std::pow(panel.y.high / panel.y.low, line_share(place));
     std::vector<double> heights;
     heights.reserve(engines.size());
     for (const Roof& roof : engines) {
@@ -34,21 +36,60 @@ std::vector<double> heights_of(const Panel& panel, const std::vector<Roof>& engi
     return heights;
 }
 
+bool covers_any(const Box& box, const std::vector<Box>& others) {
+    return std::ranges::any_of(others, [&](const Box& other) { return overlap(box, other); });
+}
+
+// Along a diagonal, from where it enters the panel: the first place where the name covers nothing
+// and ends on the diagonal, else the first where it covers no words, and false. `top`: where the
+// diagonal ends.
+bool put_along(Panel& panel, const Place& place, double rate, double top, ChartText name) {
+    const std::vector<Box> words = boxes_of_words(panel, place);
+    const std::vector<Box> marks = boxes_of_marks(panel, place);
+    const double from = std::max(panel.x.low, panel.y.low / rate);
+    const double to = std::min(panel.x.high, panel.y.high / rate);
+    const double highest = std::min(1.0, share_of(panel.y, top)) * place.height;
+    constexpr int steps = 50;
+    std::optional<ChartText> second;
+    for (int i = 1; i < steps; ++i) {
+        name.x = from * std::pow(to / from, static_cast<double>(i) / steps);
+        name.y = name.x * rate;
+        name.towards = {2 * name.x, 2 * name.y};
+        const Box box = box_of(panel, place, name);
+        const bool begins = std::ranges::all_of(
+            box, [](const auto& corner) { return corner.first > 0 && corner.second > 0; });
+        const bool ends = box[1].first < place.width && box[1].second < highest;
+        if (begins && !covers_any(box, words)) {
+            if (ends && !covers_any(box, marks)) {
+                panel.texts.push_back(std::move(name));
+                return true;
+            }
+            second = second ? second : name;
+        }
+    }
+    panel.texts.push_back(second ? *std::move(second) : std::move(name));
+    return false;
+}
+
 }  // namespace
 
-void add_engine_names(Panel& panel, const std::vector<Roof>& engines, double line) {
-    const std::vector<double> heights = heights_of(panel, engines, line);
+void make_room_for_names(Panel& panel, const std::vector<Roof>& engines) {
     std::size_t longest = 0;
+    for (const Roof& roof : engines) {
+        longest = std::max(longest, letters(engine_name(roof)));
+    }
+    panel.right_margin = 24 + letter_width * static_cast<double>(longest);
+}
+
+void add_engine_names(Panel& panel, const std::vector<Roof>& engines, const Place& place) {
+    const std::vector<double> heights = heights_of(panel, engines, place);
     for (std::size_t i = 0; i < engines.size(); ++i) {
-        const std::string name = engine_name(engines[i]);
-        longest = std::max(longest, name.size());
         panel.texts.push_back({.x = panel.x.high * 1.03,
                                .y = heights[i],
-                               .text = name,
+                               .text = engine_name(engines[i]),
                                .colour = Colour::black,
                                .align = Align::left});
     }
-    panel.right_margin = 24 + 7.2 * static_cast<double>(longest);
 }
 
 void add_roofs(Panel& panel, const Roofs& roofs, Line line, const std::string& title) {
@@ -87,25 +128,25 @@ void add_roof_extent(const Roofs& roofs, std::vector<double>& x, std::vector<dou
     }
 }
 
-void add_memory_names(Panel& panel, const Roofs& roofs, const std::string& device,
-                      std::size_t place) {
-    double last = 0;
-    int beside = 0;
+bool add_memory_names(Panel& panel, const Roofs& roofs, const std::string& device,
+                      const Place& place) {
+    const double top = roofs.engines.empty() ? panel.y.high : roofs.engines.back().rate;
+    bool fit = true;
     for (const Roof& roof : roofs.memory) {
-        beside = last > 0 && roof.rate / last < 1.5 ? beside + 1 : 0;
-        last = roof.rate;
-        const double x =
-            std::max(panel.x.low, panel.y.low / roof.rate) * 1.15 *
-            std::pow(panel.x.high / panel.x.low, 0.24 * beside + 0.2 * static_cast<double>(place));
-        panel.texts.push_back(
-            {.x = x,
-             .y = x * roof.rate,
-             .text = fmt::format("{}{} {}{}", device, roof.name, format_si(roof.rate, "B/s"),
-                                 roof.measured ? "" : " (datasheet)"),
-             .colour = Colour::black,
-             .align = Align::left,
-             .towards = {{2 * x, 2 * x * roof.rate}}});
+        const std::string name =
+            fmt::format("{}{} {}{}", device, roof.name, format_si(roof.rate, "B/s"),
+                        roof.measured ? "" : " (datasheet)");
+        fit &= put_along(panel, place, roof.rate, top,
+                         {.text = name, .colour = Colour::black, .align = Align::left});
     }
+    return fit;
+}
+
+std::string shared_memory_note(const Roofs& roofs) {
+    return std::ranges::count(roofs.memory, "byte.smem_lsu", &Roof::resource) == 0
+               ? ""
+               : "SMEM: loads and stores share the banks of shared memory, so that the bytes of "
+                 "both together have this roof.";
 }
 
 }  // namespace raceline

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "plot/chart.hpp"
+#include "plot/placement.hpp"
 #include "plot/roofs.hpp"
 
 namespace raceline {
@@ -17,15 +18,20 @@ void add_roof_extent(const Roofs& roofs, std::vector<double>& x, std::vector<dou
 /// of memory on. `title`: in the legend, if not empty.
 void add_roofs(Panel& panel, const Roofs& roofs, Line line, const std::string& title);
 
-/// Names with rates right of the axes, each beside its roof as far as they leave each other room;
-/// `line`: the height of one as a share of the axis. `engines`: the slowest first. Widens the
-/// panel's right margin.
-void add_engine_names(Panel& panel, const std::vector<Roof>& engines, double line);
+/// Leaves room right of the axes for the names of these engines.
+void make_room_for_names(Panel& panel, const std::vector<Roof>& engines);
 
-/// Names along each diagonal, from where it enters the panel; of two close ones the second further
-/// on. `device`: in front of each. `place`: of several devices the how many-th this is, whose names
-/// stand further on than those of the ones before.
-void add_memory_names(Panel& panel, const Roofs& roofs, const std::string& device,
-                      std::size_t place);
+/// Names with rates right of the axes, each beside its roof as far as they leave each other room.
+/// `engines`: the slowest first.
+void add_engine_names(Panel& panel, const std::vector<Roof>& engines, const Place& place);
+
+/// Names along each diagonal, as near to where it enters the panel as neither words that stand
+/// there nor marks are covered. `device`: in front of each. False where a diagonal is too short for
+/// its name beside all others.
+bool add_memory_names(Panel& panel, const Roofs& roofs, const std::string& device,
+                      const Place& place);
+
+/// A remark on what the roof of shared memory holds for; empty where none is drawn.
+std::string shared_memory_note(const Roofs& roofs);
 
 }  // namespace raceline

@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <fmt/format.h>
+#include <functional>
 #include <limits>
 #include <map>
 #include <set>
@@ -50,9 +51,10 @@ std::string group_title(const RooflineGroup& group, const RooflineGroups& all,
 }
 
 // How far right of its place a point is drawn, as a factor: where one case was measured at several
-// commits, no mark hides another. A mark is as wide as half a line of words is high.
-double shift_of(const Panel& panel, const RooflinePoint& point, double line) {
-    return std::pow(panel.x.high / panel.x.low, 0.47 * line * static_cast<double>(point.before));
+// commits, no mark hides another. A mark is about as wide as half a line of words is high.
+double shift_of(const Panel& panel, const RooflinePoint& point, const Place& place) {
+    const double apart = 0.6 * line_height / place.width;
+    return std::pow(panel.x.high / panel.x.low, apart * static_cast<double>(point.before));
 }
 
 bool has_shifts(const RooflineGroups& groups) {
@@ -63,13 +65,13 @@ bool has_shifts(const RooflineGroups& groups) {
 }
 
 void add_points(Panel& panel, const std::string& title, const std::vector<RooflinePoint>& points,
-                Colour colour, Mark mark, double line) {
+                Colour colour, Mark mark, const Place& place) {
     Series join{.title = {}, .colour = colour, .line = Line::solid, .width = 0.8, .points = {}};
     Series predicted{.title = {}, .colour = colour, .mark = mark, .filled = false, .points = {}};
     Series measured{.title = title, .colour = colour, .mark = mark, .points = {}};
     constexpr double none = std::numeric_limits<double>::quiet_NaN();
     for (const RooflinePoint& point : points) {
-        const double x = point.intensity * shift_of(panel, point, line);
+        const double x = point.intensity * shift_of(panel, point, place);
         measured.points.push_back({x, point.measured});
         if (point.predicted > 0) {
             predicted.points.push_back({x, point.predicted});
@@ -123,21 +125,31 @@ std::string devices_text(const std::map<std::string, DeviceName>& devices) {
     return text;
 }
 
-void add_groups(Panel& panel, const RooflineGroups& groups, const std::vector<Roofs>& all,
-                const Letters& letters, double line) {
+// What gaps need to know of each group: how it is drawn.
+struct GroupLook {
+    Colour colour;
+    Mark mark;
+};
+using Looks = std::map<RooflineGroup, GroupLook>;
+
+Looks looks_of(const RooflineGroups& groups, bool by_commit) {
     std::map<std::pair<std::string, std::string>, std::size_t> marks;  // by device and commit
-    const auto gaps = widest_gaps(groups);
+    Looks looks;
     std::size_t i = 0;
     for (const auto& [group, points] : groups) {
         const std::size_t mark =
             marks.try_emplace({group.device, group.commit}, marks.size()).first->second;
-        const Colour colour = nth_colour(i++);
-        add_points(panel, group_title(group, groups, letters), points, colour, nth_mark(mark),
-                   line);
-        if (const auto gap = gaps.find(group); gap != gaps.end()) {
-            add_gap(panel, *gap->second, *std::ranges::find(all, group.device, &Roofs::device),
-                    colour, shift_of(panel, *gap->second, line), line);
-        }
+        looks[group] = {nth_colour(i), nth_mark(by_commit ? mark : i)};
+        ++i;
+    }
+    return looks;
+}
+
+void add_gaps(Panel& panel, const RooflineGroups& groups, const std::vector<Roofs>& all,
+              const Looks& looks, const Place& place) {
+    for (const auto& [group, point] : widest_gaps(groups)) {
+        add_gap(panel, *point, *std::ranges::find(all, group.device, &Roofs::device),
+                looks.at(group).colour, shift_of(panel, *point, place), place);
     }
 }
 
@@ -154,22 +166,55 @@ Panel empty_panel(const RooflineGroups& groups, const std::vector<Roofs>& all) {
     return panel;
 }
 
-// Draws a panel again with a higher end of its y axis, until all words stand on it. Where there are
-// more of them than lines of the panel that never ends: the last one is taken.
-template <class Draw>
-Panel with_room(const Draw& draw, double line) {
+// By which factors axes show more than points and roofs ask for, so that words have room.
+struct Room {
+    double above = 1, left = 1;
+};
+struct DrawnPanel {
+    Panel panel;
+    bool names_fit = true;  ///< of memory, each on its diagonal
+};
+// Draws a panel for axes of the size of a place.
+using DrawPanel = std::function<DrawnPanel(const Room& room, const Place& place)>;
+
+// Draws a panel again with a higher end of its y axis and a lower one of its x axis, until all
+// words stand on it. Where there are more of them than lines of the panel that never ends: the last
+// one is taken.
+Panel with_room(const DrawPanel& draw, const Place& place) {
     constexpr int most_times = 8;
-    double room = 1;
-    Panel panel = draw(room);
-    for (int i = 0; i < most_times && room_for_gaps(panel, line) > 1; ++i) {
-        room *= room_for_gaps(panel, line);
-        panel = draw(room);
+    Room room;
+    DrawnPanel drawn = draw(room, place);
+    for (int i = 0; i < most_times; ++i) {
+        const double above = room_for_gaps(drawn.panel, place);
+        if (above <= 1 && drawn.names_fit) {
+            break;
+        }
+        room.above *= above;
+        room.left *= drawn.names_fit ? 1 : 2;
+        drawn = draw(room, place);
     }
-    return panel;
+    return drawn.panel;
 }
 
-// The height of a line of words, as a share of the y axis: on a chart of one panel, and of many.
-constexpr double line_alone = 0.034, line_of_many = 0.065;
+// Where words can stand depends on the size of the axes, which depends on margins and legends: all
+// panels are drawn once to know these, and then for good. They share one width of the axes.
+void draw_panels(Chart& chart, const std::vector<DrawPanel>& draws) {
+    constexpr Place any{.width = 600, .height = 400};
+    double margin = 0;
+    for (const DrawPanel& draw : draws) {
+        chart.panels.push_back(draw({}, any).panel);
+        margin = std::max(margin, chart.panels.back().right_margin);
+    }
+    for (Panel& panel : chart.panels) {
+        panel.right_margin = margin;
+    }
+    std::vector<Panel> drawn;
+    for (std::size_t i = 0; i < draws.size(); ++i) {
+        drawn.push_back(with_room(draws[i], place_of(chart, i)));
+        drawn.back().right_margin = margin;
+    }
+    chart.panels = std::move(drawn);
+}
 
 // The roofs that points of these groups can reach: all levels of memory, and the engines in use.
 Roofs roofs_for(const RooflineGroups& groups, const Roofs& all) {
@@ -185,8 +230,8 @@ Roofs roofs_for(const RooflineGroups& groups, const Roofs& all) {
 }
 
 // All groups on one panel.
-Panel one_panel(const RooflineGroups& groups, const std::vector<Roofs>& all, const Letters& letters,
-                double room) {
+DrawnPanel one_panel(const RooflineGroups& groups, const std::vector<Roofs>& all,
+                     const Letters& letters, const Room& room, const Place& place) {
     std::vector<Roofs> shown = all;
     for (Roofs& roofs : shown) {
         RooflineGroups its = groups;
@@ -194,7 +239,8 @@ Panel one_panel(const RooflineGroups& groups, const std::vector<Roofs>& all, con
         roofs = all.size() > 1 ? roofs_for(its, roofs) : roofs;
     }
     Panel panel = empty_panel(groups, shown);
-    panel.y.high *= room;
+    panel.y.high *= room.above;
+    panel.x.low /= room.left;
     // The names of each further device's memory stand further on along roofs that are close.
     const double further = std::pow(4, static_cast<double>(shown.size()) - 1);
     panel.x.low /= further;
@@ -205,67 +251,83 @@ Panel one_panel(const RooflineGroups& groups, const std::vector<Roofs>& all, con
         const std::string& letter = letters.at(shown[i].device);
         const std::string of = letter.empty() ? "" : letter + " ";
         add_roofs(panel, shown[i], lines.at(i % lines.size()), of.empty() ? "" : of + "roofs");
-        add_memory_names(panel, shown[i], of, i);
         for (Roof roof : shown[i].engines) {
             roof.name = of + roof.name;
             engines.push_back(roof);
         }
     }
     std::ranges::sort(engines, {}, &Roof::rate);
-    add_engine_names(panel, engines, line_alone);
-    add_groups(panel, groups, shown, letters, line_alone);
-    return panel;
+    make_room_for_names(panel, engines);
+    add_engine_names(panel, engines, place);
+    const Looks looks = looks_of(groups, true);
+    for (const auto& [group, points] : groups) {
+        const auto [colour, mark] = looks.at(group);
+        add_points(panel, group_title(group, groups, letters), points, colour, mark, place);
+    }
+    bool fit = true;
+    for (const Roofs& roofs : shown) {
+        const std::string& letter = letters.at(roofs.device);
+        fit &= add_memory_names(panel, roofs, letter.empty() ? "" : letter + " ", place);
+    }
+    add_gaps(panel, groups, shown, looks, place);
+    return {std::move(panel), fit};
 }
 
 // A kernel on one device, its commits apart.
-Panel kernel_panel(const std::string& title, const RooflineGroups& its, const Roofs& roofs,
-                   double room) {
+DrawnPanel kernel_panel(const std::string& title, const RooflineGroups& its, const Roofs& roofs,
+                        const Room& room, const Place& place) {
     Panel panel = empty_panel(its, {roofs});
-    panel.y.high *= room;
+    panel.y.high *= room.above;
+    panel.x.low /= room.left;
     panel.title = title;
     add_roofs(panel, roofs, Line::solid, "");
-    add_memory_names(panel, roofs, "", 0);
-    add_engine_names(panel, roofs.engines, line_of_many);
-    const auto gaps = widest_gaps(its);
-    std::size_t i = 0;
+    make_room_for_names(panel, roofs.engines);
+    add_engine_names(panel, roofs.engines, place);
+    const Looks looks = looks_of(its, false);
     for (const auto& [group, points] : its) {
-        const Colour colour = nth_colour(i);
+        const auto [colour, mark] = looks.at(group);
         add_points(panel, its.size() > 1 ? "at " + group.commit.substr(0, 8) : "measured", points,
-                   colour, nth_mark(i), line_of_many);
-        if (const auto gap = gaps.find(group); gap != gaps.end()) {
-            add_gap(panel, *gap->second, roofs, colour, shift_of(panel, *gap->second, line_of_many),
-                    line_of_many);
-        }
-        ++i;
+                   colour, mark, place);
     }
-    return panel;
+    const bool fit = add_memory_names(panel, roofs, "", place);
+    add_gaps(panel, its, {roofs}, looks, place);
+    return {std::move(panel), fit};
 }
 
 // A panel for each kernel on a device. Each has axes of its own: on shared ones the points of most
 // kernels, and the levels of memory, would lie on each other.
-std::vector<Panel> panels_by_kernel(const RooflineGroups& groups, const std::vector<Roofs>& all) {
+std::vector<DrawPanel> panels_by_kernel(const RooflineGroups& groups,
+                                        const std::vector<Roofs>& all) {
     std::map<std::pair<std::string, std::string>, RooflineGroups> kernels;  // by device and kernel
     for (const auto& [group, points] : groups) {
         kernels[{group.device, group.kernel}][group] = points;
     }
-    std::vector<Panel> panels;
+    std::vector<DrawPanel> panels;
     for (const auto& [of, its] : kernels) {
         const auto& [device, kernel] = of;
-        const Roofs roofs = roofs_for(its, *std::ranges::find(all, device, &Roofs::device));
         const std::string title = kernel + (all.size() > 1 ? " on " + device : "");
-        panels.push_back(with_room(
-            [&, &commits = its](double room) { return kernel_panel(title, commits, roofs, room); },
-            line_of_many));
-    }
-    // One width of the axes in all panels.
-    double margin = 0;
-    for (const Panel& panel : panels) {
-        margin = std::max(margin, panel.right_margin);
-    }
-    for (Panel& panel : panels) {
-        panel.right_margin = margin;
+        panels.emplace_back(
+            [title, commits = its,
+             roofs = roofs_for(its, *std::ranges::find(all, device, &Roofs::device))](
+                const Room& room, const Place& place) {
+                return kernel_panel(title, commits, roofs, room, place);
+            });
     }
     return panels;
+}
+
+void add_roof_notes(Chart& chart, const std::vector<Roofs>& all) {
+    for (const Roofs& roofs : all) {
+        if (const std::string missing = missing_roofs(roofs); !missing.empty()) {
+            chart.notes.push_back(missing);
+        }
+    }
+    for (const Roofs& roofs : all) {
+        if (const std::string shared = shared_memory_note(roofs); !shared.empty()) {
+            chart.notes.push_back(shared);
+            return;
+        }
+    }
 }
 
 }  // namespace
@@ -289,26 +351,33 @@ Chart roofline_chart(const TimedRows& rows) {
             "A case that a kernel has at several commits has a mark for each: the "
             "first in its place, others right of it.");
     }
+    const bool roofed = std::ranges::any_of(
+        all, [](const Roofs& roofs) { return !roofs.memory.empty() && !roofs.engines.empty(); });
+    if (groups.empty() && !roofed) {
+        chart.notes.insert(chart.notes.end(), rows.notes.begin(), rows.notes.end());
+        chart.panels.emplace_back().missing =
+            "Nothing to draw: these receipts have neither a settled measurement nor ceilings.";
+        chart.height = height_of_missing;
+        return chart;
+    }
     const bool apart = groups.size() > most_groups;
     if (devices.size() > 1 && !apart) {
         chart.notes.push_back(letters_note(letters));
     }
     chart.notes.insert(chart.notes.end(), rows.notes.begin(), rows.notes.end());
-    for (const Roofs& roofs : all) {
-        if (const std::string missing = missing_roofs(roofs); !missing.empty()) {
-            chart.notes.push_back(missing);
-        }
-    }
+    add_roof_notes(chart, all);
     if (!apart) {
-        chart.panels.push_back(with_room(
-            [&](double room) { return one_panel(groups, all, letters, room); }, line_alone));
+        draw_panels(chart, {[&](const Room& room, const Place& place) {
+                        return one_panel(groups, all, letters, room, place);
+                    }});
         return chart;
     }
-    chart.panels = panels_by_kernel(groups, all);
+    const std::vector<DrawPanel> draws = panels_by_kernel(groups, all);
     chart.columns = 2;
     constexpr double row_height = 370;
     chart.width = 1240;
-    chart.height = 60 + row_height * std::ceil(static_cast<double>(chart.panels.size()) / 2);
+    chart.height = 60 + row_height * std::ceil(static_cast<double>(draws.size()) / 2);
+    draw_panels(chart, draws);
     return chart;
 }
 

@@ -8,30 +8,32 @@
 namespace raceline {
 namespace {
 
-// Whether words at (x, y) would stand on a text; `line`: their height as a share of the axis. A
-// text along a diagonal takes about a third of the panel's width.
-bool covers(const Panel& panel, const ChartText& text, double x, double y, double line) {
-    const double across = std::log(panel.x.high / panel.x.low);
-    const double wide = 2.06 * line;  // a speed-up in five letters, as a share of the x axis
-    const double up = std::log(panel.y.high / panel.y.low);
-    for (const double along : {0.0, 0.1, 0.2, 0.3}) {
-        const double shift = text.towards ? std::exp(along * across) : 1;
-        if (std::abs(std::log(text.x * shift / x)) < wide * across &&
-            std::abs(std::log(text.y * shift / y)) < line * up) {
-            return true;
+// Moves words to where neither others nor marks stand: upwards, and to either side of their place
+// as far as half their width, whatever is nearest.
+void move_to_free_place(const Panel& panel, const Place& place, ChartText& words) {
+    std::vector<Box> others = boxes_of_words(panel, place);
+    for (const Box& mark : boxes_of_marks(panel, place)) {
+        others.push_back(mark);
+    }
+    const auto taken = [&](const ChartText& at) {
+        const Box box = box_of(panel, place, at);
+        return std::ranges::any_of(others, [&](const Box& other) { return overlap(box, other); });
+    };
+    const double pixel_up = std::pow(panel.y.high / panel.y.low, 1 / place.height);
+    const double pixel_right = std::pow(panel.x.high / panel.x.low, 1 / place.width);
+    const double half = static_cast<double>(letters(words.text)) * letter_width / 2 + 4;
+    constexpr int farthest = 2000;
+    for (int up = 0; up < farthest; up += 3) {
+        for (const double right : {0.0, half, -half}) {
+            ChartText moved = words;
+            moved.x *= std::pow(pixel_right, right);
+            moved.y *= std::pow(pixel_up, up);
+            if (moved.x > panel.x.low && !taken(moved)) {
+                words = moved;
+                return;
+            }
         }
     }
-    return false;
-}
-
-// Upwards from y until no other text stands there.
-double free_height(const Panel& panel, double x, double y, double line) {
-    const auto taken = [&](const ChartText& text) { return covers(panel, text, x, y, line); };
-    const double step = std::pow(panel.y.high / panel.y.low, 0.01);
-    while (std::ranges::any_of(panel.texts, taken)) {
-        y *= step;
-    }
-    return y;
 }
 
 // Whether the roof that holds the point is one of those that are drawn, and passes there.
@@ -55,7 +57,7 @@ bool is_memory(const std::string& limiter) {
 }  // namespace
 
 void add_gap(Panel& panel, const RooflinePoint& point, const Roofs& roofs, Colour colour,
-             double shift, double line) {
+             double shift, const Place& place) {
     const double left = point.limit / point.measured;
     const bool slopes = is_memory(point.limiter);
     const double x = point.intensity * shift;
@@ -76,21 +78,29 @@ void add_gap(Panel& panel, const RooflinePoint& point, const Roofs& roofs, Colou
                                 .width = 3,
                                 .points = {{x / wide, y / rise}, {x * wide, y * rise}}});
     }
-    const double above = drawn ? 0.02 : 0.02 + line / 3;  // as a share of the y axis
-    panel.texts.push_back(
-        {.x = x,
-         .y = free_height(panel, x, y * std::pow(panel.y.high / panel.y.low, above), line),
-         .text = fmt::format("{:.2f}×", left),
-         .colour = colour,
-         .align = Align::centre});
+    // Half a line above the end of the dotted one, and above its bar.
+    const double above = (drawn ? 0.6 : 0.9) * line_share(place);
+    ChartText words{.x = x,
+                    .y = y * std::pow(panel.y.high / panel.y.low, above),
+                    .text = fmt::format("{:.2f}×", left),
+                    .colour = colour,
+                    .align = Align::centre};
+    move_to_free_place(panel, place, words);
+    panel.texts.push_back(std::move(words));
 }
 
-double room_for_gaps(const Panel& panel, double line) {
-    const double half = std::pow(panel.y.high / panel.y.low, line / 2);
+double room_for_gaps(const Panel& panel, const Place& place) {
+    const double half = std::pow(panel.y.high / panel.y.low, line_share(place) / 2);
     double room = 1;
     for (const ChartText& text : panel.texts) {
         if (text.align == Align::centre) {
             room = std::max(room, text.y * half / panel.y.high);
+        } else if (text.towards) {
+            double top = 0;
+            for (const auto& [x, y] : box_of(panel, place, text)) {
+                top = std::max(top, y / place.height);
+            }
+            room = std::max(room, std::pow(panel.y.high / panel.y.low, top - 1));
         }
     }
     return room;

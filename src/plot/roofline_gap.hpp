@@ -3,6 +3,7 @@
 #pragma once
 
 #include "plot/chart.hpp"
+#include "plot/placement.hpp"
 #include "plot/roofline_points.hpp"
 #include "plot/roofs.hpp"
 
@@ -13,12 +14,12 @@ namespace raceline {
 /// exponentials or instructions, of a cache whose bytes are not those of the axis, or of an engine
 /// that also works on padding, a short bar ends the line. Which limiter it is, and whether it has a
 /// bar, stands in the legend, where no words cover points. `shift`: how far right of its place the
-/// point is drawn, as a factor; `line`: the height of a line of words, as a share of the y axis.
+/// point is drawn, as a factor.
 void add_gap(Panel& panel, const RooflinePoint& point, const Roofs& roofs, Colour colour,
-             double shift, double line);
+             double shift, const Place& place);
 
 /// By which factor the y axis has to end higher for all speed-ups to stand on the panel; at
 /// least 1.
-double room_for_gaps(const Panel& panel, double line);
+double room_for_gaps(const Panel& panel, const Place& place);
 
 }  // namespace raceline

@@ -55,7 +55,8 @@ void add_regimes(Panel& panel) {
              .text = std::string(regime_words.at(i)),
              .colour = Colour::black,
              .align = i == 0 ? Align::left : Align::centre,
-             .towards = {}});
+             .towards = {},
+             .backed = true});
         from = to;
     }
 }
@@ -97,6 +98,11 @@ Panel predicted_over_measured(std::span<const ScoredRow> rows, const Axis& times
     panel.x.title = "measured";
     panel.y.title = "predicted";
     panel.left_margin = 92;
+    if (rows.empty()) {
+        panel.missing = fmt::format(
+            "No row {}.", title == "first sight" ? "at first sight" : "that was seen before");
+        return panel;
+    }
     add_regimes(panel);
     if (Series bands = bands_of(rows); !bands.points.empty()) {
         panel.series.push_back(std::move(bands));
@@ -206,10 +212,25 @@ std::vector<std::string> notes_of(const Scorecard& card, std::size_t rows) {
     return notes;
 }
 
+Chart nothing_scored(const Scorecard& card) {
+    Chart chart{.title = "Predictions against measurements",
+                .notes = notes_of(card, 0),
+                .panels = {},
+                .width = 1100,
+                .height = height_of_missing};
+    chart.panels.emplace_back().missing =
+        "Nothing to draw: no settled measurement of a clean tree stands here with its prediction. "
+        "`raceline bench --receipts FILE` writes both.";
+    return chart;
+}
+
 }  // namespace
 
 Chart scorecard_chart(const Scorecard& card) {
     const std::vector<ScoredRow> rows = card.scored_rows();
+    if (rows.empty()) {
+        return nothing_scored(card);
+    }
     const Axis times = axis_of_times(rows);
     std::vector<ScoredRow> fresh;
     std::vector<ScoredRow> seen;

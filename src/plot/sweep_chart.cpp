@@ -213,12 +213,16 @@ Chart sweep_chart(const TimedRows& rows, const std::string& asked) {
                 .panels = {}};
     if (all.empty()) {
         chart.notes = {fmt::format("No three cases of these receipts differ in {} alone.", field)};
+        chart.height = height_of_missing;
     } else if (all.size() > shown.size()) {
         chart.notes.push_back(fmt::format("{} of {} lines are drawn, those with most cases.",
                                           shown.size(), all.size()));
     }
     chart.notes.insert(chart.notes.end(), rows.notes.begin(), rows.notes.end());
     Panel panel;
+    panel.missing = all.empty()
+                        ? "Nothing to draw: " + chart.notes.front() + " --over names another field."
+                        : "";
     panel.x = {.title = field, .logarithmic = true, .ticks = {}};
     panel.y = {.title = {}, .scale = Scale::seconds, .logarithmic = true, .ticks = {}};
     std::size_t i = 0;

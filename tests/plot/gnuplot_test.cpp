@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <set>
+#include <span>
 #include <stdlib.h>
 #include <string>
 #include <vector>
@@ -14,6 +15,8 @@
 #include "plot/charts.hpp"
 #include "plot/gnuplot_script.hpp"
 #include "plot/placement.hpp"
+#include "report/receipt_diff.hpp"
+#include "report/scorecard.hpp"
 #include "support/check.hpp"
 
 namespace raceline {
@@ -187,10 +190,108 @@ TEST_F(Gnuplot, draws_png_pdf_and_for_a_terminal) {
     EXPECT_LE(count_of(text, "\n"), 24U);
 }
 
-TEST_F(Gnuplot, draws_a_chart_without_points) {
-    const std::string svg =
-        drawn_by_gnuplot(gnuplot_script(roofline_chart(timed_rows_of({})), PictureForm::svg));
-    EXPECT_THAT(svg, HasSubstr("No measured case in these receipts."));
+// Axes without anything on them would be taken for a result.
+TEST_F(Gnuplot, a_chart_without_points_says_what_is_missing_and_has_no_axes) {
+    const TimedRows none = timed_rows_of({});
+    const Scorecard card(std::span<const build_info::EmbeddedSight>{});
+    const std::vector<Chart> charts{roofline_chart(none),
+                                    compare_chart(none),
+                                    trajectory_chart(none, "prefill", ""),
+                                    ladder_chart(none, "decode", ""),
+                                    sweep_chart(none, ""),
+                                    diff_chart(diff_of(none, none)),
+                                    scorecard_chart(card)};
+    for (const Chart& chart : charts) {
+        const std::string svg = drawn_by_gnuplot(gnuplot_script(chart, PictureForm::svg));
+        ASSERT_EQ(chart.panels.size(), 1U) << chart.title;
+        EXPECT_GT(chart.panels[0].missing.size(), 30U) << chart.title;
+        EXPECT_THAT(svg, HasSubstr(chart.panels[0].missing.substr(0, 30))) << chart.title;
+        // The only lines are those of the frame, of which there is none.
+        EXPECT_EQ(count_of(svg, "<path stroke='rgb( 85,  85,  85)'"), 0U) << chart.title;
+        const std::string text = drawn_by_gnuplot(gnuplot_script(chart, PictureForm::terminal));
+        EXPECT_THAT(text, HasSubstr(chart.panels[0].missing.substr(0, 30))) << chart.title;
+        EXPECT_THAT(text, Not(HasSubstr("+----"))) << chart.title;
+    }
+    EXPECT_GT(count_of(drawn_by_gnuplot(gnuplot_script(two_series(), PictureForm::svg)),
+                       "stroke='rgb( 85,  85,  85)'"),
+              0U);
+}
+
+// Of several panels only the empty one lacks its axes, and the next has ticks on one side.
+TEST_F(Gnuplot, a_panel_after_one_that_says_what_is_missing_is_drawn_as_ever) {
+    Chart both = two_series();
+    both.panels.push_back(both.panels[0]);
+    Chart one = both;
+    one.panels[0] = Panel();
+    one.panels[0].missing = "None.";
+    const std::string of_both = drawn_by_gnuplot(gnuplot_script(both, PictureForm::svg));
+    const std::string of_one = drawn_by_gnuplot(gnuplot_script(one, PictureForm::svg));
+    EXPECT_THAT(of_one, HasSubstr("None."));
+    std::size_t paths = 0;
+    for (auto at = of_one.find("d='M"); at != std::string::npos; at = of_one.find("d='M", at + 1)) {
+        const std::string path = of_one.substr(at, of_one.find("'/>", at) - at);
+        EXPECT_THAT(of_both, HasSubstr(path));
+        ++paths;
+    }
+    EXPECT_GT(paths, 10U);
+}
+
+TEST_F(Gnuplot, ticks_of_times_are_as_short_as_can_be) {
+    Chart chart = two_series();
+    chart.panels[0].y = {.title = "predicted",
+                         .scale = Scale::seconds,
+                         .logarithmic = true,
+                         .low = 15e-6,
+                         .high = 1.1e-3,
+                         .ticks = {}};
+    const std::string script = gnuplot_script(chart, PictureForm::svg);
+    EXPECT_THAT(script, HasSubstr("'20 µs' 2e-05"));
+    EXPECT_THAT(script, HasSubstr("'1 ms' 0.001"));
+    EXPECT_THAT(script, Not(HasSubstr("%.1s %cs")));
+}
+
+// Titles of the legend, names of ticks and texts: what a terminal has no room for is lost unseen.
+TEST_F(Gnuplot, a_terminal_shows_all_words) {
+    const std::string folder = std::string(RACELINE_SOURCE_DIR) + "/receipts/";
+    const std::string h200 = folder + "h200/2026-11-2";
+    const TimedRows ladder = read_timed_rows({h200 + "1-ladder-12c3875edbd2.jsonl"});
+    std::vector<Chart> charts;
+    charts.push_back(compare_chart(read_timed_rows({h200 + "3-compare-4b2ec0278ce6.jsonl"})));
+    for (const char* track : {"prefill", "decode"}) {
+        charts.push_back(trajectory_chart(ladder, track, ""));
+        charts.push_back(ladder_chart(ladder, track, ""));
+    }
+    charts.push_back(
+        roofline_chart(read_timed_rows({folder + "cpu/2026-11-22-quickstart-f13186e093fd.jsonl",
+                                        folder + "cpu/2026-11-22-ceilings-f13186e093fd.jsonl"})));
+    charts.push_back(
+        roofline_chart(read_timed_rows({h200 + "3-prefill_sm90-training-16k-4b2ec0278ce6.jsonl"})));
+    std::size_t words = 0;
+    for (const TerminalSize size :
+         {TerminalSize{.columns = 80, .rows = 24}, {100, 32}, {160, 50}}) {
+        for (const Chart& chart : charts) {
+            const std::string text =
+                drawn_by_gnuplot(gnuplot_script(chart, PictureForm::terminal, size));
+            const auto shows = [&](const std::string& word) {
+                EXPECT_THAT(text, HasSubstr(word)) << chart.title << " in " << size.columns;
+                ++words;
+            };
+            const Panel& panel = chart.panels.at(0);
+            for (const Series& series : panel.series) {
+                shows(series.title);
+            }
+            for (const ChartText& one : panel.texts) {
+                shows(one.text);
+            }
+            for (const Axis* axis : {&panel.x, &panel.y}) {
+                shows(axis->title);
+                for (const auto& [at, name] : axis->ticks) {
+                    shows(name);
+                }
+            }
+        }
+    }
+    EXPECT_GT(words, 400U);
 }
 
 TEST_F(Gnuplot, a_script_that_it_refuses_is_an_error) {

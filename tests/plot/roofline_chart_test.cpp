@@ -12,6 +12,7 @@
 
 #include "device/catalog.hpp"
 #include "plot/charts.hpp"
+#include "plot/placement.hpp"
 #include "plot/roof_lines.hpp"
 #include "plot/roofs.hpp"
 #include "report/written_runs.hpp"
@@ -103,9 +104,10 @@ TEST(DeviceRoofs, of_a_device_that_nobody_measured_are_those_of_its_datasheet) {
         EXPECT_EQ(roof.rate, stated.rates.at(roof.resource).value) << roof.name;
     }
     Panel panel;
-    panel.x = {.title = {}, .low = 0.1, .high = 1000, .ticks = {}};
-    panel.y = {.title = {}, .low = 1e10, .high = 1e16, .ticks = {}};
-    add_memory_names(panel, roofs, "", 0);
+    panel.x = {.title = {}, .logarithmic = true, .low = 0.1, .high = 1000, .ticks = {}};
+    panel.y = {.title = {}, .logarithmic = true, .low = 1e10, .high = 1e16, .ticks = {}};
+    EXPECT_TRUE(add_memory_names(panel, roofs, "", {.width = 600, .height = 400}));
+    ASSERT_EQ(panel.texts.size(), roofs.memory.size());
     for (const ChartText& text : panel.texts) {
         EXPECT_THAT(text.text, HasSubstr("(datasheet)"));
     }
@@ -128,12 +130,50 @@ TEST_F(RooflineChart, a_roofline_of_many_kernels_has_a_panel_for_each) {
         EXPECT_GT(series_called(panel, "measured").points.size(), 0U);
     }
     EXPECT_TRUE(titles.contains("naive"));
-    // No words stand on others: gaps beside names of roofs.
-    for (const Panel& panel : chart.panels) {
-        for (const ChartText& one : panel.texts) {
-            EXPECT_LE(one.y, panel.y.high * std::pow(panel.y.high / panel.y.low, 0.2)) << one.text;
+}
+
+// Of one panel, of many, of several devices; a receipt at a time and all together.
+TEST_F(RooflineChart, no_words_stand_on_others_or_leave_their_diagonal) {
+    std::vector<std::vector<std::string>> pictures{{}};
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(receipt(""))) {
+        if (entry.path().extension() == ".jsonl" && entry.path().parent_path() != receipt("")) {
+            pictures.push_back({entry.path().string()});
+            pictures.front().push_back(entry.path().string());
         }
     }
+    pictures.push_back({receipt("cpu/2026-11-22-quickstart-f13186e093fd.jsonl"), training_file});
+    std::size_t words = 0;
+    for (const std::vector<std::string>& files : pictures) {
+        const Chart chart = roofline_chart(read_timed_rows(files));
+        for (std::size_t i = 0; i < chart.panels.size(); ++i) {
+            const Panel& panel = chart.panels[i];
+            const Place place = place_of(chart, i);
+            for (std::size_t a = 0; a < panel.texts.size(); ++a) {
+                const Box box = box_of(panel, place, panel.texts[a]);
+                for (std::size_t b = a + 1; b < panel.texts.size(); ++b) {
+                    // Names right of the axes may touch: their lines are as high as they are.
+                    const bool beside = panel.texts[a].x > panel.x.high;
+                    EXPECT_FALSE(!beside && overlap(box, box_of(panel, place, panel.texts[b])))
+                        << files.front() << " " << panel.title << ": " << panel.texts[a].text
+                        << " and " << panel.texts[b].text;
+                }
+                for (const auto& [x, y] : box) {
+                    EXPECT_LE(y, place.height + 0.51 * line_height) << panel.texts[a].text;
+                    EXPECT_GT(x, 0) << files.front() << " " << panel.texts[a].text;
+                }
+                ++words;
+            }
+        }
+    }
+    EXPECT_GT(words, 400U);
+}
+
+TEST_F(RooflineChart, the_roof_of_shared_memory_says_that_it_holds_for_both_directions) {
+    const Chart chart = roofline_chart(read_timed_rows({training_file}));
+    EXPECT_THAT(chart.notes, Contains(HasSubstr("SMEM: loads and stores")));
+    const std::string cpu_file = receipt("cpu/2026-11-22-quickstart-f13186e093fd.jsonl");
+    EXPECT_THAT(roofline_chart(read_timed_rows({cpu_file})).notes,
+                testing::Not(Contains(HasSubstr("SMEM"))));
 }
 
 // A line that ends in the middle of nowhere would be read as one that ends on the nearest roof.

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the parts of a panel stand in the cells of a terminal, where no words may share a cell.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "plot/chart.hpp"
+
+namespace raceline {
+
+/// How large a drawing in a terminal is, in characters.
+struct TerminalSize {
+    int columns = 80, rows = 24;
+};
+
+/// Words that begin at a cell, which is counted from the lower left one.
+struct CellText {
+    int column = 0, row = 0;
+    std::string text;
+};
+
+struct TerminalLayout {
+    TerminalSize size;  ///< at least what was asked for: all words have room
+    int left = 0, right = 0, bottom = 0, top = 0;  ///< cells around the axes
+    int legend_rows = 1;
+    /// Title of the y axis, names of ticks where there are any on the x axis, and the panel's
+    /// texts, each as near to its place as others leave it room.
+    std::vector<CellText> words;
+};
+
+/// `size`: what the terminal has. Each name of the y axis gets a line of its own.
+TerminalLayout terminal_layout(const Panel& panel, TerminalSize size);
+
+}  // namespace raceline
