@@ -34,8 +34,7 @@ Chart scorecard_of(const Options& options) {
     }
     Chart chart = scorecard_chart(card);
     for (const Finding& finding : card.broken()) {
-        chart.notes.push_back(
-            fmt::format("{}: line {}: {}", finding.file, finding.line, finding.what));
+        chart.notes.push_back(finding_text(finding));
     }
     return chart;
 }

@@ -55,10 +55,6 @@ void say_check(const ReceiptReport& report) {
         report.stale());
 }
 
-std::string line_text(const Finding& finding) {
-    return finding.line == 0 ? "" : fmt::format("line {}: ", finding.line);
-}
-
 // Of files without a row and without a finding: empty, or cut off within their first line.
 std::string nothing_text(const std::vector<std::string>& files) {
     std::error_code none;
@@ -112,7 +108,7 @@ int run_scorecard(const Options& options) {
         card.add_tree("receipts");
     }
     for (const Finding& finding : card.broken()) {
-        say("{}: line {}: {}", finding.file, finding.line, finding.what);
+        say("{}", finding_text(finding));
     }
     if (options.json) {
         fmt::print("{}\n", dump_json(scorecard_json(card)));
@@ -160,7 +156,7 @@ int run_report(const Options& options) {
         findings.insert(findings.end(), report.changed().begin(), report.changed().end());
     }
     for (const Finding& finding : findings) {
-        say("{}: {}{}", finding.file, line_text(finding), finding.what);
+        say("{}", finding_text(finding));
     }
     if (options.ladder) {
         fmt::print("{}", ladder_markdown(report.rows(), left));

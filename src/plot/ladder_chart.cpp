@@ -140,7 +140,7 @@ void add_step_text(Panel& panel, const RungStep& step, double x, double y, Colou
     if (step.shown.speedup_measured() > 0) {
         panel.texts.push_back({.x = x,
                                .y = y,
-                               .text = fmt::format("{:.2f}×", step.shown.speedup_measured()),
+                               .text = format_fixed(step.shown.speedup_measured(), 2) + "×",
                                .colour = colour,
                                .align = Align::centre,
                                .towards = {},
@@ -148,7 +148,7 @@ void add_step_text(Panel& panel, const RungStep& step, double x, double y, Colou
                                .lines_below = 1.4});
         panel.texts.push_back({.x = x,
                                .y = y,
-                               .text = fmt::format("({:.2f}×)", step.shown.speedup_predicted()),
+                               .text = "(" + format_fixed(step.shown.speedup_predicted(), 2) + "×)",
                                .colour = Colour::black,
                                .align = Align::centre,
                                .towards = {},

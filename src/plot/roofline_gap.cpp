@@ -5,6 +5,8 @@
 #include <cmath>
 #include <fmt/format.h>
 
+#include "support/text_table.hpp"
+
 namespace raceline {
 namespace {
 
@@ -63,8 +65,8 @@ void add_gap(Panel& panel, const RooflinePoint& point, const Roofs& roofs, Colou
     const double x = point.intensity * shift;
     const double y = slopes ? point.limit * shift : point.limit;
     const bool drawn = is_drawn(point, roofs);
-    panel.series.push_back({.title = fmt::format("{:.2f}× left to {}{}", left, point.limiter,
-                                                 drawn ? "" : " (short bar)"),
+    panel.series.push_back({.title = fmt::format("{}× left to {}{}", format_fixed(left, 2),
+                                                 point.limiter, drawn ? "" : " (short bar)"),
                             .colour = colour,
                             .line = Line::dotted,
                             .width = 2,
@@ -82,7 +84,7 @@ void add_gap(Panel& panel, const RooflinePoint& point, const Roofs& roofs, Colou
     const double above = (drawn ? 0.6 : 0.9) * line_share(place);
     ChartText words{.x = x,
                     .y = y * std::pow(panel.y.high / panel.y.low, above),
-                    .text = fmt::format("{:.2f}×", left),
+                    .text = format_fixed(left, 2) + "×",
                     .colour = colour,
                     .align = Align::centre};
     move_to_free_place(panel, place, words);

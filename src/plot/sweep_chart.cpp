@@ -183,6 +183,11 @@ void add_line(Panel& panel, const std::string& title, const SweepLine& line, std
     panel.series.push_back(std::move(measured));
 }
 
+// A length or a number of heads, with all its digits as far as these are read.
+std::string format_tick(double tick) {
+    return tick < 1e10 ? fmt::format("{:.0f}", tick) : fmt::format("{:.3g}", tick);
+}
+
 // Axes that show all points; with few values each has its tick.
 void fit_axes_of_sweep(Panel& panel) {
     std::vector<double> values;
@@ -198,7 +203,7 @@ void fit_axes_of_sweep(Panel& panel) {
     constexpr std::size_t most_ticks = 16;
     const std::set<double> ticks(values.begin(), values.end());
     for (const double tick : ticks.size() <= most_ticks ? ticks : std::set<double>{}) {
-        panel.x.ticks.emplace_back(tick, fmt::format("{:.0f}", tick));
+        panel.x.ticks.emplace_back(tick, format_tick(tick));
     }
 }
 

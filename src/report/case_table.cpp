@@ -123,9 +123,7 @@ struct CaseColumn {
 };
 
 std::string number_text(double value) {
-    return value >= 1000 ? fmt::format("{:.0f}", value)
-           : value > 0   ? fmt::format("{:.3g}", value)
-                         : "";
+    return value >= 1000 ? format_fixed(value, 0) : value > 0 ? fmt::format("{:.3g}", value) : "";
 }
 
 std::string time_text(double seconds) {
@@ -136,7 +134,7 @@ std::string time_text(double seconds) {
 std::string of_bound_text(const CaseLine& line) {
     const double seconds = line.measured > 0 ? line.measured : line.predicted;
     return line.bound.seconds > 0 && seconds > 0
-               ? fmt::format("{:.0f} %", 100 * line.bound.seconds / seconds)
+               ? format_fixed(100 * line.bound.seconds / seconds, 0) + " %"
                : "";
 }
 
@@ -173,7 +171,7 @@ std::vector<CaseColumn> measured_columns(double dram_read) {
          }},
         {{"±", Align::right},
          [](const CaseLine& line) {
-             return line.measured > 0 ? fmt::format("{:.1f} %", 100 * line.spread) : "";
+             return line.measured > 0 ? format_fixed(100 * line.spread, 1) + " %" : "";
          }},
         {{"error", Align::right}, error_text},
         {{"rate", Align::right}, rate_text},

@@ -13,10 +13,8 @@ namespace {
 Scorecard card_of_tree(DocsEvidence& evidence) {
     Scorecard card;
     card.add_tree(evidence.root() + "/receipts");
-    require(card.broken().empty(), Status::corrupt, "{}: line {}: {}",
-            card.broken().empty() ? "" : card.broken().front().file,
-            card.broken().empty() ? 0 : card.broken().front().line,
-            card.broken().empty() ? "" : card.broken().front().what);
+    require(card.broken().empty(), Status::corrupt, "{}",
+            card.broken().empty() ? "" : finding_text(card.broken().front()));
     return card;
 }
 

@@ -99,9 +99,10 @@ void OtherRows::add_comparison(const Json& row) {
         {shape_of(compared.about), compared.about.kernel,
          format_seconds(compared.measurement.seconds_median), compared.peer.name,
          form_text(compared.peer.backend), format_seconds(compared.peer.measurement.seconds_median),
-         fmt::format("{:.2f}", compared.ratio),
-         settled ? fmt::format("{:.2f} to {:.2f}", compared.ratio_low, compared.ratio_high)
-                 : "unsettled"});
+         format_fixed(compared.ratio, 2),
+         settled
+             ? format_fixed(compared.ratio_low, 2) + " to " + format_fixed(compared.ratio_high, 2)
+             : "unsettled"});
 }
 
 void OtherRows::add_check(const Json& row) {

@@ -118,15 +118,15 @@ std::string table_of(const ReceiptDiff& diff) {
         "| "
         ">error before | >error after | prediction");
     for (const CaseDiff& one : diff.cases) {
-        table.add(
-            {one.after.shape, one.after.kernel, tile_change(one),
-             format_seconds(one.before.measured.seconds_median),
-             format_seconds(one.after.measured.seconds_median), fmt::format("{:.3f}", one.ratio),
-             fmt::format("{:.3f} to {:.3f}", one.ratio_low, one.ratio_high),
-             std::string(change_word(one.change)), error_text(one.before), error_text(one.after),
-             !one.after.predicted ? "none"
-             : one.missed         ? "missed"
-                                  : "hit"});
+        table.add({one.after.shape, one.after.kernel, tile_change(one),
+                   format_seconds(one.before.measured.seconds_median),
+                   format_seconds(one.after.measured.seconds_median), format_fixed(one.ratio, 3),
+                   format_fixed(one.ratio_low, 3) + " to " + format_fixed(one.ratio_high, 3),
+                   std::string(change_word(one.change)), error_text(one.before),
+                   error_text(one.after),
+                   !one.after.predicted ? "none"
+                   : one.missed         ? "missed"
+                                        : "hit"});
     }
     return table.str();
 }

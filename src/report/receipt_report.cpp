@@ -43,6 +43,12 @@ CaseLine base_line(const RowCase& about) {
 
 }  // namespace
 
+std::string finding_text(const Finding& finding) {
+    return finding.line == 0
+               ? fmt::format("{}: {}", finding.file, finding.what)
+               : fmt::format("{}: line {}: {}", finding.file, finding.line, finding.what);
+}
+
 ReceiptReport::ReceiptReport(std::span<const build_info::EmbeddedSight> committed)
     : sights_(sights_of_this_build(committed)) {}
 

@@ -23,6 +23,8 @@ struct Finding {
     std::size_t line = 0;  ///< 0: it is not there any more
     std::string what;
 };
+/// "FILE: line 3: WHAT", without the line where there is none.
+std::string finding_text(const Finding& finding);
 
 /// Rows of several files, joined in the order of writing. Unsettled measurements stand in the
 /// table, but count for no accuracy, no first sight and no comparison.

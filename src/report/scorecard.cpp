@@ -30,6 +30,11 @@ double absolute_error(double predicted, double measured) {
     return std::abs(predicted / measured - 1);
 }
 
+// With all digits, since two rows may differ in the last; 0 is no time.
+std::string time_words(std::string_view what, std::string_view none, double seconds) {
+    return seconds > 0 ? fmt::format("{} {} s", what, seconds) : std::string(none);
+}
+
 template <class Row>
 Beside beside(std::span<const Row* const> rows, double OtherTimes::* number) {
     std::vector<double> other;
@@ -108,8 +113,10 @@ void Scorecard::add_receipt(const std::string& path) {
 // A row and its copies, in whatever file or line of the index, were written in one moment.
 bool Scorecard::is_new(const PastMeasurement& row, const std::string& where) {
     const std::string identity = identity_of(row);
-    const std::string says = fmt::format("{} s, predicted {} s, of a {} tree", row.measured,
-                                         row.predicted, row.counts ? "clean" : "changed");
+    const std::string says =
+        fmt::format("{}, {}, of a {} tree", time_words("measured", "without a time", row.measured),
+                    time_words("predicted", "without a prediction", row.predicted),
+                    row.counts ? "clean" : "changed");
     const auto [known, fresh] = measured_.try_emplace(identity, says);
     if (!fresh && known->second != says && contested_.insert(identity).second) {
         broken_.push_back({where, 0,

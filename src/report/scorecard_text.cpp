@@ -20,7 +20,7 @@ std::string_view regime_text(Regime regime) {
 }
 
 std::string percent_of(double share) {
-    return fmt::format("{:.1f} %", 100 * share);
+    return format_fixed(100 * share, 1) + " %";
 }
 
 // "31.0 % (5.2 %, 12)"; empty where no row has the number.

@@ -30,6 +30,14 @@ std::string three_digits(double value) {
     return fmt::format("{:.{}f}", value, decimals);
 }
 
+constexpr double longest_number = 1e6;
+
+// Neither more digits than a person counts, nor none but zeros.
+bool is_readable(double value) {
+    const double size = std::abs(value);
+    return size < longest_number && size >= 0.005;
+}
+
 struct Prefix {
     double factor;
     std::string_view symbol;
@@ -46,7 +54,9 @@ std::string with_prefix(double value, std::string_view unit, const Prefix* first
         while (at + 1 != last && std::abs(value) >= (at + 1)->factor * 0.9995) {
             ++at;
         }
-        text = fmt::format("{} {}{}", three_digits(value / at->factor), at->symbol, unit);
+        const double scaled = value / at->factor;
+        text = is_readable(scaled) ? fmt::format("{} {}{}", three_digits(scaled), at->symbol, unit)
+                                   : fmt::format("{:.2e} {}", value, unit);
     }
     if (text.back() == ' ') {
         text.pop_back();
@@ -157,8 +167,14 @@ std::string format_seconds(double seconds) {
     return with_prefix(seconds, "s", time_prefixes.begin(), time_prefixes.end());
 }
 
+std::string format_fixed(double value, int decimals) {
+    return std::abs(value) < longest_number || !std::isfinite(value)
+               ? fmt::format("{:.{}f}", value, decimals)
+               : fmt::format("{:.2e}", value);
+}
+
 std::string format_signed_percent(double share, int decimals) {
-    std::string text = fmt::format("{:+.{}f}", 100 * share, decimals);
+    std::string text = (std::signbit(share) ? "" : "+") + format_fixed(100 * share, decimals);
     if (text.find_first_of("123456789nf") == std::string::npos) {  // "nan" and "inf" stay
         text.erase(0, 1);
     }

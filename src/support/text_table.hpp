@@ -29,11 +29,15 @@ private:
     std::vector<std::vector<std::string>> rows_;
 };
 
-/// "12.3 µs", "4.56 ms": three significant digits and the SI prefix that fits.
+/// `decimals` digits after the point; of a million and more in powers of ten, "1.23e+300", since
+/// nobody counts the digits of a longer number.
+std::string format_fixed(double value, int decimals);
+/// "12.3 µs", "4.56 ms": three significant digits and the SI prefix that fits; where none does, in
+/// powers of ten, "1.00e+300 s".
 std::string format_seconds(double seconds);
 /// 0.034 -> "+3 %"; what rounds to nothing has no sign. `decimals`: digits after the point.
 std::string format_signed_percent(double share, int decimals = 0);
-/// 1234567 -> "1.23 M" + unit, SI (1 k = 1000).
+/// 1234567 -> "1.23 M" + unit, SI (1 k = 1000); beyond the prefixes in powers of ten.
 std::string format_si(double value, std::string_view unit);
 
 }  // namespace raceline

@@ -173,7 +173,32 @@ TEST_F(Card, counts_neither_of_two_rows_of_one_moment_that_differ) {
         EXPECT_EQ(rows_in(card), 0U);
         ASSERT_EQ(card.broken().size(), 1U);
         EXPECT_THAT(card.broken().front().what, HasSubstr("one of the two was changed"));
+        EXPECT_THAT(card.broken().front().what, HasSubstr("measured 0.001 s, predicted 0.001 s"));
     }
+}
+
+// Neither "line 0" nor "0 s": what there is not is not named by a number.
+TEST_F(Card, names_neither_lines_nor_times_that_there_are_not) {
+    run(1e-3, 1e-3);
+    // The same rows, of which one file lost the predictions.
+    std::ofstream out(path("copy.jsonl"));
+    Json before = nullptr;
+    for (Json& row : read_receipts(path()).rows) {
+        if (row.at("kind") != "prediction") {
+            row["prev"] = before;
+            row["hash"] = row_hash(row);
+            before = row["hash"];
+            out << dump_json(row) << '\n';
+        }
+    }
+    out.close();
+    const Scorecard card = read({"r.jsonl", "copy.jsonl"});
+    ASSERT_EQ(card.broken().size(), 1U);
+    const std::string said = finding_text(card.broken().front());
+    EXPECT_THAT(said, HasSubstr("without a prediction"));
+    EXPECT_THAT(said, Not(HasSubstr("0 s")));
+    EXPECT_THAT(said, Not(HasSubstr("line 0")));
+    EXPECT_THAT(finding_text({"a.jsonl", 3, "why"}), "a.jsonl: line 3: why");
 }
 
 TEST_F(Card, leaves_out_rows_that_were_changed_and_says_which) {

@@ -87,6 +87,21 @@ TEST(FormatSi, UnitFollowsThePrefix) {
     EXPECT_EQ(format_si(0, "B"), "0 B");
 }
 
+// Three hundred digits, or nothing but zeros, say less than a power of ten.
+TEST(FormatNumbers, beyond_all_prefixes_stand_in_powers_of_ten) {
+    EXPECT_EQ(format_seconds(1e300), "1.00e+300 s");
+    EXPECT_EQ(format_seconds(-2.5e9), "-2.50e+09 s");
+    EXPECT_EQ(format_seconds(5e-324), "4.94e-324 s");
+    EXPECT_EQ(format_seconds(999'000), "999000 s");
+    EXPECT_EQ(format_si(1e40, "FLOP/s"), "1.00e+40 FLOP/s");
+    EXPECT_EQ(format_si(1e-40, "FLOP/s"), "1.00e-40 FLOP/s");
+    EXPECT_EQ(format_fixed(1.23456, 3), "1.235");
+    EXPECT_EQ(format_fixed(1e300, 3), "1.00e+300");
+    EXPECT_EQ(format_fixed(-1e300, 0), "-1.00e+300");
+    EXPECT_EQ(format_signed_percent(1e300), "+1.00e+302 %");
+    EXPECT_EQ(format_signed_percent(-1e300, 1), "-1.00e+302 %");
+}
+
 TEST(UtcNow, IsRfc3339WithMicrosecondsAndDoesNotRunBackwards) {
     const std::string first = utc_now();
     const std::string second = utc_now();
