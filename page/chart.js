@@ -94,17 +94,24 @@ async function drawNow(chart) {
   // Canvas draws thousands of marks in the time of hundreds in SVG.
   const renderer = points.length > 1500 ? "canvas" : "svg";
   const view = new page.vega.View(page.vega.parse(themed(spec)), {renderer, container: inner, hover: false});
-  view.addEventListener("mousemove", (event, item) => {
-    const point = points[item?.datum?.i];
-    if (point) showTip(tell(point), event.clientX, event.clientY);
+  // By place, not by mark: of marks that lie on each other the last one would hide the others.
+  const here = event => {
+    const box = element.getBoundingClientRect();
+    return near(chart, event.clientX - box.left, event.clientY - box.top);
+  };
+  view.addEventListener("mousemove", event => {
+    const points = here(event);
+    if (points.length > 0) showTip(tellSeveral(tell, points), event.clientX, event.clientY);
     else hideTip();
   });
   view.addEventListener("mouseout", hideTip);
-  view.addEventListener("click", (event, item) => {
-    const point = points[item?.datum?.i];
-    if (point) open?.(point);
+  view.addEventListener("click", event => {
+    const points = here(event);
+    if (points.length === 1) open?.(points[0]);
+    else if (points.length > 1) chooseOne(tell, open, points);
   });
   await view.runAsync();
+  chart.places = points.flatMap(point => [{}, ...(point.also ?? [])].map(other => [point, ...placeOf({view}, {...point, ...other})]));
   chart.view = view;
   element.dataset.drawn = String(Number(element.dataset.drawn ?? 0) + 1);
   element.onkeydown = event => stepThrough(chart, element, event);
@@ -135,6 +142,41 @@ function placeOf(chart, point) {
   const padding = chart.view.padding();
   return [left + (padding.left ?? padding) + chart.view.scale("x")(point.x) + (point.right ?? 0),
           top + (padding.top ?? padding) + chart.view.scale("y")(point.y) + (point.down ?? 0)];
+}
+
+/** Points of which a mark stands within a few pixels of a place of the chart, the nearest first. */
+function near(chart, x, y) {
+  const reach = 7;
+  const found = new Map();
+  for (const [point, px, py] of chart.places ?? []) {
+    const far = Math.hypot(px - x, py - y);
+    if (far <= reach && !(found.get(point) <= far)) found.set(point, far);
+  }
+  return [...found].sort((a, b) => a[1] - b[1]).map(([point]) => point);
+}
+
+/** A point in few words, for a list of several: the first figures of its tip. */
+const inBrief = said => said.slice(0, 5).map(([, text]) => text).join(", ");
+
+/** The nearest point in full, and below it the others at the same place. */
+function tellSeveral(tell, points) {
+  if (points.length === 1) return tell(points[0]);
+  const most = 8;
+  const others = points.slice(1, 1 + most).map(point => ["also here", inBrief(tell(point))]);
+  const more = points.length - 1 - others.length;
+  return [...tell(points[0]), ...others, ...(more > 0 ? [["also here", `${more} more`]] : []), ["click", `chooses among the ${points.length}`]];
+}
+
+/** All points of a place as a list, each of which opens what it stands for. */
+function chooseOne(tell, open, points) {
+  hideTip();
+  byId("row-title").textContent = `${points.length} marks at this place`;
+  byId("row-body").replaceChildren(make("ul", {id: "marks-here"}, points.map(point =>
+    make("li", {}, make("button", {class: "row-link", type: "button", click: () => {
+      byId("row").close();
+      open?.(point);
+    }}, inBrief(tell(point)))))));
+  if (!byId("row").open) byId("row").showModal();
 }
 
 function showTip(said, x, y) {

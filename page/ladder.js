@@ -85,7 +85,7 @@ function showLadder() {
   byId("ladder-body").replaceChildren(...(track?.rungs ?? []).map(rung => rungDetails(rung, ladderChosen.device)));
   const points = (track?.rungs ?? []).map(rung => ({rung, result: rung.devices[ladderChosen.device], shown: rung.devices[ladderChosen.device]?.shown}))
     .filter(point => point.shown?.passed && drawable(point.shown.measured))
-    .map(point => ({...point, x: point.shown.measured, predicted: drawable(point.shown.predicted) ? point.shown.predicted : 0, y: point.rung.rung, down: 22,
+    .map(point => ({...point, x: point.shown.measured, predicted: drawable(point.shown.predicted) ? point.shown.predicted : 0, y: point.rung.rung, down: 22, also: drawable(point.shown.predicted) ? [{x: point.shown.predicted}] : [],
                     text: `${point.rung.rung}${point.shown.shape === track.reference ? "" : " *"}`}));
   const left = points.filter(point => !point.shown.row).length;
   const said = points.length === 0 ? "No rung of this track was measured in these receipts; the rungs below say what they would show."

@@ -16,6 +16,8 @@ function peersSpec(points, shapesShown, width, step) {
            {orient: "bottom", scale: "x", title: "peer's time / ours", format: "~r", tickCount: 6, labelOverlap: "greedy"}],
     marks: [
       {type: "rule", interactive: false, encode: {update: {x: {scale: "x", value: 1}, y: {value: 0}, y2: {signal: "height"}, strokeWidth: {value: 1.5}, stroke: {value: css("--ink")}}}},
+      // Neither the line at 1 nor those of the grid cross the names.
+      {type: "rect", name: "behind-names", from: {data: "shapes"}, interactive: false, encode: {update: {x: {value: 1}, x2: {signal: "width"}, y: {scale: "y", field: "y", offset: 1}, height: {value: 16}, fill: {value: css("--paper")}}}},
       ...[css("--paper"), null].map(rim => ({type: "text", from: {data: "shapes"}, interactive: false, encode: {update: {...(rim ? {stroke: {value: rim}, strokeWidth: {value: 3}} : {}), x: {value: 2}, y: {scale: "y", field: "y", offset: 13}, text: {field: "y"}, fontSize: {value: width < 500 ? 9 : 10.5}, fill: {value: css("--faint")}, limit: {signal: "width"}}}})),
       {type: "rule", from: {data: "peers"}, interactive: false, encode: {update: {x: {scale: "x", field: "low"}, x2: {scale: "x", field: "high"}, y: {scale: "y", field: "y", offset: {field: "down"}}, stroke: {field: "colour"}, strokeWidth: {value: 2}}}},
       {type: "symbol", from: {data: "peers"}, encode: {update: {x: {scale: "x", field: "x"}, y: {scale: "y", field: "y", offset: {field: "down"}}, shape: {field: "shape"}, size: {value: 44}, fill: {signal: "datum.stale ? paper : datum.colour"}, stroke: {field: "colour"}, strokeWidth: {value: 1.2}, cursor: {value: "pointer"}}}}],

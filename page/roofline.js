@@ -5,7 +5,7 @@
 const levels = [
   {id: "dram", title: "DRAM", roof: "byte.dram_read"}, {id: "llc", title: "last-level cache", roof: "byte.llc"},
   {id: "l2", title: "L2", roof: "byte.l2"}, {id: "l1", title: "L1", roof: "byte.l1"},
-  {id: "smem", title: "shared memory", roof: "byte.smem_lsu"}];
+  {id: "smem", title: "shared memory", roof: "byte.smem_lsu", both: true}];
 const levelOf = id => levels.find(level => level.id === id);
 const chosen = {level: "dram", device: "", suite: "", kernel: ""};
 
@@ -45,6 +45,17 @@ function showFilters() {
     choice("choose-kernel", "Kernel", [["", "all"], ...kernels.map(name => [name, name])], changed("kernel"), chosen.kernel));
 }
 
+/**
+ * The bound by a single resource as part of the measured time, and whose: a limiter as `tail`, `latency` or a launch is
+ * no resource and has no roof, so that there the share is that of the resource which comes next.
+ */
+function ofRoofText(one, long) {
+  if (!(one.bound > 0)) return long ? "not known" : "—";
+  const share = percent(one.bound / one.measured);
+  if (!one.roof || one.roof === one.limiter) return share;
+  return long ? `${share}, of ${one.roof}: the limiter ${one.limiter} is no resource and has no roof` : `${share} of ${one.roof}`;
+}
+
 function tellCase(point) {
   const one = point.of;
   return [
@@ -53,7 +64,7 @@ function tellCase(point) {
     ["measured", `${seconds(one.measured)} (${seconds(one.low)} to ${seconds(one.high)})`],
     ["error", one.predicted === undefined ? "not known" : signedPercent(one.predicted / one.measured - 1)],
     ["limiter", one.limiter ?? "not known"],
-    ["of roof", one.bound > 0 ? percent(one.bound / one.measured) : "not known"],
+    ["of roof", ofRoofText(one, true)],
     ["rate", si(one.flops / one.measured, "FLOP/s")],
     ...(one.sight ? [["class", one.sight]] : []),
     ["written", writtenText(one)],
@@ -159,7 +170,7 @@ function rooflineSpec(points, looks, width) {
     scales: [{name: "x", type: "log", domain: [low, high], range: "width"},
              {name: "y", type: "log", domain: [yLow, yHigh], range: "height"}],
     axes: [
-      {orient: "bottom", scale: "x", title: `FLOP per byte of ${levelOf(chosen.level).title}`, format: "~s", tickCount: width < 500 ? 4 : 8, grid: true, labelOverlap: "greedy"},
+      {orient: "bottom", scale: "x", title: `FLOP per byte of ${levelOf(chosen.level).title}${levelOf(chosen.level).both ? ", loaded or stored" : ""}`, format: "~s", tickCount: width < 500 ? 4 : 8, grid: true, labelOverlap: "greedy"},
       {orient: "left", scale: "y", title: "FLOP/s", format: "~s", tickCount: 8, grid: true, labelOverlap: "greedy"}],
     marks: [{
       type: "group", clip: true, encode: {update: {width: {signal: "width"}, height: {signal: "height"}}},
@@ -189,6 +200,7 @@ function showRoofline() {
   const older = left.some(one => shifts.get(one) > 0);
   const points = left.map(one => ({of: one, right: shifts.get(one), x: one.ai[chosen.level], y: one.flops / one.measured,
                                    predicted: drawable(one.flops / one.predicted) ? one.flops / one.predicted : undefined}))
+    .map(point => point.predicted ? {...point, also: [{y: point.predicted}]} : point)
     .filter(point => drawable(point.x) && drawable(point.y))
     .sort((a, b) => a.x - b.x || a.y - b.y);
   const kernels = unique(points.map(point => point.of.kernel));
@@ -202,6 +214,7 @@ function showRoofline() {
       `${uncounted > 0 ? ` ${plural(uncounted, "case")} not drawn: the bytes that cross this level are counted by this build's kernels, and it does not have these in their tile.` : ""}` +
       `${beyond > 0 ? ` ${plural(beyond, "case")} not drawn: the time or the rate is beyond what any device reaches.` : ""}` +
       ` ${missingRoofs()}` +
+      `${levelOf(chosen.level).both ? " Bytes that are loaded from shared memory and bytes that are stored there count together: they share its banks, whose rate is the roof." : ""}` +
       `${older ? " A case that was measured at several commits has a mark for each: the newest in its place, older ones right of it." : ""}` +
       " Arrow keys go from case to case, Enter opens the row; the table below has the same figures.";
   byId("roofline-said").textContent = said;
@@ -233,10 +246,10 @@ const caseColumns = () => [
   {name: "error", title: "Error", number: true, of: one => one.predicted === undefined ? undefined : Math.abs(one.predicted / one.measured - 1),
    show: one => one.predicted === undefined ? "—" : signedPercent(one.predicted / one.measured - 1)},
   {name: "roof", title: "Of roof", number: true, of: one => one.bound > 0 ? one.bound / one.measured : undefined,
-   show: one => one.bound > 0 ? percent(one.bound / one.measured) : "—"},
+   show: one => ofRoofText(one, false)},
   textColumn("limiter", "Limiter"),
-  {name: "rate", title: "Rate", number: true, of: one => one.flops / one.measured, show: one => si(one.flops / one.measured, "FLOP/s")},
   {name: "sight", title: "Class", of: one => one.sight, show: one => one.sight || (one.comparison ? "of a comparison" : "—")},
+  {name: "rate", title: "Rate", number: true, of: one => one.flops / one.measured, show: one => si(one.flops / one.measured, "FLOP/s")},
   writtenColumn,
   {name: "suite", title: "Suite", of: one => one.suite, show: one => suiteName(one.suite)},
   textColumn("tile", "Tile"),

@@ -32,7 +32,57 @@ function scorecardSpec(points, width) {
 
 const besideText = beside => beside && beside.n > 0 ? `${percent(beside.median_absolute)} (${percent(beside.seconds_median_absolute)})` : "—";
 
-const missingOf = (group, cases) => cases.length < group.n ? `, without ${group.n - cases.length} of files that left the tree` : "";
+const baselines = ["uncalibrated", "datasheet_roofline", "measured_roofline", "roofline_and_launch_floor"];
+const wordsOf = name => name.replaceAll("_", " ");
+
+/** Rows behind the figures of a group of the scorecard, those too of which this page has but what the index says. */
+async function scoredRows(number) {
+  page.scored ??= JSON.parse(await unpacked("scored"));
+  const {texts, left, ...columns} = page.scored;
+  const rows = [];
+  (columns.group ?? []).forEach((group, i) => {
+    if (group !== number) return;
+    const row = Object.fromEntries(Object.entries(columns).map(([name, values]) => [name, values[i]]));
+    for (const name of ["shape", "tile", "limiter", "counted"]) row[name] = texts[row[name]];
+    [row.file, row.commit] = Array.isArray(row.place) ? ["", ""] : left[row.place];
+    row.place = Array.isArray(row.place) ? row.place : null;
+    rows.push(row);
+  });
+  return rows;
+}
+
+const errorBy = name => row => row[name] > 0 ? Math.abs(row[name] / row.measured - 1) : undefined;
+
+/** Where a row is: on this page, or in git's history with the file that left the tree. */
+function placeText(row) {
+  if (row.place) return rowLink(`${page.data.files[row.place[0]].path}, line ${row.place[1]}`, row.place);
+  const commit = row.commit ? `in git at commit ${row.commit.slice(0, 12)}` : "a file that left the tree";
+  return make("span", {title: row.commit ? `git show ${row.commit}:${row.file}` : ""}, `${row.file}, ${commit}`);
+}
+
+/** The rows of a group as a table, the largest error of `beside` (the model's own, or a baseline's) first. */
+async function showScoredRows(group, number, beside) {
+  const rows = (await scoredRows(number)).filter(row => beside === "limiter" ? row.counted : beside === "" || row[beside] > 0);
+  const other = beside === "" || beside === "limiter" ? [] : [beside];
+  const where = byId("scorecard-rows");
+  byId("scorecard-rows-title").textContent = `${plural(rows.length, "row")} of ${group.kernel} on ${group.device}, ${group.regime}, ${group.class}`;
+  byId("scorecard-rows-section").hidden = false;
+  sortableTable(where, "Rows behind a figure of the scorecard", [
+    {name: "shape", title: "Shape", wide: true, of: row => row.shape, show: row => breakable(row.shape)},
+    {name: "measured", title: "Measured", number: true, of: row => row.measured, show: row => rowLink(seconds(row.measured), row.place)},
+    {name: "predicted", title: "Predicted", number: true, of: row => row.predicted, show: row => seconds(row.predicted)},
+    {name: "error", title: "Error", number: true, of: errorBy("predicted"), show: row => signedPercent(row.predicted / row.measured - 1)},
+    ...other.flatMap(name => [
+      {name, title: wordsOf(name), number: true, of: row => row[name], show: row => seconds(row[name])},
+      {name: "other_error", title: "Its error", number: true, of: errorBy(name), show: row => signedPercent(row[name] / row.measured - 1)}]),
+    ...(beside === "limiter" ? [textColumn("limiter", "Limiter"), textColumn("counted", "By counters")] : []),
+    {name: "place", title: "Receipt", wide: true, of: row => row.place ? `0 ${row.place}` : `1 ${row.file}`, show: placeText},
+    ...(beside === "limiter" ? [] : [textColumn("limiter", "Limiter")]),
+    textColumn("written", "Written"), textColumn("tile", "Tile"),
+  ], rows, {by: other.length ? "other_error" : "error", down: true});
+  byId("scorecard-rows-section").scrollIntoView({block: "start"});
+  byId("scorecard-rows-title").focus({preventScroll: true});
+}
 
 function showScorecard() {
   const {scorecard, cases} = page.data;
@@ -57,21 +107,25 @@ function showScorecard() {
     ...(left.length ? [make("p", {class: "faint"}, `Measurements that stand in no figure: ${left.join(", ")}.`)] : []),
     ...(counted > judged.length ? [make("p", {class: "faint"}, `The figures count ${plural(counted - judged.length, "measurement")} of files that left the tree as well: their index has the times, and the chart only what has a row here.`)] : []),
     make("h3", {}, "By kernel, regime and class"),
-    make("p", {}, "The number of cases and the median show the cases behind a line in the table of cases, as far as this page has their rows. In the column of a baseline stands its median error on the rows that have it and, in brackets, the model's own on the same rows."), make("div", {id: "scorecard-groups"}));
-  const casesOf = group => cases.filter(one => one.group !== undefined && scorecard.groups[one.group] === group);
-  const groupColumn = (name, title, text) => numberColumn(name, title, group =>
-    rowsLink(text(group[name]), "cases-table", `${group.kernel} on ${group.device}, ${group.regime}, ${group.class}${missingOf(group, casesOf(group))}`, casesOf(group)));
+    make("p", {}, "Each figure opens the rows that it summarises. In the column of a baseline stands its median error on the rows that have it and, in brackets, the model's own on the same rows."), make("div", {id: "scorecard-groups"}),
+    byId("scorecard-rows-section") ?? make("section", {id: "scorecard-rows-section", "aria-labelledby": "scorecard-rows-title", hidden: true},
+      make("h3", {id: "scorecard-rows-title", tabindex: "-1"}), make("div", {id: "scorecard-rows"})));
+  const figure = (text, group, beside = "") => make("button", {class: "row-link", type: "button", title: "the rows behind it",
+    click: () => showScoredRows(group, scorecard.groups.indexOf(group), beside)}, text);
+  const figureColumn = (name, title, text) => numberColumn(name, title, group => figure(text(group[name]), group));
   sortableTable(byId("scorecard-groups"), "Errors by kernel, regime and class", [
     textColumn("kernel", "Kernel"), textColumn("regime", "Regime"), textColumn("class", "Class"),
-    groupColumn("n", "Cases", String),
-    groupColumn("median_absolute", "Median", percent),
-    numberColumn("p90_absolute", "p90", one => percent(one.p90_absolute)),
-    numberColumn("bias", "Bias", one => signedPercent(one.bias)),
-    numberColumn("within_10", "Within 10 %", one => percent(one.within_10)),
-    numberColumn("within_20", "Within 20 %", one => percent(one.within_20)),
-    {name: "limiter", title: "Limiter", number: true, of: one => one.limiter ? one.limiter.hits / one.limiter.n : undefined, show: one => one.limiter ? `${one.limiter.hits} of ${one.limiter.n}` : "—"},
-    ...["uncalibrated", "datasheet_roofline", "measured_roofline", "roofline_and_launch_floor"].map(name => (
-      {name, title: name.replaceAll("_", " "), number: true, of: one => one[name]?.n > 0 ? one[name].median_absolute : undefined, show: one => besideText(one[name])})),
+    figureColumn("n", "Cases", String),
+    figureColumn("median_absolute", "Median", percent),
+    figureColumn("p90_absolute", "p90", percent),
+    figureColumn("bias", "Bias", signedPercent),
+    figureColumn("within_10", "Within 10 %", percent),
+    figureColumn("within_20", "Within 20 %", percent),
+    {name: "limiter", title: "Limiter", number: true, of: one => one.limiter ? one.limiter.hits / one.limiter.n : undefined,
+     show: one => one.limiter ? figure(`${one.limiter.hits} of ${one.limiter.n}`, one, "limiter") : "—"},
+    ...baselines.map(name => (
+      {name, title: wordsOf(name), number: true, of: one => one[name]?.n > 0 ? one[name].median_absolute : undefined,
+       show: one => one[name]?.n > 0 ? figure(besideText(one[name]), one, name) : "—"})),
     textColumn("device", "Device"),
   ], scorecard.groups, {by: "n", down: true});
   if (points.length > 0) {

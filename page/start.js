@@ -2,10 +2,12 @@
 // The beginning: what the page rests on, then every part, and the colours.
 
 function showMissing() {
-  const {files, notes, broken, version, commit, made, cases} = page.data;
+  const {files, refused, notes, broken, version, commit, made, cases} = page.data;
   byId("made").textContent = `Written ${made.slice(0, 10)} by raceline ${version} of commit ${commit.slice(0, 12)}`;
   const missing = [];
-  if (files.length === 0) missing.push("No receipt file was given, and there is none.");
+  if (files.length === 0 && refused.length === 0) missing.push("No receipt file was given, and there is none.");
+  // The sentence names its file.
+  for (const [path, why] of refused) missing.push(why.includes(path) ? `${why}. Nothing of it is on this page.` : `${path}: ${why}. Nothing of it is on this page.`);
   for (const file of files) {
     if (file.lines === 0 && file.rows === 0 && !file.unfinished) missing.push(`${file.path}: no rows, the file is empty.`);
     if (file.copies > 0) missing.push(`${file.path}: ${plural(file.copies, "row")} of it stand in another file as well, and count once.`);
@@ -62,7 +64,10 @@ function listen() {
     if (innerWidth === width) return;
     width = innerWidth;
     clearTimeout(timer);
-    timer = setTimeout(showCharts, 150);
+    timer = setTimeout(() => {
+      showCharts();
+      fitTables();
+    }, 150);
   });
   listenForRows();
 }
@@ -84,7 +89,7 @@ async function start() {
     showRowsSection();
     showWhatIf();
     // For tests, and for a reader's own console.
-    window.raceline = {page, chosen, whatIf, placeOf, ask, assumedDevice, diffChosen, palettes, signedPercent, opened_ms: performance.now() - began};
+    window.raceline = {page, chosen, whatIf, placeOf, near, scoredRows, seconds, ask, assumedDevice, diffChosen, palettes, signedPercent, opened_ms: performance.now() - began};
     document.documentElement.dataset.ready = "true";
   } catch (error) {
     byId("failure").hidden = false;

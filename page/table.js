@@ -47,6 +47,7 @@ function sortableTable(where, caption, columns, given, {by = columns[0].name, do
     const order = x < y ? -1 : x > y ? 1 : 0;
     return state.down ? -order : order;
   };
+  const opened = new Set();  // rows whose further columns are shown
   const head = column => {
     const sorted = column.name === state.by;
     return make("th", {scope: "col", class: column.number ? "n" : null, "data-column": column.name,
@@ -73,17 +74,79 @@ function sortableTable(where, caption, columns, given, {by = columns[0].name, do
       turn("Back", state.first - rowsAtATime, state.first === 0),
       `${state.first + 1} to ${state.first + shown.length} of ${rows.length.toLocaleString("en")}`,
       turn("Further", state.first + rowsAtATime, state.first + rowsAtATime >= rows.length));
+    const cell = (column, row) =>
+      make("td", {class: column.number ? "n" : column.long ? "long" : column.wide ? "wide" : null}, column.show(row));
+    const lines = shown.flatMap(row => {
+      const toggle = make("button", {type: "button", class: "further", "aria-expanded": String(opened.has(row)), "aria-label": "Further columns", click: () => {
+        if (!opened.delete(row)) opened.add(row);
+        const at = shown.indexOf(row);
+        draw();
+        where.querySelectorAll("tbody .further")[at].focus();
+      }}, opened.has(row) ? "−" : "+");
+      return [make("tr", {}, columns.map(column => cell(column, row)), make("td", {class: "fold"}, toggle)),
+              ...(opened.has(row) ? [make("tr", {class: "rest"}, make("td", {colspan: columns.length + 1},
+                make("dl", {}, columns.flatMap(column => [make("dt", {"data-rest": column.name}, column.title), make("dd", {"data-rest": column.name}, column.show(row))]))))] : [])];
+    });
     where.replaceChildren(...onlyNote(where), make("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": caption},
       make("table", {}, make("caption", {class: "unseen"}, caption),
-        make("thead", {}, make("tr", {}, columns.map(head))),
-        make("tbody", {}, shown.map(row => make("tr", {}, columns.map(column =>
-          make("td", {class: column.number ? "n" : column.long ? "long" : column.wide ? "wide" : null}, column.show(row)))))))),
-      ...(pages ? [pages] : []));
+        make("thead", {}, make("tr", {}, columns.map(head), make("th", {class: "fold", scope: "col"}, make("span", {class: "unseen"}, "Further columns")))),
+        make("tbody", {}, lines))),
+      ...(pages ? [pages] : []), sortChoice(columns, state, column => {
+        state.down = Boolean(column.number);
+        state.by = column.name;
+        state.first = 0;
+        draw();
+        where.querySelector(".by select").focus();
+      }));
+    fitTable(where);
   };
   if (rows.length === 0) {
     where.replaceChildren(make("p", {class: "note"}, "Nothing to show here."));
   } else {
     draw();
+  }
+}
+
+/** A way to sort by columns that have no room; it is shown where there are such. */
+function sortChoice(columns, state, chosen) {
+  const select = make("select", {change: () => chosen(columns.find(column => column.name === select.value))},
+    columns.map(({name, title}) => make("option", {value: name, selected: name === state.by}, title)));
+  return make("div", {class: "controls by"}, make("label", {}, "Sort by", select));
+}
+
+/** Tables that were drawn, so that they fit again in another width. */
+const tablesToFit = new Set();
+
+/**
+ * Columns from the right on fold away until the table is as wide as its place; the first two stay, and what is folded
+ * stands behind the plus sign of each row.
+ */
+function fitTable(where) {
+  tablesToFit.add(where);
+  const frame = where.querySelector(".scroll");
+  if (!frame || frame.clientWidth === 0) return;  // within something closed; it fits once that opens
+  const cells = [...where.querySelectorAll("tr:not(.rest)")].map(row => [...row.children]);
+  const count = cells[0].length - 1;
+  const show = shown => {
+    for (const row of cells) {
+      row.forEach((cell, i) => { cell.hidden = i < count ? i >= shown : shown === count; });
+    }
+    for (const item of where.querySelectorAll("[data-rest]")) {
+      const at = cells[0].findIndex(cell => cell.dataset.column === item.dataset.rest);
+      item.hidden = at < shown;
+    }
+    for (const rest of where.querySelectorAll("tr.rest")) rest.hidden = shown === count;
+    const by = where.querySelector(".by");
+    if (by) by.hidden = shown === count;
+  };
+  let shown = count;
+  show(shown);
+  while (shown > 2 && frame.scrollWidth > frame.clientWidth) show(--shown);
+}
+function fitTables() {
+  for (const where of tablesToFit) {
+    if (where.isConnected) fitTable(where);
+    else tablesToFit.delete(where);
   }
 }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "options.hpp"
+#include "receipt/named_file.hpp"
 #include "receipt/stored_text.hpp"
 #include "receipt_files.hpp"
 #include "support/check.hpp"
@@ -52,6 +53,13 @@ int run_page(const Options& options) {
     require_page(options);
     const PageRequest request = request_of(options);
     const std::string page = page_html(request);
+    for (const std::string& path : request.receipts) {
+        try {
+            require_receipts(path);
+        } catch (const Error& error) {  // the page says it too
+            say("{}", error.what());
+        }
+    }
     write_whole_file(options.html, page);
     const std::size_t count = request.receipts.size();
     say("{}: {} receipt file{}, {:.1f} MB", options.html, count, count == 1 ? "" : "s",

@@ -125,12 +125,12 @@ int run_report(const Options& options) {
     if (options.docs && options.html.empty()) {
         return run_docs(options);
     }
+    if (!options.html.empty()) {
+        return run_page(options);
+    }
     std::ranges::for_each(options.files, require_receipts);
     if (options.repredict) {
         return run_repredict(options);
-    }
-    if (!options.html.empty()) {
-        return run_page(options);
     }
     if (options.scorecard) {
         return run_scorecard(options);

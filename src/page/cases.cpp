@@ -85,6 +85,7 @@ void add_prediction(Json& one, const Prediction& p) {
     one["predicted"] = p.seconds;
     one["limiter"] = p.limiter;
     one["bound"] = p.layer1.bound_seconds;
+    one["roof"] = p.layer1.limiter;
     one["band"] = interval_json(p.band);
 }
 

@@ -7,6 +7,7 @@
 
 #include "page/compressed.hpp"
 #include "page/page_parts.hpp"
+#include "receipt/named_file.hpp"
 #include "receipt/stored_text.hpp"
 #include "report/ladder_verdict.hpp"
 #include "report/scorecard_text.hpp"
@@ -43,21 +44,43 @@ Json vega_modules(Sources sources) {
 
 struct PageContent {
     ReceiptText text;
+    Json refused = Json::array();  // [[path, why]]
     TimedRows rows;
     Scorecard card;
     std::vector<PastFile> left;  // files that left the tree
 };
 
+// Why a file is none that raceline wrote; empty if it may be one. Its text would fill the page.
+std::string why_no_receipts(const std::string& path) {
+    try {
+        require_receipts(path);
+    } catch (const Error& error) {
+        if (error.status() == Status::corrupt) {
+            return error.what();
+        }
+        throw;
+    }
+    return "";
+}
+
 PageContent read(const PageRequest& request) {
     PageContent content;
     for (const std::string& path : request.receipts) {
+        if (const std::string why = why_no_receipts(path); !why.empty()) {
+            content.refused.push_back(Json::array({path, why}));
+            continue;
+        }
         content.text.add(path);
         content.card.add(path);
     }
     for (const std::string& path : request.indexes) {
-        content.card.add(path);
-        for (PastFile& file : read_past(path)) {
-            content.left.push_back(std::move(file));
+        try {
+            for (PastFile& file : read_past(path)) {
+                content.left.push_back(std::move(file));
+            }
+            content.card.add(path);
+        } catch (const std::exception& error) {  // of its first line that is none
+            content.refused.push_back(Json::array({path, error.what()}));
         }
     }
     content.rows = timed_rows_of(content.text.rows());
@@ -74,11 +97,12 @@ Json broken_json(const Scorecard& card) {
 
 Json page_json(const PageRequest& request, const PageContent& content) {
     KnownDevices devices;
-    const auto& [text, rows, card, left] = content;
+    const auto& [text, refused, rows, card, left] = content;
     Json data{{"version", build_info::version()},
               {"commit", build_info::git_commit()},
               {"made", request.made},
               {"files", text.files()},
+              {"refused", refused},
               {"notes", rows.notes},
               {"broken", broken_json(card)},
               {"cases", cases_json(rows, text, card, devices)},
@@ -137,6 +161,9 @@ std::string page_html(const PageRequest& request) {
         "data",
         compressed(
             page_json(request, content).dump(-1, ' ', false, Json::error_handler_t::replace)));
+    data += data_script(
+        "scored", compressed(scored_json(content.card, content.text, request.indexes)
+                                 .dump(-1, ' ', false, Json::error_handler_t::replace)));
     data += data_script("vega", compressed(vega_modules(request.sources).dump()));
     for (std::size_t i = 0; i < content.text.blocks().size(); ++i) {
         data += data_script("rows-" + std::to_string(i), compressed(content.text.blocks()[i].text));

@@ -39,6 +39,15 @@ std::optional<KernelOfToday> kernel_of_today(const TimedCase& one, const Device&
 /// but for their tile (report/receipt_diff.hpp).
 Json cases_json(const TimedRows& rows, const ReceiptText& text, const Scorecard& card,
                 KnownDevices& devices);
+/// The rows behind the scorecard's figures, those too of which only the index is there, by column:
+/// {group, shape, tile, measured, predicted, expected, uncalibrated, datasheet_roofline,
+/// measured_roofline, roofline_and_launch_floor, limiter, counted, written, place, texts, left}.
+/// `group` counts the scorecard's groups; `shape`, `tile`,
+/// `limiter` and `counted` are numbers in `texts`. `place` is [file, line] of
+/// a row of the page, else a number in `left`, which is [[file that left the tree, commit that has
+/// it]]. Times are seconds, null where there is none.
+Json scored_json(const Scorecard& card, const ReceiptText& text,
+                 std::span<const std::string> indexes);
 /// Peers beside ours.
 Json peers_json(const TimedRows& rows, const ReceiptText& text);
 /// By device label: {"memory": [[name, resource, rate, measured]], "engines": likewise}.

@@ -159,6 +159,7 @@ void Scorecard::add_row(const std::string& path, const Json& row,
     const Prediction& p = found->second;
     rows_.push_back({.about = std::move(about),
                      .run_began = run_began,
+                     .file = {},
                      .id = row.at("id").get<std::string>(),
                      .measured = measured.measurement->seconds_median,
                      .seconds = p.seconds,
@@ -188,6 +189,7 @@ void Scorecard::add_index(const std::string& path) {
             }
             Row row;
             row.about = past;
+            row.file = file.path;
             row.run_began = began;
             row.measured = past.measured;
             row.seconds = past.predicted;
@@ -249,11 +251,17 @@ std::vector<ScoredRow> Scorecard::scored_rows() const {
     std::vector<ScoredRow> all;
     all.reserve(rows_.size());
     for (const Row& row : rows_) {
+        const auto counted = counted_.find(row.id);
         all.push_back({.group = group_of(row),
                        .measured = row.measured,
                        .seconds = row.seconds,
                        .band = row.band,
-                       .id = row.id});
+                       .id = row.id,
+                       .file = row.file,
+                       .about = row.about,
+                       .counted = counted == counted_.end() ? "" : counted->second});
+        all.back().about.others = row.others;
+        all.back().about.limiter = row.limiter;
     }
     return all;
 }

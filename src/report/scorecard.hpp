@@ -66,6 +66,9 @@ struct ScoredRow {
     double measured = 0, seconds = 0;  ///< seconds: the model's own time
     std::optional<Interval> band;      ///< that the prediction named; rows of the index have none
     std::string id;                    ///< of the measurement row; rows of the index have none
+    std::string file;                  ///< rows of the index: the file that left the tree
+    PastMeasurement about;             ///< what was timed, and what was predicted of it
+    std::string counted;               ///< the limiter by hardware counters; empty: not profiled
 };
 
 /// Rows that stand in no figure.
@@ -108,7 +111,9 @@ private:
     /// A measured row with what was predicted for it. Times are seconds, 0: the row has none.
     struct Row {
         PastMeasurement about;
-        std::string run_began, id;
+        std::string run_began;
+        std::string file;  // that left the tree; its row has no id
+        std::string id;
         double measured = 0, seconds = 0;
         OtherTimes others;
         std::string limiter;

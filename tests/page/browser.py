@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Debian's Chromium on a page of `raceline report --html`, driven by selenium, without a network."""
+import atexit
 import base64
+import functools
 import gzip
 import json
 import os
 import pathlib
 import subprocess
+import tempfile
 import time
 
 from selenium import webdriver
@@ -26,6 +29,34 @@ def report(page, *receipts):
     """Writes a page; of the committed receipts if none are named."""
     return subprocess.run([PROGRAM, "report", "--html", str(page), *map(str, receipts)], cwd=SOURCE,
                           capture_output=True, text=True)
+
+
+@functools.cache
+def committed_page():
+    """The page of the committed receipts, which takes seconds to write: once for all tests."""
+    folder = tempfile.TemporaryDirectory()
+    atexit.register(folder.cleanup)
+    page = pathlib.Path(folder.name) / "page.html"
+    done = report(page)
+    assert done.returncode == 0, done.stderr
+    return page
+
+
+@functools.cache
+def the_browser():
+    """One for all tests; each opens what it needs."""
+    browser = Browser()
+    atexit.register(browser.quit)
+    return browser
+
+
+# How many marks a chart of the page holds: shapes of an SVG, or of a canvas the pixels that are not its ground.
+MARKS_OF_CHART = """((id) => {
+    const element = document.getElementById(id), canvas = element.querySelector("canvas");
+    if (!canvas) return [...element.querySelectorAll("svg .mark-symbol path")].filter(p => p.getBoundingClientRect().width > 2).length;
+    const pixels = new Uint32Array(canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data.buffer);
+    return pixels.filter(pixel => pixel !== pixels[0]).length;
+})(arguments[0])"""
 
 
 class Browser:
@@ -103,6 +134,24 @@ class Browser:
                    element.value = arguments[1];
                    element.dispatchEvent(new Event("input", {bubbles: true}));
                    element.dispatchEvent(new Event("change", {bubbles: true}));""", identity, value)
+
+    def marks(self, chart):
+        """Waits until a chart is drawn, and says how many marks it holds and how often it was drawn."""
+        self.see(chart, f"raceline.page.charts['{chart}'] && raceline.page.charts['{chart}'].view")
+        points = self.get("raceline.page.charts[arguments[0]].points.length", chart)
+        held = self.get(MARKS_OF_CHART, chart)
+        assert points > 0 and held >= points, f"{chart} of {points} points holds {held} marks"
+        return self.get("document.getElementById(arguments[0]).dataset.drawn", chart)
+
+    def screenshot_with(self, charts, name, selector):
+        """The same with charts that must be in it. One that is drawn anew while it is taken, as by another width, is empty
+        for a moment: it is taken again."""
+        for _ in range(5):
+            before = [self.marks(chart) for chart in charts]
+            self.screenshot(name, selector)
+            if before == [self.marks(chart) for chart in charts]:
+                return
+        raise AssertionError(f"{charts} never stand still for {name}")
 
     def screenshot(self, name, selector=None):
         """The whole page, or one element of it, as a picture in the build folder."""

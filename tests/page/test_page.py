@@ -2,26 +2,17 @@
 """The page of the committed receipts: what it shows, and that every control does what it says."""
 import json
 import pathlib
-import tempfile
 import unittest
 
-from browser import SOURCE, Browser, report, stored_text
+from browser import SOURCE, committed_page, stored_text, the_browser
 
 TIP = "document.getElementById('tip')"
 
 
 def setUpModule():
-    global browser, folder, page
-    folder = tempfile.TemporaryDirectory()
-    page = pathlib.Path(folder.name) / "page.html"
-    done = report(page)
-    assert done.returncode == 0, done.stderr
-    browser = Browser()
-
-
-def tearDownModule():
-    browser.quit()
-    folder.cleanup()
+    global browser, page
+    page = committed_page()
+    browser = the_browser()
 
 
 class Page(unittest.TestCase):
@@ -207,12 +198,16 @@ class Page(unittest.TestCase):
             all.forEach((e, i) => e.dataset.stop = i); return all.length; })()""")
         self.assertGreater(wanted, 100)
         browser.do("document.activeElement.blur(); scrollTo(0, 0)")
-        reached = set()
-        for _ in range(wanted + 20):
+        browser.do("window.reached = new Set(); addEventListener('focusin', e => reached.add(e.target.dataset.stop))")
+        before = 0
+        for turn in range(wanted + 20):
             browser.key("Tab", 9)
-            if reached and browser.get("document.activeElement === document.body"):
-                break
-            reached.add(browser.get("document.activeElement.dataset.stop"))
+            if turn % 100 == 99 or turn > wanted:
+                now = browser.get("reached.size")
+                if now == before:
+                    break
+                before = now
+        reached = set(browser.get("[...reached]"))
         missed = [browser.get("document.querySelector(`[data-stop='${arguments[0]}']`).outerHTML.slice(0, 120)", i)
                   for i in range(wanted) if str(i) not in reached]
         self.assertEqual(missed, [])
@@ -250,7 +245,7 @@ class Page(unittest.TestCase):
         browser.choose("theme", "")
 
     def test_it_fits_in_375_pixels_and_changes_colours(self):
-        papers = {}
+        papers, shown = {}, 0
         for width, theme in ((1280, "light"), (1280, "dark"), (375, "light"), (375, "dark")):
             browser.look(width, theme)
             browser.open(page)
@@ -258,10 +253,11 @@ class Page(unittest.TestCase):
             papers[width, theme] = browser.get("getComputedStyle(document.body).backgroundColor")
             browser.see("whatif-body", "document.getElementById('whatif-limiter')")
             for part in ("roofline", "cases", "whatif", "scorecard", "ladder", "peers", "provenance"):
-                if browser.get(f"document.getElementById('{part}-chart') !== null"):
-                    browser.see(f"{part}-chart", f"raceline.page.charts['{part}-chart'].view")
-                browser.screenshot(f"{width}-{theme}-{part}", f"#{part}")
+                charts = [f"{part}-chart"] if browser.get(f"document.getElementById('{part}-chart') !== null") else []
+                browser.screenshot_with(charts, f"{width}-{theme}-{part}", f"#{part}")
+                shown += len(charts)
             self.assertEqual(browser.complaints(), [])
+        self.assertEqual(shown, 4 * 4)
         self.assertNotEqual(papers[1280, "light"], papers[1280, "dark"])
         browser.choose("theme", "light")
         browser.wait(f"getComputedStyle(document.body).backgroundColor === '{papers[1280, 'light']}'")

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every picture of `raceline plot` and `raceline diff` as Chromium shows it: words can be read, legends cover no data."""
 import base64
+import math
 import os
 import pathlib
 import subprocess
 import tempfile
 import unittest
 
-from browser import PROGRAM, SCREENSHOTS, SOURCE, Browser
+from browser import PROGRAM, SCREENSHOTS, SOURCE, the_browser
 
 H200 = "receipts/h200"
 # Every type; of the roofline and of comparisons also what has many kernels, shapes and peers.
@@ -39,57 +40,85 @@ PICTURES = {
     "diff": ["diff", f"{H200}/2026-11-21-from-scratch-12c3875edbd2.jsonl.gz", "tests/data/from-scratch-5ea677882833.jsonl"],
 }
 
-# Words with their boxes in pixels; those that run along a line have none of their own.
-WORDS = """return [...document.querySelectorAll('text')].filter(t => t.textContent.trim() &&
-    !/rotate\\((?!0\\b)/.test((t.getAttribute('transform') ?? '') + (t.parentElement.getAttribute('transform') ?? '')))
-    .map(t => { const r = t.getBoundingClientRect(); return [t.textContent.trim(), r.left, r.top, r.right, r.bottom]; });"""
+# Every receipt alone, since each is a picture that somebody will ask for.
+ROOFLINES = {f"roofline of {file.stem}": ["plot", "roofline", str(file.relative_to(SOURCE))]
+             for file in sorted(pathlib.Path(SOURCE).resolve().glob("receipts/*/2*.jsonl"))
+             if '"kind":"measurement"' in file.read_text() or '"kind":"comparison"' in file.read_text()}
+
+# Words with the corners of their boxes in pixels, those that run along a line too.
+WORDS = """return [...document.querySelectorAll('text')].filter(t => t.textContent.trim()).map(t => {
+    const b = t.getBBox(), m = t.getScreenCTM();
+    return [t.textContent.trim(), [[b.x, b.y], [b.x + b.width, b.y], [b.x + b.width, b.y + b.height], [b.x, b.y + b.height]]
+        .map(([x, y]) => [m.a * x + m.c * y + m.e, m.b * x + m.d * y + m.f])]; });"""
 # Data: marks are uses of the symbols gpPt1 and so on.
 MARKS = """return [...document.querySelectorAll('use')].map(u => { const r = u.getBoundingClientRect();
     return [(r.left + r.right) / 2, (r.top + r.bottom) / 2]; });"""
 
 
-def overlaps(one, other, slack=2.5):
+def shrunk(corners, slack=2.5):
+    """A box without the white that a font leaves around its letters."""
+    (x0, y0), (x1, y1), (x2, y2), (x3, y3) = corners
+    wide, high = math.hypot(x1 - x0, y1 - y0), math.hypot(x3 - x0, y3 - y0)
+    right, down = ((x1 - x0) / wide, (y1 - y0) / wide), ((x3 - x0) / high, (y3 - y0) / high)
+    x, y, a, b = (x0 + x2) / 2, (y0 + y2) / 2, max(wide - slack, 0) / 2, max(high - slack, 0) / 2
+    return [(x + s * a * right[0] + t * b * down[0], y + s * a * right[1] + t * b * down[1])
+            for s, t in ((-1, -1), (1, -1), (1, 1), (-1, 1))]
+
+
+def overlaps(one, other):
+    """Whether no line along a side of either parts the two boxes."""
     # Words on a white ground are written twice, the first time for the ground.
     if one == other:
         return False
-    return (min(one[3], other[3]) - max(one[1], other[1]) > slack
-            and min(one[4], other[4]) - max(one[2], other[2]) > slack)
+    boxes = [shrunk(one[1]), shrunk(other[1])]
+    for box in boxes:
+        for (x0, y0), (x1, y1) in zip(box, box[1:]):
+            along = [[(y1 - y0) * x + (x0 - x1) * y for x, y in some] for some in boxes]
+            if max(along[0]) <= min(along[1]) or max(along[1]) <= min(along[0]):
+                return False
+    return True
 
 
 @unittest.skipUnless(subprocess.run(["which", "gnuplot"], capture_output=True).returncode == 0, "no gnuplot in PATH")
 class Plots(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.browser = Browser()
+        cls.browser = the_browser()
         cls.folder = tempfile.TemporaryDirectory()
 
     @classmethod
     def tearDownClass(cls):
-        cls.browser.quit()
         cls.folder.cleanup()
+
+    def picture(self, name):
+        """A picture as SVG, drawn once."""
+        file = pathlib.Path(self.folder.name) / f"{name}.svg"
+        if not file.exists():
+            done = subprocess.run([PROGRAM, *(PICTURES.get(name) or ROOFLINES[name]), "-o", file], cwd=SOURCE, capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        return file
 
     def draw(self, name):
         """Opens a picture at its own size and keeps it as a screenshot."""
-        file = pathlib.Path(self.folder.name) / f"{name}.svg"
-        done = subprocess.run([PROGRAM, *PICTURES[name], "-o", file], cwd=SOURCE, capture_output=True, text=True)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        file = self.picture(name)
         driver = self.browser.driver
         driver.get(file.as_uri())
         width, height = map(round, self.browser.get("document.documentElement.getAttribute('viewBox').split(' ').slice(2).map(Number)"))
         self.browser.look(width, height=height)
+        self.assertGreater(len(self.browser.do(MARKS)), 4, f"{name} holds no marks")
         SCREENSHOTS.mkdir(parents=True, exist_ok=True)
         taken = driver.execute_cdp_cmd("Page.captureScreenshot", {"format": "png"})
         (SCREENSHOTS / f"plot-{name}.png").write_bytes(base64.b64decode(taken["data"]))
         return width, height
 
     def test_words_can_be_read(self):
-        for name in PICTURES:
+        for name in [*PICTURES, *ROOFLINES]:
             with self.subTest(name):
                 width, height = self.draw(name)
                 words = self.browser.do(WORDS)
                 self.assertGreater(len(words), 8)
-                for word in words:
-                    self.assertTrue(word[1] > -1 and word[2] > -1 and word[3] < width + 1 and word[4] < height + 1, word)
+                for text, corners in words:
+                    self.assertTrue(all(-1 < x < width + 1 and -1 < y < height + 1 for x, y in corners), text)
                 covered = [(a[0], b[0]) for i, a in enumerate(words) for b in words[i + 1:] if overlaps(a, b)]
                 self.assertEqual(covered, [])
 
@@ -104,7 +133,7 @@ class Plots(unittest.TestCase):
                 marks = self.browser.do(MARKS)
                 self.assertGreater(len(marks), 20)
                 for x, y in marks:
-                    for text, left, top, right, bottom in titles:
+                    for text, [(left, top), _, (right, bottom), _] in titles:
                         self.assertFalse(left < x < right and top < y < bottom, (text, x, y))
 
     def test_other_formats_and_the_terminal(self):

@@ -8,7 +8,7 @@ import tempfile
 import time
 import unittest
 
-from browser import SOURCE, Browser, report, stored_text
+from browser import SOURCE, committed_page, report, stored_text, the_browser
 
 QUICKSTART = "receipts/cpu/2026-11-22-quickstart-f13186e093fd.jsonl.gz"
 BEFORE = "receipts/h200/2026-11-21-from-scratch-12c3875edbd2.jsonl.gz"
@@ -19,12 +19,8 @@ MISSING = "document.getElementById('missing-body').textContent"
 
 def setUpModule():
     global browser
-    browser = Browser()
+    browser = the_browser()
     browser.look()
-
-
-def tearDownModule():
-    browser.quit()
 
 
 class Receipts(unittest.TestCase):
@@ -149,9 +145,7 @@ class Receipts(unittest.TestCase):
         browser.wait("document.getElementById('row').open && document.querySelector('#row pre')")
 
     def test_two_commits_stand_beside_each_other(self):
-        done = report(self.page)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        browser.open(self.page)
+        browser.open(committed_page())
         pairs = [("3d1ff90bf28f", "4b2ec0278ce6"), ("4b2ec0278ce6", "3d1ff90bf28f")]
         for before, after in pairs:
             browser.choose("diff-before", f"commit {before}")

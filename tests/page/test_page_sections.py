@@ -2,27 +2,18 @@
 """Scorecard, peers, ladder, tables, roofs and colours of the page of the committed receipts."""
 import json
 import pathlib
-import tempfile
 import time
 import unittest
 
-from browser import SOURCE, Browser, report, stored_text
+from browser import SOURCE, committed_page, stored_text, the_browser
 
 TIP = "document.getElementById('tip')"
 
 
 def setUpModule():
-    global browser, folder, page
-    folder = tempfile.TemporaryDirectory()
-    page = pathlib.Path(folder.name) / "page.html"
-    done = report(page)
-    assert done.returncode == 0, done.stderr
-    browser = Browser()
-
-
-def tearDownModule():
-    browser.quit()
-    folder.cleanup()
+    global browser, page
+    page = committed_page()
+    browser = the_browser()
 
 
 def luminance(colour):

@@ -5,7 +5,7 @@ import pathlib
 import tempfile
 import unittest
 
-from browser import Browser, report
+from browser import report, the_browser
 
 # Positions of the sliders, as page/whatif.js has them.
 QUERY_STEPS = [1, 2, 4, 16, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768]
@@ -19,11 +19,10 @@ def setUpModule():
     (pathlib.Path(folder.name) / "none.jsonl").write_text("")
     done = report(page, pathlib.Path(folder.name) / "none.jsonl")
     assert done.returncode == 0, done.stderr
-    browser = Browser()
+    browser = the_browser()
 
 
 def tearDownModule():
-    browser.quit()
     folder.cleanup()
 
 
