@@ -161,9 +161,9 @@ std::string page_html(const PageRequest& request) {
         "data",
         compressed(
             page_json(request, content).dump(-1, ' ', false, Json::error_handler_t::replace)));
-    data += data_script(
-        "scored", compressed(scored_json(content.card, content.text, request.indexes)
-                                 .dump(-1, ' ', false, Json::error_handler_t::replace)));
+    data += data_script("scored",
+                        compressed(scored_json(content.card, content.text, request.indexes)
+                                       .dump(-1, ' ', false, Json::error_handler_t::replace)));
     data += data_script("vega", compressed(vega_modules(request.sources).dump()));
     for (std::size_t i = 0; i < content.text.blocks().size(); ++i) {
         data += data_script("rows-" + std::to_string(i), compressed(content.text.blocks()[i].text));

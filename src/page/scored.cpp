@@ -55,8 +55,7 @@ std::map<std::string, std::string> commits_of_left(std::span<const std::string> 
         for (std::string line; std::getline(in, line);) {
             const Json file = Json::parse(line, nullptr, false);
             if (file.is_object() && file.contains("path") && file.contains("commit")) {
-                commits[file.at("path").get<std::string>()] =
-                    file.at("commit").get<std::string>();
+                commits[file.at("path").get<std::string>()] = file.at("commit").get<std::string>();
             }
         }
     }

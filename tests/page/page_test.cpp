@@ -5,10 +5,12 @@
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 #include <unistd.h>
 #include <zlib.h>
 
 #include "page/compressed.hpp"
+#include "page/page_parts.hpp"
 #include "page/receipt_text.hpp"
 #include "raceline/error.hpp"
 
@@ -108,6 +110,40 @@ TEST_F(ReceiptTexts, RowsThatAreNotAsTheyWereWrittenAreLeftOut) {
 TEST_F(ReceiptTexts, AFileThatIsNotThereIsAnError) {
     ReceiptText receipts;
     EXPECT_THROW(receipts.add(folder_ / "none.jsonl"), Error);
+}
+
+// Of the committed receipts: a row here has its place, one that left the tree its file and commit.
+TEST(ScoredRows, EachOpensOrSaysWhereItIs) {
+    const std::string folder = std::string(RACELINE_SOURCE_DIR) + "/receipts";
+    const std::vector<std::string> indexes{folder + "/index.jsonl"};
+    const std::string file = folder + "/cpu/2026-11-22-quickstart-f13186e093fd.jsonl";
+    ReceiptText text;
+    text.add(file);
+    Scorecard card;
+    card.add(file);
+    card.add(indexes.front());
+    const Json all = scored_json(card, text, indexes);
+    const std::vector<Score> scores = card.scores();
+    std::vector<std::size_t> rows(scores.size());
+    std::size_t here = 0;
+    for (std::size_t i = 0; i < all.at("group").size(); ++i) {
+        ++rows.at(all.at("group")[i].get<std::size_t>());
+        const Json& place = all.at("place")[i];
+        if (place.is_array()) {
+            ++here;
+            EXPECT_EQ(place[0], 0);
+        } else {
+            const Json& left = all.at("left").at(place.get<std::size_t>());
+            EXPECT_TRUE(left[0].get<std::string>().starts_with("receipts/")) << left;
+            EXPECT_EQ(left[1].get<std::string>().size(), 40U) << left;
+        }
+        EXPECT_TRUE(all.at("predicted")[i].is_number());
+    }
+    EXPECT_GT(here, 5U);
+    EXPECT_GT(all.at("left").size(), 100U);
+    for (std::size_t i = 0; i < scores.size(); ++i) {
+        EXPECT_EQ(rows[i], scores[i].accuracy.count) << scores[i].group.kernel;
+    }
 }
 
 TEST(Page, SaysThatItHasNoModelIfItWasBuiltWithout) {

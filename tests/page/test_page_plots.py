@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every picture of `raceline plot` and `raceline diff` as Chromium shows it: words can be read, legends cover no data."""
 import base64
+import concurrent.futures
 import math
 import os
 import pathlib
@@ -55,6 +56,10 @@ MARKS = """return [...document.querySelectorAll('use')].map(u => { const r = u.g
     return [(r.left + r.right) / 2, (r.top + r.bottom) / 2]; });"""
 
 
+def run(words):
+    return subprocess.run([PROGRAM, *words], cwd=SOURCE, capture_output=True, text=True, env={**os.environ, "TERM": "dumb"})
+
+
 def shrunk(corners, slack=2.5):
     """A box without the white that a font leaves around its letters."""
     (x0, y0), (x1, y1), (x2, y2), (x3, y3) = corners
@@ -85,29 +90,26 @@ class Plots(unittest.TestCase):
     def setUpClass(cls):
         cls.browser = the_browser()
         cls.folder = tempfile.TemporaryDirectory()
+        cls.files = {name: pathlib.Path(cls.folder.name) / f"{name}.svg" for name in [*PICTURES, *ROOFLINES]}
+        with concurrent.futures.ThreadPoolExecutor(3) as pool:
+            cls.drawn = dict(zip(cls.files, pool.map(
+                lambda name: run([*(PICTURES.get(name) or ROOFLINES[name]), "-o", cls.files[name]]), cls.files)))
 
     @classmethod
     def tearDownClass(cls):
         cls.folder.cleanup()
 
-    def picture(self, name):
-        """A picture as SVG, drawn once."""
-        file = pathlib.Path(self.folder.name) / f"{name}.svg"
-        if not file.exists():
-            done = subprocess.run([PROGRAM, *(PICTURES.get(name) or ROOFLINES[name]), "-o", file], cwd=SOURCE, capture_output=True, text=True)
-            self.assertEqual(done.returncode, 0, done.stderr)
-        return file
-
     def draw(self, name):
         """Opens a picture at its own size and keeps it as a screenshot."""
-        file = self.picture(name)
+        file = self.files[name]
+        self.assertEqual(self.drawn[name].returncode, 0, self.drawn[name].stderr)
         driver = self.browser.driver
         driver.get(file.as_uri())
         width, height = map(round, self.browser.get("document.documentElement.getAttribute('viewBox').split(' ').slice(2).map(Number)"))
         self.browser.look(width, height=height)
         self.assertGreater(len(self.browser.do(MARKS)), 4, f"{name} holds no marks")
         SCREENSHOTS.mkdir(parents=True, exist_ok=True)
-        taken = driver.execute_cdp_cmd("Page.captureScreenshot", {"format": "png"})
+        taken = driver.execute_cdp_cmd("Page.captureScreenshot", {"format": "png", "optimizeForSpeed": True})
         (SCREENSHOTS / f"plot-{name}.png").write_bytes(base64.b64decode(taken["data"]))
         return width, height
 
@@ -138,16 +140,18 @@ class Plots(unittest.TestCase):
 
     def test_other_formats_and_the_terminal(self):
         folder = pathlib.Path(self.folder.name)
-        for name, words in PICTURES.items():
-            for ending, magic in (("png", b"\x89PNG"), ("pdf", b"%PDF")):
-                file = folder / f"{name}.{ending}"
-                subprocess.run([PROGRAM, *words, "-o", file, "--keep-script"], cwd=SOURCE, capture_output=True, check=True)
-                self.assertTrue(file.read_bytes().startswith(magic))
-                self.assertTrue((folder / f"{name}.{ending}.gp").read_text().startswith("# Draws"))
-            if words[0] == "plot":
-                shown = subprocess.run([PROGRAM, *words], cwd=SOURCE, capture_output=True, text=True, check=True,
-                                       env={**os.environ, "TERM": "dumb"}).stdout
-                self.assertGreater(len(shown.splitlines()), 20, name)
+        asked = [[*words, "-o", folder / f"{name}.{ending}", "--keep-script"] for name, words in PICTURES.items() for ending in ("png", "pdf")]
+        terminal = [words for words in PICTURES.values() if words[0] == "plot"]
+        with concurrent.futures.ThreadPoolExecutor(3) as pool:
+            done = list(pool.map(run, [*asked, *terminal]))
+        for words, one in zip([*asked, *terminal], done, strict=True):
+            self.assertEqual(one.returncode, 0, (words, one.stderr))
+        for words in asked:
+            file = words[-2]
+            self.assertTrue(file.read_bytes().startswith(b"\x89PNG" if file.suffix == ".png" else b"%PDF"), file)
+            self.assertTrue((folder / f"{file.name}.gp").read_text().startswith("# Draws"))
+        for words, one in zip(terminal, done[len(asked):], strict=True):
+            self.assertGreater(len(one.stdout.splitlines()), 20, words)
 
 
 if __name__ == "__main__":

@@ -97,6 +97,23 @@ class Receipts(unittest.TestCase):
         browser.wait("document.querySelector('#row pre')")
         self.assertIn("hash", browser.get("document.querySelector('#row .note').textContent"))
 
+    def test_a_file_that_is_none_is_named_and_takes_nothing_with_it(self):
+        garbage = pathlib.Path(self.folder.name) / "garbage.jsonl"
+        garbage.write_bytes(bytes(range(256)) * 2000)
+        self.show_files(garbage, SOURCE + "/" + QUICKSTART)
+        said = browser.get(MISSING)
+        self.assertIn("garbage.jsonl is no receipt file", said)
+        self.assertIn("Nothing of it is on this page", said)
+        self.assertGreater(browser.get("raceline.page.data.cases.length"), 10)
+        self.assertEqual(browser.get("raceline.page.data.files.length"), 1)
+        # Alone, or as an index, it leaves a page that says so.
+        index = pathlib.Path(self.folder.name) / "index.jsonl"
+        index.write_text("no index\n")
+        self.show_files(garbage, index)
+        self.assertIn("garbage.jsonl is no receipt file", browser.get(MISSING))
+        self.assertIn("index.jsonl", browser.get(MISSING))
+        self.assertEqual(browser.get("raceline.page.data.cases.length"), 0)
+
     def test_stale_rows_are_counted_and_marked(self):
         self.show(stored_text(LADDER))
         stale = browser.get("raceline.page.data.cases.filter(c => c.stale).length")

@@ -133,32 +133,186 @@ class Sections(unittest.TestCase):
         self.assertEqual(self.table(table), before)
         return int(said.split()[0].replace(",", "")), rows
 
-    def test_a_figure_of_several_rows_shows_them(self):
+    def press_figure(self, group, text):
+        """Presses a figure in the line of a group, and gives the table of the rows behind it."""
+        for _ in range(1 + len(browser.get("raceline.page.data.scorecard.groups")) // 50):
+            if browser.do("""const [kernel, regime, sight, device, text] = arguments;
+                const row = [...document.querySelectorAll("#scorecard-groups tbody tr")].find(r => {
+                  const said = [...r.cells].map(c => c.textContent);
+                  return said[0] === kernel && said[1] === regime && said[2] === sight && said.includes(device); });
+                const button = row && [...row.querySelectorAll(".row-link")].find(b => b.textContent === text);
+                (button ?? document.querySelector("#scorecard-groups [data-turn=Further]")).click();
+                return Boolean(button);""", group["kernel"], group["regime"], group["class"], group["device"], text):
+                break
+        else:
+            self.fail(f"no {text} in the line of {group}")
+        what = f"of {group['kernel']} on {group['device']}, {group['regime']}, {group['class']}"
+        browser.wait(f"document.getElementById('scorecard-rows-title').textContent.endsWith({json.dumps(what)})")
+        rows = self.table("scorecard-rows")
+        while browser.get("Boolean(document.querySelector('#scorecard-rows [data-turn=Further]:not([disabled])'))"):
+            browser.do("document.querySelector('#scorecard-rows [data-turn=Further]').click()")
+            rows += self.table("scorecard-rows")
+        return rows
+
+    def errors(self, rows, column):
+        return sorted(abs(float(row[column].replace("−", "-").replace(" %", ""))) for row in rows)
+
+    def test_every_figure_of_the_scorecard_opens_its_rows(self):
         groups = browser.get("raceline.page.data.scorecard.groups")
-        counted = browser.get("raceline.page.data.cases.reduce((n, c) => { if (c.group !== undefined) n[c.group] = (n[c.group] ?? 0) + 1; return n; }, {})")
-        whole = [i for i, group in enumerate(groups) if counted.get(str(i)) == group["n"] and 2 < group["n"] <= 50]
-        self.assertGreater(len(whole), 2)
-        for i in whole[:3]:
-            group = groups[i]
+        on_page = {"on": 0, "left": 0}
+        chosen = [next(g for g in groups if 2 < g["n"] <= 120 and all((g.get(name) or {}).get("n", 0) > 0 for name in ("uncalibrated", "measured_roofline"))),
+                  next(g for g in groups if g["class"] != "seen" and 2 < g["n"] <= 120), next(g for g in groups if g.get("limiter") and g["n"] <= 120)]
+        for group in chosen:
             self.sort("scorecard-groups", "kernel")
-            while not browser.do("""const [kernel, regime, sight, device] = arguments;
-                const row = [...document.querySelectorAll("#scorecard-groups tbody tr")].find(r =>
-                  r.cells[0].textContent === kernel && r.cells[1].textContent === regime && r.cells[2].textContent === sight && [...r.cells].at(-1).textContent === device);
-                document.querySelectorAll(".asked").forEach(r => r.classList.remove("asked"));
-                if (row) row.classList.add("asked"); else document.querySelector("#scorecard-groups [data-turn=Further]").click();
-                return Boolean(row);""", group["kernel"], group["regime"], group["class"], group["device"]):
-                pass
-            median = f"{100 * group['median_absolute']:.1f} %"
-            browser.do("[...document.querySelectorAll('.asked .row-link')].find(b => b.textContent === arguments[0]).click()", median)
-            rows = self.table("cases-table")
-            self.assertEqual(len(rows), group["n"])
-            self.assertEqual({(row["kernel"], row["sight"]) for row in rows}, {(group["kernel"], group["class"])})
-            errors = sorted(abs(float(row["error"].replace("−", "-").replace(" %", ""))) for row in rows)
+            for name in ("median_absolute", "p90_absolute", "within_20"):
+                rows = self.press_figure(group, f"{100 * group[name]:.1f} %")
+                self.assertEqual(len(rows), group["n"])
+            errors = self.errors(rows, "error")
             middle = (errors[(len(errors) - 1) // 2] + errors[len(errors) // 2]) / 2
             self.assertAlmostEqual(middle, 100 * group["median_absolute"], delta=0.11)
-        # A choice above the table takes its rows back.
-        browser.choose("choose-suite", browser.get("document.getElementById('choose-suite').options[1].value"))
-        self.assertEqual(browser.get("document.querySelectorAll('.only').length"), 0)
+            for name in ("uncalibrated", "datasheet_roofline", "measured_roofline", "roofline_and_launch_floor"):
+                beside = group.get(name) or {}
+                if beside.get("n", 0) > 0:
+                    text = f"{100 * beside['median_absolute']:.1f} % ({100 * beside['seconds_median_absolute']:.1f} %)"
+                    errors = self.errors(self.press_figure(group, text), "other_error")
+                    self.assertEqual(len(errors), beside["n"])
+                    self.assertAlmostEqual((errors[(len(errors) - 1) // 2] + errors[len(errors) // 2]) / 2, 100 * beside["median_absolute"], delta=0.11)
+            if group.get("limiter"):
+                rows = self.press_figure(group, f"{group['limiter']['hits']} of {group['limiter']['n']}")
+                self.assertEqual(len(rows), group["limiter"]["n"])
+            for place in browser.get("[...document.querySelectorAll('#scorecard-rows td')].map(c => c.querySelector('[data-row]')?.dataset.row).filter(Boolean)")[:1]:
+                browser.do("document.querySelector('#scorecard-rows [data-row]').click()")
+                self.assertEqual(self.opened(), self.row(list(map(int, place.split(",")))))
+                browser.do("document.getElementById('row').close()")
+            for row in rows:
+                on_page["left" if "in git at commit" in row["place"] else "on"] += 1
+        self.assertGreater(on_page["on"], 0)
+
+    def test_rows_of_files_that_left_the_tree_say_which_file_and_commit_hold_them(self):
+        index = {}
+        for line in (pathlib.Path(SOURCE) / "receipts/index.jsonl").read_text().splitlines():
+            file = json.loads(line)
+            index[file["path"]] = file["commit"]
+        groups = browser.get("raceline.page.data.scorecard.groups.length")
+        counted = browser.driver.execute_async_script("""const done = arguments[1];
+            Promise.all([...Array(arguments[0]).keys()].map(raceline.scoredRows)).then(all => done(all.map(rows =>
+              rows.map(row => [row.place, row.file, row.commit]))))""", groups)
+        self.assertEqual([len(rows) for rows in counted], browser.get("raceline.page.data.scorecard.groups.map(g => g.n)"))
+        left = [(file, commit) for rows in counted for place, file, commit in rows if place is None]
+        for file, commit in set(left):
+            self.assertEqual(index[file], commit)
+        for place in [place for rows in counted for place, _, _ in rows if place][::300]:
+            self.assertEqual(self.row(place)["kind"], "measurement")
+        if left:
+            number = next(i for i, rows in enumerate(counted) if any(place is None for place, _, _ in rows))
+            group = browser.get("raceline.page.data.scorecard.groups[arguments[0]]", number)
+            rows = self.press_figure(group, f"{100 * group['p90_absolute']:.1f} %")
+            gone = next(row for row in rows if "in git at commit" in row["place"])
+            file, commit = gone["place"].split(", in git at commit ")
+            self.assertTrue(index[file].startswith(commit))
+
+    def test_marks_on_each_other_are_all_within_reach_of_the_mouse(self):
+        def crowded(chart):
+            """A mark that others lie on, the last of which is drawn over it."""
+            browser.see(chart, f"raceline.page.charts['{chart}'] && raceline.page.charts['{chart}'].view")
+            return browser.get("""(id => { const chart = raceline.page.charts[id];
+                const places = chart.points.map(p => raceline.placeOf(chart, p));
+                const others = ([x, y], i) => places.filter(([a, b], j) => j !== i && Math.hypot(a - x, b - y) < 3).length;
+                return places.findIndex((place, i) => others(place, i) >= 1 && raceline.near(chart, ...place).length < 6); })(arguments[0])""", chart)
+        for chart in ("roofline-chart", "scorecard-chart"):
+            number = crowded(chart)
+            self.assertGreaterEqual(number, 0)
+            said = self.hover(chart, number)
+            # Those that are surely within reach, wherever in its pixel the mouse stands.
+            here = browser.get("""(([id, i]) => { const chart = raceline.page.charts[id];
+                const places = chart.points.map(p => raceline.placeOf(chart, p)), [x, y] = places[i];
+                return chart.points.filter((_, j) => Math.hypot(places[j][0] - x, places[j][1] - y) < 3).map(p => [p.of.shape, p.of.row]); })(arguments)""", chart, number)
+            self.assertGreater(len(here), 1)
+            for shape, _ in here:
+                self.assertIn(shape, said)
+            self.assertIn("also here", said)
+            # A click lists all of them, and each opens its row.
+            opened = []
+            while True:
+                self.click(chart, number)
+                browser.wait("document.querySelectorAll('#row[open] #marks-here button').length > 1")
+                listed = browser.get("document.querySelectorAll('#marks-here button').length")
+                browser.do("document.querySelectorAll('#marks-here button')[arguments[0]].click()", len(opened))
+                opened.append(self.opened()["id"])
+                browser.do("document.getElementById('row').close()")
+                if len(opened) == listed:
+                    break
+            self.assertEqual(len(set(opened)), len(opened))
+            for _, row in here:
+                self.assertIn(self.row(row)["id"], opened)
+
+    def test_no_table_scrolls_sideways_and_what_folds_away_stands_behind_a_plus(self):
+        tables = ("cases-table", "scorecard-groups", "peers-table", "diff-table", "rates-table", "whatif-kernels")
+        for width in (1280, 768, 375):
+            browser.look(width)
+            browser.open(page)
+            browser.see("whatif-body", "document.getElementById('whatif-limiter')")
+            for table in tables:
+                inside, outside = browser.get(f"(f => [f.scrollWidth, f.clientWidth])(document.querySelector('#{table} .scroll'))")
+                self.assertLessEqual(inside, outside, f"{table} at {width}")
+                self.assertGreaterEqual(browser.get(f"[...document.querySelectorAll('#{table} th[data-column]')].filter(h => !h.hidden).length"), 2)
+            shown = browser.get("[...document.querySelectorAll('#cases-table th[data-column]')].filter(h => !h.hidden).map(h => h.dataset.column)")
+            if width == 1280:
+                self.assertEqual(shown[:7], ["kernel", "shape", "measured", "predicted", "error", "roof", "limiter"])
+            # What has no room is one press away, and sorts.
+            browser.do("document.querySelector('#cases-table .further').click()")
+            rest = browser.get("[...document.querySelectorAll('#cases-table tr.rest dt')].filter(d => !d.hidden).map(d => d.dataset.rest)")
+            everything = browser.get("[...document.querySelectorAll('#cases-table th[data-column]')].map(h => h.dataset.column)")
+            self.assertEqual(shown + rest, everything)
+            self.assertIn("tile", rest)
+            browser.do("""const select = document.querySelector('#cases-table .by select');
+                          select.value = 'tile'; select.dispatchEvent(new Event('change'));""")
+            tiles = [row["tile"] for row in self.table("cases-table")]
+            self.assertEqual(tiles, sorted(tiles))
+        browser.look()
+
+    def test_a_limiter_without_a_roof_says_whose_roof_is_meant(self):
+        cases = browser.get("raceline.page.data.cases.filter(c => c.device === raceline.chosen.device && c.bound > 0)")
+        without = [case for case in cases if case["limiter"] != case["roof"]]
+        self.assertGreater(len(without), 0)
+        self.assertTrue({case["limiter"] for case in without} & {"tail", "latency", "launch"})
+        self.sort("cases-table", "limiter")
+        seen = 0
+        while True:
+            for row in self.table("cases-table"):
+                if row["roof"] == "—":
+                    continue
+                of = row["roof"].split(" % of ")[1] if " % of " in row["roof"] else row["limiter"]
+                self.assertNotIn(of, ("tail", "latency", "launch"))
+                seen += of != row["limiter"]
+            if not browser.get("Boolean(document.querySelector('#cases-table [data-turn=Further]:not([disabled])'))"):
+                break
+            browser.do("document.querySelector('#cases-table [data-turn=Further]').click()")
+        self.assertEqual(seen, len(without))
+        number = browser.get("raceline.page.charts['roofline-chart'].points.findIndex(p => p.of.bound > 0 && p.of.limiter !== p.of.roof)")
+        case = browser.get("raceline.page.charts['roofline-chart'].points[arguments[0]].of", number)
+        self.assertIn(f"of {case['roof']}: the limiter {case['limiter']} is no resource", "".join(browser.get(
+            "raceline.page.charts['roofline-chart'].tell(raceline.page.charts['roofline-chart'].points[arguments[0]]).flat()", number)))
+
+    def test_no_line_crosses_the_names_of_shapes_beside_peers(self):
+        browser.see("peers-chart", "raceline.page.charts['peers-chart'] && raceline.page.charts['peers-chart'].view")
+        names, covers, order = browser.get("""(() => { const chart = document.getElementById("peers-chart");
+            const box = e => (r => [r.left, r.top, r.right, r.bottom])(e.getBoundingClientRect());
+            const shapes = new Set(raceline.page.charts["peers-chart"].points.map(p => p.y));
+            const texts = [...chart.querySelectorAll("text")].filter(t => shapes.has(t.textContent));
+            const behind = [...chart.querySelectorAll(".behind-names path")], rules = [...chart.querySelectorAll("line")];
+            return [texts.map(box), behind.map(box), rules.filter(r => r.getBoundingClientRect().height > 100)
+              .every(r => r.compareDocumentPosition(behind[0]) & Node.DOCUMENT_POSITION_FOLLOWING)]; })()""")
+        self.assertGreater(len(names), 30)
+        self.assertTrue(order, "what stands behind the names is drawn after the lines")
+        for left, top, right, bottom in names:
+            self.assertTrue(any(a <= left and b <= top + 3 and c >= right - 1 and d >= bottom - 3 for a, b, c, d in covers), (left, top, right, bottom))
+
+    def test_shared_memory_says_what_its_bytes_are(self):
+        browser.choose("choose-level", "smem")
+        browser.see("roofline-chart", "raceline.page.charts['roofline-chart'].view")
+        self.assertIn("loaded or stored", browser.get("raceline.page.charts['roofline-chart'].spec.axes[0].title"))
+        self.assertIn("count together", browser.get("document.getElementById('roofline-said').textContent"))
 
     def test_counts_of_the_scorecard_and_of_peers_show_their_rows(self):
         of = browser.get("raceline.page.data.cases.filter(c => c.sight === 'seen' && c.predicted > 0).length")
