@@ -77,7 +77,7 @@ function firstDiff(sides) {
 const tileChange = ({before, after}) => before.tile === after.tile ? after.tile : `${before.tile} → ${after.tile}`;
 const errorOf = one => one.predicted === undefined ? undefined : one.predicted / one.measured - 1;
 const errorColumn = (name, title, of) => ({name, title, number: true, of: pair => errorOf(of(pair)) === undefined ? undefined : Math.abs(errorOf(of(pair))),
-                                           show: pair => errorOf(of(pair)) === undefined ? "—" : signedPercent(errorOf(of(pair)))});
+                                           show: pair => errorOf(of(pair)) === undefined ? "—" : rowLink(signedPercent(errorOf(of(pair))), of(pair).row)});
 
 function showDiff() {
   const sides = diffSides();
@@ -116,7 +116,7 @@ function showDiff() {
     {name: "shape", title: "Shape", wide: true, of: one => one.after.shape, show: one => breakable(one.after.shape)},
     {name: "before", title: "Before", number: true, of: one => one.before.measured, show: one => rowLink(seconds(one.before.measured), one.before.row)},
     {name: "after", title: "After", number: true, of: one => one.after.measured, show: one => rowLink(seconds(one.after.measured), one.after.row)},
-    {name: "ratio", title: "Before / after", number: true, of: one => one.ratio, show: one => `${fixed(one.ratio, 3)} (${fixed(one.low, 3)} to ${fixed(one.high, 3)})`},
+    {name: "ratio", title: "Before / after", number: true, of: one => one.ratio, show: one => rowLink(`${fixed(one.ratio, 3)} (${fixed(one.low, 3)} to ${fixed(one.high, 3)})`, one.after.row)},
     textColumn("change", "Change"),
     errorColumn("error_before", "Error before", one => one.before), errorColumn("error_after", "Error after", one => one.after),
     textColumn("prediction", "Prediction"),

@@ -88,7 +88,7 @@ function showPeers() {
   sortableTable(byId("peers-table"), "Comparisons", [
     textColumn("shape", "Shape", true),
     numberColumn("ratio", "Peer's time / ours", peer => rowLink(fixed(peer.ratio, 3), peer.row)),
-    {name: "low", title: "Interval", number: true, of: peer => peer.low, show: peer => `${fixed(peer.low, 3)} to ${fixed(peer.high, 3)}`},
+    {name: "low", title: "Interval", number: true, of: peer => peer.low, show: peer => rowLink(`${fixed(peer.low, 3)} to ${fixed(peer.high, 3)}`, peer.row)},
     textColumn("name", "Peer"),
     writtenColumn,
   ], rows, {by: "ratio"});

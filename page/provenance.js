@@ -30,7 +30,7 @@ function showProvenance() {
     numberColumn("datasheet", "Datasheet", one => quantity(one.datasheet, one.resource)),
     textColumn("origin", "Origin"),
     {name: "source", title: "How", long: true, of: one => one.source, show: one => [one.source, one.note && !one.source.includes(one.note) ? `; ${one.note}` : ""].join("")},
-    numberColumn("clock_hz", "Clock", one => one.clock_hz > 0 ? si(one.clock_hz, "Hz") : "—"),
+    numberColumn("clock_hz", "Clock", one => one.clock_hz > 0 ? rowLink(si(one.clock_hz, "Hz"), one.row) : "—"),
   ], rates[provenanceChosen.device], {by: "resource"});
   byId("provenance-body").querySelectorAll("details").forEach((details, i) => {
     details.addEventListener("toggle", () => {

@@ -70,11 +70,11 @@ async function showScoredRows(group, number, beside) {
   sortableTable(where, "Rows behind a figure of the scorecard", [
     {name: "shape", title: "Shape", wide: true, of: row => row.shape, show: row => breakable(row.shape)},
     {name: "measured", title: "Measured", number: true, of: row => row.measured, show: row => rowLink(seconds(row.measured), row.place)},
-    {name: "predicted", title: "Predicted", number: true, of: row => row.predicted, show: row => seconds(row.predicted)},
-    {name: "error", title: "Error", number: true, of: errorBy("predicted"), show: row => signedPercent(row.predicted / row.measured - 1)},
+    {name: "predicted", title: "Predicted", number: true, of: row => row.predicted, show: row => rowLink(seconds(row.predicted), row.place)},
+    {name: "error", title: "Error", number: true, of: errorBy("predicted"), show: row => rowLink(signedPercent(row.predicted / row.measured - 1), row.place)},
     ...other.flatMap(name => [
-      {name, title: wordsOf(name), number: true, of: row => row[name], show: row => seconds(row[name])},
-      {name: "other_error", title: "Its error", number: true, of: errorBy(name), show: row => signedPercent(row[name] / row.measured - 1)}]),
+      {name, title: wordsOf(name), number: true, of: row => row[name], show: row => rowLink(seconds(row[name]), row.place)},
+      {name: "other_error", title: "Its error", number: true, of: errorBy(name), show: row => rowLink(signedPercent(row[name] / row.measured - 1), row.place)}]),
     ...(beside === "limiter" ? [textColumn("limiter", "Limiter"), textColumn("counted", "By counters")] : []),
     {name: "place", title: "Receipt", wide: true, of: row => row.place ? `0 ${row.place}` : `1 ${row.file}`, show: placeText},
     ...(beside === "limiter" ? [] : [textColumn("limiter", "Limiter")]),
@@ -115,8 +115,8 @@ function showScorecard() {
   const figureColumn = (name, title, text) => numberColumn(name, title, group => figure(text(group[name]), group));
   sortableTable(byId("scorecard-groups"), "Errors by kernel, regime and class", [
     textColumn("kernel", "Kernel"), textColumn("regime", "Regime"), textColumn("class", "Class"),
-    figureColumn("n", "Cases", String),
     figureColumn("median_absolute", "Median", percent),
+    figureColumn("n", "Cases", String),
     figureColumn("p90_absolute", "p90", percent),
     figureColumn("bias", "Bias", signedPercent),
     figureColumn("within_10", "Within 10 %", percent),

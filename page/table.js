@@ -139,9 +139,10 @@ function fitTable(where) {
     const by = where.querySelector(".by");
     if (by) by.hidden = shown === count;
   };
+  const least = 2;
   let shown = count;
   show(shown);
-  while (shown > 2 && frame.scrollWidth > frame.clientWidth) show(--shown);
+  while (shown > least && frame.scrollWidth > frame.clientWidth) show(--shown);
 }
 function fitTables() {
   for (const where of tablesToFit) {

@@ -211,6 +211,15 @@ class Sections(unittest.TestCase):
             file, commit = gone["place"].split(", in git at commit ")
             self.assertTrue(index[file].startswith(commit))
 
+    def test_every_number_of_the_tables_opens_its_row(self):
+        group = next(g for g in browser.get("raceline.page.data.scorecard.groups") if 2 < g["n"] <= 50)
+        self.press_figure(group, f"{100 * group['bias']:+.1f} %".replace("-", "−"))
+        for table in ("cases-table", "peers-table", "diff-table", "scorecard-groups", "scorecard-rows"):
+            closed = browser.get(f"""[...document.querySelectorAll('#{table} tbody tr')].filter(row => !row.textContent.includes('in git at commit'))
+                .flatMap(row => [...row.querySelectorAll('td.n')]).filter(cell => /[0-9]/.test(cell.textContent) && !cell.querySelector('.row-link')).map(cell => cell.textContent)""")
+            self.assertEqual(closed, [], table)
+            self.assertGreater(browser.get(f"document.querySelectorAll('#{table} td.n').length"), 5)
+
     def test_marks_on_each_other_are_all_within_reach_of_the_mouse(self):
         def crowded(chart):
             """A mark that others lie on, the last of which is drawn over it."""
@@ -257,6 +266,9 @@ class Sections(unittest.TestCase):
                 self.assertLessEqual(inside, outside, f"{table} at {width}")
                 self.assertGreaterEqual(browser.get(f"[...document.querySelectorAll('#{table} th[data-column]')].filter(h => !h.hidden).length"), 2)
             shown = browser.get("[...document.querySelectorAll('#cases-table th[data-column]')].filter(h => !h.hidden).map(h => h.dataset.column)")
+            self.assertEqual(shown[:3], ["kernel", "shape", "measured"], f"at {width}")
+            figures = browser.get("[...document.querySelectorAll('#scorecard-groups th[data-column]')].filter(h => !h.hidden).map(h => h.dataset.column)")
+            self.assertIn("median_absolute", figures, f"at {width}")
             if width == 1280:
                 self.assertEqual(shown[:7], ["kernel", "shape", "measured", "predicted", "error", "roof", "limiter"])
             # What has no room is one press away, and sorts.
