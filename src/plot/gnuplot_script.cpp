@@ -7,21 +7,12 @@
 #include <filesystem>
 #include <fmt/format.h>
 
+#include "plot/gnuplot_axis.hpp"
 #include "plot/placement.hpp"
 #include "support/check.hpp"
-#include "support/one_line.hpp"
 
 namespace raceline {
 namespace {
-
-// Nothing within single quotes is a command or a variable; a quote is written twice.
-std::string single_quoted(std::string_view text) {
-    std::string inside;
-    for (const char c : one_line(text)) {
-        inside += c == '\'' ? "''" : std::string(1, c);
-    }
-    return "'" + inside + "'";
-}
 
 std::string_view colour_code(Colour colour) {
     constexpr std::array<std::string_view, 8> codes{"#0072B2", "#D55E00", "#009E73", "#C46F9D",
@@ -36,91 +27,6 @@ int mark_number(Mark mark, bool filled) {
 
 std::string_view dash_type(Line line) {
     return line == Line::dashed ? "2" : line == Line::dotted ? "3" : "1";
-}
-
-std::string_view number_form(Scale scale) {
-    switch (scale) {
-        case Scale::seconds: return "%.0s %cs";
-        case Scale::flops_per_second: return "%.0s %cFLOP/s";
-        case Scale::percent: return "%.0f %%";
-        case Scale::ratio: return "%g×";
-        default: return "%g";
-    }
-}
-
-// The least of 1, 2 and 5 in any decade that is not below a step: multiples of others are crooked
-// numbers, and pass 1 by.
-double round_step(double step) {
-    const double decade = std::pow(10, std::floor(std::log10(step)));
-    for (const double whole : {1.0, 2.0, 5.0}) {
-        if (step <= whole * decade) {
-            return whole * decade;
-        }
-    }
-    return 10 * decade;
-}
-
-// "20 µs", "1.5 ms": as short as can be.
-std::string time_name(double seconds) {
-    constexpr std::array<std::pair<double, std::string_view>, 5> units{
-        {{1, "s"}, {1e-3, "ms"}, {1e-6, "µs"}, {1e-9, "ns"}, {1e-12, "ps"}}};
-    const auto* unit =
-        std::ranges::find_if(units, [&](const auto& one) { return seconds >= one.first * 0.9999; });
-    unit = unit == units.end() ? units.end() - 1 : unit;
-    return fmt::format("{:.4g} {}", seconds / unit->first, unit->second);
-}
-
-std::string place_text(const Axis& axis, double at) {
-    return axis.scale == Scale::seconds
-               ? fmt::format("{} {:.10g}", single_quoted(time_name(at)), at)
-               : fmt::format("{:.10g}", at);
-}
-
-// A logarithmic axis over less than two decades needs more ticks than powers of ten.
-std::string ticks_of(const Axis& axis, char name) {
-    if (!axis.ticks.empty()) {
-        std::string text =
-            fmt::format("set {}tics {}(", name, axis.upright ? "rotate by 45 right " : "norotate ");
-        for (const auto& [at, label] : axis.ticks) {
-            text += fmt::format("{} {:.10g},", single_quoted(label), at);
-        }
-        text.back() = ')';
-        return text + "\n";
-    }
-    if (!axis.logarithmic || axis.high / axis.low >= 100) {
-        return fmt::format("set {}tics autofreq\n", name);
-    }
-    std::string places;
-    if (axis.high / axis.low < 1.8) {  // one by one: a step on a logarithmic axis is a factor
-        const double step = round_step((axis.high - axis.low) / 6);
-        for (double at = std::ceil(axis.low / step) * step; at <= axis.high; at += step) {
-            places += (places.empty() ? "" : ", ") + place_text(axis, at);
-        }
-        return fmt::format("set {}tics ({})\n", name, places);
-    }
-    const bool few = axis.high / axis.low > 8;
-    const bool many = axis.high / axis.low < 3;
-    for (double decade = std::pow(10, std::floor(std::log10(axis.low))); decade < axis.high;
-         decade *= 10) {
-        for (const double step : {1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0}) {
-            const bool fine = step == 1.2 || step == 2.5 || step == 4.0 || step == 6.0 ||
-                              step == 8.0 || step == 9.0;
-            const bool shown = few ? step == 1.0 || step == 2.0 || step == 5.0 : many || !fine;
-            if (const double at = step * decade; shown && at >= axis.low && at <= axis.high) {
-                places += (places.empty() ? "" : ", ") + place_text(axis, at);
-            }
-        }
-    }
-    return places.empty() ? fmt::format("set {}tics autofreq\n", name)
-                          : fmt::format("set {}tics ({})\n", name, places);
-}
-
-std::string axis_text(const Axis& axis, char name) {
-    return fmt::format(
-        "{}set logscale {}\nset {}range [{:.10g}:{:.10g}]\nset format {} '{}'\n{}"
-        "set {}label {}\n",
-        axis.logarithmic ? "" : "un", name, name, axis.low, axis.high, name,
-        number_form(axis.scale), ticks_of(axis, name), name, single_quoted(axis.title));
 }
 
 std::string_view align_word(Align align) {
