@@ -64,6 +64,7 @@ function themed(spec) {
  */
 function drawChart(id, spec, points, tell, open) {
   eraseChart(id);
+  byId(id).style.minHeight = `${spec.height}px`;  // so that what stands below does not move once it is drawn
   const chart = page.charts[id] = {id, points, tell, open, at: -1, spec, view: null};
   whenNear(byId(id), () => page.charts[id] === chart && drawNow(chart));
 }
@@ -72,6 +73,7 @@ function eraseChart(id) {
   page.charts[id]?.view?.finalize();
   delete page.charts[id];
   byId(id).replaceChildren();
+  byId(id).style.minHeight = "";
 }
 
 /** Calls `then` once the element is on the screen, or nearly: what is below need not wait for it. */
@@ -111,6 +113,10 @@ async function drawNow(chart) {
     else if (points.length > 1) chooseOne(tell, open, points);
   });
   await view.runAsync();
+  if (page.charts[id] !== chart) {  // it was drawn anew meanwhile
+    view.finalize();
+    return;
+  }
   chart.places = points.flatMap(point => [{}, ...(point.also ?? [])].map(other => [point, ...placeOf({view}, {...point, ...other})]));
   chart.view = view;
   element.dataset.drawn = String(Number(element.dataset.drawn ?? 0) + 1);

@@ -5,6 +5,7 @@ import base64
 import functools
 import gzip
 import json
+import math
 import os
 import pathlib
 import subprocess
@@ -73,6 +74,7 @@ class Browser:
 
     def look(self, width=1280, theme="light", height=900):
         """The size of the window and the system's colours, as a phone has them below 500 pixels."""
+        self.looked = (width, theme, height)
         self.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
             "width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500})
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {
@@ -103,8 +105,15 @@ class Browser:
 
     def see(self, identity, condition="true"):
         """Scrolls to an element, as charts and the model wait to be seen, until a condition holds."""
-        self.do("document.getElementById(arguments[0]).scrollIntoView({block: 'center'})", identity)
-        self.wait(condition)
+        end = time.monotonic() + 20
+        while True:
+            # Again and again: what is drawn above moves it away.
+            self.do("document.getElementById(arguments[0]).scrollIntoView({block: 'center'})", identity)
+            if self.get(f"Boolean({condition})"):
+                return
+            if time.monotonic() > end:
+                raise AssertionError(f"still not so after 20 s beside {identity}: {condition}")
+            time.sleep(0.03)
 
     def complaints(self):
         """What the console says since the page was opened."""
@@ -149,8 +158,8 @@ class Browser:
         return self.get("document.getElementById(arguments[0]).dataset.drawn", chart)
 
     def screenshot_with(self, charts, name, selector):
-        """The same with charts that must be in it. One that is drawn anew while it is taken, as by another width, is empty
-        for a moment: it is taken again."""
+        """The same with charts that must be in it. One that is drawn anew while it is taken is empty for a moment:
+        it is taken again."""
         for _ in range(5):
             before = [self.marks(chart) for chart in charts]
             self.screenshot(name, selector)
@@ -162,11 +171,17 @@ class Browser:
         """The whole page, or one element of it, as a picture in the build folder."""
         SCREENSHOTS.mkdir(parents=True, exist_ok=True)
         self.do("document.querySelector('nav').style.position = 'static'")
-        box = self.get("""(s => { const r = (s ? document.querySelector(s) : document.documentElement).getBoundingClientRect();
-            return {x: r.x + scrollX, y: r.y + scrollY, width: r.width, height: Math.min(r.height, 12000)}; })(arguments[0])""", selector)
+        place = """(s => { const r = (s ? document.querySelector(s) : document.documentElement).getBoundingClientRect();
+            return {x: r.x + scrollX, y: r.y + scrollY, width: r.width, height: Math.min(r.height, 12000)}; })(arguments[0])"""
+        # In a window as high as the picture: a capture beyond the window changes its width for a moment, at which charts
+        # are drawn anew, and may be missing.
+        width, theme, height = self.looked
+        self.look(width, theme, math.ceil(self.get(place, selector)["height"]))
+        self.do("(arguments[0] ? document.querySelector(arguments[0]) : document.documentElement).scrollIntoView({block: 'start'})", selector)
         taken = self.driver.execute_cdp_cmd("Page.captureScreenshot", {
-            "format": "png", "optimizeForSpeed": True, "captureBeyondViewport": True, "clip": {**box, "scale": 1}})
+            "format": "png", "optimizeForSpeed": True, "clip": {**self.get(place, selector), "scale": 1}})
         (SCREENSHOTS / f"{name}.png").write_bytes(base64.b64decode(taken["data"]))
+        self.look(width, theme, height)
 
     def quit(self):
         self.driver.quit()

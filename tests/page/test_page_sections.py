@@ -212,7 +212,9 @@ class Sections(unittest.TestCase):
             self.assertTrue(index[file].startswith(commit))
 
     def test_every_number_of_the_tables_opens_its_row(self):
-        group = next(g for g in browser.get("raceline.page.data.scorecard.groups") if 2 < g["n"] <= 50)
+        # One of which every row is on the page.
+        group = browser.get("""(({cases, scorecard}) => scorecard.groups.find((g, i) => g.n > 2 && g.n <= 50 &&
+            cases.filter(c => c.group === i).length === g.n))(raceline.page.data)""")
         self.press_figure(group, f"{100 * group['bias']:+.1f} %".replace("-", "−"))
         for table in ("cases-table", "peers-table", "diff-table", "scorecard-groups", "scorecard-rows"):
             closed = browser.get(f"""[...document.querySelectorAll('#{table} tbody tr')].filter(row => !row.textContent.includes('in git at commit'))
@@ -319,6 +321,13 @@ class Sections(unittest.TestCase):
         self.assertTrue(order, "what stands behind the names is drawn after the lines")
         for left, top, right, bottom in names:
             self.assertTrue(any(a <= left and b <= top + 3 and c >= right - 1 and d >= bottom - 3 for a, b, c, d in covers), (left, top, right, bottom))
+
+    def test_a_chart_without_marks_is_in_no_screenshot(self):
+        for chart in ("roofline-chart", "scorecard-chart", "ladder-chart", "peers-chart"):
+            self.assertTrue(browser.marks(chart))
+            browser.do("document.getElementById(arguments[0]).querySelectorAll('.mark-symbol').forEach(mark => mark.remove())", chart)
+            with self.assertRaisesRegex(AssertionError, "holds 0 marks"):
+                browser.marks(chart)
 
     def test_shared_memory_says_what_its_bytes_are(self):
         browser.choose("choose-level", "smem")
