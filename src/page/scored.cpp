@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "page/page_parts.hpp"
+#include "receipt/stored_text.hpp"
 #include "support/check.hpp"
 #include "workload/shape_grammar.hpp"
 #include "workload/workload.hpp"
@@ -51,7 +52,7 @@ std::string shape_of(const PastMeasurement& about) {
 std::map<std::string, std::string> commits_of_left(std::span<const std::string> indexes) {
     std::map<std::string, std::string> commits;
     for (const std::string& path : indexes) {
-        std::ifstream in(path);
+        std::istringstream in(stored_text(path));
         for (std::string line; std::getline(in, line);) {
             const Json file = Json::parse(line, nullptr, false);
             if (file.is_object() && file.contains("path") && file.contains("commit")) {

@@ -116,7 +116,7 @@ TEST_F(ReceiptTexts, AFileThatIsNotThereIsAnError) {
 TEST(ScoredRows, EachOpensOrSaysWhereItIs) {
     const std::string folder = std::string(RACELINE_SOURCE_DIR) + "/receipts";
     const std::vector<std::string> indexes{folder + "/index.jsonl"};
-    const std::string file = folder + "/cpu/2026-11-22-quickstart-f13186e093fd.jsonl";
+    const std::string file = folder + "/cpu/2026-11-22-quickstart-f13186e093fd.jsonl.gz";
     ReceiptText text;
     text.add(file);
     Scorecard card;

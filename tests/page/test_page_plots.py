@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import unittest
 
-from browser import PROGRAM, SCREENSHOTS, SOURCE, the_browser
+from browser import PROGRAM, SCREENSHOTS, SOURCE, stored_text, the_browser
 
 H200 = "receipts/h200"
 # Every type; of the roofline and of comparisons also what has many kernels, shapes and peers.
@@ -43,8 +43,8 @@ PICTURES = {
 
 # Every receipt alone, since each is a picture that somebody will ask for.
 ROOFLINES = {f"roofline of {file.stem}": ["plot", "roofline", str(file.relative_to(SOURCE))]
-             for file in sorted(pathlib.Path(SOURCE).resolve().glob("receipts/*/2*.jsonl"))
-             if '"kind":"measurement"' in file.read_text() or '"kind":"comparison"' in file.read_text()}
+             for file in sorted(pathlib.Path(SOURCE).resolve().glob("receipts/*/2*.jsonl*"))
+             if any(f'"kind":"{kind}"' in stored_text(file) for kind in ("measurement", "comparison"))}
 
 # Words with the corners of their boxes in pixels, those that run along a line too.
 WORDS = """return [...document.querySelectorAll('text')].filter(t => t.textContent.trim()).map(t => {

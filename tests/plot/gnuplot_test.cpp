@@ -254,18 +254,18 @@ TEST_F(Gnuplot, ticks_of_times_are_as_short_as_can_be) {
 TEST_F(Gnuplot, a_terminal_shows_all_words) {
     const std::string folder = std::string(RACELINE_SOURCE_DIR) + "/receipts/";
     const std::string h200 = folder + "h200/2026-11-2";
-    const TimedRows ladder = read_timed_rows({h200 + "1-ladder-12c3875edbd2.jsonl"});
+    const TimedRows ladder = read_timed_rows({h200 + "1-ladder-12c3875edbd2.jsonl.gz"});
     std::vector<Chart> charts;
-    charts.push_back(compare_chart(read_timed_rows({h200 + "3-compare-4b2ec0278ce6.jsonl"})));
+    charts.push_back(compare_chart(read_timed_rows({h200 + "3-compare-4b2ec0278ce6.jsonl.gz"})));
     for (const char* track : {"prefill", "decode"}) {
         charts.push_back(trajectory_chart(ladder, track, ""));
         charts.push_back(ladder_chart(ladder, track, ""));
     }
-    charts.push_back(
-        roofline_chart(read_timed_rows({folder + "cpu/2026-11-22-quickstart-f13186e093fd.jsonl",
-                                        folder + "cpu/2026-11-22-ceilings-f13186e093fd.jsonl"})));
-    charts.push_back(
-        roofline_chart(read_timed_rows({h200 + "3-prefill_sm90-training-16k-4b2ec0278ce6.jsonl"})));
+    charts.push_back(roofline_chart(
+        read_timed_rows({folder + "cpu/2026-11-22-quickstart-f13186e093fd.jsonl.gz",
+                         folder + "cpu/2026-11-22-ceilings-f13186e093fd.jsonl.gz"})));
+    charts.push_back(roofline_chart(
+        read_timed_rows({h200 + "3-prefill_sm90-training-16k-4b2ec0278ce6.jsonl.gz"})));
     std::size_t words = 0;
     for (const TerminalSize size :
          {TerminalSize{.columns = 80, .rows = 24}, {100, 32}, {160, 50}}) {

@@ -15,6 +15,7 @@
 #include "plot/placement.hpp"
 #include "plot/roof_lines.hpp"
 #include "plot/roofs.hpp"
+#include "receipt/stored_text.hpp"
 #include "report/written_runs.hpp"
 #include "support/check.hpp"
 
@@ -135,13 +136,11 @@ TEST_F(RooflineChart, a_roofline_of_many_kernels_has_a_panel_for_each) {
 // Of one panel, of many, of several devices; a receipt at a time and all together.
 TEST_F(RooflineChart, no_words_stand_on_others_or_leave_their_diagonal) {
     std::vector<std::vector<std::string>> pictures{{}};
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(receipt(""))) {
-        if (entry.path().extension() == ".jsonl" && entry.path().parent_path() != receipt("")) {
-            pictures.push_back({entry.path().string()});
-            pictures.front().push_back(entry.path().string());
-        }
+    for (const std::string& file : stored_receipts(receipt(""))) {
+        pictures.push_back({file});
+        pictures.front().push_back(file);
     }
-    pictures.push_back({receipt("cpu/2026-11-22-quickstart-f13186e093fd.jsonl"), training_file});
+    pictures.push_back({receipt("cpu/2026-11-22-quickstart-f13186e093fd.jsonl.gz"), training_file});
     std::size_t words = 0;
     for (const std::vector<std::string>& files : pictures) {
         const Chart chart = roofline_chart(read_timed_rows(files));
@@ -171,7 +170,7 @@ TEST_F(RooflineChart, no_words_stand_on_others_or_leave_their_diagonal) {
 TEST_F(RooflineChart, the_roof_of_shared_memory_says_that_it_holds_for_both_directions) {
     const Chart chart = roofline_chart(read_timed_rows({training_file}));
     EXPECT_THAT(chart.notes, Contains(HasSubstr("SMEM: loads and stores")));
-    const std::string cpu_file = receipt("cpu/2026-11-22-quickstart-f13186e093fd.jsonl");
+    const std::string cpu_file = receipt("cpu/2026-11-22-quickstart-f13186e093fd.jsonl.gz");
     EXPECT_THAT(roofline_chart(read_timed_rows({cpu_file})).notes,
                 testing::Not(Contains(HasSubstr("SMEM"))));
 }

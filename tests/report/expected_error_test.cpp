@@ -63,11 +63,11 @@ TEST(ExpectedSeconds, are_named_by_no_other_source) {
                 testing::UnorderedElementsAreArray(allowed));
 }
 
-// What the index keeps of them is handed to the scorecard, and to nothing else.
-TEST(ExpectedSeconds, of_past_measurements_are_read_by_the_scorecard_alone) {
-    EXPECT_THAT(
-        files_with(std::regex("OtherTimes::expected|others\\.expected")),
-        testing::UnorderedElementsAre("src/receipt/index_line.cpp", "src/report/scorecard.cpp"));
+// What the index keeps of them is handed to the scorecard and to the page's, and to nothing else.
+TEST(ExpectedSeconds, of_past_measurements_are_read_by_the_scorecards_alone) {
+    EXPECT_THAT(files_with(std::regex("OtherTimes::expected|others\\.expected")),
+                testing::UnorderedElementsAre("src/receipt/index_line.cpp",
+                                              "src/report/scorecard.cpp", "src/page/scored.cpp"));
 }
 
 class ExpectedChanged : public test::WrittenRuns {
