@@ -9,9 +9,18 @@
 namespace raceline::ptx {
 
 /// cp.async.cg, 16 bytes, past L1: the first `bytes` (0 to 16) from `from`, the rest zeros. With 0
-/// bytes nothing is read. `to`, as of cvta to shared, and `from` are multiples of 16.
+/// bytes nothing is read. `to`, as of cvta to shared, and `from` are multiples of 16. The L2 gets
+/// the 128 bytes around them.
 __device__ __forceinline__ void cp_async_cg_16(std::uint32_t to, const void* from, int bytes) {
     asm volatile("cp.async.cg.shared.global.L2::128B [%0], [%1], 16, %2;" ::"r"(to), "l"(from),
+                 "r"(bytes)
+                 : "memory");
+}
+
+/// The same for rows of 64 bytes among others: the L2 gets no more than those from DRAM.
+__device__ __forceinline__ void cp_async_cg_l2_64b_16(std::uint32_t to, const void* from,
+                                                      int bytes) {
+    asm volatile("cp.async.cg.shared.global.L2::64B [%0], [%1], 16, %2;" ::"r"(to), "l"(from),
                  "r"(bytes)
                  : "memory");
 }

@@ -12,4 +12,9 @@ __device__ __forceinline__ void cp_async_bulk_prefetch_l2(const void* from, std:
     asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes) : "memory");
 }
 
+/// prefetch.global.L2: asks for the line that holds an address. Returns at once; orders nothing.
+__device__ __forceinline__ void prefetch_global_l2(const void* from) {
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(from) : "memory");
+}
+
 }  // namespace raceline::ptx

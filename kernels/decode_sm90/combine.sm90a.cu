@@ -71,18 +71,20 @@ __global__ void __launch_bounds__(combine_threads)
     ptx::griddepcontrol_launch_dependents();  // the next call may get ready
     // One CTA a unit of several parts: that of its first one.
     const auto part = static_cast<std::int32_t>(blockIdx.x);
-    const Task task = task_of(p, rule, part);
+    // The launch in front has waited for all that write lengths.
+    const Lengths lengths = has_held_lengths(p) ? read_lengths(p) : Lengths{};
+    const Task task = task_of(p, [=] { return rule; }, lengths, part);
     Walk walk{};
     Parts parts{};
     bool splits = task.count > 0;
     if (splits && task.of_unit > 0) {
-        walk.begin(p, rule.keys, task.from, 1);
+        walk.begin(p, rule.keys, lengths, task.from, 1);
         parts = task.parts();
         splits = parts.first == part && parts.last > part;
     } else if (splits) {  // the unit of the part's last block, if it began here and goes on
         const std::int32_t end = task.line.begin(part + 1);
-        const Place last = place_of(p, rule.keys, end - 1);
-        walk.begin(p, rule.keys, last, 1);
+        const Place last = place_of(p, rule.keys, held_blocks(p, lengths, rule.keys), end - 1);
+        walk.begin(p, rule.keys, lengths, last, 1);
         const std::int32_t begin = end - 1 - last.block;
         const std::int32_t behind = begin + walk.unit.count();
         splits = begin >= end - task.count && behind > end;

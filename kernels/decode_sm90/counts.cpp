@@ -74,24 +74,32 @@ Cut cut_ragged(const Workload& w, std::int32_t blocks, const Plan& plan, const T
     const CutRule rule(t);
     const Problem problem = problem_of(w);
     const Cuts line(blocks, plan.ctas, rule.least());
-    const auto units = static_cast<std::int32_t>(units_of(w, plan));
+    const auto of_sequence = static_cast<std::int32_t>(w.heads_kv) * plan.row_tiles;
+    std::int32_t units = 0;
+    for (std::int64_t b = 0; b < w.batch; ++b) {
+        units += blocks_of_sequence(w, t, problem, b) > 0 ? of_sequence : 0;
+    }
     if (units > plan.ctas) {
         return cut_line(line, units);
     }
-    const std::int32_t share = share_of(blocks, units, plan.ctas);
-    const double of_sequence = static_cast<double>(w.heads_kv) * plan.row_tiles;
-    Cut cut{0, 0, 0, 0, true};
-    std::int32_t longest = 0;
-    for (std::int64_t b = 0; b < w.batch; ++b) {
-        const auto own = static_cast<std::int32_t>(blocks_of_sequence(w, t, problem, b));
-        const std::int32_t parts = own > 0 ? rule.parts(own, share) : 0;
-        longest = std::max(longest, own > 0 ? (own + parts - 1) / parts : 0);
-        cut.parts += of_sequence * parts;
-        cut.units += parts > 1 ? of_sequence : 0;
-        cut.most_of_unit = std::max<double>(cut.most_of_unit, parts);
+    Cut cut;
+    for (int attempt = 0; attempt < share_attempts; ++attempt) {
+        const std::int32_t share = share_of(blocks, units, plan.ctas, attempt);
+        cut = {0, 0, 0, 0, true};
+        for (std::int64_t b = 0; b < w.batch; ++b) {
+            const auto own = static_cast<std::int32_t>(blocks_of_sequence(w, t, problem, b));
+            const std::int32_t parts = own > 0 ? rule.parts(own, share) : 0;
+            cut.longest = std::max<double>(cut.longest, own > 0 ? (own + parts - 1) / parts : 0);
+            cut.parts += of_sequence * parts;
+            cut.units += parts > 1 ? of_sequence : 0;
+            cut.most_of_unit = std::max<double>(cut.most_of_unit, parts);
+        }
+        if (cut.parts <= plan.ctas) {
+            break;
+        }
     }
-    cut.longest = longest;
-    return rule.by_units(longest, line) ? cut : cut_line(line, units);
+    return rule.by_units(static_cast<std::int32_t>(cut.longest), line) ? cut
+                                                                       : cut_line(line, units);
 }
 
 Cut cut_of(const Workload& w, double blocks, const Plan& plan, const Tile& t) {

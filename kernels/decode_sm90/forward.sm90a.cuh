@@ -17,18 +17,37 @@ __global__ void __launch_bounds__(tiles[index].threads(), tiles[index].residents
     constexpr Tile tile = tiles[index];
     extern __shared__ __align__(128) char dynamic_shared[];
     // The launch before this one may still run. What follows from the arguments alone need not
-    // wait.
-    if (!p.uniform) {
+    // wait; lengths are read as they stand, and once more afterwards.
+    constexpr RuleOf<tile> rule;
+    const auto part = static_cast<std::int32_t>(blockIdx.x);
+    const bool held = has_held_lengths(p);
+    Lengths lengths{};
+    if (held) {
+        ask_for_pages(p);
+        lengths = read_lengths(p);
+    } else if (!p.uniform) {
         ptx::griddepcontrol_wait();
     }
-    const auto part = static_cast<std::int32_t>(blockIdx.x);
-    const Task task = task_of(p, CutRule(tile), part);
+    Task task{};
+    Walk walk;
+#pragma unroll 1
+    for (bool known = !held;; known = true) {
+        task = task_of(p, rule, lengths, part);
+        walk.begin(p, tile.keys, lengths, task.from, task.count);
+        if (known) {
+            break;
+        }
+        ptx::griddepcontrol_wait();
+        const Lengths now = read_lengths(p);
+        if (__all_sync(0xFFFFFFFFU, now == lengths) != 0) {
+            break;
+        }
+        lengths = now;
+    }
     if (task.count == 0) {           // more CTAs than parts, or no query anywhere
         ptx::griddepcontrol_wait();  // who waits for this launch waits for the one before
         return;
     }
-    Walk walk;
-    walk.begin(p, tile.keys, task.from, task.count);
 
     const std::int32_t warp =
         __shfl_sync(0xFFFFFFFFU, static_cast<std::int32_t>(threadIdx.x / 32), 0);

@@ -31,6 +31,18 @@ struct Source {
     const std::int32_t* pages;  ///< of this sequence; null: contiguous
 };
 
+/// A key's row may be shorter than what the L2 gets at once, and its neighbours belong to other
+/// CTAs: in e4m3 at head dim 64 every byte was read twice
+/// (receipts/h200/logs/2026-11-24-decode_sm90-lengths.log).
+template <Tile tile>
+__device__ __forceinline__ void copy_16(std::uint32_t to, const char* from, int bytes) {
+    if constexpr (tile.row_bytes() < 128) {
+        ptx::cp_async_cg_l2_64b_16(to, from, bytes);
+    } else {
+        ptx::cp_async_cg_16(to, from, bytes);
+    }
+}
+
 template <Tile tile>
 struct Loader {
     static constexpr int element = tile.eight_bits != 0 ? 1 : 2;
@@ -135,7 +147,7 @@ struct Loader {
             if (r > 0 && r % run_keys == 0 && from.pages != nullptr) {
                 piece = row(from, at * tile.keys + r) + lanes_own;
             }
-            ptx::cp_async_cg_16(to + swizzled<tile>(first_row + r, chunk), piece, bytes);
+            copy_16<tile>(to + swizzled<tile>(first_row + r, chunk), piece, bytes);
             piece += step;
         }
     }
@@ -160,7 +172,7 @@ struct Loader {
             if (p.by_hand) {
                 copy_elements(place, start, seen ? columns - column : 0);
             } else {
-                ptx::cp_async_cg_16(place, start, seen ? 16 : 0);
+                copy_16<tile>(place, start, seen ? 16 : 0);
             }
         }
     }

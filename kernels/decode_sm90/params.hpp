@@ -86,17 +86,20 @@ struct CutRule {
     [[nodiscard]] constexpr bool by_units(std::int32_t longest, const Cuts& line) const {
         return (longest - line.longest()) * 2 * block_bytes <= bytes_of_an_end;
     }
-    /// Parts of a unit among others of different lengths: one, and another for each `share` blocks.
+    /// Parts of a unit among others of different lengths: one for each `share` blocks.
     [[nodiscard]] constexpr std::int32_t parts(std::int32_t blocks, std::int32_t share) const {
-        return smaller(most_parts(blocks), 1 + blocks / share);
+        return smaller(most_parts(blocks), larger(1, (blocks + share - 1) / share));
     }
 };
 
-/// Blocks that one of the CTAs which `units` units leave over takes: there are enough of these.
-/// Not to be asked where there are more units than CTAs.
-constexpr std::int32_t share_of(std::int32_t blocks, std::int32_t units, std::int32_t ctas) {
-    const std::int32_t over = ctas - units;
-    return over == 0 ? blocks + 1 : larger(1, blocks / over + (blocks % over > 0 ? 1 : 0));
+/// Blocks of a part where units of different lengths are cut by themselves. Each unit's last part
+/// may be shorter, so that there may be more parts than CTAs; the last attempt never has more. Not
+/// to be asked where there are more units than CTAs.
+inline constexpr int share_attempts = 3;
+constexpr std::int32_t share_of(std::int32_t blocks, std::int32_t units, std::int32_t ctas,
+                                int attempt) {
+    const std::int32_t over = ctas - units * attempt / (share_attempts - 1);
+    return over == 0 ? blocks : larger(1, (blocks + over - 1) / over);
 }
 
 /// Of sequences of one length.

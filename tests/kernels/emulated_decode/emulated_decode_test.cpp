@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "registry/registry.hpp"
+#include "tests/kernels/emulated_sm90/in_front.hpp"
 #include "tests/proof/emulated_case.hpp"
 #include "tests/proof/proof.hpp"
 #include "workload/shape_grammar.hpp"
@@ -90,6 +91,37 @@ TEST(EmulatedDecodeSm90, combines_more_parts_than_a_warp_has_lanes) {
         }
     }
     EXPECT_EQ(checked, 9);
+}
+
+// The launch in front may write lengths until it ends; what a CTA planned before counts no more.
+TEST(EmulatedDecodeSm90, plans_again_where_lengths_were_still_written) {
+    using Before = std::uint32_t (*)(std::uint32_t);
+    const Before all[] = {[](std::uint32_t) { return 0U; },
+                          [](std::uint32_t after) { return after / 2 + 3; },
+                          [](std::uint32_t after) { return 1200 - after % 1000; },
+                          [](std::uint32_t after) { return ~after; }};
+    const Kernel& kernel = find_kernel("decode_sm90");
+    const Device device = test::small_hopper_gpu(5);
+    int checked = 0;
+    for (const char* shape : {"b=3,h=8/2,q=1,k=900;20;1100,d=64,dtype=bf16,page=16",
+                              "h=4/1,q=1,k=20;900,d=128,dtype=bf16",
+                              "h=4/2,q=3;0;1,k=40;9;700,d=128,dtype=fp16,kv=e4m3,causal"}) {
+        const Workload w = parse_shape(shape);
+        for (int tile = 0; tile < kernel.tile_count(); ++tile) {
+            for (const Before before : all) {
+                if (kernel.why_not(w, tile, device).empty()) {
+                    test::in_front = {.before = before};
+                    const Correctness verdict = test::run_emulated(kernel, w, tile, device);
+                    EXPECT_TRUE(verdict.passed)
+                        << shape << ' ' << kernel.tile_text(tile) << ": " << verdict.why;
+                    EXPECT_NE(test::in_front.last_waited, ~0U);
+                    ++checked;
+                }
+            }
+        }
+    }
+    test::in_front = {};
+    EXPECT_EQ(checked, 36);
 }
 
 /// Whatever a workspace holds at first: nothing, NaN, numbers, words that look as if they counted.

@@ -238,6 +238,20 @@ T __shfl_up_sync(unsigned, T x, unsigned by) {
     const unsigned lane = threadIdx.x % 32;
     return exchange_bits(x, lane >= by ? lane - by : lane);
 }
+inline int __reduce_add_sync(unsigned, int x) {
+    int sum = 0;
+    for (unsigned lane = 0; lane < 32; ++lane) {
+        sum += exchange_bits(x, lane);
+    }
+    return sum;
+}
+inline int __reduce_max_sync(unsigned, int x) {
+    int most = x;
+    for (unsigned lane = 0; lane < 32; ++lane) {
+        most = std::max(most, exchange_bits(x, lane));
+    }
+    return most;
+}
 inline unsigned __ballot_sync(unsigned, bool x) {
     unsigned lanes = 0;
     for (unsigned lane = 0; lane < 32; ++lane) {

@@ -13,4 +13,8 @@ inline void cp_async_bulk_prefetch_l2(const void* from, std::uint32_t bytes) {
     }
 }
 
+inline void prefetch_global_l2(const void* from) {
+    static_cast<void>(*static_cast<const volatile unsigned char*>(from));
+}
+
 }  // namespace raceline::ptx

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a CTA does: its part of all units' blocks, worked out from the lengths of the sequences.
+#pragma once
+
+#include "gpu/ptx/ld_global.cuh"
+#include "gpu/ptx/prefetch_l2.cuh"
+#include "gpu/tile/sequence.cuh"
+#include "kernels/decode_sm90/params.hpp"
+
+namespace raceline::kernels::decode_sm90 {
+
+using schedule::Sequence;  // in pages K and V have neither first token nor place
+
+__device__ __forceinline__ Sequence sequence_of(const Params& p, std::int32_t b) {
+    Sequence s{p.band, 0, b, 0, b};
+    if (p.uniform) {
+        return s;
+    }
+    schedule::place_in_batch(s, p.args, b);
+    return s;
+}
+
+/// Where the batch is small, a lane a sequence holds what memory says of its lengths: the words of
+/// `cu_seqlens_q`, `cu_seqlens_k` and `seqlens_k` at its place, as far as there are any. So a call
+/// is planned before the launch in front has ended, which may still write them, and planned again
+/// if they are others afterwards.
+struct Lengths {
+    std::int32_t q = 0, k = 0, used = 0;
+    bool operator==(const Lengths&) const = default;
+};
+/// Sums of lengths have an entry more than the batch has sequences.
+__device__ __forceinline__ bool has_held_lengths(const Params& p) {
+    return !p.uniform && p.args.batch < 32;
+}
+/// Past the L1, which would keep what was there before the launch in front had ended.
+__device__ __forceinline__ std::int32_t length_at(const std::int32_t* lengths, std::int32_t b,
+                                                  std::int32_t count) {
+    return lengths != nullptr && b < count
+               ? static_cast<std::int32_t>(ptx::ld_global_cg_u32(lengths + b))
+               : 0;
+}
+__device__ __forceinline__ Lengths read_lengths(const Params& p) {
+    const AttentionArgs& a = p.args;
+    const auto lane = static_cast<std::int32_t>(threadIdx.x % 32);
+    return {length_at(a.cu_seqlens_q, lane, a.batch + 1),
+            length_at(a.cu_seqlens_k, lane, a.batch + 1), length_at(a.seqlens_k, lane, a.batch)};
+}
+/// As sequence_of, of lengths that lanes hold. To be asked by a whole warp, for any sequences.
+__device__ __forceinline__ Sequence held_sequence(const Params& p, const Lengths& lengths,
+                                                  std::int32_t b) {
+    const AttentionArgs& a = p.args;
+    Sequence s{p.band, 0, b, 0, b};
+    if (a.cu_seqlens_q != nullptr) {
+        s.q_token = __shfl_sync(0xFFFFFFFFU, lengths.q, b);
+        s.q_index = 0;
+        s.band.length_q = __shfl_sync(0xFFFFFFFFU, lengths.q, (b + 1) % 32) - s.q_token;
+    }
+    if (a.cu_seqlens_k != nullptr) {
+        s.k_token = __shfl_sync(0xFFFFFFFFU, lengths.k, b);
+        s.k_index = 0;
+        s.band.length_k = __shfl_sync(0xFFFFFFFFU, lengths.k, (b + 1) % 32) - s.k_token;
+    }
+    if (a.seqlens_k != nullptr) {
+        s.band.length_k = __shfl_sync(0xFFFFFFFFU, lengths.used, b);
+    }
+    return s;
+}
+__device__ __forceinline__ Sequence sequence_of(const Params& p, const Lengths& lengths,
+                                                std::int32_t b) {
+    return has_held_lengths(p) ? held_sequence(p, lengths, b) : sequence_of(p, b);
+}
+/// Of this lane's sequence, where lanes hold the lengths.
+__device__ __forceinline__ std::int32_t held_blocks(const Params& p, const Lengths& lengths,
+                                                    std::int32_t keys) {
+    if (!has_held_lengths(p)) {
+        return 0;
+    }
+    const auto lane = static_cast<std::int32_t>(threadIdx.x % 32);
+    const Blocks blocks = blocks_of(held_sequence(p, lengths, lane).band, keys);
+    return lane < p.args.batch ? blocks.count() : 0;
+}
+
+/// Asks for the page table before the launch in front has ended. What that one still writes of it
+/// goes through the L2, too.
+__device__ __forceinline__ void ask_for_pages(const Params& p) {
+    constexpr std::int64_t of_line = 128 / sizeof(std::int32_t);
+    const AttentionArgs& a = p.args;
+    const std::int64_t line = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+    if (a.block_table != nullptr && line * of_line < a.batch * a.block_table_stride) {
+        ptx::prefetch_global_l2(a.block_table + line * of_line);
+    }
+}
+
+/// Blocks of a unit of a sequence; 0 behind the batch's last. `held`: of this lane's sequence,
+/// where lanes hold the lengths; b is that one then.
+__device__ __forceinline__ std::int32_t blocks_of_unit(const Params& p, std::int32_t keys,
+                                                       std::int32_t held, std::int32_t b) {
+    if (has_held_lengths(p)) {
+        return held;
+    }
+    return b < p.args.batch ? blocks_of(sequence_of(p, b).band, keys).count() : 0;
+}
+/// Units of each sequence.
+__device__ __forceinline__ std::int32_t units_of_sequence(const Params& p) {
+    return p.args.heads_kv * p.row_tiles;
+}
+
+/// Sum over the lanes before this one and itself.
+__device__ __forceinline__ std::int32_t sum_so_far(std::int32_t x) {
+    const int lane = static_cast<int>(threadIdx.x % 32);
+#pragma unroll
+    for (int distance = 1; distance < 32; distance *= 2) {
+        const std::int32_t below = __shfl_up_sync(0xFFFFFFFFU, x, distance);
+        x += lane >= distance ? below : 0;
+    }
+    return x;
+}
+
+/// Where a block of the line stands: its sequence, which of the sequence's units, and which of the
+/// unit's blocks.
+struct Place {
+    std::int32_t sequence, unit, block;
+};
+
+/// The parts that hold a unit's keys, `first` to `last`.
+struct Parts {
+    std::int32_t first, last;
+    [[nodiscard]] __device__ __forceinline__ std::int32_t slot(std::int32_t part,
+                                                               std::int32_t row) const {
+        // Of the first part the unit's keys are the last ones, of the others the first ones.
+        return (2 * part + (part == first ? 1 : 0)) * tile_rows + row;
+    }
+};
+
+/// What a CTA does: so many blocks of the line from a place on. Where units are cut by themselves
+/// its unit has `of_unit` parts, `first` being the first one; else of_unit is 0.
+struct Task {
+    Cuts line;
+    Place from;
+    std::int32_t count, first, of_unit;
+
+    [[nodiscard]] __device__ __forceinline__ Parts parts() const {
+        return {first, first + of_unit - 1};
+    }
+};
+
+/// The sequence in which something is found that each sequence has `own` of: the something's place
+/// in it, and what that sequence has; nothing if it lies behind the last one. `own_of` is asked by
+/// a whole warp, a lane a sequence.
+struct Found {
+    std::int32_t sequence, offset, own;
+};
+template <class OwnOf>
+__device__ __forceinline__ Found find(std::int32_t wanted, std::int32_t sequences,
+                                      const OwnOf& own_of) {
+    std::int32_t before = 0;
+    for (std::int32_t first = 0; first < sequences; first += 32) {
+        const std::int32_t own = own_of(first + static_cast<std::int32_t>(threadIdx.x % 32));
+        const std::int32_t end = before + sum_so_far(own);
+        const unsigned behind = __ballot_sync(0xFFFFFFFFU, wanted < end);
+        if (behind != 0) {
+            const int lane = __ffs(static_cast<int>(behind)) - 1;
+            return {first + lane, wanted - __shfl_sync(0xFFFFFFFFU, end - own, lane),
+                    __shfl_sync(0xFFFFFFFFU, own, lane)};
+        }
+        before = __shfl_sync(0xFFFFFFFFU, end, 31);
+    }
+    return {};
+}
+
+/// Where a block of the line stands, of sequences of different lengths.
+__device__ __noinline__ inline Place ragged_place(const Params& p, std::int32_t keys,
+                                                  std::int32_t held, std::int32_t block) {
+    const std::int32_t of_sequence = units_of_sequence(p);
+    const Found found = find(block, p.args.batch, [&](std::int32_t b) {
+        return blocks_of_unit(p, keys, held, b) * of_sequence;
+    });
+    const std::int32_t each = found.own / of_sequence;
+    return {found.sequence, found.offset / each, found.offset % each};
+}
+/// Likewise; of sequences of one length the host knows the divisions.
+__device__ __forceinline__ Place place_of(const Params& p, std::int32_t keys, std::int32_t held,
+                                          std::int32_t block) {
+    if (!p.uniform) {
+        return ragged_place(p, keys, held, block);
+    }
+    const std::int32_t unit = p.by_blocks.divide(block);
+    const std::int32_t sequence = p.by_units.divide(unit);
+    return {sequence, unit - sequence * units_of_sequence(p), block - unit * p.blocks_of_unit};
+}
+
+/// What a part of a call with different lengths is: of a sequence the `offset`th part, each of its
+/// units having `of_unit`, each unit cut by itself; with 0 of them the line of `blocks` is cut. No
+/// sequence: nothing behind the last part, or no query anywhere.
+struct RaggedPart {
+    std::int32_t sequence, offset, of_unit, blocks;
+};
+/// The rule of a tile that is known.
+template <Tile tile>
+struct RuleOf {
+    __device__ constexpr CutRule operator()() const { return CutRule(tile); }
+};
+
+/// Worked out by each warp for itself; fewer than 2^31 blocks. `get_rule` gives the rule, which is
+/// a constant where the tile is. Not inlined: the registers of its loops are the main loop's.
+template <class GetRule>
+__device__ __noinline__ RaggedPart ragged_part(const Params& p, GetRule get_rule, std::int32_t held,
+                                               std::int32_t part) {
+    constexpr unsigned all_lanes = 0xFFFFFFFFU;
+    const CutRule rule = get_rule();
+    const std::int32_t of_sequence = units_of_sequence(p);
+    const auto lane = static_cast<std::int32_t>(threadIdx.x % 32);
+    std::int32_t blocks = 0, units = 0;
+    for (std::int32_t b = lane; b < p.args.batch; b += 32) {
+        const std::int32_t own = blocks_of_unit(p, rule.keys, held, b);
+        blocks += own;
+        units += own > 0 ? 1 : 0;
+    }
+    blocks = __reduce_add_sync(all_lanes, blocks) * of_sequence;
+    units = __reduce_add_sync(all_lanes, units) * of_sequence;
+    if (blocks == 0 || units > p.ctas) {
+        return {blocks == 0 ? -1 : 0, 0, 0, blocks};
+    }
+    std::int32_t share = 0, parts = 0, longest = 0;
+#pragma unroll 1
+    for (int attempt = 0; attempt < share_attempts; ++attempt) {
+        share = share_of(blocks, units, p.ctas, attempt);
+        parts = 0;
+        for (std::int32_t b = lane; b < p.args.batch; b += 32) {
+            const std::int32_t own = blocks_of_unit(p, rule.keys, held, b);
+            const std::int32_t cut = rule.parts(own, share);
+            longest = larger(longest, (own + cut - 1) / cut);
+            parts += own > 0 ? cut : 0;
+        }
+        parts = __reduce_add_sync(all_lanes, parts) * of_sequence;
+        if (parts <= p.ctas) {
+            break;
+        }
+        longest = 0;
+    }
+    longest = __reduce_max_sync(all_lanes, longest);
+    if (!rule.by_units(longest, Cuts(blocks, p.ctas, rule.least()))) {
+        return {0, 0, 0, blocks};
+    }
+    const Found found = find(part, p.args.batch, [&](std::int32_t b) {
+        const std::int32_t own = blocks_of_unit(p, rule.keys, held, b);
+        return own > 0 ? rule.parts(own, share) * of_sequence : 0;
+    });
+    return {found.own > 0 ? found.sequence : -1, found.offset, found.own / of_sequence, blocks};
+}
+
+/// Of sequences of different lengths.
+template <class GetRule>
+__device__ __forceinline__ Task ragged_task(const Params& p, GetRule get_rule,
+                                            const Lengths& lengths, std::int32_t part) {
+    const CutRule rule = get_rule();
+    const std::int32_t held = held_blocks(p, lengths, rule.keys);
+    const RaggedPart found = ragged_part(p, get_rule, held, part);
+    Task task{Cuts(found.blocks, p.ctas, rule.least()), {}, 0, 0, found.of_unit};
+    if (found.sequence < 0) {
+        return task;
+    }
+    if (found.of_unit > 0) {
+        task.from = {found.sequence, found.offset / found.of_unit, 0};
+        const std::int32_t of_run = found.offset - task.from.unit * found.of_unit;
+        const Sequence sequence = sequence_of(p, lengths, found.sequence);
+        const Cuts cuts(blocks_of(sequence.band, rule.keys).count(), found.of_unit, 1);
+        task.first = part - of_run;
+        task.from.block = cuts.begin(of_run);
+        task.count = cuts.begin(of_run + 1) - task.from.block;
+    } else if (part < task.line.parts) {
+        const std::int32_t begin = task.line.begin(part);
+        task.from = ragged_place(p, rule.keys, held, begin);
+        task.count = task.line.begin(part + 1) - begin;
+    }
+    return task;
+}
+
+/// What a part is; nothing behind the last one. Of sequences of one length the host knows the cuts.
+template <class GetRule>
+__device__ __forceinline__ Task task_of(const Params& p, GetRule get_rule, const Lengths& lengths,
+                                        std::int32_t part) {
+    if (!p.uniform) {
+        return ragged_task(p, get_rule, lengths, part);
+    }
+    Task task{p.cuts, {}, 0, 0, p.cuts.of_unit};
+    if (part < p.cuts.parts) {
+        const std::int32_t block = p.cuts.begin(part);
+        task.from = place_of(p, get_rule().keys, 0, block);
+        task.count = p.cuts.begin(part + 1) - block;
+        task.first = task.of_unit > 0 ? part - part % task.of_unit : 0;
+    }
+    return task;
+}
+
+}  // namespace raceline::kernels::decode_sm90
