@@ -20,15 +20,16 @@ constexpr double slot = 2;
 // counted in the machine code of head dim 128, 32 keys a block. Nothing hides them in a call of one
 // sequence.
 constexpr double instructions_to_first_copy = counted(281, "cuts, place, walk, loader");
+constexpr double instructions_of_plan = counted(512, "ragged_part");
 constexpr double instructions_of_query = counted(293, "load_query, clear_sums");
 constexpr double instructions_of_finish = counted(231, "finish, up to eight rows");
 constexpr double instructions_of_combine = counted(264, "combine, behind its wait");
 constexpr double instructions_of_part = counted(36, "combine, a part of a row");
 // Where the CTA that ends last combines.
 constexpr double instructions_of_arrival = counted(30, "last_to_arrive");
-constexpr double instructions_of_row = counted(225, "combine_parts, but for its parts");
-constexpr double instructions_of_turn = counted(215, "combine_parts, 20 parts of a row");
-constexpr double parts_of_turn = counted(20, "combine_parts");
+constexpr double instructions_of_row = counted(212, "combine_parts, but for its parts");
+constexpr double instructions_of_turn = counted(255, "combine_parts, 16 parts of a row");
+constexpr double parts_of_turn = counted(16, "combine_parts");
 constexpr Constant dependent_clocks = calibrated(
     "decode_sm90.dependent_clocks", 5,
     "chosen with times of decode-grid at hand, those of the program before ea30c71", 4,
@@ -162,6 +163,25 @@ double ends_of(const Workload& w, const Plan& plan, const Cut& cut) {
     return cut.by_units || units <= 1 ? 1 : std::ceil(units / cut.parts) + 1;
 }
 
+// What comes before the first copy where the device alone knows the lengths. Those of a small batch
+// are read before the launch in front has ended, and behind it only once more; of a larger one a
+// warp sums them, finds a share and finds its place, 32 sequences at a time.
+void add_lengths(const Workload& w, Counts& c) {
+    const bool paged = w.page_size > 0;
+    if (!w.ragged() && !paged) {
+        return;
+    }
+    constexpr double passes = 3;
+    const bool held = w.batch < 32;
+    Step lengths{"lengths", held ? 1 : passes * std::ceil(static_cast<double>(w.batch) / 32), {},
+                 "latency.l2"};
+    lengths.clocks = held ? 0 : instructions_of_plan / passes * dependent_clocks;
+    c.steps.insert(c.steps.begin(), lengths);
+    if (paged) {
+        c.steps.insert(c.steps.begin() + 1, Step{"pages", 1, {}, "latency.l2"});
+    }
+}
+
 // What the CTA that comes last does behind its own part: it counts itself, which is two ways to the
 // L2 and back, and then brings the parts together.
 void add_last_arriver(const Split& split, const Tile& t, Counts& c) {
@@ -221,6 +241,7 @@ Counts main_launch(const Workload& w, const Tile& t, const Plan& plan, double bl
     c.steps[1].clocks = instructions_of_query * dependent_clocks;
     c.steps[2].clocks = block.at("op.issue") / lanes * dependent_clocks;
     c.steps.back().clocks = instructions_of_finish * dependent_clocks;
+    add_lengths(w, c);
     if (t.launches == 1) {
         add_last_arriver(split_of(w, t, cut), t, c);
     }
