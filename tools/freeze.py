@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a frozen commit predicts of random suites that nobody has run: a table to commit before the run.
 
-    tools/freeze.py PROGRAM DEVICE >receipts/DEVICE/logs/DATE-frozen-COMMIT.tsv
+    tools/freeze.py PROGRAM DEVICE [--family serving] >receipts/DEVICE/logs/DATE-frozen-COMMIT.tsv
     tools/freeze.py PROGRAM seeds
 
 PROGRAM was built from a clean tree of the commit that is frozen. The seeds are the first eight hex
@@ -41,6 +41,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program", help="the program `raceline`, built from a clean tree")
     parser.add_argument("device", help="a name in `raceline devices`, or `seeds`")
+    parser.add_argument("--family", choices=("random", "serving"), default="random",
+                        help="suites to predict: random ones, or batches of a server by the kernels of decode")
     arguments = parser.parse_args()
     git = rows(arguments.program, "--device", "h200", "--kernel", "simt", "--shape", "h=1,q=1,k=1,d=64")[0]["git"]
     if git["dirty"]:
@@ -49,12 +51,14 @@ def main() -> None:
     if arguments.device == "seeds":
         print(*seeds)
         return
-    print("# Predictions of a frozen commit on random suites that were never run before: the binary is "
+    print(f"# Predictions of a frozen commit on {arguments.family} suites that were never run before: the binary is "
           f"{git['commit'][:12]},")
     print("# the seeds are the first eight hex digits of that commit's hash as a number, +1 and +2.")
     print("# suite", *COLUMNS, sep="\t")
+    kernels = ("--kernel", "decode_sm90") if arguments.family == "serving" else ()
     for seed in seeds:
-        for row in rows(arguments.program, "--device", arguments.device, "--suite", f"random:{seed}"):
+        suite = f"{arguments.family}:{seed}"
+        for row in rows(arguments.program, "--device", arguments.device, "--suite", suite, *kernels):
             if row["kind"] == "prediction":
                 print(line_of(row))
 
