@@ -32,7 +32,7 @@ Panel with_room(const DrawPanel& draw, const Place& place) {
 
 // Where words can stand depends on the size of the axes, which depends on margins and legends: all
 // panels are drawn once to know these, and then for good.
-void draw_panels(Chart& chart, const std::vector<DrawPanel>& draws) {
+void draw_panels(Chart& chart, const std::vector<DrawPanel>& draws, double axes_height) {
     constexpr Place any{.width = 600, .height = 400};
     double margin = 0;
     for (const DrawPanel& draw : draws) {
@@ -42,10 +42,12 @@ void draw_panels(Chart& chart, const std::vector<DrawPanel>& draws) {
     for (Panel& panel : chart.panels) {
         panel.right_margin = margin;
     }
+    give_axes_height(chart, axes_height);
     std::vector<Panel> drawn;
     for (std::size_t i = 0; i < draws.size(); ++i) {
         drawn.push_back(with_room(draws[i], place_of(chart, i)));
         drawn.back().right_margin = margin;
+        drawn.back().height = chart.panels[i].height;
     }
     chart.panels = std::move(drawn);
 }

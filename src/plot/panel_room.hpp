@@ -21,7 +21,8 @@ struct DrawnPanel {
 /// Draws a panel for axes of the size of a place.
 using DrawPanel = std::function<DrawnPanel(const Room& room, const Place& place)>;
 
-/// Adds the panels that are drawn so. They share one width of the axes.
-void draw_panels(Chart& chart, const std::vector<DrawPanel>& draws);
+/// Adds the panels that are drawn so. They share one width of the axes, which are at least
+/// `axes_height` pixels high: the chart becomes as high as that asks for.
+void draw_panels(Chart& chart, const std::vector<DrawPanel>& draws, double axes_height);
 
 }  // namespace raceline

@@ -65,6 +65,39 @@ std::pair<double, double> ends_of(const Chart& chart, PanelRow row) {
     return {top + before * each, top + (before + height_of(chart, row)) * each};
 }
 
+// Pixels of a panel that stand above its axes and below them.
+struct Rims {
+    double above, below;
+    std::size_t legend_rows;
+};
+
+// `width`: of the panel, in pixels.
+Rims rims_of(const Chart& chart, std::size_t index, double width) {
+    const Panel& panel = chart.panels[index];
+    const bool titled =
+        std::ranges::any_of(chart.panels, [](const Panel& one) { return !one.title.empty(); });
+    Rims rims{};
+    rims.legend_rows = legend_rows(panel, legend_columns(panel, width));
+    rims.below =
+        62 + (panel.x.upright ? 58 : 0) + line_height * 1.1 * static_cast<double>(rims.legend_rows);
+    // Below the legends of the row above.
+    rims.above = titled ? (row_of(chart, index).first > 0 ? 2.0 : 1.2) * line_height : 0;
+    return rims;
+}
+
+// Left and right end of a panel, in pixels.
+std::pair<double, double> sides_of(const Chart& chart, std::size_t index) {
+    const std::size_t column = index - row_of(chart, index).first;
+    double total = 0;
+    double before = 0;
+    for (std::size_t i = 0; i < std::min(columns_of(chart), chart.panels.size()); ++i) {
+        total += chart.panels[i].width;
+        before += i < column ? chart.panels[i].width : 0;
+    }
+    return {before / total * chart.width,
+            (before + chart.panels[index].width) / total * chart.width};
+}
+
 // A title stands over the middle of the axes; one that would leave its panel there moves inwards,
 // as far as its other end allows.
 double title_shift(const std::string& title, double middle, double from, double to) {
@@ -171,31 +204,29 @@ bool overlap(const Box& one, const Box& other) {
     return !parted(one, other) && !parted(other, one);
 }
 
-Place place_of(const Chart& chart, std::size_t index) {
-    const PanelRow row = row_of(chart, index);
-    const std::size_t column = index - row.first;
-    double total = 0;
-    double before = 0;
-    for (std::size_t i = 0; i < std::min(columns_of(chart), chart.panels.size()); ++i) {
-        total += chart.panels[i].width;
-        before += i < column ? chart.panels[i].width : 0;
+void give_axes_height(Chart& chart, double pixels) {
+    for (std::size_t i = 0; i < chart.panels.size(); ++i) {
+        const auto [from, to] = sides_of(chart, i);
+        const Rims rims = rims_of(chart, i, to - from);
+        chart.panels[i].height = rims.above + pixels + rims.below;
     }
+    chart.height = heading(chart);
+    for (std::size_t i = 0; i < chart.panels.size(); i += columns_of(chart)) {
+        chart.height += height_of(chart, row_of(chart, i));
+    }
+}
+
+Place place_of(const Chart& chart, std::size_t index) {
     const Panel& panel = chart.panels[index];
-    const double from = before / total * chart.width;
-    const double to = (before + panel.width) / total * chart.width;
-    const auto [top, bottom] = ends_of(chart, row);
-    const bool titled =
-        std::ranges::any_of(chart.panels, [](const Panel& one) { return !one.title.empty(); });
+    const auto [from, to] = sides_of(chart, index);
+    const auto [top, bottom] = ends_of(chart, row_of(chart, index));
+    const Rims rims = rims_of(chart, index, to - from);
     Place place{};
-    place.legend_rows = legend_rows(panel, legend_columns(panel, to - from));
-    const double below = 62 + (panel.x.upright ? 58 : 0) +
-                         line_height * 1.1 * static_cast<double>(place.legend_rows);
-    // Below the legends of the row above.
-    const double above = titled ? (row.first > 0 ? 2.0 : 1.2) * line_height : 0;
+    place.legend_rows = rims.legend_rows;
     place.left = (from + panel.left_margin) / chart.width;
     place.right = (to - panel.right_margin) / chart.width;
-    place.bottom = 1 - (bottom - below) / chart.height;
-    place.top = 1 - (top + above) / chart.height;
+    place.bottom = 1 - (bottom - rims.below) / chart.height;
+    place.top = 1 - (top + rims.above) / chart.height;
     place.width = (place.right - place.left) * chart.width;
     place.height = (place.top - place.bottom) * chart.height;
     place.middle = (from + to) / 2 / chart.width;

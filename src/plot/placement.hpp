@@ -30,6 +30,10 @@ struct Place {
 /// Of the panel with this number: rows from the top, each with room for titles and legends.
 Place place_of(const Chart& chart, std::size_t index);
 
+/// Makes panels and chart so high that all axes are at least this high, whatever number of notes
+/// and of entries in legends the chart has.
+void give_axes_height(Chart& chart, double pixels);
+
 /// The height of a line of words, as a share of the y axis.
 double line_share(const Place& place);
 

@@ -320,15 +320,14 @@ Chart roofline_chart(const TimedRows& rows) {
     if (!apart) {
         draw_panels(chart, {[&](const Room& room, const Place& place) {
                         return one_panel(groups, all, letters, room, place);
-                    }});
+                    }},
+                    400);
         return chart;
     }
     const std::vector<DrawPanel> draws = panels_by_kernel(groups, all);
     chart.columns = 2;
-    constexpr double row_height = 370;
     chart.width = 1240;
-    chart.height = 60 + row_height * std::ceil(static_cast<double>(draws.size()) / 2);
-    draw_panels(chart, draws);
+    draw_panels(chart, draws, 230);
     return chart;
 }
 

@@ -10,8 +10,17 @@
 namespace raceline {
 namespace {
 
+// By how many pixels words have to move to the right to stand between the ends of the x axis.
+double inwards(const Panel& panel, const Place& place, const ChartText& words) {
+    const Box box = box_of(panel, place, words);
+    const double left = box[0].first;
+    const double right = box[1].first;
+    constexpr double off = 2;  // from the frame
+    return left < off ? off - left : std::min(0.0, place.width - off - right);
+}
+
 // Moves words to where neither others nor marks stand: upwards, and to either side of their place
-// as far as half their width, whatever is nearest.
+// as far as half their width, whatever is nearest; between the ends of the x axis.
 void move_to_free_place(const Panel& panel, const Place& place, ChartText& words) {
     std::vector<Box> others = boxes_of_words(panel, place);
     for (const Box& mark : boxes_of_marks(panel, place)) {
@@ -29,8 +38,9 @@ void move_to_free_place(const Panel& panel, const Place& place, ChartText& words
         for (const double right : {0.0, half, -half}) {
             ChartText moved = words;
             moved.x *= std::pow(pixel_right, right);
+            moved.x *= std::pow(pixel_right, inwards(panel, place, moved));
             moved.y *= std::pow(pixel_up, up);
-            if (moved.x > panel.x.low && !taken(moved)) {
+            if (!taken(moved)) {
                 words = moved;
                 return;
             }
