@@ -64,6 +64,7 @@ struct ChartText {
     /// Written along the straight line from (x, y) to here; on axes of any scale.
     std::optional<std::pair<double, double>> towards = {};
     bool backed = false;     ///< on white, above marks
+    bool under = false;      ///< of words along a line: below it, not above
     double lines_below = 0;  ///< so many lines of words below its place
 };
 

@@ -75,7 +75,7 @@ std::string look_of(const Series& series) {
         fmt::format("lc rgb '{}' lw {:.3g} dt {}", colour, series.width, dash_type(series.line));
     const std::string points =
         fmt::format("pt {} ps {:.2g}", mark_number(series.mark, series.filled),
-                    series.points.size() > 300 ? 0.35 : 0.9);
+                    series.points.size() > 300 ? 0.6 : 0.9);
     if (series.bars != Bars::none) {
         return fmt::format("with {} {} {}",
                            series.bars == Bars::along_x ? "xerrorbars" : "yerrorbars", line,

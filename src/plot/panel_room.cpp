@@ -32,17 +32,16 @@ Panel with_room(const DrawPanel& draw, const Place& place) {
 
 // Where words can stand depends on the size of the axes, which depends on margins and legends: all
 // panels are drawn once to know these, and then for good.
-void draw_panels(Chart& chart, const std::vector<DrawPanel>& draws, double axes_height) {
-    constexpr Place any{.width = 600, .height = 400};
+void draw_panels(Chart& chart, const std::vector<DrawPanel>& draws, const Place& axes) {
     double margin = 0;
     for (const DrawPanel& draw : draws) {
-        chart.panels.push_back(draw({}, any).panel);
+        chart.panels.push_back(draw({}, axes).panel);
         margin = std::max(margin, chart.panels.back().right_margin);
     }
     for (Panel& panel : chart.panels) {
         panel.right_margin = margin;
     }
-    give_axes_height(chart, axes_height);
+    give_axes_room(chart, axes.width, axes.height);
     std::vector<Panel> drawn;
     for (std::size_t i = 0; i < draws.size(); ++i) {
         drawn.push_back(with_room(draws[i], place_of(chart, i)));

@@ -21,8 +21,8 @@ struct DrawnPanel {
 /// Draws a panel for axes of the size of a place.
 using DrawPanel = std::function<DrawnPanel(const Room& room, const Place& place)>;
 
-/// Adds the panels that are drawn so. They share one width of the axes, which are at least
-/// `axes_height` pixels high: the chart becomes as high as that asks for.
-void draw_panels(Chart& chart, const std::vector<DrawPanel>& draws, double axes_height);
+/// Adds the panels that are drawn so. They share one width of the axes. The chart becomes
+/// as large as axes of at least `axes.width` by `axes.height` pixels ask for.
+void draw_panels(Chart& chart, const std::vector<DrawPanel>& draws, const Place& axes);
 
 }  // namespace raceline

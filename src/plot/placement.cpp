@@ -158,7 +158,7 @@ double line_share(const Place& place) {
 
 std::pair<double, double> stand_off(const Panel& panel, const Place& place, const ChartText& text) {
     const double angle = angle_of(panel, place, text) / degrees;
-    constexpr double off = 0.6 * line_height;
+    const double off = (text.under ? -0.6 : 0.6) * line_height;
     return text.towards ? std::pair(-off * std::sin(angle), off * std::cos(angle))
                         : std::pair(0.0, 0.0);
 }
@@ -204,11 +204,19 @@ bool overlap(const Box& one, const Box& other) {
     return !parted(one, other) && !parted(other, one);
 }
 
-void give_axes_height(Chart& chart, double pixels) {
+void give_axes_room(Chart& chart, double width, double height) {
+    for (const Panel& panel : chart.panels) {
+        double shares = 0;
+        for (std::size_t i = 0; i < std::min(columns_of(chart), chart.panels.size()); ++i) {
+            shares += chart.panels[i].width;
+        }
+        chart.width = std::max(
+            chart.width, (panel.left_margin + width + panel.right_margin) * shares / panel.width);
+    }
     for (std::size_t i = 0; i < chart.panels.size(); ++i) {
         const auto [from, to] = sides_of(chart, i);
         const Rims rims = rims_of(chart, i, to - from);
-        chart.panels[i].height = rims.above + pixels + rims.below;
+        chart.panels[i].height = rims.above + height + rims.below;
     }
     chart.height = heading(chart);
     for (std::size_t i = 0; i < chart.panels.size(); i += columns_of(chart)) {

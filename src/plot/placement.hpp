@@ -30,9 +30,9 @@ struct Place {
 /// Of the panel with this number: rows from the top, each with room for titles and legends.
 Place place_of(const Chart& chart, std::size_t index);
 
-/// Makes panels and chart so high that all axes are at least this high, whatever number of notes
-/// and of entries in legends the chart has.
-void give_axes_height(Chart& chart, double pixels);
+/// Makes panels and chart so large that all axes have at least this many pixels, however many notes
+/// and entries of legends the chart has, and however long names beside its axes are.
+void give_axes_room(Chart& chart, double width, double height);
 
 /// The height of a line of words, as a share of the y axis.
 double line_share(const Place& place);

@@ -131,15 +131,27 @@ void add_roof_extent(const Roofs& roofs, std::vector<double>& x, std::vector<dou
 bool add_memory_names(Panel& panel, const Roofs& roofs, const std::string& device,
                       const Place& place) {
     const double top = roofs.engines.empty() ? panel.y.high : roofs.engines.back().rate;
-    bool fit = true;
-    for (const Roof& roof : roofs.memory) {
-        const std::string name =
-            fmt::format("{}{} {}{}", device, roof.name, format_si(roof.rate, "B/s"),
-                        roof.measured ? "" : " (datasheet)");
-        fit &= put_along(panel, place, roof.rate, top,
-                         {.text = name, .colour = Colour::black, .align = Align::left});
+    const std::vector<ChartText> before = panel.texts;
+    // Where diagonals lie close to each other, the name of the slowest stands below its own, where
+    // no other one is.
+    for (const bool slowest_under : {false, true}) {
+        panel.texts = before;
+        bool fit = true;
+        for (const Roof& roof : roofs.memory) {
+            const std::string name =
+                fmt::format("{}{} {}{}", device, roof.name, format_si(roof.rate, "B/s"),
+                            roof.measured ? "" : " (datasheet)");
+            fit &= put_along(panel, place, roof.rate, top,
+                             {.text = name,
+                              .colour = Colour::black,
+                              .align = Align::left,
+                              .under = slowest_under && &roof == &roofs.memory.front()});
+        }
+        if (fit) {
+            return true;
+        }
     }
-    return fit;
+    return false;
 }
 
 std::string shared_memory_note(const Roofs& roofs) {

@@ -51,20 +51,6 @@ std::string group_title(const RooflineGroup& group, const RooflineGroups& all,
            (commits.size() > 1 ? " at " + group.commit.substr(0, 8) : "");
 }
 
-// How far right of its place a point is drawn, as a factor: where one case was measured at several
-// commits, no mark hides another. A mark is about as wide as half a line of words is high.
-double shift_of(const Panel& panel, const RooflinePoint& point, const Place& place) {
-    const double apart = 0.6 * line_height / place.width;
-    return std::pow(panel.x.high / panel.x.low, apart * static_cast<double>(point.before));
-}
-
-bool has_shifts(const RooflineGroups& groups) {
-    return std::ranges::any_of(groups, [](const auto& group) {
-        return std::ranges::any_of(group.second,
-                                   [](const auto& point) { return point.before > 0; });
-    });
-}
-
 void add_points(Panel& panel, const std::string& title, const std::vector<RooflinePoint>& points,
                 Colour colour, Mark mark, const Place& place) {
     Series join{.title = {}, .colour = colour, .line = Line::solid, .width = 0.8, .points = {}};
@@ -196,6 +182,7 @@ DrawnPanel one_panel(const RooflineGroups& groups, const std::vector<Roofs>& all
     const double further = std::pow(4, static_cast<double>(shown.size()) - 1);
     panel.x.low /= further;
     panel.y.low /= further;
+    make_room_for_shifts(panel, groups, place);
     constexpr std::array lines{Line::solid, Line::dashed, Line::dotted};
     std::vector<Roof> engines;
     for (std::size_t i = 0; i < shown.size(); ++i) {
@@ -230,6 +217,7 @@ DrawnPanel kernel_panel(const std::string& title, const RooflineGroups& its, con
     Panel panel = empty_panel(its, {roofs});
     panel.y.high *= room.above;
     panel.x.low /= room.left;
+    make_room_for_shifts(panel, its, place);
     panel.title = title;
     add_roofs(panel, roofs, Line::solid, "");
     make_room_for_names(panel, roofs.engines);
@@ -321,13 +309,13 @@ Chart roofline_chart(const TimedRows& rows) {
         draw_panels(chart, {[&](const Room& room, const Place& place) {
                         return one_panel(groups, all, letters, room, place);
                     }},
-                    400);
+                    {.width = 600, .height = 400});
         return chart;
     }
     const std::vector<DrawPanel> draws = panels_by_kernel(groups, all);
     chart.columns = 2;
     chart.width = 1240;
-    draw_panels(chart, draws, 230);
+    draw_panels(chart, draws, {.width = 380, .height = 230});
     return chart;
 }
 

@@ -96,7 +96,8 @@ void add_gap(Panel& panel, const RooflinePoint& point, const Roofs& roofs, Colou
                     .y = y * std::pow(panel.y.high / panel.y.low, above),
                     .text = format_fixed(left, 2) + "×",
                     .colour = colour,
-                    .align = Align::centre};
+                    .align = Align::centre,
+                    .backed = true};
     move_to_free_place(panel, place, words);
     panel.texts.push_back(std::move(words));
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plot/roofline_points.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <tuple>
 #include <utility>
@@ -43,7 +44,38 @@ void count_before(RooflineGroups& groups) {
     }
 }
 
+// By which part of the x axis marks of one case at two commits stand apart: a mark is about as wide
+// as half a line of words is high.
+double apart(const Place& place) {
+    return 0.6 * line_height / place.width;
+}
+
+std::size_t most_before(const RooflineGroups& groups) {
+    std::size_t most = 0;
+    for (const auto& [group, points] : groups) {
+        for (const RooflinePoint& point : points) {
+            most = std::max(most, point.before);
+        }
+    }
+    return most;
+}
+
 }  // namespace
+
+double shift_of(const Panel& panel, const RooflinePoint& point, const Place& place) {
+    return std::pow(panel.x.high / panel.x.low, apart(place) * static_cast<double>(point.before));
+}
+
+bool has_shifts(const RooflineGroups& groups) {
+    return most_before(groups) > 0;
+}
+
+void make_room_for_shifts(Panel& panel, const RooflineGroups& groups, const Place& place) {
+    // The part of the axis that marks are moved by is one of the longer axis, too.
+    constexpr double most = 0.8;
+    const double moved = std::min(most, apart(place) * static_cast<double>(most_before(groups)));
+    panel.x.high = panel.x.low * std::pow(panel.x.high / panel.x.low, 1 / (1 - moved));
+}
 
 RooflineGroups roofline_groups(const TimedRows& rows) {
     RooflineGroups groups;

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "plot/chart.hpp"
+#include "plot/placement.hpp"
 #include "report/timed_rows.hpp"
 
 namespace raceline {
@@ -36,5 +38,12 @@ RooflineGroups roofline_groups(const TimedRows& rows);
 /// Of each kernel on a device the point whose limiter leaves most, of those that a resource limits
 /// if there are any, by the group that it is of. Kernels without a known limit have none.
 std::map<RooflineGroup, const RooflinePoint*> widest_gaps(const RooflineGroups& groups);
+
+/// How far right of its place a point is drawn, as a factor: where one case was measured at several
+/// commits, no mark hides another.
+double shift_of(const Panel& panel, const RooflinePoint& point, const Place& place);
+bool has_shifts(const RooflineGroups& groups);
+/// Lets the x axis end further right by what its points are moved.
+void make_room_for_shifts(Panel& panel, const RooflineGroups& groups, const Place& place);
 
 }  // namespace raceline
