@@ -51,11 +51,14 @@ def the_browser():
     return browser
 
 
-# How many marks a chart of the page holds: shapes of an SVG, or of a canvas the pixels that are not its ground.
+# How many marks a chart of the page holds: shapes of an SVG, or of a canvas the pixels that are not its ground. They are
+# read from a copy, as Chromium complains where those of what it draws are read twice.
 MARKS_OF_CHART = """((id) => {
     const element = document.getElementById(id), canvas = element.querySelector("canvas");
     if (!canvas) return [...element.querySelectorAll("svg .mark-symbol path")].filter(p => p.getBoundingClientRect().width > 2).length;
-    const pixels = new Uint32Array(canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data.buffer);
+    const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext("2d", {willReadFrequently: true});
+    copy.drawImage(canvas, 0, 0);
+    const pixels = new Uint32Array(copy.getImageData(0, 0, canvas.width, canvas.height).data.buffer);
     return pixels.filter(pixel => pixel !== pixels[0]).length;
 })(arguments[0])"""
 
