@@ -12,7 +12,8 @@ int legend_columns(const Panel& panel, double width) {
     for (const Series& series : panel.series) {
         longest = std::max(longest, letters(series.title));
     }
-    const double entry = static_cast<double>(longest) * letter_width + 60;
+    // As gnuplot counts for an SVG, whose letters it does not measure.
+    const double entry = static_cast<double>(longest) * 8.4 + 48;
     return std::max(1, static_cast<int>(width / entry));
 }
 
@@ -80,8 +81,8 @@ Rims rims_of(const Chart& chart, std::size_t index, double width) {
     rims.legend_rows = legend_rows(panel, legend_columns(panel, width));
     rims.below =
         62 + (panel.x.upright ? 58 : 0) + line_height * 1.1 * static_cast<double>(rims.legend_rows);
-    // Below the legends of the row above.
-    rims.above = titled ? (row_of(chart, index).first > 0 ? 2.0 : 1.2) * line_height : 0;
+    // Below the legends of the row above, or the notes.
+    rims.above = titled ? (row_of(chart, index).first > 0 ? 2.0 : 1.7) * line_height : 0;
     return rims;
 }
 

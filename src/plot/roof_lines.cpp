@@ -40,9 +40,24 @@ bool covers_any(const Box& box, const std::vector<Box>& others) {
     return std::ranges::any_of(others, [&](const Box& other) { return overlap(box, other); });
 }
 
-// Along a diagonal, from where it enters the panel: the first place where the name covers nothing
-// and ends on the diagonal, else the first where it covers no words, and false. `top`: where the
-// diagonal ends.
+// Boxes of the lines that run along the x axis: of engines.
+std::vector<Box> boxes_of_levels(const Panel& panel, const Place& place) {
+    std::vector<Box> boxes;
+    for (const Series& series : panel.series) {
+        if (series.line != Line::none && series.points.size() == 2 &&
+            series.points[0].y == series.points[1].y) {
+            const double from = share_of(panel.x, series.points[0].x) * place.width;
+            const double to = share_of(panel.x, series.points[1].x) * place.width;
+            const double y = share_of(panel.y, series.points[0].y) * place.height;
+            boxes.push_back({{{from, y - 1}, {to, y - 1}, {to, y + 1}, {from, y + 1}}});
+        }
+    }
+    return boxes;
+}
+
+// Along a diagonal, from where it enters the panel: the first place where the name covers nothing,
+// lines of engines neither if there is one, and ends on the diagonal; else the first where it
+// covers no words, and false. `top`: where the diagonal ends.
 bool put_along(Panel& panel, const Place& place, double rate, double top, ChartText name) {
     const std::vector<Box> words = boxes_of_words(panel, place);
     const std::vector<Box> marks = boxes_of_marks(panel, place);
@@ -50,6 +65,8 @@ bool put_along(Panel& panel, const Place& place, double rate, double top, ChartT
     const double to = std::min(panel.x.high, panel.y.high / rate);
     const double highest = std::min(1.0, share_of(panel.y, top)) * place.height;
     constexpr int steps = 50;
+    const std::vector<Box> levels = boxes_of_levels(panel, place);
+    std::optional<ChartText> crossed;
     std::optional<ChartText> second;
     for (int i = 1; i < steps; ++i) {
         name.x = from * std::pow(to / from, static_cast<double>(i) / steps);
@@ -60,12 +77,18 @@ bool put_along(Panel& panel, const Place& place, double rate, double top, ChartT
             box, [](const auto& corner) { return corner.first > 0 && corner.second > 0; });
         const bool ends = box[1].first < place.width && box[1].second < highest;
         if (begins && !covers_any(box, words)) {
-            if (ends && !covers_any(box, marks)) {
+            const bool fits = ends && !covers_any(box, marks);
+            if (fits && !covers_any(box, levels)) {
                 panel.texts.push_back(std::move(name));
                 return true;
             }
-            second = second ? second : name;
+            std::optional<ChartText>& other = fits ? crossed : second;
+            other = other ? other : name;
         }
+    }
+    if (crossed) {
+        panel.texts.push_back(*std::move(crossed));
+        return true;
     }
     panel.texts.push_back(second ? *std::move(second) : std::move(name));
     return false;

@@ -202,12 +202,13 @@ DrawnPanel one_panel(const RooflineGroups& groups, const std::vector<Roofs>& all
         const auto [colour, mark] = looks.at(group);
         add_points(panel, group_title(group, groups, letters), points, colour, mark, place);
     }
+    // Names of memory after speed-ups: along their diagonals they have a choice of places.
+    add_gaps(panel, groups, shown, looks, place);
     bool fit = true;
     for (const Roofs& roofs : shown) {
         const std::string& letter = letters.at(roofs.device);
         fit &= add_memory_names(panel, roofs, letter.empty() ? "" : letter + " ", place);
     }
-    add_gaps(panel, groups, shown, looks, place);
     return {std::move(panel), fit};
 }
 
@@ -228,8 +229,8 @@ DrawnPanel kernel_panel(const std::string& title, const RooflineGroups& its, con
         add_points(panel, its.size() > 1 ? "at " + group.commit.substr(0, 8) : "measured", points,
                    colour, mark, place);
     }
-    const bool fit = add_memory_names(panel, roofs, "", place);
     add_gaps(panel, its, {roofs}, looks, place);
+    const bool fit = add_memory_names(panel, roofs, "", place);
     return {std::move(panel), fit};
 }
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <utility>
+#include <vector>
 
 #include "support/text_table.hpp"
 
@@ -19,8 +21,24 @@ double inwards(const Panel& panel, const Place& place, const ChartText& words) {
     return left < off ? off - left : std::min(0.0, place.width - off - right);
 }
 
-// Moves words to where neither others nor marks stand: upwards, and to either side of their place
-// as far as half their width, whatever is nearest; between the ends of the x axis.
+// How far words may be moved, in pixels to the right and up: the nearest places first.
+std::vector<std::pair<double, double>> moves_of(const ChartText& words) {
+    const double half = static_cast<double>(letters(words.text)) * letter_width / 2 + 4;
+    constexpr int farthest = 2000;
+    std::vector<std::pair<double, double>> moves;
+    for (int up = 0; up < farthest; up += 3) {
+        for (const double right : {0.0, half, -half, 2 * half, -2 * half}) {
+            moves.emplace_back(right, up);
+        }
+    }
+    std::ranges::sort(moves, {}, [](const auto& move) {
+        return std::pair(std::hypot(move.first, move.second), -move.first);
+    });
+    return moves;
+}
+
+// Moves words to the nearest place above or beside theirs where neither others nor marks stand,
+// between the ends of the x axis.
 void move_to_free_place(const Panel& panel, const Place& place, ChartText& words) {
     std::vector<Box> others = boxes_of_words(panel, place);
     for (const Box& mark : boxes_of_marks(panel, place)) {
@@ -32,18 +50,14 @@ void move_to_free_place(const Panel& panel, const Place& place, ChartText& words
     };
     const double pixel_up = std::pow(panel.y.high / panel.y.low, 1 / place.height);
     const double pixel_right = std::pow(panel.x.high / panel.x.low, 1 / place.width);
-    const double half = static_cast<double>(letters(words.text)) * letter_width / 2 + 4;
-    constexpr int farthest = 2000;
-    for (int up = 0; up < farthest; up += 3) {
-        for (const double right : {0.0, half, -half}) {
-            ChartText moved = words;
-            moved.x *= std::pow(pixel_right, right);
-            moved.x *= std::pow(pixel_right, inwards(panel, place, moved));
-            moved.y *= std::pow(pixel_up, up);
-            if (!taken(moved)) {
-                words = moved;
-                return;
-            }
+    for (const auto& [right, up] : moves_of(words)) {
+        ChartText moved = words;
+        moved.x *= std::pow(pixel_right, right);
+        moved.x *= std::pow(pixel_right, inwards(panel, place, moved));
+        moved.y *= std::pow(pixel_up, up);
+        if (!taken(moved)) {
+            words = moved;
+            return;
         }
     }
 }

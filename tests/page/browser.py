@@ -180,7 +180,8 @@ class Browser:
         # are drawn anew, and may be missing.
         width, theme, height = self.looked
         self.look(width, theme, math.ceil(self.get(place, selector)["height"]))
-        self.do("(arguments[0] ? document.querySelector(arguments[0]) : document.documentElement).scrollIntoView({block: 'start'})", selector)
+        # Not into view: below the bar of links it would end below the window, where nothing is painted.
+        self.do("scrollTo(0, arguments[0])", self.get(place, selector)["y"])
         taken = self.driver.execute_cdp_cmd("Page.captureScreenshot", {
             "format": "png", "optimizeForSpeed": True, "clip": {**self.get(place, selector), "scale": 1}})
         (SCREENSHOTS / f"{name}.png").write_bytes(base64.b64decode(taken["data"]))
