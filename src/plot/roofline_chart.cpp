@@ -316,7 +316,7 @@ Chart roofline_chart(const TimedRows& rows) {
     const std::vector<DrawPanel> draws = panels_by_kernel(groups, all);
     chart.columns = 2;
     chart.width = 1240;
-    draw_panels(chart, draws, {.width = 380, .height = 230});
+    draw_panels(chart, draws, {.width = 420, .height = 230});
     return chart;
 }
 
