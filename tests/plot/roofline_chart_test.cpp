@@ -171,6 +171,29 @@ TEST_F(RooflineChart, no_words_stand_on_others_or_leave_their_diagonal) {
     EXPECT_GT(words, 400U);
 }
 
+// Marks of later commits stand right of their place, and legends of many commits are high.
+TEST_F(RooflineChart, all_marks_stand_on_axes_that_no_legend_makes_small) {
+    const Chart chart = roofline_chart(read_timed_rows(stored_receipts(receipt(""))));
+    ASSERT_GT(chart.panels.size(), 20U);
+    std::size_t marks = 0;
+    for (std::size_t i = 0; i < chart.panels.size(); ++i) {
+        const Panel& panel = chart.panels[i];
+        const Place place = place_of(chart, i);
+        EXPECT_GT(place.width, 400) << panel.title;
+        EXPECT_GT(place.height, 220) << panel.title;
+        for (const Series& series : panel.series) {
+            for (const ChartPoint& point : series.points) {
+                if (series.mark != Mark::none) {
+                    EXPECT_TRUE(point.x > panel.x.low && point.x < panel.x.high) << panel.title;
+                    EXPECT_TRUE(point.y > panel.y.low && point.y < panel.y.high) << panel.title;
+                    ++marks;
+                }
+            }
+        }
+    }
+    EXPECT_GT(marks, 1000U);
+}
+
 TEST_F(RooflineChart, the_roof_of_shared_memory_says_that_it_holds_for_both_directions) {
     const Chart chart = roofline_chart(read_timed_rows({training_file}));
     EXPECT_THAT(chart.notes, Contains(HasSubstr("SMEM: loads and stores")));
