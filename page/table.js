@@ -154,9 +154,9 @@ function fitTables() {
 function textColumn(name, title, wide = false) {
   return {name, title, wide, of: row => row[name], show: row => breakable(row[name] || "—", wide ? "," : "_")};
 }
-/** Shapes and tiles may be broken after a comma, names of kernels after an underscore, where columns are narrow. */
+/** Shapes and tiles may be broken after a comma, names of kernels and resources after an underscore or a dot, where columns are narrow. */
 function breakable(text, mark = ",") {
-  return String(text).split(mark === "," ? /(?<=,)(?=\S)/ : /(?<=_)(?=\S)/).flatMap((part, i) => i === 0 ? [part] : [make("wbr"), part]);
+  return String(text).split(mark === "," ? /(?<=,)(?=\S)/ : /(?<=[_.])(?=\S)/).flatMap((part, i) => i === 0 ? [part] : [make("wbr"), part]);
 }
 function numberColumn(name, title, show) {
   const known = row => row[name] !== null && row[name] !== undefined;
