@@ -173,7 +173,9 @@ void add_lengths(const Workload& w, Counts& c) {
     }
     constexpr double passes = 3;
     const bool held = w.batch < 32;
-    Step lengths{"lengths", held ? 1 : passes * std::ceil(static_cast<double>(w.batch) / 32), {},
+    Step lengths{"lengths",
+                 held ? 1 : passes * std::ceil(static_cast<double>(w.batch) / 32),
+                 {},
                  "latency.l2"};
     lengths.clocks = held ? 0 : instructions_of_plan / passes * dependent_clocks;
     c.steps.insert(c.steps.begin(), lengths);
