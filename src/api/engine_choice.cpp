@@ -33,8 +33,10 @@ LaunchCase launch_case(const Device& device, int threads) {
 
 namespace {
 
-// Two times that differ by less than this are one time: no prediction is better than that.
-constexpr double tie = 0.02;
+// Two predicted times that differ by less than this are a tie; no median error of the model is
+// smaller. Both the model's own times and the expected ones may tie: expected times have errors taken
+// out that belong to other shapes, and must not tell apart what the model itself does not.
+constexpr double tie = 0.05;
 
 // What a call keeps busy, all resources one after the other: of two kernels that end together the
 // one with less of it draws less, and errs by less if something was not foreseen.
@@ -55,7 +57,7 @@ EngineChoice choose_engine(const Workload& workload, const Device& device, int t
     }
     struct Served {
         EngineChoice choice;
-        double seconds, busy;
+        double expected, seconds, busy;
     };
     std::vector<Served> served;
     std::string reasons;
@@ -77,14 +79,17 @@ EngineChoice choose_engine(const Workload& workload, const Device& device, int t
         const Prediction& first = ranked.front().prediction;
         served.push_back({{&kernel, ranked.front().tile, &device},
                           committed_errors().expected(kernel.name, device, true, first.seconds),
+                          first.seconds,
                           busy_seconds(first)});
     }
     if (served.empty()) {
         fail(Status::unsupported, "no kernel serves {} on {} ({})", format_shape(workload),
              device.id, reasons.empty() ? "there is none" : reasons);
     }
-    const double least = std::ranges::min_element(served, {}, &Served::seconds)->seconds;
-    std::erase_if(served, [&](const Served& s) { return s.seconds > least * (1 + tie); });
+    const Served least = *std::ranges::min_element(served, {}, &Served::expected);
+    std::erase_if(served, [&](const Served& s) {
+        return s.expected > least.expected * (1 + tie) && s.seconds > least.seconds * (1 + tie);
+    });
     return std::ranges::min_element(served, {}, &Served::busy)->choice;
 }
 
