@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cases.hpp"
 #include "selection.hpp"
+#include "support/text_table.hpp"
 #include "terminal.hpp"
 
 namespace raceline::cli {
@@ -12,15 +13,18 @@ int run_bench(const Options& options) {
         cases.empty() || cases.front().suite.empty() ? "shape" : cases.front().suite;
     ReceiptWriter writer(options.receipts.empty() ? default_receipt_path(what) : options.receipts);
     if (writer.repaired() > 0) {
-        say("{}: cut an unfinished last line of {} bytes that a killed run had left", writer.path(),
-            writer.repaired());
+        say("{}: an unfinished last line of {}, which a killed run had left, was cut off",
+            writer.path(), counted_text(writer.repaired(), "byte"));
     }
     RowSink sink = sink_of(options, &writer);
     const Device& device = backend->device();
-    say("{} ({}), rates {}", device.name, device.id, device.rates_id);
+    say("on {} ({})", device.name, device.id);
     const Outcome outcome =
-        run_each(cases, options, device, CaseTable::Columns::all,
-                 [&](const Case& one) { return run_case(one, *backend, sink); });
+        run_each(cases, options, device,
+                 {.done = "measured",
+                  .file = writer.path(),
+                  .columns = CaseTable::Columns::all,
+                  .one = [&](const Case& one) { return run_case(one, *backend, sink); }});
     say("receipts: {}", writer.path());
     return exit_of(outcome);
 }

@@ -7,8 +7,10 @@
 #include "options.hpp"
 #include "receipt/rows.hpp"
 #include "registry/registry.hpp"
+#include "report/answer_text.hpp"
 #include "report/case_table.hpp"
 #include "report/explanation.hpp"
+#include "report/problem_answer.hpp"
 #include "selection.hpp"
 #include "terminal.hpp"
 
@@ -78,38 +80,115 @@ void put_rows(const Group& group, const Options& options, const Device& device,
     }
 }
 
-std::string text_of(std::span<const Group> groups, const Options& options, const Device& device) {
+// All kernels of the groups, or those that were named.
+std::string table_of(std::span<const Group> groups, const Options& options, const Device& device,
+                     const TextStyle& style) {
     CaseTable table(device);
-    std::string explanations;
     for (const Group& group : groups) {
         for (std::size_t i = 0; i < group.cases.size(); ++i) {
-            table.add(group.cases[i], group.results[i]);
-            if (options.explain && group.results[i].explained) {
-                explanations += explanation(group.cases[i], device, *group.results[i].explained);
+            if (!is_beside_the_point(group.cases[i], options)) {
+                table.add(group.cases[i], group.results[i]);
             }
         }
     }
-    const auto columns = options.uncalibrated ? CaseTable::Columns::uncalibrated_prediction
-                                              : CaseTable::Columns::prediction;
-    return table.str(columns) + explanations;
+    return table.str(options.uncalibrated ? CaseTable::Columns::uncalibrated_prediction
+                                          : CaseTable::Columns::prediction,
+                     style);
+}
+
+std::string explanations_of(std::span<const Group> groups, const Device& device,
+                            const TextStyle& style) {
+    std::string text;
+    for (const Group& group : groups) {
+        for (std::size_t i = 0; i < group.cases.size(); ++i) {
+            if (group.results[i].explained) {
+                text += explanation(group.cases[i], device, *group.results[i].explained, style);
+            }
+        }
+    }
+    return text;
+}
+
+std::string explanations_of(std::span<const ProblemAnswer> answers, const Device& device,
+                            const TextStyle& style) {
+    std::string text;
+    for (const ProblemAnswer& answer : answers) {
+        if (answer.explained) {
+            text += explanation(answer.which, device, *answer.explained, style);
+        }
+    }
+    return text;
+}
+
+std::vector<ProblemAnswer> answers_of(const Options& options, const Device& device) {
+    const Device of_calls = select_device_of_calls(options);
+    std::vector<ProblemAnswer> answers;
+    for (const Case& problem : select_problems(options, device)) {
+        answers.push_back(answer_problem(problem, device, of_calls, calibration_of(options)));
+    }
+    return answers;
+}
+
+// What the API would run of each problem; with --verbose all kernels below it.
+void print_answers(const Options& options, const Device& device, std::span<const Group> groups) {
+    const TextStyle style = stdout_style(options);
+    const std::vector<ProblemAnswer> answers = answers_of(options, device);
+    fmt::print("{}", answers.size() == 1 ? answer_text(answers.front(), device, style)
+                                         : answers_table(answers, style));
+    if (options.verbose) {
+        fmt::print("\n{}\n{}", inked("All kernels", Ink::heading, style),
+                   table_of(groups, options, device, style));
+    }
+    if (options.explain) {
+        fmt::print("{}", options.verbose ? explanations_of(groups, device, style)
+                                         : explanations_of(answers, device, style));
+    }
+    if (!options.verbose) {
+        fmt::print("\n{}\n", inked("-v shows all kernels, tiles and refusals.", Ink::hint, style));
+    }
+}
+
+const Case* only_case(std::span<const Group> groups) {
+    return groups.size() == 1 && groups.front().cases.size() == 1 && is_served(groups.front())
+               ? &groups.front().cases.front()
+               : nullptr;
+}
+
+// The kernels and tiles that were named: one alone with its reasons.
+void print_named(const Options& options, const Device& device, std::span<const Group> groups) {
+    const TextStyle style = stdout_style(options);
+    const Case* only = options.verbose ? nullptr : only_case(groups);
+    fmt::print("{}",
+               only != nullptr
+                   ? answer_text(answer_case(*only, device, calibration_of(options)), device, style)
+                   : table_of(groups, options, device, style));
+    if (options.explain) {
+        fmt::print("{}", explanations_of(groups, device, style));
+    }
 }
 
 }  // namespace
 
 int run_predict(const Options& options) {
     const Device device = select_device(options);
-    const std::vector<Case> cases = select_cases(options, device);
+    const bool named = !options.kernels.empty() || !options.tile.empty();
+    const bool as_rows = options.json || !options.receipts.empty();
+    // What a text without them shows is worked out by itself.
+    const std::vector<Case> cases =
+        named || as_rows || options.verbose ? select_cases(options, device) : std::vector<Case>();
     const std::vector<Group> groups = groups_of(cases, device, calibration_of(options));
-    std::optional<ReceiptWriter> writer = named_receipts(options);
-    RowSink sink = sink_of(options, writer ? &*writer : nullptr);
-    if (std::ranges::any_of(groups, is_served)) {
-        sink.describe(device);
-    }
-    for (const Group& group : groups) {
-        put_rows(group, options, device, sink);
+    if (as_rows) {
+        std::optional<ReceiptWriter> writer = named_receipts(options);
+        RowSink sink = sink_of(options, writer ? &*writer : nullptr);
+        if (std::ranges::any_of(groups, is_served)) {
+            sink.describe(device);
+        }
+        for (const Group& group : groups) {
+            put_rows(group, options, device, sink);
+        }
     }
     if (!options.json) {
-        fmt::print("{}", text_of(groups, options, device));
+        named ? print_named(options, device, groups) : print_answers(options, device, groups);
     }
     return exit_ok;
 }
