@@ -82,9 +82,10 @@ std::string accuracy_text(std::span<const CaseLine> lines, const TextStyle& styl
     for (const auto& [group, times] : groups) {
         table.add(error_cells(group, times, with_sight));
     }
-    return inked("Errors of the model's predictions, absolute but for the bias", Ink::heading,
+    return "\n" +
+           inked("Errors of the model's predictions, absolute but for the bias", Ink::heading,
                  style) +
-           "\n" + table.str(style);
+           "\n" + table.str(style) + "\n";
 }
 
 }  // namespace raceline

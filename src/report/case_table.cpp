@@ -126,7 +126,7 @@ struct CaseColumn {
 
 // How long columns stay where a table is too wide: the verdict of a run longest.
 struct Keep {
-    static constexpr int roofline = 1, errors_of_gate = 2, tiles = 3, of_memory = 4, bounds = 5,
+    static constexpr int tiles = 1, roofline = 2, errors_of_gate = 3, of_memory = 4, bounds = 5,
                          spread = 6, of_bound = 7, rates = 8, limiters = 9, predictions = 10,
                          errors = 11;
 };
@@ -302,8 +302,8 @@ std::string prediction_text(std::span<const CaseLine> cases, bool uncalibrated,
     }
     columns.push_back(predicted_column(uncalibrated ? "uncalibrated model" : "model"));
     if (source.empty()) {
-        columns.push_back({text_column("rates", Keep::roofline),
-                           [](const CaseLine& line) { return line.rates; }});
+        columns.push_back(
+            {text_column("rates", Keep::tiles), [](const CaseLine& line) { return line.rates; }});
     }
     columns.push_back(tile_column(cases));
     return table_text(columns, lines, style) +

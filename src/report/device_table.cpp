@@ -52,9 +52,10 @@ std::string power_text(const Device& d, const TextStyle& style) {
 
 std::string device_text(const Device& d, const TextStyle& style) {
     constexpr std::size_t least_text = 20;
-    TextTable table("resource | >rate | note | source");
+    TextTable table("resource | >rate | ?1 note | source");
     table.column("note").least = least_text;
     table.column("source").least = 2 * least_text;
+    table.column("source").broken_before = 1;
     for (const auto& [resource, rate] : d.rates) {
         table.add({resource, rate_text(resource, rate.value), rate.note, rate.source});
     }

@@ -18,6 +18,14 @@ std::string shape_of(const RowCase& about) {
     return format_shape(workload_from_json(about.workload));
 }
 
+// Whether shape, kernel and peer tell the comparisons apart: the form of a peer may then leave.
+bool peers_differ(const std::vector<std::vector<std::string>>& comparisons) {
+    std::set<std::string> seen;
+    return std::ranges::all_of(comparisons, [&](const std::vector<std::string>& line) {
+        return seen.insert(line[0] + '\n' + line[1] + '\n' + line[3]).second;
+    });
+}
+
 // Of lines that are not there nothing is printed.
 std::string table_of(TextTable table, const std::vector<std::vector<std::string>>& lines,
                      const TextStyle& style) {
@@ -142,10 +150,11 @@ std::string OtherRows::checks(const TextStyle& style) const {
 std::string OtherRows::str(const TextStyle& style) const {
     const TextTable bounds({shape_column(), text_column("device"),
                             number_column("bound of the problem"), limiter_column(1)});
-    const TextTable comparisons({shape_column(), text_column("kernel"), number_column("ours"),
-                                 text_column("peer"), text_column("form"),
-                                 number_column("its time"), number_column("its / ours"),
-                                 text_column("interval", 1)});
+    const TextTable comparisons(
+        {shape_column("shape", 3), text_column("kernel"), number_column("ours"),
+         text_column("peer"),
+         text_column("form", peers_differ(comparisons_) ? 2 : TextTable::always),
+         number_column("its time"), number_column("its / ours"), text_column("interval", 1)});
     const TextTable counters({shape_column(), text_column("kernel"),
                               limiter_column(TextTable::always, "limiter by counters")});
     const TextTable ceilings("device | resource | >ceiling | >?2 of its limit | >?1 power");

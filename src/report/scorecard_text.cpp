@@ -44,6 +44,9 @@ std::string laid_out(TextTable& table, const Page& page) {
     if (page.form == TableForm::markdown) {
         return table.markdown();
     }
+    if (table.empty()) {
+        return "No rows.\n";
+    }
     constexpr std::size_t least_name = 16;  // of a machine, which may be long
     table.column("device").least = least_name;
     return table.str(page.style);

@@ -171,7 +171,7 @@ TableLayout table_layout(const std::vector<Column>& columns, Rows& rows, std::si
     if (most > 0 && width_of(all) > most) {
         for (const std::size_t column : take_same(rows, all, most)) {
             if (const std::string& cell = rows.front()[column]; !cell.empty()) {
-                layout.same.push_back(columns[column].title + " " + cell);
+                layout.same.push_back(columns[column].title + " = " + cell);
             }
         }
         drop_columns(columns, all, most, dropped);

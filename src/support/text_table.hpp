@@ -39,6 +39,7 @@ public:
     Column& column(std::string_view title);
 
     void add(std::vector<std::string> cells);  ///< throws if the cell count differs
+    [[nodiscard]] bool empty() const { return rows_.empty(); }
     /// Not wider than the style's columns if that is possible, with a line under it that names
     /// what is left out.
     [[nodiscard]] std::string str(const TextStyle& style = {}) const;

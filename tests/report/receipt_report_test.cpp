@@ -105,7 +105,7 @@ TEST(CaseAccuracy, pools_nothing) {
         return one;
     };
     const auto rows = [](const std::string& text) {
-        return std::ranges::count(text, '\n') - 3;  // a sentence, the heading, a rule
+        return std::ranges::count(text, '\n') - 5;  // a sentence, the heading, a rule, two gaps
     };
     std::vector<CaseLine> lines{line("a", 11e-6, 10e-6, {}), line("a", 21e-6, 20e-6, {}),
                                 line("a", 100e-6, 100e-6, {}), line("b", 12e-6, 10e-6, {}),
