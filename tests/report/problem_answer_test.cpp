@@ -74,6 +74,11 @@ TEST(ProblemAnswer, ChoosesByTheRatesOfCallsAndTimesByThose) {
     EXPECT_EQ(answer.which.tile, usual.which.tile);
     EXPECT_GT(answer.explained->prediction.seconds, 1.8 * usual.explained->prediction.seconds);
     EXPECT_GT(answer.bound.seconds, 1.8 * usual.bound.seconds);
+    // Such slow products would send the call elsewhere, if it knew of them.
+    const Device weak = with_rate_of(h200, "flop.wgmma.bf16", 0.01);
+    EXPECT_EQ(answer_problem(problem(prefill), weak, h200, Calibration::used).which.kernel->name,
+              "prefill_sm90");
+    EXPECT_NE(answer_on(weak, problem(prefill)).which.kernel->name, "prefill_sm90");
 }
 
 TEST(ProblemAnswer, ExplainsAllOfTheTimeLongestFirst) {
