@@ -18,9 +18,6 @@ std::string answer_text(const ProblemAnswer& answer, const Device& device, const
 /// Several: a row each, then a line for each reason why some have no kernel.
 std::string answers_table(std::span<const ProblemAnswer> answers, const TextStyle& style);
 
-/// The sentences of `what would help`, most important first.
-std::vector<std::string> help_sentences(const ProblemAnswer& answer);
-
 /// "exponentials" for op.ex2: a term of a prediction in a few words; empty for one it does not
 /// know.
 std::string term_meaning(std::string_view term);

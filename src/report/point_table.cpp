@@ -22,7 +22,7 @@ std::string point_table(std::span<const JudgedPoint> points, const TextStyle& st
     TextTable table({text_column("point"), limiter_column(TextTable::always),
                      number_column("FLOP/B", 2), number_column("ridge", 3), number_column("bound"),
                      number_column("measured"), number_column("of roof"),
-                     text_column("standing", 5), number_column("10 % more saves", 4),
+                     text_column("standing", 5), number_column("a tenth saves", 4),
                      text_column("rate", 1)});
     for (const JudgedPoint& point : points) {
         const PointVerdict& v = point.verdict;

@@ -15,6 +15,7 @@
 #include "registry/registry.hpp"
 #include "report/answer_text.hpp"
 #include "report/case_columns.hpp"
+#include "report/help_sentences.hpp"
 #include "support/text_table.hpp"
 #include "workload/shape_grammar.hpp"
 #include "workload/suites.hpp"
