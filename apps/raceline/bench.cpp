@@ -25,7 +25,9 @@ int run_bench(const Options& options) {
                   .file = writer.path(),
                   .columns = CaseTable::Columns::all,
                   .one = [&](const Case& one) { return run_case(one, *backend, sink); }});
-    say("receipts: {}", writer.path());
+    if (outcome.stopped == 0) {  // else it has said so
+        say("receipts: {}", writer.path());
+    }
     return exit_of(outcome);
 }
 

@@ -23,6 +23,7 @@ std::string missing_command(int argc, const char* const* argv,
         return "raceline: " + no_command_sentence(word, commands);
     }
     std::vector<std::string> names;
+    names.reserve(commands.size());
     for (const Command& command : commands) {
         names.push_back(command.app->get_name());
     }

@@ -379,6 +379,7 @@ std::vector<Command> add_commands(CLI::App& app, Options& options) {
 
 std::string no_command_sentence(std::string_view name, const std::vector<Command>& commands) {
     std::vector<std::string> names;
+    names.reserve(commands.size());
     for (const Command& command : commands) {
         names.push_back(command.app->get_name());
     }

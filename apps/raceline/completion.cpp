@@ -141,20 +141,16 @@ std::vector<std::string> words_of_line(const std::string& line) {
     char quote = 0;
     for (std::size_t i = 0; i < line.size(); ++i) {
         const char c = line[i];
-        if (quote != 0 && c == quote) {
-            quote = 0;
-        } else if (quote != 0) {
-            words.back() += c;
-        } else if (c == '\'' || c == '"') {
-            quote = c;
-        } else if (c == '\\' && i + 1 < line.size()) {
+        const bool quotes = c == '\'' || c == '"';
+        const bool parts = c == ' ' || c == '\t';
+        if (quotes && (quote == 0 || quote == c)) {
+            quote = quote == 0 ? c : '\0';
+        } else if (c == '\\' && quote == 0 && i + 1 < line.size()) {
             words.back() += line[++i];
-        } else if (c == ' ' || c == '\t') {
-            if (!words.back().empty()) {
-                words.emplace_back();
-            }
-        } else {
+        } else if (!parts || quote != 0) {
             words.back() += c;
+        } else if (!words.back().empty()) {
+            words.emplace_back();
         }
     }
     return words;

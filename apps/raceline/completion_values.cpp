@@ -179,6 +179,7 @@ Offers values_of(const CLI::Option& option, const UnfinishedLine& line) {
 
 std::vector<std::string> known_types() {
     std::vector<std::string> names;
+    names.reserve(types.size());
     for (const TypeOfValue& type : types) {
         names.emplace_back(type.name);
     }

@@ -76,6 +76,7 @@ public:
 private:
     static std::string named(std::string_view how, const std::set<CLI::Option*>& options) {
         std::vector<std::string> names;
+        names.reserve(options.size());
         for (const CLI::Option* option : options) {
             names.push_back(option->get_name());
         }

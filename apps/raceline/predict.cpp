@@ -113,8 +113,8 @@ std::string explanations_of(std::span<const ProblemAnswer> answers, const Device
                             const TextStyle& style) {
     std::string text;
     for (const ProblemAnswer& answer : answers) {
-        if (answer.explained) {
-            text += explanation(answer.which, device, *answer.explained, style);
+        if (answer.served()) {
+            text += explanation(answer.which, device, answer.explained, style);
         }
     }
     return text;

@@ -37,10 +37,13 @@ Device named_device(const std::string& name) {
     }
     auto cuda = live_cuda();
     const bool any_cuda = same_word(name, "cuda");
-    require(cuda || !any_cuda, Status::no_device,
+    if (cuda && (any_cuda || cuda->id == name)) {
+        return *cuda;
+    }
+    require(!any_cuda, Status::no_device,
             "device 'cuda' is not there: no CUDA driver or device was found, or raceline was built "
             "without CUDA");
-    const std::string id = any_cuda ? cuda->id : device_called(name);
+    const std::string id = device_called(name);
     return id == "cpu" ? live_cpu() : cuda && cuda->id == id ? *cuda : datasheet_device(id);
 }
 
@@ -200,6 +203,7 @@ namespace {
 // Those that were named, else all that the device's kind runs.
 std::vector<const Kernel*> select_kernels(const Options& options, const Device& device) {
     std::vector<const Kernel*> kernels;
+    kernels.reserve(all_kernels().size() + options.kernels.size());
     for (const std::string& name : options.kernels) {
         kernels.push_back(&find_kernel(name));
     }

@@ -84,7 +84,7 @@ Chart chart_of(const TimedRows& rows, const LadderTrack& track, const std::strin
     if (stale > 0) {
         chart.notes.push_back(
             fmt::format("The code of {} has changed since these times were taken.",
-                        counted_text(static_cast<std::size_t>(stale), "rung")));
+                        counted_text(stale, "rung")));
     }
     chart.notes.insert(chart.notes.end(), rows.notes.begin(), rows.notes.end());
     return chart;

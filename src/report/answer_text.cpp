@@ -47,7 +47,7 @@ std::string expected_text(const Prediction& p) {
 
 std::string head_of(const ProblemAnswer& answer, const Device& device, const TextStyle& style) {
     const Case& which = answer.which;
-    const Prediction& p = answer.explained->prediction;
+    const Prediction& p = answer.explained.prediction;
     const std::string_view who = answer.by_api ? ", which the API runs" : ", as asked for";
     return inked(format_shape(which.workload), Ink::heading, style) + " on " + device.name +
            "\n\n" +
@@ -57,7 +57,7 @@ std::string head_of(const ProblemAnswer& answer, const Device& device, const Tex
                       style) +
            named_line("limiter", p.limiter, Ink::limiter, style) +
            named_line("tile", which.kernel->tile_text(which.tile), Ink::hint, style) +
-           named_line("rates", origins_text(answer.explained->rates), Ink::hint, style);
+           named_line("rates", origins_text(answer.explained.rates), Ink::hint, style);
 }
 
 // A bar of eighths of a character.
@@ -128,7 +128,7 @@ std::string term_line(const TimeTerm& term, const BarLayout& layout, bool beside
 }
 
 std::string terms_text(const ProblemAnswer& answer, const TextStyle& style) {
-    const Prediction& p = answer.explained->prediction;
+    const Prediction& p = answer.explained.prediction;
     const BarLayout layout = bar_layout(answer, style);
     std::string text = titled(
         "Why", fmt::format(": the model's {}, part by part", format_seconds(p.seconds)), style);
@@ -195,7 +195,7 @@ std::string term_meaning(std::string_view term) {
 }
 
 std::string answer_text(const ProblemAnswer& answer, const Device& device, const TextStyle& style) {
-    if (answer.which.kernel == nullptr) {
+    if (!answer.served()) {
         return inked(format_shape(answer.which.workload), Ink::heading, style) + " on " +
                device.name + "\n\n" + "No kernel of the API serves it: " + answer.refusal + "\n" +
                titled("Bound of the problem", bound_text(answer.bound), style);
@@ -210,7 +210,7 @@ std::string answer_text(const ProblemAnswer& answer, const Device& device, const
 
 std::string answers_table(std::span<const ProblemAnswer> answers, const TextStyle& style) {
     const bool uncalibrated = std::ranges::any_of(answers, [](const ProblemAnswer& answer) {
-        return answer.explained && answer.explained->prediction.calibrated.left_out;
+        return answer.explained.prediction.calibrated.left_out;
     });
     TextTable table({shape_column("shape", 5), text_column("kernel"), limiter_column(6),
                      number_column(uncalibrated ? "uncalibrated model" : "expected"),
@@ -221,12 +221,12 @@ std::string answers_table(std::span<const ProblemAnswer> answers, const TextStyl
         const std::string shape = format_shape(answer.which.workload);
         const std::string bound =
             answer.bound.seconds > 0 ? format_seconds(answer.bound.seconds) : "";
-        if (!answer.explained) {
+        if (!answer.served()) {
             ++refusals[answer.refusal];
             table.add({shape, "none", "", "", "", "", bound, answer.bound.limiter, ""});
             continue;
         }
-        const Prediction& p = answer.explained->prediction;
+        const Prediction& p = answer.explained.prediction;
         table.add(
             {shape, std::string(answer.which.kernel->name), p.limiter,
              format_seconds(uncalibrated ? p.seconds : p.expected_seconds),

@@ -13,7 +13,7 @@ constexpr double least_gain = 0.005;  // of the time: what is less is none
 
 // What is waited for instead of a resource.
 std::string waiting_sentence(const ProblemAnswer& answer) {
-    const std::string& limiter = answer.explained->prediction.limiter;
+    const std::string& limiter = answer.explained.prediction.limiter;
     const LaunchFill& fill = answer.helps.fill;
     if (limiter == "launch") {
         return "Launching limits it: fewer launches would help, or more work in each.";
@@ -65,7 +65,7 @@ std::string instead_text(const RateGain& gain) {
 }  // namespace
 
 std::vector<std::string> help_sentences(const ProblemAnswer& answer) {
-    const Prediction& p = answer.explained->prediction;
+    const Prediction& p = answer.explained.prediction;
     const WhatHelps& helps = answer.helps;
     std::vector<std::string> sentences;
     for (const std::string& waiting : {waiting_sentence(answer), empty_sentence(helps.fill)}) {

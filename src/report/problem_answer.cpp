@@ -28,7 +28,7 @@ void explain(ProblemAnswer& answer, const Device& device, Calibration calibratio
     // A resource that decides for less than half of its own work lies beside others.
     constexpr double hidden = 0.5;
     answer.explained = explain_case(answer.which, device, calibration);
-    const Prediction& p = answer.explained->prediction;
+    const Prediction& p = answer.explained.prediction;
     for (const auto& [name, seconds] : p.layer2) {
         answer.terms.push_back({name, seconds, seconds / p.seconds});
     }

@@ -3,7 +3,6 @@
 // why it takes that, and what would help.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,14 +19,16 @@ struct TimeTerm {
 };
 
 struct ProblemAnswer {
-    Case which;           ///< kernel null: nothing serves the problem
-    bool by_api = true;   ///< the kernel is what a call runs; else it was named
-    std::string refusal;  ///< why nothing serves it, in one line
-    SpeedOfLight bound;   ///< of the problem
-    std::optional<ExplainedPrediction> explained;
-    std::vector<TimeTerm> terms;   ///< of the schedule, the longest first; they sum to the time
-    std::vector<TimeTerm> beside;  ///< resources whose work lies beside these, the longest first
+    Case which;                     ///< kernel null: nothing serves the problem
+    bool by_api = true;             ///< the kernel is what a call runs; else it was named
+    std::string refusal;            ///< why nothing serves it, in one line
+    SpeedOfLight bound;             ///< of the problem
+    ExplainedPrediction explained;  ///< of the kernel; empty where there is none
+    std::vector<TimeTerm> terms;    ///< of the schedule, the longest first; they sum to the time
+    std::vector<TimeTerm> beside;   ///< resources whose work lies beside these, the longest first
     WhatHelps helps;
+
+    [[nodiscard]] bool served() const { return which.kernel != nullptr; }
 };
 
 /// Of `problem`'s workload and way of launching, whatever its kernel and tile: the kernel and tile

@@ -87,7 +87,6 @@ const std::array every_table{
     "report " + receipts + "/cpu/2026-11-21-quickstart-d1ca717f26ff.jsonl.gz",
     "report " + receipts + "/h200/2026-11-23-compare-4b2ec0278ce6.jsonl.gz",
     "report " + receipts + "/h200/ceilings.jsonl",
-    std::string("report --scorecard a.jsonl"),
     "report --scorecard " + receipts + "/cpu/2026-11-21-quickstart-d1ca717f26ff.jsonl.gz",
     "diff " + receipts + "/h200/2026-11-22-prefill_sm90-training-16k-3d1ff90bf28f.jsonl.gz " +
         receipts + "/h200/2026-11-23-prefill_sm90-training-16k-4b2ec0278ce6.jsonl.gz",

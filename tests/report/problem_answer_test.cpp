@@ -73,7 +73,7 @@ TEST(ProblemAnswer, ChoosesByTheRatesOfCallsAndTimesByThose) {
     const ProblemAnswer usual = answer_on(h200, problem(decode));
     EXPECT_EQ(answer.which.kernel, usual.which.kernel);
     EXPECT_EQ(answer.which.tile, usual.which.tile);
-    EXPECT_GT(answer.explained->prediction.seconds, 1.8 * usual.explained->prediction.seconds);
+    EXPECT_GT(answer.explained.prediction.seconds, 1.8 * usual.explained.prediction.seconds);
     EXPECT_GT(answer.bound.seconds, 1.8 * usual.bound.seconds);
     // Such slow products would send the call elsewhere, if it knew of them.
     const Device weak = with_rate_of(h200, "flop.wgmma.bf16", 0.01);
@@ -86,7 +86,7 @@ TEST(ProblemAnswer, ExplainsAllOfTheTimeLongestFirst) {
     const Device h200 = committed("h200");
     for (const char* shape : {prefill, decode}) {
         const ProblemAnswer answer = answer_on(h200, problem(shape));
-        const Prediction& p = answer.explained->prediction;
+        const Prediction& p = answer.explained.prediction;
         const double sum =
             std::accumulate(answer.terms.begin(), answer.terms.end(), 0.0,
                             [](double all, const TimeTerm& term) { return all + term.seconds; });
@@ -111,7 +111,7 @@ TEST(ProblemAnswer, SaysInOneLineWhyNothingRuns) {
     const Device mi300x = committed("mi300x");
     const ProblemAnswer answer = answer_on(mi300x, problem(decode));
     EXPECT_EQ(answer.which.kernel, nullptr);
-    EXPECT_FALSE(answer.explained);
+    EXPECT_FALSE(answer.served());
     EXPECT_THAT(answer.refusal, HasSubstr("it runs on CUDA GPUs, not on mi300x"));
     EXPECT_THAT(answer.refusal, AllOf(Not(HasSubstr("\n")), Not(HasSubstr("combine"))));
     EXPECT_GT(answer.bound.seconds, 0);
@@ -159,7 +159,7 @@ TEST(WhatHelps, ChangesNoOtherRate) {
 // tenth by a tenth of everything.
 TEST(WhatHelps, NamesWhatTakesThePlaceOfALimiter) {
     const ProblemAnswer answer = answer_on(committed("h200"), problem(prefill));
-    const auto gain = std::ranges::find(answer.helps.rates, answer.explained->prediction.limiter,
+    const auto gain = std::ranges::find(answer.helps.rates, answer.explained.prediction.limiter,
                                         &RateGain::resource);
     ASSERT_NE(gain, answer.helps.rates.end());
     EXPECT_LT(gain->saved, 0.05);
@@ -184,7 +184,7 @@ TEST(WhatHelps, SaysWhatAGraphSaves) {
     const Case by_stream = problem("h=8,q=1,k=64,d=64,dtype=bf16", "stream");
     const ProblemAnswer slow = answer_on(h200, by_stream);
     EXPECT_GT(slow.helps.graph_seconds, 0);
-    EXPECT_LT(slow.helps.graph_seconds, slow.explained->prediction.seconds);
+    EXPECT_LT(slow.helps.graph_seconds, slow.explained.prediction.seconds);
     EXPECT_EQ(answer_on(h200, problem("h=8,q=1,k=64,d=64,dtype=bf16")).helps.graph_seconds, 0);
     EXPECT_THAT(testing::PrintToString(help_sentences(slow)), HasSubstr("Launched by a graph"));
 }
@@ -211,7 +211,7 @@ TEST(AnswerText, SaysKernelWhyHelpAndBoundInThisOrder) {
         ASSERT_NE(found, std::string::npos) << part << " behind:\n" << text.substr(at);
         at = found;
     }
-    EXPECT_THAT(text, HasSubstr(format_seconds(answer.explained->prediction.seconds)));
+    EXPECT_THAT(text, HasSubstr(format_seconds(answer.explained.prediction.seconds)));
     EXPECT_THAT(text, HasSubstr(format_seconds(answer.bound.seconds)));
 }
 
