@@ -33,6 +33,8 @@ constexpr std::array fields{
     OperationField{"tree", "seed of trees of new tokens", own, "none"},
     OperationField{"accuracy", "accurate or fast", own, "accurate"}};
 
+constexpr std::array<std::string_view, 1> examples{"h=2,q=17,k=48,d=64"};
+
 enum Tensor : std::size_t { q, k, v, sinks, out, lse };
 
 /// Lengths, block tables and scales are no tensors here: they follow from workload and seed.
@@ -150,7 +152,7 @@ double operations(const Workload& w) {
 
 const OperationRecord record{.name = "attention",
                              .summary = "softmax(scale * Q K^T) V, by query heads and KV heads",
-                             .example = "h=2,q=17,k=48,d=64",
+                             .examples = examples,
                              .fields = fields,
                              .validate = raceline::validate,
                              .tensors = tensors,

@@ -29,9 +29,12 @@ std::string refusal(const std::string& text) {
     return {};
 }
 
-Workload example_of(const OperationRecord& operation, DType dtype) {
-    return parse_shape(fmt::format("op={},{}", operation.name.value, operation.example.value),
-                       dtype);
+std::vector<Workload> examples_of(const OperationRecord& operation, DType dtype) {
+    std::vector<Workload> list;
+    for (const std::string_view example : operation.examples.value) {
+        list.push_back(parse_shape(example, dtype));
+    }
+    return list;
 }
 
 TEST(Operations, AttentionIsOne) {
@@ -57,15 +60,18 @@ TEST(Operations, HoldWhatTheGrammarNeeds) {
 
 TEST(Operations, HaveAnExampleThatReadsBackFromTextAndJson) {
     for (const OperationRecord* operation : all_operations()) {
-        const Workload w = example_of(*operation, DType::fp32);
-        EXPECT_EQ(parse_shape(format_shape(w)), w) << format_shape(w);
-        EXPECT_EQ(workload_from_json(workload_to_json(w)), w) << workload_to_json(w).dump();
-        const std::vector<TensorSpec> tensors = operation->tensors(w);
-        EXPECT_LE(std::ssize(tensors), OperationArgs::most);
-        EXPECT_TRUE(std::ranges::any_of(tensors, &TensorSpec::output));
-        EXPECT_GT(w.flops(), 0);
-        EXPECT_GT(w.bytes_read(), 0);
-        EXPECT_GT(w.bytes_written(), 0);
+        EXPECT_FALSE(operation->examples.value.empty()) << operation->name.value;
+        for (const Workload& w : examples_of(*operation, DType::fp32)) {
+            EXPECT_EQ(w.op, operation->name.value);
+            EXPECT_EQ(parse_shape(format_shape(w)), w) << format_shape(w);
+            EXPECT_EQ(workload_from_json(workload_to_json(w)), w) << workload_to_json(w).dump();
+            const std::vector<TensorSpec> tensors = operation->tensors(w);
+            EXPECT_LE(std::ssize(tensors), OperationArgs::most);
+            EXPECT_TRUE(std::ranges::any_of(tensors, &TensorSpec::output));
+            EXPECT_GE(w.flops(), 0);
+            EXPECT_GT(w.bytes_read(), 0);
+            EXPECT_GT(w.bytes_written(), 0);
+        }
     }
 }
 
