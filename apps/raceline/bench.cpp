@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cases.hpp"
+#include "fuse.hpp"
+#include "report/layer_report.hpp"
 #include "selection.hpp"
 #include "terminal.hpp"
 
@@ -7,7 +9,12 @@ namespace raceline::cli {
 
 int run_bench(const Options& options) {
     const auto backend = select_backend(options);
-    const std::vector<Case> cases = select_cases(options, backend->device());
+    std::optional<Fusion> fusion;
+    if (!options.fuse.empty()) {
+        fusion = fusion_of(options);
+    }
+    const std::vector<Case> cases =
+        select_cases(fusion ? with_parts(options, *fusion) : options, backend->device());
     const std::string what =
         cases.empty() || cases.front().suite.empty() ? "shape" : cases.front().suite;
     ReceiptWriter writer(options.receipts.empty() ? default_receipt_path(what) : options.receipts);
@@ -18,9 +25,17 @@ int run_bench(const Options& options) {
     RowSink sink = sink_of(options, &writer);
     const Device& device = backend->device();
     say("{} ({}), rates {}", device.name, device.id, device.rates_id);
+    std::vector<RanCase> ran;
     const Outcome outcome =
-        run_each(cases, options, device, CaseTable::Columns::all,
-                 [&](const Case& one) { return run_case(one, *backend, sink); });
+        run_each(cases, options, device, CaseTable::Columns::all, [&](const Case& one) {
+            CaseResult result = run_case(one, *backend, sink);
+            ran.emplace_back(one, result);
+            return result;
+        });
+    if (!options.json) {
+        fmt::print("{}{}", fusion ? fusion_table(options, *fusion, device, ran) : "",
+                   layer_text(ran, device));
+    }
     say("receipts: {}", writer.path());
     return exit_of(outcome);
 }

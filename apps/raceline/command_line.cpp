@@ -29,10 +29,30 @@ void add_seed(CLI::App& command, Options& o) {
               [&o](std::uint64_t seed) { o.seed = seed; });
 }
 
+// --op NAME,fields is --shape op=NAME,fields.
+void add_operations(CLI::App& command, Options& o) {
+    command
+        .add_option_function<std::vector<std::string>>(
+            "--op",
+            [&o](const std::vector<std::string>& operations) {
+                for (const std::string& operation : operations) {
+                    o.shapes.push_back("op=" + operation);
+                }
+            },
+            "an operation beside attention and its sizes, as in rmsnorm,n=8192x4096,dtype=bf16; "
+            "repeatable (docs/operations.md lists them)")
+        ->allow_extra_args(false);
+}
+
+void add_fusion(CLI::App& command, Options& o, const char* what) {
+    command.add_option("--fuse", o.fuse, what);
+}
+
 void add_cases(CLI::App& command, Options& o, std::string_view tile) {
     command.add_option("--suite", o.suite,
                        "named shapes, one of the suites listed below (default: quickstart)");
     command.add_option("--shape", o.shapes, shape_help)->allow_extra_args(false);
+    add_operations(command, o);
     command.add_option("--kernel", o.kernels, "a kernel's name; repeatable (default: all)")
         ->allow_extra_args(false);
     command.add_option(
@@ -49,7 +69,8 @@ void add_cases(CLI::App& command, Options& o, std::string_view tile) {
 std::string suites_help() {
     return fmt::format(
         "Suites:\n"
-        "  benchmarks            {} random:SEED serving:SEED\n"
+        "  benchmarks            {} random:SEED serving:SEED operations:SEED\n"
+        "  a decoder layer       layer:MODEL:prefill=TOKENS layer:MODEL:decode=SEQUENCESxKEYS\n"
         "  measured by tools/    {}\n"
         "  checked by tools/     {}\n"
         "  NAME:128              the part of one of these with head dims over 64, up to 128\n"
@@ -140,6 +161,11 @@ void add_case_commands(CLI::App& app, Options& o, std::vector<Command>& commands
         "what a probe, a manual or the code says instead of each constant that was "
         "fitted to the kernel, also where the best tile is chosen; no committed errors "
         "are taken out");
+    add_fusion(*predict, o,
+               "a chain of operations and its sizes, as in add+rmsnorm,n=8192x4096: bytes, "
+               "intensity and time in parts and fused");
+    predict->add_option("--over", o.over,
+                        "a size that varies, as in m=1:4096: how the limiter of one shape changes");
     predict->footer(
         suites_help() +
         "Examples:\n"
@@ -164,6 +190,7 @@ void add_case_commands(CLI::App& app, Options& o, std::vector<Command>& commands
                       "GPU: sustained (default: call upon call) or alone (rests between samples)");
     add_seconds(*bench, "--max-seconds", "timed work per case before giving up noise", 0.001, 3600,
                 o.max_seconds);
+    add_fusion(*bench, o, "a chain of operations and its sizes: its parts and the fused chain");
     add_receipts(*bench, o, "receipt file (default: a new one in the user's state folder)");
     add_json(*bench, o);
     bench->footer(suites_help() +

@@ -4,13 +4,18 @@
 #include <span>
 
 #include "cases.hpp"
+#include "fuse.hpp"
 #include "options.hpp"
 #include "receipt/rows.hpp"
 #include "registry/registry.hpp"
 #include "report/case_table.hpp"
 #include "report/explanation.hpp"
+#include "report/layer_report.hpp"
+#include "report/size_sweep.hpp"
 #include "selection.hpp"
+#include "support/check.hpp"
 #include "terminal.hpp"
+#include "workload/shape_grammar.hpp"
 
 namespace raceline::cli {
 namespace {
@@ -89,16 +94,41 @@ std::string text_of(std::span<const Group> groups, const Options& options, const
             }
         }
     }
+    std::vector<std::pair<Case, CaseResult>> all;
+    for (const Group& group : groups) {
+        for (std::size_t i = 0; i < group.cases.size(); ++i) {
+            all.emplace_back(group.cases[i], group.results[i]);
+        }
+    }
     const auto columns = options.uncalibrated ? CaseTable::Columns::uncalibrated_prediction
                                               : CaseTable::Columns::prediction;
-    return table.str(columns) + explanations;
+    return table.str(columns) + layer_text(all, device) + explanations;
 }
 
 }  // namespace
 
+int run_size_sweep(const Options& options, const Device& device) {
+    require(options.shapes.size() == 1 && options.suite.empty() && options.fuse.empty(),
+            Status::invalid_argument, "--over needs one --shape or --op, and no suite");
+    require(!options.json, Status::invalid_argument,
+            "--over prints a table: for rows name each size by --shape");
+    const DType dtype = options.dtype.empty() ? DType::bf16 : parse_dtype(options.dtype);
+    fmt::print("{}", size_sweep_text(options.shapes.front(), dtype, parse_size_range(options.over),
+                                     device, launch_case(options, device)));
+    return exit_ok;
+}
+
 int run_predict(const Options& options) {
     const Device device = select_device(options);
-    const std::vector<Case> cases = select_cases(options, device);
+    if (!options.over.empty()) {
+        return run_size_sweep(options, device);
+    }
+    std::optional<Fusion> fusion;
+    if (!options.fuse.empty()) {
+        fusion = fusion_of(options);
+    }
+    const std::vector<Case> cases =
+        select_cases(fusion ? with_parts(options, *fusion) : options, device);
     const std::vector<Group> groups = groups_of(cases, device, calibration_of(options));
     std::optional<ReceiptWriter> writer = named_receipts(options);
     RowSink sink = sink_of(options, writer ? &*writer : nullptr);
@@ -109,7 +139,8 @@ int run_predict(const Options& options) {
         put_rows(group, options, device, sink);
     }
     if (!options.json) {
-        fmt::print("{}", text_of(groups, options, device));
+        fmt::print("{}", fusion ? fusion_table(options, *fusion, device, {})
+                                : text_of(groups, options, device));
     }
     return exit_ok;
 }

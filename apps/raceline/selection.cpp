@@ -47,6 +47,21 @@ Device named_device(const std::string& name) {
     return datasheet_device(name);
 }
 
+// Short enough to be typed again: a failure names it. RACELINE_SEED, which tests and CI set, takes
+// its place.
+std::uint64_t fresh_seed() {
+    if (const char* fixed = std::getenv("RACELINE_SEED"); fixed != nullptr && *fixed != '\0') {
+        const auto seed = parse_whole(fixed);
+        require(seed.has_value(), Status::invalid_argument,
+                "RACELINE_SEED is '{}'; it must be a whole number from 0 to {}", fixed,
+                std::numeric_limits<std::uint64_t>::max());
+        return *seed;
+    }
+    return std::random_device{}() % 1'000'000'000 + 1;
+}
+
+}  // namespace
+
 LaunchCase launch_case(const Options& options, const Device& device) {
     const bool on_cpu = device.kind == DeviceKind::cpu;
     LaunchCase how;
@@ -65,21 +80,6 @@ LaunchCase launch_case(const Options& options, const Device& device) {
     how.threads = on_cpu ? (options.threads != 0 ? options.threads : device.units) : 0;
     return how;
 }
-
-// Short enough to be typed again: a failure names it. RACELINE_SEED, which tests and CI set, takes
-// its place.
-std::uint64_t fresh_seed() {
-    if (const char* fixed = std::getenv("RACELINE_SEED"); fixed != nullptr && *fixed != '\0') {
-        const auto seed = parse_whole(fixed);
-        require(seed.has_value(), Status::invalid_argument,
-                "RACELINE_SEED is '{}'; it must be a whole number from 0 to {}", fixed,
-                std::numeric_limits<std::uint64_t>::max());
-        return *seed;
-    }
-    return std::random_device{}() % 1'000'000'000 + 1;
-}
-
-}  // namespace
 
 Device select_device(const Options& options) {
     if (options.device.starts_with(replay_prefix)) {
@@ -193,6 +193,9 @@ std::vector<Case> select_cases(const Options& options, const Device& device) {
             Case one = base;
             one.kernel = kernel;
             one.workload = workload;
+            if (options.kernels.empty() && kernel->op != workload.op) {
+                continue;  // it computes something else, which nobody asks it to
+            }
             if (!why_not(*kernel, workload, device).empty()) {
                 cases.push_back(one);
                 continue;

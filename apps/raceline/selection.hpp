@@ -14,6 +14,9 @@ namespace raceline::cli {
 
 /// The device named, with its rates applied and threads restricted: live if this machine has it,
 /// else from its datasheet. `replay:FILE` gives the device of the file.
+/// How a command's cases are launched, by its options.
+LaunchCase launch_case(const Options& options, const Device& device);
+
 Device select_device(const Options& options);
 
 /// The backend that runs cases; throws Error(no_device) if the device named is not live.

@@ -163,7 +163,8 @@ const OperationRecord record{.name = "attention",
                              .mutations = mutations,
                              .bytes_read = bytes_read,
                              .bytes_written = bytes_written,
-                             .operations = operations};
+                             .operations = operations,
+                             .matrix_products = true};
 
 }  // namespace
 }  // namespace raceline::operations::attention

@@ -258,6 +258,7 @@ const OperationRecord record{.name = "linear",
                              .bytes_read = bytes_of_inputs,
                              .bytes_written = bytes_of_outputs,
                              .operations = operations,
+                             .matrix_products = true,
                              .chain = &form,
                              .codes = codes};
 

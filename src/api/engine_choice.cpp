@@ -18,10 +18,14 @@ namespace {
 std::string reason_against(const Kernel& kernel, const Workload& workload, const Device& device,
                            const Candidates& candidates) {
     std::string reason = why_not(kernel, workload, device);
-    if (reason.empty() && candidates.must_run && kernel.launch == nullptr) {
+    if (reason.empty() && candidates.must_run && !kernel.compiled()) {
         reason = "its code is not in this build (built without CUDA)";
     }
     return reason;
+}
+
+bool runs_elsewhere(const Kernel& kernel, const Device& device) {
+    return (kernel.engine == Engine::cpu) != (device.kind == DeviceKind::cpu);
 }
 
 }  // namespace
@@ -34,8 +38,8 @@ LaunchCase launch_case(const Device& device, int threads) {
 namespace {
 
 // Two predicted times that differ by less than this are a tie; no median error of the model is
-// smaller. Both the model's own times and the expected ones may tie: expected times have errors taken
-// out that belong to other shapes, and must not tell apart what the model itself does not.
+// smaller. Both the model's own times and the expected ones may tie: expected times have errors
+// taken out that belong to other shapes, and must not tell apart what the model itself does not.
 constexpr double tie = 0.05;
 
 // What a call keeps busy, all resources one after the other: of two kernels that end together the
@@ -68,6 +72,10 @@ EngineChoice choose_engine(const Workload& workload, const Device& device, int t
             continue;
         }
         const std::string reason = reason_against(kernel, workload, device, candidates);
+        if (!reason.empty() && candidates.backend.empty() &&
+            (kernel.op != workload.op || runs_elsewhere(kernel, device))) {
+            continue;  // nobody would expect it to
+        }
         if (!reason.empty()) {
             reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", kernel.name, reason);
             continue;

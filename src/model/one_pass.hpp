@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts of a CPU kernel that goes through its data once, in tasks that threads take as they come.
+// Counts of kernels that go through their data once: on a CPU in tasks that threads take as they
+// come, on a GPU in CTAs that load, compute and store.
 #pragma once
 
 #include <string>
@@ -18,6 +19,9 @@ inline Counts one_pass(const Workload& w, std::string step, Work work, std::int6
                        bool past_caches) {
     work["byte.dram_read"] += w.bytes_read() + (past_caches ? 0 : w.bytes_written());
     work["byte.dram_write"] += w.bytes_written();
+    if (w.flops() > 0 && !work.contains("flop.dot.bf16")) {
+        work["flop.fma.fp32"] = w.flops();
+    }
     Counts c;
     c.launch = "main";
     c.work = std::move(work);
@@ -31,6 +35,15 @@ inline Counts one_pass(const Workload& w, std::string step, Work work, std::int6
     for (const auto& [id, amount] : c.work) {
         together.push_back(id);
     }
+    return c;
+}
+
+/// The same on a GPU: every CTA waits for its loads once.
+inline Counts one_wave_pass(const Workload& w, Work work, std::int64_t ctas, int threads) {
+    work["byte.l2"] += w.bytes_read() + w.bytes_written();
+    Counts c = one_pass(w, "elements", std::move(work), ctas, true);
+    c.threads = threads;
+    c.steps.front().waits = "latency.dram";
     return c;
 }
 

@@ -48,8 +48,9 @@ double launch_floor(const Device& device, const LaunchCase& how) {
                          how.launch_path == "graph" ? "floor.launch_graph" : "floor.launch_stream");
 }
 
-// What a launch behind another one of `seconds` costs. The host sends it while the first one runs, so
-// that in a stream, too, only the device's own gap is left of a floor that the first one outlasts.
+// What a launch behind another one of `seconds` costs. The host sends it while the first one runs,
+// so that in a stream, too, only the device's own gap is left of a floor that the first one
+// outlasts.
 double following_floor(const Device& device, const LaunchCase& how, double floor, double seconds) {
     if (device.kind == DeviceKind::cpu || how.launch_path != "stream") {
         return floor;
@@ -70,10 +71,10 @@ Layout layout_of(const Device& device, const Counts& counts, const LaunchCase& h
             .balanced_order = counts.balanced_order};
 }
 
-// Latency is what the schedule takes longer than if every load were there when it is needed. Returns
-// the launch's seconds, floors left out.
-double add_launch(const Device& device, const Counts& counts, const LaunchCase& how, double warm_hits,
-                Terms& terms) {
+// Latency is what the schedule takes longer than if every load were there when it is needed.
+// Returns the launch's seconds, floors left out.
+double add_launch(const Device& device, const Counts& counts, const LaunchCase& how,
+                  double warm_hits, Terms& terms) {
     const LaunchCosts costs = launch_costs(device, counts, warm_hits);
     const Layout layout = layout_of(device, counts, how);
     const ScheduleTime busy = schedule_time(costs, layout, false);

@@ -117,6 +117,9 @@ struct OperationRecord {
     double (&bytes_written)(const Workload&);
     double (&operations)(const Workload&);  ///< floating-point operations of the definition
     std::span<const std::string_view> passes = forward_only;
+    /// Whether its operations are matrix products, which matrix engines can do; else the bound is
+    /// that of ordinary lanes.
+    bool matrix_products = false;
     const ChainForm* chain = nullptr;  ///< of an operation that has a chain field
     /// What a launch needs to know beside sizes: OperationArgs::codes. Null: nothing.
     std::vector<std::int32_t> (*codes)(const Workload&) = nullptr;
