@@ -84,6 +84,15 @@ Shape shape_of(const Workload& w, const Device& device, const std::string& engin
     return *std::ranges::min_element(shapes, {}, seconds);
 }
 
+/// Elements that leave DRAM if each wave of CTAs is a block of the result, as square as it can be,
+/// whose operands the last-level cache keeps while the wave lasts.
+double elements_of_waves(const Shape& tile, std::int64_t outputs, std::int64_t k,
+                         const Device& device) {
+    const auto units = static_cast<double>(std::max(1, device.units));
+    const double side = std::sqrt(units * static_cast<double>(tile.rows * tile.columns));
+    return std::ceil(static_cast<double>(outputs) / units) * 2 * side * static_cast<double>(k);
+}
+
 std::vector<Counts> counts(const Workload& w, const Tile& /*tile*/, const Device& device) {
     const std::int64_t m = w.extent("m");
     const std::int64_t n = w.extent("n");
