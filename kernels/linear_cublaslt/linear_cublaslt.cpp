@@ -113,8 +113,9 @@ std::vector<Counts> counts(const Workload& w, const Tile& /*tile*/, const Device
     c.work["byte.dram_read"] = w.bytes_read();
     c.work["byte.dram_write"] = w.bytes_written();
     c.work["byte.l2"] = operands + w.bytes_written();
+    const double of_waves = elements_of_waves(tile, outputs, k, device) * bytes;
     c.reread = {
-        {std::max(0.0, operands - w.bytes_read()), static_cast<double>((m + n) * k) * bytes / 2}};
+        {std::max(0.0, of_waves - w.bytes_read()), static_cast<double>((m + n) * k) * bytes}};
     c.ctas = outputs * splits;
     c.threads = 384;
     c.registers = 168;
