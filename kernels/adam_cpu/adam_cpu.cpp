@@ -16,10 +16,10 @@ std::string supports(const Workload& /*w*/, const Tile& /*tile*/, const Device& 
     return device.kind == DeviceKind::cpu ? "" : "it runs on CPUs";
 }
 
-constexpr Constant quotient_and_root = manual(
-    "adam_cpu.quotient_and_root", 22,
-    "Fog, Instruction tables: vdivps and vsqrtps of 256 bits, one in 5 and 6 cycles, each of "
-    "which could start two plain operations");
+constexpr Constant quotient_and_root =
+    assumed("adam_cpu.quotient_and_root", 22,
+            "a vector of floats is divided in about five cycles on server cores of the last years, "
+            "its root takes six, and each cycle could start two plain operations");
 
 std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& /*device*/) {
     const std::int64_t elements = w.extent(grid_rows) * w.extent(grid_width);

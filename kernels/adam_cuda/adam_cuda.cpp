@@ -19,8 +19,7 @@ std::string supports(const Workload& w, const Tile& tile, const Device& device) 
     if (device.kind != DeviceKind::cuda) {
         return "it needs a CUDA device";
     }
-    return ctas_of(parameters_of(w), tile) < (std::int64_t{1} << 31) ? ""
-                                                                     : "it counts CTAs in 31 bits";
+    return ctas_of(parameters_of(w), tile) <= most_ctas ? "" : "it counts CTAs in 31 bits";
 }
 
 std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& /*device*/) {

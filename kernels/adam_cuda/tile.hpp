@@ -27,4 +27,7 @@ constexpr std::int64_t ctas_of(std::int64_t parameters, const Tile& tile) {
     return (parameters + together - 1) / together;
 }
 
+/// Of a grid's first dimension.
+inline constexpr std::int64_t most_ctas = (std::int64_t{1} << 31) - 1;
+
 }  // namespace raceline::kernels::adam_cuda

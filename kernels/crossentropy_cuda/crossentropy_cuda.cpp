@@ -16,7 +16,7 @@ std::string supports(const Workload& w, const Tile& /*tile*/, const Device& devi
     if (device.kind != DeviceKind::cuda) {
         return "it needs a CUDA device";
     }
-    return w.extent(grid_rows) < (std::int64_t{1} << 31) ? "" : "it counts rows in 31 bits";
+    return w.extent(grid_rows) <= most_ctas ? "" : "it counts rows in 31 bits";
 }
 
 std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& /*device*/) {

@@ -21,4 +21,7 @@ inline constexpr int most_threads = 512;
 inline constexpr int resident_threads = 1024;
 inline constexpr int registers = 65536 / resident_threads;
 
+/// Of a grid's first dimension.
+inline constexpr std::int64_t most_ctas = (std::int64_t{1} << 31) - 1;
+
 }  // namespace raceline::kernels::crossentropy_cuda

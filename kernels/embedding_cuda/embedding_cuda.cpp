@@ -18,7 +18,7 @@ std::string supports(const Workload& w, const Tile& tile, const Device& device) 
     if (device.kind != DeviceKind::cuda) {
         return "it needs a CUDA device";
     }
-    return ctas_of(w.extent("tokens"), row_bytes(w), tile) < (std::int64_t{1} << 31)
+    return ctas_of(w.extent("tokens"), row_bytes(w), tile) <= most_ctas
                ? ""
                : "it counts CTAs in 31 bits";
 }
@@ -37,7 +37,7 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& /*
     c.registers = registers;  // the launch bound
     c.bytes_in_flight = static_cast<double>(unit) * tile.threads * tile.at_once;
     c.steps.front().repeat = 2;  // the index, then the row
-    c.steps.front().work = c.work * (0.5 / static_cast<double>(c.ctas));
+    c.steps.front().work = c.work * (1 / c.steps.front().repeat / static_cast<double>(c.ctas));
     return {c};
 }
 

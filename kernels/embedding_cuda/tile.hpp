@@ -33,4 +33,7 @@ constexpr std::int64_t ctas_of(std::int64_t tokens, std::int64_t row_bytes, cons
     return (tokens * (row_bytes / unit_of(row_bytes)) + together - 1) / together;
 }
 
+/// Of a grid's first dimension.
+inline constexpr std::int64_t most_ctas = (std::int64_t{1} << 31) - 1;
+
 }  // namespace raceline::kernels::embedding_cuda

@@ -50,6 +50,14 @@ std::string engine_of(const Device& device, DType dtype) {
 struct Shape {
     std::int64_t rows, columns;  ///< of the result, of a CTA
 };
+// A CTA of the library's kernels for Hopper, of which one fits on an SM.
+constexpr Constant threads = assumed("linear_cublaslt.threads", 384, "three warpgroups");
+constexpr Constant registers =
+    assumed("linear_cublaslt.registers", 168, "all that three warpgroups can have");
+constexpr Constant stages = assumed("linear_cublaslt.stages", 4, "operands on their way");
+constexpr Constant smem_bytes =
+    assumed("linear_cublaslt.smem_bytes", 200e3, "as many stages of operands as fit");
+
 /// Results of a CTA that libraries of products have kernels for.
 constexpr std::array shapes{Shape{128, 256}, Shape{256, 128}, Shape{128, 128},
                             Shape{64, 256},  Shape{64, 128},  Shape{64, 64}};
@@ -117,13 +125,13 @@ std::vector<Counts> counts(const Workload& w, const Tile& /*tile*/, const Device
     c.reread = {
         {std::max(0.0, of_waves - w.bytes_read()), static_cast<double>((m + n) * k) * bytes}};
     c.ctas = outputs * splits;
-    c.threads = 384;
-    c.registers = 168;
-    c.smem_bytes = std::min<std::int64_t>(device.smem_bytes_per_cta, std::int64_t{200} << 10);
+    c.threads = static_cast<int>(threads);
+    c.registers = static_cast<int>(registers);
+    c.smem_bytes = std::min(device.smem_bytes_per_cta, static_cast<std::int64_t>(smem_bytes));
     c.balanced_order = true;
     const double turns = std::ceil(static_cast<double>(steps) / static_cast<double>(splits));
-    c.bytes_in_flight = counted(4, "stages of operands") * columns_of_step * bytes *
-                        static_cast<double>(tile.rows + tile.columns);
+    c.bytes_in_flight =
+        stages * columns_of_step * bytes * static_cast<double>(tile.rows + tile.columns);
     Work rest = c.work * (1 / ctas);
     rest.erase("byte.dram_write");
     c.steps = {{"first operands", 1, {}, "latency.dram"},

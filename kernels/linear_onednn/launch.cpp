@@ -27,12 +27,13 @@ namespace {
 struct Library {
 #define RACELINE_DNNL_FUNCTIONS(X)                                                          \
     X(engine_create)                                                                        \
-    X(stream_create) X(primitive_attr_create) X(primitive_attr_set_scratchpad_mode)         \
-        X(primitive_attr_set_post_ops) X(post_ops_create) X(post_ops_append_eltwise)        \
-            X(post_ops_append_binary) X(memory_desc_init_by_strides) X(matmul_desc_init)    \
-                X(primitive_desc_create) X(primitive_desc_query_md) X(memory_desc_get_size) \
-                    X(primitive_create) X(memory_create) X(memory_set_data_handle)          \
-                        X(primitive_execute) X(stream_wait)
+    X(stream_create)                                                                        \
+    X(primitive_attr_create)                                                                \
+    X(primitive_attr_set_scratchpad_mode) X(primitive_attr_set_post_ops) X(post_ops_create) \
+        X(post_ops_append_eltwise) X(post_ops_append_binary) X(memory_desc_init_by_strides) \
+            X(matmul_desc_init) X(primitive_desc_create) X(primitive_desc_query_md)         \
+                X(memory_desc_get_size) X(primitive_create) X(memory_create)                \
+                    X(memory_set_data_handle) X(primitive_execute) X(stream_wait)
 #define X(name) decltype(&dnnl_##name) name = nullptr;
     RACELINE_DNNL_FUNCTIONS(X)
 #undef X
@@ -93,7 +94,6 @@ bool append(dnnl_post_ops_t ops, RowStep step, const Product& p) {
         return true;
     };
     switch (step) {
-        case RowStep::relu: return elementwise(dnnl_eltwise_relu, 0);
         case RowStep::gelu: return elementwise(dnnl_eltwise_gelu_tanh, 0);
         case RowStep::silu: return elementwise(dnnl_eltwise_swish, 1);
         case RowStep::sigmoid: return elementwise(dnnl_eltwise_logistic, 0);

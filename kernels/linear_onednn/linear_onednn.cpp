@@ -48,6 +48,9 @@ std::string supports(const Workload& w, const Tile& /*tile*/, const Device& devi
                            chain.before.back());
     }
     for (const RowStep step : chain.product.after) {
+        if (step == RowStep::relu) {
+            return "oneDNN's relu makes 0 of NaN";
+        }
         if (form_of(step).reductions > 0) {
             return fmt::format("{} needs whole rows of the product, which no tile has",
                                form_of(step).name);

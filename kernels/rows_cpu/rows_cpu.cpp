@@ -34,9 +34,9 @@ constexpr Constant store_slots =
            "cores since Skylake");
 /// A division of a vector of floats keeps its unit busy for so many cycles, in which two plain
 /// operations could start.
-constexpr Constant division_slots = manual(
-    "rows_cpu.division_slots", 10,
-    "Fog, Instruction tables: vdivps of 256 bits, one in 5 cycles from Zen 2 and Skylake on");
+constexpr Constant division_slots =
+    assumed("rows_cpu.division_slots", 10,
+            "a vector of floats is divided in about five cycles on server cores of the last years");
 
 /// Plain lane operations of one step on one element, stores included.
 double slots_of(RowOp op, bool widens) {

@@ -91,13 +91,11 @@ constexpr double slots_of_step = counted(12, "loop over the program, switch, add
 constexpr double slots_of_exchange = counted(10, "over_row");
 /// The latency of an exchange and a sum, which wait for each other.
 constexpr Constant exchange_clocks =
-    manual("rows_cuda.exchange_clocks", 28,
-           "Luo et al., Benchmarking and dissecting the Nvidia Hopper GPU architecture, 2024: 24 "
-           "clocks a shuffle, 4 an addition");
+    assumed("rows_cuda.exchange_clocks", 28,
+            "a shuffle takes about as long as a load from shared memory, 24 clocks, and a sum 4");
 constexpr Constant barrier_clocks =
-    manual("rows_cuda.barrier_clocks", 30,
-           "Luo et al., Benchmarking and dissecting the Nvidia Hopper GPU architecture, 2024: a "
-           "barrier of a CTA, with the store and the load of shared memory around it");
+    assumed("rows_cuda.barrier_clocks", 60,
+            "a barrier, with a store to shared memory before it and a load behind it");
 
 struct Amounts {
     double slots = 0;     ///< of a thread, for all it holds of a row
@@ -113,7 +111,8 @@ Amounts amounts_of(const RowProgram& program, const Tile& tile, std::int64_t per
         a.slots += slots_of(step.op) * elements + slots_of_step;
         a.specials += specials_of(step.op) * elements;
         if (is_reduction(step.op)) {
-            const double exchanges = tile.lanes > 32 ? counted(10, "two rounds") : 5;
+            const double exchanges =
+                tile.lanes > 32 ? counted(10, "two rounds") : counted(5, "one round");
             a.slots += slots_of_exchange * (tile.lanes > 32 ? 2 : 1);
             a.clocks += exchanges * exchange_clocks + (tile.lanes > 32 ? barrier_clocks : 0.0);
         }
@@ -125,12 +124,7 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     const RowProgram program = program_of(w);
     const RowLayout layout =
         layout_of(program, w.extent(grid_rows), w.extent(grid_width), tile, element_bytes(w));
-    const double passes =
-        layout.pieces > 1
-            ? 1 + static_cast<double>(std::ranges::count_if(
-                      program.steps(),
-                      [](const RowInstruction& step) { return is_reduction(step.op); }))
-            : 1;
+    const double passes = layout.pieces > 1 ? 1 + static_cast<double>(reductions_of(program)) : 1;
     const Amounts each = amounts_of(program, tile, 16 / element_bytes(w));
     const auto rows = static_cast<double>(layout.rows);
     const double turns = static_cast<double>(layout.pieces) * passes;

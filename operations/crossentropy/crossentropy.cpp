@@ -16,7 +16,9 @@ namespace {
 
 constexpr std::array fields{OperationField{"n", "rows x classes of the logits", FieldKind::grid}};
 constexpr std::array draws{Draw::plain, Draw::outliers, Draw::biased, Draw::non_finite};
-constexpr std::array<std::string_view, 1> examples{"op=crossentropy,n=40x700"};
+constexpr std::array<std::string_view, 4> examples{
+    "op=crossentropy,n=40x700", "op=crossentropy,n=3x33", "op=crossentropy,n=5x2048",
+    "op=crossentropy,n=2x5001"};
 
 enum Tensor : std::size_t { logits, targets, loss, lse };
 

@@ -17,7 +17,9 @@ constexpr std::array fields{OperationField{"tokens", "rows that are gathered", F
                             OperationField{"vocab", "rows of the table", FieldKind::count},
                             OperationField{"d", "columns", FieldKind::count}};
 constexpr std::array draws{Draw::plain, Draw::non_finite};
-constexpr std::array<std::string_view, 1> examples{"op=embedding,tokens=20,vocab=50,d=72"};
+constexpr std::array<std::string_view, 3> examples{"op=embedding,tokens=20,vocab=50,d=72",
+                                                   "op=embedding,tokens=3,vocab=1000,d=33",
+                                                   "op=embedding,tokens=70,vocab=7,d=128"};
 
 enum Tensor : std::size_t { table, ids, out };
 

@@ -28,9 +28,18 @@ constexpr std::array fields{
     OperationField{"k", "columns of x", FieldKind::count},
     OperationField{"eps", "what a norm adds to the variance", FieldKind::real, usual_eps}};
 constexpr std::array draws{Draw::plain, Draw::outliers, Draw::biased, Draw::non_finite};
-constexpr std::array<std::string_view, 5> examples{
-    "op=linear,m=9,n=40,k=33", "op=gemm,m=9,n=40,k=33", "op=linear+bias+gelu,m=5,n=24,k=64",
-    "op=rmsnorm+linear+silu,m=5,n=24,k=64", "op=linear+add,m=3,n=8,k=16"};
+constexpr std::array<std::string_view, 12> examples{"op=linear,m=9,n=40,k=33",
+                                                    "op=gemm,m=9,n=40,k=33",
+                                                    "op=linear+bias+gelu,m=5,n=24,k=64",
+                                                    "op=rmsnorm+linear+silu,m=5,n=24,k=64",
+                                                    "op=linear+add,m=3,n=8,k=16",
+                                                    "op=linear,m=1,n=72,k=100",
+                                                    "op=linear+bias,m=17,n=5,k=8",
+                                                    "op=gemm+bias+gelu,m=4,n=31,k=130",
+                                                    "op=linear+silu+mul,m=6,n=12,k=20",
+                                                    "op=gemm+sub+square,m=6,n=12,k=20",
+                                                    "op=linear+gain+sigmoid,m=2,n=9,k=50",
+                                                    "op=linear+bias+tanh+exp,m=2,n=9,k=50"};
 
 bool is_product(std::string_view step) {
     return std::ranges::find(products, step) != products.end();

@@ -133,7 +133,8 @@ void fill_angles(std::vector<std::byte>& data, std::int64_t rows, std::int64_t d
     for (std::int64_t row = 0; row < rows; ++row) {
         for (std::int64_t i = 0; i < d / 2; ++i) {
             const double angle =
-                static_cast<double>(row) * std::pow(base, -2 * static_cast<double>(i) / static_cast<double>(d));
+                static_cast<double>(row) *
+                std::pow(base, -2 * static_cast<double>(i) / static_cast<double>(d));
             store_element(data.data(), DType::fp32, row * d + i, std::cos(angle));
             store_element(data.data(), DType::fp32, row * d + d / 2 + i, std::sin(angle));
         }

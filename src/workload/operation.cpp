@@ -67,9 +67,9 @@ void require_known(std::string_view step, bool in_chain) {
     require(!in_chain || !operation, Status::invalid_argument,
             "'{}' is an operation by itself and no step of a chain; steps are: {}", step,
             fmt::join(names, " "));
-    const std::vector<std::string_view> alone = names_of_operations();
-    names.insert(names.end(), alone.begin(), alone.end());
-    refuse_name(step, names);
+    std::vector<std::string_view> all = names_of_operations();
+    all.insert(all.end(), names.begin(), names.end());
+    refuse_name(step, all);
 }
 
 [[noreturn]] void refuse_chain(std::string_view text, std::span<const std::string_view> steps) {

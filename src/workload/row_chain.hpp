@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <span>
 #include <string_view>
 
 namespace raceline {
@@ -90,15 +89,6 @@ constexpr const RowStepForm* find_row_step(std::string_view name) {
 /// Tensors that a step takes of the launch's list, inputs and results alike.
 constexpr int tensors_of(RowOperand operand) {
     return operand == RowOperand::none ? 0 : operand == RowOperand::two_vectors ? 2 : 1;
-}
-
-/// Of a chain: steps that cost a pass over a row that does not fit where it is held.
-constexpr int reductions_of(std::span<const RowStep> chain) {
-    int sum = 0;
-    for (const RowStep step : chain) {
-        sum += form_of(step).reductions;
-    }
-    return sum;
 }
 
 inline constexpr std::size_t longest_row_chain = 10;

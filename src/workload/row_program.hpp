@@ -118,9 +118,15 @@ constexpr RowProgram row_program(std::span<const RowStep> chain, std::int32_t fi
     return p;
 }
 
+constexpr std::int64_t reductions_of(const RowProgram& program) {
+    std::int64_t count = 0;
+    for (const RowInstruction& step : program.steps()) {
+        count += is_reduction(step.op) ? 1 : 0;
+    }
+    return count;
+}
 constexpr bool has_reductions(const RowProgram& program) {
-    return std::ranges::any_of(program.steps(),
-                               [](const RowInstruction& step) { return is_reduction(step.op); });
+    return reductions_of(program) > 0;
 }
 
 constexpr bool has_rope(const RowProgram& program) {
