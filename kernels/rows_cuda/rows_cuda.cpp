@@ -89,18 +89,9 @@ double specials_of(RowOp op) {
 constexpr double slots_of_step = counted(12, "loop over the program, switch, address");
 /// Of a reduction among lanes: five exchanges and sums, twice where a row has several warps.
 constexpr double slots_of_exchange = counted(10, "over_row");
-/// The latency of an exchange and a sum, which wait for each other.
-constexpr Constant exchange_clocks =
-    assumed("rows_cuda.exchange_clocks", 28,
-            "a shuffle takes about as long as a load from shared memory, 24 clocks, and a sum 4");
-constexpr Constant barrier_clocks =
-    assumed("rows_cuda.barrier_clocks", 60,
-            "a barrier, with a store to shared memory before it and a load behind it");
-
 struct Amounts {
     double slots = 0;     ///< of a thread, for all it holds of a row
     double specials = 0;  ///< likewise
-    double clocks = 0;    ///< of the chain of reductions
 };
 
 Amounts amounts_of(const RowProgram& program, const Tile& tile, std::int64_t per_chunk) {
@@ -111,10 +102,7 @@ Amounts amounts_of(const RowProgram& program, const Tile& tile, std::int64_t per
         a.slots += slots_of(step.op) * elements + slots_of_step;
         a.specials += specials_of(step.op) * elements;
         if (is_reduction(step.op)) {
-            const double exchanges =
-                tile.lanes > 32 ? counted(10, "two rounds") : counted(5, "one round");
             a.slots += slots_of_exchange * (tile.lanes > 32 ? 2 : 1);
-            a.clocks += exchanges * exchange_clocks + (tile.lanes > 32 ? barrier_clocks : 0.0);
         }
     }
     return a;
@@ -129,11 +117,14 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     const auto rows = static_cast<double>(layout.rows);
     const double turns = static_cast<double>(layout.pieces) * passes;
     const double threads = rows * turns * tile.lanes;
+    const double read = w.bytes_read();
+    const double written = w.bytes_written();
     Counts c;
     c.launch = "main";
-    c.work["byte.dram_read"] = w.bytes_read();
-    c.work["byte.dram_write"] = w.bytes_written();
-    c.work["byte.l2"] = w.bytes_read() * passes + w.bytes_written();
+    c.work["byte.dram_read"] = read;
+    c.work["byte.dram_write"] = written;
+    c.work["byte.l2"] = read * passes + written;
+    c.work["flop.fma.fp32"] = w.flops();
     c.work["op.issue"] = threads * each.slots;
     if (each.specials > 0) {
         c.work["op.ex2"] = threads * each.specials;
@@ -142,7 +133,7 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
         const double row = static_cast<double>(layout.width * element_bytes(w));
         const double open =
             row * static_cast<double>(std::max(1, device.units) * residents_of(tile));
-        c.reread = {{(passes - 1) * w.bytes_read(), open}};
+        c.reread = {{(passes - 1) * read, open}};
     }
     c.ctas = ctas_of(layout, tile, std::max(1, device.units));
     c.threads = tile.threads;
@@ -153,10 +144,15 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     c.balanced_order = true;
     const double together = tile.threads / tile.lanes;
     const double of_cta = std::ceil(rows / together / static_cast<double>(c.ctas));
-    Step step{"row", of_cta * turns, c.work * (together / rows / turns), "latency.dram"};
-    step.clocks = each.slots + each.clocks;
-    c.steps = {step};
-    c.overlap = {{"byte.dram_read", "byte.dram_write", "byte.l2", "op.issue", "op.ex2"}};
+    const double turns_of_cta = of_cta * turns;
+    c.steps = {{"row", turns_of_cta, c.work * (together / rows / turns), "latency.dram"}};
+    if (has_reductions(program)) {
+        // Lanes exchange their sums five or ten times: about as long as L2 takes to answer.
+        c.steps.push_back(
+            {"reductions", of_cta * static_cast<double>(reductions_of(program)), {}, "latency.l2"});
+    }
+    c.overlap = {
+        {"byte.dram_read", "byte.dram_write", "byte.l2", "flop.fma.fp32", "op.issue", "op.ex2"}};
     return {c};
 }
 

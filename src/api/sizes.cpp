@@ -107,6 +107,7 @@ struct SizeModel::State {
     Device device;
     std::string kernel;
     LaunchCase how;
+    BoundRates bound;
     mutable std::shared_mutex lock;
     mutable std::map<std::vector<int>, Decision> decisions;
 
@@ -153,6 +154,7 @@ SizeModel::SizeModel(const std::string& shape, std::vector<std::string> varying,
         find_kernel(kernel);  // refuses an unknown name with the nearest one
     }
     s.how = api::launch_case(s.device, 0);
+    s.bound = bound_rates(s.device, work_of(s.shape), s.how);
 }
 
 SizeModel::~SizeModel() = default;
@@ -170,7 +172,7 @@ SizeTime SizeModel::at(std::span<const std::int64_t> sizes) const {
         s.slots[i].set(w, sizes[i]);
     }
     w.is_attention() ? validate(w) : find_operation(w.op).validate(w);
-    const SpeedOfLight bound = speed_of_light(s.device, w, s.how);
+    const SpeedOfLight bound = speed_of_light(s.device, s.bound, work_of(w));
     SizeTime time;
     time.bound_seconds = bound.seconds;
     Decision decision = s.decision(sizes, w);

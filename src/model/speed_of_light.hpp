@@ -26,4 +26,20 @@ ProblemWork work_of(const Workload& workload);
 SpeedOfLight speed_of_light(const Device& device, const ProblemWork& work, const LaunchCase& how);
 SpeedOfLight speed_of_light(const Device& device, const Workload& workload, const LaunchCase& how);
 
+/// What of it a problem's sizes do not change: for whoever asks about many sizes. The device must
+/// outlive it.
+struct BoundRates {
+    std::string engine;  ///< "": the device has none for these types
+    const Rate* of_engine = nullptr;
+    double flops_per_second = 0;  ///< of the problem's own operations
+    const Rate* read = nullptr;   ///< null: not known
+    const Rate* write = nullptr;  ///< the read rate where none is known
+    std::string_view floor;       ///< id of one launch's
+    double floor_seconds = 0;
+    double cache_bytes = 0;  ///< that a warm call may find its data in
+};
+/// Of `work` the types and what its operations are.
+BoundRates bound_rates(const Device& device, const ProblemWork& work, const LaunchCase& how);
+SpeedOfLight speed_of_light(const Device& device, const BoundRates& rates, const ProblemWork& work);
+
 }  // namespace raceline
