@@ -7,19 +7,21 @@
 #include <dlfcn.h>
 #include <map>
 #include <mutex>
+#include <string>
 
 #include "device/device.hpp"
 #include "kernels/linear_cublaslt/tile.hpp"
-#include "support/check.hpp"
+#include "raceline/error.hpp"
 
 namespace raceline::kernels::linear_cublaslt {
 namespace {
 
 /// Functions of the library that are called, under their names without cublasLt.
 struct Library {
-#define RACELINE_CUBLASLT_FUNCTIONS(X)                                                            \
-    X(Create)                                                                                     \
-    X(MatmulDescCreate) X(MatmulDescSetAttribute) X(MatrixLayoutCreate) X(MatmulPreferenceCreate) \
+#define RACELINE_CUBLASLT_FUNCTIONS(X)                                        \
+    X(Create)                                                                 \
+    X(MatmulDescCreate)                                                       \
+    X(MatmulDescSetAttribute) X(MatrixLayoutCreate) X(MatmulPreferenceCreate) \
         X(MatmulPreferenceSetAttribute) X(MatmulAlgoGetHeuristic) X(Matmul)
 #define X(name) decltype(&cublasLt##name) name = nullptr;
     RACELINE_CUBLASLT_FUNCTIONS(X)
@@ -43,16 +45,22 @@ struct Library {
     }
 };
 
+void require(bool holds, const std::string& sentence) {
+    if (!holds) {
+        throw Error(Status::unsupported, sentence);
+    }
+}
+
 const Library& library() {
     static const Library its;
-    require(its.loaded, Status::unsupported,
+    require(its.loaded,
             "cuBLASLt is not on this machine: it is part of the CUDA toolkit (libcublasLt.so.13)");
     return its;
 }
 
 void must(cublasStatus_t status, const char* what) {
-    require(status == CUBLAS_STATUS_SUCCESS, Status::unsupported,
-            "cuBLASLt refuses the product: {} gives {}", what, static_cast<int>(status));
+    require(status == CUBLAS_STATUS_SUCCESS, std::string("cuBLASLt refuses the product: ") + what +
+                                                 " gives " + std::to_string(status));
 }
 
 struct Problem {
@@ -121,7 +129,7 @@ void choose(const Problem& p, const void* bias, Plan& plan) {
     must(lt.MatmulAlgoGetHeuristic(lt.handle, plan.product, plan.weights, plan.x, plan.y, plan.y,
                                    preference, 1, &best, &found),
          "the choice of an algorithm");
-    require(found > 0, Status::unsupported, "cuBLASLt has no algorithm for this product");
+    require(found > 0, "cuBLASLt has no algorithm for this product");
     plan.algorithm = best.algo;
 }
 
@@ -147,8 +155,8 @@ void launch(const OperationArgs& args, int /*tile*/, const Device& /*device*/, v
     std::size_t tensor = 2;
     for (std::int32_t i = 1; i < args.code_count; ++i) {
         const auto step = static_cast<RowStep>(args.codes.at(static_cast<std::size_t>(i)));
-        require(append(p.epilogue, step), Status::unsupported, "cuBLASLt has no epilogue for {}",
-                form_of(step).name);
+        require(append(p.epilogue, step),
+                "cuBLASLt has no epilogue for " + std::string(form_of(step).name));
         const void*& operand = step == RowStep::bias ? bias : added;
         if (form_of(step).operand != RowOperand::none) {
             operand = args.tensors.at(tensor++).data;

@@ -24,10 +24,6 @@ std::string reason_against(const Kernel& kernel, const Workload& workload, const
     return reason;
 }
 
-bool runs_elsewhere(const Kernel& kernel, const Device& device) {
-    return (kernel.engine == Engine::cpu) != (device.kind == DeviceKind::cpu);
-}
-
 }  // namespace
 
 LaunchCase launch_case(const Device& device, int threads) {
@@ -72,8 +68,7 @@ EngineChoice choose_engine(const Workload& workload, const Device& device, int t
             continue;
         }
         const std::string reason = reason_against(kernel, workload, device, candidates);
-        if (!reason.empty() && candidates.backend.empty() &&
-            (kernel.op != workload.op || runs_elsewhere(kernel, device))) {
+        if (!reason.empty() && candidates.backend.empty() && kernel.op != workload.op) {
             continue;  // nobody would expect it to
         }
         if (!reason.empty()) {

@@ -149,11 +149,12 @@ std::vector<std::string> operation_shapes() {
           "rope,n=32768x4096", "rmsnorm+rope,n=1048576x128"}) {
         shapes.push_back(fmt::format("op={}", rows));
     }
-    shapes.insert(
-        shapes.end(),
-        {"op=rmsnorm,n=16384x8192,dtype=fp32", "op=adam,n=8192x4096,master=fp32",
-         "op=adam,n=8192x4096,dtype=fp32", "op=adam,n=16384x4096,state=bf16",
-         "op=embedding,tokens=32768,vocab=128256,d=4096", "op=crossentropy,n=2048x128256"});
+    shapes.insert(shapes.end(),
+                  {"op=rmsnorm,n=16384x8192,dtype=fp32", "op=adam,n=8192x4096,master=fp32",
+                   "op=adam,n=8192x4096,dtype=fp32", "op=adam,n=16384x4096,state=bf16",
+                   "op=embedding,tokens=32768,vocab=128256,d=4096",
+                   "op=embedding,tokens=4096,vocab=50257,d=1024,dtype=fp32",
+                   "op=crossentropy,n=2048x128256"});
     for (const int rows : {1, 16, 128, 512, 2048}) {
         shapes.push_back(fmt::format("op=linear,m={},n=4096,k=4096", rows));
     }
