@@ -27,7 +27,7 @@ from pathlib import Path
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 HERE = Path(__file__).resolve().parent
-GPU_PEERS = "cudnn,fa2,fa3,fa4,flashinfer"
+GPU_PEERS = "cudnn,fa2,fa3,fa4,flashinfer,torch,torch_compile"
 GPU_SUITE = "training-16k"
 
 
@@ -55,12 +55,17 @@ def selected(problems, quick):
 
 
 def read_problems(comparison, texts):
+    from operation_problem import OperationProblem
     from problem import Problem
     problems = []
     for text in texts:
         try:
             about = comparison.predicted(text)
-            problems.append((Problem.of(text, about["workload"]), about))
+            if "op" in about["workload"]:
+                problem = OperationProblem(comparison.library, text, about["workload"])
+            else:
+                problem = Problem.of(text, about["workload"])
+            problems.append((problem, about))
         except (ValueError, RuntimeError) as error:
             print(f"{text}: left out: {error}")
     return problems

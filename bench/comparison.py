@@ -4,8 +4,6 @@
 import contextlib
 import zlib
 
-from tensors import Judge, Raceline
-
 
 def first_line(error):
     text = str(error).strip()
@@ -21,7 +19,7 @@ def ask(machine, peer, problem, sets, judge):
     """(call, answer, names of kernels, verdict) of a peer, run once. Raises whatever it raises."""
     call = peer.bind(problem, sets)
     with peer.context():
-        answer, kernels = machine.first_answer(call)
+        answer, kernels = machine.first_answer(getattr(call, "answer", call))
     return call, answer, kernels, peers_verdict(problem, judge, answer)
 
 
@@ -59,8 +57,8 @@ class Comparison:
         row = self.library.append("prediction", about)
         about = {**about, "prediction_id": row["id"], "seed": seed}
         sets = self.machine.make_sets(problem, seed, self.arguments.spread)
-        judge = Judge(self.library, problem, sets[0], kernel, seed)
-        ours = Raceline(self.library, problem, sets, kernel, self.arguments.threads)
+        judge = problem.judge(self.library, sets[0], kernel, seed)
+        ours = problem.ours(self.library, sets, kernel, self.arguments.threads)
         answer, kernels = self.machine.first_answer(ours)
         about["correctness"] = judge.verdict(answer)
         about["backend"] = " + ".join([kernel] + kernels)
@@ -81,6 +79,8 @@ class Comparison:
         what a receipt holds of them, by label."""
         entries = {}
         for peer in self.peers:
+            if getattr(peer, "is_operation", False) != problem.is_operation:
+                continue
             reason = peer.refusal(problem)
             if reason:
                 self.say_once(f"  {peer.label}: not asked: {reason}")

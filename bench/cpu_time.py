@@ -7,7 +7,6 @@ import os
 import torch
 
 from c_library import CPU, Contender
-from tensors import Inputs
 
 
 def last_level_cache():
@@ -43,7 +42,8 @@ class CpuMachine:
 
     def peers(self, names):
         from peers_cpu import torch_forms
-        forms = torch_forms()
+        from peers_operations import torch_operations
+        forms = torch_forms() + torch_operations(on_gpu=False)
         known = {form.backend for form in forms} | {"torch_cpu"}
         missing = [(name, "no peer on a CPU") for name in names if name not in known]
         return [f for f in forms if f.name in names or f.backend in names], missing
@@ -54,7 +54,7 @@ class CpuMachine:
         count = min(self.most_sets, 2 * self.cache_bytes // each + 1)
         if count < 3 and problem.cache_bytes() < 4 * self.cache_bytes:
             count = 3  # else a turn would find what the turn before it read
-        return [Inputs(problem, generator, self.device, spread) for _ in range(count)]
+        return [problem.inputs(generator, self.device, spread) for _ in range(count)]
 
     def first_answer(self, call):
         """Runs a contender for the first time: its output, and no names of kernels."""

@@ -9,13 +9,17 @@ import math
 import torch
 
 from c_library import Contender
-from tensors import Inputs
 from torch_gpu import TorchGpu
 
 GRAPH_SECONDS = 200e-6  # a sample lasts at least this long
 RAMP_SECONDS = 80e-3    # work before the first sample: clocks settle
 MOST_SETS = 256
 MOST_BYTES = 24 << 30
+
+
+def outputs_of(result):
+    """Of attention one tensor, of an operation a tuple of them: none of one that works in place."""
+    return result if isinstance(result, tuple) else (result,)
 
 
 class Replay:
@@ -44,16 +48,20 @@ class Replay:
         misses work (launched on another stream, say) would be fast and wrong."""
         if self.graph is None:
             return
-        for out in self.outs:
-            out.fill_(float("nan"))
+        for result in self.outs:
+            for out in outputs_of(result):
+                out.fill_(float("nan"))
         self.run()
         self.gpu.synchronize()
-        for i, out in enumerate(self.outs):
-            if not bool(torch.isfinite(out).all()):
-                raise RuntimeError(f"its graph leaves output {i} unwritten")
-        difference = (self.outs[0].float() - answer.float()).norm()
-        if not float(difference) <= 1e-3 * float(answer.float().norm()):
-            raise RuntimeError("its graph gives another answer than its call")
+        for i, result in enumerate(self.outs):
+            for out in outputs_of(result):
+                if not bool(torch.isfinite(out).all()):
+                    raise RuntimeError(f"its graph leaves output {i} unwritten")
+        for out, right in zip(outputs_of(self.outs[0]), outputs_of(answer)):
+            right = right.float().flatten()
+            difference = (out.float().flatten() - right).norm()
+            if not float(difference) <= 1e-3 * float(right.norm()):
+                raise RuntimeError("its graph gives another answer than its call")
 
     def contender(self, name):
         turn = itertools.count()
@@ -88,9 +96,12 @@ class GpuMachine:
 
     def peers(self, names):
         from peers_cuda import PEERS, open_peers
-        unknown = [(name, "no such peer on a GPU") for name in names if name not in PEERS]
-        found, missing = open_peers([name for name in names if name in PEERS])
-        return found, unknown + missing
+        from peers_operations import torch_operations
+        operations = [one for one in torch_operations(on_gpu=True) if one.name in names]
+        others = [name for name in names if name not in {one.name for one in operations}]
+        unknown = [(name, "no such peer on a GPU") for name in others if name not in PEERS]
+        found, missing = open_peers([name for name in others if name in PEERS])
+        return found + operations, unknown + missing
 
     def make_sets(self, problem, seed, spread=1.0):
         """As many as a sample may need: that a fast call lasts graph_seconds is known only later,
@@ -102,7 +113,7 @@ class GpuMachine:
         count = max(cold, math.ceil(self.graph_seconds / fastest))
         # Every contender may hold outputs of its own beside the inputs: half of what is free.
         room = min(MOST_BYTES, self.gpu.free_bytes() // 2) // each
-        return [Inputs(problem, generator, self.device, spread)
+        return [problem.inputs(generator, self.device, spread)
                 for _ in range(int(max(1, min(count, room, MOST_SETS))))]
 
     def release(self):
@@ -112,13 +123,16 @@ class GpuMachine:
     def first_answer(self, call):
         """A copy of the first output and the kernels that made it. Memory that the allocator hands
         out again is poisoned first: yesterday's right answer in it must not pass for today's."""
-        shape_like = call(0)  # compiles, loads modules
+        shapes_like = outputs_of(call(0))  # compiles, loads modules
         self.gpu.synchronize()
-        torch.full_like(shape_like, float("nan"))
-        shape_like.fill_(float("nan"))
-        del shape_like
-        out, names = self.gpu.kernels_of(lambda: call(0))
-        return out.clone(), names
+        for shape_like in shapes_like:
+            torch.full_like(shape_like, float("nan"))
+            shape_like.fill_(float("nan"))
+        del shapes_like
+        result, names = self.gpu.kernels_of(lambda: call(0))
+        if isinstance(result, tuple):
+            return tuple(out.clone() for out in result), names
+        return result.clone(), names
 
     def calls_per_sample(self, call_seconds, problem, sets):
         """Enough to last and enough to be cold, the same for all: the fastest one decides."""

@@ -41,6 +41,20 @@ class Problem:
                       ("batch", "heads_q", "heads_kv", "seqlen_q", "seqlen_k", "headdim",
                        "headdim_v", "dtype")})
 
+    is_operation = False  # operation_problem.py has those
+
+    def inputs(self, generator, device, spread):
+        from tensors import Inputs
+        return Inputs(self, generator, device, spread)
+
+    def judge(self, library, inputs, kernel, seed):
+        from tensors import Judge
+        return Judge(library, self, inputs, kernel, seed)
+
+    def ours(self, library, sets, kernel, threads):
+        from tensors import Raceline
+        return Raceline(library, self, sets, kernel, threads)
+
     @property
     def group(self):
         return self.heads_q // self.heads_kv
@@ -48,6 +62,11 @@ class Problem:
     @property
     def decode(self):
         return self.seqlen_q == 1
+
+    @property
+    def moves_bytes(self):
+        """Whether its rate is one of bytes."""
+        return self.decode
 
     @property
     def masked(self):

@@ -31,7 +31,7 @@ class Results:
         cells += [rows[label]["peer"] if label in rows else None for label in self.labels]
         text = "".join(f"{self.rate(problem, c):>11}" for c in cells)
         best = best_peer(rows)
-        unit = "TB/s" if problem.decode else "TFLOP/s"
+        unit = "TB/s" if problem.moves_bytes else "TFLOP/s"
         return (f"{problem.text:{WIDTH}}{text}  {unit:8} {best}: "
                 f"{interval(Ratio.of(rows[best]))}")
 

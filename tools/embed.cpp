@@ -7,7 +7,7 @@
 //   embed lines ROOT FOLDER        prints how many lines of code a folder has: neither blank nor
 //                                  the beginning of a comment or of a directive
 //   embed hash ROOT PATH...        prints SHA-256 over files (folders: all files in them) and the
-//                                  headers of gpu/, kernels/ and ladder/ that they include, with
+//                                  headers of cpu/, gpu/, kernels/ and ladder/ that they include, with
 //                                  the .cpp beside such a header; comments and white space removed
 #include <algorithm>
 #include <filesystem>
@@ -68,7 +68,7 @@ void collect(const fs::path& root, const fs::path& path, std::set<fs::path>& see
         return;
     }
     const std::string text = read(root / path);
-    for (const std::string tree : {"gpu/", "kernels/", "ladder/"}) {
+    for (const std::string tree : {"cpu/", "gpu/", "kernels/", "ladder/"}) {
         const std::string include = "#include \"" + tree;
         for (std::size_t at = 0; (at = text.find(include, at)) != std::string::npos; ++at) {
             const std::size_t begin = text.find('"', at) + 1;

@@ -30,8 +30,9 @@ place(src/plot            above raceline)
 place(src/page            above raceline)
 place(operations          src/support src/workload raceline)
 place(gpu/ptx)
-place(gpu/tile            gpu/ptx src/workload)
-place(kernels             src/support src/workload src/device src/model src/schedule
+place(gpu/tile            gpu/ptx src/workload raceline)
+place(cpu/simd            raceline)
+place(kernels             cpu/simd src/support src/workload src/device src/model src/schedule
                           src/registry gpu/ptx gpu/tile
                           raceline)
 place(ladder              src/support src/workload src/device src/model src/schedule

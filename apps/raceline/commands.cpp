@@ -29,6 +29,26 @@ void add_rates(CLI::App& command, Options& o) {
         ->type_name("FILE");
 }
 
+// --op NAME,fields is --shape op=NAME,fields.
+void add_operations(CLI::App& command, Options& o) {
+    command
+        .add_option_function<std::vector<std::string>>(
+            "--op",
+            [&o](const std::vector<std::string>& operations) {
+                for (const std::string& operation : operations) {
+                    o.shapes.push_back("op=" + operation);
+                }
+            },
+            "an operation beside attention and its sizes, as in rmsnorm,n=8192x4096,dtype=bf16; "
+            "repeatable (docs/operations.md lists them)")
+        ->allow_extra_args(false)
+        ->type_name("OPERATION");
+}
+
+void add_fusion(CLI::App& command, Options& o, const char* what) {
+    command.add_option("--fuse", o.fuse, what)->type_name("CHAIN");
+}
+
 void add_cases(CLI::App& command, Options& o, std::string_view tile) {
     command
         .add_option("--suite", o.suite,
@@ -40,6 +60,7 @@ void add_cases(CLI::App& command, Options& o, std::string_view tile) {
                     "b=1,h=32/8,q=1,k=8192,d=128,dtype=bf16,causal; repeatable")
         ->allow_extra_args(false)
         ->type_name("SHAPE");
+    add_operations(command, o);
     command.add_option("--kernel", o.kernels, "a kernel's name; repeatable (default: all)")
         ->allow_extra_args(false)
         ->type_name("KERNEL");
@@ -155,6 +176,13 @@ void add_case_commands(CLI::App& app, Options& o, std::vector<Command>& commands
         "what a probe, a manual or the code says instead of each constant that was "
         "fitted to the kernel, also where --kernel, -v and --json choose the best tile; no "
         "committed errors are taken out");
+    add_fusion(*predict, o,
+               "a chain of operations and its sizes, as in add+rmsnorm,n=8192x4096: bytes, "
+               "intensity and time in parts and fused");
+    predict
+        ->add_option("--over", o.over,
+                     "a size that varies, as in m=1:4096: how the limiter of one shape changes")
+        ->type_name("RANGE");
     add_layout(*predict, o);
     predict->footer(
         shapes_and_suites_help() +
@@ -162,6 +190,8 @@ void add_case_commands(CLI::App& app, Options& o, std::vector<Command>& commands
         "  raceline predict --device h200 --shape b=64,h=32/8,q=1,k=8192,d=128\n"
         "  raceline predict --device h200 -v --shape h=16,q=4096,k=4096,d=128,dtype=bf16\n"
         "  raceline predict --device h200 --explain --shape h=16,q=4096,k=4096,d=128\n"
+        "  raceline predict --device h200 --fuse add+rmsnorm,n=8192x4096\n"
+        "  raceline predict --device h200 --op linear,n=4096,k=4096 --over m=1:4096\n"
         "  raceline predict --device cpu --suite quickstart");
     commands.push_back({predict, run_predict});
 
@@ -183,6 +213,7 @@ void add_case_commands(CLI::App& app, Options& o, std::vector<Command>& commands
         ->type_name("sustained|alone");
     add_seconds(*bench, "--max-seconds", "timed work per case before giving up noise", 0.001, 3600,
                 o.max_seconds);
+    add_fusion(*bench, o, "a chain of operations and its sizes: its parts and the fused chain");
     add_receipts(*bench, o, "receipt file (default: a new one in the user's state folder)");
     add_json(*bench, o);
     bench->footer(shapes_and_suites_help() +

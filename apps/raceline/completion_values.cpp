@@ -14,6 +14,7 @@
 #include "report/ladder_tracks.hpp"
 #include "run/point_names.hpp"
 #include "selection.hpp"
+#include "workload/operation.hpp"
 #include "workload/shape_grammar.hpp"
 #include "workload/suites.hpp"
 
@@ -77,6 +78,9 @@ Offers suites_of(const UnfinishedLine& /*line*/) {
     Offers words = plain_words(suite_names());
     words.push_back({"random:", "and a seed"});
     words.push_back({"serving:", "and a seed"});
+    words.push_back({"operations:", "and a seed"});
+    words.push_back({"layer:llama3-8b:prefill=", "and a number of tokens"});
+    words.push_back({"layer:llama3-8b:decode=", "and sequences x keys"});
     return words;
 }
 
@@ -99,6 +103,27 @@ Offers shapes_of(const UnfinishedLine& line) {
         const std::string_view name = one.written.substr(0, one.written.find('=') + 1);
         words.push_back(
             {before + std::string(name.empty() ? one.written : name), std::string(one.meaning)});
+    }
+    return words;
+}
+
+// Operations by name, and the steps of chains: one more behind a plus sign.
+Offers operations_of(const UnfinishedLine& line) {
+    if (line.word.find(',') != std::string::npos) {
+        return {};
+    }
+    const std::size_t plus = line.word.rfind('+');
+    const std::string before = plus == std::string::npos ? "" : line.word.substr(0, plus + 1);
+    Offers words;
+    for (const OperationRecord* operation : all_operations()) {
+        if (operation->chain != nullptr) {
+            for (const std::string_view step : operation->chain->steps) {
+                words.push_back({before + std::string(step), ""});
+            }
+        } else if (operation->name.value != Workload{}.op && before.empty()) {
+            words.push_back({std::string(operation->name.value),
+                             std::string(operation->summary.value)});
+        }
     }
     return words;
 }
@@ -141,6 +166,8 @@ constexpr std::array types{
     TypeOfValue{"TILE", tiles_of},
     TypeOfValue{"SUITE", suites_of},
     TypeOfValue{"SHAPE", shapes_of},
+    TypeOfValue{"OPERATION", operations_of},
+    TypeOfValue{"CHAIN", operations_of},
     TypeOfValue{"DTYPE", [](const UnfinishedLine&) { return plain_words(names_of_dtypes()); }},
     TypeOfValue{
         "ENGINE",
@@ -155,6 +182,7 @@ constexpr std::array types{
     TypeOfValue{"SHELL", [](const UnfinishedLine&) { return plain_words(shells()); }},
     TypeOfValue{"FILE", [](const UnfinishedLine&) { return Offers{{std::string(files), ""}}; }},
     TypeOfValue{"NUMBER", nothing},
+    TypeOfValue{"RANGE", nothing},
     TypeOfValue{"SECONDS", nothing},
     TypeOfValue{"NAME", nothing},
     TypeOfValue{"COMMIT", nothing},

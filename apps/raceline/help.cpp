@@ -107,21 +107,33 @@ std::string field_meaning(const ShapeField& field) {
     return aliases.empty() ? text : fmt::format("{}; also {}", text, aliases);
 }
 
+// An operation and its fields. That of chains goes by the steps of its first example.
+std::string operation_line(const OperationRecord& operation) {
+    const std::string_view example = operation.examples.value.front();
+    std::string fields;
+    for (const OperationField& field : operation.fields.value) {
+        if (field.kind != FieldKind::chain) {
+            fields += fmt::format("{}{}", fields.empty() ? "" : ", ", field.name);
+        }
+    }
+    return fmt::format("{}\t{}{}; its fields: {}, dtype\n", example.substr(0, example.find(',')),
+                       operation.summary.value,
+                       operation.chain == nullptr
+                           ? ""
+                           : fmt::format("; or a chain, with + between the steps, of {}",
+                                         fmt::join(operation.chain->steps, ", ")),
+                       fields);
+}
+
 std::string shapes_help() {
     std::string text = "Fields of a shape, split by commas (in brackets: if left out):\n";
     for (const ShapeField& field : shape_fields()) {
         text += fmt::format("{}\t{}\n", field.written, field_meaning(field));
     }
     for (const OperationRecord* operation : all_operations()) {
-        if (operation->name.value == Workload{}.op) {
-            continue;
+        if (operation->name.value != Workload{}.op) {
+            text += operation_line(*operation);
         }
-        std::string fields;
-        for (const OperationField& field : operation->fields.value) {
-            fields += fmt::format("{}{}", fields.empty() ? "" : ", ", field.name);
-        }
-        text += fmt::format("op={}\t{}; its fields: {}, dtype\n", operation->name.value,
-                            operation->summary.value, fields);
     }
     return text + "\n";
 }
@@ -129,7 +141,8 @@ std::string shapes_help() {
 std::string suites_help() {
     return fmt::format(
         "Suites:\n"
-        "benchmarks\t{} random:SEED serving:SEED\n"
+        "benchmarks\t{} random:SEED serving:SEED operations:SEED\n"
+        "a decoder layer\tlayer:MODEL:prefill=TOKENS layer:MODEL:decode=SEQUENCESxKEYS\n"
         "measured by tools/\t{}\n"
         "checked by tools/\t{}\n"
         "NAME:128\tthe part of one of these with head dims over 64, up to 128\n"

@@ -27,6 +27,7 @@ struct Options {
     std::vector<std::string> diff;     ///< two rungs, or empty
     std::string suite;
     std::vector<std::string> shapes;
+    std::string fuse;   ///< predict, bench: a chain and its sizes
     std::string tile;   ///< empty: the command's default, best or (check) all
     std::string dtype;  ///< empty: the suite's own
     int threads = 0;
@@ -61,7 +62,7 @@ struct Options {
     std::string output;        ///< plot, diff: the picture's file; empty: the terminal
     bool keep_script = false;  ///< plot, diff: the script stays beside the picture
     std::string track;         ///< plot: of the ladder; empty: prefill
-    std::string over;          ///< plot sweep: a field of workloads; empty: chosen
+    std::string over;  ///< plot sweep: a field of workloads; empty: chosen. predict: a range
 
     std::string shell;  ///< completion: for which one
     std::string topic;  ///< help: the command that it is about; empty: all

@@ -4,15 +4,20 @@
 #include <span>
 
 #include "cases.hpp"
+#include "fuse.hpp"
 #include "options.hpp"
 #include "receipt/rows.hpp"
 #include "registry/registry.hpp"
 #include "report/answer_text.hpp"
 #include "report/case_table.hpp"
 #include "report/explanation.hpp"
+#include "report/layer_report.hpp"
 #include "report/problem_answer.hpp"
+#include "report/size_sweep.hpp"
 #include "selection.hpp"
+#include "support/check.hpp"
 #include "terminal.hpp"
+#include "workload/shape_grammar.hpp"
 
 namespace raceline::cli {
 namespace {
@@ -129,15 +134,34 @@ std::vector<ProblemAnswer> answers_of(const Options& options, const Device& devi
     return answers;
 }
 
+void print_all(const Options& options, const Device& device, std::span<const Group> groups) {
+    const TextStyle style = stdout_style(options);
+    fmt::print("\n{}\n{}", inked("All kernels", Ink::heading, style),
+               table_of(groups, options, device, style));
+}
+
+// Of answers, as cases that a layer's parts are summed of.
+std::vector<RanCase> cases_of(std::span<const ProblemAnswer> answers) {
+    std::vector<RanCase> cases;
+    for (const ProblemAnswer& answer : answers) {
+        if (answer.served()) {
+            CaseResult result;
+            result.explained = answer.explained;
+            cases.emplace_back(answer.which, result);
+        }
+    }
+    return cases;
+}
+
 // What the API would run of each problem; with --verbose all kernels below it.
 void print_answers(const Options& options, const Device& device, std::span<const Group> groups) {
     const TextStyle style = stdout_style(options);
     const std::vector<ProblemAnswer> answers = answers_of(options, device);
     fmt::print("{}", answers.size() == 1 ? answer_text(answers.front(), device, style)
                                          : answers_table(answers, style));
+    fmt::print("{}", layer_text(cases_of(answers), device, style));
     if (options.verbose) {
-        fmt::print("\n{}\n{}", inked("All kernels", Ink::heading, style),
-                   table_of(groups, options, device, style));
+        print_all(options, device, groups);
     }
     if (options.explain) {
         fmt::print("{}", options.verbose ? explanations_of(groups, device, style)
@@ -167,28 +191,68 @@ void print_named(const Options& options, const Device& device, std::span<const G
     }
 }
 
+// A chain in parts and fused; with --verbose all kernels of both below it.
+void print_fusion(const Options& options, const Device& device, const Fusion& fusion,
+                  std::span<const Group> groups) {
+    fmt::print("{}", fusion_table(options, fusion, device, {}, stdout_style(options)));
+    if (options.verbose) {
+        print_all(options, device, groups);
+    }
+}
+
+int run_size_sweep(const Options& options, const Device& device) {
+    require(options.shapes.size() == 1 && options.suite.empty() && options.fuse.empty(),
+            Status::invalid_argument, "--over needs one --shape or --op, and no suite");
+    require(!options.json && options.receipts.empty(), Status::invalid_argument,
+            "--over prints a table: for rows name each size by --shape");
+    const DType dtype = options.dtype.empty() ? DType::bf16 : parse_dtype(options.dtype);
+    fmt::print("{}", size_sweep_text(options.shapes.front(), dtype, parse_size_range(options.over),
+                                     device, launch_case(options, device), stdout_style(options)));
+    return exit_ok;
+}
+
+void put_all_rows(std::span<const Group> groups, const Options& options, const Device& device) {
+    std::optional<ReceiptWriter> writer = named_receipts(options);
+    RowSink sink = sink_of(options, writer ? &*writer : nullptr);
+    if (std::ranges::any_of(groups, is_served)) {
+        sink.describe(device);
+    }
+    for (const Group& group : groups) {
+        put_rows(group, options, device, sink);
+    }
+}
+
 }  // namespace
 
 int run_predict(const Options& options) {
     const Device device = select_device(options);
+    if (!options.over.empty()) {
+        return run_size_sweep(options, device);
+    }
+    std::optional<Fusion> fusion;
+    if (!options.fuse.empty()) {
+        fusion = fusion_of(options);
+    }
     const bool named = !options.kernels.empty() || !options.tile.empty();
     const bool as_rows = options.json || !options.receipts.empty();
     // What a text without them shows is worked out by itself.
     const std::vector<Case> cases =
-        named || as_rows || options.verbose ? select_cases(options, device) : std::vector<Case>();
+        named || as_rows || options.verbose
+            ? select_cases(fusion ? with_parts(options, *fusion) : options, device)
+            : std::vector<Case>();
     const std::vector<Group> groups = groups_of(cases, device, calibration_of(options));
     if (as_rows) {
-        std::optional<ReceiptWriter> writer = named_receipts(options);
-        RowSink sink = sink_of(options, writer ? &*writer : nullptr);
-        if (std::ranges::any_of(groups, is_served)) {
-            sink.describe(device);
-        }
-        for (const Group& group : groups) {
-            put_rows(group, options, device, sink);
-        }
+        put_all_rows(groups, options, device);
     }
-    if (!options.json) {
-        named ? print_named(options, device, groups) : print_answers(options, device, groups);
+    if (options.json) {
+        return exit_ok;
+    }
+    if (fusion) {
+        print_fusion(options, device, *fusion, groups);
+    } else if (named) {
+        print_named(options, device, groups);
+    } else {
+        print_answers(options, device, groups);
     }
     return exit_ok;
 }

@@ -58,19 +58,6 @@ std::string known_word(std::string_view what, const std::string& given, const Wo
     return std::string(known);
 }
 
-LaunchCase launch_case(const Options& options, const Device& device) {
-    const bool on_cpu = device.kind == DeviceKind::cpu;
-    LaunchCase how;
-    how.cold = !options.warm;
-    how.launch_path = known_word("launch path", options.launch_path,
-                                 on_cpu ? Words{"parallel"} : Words{"graph", "stream"}, device);
-    how.regime = known_word("--regime", options.regime,
-                            on_cpu ? Words{"sustained"} : Words{"sustained", "alone"}, device);
-    // A replayed file may hold one case with several numbers of threads.
-    how.threads = on_cpu ? (options.threads != 0 ? options.threads : device.units) : 0;
-    return how;
-}
-
 // Short enough to be typed again: a failure names it. RACELINE_SEED, which tests and CI set, takes
 // its place.
 std::uint64_t fresh_seed() {
@@ -96,6 +83,19 @@ Device with_threads(Device device, int threads) {
 }
 
 }  // namespace
+
+LaunchCase launch_case(const Options& options, const Device& device) {
+    const bool on_cpu = device.kind == DeviceKind::cpu;
+    LaunchCase how;
+    how.cold = !options.warm;
+    how.launch_path = known_word("launch path", options.launch_path,
+                                 on_cpu ? Words{"parallel"} : Words{"graph", "stream"}, device);
+    how.regime = known_word("--regime", options.regime,
+                            on_cpu ? Words{"sustained"} : Words{"sustained", "alone"}, device);
+    // A replayed file may hold one case with several numbers of threads.
+    how.threads = on_cpu ? (options.threads != 0 ? options.threads : device.units) : 0;
+    return how;
+}
 
 Device select_device(const Options& options) {
     if (options.device.starts_with(replay_prefix)) {
@@ -227,6 +227,9 @@ std::vector<Case> select_cases(const Options& options, const Device& device) {
         for (const Kernel* kernel : kernels) {
             Case one = problem;
             one.kernel = kernel;
+            if (options.kernels.empty() && kernel->op != one.workload.op) {
+                continue;  // it computes something else, which nobody asks it to
+            }
             if (!why_not(*kernel, one.workload, device).empty()) {
                 cases.push_back(one);
                 continue;

@@ -12,6 +12,9 @@
 
 namespace raceline::cli {
 
+/// How a command's cases are launched, by its options.
+LaunchCase launch_case(const Options& options, const Device& device);
+
 /// The device named, with its rates applied and threads restricted: live if this machine has it,
 /// else from its datasheet. `replay:FILE` gives the device of the file.
 Device select_device(const Options& options);

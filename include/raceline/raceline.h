@@ -174,6 +174,30 @@ typedef struct rl_combine_args {
 } rl_combine_args;
 RL_API rl_status rl_combine(const rl_combine_args* args, int32_t place, void* stream);
 
+/* ---- operations beside attention ---- */
+
+/* An operation of one shape, with the kernel that runs it: decided once, run many times, by several
+ * threads if need be. Free it once. */
+typedef struct rl_operation rl_operation;
+
+/* shape: "op=rmsnorm,n=8192x4096,dtype=bf16" (docs/operations.md). kernel: a name; null or "": chosen
+ * by the model. threads: of a CPU, 0 all. */
+RL_API rl_status rl_operation_create(const char* shape, int32_t place, const char* kernel,
+                                     int32_t threads, rl_operation** operation);
+/* A JSON object: kernel, workspace_bytes, and tensors in the order in which rl_operation_run takes
+ * their addresses: {"name", "dtype" ("int32" of indices), "rows", "width", "bytes", "output"}. */
+RL_API rl_status rl_operation_describe(const rl_operation* operation, char** json);
+/* addresses: one a tensor, on the device of the place, null where it has no bytes; outputs overlap
+ * nothing. On a GPU it is enqueued on the stream (a cudaStream_t) and not waited for. */
+RL_API rl_status rl_operation_run(const rl_operation* operation, void* const* addresses,
+                                  int64_t count, void* stream, void* workspace,
+                                  size_t workspace_bytes);
+/* The gate over outputs that anyone computed: addresses in host memory, as above. json: {"passed",
+ * "relative_rms" and, if it did not pass, "why"}. A refused output is RL_OK with "passed" false. */
+RL_API rl_status rl_operation_check(const rl_operation* operation, const void* const* addresses,
+                                    int64_t count, uint64_t seed, char** json);
+RL_API void rl_operation_free(rl_operation* operation); /* null is fine */
+
 /* ---- prediction ---- */
 
 /* A JSON array of the known devices, {"id", "name", "year", "live"}, live ones first. */

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "kernels/combine_cpu/tile.hpp"
+#include "model/one_pass.hpp"
 #include "registry/kernel.hpp"
 
 namespace raceline::kernels::combine_cpu {
@@ -14,19 +15,8 @@ std::string supports(const Workload& /*w*/, const Tile& /*tile*/, const Device& 
 
 std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& /*device*/) {
     const std::int64_t rows = w.extent("rows") * w.extent("heads");
-    Counts c;
-    c.launch = "main";
-    c.work = {{"flop.fma.fp32", w.flops()},
-              {"byte.dram_read", w.bytes_read()},
-              {"byte.dram_write", w.bytes_written()}};
-    c.ctas = (rows + tile.rows - 1) / tile.rows;
-    c.balanced_order = true;
-    c.steps = {{.name = "rows",
-                .repeat = 1,
-                .work = c.work * (1 / static_cast<double>(c.ctas)),
-                .waits = {}}};
-    c.overlap = {{"flop.fma.fp32", "byte.dram_read", "byte.dram_write"}};
-    return {c};
+    return {one_pass(w, "rows", {{"flop.fma.fp32", w.flops()}}, (rows + tile.rows - 1) / tile.rows,
+                     true)};
 }
 
 const KernelRecord<Tile> record{

@@ -5,7 +5,7 @@
 
 #include "gpu/ptx/approx_ftz_f32.cuh"
 #include "gpu/tile/base_two.cuh"
-#include "gpu/tile/half_pairs.cuh"
+#include "gpu/tile/chunk.cuh"
 #include "gpu/tile/schedule.hpp"
 #include "kernels/combine_cuda/tile.hpp"
 #include "registry/enqueue.cuh"
@@ -23,93 +23,8 @@ struct Params {
     bool aligned_parts, aligned_out;
 };
 
-template <DType type>
-inline constexpr int width = type == DType::fp32 ? 4 : 2;
-
-/// 16 bytes of a part, as far as the row has them.
-template <DType type>
-__device__ __forceinline__ uint4 load_chunk(const Params& p, const char* row, int chunk) {
-    constexpr int elements = 16 / width<type>;
-    if (p.aligned_parts) {
-        return __ldg(reinterpret_cast<const uint4*>(row) + chunk);
-    }
-    std::uint32_t words[4] = {0, 0, 0, 0};
-#pragma unroll
-    for (int e = 0; e < elements; ++e) {
-        const std::int64_t column = static_cast<std::int64_t>(chunk) * elements + e;
-        if (column < p.call.headdim) {
-            if constexpr (type == DType::fp32) {
-                words[e] = reinterpret_cast<const std::uint32_t*>(row)[column];
-            } else {
-                words[e / 2] |=
-                    static_cast<std::uint32_t>(reinterpret_cast<const std::uint16_t*>(row)[column])
-                    << (16 * (e % 2));
-            }
-        }
-    }
-    return make_uint4(words[0], words[1], words[2], words[3]);
-}
-
-/// The elements of a chunk.
-template <DType type>
-__device__ __forceinline__ void widen(uint4 chunk, float (&x)[16 / width<type>]) {
-    const std::uint32_t words[4] = {chunk.x, chunk.y, chunk.z, chunk.w};
-#pragma unroll
-    for (int w = 0; w < 4; ++w) {
-        if constexpr (type == DType::fp32) {
-            x[w] = __uint_as_float(words[w]);
-        } else if constexpr (type == DType::bf16) {
-            x[2 * w] = __uint_as_float(words[w] << 16);
-            x[2 * w + 1] = __uint_as_float(words[w] & 0xFFFF0000U);
-        } else {
-            __half2 two;
-            memcpy(&two, &words[w], sizeof(two));
-            const float2 both = __half22float2(two);
-            x[2 * w] = both.x;
-            x[2 * w + 1] = both.y;
-        }
-    }
-}
-
-template <DType type, int elements>
-__device__ __forceinline__ void store_chunk(const Params& p, char* row, int chunk,
-                                            const float (&x)[elements]) {
-    constexpr int words = elements * width<type> / 4;
-    std::uint32_t bits[words];
-#pragma unroll
-    for (int w = 0; w < words; ++w) {
-        if constexpr (type == DType::fp32) {
-            memcpy(&bits[w], &x[w], sizeof(bits[w]));
-        } else {
-            bits[w] = gpu::packed < type == DType::bf16 > (x[2 * w], x[2 * w + 1]);
-        }
-    }
-    if (p.aligned_out) {
-        auto* to = reinterpret_cast<uint2*>(row) + chunk * (words / 2);
-#pragma unroll
-        for (int w = 0; w < words; w += 4) {
-            if constexpr (words % 4 == 0) {
-                reinterpret_cast<uint4*>(to)[w / 4] =
-                    make_uint4(bits[w], bits[w + 1], bits[w + 2], bits[w + 3]);
-            } else {
-                to[0] = make_uint2(bits[0], bits[1]);
-            }
-        }
-        return;
-    }
-#pragma unroll
-    for (int e = 0; e < elements; ++e) {
-        const std::int64_t column = static_cast<std::int64_t>(chunk) * elements + e;
-        if (column < p.call.headdim) {
-            if constexpr (type == DType::fp32) {
-                reinterpret_cast<std::uint32_t*>(row)[column] = bits[e];
-            } else {
-                reinterpret_cast<std::uint16_t*>(row)[column] =
-                    static_cast<std::uint16_t>(bits[e / 2] >> (16 * (e % 2)));
-            }
-        }
-    }
-}
+using gpu::chunk_of;
+using gpu::width_of;
 
 /// Weighted sums of `elements` columns, relative to exp(base).
 template <int elements>
@@ -122,8 +37,8 @@ struct Sums {
 /// whatever it left as output; NaN goes through.
 template <DType type, int at_once>
 __device__ __forceinline__ void add_parts(const Params& p, int first, const char* row,
-                                          const float* lse, int chunk, Sums<16 / width<type>>& s) {
-    constexpr int elements = 16 / width<type>;
+                                          const float* lse, int chunk, Sums<chunk_of<type>>& s) {
+    constexpr int elements = chunk_of<type>;
     const CombineStrides& apart = p.call.of_out_parts;
     uint4 x[at_once];
     float its[at_once];
@@ -131,7 +46,8 @@ __device__ __forceinline__ void add_parts(const Params& p, int first, const char
     for (int i = 0; i < at_once; ++i) {
         const bool there = first + i < p.parts;
         its[i] = there ? __ldg(lse + (first + i) * p.call.of_lse_parts.part) : -INFINITY;
-        x[i] = there ? load_chunk<type>(p, row + (first + i) * apart.part * width<type>, chunk)
+        x[i] = there ? gpu::load_chunk<type>(row + (first + i) * apart.part * width_of<type>, chunk,
+                                             p.call.headdim, p.aligned_parts)
                      : make_uint4(0, 0, 0, 0);
     }
     float highest = s.base;
@@ -152,7 +68,7 @@ __device__ __forceinline__ void add_parts(const Params& p, int first, const char
         if (its[i] != -INFINITY) {
             const float weight = ptx::ex2_approx_ftz_f32((its[i] - highest) * log2_e);
             float columns[elements];
-            widen<type>(x[i], columns);
+            gpu::widen<type>(x[i], columns);
             s.sum += weight;
 #pragma unroll
             for (int e = 0; e < elements; ++e) {
@@ -165,7 +81,7 @@ __device__ __forceinline__ void add_parts(const Params& p, int first, const char
 template <DType type, DType out_type, int at_once>
 __global__ void __launch_bounds__(most_threads, residents(at_once))
     combine(const __grid_constant__ Params p) {
-    constexpr int elements = 16 / width<type>;
+    constexpr int elements = chunk_of<type>;
     const auto in_cta = static_cast<std::int32_t>(threadIdx.x) >> p.lanes_shift;
     const std::int64_t at =
         static_cast<std::int64_t>(blockIdx.x) * (blockDim.x >> p.lanes_shift) + in_cta;
@@ -177,10 +93,10 @@ __global__ void __launch_bounds__(most_threads, residents(at_once))
     const std::int32_t token = p.by_heads.divide(row);
     const std::int64_t head = row - token * c.heads;
     const auto* parts = static_cast<const char*>(c.out_parts) +
-                        (token * c.of_out_parts.row + head * c.of_out_parts.head) * width<type>;
+                        (token * c.of_out_parts.row + head * c.of_out_parts.head) * width_of<type>;
     const float* lse = c.lse_parts + token * c.of_lse_parts.row + head * c.of_lse_parts.head;
-    auto* out =
-        static_cast<char*>(c.out) + (token * c.of_out.row + head * c.of_out.head) * width<out_type>;
+    auto* out = static_cast<char*>(c.out) +
+                (token * c.of_out.row + head * c.of_out.head) * width_of<out_type>;
     for (auto chunk = static_cast<std::int32_t>(threadIdx.x) & (p.lanes - 1); chunk < p.chunks;
          chunk += p.lanes) {
         Sums<elements> s{};
@@ -195,7 +111,7 @@ __global__ void __launch_bounds__(most_threads, residents(at_once))
         for (int e = 0; e < elements; ++e) {
             s.out[e] *= factor;
         }
-        store_chunk<out_type>(p, out, chunk, s.out);
+        gpu::store_chunk<out_type>(out, chunk, c.headdim, p.aligned_out, s.out);
         if (chunk == 0 && c.lse != nullptr) {
             c.lse[token * c.of_lse.row + head * c.of_lse.head] =
                 s.sum == 0 ? -INFINITY : s.base + log2f(s.sum) * ln_2;

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "kernels/combine_cuda/tile.hpp"
+#include "model/one_pass.hpp"
 #include "registry/kernel.hpp"
 
 namespace raceline::kernels::combine_cuda {
@@ -29,21 +30,10 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& /*
     const auto threads = static_cast<double>(rows_of(w) * lanes_of(chunks));
     const auto parts = static_cast<double>(w.extent("parts"));
     const double elements = parts * static_cast<double>(rows_of(w) * w.extent("d"));
-    Counts c;
-    c.launch = "main";
-    c.work["byte.dram_read"] = w.bytes_read();
-    c.work["byte.dram_write"] = w.bytes_written();
-    c.work["byte.l2"] = w.bytes_read() + w.bytes_written();
-    c.work["flop.fma.fp32"] = 2 * elements;
-    c.work["op.ex2"] = parts * threads;
-    c.ctas = (rows_of(w) + rows_of_cta - 1) / rows_of_cta;
-    c.threads = tile.threads;
+    const Work work{{"flop.fma.fp32", 2 * elements}, {"op.ex2", parts * threads}};
+    Counts c = one_wave_pass(w, work, (rows_of(w) + rows_of_cta - 1) / rows_of_cta, tile.threads);
     c.registers = registers_of(tile.at_once);  // the launch bound
     c.bytes_in_flight = 16.0 * tile.threads * tile.at_once;
-    c.balanced_order = true;
-    const Work share = c.work * (1 / static_cast<double>(c.ctas));
-    c.steps = {{"row", 1, share, "latency.dram"}};
-    c.overlap = {{"byte.dram_read", "byte.dram_write", "byte.l2", "flop.fma.fp32", "op.ex2"}};
     return {c};
 }
 

@@ -109,7 +109,7 @@ Amounts panel_step(const Workload& w, const Target& target, std::int64_t width, 
            static_cast<double>(keys) * operand * (columns + columns_v);
     a.simd += masked ? 4 * scores : 0;
     // tanh: its operations and a division.
-    a.simd += w.softcap > 0 ? counted(26, "tanh in simd-inl.hpp") * scores : 0;
+    a.simd += w.softcap > 0 ? counted(26, "tanh in elements-inl.hpp") * scores : 0;
     return a;
 }
 

@@ -13,9 +13,9 @@
 #include <cstring>
 #include <hwy/cache_control.h>
 
+#include "cpu/simd/elements-inl.hpp"
 #include "kernels/cpu_flash/gemm-inl.hpp"
 #include "kernels/cpu_flash/scratch.hpp"
-#include "kernels/cpu_flash/simd-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace raceline::kernels::cpu_flash::HWY_NAMESPACE {

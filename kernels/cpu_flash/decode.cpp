@@ -5,7 +5,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu_flash/decode.cpp"
 // clang-format off: the targets are chosen before Highway is seen
-#include "kernels/cpu_flash/highway_targets.hpp"
+#include "cpu/simd/highway_targets.hpp"
 #include <hwy/foreach_target.h>
 // clang-format on
 #include <algorithm>

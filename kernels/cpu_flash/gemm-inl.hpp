@@ -11,7 +11,7 @@
 
 #include <cstdint>
 
-#include "kernels/cpu_flash/simd-inl.hpp"
+#include "cpu/simd/elements-inl.hpp"
 
 // Accumulators stay in registers only if every loop over them disappears.
 #undef RACELINE_UNROLL
@@ -23,6 +23,8 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace raceline::kernels::cpu_flash::HWY_NAMESPACE {
+
+using namespace raceline::simd::HWY_NAMESPACE;  // NOLINT(google-build-using-namespace)
 
 // 32 registers hold 24 accumulators, a row of B and a broadcast; 16 registers hold 12.
 #if HWY_TARGET == HWY_NEON || (HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86)

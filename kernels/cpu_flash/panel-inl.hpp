@@ -12,13 +12,15 @@
 #include <cstdint>
 #include <limits>
 
+#include "cpu/simd/elements-inl.hpp"
 #include "kernels/cpu_flash/gemm-inl.hpp"
 #include "kernels/cpu_flash/plan.hpp"
 #include "kernels/cpu_flash/rows.hpp"
-#include "kernels/cpu_flash/simd-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace raceline::kernels::cpu_flash::HWY_NAMESPACE {
+
+using namespace raceline::simd::HWY_NAMESPACE;  // NOLINT(google-build-using-namespace)
 
 /// Four vectors -> in every 128-bit block, the transposed 4 × 4 matrix.
 HWY_INLINE void transpose_blocks(Vec& a, Vec& b, Vec& c, Vec& e) {

@@ -4,7 +4,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu_flash/prefill.cpp"
 // clang-format off: the targets are chosen before Highway is seen
-#include "kernels/cpu_flash/highway_targets.hpp"
+#include "cpu/simd/highway_targets.hpp"
 #include <hwy/foreach_target.h>
 // clang-format on
 #include <algorithm>

@@ -171,7 +171,7 @@ void add_lengths(const Workload& w, Counts& c) {
     if (!w.ragged() && !paged) {
         return;
     }
-    constexpr double passes = counted(3, "ragged_part, where the first share does");
+    constexpr double passes = share_attempts;
     const bool held = w.batch < 32;
     Step lengths{"lengths",
                  held ? 1 : passes * std::ceil(static_cast<double>(w.batch) / 32),

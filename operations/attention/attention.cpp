@@ -15,6 +15,8 @@
 namespace raceline::operations::attention {
 namespace {
 
+constexpr std::array<std::string_view, 1> examples{"h=2,q=17,k=48,d=64"};
+
 enum Tensor : std::size_t { q, k, v, sinks, out, lse };
 
 /// Lengths, block tables and scales are no tensors here: they follow from workload and seed.
@@ -132,7 +134,7 @@ double operations(const Workload& w) {
 
 const OperationRecord record{.name = "attention",
                              .summary = "softmax(scale * Q K^T) V, by query heads and KV heads",
-                             .example = "h=2,q=17,k=48,d=64",
+                             .examples = examples,
                              .fields = attention_fields(),
                              .validate = raceline::validate,
                              .tensors = tensors,
@@ -143,7 +145,8 @@ const OperationRecord record{.name = "attention",
                              .mutations = mutations,
                              .bytes_read = bytes_read,
                              .bytes_written = bytes_written,
-                             .operations = operations};
+                             .operations = operations,
+                             .matrix_products = true};
 
 }  // namespace
 }  // namespace raceline::operations::attention

@@ -24,6 +24,8 @@ constexpr std::array fields{
     OperationField{"sinks", "1: one more logit a head, which no part has", FieldKind::count, "0"}};
 constexpr std::array draws{Draw::plain, Draw::outliers, Draw::non_finite};
 
+constexpr std::array<std::string_view, 1> examples{"op=combine,parts=3,rows=10,heads=4,d=64"};
+
 enum Tensor : std::size_t { out_parts, lse_parts, sinks, out, lse };
 
 std::int64_t rows_of(const Workload& w) {
@@ -181,7 +183,7 @@ double operations(const Workload& w) {
 
 const OperationRecord record{.name = "combine",
                              .summary = "partial results of attention over disjoint keys, as one",
-                             .example = "parts=3,rows=10,heads=4,d=64",
+                             .examples = examples,
                              .fields = fields,
                              .validate = validate,
                              .tensors = tensors,

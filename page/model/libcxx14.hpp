@@ -56,6 +56,14 @@ constexpr auto find_if(Range&& range, Test test, Of of = {}) {
     }
     return at;
 }
+template <class Range, class Test>
+constexpr auto count_if(Range&& range, Test test) {
+    return std::count_if(begin(range), end(range), test);
+}
+template <class Range, class Out>
+constexpr auto copy(Range&& range, Out out) {
+    return std::copy(begin(range), end(range), out);
+}
 template <class Range, class Value, class Of = identity>
 constexpr auto find(Range&& range, const Value& value, Of of = {}) {
     return ranges::find_if(range, [&](const auto& one) { return one == value; }, of);

@@ -18,7 +18,7 @@ namespace {
 std::string reason_against(const Kernel& kernel, const Workload& workload, const Device& device,
                            const Candidates& candidates) {
     std::string reason = why_not(kernel, workload, device);
-    if (reason.empty() && candidates.must_run && kernel.launch == nullptr) {
+    if (reason.empty() && candidates.must_run && !kernel.compiled()) {
         reason = "its code is not in this build (built without CUDA)";
     }
     return reason;
@@ -67,6 +67,9 @@ EngineChoice choose_engine(const Workload& workload, const Device& device, int t
             continue;
         }
         const std::string reason = reason_against(kernel, workload, device, candidates);
+        if (!reason.empty() && candidates.backend.empty() && kernel.op != workload.op) {
+            continue;  // nobody would expect it to
+        }
         if (!reason.empty()) {
             reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", kernel.name, reason);
             continue;

@@ -25,6 +25,11 @@ struct Speed {
     double alone = 0;
 };
 
+double amount_of(const Work& work, std::string_view id) {
+    const auto found = work.find(id);
+    return found == work.end() ? 0 : found->second;
+}
+
 // Fills a LaunchCosts; keeps what only the filling needs.
 struct Builder {
     const Device& device;
@@ -33,6 +38,7 @@ struct Builder {
     LaunchCosts& out;
     std::array<Speed, max_resources> speeds{};
     Speed dram_read{}, dram_write{};
+    double turnaround = turnaround_seconds(device);
     bool cache_counted = false;  // the kernel counts all traffic through the last cache itself
     bool cache_known = false;    // the device has a rate for it
 
@@ -82,6 +88,9 @@ struct Builder {
     }
 
     void add_work(Costs& costs, const Work& work, double factor) {
+        costs.device[dram_index] +=
+            factor * turnaround *
+            std::min(amount_of(work, "byte.dram_write"), amount_of(work, "byte.dram_read"));
         for (const auto& [id, amount] : work) {
             if (amount <= 0) {
                 continue;
@@ -164,11 +173,6 @@ void Builder::note_queues() {
         out.ports[i] = of_memory ? 1 : of_scheduler || adds ? schedulers + 0.0 : 0;
         out.queues[i] = of_memory || of_scheduler;
     }
-}
-
-double amount_of(const Work& work, std::string_view id) {
-    const auto found = work.find(id);
-    return found == work.end() ? 0 : found->second;
 }
 
 // Re-reads belong to a launch, not to a step: they are spread over the steps as the memory traffic

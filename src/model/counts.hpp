@@ -4,28 +4,12 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 
+#include "model/work.hpp"
+
 namespace raceline {
-
-/// Amounts by resource id (see device/device.hpp): flops, operations, bytes.
-using Work = std::map<std::string, double, std::less<>>;
-
-inline Work operator*(Work work, double factor) {
-    for (auto& [id, amount] : work) {
-        amount *= factor;
-    }
-    return work;
-}
-
-inline Work operator+(Work a, const Work& b) {
-    for (const auto& [id, amount] : b) {
-        a[id] += amount;
-    }
-    return a;
-}
 
 /// Bytes that are read more than once, and the footprint they are read from: if the footprint fits
 /// in the last-level cache, all but the first pass are served there, else from DRAM. They stand in

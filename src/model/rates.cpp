@@ -80,6 +80,16 @@ double highest_over_rate_clock(const Device& device, std::string_view id) {
     return device.clock_hz / (rate->clock_hz * clock_scale(device, id, *rate));
 }
 
+double turnaround_seconds(const Device& device) {
+    const std::optional<double> copy = device.find("byte.dram_copy");
+    if (!copy || !device.find("byte.dram_read")) {
+        return 0;
+    }
+    const double apart =
+        1 / ceiling(device, "byte.dram_read") + 1 / ceiling(device, "byte.dram_write");
+    return std::max(0.0, 2 / *copy - apart);
+}
+
 double unit_rate(const Device& device, std::string_view id) {
     constexpr std::string_view suffix = ".unit";
     std::array<char, 64> name;  // no allocation on this path

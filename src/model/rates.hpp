@@ -38,6 +38,10 @@ const Rate* highest_rate(const Device& device, std::string_view id);
 /// else 1.
 double highest_over_rate_clock(const Device& device, std::string_view id);
 
+/// What a byte read and a byte written take together beyond what each takes alone: memory turns
+/// around between the two. From the copy ceiling; 0 where the device has none.
+double turnaround_seconds(const Device& device);
+
 /// What one unit reaches alone: "<id>.unit" where the device has it, else ceiling / units.
 double unit_rate(const Device& device, std::string_view id);
 

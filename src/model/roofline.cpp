@@ -58,6 +58,14 @@ Roofline roofline(const Device& device, std::span<const Counts> launches) {
                 add_work(device, id, amount, sums, result.seconds);
             }
         }
+        const auto amount = [&](const char* id) {
+            const auto found = launch.work.find(id);
+            return found == launch.work.end() ? 0 : found->second;
+        };
+        if (const double pairs = std::min(amount("byte.dram_read"), amount("byte.dram_write"));
+            pairs > 0) {
+            result.seconds[std::string(dram)] += pairs * turnaround_seconds(device);
+        }
     }
     for (const auto& [resource, seconds] : result.seconds) {
         if (seconds > result.bound_seconds) {

@@ -48,6 +48,17 @@ double launch_floor(const Device& device, const LaunchCase& how) {
                          how.launch_path == "graph" ? "floor.launch_graph" : "floor.launch_stream");
 }
 
+// What a launch behind another one of `seconds` costs. The host sends it while the first one runs,
+// so that in a stream, too, only the device's own gap is left of a floor that the first one
+// outlasts.
+double following_floor(const Device& device, const LaunchCase& how, double floor, double seconds) {
+    if (device.kind == DeviceKind::cpu || how.launch_path != "stream") {
+        return floor;
+    }
+    const double gap = known_seconds(device, "floor.launch_graph");
+    return std::max(gap > 0 ? std::min(gap, floor) : floor, floor - seconds);
+}
+
 Layout layout_of(const Device& device, const Counts& counts, const LaunchCase& how) {
     int units = std::max(1, device.units);
     if (device.kind == DeviceKind::cpu && how.threads > 0) {
@@ -61,8 +72,9 @@ Layout layout_of(const Device& device, const Counts& counts, const LaunchCase& h
 }
 
 // Latency is what the schedule takes longer than if every load were there when it is needed.
-void add_launch(const Device& device, const Counts& counts, const LaunchCase& how, double warm_hits,
-                Terms& terms) {
+// Returns the launch's seconds, floors left out.
+double add_launch(const Device& device, const Counts& counts, const LaunchCase& how,
+                  double warm_hits, Terms& terms) {
     const LaunchCosts costs = launch_costs(device, counts, warm_hits);
     const Layout layout = layout_of(device, counts, how);
     const ScheduleTime busy = schedule_time(costs, layout, false);
@@ -77,6 +89,7 @@ void add_launch(const Device& device, const Counts& counts, const LaunchCase& ho
         terms.longest = seconds;
         terms.clock = costs.clock;
     }
+    return real.ideal + real.tail;
 }
 
 // A resource limits if it decides for most of the time; else what is waited for does. The parts of
@@ -119,11 +132,11 @@ Prediction predict(const Device& device, std::span<const Counts> launches, const
     Terms terms;
     terms.list.reserve(16);
     const double floor = launch_floor(device, how);
+    double before = 0;
     for (std::size_t i = 0; i < launches.size(); ++i) {
-        terms.add(i == 0 ? "launch" : "launch.extra", floor);
-        if (launches[i].ctas > 0) {
-            add_launch(device, launches[i], how, warm_hits, terms);
-        }
+        i == 0 ? terms.add("launch", floor)
+               : terms.add("launch.extra", following_floor(device, how, floor, before));
+        before = launches[i].ctas > 0 ? add_launch(device, launches[i], how, warm_hits, terms) : 0;
     }
     prediction.limiter = limiter_of(terms);
     prediction.layer2.reserve(terms.list.size());

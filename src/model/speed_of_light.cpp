@@ -9,6 +9,7 @@
 #include "device/rate_origin.hpp"
 #include "model/constant.hpp"
 #include "model/rates.hpp"
+#include "workload/operation.hpp"
 
 namespace raceline {
 namespace {
@@ -44,6 +45,9 @@ constexpr std::array operands{
     Operand{"nvfp4", [](DType t) { return t == nvfp4; }, nullptr},
 };
 
+// What all but matrix products run on: whatever the type, they are computed in fp32.
+constexpr std::string_view ordinary_lanes = "flop.fma.fp32";
+
 // Products on this engine that make one of `dtype`; 0: it cannot.
 double products_for(const Operand& operand, DType dtype) {
     const bool pieces = dtype == fp32 && operand.products_of_fp32 != nullptr;
@@ -67,15 +71,15 @@ struct FastestEngine {
     double flops_per_second = 0;  // of the problem's own operations
 };
 
-FastestEngine fastest_engine(const Device& device, const Workload& w) {
+FastestEngine fastest_engine(const Device& device, const ProblemWork& w) {
     FastestEngine best;
     for (const auto& [id, stated] : device.rates) {
         const Operand* operand = operand_of(id);
-        if (operand == nullptr) {
+        if (operand == nullptr || (!w.matrix_products && id != ordinary_lanes)) {
             continue;
         }
         const double of_q = products_for(*operand, w.dtype);
-        const double of_kv = products_for(*operand, w.is_attention() ? w.kv_dtype : w.dtype);
+        const double of_kv = products_for(*operand, w.other_dtype);
         const Rate* rate = highest_rate(device, id);
         const double speed = of_q == 0 || of_kv == 0 ? 0 : rate->value / std::max(of_q, of_kv);
         if (speed > best.flops_per_second) {
@@ -86,16 +90,12 @@ FastestEngine fastest_engine(const Device& device, const Workload& w) {
 }
 
 // A warm call's reads may lie in the cache, as far as it goes.
-double dram_seconds(const Device& device, const Workload& w, bool cold) {
-    const Rate* read = highest_rate(device, "byte.dram_read");
-    const Rate* write = highest_rate(device, "byte.dram_write");
-    if (read == nullptr) {
+double dram_seconds(const BoundRates& rates, const ProblemWork& w, double kept) {
+    if (rates.read == nullptr) {
         return 0;
     }
-    const double seconds =
-        w.bytes_read() / read->value + w.bytes_written() / (write != nullptr ? write : read)->value;
-    const double bytes = w.bytes_read() + w.bytes_written();
-    const double kept = cold ? 0 : static_cast<double>(device.llc_bytes);
+    const double seconds = w.bytes_read / rates.read->value + w.bytes_written / rates.write->value;
+    const double bytes = w.bytes_read + w.bytes_written;
     return bytes > kept ? seconds * (1 - kept / bytes) : 0;
 }
 
@@ -105,8 +105,7 @@ std::string_view floor_of(const Device& device, const LaunchCase& how) {
                                           : "floor.launch_stream";
 }
 
-void name_limiter(const Device& device, const FastestEngine& engine, std::string_view floor,
-                  SpeedOfLight& bound) {
+void name_limiter(const Device& device, const BoundRates& rates, SpeedOfLight& bound) {
     const auto named = [&](std::string_view limiter, const Rate* rate) {
         bound.limiter = limiter;
         bound.rates = rate != nullptr ? origin_text(*rate) : "";
@@ -116,33 +115,60 @@ void name_limiter(const Device& device, const FastestEngine& engine, std::string
         return;
     }
     if (bound.seconds == bound.memory_seconds) {
-        named(dram, highest_rate(device, "byte.dram_read"));
+        named(dram, rates.read);
     } else if (bound.seconds == bound.compute_seconds) {
-        named(engine.id, engine.rate);
+        named(rates.engine, rates.of_engine);
     } else {
-        named("launch", highest_rate(device, floor));
+        named("launch", highest_rate(device, rates.floor));
     }
 }
 
 }  // namespace
 
-SpeedOfLight speed_of_light(const Device& device, const Workload& w, const LaunchCase& how) {
-    const FastestEngine engine = fastest_engine(device, w);
-    const double bytes = w.bytes_read() + w.bytes_written();
-    const double cold_seconds = dram_seconds(device, w, true);
-    SpeedOfLight bound;
-    bound.engine = engine.id;
-    bound.memory_seconds = dram_seconds(device, w, how.cold);
-    bound.compute_seconds = engine.rate != nullptr ? w.flops() / engine.flops_per_second : 0;
+ProblemWork work_of(const Workload& w) {
+    return {w.bytes_read(), w.bytes_written(),
+            w.flops(),      find_operation(w.op).matrix_products,
+            w.dtype,        w.is_attention() ? w.kv_dtype : w.dtype};
+}
+
+BoundRates bound_rates(const Device& device, const ProblemWork& work, const LaunchCase& how) {
+    const FastestEngine engine = fastest_engine(device, work);
+    BoundRates rates;
+    rates.engine = engine.id;
+    rates.of_engine = engine.rate;
+    rates.flops_per_second = engine.flops_per_second;
+    rates.read = highest_rate(device, "byte.dram_read");
+    rates.write = highest_rate(device, "byte.dram_write");
+    rates.write = rates.write != nullptr ? rates.write : rates.read;
+    rates.floor = floor_of(device, how);
     // Another board's floor is no bound of this one.
-    const auto floor = device.rates.find(floor_of(device, how));
+    const auto floor = device.rates.find(rates.floor);
     const bool own = floor != device.rates.end() && origin_of(floor->second) != RateOrigin::scaled;
-    bound.launch_seconds = own ? floor->second.value : 0;
-    bound.arithmetic_intensity = bytes > 0 ? w.flops() / bytes : 0;
+    rates.floor_seconds = own ? floor->second.value : 0;
+    rates.cache_bytes = how.cold ? 0 : static_cast<double>(device.llc_bytes);
+    return rates;
+}
+
+SpeedOfLight speed_of_light(const Device& device, const BoundRates& rates, const ProblemWork& w) {
+    const double bytes = w.bytes_read + w.bytes_written;
+    SpeedOfLight bound;
+    bound.engine = rates.engine;
+    bound.memory_seconds = dram_seconds(rates, w, rates.cache_bytes);
+    bound.compute_seconds = rates.of_engine != nullptr ? w.flops / rates.flops_per_second : 0;
+    bound.launch_seconds = rates.floor_seconds;
+    bound.arithmetic_intensity = bytes > 0 ? w.flops / bytes : 0;
     // At the bandwidth of this mix of reads and writes, as of a kernel's roofline.
-    bound.ridge = bytes > 0 ? engine.flops_per_second * cold_seconds / bytes : 0;
-    name_limiter(device, engine, floor_of(device, how), bound);
+    bound.ridge = bytes > 0 ? rates.flops_per_second * dram_seconds(rates, w, 0) / bytes : 0;
+    name_limiter(device, rates, bound);
     return bound;
+}
+
+SpeedOfLight speed_of_light(const Device& device, const ProblemWork& w, const LaunchCase& how) {
+    return speed_of_light(device, bound_rates(device, w, how), w);
+}
+
+SpeedOfLight speed_of_light(const Device& device, const Workload& w, const LaunchCase& how) {
+    return speed_of_light(device, work_of(w), how);
 }
 
 }  // namespace raceline

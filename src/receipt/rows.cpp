@@ -40,12 +40,15 @@ inline constexpr std::array workload_members{
     Named{"sinks", form::boolean},   Named{"page_size", form::count},
 };
 // Of another operation than attention, which names itself.
-inline constexpr std::array operation_members{Named{"op", form::name}, Named{"dtype", form::dtype},
-                                              Named{"extents", form::fields},
-                                              Named{"scalars", form::fields}};
+inline constexpr std::array operation_members{
+    Named{"op", form::name}, Named{"dtype", form::dtype}, Named{"extents", form::fields},
+    Named{"scalars", form::fields}, Named{"words", form::texts}};
 
 inline std::span<const Named> members_of_workload(const Json& workload) {
-    return workload.contains("op") ? std::span<const Named>(operation_members) : workload_members;
+    const std::span<const Named> other(operation_members);
+    return !workload.contains("op")     ? std::span<const Named>(workload_members)
+           : workload.contains("words") ? other
+                                        : other.first(other.size() - 1);
 }
 
 constexpr auto members_of(const RowCase*) {

@@ -97,13 +97,14 @@ std::string find_unwritten(const TensorSpec& tensor, std::span<const std::byte> 
 }  // namespace
 
 OperationAnswers::OperationAnswers(const Workload& workload, std::uint64_t seed, Draw draw)
-    : workload_(workload),
-      operation_(find_operation(workload.op)),
-      inputs_(operation_.inputs(workload, seed, draw)) {
+    : OperationAnswers(workload, find_operation(workload.op).inputs(workload, seed, draw)) {}
+
+OperationAnswers::OperationAnswers(const Workload& workload, OperationData inputs)
+    : workload_(workload), operation_(find_operation(workload.op)), inputs_(std::move(inputs)) {
     for (std::size_t i = 0; i < inputs_.tensors.size(); ++i) {
         if (inputs_.tensors[i].output) {
             std::vector<std::int64_t> rows =
-                rows_to_judge(inputs_.tensors[i], operation_.operations(workload), seed);
+                rows_to_judge(inputs_.tensors[i], operation_.operations(workload), inputs_.seed);
             std::vector<double> exact = operation_.answer(workload, inputs_, i, rows);
             outputs_.push_back({i, std::move(rows), std::move(exact), {}});
         }

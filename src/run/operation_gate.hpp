@@ -24,6 +24,8 @@ class OperationAnswers {
 public:
     /// The workload must outlive it.
     OperationAnswers(const Workload& workload, std::uint64_t seed, Draw draw);
+    /// Of inputs that somebody else has made; their draw is taken to be as `inputs` says.
+    OperationAnswers(const Workload& workload, OperationData inputs);
 
     [[nodiscard]] const Workload& workload() const { return workload_; }
     [[nodiscard]] const OperationData& inputs() const { return inputs_; }

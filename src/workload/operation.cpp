@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workload/operation.hpp"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 #include "support/check.hpp"
@@ -17,6 +18,65 @@ double bytes_of_tensors(const Workload& w, bool outputs) {
     return bytes;
 }
 
+const OperationRecord* operation_called(std::string_view name) {
+    for (const OperationRecord* operation : all_operations()) {
+        if (operation->name.value == name) {
+            return operation;
+        }
+    }
+    return nullptr;
+}
+
+/// One that has a chain is written as the steps of it, and not by the name of its folder.
+std::vector<std::string_view> names_of_operations() {
+    std::vector<std::string_view> names;
+    for (const OperationRecord* operation : all_operations()) {
+        if (operation->chain == nullptr) {
+            names.push_back(operation->name.value);
+        }
+    }
+    return names;
+}
+
+/// Of all operations that have a chain.
+std::vector<std::string_view> names_of_steps() {
+    std::vector<std::string_view> names;
+    for (const OperationRecord* operation : all_operations()) {
+        if (operation->chain != nullptr) {
+            names.insert(names.end(), operation->chain->steps.begin(),
+                         operation->chain->steps.end());
+        }
+    }
+    return names;
+}
+
+[[noreturn]] void refuse_name(std::string_view name, std::span<const std::string_view> names) {
+    const std::string_view near = nearest(name.substr(0, 40), names);
+    fail(Status::invalid_argument, "operation '{}' does not exist; {}there are: {}",
+         name.substr(0, 40), near.empty() ? "" : fmt::format("did you mean '{}'? ", near),
+         fmt::join(names, " "));
+}
+
+/// `in_chain`: among others. A step alone may be meant as an operation that has no chain.
+void require_known(std::string_view step, bool in_chain) {
+    std::vector<std::string_view> names = names_of_steps();
+    if (std::ranges::find(names, step) != names.end()) {
+        return;
+    }
+    const bool operation = operation_called(step) != nullptr;
+    require(!in_chain || !operation, Status::invalid_argument,
+            "'{}' is an operation by itself and no step of a chain; steps are: {}", step,
+            fmt::join(names, " "));
+    std::vector<std::string_view> all = names_of_operations();
+    all.insert(all.end(), names.begin(), names.end());
+    refuse_name(step, all);
+}
+
+[[noreturn]] void refuse_chain(std::string_view text, std::span<const std::string_view> steps) {
+    fail(Status::invalid_argument, "no operation has the steps {} of '{}' in one chain",
+         fmt::join(steps, ", "), text.substr(0, 80));
+}
+
 }  // namespace
 
 std::size_t TensorSpec::bytes() const {
@@ -24,17 +84,41 @@ std::size_t TensorSpec::bytes() const {
 }
 
 const OperationRecord& find_operation(std::string_view name) {
-    std::vector<std::string_view> names;
-    for (const OperationRecord* operation : all_operations()) {
-        if (operation->name.value == name) {
-            return *operation;
-        }
-        names.push_back(operation->name.value);
+    if (const OperationRecord* found = operation_called(name)) {
+        return *found;
     }
-    const std::string_view near = nearest(name.substr(0, 40), names);
-    fail(Status::invalid_argument, "operation '{}' does not exist; {}there are: {}",
-         name.substr(0, 40), near.empty() ? "" : fmt::format("did you mean '{}'? ", near),
-         fmt::join(names, " "));
+    refuse_name(name, names_of_operations());
+}
+
+std::vector<std::string_view> steps_of(std::string_view chain) {
+    std::vector<std::string_view> steps;
+    for (std::size_t from = 0; from <= chain.size();) {
+        const std::size_t to = std::min(chain.find('+', from), chain.size());
+        steps.push_back(chain.substr(from, to - from));
+        from = to + 1;
+    }
+    return steps;
+}
+
+NamedOperation named_operation(std::string_view text) {
+    const OperationRecord* found = operation_called(text);
+    if (found != nullptr && found->chain == nullptr) {
+        return {found, {}};
+    }
+    const std::vector<std::string_view> steps = steps_of(text);
+    for (const std::string_view step : steps) {
+        require_known(step, steps.size() > 1);
+    }
+    for (const OperationRecord* operation : all_operations()) {
+        if (operation->chain == nullptr || !operation->chain->claims(steps)) {
+            continue;
+        }
+        const std::string reason = operation->chain->why_not(steps);
+        require(reason.empty(), Status::invalid_argument, "the chain '{}' cannot be fused: {}",
+                text.substr(0, 80), reason);
+        return {operation, text};
+    }
+    refuse_chain(text, steps);
 }
 
 std::span<const Draw> draws_of(const Workload& workload) {
@@ -62,11 +146,19 @@ OperationArgs make_operation_args(const Workload& w, std::span<void* const> addr
     for (const OperationField& field : operation.fields.value) {
         if (field.kind == FieldKind::count) {
             args.extents.at(extents++) = w.extent(field.name);
+        } else if (field.kind == FieldKind::grid) {
+            args.extents.at(extents++) = w.extent(grid_rows);
+            args.extents.at(extents++) = w.extent(grid_width);
         } else if (field.kind == FieldKind::real) {
             args.scalars.at(scalars++) = w.scalar(field.name);
         }
     }
     args.dtype = w.dtype;
+    if (operation.codes != nullptr) {
+        for (const std::int32_t code : operation.codes(w)) {
+            args.codes.at(static_cast<std::size_t>(args.code_count++)) = code;
+        }
+    }
     return args;
 }
 

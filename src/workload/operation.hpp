@@ -20,14 +20,31 @@
 namespace raceline {
 
 /// count: a whole number, among Workload::extents. real: a finite number, among Workload::scalars.
-/// own: read by the grammar of attention (shape_grammar.hpp).
-enum class FieldKind : std::int32_t { count, real, own };
+/// grid: the rows and the width of a matrix, as in n=8192x4096, which are the extents `rows` and
+/// `width`; a number alone is one row. word: one of `choices`, among Workload::words. chain: the
+/// steps of a fused chain, which is written as the operation's name (ChainForm), among
+/// Workload::words. own: read by the grammar of attention (shape_grammar.hpp).
+enum class FieldKind : std::int32_t { count, real, grid, word, chain, own };
+
+/// The extents of a grid.
+inline constexpr std::string_view grid_rows = "rows", grid_width = "width";
 
 /// One field of the shape grammar, beside op, pass and dtype, which every operation has.
 struct OperationField {
     std::string_view name, meaning;
     FieldKind kind = FieldKind::count;
     std::string_view fallback{};  ///< as it would be typed; empty: the field is required
+    std::span<const std::string_view> choices{};  ///< of a word
+};
+
+/// How a chain of steps names an operation: op=add+rmsnorm is the operation whose form claims both
+/// steps, with its chain field set to "add+rmsnorm".
+struct ChainForm {
+    std::span<const std::string_view> steps;  ///< names of the steps that it knows
+    /// Whether the chain is this operation's; all its steps are known to some operation.
+    bool (*claims)(std::span<const std::string_view> chain) = nullptr;
+    /// "" if the chain can be fused, else why not, as a clause. Asked of chains that it claims.
+    std::string (*why_not)(std::span<const std::string_view> chain) = nullptr;
 };
 
 /// One tensor of a workload, contiguous (rows, width). Errors of an output's row are judged by the
@@ -37,6 +54,8 @@ struct TensorSpec {
     DType dtype = DType::fp32;
     std::int64_t rows = 0, width = 0;  ///< elements
     bool output = false;
+    /// Over 0: int32 indices from 0 to below this, in the bits of dtype fp32.
+    std::int64_t indices_below = 0;
 
     [[nodiscard]] std::int64_t elements() const { return rows * width; }
     [[nodiscard]] std::size_t bytes() const;
@@ -51,6 +70,8 @@ struct OperationData {
 
     /// Element of an input as double.
     [[nodiscard]] double at(std::size_t tensor, std::int64_t element) const;
+    /// Element of an input of indices.
+    [[nodiscard]] std::int64_t index(std::size_t tensor, std::int64_t element) const;
 };
 
 /// Output tensors, stored one after the other in the order of the record.
@@ -69,7 +90,9 @@ inline constexpr std::array<std::string_view, 1> forward_only{"forward"};
 struct OperationRecord {
     Required<std::string_view> name;     ///< of the folder
     Required<std::string_view> summary;  ///< one clause
-    Required<std::string_view> example;  ///< fields of a small shape, without op: "n=1000,a=2"
+    /// Small shapes, without dtype, on which the tests try the record: "op=scale,n=1000,a=2". The
+    /// first one is shown to those who leave a field out.
+    Required<std::span<const std::string_view>> examples;
     Required<std::span<const OperationField>> fields;
     /// Throws Error(invalid_argument) with a sentence that names the field and what is accepted.
     /// That fields are there and of their kind was looked at before.
@@ -94,6 +117,12 @@ struct OperationRecord {
     double (&bytes_written)(const Workload&);
     double (&operations)(const Workload&);  ///< floating-point operations of the definition
     std::span<const std::string_view> passes = forward_only;
+    /// Whether its operations are matrix products, which matrix engines can do; else the bound is
+    /// that of ordinary lanes.
+    bool matrix_products = false;
+    const ChainForm* chain = nullptr;  ///< of an operation that has a chain field
+    /// What a launch needs to know beside sizes: OperationArgs::codes. Null: nothing.
+    std::vector<std::int32_t> (*codes)(const Workload&) = nullptr;
 };
 
 /// Every operation in operations/, sorted by name.
@@ -102,11 +131,24 @@ std::span<const OperationRecord* const> all_operations();
 /// Throws Error(invalid_argument) with the nearest name if there is none.
 const OperationRecord& find_operation(std::string_view name);
 
+/// An operation as it is written: its name, or a chain of steps that is one of its fields.
+struct NamedOperation {
+    const OperationRecord* record;
+    std::string_view chain;  ///< "" if the operation was named by its own name
+};
+/// Throws Error(invalid_argument) with the nearest name for a step that no operation knows, or with
+/// the reason why the chain cannot be fused.
+NamedOperation named_operation(std::string_view text);
+
+/// The steps between the plus signs of a chain.
+std::vector<std::string_view> steps_of(std::string_view chain);
+
 /// The kinds of inputs that the gate draws for this workload.
 std::span<const Draw> draws_of(const Workload& workload);
 
 /// Standard normals for every input tensor. outliers: every 61st element 8 times as large; biased:
-/// plus 1/2; peaked: 4 times as large; non_finite: NaN and infinities in a few places.
+/// plus 1/2; peaked: 4 times as large; non_finite: NaN and infinities in a few places. Indices are
+/// drawn evenly, and keep to their range in every draw.
 OperationData normal_inputs(const Workload& workload, std::uint64_t seed, Draw draw);
 
 double bytes_of_inputs(const Workload& workload);   ///< of all input tensors

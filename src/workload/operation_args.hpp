@@ -17,13 +17,16 @@ struct OperationTensor {
     DType dtype = DType::fp32;
 };
 
-/// In the order in which the operation's record lists its tensors, and its fields of each kind.
+/// In the order in which the operation's record lists its tensors, and its fields of each kind: a
+/// grid counts as two extents.
 struct OperationArgs {
     static constexpr int most = 16;  ///< of each; a record with more is refused
     std::array<OperationTensor, most> tensors{};
     std::array<std::int64_t, most> extents{};
     std::array<double, most> scalars{};
-    DType dtype = DType::fp32;  ///< the workload's
+    DType dtype = DType::fp32;               ///< the workload's
+    std::array<std::int32_t, most> codes{};  ///< OperationRecord::codes
+    std::int32_t code_count = 0;
 };
 
 }  // namespace raceline

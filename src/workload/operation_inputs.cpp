@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Seeded data for operations that take any numbers.
 #include <algorithm>
+#include <cstring>
 #include <limits>
 
 #include "workload/inputs.hpp"
@@ -47,7 +48,21 @@ void change_for(Draw draw, std::byte* at, const TensorSpec& tensor, std::uint64_
     }
 }
 
+void draw_indices(std::byte* at, const TensorSpec& tensor, std::uint64_t key) {
+    const auto below = static_cast<std::uint64_t>(tensor.indices_below);
+    for (std::int64_t i = 0; i < tensor.elements(); ++i) {
+        const auto index = static_cast<std::int32_t>(random_below(key, i, below));
+        std::memcpy(at + i * sizeof(index), &index, sizeof(index));
+    }
+}
+
 }  // namespace
+
+std::int64_t OperationData::index(std::size_t tensor, std::int64_t element) const {
+    std::int32_t index = 0;
+    std::memcpy(&index, data[tensor].data() + element * sizeof(index), sizeof(index));
+    return index;
+}
 
 double OperationData::at(std::size_t tensor, std::int64_t element) const {
     return load_element(data[tensor].data(), tensors[tensor].dtype,
@@ -64,6 +79,10 @@ OperationData normal_inputs(const Workload& workload, std::uint64_t seed, Draw d
         }
         data.resize(tensor.bytes());
         const std::uint64_t key = stream_key(seed, i);
+        if (tensor.indices_below > 0) {
+            draw_indices(data.data(), tensor, key);
+            continue;
+        }
         const auto count = static_cast<std::uint64_t>(tensor.elements());
         const auto each = static_cast<std::uint64_t>(bytes_of(tensor.dtype));
         for (std::uint64_t first = 0; first < count; first += longest_run) {

@@ -22,7 +22,9 @@ constexpr auto wrong = Status::invalid_argument;
 std::vector<std::string_view> names_of_fields(const OperationRecord& operation) {
     std::vector<std::string_view> names;
     for (const OperationField& field : operation.fields.value) {
-        names.push_back(field.name);
+        if (field.kind != FieldKind::chain) {
+            names.push_back(field.name);
+        }
     }
     names.insert(names.end(), {"dtype", "op", "pass"});
     return names;
@@ -34,7 +36,9 @@ std::string_view field_name(const OperationRecord& operation, std::string_view w
     return known.empty() ? written : known;
 }
 
-const OperationField& find_field(const OperationRecord& operation, std::string_view name) {
+/// `op`: the operation as it was written.
+const OperationField& find_field(const OperationRecord& operation, std::string_view op,
+                                 std::string_view name) {
     for (const OperationField& field : operation.fields.value) {
         if (field.name == name) {
             return field;
@@ -42,27 +46,68 @@ const OperationField& find_field(const OperationRecord& operation, std::string_v
     }
     const std::vector<std::string_view> names = names_of_fields(operation);
     const std::string_view near = nearest(name.substr(0, 40), names);
-    fail(wrong, "shape field {} is unknown to op={}; {}valid fields: {}", in_quotes(name),
-         operation.name.value, near.empty() ? "" : fmt::format("did you mean '{}'? ", near),
-         fmt::join(names, " "));
+    fail(wrong, "shape field {} is unknown to op={}; {}valid fields: {}", in_quotes(name), op,
+         near.empty() ? "" : fmt::format("did you mean '{}'? ", near), fmt::join(names, " "));
+}
+
+bool has_field(const Workload& w, const OperationField& field) {
+    switch (field.kind) {
+        case FieldKind::real: return w.scalars.contains(field.name);
+        case FieldKind::word:
+        case FieldKind::chain: return w.words.contains(field.name);
+        case FieldKind::grid:
+            return w.extents.contains(grid_rows) && w.extents.contains(grid_width);
+        case FieldKind::count:
+        case FieldKind::own: break;
+    }
+    return w.extents.contains(field.name);
+}
+
+void set_grid(Workload& w, std::string_view name, std::string_view text) {
+    const std::size_t times = text.find('x');
+    const bool both = times != std::string_view::npos;
+    w.extents.emplace(grid_rows, both ? parse_count(name, text.substr(0, times)) : 1);
+    w.extents.emplace(grid_width, parse_count(name, both ? text.substr(times + 1) : text));
+}
+
+void set_word(Workload& w, const OperationField& field, std::string_view text) {
+    const std::string_view near = nearest(text.substr(0, 40), field.choices);
+    require(std::ranges::find(field.choices, text) != field.choices.end(), wrong,
+            "shape field '{}' is {}; {}it must be one of: {}", field.name, in_quotes(text),
+            near.empty() ? "" : fmt::format("did you mean '{}'? ", near),
+            fmt::join(field.choices, " "));
+    w.words.emplace(field.name, text);
 }
 
 void set_field(Workload& w, const OperationField& field, std::string_view text) {
-    if (field.kind == FieldKind::real) {
-        w.scalars.emplace(field.name, parse_real(field.name, text));
-    } else {
-        w.extents.emplace(field.name, parse_count(field.name, text));
+    switch (field.kind) {
+        case FieldKind::real: w.scalars.emplace(field.name, parse_real(field.name, text)); break;
+        case FieldKind::grid: set_grid(w, field.name, text); break;
+        case FieldKind::word: set_word(w, field, text); break;
+        case FieldKind::chain:
+            fail(wrong, "shape field '{}' is not written: the chain is the operation, as in op={}",
+                 field.name, text.substr(0, 40));
+        case FieldKind::count:
+        case FieldKind::own: w.extents.emplace(field.name, parse_count(field.name, text)); break;
+    }
+}
+
+void set_chain(Workload& w, const OperationRecord& operation, std::string_view chain) {
+    for (const OperationField& field : operation.fields.value) {
+        if (field.kind == FieldKind::chain) {
+            w.words.emplace(field.name, chain);
+        }
     }
 }
 
 void fill_in_fallbacks(Workload& w, const OperationRecord& operation) {
     for (const OperationField& field : operation.fields.value) {
-        if (w.extents.contains(field.name) || w.scalars.contains(field.name)) {
+        if (has_field(w, field)) {
             continue;
         }
         require(!field.fallback.empty(), wrong,
                 "shape field '{}' of op={} is missing ({}): give one such as {}", field.name,
-                operation.name.value, field.meaning, operation.example.value);
+                name_of_operation(w), field.meaning, operation.examples.value.front());
         set_field(w, field, field.fallback);
     }
 }
@@ -78,19 +123,43 @@ void require_pass(const OperationRecord& operation, const std::string& pass) {
 /// Every field that the record names, of its kind, and no other.
 void require_fields(const OperationRecord& operation, const Workload& w) {
     for (const OperationField& field : operation.fields.value) {
-        const bool real = field.kind == FieldKind::real;
-        require(real ? w.scalars.contains(field.name) : w.extents.contains(field.name), wrong,
-                "field '{}' of op={} is missing ({})", field.name, w.op, field.meaning);
+        require(has_field(w, field), wrong, "field '{}' of op={} is missing ({})", field.name, w.op,
+                field.meaning);
     }
+    const bool grid = std::ranges::any_of(operation.fields.value, [](const OperationField& field) {
+        return field.kind == FieldKind::grid;
+    });
     for (const auto& [name, value] : w.extents) {
-        require(find_field(operation, name).kind == FieldKind::count && value >= 0, wrong,
-                "field '{}' of op={} is {}: it must be {}", name, w.op, value,
-                value < 0 ? "0 or more" : "a scalar");
+        const bool of_grid = grid && (name == grid_rows || name == grid_width);
+        const bool extent = of_grid || find_field(operation, w.op, name).kind == FieldKind::count;
+        require(extent && value >= 0, wrong, "field '{}' of op={} is {}: it must be {}", name, w.op,
+                value, extent ? "0 or more" : "of another kind");
+    }
+    for (const auto& [name, value] : w.words) {
+        const OperationField& field = find_field(operation, w.op, name);
+        const bool known = field.kind == FieldKind::chain
+                               ? named_operation(value).record == &operation
+                               : std::ranges::find(field.choices, value) != field.choices.end();
+        require(
+            known, wrong, "field '{}' of op={} is {}: it must be {}", name, w.op, in_quotes(value),
+            field.kind == FieldKind::word ? fmt::format("one of: {}", fmt::join(field.choices, " "))
+                                          : std::string("a chain of its steps"));
     }
     for (const auto& [name, value] : w.scalars) {
-        require(find_field(operation, name).kind == FieldKind::real && std::isfinite(value), wrong,
-                "field '{}' of op={} is {}: it must be {}", name, w.op, value,
+        require(find_field(operation, w.op, name).kind == FieldKind::real && std::isfinite(value),
+                wrong, "field '{}' of op={} is {}: it must be {}", name, w.op, value,
                 std::isfinite(value) ? "an extent" : "finite");
+    }
+}
+
+template <class Value>
+bool is_of_type(const Json& value) {
+    if constexpr (std::is_same_v<Value, std::string>) {
+        return value.is_string();
+    } else if constexpr (std::is_same_v<Value, double>) {
+        return value.is_number();
+    } else {
+        return value.is_number_integer() && value >= 0 && value <= 0x7fffffff;
     }
 }
 
@@ -101,9 +170,7 @@ void read_values(Values& to, const Json& object, const char* member) {
             "workload member '{}' is missing or no object", member);
     for (const auto& [name, value] : found->items()) {
         using Value = typename Values::mapped_type;
-        const bool fits = std::is_same_v<Value, double>
-                              ? value.is_number()
-                              : value.is_number_integer() && value >= 0 && value <= 0x7fffffff;
+        const bool fits = is_of_type<Value>(value);
         require(fits, Status::corrupt, "workload member '{}.{}' has the wrong type", member, name);
         to.emplace(name, value.template get<Value>());
     }
@@ -116,13 +183,37 @@ std::string read_text(const Json& object, const char* member) {
     return found->get<std::string>();
 }
 
+/// As it would be typed.
+std::string text_of_field(const Workload& w, const OperationField& field) {
+    switch (field.kind) {
+        case FieldKind::real: return fmt::format("{}", w.scalar(field.name));
+        case FieldKind::word:
+        case FieldKind::chain: return w.word(field.name);
+        case FieldKind::grid:
+            return fmt::format("{}x{}", w.extent(grid_rows), w.extent(grid_width));
+        case FieldKind::count:
+        case FieldKind::own: break;
+    }
+    return fmt::format("{}", w.extent(field.name));
+}
+
 }  // namespace
+
+std::string name_of_operation(const Workload& w) {
+    for (const OperationField& field : find_operation(w.op).fields.value) {
+        if (field.kind == FieldKind::chain) {
+            return w.word(field.name);
+        }
+    }
+    return w.op;
+}
 
 Workload parse_operation_shape(std::string_view op, std::string_view pass,
                                std::span<const std::string_view> fields, DType fallback_dtype) {
-    const OperationRecord& operation = find_operation(op);
+    const auto [record, chain] = named_operation(op);
+    const OperationRecord& operation = *record;
     Workload w;
-    w.op = op;
+    w.op = operation.name.value;
     w.pass = pass;
     w.dtype = fallback_dtype;
     std::set<std::string_view> seen;
@@ -130,7 +221,7 @@ Workload parse_operation_shape(std::string_view op, std::string_view pass,
         const std::size_t equals = text.find('=');
         const std::string_view key = text.substr(0, equals);
         const std::string_view name = field_name(operation, key);
-        const OperationField* field = name == "dtype" ? nullptr : &find_field(operation, name);
+        const OperationField* field = name == "dtype" ? nullptr : &find_field(operation, op, name);
         require(equals != std::string_view::npos, wrong, "shape field '{}' needs a value", name);
         require(seen.insert(name).second, wrong, "shape field '{}' is given twice", name);
         const std::string_view value = text.substr(equals + 1);
@@ -141,6 +232,7 @@ Workload parse_operation_shape(std::string_view op, std::string_view pass,
         }
     }
     w.kv_dtype = w.dtype;
+    set_chain(w, operation, chain);
     fill_in_fallbacks(w, operation);
     validate(w);
     return w;
@@ -148,21 +240,21 @@ Workload parse_operation_shape(std::string_view op, std::string_view pass,
 
 std::string format_operation_shape(const Workload& w) {
     const OperationRecord& operation = find_operation(w.op);
-    std::string text = fmt::format("op={}", w.op);
+    std::string text = fmt::format("op={}", name_of_operation(w));
     if (w.pass != Workload{}.pass) {
         text += fmt::format(",pass={}", w.pass);
     }
     for (const OperationField& field : operation.fields.value) {
-        const bool real = field.kind == FieldKind::real;
+        if (field.kind == FieldKind::chain) {
+            continue;
+        }
         Workload usual;
         if (!field.fallback.empty()) {
             set_field(usual, field, field.fallback);
         }
-        if (real && (usual.scalars.empty() || usual.scalar(field.name) != w.scalar(field.name))) {
-            text += fmt::format(",{}={}", field.name, w.scalar(field.name));
-        } else if (!real &&
-                   (usual.extents.empty() || usual.extent(field.name) != w.extent(field.name))) {
-            text += fmt::format(",{}={}", field.name, w.extent(field.name));
+        const std::string value = text_of_field(w, field);
+        if (field.fallback.empty() || value != text_of_field(usual, field)) {
+            text += fmt::format(",{}={}", field.name, value);
         }
     }
     return text + fmt::format(",dtype={}", name_of(w.dtype));
@@ -183,6 +275,9 @@ Json operation_workload_to_json(const Workload& w) {
     for (const auto& [name, value] : w.scalars) {
         object["scalars"][name] = value;
     }
+    for (const auto& [name, value] : w.words) {
+        object["words"][name] = value;
+    }
     return object;
 }
 
@@ -193,6 +288,9 @@ Workload operation_workload_from_json(const Json& object) {
     w.dtype = w.kv_dtype = dtype_named(read_text(object, "dtype"));
     read_values(w.extents, object, "extents");
     read_values(w.scalars, object, "scalars");
+    if (object.contains("words")) {
+        read_values(w.words, object, "words");
+    }
     return w;
 }
 

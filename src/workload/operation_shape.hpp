@@ -17,11 +17,14 @@ namespace raceline {
 Workload parse_operation_shape(std::string_view op, std::string_view pass,
                                std::span<const std::string_view> fields, DType fallback_dtype);
 
+/// The name of the workload's operation as it is written: of a chain its steps, "add+rmsnorm".
+std::string name_of_operation(const Workload& workload);
+
 /// `op=scale,n=4096,dtype=bf16`: required fields always, the others where they differ from their
 /// default.
 std::string format_operation_shape(const Workload& workload);
 
-/// {"op", "pass" if it is not forward, "dtype", "extents", "scalars"}.
+/// {"op", "pass" if it is not forward, "dtype", "extents", "scalars", "words" if it has any}.
 Json operation_workload_to_json(const Workload& workload);
 /// Throws Error(corrupt) if it is not what the function above writes. Not validated.
 Workload operation_workload_from_json(const Json& object);

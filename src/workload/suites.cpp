@@ -9,6 +9,7 @@
 
 #include "support/check.hpp"
 #include "support/nearest.hpp"
+#include "workload/operation_suites.hpp"
 #include "workload/random_suite.hpp"
 #include "workload/serving_suite.hpp"
 #include "workload/shape_grammar.hpp"
@@ -19,7 +20,9 @@ namespace {
 
 constexpr std::string_view random_prefix = "random:";
 constexpr std::string_view serving_prefix = "serving:";
-constexpr std::size_t random_count = 20;  // of both
+constexpr std::string_view operations_prefix = "operations:";
+constexpr std::string_view layer_prefix = "layer:";
+constexpr std::size_t random_count = 20;  // of each
 
 std::vector<Workload> parse_all(const std::vector<std::string>& shapes) {
     std::vector<Workload> workloads;
@@ -74,8 +77,21 @@ Suite random_suite(std::string_view name) {
             draw_workloads(seed, random_count, taken)};
 }
 
+Suite drawn_operations(std::string_view name) {
+    return {std::string(name), "20 operations beside attention, drawn from a seed",
+            draw_operations(seed_of(name, operations_prefix), random_count)};
+}
+
+Suite layer_suite(std::string_view name) {
+    return {std::string(name), "the parts of a decoder layer, in the order in which they run",
+            parse_all(layer_shapes(name.substr(layer_prefix.size())))};
+}
+
 [[noreturn]] void refuse_name(std::string_view name) {
     std::vector<std::string> names = suite_names();
+    names.emplace_back("operations:SEED");
+    names.emplace_back("layer:MODEL:prefill=TOKENS");
+    names.emplace_back("layer:MODEL:decode=SEQUENCESxKEYS");
     names.emplace_back("random:SEED");
     names.emplace_back("serving:SEED");
     const std::string_view shown = name.substr(0, 40);
@@ -122,6 +138,12 @@ Suite named_suite(std::string_view name) {
     }
     if (begins_with_word(name, serving_prefix)) {
         return serving_suite(name);
+    }
+    if (name.starts_with(operations_prefix)) {
+        return drawn_operations(name);
+    }
+    if (name.starts_with(layer_prefix)) {
+        return layer_suite(name);
     }
     const std::size_t colon = name.find(':');
     return colon == std::string_view::npos ? whole_suite(name) : part_of_suite(name, colon);

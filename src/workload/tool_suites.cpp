@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <initializer_list>
 
+#include "workload/operation_suites.hpp"
 #include "workload/suite_lists.hpp"
 
 namespace raceline {
@@ -233,6 +234,8 @@ Shapes combine() {
 }
 
 constexpr std::array measuring{
+    SuiteEntry{"operations", "operations beside attention, at sizes that memory has to serve",
+               operation_shapes},
     SuiteEntry{"combine", "partial results of attention over disjoint keys, 2 to 64 parts",
                combine},
     SuiteEntry{"decode-grid",

@@ -55,7 +55,7 @@ std::int64_t total(const std::vector<std::int64_t>& lengths, std::int64_t batch,
 }
 
 template <class Values>
-auto field_of(const Workload& w, const Values& values, std::string_view field) {
+const auto& field_of(const Workload& w, const Values& values, std::string_view field) {
     const auto found = values.find(field);
     require(found != values.end(), Status::invalid_argument,
             "the workload of {} has no field '{}' of this kind", w.op, field);
@@ -70,6 +70,10 @@ std::int64_t Workload::extent(std::string_view field) const {
 
 double Workload::scalar(std::string_view field) const {
     return field_of(*this, scalars, field);
+}
+
+const std::string& Workload::word(std::string_view field) const {
+    return field_of(*this, words, field);
 }
 
 std::int64_t Workload::length_q(std::int64_t b) const {

@@ -29,7 +29,7 @@ struct Workload;
 /// asks here.
 Window folded_window(const Workload& workload);
 
-/// One problem. Of attention all fields but the last two count; of another operation
+/// One problem. Of attention all fields but the last three count; of another operation
 /// (operation.hpp) these and `dtype`, and the rest has its defaults. Of attention: tensors are
 /// (batch, seqlen, heads, headdim), ragged batches are packed (total tokens, heads, headdim); paged
 /// caches are (pages, page_size, heads_kv, headdim).
@@ -62,6 +62,7 @@ struct Workload {
     std::string pass = "forward";
     std::map<std::string, std::int64_t, std::less<>> extents;  ///< of another operation, by field
     std::map<std::string, double, std::less<>> scalars;        ///< of another operation, by field
+    std::map<std::string, std::string, std::less<>> words;     ///< of another operation, by field
 
     bool operator==(const Workload&) const = default;
 
@@ -99,6 +100,7 @@ struct Workload {
     /// A field of another operation; throws Error(invalid_argument) if the workload has none.
     [[nodiscard]] std::int64_t extent(std::string_view field) const;
     [[nodiscard]] double scalar(std::string_view field) const;
+    [[nodiscard]] const std::string& word(std::string_view field) const;
 };
 
 /// Throws Error(invalid_argument) naming the first field that cannot be: an operation or a pass

@@ -99,7 +99,16 @@ TEST(Help, names_every_field_of_a_shape) {
                 << command;
         }
         for (const OperationRecord* operation : all_operations()) {
-            EXPECT_THAT(help.out, testing::HasSubstr("op=" + std::string(operation->name.value)));
+            const std::string_view example = operation->examples.value.front();
+            const std::string name(example.substr(0, example.find(',')));
+            if (operation->name.value != Workload{}.op) {
+                EXPECT_THAT(help.out, testing::HasSubstr("\n  " + name));
+            }
+            for (const std::string_view step :
+                 operation->chain == nullptr ? std::span<const std::string_view>()
+                                             : operation->chain->steps) {
+                EXPECT_THAT(help.out, testing::HasSubstr(std::string(step)));
+            }
         }
         for (const DTypeNames& type : dtype_names()) {
             EXPECT_THAT(help.out, testing::HasSubstr(std::string(name_of(type.dtype))));

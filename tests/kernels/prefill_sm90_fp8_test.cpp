@@ -155,7 +155,7 @@ TEST(PrefillSm90Fp8Counts, v_transposed_before_is_a_launch_and_no_work_of_the_ot
     const Counts alone = count(shape, 0).at(0);
     const Counts& main = both.at(1);
     EXPECT_EQ(main.launch, "main");
-    EXPECT_EQ(main.work.count("byte.smem_lsu"), 0U);
+    EXPECT_FALSE(main.work.contains("byte.smem_lsu"));
     EXPECT_EQ(main.work.at("flop.wgmma.e4m3"), alone.work.at("flop.wgmma.e4m3"));
     // V is not read, and columns that it does not have are.
     EXPECT_DOUBLE_EQ(alone.work.at("byte.dram_read") - main.work.at("byte.dram_read"),

@@ -215,6 +215,21 @@ TEST(Launch, TheFloorIsThatOfThePathUsed) {
     EXPECT_NEAR(predict_one(cpu, equal_ctas({{"flop.fma.fp32", 1e6}}, 4)).seconds, 6 * us, tiny);
 }
 
+// The host sends the second launch while the first one runs: what is left of its floor is what the
+// first one does not outlast, and no less than the device's own gap.
+TEST(Launch, InAStreamALaunchHidesTheFloorOfTheNext) {
+    Device device = gpu10();
+    device.rates["floor.launch_stream"].value = 3e-6;
+    device.rates["floor.launch_graph"].value = 1e-6;
+    const auto extra = [&](double flops) {
+        const Counts counts = equal_ctas({{"flop.fma.fp32", flops}}, 10);
+        return term(predict(device, std::vector{counts, counts}, {.launch_path = "stream"}),
+                    "launch.extra");
+    };
+    EXPECT_NEAR(extra(1e6), 2 * us, tiny) << "the first one takes 1 µs";
+    EXPECT_NEAR(extra(5e6), 1 * us, tiny) << "the first one takes 5 µs";
+}
+
 TEST(Launch, EachExtraLaunchAndEachWavePays) {
     Device device = gpu10();
     device.ctas_per_unit = 1;

@@ -5,6 +5,8 @@
 #include <set>
 
 #include "registry/registry.hpp"
+#include "support/check.hpp"
+#include "workload/operation.hpp"
 #include "workload/shape_grammar.hpp"
 
 namespace raceline::test {
@@ -44,6 +46,26 @@ constexpr const char* shapes[] = {
     "op=combine,parts=5,rows=9,heads=6,d=100,dtype=fp32",
 };
 
+/// These, and the examples of all operations in every type that they take.
+std::vector<Workload> problems() {
+    std::vector<Workload> list;
+    for (const char* shape : shapes) {
+        list.push_back(parse_shape(shape));
+    }
+    for (const OperationRecord* operation : all_operations()) {
+        for (const std::string_view example : operation->examples.value) {
+            for (const DType dtype : {DType::bf16, DType::fp32, DType::fp16}) {
+                try {
+                    list.push_back(parse_shape(example, dtype));
+                } catch (const Error&) {
+                    continue;  // it does not take this type
+                }
+            }
+        }
+    }
+    return list;
+}
+
 std::set<int> tiles_of(const Kernel& kernel, const Workload& w, const Device& device) {
     std::vector<int> able;
     for (int tile = 0; tile < kernel.tile_count(); ++tile) {
@@ -62,12 +84,11 @@ int prove(Backend& backend, const Kernel& kernel, int most) {
     options.seed = 11;
     options.draws = {Draw::outliers, Draw::non_finite};
     int ran = 0;
-    for (const char* shape : shapes) {
-        const Workload w = parse_shape(shape);
+    for (const Workload& w : problems()) {
         for (const int tile : tiles_of(kernel, w, backend.device())) {
             if (ran < most) {
                 const Correctness verdict = backend.check(kernel, tile, w, options);
-                EXPECT_TRUE(verdict.passed) << kernel.name << ' ' << shape << ' '
+                EXPECT_TRUE(verdict.passed) << kernel.name << ' ' << format_shape(w) << ' '
                                             << kernel.tile_text(tile) << ": " << verdict.why;
                 ++ran;
             }

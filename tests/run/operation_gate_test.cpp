@@ -29,15 +29,17 @@ Precision precision_of(DType dtype) {
 std::vector<Workload> examples() {
     std::vector<Workload> list;
     for (const OperationRecord* operation : all_operations()) {
-        for (const DType dtype : dtypes) {
-            try {
-                list.push_back(parse_shape(
-                    fmt::format("op={},{}", operation->name.value, operation->example.value),
-                    dtype));
-            } catch (const Error&) {
-                continue;  // of another type
+        const std::size_t before = list.size();
+        for (const std::string_view example : operation->examples.value) {
+            for (const DType dtype : dtypes) {
+                try {
+                    list.push_back(parse_shape(example, dtype));
+                } catch (const Error& error) {  // of another type
+                    EXPECT_THAT(error.what(), testing::HasSubstr("dtype"));
+                }
             }
         }
+        EXPECT_GE(list.size(), before + operation->examples.value.size()) << operation->name.value;
     }
     return list;
 }

@@ -167,6 +167,7 @@ TEST(Suites, ThoseOfToolsHoldTheirTypesAlone) {
         {"combine", {DType::bf16, DType::fp16, DType::fp32}},
         {"lengths", {DType::bf16}},
         {"lengths-ends", {DType::bf16}},
+        {"operations", {DType::bf16, DType::fp32}},
         {"lengths-long", {DType::bf16}},
         {"lengths-long-fast", {DType::e4m3}},
         {"lengths-longest", {DType::bf16}},

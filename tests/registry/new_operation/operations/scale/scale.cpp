@@ -15,6 +15,8 @@ constexpr std::array fields{OperationField{"n", "elements", FieldKind::count},
                             OperationField{"a", "the factor", FieldKind::real, "2"}};
 constexpr std::array draws{Draw::plain, Draw::outliers, Draw::non_finite};
 
+constexpr std::array<std::string_view, 1> examples{"op=scale,n=1000,a=0.3"};
+
 void validate(const Workload& w) {
     require(w.extent("n") > 0, Status::invalid_argument, "n is {}: it must be 1 or more",
             w.extent("n"));
@@ -55,7 +57,7 @@ double operations(const Workload& w) {
 
 const OperationRecord record{.name = "scale",
                              .summary = "y = a x, element by element",
-                             .example = "n=1000,a=0.3",
+                             .examples = examples,
                              .fields = fields,
                              .validate = validate,
                              .tensors = tensors,

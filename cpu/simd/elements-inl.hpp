@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vector code that prefill and decode share, compiled once for each SIMD target: conversion of
-// storage types, 2^x, tanh.
-#if defined(RACELINE_CPU_FLASH_SIMD_INL) == defined(HWY_TARGET_TOGGLE)
-#ifdef RACELINE_CPU_FLASH_SIMD_INL
-#undef RACELINE_CPU_FLASH_SIMD_INL
+// Vector code that kernels on CPUs share, compiled once for each SIMD target: conversion of storage
+// types, 2^x, tanh.
+#if defined(RACELINE_CPU_SIMD_ELEMENTS_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef RACELINE_CPU_SIMD_ELEMENTS_INL
+#undef RACELINE_CPU_SIMD_ELEMENTS_INL
 #else
-#define RACELINE_CPU_FLASH_SIMD_INL
+#define RACELINE_CPU_SIMD_ELEMENTS_INL
 #endif
 
 #include <bit>
@@ -17,7 +17,7 @@
 #include "raceline/dtype.hpp"
 
 HWY_BEFORE_NAMESPACE();
-namespace raceline::kernels::cpu_flash::HWY_NAMESPACE {
+namespace raceline::simd::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -71,6 +71,40 @@ HWY_INLINE Vec exp2(Vec x) {
 #endif
 }
 
+/// (2^f - 1) / f on [-1/2, 1/2], Taylor to 1e-9.
+HWY_INLINE Vec power_minus_one(Vec f) {
+    const F d;
+    Vec p = hn::MulAdd(f, hn::Set(d, 1.525273e-05F), hn::Set(d, 1.540353e-04F));
+    p = hn::MulAdd(p, f, hn::Set(d, 1.333355815e-03F));
+    p = hn::MulAdd(p, f, hn::Set(d, 9.618129108e-03F));
+    p = hn::MulAdd(p, f, hn::Set(d, 5.550410866e-02F));
+    p = hn::MulAdd(p, f, hn::Set(d, 2.402265070e-01F));
+    return hn::MulAdd(p, f, hn::Set(d, 6.931471806e-01F));
+}
+
+/// e^x to 1 ulp: x log2(e) is taken in two pieces, so that its rounding does not grow with x.
+/// Results under 2^-126 are 0; NaN gives NaN.
+HWY_INLINE Vec exp(Vec x) {
+    const F d;
+    const I di;
+    const Vec log2_e = hn::Set(d, 1.44269502162933349609F);
+    const Vec rest = hn::Set(d, 1.92596299112661746887e-8F);
+    // Over 128 and under -127 every power is inf or 0 already; in this order x86 lets NaN through.
+    const Vec near = hn::Min(hn::Set(d, 89.0F), hn::Max(hn::Set(d, -88.0F), x));
+    const Vec n = hn::Round(hn::Mul(near, log2_e));
+    const Vec f = hn::MulAdd(near, rest, hn::MulSub(near, log2_e, n));
+    const Vec mantissa = hn::MulAdd(power_minus_one(f), f, hn::Set(d, 1.0F));
+    // The power in two factors, of which neither leaves the range of exponents.
+    const auto whole = hn::ConvertTo(di, n);
+    const auto half = hn::ShiftRight<1>(whole);
+    const auto power_of = [&](auto exponent) {
+        return hn::BitCast(d, hn::ShiftLeft<23>(hn::Add(exponent, hn::Set(di, 127))));
+    };
+    const Vec y = hn::Mul(hn::Mul(mantissa, power_of(half)), power_of(hn::Sub(whole, half)));
+    const Vec value = hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, -87.33F)), y);
+    return hn::IfThenElse(hn::IsNaN(x), x, value);
+}
+
 /// tanh(x) through 2^y - 1, which keeps small arguments exact to a few ulp.
 HWY_INLINE Vec tanh(Vec x) {
     const F d;
@@ -81,13 +115,7 @@ HWY_INLINE Vec tanh(Vec x) {
     const Vec y = hn::Mul(hn::Min(hn::Set(d, 10.0F), hn::Abs(x)), hn::Set(d, 2.885390082F));
     const Vec n = hn::Round(y);
     const Vec f = hn::Sub(y, n);
-    // (2^f - 1) / f on [-1/2, 1/2], Taylor to 1e-9.
-    Vec p = hn::MulAdd(f, hn::Set(d, 1.525273e-05F), hn::Set(d, 1.540353e-04F));
-    p = hn::MulAdd(p, f, hn::Set(d, 1.333355815e-03F));
-    p = hn::MulAdd(p, f, hn::Set(d, 9.618129108e-03F));
-    p = hn::MulAdd(p, f, hn::Set(d, 5.550410866e-02F));
-    p = hn::MulAdd(p, f, hn::Set(d, 2.402265070e-01F));
-    p = hn::MulAdd(p, f, hn::Set(d, 6.931471806e-01F));
+    const Vec p = power_minus_one(f);
     const auto bits = hn::ShiftLeft<23>(hn::Add(hn::ConvertTo(di, n), hn::Set(di, 127)));
     const Vec power = hn::BitCast(d, bits);
     const Vec e = hn::MulAdd(hn::Mul(p, f), power, hn::Sub(power, one));
@@ -268,7 +296,7 @@ inline void from_float(const float* from, float factor, DType type, std::size_t 
     }
 }
 
-}  // namespace raceline::kernels::cpu_flash::HWY_NAMESPACE
+}  // namespace raceline::simd::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
 #endif

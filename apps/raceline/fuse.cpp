@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fuse.hpp"
+
+#include "report/fusion_report.hpp"
+#include "selection.hpp"
+#include "support/check.hpp"
+#include "workload/shape_grammar.hpp"
+
+namespace raceline::cli {
+namespace {
+
+/// The fastest settled time of a problem.
+void take_measured(const Workload& w, const std::vector<RanCase>& ran, FusionTime& time) {
+    for (const auto& [which, result] : ran) {
+        if (which.workload != w || !result.measurement || result.failed()) {
+            continue;
+        }
+        const double seconds = result.measurement->seconds_median;
+        if (time.measured == 0 || seconds < time.measured) {
+            time.measured = seconds;
+            time.kernel = which.kernel->name;
+            time.predicted = result.explained ? result.explained->prediction.seconds : 0;
+        }
+    }
+}
+
+}  // namespace
+
+Fusion fusion_of(const Options& options) {
+    require(options.suite.empty() && options.shapes.empty(), Status::invalid_argument,
+            "--fuse names its own shapes: leave out --suite and --shape");
+    const DType dtype = options.dtype.empty() ? DType::bf16 : parse_dtype(options.dtype);
+    return raceline::fusion_of(parse_shape("op=" + options.fuse, dtype));
+}
+
+Options with_parts(const Options& options, const Fusion& fusion) {
+    Options all = options;
+    for (const FusionPart& part : fusion.parts) {
+        if (part.workload) {
+            all.shapes.push_back(format_shape(*part.workload));
+        }
+    }
+    all.shapes.push_back(format_shape(fusion.fused));
+    all.dtype.clear();
+    return all;
+}
+
+std::string fusion_table(const Options& options, const Fusion& fusion, const Device& device,
+                         const std::vector<RanCase>& ran, const TextStyle& style) {
+    const LaunchCase how = launch_case(options, device);
+    std::vector<FusionTime> times = predicted_times(fusion, device, how);
+    for (std::size_t i = 0; i < fusion.parts.size(); ++i) {
+        if (fusion.parts[i].workload) {
+            take_measured(*fusion.parts[i].workload, ran, times[i]);
+        }
+    }
+    take_measured(fusion.fused, ran, times.back());
+    return fusion_text(fusion, device, how, times, style);
+}
+
+}  // namespace raceline::cli

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Adam on a GPU: record and counts.
+#include <vector>
+
+#include "kernels/adam_cuda/tile.hpp"
+#include "model/constant.hpp"
+#include "model/one_pass.hpp"
+#include "registry/kernel.hpp"
+#include "workload/operation.hpp"
+
+namespace raceline::kernels::adam_cuda {
+namespace {
+
+std::int64_t parameters_of(const Workload& w) {
+    return w.extent(grid_rows) * w.extent(grid_width);
+}
+
+std::string supports(const Workload& w, const Tile& tile, const Device& device) {
+    if (device.kind != DeviceKind::cuda) {
+        return "it needs a CUDA device";
+    }
+    return ctas_of(parameters_of(w), tile) <= most_ctas ? "" : "it counts CTAs in 31 bits";
+}
+
+std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& /*device*/) {
+    const auto parameters = static_cast<double>(parameters_of(w));
+    const Work work{
+        {"op.issue", parameters * (counted(8, "loaded, widened, packed") +
+                                   counted(28, "moments, root and quotient to fp32's rounding"))},
+        {"op.ex2", parameters * counted(2, "the root's and the quotient's first guesses")}};
+    Counts c = one_wave_pass(w, work, ctas_of(parameters_of(w), tile), tile.threads);
+    c.registers = registers;  // the launch bound
+    c.bytes_in_flight = w.bytes_read() / parameters * per_thread * tile.threads;
+    return {c};
+}
+
+const KernelRecord<Tile> record{
+    .name = "adam_cuda",
+    .summary = "one step of Adam in one pass, on any GPU",
+    .engine = Engine::cuda,
+    .tiles = std::span<const Tile>(tile_list),
+    .functions = {supports, counts, computed_in_fp32, no_workspace<Tile>},
+    .op = "adam"};
+
+}  // namespace
+}  // namespace raceline::kernels::adam_cuda
+
+RACELINE_OPERATION_KERNEL(adam_cuda, record)

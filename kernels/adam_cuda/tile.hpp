@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tuning space of adam_cuda.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "registry/kernel.hpp"
+
+namespace raceline::kernels::adam_cuda {
+
+struct Tile {
+    std::int32_t threads;  ///< of a CTA
+
+    static constexpr std::array<TileField, 1> fields{"threads"};
+};
+inline constexpr std::array tile_list{Tile{256}, Tile{128}};
+
+/// Parameters of a thread: a chunk of 16 bytes of 16-bit values, two of fp32.
+inline constexpr int per_thread = 8;
+/// Threads that an SM has room for: what holds the registers of a thread down.
+inline constexpr int resident_threads = 1024;
+inline constexpr int registers = 65536 / resident_threads;
+
+constexpr std::int64_t ctas_of(std::int64_t parameters, const Tile& tile) {
+    const std::int64_t together = std::int64_t{tile.threads} * per_thread;
+    return (parameters + together - 1) / together;
+}
+
+/// Of a grid's first dimension.
+inline constexpr std::int64_t most_ctas = (std::int64_t{1} << 31) - 1;
+
+}  // namespace raceline::kernels::adam_cuda

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cross-entropy on a CPU: record and counts.
+#include <vector>
+
+#include "kernels/crossentropy_cpu/tile.hpp"
+#include "model/constant.hpp"
+#include "model/one_pass.hpp"
+#include "registry/kernel.hpp"
+#include "workload/operation.hpp"
+
+namespace raceline::kernels::crossentropy_cpu {
+namespace {
+
+std::string supports(const Workload& /*w*/, const Tile& /*tile*/, const Device& device) {
+    return device.kind == DeviceKind::cpu ? "" : "it runs on CPUs";
+}
+
+std::vector<Counts> counts(const Workload& w, const Tile& /*tile*/, const Device& /*device*/) {
+    const std::int64_t rows = w.extent(grid_rows);
+    const double slots = counted(3, "to_float, stored") +
+                         counted(3, "compared, and looked at for NaN") +
+                         counted(24, "exp in elements-inl.hpp, added");
+    const auto elements = static_cast<double>(rows) * static_cast<double>(w.extent(grid_width));
+    return {one_pass(w, "row", {{"op.simd", slots * elements}}, rows, true)};
+}
+
+const KernelRecord<Tile> record{
+    .name = "crossentropy_cpu",
+    .summary = "cross-entropy in one pass over the logits, on CPUs",
+    .engine = Engine::cpu,
+    .tiles = std::span<const Tile>(tile_list),
+    .functions = {supports, counts, computed_in_fp32, no_workspace<Tile>},
+    .op = "crossentropy"};
+
+}  // namespace
+}  // namespace raceline::kernels::crossentropy_cpu
+
+RACELINE_OPERATION_KERNEL(crossentropy_cpu, record)

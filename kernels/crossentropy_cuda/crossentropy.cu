@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// A CTA goes over a row once. Each thread keeps the largest logit it has met and the sum of
+// exponentials relative to it; the CTA then brings these together.
+#include <cstdint>
+
+#include "gpu/ptx/approx_ftz_f32.cuh"
+#include "gpu/tile/base_two.cuh"
+#include "gpu/tile/chunk.cuh"
+#include "kernels/crossentropy_cuda/tile.hpp"
+#include "registry/enqueue.cuh"
+
+namespace raceline::kernels::crossentropy_cuda {
+namespace {
+
+struct Params {
+    const char* logits;
+    const std::int32_t* targets;
+    float* loss;
+    float* lse;
+    std::int64_t rows, width;
+    bool aligned;  ///< rows begin at multiples of 16 bytes
+};
+
+constexpr unsigned all_lanes = 0xFFFFFFFFU;
+
+/// Sum of exponentials of some logits, relative to the largest of them. NaN goes through.
+struct Exponentials {
+    float largest, sum;
+
+    __device__ __forceinline__ void add(const Exponentials& other) {
+        const float both = fmaxf(largest, other.largest);
+        if (both != -INFINITY) {
+            sum = sum * ptx::ex2_approx_ftz_f32((largest - both) * log2_e) +
+                  other.sum * ptx::ex2_approx_ftz_f32((other.largest - both) * log2_e);
+        } else {
+            sum += other.sum;
+        }
+        largest = both;
+    }
+    __device__ __forceinline__ void add_lanes(int from) {
+        for (int apart = from; apart > 0; apart /= 2) {
+            add({__shfl_xor_sync(all_lanes, largest, apart),
+                 __shfl_xor_sync(all_lanes, sum, apart)});
+        }
+    }
+};
+
+template <DType type>
+__device__ __forceinline__ void add_chunk(uint4 raw, int there, Exponentials& to) {
+    float x[gpu::chunk_of<type>];
+    gpu::widen<type>(raw, x);
+    float highest = to.largest;
+#pragma unroll
+    for (int e = 0; e < gpu::chunk_of<type>; ++e) {
+        highest = e < there ? fmaxf(highest, x[e]) : highest;
+    }
+    if (highest != to.largest) {
+        to.sum *= ptx::ex2_approx_ftz_f32((to.largest - highest) * log2_e);
+        to.largest = highest;
+    }
+#pragma unroll
+    for (int e = 0; e < gpu::chunk_of<type>; ++e) {
+        // -inf less itself would be NaN: such a logit adds nothing.
+        const float term =
+            x[e] == -INFINITY
+                ? 0.0F
+                : (type == DType::fp32 ? expf(x[e] - highest)
+                                       : ptx::ex2_approx_ftz_f32((x[e] - highest) * log2_e));
+        to.sum += e < there ? term : 0.0F;
+    }
+}
+
+template <DType type, int at_once>
+__global__ void __launch_bounds__(most_threads, resident_threads / most_threads)
+    crossentropy(const __grid_constant__ Params p) {
+    constexpr int per_chunk = gpu::chunk_of<type>;
+    __shared__ float largest[32];
+    __shared__ float sums[32];
+    const std::int64_t row = blockIdx.x;
+    const char* from = p.logits + row * p.width * gpu::width_of<type>;
+    const auto chunks = static_cast<int>((p.width + per_chunk - 1) / per_chunk);
+    const int threads = static_cast<int>(blockDim.x);
+    Exponentials mine{-INFINITY, 0};
+    for (int first = static_cast<int>(threadIdx.x); first < chunks; first += threads * at_once) {
+        uint4 raw[at_once];
+#pragma unroll
+        for (int i = 0; i < at_once; ++i) {
+            const int chunk = first + i * threads;
+            raw[i] = chunk < chunks ? gpu::load_chunk<type>(from, chunk, p.width, p.aligned)
+                                    : make_uint4(0, 0, 0, 0);
+        }
+#pragma unroll
+        for (int i = 0; i < at_once; ++i) {
+            const std::int64_t left =
+                p.width - static_cast<std::int64_t>(first + i * threads) * per_chunk;
+            if (left > 0) {
+                add_chunk<type>(raw[i], left < per_chunk ? static_cast<int>(left) : per_chunk,
+                                mine);
+            }
+        }
+    }
+    mine.add_lanes(16);
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const int warps = threads / 32;
+    if (lane == 0) {
+        largest[threadIdx.x / 32] = mine.largest;
+        sums[threadIdx.x / 32] = mine.sum;
+    }
+    __syncthreads();
+    if (threadIdx.x < 32) {
+        mine = {largest[lane % warps], sums[lane % warps]};
+        mine.add_lanes(warps / 2);
+        if (lane == 0) {
+            const std::int32_t target = p.targets[row];
+            float x[per_chunk];
+            gpu::widen<type>(gpu::load_chunk<type>(from, target / per_chunk, p.width, p.aligned),
+                             x);
+            float logit = 0;
+#pragma unroll
+            for (int e = 0; e < per_chunk; ++e) {
+                logit = e == target % per_chunk ? x[e] : logit;
+            }
+            const float lse = mine.largest + log2f(mine.sum) * ln_2;
+            p.lse[row] = lse;
+            p.loss[row] = lse - logit;
+        }
+    }
+}
+
+template <DType type>
+void launch_type(const Params& p, const Tile& tile, void* stream) {
+    const LaunchShape shape{dim3(static_cast<unsigned>(p.rows)), tile.threads, 0, stream};
+    enqueue("crossentropy_cuda", tile.at_once == 2 ? crossentropy<type, 2> : crossentropy<type, 4>,
+            shape, p);
+}
+
+}  // namespace
+
+void launch(const OperationArgs& args, int tile, const Device& /*device*/, void* /*workspace*/,
+            void* stream) {
+    const Tile& its = tile_list.at(static_cast<std::size_t>(tile));
+    Params p{static_cast<const char*>(args.tensors[0].data),
+             static_cast<const std::int32_t*>(args.tensors[1].data),
+             static_cast<float*>(args.tensors[2].data),
+             static_cast<float*>(args.tensors[3].data),
+             args.extents[0],
+             args.extents[1],
+             false};
+    p.aligned = reinterpret_cast<std::uintptr_t>(p.logits) % 16 == 0 &&
+                p.width * (args.dtype == DType::fp32 ? 4 : 2) % 16 == 0;
+    switch (args.dtype) {
+        case DType::fp16: launch_type<DType::fp16>(p, its, stream); break;
+        case DType::bf16: launch_type<DType::bf16>(p, its, stream); break;
+        default: launch_type<DType::fp32>(p, its, stream); break;
+    }
+}
+
+}  // namespace raceline::kernels::crossentropy_cuda

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tuning space of crossentropy_cuda.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "registry/kernel.hpp"
+
+namespace raceline::kernels::crossentropy_cuda {
+
+struct Tile {
+    std::int32_t threads;  ///< of the CTA that has a row
+    std::int32_t at_once;  ///< chunks of 16 bytes that a thread has under way
+
+    static constexpr std::array<TileField, 2> fields{"threads", "at_once"};
+};
+inline constexpr std::array tile_list{Tile{512, 2}, Tile{256, 2}, Tile{128, 2}, Tile{512, 4},
+                                      Tile{256, 4}};
+inline constexpr int most_threads = 512;
+inline constexpr int resident_threads = 1024;
+inline constexpr int registers = 65536 / resident_threads;
+
+/// Of a grid's first dimension.
+inline constexpr std::int64_t most_ctas = (std::int64_t{1} << 31) - 1;
+
+}  // namespace raceline::kernels::crossentropy_cuda

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows of a table by index, on a GPU: record and counts.
+#include <vector>
+
+#include "kernels/embedding_cuda/tile.hpp"
+#include "model/constant.hpp"
+#include "model/one_pass.hpp"
+#include "registry/kernel.hpp"
+
+namespace raceline::kernels::embedding_cuda {
+namespace {
+
+std::int64_t row_bytes(const Workload& w) {
+    return w.extent("d") * static_cast<std::int64_t>(bytes_of(w.dtype));
+}
+
+std::string supports(const Workload& w, const Tile& tile, const Device& device) {
+    if (device.kind != DeviceKind::cuda) {
+        return "it needs a CUDA device";
+    }
+    return ctas_of(w.extent("tokens"), row_bytes(w), tile) <= most_ctas
+               ? ""
+               : "it counts CTAs in 31 bits";
+}
+
+std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& /*device*/) {
+    const std::int64_t unit = unit_of(row_bytes(w));
+    const auto tokens = static_cast<double>(w.extent("tokens"));
+    const double units = tokens * static_cast<double>(row_bytes(w) / unit);
+    // A unit's address needs a division of 64-bit numbers.
+    const Work work{{"op.issue", units * counted(60, "index, division, load and store of a unit")}};
+    Counts c =
+        one_wave_pass(w, work, ctas_of(w.extent("tokens"), row_bytes(w), tile), tile.threads);
+    const double all = tokens * static_cast<double>(row_bytes(w)) + tokens * 4;
+    c.work["byte.l2"] += all - w.bytes_read();
+    c.reread = {{all - w.bytes_read(), w.bytes_read()}};
+    c.registers = registers;  // the launch bound
+    c.bytes_in_flight = static_cast<double>(unit) * tile.threads * tile.at_once;
+    c.steps.front().repeat = 2;  // the index, then the row
+    c.steps.front().work = c.work * (1 / c.steps.front().repeat / static_cast<double>(c.ctas));
+    return {c};
+}
+
+const KernelRecord<Tile> record{
+    .name = "embedding_cuda",
+    .summary = "rows of a table by index, on any GPU",
+    .engine = Engine::cuda,
+    .tiles = std::span<const Tile>(tile_list),
+    .functions = {supports, counts, computed_in_fp32, no_workspace<Tile>},
+    .op = "embedding"};
+
+}  // namespace
+}  // namespace raceline::kernels::embedding_cuda
+
+RACELINE_OPERATION_KERNEL(embedding_cuda, record)

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// Matrix products on a GPU by cuBLASLt: record and counts. The library's kernels are not ours to
+// count: they are taken to be what is best for the matrix engine, in the largest tile that it has.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <fmt/format.h>
+#include <vector>
+
+#include "kernels/linear_cublaslt/tile.hpp"
+#include "model/constant.hpp"
+#include "registry/kernel.hpp"
+#include "workload/operation.hpp"
+
+namespace raceline::kernels::linear_cublaslt {
+namespace {
+
+std::string supports(const Workload& w, const Tile& /*tile*/, const Device& device) {
+    if (device.kind != DeviceKind::cuda) {
+        return "it needs a CUDA device";
+    }
+    bool behind = false;
+    Epilogue epilogue;
+    for (const std::string_view step : steps_of(w.word("steps"))) {
+        if (step == "linear" || step == "gemm") {
+            behind = true;
+        } else if (!behind) {
+            return fmt::format("no kernel runs {} fused in front of a matrix product", step);
+        } else if (!append(epilogue, find_row_step(step)->step)) {
+            return fmt::format("cuBLASLt has no epilogue that ends with {} here", step);
+        }
+    }
+    return {};
+}
+
+/// The engine of the device's best kernels for a type.
+std::string engine_of(const Device& device, DType dtype) {
+    if (dtype == DType::fp32) {
+        return "flop.fma.fp32";
+    }
+    for (const char* engine : {"flop.tcgen05.", "flop.wgmma.", "flop.mma."}) {
+        std::string id = fmt::format("{}{}", engine, name_of(dtype));
+        if (device.rates.contains(id)) {
+            return id;
+        }
+    }
+    return "flop.fma.fp32";
+}
+
+struct Shape {
+    std::int64_t rows, columns;  ///< of the result, of a CTA
+};
+// A CTA of the library's kernels for Hopper, of which one fits on an SM.
+constexpr Constant threads = assumed("linear_cublaslt.threads", 384, "three warpgroups");
+constexpr Constant registers =
+    assumed("linear_cublaslt.registers", 168, "all that three warpgroups can have");
+constexpr Constant stages = assumed("linear_cublaslt.stages", 4, "operands on their way");
+constexpr Constant smem_bytes =
+    assumed("linear_cublaslt.smem_bytes", 200e3, "as many stages of operands as fit");
+
+/// Results of a CTA that libraries of products have kernels for.
+constexpr std::array shapes{Shape{128, 256}, Shape{256, 128}, Shape{128, 128},
+                            Shape{64, 256},  Shape{64, 128},  Shape{64, 64}};
+constexpr std::int64_t columns_of_step = 64;  ///< of k, that a CTA loads at a time
+
+std::int64_t tiles(std::int64_t m, std::int64_t n, const Shape& tile) {
+    return (m + tile.rows - 1) / tile.rows * ((n + tile.columns - 1) / tile.columns);
+}
+
+std::int64_t splits_of(std::int64_t outputs, std::int64_t k, std::int64_t units) {
+    // Where tiles are few, k is split among the units that are left.
+    const std::int64_t steps = (k + columns_of_step - 1) / columns_of_step;
+    return std::clamp<std::int64_t>(units / std::max<std::int64_t>(1, outputs), 1, steps);
+}
+
+/// The one that ends first: as many waves of products, or of operands from L2, as it needs.
+Shape shape_of(const Workload& w, const Device& device, const std::string& engine) {
+    const std::int64_t units = std::max(1, device.units);
+    const double flops = device.find(engine).value_or(1) / static_cast<double>(units);
+    const double bytes = device.find("byte.l2").value_or(0) / static_cast<double>(units);
+    const auto seconds = [&](const Shape& tile) {
+        const std::int64_t outputs = tiles(w.extent("m"), w.extent("n"), tile);
+        const std::int64_t splits = splits_of(outputs, w.extent("k"), units);
+        const auto k = static_cast<double>(w.extent("k")) / static_cast<double>(splits);
+        const std::int64_t waves = (outputs * splits + units - 1) / units;
+        const double products = 2 * static_cast<double>(tile.rows * tile.columns) * k / flops;
+        const double operands = bytes > 0 ? static_cast<double>(tile.rows + tile.columns) * k *
+                                                bytes_of(w.dtype) / bytes
+                                          : 0;
+        return static_cast<double>(waves) * std::max(products, operands);
+    };
+    return *std::ranges::min_element(shapes, {}, seconds);
+}
+
+/// Elements that leave DRAM if each wave of CTAs is a block of the result, as square as it can be,
+/// whose operands the last-level cache keeps while the wave lasts.
+double elements_of_waves(const Shape& tile, std::int64_t outputs, std::int64_t k,
+                         const Device& device) {
+    const auto units = static_cast<double>(std::max(1, device.units));
+    const double side = std::sqrt(units * static_cast<double>(tile.rows * tile.columns));
+    return std::ceil(static_cast<double>(outputs) / units) * 2 * side * static_cast<double>(k);
+}
+
+std::vector<Counts> counts(const Workload& w, const Tile& /*tile*/, const Device& device) {
+    const std::int64_t m = w.extent("m");
+    const std::int64_t n = w.extent("n");
+    const std::int64_t k = w.extent("k");
+    const std::string engine = engine_of(device, w.dtype);
+    const Shape tile = shape_of(w, device, engine);
+    const std::int64_t outputs = tiles(m, n, tile);
+    const std::int64_t steps = (k + columns_of_step - 1) / columns_of_step;
+    const std::int64_t splits = splits_of(outputs, k, std::max(1, device.units));
+    const auto ctas = static_cast<double>(outputs * splits);
+    const double bytes = bytes_of(w.dtype);
+    const double padded = 2.0 * static_cast<double>(tile.rows * tile.columns * k);
+    const double operands =
+        static_cast<double>((tile.rows + tile.columns) * k) * bytes * static_cast<double>(outputs);
+    Counts c;
+    c.launch = "main";
+    c.work[engine] = padded * static_cast<double>(outputs);
+    c.work["byte.dram_read"] = w.bytes_read();
+    c.work["byte.dram_write"] = w.bytes_written();
+    c.work["byte.l2"] = operands + w.bytes_written();
+    const double of_waves = elements_of_waves(tile, outputs, k, device) * bytes;
+    c.reread = {
+        {std::max(0.0, of_waves - w.bytes_read()), static_cast<double>((m + n) * k) * bytes}};
+    c.ctas = outputs * splits;
+    c.threads = static_cast<int>(threads);
+    c.registers = static_cast<int>(registers);
+    c.smem_bytes = std::min(device.smem_bytes_per_cta, static_cast<std::int64_t>(smem_bytes));
+    c.balanced_order = true;
+    const double turns = std::ceil(static_cast<double>(steps) / static_cast<double>(splits));
+    c.bytes_in_flight =
+        stages * columns_of_step * bytes * static_cast<double>(tile.rows + tile.columns);
+    Work rest = c.work * (1 / ctas);
+    rest.erase("byte.dram_write");
+    c.steps = {{"first operands", 1, {}, "latency.dram"},
+               {"k", turns, rest * (1 / turns), ""},
+               {"result", 1, {{"byte.dram_write", w.bytes_written() / ctas}}, ""}};
+    c.overlap = {{engine, "byte.dram_read", "byte.l2"}};
+    return {c};
+}
+
+std::size_t workspace(const Workload& /*w*/, const Tile& /*tile*/, const Device& /*device*/) {
+    return scratch_bytes;
+}
+
+const KernelRecord<Tile> record{
+    .name = "linear_cublaslt",
+    .summary = "matrix products with the library's epilogues, by cuBLASLt",
+    .engine = Engine::cuda,
+    .tiles = std::span<const Tile>(tile_list),
+    .functions = {supports, counts, computed_in_fp32, workspace},
+    .op = "linear"};
+
+}  // namespace
+}  // namespace raceline::kernels::linear_cublaslt
+
+RACELINE_OPERATION_KERNEL(linear_cublaslt, record)

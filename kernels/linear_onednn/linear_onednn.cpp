@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Matrix products on a CPU by oneDNN: record and counts.
+#include <algorithm>
+#include <fmt/format.h>
+#include <vector>
+
+#include "kernels/linear_onednn/tile.hpp"
+#include "model/constant.hpp"
+#include "model/one_pass.hpp"
+#include "registry/kernel.hpp"
+#include "workload/operation.hpp"
+
+namespace raceline::kernels::linear_onednn {
+namespace {
+
+/// Steps before the product, and the product with those behind it.
+struct Chain {
+    std::vector<std::string_view> before;
+    Product product;
+};
+Chain chain_of(const Workload& w) {
+    Chain chain{{}, {w.extent("m"), w.extent("n"), w.extent("k"), w.dtype, false, {}}};
+    bool behind = false;
+    for (const std::string_view step : steps_of(w.word("steps"))) {
+        if (step == "linear" || step == "gemm") {
+            chain.product.by_rows = step == "linear";
+            behind = true;
+        } else if (behind) {
+            chain.product.after.push_back(find_row_step(step)->step);
+        } else {
+            chain.before.push_back(step);
+        }
+    }
+    return chain;
+}
+
+bool has_bf16(const Device& device) {
+    return device.simd_bits == 512;
+}
+
+std::string supports(const Workload& w, const Tile& /*tile*/, const Device& device) {
+    if (device.kind != DeviceKind::cpu) {
+        return "it runs on CPUs";
+    }
+    const Chain chain = chain_of(w);
+    if (!chain.before.empty()) {
+        return fmt::format("no kernel runs {} fused in front of a matrix product",
+                           chain.before.back());
+    }
+    for (const RowStep step : chain.product.after) {
+        if (step == RowStep::relu) {
+            return "oneDNN's relu makes 0 of NaN";
+        }
+        if (form_of(step).reductions > 0) {
+            return fmt::format("{} needs whole rows of the product, which no tile has",
+                               form_of(step).name);
+        }
+    }
+    if (w.dtype == DType::fp16 || (w.dtype == DType::bf16 && !has_bf16(device))) {
+        return fmt::format("oneDNN 2 multiplies no {} on this CPU", name_of(w.dtype));
+    }
+    return device.live ? why_not_loaded() : "";
+}
+
+std::vector<Counts> counts(const Workload& w, const Tile& /*tile*/, const Device& device) {
+    const bool dot = w.dtype == DType::bf16 && device.has_bf16_dot;
+    const auto m = static_cast<double>(w.extent("m"));
+    const auto n = static_cast<double>(w.extent("n"));
+    const auto k = static_cast<double>(w.extent("k"));
+    Work work{{dot ? "flop.dot.bf16" : "flop.fma.fp32", 2 * m * n * k}};
+    const auto tasks = std::max<std::int64_t>(1, device.units);
+    return {one_pass(w, "product", std::move(work), tasks, false)};
+}
+
+/// bf16 products are added in fp32.
+Precision precision(const Workload& w) {
+    return computed_in_fp32(w);
+}
+
+std::size_t workspace(const Workload& w, const Tile& /*tile*/, const Device& device) {
+    return device.live ? scratch_bytes(chain_of(w).product) : 0;
+}
+
+const KernelRecord<Tile> record{
+    .name = "linear_onednn",
+    .summary = "matrix products with elementwise steps behind them, by oneDNN",
+    .engine = Engine::cpu,
+    .tiles = std::span<const Tile>(tile_list),
+    .functions = {supports, counts, precision, workspace},
+    .op = "linear"};
+
+}  // namespace
+}  // namespace raceline::kernels::linear_onednn
+
+RACELINE_OPERATION_KERNEL(linear_onednn, record)

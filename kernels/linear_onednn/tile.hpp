@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tuning space of linear_onednn, and what its record asks of the library.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "registry/kernel.hpp"
+#include "workload/row_chain.hpp"
+
+namespace raceline::kernels::linear_onednn {
+
+struct Tile {
+    std::int32_t library;  ///< 1: blocks and threads are the library's to choose
+
+    static constexpr std::array<TileField, 1> fields{"library"};
+};
+inline constexpr std::array tile_list{Tile{1}};
+
+/// A product and the steps behind it.
+struct Product {
+    std::int64_t m, n, k;
+    DType dtype;
+    bool by_rows;  ///< weights are (n, k), as a linear layer's; else (k, n)
+    std::vector<RowStep> after;
+
+    auto operator<=>(const Product&) const = default;
+};
+
+/// "" if oneDNN can be loaded on this machine, else how to get it.
+std::string why_not_loaded();
+/// Bytes of scratch that the library asks for; 0 where it cannot be loaded.
+std::size_t scratch_bytes(const Product& product);
+
+}  // namespace raceline::kernels::linear_onednn

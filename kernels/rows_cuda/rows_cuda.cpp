@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// Chains of rows on a GPU: record and counts.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <fmt/format.h>
+#include <vector>
+
+#include "kernels/rows_cuda/tile.hpp"
+#include "model/constant.hpp"
+#include "registry/kernel.hpp"
+#include "workload/operation.hpp"
+
+namespace raceline::kernels::rows_cuda {
+namespace {
+
+RowProgram program_of(const Workload& w) {
+    std::vector<RowStep> chain;
+    for (const std::string_view name : steps_of(w.word("steps"))) {
+        chain.push_back(find_row_step(name)->step);
+    }
+    return row_program(chain);
+}
+
+std::int64_t element_bytes(const Workload& w) {
+    return static_cast<std::int64_t>(bytes_of(w.dtype));
+}
+
+std::string supports(const Workload& w, const Tile& tile, const Device& device) {
+    if (device.kind != DeviceKind::cuda) {
+        return "it needs a CUDA device";
+    }
+    const RowProgram program = program_of(w);
+    const auto d = static_cast<std::uint64_t>(w.extent("d"));
+    const std::uint64_t chunk = 16 / static_cast<std::uint64_t>(element_bytes(w));
+    if (has_rope(program) && !(std::has_single_bit(d) && d >= 2 * chunk && d <= 32 * chunk)) {
+        return fmt::format(
+            "its rope turns heads of a power of two from {} to {} columns in {}, not of {}",
+            2 * chunk, 32 * chunk, name_of(w.dtype), d);
+    }
+    const std::int64_t held = held_by(tile, element_bytes(w));
+    const bool widest = tile.threads == 1024 && tile.chunks == 4;
+    if (knows_rows(program) && w.extent(grid_width) > held && has_reductions(program) && !widest) {
+        return fmt::format("a row of {} is wider than the {} elements that its threads hold",
+                           w.extent(grid_width), held);
+    }
+    return {};
+}
+
+/// Instructions of a thread for one element of a step.
+double slots_of(RowOp op) {
+    switch (op) {
+        case RowOp::gelu: return counted(8, "gelu: inner, ex2, sum, reciprocal, product");
+        case RowOp::silu:
+        case RowOp::sigmoid: return counted(5, "over_one_plus");
+        case RowOp::tanh: return counted(20, "tanhf");
+        case RowOp::exp: return counted(2, "ex2 and its product");
+        case RowOp::rope: return counted(7, "shuffle, two angles, two products, a choice");
+        case RowOp::relu: return counted(2, "compared and chosen");
+        case RowOp::reduce_max: return counted(4, "compared, NaN kept, row's end");
+        case RowOp::reduce_sum:
+        case RowOp::reduce_squares: return counted(2, "added, row's end");
+        case RowOp::store: return counted(1, "packed");
+        case RowOp::add_matrix:
+        case RowOp::sub_matrix:
+        case RowOp::mul_matrix:
+        case RowOp::add_vector:
+        case RowOp::mul_vector: return counted(2, "widened, added");
+        case RowOp::square:
+        case RowOp::add_statistic:
+        case RowOp::mul_statistic: return 1;
+    }
+    return 0;
+}
+
+/// Exponentials of the special function unit, and its reciprocals, an element.
+double specials_of(RowOp op) {
+    switch (op) {
+        case RowOp::gelu:
+        case RowOp::silu:
+        case RowOp::sigmoid:
+        case RowOp::tanh: return 2;
+        case RowOp::exp: return 1;
+        default: return 0;
+    }
+}
+
+/// Instructions of a warp to decode a step and to address a chunk.
+constexpr double slots_of_step = counted(12, "loop over the program, switch, address");
+/// Of a reduction among lanes: five exchanges and sums, twice where a row has several warps.
+constexpr double slots_of_exchange = counted(10, "over_row");
+struct Amounts {
+    double slots = 0;     ///< of a thread, for all it holds of a row
+    double specials = 0;  ///< likewise
+};
+
+Amounts amounts_of(const RowProgram& program, const Tile& tile, std::int64_t per_chunk) {
+    Amounts a;
+    const auto elements = static_cast<double>(tile.chunks * per_chunk);
+    a.slots = counted(3, "loaded, widened, packed") * elements;
+    for (const RowInstruction& step : program.steps()) {
+        a.slots += slots_of(step.op) * elements + slots_of_step;
+        a.specials += specials_of(step.op) * elements;
+        if (is_reduction(step.op)) {
+            a.slots += slots_of_exchange * (tile.lanes > 32 ? 2 : 1);
+        }
+    }
+    return a;
+}
+
+std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& device) {
+    const RowProgram program = program_of(w);
+    const RowLayout layout =
+        layout_of(program, w.extent(grid_rows), w.extent(grid_width), tile, element_bytes(w));
+    const double passes = layout.pieces > 1 ? 1 + static_cast<double>(reductions_of(program)) : 1;
+    const Amounts each = amounts_of(program, tile, 16 / element_bytes(w));
+    const auto rows = static_cast<double>(layout.rows);
+    const double turns = static_cast<double>(layout.pieces) * passes;
+    const double threads = rows * turns * tile.lanes;
+    const double read = w.bytes_read();
+    const double written = w.bytes_written();
+    Counts c;
+    c.launch = "main";
+    c.work["byte.dram_read"] = read;
+    c.work["byte.dram_write"] = written;
+    c.work["byte.l2"] = read * passes + written;
+    c.work["flop.fma.fp32"] = w.flops();
+    c.work["op.issue"] = threads * each.slots;
+    if (each.specials > 0) {
+        c.work["op.ex2"] = threads * each.specials;
+    }
+    if (passes > 1) {
+        const double row = static_cast<double>(layout.width * element_bytes(w));
+        const double open =
+            row * static_cast<double>(std::max(1, device.units) * residents_of(tile));
+        c.reread = {{(passes - 1) * read, open}};
+    }
+    c.ctas = ctas_of(layout, tile, std::max(1, device.units));
+    c.threads = tile.threads;
+    c.registers = registers_of(tile);  // the launch bound
+    c.smem_bytes = static_cast<std::int64_t>(sizeof(float)) *
+                   (64 + static_cast<std::int64_t>(tile.threads / 32 * 2 * longest_row_chain));
+    c.bytes_in_flight = 16.0 * tile.threads * tile.chunks;
+    c.balanced_order = true;
+    const double together = tile.threads / tile.lanes;
+    const double of_cta = std::ceil(rows / together / static_cast<double>(c.ctas));
+    const double turns_of_cta = of_cta * turns;
+    c.steps = {{"row", turns_of_cta, c.work * (together / rows / turns), "latency.dram"}};
+    if (has_reductions(program)) {
+        // Lanes exchange their sums five or ten times: about as long as L2 takes to answer.
+        c.steps.push_back(
+            {"reductions", of_cta * static_cast<double>(reductions_of(program)), {}, "latency.l2"});
+    }
+    c.overlap = {
+        {"byte.dram_read", "byte.dram_write", "byte.l2", "flop.fma.fp32", "op.issue", "op.ex2"}};
+    return {c};
+}
+
+const KernelRecord<Tile> record{
+    .name = "rows_cuda",
+    .summary = "chains of elementwise steps, norms, softmax and rope in one pass, on any GPU",
+    .engine = Engine::cuda,
+    .tiles = std::span<const Tile>(tile_list),
+    .functions = {supports, counts, computed_in_fp32, no_workspace<Tile>},
+    .op = "rows"};
+
+}  // namespace
+}  // namespace raceline::kernels::rows_cuda
+
+RACELINE_OPERATION_KERNEL(rows_cuda, record)

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "raceline/sizes.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <exception>
+#include <fmt/ranges.h>
+#include <map>
+#include <mutex>
+#include <omp.h>
+#include <optional>
+#include <shared_mutex>
+
+#include "api/engine_choice.hpp"
+#include "api/predicted_case.hpp"
+#include "model/prediction.hpp"
+#include "model/speed_of_light.hpp"
+#include "registry/registry.hpp"
+#include "run/run_case.hpp"
+#include "support/check.hpp"
+#include "support/nearest.hpp"
+#include "workload/operation.hpp"
+#include "workload/operation_shape.hpp"
+#include "workload/shape_field.hpp"
+#include "workload/shape_grammar.hpp"
+
+namespace raceline {
+namespace {
+
+/// Where a varying field is kept in a workload.
+struct Slot {
+    std::int64_t Workload::* member = nullptr;  ///< of attention
+    std::string extent;                         ///< of another operation
+    void set(Workload& w, std::int64_t size) const {
+        if (member != nullptr) {
+            w.*member = size;
+        } else {
+            w.extents.find(extent)->second = size;
+        }
+    }
+};
+
+[[noreturn]] void refuse_field(const std::string& field, const Workload& w) {
+    std::vector<std::string_view> names;
+    if (w.is_attention()) {
+        names = {"b", "q", "k"};
+    }
+    for (const auto& [name, size] : w.extents) {
+        names.emplace_back(name);
+    }
+    const std::string_view near = nearest(std::string_view(field).substr(0, 40), names);
+    fail(Status::invalid_argument, "{} has no size {} that may vary{}; there are: {}",
+         name_of_operation(w), in_quotes(field),
+         near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near), fmt::join(names, " "));
+}
+
+Slot slot_of(const std::string& field, const Workload& w) {
+    if (w.is_attention() && field == "b") {
+        return {&Workload::batch, {}};
+    }
+    if (w.is_attention() && field == "q") {
+        return {&Workload::seqlen_q, {}};
+    }
+    if (w.is_attention() && field == "k") {
+        return {&Workload::seqlen_k, {}};
+    }
+    if (!w.extents.contains(field)) {
+        refuse_field(field, w);
+    }
+    return {nullptr, field};
+}
+
+/// A limiter's name in memory that outlives the prediction: the device's, or a word of the model.
+std::string_view lasting(const Device& device, std::string_view limiter) {
+    if (const auto rate = device.rates.find(limiter); rate != device.rates.end()) {
+        return rate->first;
+    }
+    for (const std::string_view word : {"dram", "latency", "tail", "launch"}) {
+        if (word == limiter) {
+            return word;
+        }
+    }
+    return "";
+}
+
+/// A kernel in a tile, or none.
+struct Decision {
+    const Kernel* kernel = nullptr;
+    int tile = -1;
+};
+
+/// Sizes between two powers of two share a decision.
+std::vector<int> bucket_of(std::span<const std::int64_t> sizes) {
+    std::vector<int> bucket;
+    bucket.reserve(sizes.size());
+    for (const std::int64_t size : sizes) {
+        bucket.push_back(static_cast<int>(std::bit_width(static_cast<std::uint64_t>(size))));
+    }
+    return bucket;
+}
+
+}  // namespace
+
+struct SizeModel::State {
+    Workload shape;
+    std::vector<Slot> slots;
+    Device device;
+    std::string kernel;
+    LaunchCase how;
+    BoundRates bound;
+    mutable std::shared_mutex lock;
+    mutable std::map<std::vector<int>, Decision> decisions;
+
+    [[nodiscard]] Decision decide(const Workload& w) const {
+        try {
+            const api::EngineChoice choice =
+                api::choose_engine(w, device, 0, {.backend = kernel, .must_run = false});
+            return {choice.kernel, choice.tile};
+        } catch (const Error& error) {
+            if (error.status() != Status::unsupported) {
+                throw;
+            }
+            return {};
+        }
+    }
+
+    [[nodiscard]] Decision decision(std::span<const std::int64_t> sizes, const Workload& w) const {
+        const std::vector<int> bucket = bucket_of(sizes);
+        {
+            const std::shared_lock held(lock);
+            if (const auto known = decisions.find(bucket); known != decisions.end()) {
+                return known->second;
+            }
+        }
+        const Decision made = decide(w);
+        const std::unique_lock held(lock);
+        return decisions.try_emplace(bucket, made).first->second;
+    }
+};
+
+SizeModel::SizeModel(const std::string& shape, std::vector<std::string> varying,
+                     const std::string& device, const std::string& kernel)
+    : state_(std::make_unique<State>()) {
+    State& s = *state_;
+    s.shape = parse_shape(shape);
+    require(!s.shape.ragged(), Status::invalid_argument,
+            "a shape with a length for each sequence has no size that may vary");
+    for (const std::string& field : varying) {
+        s.slots.push_back(slot_of(field, s.shape));
+    }
+    s.device = api::device_of_prediction(device, 0);
+    s.kernel = kernel;
+    if (!kernel.empty()) {
+        find_kernel(kernel);  // refuses an unknown name with the nearest one
+    }
+    s.how = api::launch_case(s.device, 0);
+    s.bound = bound_rates(s.device, work_of(s.shape), s.how);
+}
+
+SizeModel::~SizeModel() = default;
+SizeModel::SizeModel(SizeModel&&) noexcept = default;
+SizeModel& SizeModel::operator=(SizeModel&&) noexcept = default;
+
+SizeTime SizeModel::at(std::span<const std::int64_t> sizes) const {
+    const State& s = *state_;
+    require(sizes.size() == s.slots.size(), Status::invalid_argument,
+            "{} sizes were given for {} that vary", sizes.size(), s.slots.size());
+    Workload w = s.shape;
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+        require(sizes[i] >= 0, Status::invalid_argument, "size {} is {}: it must be 0 or more", i,
+                sizes[i]);
+        s.slots[i].set(w, sizes[i]);
+    }
+    w.is_attention() ? validate(w) : find_operation(w.op).validate(w);
+    const SpeedOfLight bound = speed_of_light(s.device, s.bound, work_of(w));
+    SizeTime time;
+    time.bound_seconds = bound.seconds;
+    Decision decision = s.decision(sizes, w);
+    if (decision.kernel != nullptr &&
+        !decision.kernel->why_not(w, decision.tile, s.device).empty()) {
+        decision = s.decide(w);  // what serves most of these sizes does not serve this one
+    }
+    if (decision.kernel == nullptr) {
+        time.limiter = lasting(s.device, bound.limiter);
+        return time;
+    }
+    const Prediction prediction =
+        predict(s.device, decision.kernel->counts(w, decision.tile, s.device), s.how);
+    time.seconds = prediction.seconds;
+    time.kernel = decision.kernel->name;
+    time.tile = decision.tile;
+    time.limiter = lasting(s.device, prediction.limiter);
+    return time;
+}
+
+std::vector<SizeTime> SizeModel::at_all(std::span<const std::int64_t> sizes, int threads) const {
+    const std::size_t each = std::max<std::size_t>(1, state_->slots.size());
+    require(sizes.size() % each == 0, Status::invalid_argument,
+            "{} sizes are no whole number of points of {}", sizes.size(), each);
+    std::vector<SizeTime> times(sizes.size() / each);
+    std::exception_ptr first;
+#pragma omp parallel for schedule(dynamic, 64) \
+    num_threads(threads > 0 ? threads : omp_get_num_procs())
+    for (std::size_t i = 0; i < times.size(); ++i) {
+        try {
+            times[i] = at(sizes.subspan(i * each, each));
+        } catch (...) {
+#pragma omp critical(raceline_sizes)
+            first = first ? first : std::current_exception();
+        }
+    }
+    if (first) {
+        std::rethrow_exception(first);
+    }
+    return times;
+}
+
+}  // namespace raceline

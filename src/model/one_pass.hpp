@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counts of kernels that go through their data once: on a CPU in tasks that threads take as they
+// come, on a GPU in CTAs that load, compute and store.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/counts.hpp"
+#include "workload/workload.hpp"
+
+namespace raceline {
+
+/// All resources side by side; each task has an even share. `work` without memory traffic, which
+/// is the compulsory one. `past_caches`: results are not stored through the caches; ordinary stores
+/// read a line before they change a part of it.
+inline Counts one_pass(const Workload& w, std::string step, Work work, std::int64_t tasks,
+                       bool past_caches) {
+    work["byte.dram_read"] += w.bytes_read() + (past_caches ? 0 : w.bytes_written());
+    work["byte.dram_write"] += w.bytes_written();
+    if (w.flops() > 0 && !work.contains("flop.dot.bf16")) {
+        work["flop.fma.fp32"] = w.flops();
+    }
+    Counts c;
+    c.launch = "main";
+    c.work = std::move(work);
+    c.ctas = tasks;
+    c.balanced_order = true;
+    c.steps = {{.name = std::move(step),
+                .repeat = 1,
+                .work = c.work * (1 / static_cast<double>(tasks)),
+                .waits = {}}};
+    std::vector<std::string>& together = c.overlap.emplace_back();
+    for (const auto& [id, amount] : c.work) {
+        together.push_back(id);
+    }
+    return c;
+}
+
+/// The same on a GPU: every CTA waits for its loads once.
+inline Counts one_wave_pass(const Workload& w, Work work, std::int64_t ctas, int threads) {
+    work["byte.l2"] += w.bytes_read() + w.bytes_written();
+    Counts c = one_pass(w, "elements", std::move(work), ctas, true);
+    c.threads = threads;
+    c.steps.front().waits = "latency.dram";
+    return c;
+}
+
+}  // namespace raceline

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/layer_report.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <vector>
+
+#include "model/speed_of_light.hpp"
+#include "support/text_table.hpp"
+#include "workload/operation_shape.hpp"
+#include "workload/shape_grammar.hpp"
+
+namespace raceline {
+namespace {
+
+struct Part {
+    const Case* which = nullptr;  ///< the kernel that is predicted to be fastest
+    double bound = 0, predicted = 0, launches = 0, measured = 0;
+    std::string refusal;
+};
+
+double launches_of(const Prediction& prediction) {
+    double seconds = 0;
+    for (const auto& [term, its] : prediction.layer2) {
+        seconds += term.starts_with("launch") && term != "launch.cta" ? its : 0;
+    }
+    return seconds;
+}
+
+void take(const Case& which, const CaseResult& result, Part& part) {
+    if (!result.explained) {
+        part.refusal = result.refusal;
+        return;
+    }
+    const Prediction& prediction = result.explained->prediction;
+    if (part.predicted == 0 || prediction.seconds < part.predicted) {
+        part.which = &which;
+        part.predicted = prediction.seconds;
+        part.launches = launches_of(prediction);
+        part.measured =
+            result.measurement && !result.failed() ? result.measurement->seconds_median : 0;
+    }
+}
+
+/// Parts in the order of the suite. A part may have several kernels, which stand side by side.
+std::vector<Part> parts_of(std::span<const std::pair<Case, CaseResult>> ran, const Device& device) {
+    std::vector<Part> parts;
+    const Workload* before = nullptr;
+    for (const auto& [which, result] : ran) {
+        if (before == nullptr || which.workload != *before) {
+            parts.emplace_back().bound =
+                speed_of_light(device, which.workload, which.options.how).seconds;
+            parts.back().which = &which;
+        }
+        before = &which.workload;
+        take(which, result, parts.back());
+    }
+    return parts;
+}
+
+}  // namespace
+
+std::string layer_text(std::span<const std::pair<Case, CaseResult>> ran, const Device& device,
+                       const TextStyle& style) {
+    if (ran.empty() || !ran.front().first.suite.starts_with("layer:")) {
+        return {};
+    }
+    const std::vector<Part> parts = parts_of(ran, device);
+    const bool measured = std::ranges::any_of(parts, [](const Part& p) { return p.measured > 0; });
+    Part sum;
+    bool all = true;
+    for (const Part& part : parts) {
+        sum.bound += part.bound;
+        sum.predicted += part.predicted;
+        sum.launches += part.launches;
+        sum.measured += part.measured;
+        all = all && part.predicted > 0 && (!measured || part.measured > 0);
+    }
+    TextTable table(std::string("part | kernel | >bound | >predicted | >share") +
+                    (measured ? " | >measured" : ""));
+    const auto add = [&](std::string name, std::string_view kernel, const Part& part) {
+        std::vector<std::string> cells{
+            std::move(name), std::string(kernel), format_seconds(part.bound),
+            part.predicted > 0 ? format_seconds(part.predicted) : "",
+            format_percent(part.predicted / sum.predicted)};
+        if (measured) {
+            cells.push_back(part.measured > 0 ? format_seconds(part.measured) : "");
+        }
+        table.add(std::move(cells));
+    };
+    for (const Part& part : parts) {
+        const std::string name = part.which->workload.is_attention()
+                                     ? "attention"
+                                     : name_of_operation(part.which->workload);
+        add(name, part.predicted > 0 ? part.which->kernel->name : "none", part);
+    }
+    add("the layer", "", sum);
+    std::string text = table.str(style);
+    text += fmt::format("{} parts; {} of the predicted time are gaps between their launches\n",
+                        parts.size(), format_seconds(sum.launches));
+    if (measured && all) {
+        text += fmt::format("predicted over measured: {:.3f}\n", sum.predicted / sum.measured);
+    }
+    if (!all) {
+        text += "parts without a time are missing in the sum\n";
+    }
+    return text;
+}
+
+}  // namespace raceline

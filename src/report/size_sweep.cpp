@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/size_sweep.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <fmt/format.h>
+#include <functional>
+#include <limits>
+#include <vector>
+
+#include "api/engine_choice.hpp"
+#include "model/speed_of_light.hpp"
+#include "run/run_case.hpp"
+#include "support/check.hpp"
+#include "support/text_table.hpp"
+#include "workload/shape_field.hpp"
+#include "workload/shape_grammar.hpp"
+
+namespace raceline {
+namespace {
+
+using ProblemOf = std::function<Workload(std::int64_t size)>;
+
+std::vector<std::int64_t> sizes_of(const SizeRange& range) {
+    std::vector<std::int64_t> sizes;
+    for (std::int64_t size = range.first; size < range.last; size *= 2) {
+        sizes.push_back(size);
+    }
+    sizes.push_back(range.last);
+    return sizes;
+}
+
+/// The last size that `limiter` limits; it does at `low`, and another does at `high`.
+std::int64_t last_limited_by(const std::string& limiter, std::int64_t low, std::int64_t high,
+                             const std::function<std::string(std::int64_t)>& limiter_at) {
+    while (high - low > 1) {
+        const std::int64_t middle = low + (high - low) / 2;
+        (limiter_at(middle) == limiter ? low : high) = middle;
+    }
+    return low;
+}
+
+void add_row(TextTable& table, std::int64_t size, const Workload& w, const Device& device,
+             const LaunchCase& how) {
+    const SpeedOfLight bound = speed_of_light(device, w, how);
+    std::vector<std::string> cells{
+        fmt::format("{}", size), fmt::format("{:.3g}", bound.arithmetic_intensity),
+        fmt::format("{:.3g}", bound.ridge), bound.limiter, format_seconds(bound.seconds)};
+    try {
+        Case which;
+        const api::EngineChoice choice =
+            api::choose_engine(w, device, how.threads, {.backend = {}, .must_run = false});
+        which.kernel = choice.kernel;
+        which.tile = choice.tile;
+        which.workload = w;
+        which.options.how = how;
+        const Prediction prediction = explain_case(which, device).prediction;
+        cells.insert(cells.end(), {std::string(choice.kernel->name), prediction.limiter,
+                                   format_seconds(prediction.seconds),
+                                   format_si(w.flops() / prediction.seconds, "FLOP/s")});
+    } catch (const Error& error) {
+        if (error.status() != Status::unsupported) {
+            throw;
+        }
+        cells.insert(cells.end(), {"none", "", "", ""});
+    }
+    table.add(std::move(cells));
+}
+
+}  // namespace
+
+SizeRange parse_size_range(std::string_view text) {
+    const std::size_t equals = text.find('=');
+    const std::size_t colon = text.find(':', equals == std::string_view::npos ? 0 : equals);
+    require(equals != std::string_view::npos && equals > 0 && colon != std::string_view::npos,
+            Status::invalid_argument,
+            "--over is {}; it must be a field and a range, as in m=1:4096", in_quotes(text));
+    SizeRange range{std::string(text.substr(0, equals)), 0, 0};
+    range.first = parse_count(range.field, text.substr(equals + 1, colon - equals - 1));
+    range.last = parse_count(range.field, text.substr(colon + 1));
+    require(range.first >= 1 && range.last > range.first, Status::invalid_argument,
+            "--over {} goes from {} to {}; it must go from 1 or more to more than that",
+            in_quotes(text), range.first, range.last);
+    return range;
+}
+
+std::string size_sweep_text(const std::string& shape, DType dtype, const SizeRange& range,
+                            const Device& device, const LaunchCase& how, const TextStyle& style) {
+    const ProblemOf problem = [&](std::int64_t size) {
+        return parse_shape(fmt::format("{},{}={}", shape, range.field, size), dtype);
+    };
+    const auto limiter_at = [&](std::int64_t size) {
+        return speed_of_light(device, problem(size), how).limiter;
+    };
+    TextTable table(
+        ">" + range.field +
+        " | >?2 FLOP/B | >?1 ridge | bound by | >bound | ?5 kernel | ?4 limiter | >predicted | >?3 rate");
+    std::string crossings;
+    const std::vector<std::int64_t> sizes = sizes_of(range);
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+        add_row(table, sizes[i], problem(sizes[i]), device, how);
+        if (i == 0 || limiter_at(sizes[i - 1]) == limiter_at(sizes[i])) {
+            continue;
+        }
+        const std::string before = limiter_at(sizes[i - 1]);
+        const std::int64_t last = last_limited_by(before, sizes[i - 1], sizes[i], limiter_at);
+        crossings += fmt::format("up to {0}={1} {2} bounds it, from {0}={3} on {4}\n", range.field,
+                                 last, before, last + 1, limiter_at(last + 1));
+    }
+    return fmt::format("{} on {}, over {}\n{}{}", shape, device.id, range.field, table.str(style),
+                       crossings.empty()
+                           ? fmt::format("{} bounds it everywhere\n", limiter_at(range.first))
+                           : crossings);
+}
+
+}  // namespace raceline

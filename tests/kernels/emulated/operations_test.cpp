@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernels of operations beside attention on an emulated GPU, in every tile: rows that are
+// shorter than what a thread holds, end inside of a chunk, or are wider than all threads hold.
+#include <gtest/gtest.h>
+
+#include "registry/registry.hpp"
+#include "run/backend.hpp"
+#include "tests/proof/proof.hpp"
+#include "workload/shape_grammar.hpp"
+
+namespace raceline {
+namespace {
+
+// Runs what a kernel serves; how many cases that were.
+int check_all(const char* name, std::initializer_list<const char*> shapes) {
+    const auto backend = make_cpu_backend(test::small_hopper_gpu(2));
+    const Kernel& kernel = find_kernel(name);
+    CaseOptions options;
+    options.seed = 23;
+    options.draws = {Draw::plain, Draw::non_finite};
+    int ran = 0;
+    for (const char* shape : shapes) {
+        const Workload w = parse_shape(shape);
+        for (int tile = 0; tile < kernel.tile_count(); ++tile) {
+            if (kernel.why_not(w, tile, backend->device()).empty()) {
+                const Correctness verdict = backend->check(kernel, tile, w, options);
+                EXPECT_TRUE(verdict.passed)
+                    << shape << ' ' << kernel.tile_text(tile) << ": " << verdict.why;
+                ++ran;
+            }
+        }
+    }
+    return ran;
+}
+
+TEST(EmulatedRows, every_tile_holds_rows_of_any_width) {
+    EXPECT_GE(
+        check_all("rows_cuda",
+                  {"op=rmsnorm,n=5x200,dtype=bf16", "op=softmax,n=3x513,dtype=fp32",
+                   "op=layernorm,n=9x1024,dtype=fp16", "op=add+store+rmsnorm,n=7x129,dtype=bf16",
+                   "op=softmax+bias,n=2x8,dtype=bf16", "op=add+add+mul,n=3x77,dtype=bf16"}),
+        60);
+}
+
+TEST(EmulatedRows, wide_rows_are_read_again_for_each_reduction) {
+    EXPECT_GE(check_all("rows_cuda", {"op=add+rmsnorm+softmax,n=3x40000,dtype=bf16",
+                                      "op=layernorm+store+silu,n=2x33001,dtype=fp32"}),
+              2);
+}
+
+TEST(EmulatedRows, every_elementwise_step) {
+    EXPECT_GE(check_all("rows_cuda",
+                        {"op=relu,n=3x50,dtype=fp32", "op=gelu,n=3x50,dtype=fp32",
+                         "op=silu,n=3x50,dtype=fp32", "op=sigmoid+tanh,n=3x50,dtype=fp32",
+                         "op=exp,n=3x50,dtype=fp32", "op=square+sub,n=3x50,dtype=fp32",
+                         "op=gain+bias,n=3x50,dtype=fp16", "op=gelu+mul,n=5x4096,dtype=bf16"}),
+              100);
+}
+
+TEST(EmulatedRows, rope_finds_its_partners_in_other_lanes) {
+    EXPECT_GE(
+        check_all("rows_cuda",
+                  {"op=rope,n=5x256,d=64,dtype=bf16", "op=rope,n=3x512,d=128,dtype=fp32",
+                   "op=rmsnorm+rope,n=9x256,d=256,dtype=fp16", "op=rope,n=3x64,d=16,dtype=bf16",
+                   "op=rope+store+rmsnorm,n=2x8192,d=128,dtype=bf16"}),
+        40);
+}
+
+TEST(EmulatedAdam, every_type_of_state) {
+    EXPECT_GE(check_all("adam_cuda", {"op=adam,n=7x100,dtype=fp32", "op=adam,n=3x333,dtype=bf16",
+                                      "op=adam,n=3x333,state=bf16,dtype=bf16",
+                                      "op=adam,n=1x8,state=bf16,dtype=fp32",
+                                      "op=adam,n=5x61,master=fp32,dtype=bf16",
+                                      "op=adam,n=5x61,master=fp32,state=bf16,step=1,dtype=bf16"}),
+              12);
+}
+
+TEST(EmulatedEmbedding, rows_of_any_size) {
+    EXPECT_GE(check_all("embedding_cuda", {"op=embedding,tokens=33,vocab=50,d=64,dtype=bf16",
+                                           "op=embedding,tokens=5,vocab=3,d=33,dtype=fp32",
+                                           "op=embedding,tokens=300,vocab=9,d=7,dtype=fp16",
+                                           "op=embedding,tokens=17,vocab=100,d=20,dtype=e4m3",
+                                           "op=embedding,tokens=17,vocab=100,d=3,dtype=e4m3"}),
+              10);
+}
+
+TEST(EmulatedCrossentropy, rows_end_anywhere) {
+    EXPECT_GE(
+        check_all("crossentropy_cuda",
+                  {"op=crossentropy,n=3x2,dtype=bf16", "op=crossentropy,n=5x1000,dtype=fp32",
+                   "op=crossentropy,n=2x4099,dtype=fp16", "op=crossentropy,n=2x16384,dtype=bf16"}),
+        16);
+}
+
+}  // namespace
+}  // namespace raceline

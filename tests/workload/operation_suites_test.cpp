@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workload/operation_suites.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <set>
+
+#include "support/check.hpp"
+#include "workload/operation.hpp"
+#include "workload/shape_grammar.hpp"
+#include "workload/suites.hpp"
+
+namespace raceline {
+namespace {
+
+using testing::HasSubstr;
+
+std::string refusal(const std::string& suite) {
+    try {
+        make_suite(suite);
+    } catch (const Error& error) {
+        EXPECT_EQ(error.status(), Status::invalid_argument);
+        return error.what();
+    }
+    ADD_FAILURE() << suite << " was accepted";
+    return {};
+}
+
+TEST(OperationSuites, HaveEveryOperationBesideAttention) {
+    std::set<std::string> seen{"attention", "combine"};  // combine has a suite of its own
+    for (const Workload& w : make_suite("operations").workloads) {
+        seen.insert(w.op);
+    }
+    for (const OperationRecord* operation : all_operations()) {
+        EXPECT_TRUE(seen.contains(std::string(operation->name.value))) << operation->name.value;
+    }
+}
+
+TEST(OperationSuites, ASeedDrawsTheSameAgain) {
+    const auto first = make_suite("operations:7").workloads;
+    EXPECT_EQ(first, make_suite("operations:7").workloads);
+    EXPECT_NE(first, make_suite("operations:8").workloads);
+    EXPECT_EQ(first.size(), 20U);
+    for (const Workload& w : first) {
+        EXPECT_LE(w.bytes_read() + w.bytes_written(), 1e9) << format_shape(w);
+        EXPECT_GE(w.bytes_read() + w.bytes_written(), 1e5) << format_shape(w);
+    }
+}
+
+// What a seed draws is named in receipts and must stay.
+TEST(OperationSuites, TheFirstDrawsOfSeedSeven) {
+    const auto drawn = make_suite("operations:7").workloads;
+    EXPECT_EQ(format_shape(drawn[0]), "op=linear+bias,m=8,n=6144,k=6144,dtype=bf16");
+    EXPECT_EQ(format_shape(drawn[19]), "op=gemm,m=41,n=2048,k=14336,dtype=bf16");
+}
+
+TEST(OperationSuites, ALayerIsItsPartsInOrder) {
+    const auto prefill = make_suite("layer:llama3-8b:prefill=4096").workloads;
+    ASSERT_EQ(prefill.size(), 10U);
+    EXPECT_EQ(format_shape(prefill[0]), "op=rmsnorm,n=4096x4096,dtype=bf16");
+    EXPECT_EQ(format_shape(prefill[1]), "op=linear,m=4096,n=6144,k=4096,dtype=bf16");
+    EXPECT_EQ(format_shape(prefill[3]), "h=32/8,q=4096,k=4096,d=128,dtype=bf16,causal");
+    EXPECT_EQ(format_shape(prefill[6]), "op=linear,m=4096,n=28672,k=4096,dtype=bf16");
+    // 2 · 218 million weights a token, as the model's size says.
+    double products = 0;
+    for (const Workload& w : prefill) {
+        products += w.op == "linear" ? w.flops() : 0;
+    }
+    EXPECT_NEAR(products / 4096 / 2, 218e6, 1e6);
+    const auto decode = make_suite("layer:qwen3-8b:decode=64x8192").workloads;
+    EXPECT_EQ(format_shape(decode[2]), "op=rmsnorm+rope,n=2560x128,dtype=bf16");
+    EXPECT_EQ(format_shape(decode[3]), "b=64,h=32/8,q=1,k=8192,d=128,dtype=bf16,causal");
+}
+
+TEST(OperationSuites, RefuseWhatIsNoLayer) {
+    EXPECT_THAT(refusal("layer:llama3-8"), HasSubstr("as in layer:llama3-8b:prefill=4096"));
+    EXPECT_THAT(refusal("layer:lama3-8b:prefill=1"), HasSubstr("did you mean 'llama3-8b'?"));
+    EXPECT_THAT(refusal("layer:llama3-8b:prefil=1"), HasSubstr("it must be prefill=TOKENS"));
+    EXPECT_THAT(refusal("layer:llama3-8b:decode=64"), HasSubstr("it must be prefill=TOKENS"));
+    EXPECT_THAT(refusal("layer:llama3-8b:prefill=0"), HasSubstr("1 token or more"));
+    EXPECT_THAT(refusal("operations:x"), HasSubstr("needs a seed"));
+}
+
+}  // namespace
+}  // namespace raceline
