@@ -121,8 +121,8 @@ Offers operations_of(const UnfinishedLine& line) {
                 words.push_back({before + std::string(step), ""});
             }
         } else if (operation->name.value != Workload{}.op && before.empty()) {
-            words.push_back({std::string(operation->name.value),
-                             std::string(operation->summary.value)});
+            words.push_back(
+                {std::string(operation->name.value), std::string(operation->summary.value)});
         }
     }
     return words;

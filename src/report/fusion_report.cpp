@@ -157,7 +157,8 @@ std::string fusion_text(const Fusion& fusion, const Device& device, const Launch
     const FusionTime& fused = times.back();
     const bool measured = sum_of(parts, &FusionTime::measured) > 0 || fused.measured > 0;
     TextTable table(
-        std::string("step | >?4 reads | >?4 writes | >?3 FLOP/B | ?6 limiter | >bound | ?5 kernel | ") +
+        std::string(
+            "step | >?4 reads | >?4 writes | >?3 FLOP/B | ?6 limiter | >bound | ?5 kernel | ") +
         (measured ? ">predicted | >measured" : ">predicted"));
     const auto add = [&](std::string name, double read, double written, double flops,
                          const SpeedOfLight* bound, double seconds, const FusionTime& time) {

@@ -79,10 +79,10 @@ std::string layer_text(std::span<const std::pair<Case, CaseResult>> ran, const D
     TextTable table(std::string("part | kernel | >bound | >predicted | >share") +
                     (measured ? " | >measured" : ""));
     const auto add = [&](std::string name, std::string_view kernel, const Part& part) {
-        std::vector<std::string> cells{
-            std::move(name), std::string(kernel), format_seconds(part.bound),
-            part.predicted > 0 ? format_seconds(part.predicted) : "",
-            format_percent(part.predicted / sum.predicted)};
+        std::vector<std::string> cells{std::move(name), std::string(kernel),
+                                       format_seconds(part.bound),
+                                       part.predicted > 0 ? format_seconds(part.predicted) : "",
+                                       format_percent(part.predicted / sum.predicted)};
         if (measured) {
             cells.push_back(part.measured > 0 ? format_seconds(part.measured) : "");
         }

@@ -92,9 +92,9 @@ std::string size_sweep_text(const std::string& shape, DType dtype, const SizeRan
     const auto limiter_at = [&](std::int64_t size) {
         return speed_of_light(device, problem(size), how).limiter;
     };
-    TextTable table(
-        ">" + range.field +
-        " | >?2 FLOP/B | >?1 ridge | bound by | >bound | ?5 kernel | ?4 limiter | >predicted | >?3 rate");
+    TextTable table(">" + range.field +
+                    " | >?2 FLOP/B | >?1 ridge | bound by | >bound | ?5 kernel | ?4 limiter | "
+                    ">predicted | >?3 rate");
     std::string crossings;
     const std::vector<std::int64_t> sizes = sizes_of(range);
     for (std::size_t i = 0; i < sizes.size(); ++i) {

@@ -104,9 +104,9 @@ TEST(Help, names_every_field_of_a_shape) {
             if (operation->name.value != Workload{}.op) {
                 EXPECT_THAT(help.out, testing::HasSubstr("\n  " + name));
             }
-            for (const std::string_view step :
-                 operation->chain == nullptr ? std::span<const std::string_view>()
-                                             : operation->chain->steps) {
+            for (const std::string_view step : operation->chain == nullptr
+                                                   ? std::span<const std::string_view>()
+                                                   : operation->chain->steps) {
                 EXPECT_THAT(help.out, testing::HasSubstr(std::string(step)));
             }
         }
