@@ -233,6 +233,45 @@ Shapes combine() {
             "op=combine,parts=3,rows=1000,heads=7,d=64,dtype=bf16,sinks=1"};
 }
 
+/// Rows shorter than what a thread holds, wider than all threads hold, ends inside of a chunk,
+/// every step, and every operation with one element and with many.
+Shapes edges_operations() {
+    return {"op=rmsnorm,n=5x200,dtype=bf16",
+            "op=rmsnorm,n=1x1,dtype=fp32",
+            "op=softmax,n=3x513,dtype=fp32",
+            "op=layernorm,n=9x1024,dtype=fp16",
+            "op=add+store+rmsnorm,n=7x129,dtype=bf16",
+            "op=softmax+bias,n=2x8,dtype=bf16",
+            "op=add+rmsnorm+softmax,n=3x40000,dtype=bf16",
+            "op=layernorm+store+silu,n=2x33001,dtype=fp32",
+            "op=relu,n=3x50,dtype=fp32",
+            "op=gelu+mul,n=5x4096,dtype=bf16",
+            "op=sigmoid+tanh,n=300x50,dtype=fp32",
+            "op=exp+square+sub+gain+bias,n=30x50,dtype=fp16",
+            "op=rope,n=37x512,d=128,dtype=bf16",
+            "op=rope,n=5x192,d=64,dtype=fp32",
+            "op=rmsnorm+rope,n=300x128,d=128,dtype=bf16",
+            "op=adam,n=1x1,dtype=fp32",
+            "op=adam,n=37x333,dtype=bf16,master=fp32",
+            "op=adam,n=8x4096,dtype=bf16,state=bf16",
+            "op=embedding,tokens=1,vocab=3,d=5,dtype=fp32",
+            "op=embedding,tokens=333,vocab=1000,d=768,dtype=bf16",
+            "op=crossentropy,n=5x7,dtype=fp32",
+            "op=crossentropy,n=33x50257,dtype=bf16",
+            "op=linear,m=1,n=64,k=64,dtype=bf16",
+            "op=linear,m=37,n=200,k=136,dtype=fp16",
+            "op=gemm,m=100,n=64,k=72,dtype=fp32",
+            "op=linear+bias+gelu,m=33,n=256,k=128,dtype=bf16",
+            "op=linear+bias+relu,m=33,n=256,k=128,dtype=fp32"};
+}
+
+Shapes sanitizer_operations() {
+    return {"op=add+store+rmsnorm,n=7x129,dtype=bf16", "op=softmax,n=3x5130,dtype=fp32",
+            "op=layernorm,n=2x33001,dtype=fp16",       "op=rmsnorm+rope,n=30x128,d=128,dtype=bf16",
+            "op=adam,n=7x333,dtype=bf16,master=fp32",  "op=embedding,tokens=33,vocab=100,d=768",
+            "op=crossentropy,n=5x5025,dtype=bf16"};
+}
+
 constexpr std::array measuring{
     SuiteEntry{"operations", "operations beside attention, at sizes that memory has to serve",
                operation_shapes},
@@ -278,7 +317,11 @@ constexpr std::array checking{
                edges_decode},
     SuiteEntry{"edges-decode-tree", "200 random trees of up to 16 speculated tokens",
                edges_decode_tree},
+    SuiteEntry{"edges-operations", "operations beside attention: every step, odd and wide rows",
+               edges_operations},
     SuiteEntry{"sanitizer", "small prefill in 16 bits", sanitizer},
+    SuiteEntry{"sanitizer-operations", "one small case of each operation of our own",
+               sanitizer_operations},
     SuiteEntry{"sanitizer-decode", "one and more query tokens, contiguous and in pages",
                +[] {
                    return Shapes{"b=1,h=8/2,q=1,k=700,d=128,dtype=bf16",
