@@ -42,6 +42,15 @@ class Operation:
                                  c.c_uint64(seed))
 
 
+def anywhere(library, text):
+    """Where it runs does not matter for what its tensors are, nor for the gate; a library's product
+    is there on a GPU alone, or on a CPU alone."""
+    try:
+        return Operation(library, text, CPU)
+    except RuntimeError:
+        return Operation(library, text, CUDA)
+
+
 class OperationInputs:
     """One set: `tensors` in the operation's order, outputs poisoned; None where there is none."""
 
@@ -66,8 +75,7 @@ class OperationProblem:
         self.name = re.search(r"op=([^,]+)", text).group(1)
         self.steps = self.name.split("+")
         self.scalars, self.extents = workload["scalars"], workload["extents"]
-        # Where it runs does not matter for what its tensors are.
-        self.operation = Operation(library, text, CPU) if library else None
+        self.operation = anywhere(library, text) if library else None
 
     def draw(self, spec, generator, device):
         if spec["rows"] == 0:
@@ -164,7 +172,7 @@ class OperationJudge:
 
     def __init__(self, library, problem, inputs, kernel, seed):
         self.problem, self.seed = problem, seed
-        self.operation = Operation(library, problem.text, CPU)
+        self.operation = anywhere(library, problem.text)
         self.host = [None if t is None else t.cpu() for t in inputs.tensors]
         self.outputs = [i for i, spec in enumerate(self.operation.tensors)
                         if spec["output"] and spec["rows"] > 0]

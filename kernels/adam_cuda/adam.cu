@@ -18,83 +18,103 @@ struct Params {
     bool aligned;  ///< all tensors begin at multiples of 16 bytes
 };
 
-/// Neighbouring elements of a tensor, as they are stored.
+/// Four neighbouring elements of a tensor, as they are stored: 16 or 8 bytes.
 template <DType type>
-struct Eight {
-    static constexpr int chunks = per_thread / gpu::chunk_of<type>;
-    uint4 raw[chunks];
+struct Four {
+    static constexpr int words = gpu::width_of<type>;
+    std::uint32_t raw[words];
 
-    __device__ __forceinline__ void load(const Params& p, AdamTensor tensor, std::int64_t at) {
-        const char* from = p.tensors[tensor] + at * gpu::width_of<type>;
+    /// From element `at` on. `whole`: there are four, at an address that one load takes.
+    __device__ __forceinline__ void load(const char* tensor, std::int64_t at, int there,
+                                         bool whole) {
+        const char* from = tensor + at * gpu::width_of<type>;
+        if (whole) {
+            if constexpr (words == 4) {
+                const uint4 all = __ldg(reinterpret_cast<const uint4*>(from));
+                raw[0] = all.x, raw[1] = all.y, raw[2] = all.z, raw[3] = all.w;
+            } else {
+                const uint2 all = __ldg(reinterpret_cast<const uint2*>(from));
+                raw[0] = all.x, raw[1] = all.y;
+            }
+            return;
+        }
 #pragma unroll
-        for (int c = 0; c < chunks; ++c) {
-            raw[c] = gpu::load_chunk<type>(from, c, p.parameters - at,
-                                           p.aligned && at + per_thread <= p.parameters);
+        for (int w = 0; w < words; ++w) {
+            raw[w] = 0;
+        }
+#pragma unroll
+        for (int e = 0; e < unit; ++e) {
+            if (e < there) {
+                if constexpr (words == 4) {
+                    raw[e] = reinterpret_cast<const std::uint32_t*>(from)[e];
+                } else {
+                    raw[e / 2] |=
+                        static_cast<std::uint32_t>(reinterpret_cast<const std::uint16_t*>(from)[e])
+                        << (16 * (e % 2));
+                }
+            }
         }
     }
-    __device__ __forceinline__ void widen(float (&x)[per_thread]) const {
-#pragma unroll
-        for (int c = 0; c < chunks; ++c) {
-            float part[gpu::chunk_of<type>];
-            gpu::widen<type>(raw[c], part);
-#pragma unroll
-            for (int e = 0; e < gpu::chunk_of<type>; ++e) {
-                x[c * gpu::chunk_of<type> + e] = part[e];
-            }
+    __device__ __forceinline__ float operator[](int e) const {
+        if constexpr (words == 4) {
+            return __uint_as_float(raw[e]);
+        } else {
+            return __uint_as_float(e % 2 == 0 ? raw[e / 2] << 16 : raw[e / 2] & 0xFFFF0000U);
         }
     }
 };
 
 template <DType type>
-__device__ __forceinline__ void store(const Params& p, AdamTensor tensor, std::int64_t at,
-                                      const float (&x)[per_thread]) {
-    char* to = p.tensors[tensor] + at * gpu::width_of<type>;
-#pragma unroll
-    for (int c = 0; c < per_thread / gpu::chunk_of<type>; ++c) {
-        float part[gpu::chunk_of<type>];
-#pragma unroll
-        for (int e = 0; e < gpu::chunk_of<type>; ++e) {
-            part[e] = x[c * gpu::chunk_of<type> + e];
-        }
-        gpu::store_chunk<type>(to, c, p.parameters - at,
-                               p.aligned && at + per_thread <= p.parameters, part);
-    }
+__device__ __forceinline__ void store(char* tensor, std::int64_t at, int there, bool whole,
+                                      const float (&x)[unit]) {
+    gpu::store_chunk<type>(tensor + at * gpu::width_of<type>, 0, there, whole, x);
 }
 
 template <DType type, DType state, bool master>
 __global__ void __launch_bounds__(256, resident_threads / 256)
     adam(const __grid_constant__ Params p) {
-    const std::int64_t at =
-        (static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x) * per_thread;
-    if (at >= p.parameters) {
-        return;
-    }
+    // A warp's lanes take neighbouring fours, whatever a tensor's type: every access is whole
+    // sectors.
+    const std::int64_t first_at =
+        (static_cast<std::int64_t>(blockIdx.x) * units * blockDim.x + threadIdx.x) * unit;
     constexpr DType read = master ? DType::fp32 : type;
-    Eight<read> parameter;
-    Eight<type> gradient;
-    Eight<state> first, second;
-    parameter.load(p, adam_parameter, at);
-    gradient.load(p, adam_gradient, at);
-    first.load(p, adam_first, at);
-    second.load(p, adam_second, at);
-    float x[per_thread], g[per_thread], m[per_thread], v[per_thread];
-    parameter.widen(x);
-    gradient.widen(g);
-    first.widen(m);
-    second.widen(v);
+    Four<read> parameter[units];
+    Four<type> gradient[units];
+    Four<state> first[units], second[units];
+    const auto at_unit = [&](int u) {
+        return first_at + static_cast<std::int64_t>(u) * blockDim.x * unit;
+    };
+    const auto there = [&](int u) {
+        const std::int64_t left = p.parameters - at_unit(u);
+        return static_cast<int>(left < unit ? left : unit);
+    };
+#pragma unroll
+    for (int u = 0; u < units; ++u) {
+        const bool whole = p.aligned && there(u) == unit;
+        parameter[u].load(p.tensors[adam_parameter], at_unit(u), there(u), whole);
+        gradient[u].load(p.tensors[adam_gradient], at_unit(u), there(u), whole);
+        first[u].load(p.tensors[adam_first], at_unit(u), there(u), whole);
+        second[u].load(p.tensors[adam_second], at_unit(u), there(u), whole);
+    }
     const AdamStep& s = p.step;
 #pragma unroll
-    for (int e = 0; e < per_thread; ++e) {
-        m[e] = fmaf(s.beta1, m[e], s.new1 * g[e]);
-        v[e] = fmaf(s.beta2, v[e], s.new2 * (g[e] * g[e]));
-        const float root = fmaf(sqrtf(v[e]), s.unbias, s.eps);
-        x[e] = fmaf(s.keep, x[e], -s.rate * (m[e] / root));
-    }
-    store<type>(p, adam_new_parameter, at, x);
-    store<state>(p, adam_new_first, at, m);
-    store<state>(p, adam_new_second, at, v);
-    if constexpr (master) {
-        store<DType::fp32>(p, adam_new_master, at, x);
+    for (int u = 0; u < units; ++u) {
+        const bool whole = p.aligned && there(u) == unit;
+        float x[unit], m[unit], v[unit];
+#pragma unroll
+        for (int e = 0; e < unit; ++e) {
+            const float g = gradient[u][e];
+            m[e] = fmaf(s.beta1, first[u][e], s.new1 * g);
+            v[e] = fmaf(s.beta2, second[u][e], s.new2 * (g * g));
+            const float root = fmaf(sqrtf(v[e]), s.unbias, s.eps);
+            x[e] = fmaf(s.keep, parameter[u][e], -s.rate * (m[e] / root));
+        }
+        store<type>(p.tensors[adam_new_parameter], at_unit(u), there(u), whole, x);
+        store<state>(p.tensors[adam_new_first], at_unit(u), there(u), whole, m);
+        store<state>(p.tensors[adam_new_second], at_unit(u), there(u), whole, v);
+        if constexpr (master) {
+            store<DType::fp32>(p.tensors[adam_new_master], at_unit(u), there(u), whole, x);
+        }
     }
 }
 

@@ -16,8 +16,10 @@ struct Tile {
 };
 inline constexpr std::array tile_list{Tile{256}, Tile{128}};
 
-/// Parameters of a thread: a chunk of 16 bytes of 16-bit values, two of fp32.
-inline constexpr int per_thread = 8;
+/// Neighbouring parameters that a thread takes at a time, and how many times: 16 bytes of fp32, 8
+/// of 16-bit values.
+inline constexpr int unit = 4, units = 2;
+inline constexpr int per_thread = unit * units;
 /// Threads that an SM has room for: what holds the registers of a thread down.
 inline constexpr int resident_threads = 1024;
 inline constexpr int registers = 65536 / resident_threads;

@@ -45,29 +45,36 @@ struct Exponentials {
     }
 };
 
+/// e^(x - highest), as rounding of the result asks for it. `base`: -highest in base two.
 template <DType type>
+__device__ __forceinline__ float term_of(float x, float highest, float base) {
+    return type == DType::fp32 ? expf(x - highest) : ptx::ex2_approx_ftz_f32(fmaf(x, log2_e, base));
+}
+
+/// The first `there` elements of a chunk. `whole`: all of them.
+template <DType type, bool whole>
 __device__ __forceinline__ void add_chunk(uint4 raw, int there, Exponentials& to) {
-    float x[gpu::chunk_of<type>];
+    constexpr int per_chunk = gpu::chunk_of<type>;
+    float x[per_chunk];
     gpu::widen<type>(raw, x);
     float highest = to.largest;
 #pragma unroll
-    for (int e = 0; e < gpu::chunk_of<type>; ++e) {
-        highest = e < there ? fmaxf(highest, x[e]) : highest;
+    for (int e = 0; e < per_chunk; ++e) {
+        highest = whole || e < there ? fmaxf(highest, x[e]) : highest;
     }
+    // Nothing but -inf so far: -inf less itself would be NaN, and less 0 it adds nothing.
+    const float from = highest == -INFINITY ? 0.0F : highest;
     if (highest != to.largest) {
         to.sum *= ptx::ex2_approx_ftz_f32((to.largest - highest) * log2_e);
         to.largest = highest;
     }
+    float sums[2] = {0, 0};
 #pragma unroll
-    for (int e = 0; e < gpu::chunk_of<type>; ++e) {
-        // -inf less itself would be NaN: such a logit adds nothing.
-        const float term =
-            x[e] == -INFINITY
-                ? 0.0F
-                : (type == DType::fp32 ? expf(x[e] - highest)
-                                       : ptx::ex2_approx_ftz_f32((x[e] - highest) * log2_e));
-        to.sum += e < there ? term : 0.0F;
+    for (int e = 0; e < per_chunk; ++e) {
+        const float term = term_of<type>(x[e], from, -from * log2_e);
+        sums[e % 2] += whole || e < there ? term : 0.0F;
     }
+    to.sum += sums[0] + sums[1];
 }
 
 template <DType type, int at_once>
@@ -93,9 +100,10 @@ __global__ void __launch_bounds__(most_threads, resident_threads / most_threads)
         for (int i = 0; i < at_once; ++i) {
             const std::int64_t left =
                 p.width - static_cast<std::int64_t>(first + i * threads) * per_chunk;
-            if (left > 0) {
-                add_chunk<type>(raw[i], left < per_chunk ? static_cast<int>(left) : per_chunk,
-                                mine);
+            if (left >= per_chunk) {
+                add_chunk<type, true>(raw[i], per_chunk, mine);
+            } else if (left > 0) {
+                add_chunk<type, false>(raw[i], static_cast<int>(left), mine);
             }
         }
     }

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <vector>
 
+#include "kernels/rows_cuda/chains.hpp"
 #include "kernels/rows_cuda/tile.hpp"
 #include "model/constant.hpp"
 #include "registry/kernel.hpp"
@@ -38,9 +39,12 @@ std::string supports(const Workload& w, const Tile& tile, const Device& device) 
             "its rope turns heads of a power of two from {} to {} columns in {}, not of {}",
             2 * chunk, 32 * chunk, name_of(w.dtype), d);
     }
+    if (!knows_rows(program) && !is_flat(tile)) {
+        return "its elements do not know their row: CTAs of 256 threads take them as they lie";
+    }
     const std::int64_t held = held_by(tile, element_bytes(w));
-    const bool widest = tile.threads == 1024 && tile.chunks == 4;
-    if (knows_rows(program) && w.extent(grid_width) > held && has_reductions(program) && !widest) {
+    if (knows_rows(program) && w.extent(grid_width) > held && has_reductions(program) &&
+        !is_widest(tile)) {
         return fmt::format("a row of {} is wider than the {} elements that its threads hold",
                            w.extent(grid_width), held);
     }
@@ -85,7 +89,7 @@ double specials_of(RowOp op) {
     }
 }
 
-/// Instructions of a warp to decode a step and to address a chunk.
+/// Instructions of a warp to decode a step and to address a chunk, where no code knows the chain.
 constexpr double slots_of_step = counted(12, "loop over the program, switch, address");
 /// Of a reduction among lanes: five exchanges and sums, twice where a row has several warps.
 constexpr double slots_of_exchange = counted(10, "over_row");
@@ -94,12 +98,13 @@ struct Amounts {
     double specials = 0;  ///< likewise
 };
 
-Amounts amounts_of(const RowProgram& program, const Tile& tile, std::int64_t per_chunk) {
+Amounts amounts_of(const RowProgram& program, const Tile& tile, std::int64_t per_chunk,
+                   bool compiled) {
     Amounts a;
     const auto elements = static_cast<double>(tile.chunks * per_chunk);
     a.slots = counted(3, "loaded, widened, packed") * elements;
     for (const RowInstruction& step : program.steps()) {
-        a.slots += slots_of(step.op) * elements + slots_of_step;
+        a.slots += slots_of(step.op) * elements + (compiled ? 0 : slots_of_step);
         a.specials += specials_of(step.op) * elements;
         if (is_reduction(step.op)) {
             a.slots += slots_of_exchange * (tile.lanes > 32 ? 2 : 1);
@@ -113,7 +118,10 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     const RowLayout layout =
         layout_of(program, w.extent(grid_rows), w.extent(grid_width), tile, element_bytes(w));
     const double passes = layout.pieces > 1 ? 1 + static_cast<double>(reductions_of(program)) : 1;
-    const Amounts each = amounts_of(program, tile, 16 / element_bytes(w));
+    const bool compiled = compiled_index(program) < compiled_programs.size() &&
+                          w.extent(grid_width) * element_bytes(w) % 16 == 0 && layout.pieces == 1;
+    const int residents = compiled ? residents_of(tile) : residents_reading(tile);
+    const Amounts each = amounts_of(program, tile, 16 / element_bytes(w), compiled);
     const auto rows = static_cast<double>(layout.rows);
     const double turns = static_cast<double>(layout.pieces) * passes;
     const double threads = rows * turns * tile.lanes;
@@ -131,13 +139,12 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     }
     if (passes > 1) {
         const double row = static_cast<double>(layout.width * element_bytes(w));
-        const double open =
-            row * static_cast<double>(std::max(1, device.units) * residents_of(tile));
+        const double open = row * static_cast<double>(std::max(1, device.units) * residents);
         c.reread = {{(passes - 1) * read, open}};
     }
-    c.ctas = ctas_of(layout, tile, std::max(1, device.units));
+    c.ctas = ctas_of(layout, tile, std::max(1, device.units), residents);
     c.threads = tile.threads;
-    c.registers = registers_of(tile);  // the launch bound
+    c.registers = 65536 / (residents * tile.threads) / 8 * 8;  // the launch bound
     c.smem_bytes = static_cast<std::int64_t>(sizeof(float)) *
                    (64 + static_cast<std::int64_t>(tile.threads / 32 * 2 * longest_row_chain));
     c.bytes_in_flight = 16.0 * tile.threads * tile.chunks;

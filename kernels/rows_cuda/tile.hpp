@@ -18,21 +18,32 @@ struct Tile {
 
     static constexpr std::array<TileField, 3> fields{"threads", "lanes", "chunks"};
 };
-// Narrow rows by warps, wide ones by CTAs; of rows that are wider than all lanes hold, the last
-// tile of a kind goes over a row several times.
-inline constexpr std::array tile_list{Tile{256, 32, 1},    Tile{256, 32, 2},    Tile{256, 32, 4},
-                                      Tile{128, 128, 1},   Tile{128, 128, 2},   Tile{256, 256, 1},
-                                      Tile{256, 256, 2},   Tile{512, 512, 1},   Tile{512, 512, 2},
-                                      Tile{1024, 1024, 1}, Tile{1024, 1024, 2}, Tile{512, 512, 4},
-                                      Tile{1024, 1024, 4}};
+// Narrow rows by warps, wide ones by CTAs; a row that is wider than all lanes of the last tile hold
+// is gone over several times. Of a matrix whose elements do not know their row, `flat` ones alone.
+inline constexpr std::array tile_list{Tile{256, 32, 1},  Tile{256, 32, 2},    Tile{256, 32, 4},
+                                      Tile{128, 128, 2}, Tile{128, 128, 4},   Tile{256, 256, 1},
+                                      Tile{256, 256, 2}, Tile{256, 256, 4},   Tile{512, 512, 2},
+                                      Tile{512, 512, 4}, Tile{1024, 1024, 2}, Tile{1024, 1024, 4}};
+constexpr bool is_flat(const Tile& tile) {
+    return tile.threads == 256 && tile.lanes == 256;
+}
 
-/// CTAs that an SM has room for: what holds the registers of a thread down.
+/// CTAs that an SM has room for: what holds the registers of a thread down, 64 where it holds two
+/// chunks, with as many of its next row on their way.
 constexpr int residents_of(const Tile& tile) {
-    const int threads = tile.chunks == 1 ? 2048 : tile.chunks == 2 ? 1536 : 1024;
-    return threads / tile.threads;
+    const int threads = tile.chunks == 1 ? 1536 : tile.chunks == 2 ? 1024 : 512;
+    return threads < tile.threads ? 1 : threads / tile.threads;
 }
 constexpr int registers_of(const Tile& tile) {
     return 65536 / (residents_of(tile) * tile.threads) / 8 * 8;
+}
+/// Where no code knows the chain, half as many: every step's registers count.
+constexpr int residents_reading(const Tile& tile) {
+    return std::max(1, residents_of(tile) / 2);
+}
+/// The one tile that goes over a row several times.
+constexpr bool is_widest(const Tile& tile) {
+    return tile.threads == 1024 && tile.chunks == 4;
 }
 
 /// Elements of a row that its lanes hold at a time.
@@ -61,10 +72,10 @@ inline RowLayout layout_of(const RowProgram& program, std::int64_t rows, std::in
 }
 
 /// CTAs stay and take row after row.
-inline std::int64_t ctas_of(const RowLayout& layout, const Tile& tile, int units) {
+inline std::int64_t ctas_of(const RowLayout& layout, const Tile& tile, int units, int residents) {
     const std::int64_t together = tile.threads / tile.lanes;
     return std::min((layout.rows + together - 1) / together,
-                    static_cast<std::int64_t>(units) * residents_of(tile));
+                    static_cast<std::int64_t>(units) * residents);
 }
 
 }  // namespace raceline::kernels::rows_cuda

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <exception>
 #include <numeric>
 #include <set>
 
@@ -21,6 +22,7 @@ constexpr std::int64_t fewest_operation_rows = 8;
 // Errors that a bound is taken from: where outputs have fewer elements, other inputs of the same
 // kind are rounded, too.
 constexpr std::int64_t enough_reference_errors = 32;
+constexpr std::int64_t elements_of_block = 1 << 15;  // of an answer: what a core does at a time
 
 std::vector<std::int64_t> rows_to_judge(const TensorSpec& tensor, double operations,
                                         std::uint64_t seed) {
@@ -62,6 +64,31 @@ std::vector<double> load_row(const TensorSpec& tensor, std::span<const std::byte
     return values;
 }
 
+/// f(rows) of blocks of rows, on all cores: a row of an answer follows from the inputs alone.
+template <class Function>
+std::vector<double> by_blocks(std::span<const std::int64_t> rows, std::int64_t width,
+                              const Function& function) {
+    const std::int64_t of_block =
+        std::max<std::int64_t>(1, elements_of_block / std::max<std::int64_t>(1, width));
+    const std::int64_t count = std::ssize(rows);
+    std::vector<double> values(count * width);
+    std::exception_ptr failed;
+#pragma omp parallel for schedule(dynamic)
+    for (std::int64_t first = 0; first < count; first += of_block) {
+        try {
+            const auto block = rows.subspan(first, std::min(of_block, count - first));
+            std::ranges::copy(function(block), values.begin() + first * width);
+        } catch (...) {
+#pragma omp critical
+            failed = std::current_exception();
+        }
+    }
+    if (failed) {
+        std::rethrow_exception(failed);
+    }
+    return values;
+}
+
 void add_errors(std::span<const double> got, std::span<const double> exact, Comparison& to) {
     const double scale = scale_of_row(exact);
     for (std::size_t c = 0; c < got.size(); ++c) {
@@ -74,6 +101,25 @@ void add_errors(std::span<const double> got, std::span<const double> exact, Comp
     }
     to.elements += std::ssize(got);
     ++to.rows;
+}
+
+/// Of each row by `one`, on all cores; added up in the order of rows, so that a sum is the same
+/// however many cores there are.
+template <class Function>
+Comparison errors_of_rows(std::int64_t count, const Function& one) {
+    std::vector<Comparison> rows(count);
+#pragma omp parallel for schedule(dynamic, 16)
+    for (std::int64_t i = 0; i < count; ++i) {
+        one(i, rows[i]);
+    }
+    Comparison all;
+    for (const Comparison& row : rows) {
+        all.kernel.take(row.kernel);
+        all.largest = std::max(all.largest, row.largest);
+        all.elements += row.elements;
+    }
+    all.rows = count;
+    return all;
 }
 
 std::string element_text(const TensorSpec& tensor, std::int64_t element) {
@@ -105,7 +151,10 @@ OperationAnswers::OperationAnswers(const Workload& workload, OperationData input
         if (inputs_.tensors[i].output) {
             std::vector<std::int64_t> rows =
                 rows_to_judge(inputs_.tensors[i], operation_.operations(workload), inputs_.seed);
-            std::vector<double> exact = operation_.answer(workload, inputs_, i, rows);
+            std::vector<double> exact =
+                by_blocks(rows, inputs_.tensors[i].width, [&](std::span<const std::int64_t> block) {
+                    return operation_.answer(workload, inputs_, i, block);
+                });
             outputs_.push_back({i, std::move(rows), std::move(exact), {}});
         }
     }
@@ -136,11 +185,10 @@ Correctness OperationAnswers::judge_output(Output& output, const Precision& prec
     if (std::string why = find_unwritten(tensor, stored); !why.empty()) {
         return verdict_of_values(std::move(why), std::numeric_limits<double>::quiet_NaN());
     }
-    Comparison found;
-    for (std::size_t i = 0; i < output.rows.size(); ++i) {
+    Comparison found = errors_of_rows(std::ssize(output.rows), [&](std::int64_t i, Comparison& to) {
         add_errors(load_row(tensor, stored, output.rows[i]),
-                   values_of_row(output.exact, i, tensor.width), found);
-    }
+                   values_of_row(output.exact, i, tensor.width), to);
+    });
     found.width = tensor.width;
     Correctness verdict = decide(found, reference(output, precision), precision, false);
     if (!verdict.passed) {
@@ -183,12 +231,13 @@ const Reference& OperationAnswers::reference(Output& output, const Precision& pr
         const std::vector<double> exact =
             n == 0 ? output.exact : operation_.answer(workload_, in, output.tensor, output.rows);
         const std::vector<double> rounded =
-            operation_.rounded(workload_, in, output.tensor, output.rows, precision);
-        Comparison sum;
-        for (std::size_t i = 0; i < output.rows.size(); ++i) {
-            add_errors(values_of_row(rounded, i, width), values_of_row(exact, i, width), sum);
-        }
-        errors.push_back(sum.kernel);
+            by_blocks(output.rows, width, [&](std::span<const std::int64_t> block) {
+                return operation_.rounded(workload_, in, output.tensor, block, precision);
+            });
+        errors.push_back(
+            errors_of_rows(std::ssize(output.rows), [&](std::int64_t i, Comparison& to) {
+                add_errors(values_of_row(rounded, i, width), values_of_row(exact, i, width), to);
+            }).kernel);
     }
     output.references.emplace_back(precision, reference_of(errors, static_cast<double>(elements)));
     return output.references.back().second;
@@ -201,7 +250,9 @@ StoredOutputs OperationAnswers::right_outputs(const Precision& precision) const 
         std::vector<std::int64_t> rows(tensor.rows);
         std::iota(rows.begin(), rows.end(), 0);
         const std::vector<double> values =
-            operation_.rounded(workload_, inputs_, output.tensor, rows, precision);
+            by_blocks(rows, tensor.width, [&](std::span<const std::int64_t> block) {
+                return operation_.rounded(workload_, inputs_, output.tensor, block, precision);
+            });
         std::vector<std::byte>& bytes = stored.emplace_back(tensor.bytes());
         for (std::size_t i = 0; i < values.size(); ++i) {
             store_element(bytes.data(), tensor.dtype, i, values[i]);

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Chains that have code of their own: those that models are made of, and the steps of which
+// `--fuse` times them. Every other chain is read step by step by code that knows none of them.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <initializer_list>
+
+#include "workload/row_program.hpp"
+
+namespace raceline::kernels::rows_cuda {
+
+constexpr RowProgram program_of_steps(std::initializer_list<RowStep> steps) {
+    return row_program({steps.begin(), steps.size()});
+}
+
+using enum RowStep;
+inline constexpr std::array compiled_programs{
+    program_of_steps({relu}),
+    program_of_steps({gelu}),
+    program_of_steps({silu}),
+    program_of_steps({exp}),
+    program_of_steps({add}),
+    program_of_steps({mul}),
+    program_of_steps({add, relu}),
+    program_of_steps({silu, mul}),
+    program_of_steps({gelu, mul}),
+    program_of_steps({sigmoid, mul, add}),
+    program_of_steps({bias}),
+    program_of_steps({bias, gelu}),
+    program_of_steps({softmax}),
+    program_of_steps({layernorm}),
+    program_of_steps({rmsnorm}),
+    program_of_steps({rope}),
+    program_of_steps({add, rmsnorm}),
+    program_of_steps({rmsnorm, rope}),
+    program_of_steps({add, store, rmsnorm}),
+    program_of_steps({add, store, layernorm}),
+};
+
+constexpr bool same(const RowProgram& a, const RowProgram& b) {
+    return a.size == b.size && a.result == b.result &&
+           std::ranges::equal(a.steps(), b.steps(), [](const auto& x, const auto& y) {
+               return x.op == y.op && x.finish == y.finish && x.tensor == y.tensor;
+           });
+}
+
+/// Its place among these, or their number.
+constexpr std::size_t compiled_index(const RowProgram& program) {
+    return static_cast<std::size_t>(
+        std::ranges::find_if(compiled_programs,
+                             [&](const RowProgram& known) { return same(known, program); }) -
+        compiled_programs.begin());
+}
+
+}  // namespace raceline::kernels::rows_cuda

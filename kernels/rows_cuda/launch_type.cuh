@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// The launch of one type's chains: each type is compiled by itself (rows_bf16.cu and its siblings).
+#pragma once
+
+#include <utility>
+
+#include "kernels/rows_cuda/held_rows.cuh"
+#include "kernels/rows_cuda/read_rows.cuh"
+#include "registry/enqueue.cuh"
+
+namespace raceline::kernels::rows_cuda {
+
+inline LaunchShape shape_of(const Params& p, const Tile& tile, int units, int residents,
+                            void* stream) {
+    const auto ctas = static_cast<unsigned>(ctas_of(p.layout, tile, units, residents));
+    return {dim3(ctas), tile.threads, 0, stream};
+}
+
+template <DType type, int index>
+void launch_read(const Params& p, int units, void* stream) {
+    constexpr Tile tile = tile_list[index];
+    const LaunchShape shape = shape_of(p, tile, units, residents_reading(tile), stream);
+    if constexpr (is_widest(tile)) {
+        if (p.layout.pieces > 1 && p.first_reduction < p.program.size) {
+            enqueue("rows_cuda", read_rows<type, index, false>, shape, p);
+            return;
+        }
+    }
+    enqueue("rows_cuda", read_rows<type, index, true>, shape, p);
+}
+
+template <DType type, int index, std::size_t chain>
+void launch_held(const Params& p, int units, void* stream) {
+    constexpr Tile tile = tile_list[index];
+    if constexpr (knows_rows(compiled_programs[chain]) || is_flat(tile)) {
+        enqueue("rows_cuda", held_rows<type, chain, index>,
+                shape_of(p, tile, units, residents_of(tile), stream), p);
+    }
+}
+
+template <DType type, int index, std::size_t... chain>
+void launch_tile(const Params& p, int units, void* stream, std::index_sequence<chain...>) {
+    const std::size_t known = compiled_index(p.program);
+    if (known == sizeof...(chain) || !p.aligned || p.layout.pieces > 1) {
+        launch_read<type, index>(p, units, stream);
+        return;
+    }
+    ((chain == known ? launch_held<type, index, chain>(p, units, stream) : void()), ...);
+}
+
+template <DType type, int... index>
+void launch_tiles(const Params& p, int tile, int units, void* stream,
+                  std::integer_sequence<int, index...>) {
+    constexpr auto chains = std::make_index_sequence<compiled_programs.size()>();
+    ((tile == index ? launch_tile<type, index>(p, units, stream, chains) : void()), ...);
+}
+
+template <DType type>
+void launch_type(const Params& p, int tile, int units, void* stream) {
+    constexpr auto tiles = std::make_integer_sequence<int, static_cast<int>(tile_list.size())>();
+    launch_tiles<type>(p, tile, units, stream, tiles);
+}
+
+}  // namespace raceline::kernels::rows_cuda

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// What both ways to run a chain share: what a launch is given, sums over the lanes of a row, and
+// what each step does to an element.
+#pragma once
+
+#include <cstdint>
+
+#include "device/device.hpp"
+#include "gpu/ptx/approx_ftz_f32.cuh"
+#include "gpu/tile/base_two.cuh"
+#include "gpu/tile/chunk.cuh"
+#include "kernels/rows_cuda/tile.hpp"
+
+namespace raceline::kernels::rows_cuda {
+
+struct Params {
+    RowProgram program;
+    char* tensors[OperationArgs::most];
+    RowLayout layout;
+    std::int32_t head;             ///< columns that rope turns together
+    std::int32_t first_reduction;  ///< number of the first reduction, or of the end
+    float eps;
+    bool aligned;  ///< rows of all tensors begin at multiples of 16 bytes
+};
+
+inline constexpr unsigned all_lanes = 0xFFFFFFFFU;
+
+/// Larger of two, NaN if either is.
+struct Largest {
+    __device__ __forceinline__ float operator()(float a, float b) const {
+        return a > b || a != a ? a : b;
+    }
+};
+struct Sum {
+    __device__ __forceinline__ float operator()(float a, float b) const { return a + b; }
+};
+
+/// Over all lanes of a row; each gets the result. `partial`: two rows of 32 floats in shared
+/// memory, used in turn, so that one barrier a reduction is enough.
+template <int lanes, class Operator>
+__device__ __forceinline__ float over_row(float mine, Operator op, float* partial, int turn) {
+#pragma unroll
+    for (int apart = 16; apart > 0; apart /= 2) {
+        mine = op(mine, __shfl_xor_sync(all_lanes, mine, apart));
+    }
+    if constexpr (lanes > 32) {
+        constexpr int warps = lanes / 32;
+        float* row = partial + 32 * (turn & 1);
+        const unsigned lane = threadIdx.x % 32;
+        if (lane == 0) {
+            row[threadIdx.x / 32] = mine;
+        }
+        __syncthreads();
+        mine = row[lane % warps];
+#pragma unroll
+        for (int apart = warps / 2; apart > 0; apart /= 2) {
+            mine = op(mine, __shfl_xor_sync(all_lanes, mine, apart));
+        }
+    }
+    return mine;
+}
+
+/// To fp32's rounding where results are stored in fp32; else far below theirs, and faster.
+template <DType type>
+__device__ __forceinline__ float exponential(float x) {
+    return type == DType::fp32 ? expf(x) : ptx::ex2_approx_ftz_f32(x * log2_e);
+}
+
+/// x / (1 + e^-y): with x = y that is silu, with x = 1 the sigmoid.
+template <DType type>
+__device__ __forceinline__ float over_one_plus(float x, float y) {
+    const float sum = 1.0F + exponential<type>(-y);
+    return type == DType::fp32 ? x / sum : x * ptx::rcp_approx_ftz_f32(sum);
+}
+
+constexpr bool takes_matrix(RowOp op) {
+    return op >= RowOp::add_matrix && op <= RowOp::mul_matrix;
+}
+constexpr bool takes_vector(RowOp op) {
+    return op == RowOp::add_vector || op == RowOp::mul_vector;
+}
+
+/// What becomes of an element; `other` is the operand's, or the statistic.
+template <DType type, RowOp op>
+__device__ __forceinline__ float applied(float v, [[maybe_unused]] float other) {
+    if constexpr (op == RowOp::relu) {
+        return v < 0.0F ? 0.0F : v;
+    } else if constexpr (op == RowOp::gelu) {
+        const float inner = fmaf(static_cast<float>(gelu_k) * v * v, v, v);
+        return over_one_plus<type>(v, 2.0F * static_cast<float>(gelu_c) * inner);
+    } else if constexpr (op == RowOp::silu) {
+        return over_one_plus<type>(v, v);
+    } else if constexpr (op == RowOp::sigmoid) {
+        return over_one_plus<type>(1.0F, v);
+    } else if constexpr (op == RowOp::tanh) {
+        return tanhf(v);
+    } else if constexpr (op == RowOp::exp) {
+        return exponential<type>(v);
+    } else if constexpr (op == RowOp::square) {
+        return v * v;
+    } else if constexpr (op == RowOp::sub_matrix) {
+        return v - other;
+    } else if constexpr (op == RowOp::mul_matrix || op == RowOp::mul_vector ||
+                         op == RowOp::mul_statistic) {
+        return v * other;
+    } else {
+        return v + other;
+    }
+}
+
+/// What a reduction starts with, and one more element of it.
+__device__ __forceinline__ float start_of(RowOp op) {
+    return op == RowOp::reduce_max ? -INFINITY : 0.0F;
+}
+template <RowOp op>
+__device__ __forceinline__ float reduced(float so_far, float v) {
+    if constexpr (op == RowOp::reduce_max) {
+        return Largest()(so_far, v);
+    } else {
+        return op == RowOp::reduce_sum ? so_far + v : fmaf(v, v, so_far);
+    }
+}
+
+}  // namespace raceline::kernels::rows_cuda
