@@ -13,6 +13,7 @@ help:
 	@echo "make lint      clang-format, clang-tidy, layering, figures in pages and size budgets"
 	@echo "make sanitize  the CPU tests under address, undefined-behaviour and thread sanitizers"
 	@echo "make python-test  the Python package in an environment of its own, and its tests"
+	@echo "make release   wheels (CPU, CUDA 13) and a tarball in dist/, each tried where nothing else is installed"
 	@echo "make fuzz      each fuzz target for FUZZ_SECONDS (default 20)"
 	@echo "make format    rewrite the tree with clang-format"
 	@echo "RACELINE_NO_INSTALL=1 names missing packages instead of installing them"
@@ -59,6 +60,13 @@ sanitize:
 	@tools/bootstrap.sh sanitize
 	@tools/sanitize.sh
 
+# Wheels and the tarball in dist/, tried in a fresh environment and a fresh CMake project.
+# RELEASE: cpu, cuda13 (needs nvcc 13), tarball.
+RELEASE ?= cpu cuda13 tarball
+release:
+	@tools/bootstrap.sh python
+	@tools/release.sh $(RELEASE)
+
 FUZZ_SECONDS ?= 20
 fuzz:
 	@tools/bootstrap.sh sanitize
@@ -78,4 +86,4 @@ python-test:
 	@cd build-python && venv/bin/python -m pytest -q ../python/tests
 
 clean:
-	@rm -rf build build-python build-asan build-tsan build-fuzz build-fuzz-quick build-lint build-release
+	@rm -rf build build-python build-asan build-tsan build-fuzz build-fuzz-quick build-lint build-release dist

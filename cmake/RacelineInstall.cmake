@@ -5,10 +5,10 @@
 include(CMakePackageConfigHelpers)
 
 get_property(objects GLOBAL PROPERTY RACELINE_OBJECTS)
-set(exports ${CMAKE_SOURCE_DIR}/cmake/c_exports.map)
+set(exports ${PROJECT_SOURCE_DIR}/cmake/c_exports.map)
 add_library(raceline_shared SHARED ${objects})
 target_include_directories(raceline_shared PUBLIC
-  $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_link_libraries(raceline_shared PRIVATE $<BUILD_INTERFACE:raceline_dependencies>)
 if(RACELINE_SANITIZE)
   target_link_options(raceline_shared PRIVATE -fsanitize=${RACELINE_SANITIZE})
@@ -46,7 +46,7 @@ function(raceline_build_before_install component)
   install(CODE "
     foreach(file ${files})
       if(NOT EXISTS \"\${file}\")
-        execute_process(COMMAND \"${CMAKE_COMMAND}\" --build \"${CMAKE_BINARY_DIR}\" --target ${targets}
+        execute_process(COMMAND \"${CMAKE_COMMAND}\" --build \"${PROJECT_BINARY_DIR}\" --target ${targets}
                         COMMAND_ERROR_IS_FATAL ANY)
       endif()
     endforeach()" COMPONENT ${component})
@@ -56,7 +56,7 @@ if(TARGET raceline_cli)
   raceline_build_before_install(program raceline_cli)
 endif()
 
-install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/raceline DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/raceline DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         COMPONENT raceline)
 install(TARGETS raceline EXPORT racelineStatic COMPONENT raceline
         ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
@@ -69,11 +69,11 @@ endif()
 install(EXPORT racelineStatic NAMESPACE raceline:: DESTINATION ${package} COMPONENT raceline)
 install(EXPORT racelineShared NAMESPACE raceline:: DESTINATION ${package} COMPONENT raceline)
 
-configure_package_config_file(${CMAKE_SOURCE_DIR}/cmake/racelineConfig.cmake.in
-  ${CMAKE_BINARY_DIR}/racelineConfig.cmake INSTALL_DESTINATION ${package}
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/racelineConfig.cmake.in
+  ${PROJECT_BINARY_DIR}/racelineConfig.cmake INSTALL_DESTINATION ${package}
   PATH_VARS CMAKE_INSTALL_LIBDIR)
-write_basic_package_version_file(${CMAKE_BINARY_DIR}/racelineConfigVersion.cmake
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/racelineConfigVersion.cmake
   COMPATIBILITY SameMinorVersion)
-install(FILES ${CMAKE_BINARY_DIR}/racelineConfig.cmake
-              ${CMAKE_BINARY_DIR}/racelineConfigVersion.cmake
+install(FILES ${PROJECT_BINARY_DIR}/racelineConfig.cmake
+              ${PROJECT_BINARY_DIR}/racelineConfigVersion.cmake
         DESTINATION ${package} COMPONENT raceline)

@@ -26,7 +26,7 @@ struct HeldRows {
     static constexpr bool flat = !knows_rows(program);
     // Whether registers suffice for the next row beside this one.
     static constexpr bool ahead = registers_of(tile) >= 32 * chunks;
-    static constexpr bool keeps_vectors = ahead && vectors == 1;
+    static constexpr bool keeps_vectors = ahead && vectors == 1 && matrices == 1;
 
     const Params& p;
     float* partial;  ///< two rows of 32 floats in shared memory

@@ -54,6 +54,8 @@ struct RowInstruction {
     RowOp op = RowOp::store;
     RowFinish finish = RowFinish::none;
     std::int32_t tensor = 0;  ///< of an operand or a result, in the launch's list
+
+    constexpr bool operator==(const RowInstruction&) const = default;
 };
 
 struct RowProgram {

@@ -1,0 +1,87 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# What a release hands out, in dist/, each tried where nothing else of it is installed:
+#
+#   tools/release.sh cpu cuda13 tarball
+#
+# cpu, cuda13: a wheel with the module, the command `raceline` and the page's panel, in a folder of its
+# own, since both have one name; installed into a fresh virtual environment. tarball: the tree of HEAD,
+# for CMake: taken by FetchContent, and installed and found by find_package, in two fresh projects.
+set -eu
+cd "$(dirname "$0")/.."
+root=$PWD
+version=$(sed -n 's/^project(raceline VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
+python=${PYTHON:-python3}
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+# wheel NAME CUDA: built in an environment that stays, tried in one that does not.
+wheel() {
+    folder=dist/$1
+    tools=build-python/release
+    [ -x $tools/bin/python ] || "$python" -m venv $tools
+    $tools/bin/python -m pip install --quiet --disable-pip-version-check build scikit-build-core nanobind \
+        'cmake>=3.26' ninja
+    rm -rf "$folder"
+    CMAKE_ARGS="-DRACELINE_CUDA=$2 ${3:-}" $tools/bin/python -m pip wheel --quiet --no-deps --no-build-isolation \
+        -C build-dir="build-python/$1" -C cmake.define.RACELINE_PAGE_MODEL=ON --wheel-dir "$folder" .
+    "$python" -m venv "$scratch/$1"
+    "$scratch/$1/bin/python" -m pip install --quiet --disable-pip-version-check "$folder"/*.whl numpy
+    (
+        cd "$scratch"
+        "$1/bin/raceline" --version
+        "$1/bin/raceline" predict --device h200 --shape h=32/8,q=1,k=8192,d=128
+        "$1/bin/raceline" check --device cpu --shape h=2,q=33,k=65,d=64,causal
+        "$1/bin/python" -c 'import numpy as np, raceline
+q, k, v = (np.random.randn(1, 64, 2, 64).astype(np.float32) for _ in range(3))
+print(raceline.__version__, raceline.attention(q, k, v, causal=True).shape)'
+    )
+    ls -l "$folder"
+}
+
+# project FOLDER LINES: a program that asks for a prediction, with CMake lines that bring raceline.
+project() {
+    mkdir -p "$scratch/$1"
+    cat >"$scratch/$1/CMakeLists.txt" <<END
+cmake_minimum_required(VERSION 3.25)
+project(try LANGUAGES CXX)
+$2
+add_executable(try try.cpp)
+target_link_libraries(try PRIVATE raceline::raceline)
+END
+    cat >"$scratch/$1/try.cpp" <<'END'
+#include <cstdio>
+#include <raceline/raceline.hpp>
+#include <raceline/sizes.hpp>
+
+int main() {
+    raceline::SizeModel sizes("op=rmsnorm,n=1x4096,dtype=bf16", {"n"}, "h200");
+    std::printf("%s\n", raceline::version());
+}
+END
+    cmake -S "$scratch/$1" -B "$scratch/$1/build" -G Ninja -DCMAKE_BUILD_TYPE=Release ${3:-} >/dev/null
+    cmake --build "$scratch/$1/build" --target try
+    "$scratch/$1/build/try"
+}
+
+tarball() {
+    mkdir -p dist
+    archive=$root/dist/raceline-$version.tar.gz
+    git archive --format=tar.gz --prefix="raceline-$version/" -o "$archive" HEAD
+    project fetched "include(FetchContent)
+set(RACELINE_CUDA OFF)
+FetchContent_Declare(raceline URL file://$archive)
+FetchContent_MakeAvailable(raceline)"
+    cmake --install "$scratch/fetched/build" --prefix "$scratch/prefix" --component raceline >/dev/null
+    project found "find_package(raceline REQUIRED)" "-DCMAKE_PREFIX_PATH=$scratch/prefix"
+    ls -l "$archive"
+}
+
+for what in "${@:?"usage: tools/release.sh cpu|cuda13|tarball ..."}"; do
+    case $what in
+        cpu) wheel cpu OFF ;;
+        cuda13) wheel cuda13 ON "-DRACELINE_CUDA_ARCHS=80-real;90;120-real" ;;
+        tarball) tarball ;;
+        *) echo "release: no part $what; there are cpu, cuda13 and tarball" >&2; exit 2 ;;
+    esac
+done
