@@ -8,6 +8,8 @@ export XDG_CACHE_HOME=${XDG_CACHE_HOME:-$(mktemp -d)}
 export XDG_STATE_HOME=${XDG_STATE_HOME:-$XDG_CACHE_HOME}
 here=$(cd "$(dirname "$program")" 2>/dev/null && pwd)
 export LD_LIBRARY_PATH="$here${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+# Memory that was given back to the system once is slow to come again on a virtual machine: keep it.
+export MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=1000000000000
 failed=()
 
 if [ ! -x "$program" ]; then

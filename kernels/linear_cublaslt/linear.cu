@@ -18,15 +18,14 @@ namespace {
 
 /// Functions of the library that are called, under their names without cublasLt.
 struct Library {
-#define RACELINE_CUBLASLT_FUNCTIONS(X)                                              \
-    X(Create)                                                                       \
-    X(MatmulDescCreate)                                                             \
-    X(MatmulDescSetAttribute)                                                       \
-    X(MatrixLayoutCreate) X(MatmulPreferenceCreate) X(MatmulPreferenceSetAttribute) \
-        X(MatmulAlgoGetHeuristic) X(Matmul)
-#define X(name) decltype(&cublasLt##name) name = nullptr;
-    RACELINE_CUBLASLT_FUNCTIONS(X)
-#undef X
+    decltype(&cublasLtCreate) Create = nullptr;
+    decltype(&cublasLtMatmulDescCreate) MatmulDescCreate = nullptr;
+    decltype(&cublasLtMatmulDescSetAttribute) MatmulDescSetAttribute = nullptr;
+    decltype(&cublasLtMatrixLayoutCreate) MatrixLayoutCreate = nullptr;
+    decltype(&cublasLtMatmulPreferenceCreate) MatmulPreferenceCreate = nullptr;
+    decltype(&cublasLtMatmulPreferenceSetAttribute) MatmulPreferenceSetAttribute = nullptr;
+    decltype(&cublasLtMatmulAlgoGetHeuristic) MatmulAlgoGetHeuristic = nullptr;
+    decltype(&cublasLtMatmul) Matmul = nullptr;
     cublasLtHandle_t handle = nullptr;
     bool loaded = false;
 
@@ -37,11 +36,19 @@ struct Library {
             return;
         }
         bool all = true;
-#define X(name)                                                               \
-    name = reinterpret_cast<decltype(name)>(dlsym(shared, "cublasLt" #name)); \
-    all = all && name != nullptr;
-        RACELINE_CUBLASLT_FUNCTIONS(X)
-#undef X
+        const auto find = [&](auto& function, const char* name) {
+            function =
+                reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(shared, name));
+            all = all && function != nullptr;
+        };
+        find(Create, "cublasLtCreate");
+        find(MatmulDescCreate, "cublasLtMatmulDescCreate");
+        find(MatmulDescSetAttribute, "cublasLtMatmulDescSetAttribute");
+        find(MatrixLayoutCreate, "cublasLtMatrixLayoutCreate");
+        find(MatmulPreferenceCreate, "cublasLtMatmulPreferenceCreate");
+        find(MatmulPreferenceSetAttribute, "cublasLtMatmulPreferenceSetAttribute");
+        find(MatmulAlgoGetHeuristic, "cublasLtMatmulAlgoGetHeuristic");
+        find(Matmul, "cublasLtMatmul");
         loaded = all && Create(&handle) == CUBLAS_STATUS_SUCCESS;
     }
 };

@@ -25,19 +25,24 @@ namespace {
 
 /// Functions of the library that are called, under their names without dnnl_.
 struct Library {
-#define RACELINE_DNNL_FUNCTIONS(X)                                                      \
-    X(engine_create)                                                                    \
-    X(stream_create)                                                                    \
-    X(primitive_attr_create)                                                            \
-    X(primitive_attr_set_scratchpad_mode)                                               \
-    X(primitive_attr_set_post_ops) X(post_ops_create) X(post_ops_append_eltwise)        \
-        X(post_ops_append_binary) X(memory_desc_init_by_strides) X(matmul_desc_init)    \
-            X(primitive_desc_create) X(primitive_desc_query_md) X(memory_desc_get_size) \
-                X(primitive_create) X(memory_create) X(memory_set_data_handle)          \
-                    X(primitive_execute) X(stream_wait)
-#define X(name) decltype(&dnnl_##name) name = nullptr;
-    RACELINE_DNNL_FUNCTIONS(X)
-#undef X
+    decltype(&dnnl_engine_create) engine_create = nullptr;
+    decltype(&dnnl_stream_create) stream_create = nullptr;
+    decltype(&dnnl_primitive_attr_create) primitive_attr_create = nullptr;
+    decltype(&dnnl_primitive_attr_set_scratchpad_mode) primitive_attr_set_scratchpad_mode = nullptr;
+    decltype(&dnnl_primitive_attr_set_post_ops) primitive_attr_set_post_ops = nullptr;
+    decltype(&dnnl_post_ops_create) post_ops_create = nullptr;
+    decltype(&dnnl_post_ops_append_eltwise) post_ops_append_eltwise = nullptr;
+    decltype(&dnnl_post_ops_append_binary) post_ops_append_binary = nullptr;
+    decltype(&dnnl_memory_desc_init_by_strides) memory_desc_init_by_strides = nullptr;
+    decltype(&dnnl_matmul_desc_init) matmul_desc_init = nullptr;
+    decltype(&dnnl_primitive_desc_create) primitive_desc_create = nullptr;
+    decltype(&dnnl_primitive_desc_query_md) primitive_desc_query_md = nullptr;
+    decltype(&dnnl_memory_desc_get_size) memory_desc_get_size = nullptr;
+    decltype(&dnnl_primitive_create) primitive_create = nullptr;
+    decltype(&dnnl_memory_create) memory_create = nullptr;
+    decltype(&dnnl_memory_set_data_handle) memory_set_data_handle = nullptr;
+    decltype(&dnnl_primitive_execute) primitive_execute = nullptr;
+    decltype(&dnnl_stream_wait) stream_wait = nullptr;
     dnnl_engine_t engine = nullptr;
     dnnl_stream_t stream = nullptr;
     bool loaded = false;
@@ -48,11 +53,29 @@ struct Library {
             return;
         }
         bool all = true;
-#define X(name)                                                            \
-    name = reinterpret_cast<decltype(name)>(dlsym(handle, "dnnl_" #name)); \
-    all = all && name != nullptr;
-        RACELINE_DNNL_FUNCTIONS(X)
-#undef X
+        const auto find = [&](auto& function, const char* name) {
+            function =
+                reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(handle, name));
+            all = all && function != nullptr;
+        };
+        find(engine_create, "dnnl_engine_create");
+        find(stream_create, "dnnl_stream_create");
+        find(primitive_attr_create, "dnnl_primitive_attr_create");
+        find(primitive_attr_set_scratchpad_mode, "dnnl_primitive_attr_set_scratchpad_mode");
+        find(primitive_attr_set_post_ops, "dnnl_primitive_attr_set_post_ops");
+        find(post_ops_create, "dnnl_post_ops_create");
+        find(post_ops_append_eltwise, "dnnl_post_ops_append_eltwise");
+        find(post_ops_append_binary, "dnnl_post_ops_append_binary");
+        find(memory_desc_init_by_strides, "dnnl_memory_desc_init_by_strides");
+        find(matmul_desc_init, "dnnl_matmul_desc_init");
+        find(primitive_desc_create, "dnnl_primitive_desc_create");
+        find(primitive_desc_query_md, "dnnl_primitive_desc_query_md");
+        find(memory_desc_get_size, "dnnl_memory_desc_get_size");
+        find(primitive_create, "dnnl_primitive_create");
+        find(memory_create, "dnnl_memory_create");
+        find(memory_set_data_handle, "dnnl_memory_set_data_handle");
+        find(primitive_execute, "dnnl_primitive_execute");
+        find(stream_wait, "dnnl_stream_wait");
         loaded = all && engine_create(&engine, dnnl_cpu, 0) == dnnl_success &&
                  stream_create(&stream, engine, dnnl_stream_default_flags) == dnnl_success;
     }

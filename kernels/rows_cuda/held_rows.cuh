@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A chain whose steps are known when it is compiled (chains.hpp), on rows of whole chunks of 16
-// bytes that their lanes hold. While a row is worked on the next one is on its way from memory,
-// where the registers suffice; gains and biases, which are the same for all rows, are read once.
+// bytes that their lanes hold. A CTA takes its rows and ends: SMs are not equally near to all
+// memory, and what the next CTA reads is asked for when one has ended, not when all have.
 #pragma once
 
 #include "kernels/rows_cuda/chains.hpp"
@@ -22,25 +22,23 @@ struct HeldRows {
     static constexpr RowProgram program = compiled_programs[chain];
     static constexpr int lanes = tile.lanes, chunks = tile.chunks, per_chunk = gpu::chunk_of<type>;
     static constexpr int matrices = 1 + operands_before(program, program.size, takes_matrix);
-    static constexpr int vectors = operands_before(program, program.size, takes_vector);
     static constexpr bool flat = !knows_rows(program);
-    // Whether registers suffice for the next row beside this one.
-    static constexpr bool ahead = registers_of(tile) >= 32 * chunks;
-    static constexpr bool keeps_vectors = ahead && vectors == 1 && matrices == 1;
 
     const Params& p;
     float* partial;  ///< two rows of 32 floats in shared memory
     int lane;
-    int turn = 0;
-    std::int64_t row = 0;
+    std::int64_t row;
     std::int32_t in_row = 0;  ///< elements of this row
-    uint4 of_all[chunks];     ///< the gain or bias, if it is kept
+    int turn = 0;
     uint4 raw[matrices][chunks];
     float x[chunks][per_chunk];
 
-    __device__ __forceinline__ std::int32_t length_of(std::int64_t of) const {
+    __device__ __forceinline__ std::int32_t length() const {
+        if (row >= p.layout.rows) {
+            return 0;
+        }
         if constexpr (flat) {
-            const std::int64_t left = p.layout.elements - of * p.layout.width;
+            const std::int64_t left = p.layout.elements - row * p.layout.width;
             return static_cast<std::int32_t>(left < p.layout.width ? left : p.layout.width);
         }
         return static_cast<std::int32_t>(p.layout.width);
@@ -50,43 +48,26 @@ struct HeldRows {
         return number(chunk) * per_chunk < in_row;
     }
 
-    __device__ __forceinline__ void load_chunks(int tensor, std::int64_t of, std::int32_t length,
+    /// Of this row, or of the one that is the same for all.
+    __device__ __forceinline__ void load_chunks(int tensor, bool by_row,
                                                 uint4 (&to)[chunks]) const {
         const auto* from = reinterpret_cast<const uint4*>(
-            p.tensors[tensor] + of * p.layout.width * gpu::width_of<type>);
+            p.tensors[tensor] + (by_row ? row * p.layout.width * gpu::width_of<type> : 0));
 #pragma unroll
         for (int c = 0; c < chunks; ++c) {
-            to[c] =
-                number(c) * per_chunk < length ? __ldg(from + number(c)) : make_uint4(0, 0, 0, 0);
+            to[c] = is_there(c) ? __ldg(from + number(c)) : make_uint4(0, 0, 0, 0);
         }
     }
-    /// What the program's step `i` and those behind it take from memory for a row.
+    /// The row and every matrix that the steps take, all at once.
     template <int i = 0, int known = 1>
-    __device__ __forceinline__ void load_operands(std::int64_t of, std::int32_t length) {
+    __device__ __forceinline__ void load_matrices() {
         if constexpr (i < program.size) {
             constexpr RowInstruction its = program.list[i];
             constexpr bool takes = takes_matrix(its.op);
             if constexpr (takes) {
-                load_chunks(its.tensor, of, length, raw[known]);
+                load_chunks(its.tensor, true, raw[known]);
             }
-            load_operands<i + 1, known + (takes ? 1 : 0)>(of, length);
-        }
-    }
-    __device__ __forceinline__ void load(std::int64_t of) {
-        const std::int32_t length = length_of(of);
-        load_chunks(0, of, length, raw[0]);
-        load_operands(of, length);
-    }
-    __device__ __forceinline__ void load_vector(int tensor, uint4 (&to)[chunks]) const {
-        load_chunks(tensor, 0, static_cast<std::int32_t>(p.layout.width), to);
-    }
-    template <int i = 0>
-    __device__ __forceinline__ void keep_vector() {
-        if constexpr (takes_vector(program.list[i].op)) {
-            constexpr int tensor = program.list[i].tensor;
-            load_vector(tensor, of_all);
-        } else {
-            keep_vector<i + 1>();
+            load_matrices<i + 1, known + (takes ? 1 : 0)>();
         }
     }
 
@@ -173,8 +154,7 @@ struct HeldRows {
 
     /// Step `i` and those behind it.
     template <int i = 0>
-    __device__ __forceinline__ void run_from(const uint4 (&operands)[matrices][chunks],
-                                             float statistic) {
+    __device__ __forceinline__ void run_from(float statistic) {
         if constexpr (i == program.size) {
             store(program.result);
         } else {
@@ -190,11 +170,10 @@ struct HeldRows {
                 statistic = finished(its.finish, all, static_cast<float>(p.layout.width), p.eps);
             } else if constexpr (takes_matrix(its.op)) {
                 constexpr int its_own = 1 + operands_before(program, i, takes_matrix);
-                with<its.op>(operands[its_own]);
+                with<its.op>(raw[its_own]);
             } else if constexpr (takes_vector(its.op)) {
-                if constexpr (!keeps_vectors) {
-                    load_vector(its.tensor, of_all);
-                }
+                uint4 of_all[chunks];
+                load_chunks(its.tensor, false, of_all);
                 with<its.op>(of_all);
             } else if constexpr (its.op == RowOp::rope) {
                 rope(its.tensor);
@@ -203,46 +182,19 @@ struct HeldRows {
             } else {
                 each<its.op>(statistic);
             }
-            run_from<i + 1>(operands, statistic);
+            run_from<i + 1>(statistic);
         }
     }
 
-    __device__ __forceinline__ void run(std::int64_t first, std::int64_t apart) {
-        row = first;
-        if (row >= p.layout.rows) {
-            return;
-        }
-        if constexpr (keeps_vectors) {
-            keep_vector();
-        }
-        load(row);
-        for (;;) {
-            uint4 operands[matrices][chunks];
+    __device__ __forceinline__ void run() {
+        in_row = length();
+        load_chunks(0, true, raw[0]);
+        load_matrices();
 #pragma unroll
-            for (int m = 0; m < matrices; ++m) {
-#pragma unroll
-                for (int c = 0; c < chunks; ++c) {
-                    operands[m][c] = raw[m][c];
-                }
-            }
-            in_row = length_of(row);
-#pragma unroll
-            for (int c = 0; c < chunks; ++c) {
-                gpu::widen<type>(operands[0][c], x[c]);
-            }
-            const std::int64_t next = row + apart;
-            if (ahead && next < p.layout.rows) {
-                load(next);
-            }
-            run_from(operands, 0.0F);
-            if (next >= p.layout.rows) {
-                return;
-            }
-            if (!ahead) {
-                load(next);
-            }
-            row = next;
+        for (int c = 0; c < chunks; ++c) {
+            gpu::widen<type>(raw[0][c], x[c]);
         }
+        run_from(0.0F);
     }
 };
 
@@ -252,9 +204,15 @@ __global__ void __launch_bounds__(tile_list[index].threads, residents_of(tile_li
     constexpr Tile tile = tile_list[index];
     constexpr int together = tile.threads / tile.lanes;
     __shared__ float partial[64];
-    HeldRows<type, chain, index> rows{p, partial, static_cast<int>(threadIdx.x) % tile.lanes};
-    rows.run(static_cast<std::int64_t>(blockIdx.x) * together + threadIdx.x / tile.lanes,
-             static_cast<std::int64_t>(gridDim.x) * together);
+    const std::int64_t row =
+        static_cast<std::int64_t>(blockIdx.x) * together + threadIdx.x / tile.lanes;
+    // Lanes of a half warp behind the last row go along with nothing: they exchange with the
+    // others.
+    if (tile.lanes >= 32 && row >= p.layout.rows) {
+        return;
+    }
+    HeldRows<type, chain, index> rows{p, partial, static_cast<int>(threadIdx.x) % tile.lanes, row};
+    rows.run();
 }
 
 }  // namespace raceline::kernels::rows_cuda

@@ -10,16 +10,11 @@
 
 namespace raceline::kernels::rows_cuda {
 
-inline LaunchShape shape_of(const Params& p, const Tile& tile, int units, int residents,
-                            void* stream) {
-    const auto ctas = static_cast<unsigned>(ctas_of(p.layout, tile, units, residents));
-    return {dim3(ctas), tile.threads, 0, stream};
-}
-
 template <DType type, int index>
 void launch_read(const Params& p, int units, void* stream) {
     constexpr Tile tile = tile_list[index];
-    const LaunchShape shape = shape_of(p, tile, units, residents_reading(tile), stream);
+    const auto ctas = static_cast<unsigned>(ctas_reading(p.layout, tile, units));
+    const LaunchShape shape{dim3(ctas), tile.threads, 0, stream};
     if constexpr (is_widest(tile)) {
         if (p.layout.pieces > 1 && p.first_reduction < p.program.size) {
             enqueue("rows_cuda", read_rows<type, index, false>, shape, p);
@@ -30,11 +25,12 @@ void launch_read(const Params& p, int units, void* stream) {
 }
 
 template <DType type, int index, std::size_t chain>
-void launch_held(const Params& p, int units, void* stream) {
+void launch_held(const Params& p, void* stream) {
     constexpr Tile tile = tile_list[index];
     if constexpr (knows_rows(compiled_programs[chain]) || is_flat(tile)) {
-        enqueue("rows_cuda", held_rows<type, chain, index>,
-                shape_of(p, tile, units, residents_of(tile), stream), p);
+        const LaunchShape shape{dim3(static_cast<unsigned>(ctas_of(p.layout, tile))), tile.threads,
+                                0, stream};
+        enqueue("rows_cuda", held_rows<type, chain, index>, shape, p);
     }
 }
 
@@ -45,7 +41,7 @@ void launch_tile(const Params& p, int units, void* stream, std::index_sequence<c
         launch_read<type, index>(p, units, stream);
         return;
     }
-    ((chain == known ? launch_held<type, index, chain>(p, units, stream) : void()), ...);
+    ((chain == known ? launch_held<type, index, chain>(p, stream) : void()), ...);
 }
 
 template <DType type, int... index>

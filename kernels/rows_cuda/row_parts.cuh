@@ -40,7 +40,7 @@ struct Sum {
 template <int lanes, class Operator>
 __device__ __forceinline__ float over_row(float mine, Operator op, float* partial, int turn) {
 #pragma unroll
-    for (int apart = 16; apart > 0; apart /= 2) {
+    for (int apart = lanes < 32 ? lanes / 2 : 16; apart > 0; apart /= 2) {
         mine = op(mine, __shfl_xor_sync(all_lanes, mine, apart));
     }
     if constexpr (lanes > 32) {

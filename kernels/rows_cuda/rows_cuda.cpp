@@ -9,6 +9,7 @@
 #include "kernels/rows_cuda/chains.hpp"
 #include "kernels/rows_cuda/tile.hpp"
 #include "model/constant.hpp"
+#include "model/one_pass.hpp"
 #include "registry/kernel.hpp"
 #include "workload/operation.hpp"
 
@@ -42,13 +43,18 @@ std::string supports(const Workload& w, const Tile& tile, const Device& device) 
     if (!knows_rows(program) && !is_flat(tile)) {
         return "its elements do not know their row: CTAs of 256 threads take them as they lie";
     }
+    if (has_rope(program) && d > static_cast<std::uint64_t>(tile.lanes) * chunk) {
+        return fmt::format("heads of {} columns lie in more lanes than the {} of a row", d,
+                           tile.lanes);
+    }
     const std::int64_t held = held_by(tile, element_bytes(w));
-    if (knows_rows(program) && w.extent(grid_width) > held && has_reductions(program) &&
-        !is_widest(tile)) {
+    if (knows_rows(program) && w.extent(grid_width) > held && !is_widest(tile)) {
         return fmt::format("a row of {} is wider than the {} elements that its threads hold",
                            w.extent(grid_width), held);
     }
-    return {};
+    const RowLayout layout =
+        layout_of(program, w.extent(grid_rows), w.extent(grid_width), tile, element_bytes(w));
+    return ctas_of(layout, tile) <= most_ctas ? "" : "it counts CTAs in 31 bits";
 }
 
 /// Instructions of a thread for one element of a step.
@@ -142,7 +148,8 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
         const double open = row * static_cast<double>(std::max(1, device.units) * residents);
         c.reread = {{(passes - 1) * read, open}};
     }
-    c.ctas = ctas_of(layout, tile, std::max(1, device.units), residents);
+    c.ctas =
+        compiled ? ctas_of(layout, tile) : ctas_reading(layout, tile, std::max(1, device.units));
     c.threads = tile.threads;
     c.registers = 65536 / (residents * tile.threads) / 8 * 8;  // the launch bound
     c.smem_bytes = static_cast<std::int64_t>(sizeof(float)) *
@@ -152,7 +159,8 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     const double together = tile.threads / tile.lanes;
     const double of_cta = std::ceil(rows / together / static_cast<double>(c.ctas));
     const double turns_of_cta = of_cta * turns;
-    c.steps = {{"row", turns_of_cta, c.work * (together / rows / turns), "latency.dram"}};
+    c.steps = {{"code", cold_fetches, {}, "latency.dram"},
+               {"row", turns_of_cta, c.work * (together / rows / turns), "latency.dram"}};
     if (has_reductions(program)) {
         // Lanes exchange their sums five or ten times: about as long as L2 takes to answer.
         c.steps.push_back(

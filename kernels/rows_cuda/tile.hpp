@@ -18,24 +18,22 @@ struct Tile {
 
     static constexpr std::array<TileField, 3> fields{"threads", "lanes", "chunks"};
 };
-// Narrow rows by warps, wide ones by CTAs; a row that is wider than all lanes of the last tile hold
-// is gone over several times. Of a matrix whose elements do not know their row, `flat` ones alone.
-inline constexpr std::array tile_list{Tile{256, 32, 1},  Tile{256, 32, 2},    Tile{256, 32, 4},
-                                      Tile{128, 128, 2}, Tile{128, 128, 4},   Tile{256, 256, 1},
-                                      Tile{256, 256, 2}, Tile{256, 256, 4},   Tile{512, 512, 2},
-                                      Tile{512, 512, 4}, Tile{1024, 1024, 2}, Tile{1024, 1024, 4}};
+// Narrow rows by half warps and warps, wide ones by CTAs; a row that is wider than all lanes of the
+// last tile hold is gone over several times. Of a matrix whose elements do not know their row,
+// `flat` ones alone.
+inline constexpr std::array tile_list{Tile{256, 16, 1},   Tile{256, 32, 1},  Tile{256, 32, 2},
+                                      Tile{256, 32, 4},   Tile{128, 128, 2}, Tile{128, 128, 4},
+                                      Tile{256, 256, 1},  Tile{256, 256, 2}, Tile{256, 256, 4},
+                                      Tile{512, 512, 2},  Tile{512, 512, 4}, Tile{1024, 1024, 2},
+                                      Tile{1024, 1024, 4}};
 constexpr bool is_flat(const Tile& tile) {
     return tile.threads == 256 && tile.lanes == 256;
 }
 
-/// CTAs that an SM has room for: what holds the registers of a thread down, 64 where it holds two
-/// chunks, with as many of its next row on their way.
+/// CTAs that an SM has room for: what holds the registers of a thread down.
 constexpr int residents_of(const Tile& tile) {
-    const int threads = tile.chunks == 1 ? 1536 : tile.chunks == 2 ? 1024 : 512;
+    const int threads = tile.chunks == 1 ? 1536 : tile.chunks == 2 ? 1280 : 768;
     return threads < tile.threads ? 1 : threads / tile.threads;
-}
-constexpr int registers_of(const Tile& tile) {
-    return 65536 / (residents_of(tile) * tile.threads) / 8 * 8;
 }
 /// Where no code knows the chain, half as many: every step's registers count.
 constexpr int residents_reading(const Tile& tile) {
@@ -71,11 +69,17 @@ inline RowLayout layout_of(const RowProgram& program, std::int64_t rows, std::in
     return layout;
 }
 
-/// CTAs stay and take row after row.
-inline std::int64_t ctas_of(const RowLayout& layout, const Tile& tile, int units, int residents) {
+inline std::int64_t ctas_of(const RowLayout& layout, const Tile& tile) {
     const std::int64_t together = tile.threads / tile.lanes;
-    return std::min((layout.rows + together - 1) / together,
-                    static_cast<std::int64_t>(units) * residents);
+    return (layout.rows + together - 1) / together;
 }
+/// Where no code knows the chain CTAs stay and take row after row.
+inline std::int64_t ctas_reading(const RowLayout& layout, const Tile& tile, int units) {
+    return std::min(ctas_of(layout, tile),
+                    static_cast<std::int64_t>(units) * residents_reading(tile));
+}
+
+/// Of a grid's first dimension.
+inline constexpr std::int64_t most_ctas = (std::int64_t{1} << 31) - 1;
 
 }  // namespace raceline::kernels::rows_cuda

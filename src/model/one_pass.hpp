@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/constant.hpp"
 #include "model/counts.hpp"
 #include "workload/workload.hpp"
 
@@ -38,12 +39,22 @@ inline Counts one_pass(const Workload& w, std::string step, Work work, std::int6
     return c;
 }
 
+/// A cold launch finds its code in DRAM: lines of it that a warp waits for, one after the other.
+inline constexpr Constant cold_fetches =
+    calibrated("operations.cold_fetches", 3,
+               "h200-layer-decode at ac06d8aa1e88: operations on 64 rows, which the rest of the "
+               "model has 0.5 to "
+               "1.4 us too short",
+               1, "the first line alone");
+
 /// The same on a GPU: every CTA waits for its loads once.
 inline Counts one_wave_pass(const Workload& w, Work work, std::int64_t ctas, int threads) {
     work["byte.l2"] += w.bytes_read() + w.bytes_written();
     Counts c = one_pass(w, "elements", std::move(work), ctas, true);
     c.threads = threads;
     c.steps.front().waits = "latency.dram";
+    c.steps.push_back(
+        {.name = "code", .repeat = cold_fetches, .work = {}, .waits = "latency.dram"});
     return c;
 }
 
