@@ -209,14 +209,25 @@ Json peers_json(const TimedRows& rows, const ReceiptText& text) {
     return peers;
 }
 
+std::map<std::string, DeviceName> devices_of(const TimedRows& rows) {
+    std::map<std::string, DeviceName> devices;
+    for (const TimedCase& one : rows.cases) {
+        devices.emplace(one.device, one.about.device);
+    }
+    for (const Json& row : rows.rows) {
+        if (row.at("kind") == CeilingRow::kind) {
+            devices.emplace(device_label(row.at("device")),
+                            row_from_json<CeilingRow>(row).device);
+        }
+    }
+    return devices;
+}
+
 Json roofs_json(const TimedRows& rows) {
     Json all = Json::object();
-    for (const TimedCase& one : rows.cases) {
-        if (!all.contains(one.device)) {
-            const Roofs roofs = roofs_of(one.device, one.about.device, rows);
-            all[one.device] = {{"memory", roof_list(roofs.memory)},
-                               {"engines", roof_list(roofs.engines)}};
-        }
+    for (const auto& [label, device] : devices_of(rows)) {
+        const Roofs roofs = roofs_of(label, device, rows);
+        all[label] = {{"memory", roof_list(roofs.memory)}, {"engines", roof_list(roofs.engines)}};
     }
     return all;
 }

@@ -2,10 +2,8 @@
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "page/page_parts.hpp"
-#include "receipt/stored_text.hpp"
 #include "support/check.hpp"
 #include "workload/shape_grammar.hpp"
 #include "workload/workload.hpp"
@@ -48,25 +46,17 @@ std::string shape_of(const PastMeasurement& about) {
     }
 }
 
-// By file that left the tree, a commit that has it.
-std::map<std::string, std::string> commits_of_left(std::span<const std::string> indexes) {
-    std::map<std::string, std::string> commits;
-    for (const std::string& path : indexes) {
-        std::istringstream in(stored_text(path));
-        for (std::string line; std::getline(in, line);) {
-            const Json file = Json::parse(line, nullptr, false);
-            if (file.is_object() && file.contains("path") && file.contains("commit")) {
-                commits[file.at("path").get<std::string>()] = file.at("commit").get<std::string>();
-            }
-        }
-    }
-    return commits;
-}
-
 }  // namespace
 
-Json scored_json(const Scorecard& card, const ReceiptText& text,
-                 std::span<const std::string> indexes) {
+Json left_files_json(std::span<const PastFile> left) {
+    Json files = Json::object();
+    for (const PastFile& file : left) {
+        files[file.path] = Json::array({file.commit, file.sha256});
+    }
+    return files;
+}
+
+Json scored_json(const Scorecard& card, const ReceiptText& text) {
     std::map<ScoreGroup, std::size_t> groups;  // in the scorecard's order
     for (const Score& score : card.scores()) {
         groups.try_emplace(score.group, groups.size());
@@ -89,17 +79,13 @@ Json scored_json(const Scorecard& card, const ReceiptText& text,
         all["roofline_and_launch_floor"].push_back(short_time(others.launch_floor));
         all["limiter"].push_back(texts.of(row.about.limiter));
         all["counted"].push_back(texts.of(row.counted));
-        all["written"].push_back(row.about.written.substr(0, 10));
+        // Of a row that is not here the time finds it in its file.
+        all["written"].push_back(place.is_null() ? row.about.written
+                                                 : row.about.written.substr(0, 10));
         all["place"].push_back(place.is_null() ? Json(files.of(row.file)) : place);
     }
-    const std::map<std::string, std::string> commits = commits_of_left(indexes);
-    Json left = Json::array();
-    for (const std::string& file : files.texts()) {
-        const auto commit = commits.find(file);
-        left.push_back(Json::array({file, commit == commits.end() ? "" : commit->second}));
-    }
     all["texts"] = texts.texts();
-    all["left"] = std::move(left);
+    all["left"] = files.texts();
     return all;
 }
 

@@ -106,6 +106,17 @@ class Receipts(unittest.TestCase):
         self.assertIn("Nothing of it is on this page", said)
         self.assertGreater(browser.get("raceline.page.data.cases.length"), 10)
         self.assertEqual(browser.get("raceline.page.data.files.length"), 1)
+        # Likewise one of compressed data that were cut off on the way here, or damaged.
+        packed = (pathlib.Path(SOURCE) / LADDER).read_bytes()
+        cut, damaged = pathlib.Path(self.folder.name) / "cut.jsonl.gz", pathlib.Path(self.folder.name) / "damaged.jsonl.gz"
+        cut.write_bytes(packed[:len(packed) // 2])
+        damaged.write_bytes(packed[:len(packed) // 2] + bytes([packed[len(packed) // 2] ^ 0x55]) + packed[len(packed) // 2 + 1:])
+        self.show_files(cut, SOURCE + "/" + QUICKSTART, damaged)
+        said = browser.get(MISSING)
+        self.assertRegex(said, r"cut\.jsonl\.gz: its compressed data end too early[^.]*\. Nothing of it is on this page")
+        self.assertRegex(said, r"damaged\.jsonl\.gz: its compressed data are damaged[^.]*\. Nothing of it is on this page")
+        self.assertEqual(browser.get("raceline.page.data.files.length"), 1)
+        self.assertGreater(browser.get("raceline.page.data.cases.length"), 10)
         # Alone, or as an index, it leaves a page that says so.
         index = pathlib.Path(self.folder.name) / "index.jsonl"
         index.write_text("no index\n")
