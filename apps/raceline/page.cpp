@@ -10,6 +10,7 @@
 #include "receipt_files.hpp"
 #include "support/check.hpp"
 #include "support/output_file.hpp"
+#include "support/text_table.hpp"
 #include "support/whole_file.hpp"
 #include "terminal.hpp"
 
@@ -55,8 +56,8 @@ int run_page(const Options& options) {
         say("{}", why);
     }
     write_whole_file(options.html, page.html);
-    say("{}: {} receipt file{}, {:.1f} MB", options.html, page.files, page.files == 1 ? "" : "s",
-        static_cast<double>(page.html.size()) * 1e-6);
+    say("{}: {}, {}", options.html, counted_text(page.files, "receipt file"),
+        format_si(static_cast<double>(page.html.size()), "B"));
     return exit_ok;
 }
 

@@ -10,6 +10,7 @@
 
 #include "plot/charts.hpp"
 #include "support/check.hpp"
+#include "support/nearest.hpp"
 #include "support/words.hpp"
 #include "workload/operation.hpp"
 #include "workload/shape_grammar.hpp"
@@ -21,7 +22,7 @@ struct Field {
     std::string_view name;
     std::int64_t Workload::* member;
 };
-constexpr std::array sweep_fields{
+constexpr std::array own_fields{
     Field{"seqlen_q", &Workload::seqlen_q},  Field{"seqlen_k", &Workload::seqlen_k},
     Field{"batch", &Workload::batch},        Field{"heads_q", &Workload::heads_q},
     Field{"heads_kv", &Workload::heads_kv},  Field{"headdim", &Workload::headdim},
@@ -47,19 +48,8 @@ std::set<std::string_view> extent_names() {
     return names;
 }
 
-std::vector<std::string_view> field_names() {
-    std::vector<std::string_view> names{both_lengths, same_tokens};
-    for (const Field& field : sweep_fields) {
-        names.push_back(field.name);
-    }
-    for (const std::string_view name : extent_names()) {
-        names.push_back(name);
-    }
-    return names;
-}
-
 bool is_field(std::string_view name) {
-    return std::ranges::count(field_names(), name) > 0;
+    return std::ranges::count(sweep_fields(), name) > 0;
 }
 
 // A case of a line: where it stands on the axis, and all that its line shares with it.
@@ -112,8 +102,8 @@ std::optional<Point> point_of(Workload w, std::string_view field) {
         w.seqlen_q = w.seqlen_k = 0;
         return Point{length, format_shape(w)};
     }
-    const auto* const known = std::ranges::find(sweep_fields, field, &Field::name);
-    if (known == sweep_fields.end()) {
+    const auto* const known = std::ranges::find(own_fields, field, &Field::name);
+    if (known == own_fields.end()) {
         return std::nullopt;
     }
     const std::int64_t value = std::exchange(w.*(known->member), 0);
@@ -168,12 +158,13 @@ SweepLines lines_over(const TimedRows& rows, std::string_view field) {
     return lines;
 }
 
-std::string field_of(const TimedRows& rows, const std::string& asked) {
-    std::string names;
+std::string field_of(const TimedRows& rows, const std::string& wanted) {
+    const std::vector<std::string_view> known = sweep_fields();
+    const std::string_view same = same_among(wanted, known);
+    const std::string asked = same.empty() ? wanted : std::string(same);
     std::string best{both_lengths};
     std::size_t most = 0;
-    for (const std::string_view name : field_names()) {
-        names += (names.empty() ? "" : ", ") + std::string(name);
+    for (const std::string_view name : known) {
         std::size_t cases = 0;
         for (const auto& [key, line] : lines_over(rows, name)) {
             cases += line.size();
@@ -184,7 +175,7 @@ std::string field_of(const TimedRows& rows, const std::string& asked) {
         }
     }
     require(asked.empty() || is_field(asked), Status::invalid_argument,
-            "--over {}: a sweep runs over one of {}", asked, names);
+            "--over {}: a sweep runs over no such field{}", asked, one_of_these(asked, known));
     return asked.empty() ? best : asked;
 }
 
@@ -277,6 +268,17 @@ void fit_axes_of_sweep(Panel& panel) {
 }
 
 }  // namespace
+
+std::vector<std::string_view> sweep_fields() {
+    std::vector<std::string_view> names{both_lengths, same_tokens};
+    for (const Field& field : own_fields) {
+        names.push_back(field.name);
+    }
+    for (const std::string_view name : extent_names()) {
+        names.push_back(name);
+    }
+    return names;
+}
 
 Chart sweep_chart(const TimedRows& rows, const std::string& asked) {
     const std::string field = field_of(rows, asked);
