@@ -165,6 +165,19 @@ Roofs roofs_for(const RooflineGroups& groups, const Roofs& all) {
     return used.engines.empty() ? all : used;
 }
 
+// Lets the lowest diagonal of memory begin further from the points, where no mark is on it: where
+// it enters the panel from below further down along it, else further left.
+void make_room_along_roofs(Panel& panel, const std::vector<Roofs>& all, const Room& room) {
+    double slowest = std::numeric_limits<double>::infinity();
+    for (const Roofs& roofs : all) {
+        slowest = roofs.memory.empty() ? slowest : std::min(slowest, roofs.memory.front().rate);
+    }
+    const bool from_below = std::isfinite(slowest) && panel.y.low / slowest > panel.x.low;
+    const double down = from_below ? std::sqrt(room.along) : 1;
+    panel.x.low /= room.along / down;
+    panel.y.low /= down;
+}
+
 // All groups on one panel.
 DrawnPanel one_panel(const RooflineGroups& groups, const std::vector<Roofs>& all,
                      const Letters& letters, const Room& room, const Place& place) {
@@ -176,7 +189,7 @@ DrawnPanel one_panel(const RooflineGroups& groups, const std::vector<Roofs>& all
     }
     Panel panel = empty_panel(groups, shown);
     panel.y.high *= room.above;
-    panel.x.low /= room.left;
+    make_room_along_roofs(panel, shown, room);
     // The names of each further device's memory stand further on along roofs that are close.
     const double further = std::pow(4, static_cast<double>(shown.size()) - 1);
     panel.x.low /= further;
@@ -216,7 +229,7 @@ DrawnPanel kernel_panel(const std::string& title, const RooflineGroups& its, con
                         const Room& room, const Place& place) {
     Panel panel = empty_panel(its, {roofs});
     panel.y.high *= room.above;
-    panel.x.low /= room.left;
+    make_room_along_roofs(panel, {roofs}, room);
     make_room_for_shifts(panel, its, place);
     panel.title = title;
     add_roofs(panel, roofs, Line::solid, "");

@@ -3,8 +3,11 @@
 #include <array>
 #include <cmath>
 #include <fmt/format.h>
+#include <set>
 #include <span>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "plot/charts.hpp"
 #include "report/ladder_verdict.hpp"
@@ -90,10 +93,34 @@ Axis axis_of_times(const std::vector<ScoredRow>& rows) {
     return axis;
 }
 
+// Of marks that would stand on each other the first: thousands of them are no more to be seen than
+// one is, and a picture of them all takes a megabyte.
+std::vector<ChartPoint> apart(const std::vector<ChartPoint>& points, const Axis& times) {
+    constexpr double places = 250;  // on either axis, a good pixel each
+    std::set<std::pair<long, long>> taken;
+    std::vector<ChartPoint> some;
+    for (const ChartPoint& point : points) {
+        const auto place_of = [&](double time) {
+            return std::lround(places * std::log(time / times.low) /
+                               std::log(times.high / times.low));
+        };
+        if (taken.emplace(place_of(point.x), place_of(point.y)).second) {
+            some.push_back(point);
+        }
+    }
+    return some;
+}
+
 Panel predicted_over_measured(std::span<const ScoredRow> rows, const Axis& times, std::size_t all,
                               std::string_view title) {
     Panel panel;
-    panel.title = fmt::format("{}: {} of {} rows", title, rows.size(), all);
+    const auto hits = std::ranges::count_if(
+        rows, [](const ScoredRow& row) { return time_hit(row.seconds, row.measured); });
+    panel.title = fmt::format(
+        "{}: {} of {} rows{}", title, rows.size(), all,
+        rows.empty() ? ""
+                     : fmt::format(", {:.0f} % within 20 %", 100.0 * static_cast<double>(hits) /
+                                                                 static_cast<double>(rows.size())));
     panel.x = panel.y = times;
     panel.x.title = "measured";
     panel.y.title = "predicted";
@@ -118,6 +145,7 @@ Panel predicted_over_measured(std::span<const ScoredRow> rows, const Axis& times
             }
         }
         series.title += fmt::format(" ({})", series.points.size());
+        series.points = apart(series.points, times);
         panel.series.push_back(std::move(series));
     }
     return panel;
@@ -238,8 +266,8 @@ Chart scorecard_chart(const Scorecard& card) {
         (row.group.sight == Sight::seen ? seen : fresh).push_back(row);
     }
     Chart chart{.title = "Predictions against measurements",
+                .key = "Marks in the same place are drawn once; the legend counts all of them.",
                 .notes = notes_of(card, rows.size()),
-                .panels = {},
                 .width = 1440,
                 .height = 600};
     chart.panels = {predicted_over_measured(fresh, times, rows.size(), "first sight"),
