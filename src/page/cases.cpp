@@ -64,13 +64,13 @@ Json intensities(const TimedCase& one, const Device* device) {
     }
     Json all = Json::object();
     if (dram > 0 && std::isfinite(dram)) {
-        all["dram"] = dram;
+        all["dram"] = short_number(dram);
     }
     if (device != nullptr && flops > 0) {
         const Work work = work_of(one, *device);
         for (const MemoryLevel& level : cache_levels()) {
             if (const double bytes = bytes_of(work, level); bytes > 0) {
-                all[std::string(level.name)] = flops / bytes;
+                all[std::string(level.name)] = short_number(flops / bytes);
             }
         }
     }
@@ -78,7 +78,8 @@ Json intensities(const TimedCase& one, const Device* device) {
 }
 
 Json interval_json(const std::optional<Interval>& interval) {
-    return interval ? Json::array({interval->low, interval->high}) : Json();
+    return interval ? Json::array({short_number(interval->low), short_number(interval->high)})
+                    : Json();
 }
 
 void add_prediction(Json& one, const Prediction& p) {
@@ -216,8 +217,7 @@ std::map<std::string, DeviceName> devices_of(const TimedRows& rows) {
     }
     for (const Json& row : rows.rows) {
         if (row.at("kind") == CeilingRow::kind) {
-            devices.emplace(device_label(row.at("device")),
-                            row_from_json<CeilingRow>(row).device);
+            devices.emplace(device_label(row.at("device")), row_from_json<CeilingRow>(row).device);
         }
     }
     return devices;

@@ -7,6 +7,7 @@
 
 #include "page/compressed.hpp"
 #include "page/page_parts.hpp"
+#include "page/row_columns.hpp"
 #include "receipt/named_file.hpp"
 #include "receipt/stored_text.hpp"
 #include "report/ladder_verdict.hpp"
@@ -131,11 +132,12 @@ Json page_json(const PageRequest& request, const PageContent& content) {
               {"provenance", provenance_json(rows, text, devices)},
               {"diff", diff_json()},
               {"what_if", what_if_json(rows, devices)}};
-    Json blocks = Json::array();
-    for (const TextBlock& block : text.blocks()) {
-        blocks.push_back(Json::array({block.file, block.first_line}));
+    Json pieces = Json::array();
+    for (const TextPiece& piece : text.pieces()) {
+        pieces.push_back(
+            Json::array({piece.file, piece.first_line, piece.lines, piece.block, piece.offset}));
     }
-    data["blocks"] = std::move(blocks);
+    data["pieces"] = std::move(pieces);
     return data;
 }
 
@@ -191,7 +193,8 @@ Page page_html(const PageRequest& request) {
                                        .dump(-1, ' ', false, Json::error_handler_t::replace)));
     data += data_script("vega", compressed(vega_modules(request.sources).dump()));
     for (std::size_t i = 0; i < content.text.blocks().size(); ++i) {
-        data += data_script("rows-" + std::to_string(i), compressed(content.text.blocks()[i].text));
+        data += data_script("rows-" + std::to_string(i),
+                            compressed(row_columns(content.text.blocks()[i])));
     }
     const auto model = std::ranges::find(request.sources, std::string_view("page/model.js"),
                                          &build_info::EmbeddedFile::path);

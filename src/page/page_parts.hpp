@@ -42,6 +42,8 @@ std::optional<KernelOfToday> kernel_of_today(const TimedCase& one, const Device&
 /// but for their tile (report/receipt_diff.hpp).
 Json cases_json(const TimedRows& rows, const ReceiptText& text, const Scorecard& card,
                 KnownDevices& devices);
+/// To six digits, which is more than anybody measures; null where it is none above 0.
+Json short_number(double value);
 /// The rows behind the scorecard's figures, those too of which only the index is there, by column:
 /// {group, shape, tile, measured, predicted, expected, uncalibrated, datasheet_roofline,
 /// measured_roofline, roofline_and_launch_floor, limiter, counted, written, place, texts, left}.

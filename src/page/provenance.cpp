@@ -136,8 +136,11 @@ std::map<std::string, Device> own_devices(const TimedRows& rows, KnownDevices& d
     std::map<std::string, Device> own;
     for (const Json& row : rows.rows) {
         if (row.at("kind") == DeviceRow::kind && row.contains("state")) {
-            own.insert_or_assign(device_label(row.at("device")),
-                                 device_state_from_json(row.at("state")));
+            try {
+                own.insert_or_assign(device_label(row.at("device")),
+                                     device_state_from_json(row.at("state")));
+            } catch (const Error&) {  // of an older release, whose states had other fields
+            }
         }
     }
     for (const auto& [label, name] : devices_of(rows)) {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
+#include <cstdlib>
+#include <fmt/format.h>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -28,16 +30,6 @@ private:
     std::vector<std::string> texts_;
 };
 
-// A time of an error that is shown with four digits.
-Json short_time(double seconds) {
-    constexpr double digits = 6;
-    if (!(seconds > 0) || !std::isfinite(seconds)) {
-        return nullptr;
-    }
-    const double unit = std::pow(10, std::floor(std::log10(seconds)) - digits + 1);
-    return unit > 0 ? std::round(seconds / unit) * unit : seconds;
-}
-
 std::string shape_of(const PastMeasurement& about) {
     try {
         return format_shape(workload_from_json(about.workload));
@@ -47,6 +39,13 @@ std::string shape_of(const PastMeasurement& about) {
 }
 
 }  // namespace
+
+// By its digits: what is rounded by a factor has all seventeen again.
+Json short_number(double value) {
+    return value > 0 && std::isfinite(value)
+               ? Json(std::strtod(fmt::format("{:.6g}", value).c_str(), nullptr))
+               : Json();
+}
 
 Json left_files_json(std::span<const PastFile> left) {
     Json files = Json::object();
@@ -70,13 +69,13 @@ Json scored_json(const Scorecard& card, const ReceiptText& text) {
         all["group"].push_back(groups.at(row.group));
         all["shape"].push_back(texts.of(shape_of(row.about)));
         all["tile"].push_back(texts.of(tile_fields(row.about.tile)));
-        all["measured"].push_back(short_time(row.measured));
-        all["predicted"].push_back(short_time(row.seconds));
-        all["expected"].push_back(short_time(others.expected));
-        all["uncalibrated"].push_back(short_time(others.uncalibrated));
-        all["datasheet_roofline"].push_back(short_time(others.datasheet));
-        all["measured_roofline"].push_back(short_time(others.roofline));
-        all["roofline_and_launch_floor"].push_back(short_time(others.launch_floor));
+        all["measured"].push_back(short_number(row.measured));
+        all["predicted"].push_back(short_number(row.seconds));
+        all["expected"].push_back(short_number(others.expected));
+        all["uncalibrated"].push_back(short_number(others.uncalibrated));
+        all["datasheet_roofline"].push_back(short_number(others.datasheet));
+        all["measured_roofline"].push_back(short_number(others.roofline));
+        all["roofline_and_launch_floor"].push_back(short_number(others.launch_floor));
         all["limiter"].push_back(texts.of(row.about.limiter));
         all["counted"].push_back(texts.of(row.counted));
         // Of a row that is not here the time finds it in its file.

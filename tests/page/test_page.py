@@ -235,6 +235,16 @@ class Page(unittest.TestCase):
         self.assertFalse(browser.get(f"{TIP}.hidden"))
         browser.key("ArrowRight", 39)
         self.assertNotEqual(browser.get("document.getElementById('said').textContent"), first)
+        # The mark has a ring around it; far ones are a few keys away.
+        def ring():
+            return browser.get("""(() => { const chart = raceline.page.charts["roofline-chart"], r = document.querySelector("#roofline-chart .ring");
+                const [x, y] = raceline.placeOf(chart, chart.points[chart.at]);
+                return [chart.at, Math.abs(parseFloat(r.style.left) - x) + Math.abs(parseFloat(r.style.top) - y)]; })()""")
+        count = browser.get("raceline.page.charts['roofline-chart'].points.length")
+        for key, code, at in (("End", 35, count - 1), ("Home", 36, 0), ("PageDown", 34, max(2, round(count / 20))), ("PageUp", 33, 0), ("ArrowLeft", 37, count - 1)):
+            browser.key(key, code)
+            self.assertEqual(ring(), [at, 0], key)
+            self.assertTrue(browser.get("document.getElementById('said').textContent").startswith(f"{at + 1} of {count};"))
         browser.key("Enter", 13)
         browser.wait("document.getElementById('row').open")
 

@@ -12,6 +12,7 @@ from browser import SOURCE, committed_page, report, stored_text, the_browser
 
 QUICKSTART = "receipts/cpu/2026-11-22-quickstart-f13186e093fd.jsonl.gz"
 BEFORE = "receipts/h200/2026-11-21-from-scratch-12c3875edbd2.jsonl.gz"
+CEILINGS = "receipts/cpu/2026-11-22-ceilings-f13186e093fd.jsonl.gz"
 AFTER = "tests/data/from-scratch-5ea677882833.jsonl"
 LADDER = "receipts/h200/2026-11-21-ladder-12c3875edbd2.jsonl.gz"
 MISSING = "document.getElementById('missing-body').textContent"
@@ -79,6 +80,19 @@ class Receipts(unittest.TestCase):
     def test_ceilings_alone(self):
         self.show((pathlib.Path(SOURCE) / "receipts/h200/ceilings.jsonl").read_text())
         self.assertIn("No timed case stands in these rows", browser.get(MISSING))
+        # Their roofs are what there is to see.
+        browser.see("roofline-chart", "raceline.page.charts['roofline-chart'].view")
+        self.assertIn("its roofs alone", browser.get("document.getElementById('roofline-said').textContent"))
+        roofs = browser.get("raceline.page.charts['roofline-chart'].spec.data.find(d => d.name === 'roofs').values.map(r => r.name)")
+        self.assertGreater(len(roofs), 4)
+        self.assertGreater(browser.get("document.querySelectorAll('#roofline-chart svg, #roofline-chart canvas').length"), 0)
+
+    def test_a_cpu_whose_ceilings_the_page_holds_is_one_to_ask_about(self):
+        self.show_files(SOURCE + "/" + QUICKSTART, SOURCE + "/" + CEILINGS)
+        own = browser.get("raceline.page.data.what_if.own")
+        self.assertTrue(any(name.startswith("cpu (") for name in own), own)
+        browser.see("whatif-body", "document.getElementById('whatif-limiter')")
+        self.assertTrue(set(own) <= set(browser.get("[...document.getElementById('whatif-device').options].map(o => o.value)")))
 
     def test_a_changed_number_and_a_line_that_is_no_row(self):
         lines = self.text.splitlines(keepends=True)
@@ -171,6 +185,16 @@ class Receipts(unittest.TestCase):
         browser.screenshot("1280-light-diff", "#diff")
         browser.do("document.querySelector('#diff-table .row-link').click()")
         browser.wait("document.getElementById('row').open && document.querySelector('#row pre')")
+        browser.do("document.getElementById('row').close()")
+        # A phone has room for what changed, and how.
+        browser.look(375)
+        browser.wait("document.querySelector('#diff-table .scroll').clientWidth < 375 && document.querySelector('#diff-table th[data-column=device]').hidden")
+        shown = browser.get("[...document.querySelectorAll('#diff-table th[data-column]')].filter(h => !h.hidden).map(h => h.dataset.column)")
+        self.assertEqual(shown[:3], ["shape", "ratio", "change"])
+        inside, outside = browser.get("(f => [f.scrollWidth, f.clientWidth])(document.querySelector('#diff-table .scroll'))")
+        self.assertLessEqual(inside, outside)
+        browser.screenshot("375-light-diff", "#diff")
+        browser.look()
 
     def test_two_commits_stand_beside_each_other(self):
         browser.open(committed_page())
@@ -223,13 +247,18 @@ class Receipts(unittest.TestCase):
         self.assertIn("not in this build", browser.get("document.getElementById('whatif-absent').textContent"))
         self.assertEqual(browser.complaints(), [])
 
-    def test_ten_thousand_rows(self):
+    def many(self, *files):
+        """A page of ten thousand rows like those of these files, and its size."""
         receipts = pathlib.Path(self.folder.name) / "many.jsonl"
-        subprocess.run([os.environ["MANY_ROWS"], receipts, "10000", LADDER, QUICKSTART], cwd=SOURCE, check=True)
-        self.assertEqual(len(receipts.read_text().splitlines()), 10000)
+        subprocess.run([os.environ["MANY_ROWS"], receipts, "10000", *files], cwd=SOURCE, check=True)
+        with open(receipts) as lines:
+            self.assertEqual(sum(1 for _ in lines), 10000)
         done = report(self.page, receipts)
         self.assertEqual(done.returncode, 0, done.stderr)
-        size = self.page.stat().st_size
+        return self.page.stat().st_size
+
+    def test_ten_thousand_rows(self):
+        size = self.many(LADDER, QUICKSTART)
         began = time.monotonic()
         browser.open(self.page)
         browser.see("roofline-chart", "raceline.page.charts['roofline-chart'].view")
@@ -241,6 +270,23 @@ class Receipts(unittest.TestCase):
         self.assertEqual(browser.complaints(), [])
         self.assertLess(size, 6e6)
         self.assertLess(opened, 3)
+
+    def test_ten_thousand_rows_of_long_shapes(self):
+        """Ragged batches name the length of every sequence, and random shapes repeat nothing."""
+        for suite in ("serving", "random"):
+            files = [str(file.relative_to(SOURCE)) for file in sorted(pathlib.Path(SOURCE).glob(f"receipts/h200/*-{suite}-*.jsonl.gz"))]
+            size = self.many(*files)
+            print(f"\n10,000 rows of {suite} suites: {size / 1e6:.1f} MB")
+            self.assertLess(size, 6e6, suite)
+        browser.open(self.page)
+        # The rows are there as they stand in the file.
+        lines = (pathlib.Path(self.folder.name) / "many.jsonl").read_text().splitlines()
+        browser.driver.set_script_timeout(30)
+        asked = [1, 2, 777, 5000, 9999, 10000]
+        texts = browser.driver.execute_async_script("""const [asked, done] = arguments;
+            (async () => { const texts = []; for (const line of asked) texts.push(await raceline.rowText(0, line)); done(texts); })();""", asked)
+        self.assertEqual(texts, [lines[line - 1] for line in asked])
+        self.assertIsNone(browser.driver.execute_async_script("raceline.rowText(0, 10001).then(text => arguments[0](text ?? null))"))
 
 
 if __name__ == "__main__":
