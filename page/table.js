@@ -143,6 +143,14 @@ function fitTable(where) {
   const least = Number(where.dataset.least);
   let shown = count;
   show(shown);
+  if (frame.scrollWidth > frame.clientWidth) {
+    // From how wide columns are at least: each that is tried costs a layout of the page.
+    const widths = cells[0].map(cell => cell.offsetWidth);
+    let fits = 0;
+    for (let width = 0; fits < count && (width += widths[fits]) <= frame.clientWidth;) fits += 1;
+    shown = Math.max(least, Math.min(count - 1, fits + 1));
+    show(shown);
+  }
   while (shown > least && frame.scrollWidth > frame.clientWidth) show(--shown);
 }
 function fitTables() {

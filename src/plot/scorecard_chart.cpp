@@ -2,11 +2,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <fmt/format.h>
 #include <set>
 #include <span>
 #include <string_view>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 #include "plot/charts.hpp"
@@ -93,19 +94,21 @@ Axis axis_of_times(const std::vector<ScoredRow>& rows) {
     return axis;
 }
 
-// Of marks that would stand on each other the first: thousands of them are no more to be seen than
-// one is, and a picture of them all takes a megabyte.
-std::vector<ChartPoint> apart(const std::vector<ChartPoint>& points, const Axis& times) {
-    constexpr double places = 250;  // on either axis, a good pixel each
-    std::set<std::pair<long, long>> taken;
-    std::vector<ChartPoint> some;
-    for (const ChartPoint& point : points) {
-        const auto place_of = [&](double time) {
-            return std::lround(places * std::log(time / times.low) /
-                               std::log(times.high / times.low));
-        };
-        if (taken.emplace(place_of(point.x), place_of(point.y)).second) {
-            some.push_back(point);
+// Of rows whose marks would stand on each other the first: thousands of them are no more to be seen
+// than one is, and a picture of them all takes a megabyte. Hits and misses do not hide each other.
+std::vector<ScoredRow> apart(std::span<const ScoredRow> rows, const Axis& times) {
+    constexpr double places = 90;  // on either axis, half a mark each
+    std::set<std::tuple<bool, long, long>> taken;
+    std::vector<ScoredRow> some;
+    const auto place_of = [&](double time) {
+        return std::lround(places * std::log(time / times.low) / std::log(times.high / times.low));
+    };
+    for (const ScoredRow& row : rows) {
+        if (taken
+                .emplace(time_hit(row.seconds, row.measured), place_of(row.measured),
+                         place_of(row.seconds))
+                .second) {
+            some.push_back(row);
         }
     }
     return some;
@@ -131,7 +134,8 @@ Panel predicted_over_measured(std::span<const ScoredRow> rows, const Axis& times
         return panel;
     }
     add_regimes(panel);
-    if (Series bands = bands_of(rows); !bands.points.empty()) {
+    const std::vector<ScoredRow> shown = apart(rows, times);
+    if (Series bands = bands_of(shown); !bands.points.empty()) {
         panel.series.push_back(std::move(bands));
     }
     panel.series.push_back(diagonal(panel.x, 1, Line::solid));
@@ -139,13 +143,13 @@ Panel predicted_over_measured(std::span<const ScoredRow> rows, const Axis& times
     panel.series.push_back(diagonal(panel.x, 1 - time_tolerance, Line::dashed));
     for (const bool hit : {true, false}) {
         Series series = look_of(hit);
-        for (const ScoredRow& row : rows) {
+        for (const ScoredRow& row : shown) {
             if (time_hit(row.seconds, row.measured) == hit) {
                 series.points.push_back({row.measured, row.seconds});
             }
         }
-        series.title += fmt::format(" ({})", series.points.size());
-        series.points = apart(series.points, times);
+        series.title +=
+            fmt::format(" ({})", hit ? hits : static_cast<std::ptrdiff_t>(rows.size()) - hits);
         panel.series.push_back(std::move(series));
     }
     return panel;

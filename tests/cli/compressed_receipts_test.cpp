@@ -173,8 +173,8 @@ TEST_F(Compressed, what_cannot_be_unpacked_is_refused_in_one_sentence) {
         // A page says so itself, and has what the other files hold.
         const Outcome page = box_.run("report --html x.html plain/a.jsonl " + name);
         EXPECT_EQ(page.exit, 0) << page.err;
-        EXPECT_THAT(page.err, AllOf(StartsWith("raceline: " + name), HasSubstr(why),
-                                    HasSubstr("x.html: 1 receipt file,")));
+        EXPECT_THAT(page.err,
+                    AllOf(StartsWith(name), HasSubstr(why), HasSubstr("x.html: 1 receipt file,")));
         EXPECT_TRUE(fs::remove(box_.path("x.html"))) << name;
     }
     EXPECT_FALSE(fs::exists(box_.path("x.svg")));

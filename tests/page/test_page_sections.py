@@ -6,7 +6,7 @@ import subprocess
 import time
 import unittest
 
-from browser import SOURCE, committed_page, stored_text, the_browser
+from browser import SOURCE, committed_page, only_looks, stored_text, the_browser
 
 TIP = "document.getElementById('tip')"
 
@@ -30,8 +30,7 @@ def contrast(one, other):
 
 class Sections(unittest.TestCase):
     def setUp(self):
-        browser.look()
-        browser.open(page)
+        browser.fresh(page, self)
 
     def row(self, place):
         """A row as its file has it."""
@@ -89,6 +88,7 @@ class Sections(unittest.TestCase):
         browser.wait("document.getElementById('row').open && document.querySelector('#row pre')")
         return json.loads(browser.get("document.querySelector('#row pre').textContent"))
 
+    @only_looks
     def test_the_scorecard_hovers_and_opens_its_row(self):
         number = self.lonely("scorecard-chart")
         case = browser.get("raceline.page.charts['scorecard-chart'].points[arguments[0]].of", number)
@@ -240,6 +240,7 @@ class Sections(unittest.TestCase):
             self.assertEqual(closed, [], table)
             self.assertGreater(browser.get(f"document.querySelectorAll('#{table} td.n').length"), 5)
 
+    @only_looks
     def test_marks_on_each_other_are_all_within_reach_of_the_mouse(self):
         def crowded(chart):
             """A mark that others lie on, the last of which is drawn over it."""
@@ -305,7 +306,13 @@ class Sections(unittest.TestCase):
         browser.look()
 
     def test_a_limiter_without_a_roof_says_whose_roof_is_meant(self):
-        cases = browser.get("raceline.page.data.cases.filter(c => c.device === raceline.chosen.device && c.bound > 0)")
+        # Of a kernel with few cases: a turn of the table takes a while.
+        kernel = browser.get("""(cases => { const all = kernel => cases.filter(c => c.kernel === kernel);
+            return [...new Set(cases.filter(c => c.bound > 0 && c.limiter !== c.roof && ["tail", "latency", "launch"].includes(c.limiter)).map(c => c.kernel))]
+              .sort((a, b) => all(a).length - all(b).length)[0]; })(raceline.page.data.cases.filter(c => c.device === raceline.chosen.device))""")
+        browser.choose("choose-kernel", kernel)
+        browser.see("roofline-chart", f"raceline.page.charts['roofline-chart']?.view && raceline.page.charts['roofline-chart'].points.every(p => p.of.kernel === {json.dumps(kernel)})")
+        cases = browser.get("raceline.page.data.cases.filter(c => c.device === raceline.chosen.device && c.kernel === arguments[0] && c.bound > 0)", kernel)
         without = [case for case in cases if case["limiter"] != case["roof"]]
         self.assertGreater(len(without), 0)
         self.assertTrue({case["limiter"] for case in without} & {"tail", "latency", "launch"})
@@ -327,6 +334,7 @@ class Sections(unittest.TestCase):
         self.assertIn(f"of {case['roof']}: the limiter {case['limiter']} is no resource", "".join(browser.get(
             "raceline.page.charts['roofline-chart'].tell(raceline.page.charts['roofline-chart'].points[arguments[0]]).flat()", number)))
 
+    @only_looks
     def test_no_line_crosses_the_names_of_shapes_beside_peers(self):
         browser.see("peers-chart", "raceline.page.charts['peers-chart'] && raceline.page.charts['peers-chart'].view")
         names, covers, order = browser.get("""(() => { const chart = document.getElementById("peers-chart");
@@ -385,7 +393,7 @@ class Sections(unittest.TestCase):
             shifts = [some[0]["place"][0] - some[0]["true_x"] for some in order]
             self.assertEqual(shifts, sorted(shifts))
             # What is moved stands at a wrong intensity: by no more than three marks.
-            self.assertTrue(all(-0.01 <= shift <= 25 for shift in shifts), shifts)
+            self.assertTrue(all(-0.01 <= shift - shifts[0] <= 25 for shift in shifts), shifts)
             moved += sum(after - before > 2 for before, after in zip(shifts, shifts[1:]))
             places.add(round(shifts[0], 3))
         self.assertGreater(several, 10)
@@ -393,6 +401,7 @@ class Sections(unittest.TestCase):
         self.assertEqual(len(places), 1, "the newest commit stands in its place")
         self.assertIn("a mark for each", browser.get("document.getElementById('roofline-said').textContent"))
 
+    @only_looks
     def test_nothing_has_no_sign(self):
         said = browser.get("[-0.04, 0.0004, -0.0004, -0.0006, 0, NaN].map(raceline.signedPercent)")
         self.assertEqual(said, ["−4.0 %", "0.0 %", "0.0 %", "−0.1 %", "0.0 %", "not known"])
@@ -487,8 +496,13 @@ class Sections(unittest.TestCase):
             browser.key("Enter", 13)
             browser.do(f"{button}.click()")
             return browser.get("document.activeElement.dataset.turn ?? document.activeElement.tagName")
+        kernel = browser.get("""(cases => { const all = kernel => cases.filter(c => c.kernel === kernel).length;
+            return [...new Set(cases.map(c => c.kernel))].filter(k => all(k) > 150).sort((a, b) => all(a) - all(b))[0]; })(
+            raceline.page.data.cases.filter(c => c.device === raceline.chosen.device))""")
+        browser.choose("choose-kernel", kernel)
         self.assertEqual(turn("Further"), "Further")
         self.assertEqual(turn("Further"), "Further")
+        focused = ""
         for _ in range(browser.get("raceline.page.data.cases.length")):
             if browser.get("document.querySelector('#cases-table [data-turn=\"Further\"]').disabled"):
                 break
