@@ -142,13 +142,6 @@ class Plots(unittest.TestCase):
                     for text, [(left, top), _, (right, bottom), _] in titles:
                         self.assertFalse(left < x < right and top < y < bottom, (text, x, y))
 
-    def test_the_example_of_two_commits_has_cases_in_common(self):
-        commits = re.search(r"raceline diff ([0-9a-f]+ [0-9a-f]+) -o", (pathlib.Path(SOURCE) / "docs/pictures.md").read_text())[1]
-        told = run(["diff", *commits.split()])
-        self.assertEqual(told.returncode, 0, told.stderr)
-        self.assertNotIn("No case was timed on both sides", told.stdout)
-        self.assertGreater(len(told.stdout.splitlines()), 20)
-
     def test_other_formats_and_the_terminal(self):
         folder = pathlib.Path(self.folder.name)
         # One script serves all formats: of two pictures these are tried, and in the terminal every type.
