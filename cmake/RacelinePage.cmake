@@ -47,7 +47,8 @@ if(build_page_model)
        ${CMAKE_SOURCE_DIR}/operations/*.?pp ${CMAKE_SOURCE_DIR}/src/model/*.cpp
        ${CMAKE_SOURCE_DIR}/src/workload/*.cpp ${CMAKE_SOURCE_DIR}/src/registry/*.cpp
        ${CMAKE_SOURCE_DIR}/src/device/*.cpp ${CMAKE_SOURCE_DIR}/src/tune/*.cpp
-       ${CMAKE_SOURCE_DIR}/src/support/*.cpp ${CMAKE_SOURCE_DIR}/page/model/*)
+       ${CMAKE_SOURCE_DIR}/src/support/*.cpp ${CMAKE_SOURCE_DIR}/src/page/what_if.cpp
+       ${CMAKE_SOURCE_DIR}/page/model/*)
   # Debian's tools look for their JavaScript packages here; another node than Debian's does not.
   set(emscripten_environment ${CMAKE_COMMAND} -E env NODE_PATH=/usr/share/nodejs)
   add_custom_command(
@@ -56,7 +57,8 @@ if(build_page_model)
             -B ${page_model} -G Ninja ${ninja} -DSOURCE=${CMAKE_SOURCE_DIR}
             -DKERNELS=${CMAKE_BINARY_DIR}/generated/kernels.inc -DHEADERS=${page_model}/headers
             -DCMAKE_TOOLCHAIN_FILE=${RACELINE_EMSCRIPTEN}/cmake/Modules/Platform/Emscripten.cmake
-    COMMAND ${emscripten_environment} ${CMAKE_COMMAND} --build ${page_model}
+    COMMAND ${emscripten_environment} ${CMAKE_COMMAND} -DBUILD=${page_model}
+            -P ${CMAKE_SOURCE_DIR}/cmake/timed_build.cmake
     COMMAND ${CMAKE_COMMAND} -E touch ${page_model_js}
     DEPENDS build_info_files ${CMAKE_BINARY_DIR}/generated/kernels.inc ${page_model_inputs}
     COMMENT "Compiling the model to WebAssembly" VERBATIM)

@@ -37,7 +37,7 @@ function glyph({colour, shape}, filled = true) {
   svg.append(path);
   return svg;
 }
-/** Entries: [[text, look, filled, press]]. Stands below its chart, where it covers nothing; `press` makes one a button. */
+/** Entries: [[text, look, filled, press]]. Stands below or above its chart, where it covers nothing; `press` makes one a button. */
 function legend(id, entries) {
   byId(id).replaceChildren(...entries.map(([text, look, filled, press]) =>
     press ? make("button", {type: "button", title: `${text} alone, or all again`, click: press}, glyph(look, filled), text)
@@ -121,18 +121,32 @@ async function drawNow(chart) {
   chart.view = view;
   element.dataset.drawn = String(Number(element.dataset.drawn ?? 0) + 1);
   element.onkeydown = event => stepThrough(chart, element, event);
-  element.onblur = hideTip;
+  element.onblur = () => {
+    hideTip();
+    element.querySelector(".ring")?.remove();
+  };
+}
+
+/** The number of the point that a key leads to; undefined if the key leads to none. */
+function stepOf(key, at, count) {
+  const leap = Math.max(2, Math.round(count / 20));
+  const inside = to => Math.min(count - 1, Math.max(0, to));
+  return {
+    ArrowRight: (at + 1) % count, ArrowDown: (at + 1) % count,
+    ArrowLeft: (Math.max(at, 0) + count - 1) % count, ArrowUp: (Math.max(at, 0) + count - 1) % count,
+    PageDown: inside(at + leap), PageUp: inside(at - leap), Home: 0, End: count - 1}[key];
 }
 
 function stepThrough(chart, element, event) {
-  const step = {ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1}[event.key];
-  if (step && chart.points.length > 0) {
-    chart.at = (chart.at + step + chart.points.length + (chart.at < 0 && step < 0 ? 1 : 0)) % chart.points.length;
-    const said = chart.tell(chart.points[chart.at]);
+  const to = chart.points.length > 0 ? stepOf(event.key, chart.at, chart.points.length) : undefined;
+  if (to !== undefined) {
+    chart.at = to;
+    const said = chart.tell(chart.points[to]);
     const box = element.getBoundingClientRect();
-    const [x, y] = placeOf(chart, chart.points[chart.at]);
+    const [x, y] = placeOf(chart, chart.points[to]);
+    markPoint(element, x, y);
     showTip(said, box.left + x, box.top + y);
-    byId("said").textContent = said.map(([name, text]) => `${name}: ${text}`).join("; ");
+    byId("said").textContent = `${to + 1} of ${chart.points.length}; ${said.map(([name, text]) => `${name}: ${text}`).join("; ")}`;
     event.preventDefault();
   } else if (event.key === "Enter" && chart.at >= 0) {
     chart.open?.(chart.points[chart.at]);
@@ -140,6 +154,14 @@ function stepThrough(chart, element, event) {
   } else if (event.key === "Escape") {
     hideTip();
   }
+}
+
+/** A ring around the mark that the keyboard has come to. */
+function markPoint(element, x, y) {
+  const ring = element.querySelector(".ring") ?? make("div", {class: "ring", "aria-hidden": "true"});
+  ring.style.left = `${x}px`;
+  ring.style.top = `${y}px`;
+  element.append(ring);
 }
 
 /** Where a point's measured mark stands, in pixels of the chart. */
@@ -164,13 +186,10 @@ function near(chart, x, y) {
 /** A point in few words, for a list of several: the first figures of its tip. */
 const inBrief = said => said.slice(0, 5).map(([, text]) => text).join(", ");
 
-/** The nearest point in full, and below it the others at the same place. */
+/** The nearest point in full, and below it how many others stand at the same place: a tip cannot be scrolled, their list can. */
 function tellSeveral(tell, points) {
   if (points.length === 1) return tell(points[0]);
-  const most = 8;
-  const others = points.slice(1, 1 + most).map(point => ["also here", inBrief(tell(point))]);
-  const more = points.length - 1 - others.length;
-  return [...tell(points[0]), ...others, ...(more > 0 ? [["also here", `${more} more`]] : []), ["click", `chooses among the ${points.length}`]];
+  return [...tell(points[0]), ["also here", `${plural(points.length - 1, "other mark")}; a click lists all ${points.length}`]];
 }
 
 /** All points of a place as a list, each of which opens what it stands for. */
@@ -185,13 +204,30 @@ function chooseOne(tell, open, points) {
   if (!byId("row").open) byId("row").showModal();
 }
 
+/** Beside a place of the window; in a narrow one at the end of the window that is farther from it, so that it covers no mark there. */
 function showTip(said, x, y) {
   const tip = byId("tip");
-  tip.replaceChildren(make("dl", {}, said.flatMap(([name, text]) => [make("dt", {}, name), make("dd", {}, text)])));
+  const list = make("dl", {}, said.flatMap(([name, text]) => [make("dt", {}, name), make("dd", {}, text)]));
+  tip.replaceChildren(list);
   tip.hidden = false;
+  const narrow = innerWidth < 500;
+  tip.classList.toggle("docked", narrow);
+  const most = narrow ? innerHeight * 0.42 : innerHeight - 16;
+  // What has no room stands in the row that Enter or a click opens; how many are here is the last to leave.
+  const last = said.length > 1 && said.at(-1)[0] === "also here" ? 2 : 0;
+  while (tip.getBoundingClientRect().height > most && list.childElementCount > 4) {
+    list.children[list.childElementCount - last - 1].remove();
+    list.children[list.childElementCount - last - 1].remove();
+  }
   const {width, height} = tip.getBoundingClientRect();
+  if (narrow) {
+    tip.style.left = "4px";
+    tip.style.top = `${y > innerHeight / 2 ? 4 : innerHeight - height - 4}px`;
+    return;
+  }
+  const below = y + 18, above = y - height - 12;
   tip.style.left = `${Math.max(4, Math.min(x + 14, innerWidth - width - 8))}px`;
-  tip.style.top = `${y + 18 + height > innerHeight ? Math.max(4, y - height - 12) : y + 18}px`;
+  tip.style.top = `${below + height <= innerHeight ? below : above >= 4 ? above : Math.max(4, innerHeight - height - 4)}px`;
 }
 function hideTip() {
   byId("tip").hidden = true;

@@ -9,19 +9,30 @@ async function unpacked(id) {
   return new Response(stream).text();
 }
 
+/** Lines of rows from templates and columns, as src/page/row_columns.hpp writes them. */
+function linesOfColumns(text) {
+  if (text.startsWith("p")) return text.slice(1).split("\n");
+  const [templates, order, ...columns] = text.slice(1).split("\x02");
+  const parts = templates.split("\n").map(template => template.split("\x01"));
+  const values = columns.map(column => column.split("\n")), used = columns.map(() => 0), long = [];
+  let count = 0;
+  const first = parts.map(({length}) => (count += length - 1) - length + 1);
+  const value = column => {
+    const written = values[column][used[column]++];
+    const said = written.startsWith("~") ? long[long.length - Number(written.slice(1))] : written;
+    if (said.length >= 12) long.push(said);
+    return said;
+  };
+  return order.split(",").map(number => parts[number].reduce((line, next, i) => line + value(first[number] + i - 1) + next));
+}
+
 /** The text of one line of a receipt file, as it stands there; undefined if the file has no such line. */
 async function rowText(file, line) {
-  let number = -1;
-  page.data.blocks.forEach(([of, first], i) => {
-    if (of === file && first <= line) number = i;
-  });
-  if (number < 0) return undefined;
-  if (!page.blocks.has(number)) {
-    page.blocks.set(number, unpacked(`rows-${number}`).then(text => text.split("\n")));
-  }
-  const lines = await page.blocks.get(number);
-  const text = lines[line - page.data.blocks[number][1]];
-  return text === "" ? undefined : text;
+  const piece = page.data.pieces.find(([of, first, lines]) => of === file && first <= line && line < first + lines);
+  if (!piece) return undefined;
+  const [, first, , block, offset] = piece;
+  if (!page.blocks.has(block)) page.blocks.set(block, unpacked(`rows-${block}`).then(linesOfColumns));
+  return (await page.blocks.get(block))[offset + line - first] || undefined;
 }
 
 /** Vega as its package ships it: modules that ask each other by name. */

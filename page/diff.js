@@ -112,15 +112,16 @@ function showDiff() {
     count("prediction", "missed", "mispredicted after"), ` are mispredicted after, by more than ${percent(page.data.diff.tolerance)}.`]),
     ` ${diff.only_before} stand before alone, ${diff.only_after} after alone.`);
   sortableTable(byId("diff-table"), "Cases of two runs", [
-    {name: "kernel", title: "Kernel", of: one => one.after.kernel, show: one => one.after.kernel},
+    // In this order, as a narrow window shows the first three at least.
     {name: "shape", title: "Shape", wide: true, of: one => one.after.shape, show: one => breakable(one.after.shape)},
+    {name: "ratio", title: "Before / after", number: true, of: one => one.ratio, show: one => rowLink([`${fixed(one.ratio, 3)} `, make("wbr"), `(${fixed(one.low, 3)} to ${fixed(one.high, 3)})`], one.after.row)},
+    textColumn("change", "Change"),
+    {name: "kernel", title: "Kernel", of: one => one.after.kernel, show: one => breakable(one.after.kernel, "_")},
     {name: "before", title: "Before", number: true, of: one => one.before.measured, show: one => rowLink(seconds(one.before.measured), one.before.row)},
     {name: "after", title: "After", number: true, of: one => one.after.measured, show: one => rowLink(seconds(one.after.measured), one.after.row)},
-    {name: "ratio", title: "Before / after", number: true, of: one => one.ratio, show: one => rowLink(`${fixed(one.ratio, 3)} (${fixed(one.low, 3)} to ${fixed(one.high, 3)})`, one.after.row)},
-    textColumn("change", "Change"),
     errorColumn("error_before", "Error before", one => one.before), errorColumn("error_after", "Error after", one => one.after),
     textColumn("prediction", "Prediction"),
     {name: "tile", title: "Tile", wide: true, of: tileChange, show: one => breakable(tileChange(one) || "—")},
     {name: "device", title: "Device", of: one => one.after.device, show: one => one.after.device},
-  ], diff.cases, {by: "ratio"});
+  ], diff.cases, {by: "ratio", least: 3});
 }

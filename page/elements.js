@@ -50,7 +50,7 @@ const plural = (count, noun) => `${count.toLocaleString("en")} ${noun}${count ==
 
 /** A number that opens the row it stands in; plain text where no row is on the page. */
 function rowLink(text, place) {
-  if (!place) return document.createTextNode(text);
+  if (!place) return make("span", {}, text);
   const file = page.data.files[place[0]];
   return make("button", {class: "row-link", type: "button", "data-row": place.join(","),
                          title: `${file.path}, line ${place[1]}`}, text);

@@ -17,23 +17,25 @@ function ladderSpec(points, width) {
     scales: [{name: "x", type: "log", domain: [low, high], range: "width"}, {name: "y", type: "point", padding: 0, align: 0, domain: points.map(point => point.y), range: {step: 34}}],
     axes: [{orient: "bottom", scale: "x", title: "time, s", format: "~s", grid: true, tickCount: width < 500 ? 4 : 8, labelOverlap: "greedy", offset: 4}],
     marks: [
+      // No line of the grid crosses a name.
+      {type: "rect", from: {data: "rungs"}, interactive: false, encode: {update: {x: {value: 0}, x2: {signal: "width"}, y: {scale: "y", field: "y"}, height: {value: 15}, fill: {value: css("--paper")}}}},
       {type: "text", from: {data: "rungs"}, interactive: false, encode: {update: {x: {value: 0}, y: {scale: "y", field: "y", offset: 11}, text: {field: "text"}, fontSize: {value: 11}}}},
       {type: "rule", from: {data: "rungs"}, interactive: false, encode: {update: {x: {scale: "x", field: "x"}, x2: {scale: "x", field: "predicted"}, y: {scale: "y", field: "y", offset: 22}, stroke: {value: palette()[0]}, opacity: {signal: "datum.predicted > 0 ? 1 : 0"}}}},
       mark("predicted", false), mark("x", true)],
   };
 }
 
-/** A time with the row that it opens, or with the file that left the tree together with it. */
+/** A time that opens its row; of one whose file left the tree its name stands beside it. */
 function receiptOf(time, row, left) {
-  if (row || !left) return [rowLink(seconds(time), row)];
-  return [seconds(time), make("span", {class: "faint"}, ` (its receipt is not on this page: ${left} left the tree, and the index keeps the time)`)];
+  const link = linkTo(seconds(time), row, left);
+  return row || !left ? [link] : [link, make("span", {class: "faint"}, ` (of ${left[0]}, which left the tree)`)];
 }
 
 function tellRung({rung, shown, result}) {
   return [["rung", rung.rung], ["shape", shown.shape], ["predicted", seconds(shown.predicted)], ["measured", seconds(shown.measured)],
           ["speed-up", shown.speedup_measured > 0 ? `${digits(shown.speedup_measured)}, predicted ${digits(shown.speedup_predicted)}` : "the first rung"],
           ["limiter", `${shown.limiter}${shown.counted?.limiter ? `, by counters ${shown.counted.limiter}` : ""}`], ["verdict", result.verdict],
-          ["receipt", shown.row ? `${page.data.files[shown.row[0]].path}, line ${shown.row[1]}` : shown.left ? `${shown.left}, which left the tree` : "not known"]];
+          ["receipt", shown.row ? `${page.data.files[shown.row[0]].path}, line ${shown.row[1]}` : shown.left ? `${shown.left[0]}, in git's history` : "not known"]];
 }
 
 function figuresOf(rung, result) {
@@ -57,15 +59,9 @@ function rungDetails(rung, device) {
       ...rung.code.flatMap(([path, text]) => [make("h3", {}, path), make("pre", {tabindex: "0", "aria-label": path}, text)])));
 }
 
-/** A rung of which no row is on the page opens its entry below, which says where the receipt is. */
-function openRung({rung, shown}) {
-  if (shown.row) {
-    showRow(...shown.row);
-    return;
-  }
-  const entry = byId("ladder-body").querySelector(`[data-rung="${CSS.escape(rung.rung)}"]`);
-  entry.open = true;
-  entry.querySelector("summary").focus();
+function openRung({shown}) {
+  if (shown.row) showRow(...shown.row);
+  else if (shown.left) showLeft(shown.left);
 }
 
 function showLadder() {
@@ -88,9 +84,11 @@ function showLadder() {
     .map(point => ({...point, x: point.shown.measured, predicted: drawable(point.shown.predicted) ? point.shown.predicted : 0, y: point.rung.rung, down: 22, also: drawable(point.shown.predicted) ? [{x: point.shown.predicted}] : [],
                     text: `${point.rung.rung}${point.shown.shape === track.reference ? "" : " *"}`}));
   const left = points.filter(point => !point.shown.row).length;
+  const others = points.filter(point => point.shown.shape !== track.reference);
   const said = points.length === 0 ? "No rung of this track was measured in these receipts; the rungs below say what they would show."
-    : `Times at first sight on ${track.reference}; hollow is predicted, filled measured.${points.some(point => point.text.endsWith("*")) ? " With *: another shape, because the rung does not take this one." : ""}` +
-      `${left > 0 ? ` Of ${plural(left, "rung")} the receipt is not on this page, because its file left the tree: each says below which one.` : " Enter opens the row."}`;
+    : `Times at first sight${others.length < points.length ? ` on ${track.reference}` : ""}; hollow is predicted, filled measured.` +
+      `${others.length > 0 ? ` With *: ${plural(others.length, "rung")} that these receipts have on another shape only; the tip names it.` : ""}` +
+      ` Enter opens the row${left > 0 ? `, or of ${plural(left, "rung")}, whose file left the tree, how to get it out of git` : ""}.`;
   byId("ladder-said").textContent = said;
   byId("ladder-chart").setAttribute("aria-label", `Rungs of the track. ${said}`);
   if (points.length > 0) {

@@ -18,8 +18,9 @@ function casesLeft() {
 const suiteName = suite => suite || "(single shapes)";
 
 function showFilters() {
-  const {cases} = page.data;
-  const count = new Map();
+  const {cases, roofs} = page.data;
+  // A device of which there are ceilings alone has roofs.
+  const count = new Map(Object.keys(roofs).map(name => [name, 0]));
   cases.forEach(one => count.set(one.device, (count.get(one.device) ?? 0) + 1));
   const devices = [...count].sort((a, b) => b[1] - a[1]);
   if (!count.has(chosen.device)) chosen.device = devices[0]?.[0] ?? "";
@@ -73,22 +74,39 @@ function tellCase(point) {
 }
 
 /**
- * How far right of its place each case is drawn, in pixels: at its place the newest commit that its kernel's shape was
- * timed at, right of it the older ones, since they do about the same rate and would hide each other.
+ * How far right of its place each case is drawn, in pixels. Where a kernel's shape was timed at several commits which do
+ * about the same rate, their marks would hide each other: the newest stands in its place, older ones right of it, all of
+ * them within three marks, since what is moved stands at a wrong intensity. As in src/plot/roofline_points.cpp.
  */
 function shiftsOf(cases) {
-  const commits = new Map();
-  const key = one => `${one.kernel} ${one.shape}`;
-  for (const one of [...cases].sort((a, b) => a.written < b.written ? 1 : -1)) {
-    const known = commits.get(key(one)) ?? commits.set(key(one), []).get(key(one));
-    if (!known.includes(one.commit)) known.push(one.commit);
+  const near = 1.2, apart = 7, most = 24;
+  const byCase = new Map();
+  for (const one of cases) {
+    const key = `${one.kernel} ${one.shape}`;
+    if (!byCase.has(key)) byCase.set(key, []);
+    byCase.get(key).push(one);
   }
-  return new Map(cases.map(one => [one, 7 * commits.get(key(one)).indexOf(one.commit)]));
+  const newer = new Map();  // by case: how many newer commits would hide it
+  for (const same of byCase.values()) {
+    const newest = new Map();
+    for (const {commit, written} of same) {
+      if (!(newest.get(commit) >= written)) newest.set(commit, written);
+    }
+    for (const one of same) {
+      const hidden = same.filter(other => newest.get(other.commit) > newest.get(one.commit) &&
+        other.measured < near * one.measured && one.measured < near * other.measured);
+      newer.set(one, new Set(hidden.map(({commit}) => commit)).size);
+    }
+  }
+  const step = Math.min(apart, most / Math.max(1, ...newer.values()));
+  return new Map([...newer].map(([one, count]) => [one, step * count]));
 }
+
+const roofsHere = () => page.data.roofs[chosen.device] ?? {memory: [], engines: []};
 
 /** Straight lines of the chart: [{name, points, engine}]; memory ends at the fastest engine. */
 function roofLines(low, high) {
-  const roofs = page.data.roofs[chosen.device] ?? {memory: [], engines: []};
+  const roofs = roofsHere();
   const top = Math.max(0, ...roofs.engines.map(([, , rate]) => rate));
   const memory = roofs.memory.filter(([, resource]) => resource === levelOf(chosen.level).roof);
   const slowest = Math.max(0, ...memory.map(([, , rate]) => rate));
@@ -107,15 +125,16 @@ function roofLines(low, high) {
 
 /**
  * A name for every roof, right of the chart, where it covers no mark: engines beside their roof, the lowest first,
- * moved up as far as the one below needs. Where that leaves the chart too little room they are letters, and the legend
- * has the names. The name of a level of memory runs along its diagonal from above, where no program can be.
+ * moved up as far as the one below needs, and all of them between the ends of the chart. Where that leaves the chart too
+ * little room they are letters, and the legend has the names. The name of a level of memory runs along its diagonal from
+ * above, where no program can be.
  */
 function roofLabels(lines, [low, high], height, narrow) {
-  const apart = (high / low) ** (12.5 / height);
+  const apart = (high / low) ** (12.5 / height), rim = apart ** 0.5;
   const engines = lines.filter(one => one.engine).sort((a, b) => a.rate - b.rate);
   const ys = [];
-  for (const {rate} of engines) ys.push(ys.length ? Math.max(rate, ys.at(-1) * apart) : rate);
-  let most = high;
+  for (const {rate} of engines) ys.push(ys.length ? Math.max(rate, ys.at(-1) * apart) : Math.max(rate, low * rim));
+  let most = high / rim;
   for (let i = ys.length - 1; i >= 0; i--) {
     ys[i] = Math.min(ys[i], most);
     most = ys[i] / apart;
@@ -126,7 +145,7 @@ const roofLetter = i => String.fromCharCode(65 + i);
 
 /** What the roofs of the chosen device lack; "" if all were measured. */
 function missingRoofs() {
-  const roofs = page.data.roofs[chosen.device] ?? {memory: [], engines: []};
+  const roofs = roofsHere();
   const memory = roofs.memory.filter(([, resource]) => resource === levelOf(chosen.level).roof);
   const shown = [...memory, ...roofs.engines];
   const how = "name a file of its ceilings, which `raceline measure` writes, beside the receipts";
@@ -137,13 +156,32 @@ function missingRoofs() {
           stated > 0 ? `${stated === shown.length ? "No roof was" : "Roofs marked (datasheet) were not"} measured: what is drawn is the datasheet's.` : ""].filter(Boolean).join(" ");
 }
 
-function rooflineSpec(points, looks, width) {
+/**
+ * What the axes show: all points, and as much of the slanted roof as its name needs, which may lie left of all points or
+ * above them. Without points, the roofs.
+ */
+function rooflineExtent(points, roofs) {
   const xs = points.map(point => point.x);
   const ys = points.flatMap(point => [point.y, point.predicted ?? point.y]);
-  const low = Math.min(...xs) / 1.6, high = Math.max(...xs) * 2.2;
-  const lines = roofLines(low, high);
+  const top = Math.max(0, ...roofs.engines.map(([, , rate]) => rate));
+  const slope = Math.max(0, ...roofs.memory.filter(([, resource]) => resource === levelOf(chosen.level).roof).map(([, , rate]) => rate));
+  const named = 8;  // by which factor the diagonal has to rise within the chart
+  if (top > 0 && slope > 0) {
+    const ridge = top / slope;
+    if (points.length === 0) [xs[0], xs[1], ys[0]] = [ridge / 30, ridge * 3, top / 30];
+    else if (Math.min(...xs) > ridge / named) [xs[xs.length], ys[ys.length]] = [ridge / named, top / named];
+    else if (Math.max(...xs) < ridge) ys.push(Math.max(...xs) * slope);
+  }
+  const most = Math.max(...ys);
+  const engines = roofs.engines.map(([, , rate]) => rate).filter(rate => points.length === 0 || rate < 100 * most);
+  return {low: Math.min(...xs) / 1.6, high: Math.max(...xs) * 2.2, yLow: Math.min(...ys) / 2, yHigh: Math.max(most, ...engines) * 1.8};
+}
+
+function rooflineSpec(points, looks, width) {
+  const {low, high, yLow, yHigh} = rooflineExtent(points, roofsHere());
+  // Roofs that lie outside are named below the chart.
+  const lines = roofLines(low, high).filter(one => one.y2 > yLow && one.y1 < yHigh);
   const height = width < 500 ? 420 : 520;
-  const yLow = Math.min(...ys) / 2, yHigh = Math.max(...ys, ...lines.map(line => line.y2).filter(y => y < 100 * Math.max(...ys))) * 1.8;
   const narrow = width < 700;
   const labels = roofLabels(lines, [yLow, yHigh], height, narrow);
   const room = narrow ? 16 : 12 + 6 * Math.max(0, ...labels.map(({text}) => text.length));
@@ -205,28 +243,35 @@ function showRoofline() {
     .sort((a, b) => a.x - b.x || a.y - b.y);
   const kernels = unique(points.map(point => point.of.kernel));
   const looks = new Map(kernels.map((name, i) => [name, lookOf(i)]));
-  const uncounted = left.filter(one => !(one.ai[chosen.level] > 0)).length;
-  const beyond = left.length - points.length - uncounted;
+  const idle = left.filter(one => !(one.flops > 0)).length;
+  const uncounted = left.filter(one => one.flops > 0 && !(one.ai[chosen.level] > 0)).length;
+  const beyond = left.length - points.length - uncounted - idle;
   const predicted = points.filter(point => point.predicted);
   const said = points.length === 0
-    ? "No case to draw: no timed case is left by these choices, or the bytes of this level are not known of them."
+    ? (left.length === 0 && roofsHere().engines.length > 0 ? `No timed case of ${chosen.device} stands in these receipts: its roofs alone. ${missingRoofs()}`
+      : "No case to draw: no timed case is left by these choices, or the bytes of this level are not known of them.")
     : `${plural(points.length, "case")} of ${plural(kernels.length, "kernel")} on ${chosen.device}, ${predicted.length} with their prediction.` +
       `${uncounted > 0 ? ` ${plural(uncounted, "case")} not drawn: the bytes that cross this level are counted by this build's kernels, and it does not have these in their tile.` : ""}` +
+      `${idle > 0 ? ` ${plural(idle, "case")} not drawn: they do no operations that a roofline counts.` : ""}` +
       `${beyond > 0 ? ` ${plural(beyond, "case")} not drawn: the time or the rate is beyond what any device reaches.` : ""}` +
       ` ${missingRoofs()}` +
       `${levelOf(chosen.level).both ? " Bytes that are loaded from shared memory and bytes that are stored there count together: they share its banks, whose rate is the roof." : ""}` +
-      `${older ? " A case that was measured at several commits has a mark for each: the newest in its place, older ones right of it." : ""}` +
-      " Arrow keys go from case to case, Enter opens the row; the table below has the same figures.";
+      `${older ? " A case that was measured at several commits has a mark for each: the newest in its place, older ones that would hide it a little right of it." : ""}` +
+      " Arrow keys go from case to case, Page Up and Page Down further, Home and End to the first and the last; Enter opens the row. The table below has the same figures.";
   byId("roofline-said").textContent = said;
   byId("roofline-chart").setAttribute("aria-label", `Roofline. ${said}`);
-  if (points.length === 0) {
+  const roofed = roofsHere().memory.length > 0 && roofsHere().engines.length > 0;
+  if (points.length === 0 && !(roofed && left.length === 0)) {
     legend("roofline-legend", []);
     eraseChart("roofline-chart");
     return;
   }
   const spec = rooflineSpec(points, looks, widthOf("roofline-chart"));
+  const drawnRoofs = new Set(spec.data.find(({name}) => name === "roofs").values.map(({name}) => name));
+  const outside = roofLines(...spec.scales[0].domain).map(({name}) => name).filter(name => !drawnRoofs.has(name));
+  if (outside.length > 0) byId("roofline-said").textContent += ` Outside of this chart: ${outside.join(", ")}.`;
   const letters = spec.data.find(({name}) => name === "labels").values.filter(({text, name}) => text !== name).reverse();
-  legend("roofline-legend", [
+  legend("roofline-legend", points.length === 0 ? [] : [
     ["predicted", {colour: ink(), shape: "circle"}, false], ["measured", {colour: ink(), shape: "circle"}, true],
     ...kernels.map(name => [name, looks.get(name), true, () => {
       const filter = byId("choose-kernel");

@@ -44,8 +44,8 @@ async function scoredRows(number) {
     if (group !== number) return;
     const row = Object.fromEntries(Object.entries(columns).map(([name, values]) => [name, values[i]]));
     for (const name of ["shape", "tile", "limiter", "counted"]) row[name] = texts[row[name]];
-    [row.file, row.commit] = Array.isArray(row.place) ? ["", ""] : left[row.place];
-    row.place = Array.isArray(row.place) ? row.place : null;
+    row.left = Array.isArray(row.place) ? null : [left[row.place], row.written];
+    row.place = row.left ? null : row.place;
     rows.push(row);
   });
   return rows;
@@ -56,8 +56,8 @@ const errorBy = name => row => row[name] > 0 ? Math.abs(row[name] / row.measured
 /** Where a row is: on this page, or in git's history with the file that left the tree. */
 function placeText(row) {
   if (row.place) return rowLink(`${page.data.files[row.place[0]].path}, line ${row.place[1]}`, row.place);
-  const commit = row.commit ? `in git at commit ${row.commit.slice(0, 12)}` : "a file that left the tree";
-  return make("span", {title: row.commit ? `git show ${row.commit}:${row.file}` : ""}, `${row.file}, ${commit}`);
+  const [file] = row.left;
+  return leftLink(`${file}, in git at commit ${(page.data.left[file] ?? ["unknown"])[0].slice(0, 12)}`, row.left);
 }
 
 /** The rows of a group as a table, the largest error of `beside` (the model's own, or a baseline's) first. */
@@ -69,16 +69,16 @@ async function showScoredRows(group, number, beside) {
   byId("scorecard-rows-section").hidden = false;
   sortableTable(where, "Rows behind a figure of the scorecard", [
     {name: "shape", title: "Shape", wide: true, of: row => row.shape, show: row => breakable(row.shape)},
-    {name: "measured", title: "Measured", number: true, of: row => row.measured, show: row => rowLink(seconds(row.measured), row.place)},
-    {name: "predicted", title: "Predicted", number: true, of: row => row.predicted, show: row => rowLink(seconds(row.predicted), row.place)},
-    {name: "error", title: "Error", number: true, of: errorBy("predicted"), show: row => rowLink(signedPercent(row.predicted / row.measured - 1), row.place)},
+    {name: "measured", title: "Measured", number: true, of: row => row.measured, show: row => linkTo(seconds(row.measured), row.place, row.left)},
+    {name: "predicted", title: "Predicted", number: true, of: row => row.predicted, show: row => linkTo(seconds(row.predicted), row.place, row.left)},
+    {name: "error", title: "Error", number: true, of: errorBy("predicted"), show: row => linkTo(signedPercent(row.predicted / row.measured - 1), row.place, row.left)},
     ...other.flatMap(name => [
-      {name, title: wordsOf(name), number: true, of: row => row[name], show: row => rowLink(seconds(row[name]), row.place)},
-      {name: "other_error", title: "Its error", number: true, of: errorBy(name), show: row => rowLink(signedPercent(row[name] / row.measured - 1), row.place)}]),
+      {name, title: wordsOf(name), number: true, of: row => row[name], show: row => linkTo(seconds(row[name]), row.place, row.left)},
+      {name: "other_error", title: "Its error", number: true, of: errorBy(name), show: row => linkTo(signedPercent(row[name] / row.measured - 1), row.place, row.left)}]),
     ...(beside === "limiter" ? [textColumn("limiter", "Limiter"), textColumn("counted", "By counters")] : []),
-    {name: "place", title: "Receipt", wide: true, of: row => row.place ? `0 ${row.place}` : `1 ${row.file}`, show: placeText},
+    {name: "place", title: "Receipt", wide: true, of: row => row.place ? `0 ${row.place}` : `1 ${row.left[0]}`, show: placeText},
     ...(beside === "limiter" ? [] : [textColumn("limiter", "Limiter")]),
-    textColumn("written", "Written"), textColumn("tile", "Tile"),
+    {name: "written", title: "Written", of: row => row.written, show: row => row.written.slice(0, 10)}, textColumn("tile", "Tile"),
   ], rows, {by: other.length ? "other_error" : "error", down: true});
   byId("scorecard-rows-section").scrollIntoView({block: "start"});
   byId("scorecard-rows-title").focus({preventScroll: true});

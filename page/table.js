@@ -32,10 +32,11 @@ function onlyNote(where) {
 
 /**
  * `columns`: [{name, title, of: row => value to sort by, show: row => text or node, number, wide, long}].
- * Sorted by `by` at first, largest first if `down`.
+ * Sorted by `by` at first, largest first if `down`. `least` columns have room in any window.
  */
-function sortableTable(where, caption, columns, given, {by = columns[0].name, down = false} = {}) {
-  tablesDrawn[where.id] = [where, caption, columns, given, {by, down}];
+function sortableTable(where, caption, columns, given, {by = columns[0].name, down = false, least = 2} = {}) {
+  tablesDrawn[where.id] = [where, caption, columns, given, {by, down, least}];
+  where.dataset.least = least;
   const rows = tableOnly[where.id]?.rows ?? given;
   const state = (page.redrawing && tableStates[where.id]) || {by, down, first: 0};
   tableStates[where.id] = state;
@@ -118,8 +119,8 @@ function sortChoice(columns, state, chosen) {
 const tablesToFit = new Set();
 
 /**
- * Columns from the right on fold away until the table is as wide as its place; the first two stay, and what is folded
- * stands behind the plus sign of each row.
+ * Columns from the right on fold away until the table is as wide as its place; the first two stay, or as many as the
+ * table names, and what is folded stands behind the plus sign of each row.
  */
 function fitTable(where) {
   tablesToFit.add(where);
@@ -139,9 +140,17 @@ function fitTable(where) {
     const by = where.querySelector(".by");
     if (by) by.hidden = shown === count;
   };
-  const least = 2;
+  const least = Number(where.dataset.least);
   let shown = count;
   show(shown);
+  if (frame.scrollWidth > frame.clientWidth) {
+    // From how wide columns are at least: each that is tried costs a layout of the page.
+    const widths = cells[0].map(cell => cell.offsetWidth);
+    let fits = 0;
+    for (let width = 0; fits < count && (width += widths[fits]) <= frame.clientWidth;) fits += 1;
+    shown = Math.max(least, Math.min(count - 1, fits + 1));
+    show(shown);
+  }
   while (shown > least && frame.scrollWidth > frame.clientWidth) show(--shown);
 }
 function fitTables() {
@@ -154,9 +163,9 @@ function fitTables() {
 function textColumn(name, title, wide = false) {
   return {name, title, wide, of: row => row[name], show: row => breakable(row[name] || "—", wide ? "," : "_")};
 }
-/** Shapes and tiles may be broken after a comma, names of kernels and resources after an underscore or a dot, where columns are narrow. */
+/** Shapes and tiles may be broken after a comma, lists of lengths after a semicolon, names of kernels and resources after an underscore or a dot, where columns are narrow. */
 function breakable(text, mark = ",") {
-  return String(text).split(mark === "," ? /(?<=,)(?=\S)/ : /(?<=[_.])(?=\S)/).flatMap((part, i) => i === 0 ? [part] : [make("wbr"), part]);
+  return String(text).split(mark === "," ? /(?<=[,;])(?=\S)/ : /(?<=[_.])(?=\S)/).flatMap((part, i) => i === 0 ? [part] : [make("wbr"), part]);
 }
 function numberColumn(name, title, show) {
   const known = row => row[name] !== null && row[name] !== undefined;

@@ -17,8 +17,8 @@ draw() {
 }
 
 draw roofline roofline $h200/2026-11-23-prefill_*-training-16k-4b2ec0278ce6.jsonl.gz
-draw scorecard scorecard receipts/cpu/2026-11-2*-quickstart-*.jsonl.gz \
-    $h200/2026-11-23-prefill_sm90*-training-16k-4b2ec0278ce6.jsonl.gz
+# Of all receipts: of some it would show what these are good at.
+draw scorecard scorecard
 draw compare compare $h200/2026-11-23-compare-4b2ec0278ce6.jsonl.gz
 draw trajectory trajectory --track prefill $h200/2026-11-21-ladder-12c3875edbd2.jsonl.gz
 draw ladder ladder --track decode $h200/2026-11-21-ladder-12c3875edbd2.jsonl.gz \

@@ -40,7 +40,9 @@ int run_diff(const Options& options) {
             "diff takes two sides, receipt files or commits, and {}",
             given_text(options.files.size()));
     require_picture_output(options);
-    const ReceiptDiff diff = diff_of(side_called(options.files[0]), side_called(options.files[1]));
+    ReceiptDiff diff = diff_of(side_called(options.files[0]), side_called(options.files[1]));
+    diff.before = std::filesystem::path(options.files[0]).filename().string();
+    diff.after = std::filesystem::path(options.files[1]).filename().string();
     if (!options.output.empty()) {
         draw(diff_chart(diff), options);
         return exit_ok;

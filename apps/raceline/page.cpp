@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "options.hpp"
-#include "receipt/named_file.hpp"
 #include "receipt/stored_text.hpp"
 #include "receipt_files.hpp"
 #include "support/check.hpp"
@@ -52,18 +51,13 @@ int run_page(const Options& options) {
     require(!options.json && !options.docs, Status::invalid_argument,
             "--html writes a page: it excludes --json and --docs");
     require_page(options);
-    const PageRequest request = request_of(options);
-    const std::string page = page_html(request);
-    for (const std::string& path : request.receipts) {
-        try {
-            require_receipts(path);
-        } catch (const Error& error) {  // the page says it too
-            say("{}", error.what());
-        }
+    const Page page = page_html(request_of(options));
+    for (const std::string& why : page.refused) {  // the page says it too
+        say("{}", why);
     }
-    write_whole_file(options.html, page);
-    say("{}: {}, {}", options.html, counted_text(request.receipts.size(), "receipt file"),
-        format_si(static_cast<double>(page.size()), "B"));
+    write_whole_file(options.html, page.html);
+    say("{}: {}, {}", options.html, counted_text(page.files, "receipt file"),
+        format_si(static_cast<double>(page.html.size()), "B"));
     return exit_ok;
 }
 

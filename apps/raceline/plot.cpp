@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <functional>
+#include <string>
 #include <sys/ioctl.h>
 #include <unistd.h>
+#include <vector>
 
 #include "options.hpp"
 #include "plot/charts.hpp"
@@ -25,15 +28,30 @@
 namespace raceline::cli {
 namespace {
 
+// The first few by name, without their folders: which rows a picture is of decides what it shows.
+std::string named_files(const std::vector<std::string>& files) {
+    constexpr std::size_t most = 4;
+    std::string text;
+    for (std::size_t i = 0; i < std::min(most, files.size()); ++i) {
+        text += (i == 0 ? "" : ", ") + std::filesystem::path(files[i]).filename().string();
+    }
+    return files.size() <= most ? text
+                                : text + fmt::format(" and {} more files", files.size() - most);
+}
+
 Chart scorecard_of(const Options& options) {
     Scorecard card;
     for (const std::string& file : options.files) {
         card.add(file);
     }
+    std::string of = "Of " + named_files(options.files) + " alone.";
     if (options.files.empty()) {
         card.add_tree("receipts");
+        of = "Of all receipts: those in receipts/, and those that left the tree, as its index has "
+             "them.";
     }
     Chart chart = scorecard_chart(card);
+    chart.notes.insert(chart.notes.begin(), of);
     for (const Finding& finding : card.broken()) {
         chart.notes.push_back(finding_text(finding));
     }

@@ -23,7 +23,7 @@ void report_html(const std::vector<std::string>& receipts, const std::string& ou
             "receipts is empty; name at least one .jsonl file that raceline wrote");
     require_output("out", out, receipts);
     std::ranges::for_each(receipts, require_receipts);
-    write_whole_file(out, page_html(page_request(receipts)));
+    write_whole_file(out, page_html(page_request(receipts)).html);
 }
 
 }  // namespace

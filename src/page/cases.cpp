@@ -64,13 +64,13 @@ Json intensities(const TimedCase& one, const Device* device) {
     }
     Json all = Json::object();
     if (dram > 0 && std::isfinite(dram)) {
-        all["dram"] = dram;
+        all["dram"] = short_number(dram);
     }
     if (device != nullptr && flops > 0) {
         const Work work = work_of(one, *device);
         for (const MemoryLevel& level : cache_levels()) {
             if (const double bytes = bytes_of(work, level); bytes > 0) {
-                all[std::string(level.name)] = flops / bytes;
+                all[std::string(level.name)] = short_number(flops / bytes);
             }
         }
     }
@@ -78,7 +78,8 @@ Json intensities(const TimedCase& one, const Device* device) {
 }
 
 Json interval_json(const std::optional<Interval>& interval) {
-    return interval ? Json::array({interval->low, interval->high}) : Json();
+    return interval ? Json::array({short_number(interval->low), short_number(interval->high)})
+                    : Json();
 }
 
 void add_prediction(Json& one, const Prediction& p) {
@@ -209,14 +210,24 @@ Json peers_json(const TimedRows& rows, const ReceiptText& text) {
     return peers;
 }
 
+std::map<std::string, DeviceName> devices_of(const TimedRows& rows) {
+    std::map<std::string, DeviceName> devices;
+    for (const TimedCase& one : rows.cases) {
+        devices.emplace(one.device, one.about.device);
+    }
+    for (const Json& row : rows.rows) {
+        if (row.at("kind") == CeilingRow::kind) {
+            devices.emplace(device_label(row.at("device")), row_from_json<CeilingRow>(row).device);
+        }
+    }
+    return devices;
+}
+
 Json roofs_json(const TimedRows& rows) {
     Json all = Json::object();
-    for (const TimedCase& one : rows.cases) {
-        if (!all.contains(one.device)) {
-            const Roofs roofs = roofs_of(one.device, one.about.device, rows);
-            all[one.device] = {{"memory", roof_list(roofs.memory)},
-                               {"engines", roof_list(roofs.engines)}};
-        }
+    for (const auto& [label, device] : devices_of(rows)) {
+        const Roofs roofs = roofs_of(label, device, rows);
+        all[label] = {{"memory", roof_list(roofs.memory)}, {"engines", roof_list(roofs.engines)}};
     }
     return all;
 }

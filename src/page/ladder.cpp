@@ -15,6 +15,12 @@ Json counted_json(const std::optional<Counted>& counted) {
     return counted ? Json{{"limiter", counted->limiter}, {"stall", counted->stall}} : Json();
 }
 
+// Where a row is that this page does not have: the file that left the tree, and when the row was
+// written, which finds it there.
+Json left_json(const std::string& file, const std::string& written) {
+    return file.empty() ? Json() : Json::array({file, written});
+}
+
 Json shown_json(const RungCase& shown, const ReceiptText& text) {
     return {{"shape", shown.shape},
             {"tile", shown.tile},
@@ -29,9 +35,9 @@ Json shown_json(const RungCase& shown, const ReceiptText& text) {
             {"first_sight", shown.first_sight},
             {"measured_before", shown.measured_before},
             {"row", place_json(text, shown.id)},
-            {"left", shown.left},
+            {"left", left_json(shown.left, shown.written)},
             {"row_before", place_json(text, shown.id_before)},
-            {"left_before", shown.left_before}};
+            {"left_before", left_json(shown.left_before, shown.written_before)}};
 }
 
 Json result_json(const std::vector<RungCase>& cases, std::string_view reference,

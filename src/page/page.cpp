@@ -7,6 +7,7 @@
 
 #include "page/compressed.hpp"
 #include "page/page_parts.hpp"
+#include "page/row_columns.hpp"
 #include "receipt/named_file.hpp"
 #include "receipt/stored_text.hpp"
 #include "report/ladder_verdict.hpp"
@@ -63,15 +64,30 @@ std::string why_no_receipts(const std::string& path) {
     return "";
 }
 
+// A file whose text cannot be had, as one of compressed data that were cut off, takes no other with
+// it.
+void add_receipt(PageContent& content, const std::string& path) {
+    std::string why = why_no_receipts(path);
+    try {
+        if (why.empty()) {
+            content.text.add(path);
+            content.card.add(path);
+        }
+    } catch (const Error& error) {
+        if (error.status() == Status::io) {
+            throw;
+        }
+        why = error.what();
+    }
+    if (!why.empty()) {
+        content.refused.push_back(Json::array({path, why}));
+    }
+}
+
 PageContent read(const PageRequest& request) {
     PageContent content;
     for (const std::string& path : request.receipts) {
-        if (const std::string why = why_no_receipts(path); !why.empty()) {
-            content.refused.push_back(Json::array({path, why}));
-            continue;
-        }
-        content.text.add(path);
-        content.card.add(path);
+        add_receipt(content, path);
     }
     for (const std::string& path : request.indexes) {
         try {
@@ -97,27 +113,31 @@ Json broken_json(const Scorecard& card) {
 
 Json page_json(const PageRequest& request, const PageContent& content) {
     KnownDevices devices;
-    const auto& [text, refused, rows, card, left] = content;
+    const ReceiptText& text = content.text;
+    const TimedRows& rows = content.rows;
+    const Scorecard& card = content.card;
     Json data{{"version", build_info::version()},
               {"commit", build_info::git_commit()},
               {"made", request.made},
               {"files", text.files()},
-              {"refused", refused},
+              {"refused", content.refused},
               {"notes", rows.notes},
               {"broken", broken_json(card)},
               {"cases", cases_json(rows, text, card, devices)},
               {"roofs", roofs_json(rows)},
               {"peers", peers_json(rows, text)},
               {"scorecard", scorecard_json(card)},
-              {"ladder", ladder_json(rows.rows, left, text, request.ladder_sources)},
+              {"ladder", ladder_json(rows.rows, content.left, text, request.ladder_sources)},
+              {"left", left_files_json(content.left)},
               {"provenance", provenance_json(rows, text, devices)},
               {"diff", diff_json()},
-              {"what_if", what_if_json()}};
-    Json blocks = Json::array();
-    for (const TextBlock& block : text.blocks()) {
-        blocks.push_back(Json::array({block.file, block.first_line}));
+              {"what_if", what_if_json(rows, devices)}};
+    Json pieces = Json::array();
+    for (const TextPiece& piece : text.pieces()) {
+        pieces.push_back(
+            Json::array({piece.file, piece.first_line, piece.lines, piece.block, piece.offset}));
     }
-    data["blocks"] = std::move(blocks);
+    data["pieces"] = std::move(pieces);
     return data;
 }
 
@@ -130,6 +150,13 @@ std::string scripts(Sources sources) {
         }
     }
     return "\"use strict\";\n(() => {\n" + all + "start();\n})();\n";
+}
+
+// Most reasons name the file.
+std::string refused_text(const Json& refused) {
+    const auto path = refused.at(0).get<std::string>();
+    const auto why = refused.at(1).get<std::string>();
+    return why.find(path) != std::string::npos ? why : path + ": " + why;
 }
 
 void replace(std::string& page, std::string_view mark, const std::string& by) {
@@ -155,28 +182,34 @@ PageRequest page_request(const std::vector<std::string>& files) {
     return request;
 }
 
-std::string page_html(const PageRequest& request) {
+Page page_html(const PageRequest& request) {
     const PageContent content = read(request);
     std::string data = data_script(
         "data",
         compressed(
             page_json(request, content).dump(-1, ' ', false, Json::error_handler_t::replace)));
     data += data_script("scored",
-                        compressed(scored_json(content.card, content.text, request.indexes)
+                        compressed(scored_json(content.card, content.text)
                                        .dump(-1, ' ', false, Json::error_handler_t::replace)));
     data += data_script("vega", compressed(vega_modules(request.sources).dump()));
     for (std::size_t i = 0; i < content.text.blocks().size(); ++i) {
-        data += data_script("rows-" + std::to_string(i), compressed(content.text.blocks()[i].text));
+        data += data_script("rows-" + std::to_string(i),
+                            compressed(row_columns(content.text.blocks()[i])));
     }
     const auto model = std::ranges::find(request.sources, std::string_view("page/model.js"),
                                          &build_info::EmbeddedFile::path);
     if (model != request.sources.end()) {
         data += data_script("model", compressed(model->content));
     }
-    std::string page(source(request.sources, "page/page.html"));
-    replace(page, "/* page.css */", std::string(source(request.sources, "page/page.css")));
-    replace(page, "<!-- data -->", data);
-    replace(page, "/* scripts */", scripts(request.sources));
+    Page page{.html = std::string(source(request.sources, "page/page.html")),
+              .files = content.text.files().size(),
+              .refused = {}};
+    replace(page.html, "/* page.css */", std::string(source(request.sources, "page/page.css")));
+    replace(page.html, "<!-- data -->", data);
+    replace(page.html, "/* scripts */", scripts(request.sources));
+    for (const Json& refused : content.refused) {
+        page.refused.push_back(refused_text(refused));
+    }
     return page;
 }
 

@@ -3,6 +3,7 @@
 // page/ that show them.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
 #include <vector>
@@ -24,8 +25,14 @@ struct PageRequest {
 /// tree.
 PageRequest page_request(const std::vector<std::string>& files);
 
+struct Page {
+    std::string html;
+    std::size_t files = 0;             ///< receipt files that are on it
+    std::vector<std::string> refused;  ///< of each that is not, why, in a sentence
+};
+
 /// The whole page. What receipts lack is said on it; Error(io) is thrown for a file that cannot be
-/// read alone.
-std::string page_html(const PageRequest& request);
+/// opened alone.
+Page page_html(const PageRequest& request);
 
 }  // namespace raceline

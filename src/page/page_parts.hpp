@@ -27,6 +27,9 @@ private:
     std::map<std::string, std::optional<Device>> known_;  // by label
 };
 
+/// Devices of timed cases and of ceilings, by label.
+std::map<std::string, DeviceName> devices_of(const TimedRows& rows);
+
 /// What ran a case, as this build has it.
 struct KernelOfToday {
     const Kernel* kernel;
@@ -39,15 +42,18 @@ std::optional<KernelOfToday> kernel_of_today(const TimedCase& one, const Device&
 /// but for their tile (report/receipt_diff.hpp).
 Json cases_json(const TimedRows& rows, const ReceiptText& text, const Scorecard& card,
                 KnownDevices& devices);
+/// To six digits, which is more than anybody measures; null where it is none above 0.
+Json short_number(double value);
 /// The rows behind the scorecard's figures, those too of which only the index is there, by column:
 /// {group, shape, tile, measured, predicted, expected, uncalibrated, datasheet_roofline,
 /// measured_roofline, roofline_and_launch_floor, limiter, counted, written, place, texts, left}.
-/// `group` counts the scorecard's groups; `shape`, `tile`,
-/// `limiter` and `counted` are numbers in `texts`. `place` is [file, line] of
-/// a row of the page, else a number in `left`, which is [[file that left the tree, commit that has
-/// it]]. Times are seconds, null where there is none.
-Json scored_json(const Scorecard& card, const ReceiptText& text,
-                 std::span<const std::string> indexes);
+/// `group` counts the scorecard's groups; `shape`, `tile`, `limiter` and `counted` are numbers in
+/// `texts`. `place` is [file, line] of a row of the page, else a number in `left`, which names the
+/// files that left the tree; of these rows `written` is whole, since it finds them there. Times are
+/// seconds, null where there is none.
+Json scored_json(const Scorecard& card, const ReceiptText& text);
+/// By path of a file that left the tree: [a commit that has it, its SHA-256].
+Json left_files_json(std::span<const PastFile> left);
 /// Peers beside ours.
 Json peers_json(const TimedRows& rows, const ReceiptText& text);
 /// By device label: {"memory": [[name, resource, rate, measured]], "engines": likewise}.
@@ -59,9 +65,10 @@ Json ladder_json(std::span<const Json> rows, std::span<const PastFile> left,
 /// Ceilings of each device that the rows are of, those that the rows measured beside those of this
 /// build where they differ, and the constants of each kernel there.
 Json provenance_json(const TimedRows& rows, const ReceiptText& text, KnownDevices& devices);
-/// What the what-if panel starts from: devices, where a rate comes from by its source, kernels and
-/// the shapes of the suites.
-Json what_if_json();
+/// What the what-if panel starts from: devices, those of which the rows have a state or ceilings
+/// among them, where a rate comes from by its source, kernels and the shapes of the suites. `own`
+/// names the devices of the rows.
+Json what_if_json(const TimedRows& rows, KnownDevices& known);
 /// What decides whether a change is one (receipt_diff.hpp): {no_effect, tolerance}.
 Json diff_json();
 

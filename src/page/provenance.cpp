@@ -119,21 +119,60 @@ struct KernelUse {
     std::vector<Constant> constants;
 };
 
+Device with_ceilings(Device device, const std::map<std::string, double>& measured) {
+    for (const auto& [resource, value] : measured) {
+        if (is_rate(resource)) {
+            Rate& rate = device.rates[resource];
+            rate.value = value;
+            rate.source = std::string(source_prefix(RateOrigin::file)) + "in a file of this page";
+        }
+    }
+    return device;
+}
+
+// Devices as the rows have them: of the last row that says all of one, else the datasheet's with
+// the ceilings that the rows measured. What this build has of them anyway is not among these.
+std::map<std::string, Device> own_devices(const TimedRows& rows, KnownDevices& devices) {
+    std::map<std::string, Device> own;
+    for (const Json& row : rows.rows) {
+        if (row.at("kind") == DeviceRow::kind && row.contains("state")) {
+            try {
+                own.insert_or_assign(device_label(row.at("device")),
+                                     device_state_from_json(row.at("state")));
+            } catch (const Error&) {  // of an older release, whose states had other fields
+            }
+        }
+    }
+    for (const auto& [label, name] : devices_of(rows)) {
+        const auto measured = rows.ceilings.find(label);
+        if (own.contains(label) || measured == rows.ceilings.end()) {
+            continue;
+        }
+        const Device* known = devices.of(name);
+        if (known != nullptr && known->id != label) {
+            own.emplace(label, with_ceilings(*known, measured->second));
+        }
+    }
+    return own;
+}
+
 }  // namespace
 
 Json provenance_json(const TimedRows& rows, const ReceiptText& text, KnownDevices& devices) {
     const std::map<std::string, OwnCeilings> ceilings = own_ceilings(text.rows());
     Json rates = Json::object();
+    for (const auto& [label, name] : devices_of(rows)) {
+        if (const Device* device = devices.of(name)) {
+            const auto own = ceilings.find(label);
+            rates[label] =
+                rates_json(*device, own == ceilings.end() ? OwnCeilings{} : own->second, text);
+        }
+    }
     std::map<std::pair<std::string, std::string>, KernelUse> uses;  // by device's label and kernel
     for (const TimedCase& one : rows.cases) {
         const Device* device = devices.of(one.about.device);
         if (device == nullptr) {
             continue;
-        }
-        if (!rates.contains(one.device)) {
-            const auto own = ceilings.find(one.device);
-            rates[one.device] =
-                rates_json(*device, own == ceilings.end() ? OwnCeilings{} : own->second, text);
         }
         KernelUse& use = uses[{one.device, one.kernel}];
         if (use.shapes.size() >= shapes_of_a_kernel || !use.shapes.insert(one.shape).second) {
@@ -154,16 +193,24 @@ Json provenance_json(const TimedRows& rows, const ReceiptText& text, KnownDevice
     return {{"rates", std::move(rates)}, {"constants", std::move(constants)}};
 }
 
-Json what_if_json() {
+Json what_if_json(const TimedRows& rows, KnownDevices& known) {
     Json devices = Json::object();
     Json origins = Json::object();
-    for (const std::string& id : device_ids()) {
-        Device device = datasheet_device(id);
-        apply_committed_rates(device);
+    const auto add = [&](const std::string& label, const Device& device) {
         for (const auto& [resource, rate] : device.rates) {
             origins[rate.source] = origin_text(rate);
         }
-        devices[id] = device_state_to_json(device);
+        devices[label] = device_state_to_json(device);
+    };
+    for (const std::string& id : device_ids()) {
+        Device device = datasheet_device(id);
+        apply_committed_rates(device);
+        add(id, device);
+    }
+    Json own = Json::array();
+    for (const auto& [label, device] : own_devices(rows, known)) {
+        add(label, device);
+        own.push_back(label);
     }
     Json suites = Json::array();
     for (const std::string& name : suite_names(SuiteGroup::benchmark)) {
@@ -178,6 +225,7 @@ Json what_if_json() {
         kernels.push_back(Json::array({kernel.name, kernel.summary, kernel.ladder}));
     }
     return {{"devices", std::move(devices)},
+            {"own", std::move(own)},
             {"origins", std::move(origins)},
             {"suites", std::move(suites)},
             {"kernels", std::move(kernels)}};

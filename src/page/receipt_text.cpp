@@ -20,16 +20,23 @@ constexpr std::size_t block_bytes = std::size_t{1} << 20;
 
 void ReceiptText::cut(std::size_t file, const std::string& text) {
     std::size_t line = 1;
-    for (std::size_t begin = 0; begin < text.size();) {
-        std::size_t end = begin;
-        TextBlock block{.file = file, .first_line = line, .text = {}};
-        while (end < text.size() && end - begin < block_bytes) {
-            end = std::min(text.find('\n', end), text.size() - 1) + 1;
-            ++line;
+    for (std::size_t begin = 0; begin < text.size(); ++line) {
+        const std::size_t end = std::min(text.find('\n', begin), text.size());
+        const bool full = blocks_.empty() || bytes_ >= block_bytes;
+        if (full) {
+            blocks_.emplace_back();
+            bytes_ = 0;
         }
-        block.text = text.substr(begin, end - begin);
-        blocks_.push_back(std::move(block));
-        begin = end;
+        if (full || line == 1) {
+            pieces_.push_back({.file = file,
+                               .first_line = line,
+                               .block = blocks_.size() - 1,
+                               .offset = blocks_.back().size()});
+        }
+        blocks_.back().push_back(text.substr(begin, end - begin));
+        bytes_ += end - begin;
+        ++pieces_.back().lines;
+        begin = end + 1;
     }
 }
 

@@ -19,10 +19,9 @@ struct RowPlace {
     std::size_t file = 0, line = 0;  ///< file: its number on the page; line: from 1
 };
 
-/// Some lines of a file, one after the other.
-struct TextBlock {
-    std::size_t file = 0, first_line = 1;
-    std::string text;
+/// Lines of a file, one after the other, and where they begin among those of a block.
+struct TextPiece {
+    std::size_t file = 0, first_line = 1, lines = 0, block = 0, offset = 0;
 };
 
 class ReceiptText {
@@ -37,7 +36,9 @@ public:
     [[nodiscard]] const std::vector<Json>& rows() const { return rows_; }
     /// Where a row stands, by its id; of a copy the first one.
     [[nodiscard]] const std::map<std::string, RowPlace>& places() const { return places_; }
-    [[nodiscard]] const std::vector<TextBlock>& blocks() const { return blocks_; }
+    /// The lines of all files: those of small ones share a block, so that they compress together.
+    [[nodiscard]] const std::vector<std::vector<std::string>>& blocks() const { return blocks_; }
+    [[nodiscard]] const std::vector<TextPiece>& pieces() const { return pieces_; }
     /// [{path, rows, copies, lines, unfinished, findings: [[line, what]]}]
     [[nodiscard]] const Json& files() const { return files_; }
 
@@ -46,7 +47,9 @@ private:
     std::set<std::string> known_;  // files, by their canonical path
     std::vector<Json> rows_;
     std::map<std::string, RowPlace> places_;
-    std::vector<TextBlock> blocks_;
+    std::vector<std::vector<std::string>> blocks_;  // lines
+    std::size_t bytes_ = 0;                         // of the last block
+    std::vector<TextPiece> pieces_;
     Json files_ = Json::array();
 };
 

@@ -75,17 +75,19 @@ struct Panel {
     Axis x, y;
     std::vector<Series> series;  ///< the first is drawn first
     std::vector<ChartText> texts;
-    double width = 1;          ///< share of the chart's width, beside the other panels'
-    double height = 1;         ///< likewise, of a chart with several rows
-    double right_margin = 20;  ///< pixels, for texts that stand right of the axes
-    double left_margin = 80;   ///< pixels, for the y axis and its ticks
+    double width = 1;           ///< share of the chart's width, beside the other panels'
+    double height = 1;          ///< likewise, of a chart with several rows
+    double right_margin = 20;   ///< pixels, for texts that stand right of the axes
+    double left_margin = 80;    ///< pixels, for the y axis and its ticks
+    bool legend_above = false;  ///< of a panel so high that nobody would look for it below
 };
 
-/// Panels stand side by side, or in rows, each with its legend below.
+/// Panels stand side by side, or in rows, each with its legend below or above.
 struct Chart {
     std::string title;
-    std::vector<std::string> notes;  ///< what it rests on, and what is missing; a line each
-    std::vector<Panel> panels;
+    std::string key = {};                 ///< how its marks are read; "" where nothing is drawn
+    std::vector<std::string> notes = {};  ///< what it rests on, and what is missing
+    std::vector<Panel> panels = {};
     std::size_t columns = 0;           ///< panels in a row; 0: all
     double width = 960, height = 640;  ///< pixels
 };

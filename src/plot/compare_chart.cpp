@@ -146,8 +146,11 @@ Panel panel_of(const Peers& peers, const std::map<std::string, std::size_t>& num
     fit(panel.x, ends);
     add_ground(panel, shapes.size());
     add_peers(panel, peers, places, numbers, forms);
-    panel.height = 130 + static_cast<double>(shapes.size()) *
-                             std::max(18.0, 5.5 * static_cast<double>(names.size()));
+    const double rows = static_cast<double>(shapes.size()) *
+                        std::max(18.0, 5.5 * static_cast<double>(names.size()));
+    panel.height = 130 + rows;
+    constexpr double screen = 600;  // nobody looks for a legend farther down
+    panel.legend_above = rows > screen;
     return panel;
 }
 
@@ -158,11 +161,11 @@ Chart compare_chart(const TimedRows& rows) {
     const bool forms = has_forms(rows);
     const auto numbers = numbers_of(rows, forms);
     Chart chart{.title = "Time of other libraries over ours",
-                .notes = {"Right of 1 ours is faster; bars are 95 % intervals."},
-                .panels = {}};
-    chart.notes.insert(chart.notes.end(), rows.notes.begin(), rows.notes.end());
+                .key = "Right of 1 ours is faster; bars are 95 % intervals.",
+                .notes = rows.notes};
     if (panels.empty()) {
-        chart.notes.front() = "No settled comparison in these receipts.";
+        chart.key.clear();
+        chart.notes.insert(chart.notes.begin(), "No settled comparison in these receipts.");
         chart.panels.emplace_back().missing =
             "Nothing to draw: no row of these receipts has a peer's time beside ours.";
         chart.height = height_of_missing;

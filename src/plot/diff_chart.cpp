@@ -63,16 +63,23 @@ std::vector<std::string> names_of(const ReceiptDiff& diff) {
     return names;
 }
 
+// Which two runs these are, where they have names.
+std::string title_of(const ReceiptDiff& diff) {
+    return "Time before over time after" +
+           (diff.before.empty() ? "" : ": " + diff.before + " before, " + diff.after + " after");
+}
+
 }  // namespace
 
 Chart diff_chart(const ReceiptDiff& diff) {
-    Chart chart{.title = "Time before over time after",
-                .notes = {"Right of 1 it became faster; bars run as far as both medians "
-                          "allow. Hollow: the newest prediction missed."},
-                .panels = {}};
+    Chart chart{.title = title_of(diff),
+                .key =
+                    "Right of 1 it became faster; bars run as far as both medians allow. Hollow: "
+                    "the newest prediction missed.",
+                .notes = diff.notes};
     if (diff.cases.empty()) {
-        chart.notes = {"No case was timed on both sides."};
-        chart.notes.insert(chart.notes.end(), diff.notes.begin(), diff.notes.end());
+        chart.key.clear();
+        chart.notes.insert(chart.notes.begin(), "No case was timed on both sides.");
         chart.panels.emplace_back().missing =
             "Nothing to draw: cases are matched by device, kernel, workload and way of launching, "
             "and none of the one side is on the other.";
@@ -80,7 +87,6 @@ Chart diff_chart(const ReceiptDiff& diff) {
         chart.width = 1100;
         return chart;
     }
-    chart.notes.insert(chart.notes.end(), diff.notes.begin(), diff.notes.end());
     Panel panel;
     std::vector<double> ends{1};
     std::size_t longest = 4;

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <filesystem>
 #include <fmt/format.h>
+#include <utility>
+#include <vector>
 
 #include "plot/gnuplot_axis.hpp"
 #include "plot/placement.hpp"
@@ -69,13 +71,32 @@ std::string data_block(const std::string& name, const Series& series) {
     return text + "END\n";
 }
 
-std::string look_of(const Series& series) {
+// A terminal has neither colours nor forms: there each look of a panel is a letter, small if
+// hollow.
+class Letters {
+public:
+    char of(const Series& series) {
+        const auto at = std::ranges::find(looks_, std::pair(series.colour, series.mark));
+        const auto number = static_cast<int>(at - looks_.begin()) % 26;
+        if (at == looks_.end()) {
+            looks_.emplace_back(series.colour, series.mark);
+        }
+        return static_cast<char>((series.filled ? 'A' : 'a') + number);
+    }
+
+private:
+    std::vector<std::pair<Colour, Mark>> looks_;
+};
+
+std::string look_of(const Series& series, Letters* letters) {
     const std::string_view colour = colour_code(series.colour);
     const std::string line =
         fmt::format("lc rgb '{}' lw {:.3g} dt {}", colour, series.width, dash_type(series.line));
     const std::string points =
-        fmt::format("pt {} ps {:.2g}", mark_number(series.mark, series.filled),
-                    series.points.size() > 300 ? 0.6 : 0.9);
+        letters != nullptr
+            ? fmt::format("pt '{}'", series.mark == Mark::none ? '.' : letters->of(series))
+            : fmt::format("pt {} ps {:.2g}", mark_number(series.mark, series.filled),
+                          series.points.size() > 300 ? 0.6 : 0.9);
     if (series.bars != Bars::none) {
         return fmt::format("with {} {} {}",
                            series.bars == Bars::along_x ? "xerrorbars" : "yerrorbars", line,
@@ -106,9 +127,10 @@ std::string frame_text(const Chart& chart, const Panel& panel, const Place& plac
         "{:.4f}\nset tmargin at screen {:.4f}\n"
         "set key at screen {:.4f}, screen {:.4f} center bottom vertical maxrows {} "
         "samplen 2 Left reverse\n"
-        "set title {} offset screen {:.4f},0\n",
+        "set title {} offset screen {:.4f},{:.4f}\n",
         place.left, place.right, place.bottom, place.top, place.middle, place.legend,
-        std::max<std::size_t>(1, place.legend_rows), single_quoted(panel.title), place.title_shift);
+        std::max<std::size_t>(1, place.legend_rows), single_quoted(panel.title), place.title_shift,
+        place.title_rise);
     text += axis_text(panel.x, 'x') + axis_text(panel.y, 'y');
     for (const ChartText& label : panel.texts) {
         text += label_text(chart, panel, place, label);
@@ -120,6 +142,7 @@ std::string frame_text(const Chart& chart, const Panel& panel, const Place& plac
 std::string cell_text(const Panel& given, TerminalSize size) {
     const TerminalLayout layout = terminal_layout(given, size);
     Panel panel = given;
+    panel.y = terminal_rows(given.y);
     panel.y.title.clear();  // gnuplot has no cells for it
     for (auto& [at, name] : panel.x.ticks) {
         name.clear();  // stands among the layout's words
@@ -139,18 +162,23 @@ std::string cell_text(const Panel& given, TerminalSize size) {
     return text;
 }
 
-// A sentence in the place of axes.
+// A sentence in the place of axes, in lines that fit them.
 std::string missing_text(const Panel& panel, const Place& place) {
+    std::string labels;
+    const std::vector<std::string> lines = lines_of(panel.missing, place.width);
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+        const double up = (static_cast<double>(lines.size() - 1) / 2 - static_cast<double>(i));
+        labels += fmt::format("set label {} at graph 0.5,{:.4f} center front tc rgb '#000000'\n",
+                              single_quoted(lines[i]), 0.5 + up * line_height / place.height);
+    }
     return fmt::format(
         "unset key\nunset border\nunset tics\nset xlabel ''\nset ylabel ''\nset title {}\n"
         "set lmargin at screen {:.4f}\nset rmargin at screen {:.4f}\nset bmargin at screen "
         "{:.4f}\nset tmargin at screen {:.4f}\n"
-        "set xrange [0:1]\nset yrange [0:1]\nunset logscale x\nunset logscale y\n"
-        "set label {} at graph 0.5,0.5 center front tc rgb '#000000'\n"
+        "set xrange [0:1]\nset yrange [0:1]\nunset logscale x\nunset logscale y\n{}"
         "plot NaN notitle\nset border 3 lc rgb '#555555'\nset key\nset xtics nomirror\nset ytics "
         "nomirror\n",
-        single_quoted(panel.title), place.left, place.right, place.bottom, place.top,
-        single_quoted(panel.missing));
+        single_quoted(panel.title), place.left, place.right, place.bottom, place.top, labels);
 }
 
 std::string panel_text(const Chart& chart, std::size_t index, bool terminal, TerminalSize size) {
@@ -162,13 +190,15 @@ std::string panel_text(const Chart& chart, std::size_t index, bool terminal, Ter
     }
     text += terminal ? cell_text(panel, size) : frame_text(chart, panel, place_of(chart, index));
     std::string plots;
+    Letters letters;
     for (std::size_t i = 0; i < panel.series.size(); ++i) {
         const Series& series = panel.series[i];
         if (drawn(series) && !(terminal && is_ground(series))) {
             const std::string name = fmt::format("$p{}s{}", index, i);
             text += data_block(name, series);
             plots += fmt::format(
-                "{}{} {} {}", plots.empty() ? "plot " : ", \\\n     ", name, look_of(series),
+                "{}{} {} {}", plots.empty() ? "plot " : ", \\\n     ", name,
+                look_of(series, terminal ? &letters : nullptr),
                 series.title.empty() ? "notitle" : "title " + single_quoted(series.title));
         }
     }
@@ -197,24 +227,38 @@ std::string terminal_text(const Chart& chart, PictureForm form, TerminalSize siz
     }
 }
 
-// Title and notes; in a terminal they are printed, for the drawing needs its rows.
-std::string heading_text(const Chart& chart, bool terminal) {
-    std::string text;
-    if (terminal) {
-        text = fmt::format("set print '-'\nprint {}\n", single_quoted(chart.title));
-        for (const std::string& note : chart.notes) {
-            text += fmt::format("print {}\n", single_quoted(note));
-        }
-        return text;
+bool has_hollow_marks(const Chart& chart) {
+    return std::ranges::any_of(chart.panels, [](const Panel& panel) {
+        return std::ranges::any_of(panel.series, [](const Series& series) {
+            return series.mark != Mark::none && !series.filled && drawn(series);
+        });
+    });
+}
+
+// Title, key and notes; in a terminal they are printed, for the drawing needs its rows.
+std::string printed_heading(const Chart& chart) {
+    std::string text = fmt::format("set print '-'\nprint {}\n", single_quoted(chart.title));
+    const auto print = [&](const std::string& line) {
+        text += fmt::format("print {}\n", single_quoted(line));
+    };
+    if (!chart.key.empty()) {
+        print(chart.key + (has_hollow_marks(chart)
+                               ? " Small letters are hollow marks, capitals filled ones."
+                               : ""));
     }
+    std::ranges::for_each(chart.notes, print);
+    return text;
+}
+
+std::string heading_text(const Chart& chart) {
+    const Heading heading = heading_of(chart);
     double y = chart.height - 6 - line_height / 2;
-    text = fmt::format("set label 1000 {} at screen 0.5,{:.4f} center font ',13'\n",
-                       single_quoted(chart.title), y / chart.height);
-    int number = 1001;
-    for (const std::string& note : chart.notes) {
-        y -= line_height * (number == 1001 ? 1.2 : 1);
-        text += fmt::format("set label {} {} at screen 0.5,{:.4f} center tc rgb '#555555'\n",
-                            number++, single_quoted(note), y / chart.height);
+    std::string text;
+    for (std::size_t i = 0; i < heading.lines.size(); ++i) {
+        text += fmt::format("set label {} {} at screen 0.5,{:.4f} center {}\n", 1000 + i,
+                            single_quoted(heading.lines[i]), y / chart.height,
+                            i < heading.title_lines ? "font ',13'" : "tc rgb '#555555'");
+        y -= line_height * (i + 1 == heading.title_lines ? 1.2 : 1);
     }
     return text;
 }
@@ -244,14 +288,14 @@ std::string gnuplot_script(const Chart& chart, PictureForm form, TerminalSize si
     if (terminal) {
         text += "unset grid\nset errorbars 0\n";
     }
-    text += terminal ? heading_text(chart, true) : "";
+    text += terminal ? printed_heading(chart) : "";
     const bool many = chart.panels.size() > 1 && !terminal;
     text += many ? "set multiplot\n" : "";
     for (std::size_t i = 0; i < chart.panels.size(); ++i) {
         const std::string panel = panel_text(chart, i, terminal, size);
         // Labels of the heading come after the panel's `unset label`.
         const std::string_view first = "unset label\n";
-        text += std::string(first) + (terminal || i > 0 ? "" : heading_text(chart, false)) +
+        text += std::string(first) + (terminal || i > 0 ? "" : heading_text(chart)) +
                 panel.substr(first.size());
     }
     return text + (many ? "unset multiplot\n" : "");

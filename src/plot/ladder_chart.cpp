@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "plot/charts.hpp"
+#include "plot/placement.hpp"
 #include "report/ladder_cases.hpp"
 #include "report/ladder_tracks.hpp"
 #include "support/check.hpp"
@@ -58,28 +61,64 @@ std::vector<Climb> climbs_of(const LadderCases& cases, const LadderTrack& track,
     return climbs;
 }
 
-// A chart's title, and what its receipts do not say.
-Chart chart_of(const TimedRows& rows, const LadderTrack& track, const std::string& shape,
-               const std::vector<Climb>& climbs, std::string_view what) {
-    Chart chart{.title = fmt::format("{}: track {} on {}", what, track.name, shape),
-                .notes = {"Hollow: predicted before the first run; filled: measured."},
-                .panels = {}};
-    std::size_t others = 0;
-    std::size_t stale = 0;
+// The shape that a chart is of: the wanted one if any rung was measured on it, else the one that
+// all were measured on; empty where each has its own.
+std::string common_shape(const std::vector<Climb>& climbs, const std::string& wanted) {
+    std::set<std::string> shapes;
     for (const Climb& climb : climbs) {
         for (const RungStep& step : climb.steps) {
-            others += step.shown.shape != shape ? 1 : 0;
-            stale += step.shown.stale ? 1 : 0;
+            shapes.insert(step.shown.shape);
         }
     }
+    return shapes.contains(wanted) || shapes.empty() ? wanted
+           : shapes.size() == 1                      ? *shapes.begin()
+                                                     : std::string();
+}
+
+// "b=1,h=2 (naive, tiled); b=2,h=2 (online)": the shapes of rungs that do not stand on `common`.
+std::string other_shapes(const std::vector<Climb>& climbs, const std::string& common) {
+    std::map<std::string, std::vector<std::string_view>> rungs;  // by shape
+    for (const Climb& climb : climbs) {
+        for (const RungStep& step : climb.steps) {
+            auto& names = rungs[step.shown.shape];
+            if (step.shown.shape != common && !std::ranges::count(names, step.rung->name)) {
+                names.push_back(step.rung->name);
+            }
+        }
+    }
+    std::string text;
+    for (const auto& [shape, names] : rungs) {
+        if (shape != common) {
+            text +=
+                fmt::format("{}{} ({})", text.empty() ? "" : "; ", shape, fmt::join(names, ", "));
+        }
+    }
+    return text;
+}
+
+// A chart's title, and what its receipts do not say.
+Chart chart_of(const TimedRows& rows, const LadderTrack& track, const std::string& wanted,
+               const std::string& common, const std::vector<Climb>& climbs, std::string_view what) {
+    Chart chart{
+        .title = fmt::format("{}: track {}{}{}", what, track.name,
+                             common.empty() ? ", each rung on a shape of its own" : " on ", common),
+        .key = "Hollow: predicted before the first run; filled: measured."};
+    std::size_t stale = 0;
+    for (const Climb& climb : climbs) {
+        stale += static_cast<std::size_t>(std::ranges::count_if(
+            climb.steps, [](const RungStep& step) { return step.shown.stale; }));
+    }
     if (climbs.empty()) {
+        chart.key.clear();
         chart.notes = {
             fmt::format("No rung of track {} was measured in these receipts.", track.name)};
         chart.height = height_of_missing;
+    } else if (common != wanted) {
+        chart.notes.push_back(fmt::format("No rung of these receipts was measured on {}.", wanted));
     }
-    if (others > 0) {
+    if (const std::string others = other_shapes(climbs, common); !others.empty()) {
         chart.notes.push_back(fmt::format(
-            "With *: {} of the rungs do not take this shape and stand with another one.", others));
+            "With *: rungs that these receipts have on another shape only: {}.", others));
     }
     if (stale > 0) {
         chart.notes.push_back(
@@ -95,21 +134,22 @@ std::string missing_text(const Chart& chart) {
     return chart.notes.front() + " `raceline bench --kernel RUNG --receipts FILE` measures one.";
 }
 
-std::string rung_name(const RungStep& step, const std::string& shape) {
-    return std::string(step.rung->name) + (step.shown.shape == shape ? "" : " *");
+// With a star where the rung stands on another shape than the chart.
+std::string rung_name(const RungStep& step, const std::string& common) {
+    return std::string(step.rung->name) + (step.shown.shape == common ? "" : " *");
 }
 
-Series predicted_look(const std::string& title, std::size_t i) {
-    return {.title = title + "predicted",
-            .colour = nth_colour(2 * i + 1),
+Series predicted_look() {
+    return {.title = "predicted",
+            .colour = nth_colour(1),
             .mark = Mark::circle,
             .filled = false,
             .line = Line::dashed,
             .points = {}};
 }
-Series measured_look(const std::string& title, std::size_t i) {
-    return {.title = title + "measured",
-            .colour = nth_colour(2 * i),
+Series measured_look() {
+    return {.title = "measured",
+            .colour = nth_colour(0),
             .mark = Mark::circle,
             .line = Line::solid,
             .width = 1.6,
@@ -132,17 +172,17 @@ std::vector<const Kernel*> rungs_in(const std::vector<Climb>& climbs, std::strin
     return rungs;
 }
 
-double place_of(const std::vector<const Kernel*>& rungs, const Kernel* rung) {
+double place_in(const std::vector<const Kernel*>& rungs, const Kernel* rung) {
     return static_cast<double>(std::ranges::find(rungs, rung) - rungs.begin());
 }
 
 // The step's own speed-up over its predecessor; below the marks, in the order of reading.
-void add_step_text(Panel& panel, const RungStep& step, double x, double y, Colour colour) {
+void add_step_text(Panel& panel, const RungStep& step, double x, double y) {
     if (step.shown.speedup_measured() > 0) {
         panel.texts.push_back({.x = x,
                                .y = y,
                                .text = format_fixed(step.shown.speedup_measured(), 2) + "×",
-                               .colour = colour,
+                               .colour = nth_colour(0),
                                .align = Align::centre,
                                .towards = {},
                                .backed = true,
@@ -160,121 +200,146 @@ void add_step_text(Panel& panel, const RungStep& step, double x, double y, Colou
 
 // A track on a shape, its own where none is wanted: what was measured, and a chart to be filled.
 struct LadderView {
-    std::string shape;
+    std::string shape;  // empty: each rung has its own
     std::vector<Climb> climbs;
     std::vector<const Kernel*> rungs;
     Chart chart;
 };
-LadderView chart_of(const TimedRows& rows, std::string_view name, const std::string& wanted,
-                    std::string_view what) {
+LadderView view_of(const TimedRows& rows, std::string_view name, const std::string& wanted,
+                   std::string_view what) {
     const LadderTrack& track = track_called(name);
+    const std::string asked =
+        wanted.empty() ? std::string(track.reference) : format_shape(parse_shape(wanted));
     LadderView view;
-    view.shape = wanted.empty() ? std::string(track.reference) : format_shape(parse_shape(wanted));
-    view.climbs = climbs_of(LadderCases(rows.rows), track, view.shape);
+    view.climbs = climbs_of(LadderCases(rows.rows), track, asked);
+    view.shape = common_shape(view.climbs, asked);
     view.rungs = rungs_in(view.climbs, track.name);
-    view.chart = chart_of(rows, track, view.shape, view.climbs, what);
+    view.chart = chart_of(rows, track, asked, view.shape, view.climbs, what);
     return view;
 }
 
-}  // namespace
+// Times of a rung's first run over those of the others, as the axis of all panels needs them.
+std::vector<double> speeds_of(const std::vector<Climb>& climbs) {
+    std::vector<double> speeds;
+    for (const Climb& climb : climbs) {
+        const double base = climb.steps.front().shown.measured;
+        for (const RungStep& step : climb.steps) {
+            speeds.insert(speeds.end(), {base / step.shown.measured, base / step.shown.predicted});
+        }
+    }
+    return speeds;
+}
 
-Chart trajectory_chart(const TimedRows& rows, std::string_view name, const std::string& wanted) {
-    auto [shape, climbs, rungs, chart] = chart_of(rows, name, wanted, "How the ladder climbs");
-    chart.notes.front() += climbs.empty() ? ""
-                                          : " Under each rung its speed-up over the one that "
-                                            "it changes, predicted in brackets.";
+Panel climbing_panel(const LadderView& view, const Climb& climb) {
     Panel panel;
-    panel.missing = climbs.empty() ? missing_text(chart) : "";
+    panel.title = view.climbs.size() > 1 ? climb.device : "";
     panel.left_margin = 96;
     panel.y = {.title = "speed over the first rung",
                .scale = Scale::ratio,
                .logarithmic = true,
                .ticks = {}};
+    fit(panel.y, speeds_of(view.climbs), 0.1);
+    panel.y.low /= std::pow(panel.y.high / panel.y.low, 0.06);
     panel.x = {.title = {},
                .low = -0.6,
-               .high = std::max(1.0, static_cast<double>(rungs.size())) - 0.4,
+               .high = static_cast<double>(view.rungs.size()) - 0.4,
                .ticks = {}};
     panel.x.upright = true;
-    std::vector<double> speeds;
-    for (std::size_t i = 0; i < climbs.size(); ++i) {
-        const std::string of = climbs.size() > 1 ? climbs[i].device + ", " : "";
-        Series predicted = predicted_look(of, i);
-        Series measured = measured_look(of, i);
-        const double base = climbs[i].steps.front().shown.measured;
-        for (const RungStep& step : climbs[i].steps) {
-            const double x = place_of(rungs, step.rung);
-            measured.points.push_back({x, base / step.shown.measured});
-            predicted.points.push_back({x, base / step.shown.predicted});
-            speeds.insert(speeds.end(), {base / step.shown.measured, base / step.shown.predicted});
+    Series predicted = predicted_look();
+    Series measured = measured_look();
+    const double base = climb.steps.front().shown.measured;
+    for (const RungStep& step : climb.steps) {
+        const double x = place_in(view.rungs, step.rung);
+        measured.points.push_back({x, base / step.shown.measured});
+        predicted.points.push_back({x, base / step.shown.predicted});
+        add_step_text(panel, step, x, base / std::max(step.shown.measured, step.shown.predicted));
+        panel.x.ticks.emplace_back(x, rung_name(step, view.shape));
+    }
+    panel.series = {std::move(predicted), std::move(measured)};
+    return panel;
+}
+
+Panel panel_of_times(const LadderView& view, const Climb& climb) {
+    Panel panel;
+    panel.title = view.climbs.size() > 1 ? climb.device : "";
+    panel.left_margin = 150;
+    panel.right_margin = 100;
+    panel.x = {.title = "time", .scale = Scale::seconds, .logarithmic = true, .ticks = {}};
+    std::vector<double> times;
+    for (const Climb& one : view.climbs) {
+        for (const RungStep& step : one.steps) {
+            times.insert(times.end(), {step.shown.measured, step.shown.predicted});
         }
-        panel.series.push_back(std::move(predicted));
-        panel.series.push_back(std::move(measured));
     }
-    fit(panel.y, speeds, 0.1);
-    panel.y.low /= std::pow(panel.y.high / panel.y.low, 0.06);
-    for (std::size_t i = 0; i < climbs.size(); ++i) {
-        const double base = climbs[i].steps.front().shown.measured;
-        for (const RungStep& step : climbs[i].steps) {
-            add_step_text(panel, step, place_of(rungs, step.rung),
-                          base / std::max(step.shown.measured, step.shown.predicted),
-                          nth_colour(2 * i));
-        }
+    fit(panel.x, times);
+    panel.y = {.title = {},
+               .low = 0.4 - static_cast<double>(climb.steps.size()),
+               .high = 0.6,
+               .ticks = {}};
+    Series predicted = predicted_look();
+    Series measured = measured_look();
+    Series join{.title = {}, .colour = nth_colour(0), .line = Line::solid, .points = {}};
+    predicted.line = measured.line = Line::none;
+    double y = 0;
+    for (const RungStep& step : climb.steps) {
+        measured.points.push_back({step.shown.measured, y});
+        predicted.points.push_back({step.shown.predicted, y});
+        join.points.insert(join.points.end(),
+                           {{step.shown.predicted, y}, {step.shown.measured, y}, {NAN, NAN}});
+        panel.y.ticks.emplace_back(y, rung_name(step, view.shape));
+        panel.texts.push_back({.x = panel.x.high * 1.03,
+                               .y = y,
+                               .text = format_seconds(step.shown.measured),
+                               .colour = nth_colour(0),
+                               .align = Align::left,
+                               .towards = {}});
+        y -= 1;
     }
-    for (const Kernel* rung : rungs) {
-        panel.x.ticks.emplace_back(
-            place_of(rungs, rung),
-            rung_name(*std::ranges::find(climbs.front().steps, rung, &RungStep::rung), shape));
-    }
+    panel.series = {std::move(join), std::move(predicted), std::move(measured)};
+    panel.height = 24 * static_cast<double>(climb.steps.size()) + 110;
+    return panel;
+}
+
+void say_missing(Chart& chart) {
+    Panel panel;
+    panel.missing = missing_text(chart);
     chart.panels.push_back(std::move(panel));
+}
+
+}  // namespace
+
+Chart trajectory_chart(const TimedRows& rows, std::string_view name, const std::string& wanted) {
+    LadderView view = view_of(rows, name, wanted, "How the ladder climbs");
+    Chart chart = view.chart;
+    if (view.climbs.empty()) {
+        say_missing(chart);
+        return chart;
+    }
+    chart.key +=
+        " Under each rung its speed-up over the one that it changes, predicted in brackets.";
+    for (const Climb& climb : view.climbs) {
+        chart.panels.push_back(climbing_panel(view, climb));
+    }
+    chart.columns = 1;
+    // Words stand below marks: axes have to be high.
+    give_axes_room(chart, 600, 420);
     return chart;
 }
 
 Chart ladder_chart(const TimedRows& rows, std::string_view name, const std::string& wanted) {
-    auto [shape, climbs, rungs, chart] = chart_of(rows, name, wanted, "Time of each rung");
-    Panel panel;
-    panel.missing = climbs.empty() ? missing_text(chart) : "";
-    panel.left_margin = 150;
-    panel.right_margin = 100;
-    panel.x = {.title = "time", .scale = Scale::seconds, .logarithmic = true, .ticks = {}};
-    panel.y = {.title = {},
-               .low = 0.4 - std::max(1.0, static_cast<double>(rungs.size())),
-               .high = 0.6,
-               .ticks = {}};
-    std::vector<double> times;
-    for (std::size_t i = 0; i < climbs.size(); ++i) {
-        const std::string of = climbs.size() > 1 ? climbs[i].device + ", " : "";
-        Series predicted = predicted_look(of, i);
-        Series measured = measured_look(of, i);
-        Series join{.title = {}, .colour = nth_colour(2 * i), .line = Line::solid, .points = {}};
-        predicted.line = measured.line = Line::none;
-        for (const RungStep& step : climbs[i].steps) {
-            const double y = -place_of(rungs, step.rung);
-            measured.points.push_back({step.shown.measured, y});
-            predicted.points.push_back({step.shown.predicted, y});
-            join.points.insert(join.points.end(),
-                               {{step.shown.predicted, y}, {step.shown.measured, y}, {NAN, NAN}});
-            times.insert(times.end(), {step.shown.measured, step.shown.predicted});
-        }
-        panel.series.insert(panel.series.end(),
-                            {std::move(join), std::move(predicted), std::move(measured)});
+    LadderView view = view_of(rows, name, wanted, "Time of each rung");
+    Chart chart = view.chart;
+    if (view.climbs.empty()) {
+        say_missing(chart);
+        return chart;
     }
-    fit(panel.x, times);
-    for (std::size_t i = 0; i < rungs.size(); ++i) {
-        const auto step = std::ranges::find(climbs.front().steps, rungs[i], &RungStep::rung);
-        panel.y.ticks.emplace_back(-static_cast<double>(i), step == climbs.front().steps.end()
-                                                                ? std::string(rungs[i]->name)
-                                                                : rung_name(*step, shape));
-        if (climbs.size() == 1) {
-            panel.texts.push_back({.x = panel.x.high * 1.03,
-                                   .y = -static_cast<double>(i),
-                                   .text = format_seconds(step->shown.measured),
-                                   .colour = nth_colour(0),
-                                   .align = Align::left,
-                                   .towards = {}});
-        }
+    double height = 0;
+    for (const Climb& climb : view.climbs) {
+        chart.panels.push_back(panel_of_times(view, climb));
+        height += chart.panels.back().height;
     }
-    chart.height = std::max(360.0, 190 + 24 * static_cast<double>(rungs.size()));
-    chart.panels.push_back(std::move(panel));
+    chart.columns = 1;
+    chart.height = std::max(360.0, 80 + height);
     return chart;
 }
 

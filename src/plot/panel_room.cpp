@@ -9,7 +9,7 @@
 namespace raceline {
 namespace {
 
-// Draws a panel again with a higher end of its y axis and a lower one of its x axis, until all
+// Draws a panel again with a higher end of its y axis and a lower one of either, until all
 // words stand on it. Where there are more of them than lines of the panel that never ends: the last
 // one is taken.
 Panel with_room(const DrawPanel& draw, const Place& place) {
@@ -22,7 +22,7 @@ Panel with_room(const DrawPanel& draw, const Place& place) {
             break;
         }
         room.above *= above;
-        room.left *= drawn.names_fit ? 1 : 2;
+        room.along *= drawn.names_fit ? 1 : 2;
         drawn = draw(room, place);
     }
     return drawn.panel;

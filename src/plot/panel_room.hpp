@@ -12,7 +12,7 @@ namespace raceline {
 
 /// By which factors axes show more than points and roofs ask for, so that words have room.
 struct Room {
-    double above = 1, left = 1;
+    double above = 1, along = 1;
 };
 struct DrawnPanel {
     Panel panel;

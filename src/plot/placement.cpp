@@ -24,9 +24,9 @@ std::size_t legend_rows(const Panel& panel, int columns) {
     return (entries + across - 1) / across;
 }
 
-// Title and notes of the chart.
+// Pixels that title, key and notes take.
 double heading(const Chart& chart) {
-    return 14 + line_height * (1.4 + static_cast<double>(chart.notes.size()));
+    return 14 + line_height * (0.4 + static_cast<double>(heading_of(chart).lines.size()));
 }
 
 // The panels of a row: [first, last), as many columns as the first row has.
@@ -70,6 +70,7 @@ std::pair<double, double> ends_of(const Chart& chart, PanelRow row) {
 struct Rims {
     double above, below;
     std::size_t legend_rows;
+    double legend_height;
 };
 
 // `width`: of the panel, in pixels.
@@ -79,10 +80,11 @@ Rims rims_of(const Chart& chart, std::size_t index, double width) {
         std::ranges::any_of(chart.panels, [](const Panel& one) { return !one.title.empty(); });
     Rims rims{};
     rims.legend_rows = legend_rows(panel, legend_columns(panel, width));
-    rims.below =
-        62 + (panel.x.upright ? 58 : 0) + line_height * 1.1 * static_cast<double>(rims.legend_rows);
+    rims.legend_height = line_height * 1.1 * static_cast<double>(rims.legend_rows);
+    rims.below = 62 + (panel.x.upright ? 58 : 0) + (panel.legend_above ? 0 : rims.legend_height);
     // Below the legends of the row above, or the notes.
-    rims.above = titled ? (row_of(chart, index).first > 0 ? 2.0 : 1.7) * line_height : 0;
+    rims.above = (titled ? (row_of(chart, index).first > 0 ? 2.0 : 1.7) * line_height : 0) +
+                 (panel.legend_above ? rims.legend_height + 8 : 0);
     return rims;
 }
 
@@ -146,6 +148,45 @@ constexpr double degrees = 57.29577951308232;
 std::size_t letters(std::string_view text) {
     return static_cast<std::size_t>(std::ranges::count_if(
         text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+}
+
+std::vector<std::string> lines_of(std::string_view text, double width) {
+    const auto most = static_cast<std::size_t>(std::max(20.0, width / letter_width));
+    std::vector<std::string> lines{{}};
+    for (std::size_t begin = 0; begin <= text.size();) {
+        const std::size_t end = std::min(text.find(' ', begin), text.size());
+        const std::string word(text.substr(begin, end - begin));
+        std::string& line = lines.back();
+        if (line.empty()) {
+            line = word;
+        } else if (letters(line) + 1 + letters(word) <= most) {
+            line += " " + word;
+        } else {
+            lines.push_back(word);
+        }
+        begin = end + 1;
+    }
+    return lines;
+}
+
+Heading heading_of(const Chart& chart) {
+    constexpr double margin = 24;
+    const double width = chart.width - margin;
+    constexpr double larger = 13.0 / 12;  // letters of the title
+    Heading heading{.lines = lines_of(chart.title, width / larger), .title_lines = 0};
+    heading.title_lines = heading.lines.size();
+    const auto add = [&](const std::string& text) {
+        for (std::string& line : lines_of(text, width)) {
+            heading.lines.push_back(std::move(line));
+        }
+    };
+    if (!chart.key.empty()) {
+        add(chart.key);
+    }
+    for (const std::string& note : chart.notes) {
+        add(note);
+    }
+    return heading;
 }
 
 double share_of(const Axis& axis, double value) {
@@ -242,7 +283,10 @@ Place place_of(const Chart& chart, std::size_t index) {
     const double axes_middle = (place.left + place.right) / 2 * chart.width;
     place.title_shift = title_shift(panel.title, axes_middle, from, to) / chart.width;
     constexpr double margin = 5;
-    place.legend = 1 - (bottom - margin) / chart.height;
+    const double legend = panel.legend_above ? top + rims.above : bottom;
+    place.legend = 1 - (legend - margin) / chart.height;
+    // Its title stands above a legend that stands above the axes.
+    place.title_rise = panel.legend_above ? (rims.legend_height + 8) / chart.height : 0;
     return place;
 }
 

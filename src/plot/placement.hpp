@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstddef>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -18,6 +19,17 @@ inline constexpr double letter_width = 7.2;  ///< on average, and of no long tex
 /// How many letters a text has: its code points.
 std::size_t letters(std::string_view text);
 
+/// A text in lines that fit a picture of so many pixels. Only words are parted.
+std::vector<std::string> lines_of(std::string_view text, double width);
+
+/// Title, key and notes of a chart, as lines that fit its width; the first `title_lines` are the
+/// title's.
+struct Heading {
+    std::vector<std::string> lines;
+    std::size_t title_lines = 0;
+};
+Heading heading_of(const Chart& chart);
+
 /// Where a panel's axes stand, as shares of the picture from its lower left corner.
 struct Place {
     double left = 0, right = 1, bottom = 0, top = 1;
@@ -25,6 +37,7 @@ struct Place {
     double middle = 0.5, legend = 0;  ///< of its legend: the middle, and the lower edge
     std::size_t legend_rows = 0;
     double title_shift = 0;  ///< of the panel's title from the middle of its axes, so that it fits
+    double title_rise = 0;   ///< of the title above its place over the axes
 };
 
 /// Of the panel with this number: rows from the top, each with room for titles and legends.

@@ -68,8 +68,9 @@ Chart points_chart(const Device& device, const std::vector<ChartedPoint>& points
             add_point(panel, points[i], i, points.size() <= most_named);
         }
     }
-    Chart chart{.title = "Roofline: " + device.name, .notes = {}, .panels = {std::move(panel)}};
-    chart.notes.emplace_back("Hollow: the bound; filled: measured; a dotted line joins them.");
+    Chart chart{.title = "Roofline: " + device.name,
+                .key = "Hollow: the bound; filled: measured; a dotted line joins them.",
+                .panels = {std::move(panel)}};
     if (left_out > 0) {
         chart.notes.push_back(fmt::format(
             "{} without operations or without bytes: no place on a roofline.", left_out));

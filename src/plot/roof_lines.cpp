@@ -36,8 +36,9 @@ std::vector<double> heights_of(const Panel& panel, const std::vector<Roof>& engi
     return heights;
 }
 
-bool covers_any(const Box& box, const std::vector<Box>& others) {
-    return std::ranges::any_of(others, [&](const Box& other) { return overlap(box, other); });
+std::size_t covered_by(const Box& box, const std::vector<Box>& others) {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(others, [&](const Box& other) { return overlap(box, other); }));
 }
 
 // Boxes of the lines that run along the x axis: of engines.
@@ -56,8 +57,8 @@ std::vector<Box> boxes_of_levels(const Panel& panel, const Place& place) {
 }
 
 // Along a diagonal, from where it enters the panel: the first place where the name covers nothing,
-// lines of engines neither if there is one, and ends on the diagonal; else the first where it
-// covers no words, and false. `top`: where the diagonal ends.
+// lines of engines neither if there is one, and ends on the diagonal; else of those where it covers
+// no words the one with fewest marks, and false. `top`: where the diagonal ends.
 bool put_along(Panel& panel, const Place& place, double rate, double top, ChartText name) {
     const std::vector<Box> words = boxes_of_words(panel, place);
     const std::vector<Box> marks = boxes_of_marks(panel, place);
@@ -68,6 +69,7 @@ bool put_along(Panel& panel, const Place& place, double rate, double top, ChartT
     const std::vector<Box> levels = boxes_of_levels(panel, place);
     std::optional<ChartText> crossed;
     std::optional<ChartText> second;
+    std::size_t fewest = 2 * marks.size() + 1;
     for (int i = 1; i < steps; ++i) {
         name.x = from * std::pow(to / from, static_cast<double>(i) / steps);
         name.y = name.x * rate;
@@ -76,14 +78,19 @@ bool put_along(Panel& panel, const Place& place, double rate, double top, ChartT
         const bool begins = std::ranges::all_of(
             box, [](const auto& corner) { return corner.first > 0 && corner.second > 0; });
         const bool ends = box[1].first < place.width && box[1].second < highest;
-        if (begins && !covers_any(box, words)) {
-            const bool fits = ends && !covers_any(box, marks);
-            if (fits && !covers_any(box, levels)) {
-                panel.texts.push_back(std::move(name));
-                return true;
-            }
-            std::optional<ChartText>& other = fits ? crossed : second;
-            other = other ? other : name;
+        if (!begins || covered_by(box, words) > 0) {
+            continue;
+        }
+        const std::size_t covered = covered_by(box, marks);
+        if (ends && covered == 0 && covered_by(box, levels) == 0) {
+            panel.texts.push_back(std::move(name));
+            return true;
+        }
+        if (ends && covered == 0) {
+            crossed = crossed ? crossed : name;
+        } else if (const std::size_t bad = covered + (ends ? 0 : marks.size()); bad < fewest) {
+            second = name;
+            fewest = bad;
         }
     }
     if (crossed) {

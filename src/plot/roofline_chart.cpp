@@ -51,14 +51,20 @@ std::string group_title(const RooflineGroup& group, const RooflineGroups& all,
            (commits.size() > 1 ? " at " + group.commit.substr(0, 8) : "");
 }
 
+// How a group is drawn.
+struct GroupLook {
+    Colour colour;
+    Mark mark;
+};
 void add_points(Panel& panel, const std::string& title, const std::vector<RooflinePoint>& points,
-                Colour colour, Mark mark, const Place& place) {
+                const GroupLook& look, const RooflineGroups& all, const Place& place) {
+    const auto [colour, mark] = look;
     Series join{.title = {}, .colour = colour, .line = Line::solid, .width = 0.8, .points = {}};
     Series predicted{.title = {}, .colour = colour, .mark = mark, .filled = false, .points = {}};
     Series measured{.title = title, .colour = colour, .mark = mark, .points = {}};
     constexpr double none = std::numeric_limits<double>::quiet_NaN();
     for (const RooflinePoint& point : points) {
-        const double x = point.intensity * shift_of(panel, point, place);
+        const double x = point.intensity * shift_of(panel, point, all, place);
         measured.points.push_back({x, point.measured});
         if (point.predicted > 0) {
             predicted.points.push_back({x, point.predicted});
@@ -112,22 +118,15 @@ std::string devices_text(const std::map<std::string, DeviceName>& devices) {
     return text;
 }
 
-// What gaps need to know of each group: how it is drawn.
-struct GroupLook {
-    Colour colour;
-    Mark mark;
-};
 using Looks = std::map<RooflineGroup, GroupLook>;
 
-Looks looks_of(const RooflineGroups& groups, bool by_commit) {
-    std::map<std::pair<std::string, std::string>, std::size_t> marks;  // by device and commit
+// Neither colour nor mark alone tells groups apart: not everybody sees the one, and a terminal has
+// the other only.
+Looks looks_of(const RooflineGroups& groups) {
     Looks looks;
-    std::size_t i = 0;
     for (const auto& [group, points] : groups) {
-        const std::size_t mark =
-            marks.try_emplace({group.device, group.commit}, marks.size()).first->second;
-        looks[group] = {nth_colour(i), nth_mark(by_commit ? mark : i)};
-        ++i;
+        const std::size_t i = looks.size();
+        looks[group] = {nth_colour(i), nth_mark(i)};
     }
     return looks;
 }
@@ -136,7 +135,7 @@ void add_gaps(Panel& panel, const RooflineGroups& groups, const std::vector<Roof
               const Looks& looks, const Place& place) {
     for (const auto& [group, point] : widest_gaps(groups)) {
         add_gap(panel, *point, *std::ranges::find(all, group.device, &Roofs::device),
-                looks.at(group).colour, shift_of(panel, *point, place), place);
+                looks.at(group).colour, shift_of(panel, *point, groups, place), place);
     }
 }
 
@@ -166,6 +165,19 @@ Roofs roofs_for(const RooflineGroups& groups, const Roofs& all) {
     return used.engines.empty() ? all : used;
 }
 
+// Lets the lowest diagonal of memory begin further from the points, where no mark is on it: where
+// it enters the panel from below further down along it, else further left.
+void make_room_along_roofs(Panel& panel, const std::vector<Roofs>& all, const Room& room) {
+    double slowest = std::numeric_limits<double>::infinity();
+    for (const Roofs& roofs : all) {
+        slowest = roofs.memory.empty() ? slowest : std::min(slowest, roofs.memory.front().rate);
+    }
+    const bool from_below = std::isfinite(slowest) && panel.y.low / slowest > panel.x.low;
+    const double down = from_below ? std::sqrt(room.along) : 1;
+    panel.x.low /= room.along / down;
+    panel.y.low /= down;
+}
+
 // All groups on one panel.
 DrawnPanel one_panel(const RooflineGroups& groups, const std::vector<Roofs>& all,
                      const Letters& letters, const Room& room, const Place& place) {
@@ -177,7 +189,7 @@ DrawnPanel one_panel(const RooflineGroups& groups, const std::vector<Roofs>& all
     }
     Panel panel = empty_panel(groups, shown);
     panel.y.high *= room.above;
-    panel.x.low /= room.left;
+    make_room_along_roofs(panel, shown, room);
     // The names of each further device's memory stand further on along roofs that are close.
     const double further = std::pow(4, static_cast<double>(shown.size()) - 1);
     panel.x.low /= further;
@@ -197,10 +209,10 @@ DrawnPanel one_panel(const RooflineGroups& groups, const std::vector<Roofs>& all
     std::ranges::sort(engines, {}, &Roof::rate);
     make_room_for_names(panel, engines);
     add_engine_names(panel, engines, place);
-    const Looks looks = looks_of(groups, true);
+    const Looks looks = looks_of(groups);
     for (const auto& [group, points] : groups) {
-        const auto [colour, mark] = looks.at(group);
-        add_points(panel, group_title(group, groups, letters), points, colour, mark, place);
+        add_points(panel, group_title(group, groups, letters), points, looks.at(group), groups,
+                   place);
     }
     // Names of memory after speed-ups: along their diagonals they have a choice of places.
     add_gaps(panel, groups, shown, looks, place);
@@ -217,40 +229,49 @@ DrawnPanel kernel_panel(const std::string& title, const RooflineGroups& its, con
                         const Room& room, const Place& place) {
     Panel panel = empty_panel(its, {roofs});
     panel.y.high *= room.above;
-    panel.x.low /= room.left;
+    make_room_along_roofs(panel, {roofs}, room);
     make_room_for_shifts(panel, its, place);
     panel.title = title;
     add_roofs(panel, roofs, Line::solid, "");
     make_room_for_names(panel, roofs.engines);
     add_engine_names(panel, roofs.engines, place);
-    const Looks looks = looks_of(its, false);
+    const Looks looks = looks_of(its);
     for (const auto& [group, points] : its) {
-        const auto [colour, mark] = looks.at(group);
         add_points(panel, its.size() > 1 ? "at " + group.commit.substr(0, 8) : "measured", points,
-                   colour, mark, place);
+                   looks.at(group), its, place);
     }
     add_gaps(panel, its, {roofs}, looks, place);
     const bool fit = add_memory_names(panel, roofs, "", place);
     return {std::move(panel), fit};
 }
 
-// A panel for each kernel on a device. Each has axes of its own: on shared ones the points of most
-// kernels, and the levels of memory, would lie on each other.
-std::vector<DrawPanel> panels_by_kernel(const RooflineGroups& groups,
-                                        const std::vector<Roofs>& all) {
+// What stands on one panel: all, or where these are too many to be told apart a kernel on a device.
+std::vector<RooflineGroups> groups_by_panel(const RooflineGroups& groups, bool apart) {
     std::map<std::pair<std::string, std::string>, RooflineGroups> kernels;  // by device and kernel
     for (const auto& [group, points] : groups) {
-        kernels[{group.device, group.kernel}][group] = points;
+        kernels[apart ? std::pair(group.device, group.kernel)
+                      : std::pair<std::string, std::string>{}][group] = points;
     }
+    std::vector<RooflineGroups> panels;
+    for (auto& [of, its] : kernels) {
+        find_hidden_marks(its);
+        panels.push_back(std::move(its));
+    }
+    return panels;
+}
+
+// A panel for each kernel on a device. Each has axes of its own: on shared ones the points of most
+// kernels, and the levels of memory, would lie on each other.
+std::vector<DrawPanel> panels_by_kernel(const std::vector<RooflineGroups>& kernels,
+                                        const std::vector<Roofs>& all) {
     std::vector<DrawPanel> panels;
-    for (const auto& [of, its] : kernels) {
-        const auto& [device, kernel] = of;
+    for (const RooflineGroups& its : kernels) {
+        const auto& [device, commit, kernel] = its.begin()->first;
         const std::string title = kernel + (all.size() > 1 ? " on " + device : "");
         panels.emplace_back(
-            [title, commits = its,
-             roofs = roofs_for(its, *std::ranges::find(all, device, &Roofs::device))](
+            [title, its, roofs = roofs_for(its, *std::ranges::find(all, device, &Roofs::device))](
                 const Room& room, const Place& place) {
-                return kernel_panel(title, commits, roofs, room, place);
+                return kernel_panel(title, its, roofs, room, place);
             });
     }
     return panels;
@@ -275,21 +296,26 @@ void add_roof_notes(Chart& chart, const std::vector<Roofs>& all) {
 Chart roofline_chart(const TimedRows& rows) {
     const std::map<std::string, DeviceName> devices = devices_of(rows);
     const RooflineGroups groups = roofline_groups(rows);
+    const bool apart = groups.size() > most_groups;
+    const std::vector<RooflineGroups> panels = groups_by_panel(groups, apart);
     const Letters letters = letters_of(devices);
     std::vector<Roofs> all;
     all.reserve(devices.size());
     for (const auto& [label, name] : devices) {
         all.push_back(roofs_of(label, name, rows));
     }
-    Chart chart{.title = "Roofline: " + devices_text(devices), .notes = {}, .panels = {}};
-    chart.notes.push_back(groups.empty() ? "No measured case in these receipts."
-                                         : "Hollow: predicted before the run; filled: measured. "
-                                           "Dotted: the widest gap of each kernel to the roof of "
-                                           "its limiter.");
-    if (has_shifts(groups)) {
-        chart.notes.push_back(
-            "A case that a kernel has at several commits has a mark for each: the "
-            "first in its place, others right of it.");
+    Chart chart{.title = "Roofline: " + devices_text(devices)};
+    if (groups.empty()) {
+        chart.notes.emplace_back("No measured case in these receipts.");
+    } else {
+        chart.key =
+            "Hollow: predicted before the run; filled: measured. Dotted: the widest gap of each "
+            "kernel to the roof of its limiter.";
+    }
+    if (std::ranges::any_of(panels, has_shifts)) {
+        chart.notes.emplace_back(
+            "Marks that would hide each other, as those of one case at several commits, stand "
+            "beside each other: the newest in its place, older ones a little right of it.");
     }
     const bool roofed = std::ranges::any_of(
         all, [](const Roofs& roofs) { return !roofs.memory.empty() && !roofs.engines.empty(); });
@@ -300,7 +326,6 @@ Chart roofline_chart(const TimedRows& rows) {
         chart.height = height_of_missing;
         return chart;
     }
-    const bool apart = groups.size() > most_groups;
     if (devices.size() > 1 && !apart) {
         chart.notes.push_back(letters_note(letters));
     }
@@ -308,12 +333,13 @@ Chart roofline_chart(const TimedRows& rows) {
     add_roof_notes(chart, all);
     if (!apart) {
         draw_panels(chart, {[&](const Room& room, const Place& place) {
-                        return one_panel(groups, all, letters, room, place);
+                        return one_panel(panels.empty() ? groups : panels.front(), all, letters,
+                                         room, place);
                     }},
                     {.width = 600, .height = 400});
         return chart;
     }
-    const std::vector<DrawPanel> draws = panels_by_kernel(groups, all);
+    const std::vector<DrawPanel> draws = panels_by_kernel(panels, all);
     chart.columns = 2;
     chart.width = 1240;
     draw_panels(chart, draws, {.width = 420, .height = 230});

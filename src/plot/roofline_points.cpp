@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <tuple>
 #include <utility>
 
 #include "plot/chart.hpp"
@@ -14,6 +13,7 @@ namespace {
 RooflinePoint point_of(const TimedCase& one) {
     const double flops = one.workload.flops();
     RooflinePoint point;
+    point.written = one.written;
     point.intensity = flops / (one.workload.bytes_read() + one.workload.bytes_written());
     point.measured = flops / one.measured.seconds_median;
     if (one.predicted) {
@@ -31,24 +31,47 @@ RooflinePoint point_of(const TimedCase& one) {
     return point;
 }
 
-void count_before(RooflineGroups& groups) {
-    // By device, kernel and intensity, to two hundredths, the commits that have such a case.
-    std::map<std::tuple<std::string, std::string, long>, std::set<std::string>> commits;
+// Rates whose marks lie on each other.
+bool is_near(double rate, double other) {
+    constexpr double near = 1.2;
+    return rate < other * near && other < rate * near;
+}
+
+}  // namespace
+
+void find_hidden_marks(RooflineGroups& groups) {
+    using Case = std::pair<std::string, long>;  // kernel and intensity, to two hundredths
+    struct Member {
+        const RooflineGroup* group;
+        RooflinePoint* point;
+    };
+    std::map<Case, std::vector<Member>> cases;
     for (auto& [group, points] : groups) {
         for (RooflinePoint& point : points) {
-            auto& here =
-                commits[{group.device, group.kernel, std::lround(50 * std::log(point.intensity))}];
-            here.insert(group.commit);
-            point.before = here.size() - 1;
+            cases[{group.kernel, std::lround(50 * std::log(point.intensity))}].push_back(
+                {&group, &point});
+        }
+    }
+    for (auto& [which, members] : cases) {
+        std::map<const RooflineGroup*, std::string> newest;
+        for (const auto& [group, point] : members) {
+            newest[group] = std::max(newest[group], point->written);
+        }
+        for (const Member& one : members) {
+            std::set<const RooflineGroup*> before;
+            for (const auto& [group, point] : members) {
+                const bool newer =
+                    std::pair(newest[group], *one.group) > std::pair(newest[one.group], *group);
+                if (group != one.group && newer && is_near(point->measured, one.point->measured)) {
+                    before.insert(group);
+                }
+            }
+            one.point->before = before.size();
         }
     }
 }
 
-// By which part of the x axis marks of one case at two commits stand apart: a mark is about as wide
-// as half a line of words is high.
-double apart(const Place& place) {
-    return 0.6 * line_height / place.width;
-}
+namespace {
 
 std::size_t most_before(const RooflineGroups& groups) {
     std::size_t most = 0;
@@ -60,10 +83,21 @@ std::size_t most_before(const RooflineGroups& groups) {
     return most;
 }
 
+// By which part of the x axis the rightmost of so many marks is moved: by one more than its own
+// width for each, which is about half the height of a line, but by no more than three.
+double moved(std::size_t marks, const Place& place) {
+    constexpr double apart = 0.6 * line_height;
+    constexpr double most = 1.5 * line_height;
+    return std::min(most, apart * static_cast<double>(marks)) / place.width;
+}
+
 }  // namespace
 
-double shift_of(const Panel& panel, const RooflinePoint& point, const Place& place) {
-    return std::pow(panel.x.high / panel.x.low, apart(place) * static_cast<double>(point.before));
+double shift_of(const Panel& panel, const RooflinePoint& point, const RooflineGroups& groups,
+                const Place& place) {
+    const std::size_t most = most_before(groups);
+    const double share = most == 0 ? 0 : moved(most, place) / static_cast<double>(most);
+    return std::pow(panel.x.high / panel.x.low, share * static_cast<double>(point.before));
 }
 
 bool has_shifts(const RooflineGroups& groups) {
@@ -72,9 +106,8 @@ bool has_shifts(const RooflineGroups& groups) {
 
 void make_room_for_shifts(Panel& panel, const RooflineGroups& groups, const Place& place) {
     // The part of the axis that marks are moved by is one of the longer axis, too.
-    constexpr double most = 0.8;
-    const double moved = std::min(most, apart(place) * static_cast<double>(most_before(groups)));
-    panel.x.high = panel.x.low * std::pow(panel.x.high / panel.x.low, 1 / (1 - moved));
+    const double part = moved(most_before(groups), place);
+    panel.x.high = panel.x.low * std::pow(panel.x.high / panel.x.low, 1 / (1 - part));
 }
 
 RooflineGroups roofline_groups(const TimedRows& rows) {
@@ -85,7 +118,6 @@ RooflineGroups roofline_groups(const TimedRows& rows) {
             groups[{one.device, one.commit, one.kernel}].push_back(point);
         }
     }
-    count_before(groups);
     return groups;
 }
 

@@ -20,7 +20,9 @@ struct RooflinePoint {
     /// Whether the predicted limiter is a resource: neither launches, nor latency, nor the tail of
     /// the last wave, of which none has a roof to come nearer to.
     bool by_resource = false;
-    /// How many commits that come before its own have a case of its kernel at this intensity.
+    std::string written;  ///< when it was measured
+    /// How many groups of its panel with a newer case of its kernel at this intensity do about the
+    /// same rate: their marks would hide this one.
     std::size_t before = 0;
     std::set<std::string> asked;  ///< resources that it needs, as far as a prediction says
 };
@@ -35,13 +37,18 @@ using RooflineGroups = std::map<RooflineGroup, std::vector<RooflinePoint>>;
 /// Cases without an intensity or a rate are left out.
 RooflineGroups roofline_groups(const TimedRows& rows);
 
+/// Sets `before` of all points, of groups that stand on one panel.
+void find_hidden_marks(RooflineGroups& groups);
+
 /// Of each kernel on a device the point whose limiter leaves most, of those that a resource limits
 /// if there are any, by the group that it is of. Kernels without a known limit have none.
 std::map<RooflineGroup, const RooflinePoint*> widest_gaps(const RooflineGroups& groups);
 
 /// How far right of its place a point is drawn, as a factor: where one case was measured at several
-/// commits, no mark hides another.
-double shift_of(const Panel& panel, const RooflinePoint& point, const Place& place);
+/// commits, no mark hides another. All of a case together stand within the width of three marks,
+/// since what is moved is drawn at a wrong intensity.
+double shift_of(const Panel& panel, const RooflinePoint& point, const RooflineGroups& groups,
+                const Place& place);
 bool has_shifts(const RooflineGroups& groups);
 /// Lets the x axis end further right by what its points are moved.
 void make_room_for_shifts(Panel& panel, const RooflineGroups& groups, const Place& place);

@@ -2,9 +2,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <fmt/format.h>
+#include <set>
 #include <span>
 #include <string_view>
+#include <tuple>
+#include <vector>
 
 #include "plot/charts.hpp"
 #include "report/ladder_verdict.hpp"
@@ -90,10 +94,36 @@ Axis axis_of_times(const std::vector<ScoredRow>& rows) {
     return axis;
 }
 
+// Of rows whose marks would stand on each other the first: thousands of them are no more to be seen
+// than one is, and a picture of them all takes a megabyte. Hits and misses do not hide each other.
+std::vector<ScoredRow> apart(std::span<const ScoredRow> rows, const Axis& times) {
+    constexpr double places = 90;  // on either axis, half a mark each
+    std::set<std::tuple<bool, long, long>> taken;
+    std::vector<ScoredRow> some;
+    const auto place_of = [&](double time) {
+        return std::lround(places * std::log(time / times.low) / std::log(times.high / times.low));
+    };
+    for (const ScoredRow& row : rows) {
+        if (taken
+                .emplace(time_hit(row.seconds, row.measured), place_of(row.measured),
+                         place_of(row.seconds))
+                .second) {
+            some.push_back(row);
+        }
+    }
+    return some;
+}
+
 Panel predicted_over_measured(std::span<const ScoredRow> rows, const Axis& times, std::size_t all,
                               std::string_view title) {
     Panel panel;
-    panel.title = fmt::format("{}: {} of {} rows", title, rows.size(), all);
+    const auto hits = std::ranges::count_if(
+        rows, [](const ScoredRow& row) { return time_hit(row.seconds, row.measured); });
+    panel.title = fmt::format(
+        "{}: {} of {} rows{}", title, rows.size(), all,
+        rows.empty() ? ""
+                     : fmt::format(", {:.0f} % within 20 %", 100.0 * static_cast<double>(hits) /
+                                                                 static_cast<double>(rows.size())));
     panel.x = panel.y = times;
     panel.x.title = "measured";
     panel.y.title = "predicted";
@@ -104,7 +134,8 @@ Panel predicted_over_measured(std::span<const ScoredRow> rows, const Axis& times
         return panel;
     }
     add_regimes(panel);
-    if (Series bands = bands_of(rows); !bands.points.empty()) {
+    const std::vector<ScoredRow> shown = apart(rows, times);
+    if (Series bands = bands_of(shown); !bands.points.empty()) {
         panel.series.push_back(std::move(bands));
     }
     panel.series.push_back(diagonal(panel.x, 1, Line::solid));
@@ -112,12 +143,13 @@ Panel predicted_over_measured(std::span<const ScoredRow> rows, const Axis& times
     panel.series.push_back(diagonal(panel.x, 1 - time_tolerance, Line::dashed));
     for (const bool hit : {true, false}) {
         Series series = look_of(hit);
-        for (const ScoredRow& row : rows) {
+        for (const ScoredRow& row : shown) {
             if (time_hit(row.seconds, row.measured) == hit) {
                 series.points.push_back({row.measured, row.seconds});
             }
         }
-        series.title += fmt::format(" ({})", series.points.size());
+        series.title +=
+            fmt::format(" ({})", hit ? hits : static_cast<std::ptrdiff_t>(rows.size()) - hits);
         panel.series.push_back(std::move(series));
     }
     return panel;
@@ -238,8 +270,8 @@ Chart scorecard_chart(const Scorecard& card) {
         (row.group.sight == Sight::seen ? seen : fresh).push_back(row);
     }
     Chart chart{.title = "Predictions against measurements",
+                .key = "Marks in the same place are drawn once; the legend counts all of them.",
                 .notes = notes_of(card, rows.size()),
-                .panels = {},
                 .width = 1440,
                 .height = 600};
     chart.panels = {predicted_over_measured(fresh, times, rows.size(), "first sight"),

@@ -6,11 +6,13 @@
 #include <optional>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "plot/charts.hpp"
 #include "support/check.hpp"
 #include "support/nearest.hpp"
 #include "support/words.hpp"
+#include "workload/operation.hpp"
 #include "workload/shape_grammar.hpp"
 
 namespace raceline {
@@ -31,39 +33,90 @@ constexpr std::array own_fields{
 constexpr std::string_view both_lengths = "length";
 constexpr std::string_view same_tokens = "length-of-same-tokens";
 
+// Sizes of the operations beside attention: "rows", "width", "m" and so on.
+std::set<std::string_view> extent_names() {
+    std::set<std::string_view> names;
+    for (const OperationRecord* operation : all_operations()) {
+        for (const OperationField& field : operation->fields.value) {
+            if (field.kind == FieldKind::count) {
+                names.insert(field.name);
+            } else if (field.kind == FieldKind::grid) {
+                names.insert({grid_rows, grid_width});
+            }
+        }
+    }
+    return names;
+}
+
 bool is_field(std::string_view name) {
     return std::ranges::count(sweep_fields(), name) > 0;
 }
 
-double value_of(const Workload& w, std::string_view field) {
-    if (field == both_lengths || field == same_tokens) {
-        return static_cast<double>(w.seqlen_k);
-    }
-    return static_cast<double>(w.*(std::ranges::find(own_fields, field, &Field::name)->member));
+// A case of a line: where it stands on the axis, and all that its line shares with it.
+struct Point {
+    double value = 0;
+    std::string rest;
+};
+
+// Whether a word of its shape has both sides of a matrix, as n=8192x4096.
+bool is_grid(const Workload& w, std::string_view name) {
+    return std::ranges::any_of(find_operation(w.op).fields.value, [&](const OperationField& field) {
+        return field.kind == FieldKind::grid && field.name == name;
+    });
 }
 
-// The workload with the field taken out; nothing where it does not have it.
-std::optional<Workload> without(Workload w, std::string_view field) {
-    if (w.ragged() || !w.is_attention()) {
+// Of another operation than attention; nothing where it does not have the field.
+std::optional<Point> point_of_operation(const Workload& w, std::string_view field) {
+    const auto found = w.extents.find(field);
+    if (found == w.extents.end()) {
+        return std::nullopt;
+    }
+    // In the words of `--shape`; of a grid the other side stays.
+    std::string rest;
+    for (const std::string& word : words_of(format_shape(w))) {
+        const std::string_view name = std::string_view(word).substr(0, word.find('='));
+        const bool grid = field == grid_rows || field == grid_width;
+        const std::string_view other = field == grid_rows ? grid_width : grid_rows;
+        if (grid && is_grid(w, name)) {
+            rest += fmt::format(",{}={}", other, w.extent(other));
+        } else if (name != field) {
+            rest += "," + word;
+        }
+    }
+    return Point{static_cast<double>(found->second), rest.substr(1)};
+}
+
+std::optional<Point> point_of(Workload w, std::string_view field) {
+    if (!w.is_attention()) {
+        return point_of_operation(w, field);
+    }
+    if (w.ragged()) {
         return std::nullopt;
     }
     if (field == both_lengths || field == same_tokens) {
         if (w.seqlen_q != w.seqlen_k) {
             return std::nullopt;
         }
+        const auto length = static_cast<double>(w.seqlen_k);
         w.batch *= field == same_tokens ? w.seqlen_q : 1;
         w.seqlen_q = w.seqlen_k = 0;
-    } else {
-        w.*(std::ranges::find(own_fields, field, &Field::name)->member) = 0;
+        return Point{length, format_shape(w)};
     }
-    return w;
+    const auto* const known = std::ranges::find(own_fields, field, &Field::name);
+    if (known == own_fields.end()) {
+        return std::nullopt;
+    }
+    const std::int64_t value = std::exchange(w.*(known->member), 0);
+    return Point{static_cast<double>(value), format_shape(w)};
 }
 
+// `way`: of launching, and the regime. Times of two programs, or of two ways to run one, are no
+// line.
 struct LineKey {
-    std::string device, kernel, tile, rest;
+    std::string device, kernel, tile, rest, commit, way;
     auto operator<=>(const LineKey&) const = default;
 };
-// Cases by the field's value, of each the last one measured.
+// Cases by the field's value, of each the one measured last.
 using SweepLine = std::map<double, const TimedCase*>;
 using SweepLines = std::map<LineKey, SweepLine>;
 
@@ -79,19 +132,27 @@ Ran tiles_of(const TimedRows& rows) {
     return ran;
 }
 
+std::string way_of(const TimedCase& one) {
+    const LaunchCase& launch = one.about.launch;
+    return fmt::format("{}, {}, {}{}", launch.cold ? "cold" : "warm", launch.launch_path,
+                       one.interleaved ? "in turns with a peer" : launch.regime,
+                       launch.threads > 0 ? fmt::format(", {} threads", launch.threads) : "");
+}
+
 // Lines of at least three values.
 SweepLines lines_over(const TimedRows& rows, std::string_view field) {
     const Ran ran = tiles_of(rows);
     SweepLines lines;
     for (const TimedCase& one : rows.cases) {
-        if (const auto rest = without(one.workload, field)) {
-            const bool several =
-                ran.at(one.device + "\n" + one.kernel + "\n" + one.shape).size() > 1;
-            const LineKey key{one.device, one.kernel,
-                              several ? tile_fields(one.about.tile) : std::string(),
-                              format_shape(*rest)};
-            lines[key][value_of(one.workload, field)] = &one;
+        const std::optional<Point> point = point_of(one.workload, field);
+        if (!point) {
+            continue;
         }
+        const bool several = ran.at(one.device + "\n" + one.kernel + "\n" + one.shape).size() > 1;
+        const LineKey key{one.device,  one.kernel, several ? tile_fields(one.about.tile) : "",
+                          point->rest, one.commit, way_of(one)};
+        const TimedCase*& known = lines[key][point->value];
+        known = known == nullptr || known->written <= one.written ? &one : known;
     }
     std::erase_if(lines, [](const auto& line) { return line.second.size() < 3; });
     return lines;
@@ -132,11 +193,16 @@ std::string own_words(const std::string& shape, const SweepLines& all) {
 
 // What tells a line from the others.
 std::string line_title(const LineKey& key, const SweepLines& all) {
-    const bool devices =
-        std::ranges::any_of(all, [&](const auto& line) { return line.first.device != key.device; });
+    const auto differs = [&](std::string LineKey::* member) {
+        return std::ranges::any_of(
+            all, [&](const auto& line) { return line.first.*member != key.*member; });
+    };
     const std::string rest = own_words(key.rest, all);
     return key.kernel + (key.tile.empty() ? "" : " " + key.tile) +
-           (devices ? " on " + key.device : "") + (rest.empty() ? "" : " " + rest);
+           (differs(&LineKey::device) ? " on " + key.device : "") +
+           (rest.empty() ? "" : " " + rest) +
+           (differs(&LineKey::commit) ? " at " + key.commit.substr(0, 8) : "") +
+           (differs(&LineKey::way) ? ", " + key.way : "");
 }
 
 // Those with most cases, as many as can be told apart.
@@ -208,6 +274,9 @@ std::vector<std::string_view> sweep_fields() {
     for (const Field& field : own_fields) {
         names.push_back(field.name);
     }
+    for (const std::string_view name : extent_names()) {
+        names.push_back(name);
+    }
     return names;
 }
 
@@ -216,9 +285,9 @@ Chart sweep_chart(const TimedRows& rows, const std::string& asked) {
     const SweepLines all = lines_over(rows, field);
     const SweepLines shown = longest_of(all);
     Chart chart{.title = fmt::format("Time over {}", field),
-                .notes = {"Dashed: predicted before the run; marks: measured."},
-                .panels = {}};
+                .key = "Dashed: predicted before the run; marks: measured."};
     if (all.empty()) {
+        chart.key.clear();
         chart.notes = {fmt::format("No three cases of these receipts differ in {} alone.", field)};
         chart.height = height_of_missing;
     } else if (all.size() > shown.size()) {

@@ -104,7 +104,19 @@ int rows_of_names(const Panel& panel, int columns) {
 
 }  // namespace
 
-TerminalLayout terminal_layout(const Panel& panel, TerminalSize size) {
+Axis terminal_rows(Axis y) {
+    if (!y.ticks.empty() && !y.logarithmic) {
+        const auto [low, high] =
+            std::ranges::minmax(y.ticks, {}, [](const auto& t) { return t.first; });
+        y.low = std::floor(low.first) - 1;
+        y.high = std::ceil(high.first) + 1;
+    }
+    return y;
+}
+
+TerminalLayout terminal_layout(const Panel& given, TerminalSize size) {
+    Panel panel = given;
+    panel.y = terminal_rows(given.y);
     constexpr int least_columns = 24;
     constexpr int least_rows = 8;
     TerminalLayout layout;
@@ -118,7 +130,7 @@ TerminalLayout terminal_layout(const Panel& panel, TerminalSize size) {
     layout.top = (panel.title.empty() ? 1 : 2) + (panel.y.title.empty() ? 0 : 1);
     const int axes = panel.y.ticks.empty()
                          ? std::max(least_rows, size.rows - layout.top - layout.bottom)
-                         : static_cast<int>(std::ceil(panel.y.high - panel.y.low)) + 1;
+                         : static_cast<int>(std::lround(panel.y.high - panel.y.low)) + 1;
     layout.size.rows = axes + layout.top + layout.bottom;
 
     Cells cells(layout);

@@ -29,7 +29,11 @@ struct TerminalLayout {
     std::vector<CellText> words;
 };
 
+/// The y axis as a terminal shows it: one whose ticks have names a unit apart, as those of shapes
+/// and rungs, gets a row for each unit, so that every mark stands in the row of its name.
+Axis terminal_rows(Axis y);
+
 /// `size`: what the terminal has. Each name of the y axis gets a line of its own.
-TerminalLayout terminal_layout(const Panel& panel, TerminalSize size);
+TerminalLayout terminal_layout(const Panel& given, TerminalSize size);
 
 }  // namespace raceline

@@ -84,7 +84,7 @@ PastFile read_receipt(const std::string& path, std::istream& in) {
             rows.push_back(std::move(row));
         }
     }
-    return {path, past_measurements(rows)};
+    return {path, past_measurements(rows), {}, {}};
 }
 
 std::vector<PastFile> read_index(const std::string& path, std::istream& in) {
@@ -94,7 +94,8 @@ std::vector<PastFile> read_index(const std::string& path, std::istream& in) {
         ++number;
         try {
             const Json line = Json::parse(text);
-            files.push_back({line.at("path").get<std::string>(), past_measurements_of_line(line)});
+            files.push_back({line.at("path").get<std::string>(), past_measurements_of_line(line),
+                             line.value("commit", ""), line.value("sha256", "")});
         } catch (const Json::exception& e) {
             throw std::runtime_error(message(path, number, e.what()));
         }

@@ -75,6 +75,7 @@ std::span<const std::string_view> dirty_files();
 struct PastFile {
     std::string path;
     std::vector<PastMeasurement> measurements;
+    std::string commit, sha256;  ///< of one that left: a commit that has it, and its content's hash
 };
 
 /// What was measured by the receipt file at `path`, or, if its name is index.jsonl, by all files

@@ -158,6 +158,7 @@ void LadderCases::add(const Json& written) {
         run.result.passed = row.at("correctness").at("passed").get<bool>();
         run.result.measured = settled_seconds(row);
         run.result.id = text(row, "id");
+        run.result.written = text(row, "written");
         run.result.first_sight =
             sights_.of(measured_by(written), began_.at(run_of(written))) != Sight::seen;
         const auto counters = counters_.find(text(row, "id"));
@@ -183,6 +184,7 @@ void LadderCases::add(const PastFile& file, const PastMeasurement& past) {
     run.result.tile = named.at("tile").dump();
     run.result.stale = true;
     run.result.left = file.path;
+    run.result.written = past.written;
     run.result.first_sight = sights_.of(past, past.written) != Sight::seen;
     run.result.measured = past.measured;
     run.result.predicted = past.predicted;
@@ -271,6 +273,7 @@ std::vector<RungCase> LadderCases::of(const std::string& device, const Kernel& r
                 c.measured_before = earlier.measured;
                 c.id_before = earlier.id;
                 c.left_before = earlier.left;
+                c.written_before = earlier.written;
             }
             cases.push_back(std::move(c));
         }

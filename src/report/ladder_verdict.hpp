@@ -47,6 +47,7 @@ struct RungCase {
     bool first_sight = true;                           ///< false: measured before its first run
     std::string id, id_before;                         ///< of the rows with `measured`(`_before`)
     std::string left, left_before;                     ///< instead: files that left the tree
+    std::string written, written_before;               ///< when, of the rows with these times
 
     [[nodiscard]] double speedup_predicted() const;  ///< over the predecessor; 0: not known
     [[nodiscard]] double speedup_measured() const;

@@ -28,6 +28,7 @@ struct ReceiptDiff {
     std::vector<CaseDiff> cases;  ///< the one that became slowest first
     std::vector<TimedCase> only_before, only_after;
     std::vector<std::string> notes;  ///< of both sides, with "before: " or "after: "
+    std::string before, after;       ///< what the sides are called; "" where nobody named them
 };
 
 /// All by which a case is the same one on both sides, but for its tile. It puts devices and kernels

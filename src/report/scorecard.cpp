@@ -26,6 +26,12 @@ std::string identity_of(const PastMeasurement& row) {
     return row.written + '\n' + nlohmann::json(row.device).dump() + '\n' + row.case_key();
 }
 
+// A finding names its file itself.
+std::string reason_without(const std::string& path, std::string_view why) {
+    const std::string named = path + ": ";
+    return std::string(why.substr(why.starts_with(named) ? named.size() : 0));
+}
+
 double absolute_error(double predicted, double measured) {
     return std::abs(predicted / measured - 1);
 }
@@ -71,11 +77,20 @@ void Scorecard::add_tree(const std::string& folder) {
         "{}: no such folder; without files --scorecard reads receipts/ of a source tree: run it "
         "in the tree's root, or name receipt files",
         folder);
-    for (const std::string& path : stored_receipts(folder)) {
-        add(path);
+    std::vector<std::string> paths = stored_receipts(folder);
+    if (std::string index = stored_index(folder); !index.empty()) {
+        paths.push_back(std::move(index));
     }
-    if (const std::string index = stored_index(folder); !index.empty()) {
-        add(index);
+    for (const std::string& path : paths) {
+        try {
+            add(path);
+        } catch (const Error& error) {
+            if (error.status() != Status::corrupt) {
+                throw;
+            }
+            // Of compressed data that were cut off no row is known; other files have theirs.
+            broken_.push_back({path, 0, reason_without(path, error.what())});
+        }
     }
 }
 

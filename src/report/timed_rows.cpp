@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "receipt/stored_text.hpp"
@@ -23,7 +24,7 @@ namespace {
 
 // What stands in no picture.
 struct LeftOutCount {
-    int unsettled = 0, refused = 0, unpredicted = 0, stale = 0, broken = 0;
+    int unsettled = 0, refused = 0, unpredicted = 0, stale = 0, broken = 0, copies = 0;
 };
 
 std::string note_of(int count, std::string_view what) {
@@ -38,6 +39,11 @@ class Reader {
 public:
     void add(std::vector<Json> rows) {
         for (Json& row : rows) {
+            // What stands in two files was measured once.
+            if (!ids_.insert(row.at("id").get<std::string>()).second) {
+                ++left_out_.copies;
+                continue;
+            }
             try {
                 add(row);
                 all_.rows.push_back(std::move(row));
@@ -55,6 +61,7 @@ public:
             }
         };
         note(left_out_.broken, "left out: this build does not understand them");
+        note(left_out_.copies, "counted once: another file or line has the same");
         note(left_out_.refused, "left out: the gate refused the kernel");
         note(left_out_.unsettled, "left out: their times are not settled");
         note(left_out_.unpredicted, "without their prediction");
@@ -149,6 +156,7 @@ private:
     LeftOutCount left_out_;
     std::map<std::string, Prediction> predictions_;  // by id
     std::set<std::string> ours_;
+    std::set<std::string> ids_;  // of all rows so far
 };
 
 // What of a file counts for nothing, each with its lines.
@@ -163,6 +171,20 @@ void add_notes(Reader& reader, const std::string& path, const SoundRows& file) {
     }
     if (file.unfinished) {
         reader.add_note(fmt::format("{}: its last line is unfinished and left out", path));
+    }
+}
+
+// The rows of a file, of which none is known if its compressed data were cut off or damaged: the
+// note then says so, and others are not kept from theirs.
+SoundRows rows_or_note(Reader& reader, const std::string& path) {
+    try {
+        return sound_rows_of(read_receipts(path));
+    } catch (const Error& error) {
+        if (error.status() != Status::corrupt) {
+            throw;
+        }
+        reader.add_note(error.what());
+        return {};
     }
 }
 
@@ -182,7 +204,12 @@ void keep_commit(SoundRows& file, const std::string& commit) {
 
 TimedRows read_timed_rows(const std::vector<std::string>& files) {
     Reader reader;
+    std::set<std::filesystem::path> known;
     for (const std::string& path : files) {
+        std::error_code none;
+        if (!known.insert(std::filesystem::weakly_canonical(path, none)).second) {
+            continue;  // named twice
+        }
         SoundRows file = sound_rows_of(read_receipts(path));
         add_notes(reader, path, file);
         if (file.rows.empty()) {
@@ -210,7 +237,7 @@ TimedRows timed_rows_of_commit(const std::string& receipts, const std::string& c
     Reader reader;
     std::size_t found = 0;
     for (const std::string& path : stored_receipts(receipts)) {
-        SoundRows file = sound_rows_of(read_receipts(path));
+        SoundRows file = rows_or_note(reader, path);
         for (const Json& row : file.rows) {
             commits.insert(commit_of(row).substr(0, 12));
         }

@@ -53,8 +53,8 @@ struct TimedRows {
 };
 
 /// Reads receipt files. Lines that are no rows and rows that are not as they were written
-/// (sound_rows.hpp) become notes; the rest is kept. Throws Error(io) for a file that cannot be
-/// opened.
+/// (sound_rows.hpp) become notes; the rest is kept. A file that is named twice, and a row that
+/// stands in two of them, count once. Throws Error(io) for a file that cannot be opened.
 TimedRows read_timed_rows(const std::vector<std::string>& files);
 
 /// The same of rows in memory.

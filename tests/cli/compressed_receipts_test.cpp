@@ -161,21 +161,55 @@ TEST_F(Compressed, what_cannot_be_unpacked_is_refused_in_one_sentence) {
     };
     for (const auto& [name, bytes, why] : files) {
         box_.write(name, bytes);
-        for (const std::string& words :
-             std::vector<std::string>{"report ", "report --check ", "report --scorecard ",
-                                      "report --html x.html ", "plot roofline -o x.svg ",
-                                      "diff " + training + " ", "predict --device h200 --rates "}) {
-            if (words.starts_with("report --html") && name == "other.gz") {
-                continue;  // the page says so itself
-            }
+        for (const std::string& words : std::vector<std::string>{
+                 "report ", "report --check ", "report --scorecard ", "plot roofline -o x.svg ",
+                 "diff " + training + " ", "predict --device h200 --rates "}) {
             const Outcome run = box_.run(words + name);
             EXPECT_EQ(run.exit, 2) << words << name;
             EXPECT_THAT(run.err, AllOf(StartsWith("raceline: " + name), HasSubstr(why)))
                 << words << name;
             EXPECT_EQ(std::ranges::count(run.err, '\n'), 1) << run.err;
         }
+        // A page says so itself, and has what the other files hold.
+        const Outcome page = box_.run("report --html x.html plain/a.jsonl " + name);
+        EXPECT_EQ(page.exit, 0) << page.err;
+        EXPECT_THAT(page.err,
+                    AllOf(StartsWith(name), HasSubstr(why), HasSubstr("x.html: 1 receipt file,")));
+        EXPECT_TRUE(fs::remove(box_.path("x.html"))) << name;
     }
-    EXPECT_FALSE(fs::exists(box_.path("x.html")) || fs::exists(box_.path("x.svg")));
+    EXPECT_FALSE(fs::exists(box_.path("x.svg")));
+}
+
+TEST_F(Compressed, a_damaged_file_of_a_tree_takes_no_other_with_it) {
+    const std::string whole = Sandbox::read(training);
+    fs::create_directories(box_.path("receipts/h200"));
+    fs::copy(training, box_.path("receipts/h200/a.jsonl.gz"));
+    fs::copy(mma, box_.path("receipts/h200/b.jsonl.gz"));
+    box_.write("receipts/h200/cut.jsonl.gz", whole.substr(0, whole.size() / 2));
+    const std::string index = gzip(Sandbox::read(source + "/receipts/index.jsonl"));
+    box_.write("receipts/index.jsonl.gz", index.substr(0, index.size() / 2));
+    const std::string commit = "4b2ec0278ce6";
+    for (const std::string& words :
+         {std::string("report --html x.html"), std::string("plot scorecard -o x.svg"),
+          std::string("plot scorecard"), "diff " + commit + " " + commit}) {
+        const Outcome run = box_.run(words);
+        EXPECT_EQ(run.exit, 0) << words << "\n" << run.err;
+        EXPECT_THAT(run.err, HasSubstr("receipts/h200/cut.jsonl.gz: its compressed data end too "
+                                       "early: the file was cut off"))
+            << words;
+        if (!words.starts_with("diff")) {
+            EXPECT_THAT(run.err, HasSubstr("receipts/index.jsonl.gz: its compressed data end"));
+        }
+    }
+    EXPECT_THAT(Sandbox::read(box_.path("x.svg")), HasSubstr("cut.jsonl.gz"));
+    EXPECT_THAT(box_.run("report --html x.html").err, HasSubstr("x.html: 2 receipt files,"));
+    const Outcome diff = box_.run("diff " + commit + " " + commit);
+    EXPECT_THAT(diff.out, HasSubstr("prefill_sm90"));
+    // What counts rows as evidence does not pass over them.
+    EXPECT_EQ(box_.run("report --scorecard").exit, 2);
+    // A page of nothing else says that it is of no file.
+    const Outcome alone = box_.run("report --html x.html receipts/h200/cut.jsonl.gz");
+    EXPECT_THAT(alone.err, HasSubstr("x.html: 0 receipt files,"));
 }
 
 TEST_F(Compressed, rows_are_written_to_plain_files_alone) {

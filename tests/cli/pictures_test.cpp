@@ -94,7 +94,8 @@ TEST_F(Plot, pictures_of_the_pages_are_those_of_their_receipts) {
             EXPECT_TRUE(then == now) << entry.path() << " is not what receipts say: make docs";
         }
     }
-    EXPECT_LT(bytes, 300'000U);
+    // The scorecard of all receipts takes the most.
+    EXPECT_LT(bytes, 450'000U);
     EXPECT_GE(bytes, 1U);
 }
 

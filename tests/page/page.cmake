@@ -22,6 +22,11 @@ if(build_page_model AND RACELINE_NODE AND Python3_FOUND)
                        PROPERTIES LABELS no_sanitizer TIMEOUT 180)
 endif()
 
+if(build_page_model AND CMAKE_GENERATOR STREQUAL "Ninja" AND Python3_FOUND)
+  add_test(NAME page_model_inputs
+           COMMAND ${Python3_EXECUTABLE} -B ${page_tests}/model_inputs.py ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR})
+endif()
+
 find_program(RACELINE_CHROMIUM NAMES chromium chromium-browser google-chrome)
 find_program(RACELINE_CHROMEDRIVER NAMES chromedriver)
 set(page_python "")

@@ -12,6 +12,7 @@ from browser import SOURCE, committed_page, report, stored_text, the_browser
 
 QUICKSTART = "receipts/cpu/2026-11-22-quickstart-f13186e093fd.jsonl.gz"
 BEFORE = "receipts/h200/2026-11-21-from-scratch-12c3875edbd2.jsonl.gz"
+CEILINGS = "receipts/cpu/2026-11-22-ceilings-f13186e093fd.jsonl.gz"
 AFTER = "tests/data/from-scratch-5ea677882833.jsonl"
 LADDER = "receipts/h200/2026-11-21-ladder-12c3875edbd2.jsonl.gz"
 MISSING = "document.getElementById('missing-body').textContent"
@@ -79,6 +80,19 @@ class Receipts(unittest.TestCase):
     def test_ceilings_alone(self):
         self.show((pathlib.Path(SOURCE) / "receipts/h200/ceilings.jsonl").read_text())
         self.assertIn("No timed case stands in these rows", browser.get(MISSING))
+        # Their roofs are what there is to see.
+        browser.see("roofline-chart", "raceline.page.charts['roofline-chart'].view")
+        self.assertIn("its roofs alone", browser.get("document.getElementById('roofline-said').textContent"))
+        roofs = browser.get("raceline.page.charts['roofline-chart'].spec.data.find(d => d.name === 'roofs').values.map(r => r.name)")
+        self.assertGreater(len(roofs), 4)
+        self.assertGreater(browser.get("document.querySelectorAll('#roofline-chart svg, #roofline-chart canvas').length"), 0)
+
+    def test_a_cpu_whose_ceilings_the_page_holds_is_one_to_ask_about(self):
+        self.show_files(SOURCE + "/" + QUICKSTART, SOURCE + "/" + CEILINGS)
+        own = browser.get("raceline.page.data.what_if.own")
+        self.assertTrue(any(name.startswith("cpu (") for name in own), own)
+        browser.see("whatif-body", "document.getElementById('whatif-limiter')")
+        self.assertTrue(set(own) <= set(browser.get("[...document.getElementById('whatif-device').options].map(o => o.value)")))
 
     def test_a_changed_number_and_a_line_that_is_no_row(self):
         lines = self.text.splitlines(keepends=True)
@@ -106,6 +120,17 @@ class Receipts(unittest.TestCase):
         self.assertIn("Nothing of it is on this page", said)
         self.assertGreater(browser.get("raceline.page.data.cases.length"), 10)
         self.assertEqual(browser.get("raceline.page.data.files.length"), 1)
+        # Likewise one of compressed data that were cut off on the way here, or damaged.
+        packed = (pathlib.Path(SOURCE) / LADDER).read_bytes()
+        cut, damaged = pathlib.Path(self.folder.name) / "cut.jsonl.gz", pathlib.Path(self.folder.name) / "damaged.jsonl.gz"
+        cut.write_bytes(packed[:len(packed) // 2])
+        damaged.write_bytes(packed[:len(packed) // 2] + bytes([packed[len(packed) // 2] ^ 0x55]) + packed[len(packed) // 2 + 1:])
+        self.show_files(cut, SOURCE + "/" + QUICKSTART, damaged)
+        said = browser.get(MISSING)
+        self.assertRegex(said, r"cut\.jsonl\.gz: its compressed data end too early[^.]*\. Nothing of it is on this page")
+        self.assertRegex(said, r"damaged\.jsonl\.gz: its compressed data are damaged[^.]*\. Nothing of it is on this page")
+        self.assertEqual(browser.get("raceline.page.data.files.length"), 1)
+        self.assertGreater(browser.get("raceline.page.data.cases.length"), 10)
         # Alone, or as an index, it leaves a page that says so.
         index = pathlib.Path(self.folder.name) / "index.jsonl"
         index.write_text("no index\n")
@@ -122,8 +147,9 @@ class Receipts(unittest.TestCase):
 
     def diff_told(self, before, after):
         """What `raceline diff` says: lines of the table by shape and tile, and the sentence below it."""
+        # As wide as its lines are: none goes on in a second one.
         told = subprocess.run([os.environ.get("RACELINE", "build/raceline"), "diff", before, after], cwd=SOURCE,
-                              capture_output=True, text=True, check=True).stdout
+                              capture_output=True, text=True, check=True, env={**os.environ, "COLUMNS": "1000"}).stdout
         table = [re.split(r" {2,}", line.strip()) for line in told.splitlines()]
         return [line for line in table if re.match(r"(b|h)=", line[0])], told
 
@@ -160,14 +186,26 @@ class Receipts(unittest.TestCase):
         browser.screenshot("1280-light-diff", "#diff")
         browser.do("document.querySelector('#diff-table .row-link').click()")
         browser.wait("document.getElementById('row').open && document.querySelector('#row pre')")
+        browser.do("document.getElementById('row').close()")
+        # A phone has room for what changed, and how.
+        browser.look(375)
+        browser.wait("document.querySelector('#diff-table .scroll').clientWidth < 375 && document.querySelector('#diff-table th[data-column=device]').hidden")
+        shown = browser.get("[...document.querySelectorAll('#diff-table th[data-column]')].filter(h => !h.hidden).map(h => h.dataset.column)")
+        self.assertEqual(shown[:3], ["shape", "ratio", "change"])
+        inside, outside = browser.get("(f => [f.scrollWidth, f.clientWidth])(document.querySelector('#diff-table .scroll'))")
+        self.assertLessEqual(inside, outside)
+        browser.screenshot("375-light-diff", "#diff")
+        browser.look()
 
     def test_two_commits_stand_beside_each_other(self):
         browser.open(committed_page())
-        pairs = [("3d1ff90bf28f", "4b2ec0278ce6"), ("4b2ec0278ce6", "3d1ff90bf28f")]
-        for before, after in pairs:
-            browser.choose("diff-before", f"commit {before}")
-            browser.choose("diff-after", f"commit {after}")
-            self.check_diff(before, after)
+        # Those of the example in docs/pictures.md, which has to show something, the other way round.
+        short = re.search(r"raceline diff ([0-9a-f]+) ([0-9a-f]+) -o", (pathlib.Path(SOURCE) / "docs/pictures.md").read_text()).groups()
+        commits = browser.get("[...new Set(raceline.page.data.cases.map(c => c.commit))]")
+        after, before = (next(commit for commit in commits if commit.startswith(name)) for name in short)
+        browser.choose("diff-before", f"commit {before}")
+        browser.choose("diff-after", f"commit {after}")
+        self.check_diff(before, after)
         # Sides without a case in common say so.
         browser.choose("diff-before", "commit f13186e093fd")
         browser.wait("document.getElementById('diff-said').textContent.includes('No case was timed on both sides')")
@@ -212,13 +250,19 @@ class Receipts(unittest.TestCase):
         self.assertIn("not in this build", browser.get("document.getElementById('whatif-absent').textContent"))
         self.assertEqual(browser.complaints(), [])
 
-    def test_ten_thousand_rows(self):
+    def many(self, count, *files):
+        """A page of so many rows like those of these files, and its size."""
         receipts = pathlib.Path(self.folder.name) / "many.jsonl"
-        subprocess.run([os.environ["MANY_ROWS"], receipts, "10000", LADDER, QUICKSTART], cwd=SOURCE, check=True)
-        self.assertEqual(len(receipts.read_text().splitlines()), 10000)
+        receipts.unlink(missing_ok=True)  # rows are appended
+        subprocess.run([os.environ["MANY_ROWS"], receipts, str(count), *files], cwd=SOURCE, check=True)
+        with open(receipts) as lines:
+            self.assertEqual(sum(1 for _ in lines), count)
         done = report(self.page, receipts)
         self.assertEqual(done.returncode, 0, done.stderr)
-        size = self.page.stat().st_size
+        return self.page.stat().st_size
+
+    def test_ten_thousand_rows(self):
+        size = self.many(10000, LADDER, QUICKSTART)
         began = time.monotonic()
         browser.open(self.page)
         browser.see("roofline-chart", "raceline.page.charts['roofline-chart'].view")
@@ -230,6 +274,25 @@ class Receipts(unittest.TestCase):
         self.assertEqual(browser.complaints(), [])
         self.assertLess(size, 6e6)
         self.assertLess(opened, 3)
+
+    def test_ten_thousand_rows_of_long_shapes(self):
+        """Ragged batches name the length of every sequence, and random shapes repeat nothing."""
+        for suite in ("serving", "random"):
+            files = [str(file.relative_to(SOURCE)) for file in sorted(pathlib.Path(SOURCE).glob(f"receipts/h200/*-{suite}-*.jsonl.gz"))]
+            # Of a part, as they take long to write; what a page has without rows is counted once.
+            count, empty = 3000, 1.1e6
+            size = empty + (self.many(count, *files) - empty) * 10000 / count
+            print(f"\n10,000 rows of {suite} suites: {size / 1e6:.1f} MB")
+            self.assertLess(size, 6e6, suite)
+        browser.open(self.page)
+        # The rows are there as they stand in the file.
+        lines = (pathlib.Path(self.folder.name) / "many.jsonl").read_text().splitlines()
+        browser.driver.set_script_timeout(30)
+        asked = [1, 2, 777, 1500, 2999, 3000]
+        texts = browser.driver.execute_async_script("""const [asked, done] = arguments;
+            (async () => { const texts = []; for (const line of asked) texts.push(await raceline.rowText(0, line)); done(texts); })();""", asked)
+        self.assertEqual(texts, [lines[line - 1] for line in asked])
+        self.assertIsNone(browser.driver.execute_async_script("raceline.rowText(0, 3001).then(text => arguments[0](text ?? null))"))
 
 
 if __name__ == "__main__":

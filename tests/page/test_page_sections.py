@@ -2,10 +2,11 @@
 """Scorecard, peers, ladder, tables, roofs and colours of the page of the committed receipts."""
 import json
 import pathlib
+import subprocess
 import time
 import unittest
 
-from browser import SOURCE, committed_page, stored_text, the_browser
+from browser import SOURCE, committed_page, only_looks, stored_text, the_browser
 
 TIP = "document.getElementById('tip')"
 
@@ -29,8 +30,7 @@ def contrast(one, other):
 
 class Sections(unittest.TestCase):
     def setUp(self):
-        browser.look()
-        browser.open(page)
+        browser.fresh(page, self)
 
     def row(self, place):
         """A row as its file has it."""
@@ -88,6 +88,7 @@ class Sections(unittest.TestCase):
         browser.wait("document.getElementById('row').open && document.querySelector('#row pre')")
         return json.loads(browser.get("document.querySelector('#row pre').textContent"))
 
+    @only_looks
     def test_the_scorecard_hovers_and_opens_its_row(self):
         number = self.lonely("scorecard-chart")
         case = browser.get("raceline.page.charts['scorecard-chart'].points[arguments[0]].of", number)
@@ -196,7 +197,7 @@ class Sections(unittest.TestCase):
         groups = browser.get("raceline.page.data.scorecard.groups.length")
         counted = browser.driver.execute_async_script("""const done = arguments[1];
             Promise.all([...Array(arguments[0]).keys()].map(raceline.scoredRows)).then(all => done(all.map(rows =>
-              rows.map(row => [row.place, row.file, row.commit]))))""", groups)
+              rows.map(row => [row.place, row.left?.[0], row.left && raceline.page.data.left[row.left[0]][0]]))))""", groups)
         self.assertEqual([len(rows) for rows in counted], browser.get("raceline.page.data.scorecard.groups.map(g => g.n)"))
         left = [(file, commit) for rows in counted for place, file, commit in rows if place is None]
         for file, commit in set(left):
@@ -210,6 +211,23 @@ class Sections(unittest.TestCase):
             gone = next(row for row in rows if "in git at commit" in row["place"])
             file, commit = gone["place"].split(", in git at commit ")
             self.assertTrue(index[file].startswith(commit))
+            # It opens the command that gets the row, as text that can be copied, beside the hash of its file.
+            browser.do("document.querySelector('#scorecard-rows [data-left]').click()")
+            self.check_command(*json.loads(browser.get("document.querySelector('#scorecard-rows [data-left]').dataset.left")))
+
+    def check_command(self, file, written):
+        """The command that is shown prints the one row of the file that was written then."""
+        browser.wait("document.getElementById('row').open && document.getElementById('git-command')")
+        command = browser.get("document.getElementById('git-command').textContent")
+        line = next(line for line in map(json.loads, (pathlib.Path(SOURCE) / "receipts/index.jsonl").read_text().splitlines()) if line["path"] == file)
+        self.assertIn(f"git show {line['commit']}:{file}", command)
+        self.assertIn(line["sha256"], browser.get("document.getElementById('row-hash').textContent"))
+        if subprocess.run(["git", "cat-file", "-e", line["commit"]], cwd=SOURCE, capture_output=True).returncode == 0:  # of a whole clone
+            rows = subprocess.run(["sh", "-c", command], cwd=SOURCE, capture_output=True, text=True).stdout.splitlines()
+            self.assertEqual([json.loads(row)["written"] for row in rows], [written])
+        browser.do("document.getElementById('copy-command').click()")
+        browser.wait("/Copied|Selected/.test(document.getElementById('copy-command').textContent)")
+        browser.do("document.getElementById('row').close()")
 
     def test_every_number_of_the_tables_opens_its_row(self):
         # One of which every row is on the page.
@@ -222,6 +240,7 @@ class Sections(unittest.TestCase):
             self.assertEqual(closed, [], table)
             self.assertGreater(browser.get(f"document.querySelectorAll('#{table} td.n').length"), 5)
 
+    @only_looks
     def test_marks_on_each_other_are_all_within_reach_of_the_mouse(self):
         def crowded(chart):
             """A mark that others lie on, the last of which is drawn over it."""
@@ -239,9 +258,10 @@ class Sections(unittest.TestCase):
                 const places = chart.points.map(p => raceline.placeOf(chart, p)), [x, y] = places[i];
                 return chart.points.filter((_, j) => Math.hypot(places[j][0] - x, places[j][1] - y) < 3).map(p => [p.of.shape, p.of.row]); })(arguments)""", chart, number)
             self.assertGreater(len(here), 1)
-            for shape, _ in here:
-                self.assertIn(shape, said)
-            self.assertIn("also here", said)
+            self.assertIn(here[0][0] if len(here) == 1 else "also here", said)
+            self.assertRegex(said, r"[0-9]+ other marks?; a click lists all [0-9]+")
+            # A tip cannot be scrolled: all of it is in the window.
+            self.assertTrue(browser.get(f"(r => r.top >= 0 && r.left >= 0 && r.bottom <= innerHeight && r.right <= innerWidth)({TIP}.getBoundingClientRect())"))
             # A click lists all of them, and each opens its row.
             opened = []
             while True:
@@ -286,7 +306,13 @@ class Sections(unittest.TestCase):
         browser.look()
 
     def test_a_limiter_without_a_roof_says_whose_roof_is_meant(self):
-        cases = browser.get("raceline.page.data.cases.filter(c => c.device === raceline.chosen.device && c.bound > 0)")
+        # Of a kernel with few cases: a turn of the table takes a while.
+        kernel = browser.get("""(cases => { const all = kernel => cases.filter(c => c.kernel === kernel);
+            return [...new Set(cases.filter(c => c.bound > 0 && c.limiter !== c.roof && ["tail", "latency", "launch"].includes(c.limiter)).map(c => c.kernel))]
+              .sort((a, b) => all(a).length - all(b).length)[0]; })(raceline.page.data.cases.filter(c => c.device === raceline.chosen.device))""")
+        browser.choose("choose-kernel", kernel)
+        browser.see("roofline-chart", f"raceline.page.charts['roofline-chart']?.view && raceline.page.charts['roofline-chart'].points.every(p => p.of.kernel === {json.dumps(kernel)})")
+        cases = browser.get("raceline.page.data.cases.filter(c => c.device === raceline.chosen.device && c.kernel === arguments[0] && c.bound > 0)", kernel)
         without = [case for case in cases if case["limiter"] != case["roof"]]
         self.assertGreater(len(without), 0)
         self.assertTrue({case["limiter"] for case in without} & {"tail", "latency", "launch"})
@@ -308,6 +334,7 @@ class Sections(unittest.TestCase):
         self.assertIn(f"of {case['roof']}: the limiter {case['limiter']} is no resource", "".join(browser.get(
             "raceline.page.charts['roofline-chart'].tell(raceline.page.charts['roofline-chart'].points[arguments[0]]).flat()", number)))
 
+    @only_looks
     def test_no_line_crosses_the_names_of_shapes_beside_peers(self):
         browser.see("peers-chart", "raceline.page.charts['peers-chart'] && raceline.page.charts['peers-chart'].view")
         names, covers, order = browser.get("""(() => { const chart = document.getElementById("peers-chart");
@@ -356,7 +383,7 @@ class Sections(unittest.TestCase):
         browser.see("roofline-chart", "raceline.page.charts['roofline-chart'].view")
         points = browser.get("""(chart => chart.points.map(p => ({shape: p.of.shape, commit: p.of.commit, written: p.of.written,
             place: raceline.placeOf(chart, p), true_x: chart.view.scale("x")(p.x)})))(raceline.page.charts["roofline-chart"])""")
-        several, places = 0, set()
+        several, moved, places = 0, 0, set()
         for shape in {point["shape"] for point in points}:
             newest = {}
             for point in (point for point in points if point["shape"] == shape):
@@ -364,13 +391,16 @@ class Sections(unittest.TestCase):
             order = sorted(newest.values(), key=lambda some: max(one["written"] for one in some), reverse=True)
             several += len(order) > 1
             shifts = [some[0]["place"][0] - some[0]["true_x"] for some in order]
-            self.assertEqual(shifts, sorted(shifts))
-            self.assertTrue(all(after - before > 6 for before, after in zip(shifts, shifts[1:])), shifts)
+            # What is moved stands at a wrong intensity: by no more than three marks.
+            self.assertTrue(all(-0.01 <= shift - shifts[0] <= 25 for shift in shifts), shifts)
+            moved += sum(shift - shifts[0] > 2 for shift in shifts)
             places.add(round(shifts[0], 3))
         self.assertGreater(several, 10)
+        self.assertGreater(moved, 10)
         self.assertEqual(len(places), 1, "the newest commit stands in its place")
         self.assertIn("a mark for each", browser.get("document.getElementById('roofline-said').textContent"))
 
+    @only_looks
     def test_nothing_has_no_sign(self):
         said = browser.get("[-0.04, 0.0004, -0.0004, -0.0006, 0, NaN].map(raceline.signedPercent)")
         self.assertEqual(said, ["−4.0 %", "0.0 %", "0.0 %", "−0.1 %", "0.0 %", "not known"])
@@ -419,7 +449,7 @@ class Sections(unittest.TestCase):
         browser.wait(f"raceline.page.charts['peers-chart'].points.length === {len(peers)}")
 
     def test_every_time_of_the_ladder_opens_its_row_or_says_where_it_is(self):
-        shown = 0
+        shown = left = 0
         for track in ("prefill", "decode", "from-scratch"):
             browser.choose("ladder-track", track)
             browser.wait(f"document.getElementById('ladder-track').value === '{track}'")
@@ -435,9 +465,13 @@ class Sections(unittest.TestCase):
                     self.assertEqual(row["measurement"]["seconds_median"], one["measured"])
                     self.assertIn(",".join(map(str, one["row"])), browser.get(f"[...{entry}.querySelectorAll('.row-link')].map(l => l.dataset.row)"))
                 else:
-                    self.assertTrue(one["left"].endswith(".jsonl"), one)
-                    self.assertFalse((pathlib.Path(SOURCE) / one["left"]).exists())
-                    self.assertIn(f"its receipt is not on this page: {one['left']} left the tree", browser.get(f"{entry}.textContent"))
+                    file, written = one["left"]
+                    self.assertFalse((pathlib.Path(SOURCE) / file).exists())
+                    self.assertIn(f"(of {file}, which left the tree)", browser.get(f"{entry}.textContent"))
+                    if not left:
+                        browser.do(f"{entry}.querySelector('[data-left]').click()")
+                        self.check_command(file, written)
+                    left += 1
         self.assertGreater(shown, 15)
 
     def test_the_ladder_hovers_and_opens(self):
@@ -451,8 +485,8 @@ class Sections(unittest.TestCase):
         if rung["shown"]["row"]:
             self.assertEqual(self.opened()["kernel"], rung["rung"]["rung"])
         else:
-            self.assertIn(rung["shown"]["left"], said)
-            browser.wait(f"document.querySelector('[data-rung=\"{rung['rung']['rung']}\"]').open")
+            self.assertIn(rung["shown"]["left"][0], said)
+            self.check_command(*rung["shown"]["left"])
 
     def test_turning_a_page_of_a_table_keeps_the_focus(self):
         def turn(name):
@@ -461,8 +495,13 @@ class Sections(unittest.TestCase):
             browser.key("Enter", 13)
             browser.do(f"{button}.click()")
             return browser.get("document.activeElement.dataset.turn ?? document.activeElement.tagName")
+        kernel = browser.get("""(cases => { const all = kernel => cases.filter(c => c.kernel === kernel).length;
+            return [...new Set(cases.map(c => c.kernel))].filter(k => all(k) > 150).sort((a, b) => all(a) - all(b))[0]; })(
+            raceline.page.data.cases.filter(c => c.device === raceline.chosen.device))""")
+        browser.choose("choose-kernel", kernel)
         self.assertEqual(turn("Further"), "Further")
         self.assertEqual(turn("Further"), "Further")
+        focused = ""
         for _ in range(browser.get("raceline.page.data.cases.length")):
             if browser.get("document.querySelector('#cases-table [data-turn=\"Further\"]').disabled"):
                 break
@@ -518,6 +557,22 @@ class Sections(unittest.TestCase):
                 return [...document.querySelectorAll('#roofline-chart text')].every(t => { const r = t.getBoundingClientRect();
                     return r.left >= box.left - 1 && r.right <= box.right + 1; }); })()""")
             self.assertTrue(inside)
+
+    def test_names_of_roofs_stand_between_the_ends_of_the_chart(self):
+        """Of every device, and of kernels whose marks lie far below the roofs or in one corner."""
+        names = 0
+        for device in browser.get("Object.keys(raceline.page.data.roofs).filter(d => raceline.page.data.roofs[d].engines.length > 0)"):
+            browser.choose("choose-device", device)
+            kernels = browser.get("[...document.getElementById('choose-kernel').options].map(o => o.value)")
+            for kernel in [kernels[0], *kernels[1::4]]:
+                browser.choose("choose-kernel", kernel)
+                browser.see("roofline-chart", f"(c => c && c.view && c.points.every(p => p.of.device === {json.dumps(device)} && {json.dumps(kernel)}.includes(p.of.kernel)) || {json.dumps(kernel)} === {json.dumps(kernels[0])})(raceline.page.charts['roofline-chart'])")
+                for name, y, low, high in browser.get("""(({spec}) => { const [low, high] = spec.scales.find(s => s.name === "y").domain;
+                        return spec.data.find(d => d.name === "labels").values.map(l => [l.name, l.y, low, high]); })(raceline.page.charts["roofline-chart"])"""):
+                    self.assertTrue(low < y < high, (device, kernel, name, y, low, high))
+                    names += 1
+            browser.choose("choose-kernel", kernels[0])
+        self.assertGreater(names, 20)
 
     def test_a_device_without_roofs_says_so(self):
         roofless = [name for name, roofs in browser.get("raceline.page.data.roofs").items() if not roofs["engines"]]

@@ -12,6 +12,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "other_rows.hpp"
+#include "plot/placement.hpp"
 #include "report/written_runs.hpp"
 #include "support/check.hpp"
 
@@ -134,7 +136,7 @@ TEST_F(Charts, scorecard_keeps_first_sight_and_misses_apart) {
     card.add(path("b.jsonl"));
     const Chart chart = scorecard_chart(card);
     ASSERT_EQ(chart.panels.size(), 3U);
-    EXPECT_EQ(chart.panels[0].title, "first sight: 1 of 2 rows");
+    EXPECT_EQ(chart.panels[0].title, "first sight: 1 of 2 rows, 100 % within 20 %");
     EXPECT_EQ(series_called(chart.panels[0], "within 20 % (1)").points.at(0).x, 1.1e-3);
     EXPECT_EQ(series_called(chart.panels[1], "missed (1)").points.at(0).x, 2.0e-3);
     // The model's median error of the seen row, over 100 µs: half.
@@ -181,6 +183,56 @@ TEST_F(Charts, sweep_finds_the_field_and_follows_changes_of_the_tile) {
                             Field(&ChartPoint::x, 2048), Field(&ChartPoint::x, 4096),
                             Field(&ChartPoint::x, 8192), Field(&ChartPoint::x, 16384)));
     EXPECT_THROW(static_cast<void>(sweep_chart(rows, "colour")), Error);
+}
+
+// Another program, or another way to run one, is another line, in whatever order files are named.
+TEST_F(Charts, sweep_keeps_commits_and_ways_of_running_apart) {
+    const std::vector<Json> first = read_timed_rows({training_file}).rows;
+    const std::vector<Json> later = test::at_commit(first, 'f');
+    const std::vector<Json> warm = test::other_rows(first, "w", [](Json& row) {
+        if (row.contains("case")) {
+            row["case"]["cold"] = false;
+        }
+    });
+    const auto titles = [](const Chart& chart) {
+        std::set<std::string> all;
+        for (const Series& series : chart.panels.at(0).series) {
+            all.insert(series.title);
+        }
+        return all;
+    };
+    const std::string name = "prefill_sm90 h=32,d=64";
+    const Chart commits = sweep_chart(timed_rows_of(test::joined(first, later)), "");
+    EXPECT_THAT(titles(commits),
+                testing::IsSupersetOf({name + " at 4b2ec027", name + " at ffffffff"}));
+    EXPECT_EQ(titles(commits), titles(sweep_chart(timed_rows_of(test::joined(later, first)), "")));
+    EXPECT_THAT(titles(sweep_chart(timed_rows_of(test::joined(first, warm)), "")),
+                testing::IsSupersetOf(
+                    {name + ", cold, graph, sustained", name + ", warm, graph, sustained"}));
+}
+
+// A file that is named twice, by whatever name, was measured once.
+TEST_F(Charts, a_file_named_twice_counts_once) {
+    const TimedRows once = read_timed_rows({compare_file});
+    const TimedRows twice = read_timed_rows(
+        {compare_file, compare_file,
+         receipt("h200/../h200/") + compare_file.substr(compare_file.rfind('/') + 1)});
+    EXPECT_EQ(twice.rows.size(), once.rows.size());
+    EXPECT_EQ(twice.peers.size(), once.peers.size());
+    const Chart chart = compare_chart(twice);
+    EXPECT_EQ(series_called(chart.panels.at(0), "fa2").points.size(), 36U);
+    // Nobody looks for a legend below so many shapes.
+    EXPECT_TRUE(chart.panels[0].legend_above);
+    const Place place = place_of(chart, 0);
+    EXPECT_GT(place.legend, place.top);
+}
+
+TEST_F(Charts, a_diff_names_its_sides) {
+    const TimedRows rows = read_timed_rows({training_file});
+    ReceiptDiff diff = diff_of(rows, rows);
+    diff.before = "old.jsonl";
+    diff.after = "new.jsonl";
+    EXPECT_THAT(diff_chart(diff).title, HasSubstr("old.jsonl before, new.jsonl after"));
 }
 
 TEST_F(Charts, receipts_without_points_say_what_is_missing) {

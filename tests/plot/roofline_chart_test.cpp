@@ -260,46 +260,6 @@ TEST_F(RooflineChart, the_gap_of_a_launch_is_labelled_only_where_no_resource_lim
     EXPECT_THAT(titles(), testing::Not(Contains(HasSubstr("50.00×"))));
 }
 
-TEST_F(RooflineChart, marks_of_one_kernel_at_two_commits_stand_apart) {
-    p_.layer1.seconds = {{"dram", 1e-6}};
-    p_.layer1.bound_seconds = 1e-6;
-    p_.layer1.limiter = "dram";
-    run(2e-6, 4e-6, "a.jsonl");
-    std::vector<Json> rows = read_timed_rows({path("a.jsonl")}).rows;
-    const std::size_t once = rows.size();
-    for (std::size_t i = 0; i < once; ++i) {
-        Json row = rows[i];
-        row["git"]["commit"] = std::string(40, 'f');
-        for (const char* id : {"id", "prediction_id"}) {
-            if (row.contains(id)) {
-                const auto text = row.at(id).get<std::string>();
-                row[id] = std::string(text.rbegin(), text.rend());
-            }
-        }
-        rows.push_back(row);
-    }
-    const Chart chart = roofline_chart(timed_rows_of(rows));
-    std::vector<double> x;
-    std::set<Mark> marks;
-    for (const Series& one : chart.panels.at(0).series) {
-        if (one.title.starts_with("cpu_flash at ")) {
-            x.push_back(one.points.at(0).x);
-            marks.insert(one.mark);
-        }
-    }
-    ASSERT_EQ(x.size(), 2U);
-    EXPECT_EQ(marks.size(), 2U);
-    // A mark is a good hundredth of the chart wide.
-    const Axis& axis = chart.panels[0].x;
-    EXPECT_GT(std::abs(std::log(x[1] / x[0])), 0.01 * std::log(axis.high / axis.low));
-    EXPECT_THAT(chart.notes, Contains(HasSubstr("at several commits has a mark for each")));
-    // One gap is labelled, whatever number of commits: that of the kernel.
-    EXPECT_EQ(std::ranges::count_if(
-                  chart.panels[0].series,
-                  [](const Series& s) { return s.title.find("left to") != std::string::npos; }),
-              1);
-}
-
 TEST_F(RooflineChart, several_devices_and_commits_have_marks_of_their_own) {
     run(2e-6, 4e-6, "a.jsonl");
     device_.name = "another CPU";
@@ -309,7 +269,7 @@ TEST_F(RooflineChart, several_devices_and_commits_have_marks_of_their_own) {
     const Series& b = series_called(chart.panels.at(0), "cpu_flash on B");
     EXPECT_NE(a.mark, b.mark);
     EXPECT_NE(a.colour, b.colour);
-    EXPECT_EQ(chart.notes.at(1), "A: cpu (a test's CPU); B: cpu (another CPU)");
+    EXPECT_EQ(chart.notes.at(0), "A: cpu (a test's CPU); B: cpu (another CPU)");
 }
 
 }  // namespace

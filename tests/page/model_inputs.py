@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The build of the page's model depends on every file of the tree that it compiles: model_inputs.py BUILD SOURCE"""
+import pathlib
+import re
+import sys
+
+build, source = (pathlib.Path(path).resolve() for path in sys.argv[1:])
+compiled = re.findall(r"^build \S+\.o: CXX_COMPILER__raceline_model\S* (\S+\.cpp)", (build / "page_model/build.ninja").read_text(), re.M)
+compiled = {path for path in compiled if path.startswith(f"{source}/") and not path.startswith(f"{build}/")}
+assert len(compiled) > 50, compiled
+rule = next(line for line in (build / "build.ninja").read_text().replace("$\n", "").splitlines()
+            if re.match(r"build page_model/raceline_model\.js\b", line))
+missed = sorted(compiled - set(rule.split()))
+assert not missed, f"a change of these would not build the model anew: {missed}"

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// Trajectories and ladders of several devices, and of rungs on shapes of their own.
+#include <algorithm>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "other_rows.hpp"
+#include "plot/charts.hpp"
+#include "plot/placement.hpp"
+#include "workload/shape_grammar.hpp"
+
+namespace raceline {
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::Each;
+using testing::HasSubstr;
+using testing::Not;
+
+std::vector<Json> rows_of_ladder() {
+    return read_timed_rows({std::string(RACELINE_SOURCE_DIR) +
+                            "/receipts/h200/2026-11-21-ladder-12c3875edbd2.jsonl.gz"})
+        .rows;
+}
+
+// On another GPU, but for the rungs of these names.
+std::vector<Json> on_another_gpu(std::vector<Json> rows, const std::set<std::string>& but) {
+    std::erase_if(rows, [&](const Json& row) {
+        return row.contains("kernel") && but.contains(row.at("kernel").get<std::string>());
+    });
+    return test::other_rows(rows, "x", [](Json& row) {
+        row["device"]["id"] = "h100-sxm";
+        row["device"]["name"] = "NVIDIA H100 80GB HBM3";
+    });
+}
+
+std::vector<std::string> names_of(const Axis& axis) {
+    std::vector<std::string> names;
+    for (const auto& [at, name] : axis.ticks) {
+        names.push_back(name);
+    }
+    return names;
+}
+
+// Each device has axes of its own, whatever rungs the other one ran.
+TEST(LadderChart, two_devices_have_panels_of_their_own) {
+    const std::vector<Json> rows = rows_of_ladder();
+    const TimedRows both =
+        timed_rows_of(test::joined(on_another_gpu(rows, {"tiled", "wmma"}), rows));
+    for (const Chart& chart :
+         {trajectory_chart(both, "prefill", ""), ladder_chart(both, "prefill", "")}) {
+        ASSERT_EQ(chart.panels.size(), 2U) << chart.title;
+        std::set<std::size_t> rungs;
+        for (std::size_t i = 0; i < chart.panels.size(); ++i) {
+            const Panel& panel = chart.panels[i];
+            EXPECT_THAT(panel.title, HasSubstr("h"));
+            const Axis& named = panel.y.ticks.empty() ? panel.x : panel.y;
+            rungs.insert(named.ticks.size());
+            // Where one device did not run a rung, it has no mark and no name of it.
+            for (const Series& series : panel.series) {
+                EXPECT_TRUE(series.title.empty() || series.points.size() == named.ticks.size());
+            }
+            const Place place = place_of(chart, i);
+            for (std::size_t a = 0; a < panel.texts.size(); ++a) {
+                for (std::size_t b = a + 1; b < panel.texts.size(); ++b) {
+                    // Those of one step stand below each other, a line apart.
+                    const bool step = panel.texts[a].x == panel.texts[b].x &&
+                                      panel.texts[a].lines_below != panel.texts[b].lines_below;
+                    EXPECT_FALSE(!step && overlap(box_of(panel, place, panel.texts[a]),
+                                                  box_of(panel, place, panel.texts[b])))
+                        << panel.texts[a].text << " and " << panel.texts[b].text;
+                }
+            }
+        }
+        EXPECT_EQ(rungs, (std::set<std::size_t>{3, 5})) << chart.title;
+        EXPECT_NE(chart.panels[0].title, chart.panels[1].title);
+    }
+}
+
+// What was not run on a shape may well take it: a picture says what the receipts have.
+TEST(LadderChart, says_of_rungs_on_other_shapes_which_ones_these_are) {
+    std::vector<Json> rows = rows_of_ladder();
+    const Chart usual = trajectory_chart(timed_rows_of(rows), "prefill", "");
+    const std::string reference = usual.title.substr(usual.title.find(" on ") + 4);
+    EXPECT_THAT(names_of(usual.panels.at(0).x), Each(Not(HasSubstr("*"))));
+
+    // Of two rungs another shape alone is left.
+    const std::set<std::string> elsewhere{"online", "fused"};
+    const auto is_reference = [length = parse_shape(reference).seqlen_k](const Json& row) {
+        return row.contains("workload") && row.at("workload").at("seqlen_k") == length;
+    };
+    std::erase_if(rows, [&](const Json& row) {
+        return row.contains("kernel") && elsewhere.contains(row.at("kernel").get<std::string>()) &&
+               is_reference(row);
+    });
+    const Chart chart = ladder_chart(timed_rows_of(rows), "prefill", reference);
+    EXPECT_THAT(chart.title, HasSubstr(reference));
+    EXPECT_THAT(names_of(chart.panels.at(0).y), Contains("online *"));
+    EXPECT_THAT(chart.notes,
+                Contains(AllOf(HasSubstr("on another shape only"), HasSubstr("online"))));
+    EXPECT_THAT(chart.notes, Each(Not(HasSubstr("do not take this shape"))));
+
+    // On a shape that nobody ran no title says that this is of it.
+    const Chart none =
+        ladder_chart(timed_rows_of(rows), "prefill", "h=16,q=32,k=32,d=64,dtype=fp16");
+    EXPECT_THAT(none.title, Not(HasSubstr("h=16,q=32")));
+    EXPECT_THAT(none.notes, Contains(HasSubstr("was measured on h=16,q=32")));
+}
+
+}  // namespace
+}  // namespace raceline

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// Marks in a terminal: each in its row, and each look a letter that the legend explains.
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <set>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plot/charts.hpp"
+#include "plot/gnuplot.hpp"
+#include "plot/gnuplot_script.hpp"
+#include "plot/placement.hpp"
+
+namespace raceline {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr TerminalSize size{.columns = 120, .rows = 40};
+
+std::string receipt(const std::string& name) {
+    return std::string(RACELINE_SOURCE_DIR) + "/receipts/" + name;
+}
+
+class TerminalPicture : public testing::Test {
+    void SetUp() override {
+        if (!gnuplot_is_there()) {
+            GTEST_SKIP() << "no gnuplot in PATH";
+        }
+    }
+
+protected:
+    static std::vector<std::string> drawn(const Chart& chart) {
+        std::istringstream text(
+            drawn_by_gnuplot(gnuplot_script(chart, PictureForm::terminal, size)));
+        std::vector<std::string> lines;
+        for (std::string line; std::getline(text, line);) {
+            lines.push_back(line);
+        }
+        return lines;
+    }
+};
+
+TEST_F(TerminalPicture, every_mark_of_a_comparison_stands_in_the_row_of_its_shape) {
+    const Chart chart =
+        compare_chart(read_timed_rows({receipt("h200/2026-11-23-compare-4b2ec0278ce6.jsonl.gz")}));
+    const Panel& panel = chart.panels.at(0);
+    const TerminalLayout layout = terminal_layout(panel, size);
+    const std::vector<std::string> lines = drawn(chart);
+    std::vector<const Series*> peers;
+    for (const Series& series : panel.series) {
+        if (series.mark != Mark::none) {
+            peers.push_back(&series);
+        }
+    }
+    ASSERT_EQ(peers.size(), 5U);
+    const int last = layout.size.columns - 1 - layout.right;
+    std::size_t marks = 0;
+    std::size_t hidden = 0;
+    for (const auto& [y, name] : panel.y.ticks) {
+        const auto line = std::ranges::find_if(lines, [&](const std::string& one) {
+            return one.find(" " + name + " |") < one.size();
+        });
+        ASSERT_NE(line, lines.end()) << name;
+        for (std::size_t i = 0; i < peers.size(); ++i) {
+            const auto point = std::ranges::find_if(
+                peers[i]->points, [&](const ChartPoint& p) { return std::abs(p.y - y) < 0.5; });
+            const auto column = layout.left + share_of(panel.x, point->x) * (last - layout.left);
+            const auto letter = static_cast<char>('A' + i);
+            const std::size_t found = line->find(letter, static_cast<std::size_t>(layout.left));
+            if (found == std::string::npos) {  // under the mark of another peer
+                const auto near = line->substr(static_cast<std::size_t>(column) - 1, 4);
+                EXPECT_NE(near.find_first_of("ABCDE"), std::string::npos) << *line << letter;
+                ++hidden;
+                continue;
+            }
+            EXPECT_NEAR(static_cast<double>(found), column, 1.01) << *line << " " << letter;
+            EXPECT_EQ(line->find(letter, found + 1), std::string::npos) << *line;
+            ++marks;
+        }
+    }
+    EXPECT_EQ(marks + hidden, 180U);
+    EXPECT_GT(marks, 120U);
+}
+
+TEST_F(TerminalPicture, kernels_of_a_roofline_are_letters_that_the_legend_has) {
+    const std::string training = "-training-16k-4b2ec0278ce6.jsonl.gz";
+    const Chart chart =
+        roofline_chart(read_timed_rows({receipt("h200/2026-11-23-prefill_mma" + training),
+                                        receipt("h200/2026-11-23-prefill_sm90" + training),
+                                        receipt("h200/2026-11-23-prefill_sm90_fp8" + training)}));
+    // In a picture their forms differ too: not everybody sees colours.
+    std::set<Mark> forms;
+    for (const Series& series : chart.panels.at(0).series) {
+        if (series.title.starts_with("prefill_")) {
+            forms.insert(series.mark);
+        }
+    }
+    EXPECT_EQ(forms.size(), 3U);
+    const std::vector<std::string> lines = drawn(chart);
+    std::string all;
+    for (const std::string& line : lines) {
+        all += line + "\n";
+    }
+    EXPECT_THAT(all, HasSubstr("Small letters are hollow marks, capitals filled ones."));
+    for (const char* legend : {" A  prefill_mma", " B  prefill_sm90", " C  prefill_sm90_fp8"}) {
+        EXPECT_THAT(all, HasSubstr(legend));
+    }
+    // Each is on the axes, above the line of these.
+    const std::string axes = all.substr(all.find('|'), all.find("+-----") - all.find('|'));
+    const auto count_alone = [&](char letter) {
+        std::size_t count = 0;
+        for (std::size_t i = 1; i + 1 < axes.size(); ++i) {
+            const std::string_view beside(axes.data() + i - 1, 3);
+            count +=
+                axes[i] == letter && std::isalnum(beside[0]) == 0 && std::isalnum(beside[2]) == 0;
+        }
+        return count;
+    };
+    for (const char letter : {'A', 'B', 'C'}) {
+        EXPECT_GT(count_alone(letter), 1U) << letter;
+    }
+    // Of predictions most stand under what was measured.
+    EXPECT_GT(count_alone('a') + count_alone('b') + count_alone('c'), 0U);
+}
+
+// Titles of the legend, names of ticks and texts: what a terminal has no room for is lost unseen.
+TEST_F(TerminalPicture, shows_all_words) {
+    const std::string folder = std::string(RACELINE_SOURCE_DIR) + "/receipts/";
+    const std::string h200 = folder + "h200/2026-11-2";
+    const TimedRows ladder = read_timed_rows({h200 + "1-ladder-12c3875edbd2.jsonl.gz"});
+    std::vector<Chart> charts;
+    charts.push_back(compare_chart(read_timed_rows({h200 + "3-compare-4b2ec0278ce6.jsonl.gz"})));
+    for (const char* track : {"prefill", "decode"}) {
+        charts.push_back(trajectory_chart(ladder, track, ""));
+        charts.push_back(ladder_chart(ladder, track, ""));
+    }
+    charts.push_back(roofline_chart(
+        read_timed_rows({folder + "cpu/2026-11-22-quickstart-f13186e093fd.jsonl.gz",
+                         folder + "cpu/2026-11-22-ceilings-f13186e093fd.jsonl.gz"})));
+    charts.push_back(roofline_chart(
+        read_timed_rows({h200 + "3-prefill_sm90-training-16k-4b2ec0278ce6.jsonl.gz"})));
+    std::size_t words = 0;
+    for (const TerminalSize terminal :
+         {TerminalSize{.columns = 80, .rows = 24}, {100, 32}, {160, 50}}) {
+        for (const Chart& chart : charts) {
+            const std::string text =
+                drawn_by_gnuplot(gnuplot_script(chart, PictureForm::terminal, terminal));
+            const auto shows = [&](const std::string& word) {
+                EXPECT_THAT(text, HasSubstr(word)) << chart.title << " in " << terminal.columns;
+                ++words;
+            };
+            const Panel& panel = chart.panels.at(0);
+            for (const Series& series : panel.series) {
+                shows(series.title);
+            }
+            for (const ChartText& one : panel.texts) {
+                shows(one.text);
+            }
+            for (const Axis* axis : {&panel.x, &panel.y}) {
+                shows(axis->title);
+                for (const auto& [at, name] : axis->ticks) {
+                    shows(name);
+                }
+            }
+        }
+    }
+    EXPECT_GT(words, 400U);
+}
+
+}  // namespace
+}  // namespace raceline
