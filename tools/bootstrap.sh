@@ -23,7 +23,7 @@ python3 -c 'import os, sysconfig; os.stat(sysconfig.get_path("include") + "/Pyth
     headers=" python3-dev"
 tested="$build libgtest-dev libgmock-dev git"
 page="$build emscripten"
-test="$tested emscripten chromium chromium-driver fonts-dejavu-core gnuplot-nox$venv$headers"
+test="$tested emscripten chromium chromium-driver fonts-dejavu-core gnuplot-nox zsh fish$venv$headers"
 docs="$build gnuplot-nox"
 sanitize="$tested clang-19 libomp-19-dev libclang-rt-19-dev llvm-19"
 lint="$sanitize clang-format-19 clang-tidy-19$venv"

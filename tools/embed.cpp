@@ -7,8 +7,9 @@
 //   embed lines ROOT FOLDER        prints how many lines of code a folder has: neither blank nor
 //                                  the beginning of a comment or of a directive
 //   embed hash ROOT PATH...        prints SHA-256 over files (folders: all files in them) and the
-//                                  headers of cpu/, gpu/, kernels/ and ladder/ that they include, with
-//                                  the .cpp beside such a header; comments and white space removed
+//                                  headers of cpu/, gpu/, kernels/ and ladder/ that they include,
+//                                  with the .cpp beside such a header; comments and white space
+//                                  removed
 #include <algorithm>
 #include <filesystem>
 #include <fstream>

@@ -3,6 +3,7 @@
 #include "fuse.hpp"
 #include "report/layer_report.hpp"
 #include "selection.hpp"
+#include "support/text_table.hpp"
 #include "terminal.hpp"
 
 namespace raceline::cli {
@@ -19,24 +20,30 @@ int run_bench(const Options& options) {
         cases.empty() || cases.front().suite.empty() ? "shape" : cases.front().suite;
     ReceiptWriter writer(options.receipts.empty() ? default_receipt_path(what) : options.receipts);
     if (writer.repaired() > 0) {
-        say("{}: cut an unfinished last line of {} bytes that a killed run had left", writer.path(),
-            writer.repaired());
+        say("{}: an unfinished last line of {}, which a killed run had left, was cut off",
+            writer.path(), counted_text(writer.repaired(), "byte"));
     }
     RowSink sink = sink_of(options, &writer);
     const Device& device = backend->device();
-    say("{} ({}), rates {}", device.name, device.id, device.rates_id);
+    say("on {} ({})", device.name, device.id);
     std::vector<RanCase> ran;
-    const Outcome outcome =
-        run_each(cases, options, device, CaseTable::Columns::all, [&](const Case& one) {
-            CaseResult result = run_case(one, *backend, sink);
-            ran.emplace_back(one, result);
-            return result;
-        });
+    const Outcome outcome = run_each(cases, options, device,
+                                     {.done = "measured",
+                                      .file = writer.path(),
+                                      .columns = CaseTable::Columns::all,
+                                      .one = [&](const Case& one) {
+                                          CaseResult result = run_case(one, *backend, sink);
+                                          ran.emplace_back(one, result);
+                                          return result;
+                                      }});
     if (!options.json) {
-        fmt::print("{}{}", fusion ? fusion_table(options, *fusion, device, ran) : "",
-                   layer_text(ran, device));
+        const TextStyle style = stdout_style(options);
+        fmt::print("{}{}", fusion ? fusion_table(options, *fusion, device, ran, style) : "",
+                   layer_text(ran, device, style));
     }
-    say("receipts: {}", writer.path());
+    if (outcome.stopped == 0) {  // else it has said so
+        say("receipts: {}", writer.path());
+    }
     return exit_of(outcome);
 }
 

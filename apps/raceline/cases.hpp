@@ -4,6 +4,8 @@
 
 #include <functional>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "options.hpp"
@@ -20,13 +22,25 @@ std::optional<ReceiptWriter> named_receipts(const Options& options);
 /// user has named kernels.
 RowSink sink_of(const Options& options, ReceiptWriter* writer);
 
+/// Whether a case is of a kernel that nobody named and that computes another operation.
+bool is_beside_the_point(const Case& one, const Options& options);
+
 struct Outcome {
     int ran = 0, failed = 0;
+    int stopped = 0;  ///< the exit code where a signal ended the run before its end; else 0
 };
-/// Runs each case by `run`, with progress, prints their table without --json, and names the
-/// commands that show failures again.
+/// How cases of a command are run, and what is said of them.
+struct Run {
+    std::string_view done;  ///< what becomes of a case: "measured", "checked"
+    std::string file;       ///< where rows are kept; empty: nowhere
+    CaseTable::Columns columns = CaseTable::Columns::all;
+    std::function<CaseResult(const Case&)> one;
+};
+/// Runs each case, with progress and an idea of how long the rest takes; prints their table without
+/// --json, and names the commands that show failures again. After Ctrl-C or a termination signal
+/// it finishes the case in hand, and says what was kept.
 Outcome run_each(const std::vector<Case>& cases, const Options& options, const Device& device,
-                 CaseTable::Columns columns, const std::function<CaseResult(const Case&)>& run);
+                 const Run& run);
 
 /// The exit code; throws Error(unsupported) if no kernel ran.
 int exit_of(const Outcome& outcome);

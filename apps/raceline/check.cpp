@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cases.hpp"
 #include "selection.hpp"
+#include "support/text_table.hpp"
 #include "terminal.hpp"
 
 namespace raceline::cli {
@@ -14,9 +15,13 @@ int run_check(const Options& options) {
     std::optional<ReceiptWriter> writer = named_receipts(options);
     RowSink sink = sink_of(options, writer ? &*writer : nullptr);
     const Outcome outcome =
-        run_each(cases, options, backend->device(), CaseTable::Columns::correctness,
-                 [&](const Case& one) { return check_case(one, *backend, sink); });
-    say("{} cases checked, {} failed", outcome.ran, outcome.failed);
+        run_each(cases, options, backend->device(),
+                 {.done = "checked",
+                  .file = options.receipts,
+                  .columns = CaseTable::Columns::correctness,
+                  .one = [&](const Case& one) { return check_case(one, *backend, sink); }});
+    say("{} checked, {} failed", counted_text(static_cast<std::size_t>(outcome.ran), "case"),
+        outcome.failed);
     return exit_of(outcome);
 }
 

@@ -10,6 +10,7 @@
 #include "report/receipt_diff.hpp"
 #include "support/check.hpp"
 #include "terminal.hpp"
+#include "usage.hpp"
 
 namespace raceline::cli {
 namespace {
@@ -36,7 +37,8 @@ TimedRows side_called(const std::string& name) {
 
 int run_diff(const Options& options) {
     require(options.files.size() == 2, Status::invalid_argument,
-            "diff takes two sides, receipt files or commits; {} were given", options.files.size());
+            "diff takes two sides, receipt files or commits, and {}",
+            given_text(options.files.size()));
     require_picture_output(options);
     const ReceiptDiff diff = diff_of(side_called(options.files[0]), side_called(options.files[1]));
     if (!options.output.empty()) {
@@ -46,7 +48,7 @@ int run_diff(const Options& options) {
     for (const std::string& note : diff.notes) {
         say("{}", note);
     }
-    fmt::print("{}", diff_text(diff));
+    fmt::print("{}", diff_text(diff, stdout_style(options)));
     return exit_ok;
 }
 

@@ -46,7 +46,7 @@ Options with_parts(const Options& options, const Fusion& fusion) {
 }
 
 std::string fusion_table(const Options& options, const Fusion& fusion, const Device& device,
-                         const std::vector<RanCase>& ran) {
+                         const std::vector<RanCase>& ran, const TextStyle& style) {
     const LaunchCase how = launch_case(options, device);
     std::vector<FusionTime> times = predicted_times(fusion, device, how);
     for (std::size_t i = 0; i < fusion.parts.size(); ++i) {
@@ -55,7 +55,7 @@ std::string fusion_table(const Options& options, const Fusion& fusion, const Dev
         }
     }
     take_measured(fusion.fused, ran, times.back());
-    return fusion_text(fusion, device, how, times);
+    return fusion_text(fusion, device, how, times, style);
 }
 
 }  // namespace raceline::cli

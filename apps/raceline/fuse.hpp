@@ -21,6 +21,6 @@ Options with_parts(const Options& options, const Fusion& fusion);
 using RanCase = std::pair<Case, CaseResult>;
 /// `ran`: what was measured of these shapes, if anything.
 std::string fusion_table(const Options& options, const Fusion& fusion, const Device& device,
-                         const std::vector<RanCase>& ran);
+                         const std::vector<RanCase>& ran, const TextStyle& style);
 
 }  // namespace raceline::cli

@@ -54,7 +54,9 @@ int run_kernels(const Options& options) {
         print_lesson(options.diff[0], options.diff[1]);
         return exit_ok;
     }
-    TextTable table({{"kernel"}, {"engine"}, {"tiles", TextTable::Align::right}, {"what it is"}});
+    constexpr std::size_t least_summary = 40;
+    TextTable table("kernel | engine | >?1 tiles | what it is");
+    table.column("what it is").least = least_summary;
     bool left_out = false;
     for (const Kernel& kernel : all_kernels()) {
         if (options.json) {
@@ -80,8 +82,8 @@ int run_kernels(const Options& options) {
                    std::to_string(kernel.tile_count()), what});
     }
     if (!options.json) {
-        fmt::print("{}", table.str());
-        fmt::print("{}", left_out ? "predicted only: this build is without CUDA\n" : "");
+        fmt::print("{}", table.str(stdout_style(options)));
+        fmt::print("{}", left_out ? "predicted only: this build has no CUDA code\n" : "");
     }
     return exit_ok;
 }

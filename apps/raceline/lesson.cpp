@@ -29,8 +29,9 @@ void print_lesson(const std::string& before, const std::string& after) {
     const Kernel& now = rung_called(after);
     fmt::print("{} after {}: {}\n", now.name, then.name, now.rung->changes);
     if (now.rung->predecessor != then.name) {
-        fmt::print("(its predecessor is {})\n",
-                   now.rung->predecessor.empty() ? "none" : now.rung->predecessor);
+        fmt::print("({})\n", now.rung->predecessor.empty()
+                                 ? "it is the first rung of its track"
+                                 : fmt::format("its predecessor is {}", now.rung->predecessor));
     }
     fmt::print("To be seen: {}.\n", now.rung->evidence);
     for (const build_info::EmbeddedFile& file : build_info::ladder_sources()) {

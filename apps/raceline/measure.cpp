@@ -16,29 +16,16 @@
 namespace raceline::cli {
 namespace {
 
-std::string value_of(const Ceiling& c) {
-    if (c.unit == "s") {
-        return format_seconds(c.value);
-    }
-    if (c.unit == "J") {
-        return fmt::format("{:.3g} pJ", 1e12 * c.value);
-    }
-    return c.unit == "1" ? fmt::format("{:.3g}", c.value) : format_si(c.value, c.unit);
-}
-
-void print_table(const std::vector<Ceiling>& ceilings) {
-    using Align = TextTable::Align;
-    TextTable table({{"resource", Align::left},
-                     {"ceiling", Align::right},
-                     {"of its limit", Align::right},
-                     {"clock", Align::right},
-                     {"how", Align::left}});
+void print_table(const std::vector<Ceiling>& ceilings, const TextStyle& style) {
+    constexpr std::size_t least_method = 30;
+    TextTable table("resource | >ceiling | >?2 of its limit | >?1 clock | how");
+    table.column("how").least = least_method;
     for (const Ceiling& c : ceilings) {
-        table.add({c.resource, value_of(c),
-                   c.limit > 0 ? fmt::format("{:.0f} %", 100 * c.value / c.limit) : "",
-                   c.clock_hz > 0 ? fmt::format("{:.2f} GHz", c.clock_hz / 1e9) : "", c.method});
+        table.add({c.resource, format_quantity(c.value, c.unit),
+                   c.limit > 0 ? format_percent(c.value / c.limit) : "",
+                   c.clock_hz > 0 ? format_si(c.clock_hz, "Hz") : "", c.method});
     }
-    fmt::print("{}", table.str());
+    fmt::print("{}", table.str(style));
 }
 
 // The model reads committed ones of a device (receipts/DEVICE/power.jsonl) or those of --rates.
@@ -59,9 +46,9 @@ int run_measure_power(const Options& options, const Device& device) {
         }
     });
     if (!options.json) {
-        print_table(rows);
+        print_table(rows, stdout_style(options));
     }
-    say("power of {}: {}", device.name, options.receipts);
+    say("what the resources of {} draw is in {}", device.name, options.receipts);
     return exit_ok;
 }
 
@@ -75,9 +62,10 @@ int run_measure(const Options& options) {
     const std::string path = ceilings_cache_path(device);
     const std::string damage = cache_damage(device);
     if (!damage.empty()) {
-        say("the ceilings kept of this machine are damaged, and measured again ({})", damage);
+        say("the ceilings that were kept of this machine are damaged, and are measured again ({})",
+            damage);
     } else if (options.if_missing && std::filesystem::exists(path)) {
-        say("ceilings of {} are in {}", device.name, path);
+        say("the ceilings of {} are already in {}", device.name, path);
         return exit_ok;
     }
     require_logical_cpus(device, options.threads, "--threads");
@@ -104,9 +92,9 @@ int run_measure(const Options& options) {
         }
     });
     if (!options.json) {
-        print_table(ceilings);
+        print_table(ceilings, stdout_style(options));
     }
-    say("ceilings of {}: {}", device.name, path);
+    say("the ceilings of {} are in {}", device.name, path);
     return exit_ok;
 }
 

@@ -19,6 +19,9 @@ enum Exit : int { exit_ok = 0, exit_failed = 1, exit_usage = 2, exit_no_device =
 struct Options {
     RowContext context;  ///< argv, git, environment of this process
     bool json = false;
+    bool wide = false;                 ///< tables as wide as they are
+    std::string color = "auto";        ///< of what is printed: auto, always or never
+    bool verbose = false;              ///< predict: all kernels, tiles and refusals
     std::string device;                ///< empty: cuda if live, else cpu
     std::vector<std::string> kernels;  ///< empty: all that support the shape
     std::vector<std::string> diff;     ///< two rungs, or empty
@@ -59,7 +62,10 @@ struct Options {
     std::string output;        ///< plot, diff: the picture's file; empty: the terminal
     bool keep_script = false;  ///< plot, diff: the script stays beside the picture
     std::string track;         ///< plot: of the ladder; empty: prefill
-    std::string over;          ///< plot sweep: a field of workloads; empty: chosen. predict: a range
+    std::string over;  ///< plot sweep: a field of workloads; empty: chosen. predict: a range
+
+    std::string shell;  ///< completion: for which one
+    std::string topic;  ///< help: the command that it is about; empty: all
 };
 
 int run_devices(const Options& options);
@@ -77,6 +83,10 @@ int run_point(const Options& options);
 int run_plot(const Options& options);
 int run_diff(const Options& options);
 int run_repredict(const Options& options);  ///< report --repredict
+int run_completion(const Options& options);
+
+/// What `plot` draws, by name.
+std::vector<std::string> picture_names();
 
 /// Draws a chart into options.output, or in the terminal if that is empty; its notes go to stderr.
 void draw(Chart chart, const Options& options);

@@ -11,6 +11,7 @@
 #include "receipt_files.hpp"
 #include "support/check.hpp"
 #include "support/output_file.hpp"
+#include "support/text_table.hpp"
 #include "support/whole_file.hpp"
 #include "terminal.hpp"
 
@@ -61,9 +62,8 @@ int run_page(const Options& options) {
         }
     }
     write_whole_file(options.html, page);
-    const std::size_t count = request.receipts.size();
-    say("{}: {} receipt file{}, {:.1f} MB", options.html, count, count == 1 ? "" : "s",
-        static_cast<double>(page.size()) * 1e-6);
+    say("{}: {}, {}", options.html, counted_text(request.receipts.size(), "receipt file"),
+        format_si(static_cast<double>(page.size()), "B"));
     return exit_ok;
 }
 

@@ -20,6 +20,7 @@
 #include "support/output_file.hpp"
 #include "support/whole_file.hpp"
 #include "terminal.hpp"
+#include "usage.hpp"
 
 namespace raceline::cli {
 namespace {
@@ -44,8 +45,8 @@ TimedRows rows_of(const Options& options) {
 }
 
 std::string shape_of(const Options& options) {
-    require(options.shapes.size() <= 1, Status::invalid_argument,
-            "plot takes one --shape; {} were given", options.shapes.size());
+    require(options.shapes.size() <= 1, Status::invalid_argument, "plot takes one --shape, and {}",
+            given_text(options.shapes.size()));
     return options.shapes.empty() ? "" : options.shapes.front();
 }
 
@@ -78,13 +79,10 @@ const Picture& picture_called(const std::string& name) {
     std::ranges::transform(pictures, std::back_inserter(names), &Picture::name);
     require(!name.empty(), Status::invalid_argument, "plot needs a picture: one of {}",
             fmt::join(names, ", "));
-    const auto found = std::ranges::find(pictures, std::string_view(name), &Picture::name);
-    if (found == pictures.end()) {
-        const std::string_view meant = nearest(name, names);
-        fail(Status::invalid_argument, "there is no picture '{}'{}; there are {}", name,
-             meant.empty() ? "" : fmt::format(": did you mean '{}'?", meant),
-             fmt::join(names, ", "));
-    }
+    const auto* const found = std::ranges::find_if(
+        pictures, [&](const Picture& picture) { return same_word(picture.name, name); });
+    require(found != pictures.end(), Status::invalid_argument, "there is no picture '{}'{}", name,
+            one_of_these(name, names));
     return *found;
 }
 
@@ -100,16 +98,24 @@ void require_its_options(const Picture& picture, const Options& options) {
             "--over {}: only sweep runs over a field; {} does not", options.over, picture.name);
 }
 
-// A tool reads what is no terminal: it gets a width that lines in files have.
+// Room is left for the line that asks for the next command.
 TerminalSize terminal_size() {
+    constexpr int least_rows = 12, rows_of_a_file = 32;
     winsize size{};
-    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 && size.ws_row > 0) {
-        return {.columns = size.ws_col, .rows = std::max(12, static_cast<int>(size.ws_row) - 4)};
-    }
-    return {.columns = 100, .rows = 32};
+    const bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0;
+    return {
+        .columns = static_cast<int>(stdout_columns()),
+        .rows = known ? std::max(least_rows, static_cast<int>(size.ws_row) - 4) : rows_of_a_file};
 }
 
 }  // namespace
+
+std::vector<std::string> picture_names() {
+    std::vector<std::string> names;
+    std::ranges::transform(pictures, std::back_inserter(names),
+                           [](const Picture& picture) { return std::string(picture.name); });
+    return names;
+}
 
 void draw(Chart chart, const Options& options) {
     leave_out_extremes(chart);

@@ -15,6 +15,7 @@
 #include "support/check.hpp"
 #include "support/json.hpp"
 #include "support/nearest.hpp"
+#include "support/text_table.hpp"
 
 namespace raceline::cli {
 namespace {
@@ -24,10 +25,8 @@ constexpr std::array<std::string_view, 6> members{"name",    "flops",  "bytes",
 
 void require_member(std::string_view member, std::string_view where) {
     if (std::ranges::find(members, member) == members.end()) {
-        const std::string_view meant = nearest(member, members);
-        fail(Status::invalid_argument, "{}: a point has no '{}'{}; it has {}", where, member,
-             meant.empty() ? "" : fmt::format(": did you mean '{}'?", meant),
-             fmt::join(members, ", "));
+        fail(Status::invalid_argument, "{}: a point has no '{}'{}", where, member,
+             did_you_mean(member, members, fmt::format("it has {}", fmt::join(members, ", "))));
     }
 }
 
@@ -88,8 +87,8 @@ std::vector<std::vector<std::string>> cells_of(std::string_view text, std::strin
     const std::string reason = csv_strerror(csv_error(&parser));
     csv_free(&parser);
     require(whole, Status::invalid_argument,
-            "{}: no CSV behind the first {} lines that are not empty: {}", where, table.rows.size(),
-            reason);
+            "{}: what stands behind the first {} that {} not empty is no CSV: {}", where,
+            counted_text(table.rows.size(), "line"), table.rows.size() == 1 ? "is" : "are", reason);
     return table.rows;
 }
 
@@ -108,8 +107,8 @@ std::vector<NamedPoint> points_of_csv(std::string_view text, std::string_view wh
     for (std::size_t i = 1; i < rows.size(); ++i) {
         const std::string at = fmt::format("{}: point {}", where, i);
         require(rows[i].size() == columns.size(), Status::invalid_argument,
-                "{} has {} cells; the first line names {} columns", at, rows[i].size(),
-                columns.size());
+                "{} has {}; the first line names {}", at, counted_text(rows[i].size(), "cell"),
+                counted_text(columns.size(), "column"));
         NamedPoint& point = points.emplace_back(NamedPoint{{}, otherwise});
         for (std::size_t column = 0; column < columns.size(); ++column) {
             set_member(point, columns[column], rows[i][column], at);

@@ -8,9 +8,11 @@
 #include "options.hpp"
 #include "receipt/rows.hpp"
 #include "registry/registry.hpp"
+#include "report/answer_text.hpp"
 #include "report/case_table.hpp"
 #include "report/explanation.hpp"
 #include "report/layer_report.hpp"
+#include "report/problem_answer.hpp"
 #include "report/size_sweep.hpp"
 #include "selection.hpp"
 #include "support/check.hpp"
@@ -83,40 +85,144 @@ void put_rows(const Group& group, const Options& options, const Device& device,
     }
 }
 
-std::string text_of(std::span<const Group> groups, const Options& options, const Device& device) {
+// All kernels of the groups, or those that were named.
+std::string table_of(std::span<const Group> groups, const Options& options, const Device& device,
+                     const TextStyle& style) {
     CaseTable table(device);
-    std::string explanations;
     for (const Group& group : groups) {
         for (std::size_t i = 0; i < group.cases.size(); ++i) {
-            table.add(group.cases[i], group.results[i]);
-            if (options.explain && group.results[i].explained) {
-                explanations += explanation(group.cases[i], device, *group.results[i].explained);
+            if (!is_beside_the_point(group.cases[i], options)) {
+                table.add(group.cases[i], group.results[i]);
             }
         }
     }
-    std::vector<std::pair<Case, CaseResult>> all;
-    for (const Group& group : groups) {
-        for (std::size_t i = 0; i < group.cases.size(); ++i) {
-            all.emplace_back(group.cases[i], group.results[i]);
-        }
-    }
-    const auto columns = options.uncalibrated ? CaseTable::Columns::uncalibrated_prediction
-                                              : CaseTable::Columns::prediction;
-    return table.str(columns) + layer_text(all, device) + explanations;
+    return table.str(options.uncalibrated ? CaseTable::Columns::uncalibrated_prediction
+                                          : CaseTable::Columns::prediction,
+                     style);
 }
 
-}  // namespace
+std::string explanations_of(std::span<const Group> groups, const Device& device,
+                            const TextStyle& style) {
+    std::string text;
+    for (const Group& group : groups) {
+        for (std::size_t i = 0; i < group.cases.size(); ++i) {
+            if (group.results[i].explained) {
+                text += explanation(group.cases[i], device, *group.results[i].explained, style);
+            }
+        }
+    }
+    return text;
+}
+
+std::string explanations_of(std::span<const ProblemAnswer> answers, const Device& device,
+                            const TextStyle& style) {
+    std::string text;
+    for (const ProblemAnswer& answer : answers) {
+        if (answer.served()) {
+            text += explanation(answer.which, device, answer.explained, style);
+        }
+    }
+    return text;
+}
+
+std::vector<ProblemAnswer> answers_of(const Options& options, const Device& device) {
+    const Device of_calls = select_device_of_calls(options);
+    std::vector<ProblemAnswer> answers;
+    for (const Case& problem : select_problems(options, device)) {
+        answers.push_back(answer_problem(problem, device, of_calls, calibration_of(options)));
+    }
+    return answers;
+}
+
+void print_all(const Options& options, const Device& device, std::span<const Group> groups) {
+    const TextStyle style = stdout_style(options);
+    fmt::print("\n{}\n{}", inked("All kernels", Ink::heading, style),
+               table_of(groups, options, device, style));
+}
+
+// Of answers, as cases that a layer's parts are summed of.
+std::vector<RanCase> cases_of(std::span<const ProblemAnswer> answers) {
+    std::vector<RanCase> cases;
+    for (const ProblemAnswer& answer : answers) {
+        if (answer.served()) {
+            CaseResult result;
+            result.explained = answer.explained;
+            cases.emplace_back(answer.which, result);
+        }
+    }
+    return cases;
+}
+
+// What the API would run of each problem; with --verbose all kernels below it.
+void print_answers(const Options& options, const Device& device, std::span<const Group> groups) {
+    const TextStyle style = stdout_style(options);
+    const std::vector<ProblemAnswer> answers = answers_of(options, device);
+    fmt::print("{}", answers.size() == 1 ? answer_text(answers.front(), device, style)
+                                         : answers_table(answers, style));
+    fmt::print("{}", layer_text(cases_of(answers), device, style));
+    if (options.verbose) {
+        print_all(options, device, groups);
+    }
+    if (options.explain) {
+        fmt::print("{}", options.verbose ? explanations_of(groups, device, style)
+                                         : explanations_of(answers, device, style));
+    }
+    if (!options.verbose) {
+        fmt::print("\n{}\n", inked("-v shows all kernels, tiles and refusals.", Ink::hint, style));
+    }
+}
+
+const Case* only_case(std::span<const Group> groups) {
+    return groups.size() == 1 && groups.front().cases.size() == 1 && is_served(groups.front())
+               ? &groups.front().cases.front()
+               : nullptr;
+}
+
+// The kernels and tiles that were named: one alone with its reasons.
+void print_named(const Options& options, const Device& device, std::span<const Group> groups) {
+    const TextStyle style = stdout_style(options);
+    const Case* only = options.verbose ? nullptr : only_case(groups);
+    fmt::print("{}",
+               only != nullptr
+                   ? answer_text(answer_case(*only, device, calibration_of(options)), device, style)
+                   : table_of(groups, options, device, style));
+    if (options.explain) {
+        fmt::print("{}", explanations_of(groups, device, style));
+    }
+}
+
+// A chain in parts and fused; with --verbose all kernels of both below it.
+void print_fusion(const Options& options, const Device& device, const Fusion& fusion,
+                  std::span<const Group> groups) {
+    fmt::print("{}", fusion_table(options, fusion, device, {}, stdout_style(options)));
+    if (options.verbose) {
+        print_all(options, device, groups);
+    }
+}
 
 int run_size_sweep(const Options& options, const Device& device) {
     require(options.shapes.size() == 1 && options.suite.empty() && options.fuse.empty(),
             Status::invalid_argument, "--over needs one --shape or --op, and no suite");
-    require(!options.json, Status::invalid_argument,
+    require(!options.json && options.receipts.empty(), Status::invalid_argument,
             "--over prints a table: for rows name each size by --shape");
     const DType dtype = options.dtype.empty() ? DType::bf16 : parse_dtype(options.dtype);
     fmt::print("{}", size_sweep_text(options.shapes.front(), dtype, parse_size_range(options.over),
-                                     device, launch_case(options, device)));
+                                     device, launch_case(options, device), stdout_style(options)));
     return exit_ok;
 }
+
+void put_all_rows(std::span<const Group> groups, const Options& options, const Device& device) {
+    std::optional<ReceiptWriter> writer = named_receipts(options);
+    RowSink sink = sink_of(options, writer ? &*writer : nullptr);
+    if (std::ranges::any_of(groups, is_served)) {
+        sink.describe(device);
+    }
+    for (const Group& group : groups) {
+        put_rows(group, options, device, sink);
+    }
+}
+
+}  // namespace
 
 int run_predict(const Options& options) {
     const Device device = select_device(options);
@@ -127,20 +233,26 @@ int run_predict(const Options& options) {
     if (!options.fuse.empty()) {
         fusion = fusion_of(options);
     }
+    const bool named = !options.kernels.empty() || !options.tile.empty();
+    const bool as_rows = options.json || !options.receipts.empty();
+    // What a text without them shows is worked out by itself.
     const std::vector<Case> cases =
-        select_cases(fusion ? with_parts(options, *fusion) : options, device);
+        named || as_rows || options.verbose
+            ? select_cases(fusion ? with_parts(options, *fusion) : options, device)
+            : std::vector<Case>();
     const std::vector<Group> groups = groups_of(cases, device, calibration_of(options));
-    std::optional<ReceiptWriter> writer = named_receipts(options);
-    RowSink sink = sink_of(options, writer ? &*writer : nullptr);
-    if (std::ranges::any_of(groups, is_served)) {
-        sink.describe(device);
+    if (as_rows) {
+        put_all_rows(groups, options, device);
     }
-    for (const Group& group : groups) {
-        put_rows(group, options, device, sink);
+    if (options.json) {
+        return exit_ok;
     }
-    if (!options.json) {
-        fmt::print("{}", fusion ? fusion_table(options, *fusion, device, {})
-                                : text_of(groups, options, device));
+    if (fusion) {
+        print_fusion(options, device, *fusion, groups);
+    } else if (named) {
+        print_named(options, device, groups);
+    } else {
+        print_answers(options, device, groups);
     }
     return exit_ok;
 }

@@ -19,6 +19,7 @@
 #include "report/scorecard.hpp"
 #include "report/scorecard_text.hpp"
 #include "support/check.hpp"
+#include "support/text_table.hpp"
 #include "support/whole_file.hpp"
 #include "terminal.hpp"
 
@@ -51,8 +52,8 @@ void say_check(const ReceiptReport& report) {
     for (const std::string& note : report.notes()) {
         say("{}", note);
     }
-    say("{} rows, {} findings, {} stale", report.rows().size(), report.findings().size(),
-        report.stale());
+    say("{}, {}, {} stale", counted_text(report.rows().size(), "row"),
+        counted_text(report.findings().size(), "finding"), report.stale());
 }
 
 // Of files without a row and without a finding: empty, or cut off within their first line.
@@ -113,8 +114,8 @@ int run_scorecard(const Options& options) {
     if (options.json) {
         fmt::print("{}\n", dump_json(scorecard_json(card)));
     } else {
-        fmt::print("{}", scorecard_text(
-                             card, options.markdown ? TableForm::markdown : TableForm::terminal));
+        const TableForm form = options.markdown ? TableForm::markdown : TableForm::terminal;
+        fmt::print("{}", scorecard_text(card, form, stdout_style(options)));
     }
     return card.broken().empty() ? exit_ok : exit_usage;
 }
@@ -165,7 +166,7 @@ int run_report(const Options& options) {
             print_row(row);
         }
     } else if (!options.check) {
-        fmt::print("{}", report.str());
+        fmt::print("{}", report.str(stdout_style(options)));
     }
     if (options.check) {
         say_check(report);

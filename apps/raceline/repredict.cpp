@@ -12,6 +12,7 @@
 #include "support/build_info.hpp"
 #include "support/check.hpp"
 #include "support/subprocess.hpp"
+#include "support/text_table.hpp"
 #include "terminal.hpp"
 
 namespace raceline::cli {
@@ -131,13 +132,17 @@ void check_models(OtherProgram& program, const std::string& commit, const std::s
 }
 
 void print_counts(const Counts& counts) {
-    fmt::print("{} predictions computed again bit for bit, {} differ\n", counts.same,
+    const auto predictions = [](int rows) {
+        return counted_text(static_cast<std::size_t>(rows), "prediction");
+    };
+    fmt::print("{} computed again bit for bit, {} differ\n", predictions(counts.same),
                counts.differ);
     for (const auto& [why, rows] : counts.no_rates) {
-        fmt::print("{} not recomputable: {}\n", rows, why);
+        fmt::print("{} cannot be computed again: {}\n", predictions(rows), why);
     }
     for (const auto& [commit, rows] : counts.other_model) {
-        fmt::print("{} of another model or kernel: --commit {}\n", rows, commit);
+        fmt::print("{} of another model or kernel, which --commit {} computes again\n",
+                   predictions(rows), commit);
     }
 }
 

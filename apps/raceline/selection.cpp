@@ -10,6 +10,7 @@
 #include "receipt/named_file.hpp"
 #include "registry/registry.hpp"
 #include "support/check.hpp"
+#include "support/nearest.hpp"
 #include "terminal.hpp"
 #include "tune/best_tile.hpp"
 #include "usage.hpp"
@@ -34,17 +35,27 @@ Device named_device(const std::string& name) {
         auto cuda = live_cuda();
         return cuda ? *cuda : live_cpu();
     }
-    if (name == "cpu") {
-        return live_cpu();
-    }
     auto cuda = live_cuda();
-    if (cuda && (name == "cuda" || name == cuda->id)) {
+    const bool any_cuda = same_word(name, "cuda");
+    if (cuda && (any_cuda || cuda->id == name)) {
         return *cuda;
     }
-    require(name != "cuda", Status::no_device,
-            "device 'cuda' is not live: no CUDA driver or device was found, or raceline was built "
+    require(!any_cuda, Status::no_device,
+            "device 'cuda' is not there: no CUDA driver or device was found, or raceline was built "
             "without CUDA");
-    return datasheet_device(name);
+    const std::string id = device_called(name);
+    return id == "cpu" ? live_cpu() : cuda && cuda->id == id ? *cuda : datasheet_device(id);
+}
+
+using Words = std::vector<std::string_view>;
+
+// One of a device's words; the first where none is given.
+std::string known_word(std::string_view what, const std::string& given, const Words& words,
+                       const Device& device) {
+    const std::string_view known = given.empty() ? words.front() : same_among(given, words);
+    require(!known.empty(), Status::invalid_argument, "{} '{}' does not exist on {}{}", what, given,
+            device.id, one_of_these(given, words));
+    return std::string(known);
 }
 
 // Short enough to be typed again: a failure names it. RACELINE_SEED, which tests and CI set, takes
@@ -60,22 +71,27 @@ std::uint64_t fresh_seed() {
     return std::random_device{}() % 1'000'000'000 + 1;
 }
 
+// Ceilings are those of the whole machine: fewer cores are cut out of it when it has them.
+Device with_threads(Device device, int threads) {
+    if (threads == 0) {
+        return device;
+    }
+    require(device.kind == DeviceKind::cpu, Status::invalid_argument,
+            "--threads {}: only a CPU has threads to choose, {} is a GPU", threads, device.id);
+    require_logical_cpus(device, threads, "--threads");
+    return restrict_units(std::move(device), threads);
+}
+
 }  // namespace
 
 LaunchCase launch_case(const Options& options, const Device& device) {
     const bool on_cpu = device.kind == DeviceKind::cpu;
     LaunchCase how;
     how.cold = !options.warm;
-    how.launch_path =
-        options.launch_path.empty() ? (on_cpu ? "parallel" : "graph") : options.launch_path;
-    const bool known = on_cpu ? how.launch_path == "parallel"
-                              : how.launch_path == "graph" || how.launch_path == "stream";
-    require(known, Status::invalid_argument, "launch path '{}' does not exist on {}: expected {}",
-            how.launch_path, device.id, on_cpu ? "parallel" : "graph or stream");
-    how.regime = options.regime.empty() ? how.regime : options.regime;
-    require(how.regime == "sustained" || (how.regime == "alone" && !on_cpu),
-            Status::invalid_argument, "--regime '{}' does not exist on {}: expected {}", how.regime,
-            device.id, on_cpu ? "sustained" : "sustained or alone");
+    how.launch_path = known_word("launch path", options.launch_path,
+                                 on_cpu ? Words{"parallel"} : Words{"graph", "stream"}, device);
+    how.regime = known_word("--regime", options.regime,
+                            on_cpu ? Words{"sustained"} : Words{"sustained", "alone"}, device);
     // A replayed file may hold one case with several numbers of threads.
     how.threads = on_cpu ? (options.threads != 0 ? options.threads : device.units) : 0;
     return how;
@@ -91,19 +107,21 @@ Device select_device(const Options& options) {
     Device device = named_device(options.device);
     if (const std::string damage = device.live && !options.rates ? cache_damage(device) : "";
         !damage.empty()) {
-        say("the ceilings kept of this machine are damaged and not used; `raceline measure` makes "
-            "new ones ({})",
+        say("the ceilings that were kept of this machine are damaged and not used; `raceline "
+            "measure` makes new ones ({})",
             damage);
     }
     apply_rates(device, options.rates);
-    if (options.threads != 0) {
-        require(device.kind == DeviceKind::cpu, Status::invalid_argument,
-                "--threads {}: only a CPU has threads to choose, {} is a GPU", options.threads,
-                device.id);
-        require_logical_cpus(device, options.threads, "--threads");
-        device = restrict_units(std::move(device), options.threads);
+    return with_threads(std::move(device), options.threads);
+}
+
+Device select_device_of_calls(const Options& options) {
+    if (options.device.starts_with(replay_prefix)) {
+        return select_device(options);
     }
-    return device;
+    Device device = named_device(options.device);
+    apply_committed_rates(device);
+    return with_threads(std::move(device), options.threads);
 }
 
 std::unique_ptr<Backend> select_backend(const Options& options) {
@@ -136,7 +154,7 @@ void say_again(const std::vector<std::string>& commands) {
         say("again: {}", commands[i]);
     }
     if (commands.size() > most) {
-        say("again: and {} more", commands.size() - most);
+        say("and {} more", commands.size() - most);
     }
 }
 
@@ -165,7 +183,7 @@ Calibration calibration_of(const Options& options) {
     return options.uncalibrated ? Calibration::left_out : Calibration::used;
 }
 
-std::vector<Case> select_cases(const Options& options, const Device& device) {
+std::vector<Case> select_problems(const Options& options, const Device& device) {
     Case base;
     const std::vector<Workload> workloads = select_workloads(options, &base.suite);
     base.options.how = launch_case(options, device);
@@ -173,35 +191,51 @@ std::vector<Case> select_cases(const Options& options, const Device& device) {
     if (options.max_seconds > 0) {
         base.options.limits.max_seconds = options.max_seconds;
     }
+    std::vector<Case> problems(workloads.size(), base);
+    for (std::size_t i = 0; i < workloads.size(); ++i) {
+        problems[i].workload = workloads[i];
+    }
+    return problems;
+}
+
+namespace {
+
+// Those that were named, else all that the device's kind runs.
+std::vector<const Kernel*> select_kernels(const Options& options, const Device& device) {
+    std::vector<const Kernel*> kernels;
+    kernels.reserve(all_kernels().size() + options.kernels.size());
+    for (const std::string& name : options.kernels) {
+        kernels.push_back(&find_kernel(name));
+    }
+    const bool on_cpu = device.kind == DeviceKind::cpu;
+    for (const Kernel& kernel : all_kernels()) {
+        if (options.kernels.empty() && on_cpu == (kernel.engine == Engine::cpu)) {
+            kernels.push_back(&kernel);
+        }
+    }
+    return kernels;
+}
+
+}  // namespace
+
+std::vector<Case> select_cases(const Options& options, const Device& device) {
     const Calibration calibration = calibration_of(options);
     const std::string tiles = options.tile.empty() ? "best" : options.tile;
-    std::vector<const Kernel*> kernels;
-    if (options.kernels.empty()) {
-        const bool on_cpu = device.kind == DeviceKind::cpu;
-        for (const Kernel& kernel : all_kernels()) {
-            if (on_cpu == (kernel.engine == Engine::cpu)) {
-                kernels.push_back(&kernel);
-            }
-        }
-    } else {
-        std::transform(options.kernels.begin(), options.kernels.end(), std::back_inserter(kernels),
-                       [](const std::string& name) { return &find_kernel(name); });
-    }
+    const std::vector<const Kernel*> kernels = select_kernels(options, device);
     std::vector<Case> cases;
-    for (const Workload& workload : workloads) {
+    for (const Case& problem : select_problems(options, device)) {
         for (const Kernel* kernel : kernels) {
-            Case one = base;
+            Case one = problem;
             one.kernel = kernel;
-            one.workload = workload;
-            if (options.kernels.empty() && kernel->op != workload.op) {
+            if (options.kernels.empty() && kernel->op != one.workload.op) {
                 continue;  // it computes something else, which nobody asks it to
             }
-            if (!why_not(*kernel, workload, device).empty()) {
+            if (!why_not(*kernel, one.workload, device).empty()) {
                 cases.push_back(one);
                 continue;
             }
             for (const int tile :
-                 select_tiles(*kernel, tiles, workload, device, base.options.how, calibration)) {
+                 select_tiles(*kernel, tiles, one.workload, device, one.options.how, calibration)) {
                 one.tile = tile;
                 cases.push_back(one);
             }

@@ -12,12 +12,16 @@
 
 namespace raceline::cli {
 
-/// The device named, with its rates applied and threads restricted: live if this machine has it,
-/// else from its datasheet. `replay:FILE` gives the device of the file.
 /// How a command's cases are launched, by its options.
 LaunchCase launch_case(const Options& options, const Device& device);
 
+/// The device named, with its rates applied and threads restricted: live if this machine has it,
+/// else from its datasheet. `replay:FILE` gives the device of the file.
 Device select_device(const Options& options);
+
+/// The same with the rates by which a call chooses its kernel: committed or datasheet ones,
+/// whatever rates were named. Of a replayed file the file's.
+Device select_device_of_calls(const Options& options);
 
 /// The backend that runs cases; throws Error(no_device) if the device named is not live.
 std::unique_ptr<Backend> select_backend(const Options& options);
@@ -26,6 +30,9 @@ std::vector<Workload> select_workloads(const Options& options, std::string* suit
 
 /// Whether the model's calibrated constants are used, also where it chooses a tile.
 Calibration calibration_of(const Options& options);
+
+/// A problem for each workload, with all that a case has but a kernel and a tile.
+std::vector<Case> select_problems(const Options& options, const Device& device);
 
 /// Workloads × kernels × tiles. A kernel that cannot run a shape appears once, for its refusal.
 std::vector<Case> select_cases(const Options& options, const Device& device);

@@ -7,7 +7,9 @@
 #include <string_view>
 #include <utility>
 
+#include "options.hpp"
 #include "support/json.hpp"
+#include "support/text_style.hpp"
 
 namespace raceline::cli {
 
@@ -27,6 +29,14 @@ bool stdout_complete();
 /// The same of stderr, where nobody can be told.
 bool stderr_complete();
 
+/// Columns of stdout: those that COLUMNS says, else those of its terminal, else 100, which a file
+/// or a pipe gets, too.
+std::size_t stdout_columns();
+
+/// How text is laid out on stdout: as wide as it is, or with --wide as wide as it takes; in colours
+/// as --color says, by itself where stdout is a terminal that has them and NO_COLOR is not set.
+TextStyle stdout_style(const Options& options);
+
 /// A row on stdout, one line, for --json. Throws Error(io) if stdout is gone.
 void print_row(const Json& row);
 
@@ -37,7 +47,9 @@ public:
     ~Progress();
     Progress(const Progress&) = delete;
     Progress& operator=(const Progress&) = delete;
-    void step(int done, std::string_view what);
+    /// `left`: how much longer it takes, "" if nobody knows.
+    void step(int done, std::string_view what, std::string_view left = {});
+    [[nodiscard]] bool shown() const { return shown_; }
 
 private:
     void clear() const;

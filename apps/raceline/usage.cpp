@@ -3,7 +3,7 @@
 
 #include <charconv>
 #include <cmath>
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <limits>
 #include <vector>
 
@@ -32,12 +32,9 @@ std::string count_sentence(const CLI::App& command, const CLI::ParseError& error
     if (option == nullptr) {
         return text;
     }
-    const std::size_t given = option->results().size();
-    return fmt::format("{} takes {}, and {} given", name,
+    return fmt::format("{} takes {}, and {}", name,
                        values(static_cast<std::size_t>(option->get_items_expected_min())),
-                       given == 0   ? "none was"
-                       : given == 1 ? "one was"
-                                    : fmt::format("{} were", given));
+                       given_text(option->results().size()));
 }
 
 // A word that is no option of the command, or one too many.
@@ -54,10 +51,9 @@ std::string extra_sentence(const CLI::App& command, const CLI::ParseError& error
     for (const CLI::Option* option : command.get_options()) {
         names.push_back(option->get_name());
     }
-    const std::string_view meant =
-        nearest(word, std::vector<std::string_view>(names.begin(), names.end()));
-    return fmt::format("{} has no option '{}'{}", command.get_name(), word,
-                       meant.empty() ? "" : fmt::format(": did you mean '{}'?", meant));
+    return fmt::format(
+        "{} has no option '{}'{}", command.get_name(), word,
+        did_you_mean(word, std::vector<std::string_view>(names.begin(), names.end())));
 }
 
 std::string bare_sentence(const CLI::App& command, const CLI::ParseError& error) {
@@ -71,6 +67,12 @@ std::string bare_sentence(const CLI::App& command, const CLI::ParseError& error)
 }
 
 }  // namespace
+
+std::string given_text(std::size_t count) {
+    return count == 0   ? "none was given"
+           : count == 1 ? "one was given"
+                        : fmt::format("{} were given", count);
+}
 
 std::optional<std::uint64_t> parse_whole(std::string_view text) {
     return whole_text<std::uint64_t>(text);
@@ -113,6 +115,24 @@ void add_seconds(CLI::App& command, const std::string& name, const std::string& 
         ->type_name("SECONDS");
 }
 
+void add_word(CLI::App& command, const std::string& name, const std::vector<std::string>& words,
+              const std::string& help, std::string& word) {
+    command
+        .add_option_function<std::string>(
+            name,
+            [=, &word](const std::string& text) {
+                const std::vector<std::string_view> known(words.begin(), words.end());
+                word = same_among(text, known);
+                if (word.empty()) {
+                    throw CLI::ValidationError(
+                        fmt::format("{} '{}' does not exist{}", name, text.substr(0, 40),
+                                    one_of_these(text.substr(0, 40), known)));
+                }
+            },
+            help)
+        ->type_name(fmt::format("{}", fmt::join(words, "|")));
+}
+
 void refuse_empty_values(CLI::App& command) {
     for (CLI::Option* option : command.get_options()) {
         if (option->get_items_expected_max() > 0) {
@@ -129,8 +149,9 @@ std::string usage_sentence(const CLI::App& app, const CLI::ParseError& error) {
     const std::vector<const CLI::App*> commands =
         app.get_subcommands([](const CLI::App* command) { return command->parsed(); });
     const CLI::App& command = commands.empty() ? app : *commands.front();
-    return fmt::format("raceline: {}; `raceline {}--help` lists what there is",
-                       bare_sentence(command, error),
+    const std::string sentence = bare_sentence(command, error);
+    return fmt::format("raceline: {}{} `raceline {}--help` lists what there is", sentence,
+                       sentence.ends_with('?') ? "" : ";",
                        commands.empty() ? "" : command.get_name() + " ");
 }
 

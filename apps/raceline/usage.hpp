@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace raceline::cli {
 
@@ -24,6 +25,13 @@ void add_whole(CLI::App& command, const std::string& name, const std::string& he
 /// Adds an option that takes a number of seconds in a range; NaN is in none.
 void add_seconds(CLI::App& command, const std::string& name, const std::string& help, double least,
                  double most, double& seconds);
+
+/// Adds an option that takes one of some words, in capital letters or small ones.
+void add_word(CLI::App& command, const std::string& name, const std::vector<std::string>& words,
+              const std::string& help, std::string& word);
+
+/// "none was given", "one was given", "3 were given".
+std::string given_text(std::size_t count);
 
 /// From now on every option of the command refuses an empty value: `--device "$UNSET"` means
 /// something, and not the default.

@@ -180,8 +180,8 @@ RL_API rl_status rl_combine(const rl_combine_args* args, int32_t place, void* st
  * threads if need be. Free it once. */
 typedef struct rl_operation rl_operation;
 
-/* shape: "op=rmsnorm,n=8192x4096,dtype=bf16" (docs/operations.md). kernel: a name; null or "": chosen
- * by the model. threads: of a CPU, 0 all. */
+/* shape: "op=rmsnorm,n=8192x4096,dtype=bf16" (docs/operations.md). kernel: a name; null or "":
+ * chosen by the model. threads: of a CPU, 0 all. */
 RL_API rl_status rl_operation_create(const char* shape, int32_t place, const char* kernel,
                                      int32_t threads, rl_operation** operation);
 /* A JSON object: kernel, workspace_bytes, and tensors in the order in which rl_operation_run takes

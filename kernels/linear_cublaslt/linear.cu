@@ -18,11 +18,12 @@ namespace {
 
 /// Functions of the library that are called, under their names without cublasLt.
 struct Library {
-#define RACELINE_CUBLASLT_FUNCTIONS(X)                                        \
-    X(Create)                                                                 \
-    X(MatmulDescCreate)                                                       \
-    X(MatmulDescSetAttribute) X(MatrixLayoutCreate) X(MatmulPreferenceCreate) \
-        X(MatmulPreferenceSetAttribute) X(MatmulAlgoGetHeuristic) X(Matmul)
+#define RACELINE_CUBLASLT_FUNCTIONS(X)                                              \
+    X(Create)                                                                       \
+    X(MatmulDescCreate)                                                             \
+    X(MatmulDescSetAttribute)                                                       \
+    X(MatrixLayoutCreate) X(MatmulPreferenceCreate) X(MatmulPreferenceSetAttribute) \
+        X(MatmulAlgoGetHeuristic) X(Matmul)
 #define X(name) decltype(&cublasLt##name) name = nullptr;
     RACELINE_CUBLASLT_FUNCTIONS(X)
 #undef X

@@ -25,15 +25,16 @@ namespace {
 
 /// Functions of the library that are called, under their names without dnnl_.
 struct Library {
-#define RACELINE_DNNL_FUNCTIONS(X)                                                          \
-    X(engine_create)                                                                        \
-    X(stream_create)                                                                        \
-    X(primitive_attr_create)                                                                \
-    X(primitive_attr_set_scratchpad_mode) X(primitive_attr_set_post_ops) X(post_ops_create) \
-        X(post_ops_append_eltwise) X(post_ops_append_binary) X(memory_desc_init_by_strides) \
-            X(matmul_desc_init) X(primitive_desc_create) X(primitive_desc_query_md)         \
-                X(memory_desc_get_size) X(primitive_create) X(memory_create)                \
-                    X(memory_set_data_handle) X(primitive_execute) X(stream_wait)
+#define RACELINE_DNNL_FUNCTIONS(X)                                                      \
+    X(engine_create)                                                                    \
+    X(stream_create)                                                                    \
+    X(primitive_attr_create)                                                            \
+    X(primitive_attr_set_scratchpad_mode)                                               \
+    X(primitive_attr_set_post_ops) X(post_ops_create) X(post_ops_append_eltwise)        \
+        X(post_ops_append_binary) X(memory_desc_init_by_strides) X(matmul_desc_init)    \
+            X(primitive_desc_create) X(primitive_desc_query_md) X(memory_desc_get_size) \
+                X(primitive_create) X(memory_create) X(memory_set_data_handle)          \
+                    X(primitive_execute) X(stream_wait)
 #define X(name) decltype(&dnnl_##name) name = nullptr;
     RACELINE_DNNL_FUNCTIONS(X)
 #undef X

@@ -10,28 +10,10 @@
 #include "workload/normal.hpp"
 #include "workload/operation.hpp"
 #include "workload/oracle.hpp"
+#include "workload/shape_grammar.hpp"
 
 namespace raceline::operations::attention {
 namespace {
-
-using enum FieldKind;
-constexpr std::array fields{
-    OperationField{"b", "sequences in the batch", own, "1"},
-    OperationField{"h", "query heads / KV heads", own},
-    OperationField{"q", "query tokens a sequence", own, "k"},
-    OperationField{"k", "keys a sequence", own, "q"},
-    OperationField{"d", "head dim of Q and K / of V", own},
-    OperationField{"mla", "columns of one latent cache", own, "none"},
-    OperationField{"kv", "type of the cache", own, "dtype"},
-    OperationField{"full", "no mask", own, "full"},
-    OperationField{"causal", "a query sees keys up to its own", own, "full"},
-    OperationField{"window", "keys to the left : right", own, "none"},
-    OperationField{"softcap", "logits are softcap * tanh(s / softcap)", own, "none"},
-    OperationField{"sinks", "one more logit a query head", own, "none"},
-    OperationField{"scale", "factor on QK", own, "1 / sqrt(d)"},
-    OperationField{"page", "tokens a page of the cache", own, "none"},
-    OperationField{"tree", "seed of trees of new tokens", own, "none"},
-    OperationField{"accuracy", "accurate or fast", own, "accurate"}};
 
 constexpr std::array<std::string_view, 1> examples{"h=2,q=17,k=48,d=64"};
 
@@ -153,7 +135,7 @@ double operations(const Workload& w) {
 const OperationRecord record{.name = "attention",
                              .summary = "softmax(scale * Q K^T) V, by query heads and KV heads",
                              .examples = examples,
-                             .fields = fields,
+                             .fields = attention_fields(),
                              .validate = raceline::validate,
                              .tensors = tensors,
                              .draws = all_draws,

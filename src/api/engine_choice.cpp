@@ -52,9 +52,9 @@ double busy_seconds(const Prediction& prediction) {
 
 EngineChoice choose_engine(const Workload& workload, const Device& device, int threads,
                            const Candidates& candidates) {
-    if (!candidates.backend.empty()) {
-        find_kernel(candidates.backend);  // refuses an unknown name with the nearest one
-    }
+    // Refuses an unknown name with the nearest one.
+    const Kernel* const named =
+        candidates.backend.empty() ? nullptr : &find_kernel(candidates.backend);
     struct Served {
         EngineChoice choice;
         double expected, seconds, busy;
@@ -62,8 +62,7 @@ EngineChoice choose_engine(const Workload& workload, const Device& device, int t
     std::vector<Served> served;
     std::string reasons;
     for (const Kernel& kernel : all_kernels()) {
-        const bool asked =
-            candidates.backend.empty() ? !kernel.ladder : kernel.name == candidates.backend;
+        const bool asked = named == nullptr ? !kernel.ladder : &kernel == named;
         if (!asked) {
             continue;
         }
@@ -94,6 +93,34 @@ EngineChoice choose_engine(const Workload& workload, const Device& device, int t
         return s.expected > least.expected * (1 + tie) && s.seconds > least.seconds * (1 + tie);
     });
     return std::ranges::min_element(served, {}, &Served::busy)->choice;
+}
+
+std::optional<EngineChoice> engine_of_call(const Workload& workload, const Device& device,
+                                           int threads) {
+    try {
+        return decide_engine(workload, device, threads, {.backend = {}, .must_run = false});
+    } catch (const Error& error) {
+        if (error.status() != Status::unsupported) {
+            throw;
+        }
+        return std::nullopt;
+    }
+}
+
+std::map<std::string, std::vector<std::string_view>> reasons_of_engines(const Workload& workload,
+                                                                        const Device& device) {
+    std::map<std::string, std::vector<std::string_view>> of_others;
+    std::map<std::string, std::vector<std::string_view>> reasons;
+    for (const Kernel& kernel : all_kernels()) {
+        const bool on_cpu = device.kind == DeviceKind::cpu;
+        const bool its_kind = on_cpu == (kernel.engine == Engine::cpu);
+        const bool asked = !kernel.ladder && kernel.computes_other(workload).empty();
+        std::string reason = asked ? why_not(kernel, workload, device) : "";
+        if (!reason.empty()) {
+            (its_kind ? reasons : of_others)[std::move(reason)].push_back(kernel.name);
+        }
+    }
+    return reasons.empty() ? of_others : reasons;
 }
 
 }  // namespace raceline::api

@@ -2,7 +2,9 @@
 // Which kernel and tile run a call: the model's answer, remembered per shape.
 #pragma once
 
+#include <map>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -43,6 +45,18 @@ const Device& device_of(Place place, int threads);
 /// workload if that choice does not serve it.
 EngineChoice decide_engine(const Workload& workload, const Device& device, int threads,
                            const Candidates& candidates);
+
+/// decide_engine for a prediction: what a call with this workload would run on such a device,
+/// whether its code is in this build or not; nothing if no engine serves the workload. `device` has
+/// the rates that calls choose by (committed or datasheet).
+std::optional<EngineChoice> engine_of_call(const Workload& workload, const Device& device,
+                                           int threads);
+
+/// Why no engine serves a workload on a device: kernels by reason, without rungs of the ladder and
+/// kernels of other operations. Of kernels for another kind of device only where there is no
+/// other.
+std::map<std::string, std::vector<std::string_view>> reasons_of_engines(const Workload& workload,
+                                                                        const Device& device);
 
 /// decide_engine, remembered: shapes that are nearly alike share one decision, which depends on
 /// the shape alone, never on the order of calls. Safe to call from several threads.

@@ -6,18 +6,21 @@
 #include "api/predicted_case.hpp"
 #include "model/work_point.hpp"
 #include "run/point_json.hpp"
+#include "run/point_names.hpp"
 
 namespace raceline {
 
 PointVerdict judge_point(const WorkPoint& point, const std::string& device) {
-    return judge_point(api::device_of_prediction(device, 0), point);
+    const Device known = api::device_of_prediction(device, 0);
+    return judge_point(known, with_known_names(known, point));
 }
 
 namespace api {
 
 std::string point_text(const WorkPoint& point, const std::string& device_name) {
     const Device device = device_of_prediction(device_name, 0);
-    return dump_json(point_to_json("", point, judge_point(device, point), device));
+    const PointVerdict verdict = judge_point(device, with_known_names(device, point));
+    return dump_json(point_to_json("", point, verdict, device));
 }
 
 }  // namespace api

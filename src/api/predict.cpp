@@ -15,13 +15,17 @@ namespace {
 
 // Without any rates laid over it yet.
 Device named_device(const std::string& name) {
-    if (name == "cpu") {
-        return live_cpu();
+    std::optional<Device> cuda = live_cuda();
+    if (name.empty()) {
+        return cuda ? *std::move(cuda) : live_cpu();
     }
-    if (std::optional<Device> cuda = live_cuda(); cuda && (name.empty() || cuda->id == name)) {
+    if (cuda && cuda->id == name) {  // "cuda" where no file of devices/ has its name
         return *std::move(cuda);
     }
-    return name.empty() ? live_cpu() : datasheet_device(name);
+    const std::string id = device_called(name);
+    return id == "cpu"              ? live_cpu()
+           : cuda && cuda->id == id ? *std::move(cuda)
+                                    : datasheet_device(id);
 }
 
 // With the used lengths of a cache in the place of its bound.

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "support/text_table.hpp"
+
 namespace raceline {
 namespace {
 
@@ -17,8 +19,9 @@ const Ceiling* find(std::span<const Ceiling> ceilings, const std::string& resour
 }
 
 std::string below(const Ceiling& low, const Ceiling& high, const char* why) {
-    return fmt::format("{} is {:.4g} {}, below {} of {:.4g}: {}", low.resource, low.value, low.unit,
-                       high.resource, high.value, why);
+    return fmt::format("{} is {}, below {} of {}: {}", low.resource,
+                       format_quantity(low.value, low.unit), high.resource,
+                       format_quantity(high.value, high.unit), why);
 }
 
 void compare_with_unit(const Ceiling& all, const Ceiling& one, std::vector<std::string>& found) {
@@ -29,9 +32,10 @@ void compare_with_unit(const Ceiling& all, const Ceiling& one, std::vector<std::
     if (all.limit > 0 && one.limit > 0 &&
         all.value / all.limit < least_share * one.value / one.limit) {
         found.push_back(fmt::format(
-            "{} reaches {:.0f} % of its limit, one core alone {:.0f} % of its own: the others did "
-            "not have theirs to themselves",
-            all.resource, 100 * all.value / all.limit, 100 * one.value / one.limit));
+            "{} reaches {} of its limit, one core alone {} of its own: the others did not have "
+            "theirs to themselves",
+            all.resource, format_percent(all.value / all.limit),
+            format_percent(one.value / one.limit)));
     }
 }
 

@@ -8,6 +8,7 @@
 
 #include "device/catalog.hpp"
 #include "support/check.hpp"
+#include "support/text_table.hpp"
 
 namespace raceline {
 namespace {
@@ -68,15 +69,18 @@ void check_ceiling(const Ceiling& ceiling) {
                 "ceiling {}: its unit is \"{}\", not {}", ceiling.resource, ceiling.unit,
                 kind->unit);
         require(ceiling.value >= kind->least && ceiling.value <= kind->most, Status::internal,
-                "ceiling {}: {:.4g} {} is no machine's: they lie between {:g} and {:g}",
-                ceiling.resource, ceiling.value, ceiling.unit, kind->least, kind->most);
+                "ceiling {}: {} is no machine's: they lie between {} and {}", ceiling.resource,
+                format_quantity(ceiling.value, ceiling.unit),
+                format_quantity(kind->least, ceiling.unit),
+                format_quantity(kind->most, ceiling.unit));
     }
-    require(
-        ceiling.limit <= 0 || ceiling.value <= tolerance * ceiling.limit, Status::internal,
-        "ceiling {}: {:.4g} {} is {:.1f} % above units x rate per clock x clock = {:.4g}; at most "
-        "3 % is accepted, so the probe or its clock is wrong",
-        ceiling.resource, ceiling.value, ceiling.unit, 100 * (ceiling.value / ceiling.limit - 1),
-        ceiling.limit);
+    require(ceiling.limit <= 0 || ceiling.value <= tolerance * ceiling.limit, Status::internal,
+            "ceiling {}: {} is {} above units x rate per clock x clock = {}; at most 3 % is "
+            "accepted, so "
+            "the probe or its clock is wrong",
+            ceiling.resource, format_quantity(ceiling.value, ceiling.unit),
+            format_percent(ceiling.value / ceiling.limit - 1, 1),
+            format_quantity(ceiling.limit, ceiling.unit));
 }
 
 }  // namespace raceline

@@ -2,6 +2,7 @@
 #include "device/datasheet.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -211,6 +212,46 @@ std::vector<std::string> device_ids() {
     return ids;
 }
 
+namespace {
+
+// Letters and digits alone, small.
+std::string squeezed(std::string_view name) {
+    std::string text;
+    for (const char c : name) {
+        if (std::isalnum(static_cast<unsigned char>(c)) != 0) {
+            text += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+        }
+    }
+    return text;
+}
+
+// Whether a device's id, its vendor's name of it, or that without the vendor is the same.
+bool is_called(const std::string& id, const std::string& wanted) {
+    const Json object = datasheet_json(id);
+    const auto full = object.at("name").get<std::string>();
+    return squeezed(id) == wanted || squeezed(full) == wanted ||
+           squeezed(full.substr(std::min(full.find(' '), full.size()))) == wanted;
+}
+
+}  // namespace
+
+std::string device_called(std::string_view name) {
+    const std::string wanted = squeezed(name);
+    std::vector<std::string> family;
+    for (const std::string& id : device_ids()) {
+        if (id == name || (!wanted.empty() && is_called(id, wanted))) {
+            return id;
+        }
+        if (!wanted.empty() && squeezed(id.substr(0, id.find('-'))) == wanted) {
+            family.push_back(id);
+        }
+    }
+    require(family.empty(), Status::no_device, "device '{}' may be any of {}: name one of them",
+            name, fmt::join(family, ", "));
+    static_cast<void>(datasheet_json(name));  // says what is near
+    return std::string(name);
+}
+
 Json datasheet_json(std::string_view id) {
     for (const auto& file : build_info::embedded_files()) {
         if (id_of_path(file.path) == id) {
@@ -219,10 +260,7 @@ Json datasheet_json(std::string_view id) {
     }
     const std::vector<std::string> ids = device_ids();
     const std::vector<std::string_view> views(ids.begin(), ids.end());
-    const std::string_view close = nearest(id, views);
-    fail(Status::no_device, "device \"{}\" is not in devices/{}; known are {}", id,
-         close.empty() ? std::string() : fmt::format("; did you mean \"{}\"?", close),
-         fmt::join(ids, ", "));
+    fail(Status::no_device, "device '{}' is not known{}", id, one_of_these(id, views));
 }
 
 Device datasheet_device(std::string_view id) {

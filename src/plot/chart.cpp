@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <limits>
 
+#include "support/text_table.hpp"
+
 namespace raceline {
 
 Colour nth_colour(std::size_t i) {
@@ -43,8 +45,8 @@ void leave_out_extremes(Chart& chart) {
                       [](const ChartText& text) { return !drawable(text.x) || !drawable(text.y); });
     }
     if (out > 0) {
-        chart.notes.push_back(fmt::format("{} point{} not drawn: beyond what any device reaches",
-                                          out, out == 1 ? "" : "s"));
+        chart.notes.push_back(counted_text(out, "point") +
+                              " not drawn: beyond what any device reaches");
     }
 }
 

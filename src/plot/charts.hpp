@@ -53,6 +53,8 @@ Chart ladder_chart(const TimedRows& rows, std::string_view track, const std::str
 /// against them. `field` empty: the one over which most cases line up. Throws
 /// Error(invalid_argument) for a field that no workload has.
 Chart sweep_chart(const TimedRows& rows, const std::string& field);
+/// What it can run over.
+std::vector<std::string_view> sweep_fields();
 
 /// Time before over time after of every case of two sets of receipts, with intervals.
 Chart diff_chart(const ReceiptDiff& diff);

@@ -11,6 +11,7 @@
 #include "report/ladder_cases.hpp"
 #include "report/ladder_tracks.hpp"
 #include "support/check.hpp"
+#include "support/nearest.hpp"
 #include "support/text_table.hpp"
 #include "workload/shape_grammar.hpp"
 
@@ -28,14 +29,14 @@ struct Climb {
 };
 
 const LadderTrack& track_called(std::string_view name) {
-    std::string names;
+    std::vector<std::string_view> names;
     for (const LadderTrack& track : ladder_tracks()) {
-        if (track.name == name) {
+        if (same_word(track.name, name)) {
             return track;
         }
-        names += (names.empty() ? "" : ", ") + std::string(track.name);
+        names.push_back(track.name);
     }
-    fail(Status::invalid_argument, "--track {}: there are {}", name, names);
+    fail(Status::invalid_argument, "--track {} does not exist{}", name, one_of_these(name, names));
 }
 
 std::vector<Climb> climbs_of(const LadderCases& cases, const LadderTrack& track,
@@ -82,8 +83,8 @@ Chart chart_of(const TimedRows& rows, const LadderTrack& track, const std::strin
     }
     if (stale > 0) {
         chart.notes.push_back(
-            fmt::format("The code of {} rung{} has changed since these times were taken.", stale,
-                        stale == 1 ? "" : "s"));
+            fmt::format("The code of {} has changed since these times were taken.",
+                        counted_text(stale, "rung")));
     }
     chart.notes.insert(chart.notes.end(), rows.notes.begin(), rows.notes.end());
     return chart;

@@ -9,6 +9,7 @@
 
 #include "plot/charts.hpp"
 #include "support/check.hpp"
+#include "support/nearest.hpp"
 #include "support/words.hpp"
 #include "workload/shape_grammar.hpp"
 
@@ -19,7 +20,7 @@ struct Field {
     std::string_view name;
     std::int64_t Workload::* member;
 };
-constexpr std::array sweep_fields{
+constexpr std::array own_fields{
     Field{"seqlen_q", &Workload::seqlen_q},  Field{"seqlen_k", &Workload::seqlen_k},
     Field{"batch", &Workload::batch},        Field{"heads_q", &Workload::heads_q},
     Field{"heads_kv", &Workload::heads_kv},  Field{"headdim", &Workload::headdim},
@@ -30,23 +31,15 @@ constexpr std::array sweep_fields{
 constexpr std::string_view both_lengths = "length";
 constexpr std::string_view same_tokens = "length-of-same-tokens";
 
-std::vector<std::string_view> field_names() {
-    std::vector<std::string_view> names{both_lengths, same_tokens};
-    for (const Field& field : sweep_fields) {
-        names.push_back(field.name);
-    }
-    return names;
-}
-
 bool is_field(std::string_view name) {
-    return std::ranges::count(field_names(), name) > 0;
+    return std::ranges::count(sweep_fields(), name) > 0;
 }
 
 double value_of(const Workload& w, std::string_view field) {
     if (field == both_lengths || field == same_tokens) {
         return static_cast<double>(w.seqlen_k);
     }
-    return static_cast<double>(w.*(std::ranges::find(sweep_fields, field, &Field::name)->member));
+    return static_cast<double>(w.*(std::ranges::find(own_fields, field, &Field::name)->member));
 }
 
 // The workload with the field taken out; nothing where it does not have it.
@@ -61,7 +54,7 @@ std::optional<Workload> without(Workload w, std::string_view field) {
         w.batch *= field == same_tokens ? w.seqlen_q : 1;
         w.seqlen_q = w.seqlen_k = 0;
     } else {
-        w.*(std::ranges::find(sweep_fields, field, &Field::name)->member) = 0;
+        w.*(std::ranges::find(own_fields, field, &Field::name)->member) = 0;
     }
     return w;
 }
@@ -104,12 +97,13 @@ SweepLines lines_over(const TimedRows& rows, std::string_view field) {
     return lines;
 }
 
-std::string field_of(const TimedRows& rows, const std::string& asked) {
-    std::string names;
+std::string field_of(const TimedRows& rows, const std::string& wanted) {
+    const std::vector<std::string_view> known = sweep_fields();
+    const std::string_view same = same_among(wanted, known);
+    const std::string asked = same.empty() ? wanted : std::string(same);
     std::string best{both_lengths};
     std::size_t most = 0;
-    for (const std::string_view name : field_names()) {
-        names += (names.empty() ? "" : ", ") + std::string(name);
+    for (const std::string_view name : known) {
         std::size_t cases = 0;
         for (const auto& [key, line] : lines_over(rows, name)) {
             cases += line.size();
@@ -120,7 +114,7 @@ std::string field_of(const TimedRows& rows, const std::string& asked) {
         }
     }
     require(asked.empty() || is_field(asked), Status::invalid_argument,
-            "--over {}: a sweep runs over one of {}", asked, names);
+            "--over {}: a sweep runs over no such field{}", asked, one_of_these(asked, known));
     return asked.empty() ? best : asked;
 }
 
@@ -208,6 +202,14 @@ void fit_axes_of_sweep(Panel& panel) {
 }
 
 }  // namespace
+
+std::vector<std::string_view> sweep_fields() {
+    std::vector<std::string_view> names{both_lengths, same_tokens};
+    for (const Field& field : own_fields) {
+        names.push_back(field.name);
+    }
+    return names;
+}
 
 Chart sweep_chart(const TimedRows& rows, const std::string& asked) {
     const std::string field = field_of(rows, asked);

@@ -18,6 +18,7 @@
 #include "receipt/manifest.hpp"
 #include "receipt/stored_text.hpp"
 #include "support/check.hpp"
+#include "support/text_table.hpp"
 
 namespace raceline {
 namespace {
@@ -61,7 +62,7 @@ std::size_t line_about(const std::vector<Json>& lines, const std::string& path) 
 }
 
 std::string rows_text(std::size_t count) {
-    return fmt::format("{} row{}", count, count == 1 ? "" : "s");
+    return counted_text(count, "row");
 }
 
 std::filesystem::path root_above(std::filesystem::path folder) {

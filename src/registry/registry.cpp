@@ -187,9 +187,11 @@ const Kernel& find_kernel(std::string_view name) {
                 "kernel '{}' has another name now: '{}'", name, kernel.name);
         names.push_back(kernel.name);
     }
-    const std::string_view near = nearest(name, names);
-    fail(Status::invalid_argument, "kernel '{}' does not exist{}; `raceline kernels` lists them",
-         name, near.empty() ? "" : fmt::format(": did you mean '{}'?", near));
+    if (const std::string_view same = same_among(name, names); !same.empty()) {
+        return find_kernel(same);
+    }
+    fail(Status::invalid_argument, "kernel '{}' does not exist{}", name,
+         did_you_mean(name, names, "`raceline kernels` lists them"));
 }
 
 std::string why_not(const Kernel& kernel, const Workload& workload, int tile,

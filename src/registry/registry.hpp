@@ -14,7 +14,8 @@ namespace raceline {
 /// Every kernel in kernels/ and ladder/, sorted by name within each; built once.
 std::span<const Kernel> all_kernels();
 
-/// Throws Error(invalid_argument) with the nearest name if there is none.
+/// By its name in capital letters or small ones. Throws Error(invalid_argument) with the nearest
+/// name if there is none.
 const Kernel& find_kernel(std::string_view name);
 
 /// The kernel that has this name or had it before, as rows of receipts name it; null if there is

@@ -54,24 +54,21 @@ std::map<ErrorGroup, ErrorTimes> error_groups(std::span<const CaseLine> lines) {
 std::vector<std::string> error_cells(const ErrorGroup& group, const ErrorTimes& times,
                                      bool with_sight) {
     const PredictionAccuracy a = accuracy(times.predicted, times.measured);
-    const auto percent = [](double share, int decimals) {
-        return fmt::format("{:.{}f} %", 100 * share, decimals);
-    };
     std::vector<std::string> cells{group.kernel};
     if (with_sight) {
         cells.emplace_back(group.sight ? sight_name(*group.sight) : "");
     }
-    cells.insert(
-        cells.end(),
-        {std::string(time_regimes.at(group.regime).name), fmt::format("{}", a.count),
-         percent(a.median_absolute, 1), percent(a.mean_absolute, 1), percent(a.p90_absolute, 1),
-         format_signed_percent(a.bias, 1), percent(a.within_10, 0), percent(a.within_20, 0)});
+    cells.insert(cells.end(),
+                 {std::string(time_regimes.at(group.regime).name), fmt::format("{}", a.count),
+                  format_percent(a.median_absolute, 1), format_percent(a.mean_absolute, 1),
+                  format_percent(a.p90_absolute, 1), format_signed_percent(a.bias, 1),
+                  format_percent(a.within_10), format_percent(a.within_20)});
     return cells;
 }
 
 }  // namespace
 
-std::string accuracy_text(std::span<const CaseLine> lines) {
+std::string accuracy_text(std::span<const CaseLine> lines, const TextStyle& style) {
     const std::map<ErrorGroup, ErrorTimes> groups = error_groups(lines);
     if (groups.empty()) {
         return "";
@@ -79,13 +76,16 @@ std::string accuracy_text(std::span<const CaseLine> lines) {
     const bool with_sight = std::ranges::any_of(
         groups, [](const auto& group) { return group.first.sight.has_value(); });
     TextTable table(fmt::format(
-        "kernel | {}measured time | >rows | >median | >mean | >p90 | >bias | >within 10 % | "
-        ">within 20 %",
+        "kernel | {}measured time | >rows | >median | >?2 mean | >p90 | >bias | >?1 within 10 % | "
+        ">?3 within 20 %",
         with_sight ? "class | " : ""));
     for (const auto& [group, times] : groups) {
         table.add(error_cells(group, times, with_sight));
     }
-    return "errors of the model's predictions, absolute but for the bias\n" + table.str();
+    return "\n" +
+           inked("Errors of the model's predictions, absolute but for the bias", Ink::heading,
+                 style) +
+           "\n" + table.str(style) + "\n";
 }
 
 }  // namespace raceline

@@ -6,19 +6,20 @@
 #include <functional>
 #include <iterator>
 #include <map>
+#include <set>
 #include <span>
+#include <utility>
 
 #include "model/speed_of_light.hpp"
 #include "report/case_accuracy.hpp"
+#include "report/case_columns.hpp"
 #include "support/text_table.hpp"
 #include "workload/shape_grammar.hpp"
 
 namespace raceline {
 namespace {
 
-using Align = TextTable::Align;
-
-std::string rate_text(const CaseLine& line) {
+std::string rate_cell(const CaseLine& line) {
     return line.measured > 0 ? format_si(line.flops / line.measured, "FLOP/s") : "";
 }
 
@@ -28,7 +29,7 @@ std::string dram_text(const CaseLine& line, double ceiling) {
         return "";
     }
     const double share = line.bytes / line.measured / ceiling;
-    return share > 1 ? "cache" : fmt::format("{:.0f} %", 100 * share);
+    return share > 1 ? "cache" : format_percent(share);
 }
 
 std::string band_text(const CaseLine& line) {
@@ -101,17 +102,18 @@ std::string CaseTable::left_out_lines() const {
     if (left_out_.empty()) {
         return "";
     }
-    return fmt::format("unsettled, and left out of accuracy and ratios: {} time{}\n  {}\n",
-                       left_out_.size(), left_out_.size() == 1 ? "" : "s",
-                       fmt::join(left_out_, "\n  "));
+    return fmt::format(
+        "{} unsettled, and counted in no accuracy and no ratio:\n  {}\n",
+        left_out_.size() == 1 ? "1 time is" : fmt::format("{} times are", left_out_.size()),
+        fmt::join(left_out_, "\n  "));
 }
 
 std::string why_unsettled(const Measurement& m) {
     if (!m.unsettled || !m.disturbance.empty()) {
         return m.unsettled ? m.disturbance : "";
     }
-    return fmt::format("the median's interval is {:.0f} % of it",
-                       100 * (m.seconds_high - m.seconds_low) / m.seconds_median);
+    return fmt::format("the median's interval is {} of it",
+                       format_percent((m.seconds_high - m.seconds_low) / m.seconds_median));
 }
 
 namespace {
@@ -122,8 +124,15 @@ struct CaseColumn {
     std::function<std::string(const CaseLine&)> cell;
 };
 
+// How long columns stay where a table is too wide: the verdict of a run longest.
+struct Keep {
+    static constexpr int tiles = 1, roofline = 2, errors_of_gate = 3, of_memory = 4, bounds = 5,
+                         spread = 6, of_bound = 7, rates = 8, limiters = 9, predictions = 10,
+                         errors = 11;
+};
+
 std::string number_text(double value) {
-    return value >= 1000 ? format_fixed(value, 0) : value > 0 ? fmt::format("{:.3g}", value) : "";
+    return value > 0 ? format_number(value) : "";
 }
 
 std::string time_text(double seconds) {
@@ -133,29 +142,34 @@ std::string time_text(double seconds) {
 // What the bound is of the time that was taken, or of the predicted one.
 std::string of_bound_text(const CaseLine& line) {
     const double seconds = line.measured > 0 ? line.measured : line.predicted;
-    return line.bound.seconds > 0 && seconds > 0
-               ? format_fixed(100 * line.bound.seconds / seconds, 0) + " %"
-               : "";
+    return line.bound.seconds > 0 && seconds > 0 ? format_percent(line.bound.seconds / seconds)
+                                                 : "";
 }
 
 std::vector<CaseColumn> roofline_columns() {
-    return {
-        {{"limiter"}, [](const CaseLine& line) { return line.limiter; }},
-        {{"FLOP/B", Align::right},
-         [](const CaseLine& line) { return number_text(line.intensity); }},
-        {{"ridge", Align::right}, [](const CaseLine& line) { return number_text(line.ridge); }}};
+    return {{limiter_column(Keep::limiters), [](const CaseLine& line) { return line.limiter; }},
+            {number_column("FLOP/B", Keep::roofline),
+             [](const CaseLine& line) { return number_text(line.intensity); }},
+            {number_column("ridge", Keep::roofline),
+             [](const CaseLine& line) { return number_text(line.ridge); }}};
 }
 
 CaseColumn of_bound_column() {
-    return {{"of bound", Align::right}, of_bound_text};
+    return {number_column("of bound", Keep::of_bound), of_bound_text};
 }
 
-CaseColumn tile_column() {
-    return {{"tile"}, [](const CaseLine& line) { return line.tile; }};
+// Where two lines are of one shape and kernel, the tile tells them apart.
+CaseColumn tile_column(std::span<const CaseLine> lines) {
+    std::set<std::pair<std::string, std::string>> seen;
+    const bool apart = std::ranges::any_of(lines, [&](const CaseLine& line) {
+        return line.refusal.empty() && !seen.emplace(line.shape, line.kernel).second;
+    });
+    return {text_column("tile", apart ? TextTable::always : Keep::tiles),
+            [](const CaseLine& line) { return line.tile; }};
 }
 
 CaseColumn predicted_column(std::string title) {
-    return {{std::move(title), Align::right},
+    return {number_column(std::move(title), Keep::predictions),
             [](const CaseLine& line) { return time_text(line.predicted); }};
 }
 
@@ -164,33 +178,35 @@ void append(std::vector<CaseColumn>& to, std::vector<CaseColumn> more) {
 }
 
 std::vector<CaseColumn> measured_columns(double dram_read) {
-    return {
-        {{"measured", Align::right},
-         [](const CaseLine& line) {
-             return line.measured > 0 ? format_seconds(line.measured) : "-";
-         }},
-        {{"±", Align::right},
-         [](const CaseLine& line) {
-             return line.measured > 0 ? format_fixed(100 * line.spread, 1) + " %" : "";
-         }},
-        {{"error", Align::right}, error_text},
-        {{"rate", Align::right}, rate_text},
-        {{"DRAM", Align::right}, [=](const CaseLine& line) { return dram_text(line, dram_read); }}};
+    return {{number_column("measured"),
+             [](const CaseLine& line) {
+                 return line.measured > 0 ? format_seconds(line.measured) : "-";
+             }},
+            {number_column("±", Keep::spread),
+             [](const CaseLine& line) {
+                 return line.measured > 0 ? format_percent(line.spread, 1) : "";
+             }},
+            {number_column("error", Keep::errors), error_text},
+            {number_column("rate", Keep::rates), rate_cell},
+            {number_column("DRAM", Keep::of_memory),
+             [=](const CaseLine& line) { return dram_text(line, dram_read); }}};
 }
 
 std::vector<CaseColumn> gate_columns() {
-    return {{{"rel. RMS", Align::right},
+    TextTable::Column gate = text_column("gate");
+    gate.ink = verdict_ink;
+    return {{number_column("rel. RMS", Keep::errors_of_gate),
              [](const CaseLine& line) { return fmt::format("{:.1e}", line.relative_rms); }},
-            {{"of limit", Align::right},
+            {number_column("of limit", Keep::errors_of_gate),
              [](const CaseLine& line) {
-                 return line.rms_bound > 0
-                            ? fmt::format("{:.2f}", line.relative_rms / line.rms_bound)
-                            : "";
+                 return line.rms_bound > 0 ? format_percent(line.relative_rms / line.rms_bound)
+                                           : "";
              }},
-            {{"gate"}, [](const CaseLine& line) { return line.passed ? "pass" : "FAIL"; }}};
+            {gate, [](const CaseLine& line) { return line.passed ? "pass" : "FAIL"; }}};
 }
 
-std::string table_text(const std::vector<CaseColumn>& columns, std::span<const CaseLine> lines) {
+std::string table_text(const std::vector<CaseColumn>& columns, std::span<const CaseLine> lines,
+                       const TextStyle& style) {
     std::vector<TextTable::Column> heads;
     for (const CaseColumn& column : columns) {
         heads.push_back(column.head);
@@ -203,16 +219,18 @@ std::string table_text(const std::vector<CaseColumn>& columns, std::span<const C
         }
         table.add(std::move(cells));
     }
-    return lines.empty() ? "" : table.str();
+    return lines.empty() ? "" : table.str(style);
 }
 
-std::vector<CaseColumn> case_columns(CaseTable::Columns columns, double dram_read) {
-    std::vector<CaseColumn> all{{{"shape"}, [](const CaseLine& line) { return line.shape; }},
-                                {{"kernel"}, [](const CaseLine& line) { return line.kernel; }},
-                                tile_column()};
+std::vector<CaseColumn> case_columns(CaseTable::Columns columns, std::span<const CaseLine> lines,
+                                     double dram_read) {
+    std::vector<CaseColumn> all{
+        {shape_column("shape", Keep::of_bound), [](const CaseLine& line) { return line.shape; }},
+        {text_column("kernel"), [](const CaseLine& line) { return line.kernel; }},
+        tile_column(lines)};
     if (columns == CaseTable::Columns::all) {
         append(all, roofline_columns());
-        append(all, {{{"bound", Align::right},
+        append(all, {{number_column("bound", Keep::bounds),
                       [](const CaseLine& line) { return time_text(line.bound.seconds); }},
                      of_bound_column(),
                      predicted_column("predicted")});
@@ -232,8 +250,9 @@ CaseLine bound_line(const CaseLine& of, bool served) {
     line.bound = of.bound;
     line.predicted = of.bound.seconds;
     line.rates = of.bound.rates;
-    line.tile = fmt::format("bound{}{}{}", of.bound.engine.empty() ? "" : ", products on ",
-                            of.bound.engine, served ? "" : "; no kernel serves it, see below");
+    line.tile =
+        fmt::format("bound{}{}", of.bound.engine.empty() ? "" : ", products on ", of.bound.engine);
+    line.kernel += served ? "" : " (no kernel serves it)";
     return line;
 }
 
@@ -262,54 +281,77 @@ std::string source_of_all(std::span<const CaseLine> lines) {
     return same && !lines.empty() ? lines.front().rates : "";
 }
 
-std::string prediction_text(std::span<const CaseLine> cases, bool uncalibrated) {
+// Names of problems are as long as shapes, and cut as these.
+std::string short_name(std::string_view name) {
+    return name.starts_with(' ') ? std::string(name) : short_shape(name);
+}
+
+std::string prediction_text(std::span<const CaseLine> cases, bool uncalibrated,
+                            const TextStyle& style) {
     const std::vector<CaseLine> lines = under_bounds(cases);
     const std::string source = source_of_all(lines);
-    std::vector<CaseColumn> columns{
-        {{"problem, and kernels"}, [](const CaseLine& line) { return line.kernel; }}};
+    TextTable::Column names = shape_column("problem, and kernels", Keep::limiters);
+    names.shortened = short_name;
+    std::vector<CaseColumn> columns{{names, [](const CaseLine& line) { return line.kernel; }}};
     append(columns, roofline_columns());
     columns.push_back(of_bound_column());
     if (!uncalibrated) {
-        append(columns, {{{"expected", Align::right},
+        append(columns, {{number_column("expected"),
                           [](const CaseLine& line) { return time_text(line.expected); }},
-                         {{"band", Align::right}, band_text}});
+                         {text_column("band", Keep::bounds), band_text}});
     }
     columns.push_back(predicted_column(uncalibrated ? "uncalibrated model" : "model"));
     if (source.empty()) {
-        columns.push_back({{"rates"}, [](const CaseLine& line) { return line.rates; }});
+        columns.push_back(
+            {text_column("rates", Keep::tiles), [](const CaseLine& line) { return line.rates; }});
     }
-    columns.push_back(tile_column());
-    return table_text(columns, lines) +
+    columns.push_back(tile_column(cases));
+    return table_text(columns, lines, style) +
            (source.empty() || lines.empty() ? "" : fmt::format("rates: {}\n", source));
 }
 
 }  // namespace
 
-std::string CaseTable::failure_lines() const {
+std::string CaseTable::failure_lines(const TextStyle& style) const {
     std::string text;
     for (const CaseLine& line : lines_) {
         if (line.refusal.empty() && line.checked && !line.passed) {
-            text +=
-                fmt::format("FAIL {} {} {}: {}\n", line.kernel, line.tile, line.shape, line.why);
+            text += fmt::format("{} {} {} {}: {}\n", inked("FAIL", Ink::bad, style), line.kernel,
+                                line.tile, line.shape, line.why);
         }
     }
     return text;
 }
 
-std::string CaseTable::str(Columns columns) const {
+std::string CaseTable::str(Columns columns, const TextStyle& style) const {
     if (columns == Columns::prediction || columns == Columns::uncalibrated_prediction) {
-        return prediction_text(lines_, columns == Columns::uncalibrated_prediction) +
-               refusal_lines();
+        return prediction_text(lines_, columns == Columns::uncalibrated_prediction, style) +
+               refusal_lines(style);
     }
     std::vector<CaseLine> ran;
     std::ranges::copy_if(lines_, std::back_inserter(ran),
                          [](const CaseLine& line) { return line.refusal.empty(); });
     const double dram_read = device_.find("byte.dram_read").value_or(0);
-    return table_text(case_columns(columns, dram_read), ran) + failure_lines() + refusal_lines() +
-           (columns == Columns::all ? accuracy_text(lines_) + left_out_lines() : "");
+    return table_text(case_columns(columns, ran, dram_read), ran, style) + failure_lines(style) +
+           refusal_lines(style) +
+           (columns == Columns::all ? accuracy_text(lines_, style) + left_out_lines() : "");
 }
 
-std::string CaseTable::refusal_lines() const {
+namespace {
+
+// "block, fused, gqa and 11 more"; all of them where there is room for anything.
+std::string some_names(const std::vector<std::string>& names, const TextStyle& style) {
+    constexpr std::size_t most = 4;
+    if (style.columns == 0 || names.size() <= most) {
+        return fmt::format("{}", fmt::join(names, ", "));
+    }
+    return fmt::format("{} and {} more", fmt::join(names.begin(), names.begin() + most - 1, ", "),
+                       names.size() - (most - 1));
+}
+
+}  // namespace
+
+std::string CaseTable::refusal_lines(const TextStyle& style) const {
     std::map<std::string, std::map<std::string, int>> reasons;  // with each kernel's shapes
     for (const CaseLine& line : lines_) {
         if (!line.refusal.empty()) {
@@ -323,8 +365,11 @@ std::string CaseTable::refusal_lines() const {
             alike[count].push_back(kernel);
         }
         for (const auto& [count, names] : alike) {
-            text += fmt::format("not run, {} shape{}: {}: {}\n", count, count == 1 ? "" : "s",
-                                fmt::join(names, ", "), reason);
+            text += inked(fmt::format("not run on {}: {}: {}",
+                                      counted_text(static_cast<std::size_t>(count), "shape"),
+                                      some_names(names, style), reason),
+                          Ink::hint, style) +
+                    "\n";
         }
     }
     return text;

@@ -8,6 +8,7 @@
 
 #include "report/first_sight.hpp"
 #include "run/run_case.hpp"
+#include "support/text_style.hpp"
 
 namespace raceline {
 
@@ -51,11 +52,11 @@ public:
     /// The table, then refusals grouped by reason, then accuracy by kernel, class and regime where
     /// times were taken, then what it leaves out. A table of predictions alone has a row for each
     /// problem, with its bound, and its kernels under it.
-    [[nodiscard]] std::string str(Columns columns) const;
+    [[nodiscard]] std::string str(Columns columns, const TextStyle& style = {}) const;
 
 private:
-    [[nodiscard]] std::string failure_lines() const;
-    [[nodiscard]] std::string refusal_lines() const;
+    [[nodiscard]] std::string failure_lines(const TextStyle& style) const;
+    [[nodiscard]] std::string refusal_lines(const TextStyle& style) const;
     [[nodiscard]] std::string left_out_lines() const;
     Device device_;
     std::vector<CaseLine> lines_;

@@ -7,6 +7,7 @@
 
 #include "device/catalog.hpp"
 #include "model/speed_of_light.hpp"
+#include "support/text_table.hpp"
 #include "workload/shape_grammar.hpp"
 
 namespace raceline {
@@ -62,10 +63,10 @@ void CompulsoryBound::take(const CeilingRow& row) {
         ceilings.used.rates[resource].value = value;
     } else {
         remarks_.insert(fmt::format(
-            "the ceiling {} of {} is {:.4g} {} here and {} among the committed ones: cold times "
-            "are held to those",
-            resource, row.device.name, value, row.ceiling.unit,
-            known > 0 ? fmt::format("{:.4g}", known) : "not"));
+            "the ceiling {} of {} is {} here and {} among the committed ones: cold times are held "
+            "to those",
+            resource, row.device.name, format_quantity(value, row.ceiling.unit),
+            known > 0 ? format_quantity(known, row.ceiling.unit) : "not"));
     }
 }
 

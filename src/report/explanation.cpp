@@ -11,23 +11,22 @@
 namespace raceline {
 namespace {
 
-using Align = TextTable::Align;
-
-std::string terms_text(const Prediction& p) {
-    TextTable terms({{"term"}, {"time", Align::right}, {"of the model's", Align::right}});
+std::string terms_text(const Prediction& p, const TextStyle& style) {
+    TextTable terms("term | >time | >of the model's");
     for (const auto& [name, seconds] : p.layer2) {
-        terms.add(
-            {name, format_seconds(seconds), fmt::format("{:.1f} %", 100 * seconds / p.seconds)});
+        terms.add({name, format_seconds(seconds), format_percent(seconds / p.seconds, 1)});
     }
-    TextTable resources({{"resource"}, {"work / ceiling", Align::right}});
+    TextTable resources("resource | >work / ceiling");
     for (const auto& [name, seconds] : p.layer1.seconds) {
         resources.add({name, format_seconds(seconds)});
     }
-    return terms.str() + "\n" + resources.str();
+    return terms.str(style) + "\n" + resources.str(style);
 }
 
-std::string constants_text(const std::vector<Constant>& constants) {
+std::string constants_text(const std::vector<Constant>& constants, const TextStyle& style) {
+    constexpr std::size_t least_source = 40;
     TextTable table("constant | >value | origin | >stand-in | from");
+    table.column("from").least = least_source;
     for (const Constant& one : constants) {
         const bool fitted = one.origin == Origin::calibrated;
         table.add({std::string(one.name), fmt::format("{:.4g}", one.value),
@@ -38,7 +37,7 @@ std::string constants_text(const std::vector<Constant>& constants) {
     }
     return constants.empty()
                ? "no named constants: counts of the code and rates of the device alone\n"
-               : table.str();
+               : table.str(style);
 }
 
 std::string times_text(const Prediction& p) {
@@ -51,17 +50,17 @@ std::string times_text(const Prediction& p) {
 std::string calibration_text(const Prediction& p, const std::vector<Constant>& constants) {
     if (p.calibrated.count == 0 && p.calibrated.errors == 0) {
         const auto fitted = std::ranges::count(constants, Origin::calibrated, &Constant::origin);
-        return fitted > 0 ? fmt::format(
-                                "the stand-ins of {} calibrated constants were used, not "
-                                "their values\n",
-                                fitted)
-                          : "nothing calibrated\n";
+        return fitted > 0
+                   ? fmt::format("the stand-ins of {} were used, not the calibrated values\n",
+                                 counted_text(static_cast<std::size_t>(fitted), "constant"))
+                   : "nothing calibrated\n";
     }
     std::string text;
     if (p.calibrated.count > 0) {
-        text +=
-            fmt::format("{} calibrated constants, set {}; without them {}\n", p.calibrated.count,
-                        p.calibrated.hash.substr(0, 12), format_seconds(p.uncalibrated_seconds));
+        text += fmt::format(
+            "{}, set {}; without calibration {}\n",
+            counted_text(static_cast<std::size_t>(p.calibrated.count), "calibrated constant"),
+            p.calibrated.hash.substr(0, 12), format_seconds(p.uncalibrated_seconds));
     }
     if (p.calibrated.errors > 0) {
         text += fmt::format("expected: the median of {} committed errors taken out, set {}\n",
@@ -73,11 +72,13 @@ std::string calibration_text(const Prediction& p, const std::vector<Constant>& c
 }  // namespace
 
 std::string explanation(const Case& which, const Device& device,
-                        const ExplainedPrediction& explained) {
+                        const ExplainedPrediction& explained, const TextStyle& style) {
     const Prediction& p = explained.prediction;
-    return fmt::format("\n{} on {}, {} {}: {}\n\n{}\n{}{}", format_shape(which.workload), device.id,
-                       which.kernel->name, which.kernel->tile_text(which.tile), times_text(p),
-                       terms_text(p), constants_text(explained.constants),
+    const std::string heading =
+        fmt::format("{} on {}, {}", format_shape(which.workload), device.id, which.kernel->name);
+    return fmt::format("\n{} {}: {}\n\n{}\n{}{}", inked(heading, Ink::heading, style),
+                       which.kernel->tile_text(which.tile), times_text(p), terms_text(p, style),
+                       constants_text(explained.constants, style),
                        calibration_text(p, explained.constants));
 }
 

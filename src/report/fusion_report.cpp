@@ -149,7 +149,7 @@ std::vector<FusionTime> predicted_times(const Fusion& fusion, const Device& devi
 }
 
 std::string fusion_text(const Fusion& fusion, const Device& device, const LaunchCase& how,
-                        std::span<const FusionTime> times) {
+                        std::span<const FusionTime> times, const TextStyle& style) {
     require(times.size() == fusion.parts.size() + 1, Status::internal,
             "a chain of {} parts was given {} times", fusion.parts.size(), times.size());
     const FusionBounds bounds = bounds_of(fusion, device, how);
@@ -157,7 +157,8 @@ std::string fusion_text(const Fusion& fusion, const Device& device, const Launch
     const FusionTime& fused = times.back();
     const bool measured = sum_of(parts, &FusionTime::measured) > 0 || fused.measured > 0;
     TextTable table(
-        std::string("step | >reads | >writes | >FLOP/B | limiter | >bound | kernel | ") +
+        std::string(
+            "step | >?4 reads | >?4 writes | >?3 FLOP/B | ?6 limiter | >bound | ?5 kernel | ") +
         (measured ? ">predicted | >measured" : ">predicted"));
     const auto add = [&](std::string name, double read, double written, double flops,
                          const SpeedOfLight* bound, double seconds, const FusionTime& time) {
@@ -189,7 +190,7 @@ std::string fusion_text(const Fusion& fusion, const Device& device, const Launch
     const double saved = fusion.bytes_before() - fusion.bytes_after();
     return fmt::format(
         "{} on {}\n{}fusing saves {} of {}: {}\n{}{}", format_shape(fusion.fused), device.id,
-        table.str(), bytes_text(saved), bytes_text(fusion.bytes_before()),
+        table.str(style), bytes_text(saved), bytes_text(fusion.bytes_before()),
         gains_text(bounds, parts, fused), scores_text(fusion, device, bounds),
         fused.kernel.empty() ? fmt::format("no kernel runs it fused: {}\n", fused.why_not) : "");
 }

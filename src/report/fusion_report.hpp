@@ -8,6 +8,7 @@
 
 #include "device/device.hpp"
 #include "receipt/values.hpp"
+#include "support/text_style.hpp"
 #include "workload/fusion.hpp"
 
 namespace raceline {
@@ -36,6 +37,6 @@ std::vector<FusionTime> predicted_times(const Fusion& fusion, const Device& devi
 /// A table of the parts, their sum and the fused chain, and what fusing saves. `times` has one
 /// entry a part and one more for the fused chain.
 std::string fusion_text(const Fusion& fusion, const Device& device, const LaunchCase& how,
-                        std::span<const FusionTime> times);
+                        std::span<const FusionTime> times, const TextStyle& style = {});
 
 }  // namespace raceline

@@ -60,7 +60,8 @@ std::vector<Part> parts_of(std::span<const std::pair<Case, CaseResult>> ran, con
 
 }  // namespace
 
-std::string layer_text(std::span<const std::pair<Case, CaseResult>> ran, const Device& device) {
+std::string layer_text(std::span<const std::pair<Case, CaseResult>> ran, const Device& device,
+                       const TextStyle& style) {
     if (ran.empty() || !ran.front().first.suite.starts_with("layer:")) {
         return {};
     }
@@ -78,10 +79,10 @@ std::string layer_text(std::span<const std::pair<Case, CaseResult>> ran, const D
     TextTable table(std::string("part | kernel | >bound | >predicted | >share") +
                     (measured ? " | >measured" : ""));
     const auto add = [&](std::string name, std::string_view kernel, const Part& part) {
-        std::vector<std::string> cells{
-            std::move(name), std::string(kernel), format_seconds(part.bound),
-            part.predicted > 0 ? format_seconds(part.predicted) : "",
-            format_fixed(100 * part.predicted / sum.predicted, 0) + " %"};
+        std::vector<std::string> cells{std::move(name), std::string(kernel),
+                                       format_seconds(part.bound),
+                                       part.predicted > 0 ? format_seconds(part.predicted) : "",
+                                       format_percent(part.predicted / sum.predicted)};
         if (measured) {
             cells.push_back(part.measured > 0 ? format_seconds(part.measured) : "");
         }
@@ -94,7 +95,7 @@ std::string layer_text(std::span<const std::pair<Case, CaseResult>> ran, const D
         add(name, part.predicted > 0 ? part.which->kernel->name : "none", part);
     }
     add("the layer", "", sum);
-    std::string text = table.str();
+    std::string text = table.str(style);
     text += fmt::format("{} parts; {} of the predicted time are gaps between their launches\n",
                         parts.size(), format_seconds(sum.launches));
     if (measured && all) {

@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "report/case_columns.hpp"
 #include "support/text_table.hpp"
 #include "workload/shape_grammar.hpp"
 
@@ -17,26 +18,21 @@ std::string shape_of(const RowCase& about) {
     return format_shape(workload_from_json(about.workload));
 }
 
-std::string table_text(std::string_view heading,
-                       const std::vector<std::vector<std::string>>& lines) {
-    if (lines.empty()) {
-        return "";
-    }
-    TextTable table(heading);
+// Whether shape, kernel and peer tell the comparisons apart: the form of a peer may then leave.
+bool peers_differ(const std::vector<std::vector<std::string>>& comparisons) {
+    std::set<std::string> seen;
+    return std::ranges::all_of(comparisons, [&](const std::vector<std::string>& line) {
+        return seen.insert(line[0] + '\n' + line[1] + '\n' + line[3]).second;
+    });
+}
+
+// Of lines that are not there nothing is printed.
+std::string table_of(TextTable table, const std::vector<std::vector<std::string>>& lines,
+                     const TextStyle& style) {
     for (const std::vector<std::string>& line : lines) {
         table.add(line);
     }
-    return table.str();
-}
-
-// "4.62 TB/s", and for floors and latencies "702 ns".
-std::string value_text(const Ceiling& ceiling) {
-    std::string unit = ceiling.unit;
-    if (unit == "s") {
-        return format_seconds(ceiling.value);
-    }
-    unit = unit == "byte/s" ? "B/s" : unit == "flop/s" ? "FLOP/s" : unit;
-    return format_si(ceiling.value, unit);
+    return lines.empty() ? "" : table.str(style);
 }
 
 // Kernel and shape of counters whose measurement is in none of the files, as "kernel\nshape": those
@@ -75,9 +71,9 @@ void OtherRows::add(const Json& row) {
     } else if (kind == CeilingRow::kind) {
         const auto measured = row_from_json<CeilingRow>(row);
         const Ceiling& c = measured.ceiling;
-        ceilings_.push_back({measured.device.id, c.resource, value_text(c),
-                             c.limit > 0 ? fmt::format("{:.1f} %", 100 * c.value / c.limit) : "",
-                             c.power_w > 0 ? fmt::format("{:.0f} W", c.power_w) : ""});
+        ceilings_.push_back({measured.device.id, c.resource, format_quantity(c.value, c.unit),
+                             c.limit > 0 ? format_percent(c.value / c.limit, 1) : "",
+                             c.power_w > 0 ? format_si(c.power_w, "W") : ""});
     } else if (kind == BoundRow::kind) {
         const auto least = row_from_json<BoundRow>(row);
         bounds_.push_back({format_shape(workload_from_json(least.workload)), least.device.id,
@@ -127,33 +123,45 @@ void OtherRows::add_counters(const Json& row) {
                              : ""});
 }
 
-std::string OtherRows::unanswered() const {
+std::string OtherRows::unanswered(const TextStyle& style) const {
     std::vector<std::vector<std::string>> lines;
     for (const auto& [id, row] : open_) {
         lines.push_back({shape_of(row.about), row.about.kernel, row.about.device.id,
                          row.prediction.limiter, format_seconds(row.prediction.seconds)});
     }
     std::ranges::sort(lines);
-    return table_text("shape | kernel | device | limiter | >predicted, not measured", lines);
+    return table_of(TextTable({shape_column(), text_column("kernel"), text_column("device"),
+                               limiter_column(1), number_column("predicted, not measured")}),
+                    lines, style);
 }
 
-std::string OtherRows::checks() const {
+std::string OtherRows::checks(const TextStyle& style) const {
     std::string text;
     for (const auto& [kernel, checks] : checks_) {
-        text += fmt::format("{}: {} check{} passed, {} failed; largest error {:.2f} of its bound\n",
-                            kernel, checks.passed, checks.passed == 1 ? "" : "s", checks.failed,
-                            checks.largest);
+        text += fmt::format("{}: {} passed, {}; largest error {} of its limit\n", kernel,
+                            counted_text(static_cast<std::size_t>(checks.passed), "check"),
+                            inked(fmt::format("{} failed", checks.failed),
+                                  checks.failed > 0 ? Ink::bad : Ink::plain, style),
+                            format_percent(checks.largest));
     }
     return text;
 }
 
-std::string OtherRows::str() const {
-    std::string text =
-        unanswered() + table_text("shape | device | >bound of the problem | limiter", bounds_) +
-        table_text("shape | kernel | >ours | peer | form | >its time | >its / ours | interval",
-                   comparisons_) +
-        table_text("shape | kernel | limiter by counters", counters_) + checks() +
-        table_text("device | resource | >ceiling | >of its limit | >power", ceilings_);
+std::string OtherRows::str(const TextStyle& style) const {
+    const TextTable bounds({shape_column(), text_column("device"),
+                            number_column("bound of the problem"), limiter_column(1)});
+    const TextTable comparisons(
+        {shape_column("shape", 3), text_column("kernel"), number_column("ours"),
+         text_column("peer"),
+         text_column("form", peers_differ(comparisons_) ? 2 : TextTable::always),
+         number_column("its time"), number_column("its / ours"), text_column("interval", 1)});
+    const TextTable counters({shape_column(), text_column("kernel"),
+                              limiter_column(TextTable::always, "limiter by counters")});
+    const TextTable ceilings("device | resource | >ceiling | >?2 of its limit | >?1 power");
+    std::string text = unanswered(style) + table_of(bounds, bounds_, style) +
+                       table_of(comparisons, comparisons_, style) +
+                       table_of(counters, counters_, style) + checks(style) +
+                       table_of(ceilings, ceilings_, style);
     if (!devices_.empty()) {
         text += fmt::format("device rows: {}\n", fmt::join(devices_, ", "));
     }

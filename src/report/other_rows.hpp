@@ -8,6 +8,7 @@
 
 #include "receipt/rows.hpp"
 #include "support/json.hpp"
+#include "support/text_style.hpp"
 
 namespace raceline {
 
@@ -17,7 +18,7 @@ public:
     /// A row of any kind, in the order of the file.
     void add(const Json& row);
     /// Empty where there were none.
-    [[nodiscard]] std::string str() const;
+    [[nodiscard]] std::string str(const TextStyle& style = {}) const;
 
 private:
     struct Checks {
@@ -27,8 +28,8 @@ private:
     void add_comparison(const Json& row);
     void add_check(const Json& row);
     void add_counters(const Json& row);
-    [[nodiscard]] std::string unanswered() const;
-    [[nodiscard]] std::string checks() const;
+    [[nodiscard]] std::string unanswered(const TextStyle& style) const;
+    [[nodiscard]] std::string checks(const TextStyle& style) const;
 
     std::map<std::string, PredictionRow> open_;  ///< predictions that no row answers, by id
     std::map<std::string, std::string> about_;   ///< kernel and shape of measurements, by id

@@ -10,6 +10,7 @@
 #include <set>
 #include <tuple>
 
+#include "report/case_columns.hpp"
 #include "report/first_sight.hpp"
 #include "report/ladder_verdict.hpp"
 #include "support/text_table.hpp"
@@ -39,9 +40,8 @@ void note_repeats(std::string_view side, const TimedRows& rows, const ByCase& ca
     }
     if (const std::size_t more = rows.cases.size() - counted; more > 0) {
         diff.notes.push_back(
-            fmt::format("{}: {} time{} of cases that were timed again later; the "
-                        "last one counts",
-                        side, more, more == 1 ? "" : "s"));
+            fmt::format("{}: {} timed again later; the last time counts", side,
+                        more == 1 ? "1 case was" : fmt::format("{} cases were", more)));
     }
 }
 
@@ -112,11 +112,28 @@ std::string_view change_word(Change change) {
     return change == Change::faster ? "faster" : change == Change::slower ? "slower" : "same";
 }
 
-std::string table_of(const ReceiptDiff& diff) {
-    TextTable table(
-        "shape | kernel | tile | >before | >after | >before / after | from least to most | change "
-        "| "
-        ">error before | >error after | prediction");
+TextTable::Column verdict_column(std::string title, int priority) {
+    TextTable::Column column = text_column(std::move(title), priority);
+    column.ink = verdict_ink;
+    return column;
+}
+
+// Cases of one shape and kernel differ in their tile.
+int tile_priority(const ReceiptDiff& diff) {
+    std::set<std::string> seen;
+    const bool apart = std::ranges::any_of(diff.cases, [&](const CaseDiff& one) {
+        return !seen.insert(one.after.kernel + '\n' + one.after.shape).second;
+    });
+    return apart ? TextTable::always : 2;
+}
+
+std::string table_of(const ReceiptDiff& diff, const TextStyle& style) {
+    TextTable table({shape_column(), text_column("kernel"),
+                     text_column("tile", tile_priority(diff)), number_column("before"),
+                     number_column("after"), number_column("before / after", 7),
+                     text_column("from least to most", 1),
+                     verdict_column("change", TextTable::always), number_column("error before", 3),
+                     number_column("error after", 4), verdict_column("prediction", 5)});
     for (const CaseDiff& one : diff.cases) {
         table.add({one.after.shape, one.after.kernel, tile_change(one),
                    format_seconds(one.before.measured.seconds_median),
@@ -128,7 +145,7 @@ std::string table_of(const ReceiptDiff& diff) {
                    : one.missed         ? "missed"
                                         : "hit"});
     }
-    return table.str();
+    return table.str(style);
 }
 
 std::string kernel_lines(const ReceiptDiff& diff) {
@@ -142,9 +159,9 @@ std::string kernel_lines(const ReceiptDiff& diff) {
         for (const double one : all) {
             sum += one;
         }
-        text += fmt::format("{}: before / after {:.3f}, geometric mean of {} case{}\n", kernel,
-                            std::exp(sum / static_cast<double>(all.size())), all.size(),
-                            all.size() == 1 ? "" : "s");
+        text += fmt::format("{}: before / after {:.3f}, geometric mean of {}\n", kernel,
+                            std::exp(sum / static_cast<double>(all.size())),
+                            counted_text(all.size(), "case"));
     }
     return text;
 }
@@ -154,10 +171,11 @@ std::string summary_of(const ReceiptDiff& diff) {
         return std::ranges::count(diff.cases, change, &CaseDiff::change);
     };
     std::string text = fmt::format(
-        "{} faster, {} slower, {} the same (their interval holds 1, or they are within {:.0f} % of "
-        "it); {} mispredicted (by more than {:.0f} %)\n",
-        count(Change::faster), count(Change::slower), count(Change::same), 100 * no_effect,
-        std::ranges::count(diff.cases, true, &CaseDiff::missed), 100 * time_tolerance);
+        "{} faster, {} slower, {} the same (their interval holds 1, or they are within {} of it); "
+        "{} mispredicted (by more than {})\n",
+        count(Change::faster), count(Change::slower), count(Change::same),
+        format_percent(no_effect), std::ranges::count(diff.cases, true, &CaseDiff::missed),
+        format_percent(time_tolerance));
     if (!diff.only_before.empty() || !diff.only_after.empty()) {
         text += fmt::format("not on both sides: {} before, {} after\n", diff.only_before.size(),
                             diff.only_after.size());
@@ -204,9 +222,9 @@ ReceiptDiff diff_of(const TimedRows& before, const TimedRows& after) {
     return diff;
 }
 
-std::string diff_text(const ReceiptDiff& diff) {
+std::string diff_text(const ReceiptDiff& diff, const TextStyle& style) {
     return diff.cases.empty() ? "No case was timed on both sides.\n" + summary_of(diff)
-                              : table_of(diff) + kernel_lines(diff) + summary_of(diff);
+                              : table_of(diff, style) + kernel_lines(diff) + summary_of(diff);
 }
 
 }  // namespace raceline

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "report/timed_rows.hpp"
+#include "support/text_style.hpp"
 
 namespace raceline {
 
@@ -38,6 +39,6 @@ std::string case_identity(const TimedCase& one);
 ReceiptDiff diff_of(const TimedRows& before, const TimedRows& after);
 
 /// A table with a line a case, then what changed in numbers and by kernel.
-std::string diff_text(const ReceiptDiff& diff);
+std::string diff_text(const ReceiptDiff& diff, const TextStyle& style = {});
 
 }  // namespace raceline

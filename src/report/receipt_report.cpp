@@ -93,9 +93,9 @@ void ReceiptReport::add(const std::string& path, const CommittedEvidence* eviden
     }
     if (const auto alone = unanswered_predictions(file); !alone.empty()) {
         notes_.push_back(
-            fmt::format("{}: {} prediction{} without measurement or refusal, the first in line {}: "
-                        "a run that was cut off leaves one at most, `predict` leaves all",
-                        path, alone.size(), alone.size() == 1 ? "" : "s", alone.front()));
+            fmt::format("{}: {} without a measurement or a refusal, the first in line {}: a run "
+                        "that was cut off leaves one at most, `raceline predict` leaves all",
+                        path, counted_text(alone.size(), "prediction"), alone.front()));
     }
     least_ = {};
     sights_.add(past_measurements(sound.rows));
@@ -234,14 +234,14 @@ std::string ReceiptReport::comparison_lines() const {
         }
         const auto count = static_cast<double>(ratios.size());
         text += ratios.empty() ? fmt::format("{}: no settled row\n", what)
-                               : fmt::format("{}: geometric mean {:.2f} of {} comparison{}\n", what,
-                                             std::exp(logarithms / count), ratios.size(),
-                                             ratios.size() == 1 ? "" : "s");
+                               : fmt::format("{}: geometric mean {:.2f} of {}\n", what,
+                                             std::exp(logarithms / count),
+                                             counted_text(ratios.size(), "comparison"));
     }
     return text;
 }
 
-std::string ReceiptReport::str() const {
+std::string ReceiptReport::str(const TextStyle& style) const {
     CaseTable table{Device{}};
     std::vector<CaseLine> lines = lines_;
     for (const Measured& one : measured_) {
@@ -253,14 +253,15 @@ std::string ReceiptReport::str() const {
     for (const auto& [what, why] : unsettled_) {
         table.leave_out(what, why);
     }
-    std::string text = device_text_.empty() ? "" : device_text_ + "\n";
-    text += table.str(CaseTable::Columns::all) + others_.str() + comparison_lines();
+    std::string text = device_text_.empty() ? "" : inked(device_text_, Ink::heading, style) + "\n";
+    text += table.str(CaseTable::Columns::all, style) + others_.str(style) + comparison_lines();
     for (const std::string& warm : from_cache_) {
         text += warm + "\n";
     }
     if (stale_ > 0) {
-        text += fmt::format("{} stale row{}: their kernel has changed since\n", stale_,
-                            stale_ == 1 ? "" : "s");
+        text += stale_ == 1
+                    ? std::string("1 row is stale: its kernel has changed since\n")
+                    : fmt::format("{} rows are stale: their kernels have changed since\n", stale_);
     }
     return text;
 }

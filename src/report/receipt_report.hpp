@@ -44,7 +44,7 @@ public:
     /// the index that are not as their files were.
     void add_history(const CommittedEvidence& evidence);
 
-    [[nodiscard]] std::string str() const;
+    [[nodiscard]] std::string str(const TextStyle& style = {}) const;
 
     /// Broken lines alone: they concern every reader.
     [[nodiscard]] const std::vector<Finding>& broken() const { return broken_; }

@@ -20,7 +20,7 @@ std::string_view regime_text(Regime regime) {
 }
 
 std::string percent_of(double share) {
-    return format_fixed(100 * share, 1) + " %";
+    return format_percent(share, 1);
 }
 
 // "31.0 % (5.2 %, 12)"; empty where no row has the number.
@@ -34,8 +34,36 @@ std::string some_text(std::size_t count, double error) {
     return count == 0 ? "" : fmt::format("{} ({})", percent_of(error), count);
 }
 
-std::string laid_out(const TextTable& table, TableForm form) {
-    return form == TableForm::markdown ? table.markdown() : table.str();
+// What is printed, and where to.
+struct Page {
+    TableForm form;
+    TextStyle style;
+};
+
+std::string laid_out(TextTable& table, const Page& page) {
+    if (page.form == TableForm::markdown) {
+        return table.markdown();
+    }
+    if (table.empty()) {
+        return "No rows.\n";
+    }
+    constexpr std::size_t least_name = 16;  // of a machine, which may be long
+    table.column("device").least = least_name;
+    return table.str(page.style);
+}
+
+// A heading, and the sentences under it.
+std::string section(std::string_view title, std::string_view sentences, const Page& page) {
+    return page.form == TableForm::markdown
+               ? fmt::format("\n### {}\n\n{}\n\n", title, sentences)
+               : fmt::format("\n{}\n{}\n", inked(title, Ink::heading, page.style),
+                             paragraph(sentences, page.style, 0));
+}
+
+std::string sentence(std::string_view text, const Page& page) {
+    return page.form == TableForm::markdown
+               ? std::string(text)
+               : paragraph(text.substr(0, text.size() - 1), page.style, 0);
 }
 
 std::vector<std::string> name_cells(const ScoreGroup& group) {
@@ -43,10 +71,10 @@ std::vector<std::string> name_cells(const ScoreGroup& group) {
             std::string(sight_name(group.sight))};
 }
 
-std::string first_sight_table(const Scorecard& card, TableForm form) {
+std::string first_sight_table(const Scorecard& card, const Page& page) {
     TextTable table(
-        "device | kernel | >under 20 µs | >20–100 µs | >over 100 µs | >all | >uncalibrated | "
-        ">expected");
+        "device | kernel | >?5 under 20 µs | >?5 20–100 µs | >?5 over 100 µs | >all | "
+        ">?1 uncalibrated | >?2 expected");
     for (const FirstSightScore& score : card.first_sights()) {
         std::vector<std::string> cells{score.device, score.kernel};
         for (const Regime regime : regimes) {
@@ -60,7 +88,7 @@ std::string first_sight_table(const Scorecard& card, TableForm form) {
         cells.push_back(beside_text(score.expected));
         table.add(std::move(cells));
     }
-    return laid_out(table, form);
+    return laid_out(table, page);
 }
 
 // Errors are taken out of a prediction so that it fits better; where it fits worse, a reader who
@@ -72,11 +100,11 @@ std::string worse_by_correction(const std::vector<Score>& scores) {
         const Beside& expected = score.expected;
         rows += expected.count;
         if (expected.median > expected.model) {
-            groups += fmt::format(
-                "{}{} on {}, {}, {}: {} instead of {} over {} row{}", groups.empty() ? "" : "; ",
-                score.group.kernel, score.group.device, regime_text(score.group.regime),
-                sight_name(score.group.sight), percent_of(expected.median),
-                percent_of(expected.model), expected.count, expected.count == 1 ? "" : "s");
+            groups += fmt::format("{}{} on {}, {}, {}: {} instead of {} over {}",
+                                  groups.empty() ? "" : "; ", score.group.kernel,
+                                  score.group.device, regime_text(score.group.regime),
+                                  sight_name(score.group.sight), percent_of(expected.median),
+                                  percent_of(expected.model), counted_text(expected.count, "row"));
         }
     }
     if (rows == 0) {
@@ -92,29 +120,30 @@ std::string worse_by_correction(const std::vector<Score>& scores) {
                                 groups);
 }
 
-std::string accuracy_table(const std::vector<Score>& scores, TableForm form) {
+std::string accuracy_table(const std::vector<Score>& scores, const Page& page) {
     TextTable table(
-        "device | kernel | regime | class | >rows | >median | >p90 | >bias | >within 10 % | "
-        ">within 20 % | >limiter | >expected");
+        "device | kernel | regime | class | >?7 rows | >median | >?6 p90 | >?5 bias | "
+        ">?3 within 10 % | >?4 within 20 % | >?2 limiter | >?1 expected");
     for (const Score& score : scores) {
         const PredictionAccuracy& a = score.accuracy;
         std::vector<std::string> cells = name_cells(score.group);
         cells.insert(
             cells.end(),
             {fmt::format("{}", a.count), percent_of(a.median_absolute), percent_of(a.p90_absolute),
-             format_signed_percent(a.bias, 1), fmt::format("{:.0f} %", 100 * a.within_10),
-             fmt::format("{:.0f} %", 100 * a.within_20),
+             format_signed_percent(a.bias, 1), format_percent(a.within_10),
+             format_percent(a.within_20),
              score.profiled == 0 ? "" : fmt::format("{} of {}", score.limiter_hits, score.profiled),
              beside_text(score.expected)});
         table.add(std::move(cells));
     }
-    return laid_out(table, form);
+    return laid_out(table, page);
 }
 
-std::string baseline_table(const std::vector<Score>& scores, TableForm form) {
+std::string baseline_table(const std::vector<Score>& scores, const Page& page) {
     TextTable table(
-        "device | kernel | regime | class | >uncalibrated | >datasheet roofline | >measured "
-        "roofline | >roofline and launch floor");
+        "device | kernel | regime | class | >?1 uncalibrated | >?3 datasheet roofline | >?4 "
+        "measured "
+        "roofline | >?2 roofline and launch floor");
     std::size_t without = 0;
     for (const Score& score : scores) {
         const std::array all{&score.uncalibrated, &score.datasheet, &score.roofline,
@@ -135,7 +164,7 @@ std::string baseline_table(const std::vector<Score>& scores, TableForm form) {
                            "Groups of which no row has any of these: {} rows, all of files that "
                            "left the tree or without them.\n",
                            without);
-    return laid_out(table, form) + note;
+    return laid_out(table, page) + note;
 }
 
 // Of some suites alone nobody counted what fell out, and the index has only what did not.
@@ -201,8 +230,8 @@ std::string worst_at_first_sight(const Scorecard& card) {
         return "No row is first sight.\n";
     }
     const auto text = [](const FirstSightScore& score) {
-        return fmt::format("{} on {}, median error {} over {} row{}", score.kernel, score.device,
-                           percent_of(score.median), score.count, score.count == 1 ? "" : "s");
+        return fmt::format("{} on {}, median error {} over {}", score.kernel, score.device,
+                           percent_of(score.median), counted_text(score.count, "row"));
     };
     return fmt::format("Worst at first sight: {}{}.\n",
                        engine != nullptr ? "of the engines " + text(*engine) : "",
@@ -211,33 +240,33 @@ std::string worst_at_first_sight(const Scorecard& card) {
                                                      engine != nullptr ? "; " : "", text(*rung)));
 }
 
-std::string scorecard_text(const Scorecard& card, TableForm form) {
+std::string scorecard_text(const Scorecard& card, TableForm form, const TextStyle& style) {
     const std::vector<Score> scores = card.scores();
-    const std::string_view heading = form == TableForm::markdown ? "\n### " : "\n";
-    const std::string_view space = form == TableForm::markdown ? "\n\n" : "\n";
-    return worst_at_first_sight(card) +
-           fmt::format(
-               "{}First sight by kernel{}Median absolute error of `seconds`, the time of the "
-               "calibrated model (constants that were fitted to a kernel are in its predictions), "
-               "and in brackets the number of rows, all of a kernel or a case that had not been "
-               "measured before. Beside it, of rows that have them: `uncalibrated`, the error of "
-               "the same model without those constants, and `expected`, that of the time from "
-               "which committed errors are taken out as well; in brackets the error of `seconds` "
-               "on the same rows, and their number.\n\n",
-               heading, space) +
-           first_sight_table(card, form) + "\n" + worse_by_correction(scores) +
-           fmt::format(
-               "{}By regime and class{}Errors of `seconds`. The limiter is compared with the one "
-               "that hardware counters name, where a row was profiled. `expected` is the median "
-               "error once committed errors are taken out; in brackets that of `seconds` on the "
-               "rows that have it, and their number.\n\n",
-               heading, space) +
-           accuracy_table(scores, form) +
-           fmt::format(
-               "{}Beside baselines{}Median absolute error; in brackets that of `seconds` on the "
-               "same rows, and their number.\n\n",
-               heading, space) +
-           baseline_table(scores, form) + "\n" + left_out_text(card.left_out());
+    const Page page{form, style};
+    return sentence(worst_at_first_sight(card), page) +
+           section(
+               "First sight by kernel",
+               "Median absolute error of `seconds`, the time of the calibrated model (constants "
+               "that were fitted to a kernel are in its predictions), and in brackets the "
+               "number of rows, all of a kernel or a case that had not been measured before. "
+               "Beside it, of rows that have them: `uncalibrated`, the error of the same model "
+               "without those constants, and `expected`, that of the time from which committed "
+               "errors are taken out as well; in brackets the error of `seconds` on the same "
+               "rows, and their number.",
+               page) +
+           first_sight_table(card, page) + "\n" + sentence(worse_by_correction(scores), page) +
+           section("By regime and class",
+                   "Errors of `seconds`. The limiter is compared with the one that hardware "
+                   "counters name, where a row was profiled. `expected` is the median error once "
+                   "committed errors are taken out; in brackets that of `seconds` on the rows that "
+                   "have it, and their number.",
+                   page) +
+           accuracy_table(scores, page) +
+           section("Beside baselines",
+                   "Median absolute error; in brackets that of `seconds` on the same rows, and "
+                   "their number.",
+                   page) +
+           baseline_table(scores, page) + "\n" + sentence(left_out_text(card.left_out()), page);
 }
 
 Json scorecard_json(const Scorecard& card) {

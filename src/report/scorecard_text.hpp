@@ -6,6 +6,7 @@
 #include <string>
 
 #include "report/scorecard.hpp"
+#include "support/text_style.hpp"
 
 namespace raceline {
 
@@ -15,8 +16,9 @@ enum class TableForm : std::int32_t { terminal, markdown };
 /// its rows at first sight, of the engines that the API calls and of the ladder's rungs.
 std::string worst_at_first_sight(const Scorecard& card);
 
-/// That sentence, then first sight by kernel, every group, the baselines, and what is left out.
-std::string scorecard_text(const Scorecard& card, TableForm form);
+/// That sentence, then first sight by kernel, every group, the baselines, and what is left out. The
+/// style is that of a terminal.
+std::string scorecard_text(const Scorecard& card, TableForm form, const TextStyle& style = {});
 
 /// The same numbers as one object; errors are fractions.
 Json scorecard_json(const Scorecard& card);

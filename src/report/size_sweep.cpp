@@ -85,16 +85,16 @@ SizeRange parse_size_range(std::string_view text) {
 }
 
 std::string size_sweep_text(const std::string& shape, DType dtype, const SizeRange& range,
-                            const Device& device, const LaunchCase& how) {
+                            const Device& device, const LaunchCase& how, const TextStyle& style) {
     const ProblemOf problem = [&](std::int64_t size) {
         return parse_shape(fmt::format("{},{}={}", shape, range.field, size), dtype);
     };
     const auto limiter_at = [&](std::int64_t size) {
         return speed_of_light(device, problem(size), how).limiter;
     };
-    TextTable table(
-        ">" + range.field +
-        " | >FLOP/B | >ridge | bound by | >bound | kernel | limiter | >predicted | >rate");
+    TextTable table(">" + range.field +
+                    " | >?2 FLOP/B | >?1 ridge | bound by | >bound | ?5 kernel | ?4 limiter | "
+                    ">predicted | >?3 rate");
     std::string crossings;
     const std::vector<std::int64_t> sizes = sizes_of(range);
     for (std::size_t i = 0; i < sizes.size(); ++i) {
@@ -107,7 +107,7 @@ std::string size_sweep_text(const std::string& shape, DType dtype, const SizeRan
         crossings += fmt::format("up to {0}={1} {2} bounds it, from {0}={3} on {4}\n", range.field,
                                  last, before, last + 1, limiter_at(last + 1));
     }
-    return fmt::format("{} on {}, over {}\n{}{}", shape, device.id, range.field, table.str(),
+    return fmt::format("{} on {}, over {}\n{}{}", shape, device.id, range.field, table.str(style),
                        crossings.empty()
                            ? fmt::format("{} bounds it everywhere\n", limiter_at(range.first))
                            : crossings);

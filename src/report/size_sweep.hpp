@@ -8,6 +8,7 @@
 #include "device/device.hpp"
 #include "raceline/dtype.hpp"
 #include "receipt/values.hpp"
+#include "support/text_style.hpp"
 
 namespace raceline {
 
@@ -23,6 +24,7 @@ SizeRange parse_size_range(std::string_view text);
 /// what the API would run. Under it the sizes between which the bound's limiter changes. `shape`
 /// has all fields but the one that varies.
 std::string size_sweep_text(const std::string& shape, DType dtype, const SizeRange& range,
-                            const Device& device, const LaunchCase& how);
+                            const Device& device, const LaunchCase& how,
+                            const TextStyle& style = {});
 
 }  // namespace raceline

@@ -8,6 +8,8 @@
 #include <set>
 #include <utility>
 
+#include "support/text_table.hpp"
+
 namespace raceline {
 
 SoundRows sound_rows_of(ReceiptFile file) {
@@ -46,8 +48,8 @@ std::string changed_rows_text(const std::vector<BadLine>& changed) {
         lines.push_back(changed[i].line);
     }
     const bool one = changed.size() == 1;
-    return fmt::format("{} row{} left out that {} not as {} written, in line{} {}{}: {}",
-                       changed.size(), one ? "" : "s", one ? "is" : "are",
+    return fmt::format("{} left out that {} not as {} written, in line{} {}{}: {}",
+                       counted_text(changed.size(), "row"), one ? "is" : "are",
                        one ? "it was" : "they were", one ? "" : "s", fmt::join(lines, ", "),
                        changed.size() > most ? " and later" : "", changed.front().reason);
 }

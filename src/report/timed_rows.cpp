@@ -15,6 +15,7 @@
 #include "report/sound_rows.hpp"
 #include "report/stale.hpp"
 #include "support/check.hpp"
+#include "support/text_table.hpp"
 #include "workload/shape_grammar.hpp"
 
 namespace raceline {
@@ -26,7 +27,7 @@ struct LeftOutCount {
 };
 
 std::string note_of(int count, std::string_view what) {
-    return fmt::format("{} row{} {}", count, count == 1 ? "" : "s", what);
+    return fmt::format("{} {}", counted_text(static_cast<std::size_t>(count), "row"), what);
 }
 
 std::string commit_of(const Json& row) {
@@ -153,8 +154,8 @@ private:
 // What of a file counts for nothing, each with its lines.
 void add_notes(Reader& reader, const std::string& path, const SoundRows& file) {
     if (!file.broken.empty()) {
-        reader.add_note(fmt::format("{}: {} broken line{} left out, the first is line {}: {}", path,
-                                    file.broken.size(), file.broken.size() == 1 ? "" : "s",
+        reader.add_note(fmt::format("{}: {} left out, the first is line {}: {}", path,
+                                    counted_text(file.broken.size(), "broken line"),
                                     file.broken.front().line, file.broken.front().reason));
     }
     if (!file.changed.empty()) {

@@ -10,15 +10,18 @@
 #include "probe/until_consistent.hpp"
 #include "receipt/rows.hpp"
 #include "support/check.hpp"
+#include "support/nearest.hpp"
 
 namespace raceline {
 
 Device live_device(const std::string& name) {
     auto cuda = live_cuda();
-    if (name == "cpu" || (name.empty() && !cuda)) {
+    const bool any_cuda = name.empty() || same_word(name, "cuda");
+    const std::string id = any_cuda ? (cuda ? cuda->id : "") : device_called(name);
+    if (id == "cpu" || (name.empty() && !cuda)) {
         return live_cpu();
     }
-    if (cuda && (name.empty() || name == "cuda" || name == cuda->id)) {
+    if (cuda && id == cuda->id) {
         return *std::move(cuda);
     }
     fail(Status::no_device, "device '{}' is not on this machine: only a live one can be measured",

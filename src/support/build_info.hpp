@@ -30,6 +30,9 @@ std::span<const EmbeddedFile> ladder_sources();
 /// What pages are made of (src/page/page.hpp): where they are written alone.
 std::span<const EmbeddedFile> page_sources();
 
+/// Scripts that complete words of a command line in a shell: where the program is.
+std::span<const EmbeddedFile> completion_scripts();
+
 /// How wrong predictions of the committed receipts were (src/receipt/residuals.hpp), from
 /// tools/residuals.cpp.
 struct EmbeddedResidual {

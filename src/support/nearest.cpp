@@ -80,4 +80,46 @@ std::string_view nearest(std::string_view word, std::span<const std::string_view
     return best;
 }
 
+bool same_word(std::string_view a, std::string_view b) {
+    constexpr auto letter = [](char c) {
+        return c == '-' ? '_' : c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    };
+    return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(), [&](char x, char y) {
+               return letter(x) == letter(y);
+           });
+}
+
+std::string_view same_among(std::string_view word, std::span<const std::string_view> candidates) {
+    std::string_view same;
+    for (const std::string_view candidate : candidates) {
+        if (candidate == word) {
+            return candidate;
+        }
+        if (same.empty() && same_word(word, candidate)) {
+            same = candidate;
+        }
+    }
+    return same;
+}
+
+std::string did_you_mean(std::string_view word, std::span<const std::string_view> candidates,
+                         std::string then) {
+    const std::string_view meant = nearest(word, candidates);
+    if (meant.empty()) {
+        return then.empty() ? then : "; " + then;
+    }
+    if (!then.empty() && then[0] >= 'a' && then[0] <= 'z') {
+        then[0] = static_cast<char>(then[0] - 'a' + 'A');
+    }
+    return ": did you mean '" + std::string(meant) + "'?" + (then.empty() ? "" : " " + then);
+}
+
+std::string one_of_these(std::string_view word, std::span<const std::string_view> candidates) {
+    std::string list;
+    for (const std::string_view candidate : candidates) {
+        list += (list.empty() ? "there are " : ", ") + std::string(candidate);
+    }
+    return did_you_mean(word, candidates, list);
+}
+
 }  // namespace raceline

@@ -3,24 +3,15 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 
 #include "support/check.hpp"
+#include "support/one_line.hpp"
+#include "support/table_layout.hpp"
 
 namespace raceline {
 namespace {
-
-// Code points: every byte of UTF-8 but the continuation bytes 10xxxxxx.
-std::size_t width(std::string_view text) {
-    return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-        return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
-    }));
-}
-
-std::string padded(const std::string& cell, std::size_t columns, TextTable::Align align) {
-    const std::string space(columns - std::min(columns, width(cell)), ' ');
-    return align == TextTable::Align::left ? cell + space : space + cell;
-}
 
 // Three significant digits of a value that is below 1000 in its prefix.
 std::string three_digits(double value) {
@@ -66,7 +57,8 @@ std::string with_prefix(double value, std::string_view unit, const Prefix* first
 
 constexpr std::array<Prefix, 5> time_prefixes{
     {{1e-12, "p"}, {1e-9, "n"}, {1e-6, "µ"}, {1e-3, "m"}, {1, ""}}};
-constexpr std::array<Prefix, 10> si_prefixes{{{1e-9, "n"},
+constexpr std::array<Prefix, 11> si_prefixes{{{1e-12, "p"},
+                                              {1e-9, "n"},
                                               {1e-6, "µ"},
                                               {1e-3, "m"},
                                               {1, ""},
@@ -90,19 +82,113 @@ std::string markdown_cell(const std::string& cell) {
     return out;
 }
 
+// Takes "?N " from the beginning of a title.
+int take_priority(std::string_view& title) {
+    if (!title.starts_with('?')) {
+        return TextTable::always;
+    }
+    int priority = 0;
+    const auto [end, error] =
+        std::from_chars(title.data() + 1, title.data() + title.size(), priority);
+    require(error == std::errc() && end != title.data() + title.size() && *end == ' ',
+            Status::internal, "'{}' begins with no priority such as ?2", title);
+    title.remove_prefix(static_cast<std::size_t>(end - title.data()) + 1);
+    return priority;
+}
+
 std::vector<TextTable::Column> columns_of(std::string_view heading) {
     constexpr std::string_view between = " | ";
     std::vector<TextTable::Column> columns;
     for (std::size_t begin = 0; begin <= heading.size();) {
         const std::size_t end = std::min(heading.find(between, begin), heading.size());
         std::string_view title = heading.substr(begin, end - begin);
-        const bool number = title.starts_with('>');
-        title.remove_prefix(number ? 1 : 0);
-        columns.push_back(
-            {std::string(title), number ? TextTable::Align::right : TextTable::Align::left});
+        TextTable::Column column;
+        if (title.starts_with('>')) {
+            column.align = TextTable::Align::right;
+            title.remove_prefix(1);
+        }
+        column.priority = take_priority(title);
+        column.title = title;
+        columns.push_back(std::move(column));
         begin = end + between.size();
     }
     return columns;
+}
+
+std::string padded(const std::string& cell, std::size_t width, TextTable::Align align, Ink ink,
+                   const TextStyle& style) {
+    const std::string space(width - std::min(width, text_width(cell)), ' ');
+    const std::string text = inked(cell, ink, style);
+    return align == TextTable::Align::left ? text + space : space + text;
+}
+
+// The lines of a table, one row after the other.
+class TableText {
+public:
+    TableText(const std::vector<TextTable::Column>& columns, const TableLayout& layout,
+              const TextStyle& style)
+        : columns_(columns), layout_(layout), style_(style) {}
+
+    /// A row of the table; `ink_of` says that of each cell.
+    template <class InkOf>
+    void add(const std::vector<std::string>& cells, const InkOf& ink_of) {
+        std::vector<std::vector<std::string>> broken;
+        std::size_t height = 1;
+        for (const TableLayout::Shown& shown : layout_.shown) {
+            broken.push_back(broken_lines(cells[shown.column], shown.width));
+            height = std::max(height, broken.back().size());
+        }
+        for (std::size_t at = 0; at < height; ++at) {
+            std::string line;
+            for (std::size_t i = 0; i < broken.size(); ++i) {
+                const TableLayout::Shown& shown = layout_.shown[i];
+                const std::string part = at < broken[i].size() ? broken[i][at] : "";
+                line += (i == 0 ? "" : "  ") +
+                        padded(part, shown.width, columns_[shown.column].align,
+                               ink_of(columns_[shown.column], cells[shown.column]), style_);
+            }
+            text += trimmed(std::move(line)) + '\n';
+        }
+    }
+    std::string text;
+
+private:
+    const std::vector<TextTable::Column>& columns_;
+    const TableLayout& layout_;
+    const TextStyle& style_;
+};
+
+std::string listed(const std::vector<std::string>& titles) {
+    std::string text;
+    for (const std::string& title : titles) {
+        text += (text.empty() ? "" : ", ") + title;
+    }
+    return text;
+}
+
+std::string in_lines(const std::string& text, Ink ink, const TextStyle& style) {
+    std::string lines;
+    for (const std::string& line : broken_lines(text, style.columns)) {
+        lines += inked(line, ink, style) + '\n';
+    }
+    return lines;
+}
+
+// What a narrow table says once, what it lacks, and how to see that.
+std::string remarks_of(const TableLayout& layout, const TextStyle& style) {
+    std::string same;
+    if (!layout.same.empty()) {
+        same = in_lines("in all rows: " + listed(layout.same), Ink::plain, style);
+    }
+    std::string lacks;
+    if (!layout.left_out.empty()) {
+        lacks = "left out for lack of room: " + listed(layout.left_out);
+    }
+    if (!layout.shortened.empty()) {
+        lacks +=
+            (lacks.empty() ? "" : "; ") + std::string("shortened: ") + listed(layout.shortened);
+    }
+    return same + (lacks.empty() ? "" : in_lines(lacks + "; --wide shows all", Ink::hint, style));
 }
 
 }  // namespace
@@ -117,30 +203,35 @@ void TextTable::add(std::vector<std::string> cells) {
     rows_.push_back(std::move(cells));
 }
 
-std::string TextTable::str() const {
-    std::vector<std::size_t> widths;
-    std::vector<std::string> titles;
-    std::vector<std::string> rules;
-    for (std::size_t c = 0; c < columns_.size(); ++c) {
-        titles.push_back(columns_[c].title);
-        widths.push_back(width(titles.back()));
-        for (const auto& row : rows_) {
-            widths.back() = std::max(widths.back(), width(row[c]));
-        }
-        rules.emplace_back(widths.back(), '-');
+TextTable::Column& TextTable::column(std::string_view title) {
+    const auto found = std::ranges::find(columns_, title, &Column::title);
+    require(found != columns_.end(), Status::internal, "a table has no column '{}'", title);
+    return *found;
+}
+
+std::string TextTable::str(const TextStyle& style) const {
+    std::vector<std::vector<std::string>> rows = rows_;
+    for (auto& row : rows) {  // names come from anywhere
+        std::ranges::transform(row, row.begin(), one_line);
     }
-    std::string text;
-    const auto put = [&](const std::vector<std::string>& cells) {
-        std::string line;
-        for (std::size_t c = 0; c < cells.size(); ++c) {
-            line += (c == 0 ? "" : "  ") + padded(cells[c], widths[c], columns_[c].align);
-        }
-        text += trimmed(std::move(line)) + '\n';
-    };
-    put(titles);
-    put(rules);
-    std::for_each(rows_.begin(), rows_.end(), put);
-    return text;
+    const TableLayout layout = table_layout(columns_, rows, style.columns);
+    std::vector<std::string> titles;
+    std::vector<std::string> rules(columns_.size());
+    for (const Column& column : columns_) {
+        titles.push_back(column.title);
+    }
+    for (const TableLayout::Shown& shown : layout.shown) {
+        rules[shown.column] = std::string(shown.width, '-');
+    }
+    TableText table(columns_, layout, style);
+    table.add(titles, [](const Column&, const std::string&) { return Ink::heading; });
+    table.add(rules, [](const Column&, const std::string&) { return Ink::hint; });
+    for (const auto& row : rows) {
+        table.add(row, [](const Column& column, const std::string& cell) {
+            return column.ink == nullptr ? Ink::plain : column.ink(cell);
+        });
+    }
+    return table.text + remarks_of(layout, style);
 }
 
 std::string TextTable::markdown() const {
@@ -179,6 +270,28 @@ std::string format_signed_percent(double share, int decimals) {
         text.erase(0, 1);
     }
     return text + " %";
+}
+
+std::string format_percent(double share, int decimals) {
+    return format_fixed(100 * share, decimals) + " %";
+}
+
+std::string format_number(double value) {
+    return std::abs(value) >= 1000 ? format_fixed(value, 0) : fmt::format("{:.3g}", value);
+}
+
+std::string format_quantity(double value, std::string_view unit) {
+    return unit == "s"        ? format_seconds(value)
+           : unit == "1"      ? format_number(value)
+           : unit == "byte/s" ? format_si(value, "B/s")
+           : unit == "flop/s" ? format_si(value, "FLOP/s")
+                              : format_si(value, unit);
+}
+
+std::string counted_text(std::size_t count, std::string_view one, std::string_view many) {
+    return count == 1     ? fmt::format("1 {}", one)
+           : many.empty() ? fmt::format("{} {}s", count, one)
+                          : fmt::format("{} {}", count, many);
 }
 
 std::string format_si(double value, std::string_view unit) {

@@ -12,6 +12,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "support/text_table.hpp"
+
 namespace raceline {
 namespace {
 
@@ -65,19 +67,22 @@ bool is_disturbed(const Usage& seen, double seconds) {
 std::string describe(const Usage& usage) {
     std::vector<std::string> parts;
     if (usage.preemptions > 0) {
-        parts.push_back(fmt::format("preempted {} times", usage.preemptions));
+        parts.push_back("preempted " +
+                        counted_text(static_cast<std::size_t>(usage.preemptions), "time"));
     }
     if (usage.waited_seconds >= least_wait) {
-        parts.push_back(fmt::format("{:.2g} s without a core", usage.waited_seconds));
+        parts.push_back(format_seconds(usage.waited_seconds) + " without a core");
     }
     if (usage.stolen_seconds > 0) {
-        parts.push_back(fmt::format("{:.2g} s stolen by the host", usage.stolen_seconds));
+        parts.push_back(format_seconds(usage.stolen_seconds) + " stolen by the host");
     }
     if (usage.slowdowns > 0) {
         parts.push_back(fmt::format("{} slowed down for heat or by the board", usage.slowdowns));
     }
     if (usage.other_processes > 0) {
-        parts.push_back(fmt::format("{} other processes on the GPU", usage.other_processes));
+        parts.push_back(counted_text(static_cast<std::size_t>(usage.other_processes),
+                                     "other process", "other processes") +
+                        " on the GPU");
     }
     return fmt::format("{}", fmt::join(parts, ", "));
 }

@@ -5,6 +5,7 @@
 
 #include "support/check.hpp"
 #include "support/statistics.hpp"
+#include "support/text_table.hpp"
 
 namespace raceline {
 
@@ -41,15 +42,15 @@ Measurement SampleLog::summary() const {
         m.disturbance = fmt::format("{} of {} samples were disturbed: {}", m.disturbed,
                                     kept_.size() + dropped_.size(), describe(seen_));
     } else if (!enough) {
-        m.disturbance = fmt::format(
-            "{} samples are too few to tell how noisy they are; at least "
-            "{} are needed",
-            m.samples, fewest);
+        m.disturbance = fmt::format("{} {} too few to tell how noisy {}; at least {} are needed",
+                                    counted_text(static_cast<std::size_t>(m.samples), "sample"),
+                                    m.samples == 1 ? "is" : "are",
+                                    m.samples == 1 ? "it is" : "they are", fewest);
     } else if (m.unsettled) {
         m.disturbance = fmt::format(
-            "the median's interval is {:.0f} % of it, though nothing was seen to disturb its {} "
-            "samples",
-            100 * (m.seconds_high - m.seconds_low) / m.seconds_median, m.samples);
+            "the median's interval is {} of it, though nothing was seen to disturb its {}",
+            format_percent((m.seconds_high - m.seconds_low) / m.seconds_median),
+            counted_text(static_cast<std::size_t>(m.samples), "sample"));
     }
     return m;
 }

@@ -52,9 +52,19 @@ void check_field(const Kernel& kernel, std::string_view text, const Wanted& want
          near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near), tile_space(kernel));
 }
 
+// As the kernel spells it today; another word as it is.
+std::string_view known_field(const Kernel& kernel, std::string_view written) {
+    for (const auto& [field, value] : kernel.tile(0)) {
+        if (same_word(field, written)) {
+            return field;
+        }
+    }
+    return kernel.field_name(written);
+}
+
 Wanted parse_field(const Kernel& kernel, std::string_view text, std::string_view part) {
     const std::size_t equals = part.find('=');
-    Wanted wanted{kernel.field_name(part.substr(0, equals)), 0};
+    Wanted wanted{known_field(kernel, part.substr(0, equals)), 0};
     const std::string_view value =
         equals == std::string_view::npos ? std::string_view{} : part.substr(equals + 1);
     const auto [end, error] =
@@ -143,12 +153,12 @@ std::vector<int> select_tiles(const Kernel& kernel, std::string_view text, const
                               const Device& device, const LaunchCase& how,
                               Calibration calibration) {
     const std::vector<int> every = all_tiles(kernel);
-    if (text == "best") {
+    if (same_word(text, "best")) {
         const auto ranked = ranked_tiles(kernel, workload, device, how, calibration);
         return ranked.empty() ? supporting(kernel, every, workload, device)
                               : std::vector{ranked.front().tile};
     }
-    if (text == "all") {
+    if (same_word(text, "all")) {
         return supporting(kernel, every, workload, device);
     }
     require(!every.empty(), Status::invalid_argument,

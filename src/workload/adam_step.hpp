@@ -21,8 +21,8 @@ enum AdamTensor : std::size_t {
     adam_new_master
 };
 
-/// The constants of a step, as its elements use them: m' = beta1 m + new1 g, v' = beta2 v + new2 g²,
-/// p' = keep p - rate m' / (unbias sqrt(v') + eps).
+/// The constants of a step, as its elements use them: m' = beta1 m + new1 g, v' = beta2 v + new2
+/// g², p' = keep p - rate m' / (unbias sqrt(v') + eps).
 struct AdamStep {
     float beta1, beta2, new1, new2;  ///< new: one less the beta
     float rate;                      ///< with the first moment's bias taken out

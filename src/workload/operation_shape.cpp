@@ -30,6 +30,12 @@ std::vector<std::string_view> names_of_fields(const OperationRecord& operation) 
     return names;
 }
 
+// As somebody wrote it, whose capital letters do not matter.
+std::string_view field_name(const OperationRecord& operation, std::string_view written) {
+    const std::string_view known = same_among(written, names_of_fields(operation));
+    return known.empty() ? written : known;
+}
+
 /// `op`: the operation as it was written.
 const OperationField& find_field(const OperationRecord& operation, std::string_view op,
                                  std::string_view name) {
@@ -214,9 +220,10 @@ Workload parse_operation_shape(std::string_view op, std::string_view pass,
     for (const std::string_view text : fields) {
         const std::size_t equals = text.find('=');
         const std::string_view key = text.substr(0, equals);
-        const OperationField* field = key == "dtype" ? nullptr : &find_field(operation, op, key);
-        require(equals != std::string_view::npos, wrong, "shape field '{}' needs a value", key);
-        require(seen.insert(key).second, wrong, "shape field '{}' is given twice", key);
+        const std::string_view name = field_name(operation, key);
+        const OperationField* field = name == "dtype" ? nullptr : &find_field(operation, op, name);
+        require(equals != std::string_view::npos, wrong, "shape field '{}' needs a value", name);
+        require(seen.insert(name).second, wrong, "shape field '{}' is given twice", name);
         const std::string_view value = text.substr(equals + 1);
         if (field == nullptr) {
             w.dtype = parse_dtype(value);
@@ -278,7 +285,7 @@ Workload operation_workload_from_json(const Json& object) {
     Workload w;
     w.op = read_text(object, "op");
     w.pass = object.contains("pass") ? read_text(object, "pass") : w.pass;
-    w.dtype = w.kv_dtype = parse_dtype(read_text(object, "dtype"));
+    w.dtype = w.kv_dtype = dtype_named(read_text(object, "dtype"));
     read_values(w.extents, object, "extents");
     read_values(w.scalars, object, "scalars");
     if (object.contains("words")) {

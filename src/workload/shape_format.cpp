@@ -92,8 +92,8 @@ Workload read_members(const Json& object) {
     w.seqlens_k = lengths_from(object, "seqlens_k");
     w.headdim = member<std::int64_t>(object, "headdim");
     w.headdim_v = member<std::int64_t>(object, "headdim_v");
-    w.dtype = parse_dtype(member<std::string>(object, "dtype"));
-    w.kv_dtype = parse_dtype(member<std::string>(object, "kv_dtype"));
+    w.dtype = dtype_named(member<std::string>(object, "dtype"));
+    w.kv_dtype = dtype_named(member<std::string>(object, "kv_dtype"));
     const auto mask = member<std::string>(object, "mask");
     require(mask == "full" || mask == "causal", Status::corrupt,
             "workload member 'mask' is neither full nor causal");
@@ -110,7 +110,7 @@ Workload read_members(const Json& object) {
         w.tree = member<std::int64_t>(object, "tree");
     }
     if (object.contains("accuracy")) {
-        w.accuracy = parse_accuracy(member<std::string>(object, "accuracy"));
+        w.accuracy = accuracy_named(member<std::string>(object, "accuracy"));
     }
     if (object.contains("pass")) {
         w.pass = member<std::string>(object, "pass");

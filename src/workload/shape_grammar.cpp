@@ -20,55 +20,78 @@ namespace {
 
 constexpr auto bad = Status::invalid_argument;
 
-/// Fields as they are written, and the long words that people try instead of them.
-struct Spelling {
-    std::string_view written, field;
-};
-constexpr std::array spellings{Spelling{"b", "b"},
-                               Spelling{"h", "h"},
-                               Spelling{"q", "q"},
-                               Spelling{"k", "k"},
-                               Spelling{"d", "d"},
-                               Spelling{"mla", "mla"},
-                               Spelling{"dtype", "dtype"},
-                               Spelling{"kv", "kv"},
-                               Spelling{"causal", "causal"},
-                               Spelling{"full", "full"},
-                               Spelling{"window", "window"},
-                               Spelling{"softcap", "softcap"},
-                               Spelling{"sinks", "sinks"},
-                               Spelling{"scale", "scale"},
-                               Spelling{"page", "page"},
-                               Spelling{"tree", "tree"},
-                               Spelling{"accuracy", "accuracy"},
-                               Spelling{"batch", "b"},
-                               Spelling{"heads", "h"},
-                               Spelling{"seqlen_q", "q"},
-                               Spelling{"seqlen_k", "k"},
-                               Spelling{"headdim", "d"},
-                               Spelling{"kv_dtype", "kv"},
-                               Spelling{"page_size", "page"},
-                               Spelling{"op", "op"},
-                               Spelling{"pass", "pass"}};
-constexpr std::size_t field_count = 17;  // the rest of the list are only hints
+constexpr std::string_view none = "none";
 
-[[noreturn]] void unknown_field(std::string_view key) {
-    std::vector<std::string_view> known;
-    known.reserve(std::size(spellings));
-    for (const Spelling& spelling : spellings) {
-        known.push_back(spelling.written);
-    }
-    const std::string_view near = nearest(key.substr(0, 40), known);
-    std::string hint;
-    for (const Spelling& spelling : spellings) {
-        if (!near.empty() && spelling.written == near) {
-            hint = fmt::format("did you mean '{}'? ", spelling.field);
+// What the parser does with a field stands behind the class that does it; this says what there is.
+constexpr std::array grammar{
+    ShapeField{"b", "b=4", "sequences in the batch", "1, or as many as a list has", "batch"},
+    ShapeField{"h", "h=32/8", "query heads / KV heads", "", "heads"},
+    ShapeField{"q", "q=1", "query tokens a sequence; q=1;5;7 one length each", "k", "seqlen_q"},
+    ShapeField{"k", "k=8192", "keys a sequence; k=100;2048;7 one length each", "q", "seqlen_k"},
+    ShapeField{"d", "d=192/128", "head dim of Q and K / of V", "", "headdim head_dim"},
+    ShapeField{"mla", "mla=512+64", "in the place of d: columns of one latent cache", none, ""},
+    ShapeField{"kv", "kv=e4m3", "type of the cache", "dtype", "kv_dtype"},
+    ShapeField{"full", "full", "no mask", "full", ""},
+    ShapeField{"causal", "causal", "a query sees keys up to its own", "full", ""},
+    ShapeField{"window", "window=1023:0", "keys to the left : right; inf opens a side", none, ""},
+    ShapeField{"softcap", "softcap=30", "logits are softcap * tanh(s / softcap)", none, ""},
+    ShapeField{"sinks", "sinks", "one more logit a query head", none, ""},
+    ShapeField{"scale", "scale=0.125", "factor on QK", "1 / sqrt(d)", ""},
+    ShapeField{"page", "page=64", "paged cache: tokens a page", none, "page_size"},
+    ShapeField{"tree", "tree=7", "seed of trees of speculated tokens", none, ""},
+    ShapeField{"accuracy", "accuracy=fast", "fast: a kernel may give up accuracy for speed",
+               "accurate", ""},
+    ShapeField{"dtype", "dtype=bf16", "type of Q and the output", "bf16, or --dtype", "type", true},
+    ShapeField{"op", "op=attention", "the operation", "attention", "", true},
+    ShapeField{"pass", "pass=forward", "its pass", "forward", "", true}};
+
+constexpr auto attention_count = static_cast<std::size_t>(std::count_if(
+    grammar.begin(), grammar.end(), [](const ShapeField& field) { return !field.of_all; }));
+
+constexpr std::array<OperationField, attention_count> own_fields = [] {
+    std::array<OperationField, attention_count> own{};
+    std::size_t at = 0;
+    for (const ShapeField& field : grammar) {
+        if (!field.of_all) {
+            own.at(at++) = {field.name, field.meaning, FieldKind::own, field.fallback};
         }
     }
-    fail(bad,
-         "shape field {} is unknown; {}valid fields: b h q k d mla dtype kv causal full window "
-         "softcap sinks scale page tree accuracy op pass",
-         in_quotes(key), hint);
+    return own;
+}();
+
+constexpr std::array names_of_types{
+    DTypeNames{DType::fp32, "float32 float f32"}, DTypeNames{DType::fp16, "float16 half f16"},
+    DTypeNames{DType::bf16, "bfloat16"},
+    DTypeNames{DType::e4m3, "fp8 float8 fp8_e4m3 float8_e4m3 float8_e4m3fn e4m3fn"},
+    DTypeNames{DType::nvfp4, "fp4"}};
+
+bool is_alias(std::string_view word, std::string_view aliases) {
+    while (!aliases.empty()) {
+        const std::string_view alias = aliases.substr(0, aliases.find(' '));
+        if (same_word(word, alias)) {
+            return true;
+        }
+        aliases.remove_prefix(std::min(alias.size() + 1, aliases.size()));
+    }
+    return false;
+}
+
+const ShapeField& field_called(std::string_view key) {
+    const auto found = std::ranges::find_if(grammar, [&](const ShapeField& field) {
+        return same_word(key, field.name) || is_alias(key, field.aliases);
+    });
+    if (found != grammar.end()) {
+        return *found;
+    }
+    std::vector<std::string_view> known;
+    std::string valid;
+    for (const ShapeField& field : grammar) {
+        known.push_back(field.name);
+        valid += " " + std::string(field.name);
+    }
+    const std::string_view near = nearest(key.substr(0, 40), known);
+    fail(bad, "shape field {} is unknown; {}valid fields:{}", in_quotes(key),
+         near.empty() ? "" : fmt::format("did you mean '{}'? ", near), valid);
 }
 
 /// `a` or `a<separator>b`; without the second half, second = missing.
@@ -111,7 +134,7 @@ std::optional<std::string> take_field(std::vector<std::string_view>& fields,
     std::optional<std::string> value;
     std::erase_if(fields, [&](std::string_view field) {
         const std::size_t equals = field.find('=');
-        if (field.substr(0, equals) != name) {
+        if (!same_word(field.substr(0, equals), name)) {
             return false;
         }
         require(equals != std::string_view::npos && equals + 1 < field.size(), bad,
@@ -124,7 +147,7 @@ std::optional<std::string> take_field(std::vector<std::string_view>& fields,
 }
 
 std::int64_t parse_window_side(std::string_view text) {
-    return text == "inf" ? -1 : parse_count("window", text);
+    return same_word(text, "inf") ? -1 : parse_count("window", text);
 }
 
 /// Fields as found; what depends on another field is settled at the end.
@@ -137,16 +160,12 @@ public:
 
     void field(std::string_view text) {
         const std::size_t equals = text.find('=');
-        const std::string_view key = text.substr(0, equals);
-        const bool known = std::any_of(spellings.begin(), spellings.begin() + field_count,
-                                       [&](const Spelling& s) { return s.written == key; });
-        if (!known) {
-            unknown_field(key);
-        }
-        const bool flag = key == "causal" || key == "full" || key == "sinks";
+        const ShapeField& field = field_called(text.substr(0, equals));
+        const std::string_view key = field.name;
+        const bool flag = field.written == field.name;
         const bool valued = equals != std::string_view::npos;
         require(flag != valued, bad, "shape field '{}' {}", key,
-                flag ? "takes no value" : "needs a value");
+                flag ? "takes no value" : fmt::format("needs a value, as in {}", field.written));
         // causal and full are one field, as are d and mla.
         const std::string_view slot = key == "full" ? "causal" : key == "mla" ? "d" : key;
         require(seen_.insert(slot).second, bad, "shape field '{}' is given twice{}", key,
@@ -250,6 +269,8 @@ private:
                 window.right = parse_window_side(value.substr(colon + 1));
             }
             workload_.window = window;
+        } else {
+            require(key == "full", Status::internal, "nothing reads the shape field '{}'", key);
         }
     }
 
@@ -259,37 +280,78 @@ private:
     std::set<std::string_view> seen_;
 };
 
+// The name of an operation or of a pass as it is written everywhere else.
+std::string small_letters(std::string text) {
+    std::ranges::transform(text, text.begin(), [](char c) {
+        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    });
+    return text;
+}
+
 }  // namespace
+
+std::span<const ShapeField> shape_fields() {
+    return grammar;
+}
+
+std::span<const OperationField> attention_fields() {
+    return own_fields;
+}
+
+std::span<const DTypeNames> dtype_names() {
+    return names_of_types;
+}
 
 Workload parse_shape(std::string_view text, DType fallback_dtype) {
     require(!text.empty(), bad, "the shape is empty: write one such as h=32/8,q=1,k=8192,d=128");
-    std::vector<std::string_view> fields = split_fields(text);
-    const std::string op = take_field(fields, "op").value_or(Workload{}.op);
-    const std::string pass = take_field(fields, "pass").value_or(Workload{}.pass);
+    std::vector<std::string_view> given = split_fields(text);
+    const std::string op = small_letters(take_field(given, "op").value_or(Workload{}.op));
+    const std::string pass = small_letters(take_field(given, "pass").value_or(Workload{}.pass));
     if (op != Workload{}.op) {
-        return parse_operation_shape(op, pass, fields, fallback_dtype);
+        return parse_operation_shape(op, pass, given, fallback_dtype);
     }
     ShapeParser parser(fallback_dtype, pass);
-    for (const std::string_view field : fields) {
+    for (const std::string_view field : given) {
         parser.field(field);
     }
     return parser.finish();
 }
 
-Accuracy parse_accuracy(std::string_view text) {
+Accuracy accuracy_named(std::string_view text) {
     require(text == "accurate" || text == "fast", bad,
             "accuracy is {}; it must be accurate or fast", in_quotes(text));
     return text == "fast" ? Accuracy::fast : Accuracy::accurate;
 }
 
-DType parse_dtype(std::string_view text) {
-    constexpr std::array all{DType::fp32, DType::fp16, DType::bf16, DType::e4m3, DType::nvfp4};
-    for (const DType dtype : all) {
-        if (text == name_of(dtype)) {
-            return dtype;
+Accuracy parse_accuracy(std::string_view text) {
+    constexpr std::array<std::string_view, 2> words{"accurate", "fast"};
+    const std::string_view word = same_among(text, words);
+    return accuracy_named(word.empty() ? text : word);
+}
+
+DType dtype_named(std::string_view text) {
+    std::string known;
+    for (const DTypeNames& type : names_of_types) {
+        if (text == name_of(type.dtype)) {
+            return type.dtype;
+        }
+        known += fmt::format("{}{}", known.empty() ? "" : ", ", name_of(type.dtype));
+    }
+    fail(bad, "dtype {} is unknown: {} are accepted", in_quotes(text), known);
+}
+
+std::optional<DType> find_dtype(std::string_view text) {
+    for (const DTypeNames& type : names_of_types) {
+        if (same_word(text, name_of(type.dtype)) || is_alias(text, type.aliases)) {
+            return type.dtype;
         }
     }
-    fail(bad, "dtype {} is unknown: fp32, fp16, bf16, e4m3 or nvfp4", in_quotes(text));
+    return std::nullopt;
+}
+
+DType parse_dtype(std::string_view text) {
+    const std::optional<DType> dtype = find_dtype(text);
+    return dtype ? *dtype : dtype_named(text);  // which says what there is
 }
 
 }  // namespace raceline

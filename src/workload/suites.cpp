@@ -59,8 +59,10 @@ std::uint64_t seed_of(std::string_view name, std::string_view prefix) {
 }
 
 Suite serving_suite(std::string_view name) {
-    return {std::string(name), "20 batches of a server's decode steps, drawn from a seed",
-            draw_serving(seed_of(name, serving_prefix), random_count)};
+    const std::uint64_t seed = seed_of(name, serving_prefix);
+    return {fmt::format("{}{}", serving_prefix, seed),
+            "20 batches of a server's decode steps, drawn from a seed",
+            draw_serving(seed, random_count)};
 }
 
 Suite random_suite(std::string_view name) {
@@ -70,7 +72,8 @@ Suite random_suite(std::string_view name) {
         const auto workloads = parse_all(entry.shapes());
         taken.insert(taken.end(), workloads.begin(), workloads.end());
     }
-    return {std::string(name), "20 shapes drawn from a seed, in no benchmark suite",
+    return {fmt::format("{}{}", random_prefix, seed),
+            "20 shapes drawn from a seed, in no benchmark suite",
             draw_workloads(seed, random_count, taken)};
 }
 
@@ -92,17 +95,16 @@ Suite layer_suite(std::string_view name) {
     names.emplace_back("random:SEED");
     names.emplace_back("serving:SEED");
     const std::string_view shown = name.substr(0, 40);
-    const std::string_view near =
-        nearest(shown, std::vector<std::string_view>(names.begin(), names.end()));
-    fail(Status::invalid_argument, "suite '{}' is unknown{}; suites: {}", shown,
-         near.empty() ? "" : fmt::format("; did you mean '{}'?", near), fmt::join(names, " "));
+    fail(Status::invalid_argument, "suite '{}' does not exist{}", shown,
+         one_of_these(shown, std::vector<std::string_view>(names.begin(), names.end())));
 }
 
 Suite whole_suite(std::string_view name) {
     for (const SuiteGroup group : suite_groups) {
         for (const SuiteEntry& entry : entries(group)) {
-            if (entry.name == name) {
-                return {std::string(name), std::string(entry.summary), parse_all(entry.shapes())};
+            if (same_word(entry.name, name)) {
+                return {std::string(entry.name), std::string(entry.summary),
+                        parse_all(entry.shapes())};
             }
         }
     }
@@ -122,15 +124,19 @@ Suite part_of_suite(std::string_view name, std::size_t colon) {
             "suite '{}' has no shape of a head dim over {} and at most {}", suite.name, *most / 2,
             *most);
     suite.summary += fmt::format(", head dims over {} and at most {}", *most / 2, *most);
-    suite.name = name;
+    suite.name = fmt::format("{}:{}", suite.name, *most);
     return suite;
 }
 
+bool begins_with_word(std::string_view name, std::string_view prefix) {
+    return same_word(name.substr(0, prefix.size()), prefix);
+}
+
 Suite named_suite(std::string_view name) {
-    if (name.starts_with(random_prefix)) {
+    if (begins_with_word(name, random_prefix)) {
         return random_suite(name);
     }
-    if (name.starts_with(serving_prefix)) {
+    if (begins_with_word(name, serving_prefix)) {
         return serving_suite(name);
     }
     if (name.starts_with(operations_prefix)) {

@@ -175,7 +175,7 @@ TEST(CSuite, ListsShapesThatCanBePredicted) {
     EXPECT_EQ(rl_suite("trainin-16k", nullptr, &text), RL_INVALID_ARGUMENT);
     EXPECT_THAT(rl_last_error(), HasSubstr("training-16k"));
     EXPECT_EQ(text, nullptr);
-    EXPECT_EQ(rl_suite("ladder", "float", &text), RL_INVALID_ARGUMENT);
+    EXPECT_EQ(rl_suite("ladder", "int8", &text), RL_INVALID_ARGUMENT);
 }
 
 TEST(CDevices, ListsThisMachineAndTheDatasheets) {

@@ -125,5 +125,14 @@ TEST(EngineChoice, BackendByNameAndRefusalsWithEveryReason) {
     }
 }
 
+// A backend is named in any spelling.
+TEST(EngineChoice, TakesANameInCapitalLetters) {
+    const Device& device = device_of(Place::cpu, 0);
+    const Workload workload = parse_shape("h=2,q=64,k=64,d=64,dtype=fp32");
+    EXPECT_EQ(choose_engine(workload, device, 0, {.backend = "CPU-Flash"}).kernel->name,
+              "cpu_flash");
+    EXPECT_EQ(&find_kernel("Prefill_SM90"), &find_kernel("prefill_sm90"));
+}
+
 }  // namespace
 }  // namespace raceline::api

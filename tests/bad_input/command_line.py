@@ -104,7 +104,9 @@ def check_words(words: list[str], out: str) -> None:
     if ended.exit != 0:
         require(ended.err.strip() != "" or ended.exit == 1, f"{about}: fails without a sentence")
     elif out == "pipe":
-        require(bool(ended.out.strip() or ended.err.strip()), f"{about}: says nothing")
+        # Where nothing may stand at the cursor nothing is offered.
+        require(bool(ended.out.strip() or ended.err.strip()) or words[:1] == ["__complete"],
+                f"{about}: says nothing")
         if "--json" in words and "--help" not in words:
             for row in ended.out.splitlines():
                 json.loads(row)
@@ -132,13 +134,14 @@ VALUES: dict[str, st.SearchStrategy[str]] = {
     "--dtype": st.sampled_from(inputs.DTYPES), "--threads": inputs.numbers,
     "--seed": inputs.numbers, "--max-seconds": inputs.numbers,
     "--launch-path": st.sampled_from(["graph", "stream", "parallel", "", "paralel"]),
-    "--regime": st.sampled_from(["sustained", "alone", ""]), "--rates": file_names,
+    "--regime": st.sampled_from(["sustained", "ALONE", ""]), "--rates": file_names,
+    "--color": st.sampled_from(["auto", "always", "NEVER", "blue", ""]),
     "--flops": inputs.numbers, "--bytes": inputs.numbers, "--seconds": inputs.numbers,
     "--engine": st.sampled_from(["bf16", "fma.fp32", "flop.wgmma.bf16", "op.ex2", "", "bf"]),
     "--memory": st.sampled_from(["dram", "l2", "byte.l2", "", "l9"]),
     "--receipts": written_names, "--diff": st.sampled_from(inputs.KERNELS), "--commit": inputs.texts,
 }
-FLAGS = ["--json", "--warm", "--explain", "--uncalibrated", "--check", "--repredict", "--ladder",
+FLAGS = ["--json", "--warm", "--wide", "-v", "--explain", "--uncalibrated", "--check", "--repredict", "--ladder",
          "--docs", "--scorecard", "--markdown", "--if-missing", "--help", "--version", "--json=x"]
 
 
@@ -153,13 +156,23 @@ def options(draw: st.DrawFn) -> list[str]:
                                 draw(st.integers(0, 9)) == 0 else [[name, value]]))
 
 
+#: What a shell hands over while somebody writes.
+lines_to_complete = st.lists(
+    st.one_of(st.sampled_from(["raceline", "predict", "bench", "--device", "--tile", "--kernel", "--shape",
+                               "h=8,", "h=8,dtype=", "--device=h", "plot", "'", "-", ""]), inputs.texts),
+    max_size=5).map(" ".join)
+
+
 @st.composite
 def command_lines(draw: st.DrawFn) -> list[str]:
     """Words that end soon: what runs a kernel gets a tiny shape first, and probes are not asked for."""
     command = draw(st.sampled_from(["devices", "kernels", "predict", "predict", "check", "bench",
-                                    "report", "report", "measure", "point", "other"]))
+                                    "report", "report", "measure", "point", "help", "completion",
+                                    "__complete", "other"]))
     if command == "other":
         return draw(st.lists(inputs.texts, max_size=3))
+    if command == "__complete":
+        return [command, draw(lines_to_complete)]
     words = [command]
     if command in ("check", "bench", "predict"):
         words += ["--tile", "best"] if draw(st.booleans()) else []

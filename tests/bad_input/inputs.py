@@ -13,13 +13,14 @@ NUMBERS = ["-1", "0", "1", "2", "3", "17", "64", "2147483648", "9223372036854775
            "18446744073709551616", "1e3", "0x10", "010", "1.5", "+1", "nan", "inf", "-inf", "", " 1",
            "1 ", "½", "١", "1;2", "1/", "/1", "3:-1", "inf:0"]
 FIELDS = ["b", "h", "q", "k", "d", "mla", "dtype", "kv", "causal", "full", "window", "softcap", "sinks",
-          "scale", "page", "accuracy", "op", "pass", "H", "batch", "heads", "dtpye", ""]
+          "scale", "page", "accuracy", "op", "pass", "H", "batch", "heads", "HEADDIM", "type", "dtpye", ""]
 GOOD_SHAPES = ["b=1,h=2,q=3,k=5,d=8,dtype=fp32", "h=4/2,q=1,k=17,d=16,causal", "h=2,k=4;3,d=8",
                "b=2,h=2,q=1,k=33,d=16,page=16,dtype=fp32", "h=2,q=2,k=9,d=8,window=2:0,softcap=5,sinks",
                "h=2,q=1,k=9,mla=16+8,dtype=fp32", "op=attention,h=1,k=3,d=8"]
-DEVICES = ["cpu", "h200", "a100", "H200", "mi300x", "cuda", "b200", "", "cpu ", "replay:", "nowhere"]
-KERNELS = ["cpu_flash", "simt", "prefill_sm90", "gqa", "cpu_flsh", ""]
-DTYPES = ["fp32", "fp16", "bf16", "e4m3", "nvfp4", "float32", "FP32", "fp33", ""]
+DEVICES = ["cpu", "CPU", "h200", "a100", "H200", "RTX 4090", "mi300x", "cuda", "b200", "", "cpu ", "replay:",
+           "nowhere"]
+KERNELS = ["cpu_flash", "CPU-Flash", "simt", "prefill_sm90", "gqa", "cpu_flsh", ""]
+DTYPES = ["fp32", "fp16", "bf16", "e4m3", "nvfp4", "float32", "FP32", "half", "fp8", "fp33", ""]
 
 numbers = st.sampled_from(NUMBERS)
 #: Without the null character, which no argument of a process and no text of C can hold.

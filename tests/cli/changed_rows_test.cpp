@@ -64,10 +64,10 @@ protected:
 };
 
 TEST_F(ChangedRows, are_named_by_report_and_stand_in_no_table) {
-    const Outcome run = box_.run("report edited.jsonl");
+    const Outcome run = box_.run("report --wide edited.jsonl");
     EXPECT_EQ(run.exit, 1);
     EXPECT_THAT(run.err, HasSubstr("edited.jsonl: " + line_ + ": hash does not match"));
-    EXPECT_EQ(cases_in(run) + 1, cases_in(box_.run("report " + training))) << run.out;
+    EXPECT_EQ(cases_in(run) + 1, cases_in(box_.run("report --wide " + training))) << run.out;
     const Outcome rows = box_.run("report --json edited.jsonl");
     EXPECT_EQ(rows.exit, 1);
     EXPECT_THAT(rows.out, Not(HasSubstr("\"id\":\"" + file_.id)));

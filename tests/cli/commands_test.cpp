@@ -92,20 +92,73 @@ TEST_F(Cli, only_kernels_that_were_named_leave_refusals) {
     EXPECT_EQ(refusals(" --kernel cpu_flash --kernel simt"), 1);
 }
 
-// At a hundred columns a terminal must show what limits a problem before its tiles.
-TEST_F(Cli, predict_begins_each_problem_with_its_bound) {
+// One problem: what a call runs, why that takes its time, what would help, and the bound.
+TEST_F(Cli, predict_answers_with_what_the_api_would_run) {
     const Outcome b200 =
         box.run("predict --device b200 --shape h=8,q=4096,k=4096,d=128,dtype=bf16");
     ASSERT_EQ(b200.exit, 0) << b200.err;
-    EXPECT_THAT(b200.lines().at(2), AllOf(testing::StartsWith("h=8,q=4096,k=4096,d=128,dtype=bf16"),
-                                          HasSubstr("100 %"), HasSubstr("flop.tcgen05.bf16")));
-    EXPECT_THAT(b200.out, HasSubstr("\n  prefill_mma"));
+    EXPECT_THAT(b200.lines().front(),
+                testing::StartsWith("h=8,q=4096,k=4096,d=128,dtype=bf16 on NVIDIA B200"));
+    EXPECT_THAT(b200.out, AllOf(HasSubstr("prefill_mma, which the API runs"), HasSubstr("Why: "),
+                                HasSubstr("What would help"), HasSubstr("-v shows all kernels"),
+                                HasSubstr("Bound of the problem: "),
+                                HasSubstr("by flop.tcgen05.bf16"), Not(HasSubstr("simt"))));
     EXPECT_THAT(b200.out, HasSubstr("datasheet x h200")) << "a kernel reaches no datasheet";
     const Outcome other =
         box.run("predict --device mi300x --shape h=8,q=1,k=4096,d=128,dtype=bf16");
     ASSERT_EQ(other.exit, 0) << other.err;
-    EXPECT_THAT(other.out, AllOf(HasSubstr("no kernel serves it"), HasSubstr("rates: datasheet"),
-                                 HasSubstr("it runs on CUDA GPUs, not on mi300x")));
+    EXPECT_THAT(other.out, AllOf(HasSubstr("No kernel of the API serves it: "),
+                                 HasSubstr("it runs on CUDA GPUs, not on mi300x"),
+                                 HasSubstr("Bound of the problem: ")));
+}
+
+// Behind -v stands the table of all kernels, each problem under its bound.
+TEST_F(Cli, predict_verbose_begins_each_problem_with_its_bound) {
+    const Outcome all =
+        box.run("predict --device b200 -v --wide --shape h=8,q=4096,k=4096,d=128,dtype=bf16");
+    ASSERT_EQ(all.exit, 0) << all.err;
+    const std::string table = all.out.substr(all.out.find("\nAll kernels\n"));
+    EXPECT_THAT(table, testing::ContainsRegex("\nh=8,q=4096,k=4096,d=128,dtype=bf16 +flop.tcgen05"
+                                              ".bf16 .*100 %.*bound, products on"));
+    EXPECT_THAT(table, AllOf(HasSubstr("\n  prefill_mma"), HasSubstr("\n  simt"),
+                             HasSubstr("not run on 1 shape: "), Not(HasSubstr("combine"))));
+    const Outcome other =
+        box.run("predict --device mi300x -v --shape h=8,q=1,k=4096,d=128,dtype=bf16");
+    EXPECT_THAT(other.out,
+                AllOf(HasSubstr("(no kernel serves it)"), HasSubstr("rates: datasheet")));
+}
+
+TEST_F(Cli, predict_shows_a_row_for_each_of_several_problems) {
+    const Outcome suite = box.run("predict --device h200 --suite llama3-8b");
+    ASSERT_EQ(suite.exit, 0) << suite.err;
+    EXPECT_THAT(suite.out, AllOf(HasSubstr("decode_sm90"), HasSubstr("prefill_sm90"),
+                                 HasSubstr("bound"), Not(HasSubstr("prefill_mma"))));
+    const Outcome verbose = box.run("predict --device h200 -v --suite llama3-8b");
+    EXPECT_THAT(verbose.out, testing::StartsWith(suite.out.substr(0, suite.out.find("\n-v"))));
+    EXPECT_THAT(verbose.out, HasSubstr("\n  prefill_mma"));
+}
+
+// What was named is shown: one kernel with its reasons, several in a table.
+TEST_F(Cli, predict_shows_the_kernels_that_were_named) {
+    const std::string shape = " --device h200 --shape h=8,q=4096,k=4096,d=128,dtype=bf16";
+    const Outcome one = box.run("predict --kernel SIMT" + shape);
+    EXPECT_THAT(one.out, AllOf(HasSubstr("simt, as asked for"), HasSubstr("Why: ")));
+    const Outcome two = box.run("predict --kernel simt --kernel prefill_mma" + shape);
+    EXPECT_THAT(two.out, AllOf(HasSubstr("\n  simt"), HasSubstr("\n  prefill_mma"),
+                               Not(HasSubstr("prefill_sm90")), Not(HasSubstr("Why"))));
+    const Outcome refused = box.run("predict --kernel cpu_flash" + shape);
+    EXPECT_EQ(refused.exit, 0);
+    EXPECT_THAT(refused.out, HasSubstr("not run on 1 shape: cpu_flash: it runs on CPUs"));
+}
+
+// What rows hold does not follow what is shown.
+TEST_F(Cli, predict_keeps_rows_of_all_kernels) {
+    const std::string words = "predict --device h200 --shape h=8,q=64,k=64,d=128,dtype=bf16";
+    const Outcome json = box.run(words + " --json");
+    EXPECT_EQ(box.run(words + " --json -v").lines().size(), json.lines().size());
+    ASSERT_EQ(box.run(words + " --receipts p.jsonl").exit, 0);
+    EXPECT_EQ(read_receipts(box.path("p.jsonl")).rows.size(), json.lines().size());
+    EXPECT_GT(json.lines().size(), 3U);
 }
 
 TEST_F(Cli, a_device_that_is_not_live_is_predicted_but_not_run) {

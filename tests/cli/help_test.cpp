@@ -9,6 +9,8 @@
 
 #include "cli/program.hpp"
 #include "plot/gnuplot.hpp"
+#include "support/text_style.hpp"
+#include "workload/shape_grammar.hpp"
 #include "workload/suites.hpp"
 
 namespace raceline::test {
@@ -39,7 +41,7 @@ TEST(Help, every_example_runs) {
     box.write("README.md", "A page without generated parts.\n");
     std::set<std::string> ran;  // what two pages show needs to work once
     for (const char* command : {"", "devices", "kernels", "measure", "predict", "check", "bench",
-                                "report", "point", "plot", "diff"}) {
+                                "report", "point", "plot", "diff", "completion", "help"}) {
         if (command == std::string("plot") && !gnuplot_is_there()) {
             continue;
         }
@@ -73,6 +75,56 @@ TEST(Help, names_every_suite) {
         }
         EXPECT_TRUE(words.contains("random:SEED"));
         EXPECT_TRUE(words.contains("serving:SEED"));
+    }
+}
+
+TEST(Help, is_a_command_too) {
+    const Sandbox box;
+    EXPECT_EQ(box.run("help").out, box.run("--help").out);
+    for (const char* command : {"predict", "bench", "completion", "help"}) {
+        const Outcome help = box.run(std::string("help ") + command);
+        EXPECT_EQ(help.exit, 0) << help.err;
+        EXPECT_EQ(help.out, box.run(std::string(command) + " --help").out) << command;
+        EXPECT_THAT(help.out, testing::HasSubstr(std::string("Usage: raceline ") + command));
+    }
+}
+
+// Each field as the grammar has it, at the beginning of a line.
+TEST(Help, names_every_field_of_a_shape) {
+    const Sandbox box;
+    for (const char* command : {"predict", "check", "bench"}) {
+        const Outcome help = box.run(std::string(command) + " --help");
+        for (const ShapeField& field : shape_fields()) {
+            EXPECT_THAT(help.out, testing::HasSubstr("\n  " + std::string(field.written) + " "))
+                << command;
+        }
+        for (const OperationRecord* operation : all_operations()) {
+            const std::string_view example = operation->examples.value.front();
+            const std::string name(example.substr(0, example.find(',')));
+            if (operation->name.value != Workload{}.op) {
+                EXPECT_THAT(help.out, testing::HasSubstr("\n  " + name));
+            }
+            for (const std::string_view step : operation->chain == nullptr
+                                                   ? std::span<const std::string_view>()
+                                                   : operation->chain->steps) {
+                EXPECT_THAT(help.out, testing::HasSubstr(std::string(step)));
+            }
+        }
+        for (const DTypeNames& type : dtype_names()) {
+            EXPECT_THAT(help.out, testing::HasSubstr(std::string(name_of(type.dtype))));
+        }
+    }
+}
+
+TEST(Help, fits_its_columns_but_for_examples) {
+    const Sandbox box;
+    for (const std::size_t columns : {80U, 100U, 140U}) {
+        const Outcome help = box.run("bench --help", "COLUMNS=" + std::to_string(columns));
+        for (const std::string& line : help.lines()) {
+            if (line.find("  raceline ") == std::string::npos) {
+                EXPECT_LE(text_width(line), columns) << line;
+            }
+        }
     }
 }
 

@@ -35,12 +35,13 @@ TEST_F(Mistakes, output_that_does_not_arrive_is_exit_2_from_every_command) {
     ASSERT_EQ(box.run("bench --receipts r.jsonl --max-seconds 0.01" + tiny).exit, 0);
     for (const std::string& words :
          {std::string("--help"), std::string("--version"), std::string("devices"),
-          std::string("devices --json"), std::string("devices --device h200"),
-          std::string("kernels"), std::string("kernels --json"),
-          std::string("kernels --diff gqa gqa_ilp"), "predict" + tiny, "predict --json" + tiny,
-          "check --tile best" + tiny, "bench --max-seconds 0.01" + tiny,
-          std::string("report r.jsonl"), std::string("report --json r.jsonl"),
-          std::string("report --ladder"), std::string("report --repredict r.jsonl")}) {
+          std::string("devices --json"), std::string("devices --device h200"), std::string("help"),
+          std::string("help predict"), std::string("completion bash"), std::string("kernels"),
+          std::string("kernels --json"), std::string("kernels --diff gqa gqa_ilp"),
+          "predict" + tiny, "predict --json" + tiny, "check --tile best" + tiny,
+          "bench --max-seconds 0.01" + tiny, std::string("report r.jsonl"),
+          std::string("report --json r.jsonl"), std::string("report --ladder"),
+          std::string("report --repredict r.jsonl")}) {
         for (const std::string stdout_of : {">/dev/full", ">&-"}) {
             const Outcome run = box.run(words, with(stdout_of));
             EXPECT_EQ(run.exit, 2) << words << " " << stdout_of << ": " << run.err;
@@ -141,10 +142,40 @@ TEST_F(Mistakes, one_line_says_what_was_meant) {
     refused("predict --device", "--device takes one value, and none was given");
     refused("kernels --diff gqa", "--diff takes 2 values, and one was given");
     refused("predict quickstart", "'quickstart'");
-    refused("predict --device a100", "\"a100-80\"", 3);
-    refused("predict --device H200", "\"h200\"", 3);
-    refused("predict --shape H=8,q=1,k=8,d=64", "'h'");
+    refused("predict --device a100", "may be any of a100-40, a100-80: name one of them", 3);
+    refused("predict --device h20O", "did you mean 'h200'?", 3);
+    refused("predict --shape hh=8,q=1,k=8,d=64", "'hh' is unknown");
+    refused("predict --color purple", "--color 'purple' does not exist; there are auto");
+    refused("help pedict", "command 'pedict' does not exist: did you mean 'predict'?");
+    refused("completion tcsh", "there is no completion for 'tcsh'");
+    refused("completion", "completion needs a shell");
+    refused("help predict bench", "help takes no word 'bench'");
+    refused("diff a.jsonl", "and one was given");
     refused("predict --device \"$(printf 'a\\nb\\377')\"", "a\\x0Ab\\xFF", 3);
+}
+
+// Capital letters and long names are no mistakes; rows have one spelling.
+TEST_F(Mistakes, names_are_read_in_any_spelling) {
+    const std::string tile = " --tile ROWS=64,Keys=96";
+    const Outcome row = box.run("check --json --device CPU --kernel CPU-Flash" + tile +
+                                " --shape B=1,HEADS=2,q=64,K=64,headdim=64,DTYPE=Float32");
+    ASSERT_EQ(row.exit, 0) << row.err;
+    EXPECT_THAT(row.out, HasSubstr("\"kernel\":\"cpu_flash\""));
+    EXPECT_THAT(row.out, HasSubstr("\"dtype\":\"fp32\""));
+    EXPECT_THAT(row.out, HasSubstr("\"id\":\"cpu\""));
+    for (const char* words :
+         {"predict --device H200 --suite Llama3-8B --dtype BFLOAT16",
+          "predict --device 'NVIDIA H200'", "devices --device RTX-4090",
+          "point --flops 1e12 --engine BF16 --device H200",
+          "point --flops 1e12 --bytes 1e9 --engine fp8 --memory L2 --device h200",
+          "predict --device h200 --launch-path STREAM", "predict --color NEVER", "PREDICT",
+          "help Predict", "completion ZSH", "kernels --diff GQA gqa-ilp"}) {
+        const Outcome run = box.run(words);
+        EXPECT_EQ(run.exit, 0) << words << ": " << run.err;
+    }
+    const Outcome suite = box.run("predict --json --device H200 --suite Llama3-8B");
+    EXPECT_THAT(suite.out, HasSubstr("\"suite\":\"llama3-8b\""));
+    EXPECT_THAT(suite.out, HasSubstr("\"id\":\"h200\""));
 }
 
 TEST_F(Mistakes, a_file_that_holds_no_rows_is_one_sentence) {

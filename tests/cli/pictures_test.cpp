@@ -112,8 +112,10 @@ TEST(PlotMistakes, are_one_sentence_each) {
     refused("plot roofline " + training + " -o x.gif", "ends in .svg, .png or .pdf");
     refused("plot roofline " + training + " --keep-script", "--keep-script requires");
     refused("plot roofline none.jsonl -o x.svg", "none.jsonl");
-    refused("plot ladder --track up " + training, "--track up: there are prefill, decode");
-    refused("plot sweep --over colour " + training, "--over colour: a sweep runs over one of");
+    refused("plot ladder --track up " + training,
+            "--track up does not exist; there are prefill, decode");
+    refused("plot sweep --over colour " + training,
+            "--over colour: a sweep runs over no such field; there are length");
     refused("plot roofline --shape h=1,q=1,k=64,d=64 " + training,
             "trajectory and ladder show one case; roofline shows all of its receipts");
     refused("plot compare --track decode " + training, "--track decode");

@@ -62,7 +62,7 @@ TEST(PointFile, JsonIsAnArrayOrAnObjectALine) {
 TEST(PointFile, RefusalsNameLineAndColumn) {
     EXPECT_THAT(refusal("name,flop\na,1"), AllOf(HasSubstr("no 'flop'"), HasSubstr("'flops'")));
     EXPECT_THAT(refusal("name,bytes\na,many"), HasSubstr("point 1: bytes is 'many'"));
-    EXPECT_THAT(refusal("name,bytes\na,1\nb"), HasSubstr("point 2 has 1 cells"));
+    EXPECT_THAT(refusal("name,bytes\na,1\nb"), HasSubstr("point 2 has 1 cell;"));
     EXPECT_THAT(refusal("bytes,bytes\n1,2"), HasSubstr("column bytes is there twice"));
     EXPECT_THAT(refusal("name,bytes\n\"a,1\n"), HasSubstr("no CSV"));
     EXPECT_THAT(refusal("name,bytes\na,nan"), HasSubstr("must be a number"));
@@ -84,7 +84,8 @@ protected:
 
 TEST_F(Point, one_point_in_a_table) {
     const Outcome run = box.run(
-        "point --name mine --flops 1e12 --bytes 1e9 --seconds 1e-3 --engine fma.fp32 --device "
+        "point --wide --name mine --flops 1e12 --bytes 1e9 --seconds 1e-3 --engine fma.fp32 "
+        "--device "
         "h200");
     ASSERT_EQ(run.exit, 0) << run.err;
     EXPECT_THAT(run.out, AllOf(HasSubstr("mine"), HasSubstr("flop.fma.fp32"), HasSubstr("1.00 ms"),
@@ -146,7 +147,7 @@ TEST_F(Point, refusals_are_one_sentence) {
     refused("no.csv", "no.csv: cannot be opened");
     refused("/dev/zero", "no file of points but a device");
     refused(".", "no file of points but a folder");
-    refused(write("a.csv", "bytes\n1\n") + " --bytes 3", "a.csv has its own");
+    refused(write("a.csv", "bytes\n1\n") + " --bytes 3", "a.csv has points of its own");
     refused("a.csv a.csv", "one file");
     refused("--bytes 1 -o x.gif", ".svg");
     refused("--bytes 1 --keep-script", "--output");

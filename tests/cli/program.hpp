@@ -47,12 +47,19 @@ public:
 
     /// `words` is what a user would type after the program's name; a shell splits it.
     [[nodiscard]] Outcome run(const std::string& words, const std::string& before = {}) const {
-        const std::string command = "cd " + root_.string() + " && XDG_CACHE_HOME=" + path("cache") +
-                                    " XDG_STATE_HOME=" + path("state") + " RACELINE_SEED=1 " +
-                                    before + " " + RACELINE_BINARY_DIR + "/raceline " + words +
-                                    " >" + path("out") + " 2>" + path("err") + " </dev/null";
+        return shell(before + " " + RACELINE_BINARY_DIR + "/raceline " + words);
+    }
+
+    /// Any command, in the scratch folder.
+    [[nodiscard]] Outcome shell(const std::string& command) const {
+        // Of the terminal that tests were started in nothing is wanted.
+        const std::string all = "cd " + root_.string() + " && unset COLUMNS NO_COLOR && export " +
+                                "XDG_CACHE_HOME=" + path("cache") +
+                                " XDG_STATE_HOME=" + path("state") + " RACELINE_SEED=1 && { " +
+                                command + "\n} >" + path("out") + " 2>" + path("err") +
+                                " </dev/null";
         Outcome outcome;
-        const int status = std::system(command.c_str());
+        const int status = std::system(all.c_str());
         outcome.exit = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
         outcome.out = read(path("out"));
         outcome.err = read(path("err"));

@@ -165,7 +165,7 @@ TEST(Datasheet, UnknownIdNamesTheNearest) {
         FAIL();
     } catch (const Error& error) {
         EXPECT_EQ(error.status(), Status::no_device);
-        EXPECT_THAT(error.what(), HasSubstr("did you mean \"h200\""));
+        EXPECT_THAT(error.what(), HasSubstr("did you mean 'h200'"));
     }
     EXPECT_THROW(datasheet_device("h200.json"), Error);
     EXPECT_THROW(datasheet_device(""), Error);
@@ -238,6 +238,38 @@ TEST(Datasheet, GenericCpuScalesWithCoresClockAndWidth) {
     const Rate& fma = device.rates.at("flop.fma.fp32");
     EXPECT_DOUBLE_EQ(fma.per_clock_per_unit * device.units * device.clock_hz, fma.value);
     EXPECT_DOUBLE_EQ(fma.clock_hz, device.clock_hz);
+}
+
+std::string refusal_of_device(const std::string& name) {
+    try {
+        return "accepted as " + device_called(name);
+    } catch (const Error& error) {
+        EXPECT_EQ(error.status(), Status::no_device);
+        return error.what();
+    }
+}
+
+TEST(Datasheet, DevicesAreCalledByIdAndByTheirVendorsName) {
+    for (const auto& [name, id] : {std::pair{"H200", "h200"},
+                                   {"NVIDIA H200", "h200"},
+                                   {"nvidia-h200", "h200"},
+                                   {"rtx-4090", "rtx4090"},
+                                   {"RTX 4090", "rtx4090"},
+                                   {"GeForce RTX 4090", "rtx4090"},
+                                   {"A100-80", "a100-80"},
+                                   {"a100_80", "a100-80"},
+                                   {"MI300X", "mi300x"},
+                                   {"CPU", "cpu"}}) {
+        EXPECT_EQ(refusal_of_device(name), std::string("accepted as ") + id) << name;
+    }
+    for (const std::string& id : device_ids()) {
+        EXPECT_EQ(device_called(id), id);
+    }
+    EXPECT_EQ(refusal_of_device("A100"),
+              "device 'A100' may be any of a100-40, a100-80: name one of them");
+    EXPECT_THAT(refusal_of_device("h100"), HasSubstr("h100-pcie, h100-sxm"));
+    EXPECT_THAT(refusal_of_device("h20O"), HasSubstr("did you mean 'h200'?"));
+    EXPECT_THAT(refusal_of_device(""), HasSubstr("is not known"));
 }
 
 }  // namespace

@@ -150,7 +150,7 @@ TEST_F(OwnCeilings, that_are_a_tenth_off_are_not_used_and_said) {
         EXPECT_EQ(least(bound), before) << value;
         EXPECT_THAT(bound.remarks(),
                     ElementsAre(AllOf(StartsWith("the ceiling byte.dram_read of NVIDIA H200 is "),
-                                      HasSubstr("e+12 among the committed ones: cold times are "
+                                      HasSubstr(" TB/s among the committed ones: cold times are "
                                                 "held to those"))));
     }
 }
@@ -204,7 +204,7 @@ TEST_F(OwnCeilings, that_are_too_high_let_no_time_pass_in_a_report) {
     const ReceiptReport made = report(1e-5, 1e-4, 1, 1 << 17);
     EXPECT_THAT(text(made), HasSubstr("3: cpu_flash took 10.0 µs"));
     EXPECT_THAT(made.notes(), Contains(HasSubstr("the ceiling byte.dram_read of NVIDIA H200 is "
-                                                 "1e+18")));
+                                                 "1.00 EB/s")));
 }
 
 }  // namespace

@@ -72,7 +72,7 @@ TEST_F(Diff, of_a_case_timed_twice_the_last_time_counts) {
     const ReceiptDiff all = diff();
     ASSERT_EQ(all.cases.size(), 1U);
     EXPECT_EQ(all.cases[0].ratio, 1);
-    EXPECT_THAT(all.notes, testing::Contains(HasSubstr("before: 1 time of cases")));
+    EXPECT_THAT(all.notes, testing::Contains(HasSubstr("before: 1 case was timed again later")));
 }
 
 TEST_F(Diff, says_what_keeps_the_sides_apart) {

@@ -54,7 +54,8 @@ TEST(Schema1, ACommittedFileIsReported) {
     report.add(committed);
     EXPECT_TRUE(report.findings().empty());
     // One row's interval is wider than a tenth of its median.
-    EXPECT_THAT(report.str(), testing::HasSubstr("left out of accuracy and ratios: 1 time\n"));
+    EXPECT_THAT(report.str(),
+                testing::HasSubstr("1 time is unsettled, and counted in no accuracy"));
     EXPECT_THAT(report.str(), testing::ContainsRegex("over 100 µs +17 "));
 }
 

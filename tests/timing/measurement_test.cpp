@@ -98,7 +98,7 @@ TEST(Disturbance, too_few_samples_are_said_to_be_too_few) {
     log.add(1e-3, false, {});
     const Measurement m = log.summary();
     EXPECT_TRUE(m.unsettled);
-    EXPECT_EQ(m.disturbance.rfind("1 samples are too few", 0), 0U) << m.disturbance;
+    EXPECT_EQ(m.disturbance.rfind("1 sample is too few", 0), 0U) << m.disturbance;
 }
 
 // The reader of this machine moves: a busy neighbour on every core shows in one of its totals.

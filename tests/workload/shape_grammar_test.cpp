@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 
 #include "support/check.hpp"
@@ -85,9 +86,85 @@ TEST(ShapeGrammar, SuggestsTheFieldThatWasMeant) {
     EXPECT_THAT(refusal("h=8,k=1,d=64,causl"),
                 HasSubstr("'causl' is unknown; did you mean 'causal'"));
     EXPECT_THAT(refusal("h=8,k=1,d=64,windw=4"), HasSubstr("did you mean 'window'"));
-    EXPECT_THAT(refusal("heads=8,k=1,d=64"), HasSubstr("did you mean 'h'"));
-    EXPECT_THAT(refusal("h=8,k=1,headim=64"), HasSubstr("did you mean 'd'"));
+    EXPECT_THAT(refusal("h=8,k=1,d=64,pag=4"), HasSubstr("did you mean 'page'"));
     EXPECT_THAT(refusal("h=8,k=1,d=64,banana=1"), HasSubstr("valid fields: b h q k d"));
+}
+
+TEST(ShapeGrammar, ReadsCapitalLettersAndLongNames) {
+    const Workload w = parse_shape("b=2,h=32/8,q=16,k=64,d=128,dtype=fp16,kv=e4m3,causal,page=16");
+    for (const char* text :
+         {"B=2,H=32/8,Q=16,K=64,D=128,DTYPE=FP16,KV=E4M3,CAUSAL,PAGE=16",
+          "batch=2,heads=32/8,seqlen_q=16,seqlen_k=64,headdim=128,dtype=float16,kv_dtype=fp8,"
+          "causal,page_size=16",
+          "Batch=2,HEADS=32/8,seqlen-q=16,SeqLen_K=64,head_dim=128,type=half,"
+          "kv=float8_e4m3fn,Causal,page-size=16,OP=Attention,PASS=Forward"}) {
+        EXPECT_EQ(parse_shape(text), w) << text;
+    }
+    EXPECT_EQ(parse_shape("h=1,k=9,d=8,WINDOW=INF:2").window, (Window{-1, 2}));
+    EXPECT_EQ(parse_shape("h=1,k=9,d=8,accuracy=FAST").accuracy, Accuracy::fast);
+    EXPECT_EQ(parse_shape("OP=Combine,PARTS=3,Rows=10,heads=4,D=64,Sinks=1"),
+              parse_shape("op=combine,parts=3,rows=10,heads=4,d=64,sinks=1"));
+    EXPECT_THAT(refusal("h=8,HEADS=4,k=1,d=64"), HasSubstr("'h' is given twice"));
+    EXPECT_THAT(refusal("op=combine,parts=3,PARTS=3"), HasSubstr("'parts' is given twice"));
+}
+
+// A file is written by programs: another spelling there is damage.
+TEST(ShapeGrammar, ReadsFilesByTheLetter) {
+    const Json good = workload_to_json(parse_shape("h=8,k=100,d=64"));
+    for (const auto& [member, value] : {std::pair{"dtype", "BF16"}, {"kv_dtype", "bfloat16"}}) {
+        Json bad = good;
+        bad[member] = value;
+        EXPECT_THROW(workload_from_json(bad), Error) << value;
+    }
+    Json fast = good;
+    fast["accuracy"] = "FAST";
+    EXPECT_THROW(workload_from_json(fast), Error);
+    Json combined = workload_to_json(parse_shape("op=combine,parts=3,rows=10,heads=4,d=64"));
+    combined["extents"]["PARTS"] = combined["extents"]["parts"];
+    combined["extents"].erase("parts");
+    EXPECT_THROW(workload_from_json(combined), Error);
+}
+
+// What help says of a field is what the parser does with it.
+TEST(ShapeGrammar, ReadsEveryFieldAsItIsWritten) {
+    std::set<std::string> names;
+    for (const ShapeField& field : shape_fields()) {
+        const std::string name(field.name);
+        EXPECT_TRUE(names.insert(name).second) << name;
+        EXPECT_FALSE(field.meaning.empty()) << name;
+        const std::string beside = name == "h"     ? "q=1,k=300,d=64"
+                                   : name == "d"   ? "h=32,q=1,k=300"
+                                   : name == "mla" ? "h=32,q=1,k=300"
+                                   : name == "q"   ? "h=32,k=300,d=64"
+                                   : name == "k"   ? "h=32,q=1,d=64"
+                                                   : "h=32,q=1,k=300,d=64";
+        const std::string written = name == "d" ? "d=128" : std::string(field.written);
+        EXPECT_NO_THROW(parse_shape(beside + "," + written)) << written;
+        if (field.fallback.empty()) {
+            EXPECT_THAT(refusal(beside), HasSubstr("'" + name + "' is missing")) << name;
+        } else {
+            EXPECT_NO_THROW(parse_shape(name == "mla" ? beside + ",d=64" : beside)) << name;
+        }
+        if (!field.aliases.empty()) {
+            const std::string alias(field.aliases.substr(0, field.aliases.find(' ')));
+            EXPECT_NO_THROW(parse_shape(beside + "," + alias + written.substr(name.size())))
+                << alias;
+        }
+    }
+}
+
+TEST(DTypes, HaveAliases) {
+    EXPECT_EQ(parse_dtype("BFloat16"), DType::bf16);
+    EXPECT_EQ(parse_dtype("half"), DType::fp16);
+    EXPECT_EQ(parse_dtype("float"), DType::fp32);
+    EXPECT_EQ(parse_dtype("FP8"), DType::e4m3);
+    EXPECT_EQ(parse_dtype("fp4"), DType::nvfp4);
+    for (const DTypeNames& type : dtype_names()) {
+        EXPECT_EQ(parse_dtype(name_of(type.dtype)), type.dtype);
+        EXPECT_EQ(dtype_named(name_of(type.dtype)), type.dtype);
+    }
+    EXPECT_FALSE(find_dtype("e5m2").has_value());
+    EXPECT_THROW(dtype_named("BF16"), Error);
 }
 
 TEST(ShapeGrammar, NamesWhatIsWrong) {

@@ -265,15 +265,25 @@ TEST(Suites, UnknownNamesAreAnswered) {
     EXPECT_THAT(refused("servin:7"), HasSubstr("did you mean"));
     const std::string unknown = refused("no such suite");
     for (const std::string& name : suite_names()) {
-        EXPECT_THAT(unknown, HasSubstr(" " + name + " "));
+        EXPECT_THAT(unknown, HasSubstr(" " + name + ","));
     }
-    EXPECT_THAT(unknown, HasSubstr(" random:SEED serving:SEED"));
+    EXPECT_THAT(unknown, HasSubstr(", random:SEED, serving:SEED"));
     EXPECT_THAT(refused("edgs:64"), HasSubstr("did you mean 'edges'?"));
     EXPECT_THAT(refused("edges:"), HasSubstr("a head dim from 1 to 1024, as in edges:128"));
     EXPECT_THAT(refused("edges:0"), HasSubstr("a head dim from 1 to 1024"));
     EXPECT_THAT(refused("edges:64x"), HasSubstr("a head dim from 1 to 1024"));
     EXPECT_THAT(refused("edges:64:64"), HasSubstr("a head dim from 1 to 1024"));
     EXPECT_THAT(refused("edges:16"), HasSubstr("no shape of a head dim over 8 and at most 16"));
+}
+
+// Rows name a suite in one spelling, however it was typed.
+TEST(Suites, HaveOneSpelling) {
+    EXPECT_EQ(make_suite("Llama3-8B").name, "llama3-8b");
+    EXPECT_EQ(make_suite("llama3_8b").name, "llama3-8b");
+    EXPECT_EQ(make_suite("TRAINING-16k:64").name, "training-16k:64");
+    EXPECT_EQ(make_suite("Random:07").name, "random:7");
+    EXPECT_EQ(make_suite("SERVING:7").name, "serving:7");
+    EXPECT_EQ(make_suite("RANDOM:7").workloads, make_suite("random:7").workloads);
 }
 
 }  // namespace

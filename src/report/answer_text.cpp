@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/answer_text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <fmt/format.h>
+#include <map>
+
+#include "report/case_columns.hpp"
+#include "report/help_sentences.hpp"
+#include "support/text_table.hpp"
+#include "workload/shape_grammar.hpp"
+
+namespace raceline {
+namespace {
+
+constexpr double least_share = 0.005;  // of the time: what is less is not worth a line
+
+std::string titled(std::string_view title, std::string_view rest, const TextStyle& style) {
+    return "\n" + inked(title, Ink::heading, style) + std::string(rest) + "\n";
+}
+
+// "name       what is said of it", broken behind the name.
+std::string named_line(std::string_view name, const std::string& text, Ink ink,
+                       const TextStyle& style) {
+    constexpr std::size_t column = 10;
+    const std::size_t room = style.columns > 2 * column ? style.columns - column : 0;
+    std::string lines;
+    for (const std::string& line : broken_lines(text, room)) {
+        lines +=
+            fmt::format("{:<{}}{}\n", lines.empty() ? name : "", column, inked(line, ink, style));
+    }
+    return lines;
+}
+
+std::string expected_text(const Prediction& p) {
+    if (p.calibrated.left_out) {
+        return format_seconds(p.seconds) + " by the uncalibrated model";
+    }
+    const std::string band = p.band
+                                 ? fmt::format(", between {} and {}", format_seconds(p.band->low),
+                                               format_seconds(p.band->high))
+                                 : ", no band: too few errors of this kernel are known here";
+    return format_seconds(p.expected_seconds) + band;
+}
+
+std::string head_of(const ProblemAnswer& answer, const Device& device, const TextStyle& style) {
+    const Case& which = answer.which;
+    const Prediction& p = answer.explained.prediction;
+    const std::string_view who = answer.by_api ? ", which the API runs" : ", as asked for";
+    return inked(format_shape(which.workload), Ink::heading, style) + " on " + device.name +
+           "\n\n" +
+           named_line("kernel", std::string(which.kernel->name) + std::string(who), Ink::plain,
+                      style) +
+           named_line(p.calibrated.left_out ? "model" : "expected", expected_text(p), Ink::heading,
+                      style) +
+           named_line("limiter", p.limiter, Ink::limiter, style) +
+           named_line("tile", which.kernel->tile_text(which.tile), Ink::hint, style) +
+           named_line("rates", origins_text(answer.explained.rates), Ink::hint, style);
+}
+
+// A bar of eighths of a character.
+std::string bar(double share, std::size_t width) {
+    constexpr std::array<std::string_view, 8> part{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+    const double most = static_cast<double>(8 * width);
+    const auto eighths =
+        static_cast<std::size_t>(std::clamp(std::round(share * most), share > 0 ? 1.0 : 0.0, most));
+    std::string text;
+    for (std::size_t i = 0; i < eighths / 8; ++i) {
+        text += "█";
+    }
+    return text + std::string(part.at(eighths % 8));
+}
+
+std::string faint_bar(double share, std::size_t width) {
+    std::string text;
+    const double cells =
+        std::clamp(std::round(share * static_cast<double>(width)), 1.0, static_cast<double>(width));
+    for (double i = 0; i < cells; ++i) {
+        text += "░";
+    }
+    return text;
+}
+
+std::string filled_up(std::string text, std::size_t width) {
+    text.append(width - std::min(width, text_width(text)), ' ');
+    return text;
+}
+
+// How wide the parts of a line of terms are.
+struct BarLayout {
+    std::size_t name = 0, bar = 0;
+    bool meaning = false;  // whether there is room for it
+};
+
+BarLayout bar_layout(const ProblemAnswer& answer, const TextStyle& style) {
+    constexpr std::size_t figures = 2 + 8 + 2 + 5;  // time and percent, with what is before them
+    constexpr std::size_t most_bar = 40, least_bar = 12;
+    BarLayout layout;
+    std::size_t meaning = 0;
+    for (const auto* terms : {&answer.terms, &answer.beside}) {
+        for (const TimeTerm& term : *terms) {
+            layout.name = std::max(layout.name, text_width(term.name));
+            meaning = std::max(meaning, 2 + text_width(term_meaning(term.name)));
+        }
+    }
+    const std::size_t fixed = 2 + layout.name + 2 + figures;
+    const std::size_t room =
+        style.columns == 0 ? most_bar + meaning : style.columns - std::min(style.columns, fixed);
+    layout.meaning = room >= least_bar + meaning;
+    layout.bar = std::clamp(layout.meaning ? room - meaning : room, least_bar, most_bar);
+    return layout;
+}
+
+std::string term_line(const TimeTerm& term, const BarLayout& layout, bool beside, bool limits,
+                      const TextStyle& style) {
+    const std::string drawn = filled_up(
+        beside ? faint_bar(term.share, layout.bar) : bar(term.share, layout.bar), layout.bar);
+    const std::string meaning = layout.meaning ? "  " + term_meaning(term.name) : "";
+    const Ink ink = limits ? Ink::limiter : beside ? Ink::hint : Ink::plain;
+    std::string line = fmt::format("  {}  {}  {:>{}}  {:>5}{}",
+                                   inked(filled_up(term.name, layout.name), ink, style),
+                                   inked(drawn, ink, style), format_seconds(term.seconds), 8,
+                                   format_percent(term.share), inked(meaning, Ink::hint, style));
+    line.erase(line.find_last_not_of(' ') + 1);
+    return line + "\n";
+}
+
+std::string terms_text(const ProblemAnswer& answer, const TextStyle& style) {
+    const Prediction& p = answer.explained.prediction;
+    const BarLayout layout = bar_layout(answer, style);
+    std::string text = titled(
+        "Why", fmt::format(": the model's {}, part by part", format_seconds(p.seconds)), style);
+    const auto put = [&](const std::vector<TimeTerm>& terms, bool beside) {
+        for (const TimeTerm& term : terms) {
+            if (term.share >= least_share) {
+                text += term_line(term, layout, beside, term.name == p.limiter, style);
+            }
+        }
+    };
+    put(answer.terms, false);
+    const bool any_beside = std::ranges::any_of(
+        answer.beside, [](const TimeTerm& term) { return term.share >= least_share; });
+    text += any_beside ? "  and beside these, at the same time:\n" : "";
+    put(answer.beside, true);
+    return text;
+}
+
+std::string bound_text(const SpeedOfLight& bound) {
+    if (bound.seconds <= 0) {
+        return ": not known, no rate of this device is";
+    }
+    std::string text = fmt::format(": {} by {}", format_seconds(bound.seconds), bound.limiter);
+    if (bound.arithmetic_intensity > 0 && bound.ridge > 0) {
+        text += fmt::format(" ({} FLOP/B, the ridge is at {})",
+                            format_number(bound.arithmetic_intensity), format_number(bound.ridge));
+    }
+    return text;
+}
+
+}  // namespace
+
+std::string term_meaning(std::string_view term) {
+    static const std::map<std::string_view, std::string_view> meanings{
+        {"launch", "floor of the launch"},
+        {"launch.extra", "floors of further launches"},
+        {"launch.cta", "CTAs start and drain"},
+        {"tail", "idle units at the end"},
+        {"latency", "waits that nothing hides"},
+        {"dram", "DRAM traffic"},
+        {"byte.l2", "L2 traffic"},
+        {"byte.llc", "last-level cache traffic"},
+        {"byte.l1", "L1 loads"},
+        {"byte.smem_lsu", "shared memory loads"},
+        {"byte.smem_mma", "shared memory operands"},
+        {"op.ex2", "exponentials"},
+        {"op.exp", "exponentials"},
+        {"op.issue", "instruction slots"},
+        {"op.simd", "other vector operations"},
+    };
+    const auto found = meanings.find(term);
+    if (found != meanings.end()) {
+        return std::string(found->second);
+    }
+    constexpr std::string_view products = "flop.";
+    if (!term.starts_with(products)) {
+        return "";
+    }
+    term.remove_prefix(products.size());
+    const std::string_view engine = term.substr(0, term.find('.'));
+    const std::string_view type = term.substr(std::min(engine.size() + 1, term.size()));
+    return engine == "fma" ? fmt::format("multiply-adds in {}", type)
+                           : fmt::format("products in {} by {}", type, engine);
+}
+
+std::string answer_text(const ProblemAnswer& answer, const Device& device, const TextStyle& style) {
+    if (!answer.served()) {
+        return inked(format_shape(answer.which.workload), Ink::heading, style) + " on " +
+               device.name + "\n\n" + "No kernel of the API serves it: " + answer.refusal + "\n" +
+               titled("Bound of the problem", bound_text(answer.bound), style);
+    }
+    std::string text = head_of(answer, device, style) + terms_text(answer, style) +
+                       titled("What would help", "", style);
+    for (const std::string& sentence : help_sentences(answer)) {
+        text += paragraph("  " + sentence, style);
+    }
+    return text + titled("Bound of the problem", bound_text(answer.bound), style);
+}
+
+std::string answers_table(std::span<const ProblemAnswer> answers, const TextStyle& style) {
+    const bool uncalibrated = std::ranges::any_of(answers, [](const ProblemAnswer& answer) {
+        return answer.explained.prediction.calibrated.left_out;
+    });
+    TextTable table({shape_column("shape", 5), text_column("kernel"), limiter_column(6),
+                     number_column(uncalibrated ? "uncalibrated model" : "expected"),
+                     text_column("band", 3), number_column("model", 2), number_column("bound"),
+                     limiter_column(4, "bound's limiter"), text_column("tile", 1)});
+    std::map<std::string, std::size_t> refusals;
+    for (const ProblemAnswer& answer : answers) {
+        const std::string shape = format_shape(answer.which.workload);
+        const std::string bound =
+            answer.bound.seconds > 0 ? format_seconds(answer.bound.seconds) : "";
+        if (!answer.served()) {
+            ++refusals[answer.refusal];
+            table.add({shape, "none", "", "", "", "", bound, answer.bound.limiter, ""});
+            continue;
+        }
+        const Prediction& p = answer.explained.prediction;
+        table.add(
+            {shape, std::string(answer.which.kernel->name), p.limiter,
+             format_seconds(uncalibrated ? p.seconds : p.expected_seconds),
+             p.band ? format_seconds(p.band->low) + " to " + format_seconds(p.band->high) : "",
+             format_seconds(p.seconds), bound, answer.bound.limiter,
+             answer.which.kernel->tile_text(answer.which.tile)});
+    }
+    std::string text = table.str(style);
+    for (const auto& [reason, count] : refusals) {
+        text += fmt::format("no kernel of the API serves {}: {}\n", counted_text(count, "shape"),
+                            reason);
+    }
+    return text;
+}
+
+}  // namespace raceline

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Columns that several tables of cases have.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "support/text_table.hpp"
+
+namespace raceline {
+
+/// "shape", which is shortened where a table is too wide, and broken before columns of a priority
+/// over `broken_before` leave.
+TextTable::Column shape_column(std::string title = "shape", int broken_before = 0);
+TextTable::Column limiter_column(int priority, std::string title = "limiter");
+/// A column of numbers.
+TextTable::Column number_column(std::string title, int priority = TextTable::always);
+TextTable::Column text_column(std::string title, int priority = TextTable::always);
+
+/// A shape for eyes alone: long lists of lengths by their least, largest and number, the type
+/// without its field: "h=8/1,q=1,k=1…4096(8),d=64,bf16".
+std::string short_shape(std::string_view shape);
+
+/// pass, hit, faster: good; FAIL, missed, slower: bad.
+Ink verdict_ink(std::string_view cell);
+
+}  // namespace raceline

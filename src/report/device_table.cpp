@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/device_table.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "report/rate_text.hpp"
+#include "support/text_table.hpp"
+
+namespace raceline {
+namespace {
+
+std::string best_matrix_rate(const Device& d) {
+    double best = 0;
+    for (const auto& [resource, rate] : d.rates) {
+        const bool whole = resource.find('@') == std::string::npos &&
+                           !resource.ends_with(".unit") && !resource.ends_with(".burst");
+        if (whole && resource.starts_with("flop.") && resource.ends_with(".bf16")) {
+            best = std::max(best, rate.value);
+        }
+    }
+    return best > 0 ? rate_text("flop", best) : "";
+}
+
+std::string known_rate(const Device& d, std::string_view resource) {
+    const auto rate = d.find(resource);
+    return rate ? rate_text(resource, *rate) : "";
+}
+
+std::string bytes_text(std::int64_t bytes) {
+    return bytes > 0 ? format_si(static_cast<double>(bytes), "B") : "";
+}
+
+// Without the colon of a description that is empty.
+std::string origin_of_power(const Device& d) {
+    std::string source = d.power.source;
+    source.erase(source.find_last_not_of(": ") + 1);
+    return source.empty() ? "" : " (" + source + ")";
+}
+
+std::string power_text(const Device& d, const TextStyle& style) {
+    TextTable energies("resource | >energy");
+    for (const auto& [resource, joules] : d.power.joules) {
+        energies.add({resource, energy_text(resource, joules)});
+    }
+    return fmt::format("\n{}: limit {}, idle {} at the highest clock{}\n{}",
+                       inked("Power", Ink::heading, style), format_si(d.power.limit_w, "W"),
+                       format_si(d.power.idle_w, "W"), origin_of_power(d), energies.str(style));
+}
+
+}  // namespace
+
+std::string device_text(const Device& d, const TextStyle& style) {
+    constexpr std::size_t least_text = 20;
+    TextTable table("resource | >rate | ?1 note | source");
+    table.column("note").least = least_text;
+    table.column("source").least = 2 * least_text;
+    table.column("source").broken_before = 1;
+    for (const auto& [resource, rate] : d.rates) {
+        table.add({resource, rate_text(resource, rate.value), rate.note, rate.source});
+    }
+    const std::string size = counted_text(static_cast<std::size_t>(d.units),
+                                          d.kind == DeviceKind::cpu ? "core" : "unit");
+    return fmt::format("{} ({}){}: {}, {}, memory {}, last-level cache {}\n{}rates {}\n{}",
+                       inked(d.name, Ink::heading, style), d.id, d.live ? ", live" : "", size,
+                       format_si(d.clock_hz, "Hz"), bytes_text(d.memory_bytes),
+                       bytes_text(d.llc_bytes), table.str(style), d.rates_id,
+                       d.power.known() ? power_text(d, style) : "");
+}
+
+std::string devices_table(std::span<const Device> devices, const TextStyle& style) {
+    TextTable table(
+        "device | live | ?4 name | >?1 year | >?2 units | >?6 bf16 dense | >?5 fp32 | >DRAM read | "
+        ">?7 memory | ?0 rates");
+    for (const Device& d : devices) {
+        table.add({d.id, d.live ? "live" : "", d.name, d.year > 0 ? std::to_string(d.year) : "",
+                   std::to_string(d.units), best_matrix_rate(d), known_rate(d, "flop.fma.fp32"),
+                   known_rate(d, "byte.dram_read"), bytes_text(d.memory_bytes), d.rates_id});
+    }
+    return table.str(style);
+}
+
+}  // namespace raceline

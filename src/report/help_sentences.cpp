@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/help_sentences.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "support/text_table.hpp"
+
+namespace raceline {
+namespace {
+
+constexpr double least_gain = 0.005;  // of the time: what is less is none
+
+// What is waited for instead of a resource.
+std::string waiting_sentence(const ProblemAnswer& answer) {
+    const std::string& limiter = answer.explained.prediction.limiter;
+    const LaunchFill& fill = answer.helps.fill;
+    if (limiter == "launch") {
+        return "Launching limits it: fewer launches would help, or more work in each.";
+    }
+    if (limiter == "tail" && fill.imbalance > 1.1) {
+        return fmt::format(
+            "Its tile limits it: the heaviest of {} CTAs has {} times the mean work, and the "
+            "others "
+            "end before it.",
+            fill.ctas, format_number(fill.imbalance));
+    }
+    if (limiter == "tail") {
+        return fmt::format(
+            "Its tile limits it: {} CTAs on a device that holds {} at once are {} waves.",
+            fill.ctas, fill.at_once, format_number(fill.waves()));
+    }
+    if (limiter == "latency") {
+        return fmt::format(
+            "Latency limits it: steps of a CTA wait for one another, and {} does not "
+            "hide that.",
+            fill.a_unit == 1 ? std::string("one CTA a unit")
+                             : fmt::format("having {} a unit", fill.a_unit));
+    }
+    return "";
+}
+
+// A grid that leaves much of the device empty.
+std::string empty_sentence(const LaunchFill& fill) {
+    constexpr double nearly_full = 0.75;
+    return fill.ctas == 0 || fill.waves() >= nearly_full
+               ? ""
+               : fmt::format(
+                     "Its {} of the {} CTAs that the device holds at once: more of them would "
+                     "help.",
+                     fill.ctas == 1
+                         ? std::string("one CTA is one")
+                         : fmt::format("{} CTAs are {}", fill.ctas, format_percent(fill.waves())),
+                     fill.at_once);
+}
+
+std::string gain_text(double saved) {
+    return saved < least_gain ? "no time" : format_percent(saved) + " of the time";
+}
+
+std::string instead_text(const RateGain& gain) {
+    return gain.in_place.empty() ? "" : fmt::format(": {} takes its place", gain.in_place);
+}
+
+}  // namespace
+
+std::vector<std::string> help_sentences(const ProblemAnswer& answer) {
+    const Prediction& p = answer.explained.prediction;
+    const WhatHelps& helps = answer.helps;
+    std::vector<std::string> sentences;
+    for (const std::string& waiting : {waiting_sentence(answer), empty_sentence(helps.fill)}) {
+        if (!waiting.empty()) {
+            sentences.push_back(waiting);
+        }
+    }
+    const auto limiting = std::ranges::find(helps.rates, p.limiter, &RateGain::resource);
+    const RateGain* gain = limiting != helps.rates.end() ? &*limiting
+                           : helps.rates.empty()         ? nullptr
+                                                         : &helps.rates.front();
+    if (gain != nullptr) {
+        sentences.push_back(fmt::format("A 10 % higher rate of {} saves {}{}.", gain->resource,
+                                        gain_text(gain->saved), instead_text(*gain)));
+        sentences.push_back(fmt::format("All rates and the clock 10 % higher save {}.",
+                                        gain_text(helps.saved_by_all)));
+    }
+    if (p.limiter == "launch") {
+        sentences.push_back(fmt::format("Launches that cost 10 % less save {}.",
+                                        gain_text(helps.saved_by_launches)));
+    }
+    if (helps.graph_seconds > 0 && helps.graph_seconds < p.seconds * (1 - least_gain)) {
+        sentences.push_back(fmt::format("Launched by a graph it takes {} by the model, not {}.",
+                                        format_seconds(helps.graph_seconds),
+                                        format_seconds(p.seconds)));
+    }
+    const double expected = p.calibrated.left_out ? p.seconds : p.expected_seconds;
+    if (answer.bound.seconds > 0) {
+        sentences.push_back(
+            expected > answer.bound.seconds
+                ? fmt::format("A kernel at the bound of the problem would be {} times as fast.",
+                              format_number(expected / answer.bound.seconds))
+                : std::string("It is expected at the bound of the problem: nothing is left."));
+    }
+    return sentences;
+}
+
+}  // namespace raceline

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/problem_answer.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "api/engine_choice.hpp"
+#include "model/speed_of_light.hpp"
+#include "registry/registry.hpp"
+
+namespace raceline {
+namespace {
+
+void sort_longest_first(std::vector<TimeTerm>& terms) {
+    std::ranges::sort(terms, [](const TimeTerm& a, const TimeTerm& b) {
+        return a.seconds != b.seconds ? a.seconds > b.seconds : a.name < b.name;
+    });
+}
+
+double term_of(const Prediction& prediction, const std::string& resource) {
+    const auto found =
+        std::ranges::find(prediction.layer2, resource, &std::pair<std::string, double>::first);
+    return found == prediction.layer2.end() ? 0 : found->second;
+}
+
+void explain(ProblemAnswer& answer, const Device& device, Calibration calibration) {
+    // A resource that decides for less than half of its own work lies beside others.
+    constexpr double hidden = 0.5;
+    answer.explained = explain_case(answer.which, device, calibration);
+    const Prediction& p = answer.explained.prediction;
+    for (const auto& [name, seconds] : p.layer2) {
+        answer.terms.push_back({name, seconds, seconds / p.seconds});
+    }
+    for (const auto& [resource, seconds] : p.layer1.seconds) {
+        const double others = seconds - term_of(p, resource);
+        if (others > hidden * seconds) {
+            answer.beside.push_back({resource, others, others / p.seconds});
+        }
+    }
+    sort_longest_first(answer.terms);
+    sort_longest_first(answer.beside);
+    answer.helps = what_helps(answer.which, device, calibration);
+}
+
+// The first three, and how many more.
+std::string some_of(const std::vector<std::string_view>& names) {
+    constexpr std::size_t most = 4;
+    return names.size() <= most
+               ? fmt::format("{}", fmt::join(names, ", "))
+               : fmt::format("{} and {} more",
+                             fmt::join(names.begin(), names.begin() + most - 1, ", "),
+                             names.size() - (most - 1));
+}
+
+// "decode_sm90: it takes up to 16 query tokens a sequence; simt, prefill_mma: ..."
+std::string refusal_of(const Workload& workload, const Device& device) {
+    std::string text;
+    for (const auto& [reason, kernels] : api::reasons_of_engines(workload, device)) {
+        text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", some_of(kernels), reason);
+    }
+    return text;
+}
+
+}  // namespace
+
+ProblemAnswer answer_case(const Case& which, const Device& device, Calibration calibration) {
+    ProblemAnswer answer;
+    answer.which = which;
+    answer.by_api = false;
+    answer.bound = speed_of_light(device, which.workload, which.options.how);
+    explain(answer, device, calibration);
+    return answer;
+}
+
+ProblemAnswer answer_problem(const Case& problem, const Device& device, const Device& of_calls,
+                             Calibration calibration) {
+    const auto engine =
+        api::engine_of_call(problem.workload, of_calls, problem.options.how.threads);
+    ProblemAnswer answer;
+    answer.which = problem;
+    answer.which.kernel = nullptr;
+    answer.bound = speed_of_light(device, problem.workload, problem.options.how);
+    if (!engine) {
+        answer.refusal = refusal_of(problem.workload, of_calls);
+        return answer;
+    }
+    answer.which.kernel = engine->kernel;
+    answer.which.tile = engine->tile;
+    // Of a device whose rates somebody named, a rate may be missing.
+    answer.refusal = why_not(*engine->kernel, problem.workload, engine->tile, device);
+    if (answer.refusal.empty()) {
+        explain(answer, device, calibration);
+    } else {
+        answer.refusal = fmt::format("{}: {}", engine->kernel->name, answer.refusal);
+        answer.which.kernel = nullptr;
+    }
+    return answer;
+}
+
+}  // namespace raceline

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `raceline predict` answers about one problem: the kernel that a call would run, its time,
+// why it takes that, and what would help.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "report/what_helps.hpp"
+#include "run/run_case.hpp"
+
+namespace raceline {
+
+/// A part of a predicted time.
+struct TimeTerm {
+    std::string name;  ///< as in Prediction::layer2, or a resource
+    double seconds = 0;
+    double share = 0;  ///< of the model's time
+};
+
+struct ProblemAnswer {
+    Case which;                     ///< kernel null: nothing serves the problem
+    bool by_api = true;             ///< the kernel is what a call runs; else it was named
+    std::string refusal;            ///< why nothing serves it, in one line
+    SpeedOfLight bound;             ///< of the problem
+    ExplainedPrediction explained;  ///< of the kernel; empty where there is none
+    std::vector<TimeTerm> terms;    ///< of the schedule, the longest first; they sum to the time
+    std::vector<TimeTerm> beside;   ///< resources whose work lies beside these, the longest first
+    WhatHelps helps;
+
+    [[nodiscard]] bool served() const { return which.kernel != nullptr; }
+};
+
+/// Of `problem`'s workload and way of launching, whatever its kernel and tile: the kernel and tile
+/// are those that a call would take on a device with the rates of `of_calls`, the times those of
+/// `device`.
+ProblemAnswer answer_problem(const Case& problem, const Device& device, const Device& of_calls,
+                             Calibration calibration);
+
+/// The same of the kernel and tile that the case names.
+ProblemAnswer answer_case(const Case& which, const Device& device, Calibration calibration);
+
+}  // namespace raceline

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+// What shells offer at the cursor: of the program, by its scripts, in the shells themselves.
+#include "completion.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cli/program.hpp"
+#include "commands.hpp"
+#include "device/catalog.hpp"
+#include "registry/registry.hpp"
+#include "workload/shape_grammar.hpp"
+#include "workload/suites.hpp"
+
+namespace raceline::test {
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::Each;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::Not;
+using testing::StartsWith;
+
+// The words that are offered, without what they mean.
+std::vector<std::string> offered(const std::string& line) {
+    const Sandbox box;
+    const Outcome run = box.run("__complete \"" + line + "\"");
+    EXPECT_EQ(run.exit, 0) << line;
+    EXPECT_EQ(run.err, "") << line;
+    std::vector<std::string> words;
+    for (const std::string& word : run.lines()) {
+        words.push_back(word.substr(0, word.find('\t')));
+    }
+    return words;
+}
+
+// An option whose values nobody can offer would be forgotten silently.
+TEST(Completion, knows_what_every_option_takes) {
+    CLI::App app;
+    cli::Options options;
+    const std::vector<std::string> known = cli::known_types();
+    for (const cli::Command& command : cli::add_commands(app, options)) {
+        for (const CLI::Option* option : command.app->get_options()) {
+            const std::string type = option->get_type_name();
+            if (option->get_items_expected_max() > 0) {
+                EXPECT_TRUE(type.find('|') != std::string::npos ||
+                            std::ranges::count(known, type) > 0)
+                    << command.app->get_name() << " " << option->get_name() << ": " << type;
+            }
+        }
+    }
+}
+
+TEST(Completion, offers_commands_and_options) {
+    EXPECT_THAT(offered("raceline "),
+                AllOf(Contains("predict"), Contains("completion"), Not(Contains("__complete"))));
+    EXPECT_THAT(offered("raceline pre"), ElementsAre("predict"));
+    EXPECT_THAT(offered("raceline PRE"), ElementsAre("predict"));
+    EXPECT_THAT(offered("/some/where/raceline bench --max"), ElementsAre("--max-seconds"));
+    EXPECT_THAT(offered("raceline predict --warm --unc"), ElementsAre("--uncalibrated"));
+    EXPECT_THAT(offered("raceline --ver"), ElementsAre("--version"));
+    EXPECT_THAT(offered("raceline help me"), ElementsAre("measure"));
+    EXPECT_THAT(offered("raceline nonsense --de"), IsEmpty());
+    EXPECT_THAT(offered("raceline"), Contains("predict"));
+}
+
+TEST(Completion, offers_the_names_that_there_are) {
+    for (const std::string& id : device_ids()) {
+        EXPECT_THAT(offered("raceline predict --device "), Contains(id));
+    }
+    EXPECT_THAT(offered("raceline predict --device H2"), ElementsAre("h200"));
+    EXPECT_THAT(offered("raceline predict --device=h2"), ElementsAre("--device=h200"));
+    for (const Kernel& kernel : all_kernels()) {
+        EXPECT_THAT(offered("raceline check --kernel "), Contains(std::string(kernel.name)));
+    }
+    EXPECT_THAT(offered("raceline kernels --diff gqa_i"), ElementsAre("gqa_ilp"));
+    for (const std::string& suite : suite_names()) {
+        EXPECT_THAT(offered("raceline bench --suite "), Contains(suite));
+    }
+    EXPECT_THAT(offered("raceline predict --color a"), ElementsAre("auto", "always"));
+    EXPECT_THAT(offered("raceline bench --launch-path g"), ElementsAre("graph"));
+    EXPECT_THAT(offered("raceline plot r"), ElementsAre("roofline"));
+    EXPECT_THAT(offered("raceline plot ladder --track d"), ElementsAre("decode"));
+    EXPECT_THAT(offered("raceline point --device h200 --engine wgmma.b"),
+                ElementsAre("wgmma.bf16"));
+    EXPECT_THAT(offered("raceline check --kernel cpu_flash --tile rows=64"),
+                ElementsAre("rows=64,keys=96"));
+    EXPECT_THAT(offered("raceline bench --dtype e"), ElementsAre("e4m3"));
+    EXPECT_THAT(offered("raceline completion z"), ElementsAre("zsh"));
+}
+
+TEST(Completion, goes_on_with_a_shape) {
+    const std::vector<std::string> next = offered("raceline predict --shape h=8,");
+    EXPECT_THAT(next, Each(StartsWith("h=8,")));
+    EXPECT_EQ(next.size(), shape_fields().size());
+    EXPECT_THAT(offered("raceline predict --shape h=8,dty"), ElementsAre("h=8,dtype="));
+    EXPECT_THAT(offered("raceline predict --shape h=8,dtype=b"), ElementsAre("h=8,dtype=bf16"));
+    EXPECT_THAT(offered("raceline predict --shape h=8,caus"), ElementsAre("h=8,causal"));
+}
+
+TEST(Completion, leaves_files_to_the_shell) {
+    for (const char* line : {"raceline report ", "raceline report a.jsonl b", "raceline diff ",
+                             "raceline plot roofline ", "raceline bench --receipts r",
+                             "raceline predict --rates ", "raceline report --html="}) {
+        EXPECT_THAT(offered(line), ElementsAre(":files")) << line;
+    }
+    EXPECT_THAT(offered("raceline bench --seed "), IsEmpty());
+}
+
+TEST(Completion, splits_a_line_as_shells_do) {
+    EXPECT_THAT(cli::words_of_line("raceline  predict --device 'NVIDIA H2"),
+                ElementsAre("raceline", "predict", "--device", "NVIDIA H2"));
+    EXPECT_THAT(cli::words_of_line("a b\\ c \"d e\" "), ElementsAre("a", "b c", "d e", ""));
+    EXPECT_THAT(cli::words_of_line(""), ElementsAre(""));
+}
+
+bool has(const std::string& program) {
+    return std::system((program + " --version >/dev/null 2>&1").c_str()) == 0;
+}
+
+// A script of a shell, run where `raceline` is on the path, with its own script loaded.
+std::string said_by(const std::string& shell, const std::string& options, const std::string& text) {
+    const Sandbox box;
+    box.write("touched.jsonl", "");
+    EXPECT_EQ(box.run("completion " + shell).exit, 0);
+    box.write("script", box.run("completion " + shell).out);
+    box.write("test", text);
+    return box
+        .shell("PATH=" RACELINE_BINARY_DIR ":$PATH HOME=. " + shell + " " + options + " test 2>&1")
+        .out;
+}
+
+// bash calls the function with the words that it has split at = and :, and takes back the last one.
+TEST(Completion, works_in_bash) {
+    if (!has("bash")) {
+        GTEST_SKIP() << "no bash";
+    }
+    const std::string said = said_by("bash", "--norc", R"(
+source ./script
+complete -p raceline
+try() {
+    COMP_LINE=$1; COMP_POINT=${#COMP_LINE}; shift
+    COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
+    _raceline
+    echo "$COMP_LINE -> ${COMPREPLY[*]}"
+}
+try 'raceline pre' raceline pre
+try 'raceline predict --device h2' raceline predict --device h2
+try 'raceline predict --device=h2' raceline predict --device = h2
+try 'raceline predict --shape h=8,dtype=b' raceline predict --shape h = 8,dtype = b
+try 'raceline report touch' raceline report touch
+try 'raceline predict --suite llama3-8 --warm' raceline predict --suite llama3-8
+)");
+    EXPECT_THAT(said, StartsWith("complete -F _raceline raceline\n"));
+    for (const char* line : {"raceline pre -> predict\n", "raceline predict --device h2 -> h200\n",
+                             "raceline predict --device=h2 -> h200\n",
+                             "raceline predict --shape h=8,dtype=b -> bf16\n",
+                             "raceline report touch -> touched.jsonl\n"}) {
+        EXPECT_THAT(said, testing::HasSubstr(line));
+    }
+}
+
+// zsh's own functions stand in, as a script cannot press keys.
+TEST(Completion, works_in_zsh) {
+    if (!has("zsh")) {
+        GTEST_SKIP() << "no zsh";
+    }
+    const std::string said = said_by("zsh", "-f", R"(
+compdef() { print -r -- "compdef $*" }
+_files() { print -r -- files }
+_describe() { print -r -- "$@"; print -rl -- "${(P@)3}" }
+source ./script
+try() { words=("$@"); CURRENT=$#; _raceline }
+try raceline pre
+try raceline predict --device H2
+try raceline predict --suite random
+try raceline report ''
+)");
+    EXPECT_EQ(said,
+              "compdef _raceline raceline\n"
+              "-V raceline ready\npredict:Limiter and time, before anything runs\n"
+              "-V raceline ready\nh200:NVIDIA H200\n"
+              "-V raceline open -S \nrandom\\::and a seed\n"
+              "files\n");
+}
+
+TEST(Completion, works_in_fish) {
+    if (!has("fish")) {
+        GTEST_SKIP() << "no fish";
+    }
+    const std::string said = said_by("fish", "--no-config", R"(
+source ./script
+complete -C 'raceline pre'
+complete -C 'raceline predict --device h2'
+complete -C 'raceline predict --device=h2'
+complete -C 'raceline report touch'
+)");
+    EXPECT_EQ(said,
+              "predict\tLimiter and time, before anything runs\nh200\tNVIDIA H200\n"
+              "--device=h200\tNVIDIA H200\ntouched.jsonl\n");
+}
+
+TEST(Completion, is_installed_where_shells_look) {
+    const Sandbox box;
+    const std::string install = "cmake --install " RACELINE_BINARY_DIR
+                                " --component program --prefix " +
+                                box.path("there") + " >/dev/null 2>&1";
+    ASSERT_EQ(std::system(install.c_str()), 0);
+    const std::string share = box.path("there/share/");
+    for (const auto& [file, shell] : {std::pair{"bash-completion/completions/raceline", "bash"},
+                                      {"zsh/site-functions/_raceline", "zsh"},
+                                      {"fish/vendor_completions.d/raceline.fish", "fish"}}) {
+        EXPECT_EQ(Sandbox::read(share + file), box.run(std::string("completion ") + shell).out);
+        EXPECT_FALSE(Sandbox::read(share + file).empty()) << file;
+    }
+}
+
+}  // namespace
+}  // namespace raceline::test

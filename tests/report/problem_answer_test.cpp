@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `raceline predict` answers about a problem: the API's kernel, why it takes its time, what
+// would help, and the bound.
+#include "report/problem_answer.hpp"
+
+#include <algorithm>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <numeric>
+#include <sstream>
+
+#include "api/engine_choice.hpp"
+#include "device/catalog.hpp"
+#include "model/speed_of_light.hpp"
+#include "registry/registry.hpp"
+#include "report/answer_text.hpp"
+#include "report/case_columns.hpp"
+#include "report/help_sentences.hpp"
+#include "support/text_table.hpp"
+#include "workload/shape_grammar.hpp"
+#include "workload/suites.hpp"
+
+namespace raceline {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+Device committed(const std::string& id) {
+    Device device = datasheet_device(id);
+    apply_committed_rates(device);
+    return device;
+}
+
+Case problem(const std::string& shape, const std::string& path = "graph") {
+    Case one;
+    one.workload = parse_shape(shape);
+    one.options.how.launch_path = path;
+    return one;
+}
+
+ProblemAnswer answer_on(const Device& device, const Case& one) {
+    return answer_problem(one, device, device, Calibration::used);
+}
+
+constexpr const char* prefill = "h=16,q=4096,k=4096,d=128,dtype=bf16";
+constexpr const char* decode = "b=64,h=32/8,q=1,k=8192,d=128,dtype=bf16";
+
+TEST(ProblemAnswer, IsTheChoiceOfTheApi) {
+    const Device h200 = committed("h200");
+    for (const char* suite : {"llama3-8b", "gpt-oss"}) {
+        for (const Workload& workload : make_suite(suite).workloads) {
+            Case one;
+            one.workload = workload;
+            one.options.how.launch_path = "stream";
+            const ProblemAnswer answer = answer_on(h200, one);
+            const auto choice = api::engine_of_call(workload, h200, 0);
+            ASSERT_TRUE(choice);
+            EXPECT_EQ(answer.which.kernel, choice->kernel) << format_shape(workload);
+            EXPECT_EQ(answer.which.tile, choice->tile) << format_shape(workload);
+            EXPECT_TRUE(answer.by_api);
+        }
+    }
+}
+
+// The rates of the device that is asked about change the time, those of calls the choice.
+TEST(ProblemAnswer, ChoosesByTheRatesOfCallsAndTimesByThose) {
+    const Device h200 = committed("h200");
+    const Device slow = with_rate_of(h200, "dram", 0.5);
+    const ProblemAnswer answer = answer_problem(problem(decode), slow, h200, Calibration::used);
+    const ProblemAnswer usual = answer_on(h200, problem(decode));
+    EXPECT_EQ(answer.which.kernel, usual.which.kernel);
+    EXPECT_EQ(answer.which.tile, usual.which.tile);
+    EXPECT_GT(answer.explained.prediction.seconds, 1.8 * usual.explained.prediction.seconds);
+    EXPECT_GT(answer.bound.seconds, 1.8 * usual.bound.seconds);
+    // Such slow products would send the call elsewhere, if it knew of them.
+    const Device weak = with_rate_of(h200, "flop.wgmma.bf16", 0.01);
+    EXPECT_EQ(answer_problem(problem(prefill), weak, h200, Calibration::used).which.kernel->name,
+              "prefill_sm90");
+    EXPECT_NE(answer_on(weak, problem(prefill)).which.kernel->name, "prefill_sm90");
+}
+
+TEST(ProblemAnswer, ExplainsAllOfTheTimeLongestFirst) {
+    const Device h200 = committed("h200");
+    for (const char* shape : {prefill, decode}) {
+        const ProblemAnswer answer = answer_on(h200, problem(shape));
+        const Prediction& p = answer.explained.prediction;
+        const double sum =
+            std::accumulate(answer.terms.begin(), answer.terms.end(), 0.0,
+                            [](double all, const TimeTerm& term) { return all + term.seconds; });
+        EXPECT_NEAR(sum, p.seconds, 1e-9 * p.seconds);
+        EXPECT_EQ(answer.terms.front().name, p.limiter);
+        EXPECT_TRUE(
+            std::ranges::is_sorted(answer.terms, std::ranges::greater{}, &TimeTerm::seconds));
+        // What lies beside has no large part in the sum.
+        for (const TimeTerm& term : answer.beside) {
+            EXPECT_LE(term.seconds, p.layer1.seconds.at(term.name));
+            for (const auto& [name, seconds] : p.layer2) {
+                if (name == term.name) {
+                    EXPECT_LT(seconds, term.seconds) << name;
+                }
+            }
+        }
+        EXPECT_FALSE(answer.beside.empty());
+    }
+}
+
+TEST(ProblemAnswer, SaysInOneLineWhyNothingRuns) {
+    const Device mi300x = committed("mi300x");
+    const ProblemAnswer answer = answer_on(mi300x, problem(decode));
+    EXPECT_EQ(answer.which.kernel, nullptr);
+    EXPECT_FALSE(answer.served());
+    EXPECT_THAT(answer.refusal, HasSubstr("it runs on CUDA GPUs, not on mi300x"));
+    EXPECT_THAT(answer.refusal, AllOf(Not(HasSubstr("\n")), Not(HasSubstr("combine"))));
+    EXPECT_GT(answer.bound.seconds, 0);
+    const std::string text = answer_text(answer, mi300x, {});
+    EXPECT_THAT(text, AllOf(HasSubstr("No kernel of the API serves it: decode_sm90"),
+                            HasSubstr("Bound of the problem: "), HasSubstr(" by dram")));
+    EXPECT_THAT(text, Not(HasSubstr("Why")));
+}
+
+// Another kind of device is a reason only where there is no better one.
+TEST(ProblemAnswer, GivesTheReasonsOfTheDevicesOwnKernels) {
+    const ProblemAnswer answer =
+        answer_on(committed("cpu"), problem("h=8,q=64,k=64,d=600,dtype=fp32", "parallel"));
+    EXPECT_THAT(answer.refusal, AllOf(StartsWith("cpu_flash: "), Not(HasSubstr("CUDA"))));
+}
+
+TEST(WhatHelps, IsWhatTheModelSaysOfAFasterDevice) {
+    const Device h200 = committed("h200");
+    const ProblemAnswer answer = answer_on(h200, problem(decode));
+    const auto gain =
+        std::ranges::find(answer.helps.rates, std::string("dram"), &RateGain::resource);
+    ASSERT_NE(gain, answer.helps.rates.end());
+    const Device faster = with_rate_of(h200, "dram", 1.1);
+    EXPECT_GT(faster.rate("byte.dram_read"), 1.09 * h200.rate("byte.dram_read"));
+    EXPECT_GT(faster.rate("byte.dram_read.unit"), 1.09 * h200.rate("byte.dram_read.unit"));
+    EXPECT_EQ(faster.rate("byte.l2"), h200.rate("byte.l2"));
+    const auto counts = answer.which.kernel->counts(answer.which.workload, answer.which.tile, h200);
+    EXPECT_DOUBLE_EQ(gain->seconds, predict(faster, counts, answer.which.options.how).seconds);
+    EXPECT_NEAR(gain->saved, 0.09, 0.01) << "memory is all it waits for";
+    EXPECT_TRUE(
+        std::ranges::is_sorted(answer.helps.rates, std::ranges::greater{}, &RateGain::saved));
+}
+
+// Half a device: exponentials are no part of flop.fma's name, nor a matrix type of another's.
+TEST(WhatHelps, ChangesNoOtherRate) {
+    const Device h200 = committed("h200");
+    const Device faster = with_rate_of(h200, "flop.wgmma.bf16", 2);
+    for (const auto& [id, rate] : h200.rates) {
+        const bool its = id.starts_with("flop.wgmma.bf16");
+        EXPECT_EQ(faster.rate(id), (its ? 2 : 1) * rate.value) << id;
+    }
+}
+
+// A kernel whose chains are as long as its products gains little by faster products alone, and a
+// tenth by a tenth of everything.
+TEST(WhatHelps, NamesWhatTakesThePlaceOfALimiter) {
+    const ProblemAnswer answer = answer_on(committed("h200"), problem(prefill));
+    const auto gain = std::ranges::find(answer.helps.rates, answer.explained.prediction.limiter,
+                                        &RateGain::resource);
+    ASSERT_NE(gain, answer.helps.rates.end());
+    EXPECT_LT(gain->saved, 0.05);
+    EXPECT_EQ(gain->in_place, "latency");
+    EXPECT_NEAR(answer.helps.saved_by_all, 0.09, 0.01);
+}
+
+TEST(WhatHelps, KnowsHowFullTheDeviceIs) {
+    const ProblemAnswer answer =
+        answer_on(committed("h200"), problem("h=8,q=128,k=128,d=64,dtype=bf16"));
+    const auto counts =
+        answer.which.kernel->counts(answer.which.workload, answer.which.tile, committed("h200"));
+    EXPECT_EQ(answer.helps.fill.ctas, counts.front().ctas);
+    EXPECT_LT(answer.helps.fill.waves(), 0.1);
+    EXPECT_GE(answer.helps.fill.at_once, 132);
+    EXPECT_THAT(testing::PrintToString(help_sentences(answer)),
+                AllOf(HasSubstr("Latency limits it"), HasSubstr("more of them would help")));
+}
+
+TEST(WhatHelps, SaysWhatAGraphSaves) {
+    const Device h200 = committed("h200");
+    const Case by_stream = problem("h=8,q=1,k=64,d=64,dtype=bf16", "stream");
+    const ProblemAnswer slow = answer_on(h200, by_stream);
+    EXPECT_GT(slow.helps.graph_seconds, 0);
+    EXPECT_LT(slow.helps.graph_seconds, slow.explained.prediction.seconds);
+    EXPECT_EQ(answer_on(h200, problem("h=8,q=1,k=64,d=64,dtype=bf16")).helps.graph_seconds, 0);
+    EXPECT_THAT(testing::PrintToString(help_sentences(slow)), HasSubstr("Launched by a graph"));
+}
+
+std::size_t widest(const std::string& text) {
+    std::istringstream in(text);
+    std::size_t most = 0;
+    for (std::string line; std::getline(in, line);) {
+        most = std::max(most, text_width(line));
+    }
+    return most;
+}
+
+TEST(AnswerText, SaysKernelWhyHelpAndBoundInThisOrder) {
+    const Device h200 = committed("h200");
+    const ProblemAnswer answer = answer_on(h200, problem(prefill));
+    const std::string text = answer_text(answer, h200, {.columns = 100});
+    std::size_t at = 0;
+    for (const char* part :
+         {prefill, "on NVIDIA H200", "kernel    prefill_sm90, which the API runs", "expected",
+          "limiter   flop.wgmma.bf16", "\nWhy: the model's ", "█", "products in bf16 by wgmma",
+          "and beside these", "░", "op.ex2", "\nWhat would help\n", "\nBound of the problem: "}) {
+        const std::size_t found = text.find(part, at);
+        ASSERT_NE(found, std::string::npos) << part << " behind:\n" << text.substr(at);
+        at = found;
+    }
+    EXPECT_THAT(text, HasSubstr(format_seconds(answer.explained.prediction.seconds)));
+    EXPECT_THAT(text, HasSubstr(format_seconds(answer.bound.seconds)));
+}
+
+TEST(AnswerText, FitsItsColumns) {
+    const Device h200 = committed("h200");
+    for (const char* shape : {prefill, decode, "h=8,q=128,k=128,d=64,dtype=bf16"}) {
+        const ProblemAnswer answer = answer_on(h200, problem(shape));
+        for (const std::size_t columns : {60U, 80U, 100U, 140U}) {
+            const std::string text = answer_text(answer, h200, {.columns = columns});
+            std::istringstream in(text.substr(text.find("\nWhy")));
+            EXPECT_LE(
+                widest(text.substr(text.find("\nWhy"), text.find("\nBound") - text.find("\nWhy"))),
+                columns)
+                << text;
+        }
+    }
+}
+
+// The longest term has the longest bar, and the bars of two terms are as their shares.
+TEST(AnswerText, DrawsBarsAsLongAsTheirShares) {
+    const Device h200 = committed("h200");
+    const ProblemAnswer answer = answer_on(h200, problem(decode));
+    const std::string text = answer_text(answer, h200, {.columns = 140});
+    const std::size_t from = text.find("\n  dram ") + 1;
+    const std::string line = text.substr(from, text.find('\n', from) - from);
+    // One byte of every block is this one, and of µ none.
+    const auto blocks = std::ranges::count(line, '\xE2');
+    EXPECT_NEAR(static_cast<double>(blocks), 40 * answer.terms.front().share, 1) << line;
+}
+
+TEST(AnswersTable, HasARowForEachProblemAndALineForEachReason) {
+    const Device mi300x = committed("mi300x");
+    const Device h200 = committed("h200");
+    const std::vector<ProblemAnswer> answers{
+        answer_on(h200, problem(prefill)), answer_on(h200, problem(decode)),
+        answer_on(mi300x, problem(decode)), answer_on(mi300x, problem(prefill))};
+    const std::string text = answers_table(answers, {});
+    EXPECT_THAT(text,
+                AllOf(HasSubstr("prefill_sm90"), HasSubstr("decode_sm90"), HasSubstr("none")));
+    EXPECT_THAT(text, testing::ContainsRegex("none .*flop.mfma.bf16"));
+    EXPECT_THAT(text, HasSubstr("no kernel of the API serves 2 shapes: decode_sm90,"));
+    EXPECT_LE(widest(answers_table(std::span(answers).first(2), {.columns = 100})), 100U);
+}
+
+TEST(ShortShape, SaysOfLongListsWhatTheyAre) {
+    EXPECT_EQ(short_shape("h=8/1,q=1,k=3000;17;1024;2048;4096;1;777,d=64,dtype=bf16,page=16"),
+              "h=8/1,q=1,k=1…4096(7),d=64,bf16,page=16");
+    EXPECT_EQ(short_shape("h=8,q=1;2,k=5;,d=64,dtype=fp32"), "h=8,q=1;2,k=5;,d=64,fp32");
+    EXPECT_EQ(short_shape("not a shape"), "not a shape");
+    EXPECT_EQ(short_shape("k=1;x;3000000"), "k=1;x;3000000");
+}
+
+}  // namespace
+}  // namespace raceline
