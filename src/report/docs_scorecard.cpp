@@ -30,6 +30,10 @@ std::string docs_scorecard(DocsEvidence& evidence, const DocsBlock& block) {
         return fmt::format("*Rows of {} alone, in all committed receipts and the index.*\n\n{}",
                            names, scorecard_text(card, TableForm::markdown));
     }
+    const std::string part = block.get("part"), kernel = block.get("kernel");
+    if (!part.empty() || !kernel.empty()) {
+        return scorecard_part(card_of_tree(evidence), part, kernel);
+    }
     return "*All committed receipts and the index of those that left the tree, of every commit, as "
            "predictions stood before each run, hits and misses alike. A comparison's times are in "
            "no "
