@@ -25,5 +25,10 @@ cmp -s docs/requirements.txt $tools/requirements.txt || {
 # MkDocs Material prints an announcement of another program otherwise.
 export NO_MKDOCS_2_WARNING=1
 site=${1:-build/site}
-$tools/bin/mkdocs build --quiet --strict --site-dir "$(realpath -m "$site")"
+# --quiet would let warnings pass unseen.
+mkdir -p "$(dirname "$site")"
+$tools/bin/mkdocs build --strict --site-dir "$(realpath -m "$site")" >"$site.log" 2>&1 || {
+    cat "$site.log" >&2
+    exit 1
+}
 echo "site: $(find "$site" -name '*.html' | wc -l) pages in $site"
