@@ -38,7 +38,7 @@ Fault = tuple[int, str]
 BLOCK = re.compile(r"<!-- raceline:begin [^\n]*?-->.*?<!-- raceline:end -->", re.DOTALL)
 #: A sentence ends at one of these, unless an abbreviation or a number stands before.
 END = re.compile(r"(?<=[.!?:])[\"')*\]]*\s+(?=[\"'(*\[`]*[A-Z0-9`])")
-ABBREVIATION = re.compile(r"(?:\b(?:e\.g|i\.e|vs|cf|etc|approx|no|fig|[A-Z])\.)$", re.IGNORECASE)
+ABBREVIATION = re.compile(r"(?:\b(?:[Ee]\.g|[Ii]\.e|vs|cf|etc|approx|[Nn]o|[Ff]ig|[A-Z])\.)$")
 
 
 def words(text: str) -> int:
@@ -71,16 +71,17 @@ def long_ones(text: str, line: int) -> Iterator[Fault]:
             yield line, f"a sentence of {count} words: '{said(sentence)}'"
 
 
-def plain(inline: Token, names: bool = True) -> str:
-    """What a reader sees of a paragraph or a cell; `names`: what stands in code marks, too."""
+def plain(inline: Token, names: bool = True, mark: str = "") -> str:
+    """What a reader sees of a paragraph or a cell; `names`: what stands in code marks, too, with
+    `mark` before it."""
     text = ""
     for child in inline.children or []:
         if child.type in ("softbreak", "hardbreak"):
             text += " "
-        elif child.type == "text" or (child.type == "code_inline" and names):
+        elif child.type == "text":
             text += child.content
         elif child.type == "code_inline":
-            text += "x"
+            text += mark + child.content if names else "x"
         elif child.type == "image":
             text += child.content
     return text
@@ -141,7 +142,7 @@ def of_page(path: Path) -> list[Fault]:
             continue
         faults += private(plain(token, names=False), line, nouns)
         if not in_table and path != ROOT / "docs" / "ladder.md":
-            faults += long_ones(plain(token), line)
+            faults += long_ones(plain(token, mark="`"), line)
     return sorted(faults)
 
 

@@ -43,7 +43,7 @@ public:
         std::string out = heading(group) + before;
         bool first = true;
         for (const Places& part : parts(at, names)) {
-            out += (first ? "" : "\n") + plain(part);
+            out += (first ? "" : "\n") + (fits(part) ? plain(part) : list(part, names));
             first = false;
         }
         return out;
@@ -146,6 +146,20 @@ private:
             text += "|";
             for (const std::size_t column : at) {
                 text += " " + cell_text(row[column]) + " |";
+            }
+            text += '\n';
+        }
+        return text;
+    }
+
+    /// What no table of this width can hold: a long text for each name.
+    [[nodiscard]] std::string list(const Places& at, std::size_t names) const {
+        std::string text;
+        for (const auto& row : rows_) {
+            text += "- ";
+            for (std::size_t i = 0; i < at.size(); ++i) {
+                const std::string title = i < names ? "" : columns_[at[i]].title + ": ";
+                text += (i == 0 ? "" : i < names ? ", " : "; ") + title + row[at[i]];
             }
             text += '\n';
         }

@@ -121,7 +121,7 @@ TEST_F(LadderRows, counters_name_the_limiter_beside_the_predicted_one) {
                  Json{{"measurement_id", id}, {"counters", {{"limiter", "op.issue"}}}}));
     EXPECT_THAT(line("naive"), HasSubstr("| byte.smem_lsu | op.issue |"));
     EXPECT_THAT(ladder_markdown(rows_),
-                HasSubstr("limiter right in 0 of 1 cases that were profiled"));
+                HasSubstr("Limiter right in 0 of 1 cases that were profiled"));
 }
 
 TEST_F(LadderRows, a_later_profile_mends_no_limiter) {
