@@ -42,8 +42,10 @@ public:
         }
         std::string out = heading(group) + before;
         bool first = true;
-        for (const Places& part : parts(at, names)) {
-            out += (first ? "" : "\n") + (fits(part) ? plain(part) : list(part, names));
+        const std::vector<Places> all = parts(at, names);
+        for (const Places& part : all) {
+            out += (first ? "" : "\n") +
+                   (fits(part) ? plain(part, names, all.size() > 1) : list(part, names));
             first = false;
         }
         return out;
@@ -122,6 +124,10 @@ private:
         const Places kept(at.begin(), at.begin() + static_cast<std::ptrdiff_t>(names));
         std::vector<Places> parts{kept};
         for (std::size_t i = names; i < at.size(); ++i) {
+            if (std::ranges::all_of(rows_, [&](const auto& row) { return row[at[i]].empty(); }) &&
+                !fits(at)) {
+                continue;
+            }
             parts.back().push_back(at[i]);
             if (!fits(parts.back()) && parts.back().size() > names + 1) {
                 parts.back().pop_back();
@@ -132,7 +138,7 @@ private:
         return parts;
     }
 
-    [[nodiscard]] std::string plain(const Places& at) const {
+    [[nodiscard]] std::string plain(const Places& at, std::size_t names, bool split) const {
         std::string text = "|";
         for (const std::size_t column : at) {
             text += " " + cell_text(columns_[column].title) + " |";
@@ -143,6 +149,11 @@ private:
         }
         text += '\n';
         for (const auto& row : rows_) {
+            // A part of a table that was too wide leaves out whom it says nothing of.
+            if (split && std::all_of(at.begin() + static_cast<std::ptrdiff_t>(names), at.end(),
+                                     [&](std::size_t column) { return row[column].empty(); })) {
+                continue;
+            }
             text += "|";
             for (const std::size_t column : at) {
                 text += " " + cell_text(row[column]) + " |";
@@ -154,12 +165,10 @@ private:
 
     /// What no table of this width can hold: a long text for each name.
     [[nodiscard]] std::string list(const Places& at, std::size_t names) const {
-        std::string text;
+        std::string text = columns_[at.back()].title + ":\n\n";
         for (const auto& row : rows_) {
-            text += "- ";
             for (std::size_t i = 0; i < at.size(); ++i) {
-                const std::string title = i < names ? "" : columns_[at[i]].title + ": ";
-                text += (i == 0 ? "" : i < names ? ", " : "; ") + title + row[at[i]];
+                text += (i == 0 ? "- " : i < names ? ", " : ": ") + row[at[i]];
             }
             text += '\n';
         }
