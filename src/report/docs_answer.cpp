@@ -17,6 +17,8 @@ std::string docs_answer(const DocsBlock& block) {
     apply_committed_rates(device);
     Case problem;
     problem.workload = parse_shape(block.at("shape"));
+    // What the command does without options.
+    problem.options.how.launch_path = "graph";
     // As a terminal of this width has it, whoever writes the page.
     constexpr std::size_t columns = 80;
     return "```text\n" +
