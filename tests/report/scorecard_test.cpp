@@ -283,8 +283,8 @@ TEST_F(Card, first_sight_stands_beside_the_uncalibrated_and_the_expected_time) {
     EXPECT_NEAR(score.expected.median, 0.3, 1e-9);
     EXPECT_NEAR(score.expected.model, 0.2, 1e-9);
     const std::string text = scorecard_text(read(), TableForm::markdown);
-    EXPECT_THAT(text, HasSubstr("| 20.0 % (1) |\n"));
-    EXPECT_THAT(text, HasSubstr("| 40.0 % (20.0 %, 1) | 30.0 % (20.0 %, 1) |"));
+    EXPECT_THAT(text, HasSubstr("| 20.0 % (1) | 40.0 % (20.0 %, 1) |\n"));
+    EXPECT_THAT(text, HasSubstr("| 30.0 % (20.0 %, 1) |\n"));
     EXPECT_THAT(text, HasSubstr("`seconds`, the model's own time"));
     EXPECT_THAT(text, HasSubstr("further off than the model's own here:\n"));
     EXPECT_THAT(text, HasSubstr("| kernel never measured | 30.0 % | 20.0 % | 1 |\n"));
