@@ -4,13 +4,14 @@
 BUILD ?= build
 JOBS ?= $(shell nproc)
 
-.PHONY: demo test docs lint format sanitize fuzz release python-test clean help
+.PHONY: demo test docs site lint format sanitize fuzz release python-test clean help
 
 help:
 	@echo "make demo      build, measure this machine's ceilings once, bench the quickstart suite, report"
 	@echo "make test      build everything and run all tests"
 	@echo "make docs      write the tables, figures and pictures of README.md and docs/ from committed receipts"
-	@echo "make lint      clang-format, clang-tidy, layering, figures in pages and size budgets"
+	@echo "make site      the site of docs/, with links checked, in build/site"
+	@echo "make lint      clang-format, clang-tidy, layering, figures and prose of pages, size budgets"
 	@echo "make sanitize  the CPU tests under address, undefined-behaviour and thread sanitizers"
 	@echo "make python-test  the Python package in an environment of its own, and its tests"
 	@echo "make release   wheels (CPU, CUDA 13) and a tarball in dist/, each tried where nothing else is installed"
@@ -42,11 +43,16 @@ docs:
 	@if $(BUILD)/raceline kernels | grep -q 'predicted only'; \
 	    then echo "without CUDA: docs/machine_code.json stays"; \
 	    else tools/machine_code.py $(BUILD)/raceline && cmake --build $(BUILD) --target raceline_cli -j $(JOBS); fi
-	@$(BUILD)/raceline report --docs README.md docs/*.md
+	@$(BUILD)/raceline report --docs README.md $$(git ls-files 'docs/*.md')
 	@$(BUILD)/raceline report --ladder receipts/index.jsonl receipts/*/*-ladder-*.jsonl.gz \
 	    receipts/*/*-from-scratch-*.jsonl.gz >$(BUILD)/ladder.md
 	@cp $(BUILD)/ladder.md docs/ladder.md
 	@tools/pictures.sh $(BUILD)/raceline docs/pictures
+	@tools/site.sh
+
+site:
+	@tools/bootstrap.sh docs
+	@tools/site.sh
 
 lint:
 	@tools/bootstrap.sh lint

@@ -3,7 +3,8 @@
 # Installs the Debian/Ubuntu packages that a step needs and this machine lacks.
 #   tools/bootstrap.sh build|docs|test|lint|sanitize|python|page
 # `page` is for the what-if panel of `raceline report --html`; `test` has all of it, too.
-# For tests, also the Python packages of tests/*/requirements.txt, in build-venv/.
+# For tests, also the Python packages of tests/*/requirements.txt, in build-venv/, and those of
+# docs/requirements.txt, where tools/site.sh keeps them.
 # Prints them first; uses sudo when not root; RACELINE_NO_INSTALL=1 only names what is missing.
 set -eu
 cd "$(dirname "$0")/.."
@@ -23,8 +24,8 @@ python3 -c 'import os, sysconfig; os.stat(sysconfig.get_path("include") + "/Pyth
     headers=" python3-dev"
 tested="$build libgtest-dev libgmock-dev git"
 page="$build emscripten"
-test="$tested emscripten chromium chromium-driver fonts-dejavu-core gnuplot-nox zsh fish$venv$headers"
-docs="$build gnuplot-nox"
+test="$tested emscripten chromium chromium-driver fonts-dejavu-core gnuplot-nox doxygen zsh fish$venv$headers"
+docs="$build gnuplot-nox doxygen git$venv"
 sanitize="$tested clang-19 libomp-19-dev libclang-rt-19-dev llvm-19"
 lint="$sanitize clang-format-19 clang-tidy-19$venv"
 python="$page binutils$venv"
@@ -61,9 +62,16 @@ python_packages() {
     cat $wanted >build-venv/requirements.txt
 }
 
+# The test of the site wants the environment of tools/site.sh; without a network it is left out.
+site_packages() {
+    [ "$1" = test ] && [ "${RACELINE_NO_INSTALL:-0}" != 1 ] || return 0
+    tools/site.sh --prepare || echo "raceline: no packages of docs/requirements.txt: the site is not tested" >&2
+}
+
 if ! command -v dpkg-query >/dev/null 2>&1; then
     echo "raceline: no dpkg here: install the equivalents of: $wanted" >&2
     python_packages "$1"
+    site_packages "$1"
     exit 0
 fi
 
@@ -74,6 +82,7 @@ for package in $wanted; do
 done
 if [ -z "$missing" ]; then
     python_packages "$1"
+    site_packages "$1"
     exit 0
 fi
 
@@ -91,3 +100,4 @@ export DEBIAN_FRONTEND=noninteractive
 ${sudo:+$sudo --preserve-env=DEBIAN_FRONTEND} apt-get update -qq
 ${sudo:+$sudo --preserve-env=DEBIAN_FRONTEND} $install -qq
 python_packages "$1"
+site_packages "$1"

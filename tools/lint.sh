@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Format, layering, figures in pages, types of the Python package, and clang-tidy over host files; `tools/lint.sh
-# quick` leaves clang-tidy out.
+# Format, layering, figures and prose of pages, types of the Python package, and clang-tidy over host files;
+# `tools/lint.sh quick` leaves clang-tidy out.
 set -eu
 cd "$(dirname "$0")/.."
 git ls-files '*.cpp' '*.hpp' '*.h' '*.c' '*.cu' '*.cuh' | xargs clang-format-19 --dry-run --Werror
@@ -20,6 +20,16 @@ tools=build-lint/venv-mypy-$mypy
     $tools/bin/python -m pip install --quiet --disable-pip-version-check mypy==$mypy
 }
 $tools/bin/mypy
+# Words, sentences and tables of pages, help texts and messages.
+codespell=2.4.3 markdown=4.3.0
+tools=build-lint/venv-prose-$codespell-$markdown
+[ -x $tools/bin/codespell ] || {
+    python3 -m venv $tools
+    $tools/bin/python -m pip install --quiet --disable-pip-version-check codespell==$codespell \
+        markdown-it-py==$markdown
+}
+$tools/bin/python -B -m unittest -q tests/tools/test_prose.py
+$tools/bin/python tools/prose.py
 [ "${1:-}" != quick ] || exit 0
 # Files that a build takes in batches are looked at in batches: most of the time goes into what their
 # headers bring. All that this loses is what is asked of a main file alone (using-declarations).

@@ -252,14 +252,14 @@ void add_report_command(CLI::App& app, Options& o, std::vector<Command>& command
     auto* scorecard = report->add_flag(
         "--scorecard", o.scorecard,
         "errors of predictions per kernel, device, regime and class (kernel never measured, case "
-        "never measured, seen), beside rooflines; rows are judged by all committed receipts, "
+        "never measured, seen), beside rooflines. Rows are judged by all committed receipts, "
         "whichever files are named (none: receipts/ and its index, in a source tree's root)");
     report->add_flag("--markdown", o.markdown, "the scorecard as tables of a page")
         ->needs(scorecard);
     report
         ->add_option("--html", o.html,
-                     "one page to explore, written into this file, which opens without a network: "
-                     "roofline, cases, scorecard, ladder, peers, ceilings, every row, and two "
+                     "one page to explore, written into this file, which opens without a network. "
+                     "Roofline, cases, scorecard, ladder, peers, ceilings, every row, and two "
                      "files beside each other (none: receipts/ and its index, in a source tree's "
                      "root)")
         ->type_name("FILE")

@@ -70,7 +70,7 @@ std::string nothing_text(const std::vector<std::string>& files) {
 // Generated parts of pages: rewritten, or with --check compared.
 int run_docs(const Options& options) {
     require(!options.files.empty(), Status::invalid_argument,
-            "--docs needs the pages: raceline report --docs README.md docs/*.md");
+            "--docs needs the pages: raceline report --docs README.md docs/results.md");
     DocsEvidence evidence(".");
     const DocsWriter write = [&](const DocsBlock& block) { return docs_block(evidence, block); };
     bool right = true;

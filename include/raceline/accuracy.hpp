@@ -7,7 +7,7 @@ namespace raceline {
 
 /// accurate: as exact as the types of a call allow. fast: a kernel may give up accuracy for speed.
 /// Only prefill in e4m3 on Hopper has such a choice: its sums over long contexts then lose bits
-/// (docs/prefill_sm90_fp8.md). Everywhere else the two are the same.
+/// (docs/engines/prefill_sm90_fp8.md). Everywhere else the two are the same.
 enum class Accuracy : std::int32_t { accurate = 0, fast = 1 };
 
 }  // namespace raceline

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  * The C interface of raceline, C11: attention over views of the caller's memory, its predicted
- * time, and receipts of what was measured. docs/api.md shows it in use.
+ * time, and receipts of what was measured. docs/guides/c.md shows it in use.
  *
  * - Every function that can fail returns an rl_status; rl_last_error() then has the sentence that
  *   says why, of the calling thread. On any failure the outputs are untouched.
@@ -36,7 +36,7 @@ extern "C" {
 
 /* Status of a call. */
 typedef int32_t rl_status;
-enum {
+enum rl_status_values {
     RL_OK = 0,
     RL_INVALID_ARGUMENT = 1, /* the call is wrong */
     RL_UNSUPPORTED = 2,      /* valid, but no kernel here serves it */
@@ -47,17 +47,17 @@ enum {
 };
 
 /* Storage types. */
-enum { RL_FP32 = 0, RL_FP16 = 1, RL_BF16 = 2, RL_E4M3 = 3, RL_NVFP4 = 4 };
+enum rl_dtype_values { RL_FP32 = 0, RL_FP16 = 1, RL_BF16 = 2, RL_E4M3 = 3, RL_NVFP4 = 4 };
 
 /* rl_options.accuracy. Fast: e4m3 on Hopper adds up P·V in the tensor core alone, whose sums over
  * long contexts lose bits; elsewhere the same. */
-enum { RL_ACCURATE = 0, RL_FAST = 1 };
+enum rl_accuracy_values { RL_ACCURATE = 0, RL_FAST = 1 };
 
 /* Where a call's memory is and where it runs. */
-enum { RL_CPU = 0, RL_CUDA = 1 };
+enum rl_place_values { RL_CPU = 0, RL_CUDA = 1 };
 
 /* Start of a workspace: a multiple of this many bytes. */
-enum { RL_WORKSPACE_ALIGNMENT = 64 };
+enum rl_workspace_values { RL_WORKSPACE_ALIGNMENT = 64 };
 
 /* "1.2.3" */
 RL_API const char* rl_version(void);

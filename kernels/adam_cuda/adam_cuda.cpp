@@ -22,7 +22,7 @@ std::string supports(const Workload& w, const Tile& tile, const Device& device) 
     return ctas_of(parameters_of(w), tile) <= most_ctas ? "" : "it counts CTAs in 31 bits";
 }
 
-std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& /*device*/) {
+std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& device) {
     const auto parameters = static_cast<double>(parameters_of(w));
     const Work work{
         {"op.issue", parameters * (counted(8, "loaded, widened, packed") +
@@ -31,6 +31,7 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& /*
     Counts c = one_wave_pass(w, work, ctas_of(parameters_of(w), tile), tile.threads);
     c.registers = registers;  // the launch bound
     c.bytes_in_flight = w.bytes_read() / parameters * per_thread * tile.threads;
+    add_cold_code(c, device, resident_threads / tile.threads);
     return {c};
 }
 

@@ -19,7 +19,7 @@ std::string supports(const Workload& w, const Tile& /*tile*/, const Device& devi
     return w.extent(grid_rows) <= most_ctas ? "" : "it counts rows in 31 bits";
 }
 
-std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& /*device*/) {
+std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& device) {
     const auto rows = static_cast<double>(w.extent(grid_rows));
     const auto width = static_cast<double>(w.extent(grid_width));
     const double per_chunk = 16 / bytes_of(w.dtype);
@@ -36,6 +36,7 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& /*
     // Each turn of the loop waits for its loads.
     c.steps.front().repeat = turns;
     c.steps.front().work = c.work * (1 / rows / turns);
+    add_cold_code(c, device, resident_threads / tile.threads);
     return {c};
 }
 

@@ -23,7 +23,7 @@ std::string supports(const Workload& w, const Tile& tile, const Device& device) 
                : "it counts CTAs in 31 bits";
 }
 
-std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& /*device*/) {
+std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& device) {
     const std::int64_t unit = unit_of(row_bytes(w));
     const auto tokens = static_cast<double>(w.extent("tokens"));
     const double units = tokens * static_cast<double>(row_bytes(w) / unit);
@@ -38,6 +38,7 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& /*
     c.bytes_in_flight = static_cast<double>(unit) * tile.threads * tile.at_once;
     c.steps.front().repeat = 2;  // the index, then the row
     c.steps.front().work = c.work * (1 / c.steps.front().repeat / static_cast<double>(c.ctas));
+    add_cold_code(c, device, resident_threads / tile.threads);
     return {c};
 }
 

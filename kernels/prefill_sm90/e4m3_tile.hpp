@@ -18,7 +18,7 @@ namespace raceline::kernels::prefill_sm90_fp8 {
 using namespace hopper;
 
 /// Keys whose products with P may be left to the tensor core before their sum is added up in fp32,
-/// in calls that are to be accurate: what that loses is in docs/prefill_sm90_fp8.md.
+/// in calls that are to be accurate: what that loses is in docs/engines/prefill_sm90_fp8.md.
 inline constexpr std::int32_t promoted_keys = 128;
 
 /// A CTA has a producer warpgroup, of which one warp copies and the others transpose V where that

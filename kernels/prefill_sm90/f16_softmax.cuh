@@ -64,7 +64,8 @@ __device__ __forceinline__ void mask_scores(const Band& band, std::int32_t first
 
 /// Of how many keys the maximum says little about those to come, and by how many powers of two the
 /// base of such rows stands above it. Without that, three of four first warps behind a diagonal
-/// had to `lower` their next block, and their warpgroups waited for them (docs/prefill_sm90.md).
+/// had to `lower` their next block, and their warpgroups waited for them
+/// (docs/engines/prefill_sm90.md).
 inline constexpr std::int32_t few_keys = 16;
 inline constexpr float few_keys_margin = 3;
 
@@ -101,8 +102,8 @@ __device__ __forceinline__ void exponentiate(float scale_log2, float (&score)[ti
 
 /// What a thread's probabilities of one block may add up to, in a row, before
 /// `exponentiate_steadily` gives up. At least 1 a key, so that equal scores never exceed it; so
-/// high that normal logits hardly ever do (docs/prefill_sm90.md), and as low as accuracy wants it
-/// where they are more peaked than that (bench/old_maximum.py).
+/// high that normal logits hardly ever do (docs/engines/prefill_sm90.md), and as low as accuracy
+/// wants it where they are more peaked than that (bench/old_maximum.py).
 template <Tile tile>
 inline constexpr float steady_limit = static_cast<float>(larger(32, tile.keys / 4));
 

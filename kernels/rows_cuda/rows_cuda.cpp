@@ -159,8 +159,7 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     const double together = tile.threads / tile.lanes;
     const double of_cta = std::ceil(rows / together / static_cast<double>(c.ctas));
     const double turns_of_cta = of_cta * turns;
-    c.steps = {{"code", cold_fetches, {}, "latency.dram"},
-               {"row", turns_of_cta, c.work * (together / rows / turns), "latency.dram"}};
+    c.steps = {{"row", turns_of_cta, c.work * (together / rows / turns), "latency.dram"}};
     if (has_reductions(program)) {
         // Lanes exchange their sums five or ten times: about as long as L2 takes to answer.
         c.steps.push_back(
@@ -168,6 +167,7 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     }
     c.overlap = {
         {"byte.dram_read", "byte.dram_write", "byte.l2", "flop.fma.fp32", "op.issue", "op.ex2"}};
+    add_cold_code(c, device, residents);
     return {c};
 }
 

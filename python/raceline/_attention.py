@@ -65,7 +65,7 @@ def attention(
 
     Inputs may be read-only, strided, empty or repeat elements; one whose last dimension is not
     contiguous is copied first. On a GPU the work is enqueued on the current stream. The GIL is
-    released while kernels run. Source: docs/api.md, docs/python.md.
+    released while kernels run. Source: docs/guides/python.md.
     """
     if is_torch(q):
         from . import torch

@@ -97,9 +97,12 @@ def point(
             "smem_lsu", "llc", ...
         device: an id of `devices()`; None: this machine (its GPU if it has one).
 
-    Raises: TypeError; ValueError for an amount that is negative or no number, for work without an
-        engine, and for an engine or a memory that the device has no rate of, naming the nearest.
+    Raises:
+        TypeError: an argument of another type.
+        ValueError: an amount that is negative or no number, work without an engine, or an engine or
+            a memory that the device has no rate of; the nearest is named.
 
+    Examples:
         >>> raceline.point(2 * 4096**3, 3 * 2 * 4096**2, 250e-6, engine="bf16", device="h200")
     """
     return Point(_core.judged_point(_number("flops", flops), _number("bytes", bytes),

@@ -132,10 +132,11 @@ def predict(
             are, and for shapes this machine (its GPU if it has one).
         dtype, kv_dtype: with shapes: of q and of k and v: "fp32", "fp16", "bf16", "e4m3",
             "float32", ..., or a library's dtype. None: bf16, and kv_dtype like dtype.
-        Others: as in `attention` and `decode`.
 
-    Raises: as `attention`; ValueError too for an unknown device; TypeError for an argument that the
-        form of the call does not take.
+    The other arguments are those of `attention` and `decode`.
+
+    It raises what `attention` raises, ValueError for an unknown device, and TypeError for an argument
+    that the form of the call does not take.
 
     Lengths of a cache on the host are those that are predicted; of one on a GPU, or of shapes,
     max_seqlen stands for all.

@@ -73,7 +73,7 @@ def test_the_five_lines_of_the_documentation():
     import pathlib
     import re
 
-    page = pathlib.Path(__file__).parents[2] / "docs" / "python.md"
+    page = pathlib.Path(__file__).parents[2] / "docs" / "guides" / "python.md"
     script = re.search(r"```python\n(.*?)```", page.read_text(), re.S).group(1)
     assert len(script.strip().splitlines()) == 5
     names = {}

@@ -3,10 +3,12 @@
 // come, on a GPU in CTAs that load, compute and store.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "device/device.hpp"
 #include "model/constant.hpp"
 #include "model/counts.hpp"
 #include "workload/workload.hpp"
@@ -40,12 +42,21 @@ inline Counts one_pass(const Workload& w, std::string step, Work work, std::int6
 }
 
 /// A cold launch finds its code in DRAM: lines of it that a warp waits for, one after the other.
-inline constexpr Constant cold_fetches =
-    calibrated("operations.cold_fetches", 3,
-               "h200-layer-decode at ac06d8aa1e88: operations on 64 rows, which the rest of the "
-               "model has 0.5 to "
-               "1.4 us too short",
-               1, "the first line alone");
+inline constexpr Constant cold_fetches = calibrated(
+    "operations.cold_fetches", 3,
+    "h200-layer-decode at ac06d8aa1e88: operations on 64 rows, which the rest of the model "
+    "has 0.5 to 1.4 us too short",
+    1, "the first line alone");
+
+/// CTAs of the first wave alone find it there. `residents`: CTAs that a unit has room for.
+inline void add_cold_code(Counts& c, const Device& device, int residents,
+                          double fetches = cold_fetches) {
+    const double first = static_cast<double>(std::max(1, device.units) * std::max(1, residents));
+    c.steps.push_back({.name = "code",
+                       .repeat = fetches * std::min(1.0, first / static_cast<double>(c.ctas)),
+                       .work = {},
+                       .waits = "latency.dram"});
+}
 
 /// The same on a GPU: every CTA waits for its loads once.
 inline Counts one_wave_pass(const Workload& w, Work work, std::int64_t ctas, int threads) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <tuple>
 #include <utility>
 
 #include "report/docs_peers.hpp"
@@ -21,6 +22,10 @@ struct Group {
     auto operator<=>(const Group&) const = default;
     [[nodiscard]] std::string name() const {
         return fmt::format("d{} {}", headdim, mask == Mask::full ? "full" : "causal");
+    }
+    /// The same where many stand side by side.
+    [[nodiscard]] std::string title() const {
+        return fmt::format("d{}{}", headdim, mask == Mask::full ? "" : " causal");
     }
 };
 
@@ -68,7 +73,7 @@ std::string error_cell(const std::vector<DocsSample>& samples, const std::string
 }
 
 std::vector<std::string> summary_line(const std::string& title, const Ratios& ratios,
-                                      const std::vector<Group>& groups, std::string errors) {
+                                      const std::vector<Group>& groups) {
     std::vector<std::string> line{title};
     std::vector<double> all;
     for (const Group& group : groups) {
@@ -80,8 +85,6 @@ std::vector<std::string> summary_line(const std::string& title, const Ratios& ra
     }
     line.push_back(mean_cell(all));
     line.push_back(fmt::format("{:.2f}", *std::min_element(all.begin(), all.end())));
-    line.push_back(std::to_string(all.size()));
-    line.push_back(std::move(errors));
     return line;
 }
 
@@ -117,12 +120,13 @@ std::string docs_comparison(DocsEvidence& evidence, const DocsBlock& block) {
     const std::vector<Group> groups = groups_of(samples);
     std::vector<TextTable::Column> columns{{"peer's time / ours"}};
     for (const Group& group : groups) {
-        columns.push_back({group.name(), Align::right});
+        columns.push_back({group.title(), Align::right});
     }
-    for (const char* title : {"all", "least", "shapes", "our error / its error"}) {
+    for (const char* title : {"all", "least"}) {
         columns.push_back({title, Align::right});
     }
     TextTable table(std::move(columns));
+    TextTable errors("peer | >shapes | >our error / its error");
     const std::vector<std::string> peers = peers_of(samples);
     for (const std::string& peer : peers) {
         Ratios ratios;
@@ -131,57 +135,50 @@ std::string docs_comparison(DocsEvidence& evidence, const DocsBlock& block) {
                 ratios[group_of(sample)].push_back(sample.ratio);
             }
         }
-        table.add(summary_line(peer_title(peer), ratios, groups, error_cell(samples, peer)));
+        std::size_t shapes = 0;
+        for (const auto& [group, of_group] : ratios) {
+            shapes += of_group.size();
+        }
+        table.add(summary_line(peer_title(peer), ratios, groups));
+        errors.add({peer_title(peer), std::to_string(shapes), error_cell(samples, peer)});
     }
     if (peers.size() > 1) {
-        table.add(summary_line("the best of them on each shape", best_ratios(samples), groups, ""));
+        table.add(summary_line("the best of each", best_ratios(samples), groups));
     }
     return fmt::format(
-        "{}\n\n`{}` in {}; geometric means, over 1 where ours is faster. {}.{}\n\n{}",
+        "{}\n\n`{}` in {}; geometric means, over 1 where ours is faster. {}.{}\n\n{}\n{}",
         docs_heading(samples), samples.front().about.kernel,
         samples.front().about.workload.at("dtype").get<std::string>(), peer_versions(samples),
-        left_out, table.markdown());
+        left_out, table.markdown(), errors.markdown());
 }
 
 std::string docs_lengths(DocsEvidence& evidence, const DocsBlock& block) {
     const auto [samples, left_out] = compared(evidence, block);
     const std::vector<std::string> peers = peers_of(samples);
     std::map<std::int64_t, int> lengths;
-    std::map<std::pair<Group, std::int64_t>, std::string> cells;
-    std::map<std::pair<Group, std::int64_t>, double> rates;
-    for (const std::string& peer : peers) {
-        for (const DocsSample& sample : samples) {
-            if (sample.peer->name == peer) {
-                const std::int64_t length = sample.workload.seqlen_q;
-                lengths[length] = 1;
-                std::string& cell = cells[{group_of(sample), length}];
-                cell += fmt::format("{}{:.2f}", cell.empty() ? "" : " / ", sample.ratio);
-                rates[{group_of(sample), length}] =
-                    sample.workload.flops() / sample.measured->seconds_median;
-            }
-        }
+    std::map<std::tuple<Group, std::string, std::int64_t>, std::string> cells;
+    for (const DocsSample& sample : samples) {
+        lengths[sample.workload.seqlen_q] = 1;
+        cells[{group_of(sample), sample.peer->name, sample.workload.seqlen_q}] =
+            fmt::format("{:.2f}", sample.ratio);
     }
-    std::string titles;
-    for (const std::string& peer : peers) {
-        titles += (titles.empty() ? "" : " / ") + peer_title(peer);
-    }
-    const std::int64_t longest = lengths.rbegin()->first;
-    std::vector<TextTable::Column> columns{{"tokens"}};
+    std::vector<TextTable::Column> columns{{"shape"}, {"peer"}};
     for (const auto& [length, one] : lengths) {
         columns.push_back({std::to_string(length), Align::right});
     }
-    columns.push_back({fmt::format("ours at {}", longest), Align::right});
     TextTable table(std::move(columns));
     for (const Group& group : groups_of(samples)) {
-        std::vector<std::string> line{group.name()};
-        for (const auto& [length, one] : lengths) {
-            line.push_back(cells[{group, length}]);
+        for (const std::string& peer : peers) {
+            std::vector<std::string> line{group.name(), peer_title(peer)};
+            for (const auto& [length, one] : lengths) {
+                line.push_back(cells[{group, peer, length}]);
+            }
+            table.add(std::move(line));
         }
-        line.push_back(format_si(rates[{group, longest}], "FLOP/s"));
-        table.add(std::move(line));
     }
-    return fmt::format("{}\n\nTime of {} over that of `{}`.{}\n\n{}", docs_heading(samples), titles,
-                       samples.front().about.kernel, left_out, table.markdown());
+    return fmt::format(
+        "{}\n\nTime of each peer over that of `{}`, by tokens of a sequence.{}\n\n{}",
+        docs_heading(samples), samples.front().about.kernel, left_out, table.markdown());
 }
 
 }  // namespace raceline

@@ -99,6 +99,7 @@ std::string docs_block(DocsEvidence& evidence, const DocsBlock& block) {
         {"cases", docs_cases},
         {"accuracy", docs_accuracy},
         {"scorecard", docs_scorecard},
+        {"answer", [](DocsEvidence&, const DocsBlock& b) { return docs_answer(b); }},
         {"published", [](DocsEvidence& e, const DocsBlock&) { return docs_published(e); }},
         {"constants", [](DocsEvidence&, const DocsBlock& b) { return docs_constants(b); }}};
     if (block.kind == "value") {
@@ -107,7 +108,7 @@ std::string docs_block(DocsEvidence& evidence, const DocsBlock& block) {
     const auto found = tables.find(block.kind);
     require(found != tables.end(), Status::invalid_argument,
             "there is no kind of block '{}'; it must be comparison, lengths, forms, errors, rates, "
-            "cases, accuracy, scorecard, constants, published, or, in a sentence, value",
+            "cases, accuracy, scorecard, constants, answer, published, or, in a sentence, value",
             block.kind);
     return "\n" + found->second(evidence, block);
 }

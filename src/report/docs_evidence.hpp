@@ -10,6 +10,7 @@
 
 #include "receipt/rows.hpp"
 #include "report/docs_page.hpp"
+#include "report/scorecard.hpp"
 #include "workload/workload.hpp"
 
 namespace raceline {
@@ -48,12 +49,16 @@ public:
                                                   const std::string& source = "from");
 
     [[nodiscard]] const std::string& root() const { return root_; }
+    /// All committed receipts and the index of those that left the tree; read once. Throws
+    /// Error(corrupt) if a row is broken.
+    [[nodiscard]] const Scorecard& scorecard();
 
 private:
     const std::vector<DocsSample>& file(const std::string& name);
     std::string root_;
     std::map<std::string, std::string> files_;             ///< by name
     std::map<std::string, std::vector<DocsSample>> read_;  ///< by name
+    std::optional<Scorecard> scorecard_;
 };
 
 /// What stands over a table: device, suite, commit, date and regime of all samples. Throws

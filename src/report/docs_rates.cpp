@@ -113,15 +113,14 @@ std::string docs_cases(DocsEvidence& evidence, const DocsBlock& block) {
         }
         samples = std::move(chosen);
     }
-    TextTable table("shape | limiter | >predicted | >measured | >error | >rate");
+    TextTable table("shape | limiter | >predicted | >measured | >error");
     for (const DocsSample& sample : samples) {
         require(sample.prediction.has_value(), Status::invalid_argument,
                 "the row of {} has no prediction", format_shape(sample.workload));
         const double measured = sample.measured->seconds_median;
         table.add({"`" + format_shape(sample.workload) + "`", sample.prediction->limiter,
                    format_seconds(sample.prediction->seconds), format_seconds(measured),
-                   signed_percent(sample.prediction->seconds / measured - 1),
-                   format_si(rate_of(sample), "FLOP/s")});
+                   signed_percent(sample.prediction->seconds / measured - 1)});
     }
     return docs_heading(samples) + "\n\n" + table.markdown();
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <set>
+#include <utility>
 
 #include "report/docs_tables.hpp"
 #include "report/scorecard_text.hpp"
@@ -7,38 +8,41 @@
 #include "support/words.hpp"
 
 namespace raceline {
-namespace {
-
 // No file is chosen here: all that are committed count, and what the index keeps of the others.
-Scorecard card_of_tree(DocsEvidence& evidence) {
-    Scorecard card;
-    card.add_tree(evidence.root() + "/receipts");
-    require(card.broken().empty(), Status::corrupt, "{}",
-            card.broken().empty() ? "" : finding_text(card.broken().front()));
-    return card;
+const Scorecard& DocsEvidence::scorecard() {
+    if (!scorecard_) {
+        Scorecard card;
+        card.add_tree(root_ + "/receipts");
+        require(card.broken().empty(), Status::corrupt, "{}",
+                card.broken().empty() ? "" : finding_text(card.broken().front()));
+        scorecard_ = std::move(card);
+    }
+    return *scorecard_;
 }
-
-}  // namespace
 
 std::string docs_scorecard(DocsEvidence& evidence, const DocsBlock& block) {
     if (const std::string names = block.get("suites"); !names.empty()) {
         const std::vector<std::string> suites = words_of(names);
-        Scorecard card = card_of_tree(evidence);
+        Scorecard card = evidence.scorecard();
         card.keep_suites({suites.begin(), suites.end()});
         require(!card.scores().empty(), Status::invalid_argument,
                 "no committed row is of a suite named {}", names);
         return fmt::format("*Rows of {} alone, in all committed receipts and the index.*\n\n{}",
                            names, scorecard_text(card, TableForm::markdown));
     }
+    const std::string part = block.get("part"), kernel = block.get("kernel");
+    if (!part.empty() || !kernel.empty()) {
+        return scorecard_part(evidence.scorecard(), part, kernel);
+    }
     return "*All committed receipts and the index of those that left the tree, of every commit, as "
            "predictions stood before each run, hits and misses alike. A comparison's times are in "
            "no "
            "figure.*\n\n" +
-           scorecard_text(card_of_tree(evidence), TableForm::markdown);
+           scorecard_text(evidence.scorecard(), TableForm::markdown);
 }
 
 std::string docs_worst_first_sight(DocsEvidence& evidence) {
-    std::string sentence = worst_at_first_sight(card_of_tree(evidence));
+    std::string sentence = worst_at_first_sight(evidence.scorecard());
     while (sentence.ends_with('\n') || sentence.ends_with('.')) {
         sentence.pop_back();
     }

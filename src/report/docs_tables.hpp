@@ -36,6 +36,10 @@ std::string docs_worst_first_sight(DocsEvidence& evidence);
 /// Every calibrated constant that predictions of `suite` on `device` by `kernels` rest on.
 std::string docs_constants(const DocsBlock& block);
 
+/// What `raceline predict` says of `shape` on `device` with committed and datasheet rates, as a
+/// terminal of 80 columns has it.
+std::string docs_answer(const DocsBlock& block);
+
 /// Times that others published on devices that nobody measured here (docs/published.json), beside
 /// the model's times of our kernel, times the peer's time over ours as measured on an H200.
 std::string docs_published(DocsEvidence& evidence);

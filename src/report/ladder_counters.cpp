@@ -74,7 +74,8 @@ std::string term_text(const Counted& counted) {
 
 std::string counters_table(const std::vector<RungCases>& rungs, const Device& device) {
     TextTable table(
-        "rung | shape | limiter predicted | limiter by counters | right | busiest | warps wait for "
+        "rung | shape | ?9 limiter predicted | limiter by counters | right | busiest | warps wait "
+        "for "
         "| >DRAM read + written, counted | >declared | >passes by bank conflicts | >CTAs | "
         ">occupancy | furthest off");
     bool any = false;

@@ -115,7 +115,8 @@ std::vector<GapStep> steps_on(const Json& data, std::span<const Json> rows, cons
 
 std::string table_of(const std::vector<GapStep>& steps) {
     TextTable table(
-        "step | tile or version | what is added | >measured | >gain | >share of the gap | counts "
+        "step | ?9 tile or version | ?9 what is added | >measured | >gain | >share of the gap | "
+        "counts "
         "as | and with it");
     // Shares of a product are those of its logarithm: they add up, whatever the order of size.
     const double whole = std::log(steps.front().timed.seconds / steps.back().timed.seconds);

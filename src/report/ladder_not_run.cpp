@@ -86,7 +86,7 @@ std::vector<Counts> on_tcgen05(std::vector<Counts> launches) {
 
 std::string not_run_markdown() {
     TextTable table(
-        "rung | shape | tile | >FLOP/B | >ridge | bound by | >bound | limiter predicted | >time "
+        "rung | shape | ?9 tile | >FLOP/B | >ridge | bound by | >bound | limiter predicted | >time "
         "predicted | >TFLOP/s | time measured");
     const Device b300 = datasheet_device("b300");
     bool any = false;

@@ -145,15 +145,20 @@ std::string sweeps_markdown(std::span<const Json> rows) {
     if (text.empty()) {
         return "";
     }
-    return "\n## Sweeps\n\nBandwidth (GB/s) is that of the bytes that a call must move at least "
-           "(Q, K, "
-           "V and the output, once) over its time; *of DRAM* is its share of the measured read "
-           "ceiling, and more than all of it is marked *cache*. A *wave* is as many CTAs as the "
-           "whole GPU holds at once. The tile's `waves` is how many of them a rung asks for when "
-           "it splits the keys (0: it does not split); *waves run* are the CTAs that it got over "
-           "the places that there are: below 1, places stay empty. *In flight* are the bytes that "
-           "the CTAs at work declare to have under way at once, and in parentheses those that "
-           "DRAM's latency times its bandwidth asks for. Times are of the last run.\n" +
+    return "\n## Sweeps\n\nTimes are of the last run.\n\n"
+           "- *Bandwidth* (GB/s) is that of the bytes that a call must move at least (Q, K, V and "
+           "the "
+           "output, once) over its time.\n"
+           "- *Of DRAM* is its share of the measured read ceiling. More than all of it is marked "
+           "*cache*.\n"
+           "- A *wave* is as many CTAs as the whole GPU holds at once. The tile's `waves` is how "
+           "many "
+           "of them a rung asks for when it splits the keys (0: it does not split).\n"
+           "- *Waves run* are the CTAs that it got over the places that there are. Below 1, places "
+           "stay empty.\n"
+           "- *In flight* are the bytes that the CTAs at work declare to have under way at once. "
+           "In "
+           "parentheses: those that DRAM's latency times its bandwidth asks for.\n" +
            text;
 }
 

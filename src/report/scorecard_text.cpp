@@ -5,8 +5,10 @@
 #include <array>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <vector>
 
+#include "support/check.hpp"
 #include "support/text_table.hpp"
 
 namespace raceline {
@@ -71,11 +73,11 @@ std::vector<std::string> name_cells(const ScoreGroup& group) {
             std::string(sight_name(group.sight))};
 }
 
-std::string first_sight_table(const Scorecard& card, const Page& page) {
+std::string first_sight_table(std::span<const FirstSightScore> first, const Page& page) {
     TextTable table(
         "device | kernel | >?5 under 20 µs | >?5 20–100 µs | >?5 over 100 µs | >all | "
         ">?1 uncalibrated | >?2 expected");
-    for (const FirstSightScore& score : card.first_sights()) {
+    for (const FirstSightScore& score : first) {
         std::vector<std::string> cells{score.device, score.kernel};
         for (const Regime regime : regimes) {
             const auto found = score.regimes.find(regime);
@@ -93,31 +95,30 @@ std::string first_sight_table(const Scorecard& card, const Page& page) {
 
 // Errors are taken out of a prediction so that it fits better; where it fits worse, a reader who
 // plans with it must know.
-std::string worse_by_correction(const std::vector<Score>& scores) {
-    std::string groups;
+std::string worse_by_correction(const std::vector<Score>& scores, const Page& page) {
+    TextTable table("device | kernel | regime | class | >expected | >instead of | >rows");
     std::size_t rows = 0;
     for (const Score& score : scores) {
         const Beside& expected = score.expected;
         rows += expected.count;
         if (expected.median > expected.model) {
-            groups += fmt::format("{}{} on {}, {}, {}: {} instead of {} over {}",
-                                  groups.empty() ? "" : "; ", score.group.kernel,
-                                  score.group.device, regime_text(score.group.regime),
-                                  sight_name(score.group.sight), percent_of(expected.median),
-                                  percent_of(expected.model), counted_text(expected.count, "row"));
+            std::vector<std::string> cells = name_cells(score.group);
+            cells.insert(cells.end(), {percent_of(expected.median), percent_of(expected.model),
+                                       std::to_string(expected.count)});
+            table.add(std::move(cells));
         }
     }
     if (rows == 0) {
-        return "No row has an expected time.\n";
+        return sentence("No row has an expected time.\n", page);
     }
-    return groups.empty() ? fmt::format(
-                                "In no group of rows is the expected time further off than the "
-                                "model's own, of {} rows that have one.\n",
-                                rows)
-                          : fmt::format(
-                                "The expected time is further off than the model's own "
-                                "here: {}.\n",
-                                groups);
+    return table.empty()
+               ? sentence(fmt::format("In no group of rows is the expected time further "
+                                      "off than the model's own, of {} rows that have "
+                                      "one.\n",
+                                      rows),
+                          page)
+               : sentence("The expected time is further off than the model's own here:\n", page) +
+                     "\n" + laid_out(table, page);
 }
 
 std::string accuracy_table(const std::vector<Score>& scores, const Page& page) {
@@ -164,7 +165,7 @@ std::string baseline_table(const std::vector<Score>& scores, const Page& page) {
                            "Groups of which no row has any of these: {} rows, all of files that "
                            "left the tree or without them.\n",
                            without);
-    return laid_out(table, page) + note;
+    return laid_out(table, page) + (note.empty() ? "" : "\n" + note);
 }
 
 // Of some suites alone nobody counted what fell out, and the index has only what did not.
@@ -240,33 +241,68 @@ std::string worst_at_first_sight(const Scorecard& card) {
                                                      engine != nullptr ? "; " : "", text(*rung)));
 }
 
+namespace {
+
+std::string first_part(std::span<const FirstSightScore> first, const std::vector<Score>& scores,
+                       const Page& page) {
+    return section(
+               "First sight by kernel",
+               "Median absolute error of `seconds`, the model's own time, and in brackets the "
+               "number of rows. All are of a kernel or a case that had not been measured "
+               "before. Constants that were fitted to a kernel are in its predictions; "
+               "`uncalibrated` is the error without them. `expected` is the error once committed "
+               "errors are taken out. In brackets behind these two: the error of `seconds` on "
+               "the same rows, and their number.",
+               page) +
+           first_sight_table(first, page) + "\n" + worse_by_correction(scores, page);
+}
+
+std::string regimes_part(const std::vector<Score>& scores, const Page& page) {
+    return section("By regime and class",
+                   "Errors of `seconds`. The limiter is compared with the one that hardware "
+                   "counters name, where a row was profiled. `expected` is the median error once "
+                   "committed errors are taken out. In brackets behind it: the error of `seconds` "
+                   "on the rows that have it, and their number.",
+                   page) +
+           accuracy_table(scores, page);
+}
+
+std::string baselines_part(const std::vector<Score>& scores, const Page& page) {
+    return section("Beside baselines",
+                   "Median absolute error; in brackets that of `seconds` on the same rows, and "
+                   "their number.",
+                   page) +
+           baseline_table(scores, page);
+}
+
+}  // namespace
+
 std::string scorecard_text(const Scorecard& card, TableForm form, const TextStyle& style) {
     const std::vector<Score> scores = card.scores();
     const Page page{form, style};
     return sentence(worst_at_first_sight(card), page) +
-           section(
-               "First sight by kernel",
-               "Median absolute error of `seconds`, the time of the calibrated model (constants "
-               "that were fitted to a kernel are in its predictions), and in brackets the "
-               "number of rows, all of a kernel or a case that had not been measured before. "
-               "Beside it, of rows that have them: `uncalibrated`, the error of the same model "
-               "without those constants, and `expected`, that of the time from which committed "
-               "errors are taken out as well; in brackets the error of `seconds` on the same "
-               "rows, and their number.",
-               page) +
-           first_sight_table(card, page) + "\n" + sentence(worse_by_correction(scores), page) +
-           section("By regime and class",
-                   "Errors of `seconds`. The limiter is compared with the one that hardware "
-                   "counters name, where a row was profiled. `expected` is the median error once "
-                   "committed errors are taken out; in brackets that of `seconds` on the rows that "
-                   "have it, and their number.",
-                   page) +
-           accuracy_table(scores, page) +
-           section("Beside baselines",
-                   "Median absolute error; in brackets that of `seconds` on the same rows, and "
-                   "their number.",
-                   page) +
-           baseline_table(scores, page) + "\n" + sentence(left_out_text(card.left_out()), page);
+           first_part(card.first_sights(), scores, page) + regimes_part(scores, page) +
+           baselines_part(scores, page) + "\n" + sentence(left_out_text(card.left_out()), page);
+}
+
+std::string scorecard_part(const Scorecard& card, std::string_view part, std::string_view kernel) {
+    std::vector<Score> scores = card.scores();
+    std::vector<FirstSightScore> first = card.first_sights();
+    if (!kernel.empty()) {
+        std::erase_if(scores, [&](const Score& score) { return score.group.kernel != kernel; });
+        std::erase_if(first, [&](const FirstSightScore& score) { return score.kernel != kernel; });
+    }
+    require(!scores.empty(), Status::invalid_argument, "no committed row is of the kernel {}",
+            kernel);
+    const Page page{TableForm::markdown, {}};
+    const std::string text = part == "first"       ? first_part(first, scores, page)
+                             : part == "regimes"   ? regimes_part(scores, page)
+                             : part == "baselines" ? baselines_part(scores, page)
+                                                   : "";
+    require(!text.empty(), Status::invalid_argument,
+            "part={} is no part of a scorecard; it must be first, regimes or baselines", part);
+    // The line that a page needs before a heading stands in the marker's line.
+    return text.substr(1);
 }
 
 Json scorecard_json(const Scorecard& card) {

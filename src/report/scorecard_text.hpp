@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "report/scorecard.hpp"
 #include "support/text_style.hpp"
@@ -19,6 +20,10 @@ std::string worst_at_first_sight(const Scorecard& card);
 /// That sentence, then first sight by kernel, every group, the baselines, and what is left out. The
 /// style is that of a terminal.
 std::string scorecard_text(const Scorecard& card, TableForm form, const TextStyle& style = {});
+
+/// One part of it, for a page: `first`, `regimes` or `baselines`; of one kernel, or of all ("").
+/// Throws Error(invalid_argument) naming the parts if there is no such one.
+std::string scorecard_part(const Scorecard& card, std::string_view part, std::string_view kernel);
 
 /// The same numbers as one object; errors are fractions.
 Json scorecard_json(const Scorecard& card);

@@ -74,14 +74,6 @@ std::string trimmed(std::string line) {
     return line;
 }
 
-std::string markdown_cell(const std::string& cell) {
-    std::string out;
-    for (const char c : cell) {
-        out += c == '|' ? "\\|" : c == '\n' ? " " : std::string(1, c);
-    }
-    return out;
-}
-
 // Takes "?N " from the beginning of a title.
 int take_priority(std::string_view& title) {
     if (!title.starts_with('?')) {
@@ -232,26 +224,6 @@ std::string TextTable::str(const TextStyle& style) const {
         });
     }
     return table.text + remarks_of(layout, style);
-}
-
-std::string TextTable::markdown() const {
-    std::string text = "|";
-    for (const Column& column : columns_) {
-        text += " " + markdown_cell(column.title) + " |";
-    }
-    text += "\n|";
-    for (const Column& column : columns_) {
-        text += column.align == Align::left ? "---|" : "---:|";
-    }
-    text += '\n';
-    for (const auto& row : rows_) {
-        text += "|";
-        for (const std::string& cell : row) {
-            text += " " + markdown_cell(cell) + " |";
-        }
-        text += '\n';
-    }
-    return text;
 }
 
 std::string format_seconds(double seconds) {

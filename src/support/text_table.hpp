@@ -43,6 +43,9 @@ public:
     /// Not wider than the style's columns if that is possible, with a line under it that names
     /// what is left out.
     [[nodiscard]] std::string str(const TextStyle& style = {}) const;
+    /// As a page has it. One of more than 100 columns becomes several: columns of which all rows
+    /// say the same are said once above, the first column becomes headings where names take much
+    /// room, and the others are dealt out, each table with the names of its rows.
     [[nodiscard]] std::string markdown() const;
 
 private:

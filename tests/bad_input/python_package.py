@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import inputs
 from answer_rules import check_sentence, in_a_child, require
 
-#: What docs/python.md and the docstrings promise. UnicodeError is a ValueError, but no sentence.
+#: What docs/guides/python.md and the docstrings promise. UnicodeError is a ValueError, but no sentence.
 KINDS = {"TypeError", "ValueError", "NotImplementedError", "OSError", "MemoryError"}
 
 

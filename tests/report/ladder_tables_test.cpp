@@ -91,8 +91,9 @@ TEST_F(LadderTables, the_gap_is_taken_apart_by_the_fastest_tile_of_each_step) {
     const std::string text = gap_markdown(rows_);
     EXPECT_THAT(text, HasSubstr("### h=8,q=512,k=512,d=64,dtype=fp16"));
     EXPECT_THAT(text, HasSubstr("| light_barriers | rows=32 |"));
-    EXPECT_THAT(text, HasSubstr("| 32.0 µs | 2.00× | 33 % | tensor cores |"));
-    EXPECT_THAT(text, HasSubstr("| cudnn | 9.1 | the fastest library | 8.00 µs | 4.00× | 67 % |"));
+    EXPECT_THAT(text, HasSubstr("| 32.0 µs | 2.00× |"));
+    EXPECT_THAT(text, HasSubstr("| 33 % | tensor cores |"));
+    EXPECT_THAT(text, HasSubstr("| cudnn | 9.1 | the fastest library | 8.00 µs | 4.00× |"));
     EXPECT_THAT(text, HasSubstr("8.0× in all; of it, in logarithms: rest 67 %, tensor cores 33 %"));
 }
 
@@ -128,10 +129,12 @@ TEST_F(LadderTables, parallelism_stands_beside_every_bandwidth) {
     const std::string text = sweeps_markdown(rows_);
     EXPECT_THAT(text, HasSubstr("| waves=0 | 20.0 ms |"));
     EXPECT_THAT(text, HasSubstr("| 4.33 MB ("));  // 264 CTAs with 16 kB under way each
-    EXPECT_THAT(text, HasSubstr("| 1 | 2 | 0.00 |"));
+    EXPECT_THAT(text, HasSubstr("| 1 | 0.00 |"));
     // 2 · 1048576 · 128 · 2 bytes in 200 µs; one wave is two CTAs on each of 132 SMs.
-    EXPECT_THAT(text, HasSubstr("| 100.00× | 2684 |"));
-    EXPECT_THAT(text, HasSubstr("| 264 | 2 | 1.00 |"));
+    EXPECT_THAT(text, HasSubstr("| 100.00× |"));
+    EXPECT_THAT(text, HasSubstr("| 2684 | "));
+    EXPECT_THAT(text, HasSubstr("CTAs an SM holds 2."));
+    EXPECT_THAT(text, HasSubstr("| 264 | 1.00 |"));
     EXPECT_THAT(text, Not(HasSubstr("### Batch")));
 }
 
@@ -183,7 +186,7 @@ TEST_F(LadderTables, tiles_of_a_sweep_stand_in_the_order_of_numbers) {
 TEST_F(LadderTables, b300_is_predicted_from_counts_and_marked) {
     const std::string text = not_run_markdown();
     EXPECT_THAT(text, HasSubstr("| mla_tensor | h=128,q=1,k=8192,mla=512+64,dtype=fp16 |"));
-    EXPECT_THAT(text, HasSubstr("| *not run* |"));
+    EXPECT_THAT(text, HasSubstr("time measured *not run*"));
     const Device b300 = datasheet_device("b300");
     const Workload w = parse_shape("h=128,q=1,k=8192,mla=512+64,dtype=fp16");
     const auto hopper = find_kernel("mla_tensor").counts(w, 0, b300);
@@ -277,8 +280,7 @@ TEST_F(LadderTables, memory_is_compared_with_the_first_of_its_kind) {
                           {"workspace_bytes", 1e6}}}});
     }
     EXPECT_THAT(memory_markdown(rows_), HasSubstr("| gqa8.nvfp4 | 4096 | 356 | 3.56× |"));
-    EXPECT_THAT(memory_markdown(rows_),
-                HasSubstr("| online | 5.00 MB | 1.00 MB | 10.0 MB | 1/100.0 |"));
+    EXPECT_THAT(memory_markdown(rows_), HasSubstr("| online | 10.0 MB | 1/100.0 |"));
 }
 
 }  // namespace

@@ -283,12 +283,11 @@ TEST_F(Card, first_sight_stands_beside_the_uncalibrated_and_the_expected_time) {
     EXPECT_NEAR(score.expected.median, 0.3, 1e-9);
     EXPECT_NEAR(score.expected.model, 0.2, 1e-9);
     const std::string text = scorecard_text(read(), TableForm::markdown);
-    EXPECT_THAT(text, HasSubstr("| 20.0 % (1) | 40.0 % (20.0 %, 1) | 30.0 % (20.0 %, 1) |"));
-    EXPECT_THAT(text, HasSubstr("`seconds`, the time of the calibrated model"));
-    EXPECT_THAT(text, HasSubstr("further off than the model's own here: cpu_flash on cpu (a test's "
-                                "CPU), over 100 µs, kernel never measured: 30.0 % instead of "
-                                "20.0 % over 1 row.\n"));
-    EXPECT_EQ(scorecard_json(read()).at("first_sight").at(0).at("expected").at("n"), 1);
+    EXPECT_THAT(text, HasSubstr("| 20.0 % (1) | 40.0 % (20.0 %, 1) |\n"));
+    EXPECT_THAT(text, HasSubstr("| 30.0 % (20.0 %, 1) |\n"));
+    EXPECT_THAT(text, HasSubstr("`seconds`, the model's own time"));
+    EXPECT_THAT(text, HasSubstr("further off than the model's own here:\n"));
+    EXPECT_THAT(text, HasSubstr("| kernel never measured | 30.0 % | 20.0 % | 1 |\n"));
 }
 
 TEST_F(Card, says_if_the_expected_time_is_nowhere_worse) {

@@ -190,6 +190,48 @@ TEST(FormatQuantity, KnowsTheUnitsOfReceipts) {
     EXPECT_EQ(format_number(0.25), "0.25");
 }
 
+TEST(MarkdownTable, IsLeftAloneWhereAPageHasRoom) {
+    TextTable table("name | >time");
+    table.add({"a|b", "1"});
+    EXPECT_EQ(table.markdown(), "| name | time |\n|---|---:|\n| a\\|b | 1 |\n");
+}
+
+TEST(MarkdownTable, SaysOnceWhatEveryRowSays) {
+    TextTable table("name | ?1 text | >time");
+    table.add({"a", std::string(90, 'x'), "1"});
+    table.add({"b", std::string(90, 'x'), "2"});
+    EXPECT_EQ(table.markdown(), "In every row: text " + std::string(90, 'x') +
+                                    ".\n\n| name | time |\n|---|---:|\n| a | 1 |\n| b | 2 |\n");
+}
+
+TEST(MarkdownTable, DealsColumnsOutWithTheNamesOfTheirRows) {
+    TextTable table("name | >first | >second");
+    table.add({"a", std::string(50, '1'), std::string(50, '2')});
+    table.add({"b", "3", ""});
+    EXPECT_EQ(table.markdown(), "| name | first |\n|---|---:|\n| a | " + std::string(50, '1') +
+                                    " |\n| b | 3 |\n\n| name | second |\n|---|---:|\n| a | " +
+                                    std::string(50, '2') + " |\n")
+        << "the second has no row that says nothing";
+}
+
+TEST(MarkdownTable, HasAHeadingForEachWhereNamesTakeTheRoom) {
+    const std::string device(40, 'd'), kernel(40, 'k');
+    TextTable table("device | kernel | >first | >second");
+    table.add({device, kernel, "12345678901", "1"});
+    table.add({"other", "k", "2", "3"});
+    const std::string heads = "| kernel | first | second |\n|---|---:|---:|\n";
+    EXPECT_EQ(table.markdown(), "**" + device + "**\n\n" + heads + "| " + kernel +
+                                    " | 12345678901 | 1 |\n\n**other**\n\n" + heads +
+                                    "| k | 2 | 3 |\n");
+}
+
+TEST(MarkdownTable, IsAListWhereATextIsLongerThanAPage) {
+    TextTable table("name | ?1 what it is");
+    table.add({"a", std::string(120, 'x')});
+    table.add({"b", "short"});
+    EXPECT_EQ(table.markdown(), "what it is:\n\n- a: " + std::string(120, 'x') + "\n- b: short\n");
+}
+
 TEST(CountedText, HasASingularAndAPlural) {
     EXPECT_EQ(counted_text(1, "case"), "1 case");
     EXPECT_EQ(counted_text(0, "case"), "0 cases");

@@ -105,7 +105,7 @@ class Figures(unittest.TestCase):
     def test_pages_of_the_tree(self):
         names = [str(page.relative_to(SOURCE)) for page in figures.pages(SOURCE)]
         self.assertIn("README.md", names)
-        self.assertIn("docs/prefill_sm90.md", names)
+        self.assertIn("docs/engines/prefill_sm90.md", names)
         self.assertNotIn("docs/ladder.md", names)
         self.assertFalse([name for name in names if "notebooks" in name or "decisions" in name])
         said = io.StringIO()
