@@ -7,6 +7,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import stat
 import sys
 import tempfile
@@ -24,6 +25,25 @@ from c_library import Library
 
 LIBRARY = os.environ.get("RACELINE_LIBRARY", str(HERE.parents[1] / "build" / "libraceline.so"))
 RECORDED = (HERE / "ncu_gqa.csv").read_text()
+
+
+def global_functions():
+    """Names of the __global__ functions of kernels and rungs, by their files."""
+    root = HERE.parents[1]
+    for folder in ("kernels", "ladder"):
+        for path in sorted((root / folder).rglob("*.cu*")):
+            text = re.sub(r"__launch_bounds__\((?:[^()]|\([^()]*(?:\([^()]*\))?[^()]*\))*\)", "", path.read_text())
+            for name in re.findall(r"__global__\s+void\s+(?:[A-Z_]+\((?:[^()]|\([^()]*\))*\)\s*)?(\w+)\(", text):
+                yield path.relative_to(root), name
+
+
+class Names(unittest.TestCase):
+    def test_every_kernel_of_the_tree_is_profiled(self):
+        ours = re.compile(profiler.OURS.removeprefix("regex:"))
+        found = list(global_functions())
+        self.assertGreater(len(found), 30)
+        for path, name in found:
+            self.assertTrue(ours.match(name), f"{path}: {name}")
 
 
 class Parsing(unittest.TestCase):

@@ -80,10 +80,10 @@ rl_status rl_operation_check(const rl_operation* operation, const void* const* a
     return guarded([&] {
         api::require_pointer(json, "json");
         *json = nullptr;
-        double error = 0;
+        double error = 0, bound = 0;
         const std::string why = read_operation(operation).check(
-            read_addresses<const void*>(addresses, count), seed, &error);
-        Json verdict{{"passed", why.empty()}, {"relative_rms", error}};
+            read_addresses<const void*>(addresses, count), seed, &error, &bound);
+        Json verdict{{"passed", why.empty()}, {"relative_rms", error}, {"bound", bound}};
         if (!why.empty()) {
             verdict["why"] = why;
         }

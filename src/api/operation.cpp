@@ -110,7 +110,7 @@ void Operation::run(std::span<void* const> addresses, const Execution& execution
 }
 
 std::string Operation::check(std::span<const void* const> addresses, std::uint64_t seed,
-                             double* relative_rms) const {
+                             double* relative_rms, double* bound) const {
     const State& s = *state_;
     require(addresses.size() == s.tensors.size(), bad, "{} addresses were given; {} has {} tensors",
             addresses.size(), name_of_operation(s.workload), s.tensors.size());
@@ -131,6 +131,9 @@ std::string Operation::check(std::span<const void* const> addresses, std::uint64
     const Correctness verdict = answers.judge(s.kernel->precision(s.workload), outputs);
     if (relative_rms != nullptr) {
         *relative_rms = verdict.relative_rms;
+    }
+    if (bound != nullptr) {
+        *bound = verdict.bound;
     }
     return verdict.passed ? "" : verdict.why;
 }

@@ -125,6 +125,7 @@ TEST(OperationCall, WorksFromC) {
     const void* host[] = {x, y, z};
     ASSERT_EQ(rl_operation_check(operation, host, 3, 5, &json), RL_OK);
     EXPECT_TRUE(nlohmann::json::parse(json).at("passed"));
+    EXPECT_GT(nlohmann::json::parse(json).at("bound"), 0);
     rl_free(json);
     EXPECT_EQ(rl_operation_run(operation, nullptr, 3, nullptr, nullptr, 0), RL_INVALID_ARGUMENT);
     EXPECT_EQ(rl_operation_run(operation, addresses, -1, nullptr, nullptr, 0), RL_INVALID_ARGUMENT);
