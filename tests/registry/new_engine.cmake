@@ -4,7 +4,7 @@
 # compiled for the GPU, and proven on the emulated machine. Needs nvcc, no GPU.
 file(REMOVE_RECURSE ${WORK}/tree)
 file(MAKE_DIRECTORY ${WORK}/tree)
-foreach(part CMakeLists.txt CMakePresets.json cmake apps include devices src operations kernels ladder gpu
+foreach(part CMakeLists.txt CMakePresets.json cmake apps include devices src operations kernels ladder cpu gpu
         tools receipts tests bench docs page)
   file(COPY ${SOURCE}/${part} DESTINATION ${WORK}/tree)
 endforeach()

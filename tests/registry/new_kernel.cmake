@@ -5,7 +5,7 @@
 file(REMOVE_RECURSE ${WORK}/tree)
 file(MAKE_DIRECTORY ${WORK}/tree)
 foreach(part CMakeLists.txt CMakePresets.json cmake apps include devices src operations kernels ladder
-        gpu tools receipts tests)
+        cpu gpu tools receipts tests)
   file(COPY ${SOURCE}/${part} DESTINATION ${WORK}/tree)
 endforeach()
 

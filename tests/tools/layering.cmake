@@ -5,7 +5,7 @@
 cmake_minimum_required(VERSION 3.25)
 file(REMOVE_RECURSE ${WORK})
 file(MAKE_DIRECTORY ${WORK}/python)
-foreach(tree src operations kernels ladder gpu apps bench tools include)
+foreach(tree src operations kernels ladder cpu gpu apps bench tools include)
   file(COPY ${SOURCE}/${tree} DESTINATION ${WORK})
 endforeach()
 file(COPY ${SOURCE}/python/src ${SOURCE}/python/raceline DESTINATION ${WORK}/python)
