@@ -54,7 +54,8 @@ public:
 
     /// The gate over outputs that anyone computed, all tensors in host memory: "" if they are right
     /// to the rounding that the kernel declares, else why not. `seed`: which rows of a large output
-    /// are compared. `relative_rms` and `bound`, if given, get the largest error and what it may be.
+    /// are compared. `relative_rms` and `bound`, if given, get the largest error and what it may
+    /// be.
     [[nodiscard]] std::string check(std::span<const void* const> addresses, std::uint64_t seed,
                                     double* relative_rms = nullptr, double* bound = nullptr) const;
 

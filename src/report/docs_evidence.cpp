@@ -149,7 +149,7 @@ bool is_chosen(const DocsSample& sample, const DocsBlock& block) {
     return among(block.get("kernel"), sample.about.kernel) &&
            among(block.get("peer"), sample.peer ? sample.peer->name : "") &&
            among(block.get("dtype"), workload.at("dtype").get<std::string>()) &&
-           among(block.get("mask"), workload.at("mask").get<std::string>()) &&
+           among(block.get("mask"), workload.value("mask", "")) &&
            among(block.get("d"), std::to_string(w.headdim)) &&
            among(block.get("q"), std::to_string(w.seqlen_q));
 }
