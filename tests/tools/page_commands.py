@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the commands of README.md, the site's start, concepts and guides as they are written.
+"""Runs the commands of README.md, the site's start, concepts, guides and lessons as they are written.
 
 Of each ```sh block every line that begins with `raceline` or `build/raceline` runs, page by page in
 a folder of its own, in which earlier lines of the page have left their files. Other programs (make,
@@ -25,11 +25,7 @@ EXCERPT = re.compile(r"^<!-- from: (\S+) -->\n```\w+\n(.*?)^```", re.DOTALL | re
 
 #: By what the line says, and why it is left out.
 LEFT_OUT = {
-    "bench --suite llama3-8b": "takes hours on two cores",
-    "--check run.jsonl # was anything": "of that run",
-    "plot roofline run.jsonl # in the terminal": "of that run",
-    "--html page.html run.jsonl": "of that run",
-    "diff before.jsonl": "two runs of the reader's",
+    "plot roofline # the demo's rows": "the newest run of this user, who has none in a test",
     "plot roofline -o": "the newest run of this user, who has none in a test",
     "completion bash": "a line for bash",
     "kernels.csv": "a file of the reader's",
@@ -41,8 +37,8 @@ LEFT_OUT = {
 def pages() -> list[Path]:
     docs = ROOT / "docs"
     return [ROOT / "README.md", docs / "start.md", *sorted((docs / "concepts").glob("*.md")),
-            *sorted((docs / "guides").glob("*.md")), docs / "terminal.md", docs / "point.md",
-            docs / "operations.md"]
+            *sorted((docs / "guides").glob("*.md")), *sorted((docs / "learn").glob("*.md")),
+            docs / "terminal.md", docs / "point.md", docs / "operations.md"]
 
 
 def lines_of(page: Path) -> list[str]:
