@@ -10,16 +10,30 @@
 namespace raceline {
 namespace {
 
-std::string best_matrix_rate(const Device& d) {
+/// The fastest engine's dense operations a second in a type, or 0. Not of one unit, not of a
+/// moment.
+double best_rate(const Device& d, std::string_view type) {
     double best = 0;
     for (const auto& [resource, rate] : d.rates) {
         const bool whole = resource.find('@') == std::string::npos &&
                            !resource.ends_with(".unit") && !resource.ends_with(".burst");
-        if (whole && resource.starts_with("flop.") && resource.ends_with(".bf16")) {
+        if (whole && resource.starts_with("flop.") && resource.ends_with(type)) {
             best = std::max(best, rate.value);
         }
     }
+    return best;
+}
+
+std::string best_rate_text(const Device& d, std::string_view type) {
+    const double best = best_rate(d, type);
     return best > 0 ? rate_text("flop", best) : "";
+}
+
+/// Operations a byte of DRAM from which on the type's fastest engine limits, and not memory.
+std::string ridge_text(const Device& d, std::string_view type) {
+    const double bytes = d.find("byte.dram_read").value_or(0);
+    const double best = best_rate(d, type);
+    return best > 0 && bytes > 0 ? fmt::format("{:.3g}", best / bytes) : "";
 }
 
 std::string known_rate(const Device& d, std::string_view resource) {
@@ -70,11 +84,15 @@ std::string device_text(const Device& d, const TextStyle& style) {
 
 std::string devices_table(std::span<const Device> devices, const TextStyle& style) {
     TextTable table(
-        "device | live | ?4 name | >?1 year | >?2 units | >?6 bf16 dense | >?5 fp32 | >DRAM read | "
-        ">?7 memory | ?0 rates");
+        "device | live | ?4 name | >?1 year | >?2 units | >?5 fp16 dense | >?9 bf16 dense | "
+        ">?7 fp8 dense | >?8 fp32 | >?10 ridge bf16 | >?6 ridge fp8 | >?5 ridge fp32 | >DRAM read "
+        "| "
+        ">?3 memory | ?0 rates");
     for (const Device& d : devices) {
         table.add({d.id, d.live ? "live" : "", d.name, d.year > 0 ? std::to_string(d.year) : "",
-                   std::to_string(d.units), best_matrix_rate(d), known_rate(d, "flop.fma.fp32"),
+                   std::to_string(d.units), best_rate_text(d, ".fp16"), best_rate_text(d, ".bf16"),
+                   best_rate_text(d, ".e4m3"), known_rate(d, "flop.fma.fp32"),
+                   ridge_text(d, ".bf16"), ridge_text(d, ".e4m3"), ridge_text(d, ".fma.fp32"),
                    known_rate(d, "byte.dram_read"), bytes_text(d.memory_bytes), d.rates_id});
     }
     return table.str(style);
