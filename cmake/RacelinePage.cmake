@@ -32,7 +32,7 @@ if(build_page_model)
   if(CMAKE_GENERATOR STREQUAL "Ninja")  # pip brings its own, which nobody else finds
     set(ninja -DCMAKE_MAKE_PROGRAM=${CMAKE_MAKE_PROGRAM})
   endif()
-  set(page_model ${CMAKE_BINARY_DIR}/page_model)
+  set(page_model ${PROJECT_BINARY_DIR}/page_model)
   set(page_model_js ${page_model}/raceline_model.js)
   # Only these: in /usr/include stand headers of another C library.
   get_target_property(json_headers nlohmann_json::nlohmann_json INTERFACE_INCLUDE_DIRECTORIES)
@@ -43,24 +43,24 @@ if(build_page_model)
   find_path(RACELINE_EMSCRIPTEN cmake/Modules/Platform/Emscripten.cmake
             PATHS ${emscripten} /usr/share/emscripten REQUIRED NO_DEFAULT_PATH)
   file(GLOB_RECURSE page_model_inputs CONFIGURE_DEPENDS
-       ${CMAKE_SOURCE_DIR}/src/*.hpp ${CMAKE_SOURCE_DIR}/kernels/*.?pp ${CMAKE_SOURCE_DIR}/ladder/*.?pp
-       ${CMAKE_SOURCE_DIR}/operations/*.?pp ${CMAKE_SOURCE_DIR}/src/model/*.cpp
-       ${CMAKE_SOURCE_DIR}/src/workload/*.cpp ${CMAKE_SOURCE_DIR}/src/registry/*.cpp
-       ${CMAKE_SOURCE_DIR}/src/device/*.cpp ${CMAKE_SOURCE_DIR}/src/tune/*.cpp
-       ${CMAKE_SOURCE_DIR}/src/support/*.cpp ${CMAKE_SOURCE_DIR}/src/page/what_if.cpp
-       ${CMAKE_SOURCE_DIR}/page/model/*)
+       ${PROJECT_SOURCE_DIR}/src/*.hpp ${PROJECT_SOURCE_DIR}/kernels/*.?pp ${PROJECT_SOURCE_DIR}/ladder/*.?pp
+       ${PROJECT_SOURCE_DIR}/operations/*.?pp ${PROJECT_SOURCE_DIR}/src/model/*.cpp
+       ${PROJECT_SOURCE_DIR}/src/workload/*.cpp ${PROJECT_SOURCE_DIR}/src/registry/*.cpp
+       ${PROJECT_SOURCE_DIR}/src/device/*.cpp ${PROJECT_SOURCE_DIR}/src/tune/*.cpp
+       ${PROJECT_SOURCE_DIR}/src/support/*.cpp ${PROJECT_SOURCE_DIR}/src/page/what_if.cpp
+       ${PROJECT_SOURCE_DIR}/page/model/*)
   # Debian's tools look for their JavaScript packages here; another node than Debian's does not.
   set(emscripten_environment ${CMAKE_COMMAND} -E env NODE_PATH=/usr/share/nodejs)
   add_custom_command(
     OUTPUT ${page_model_js}
-    COMMAND ${emscripten_environment} ${CMAKE_COMMAND} -S ${CMAKE_SOURCE_DIR}/page/model
-            -B ${page_model} -G Ninja ${ninja} -DSOURCE=${CMAKE_SOURCE_DIR}
-            -DKERNELS=${CMAKE_BINARY_DIR}/generated/kernels.inc -DHEADERS=${page_model}/headers
+    COMMAND ${emscripten_environment} ${CMAKE_COMMAND} -S ${PROJECT_SOURCE_DIR}/page/model
+            -B ${page_model} -G Ninja ${ninja} -DSOURCE=${PROJECT_SOURCE_DIR}
+            -DKERNELS=${PROJECT_BINARY_DIR}/generated/kernels.inc -DHEADERS=${page_model}/headers
             -DCMAKE_TOOLCHAIN_FILE=${RACELINE_EMSCRIPTEN}/cmake/Modules/Platform/Emscripten.cmake
     COMMAND ${emscripten_environment} ${CMAKE_COMMAND} -DBUILD=${page_model}
-            -P ${CMAKE_SOURCE_DIR}/cmake/timed_build.cmake
+            -P ${PROJECT_SOURCE_DIR}/cmake/timed_build.cmake
     COMMAND ${CMAKE_COMMAND} -E touch ${page_model_js}
-    DEPENDS build_info_files ${CMAKE_BINARY_DIR}/generated/kernels.inc ${page_model_inputs}
+    DEPENDS build_info_files ${PROJECT_BINARY_DIR}/generated/kernels.inc ${page_model_inputs}
     COMMENT "Compiling the model to WebAssembly" VERBATIM)
   add_custom_target(page_model DEPENDS ${page_model_js})
   set(page_model_sources page/model.js=${page_model_js})
@@ -68,31 +68,31 @@ else()
   message(STATUS "raceline: pages get no what-if panel; tools/bootstrap.sh page installs emscripten")
 endif()
 
-file(GLOB page_files CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}
-     ${CMAKE_SOURCE_DIR}/page/*.html ${CMAKE_SOURCE_DIR}/page/*.css ${CMAKE_SOURCE_DIR}/page/*.js)
-list(TRANSFORM page_files PREPEND ${CMAKE_SOURCE_DIR}/ OUTPUT_VARIABLE page_paths)
+file(GLOB page_files CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
+     ${PROJECT_SOURCE_DIR}/page/*.html ${PROJECT_SOURCE_DIR}/page/*.css ${PROJECT_SOURCE_DIR}/page/*.js)
+list(TRANSFORM page_files PREPEND ${PROJECT_SOURCE_DIR}/ OUTPUT_VARIABLE page_paths)
 set(vega_sources)
 foreach(module ${vega_modules})
   list(APPEND page_paths ${RACELINE_VEGA}/vega-${module}.min.js)
   list(APPEND vega_sources vega/vega-${module}.min.js=${RACELINE_VEGA}/vega-${module}.min.js)
 endforeach()
-set(page_sources ${CMAKE_BINARY_DIR}/generated/page_sources.cpp)
+set(page_sources ${PROJECT_BINARY_DIR}/generated/page_sources.cpp)
 add_custom_command(OUTPUT ${page_sources}
-  COMMAND embed files ${page_sources} ${CMAKE_SOURCE_DIR} page_sources ${page_files} ${vega_sources}
+  COMMAND embed files ${page_sources} ${PROJECT_SOURCE_DIR} page_sources ${page_files} ${vega_sources}
           ${page_model_sources}
   DEPENDS embed ${page_paths} ${page_model_js} VERBATIM)
 
 # The code of the ladder's rungs, on pages and for `raceline kernels --diff`.
-file(GLOB rungs CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}
-     ${CMAKE_SOURCE_DIR}/ladder/*/*/*.cpp ${CMAKE_SOURCE_DIR}/ladder/*/*/*.hpp
-     ${CMAKE_SOURCE_DIR}/ladder/*/*/*.cu ${CMAKE_SOURCE_DIR}/ladder/*/*/*.cuh)
-list(TRANSFORM rungs PREPEND ${CMAKE_SOURCE_DIR}/ OUTPUT_VARIABLE rung_files)
-set(ladder_sources ${CMAKE_BINARY_DIR}/generated/ladder_sources.cpp)
+file(GLOB rungs CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
+     ${PROJECT_SOURCE_DIR}/ladder/*/*/*.cpp ${PROJECT_SOURCE_DIR}/ladder/*/*/*.hpp
+     ${PROJECT_SOURCE_DIR}/ladder/*/*/*.cu ${PROJECT_SOURCE_DIR}/ladder/*/*/*.cuh)
+list(TRANSFORM rungs PREPEND ${PROJECT_SOURCE_DIR}/ OUTPUT_VARIABLE rung_files)
+set(ladder_sources ${PROJECT_BINARY_DIR}/generated/ladder_sources.cpp)
 add_custom_command(OUTPUT ${ladder_sources}
-  COMMAND embed files ${ladder_sources} ${CMAKE_SOURCE_DIR} ladder_sources ${rungs}
+  COMMAND embed files ${ladder_sources} ${PROJECT_SOURCE_DIR} ladder_sources ${rungs}
   DEPENDS embed ${rung_files} VERBATIM)
 
-file(GLOB page_host CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/page/*.cpp)
+file(GLOB page_host CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/page/*.cpp)
 add_library(rl_page STATIC ${page_host} ${page_sources} ${ladder_sources})
 raceline_host_options(rl_page)
 raceline_compile_quickly(rl_page)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The library: modules in layer order, kernels, the generated sources, static and shared.
-set(generated ${CMAKE_BINARY_DIR}/generated)
+set(generated ${PROJECT_BINARY_DIR}/generated)
 file(MAKE_DIRECTORY ${generated})
 
 foreach(module support receipt timing workload device probe model registry run tune api report plot)
@@ -15,7 +15,7 @@ foreach(module support receipt workload model run report plot)
   raceline_compile_in_batches(rl_${module} 6)
 endforeach()
 
-file(GLOB records CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/operations/*/*.cpp)
+file(GLOB records CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/operations/*/*.cpp)
 set(folders)
 foreach(record ${records})
   get_filename_component(folder ${record} DIRECTORY)
@@ -27,7 +27,7 @@ foreach(folder ${folders})
 endforeach()
 
 # What the rungs of a track share on the host.
-file(GLOB tracks LIST_DIRECTORIES true CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/ladder/*)
+file(GLOB tracks LIST_DIRECTORIES true CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/ladder/*)
 foreach(track ${tracks})
   file(GLOB shared CONFIGURE_DEPENDS ${track}/*.cpp)
   if(shared)
@@ -45,7 +45,7 @@ foreach(tree kernels ladder)
   if(tree STREQUAL "ladder")
     set(folders */*/)  # a rung stands in its track
   endif()
-  file(GLOB records CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${tree}/${folders}*.cpp)
+  file(GLOB records CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${tree}/${folders}*.cpp)
   set(folders)
   foreach(record ${records})
     get_filename_component(folder ${record} DIRECTORY)
@@ -66,12 +66,12 @@ add_executable(embed tools/embed.cpp src/support/sha256.cpp)
 target_include_directories(embed PRIVATE src include ${LIBMD_INCLUDE})
 target_link_libraries(embed PRIVATE ${LIBMD_LIBRARY})
 
-file(GLOB data CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}
+file(GLOB data CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
      devices/*.json receipts/*/ceilings.jsonl receipts/*/power.jsonl ladder/lessons.md ladder/*.json docs/machine_code.json)
-list(TRANSFORM data PREPEND ${CMAKE_SOURCE_DIR}/ OUTPUT_VARIABLE data_files)
+list(TRANSFORM data PREPEND ${PROJECT_SOURCE_DIR}/ OUTPUT_VARIABLE data_files)
 add_custom_command(
   OUTPUT ${generated}/embedded_files.cpp
-  COMMAND embed files ${generated}/embedded_files.cpp ${CMAKE_SOURCE_DIR} embedded_files ${data}
+  COMMAND embed files ${generated}/embedded_files.cpp ${PROJECT_SOURCE_DIR} embedded_files ${data}
   DEPENDS embed ${data_files} VERBATIM)
 
 # The errors of earlier predictions, of which bands are made, and what was measured. Not
@@ -87,12 +87,12 @@ add_executable(collect_residuals tools/residuals.cpp src/receipt/residuals.cpp
 raceline_compile_quickly(collect_residuals)
 target_include_directories(collect_residuals PRIVATE src include ${LIBMD_INCLUDE})
 target_link_libraries(collect_residuals PRIVATE ${LIBMD_LIBRARY} ZLIB::ZLIB)
-file(GLOB receipts CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/receipts/*/*.jsonl
-     ${CMAKE_SOURCE_DIR}/receipts/*/*.jsonl.gz
-     ${CMAKE_SOURCE_DIR}/receipts/index.jsonl ${CMAKE_SOURCE_DIR}/receipts/manifest.jsonl)
+file(GLOB receipts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/receipts/*/*.jsonl
+     ${PROJECT_SOURCE_DIR}/receipts/*/*.jsonl.gz
+     ${PROJECT_SOURCE_DIR}/receipts/index.jsonl ${PROJECT_SOURCE_DIR}/receipts/manifest.jsonl)
 add_custom_command(
   OUTPUT ${generated}/residuals.cpp
-  COMMAND collect_residuals ${generated}/residuals.cpp ${CMAKE_SOURCE_DIR}/receipts
+  COMMAND collect_residuals ${generated}/residuals.cpp ${PROJECT_SOURCE_DIR}/receipts
   DEPENDS collect_residuals ${receipts} VERBATIM)
 
 # Hashes and the git state are looked at in every build; files change only if their content does.
@@ -101,12 +101,12 @@ list(JOIN kernels "," kernel_list)
 get_property(operations GLOBAL PROPERTY RACELINE_OPERATIONS)
 list(JOIN operations "," operation_list)
 add_custom_target(build_info_files
-  COMMAND ${CMAKE_COMMAND} -DSOURCE=${CMAKE_SOURCE_DIR} -DOUT=${generated}
+  COMMAND ${CMAKE_COMMAND} -DSOURCE=${PROJECT_SOURCE_DIR} -DOUT=${generated}
           -DEMBED=$<TARGET_FILE:embed> -DKERNELS=${kernel_list}
           -DOPERATIONS=${operation_list} -DVERSION=${PROJECT_VERSION}
           "-DCOMPILER=${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}"
           -DBUILD_TYPE=${CMAKE_BUILD_TYPE} "-DCUDA=${CUDAToolkit_VERSION}"
-          -P ${CMAKE_SOURCE_DIR}/tools/build_info.cmake
+          -P ${PROJECT_SOURCE_DIR}/tools/build_info.cmake
   BYPRODUCTS ${generated}/build_info.cpp ${generated}/kernels.inc ${generated}/operations.inc
   DEPENDS embed VERBATIM)
 

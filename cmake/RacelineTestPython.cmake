@@ -2,7 +2,7 @@
 # The Python package inside the build folder, for tests that call it, if there is a Python that can
 # build and test it: tools/bootstrap.sh makes one in build-venv/. Sets RACELINE_TEST_PYTHON to its
 # path, or to "". Sanitizers and fuzzers have runtimes that Python would have to be linked to.
-set(venv ${CMAKE_SOURCE_DIR}/build-venv/bin/python)
+set(venv ${PROJECT_SOURCE_DIR}/build-venv/bin/python)
 set(RACELINE_TEST_PYTHON "")
 if(EXISTS ${venv} AND NOT SKBUILD AND NOT RACELINE_SANITIZE AND NOT RACELINE_FUZZ)
   execute_process(COMMAND ${venv} -c "import hypothesis, nanobind, numpy"
