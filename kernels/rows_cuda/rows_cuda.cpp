@@ -151,7 +151,7 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     c.ctas =
         compiled ? ctas_of(layout, tile) : ctas_reading(layout, tile, std::max(1, device.units));
     c.threads = tile.threads;
-    c.registers = 65536 / (residents * tile.threads) / 8 * 8;  // the launch bound
+    c.registers = registers_of(tile, residents);  // the launch bound
     c.smem_bytes = static_cast<std::int64_t>(sizeof(float)) *
                    (64 + static_cast<std::int64_t>(tile.threads / 32 * 2 * longest_row_chain));
     c.bytes_in_flight = 16.0 * tile.threads * tile.chunks;

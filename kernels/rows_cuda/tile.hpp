@@ -39,6 +39,10 @@ constexpr int residents_of(const Tile& tile) {
 constexpr int residents_reading(const Tile& tile) {
     return std::max(1, residents_of(tile) / 2);
 }
+/// Registers of a thread where an SM has room for so many CTAs.
+constexpr int registers_of(const Tile& tile, int residents) {
+    return 65536 / (residents * tile.threads) / 8 * 8;
+}
 /// The one tile that goes over a row several times.
 constexpr bool is_widest(const Tile& tile) {
     return tile.threads == 1024 && tile.chunks == 4;

@@ -153,6 +153,12 @@ TEST(CommittedReceipts, residuals_of_a_file_are_those_of_its_line_in_the_index) 
         if (!std::filesystem::exists(past.path)) {
             continue;  // it has left: its line is all there is
         }
+        if (std::ranges::any_of(past.measurements, [](const PastMeasurement& m) {
+                return m.op != PastMeasurement{}.op || m.pass != PastMeasurement{}.pass;
+            })) {
+            EXPECT_ANY_THROW((void)index_line(file, "c", past.measurements)) << past.path;
+            continue;  // the index has no columns for it: it cannot leave
+        }
         const std::vector<Residual> of_rows = residuals_of(read_receipts(past.path).rows);
         const Json line = Json::parse(index_line(file, "c", past.measurements).dump());
         const std::vector<Residual> of_line = residuals_of(past_measurements_of_line(line));

@@ -185,6 +185,8 @@ TEST(Suites, ThoseOfToolsHoldTheirTypesAlone) {
         {"edges-ladder", {DType::fp16, DType::fp32}},
         {"edges-decode", {DType::bf16, DType::fp16}},
         {"edges-decode-tree", {DType::bf16, DType::fp16}},
+        {"edges-operations", {DType::bf16, DType::fp16, DType::fp32}},
+        {"sanitizer-operations", {DType::bf16, DType::fp16, DType::fp32}},
         {"sanitizer", {DType::bf16, DType::fp16}},
         {"sanitizer-decode", {DType::bf16, DType::fp16}},
         {"sanitizer-e4m3", {DType::e4m3}},
