@@ -10,7 +10,7 @@ foreach(part CMakeLists.txt CMakePresets.json cmake apps include devices src ope
 endforeach()
 # What is left out would only have to be compiled. A rung stays, whose test is named in the program.
 file(GLOB others ${WORK}/tree/kernels/* ${WORK}/tree/ladder/*/*)
-list(FILTER others EXCLUDE REGEX "/(cpu_flash|naive)$|/ladder/(prefill|tracks)/[^/]*\\.(cuh|hpp|cpp)$")
+list(FILTER others EXCLUDE REGEX "/(cpu_flash|linear_onednn|naive)$|/ladder/(prefill|tracks)/[^/]*\\.(cuh|hpp|cpp)$")
 file(REMOVE_RECURSE ${others})
 
 function(run)
