@@ -249,6 +249,7 @@ function showRoofline() {
   const predicted = points.filter(point => point.predicted);
   const said = points.length === 0
     ? (left.length === 0 && roofsHere().engines.length > 0 ? `No timed case of ${chosen.device} stands in these receipts: its roofs alone. ${missingRoofs()}`
+      : idle > 0 && idle === left.length ? `No case to draw: ${chosen.kernel || chosen.device} has no operations that a roofline counts. The table below has ${plural(idle, "case")}.`
       : "No case to draw: no timed case is left by these choices, or the bytes of this level are not known of them.")
     : `${plural(points.length, "case")} of ${plural(kernels.length, "kernel")} on ${chosen.device}, ${predicted.length} with their prediction.` +
       `${uncounted > 0 ? ` ${plural(uncounted, "case")} not drawn: the bytes that cross this level are counted by this build's kernels, and it does not have these in their tile.` : ""}` +

@@ -566,6 +566,9 @@ class Sections(unittest.TestCase):
             kernels = browser.get("[...document.getElementById('choose-kernel').options].map(o => o.value)")
             for kernel in [kernels[0], *kernels[1::4]]:
                 browser.choose("choose-kernel", kernel)
+                if kernel and not browser.get("raceline.page.data.cases.some(c => c.device === arguments[0] && c.kernel === arguments[1] && c.flops > 0)", device, kernel):
+                    self.assertIn("no operations that a roofline counts", browser.get("document.getElementById('roofline-said').textContent"))
+                    continue
                 browser.see("roofline-chart", f"(c => c && c.view && c.points.every(p => p.of.device === {json.dumps(device)} && {json.dumps(kernel)}.includes(p.of.kernel)) || {json.dumps(kernel)} === {json.dumps(kernels[0])})(raceline.page.charts['roofline-chart'])")
                 for name, y, low, high in browser.get("""(({spec}) => { const [low, high] = spec.scales.find(s => s.name === "y").domain;
                         return spec.data.find(d => d.name === "labels").values.map(l => [l.name, l.y, low, high]); })(raceline.page.charts["roofline-chart"])"""):
