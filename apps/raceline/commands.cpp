@@ -279,8 +279,14 @@ void add_report_command(CLI::App& app, Options& o, std::vector<Command>& command
 }
 
 void add_amount(CLI::App& command, const char* name, double& into, const char* help) {
-    CLI::Validator amount = CLI::NonNegativeNumber;
-    amount.description("");  // help has it otherwise behind the type
+    const CLI::Validator amount(
+        [name = std::string(name)](const std::string& text) {
+            double value = 0;
+            return CLI::detail::lexical_cast(text, value) && value >= 0
+                       ? std::string()
+                       : fmt::format("'{}' is no number of 0 or more, such as 250e-6", text);
+        },
+        "");  // help has a description behind the type
     command.add_option(name, into, help)->check(amount)->type_name("NUMBER");
 }
 

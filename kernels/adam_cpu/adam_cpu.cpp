@@ -23,23 +23,30 @@ constexpr Constant quotient_and_root =
 
 std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& /*device*/) {
     const std::int64_t elements = w.extent(grid_rows) * w.extent(grid_width);
-    const double slots = counted(4, "to_float") + counted(8, "step_block") + quotient_and_root +
-                         counted(12, "stores, copied once more");
+    const auto load = [](DType type) {
+        return type == DType::fp32 ? counted(1, "loaded")
+                                   : counted(3, "loaded and widened, shifted");
+    };
+    const auto put = [](DType type) {
+        return type == DType::fp32 ? counted(2, "a store takes a port for a cycle")
+                                   : counted(9, "rounded, cut, put together, stored");
+    };
+    const DType state = w.word("state") == "bf16" ? DType::bf16 : DType::fp32;
+    const bool master = w.word("master") == "fp32";
+    const double slots = load(master ? DType::fp32 : w.dtype) + load(w.dtype) + 2 * load(state) +
+                         counted(8, "step") + quotient_and_root + put(w.dtype) + 2 * put(state) +
+                         (master ? put(DType::fp32) : 0);
     return {one_pass(w, "blocks", {{"op.simd", slots * static_cast<double>(elements)}},
                      (elements - 1) / parameters_of_task + 1, tile.stream != 0)};
 }
 
-std::size_t workspace(const Workload& /*w*/, const Tile& tile, const Device& device) {
-    return static_cast<std::size_t>(std::max(1, device.units)) * buffers *
-           static_cast<std::size_t>(tile.block) * sizeof(float);
-}
-
-const KernelRecord<Tile> record{.name = "adam_cpu",
-                                .summary = "one step of Adam in one pass, on CPUs",
-                                .engine = Engine::cpu,
-                                .tiles = std::span<const Tile>(tile_list),
-                                .functions = {supports, counts, computed_in_fp32, workspace},
-                                .op = "adam"};
+const KernelRecord<Tile> record{
+    .name = "adam_cpu",
+    .summary = "one step of Adam in one pass, on CPUs",
+    .engine = Engine::cpu,
+    .tiles = std::span<const Tile>(tile_list),
+    .functions = {supports, counts, computed_in_fp32, no_workspace<Tile>},
+    .op = "adam"};
 
 }  // namespace
 }  // namespace raceline::kernels::adam_cpu

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One step of Adam, block by block: four streams are read and three or four written.
+// Four vectors of parameters at a time, from memory to memory: a step needs nothing of its
+// neighbours.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/adam_cpu/launch.cpp"
 // clang-format off: the targets are chosen before Highway is seen
@@ -11,8 +12,7 @@
 #include <hwy/highway.h>
 #include <omp.h>
 
-#include "cpu/simd/elements-inl.hpp"
-#include "cpu/simd/stream-inl.hpp"
+#include "cpu/simd/group-inl.hpp"
 #include "device/device.hpp"
 #include "kernels/adam_cpu/tile.hpp"
 #include "workload/adam_step.hpp"
@@ -23,7 +23,6 @@ namespace raceline::kernels::adam_cpu {
 struct Call {
     const OperationArgs& args;
     AdamStep step;
-    std::int64_t block, elements;
     bool stream;
 };
 }  // namespace raceline::kernels::adam_cpu
@@ -34,51 +33,67 @@ namespace raceline::kernels::adam_cpu::HWY_NAMESPACE {
 
 using namespace raceline::simd::HWY_NAMESPACE;  // NOLINT(google-build-using-namespace)
 
-/// `count` parameters at p, gradients at g and moments at m and v become those after the step.
-void step_block(const AdamStep& s, std::int64_t count, float* p, const float* g, float* m,
-                float* v) {
+HWY_INLINE void step(const AdamStep& s, Vec grad, Vec& parameter, Vec& first, Vec& second) {
     const F d;
-    for (std::int64_t i = 0; i < count; i += kLanes) {
-        const Vec grad = hn::Load(d, g + i);
-        const Vec first =
-            hn::MulAdd(hn::Set(d, s.beta1), hn::Load(d, m + i), hn::Mul(hn::Set(d, s.new1), grad));
-        const Vec second = hn::MulAdd(hn::Set(d, s.beta2), hn::Load(d, v + i),
-                                      hn::Mul(hn::Set(d, s.new2), hn::Mul(grad, grad)));
-        const Vec root = hn::MulAdd(hn::Sqrt(second), hn::Set(d, s.unbias), hn::Set(d, s.eps));
-        const Vec moved = hn::Mul(hn::Set(d, s.rate), hn::Div(first, root));
-        hn::Store(hn::MulSub(hn::Set(d, s.keep), hn::Load(d, p + i), moved), d, p + i);
-        hn::Store(first, d, m + i);
-        hn::Store(second, d, v + i);
+    first = hn::MulAdd(hn::Set(d, s.beta1), first, hn::Mul(hn::Set(d, s.new1), grad));
+    second =
+        hn::MulAdd(hn::Set(d, s.beta2), second, hn::Mul(hn::Set(d, s.new2), hn::Mul(grad, grad)));
+    const Vec root = hn::MulAdd(hn::Sqrt(second), hn::Set(d, s.unbias), hn::Set(d, s.eps));
+    const Vec moved = hn::Mul(hn::Set(d, s.rate), hn::Div(first, root));
+    parameter = hn::MulSub(hn::Set(d, s.keep), parameter, moved);
+}
+
+/// Of: the format of parameters and gradients. State: of both moments.
+template <class Of, class State>
+void step_range(const Call& call, std::int64_t begin, std::int64_t end) {
+    const AdamStep constants = call.step;
+    const auto at = [&](std::size_t tensor, std::int64_t i) {
+        const OperationTensor& t = call.args.tensors[tensor];
+        return static_cast<std::byte*>(t.data) + i * static_cast<std::int64_t>(bytes_of(t.dtype));
+    };
+    // With a master copy that is what the step reads.
+    const bool master = call.args.tensors[adam_new_master].rows > 0;
+    for (std::int64_t i = begin; i < end; i += kGroup) {
+        const std::int64_t count = std::min(kGroup, end - i);
+        Group p = master ? load_some<FormatOfFp32>(at(adam_parameter, i), count)
+                         : load_some<Of>(at(adam_parameter, i), count);
+        const Group g = load_some<Of>(at(adam_gradient, i), count);
+        Group m = load_some<State>(at(adam_first, i), count);
+        Group v = load_some<State>(at(adam_second, i), count);
+        step(constants, g.a, p.a, m.a, v.a);
+        step(constants, g.b, p.b, m.b, v.b);
+        step(constants, g.c, p.c, m.c, v.c);
+        step(constants, g.d, p.d, m.d, v.d);
+        put_some<Of>(p, count, call.stream, at(adam_new_parameter, i));
+        put_some<State>(m, count, call.stream, at(adam_new_first, i));
+        put_some<State>(v, count, call.stream, at(adam_new_second, i));
+        if (master) {
+            put_some<FormatOfFp32>(p, count, call.stream, at(adam_new_master, i));
+        }
     }
 }
 
-void run_task(const Call& call, std::int64_t begin, std::int64_t end, std::byte* scratch) {
-    const auto& tensors = call.args.tensors;
-    const auto buffer = [&](std::size_t i) {
-        return reinterpret_cast<float*>(scratch) + i * static_cast<std::size_t>(call.block);
-    };
-    const auto at = [&](std::size_t tensor, std::int64_t i) {
-        const OperationTensor& t = tensors[tensor];
-        return static_cast<std::byte*>(t.data) + i * static_cast<std::int64_t>(bytes_of(t.dtype));
-    };
-    for (std::int64_t first = begin; first < end; first += call.block) {
-        const std::int64_t count = std::min(call.block, end - first);
-        const auto elements = static_cast<std::size_t>(count);
-        for (std::size_t i = adam_parameter; i <= adam_second; ++i) {
-            to_float(at(i, first), tensors[i].dtype, elements, buffer(i));
-        }
-        step_block(call.step, count, buffer(adam_parameter), buffer(adam_gradient),
-                   buffer(adam_first), buffer(adam_second));
-        const auto put = [&](std::size_t tensor, std::size_t from) {
-            put_floats(buffer(from), elements, tensors[tensor].dtype, call.stream,
-                       reinterpret_cast<std::byte*>(buffer(buffers - 1)), at(tensor, first));
-        };
-        put(adam_new_parameter, adam_parameter);
-        put(adam_new_first, adam_first);
-        put(adam_new_second, adam_second);
-        if (tensors[adam_new_master].rows > 0) {
-            put(adam_new_master, adam_parameter);
-        }
+template <class Of>
+void step_with(const Call& call, std::int64_t begin, std::int64_t end) {
+    if (call.args.tensors[adam_first].dtype == DType::fp32) {
+        step_range<Of, FormatOfFp32>(call, begin, end);
+    } else {
+        step_range<Of, FormatOfBf16>(call, begin, end);
+    }
+}
+
+void run_task(const Call& call, std::int64_t begin, std::int64_t end) {
+    const bool master = call.args.tensors[adam_new_master].rows > 0;
+    switch (call.args.tensors[adam_gradient].dtype) {
+        case DType::fp32: step_with<FormatOfFp32>(call, begin, end); break;
+        case DType::fp16: step_with<FormatOfFp16>(call, begin, end); break;
+        default:
+            // All tensors in one format: their elements may come in any order.
+            if (!master && call.args.tensors[adam_first].dtype == DType::bf16) {
+                step_range<FormatOfBf16Pairs, FormatOfBf16Pairs>(call, begin, end);
+            } else {
+                step_with<FormatOfBf16>(call, begin, end);
+            }
     }
     hwy::FlushStream();
 }
@@ -90,18 +105,14 @@ HWY_AFTER_NAMESPACE();
 namespace raceline::kernels::adam_cpu {
 HWY_EXPORT(run_task);
 
-void launch(const OperationArgs& args, int tile, const Device& device, void* workspace,
+void launch(const OperationArgs& args, int tile, const Device& device, void* /*workspace*/,
             void* /*stream*/) {
-    const Tile& shape = tile_list.at(static_cast<std::size_t>(tile));
-    const Call call{args, adam_step_of(args), shape.block, args.extents[0] * args.extents[1],
-                    shape.stream != 0};
-    const std::size_t scratch = buffers * static_cast<std::size_t>(call.block) * sizeof(float);
+    const Call call{args, adam_step_of(args),
+                    tile_list.at(static_cast<std::size_t>(tile)).stream != 0};
+    const std::int64_t elements = args.extents[0] * args.extents[1];
 #pragma omp parallel for schedule(dynamic) num_threads(std::max(1, device.units))
-    for (std::int64_t first = 0; first < call.elements; first += parameters_of_task) {
-        HWY_DYNAMIC_DISPATCH(run_task)(
-            call, first, std::min(call.elements, first + parameters_of_task),
-            static_cast<std::byte*>(workspace) +
-                static_cast<std::size_t>(omp_get_thread_num()) * scratch);
+    for (std::int64_t first = 0; first < elements; first += parameters_of_task) {
+        HWY_DYNAMIC_DISPATCH(run_task)(call, first, std::min(elements, first + parameters_of_task));
     }
 }
 }  // namespace raceline::kernels::adam_cpu

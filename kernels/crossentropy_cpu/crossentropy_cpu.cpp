@@ -17,9 +17,12 @@ std::string supports(const Workload& /*w*/, const Tile& /*tile*/, const Device& 
 
 std::vector<Counts> counts(const Workload& w, const Tile& /*tile*/, const Device& /*device*/) {
     const std::int64_t rows = w.extent(grid_rows);
-    const double slots = counted(3, "to_float, stored") +
-                         counted(3, "compared, and looked at for NaN") +
-                         counted(24, "exp in elements-inl.hpp, added");
+    const double slots =
+        (w.dtype == DType::fp32   ? counted(1, "loaded")
+         : w.dtype == DType::fp16 ? counted(2.5, "half a load, converted in two")
+                                  : counted(1.5, "half a load, a shift or a mask")) +
+        counted(4, "compared, looked at for NaN, stored") +
+        counted(15, "loaded, exp2 in elements-inl.hpp, added");
     const auto elements = static_cast<double>(rows) * static_cast<double>(w.extent(grid_width));
     return {one_pass(w, "row", {{"op.simd", slots * elements}}, rows, true)};
 }

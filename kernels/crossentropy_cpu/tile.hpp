@@ -15,6 +15,6 @@ struct Tile {
     static constexpr std::array<TileField, 1> fields{"block"};
 };
 inline constexpr std::array tile_list{Tile{1024}};
-inline constexpr std::size_t longest_block = 1024;
+inline constexpr std::int64_t longest_block = 1024;
 
 }  // namespace raceline::kernels::crossentropy_cpu

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A row passes block by block through the steps up to the first reduction, in fp32 in a buffer that
-// stays in a cache; then again through those up to the next one, and so on. Blocks stay in L1, so
-// that only operands and results touch memory. Without reductions one block is all that is held.
+// Elements pass through all steps up to a reduction in registers, four vectors at a time, and only
+// there or at a rotation do they go to a buffer in fp32 that holds a row. A chain without these
+// touches nothing but its operands and its result. Chains of compiled_chains.hpp have loops of
+// their own where vectors are wide; the others ask for each step which one it is.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/rows_cpu/launch.cpp"
 // clang-format off: the targets are chosen before Highway is seen
@@ -14,10 +15,10 @@
 #include <limits>
 #include <omp.h>
 
-#include "cpu/simd/elements-inl.hpp"
-#include "cpu/simd/stream-inl.hpp"
+#include "cpu/simd/group-inl.hpp"
 #include "device/device.hpp"
 #include "kernels/rows_cpu/layout.hpp"
+#include "workload/compiled_chains.hpp"
 #include "workload/row_program.hpp"
 
 #ifndef RACELINE_ROWS_CPU_CALL
@@ -27,6 +28,7 @@ namespace raceline::kernels::rows_cpu {
 struct Call {
     const OperationArgs& args;
     RowProgram program;
+    std::size_t chain;  ///< its number among those that are compiled
     Layout layout;
     std::int64_t head;
     float eps;
@@ -40,35 +42,18 @@ namespace raceline::kernels::rows_cpu::HWY_NAMESPACE {
 
 using namespace raceline::simd::HWY_NAMESPACE;  // NOLINT(google-build-using-namespace)
 
-/// x[i] = function(x[i]) for a block, whose end is padded to whole vectors.
-template <class Function>
-void each(float* x, std::int64_t count, const Function& function) {
-    const F d;
-    for (std::int64_t i = 0; i < count; i += kLanes) {
-        hn::Store(function(hn::Load(d, x + i)), d, x + i);
-    }
-}
-
-template <class Function>
-void with(float* x, const float* operand, std::int64_t count, const Function& function) {
-    const F d;
-    for (std::int64_t i = 0; i < count; i += kLanes) {
-        hn::Store(function(hn::Load(d, x + i), hn::LoadU(d, operand + i)), d, x + i);
-    }
-}
-
-Vec sigmoid(Vec x) {
+HWY_INLINE Vec sigmoid(Vec x) {
     const F d;
     const Vec one = hn::Set(d, 1.0F);
     return hn::Div(one, hn::Add(one, exp(hn::Neg(x))));
 }
 
-Vec silu(Vec x) {
+HWY_INLINE Vec silu(Vec x) {
     const F d;
     return hn::Div(x, hn::Add(hn::Set(d, 1.0F), exp(hn::Neg(x))));
 }
 
-Vec gelu(Vec x) {
+HWY_INLINE Vec gelu(Vec x) {
     const F d;
     const Vec cubed = hn::Mul(x, hn::Mul(x, x));
     const Vec inner = hn::Mul(hn::Set(d, static_cast<float>(gelu_c)),
@@ -76,187 +61,226 @@ Vec gelu(Vec x) {
     return hn::Mul(hn::Mul(hn::Set(d, 0.5F), x), hn::Add(hn::Set(d, 1.0F), tanh(inner)));
 }
 
-Vec relu(Vec x) {
+HWY_INLINE Vec relu(Vec x) {
     const F d;
     return hn::IfThenZeroElse(hn::Lt(x, hn::Zero(d)), x);  // NaN stays
 }
 
-void add(float* x, const float* operand, std::int64_t count) {
-    with(x, operand, count, [](Vec a, Vec b) { return hn::Add(a, b); });
+constexpr auto sum = [](Vec a, Vec b) { return hn::Add(a, b); };
+constexpr auto difference = [](Vec a, Vec b) { return hn::Sub(a, b); };
+constexpr auto product = [](Vec a, Vec b) { return hn::Mul(a, b); };
+constexpr auto larger = [](Vec a, Vec b) { return hn::Max(a, b); };
+
+/// Where elements stop on their way through registers: at what needs the whole row.
+constexpr bool is_stop(RowOp op) {
+    return is_reduction(op) || op == RowOp::rope;
 }
 
-void multiply(float* x, const float* operand, std::int64_t count) {
-    with(x, operand, count, [](Vec a, Vec b) { return hn::Mul(a, b); });
+/// The steps of a program from number `first` up to a stop, and that stop.
+struct Pass {
+    std::span<const RowInstruction> steps;
+    const RowInstruction* stop;  ///< none: to the result
+    bool loads;                  ///< from the operand, else from the buffer
+};
+
+constexpr std::size_t stop_behind(std::span<const RowInstruction> steps, std::size_t first) {
+    while (first < steps.size() && !is_stop(steps[first].op)) {
+        ++first;
+    }
+    return first;
 }
 
-/// One thread's buffers and what it knows of its row.
+/// One thread's buffer and what it knows of its row.
+template <class Format>
 class RowRun {
 public:
     /// `scratch`: Layout::scratch_bytes, aligned as they are.
     RowRun(const Call& call, std::byte* scratch)
-        : call_(call),
-          type_(call.args.tensors[0].dtype),
-          bytes_(static_cast<std::int64_t>(bytes_of(type_))),
-          row_(reinterpret_cast<float*>(scratch)),
-          operand_(row_ + call.layout.held()),
-          packed_(operand_ + call.layout.padded_block()) {}
+        : call_(call), row_(reinterpret_cast<float*>(scratch)) {}
 
     /// Elements from number `at` on: a whole row where there are rows.
     void run(std::int64_t at, std::int64_t count) {
         const std::span<const RowInstruction> steps = call_.program.steps();
-        at_ = at;
-        count_ = count;
+        begin(at, count);
         for (std::size_t first = 0; first <= steps.size();) {
-            std::size_t end = first;
-            while (end < steps.size() && !is_reduction(steps[end].op)) {
-                ++end;
-            }
-            const RowInstruction* reduction = end < steps.size() ? &steps[end] : nullptr;
-            pass(steps.subspan(first, end - first), first == 0, reduction);
+            const std::size_t end = stop_behind(steps, first);
+            const RowInstruction* stop = end < steps.size() ? &steps[end] : nullptr;
+            Sums sums = sums_of(stop);
+            pass_from({steps.subspan(first, end - first), stop, first == 0}, 0, sums);
+            finish(stop, sums);
             first = end + 1;
         }
     }
 
-private:
-    /// All blocks through `steps`, then into `reduction`, or into the result if there is none.
-    void pass(std::span<const RowInstruction> steps, bool loads, const RowInstruction* reduction) {
-        const F d;
-        const bool largest = reduction != nullptr && reduction->op == RowOp::reduce_max;
-        Vec sums = hn::Set(d, largest ? -std::numeric_limits<float>::infinity() : 0.0F);
-        for (std::int64_t first = 0; first < count_; first += call_.layout.block) {
-            const std::int64_t count = std::min(call_.layout.block, count_ - first);
-            float* x = row_ + (call_.layout.holds_rows ? first : 0);
-            if (loads) {
-                to_float(matrix(0, first), type_, static_cast<std::size_t>(count), x);
-            }
-            for (const RowInstruction& step : steps) {
-                apply(step, first, count, x);
-            }
-            if (reduction == nullptr) {
-                put(call_.program.result, first, count, x);
-            } else {
-                sums = reduce(reduction->op, x, count, sums);
-            }
+    /// The same of the chain of that number, from its step `first` on.
+    template <std::size_t chain, std::size_t first = 0>
+    void run_compiled(std::int64_t at, std::int64_t count) {
+        static constexpr RowProgram program = compiled_programs[chain];
+        static constexpr std::size_t end = stop_behind(program.steps(), first);
+        constexpr bool last = end == program.steps().size();
+        constexpr const RowInstruction* stop = last ? nullptr : &program.list[end];
+        if constexpr (first == 0) {
+            begin(at, count);
         }
-        if (reduction != nullptr) {
-            const float sum =
-                hn::GetLane(largest ? hn::MaxOfLanes(d, sums) : hn::SumOfLanes(d, sums));
-            // A maximum's lanes may have lost a NaN.
-            statistic_ =
-                finished(reduction->finish, nan_ ? std::numeric_limits<float>::quiet_NaN() : sum,
-                         static_cast<float>(count_), call_.eps);
-            nan_ = false;
+        const Pass whole{program.steps().subspan(first, end - first), stop, first == 0};
+        Sums sums = sums_of(stop);
+        std::int64_t i = 0;
+        for (; i + kGroup <= count_; i += kGroup) {
+            Group x = loaded(first == 0, i, kGroup);
+            [&]<std::size_t... step>(std::index_sequence<step...>) {
+                ((x = applied(program.list[first + step], i, kGroup, x)), ...);
+            }(std::make_index_sequence<end - first>());
+            leave(whole, i, kGroup, x, sums);
+        }
+        if (i < count_) {
+            pass_from(whole, i, sums);
+        }
+        finish(stop, sums);
+        if constexpr (!last) {
+            run_compiled<chain, end + 1>(at, count);
         }
     }
 
-    Vec reduce(RowOp op, float* x, std::int64_t count, Vec sums) {
-        const F d;
-        const std::int64_t whole =
-            count / static_cast<std::int64_t>(kLanes) * static_cast<std::int64_t>(kLanes);
-        // What stands behind the end of the row must not count.
-        const float neutral =
-            op == RowOp::reduce_max ? -std::numeric_limits<float>::infinity() : 0.0F;
-        std::fill(x + count,
-                  x + (whole == count ? count : whole + static_cast<std::int64_t>(kLanes)),
-                  neutral);
-        if (op == RowOp::reduce_max) {
-            auto seen = hn::FirstN(d, 0);
-            for (std::int64_t i = 0; i < count; i += kLanes) {
-                const Vec v = hn::Load(d, x + i);
-                seen = hn::Or(seen, hn::IsNaN(v));
-                sums = hn::Max(sums, v);
+private:
+    static constexpr auto bytes = static_cast<std::int64_t>(Format::bytes);
+
+    struct Sums {
+        Group each;
+        bool nan = false;
+    };
+    static Sums sums_of(const RowInstruction* stop) {
+        const bool largest = stop != nullptr && stop->op == RowOp::reduce_max;
+        return {group_of(largest ? -std::numeric_limits<float>::infinity() : 0.0F)};
+    }
+
+    void begin(std::int64_t at, std::int64_t count) {
+        at_ = at;
+        count_ = count;
+    }
+
+    HWY_INLINE Group loaded(bool from_operand, std::int64_t i, std::int64_t count) const {
+        return from_operand ? load_some<Format>(matrix(0, i), count) : load_floats(row_ + i);
+    }
+
+    HWY_NOINLINE void pass_from(const Pass& pass, std::int64_t first, Sums& sums) {
+        for (std::int64_t i = first; i < count_; i += kGroup) {
+            const std::int64_t count = std::min(kGroup, count_ - i);
+            Group x = loaded(pass.loads, i, count);
+            for (const RowInstruction& step : pass.steps) {
+                x = applied(step, i, count, x);
             }
-            nan_ = nan_ || !hn::AllFalse(d, seen);
-            return sums;
+            leave(pass, i, count, x, sums);
         }
-        // Four chains hide the latency of a sum.
-        Vec a = sums, b = hn::Zero(d), c = hn::Zero(d), e = hn::Zero(d);
-        std::int64_t i = 0;
-        const auto term = [&](std::int64_t from, Vec to) {
-            const Vec v = hn::Load(d, x + from);
-            return op == RowOp::reduce_squares ? hn::MulAdd(v, v, to) : hn::Add(to, v);
-        };
-        constexpr auto lanes = static_cast<std::int64_t>(kLanes);
-        for (; i + 4 * lanes <= count; i += 4 * lanes) {
-            a = term(i, a);
-            b = term(i + lanes, b);
-            c = term(i + 2 * lanes, c);
-            e = term(i + 3 * lanes, e);
+    }
+
+    /// Where elements go behind the last step of a pass.
+    HWY_INLINE void leave(const Pass& pass, std::int64_t i, std::int64_t count, const Group& x,
+                          Sums& sums) {
+        if (pass.stop == nullptr) {
+            put(call_.program.result, i, count, x);
+        } else {
+            put_floats<false>(x, row_ + i);
+            sums.each = reduced(pass.stop->op, x, count, sums.each, sums.nan);
         }
-        for (; i < count; i += lanes) {
-            a = term(i, a);
+        if (!pass.loads) {
+            fetch_next_row(i);
         }
-        return hn::Add(hn::Add(a, b), hn::Add(c, e));
+    }
+
+    void finish(const RowInstruction* stop, const Sums& sums) {
+        if (stop != nullptr && stop->op == RowOp::rope) {
+            rope(stop->tensor);
+        } else if (stop != nullptr) {
+            const bool largest = stop->op == RowOp::reduce_max;
+            statistic_ = finished(stop->finish, sums.nan ? not_a_number : all(sums.each, largest),
+                                  static_cast<float>(count_), call_.eps);
+        }
+    }
+
+    static float all(const Group& sums, bool largest) {
+        const F d;
+        return largest
+                   ? hn::GetLane(
+                         hn::MaxOfLanes(d, larger(larger(sums.a, sums.b), larger(sums.c, sums.d))))
+                   : hn::GetLane(hn::SumOfLanes(d, sum(sum(sums.a, sums.b), sum(sums.c, sums.d))));
+    }
+
+    // What stands behind the end of the row must not count.
+    static HWY_INLINE Group reduced(RowOp op, const Group& x, std::int64_t count, const Group& sums,
+                                    bool& nan) {
+        switch (op) {
+            case RowOp::reduce_max: {
+                const Group v =
+                    only_some<Format>(x, count, -std::numeric_limits<float>::infinity());
+                // A maximum's lanes may lose a NaN.
+                nan = nan || (may_have_nan(v) && has_nan(v));
+                return map(v, sums, larger);
+            }
+            case RowOp::reduce_sum: return map(only_some<Format>(x, count, 0.0F), sums, sum);
+            case RowOp::reduce_squares: {
+                const Group v = only_some<Format>(x, count, 0.0F);
+                return {hn::MulAdd(v.a, v.a, sums.a), hn::MulAdd(v.b, v.b, sums.b),
+                        hn::MulAdd(v.c, v.c, sums.c), hn::MulAdd(v.d, v.d, sums.d)};
+            }
+            default: return sums;  // a rotation
+        }
     }
 
     [[nodiscard]] std::byte* data(std::int32_t tensor, std::int64_t element) const {
         return static_cast<std::byte*>(call_.args.tensors[static_cast<std::size_t>(tensor)].data) +
-               element * bytes_;
+               element * bytes;
     }
     [[nodiscard]] std::byte* matrix(std::int32_t tensor, std::int64_t first) const {
         return data(tensor, at_ + first);
     }
 
-    void apply(const RowInstruction& step, std::int64_t first, std::int64_t count, float* x) {
-        const F d;
+    // The row behind this one comes while this one is computed with, into the second cache. Behind
+    // the last row there may be nothing, which a prefetch does not mind.
+    void fetch_next_row(std::int64_t i) const {
+        constexpr std::int64_t line = 64;
+        const std::byte* next = matrix(0, count_ + i);
+        for (std::int64_t at = 0; at < kGroup * bytes; at += line) {
+            __builtin_prefetch(next + at, 0, 2);
+        }
+    }
+
+    HWY_INLINE Group applied(const RowInstruction& step, std::int64_t first, std::int64_t count,
+                             const Group& x) {
+        const auto with_matrix = [&](const auto& function) {
+            return map(x, load_some<Format>(matrix(step.tensor, first), count), function);
+        };
+        const auto with_vector = [&](const auto& function) {
+            return map(x, load_some<Format>(data(step.tensor, first), count), function);
+        };
         switch (step.op) {
-            case RowOp::relu: each(x, count, relu); break;
-            case RowOp::gelu: each(x, count, gelu); break;
-            case RowOp::silu: each(x, count, silu); break;
-            case RowOp::sigmoid: each(x, count, sigmoid); break;
-            case RowOp::tanh: each(x, count, [](Vec v) { return tanh(v); }); break;
-            case RowOp::exp: each(x, count, [](Vec v) { return exp(v); }); break;
-            case RowOp::square: each(x, count, [](Vec v) { return hn::Mul(v, v); }); break;
-            case RowOp::add_matrix:
-                add(x, widened(matrix(step.tensor, first), count), count);
-                break;
-            case RowOp::add_vector: add(x, widened(data(step.tensor, first), count), count); break;
-            case RowOp::mul_matrix:
-                multiply(x, widened(matrix(step.tensor, first), count), count);
-                break;
-            case RowOp::mul_vector:
-                multiply(x, widened(data(step.tensor, first), count), count);
-                break;
-            case RowOp::sub_matrix:
-                with(x, widened(matrix(step.tensor, first), count), count,
-                     [](Vec a, Vec b) { return hn::Sub(a, b); });
-                break;
-            case RowOp::add_statistic: {
-                const Vec s = hn::Set(d, statistic_);
-                each(x, count, [s](Vec v) { return hn::Add(v, s); });
-                break;
-            }
-            case RowOp::mul_statistic: {
-                const Vec s = hn::Set(d, statistic_);
-                each(x, count, [s](Vec v) { return hn::Mul(v, s); });
-                break;
-            }
-            case RowOp::rope: rope(step.tensor, count, x); break;
-            case RowOp::store: put(step.tensor, first, count, x); break;
-            case RowOp::reduce_max:
-            case RowOp::reduce_sum:
-            case RowOp::reduce_squares: break;  // between passes
+            case RowOp::relu: return map(x, relu);
+            case RowOp::gelu: return map(x, gelu);
+            case RowOp::silu: return map(x, silu);
+            case RowOp::sigmoid: return map(x, sigmoid);
+            case RowOp::tanh: return map(x, [](Vec v) { return tanh(v); });
+            case RowOp::exp: return map(x, [](Vec v) { return exp(v); });
+            case RowOp::square: return map(x, x, product);
+            case RowOp::add_matrix: return with_matrix(sum);
+            case RowOp::sub_matrix: return with_matrix(difference);
+            case RowOp::mul_matrix: return with_matrix(product);
+            case RowOp::add_vector: return with_vector(sum);
+            case RowOp::mul_vector: return with_vector(product);
+            case RowOp::add_statistic: return map(x, group_of(statistic_), sum);
+            case RowOp::mul_statistic: return map(x, group_of(statistic_), product);
+            case RowOp::store: put(step.tensor, first, count, x); return x;
+            default: return x;  // what passes end at
         }
     }
 
-    /// A block of an operand as floats; of one that is stored so, where it lies.
-    const float* widened(const std::byte* from, std::int64_t count) {
-        if (type_ == DType::fp32 && count % static_cast<std::int64_t>(kLanes) == 0) {
-            return reinterpret_cast<const float*>(from);
-        }
-        to_float(from, type_, static_cast<std::size_t>(count), operand_);
-        return operand_;
-    }
-
-    /// Whole heads of a block, whose length is a multiple of the head dim.
-    void rope(std::int32_t tensor, std::int64_t count, float* x) {
+    /// The heads of the row in the buffer.
+    void rope(std::int32_t tensor) {
         const OperationTensor& t = call_.args.tensors[static_cast<std::size_t>(tensor)];
         const float* cosines = static_cast<const float*>(t.data) + at_ / count_ * t.width;
         const std::int64_t half = call_.head / 2;
         const float* sines = cosines + half;
         const F d;
-        for (std::int64_t head = 0; head < count; head += call_.head) {
-            float* low = x + head;
+        for (std::int64_t head = 0; head < count_; head += call_.head) {
+            float* low = row_ + head;
             float* high = low + half;
             std::int64_t i = 0;
             for (; i + static_cast<std::int64_t>(kLanes) <= half; i += kLanes) {
@@ -276,28 +300,68 @@ private:
         }
     }
 
-    void put(std::int32_t tensor, std::int64_t first, std::int64_t count, const float* x) {
-        put_floats(x, static_cast<std::size_t>(count), type_, call_.stream,
-                   reinterpret_cast<std::byte*>(packed_), matrix(tensor, first));
+    void put(std::int32_t tensor, std::int64_t first, std::int64_t count, const Group& x) {
+        put_some<Format>(x, count, call_.stream, matrix(tensor, first));
     }
 
+    static constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
     const Call& call_;
-    DType type_;
-    std::int64_t bytes_, at_ = 0, count_ = 0;
     float* row_;
-    float* operand_;
-    float* packed_;
+    std::int64_t at_ = 0, count_ = 0;
     float statistic_ = 0;
-    bool nan_ = false;
 };
 
-void run_task(const Call& call, std::int64_t task, std::byte* scratch) {
+template <class Run>
+void each_row(const Call& call, std::int64_t task, const Run& run) {
     const Layout& layout = call.layout;
-    RowRun run(call, scratch);
     const std::int64_t last = std::min(layout.runs, (task + 1) * layout.runs_of_task);
     for (std::int64_t i = task * layout.runs_of_task; i < last; ++i) {
         const std::int64_t at = i * layout.length;
-        run.run(at, std::min(layout.length, layout.elements - at));
+        run(at, std::min(layout.length, layout.elements - at));
+    }
+}
+
+template <class Format>
+void run_rows(const Call& call, std::int64_t task, std::byte* scratch) {
+    RowRun<Format> rows(call, scratch);
+#if HWY_TARGET <= HWY_AVX2 || HWY_TARGET == HWY_NEON
+    const auto known = [&]<std::size_t... chain>(std::index_sequence<chain...>) {
+        const auto tried = [&](auto number) {
+            constexpr std::size_t it = decltype(number)::value;
+            // Only a rotation has its elements in the order of memory, and it needs that.
+            constexpr bool in_order = !std::is_same_v<Format, FormatOfBf16Pairs>;
+            if constexpr (has_rope(compiled_programs[it]) <= in_order &&
+                          (has_rope(compiled_programs[it]) ||
+                           !std::is_same_v<Format, FormatOfBf16>)) {
+                if (call.chain == it) {
+                    each_row(call, task, [&](std::int64_t at, std::int64_t count) {
+                        rows.template run_compiled<it>(at, count);
+                    });
+                    return true;
+                }
+            }
+            return false;
+        };
+        return (tried(std::integral_constant<std::size_t, chain>()) || ...);
+    }(std::make_index_sequence<compiled_programs.size()>());
+    if (known) {
+        return;
+    }
+#endif
+    each_row(call, task, [&](std::int64_t at, std::int64_t count) { rows.run(at, count); });
+}
+
+void run_task(const Call& call, std::int64_t task, std::byte* scratch) {
+    switch (call.args.tensors[0].dtype) {
+        case DType::fp32: run_rows<FormatOfFp32>(call, task, scratch); break;
+        case DType::fp16: run_rows<FormatOfFp16>(call, task, scratch); break;
+        default:
+            // A rotation knows where in a row an element stands.
+            if (has_rope(call.program)) {
+                run_rows<FormatOfBf16>(call, task, scratch);
+            } else {
+                run_rows<FormatOfBf16Pairs>(call, task, scratch);
+            }
     }
     hwy::FlushStream();
 }
@@ -316,7 +380,8 @@ void launch(const OperationArgs& args, int tile, const Device& device, void* wor
     const RowProgram program = row_program_of(args);
     const Call call{args,
                     program,
-                    layout_of(program, args.extents[0], args.extents[1], head, shape),
+                    compiled_index(program),
+                    layout_of(program, args.extents[0], args.extents[1]),
                     head,
                     static_cast<float>(args.scalars[0]),
                     shape.stream != 0};

@@ -10,12 +10,11 @@
 namespace raceline::kernels::rows_cpu {
 
 struct Tile {
-    std::int32_t block;   ///< elements of a row that pass through all steps between two reductions
     std::int32_t stream;  ///< 1: results go past the caches, straight to memory
 
-    static constexpr std::array<TileField, 2> fields{"block", "stream"};
+    static constexpr std::array<TileField, 1> fields{"stream"};
 };
-inline constexpr std::array tile_list{Tile{1024, 1}, Tile{1024, 0}};
+inline constexpr std::array tile_list{Tile{1}, Tile{0}};
 
 /// Elements of a task: enough that handing it out costs nothing, few enough that the last tasks of
 /// a launch end together.

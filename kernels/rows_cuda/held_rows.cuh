@@ -4,8 +4,8 @@
 // memory, and what the next CTA reads is asked for when one has ended, not when all have.
 #pragma once
 
-#include "kernels/rows_cuda/chains.hpp"
 #include "kernels/rows_cuda/row_parts.cuh"
+#include "workload/compiled_chains.hpp"
 
 namespace raceline::kernels::rows_cuda {
 

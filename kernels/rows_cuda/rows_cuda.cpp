@@ -6,11 +6,11 @@
 #include <fmt/format.h>
 #include <vector>
 
-#include "kernels/rows_cuda/chains.hpp"
 #include "kernels/rows_cuda/tile.hpp"
 #include "model/constant.hpp"
 #include "model/one_pass.hpp"
 #include "registry/kernel.hpp"
+#include "workload/compiled_chains.hpp"
 #include "workload/operation.hpp"
 
 namespace raceline::kernels::rows_cuda {

@@ -53,9 +53,9 @@ def attention(
             which loses bits over long contexts where values share a sign. Elsewhere the same.
 
     Returns:
-        out, (batch, seqlen_q, heads_q, headdim_v) or (total, heads_q, headdim_v), of q's dtype
-        (bfloat16 for float8_e4m3fn) and library, on its device; with `return_lse` a pair (out, lse), lse float32, natural logarithm,
-        (batch, seqlen_q, heads_q) or (total, heads_q). A query that sees no key gets zeros and an
+        out, (batch, seqlen_q, heads_q, headdim_v) or (total, heads_q, headdim_v): of q's library,
+        on its device, in its dtype (bfloat16 for float8_e4m3fn). With `return_lse` a pair
+        (out, lse), lse float32, natural logarithm, (batch, seqlen_q, heads_q) or (total, heads_q). A query that sees no key gets zeros and an
         LSE of -inf (of its sink, where there are sinks).
 
     Raises:

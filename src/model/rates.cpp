@@ -80,14 +80,18 @@ double highest_over_rate_clock(const Device& device, std::string_view id) {
     return device.clock_hz / (rate->clock_hz * clock_scale(device, id, *rate));
 }
 
+double turnaround_seconds(double read, double write, double copy) {
+    const double apart = 1 / read + 1 / write;
+    return std::max(2 / copy - apart, -std::min(1 / read, 1 / write));
+}
+
 double turnaround_seconds(const Device& device) {
     const std::optional<double> copy = device.find("byte.dram_copy");
     if (!copy || !device.find("byte.dram_read")) {
         return 0;
     }
-    const double apart =
-        1 / ceiling(device, "byte.dram_read") + 1 / ceiling(device, "byte.dram_write");
-    return std::max(0.0, 2 / *copy - apart);
+    return turnaround_seconds(ceiling(device, "byte.dram_read"), ceiling(device, "byte.dram_write"),
+                              *copy);
 }
 
 double unit_rate(const Device& device, std::string_view id) {

@@ -39,8 +39,12 @@ const Rate* highest_rate(const Device& device, std::string_view id);
 double highest_over_rate_clock(const Device& device, std::string_view id);
 
 /// What a byte read and a byte written take together beyond what each takes alone: memory turns
-/// around between the two. From the copy ceiling; 0 where the device has none.
+/// around between the two. Negative where reads and writes pass each other, as on the two ways
+/// between a CPU's cores and its memory, but both together never take less than the longer one.
+/// From the copy ceiling; 0 where the device has none.
 double turnaround_seconds(const Device& device);
+/// The same of three rates in byte/s; `copy` counts bytes read and bytes written.
+double turnaround_seconds(double read, double write, double copy);
 
 /// What one unit reaches alone: "<id>.unit" where the device has it, else ceiling / units.
 double unit_rate(const Device& device, std::string_view id);

@@ -92,8 +92,8 @@ double add_launch(const Device& device, const Counts& counts, const LaunchCase& 
     return real.ideal + real.tail;
 }
 
-// A resource limits if it decides for most of the time; else what is waited for does. The parts of
-// launching count as one.
+// A resource limits if it decides for most of the time; else what is waited for does, if that is
+// most of the rest. The parts of launching count as one.
 std::string limiter_of(const Terms& terms) {
     struct Largest {
         std::string_view name = "launch";
@@ -117,7 +117,9 @@ std::string limiter_of(const Terms& terms) {
         }
     }
     waiting.take("launch", launching);
-    const bool by_resource = resource.seconds >= limiter_share * all && resource.seconds > 0;
+    const bool waits = waiting.seconds >= (all - resource.seconds) / 2;
+    const bool by_resource =
+        resource.seconds > 0 && (resource.seconds >= limiter_share * all || !waits);
     return std::string(by_resource ? resource.name : waiting.name);
 }
 

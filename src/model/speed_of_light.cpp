@@ -94,7 +94,13 @@ double dram_seconds(const BoundRates& rates, const ProblemWork& w, double kept) 
     if (rates.read == nullptr) {
         return 0;
     }
-    const double seconds = w.bytes_read / rates.read->value + w.bytes_written / rates.write->value;
+    double seconds = w.bytes_read / rates.read->value + w.bytes_written / rates.write->value;
+    if (rates.copy != nullptr) {
+        // Where reads and writes pass each other, a copy takes less than both by themselves.
+        seconds += std::min(w.bytes_read, w.bytes_written) *
+                   std::min(0.0, turnaround_seconds(rates.read->value, rates.write->value,
+                                                    rates.copy->value));
+    }
     const double bytes = w.bytes_read + w.bytes_written;
     return bytes > kept ? seconds * (1 - kept / bytes) : 0;
 }
@@ -140,6 +146,7 @@ BoundRates bound_rates(const Device& device, const ProblemWork& work, const Laun
     rates.read = highest_rate(device, "byte.dram_read");
     rates.write = highest_rate(device, "byte.dram_write");
     rates.write = rates.write != nullptr ? rates.write : rates.read;
+    rates.copy = rates.read != nullptr ? highest_rate(device, "byte.dram_copy") : nullptr;
     rates.floor = floor_of(device, how);
     // Another board's floor is no bound of this one.
     const auto floor = device.rates.find(rates.floor);

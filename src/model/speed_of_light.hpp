@@ -34,6 +34,7 @@ struct BoundRates {
     double flops_per_second = 0;  ///< of the problem's own operations
     const Rate* read = nullptr;   ///< null: not known
     const Rate* write = nullptr;  ///< the read rate where none is known
+    const Rate* copy = nullptr;   ///< null: not known, or read and written bytes add up
     std::string_view floor;       ///< id of one launch's
     double floor_seconds = 0;
     double cache_bytes = 0;  ///< that a warm call may find its data in

@@ -50,6 +50,8 @@ std::string_view without_first_word(std::string_view id) {
     for (const std::string_view id : ids) {
         words.push_back(without_first_word(id));
     }
+    require(!given.empty(), Status::invalid_argument, "{} is missing; {} has {}", name, device.name,
+            words.empty() ? "none" : fmt::format("{}", fmt::join(words, ", ")));
     const std::string_view meant = nearest(given, words);
     fail(Status::invalid_argument, "{} is '{}', of which {} has no rate{}; it has {}", name, given,
          device.name, meant.empty() ? "" : fmt::format(": did you mean '{}'?", meant),

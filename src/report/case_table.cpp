@@ -290,7 +290,7 @@ std::string prediction_text(std::span<const CaseLine> cases, bool uncalibrated,
                             const TextStyle& style) {
     const std::vector<CaseLine> lines = under_bounds(cases);
     const std::string source = source_of_all(lines);
-    TextTable::Column names = shape_column("problem, and kernels", Keep::limiters);
+    TextTable::Column names = shape_column("problem / kernel", Keep::limiters);
     names.shortened = short_name;
     std::vector<CaseColumn> columns{{names, [](const CaseLine& line) { return line.kernel; }}};
     append(columns, roofline_columns());

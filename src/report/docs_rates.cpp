@@ -204,7 +204,7 @@ std::string figure(const std::vector<DocsSample>& samples, const std::string& of
     }
     fail(Status::invalid_argument,
          "of={} is no figure of these rows; it must be mean-ratio, least-ratio, mean-error-ratio, "
-         "most-error-ratio, median-error, worst-first-sight or rate",
+         "most-error-ratio, median-error, first-sight, worst-first-sight or rate",
          of);
 }
 
@@ -212,6 +212,9 @@ std::string figure(const std::vector<DocsSample>& samples, const std::string& of
 
 std::string docs_value(DocsEvidence& evidence, const DocsBlock& block) {
     const std::string of = block.at("of");
+    if (of == "first-sight") {
+        return docs_first_sight(evidence);
+    }
     if (of == "worst-first-sight") {
         return docs_worst_first_sight(evidence);
     }

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "report/docs_tables.hpp"
+#include "report/ladder_verdict.hpp"
 #include "report/scorecard_text.hpp"
 #include "support/check.hpp"
 #include "support/words.hpp"
@@ -47,6 +48,24 @@ std::string docs_worst_first_sight(DocsEvidence& evidence) {
         sentence.pop_back();
     }
     return sentence;
+}
+
+std::string docs_first_sight(DocsEvidence& evidence) {
+    struct Count {
+        std::size_t rows = 0, hits = 0;
+        [[nodiscard]] double percent() const {
+            return rows == 0 ? 0 : 100.0 * static_cast<double>(hits) / static_cast<double>(rows);
+        }
+    } first, seen;
+    for (const ScoredRow& row : evidence.scorecard().scored_rows()) {
+        Count& count = row.group.sight == Sight::seen ? seen : first;
+        ++count.rows;
+        count.hits += time_hit(row.seconds, row.measured) ? 1 : 0;
+    }
+    return fmt::format(
+        "of {} rows at first sight {:.0f} % are within 20 % of the measured time, of {} that had "
+        "been seen before {:.0f} %",
+        first.rows, first.percent(), seen.rows, seen.percent());
 }
 
 }  // namespace raceline

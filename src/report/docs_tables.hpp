@@ -32,6 +32,8 @@ std::string docs_value(DocsEvidence& evidence, const DocsBlock& block);
 /// sight.
 std::string docs_scorecard(DocsEvidence& evidence, const DocsBlock& block);
 std::string docs_worst_first_sight(DocsEvidence& evidence);
+/// How many rows are hits, first sight apart from seen: half a sentence.
+std::string docs_first_sight(DocsEvidence& evidence);
 
 /// Every calibrated constant that predictions of `suite` on `device` by `kernels` rest on.
 std::string docs_constants(const DocsBlock& block);

@@ -39,9 +39,16 @@ std::vector<std::string_view> split_fields(std::string_view text) {
     std::vector<std::string_view> fields;
     for (std::size_t from = 0; from <= text.size();) {
         const std::size_t to = std::min(text.find(',', from), text.size());
-        require(to > from, Status::invalid_argument, "the shape has an empty field at character {}",
-                from + 1);
-        fields.push_back(text.substr(from, to - from));
+        std::string_view field = text.substr(from, to - from);
+        while (field.starts_with(' ')) {
+            field.remove_prefix(1);
+        }
+        while (field.ends_with(' ')) {
+            field.remove_suffix(1);
+        }
+        require(!field.empty(), Status::invalid_argument,
+                "the shape has an empty field at character {}", from + 1);
+        fields.push_back(field);
         from = to + 1;
     }
     return fields;

@@ -77,7 +77,7 @@ void check_softmax(const Workload& w) {
         within("window's right side", w.window->right, -1, longest);
     }
     require(std::isfinite(w.softcap) && w.softcap >= 0, invalid,
-            "softcap is {}: it must be a finite number, 0 for none", w.softcap);
+            "softcap is {}: it must be a finite number of 0 or more; 0: none", w.softcap);
     if (w.scale) {
         require(std::isfinite(*w.scale) && *w.scale > 0, invalid,
                 "scale is {}: it must be a finite number above 0", *w.scale);

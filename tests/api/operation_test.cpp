@@ -78,12 +78,12 @@ TEST(OperationCall, ComputesAndIsJudged) {
 }
 
 TEST(OperationCall, RefusesBeforeItWrites) {
-    const Operation relu("op=relu,n=4x16,dtype=fp32", Place::cpu);
-    Memory m(relu);
+    const Operation softmax("op=softmax,n=4x16,dtype=fp32", Place::cpu);
+    Memory m(softmax);
     const auto run = [&](std::span<void* const> addresses, const Execution& execution) {
-        return refused([&] { relu.run(addresses, execution); });
+        return refused([&] { softmax.run(addresses, execution); });
     };
-    const Execution right = m.execution(relu);
+    const Execution right = m.execution(softmax);
     EXPECT_THAT(run(std::span(m.addresses).first(1), right), HasSubstr("1 addresses were given"));
     const std::vector<void*> null{m.addresses[0], nullptr};
     EXPECT_THAT(run(null, right), HasSubstr("y"));

@@ -140,10 +140,11 @@ TEST_F(Point, refusals_are_one_sentence) {
         EXPECT_EQ(run.out, "") << words;
     };
     refused("", "flops and bytes are 0");
-    refused("--flops 1e9", "engine is ''");
+    refused("--flops 1e9", "engine is missing; NVIDIA H200 has");
     refused("--flops 1e9 --engine bf1", "did you mean");
-    refused("--flops -1 --engine bf16", "--flops");
-    refused("--bytes nan", "bytes is nan");
+    refused("--flops -1 --engine bf16", "--flops: '-1' is no number of 0 or more, such as 250e-6");
+    refused("--bytes 1 --seconds 250us", "'250us' is no number of 0 or more");
+    refused("--bytes nan", "--bytes: 'nan' is no number of 0 or more");
     refused("no.csv", "no.csv: cannot be opened");
     refused("/dev/zero", "no file of points but a device");
     refused(".", "no file of points but a folder");

@@ -246,6 +246,22 @@ TEST(Launch, EachExtraLaunchAndEachWavePays) {
     EXPECT_EQ(prediction.limiter, "launch") << "its three parts count as one: 5 against 3.5 µs";
 }
 
+// Two resources may share a time so that neither has most of it. What is hardly waited for does not
+// become the limiter by that.
+TEST(Limiter, is_what_is_waited_for_only_where_that_is_most_of_what_the_resource_leaves) {
+    Device device = gpu10();
+    device.rates["floor.launch_graph"].value = 0.1e-6;
+    const std::vector<Counts> launches{equal_ctas({{"byte.dram_read", 0.5e6}}, 10),
+                                       equal_ctas({{"flop.fma.fp32", 4e6}}, 10)};
+    const Prediction shared = predict(device, launches, {.launch_path = "graph"});
+    EXPECT_NEAR(term(shared, "dram"), 5 * us, tiny);
+    EXPECT_NEAR(term(shared, "flop.fma.fp32"), 4 * us, tiny);
+    EXPECT_EQ(shared.limiter, "dram") << "54 %, and launches have 2 %";
+    device.rates["floor.launch_graph"].value = 3e-6;
+    EXPECT_EQ(predict(device, launches, {.launch_path = "graph"}).limiter, "launch")
+        << "6 µs of 15, of which 10 are not dram's";
+}
+
 TEST(Clock, MatrixRatesFallToTheSustainedClock) {
     Device device = gpu10();
     device.rates["flop.wgmma.bf16"].clock_hz = 1980e6;

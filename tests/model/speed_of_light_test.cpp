@@ -60,6 +60,22 @@ TEST(SpeedOfLight, is_the_largest_of_bytes_operations_and_the_launch_floor) {
     EXPECT_EQ(bound_of(made(), "h=1,q=1,k=1,d=64,dtype=bf16").limiter, "launch");
 }
 
+// A bound that a copy beats would be none.
+TEST(SpeedOfLight, a_copy_at_its_ceiling_is_not_faster_than_the_bound) {
+    const auto seconds = [](double read, double write, double copy) {
+        const Device device = with_rates({{"byte.dram_read", read},
+                                          {"byte.dram_write", write},
+                                          {"byte.dram_copy", copy},
+                                          {"flop.fma.fp32", 1e15}});
+        return speed_of_light(device, parse_shape("op=relu,n=1000x1000,dtype=fp32"), {}).seconds;
+    };
+    const double apart = 4e6 / 30e9 + 4e6 / 20e9;
+    EXPECT_DOUBLE_EQ(seconds(30e9, 20e9, 36e9), 8e6 / 36e9) << "reads and writes pass each other";
+    EXPECT_LT(seconds(30e9, 20e9, 36e9), apart);
+    EXPECT_DOUBLE_EQ(seconds(30e9, 20e9, 20e9), apart) << "what turning round costs is no bound";
+    EXPECT_DOUBLE_EQ(seconds(30e9, 20e9, 90e9), 4e6 / 20e9) << "no faster than the slower one";
+}
+
 TEST(SpeedOfLight, takes_the_fastest_engine_that_rounds_no_input) {
     const auto engine = [](const std::string& types) {
         return bound_of(made(), "h=1,q=4096,k=4096,d=64," + types).engine;

@@ -113,7 +113,7 @@ TEST(WorkPoint, StandingsGoByTheShareOfTheRoof) {
 TEST(WorkPoint, RefusalsNameWhatThereIs) {
     EXPECT_THAT(refusal({.flops = 1, .engine = "wgma.fp16"}),
                 AllOf(HasSubstr("'wgma.fp16'"), HasSubstr("did you mean 'wgmma.fp16'")));
-    EXPECT_THAT(refusal({.flops = 1}), HasSubstr("engine is ''"));
+    EXPECT_THAT(refusal({.flops = 1}), HasSubstr("engine is missing; "));
     EXPECT_THAT(refusal({.bytes = 1, .memory = "l3"}), HasSubstr("memory is 'l3'"));
     EXPECT_THAT(refusal({.flops = 1, .engine = "dram_read"}), HasSubstr("engine"));
     EXPECT_THAT(refusal({}), HasSubstr("flops and bytes are 0"));

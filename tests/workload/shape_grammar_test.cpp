@@ -27,6 +27,11 @@ std::string refusal(const std::string& text) {
     return {};
 }
 
+TEST(ShapeGrammar, blanks_around_fields_do_not_matter) {
+    EXPECT_EQ(parse_shape(" h=32/8, q=1 ,k=64,d=64"), parse_shape("h=32/8,q=1,k=64,d=64"));
+    EXPECT_THAT(refusal("h=32/8, ,q=1,k=64,d=64"), HasSubstr("empty field at character 8"));
+}
+
 TEST(ShapeGrammar, ReadsEveryField) {
     const Workload w = parse_shape(
         "b=2,h=32/8,q=1,k=8192,d=192/128,dtype=bf16,kv=e4m3,causal,window=1023,softcap=30.5,sinks,"

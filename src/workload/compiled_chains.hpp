@@ -10,35 +10,37 @@
 
 #include "workload/row_program.hpp"
 
-namespace raceline::kernels::rows_cuda {
+namespace raceline {
 
 constexpr RowProgram program_of_steps(std::initializer_list<RowStep> steps) {
     return row_program({steps.begin(), steps.size()});
 }
 
-using enum RowStep;
-inline constexpr std::array compiled_programs{
-    program_of_steps({relu}),
-    program_of_steps({gelu}),
-    program_of_steps({silu}),
-    program_of_steps({exp}),
-    program_of_steps({add}),
-    program_of_steps({mul}),
-    program_of_steps({add, relu}),
-    program_of_steps({silu, mul}),
-    program_of_steps({gelu, mul}),
-    program_of_steps({sigmoid, mul, add}),
-    program_of_steps({bias}),
-    program_of_steps({bias, gelu}),
-    program_of_steps({softmax}),
-    program_of_steps({layernorm}),
-    program_of_steps({rmsnorm}),
-    program_of_steps({rope}),
-    program_of_steps({add, rmsnorm}),
-    program_of_steps({rmsnorm, rope}),
-    program_of_steps({add, store, rmsnorm}),
-    program_of_steps({add, store, layernorm}),
-};
+inline constexpr auto compiled_programs = [] {
+    using enum RowStep;
+    return std::array{
+        program_of_steps({relu}),
+        program_of_steps({gelu}),
+        program_of_steps({silu}),
+        program_of_steps({exp}),
+        program_of_steps({add}),
+        program_of_steps({mul}),
+        program_of_steps({add, relu}),
+        program_of_steps({silu, mul}),
+        program_of_steps({gelu, mul}),
+        program_of_steps({sigmoid, mul, add}),
+        program_of_steps({bias}),
+        program_of_steps({bias, gelu}),
+        program_of_steps({softmax}),
+        program_of_steps({layernorm}),
+        program_of_steps({rmsnorm}),
+        program_of_steps({rope}),
+        program_of_steps({add, rmsnorm}),
+        program_of_steps({rmsnorm, rope}),
+        program_of_steps({add, store, rmsnorm}),
+        program_of_steps({add, store, layernorm}),
+    };
+}();
 
 constexpr bool same(const RowProgram& a, const RowProgram& b) {
     return a.size == b.size && a.result == b.result && a.list == b.list;
@@ -52,4 +54,4 @@ constexpr std::size_t compiled_index(const RowProgram& program) {
         compiled_programs.begin());
 }
 
-}  // namespace raceline::kernels::rows_cuda
+}  // namespace raceline
