@@ -36,8 +36,8 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& /*
     const double slots = load(master ? DType::fp32 : w.dtype) + load(w.dtype) + 2 * load(state) +
                          counted(8, "step") + quotient_and_root + put(w.dtype) + 2 * put(state) +
                          (master ? put(DType::fp32) : 0);
-    return {one_pass(w, "blocks", {{"op.simd", slots * static_cast<double>(elements)}},
-                     (elements - 1) / parameters_of_task + 1, tile.stream != 0)};
+    return {one_pass_in_turns(w, "blocks", {{"op.simd", slots * static_cast<double>(elements)}},
+                              (elements - 1) / parameters_of_task + 1, tile.stream != 0)};
 }
 
 const KernelRecord<Tile> record{

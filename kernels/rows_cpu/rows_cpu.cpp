@@ -102,8 +102,9 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& /*
     for (const RowInstruction& step : program.steps()) {
         slots += slots_of(step.op, load, put);
     }
-    return {one_pass(w, "rows", {{"op.simd", slots * static_cast<double>(layout.elements)}},
-                     layout.tasks(), tile.stream != 0)};
+    return {one_pass_in_turns(w, "rows",
+                              {{"op.simd", slots * static_cast<double>(layout.elements)}},
+                              layout.tasks(), tile.stream != 0)};
 }
 
 std::size_t workspace(const Workload& w, const Tile& /*tile*/, const Device& device) {

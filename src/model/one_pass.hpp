@@ -41,6 +41,19 @@ inline Counts one_pass(const Workload& w, std::string step, Work work, std::int6
     return c;
 }
 
+/// The same on a core, which computes with what has come while little more is on its way: it looks
+/// ahead a few hundred instructions, and a latency of DRAM is longer than these take. So memory and
+/// arithmetic take turns.
+inline Counts one_pass_in_turns(const Workload& w, std::string step, Work work, std::int64_t tasks,
+                                bool past_caches) {
+    Counts c = one_pass(w, std::move(step), std::move(work), tasks, past_caches);
+    const std::vector<std::string> all = std::exchange(c.overlap, {{}, {}}).front();
+    for (const std::string& id : all) {
+        c.overlap[id.starts_with("byte.dram") ? 0 : 1].push_back(id);
+    }
+    return c;
+}
+
 /// A cold launch finds its code in DRAM: lines of it that a warp waits for, one after the other.
 inline constexpr Constant cold_fetches = calibrated(
     "operations.cold_fetches", 3,
