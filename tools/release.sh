@@ -14,6 +14,7 @@ version=$(sed -n 's/^project(raceline VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt
 python=${PYTHON:-python3}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
+trap 'exit 1' INT TERM
 started=$(date +%s)
 made=""
 mkdir -p build-python
@@ -59,17 +60,20 @@ print("Python:", raceline.__version__, raceline.attention(q, k, v, causal=True).
     made="$made $(echo "$folder"/*.whl)"
 }
 
-# project FOLDER LINES: a program that asks for a prediction, with CMake lines that bring raceline.
+# project FOLDER LINES [CMAKE OPTION]: a program that asks for a prediction, with lines that bring
+# raceline. Always new, and always in the same place: ccache knows what it compiled there.
+projects=$root/build-python/projects
 project() {
-    mkdir -p "$scratch/$1"
-    cat >"$scratch/$1/CMakeLists.txt" <<END
+    rm -rf "${projects:?}/$1"
+    mkdir -p "$projects/$1"
+    cat >"$projects/$1/CMakeLists.txt" <<END
 cmake_minimum_required(VERSION 3.25)
 project(try LANGUAGES CXX)
 $2
 add_executable(try try.cpp)
 target_link_libraries(try PRIVATE raceline::raceline)
 END
-    cat >"$scratch/$1/try.cpp" <<'END'
+    cat >"$projects/$1/try.cpp" <<'END'
 #include <cstdio>
 #include <raceline/raceline.hpp>
 #include <raceline/sizes.hpp>
@@ -79,9 +83,9 @@ int main() {
     std::printf("%s\n", raceline::version());
 }
 END
-    quietly "$1" cmake -S "$scratch/$1" -B "$scratch/$1/build" -G Ninja -DCMAKE_BUILD_TYPE=Release ${3:-}
-    quietly "$1" cmake --build "$scratch/$1/build" --target try
-    echo "a program with raceline $("$scratch/$1/build/try")"
+    quietly "$1" cmake -S "$projects/$1" -B "$projects/$1/build" -G Ninja -DCMAKE_BUILD_TYPE=Release ${3:-}
+    quietly "$1" cmake --build "$projects/$1/build" --target try
+    echo "a program with raceline $("$projects/$1/build/try")"
 }
 
 tarball() {
@@ -96,7 +100,7 @@ set(RACELINE_CUDA OFF)
 FetchContent_Declare(raceline URL file://$archive)
 FetchContent_MakeAvailable(raceline)"
     say "dist: installing that library and finding it by find_package"
-    quietly install cmake --install "$scratch/fetched/build" --prefix "$scratch/prefix" --component raceline
+    quietly install cmake --install "$projects/fetched/build" --prefix "$scratch/prefix" --component raceline
     project found "find_package(raceline REQUIRED)" "-DCMAKE_PREFIX_PATH=$scratch/prefix"
     made="$made dist/raceline-$version.tar.gz"
 }

@@ -7,6 +7,7 @@ set -eu
 cd "$(dirname "$0")/.."
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
+trap 'exit 1' INT TERM
 mkdir "$scratch/elsewhere"
 
 if grep -n '^RUN .*\\$' Dockerfile >&2; then
