@@ -2,13 +2,18 @@
 # Writes build_info.cpp, kernels.inc and operations.inc into OUT; run by every build, touches a file
 # only if its content changed.
 find_package(Git QUIET)
-set(commit unknown)
+# A tarball says what it was made of: `git archive` writes the commit here (.gitattributes).
+set(commit "$Format:%H$")
+if(NOT commit MATCHES "^[0-9a-f]+$")
+  set(commit unknown)
+endif()
 set(dirty false)
 if(GIT_FOUND)
-  execute_process(COMMAND ${GIT_EXECUTABLE} rev-parse HEAD WORKING_DIRECTORY ${SOURCE}
+  # Nothing before the commit: this folder is the checkout, and does not lie in somebody else's.
+  execute_process(COMMAND ${GIT_EXECUTABLE} rev-parse --show-prefix HEAD WORKING_DIRECTORY ${SOURCE}
                   OUTPUT_VARIABLE found OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE rc)
-  if(rc EQUAL 0)
-    set(commit ${found})
+  if(rc EQUAL 0 AND found MATCHES "^\n([0-9a-f]+)$")
+    set(commit ${CMAKE_MATCH_1})
     execute_process(COMMAND ${GIT_EXECUTABLE} status --porcelain --untracked-files=no
                     WORKING_DIRECTORY ${SOURCE} OUTPUT_VARIABLE changes ERROR_QUIET)
     if(changes)

@@ -14,42 +14,66 @@ version=$(sed -n 's/^project(raceline VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt
 python=${PYTHON:-python3}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
+trap 'exit 1' INT TERM
+started=$(date +%s)
+made=""
+mkdir -p build-python
 
-# wheel NAME CUDA: built in an environment that stays, tried in one that does not.
+say() {
+    echo "== $* (after $(($(date +%s) - started)) s)"
+}
+
+# quietly NAME COMMAND...: what it prints goes into a file, whose end is shown if it fails.
+quietly() {
+    log=build-python/release-$1.log
+    shift
+    "$@" >"$log" 2>&1 || { tail -n 30 "$log"; echo "release: failed; all of it is in $log" >&2; exit 1; }
+}
+
+# wheel NAME CUDA [CMAKE OPTION]: built in an environment that stays, tried in one that does not.
 wheel() {
     folder=dist/$1
     tools=build-python/release
+    say "$folder: building the wheel, which takes minutes"
     [ -x $tools/bin/python ] || "$python" -m venv $tools
-    $tools/bin/python -m pip install --quiet --disable-pip-version-check build scikit-build-core nanobind \
+    quietly tools $tools/bin/python -m pip install --disable-pip-version-check scikit-build-core nanobind \
         'cmake>=3.26' ninja
     rm -rf "$folder"
-    CMAKE_ARGS="-DRACELINE_CUDA=$2 ${3:-}" $tools/bin/python -m pip wheel --quiet --no-deps --no-build-isolation \
-        -C build-dir="build-python/$1" -C cmake.define.RACELINE_PAGE_MODEL=ON --wheel-dir "$folder" .
+    quietly "$1" env CMAKE_ARGS="-DRACELINE_CUDA=$2 ${3:-}" $tools/bin/python -m pip wheel -v \
+        --disable-pip-version-check --no-deps --no-build-isolation -C build-dir="build-python/$1" \
+        -C cmake.define.RACELINE_PAGE_MODEL=ON --wheel-dir "$folder" .
+    say "$folder: trying it in a fresh virtual environment"
     "$python" -m venv "$scratch/$1"
     "$scratch/$1/bin/python" -m pip install --quiet --disable-pip-version-check "$folder"/*.whl numpy
+    receipt=$(cd "$root" && git ls-files 'receipts/*.jsonl.gz' | head -n 1)
     (
         cd "$scratch"
         "$1/bin/raceline" --version
         "$1/bin/raceline" predict --device h200 --shape h=32/8,q=1,k=8192,d=128
         "$1/bin/raceline" check --device cpu --shape h=2,q=33,k=65,d=64,causal
+        "$1/bin/raceline" report --html "$1.html" "$root/$receipt"
+        grep -q 'id="model"' "$1.html" || { echo "release: the page lacks its what-if panel" >&2; exit 1; }
         "$1/bin/python" -c 'import numpy as np, raceline
 q, k, v = (np.random.randn(1, 64, 2, 64).astype(np.float32) for _ in range(3))
-print(raceline.__version__, raceline.attention(q, k, v, causal=True).shape)'
+print("Python:", raceline.__version__, raceline.attention(q, k, v, causal=True).shape)'
     )
-    ls -l "$folder"
+    made="$made $(echo "$folder"/*.whl)"
 }
 
-# project FOLDER LINES: a program that asks for a prediction, with CMake lines that bring raceline.
+# project FOLDER LINES [CMAKE OPTION]: a program that asks for a prediction, with lines that bring
+# raceline. Always new, and always in the same place: ccache knows what it compiled there.
+projects=$root/build-python/projects
 project() {
-    mkdir -p "$scratch/$1"
-    cat >"$scratch/$1/CMakeLists.txt" <<END
+    rm -rf "${projects:?}/$1"
+    mkdir -p "$projects/$1"
+    cat >"$projects/$1/CMakeLists.txt" <<END
 cmake_minimum_required(VERSION 3.25)
 project(try LANGUAGES CXX)
 $2
 add_executable(try try.cpp)
 target_link_libraries(try PRIVATE raceline::raceline)
 END
-    cat >"$scratch/$1/try.cpp" <<'END'
+    cat >"$projects/$1/try.cpp" <<'END'
 #include <cstdio>
 #include <raceline/raceline.hpp>
 #include <raceline/sizes.hpp>
@@ -59,22 +83,26 @@ int main() {
     std::printf("%s\n", raceline::version());
 }
 END
-    cmake -S "$scratch/$1" -B "$scratch/$1/build" -G Ninja -DCMAKE_BUILD_TYPE=Release ${3:-} >/dev/null
-    cmake --build "$scratch/$1/build" --target try
-    "$scratch/$1/build/try"
+    quietly "$1" cmake -S "$projects/$1" -B "$projects/$1/build" -G Ninja -DCMAKE_BUILD_TYPE=Release ${3:-}
+    quietly "$1" cmake --build "$projects/$1/build" --target try
+    echo "a program with raceline $("$projects/$1/build/try")"
 }
 
 tarball() {
     mkdir -p dist
+    [ -z "$(git status --porcelain --untracked-files=no)" ] ||
+        echo "release: there are changes that are not committed: the tarball is without them" >&2
     archive=$root/dist/raceline-$version.tar.gz
     git archive --format=tar.gz --prefix="raceline-$version/" -o "$archive" HEAD
+    say "dist: taking the tarball by FetchContent, which builds all of the library"
     project fetched "include(FetchContent)
 set(RACELINE_CUDA OFF)
 FetchContent_Declare(raceline URL file://$archive)
 FetchContent_MakeAvailable(raceline)"
-    cmake --install "$scratch/fetched/build" --prefix "$scratch/prefix" --component raceline >/dev/null
+    say "dist: installing that library and finding it by find_package"
+    quietly install cmake --install "$projects/fetched/build" --prefix "$scratch/prefix" --component raceline
     project found "find_package(raceline REQUIRED)" "-DCMAKE_PREFIX_PATH=$scratch/prefix"
-    ls -l "$archive"
+    made="$made dist/raceline-$version.tar.gz"
 }
 
 for what in "${@:?"usage: tools/release.sh cpu|cuda13|tarball ..."}"; do
@@ -85,3 +113,5 @@ for what in "${@:?"usage: tools/release.sh cpu|cuda13|tarball ..."}"; do
         *) echo "release: no part $what; there are cpu, cuda13 and tarball" >&2; exit 2 ;;
     esac
 done
+say "made and tried"
+du -h $made
