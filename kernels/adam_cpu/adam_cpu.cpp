@@ -23,13 +23,12 @@ constexpr Constant quotient_and_root =
 
 std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& /*device*/) {
     const std::int64_t elements = w.extent(grid_rows) * w.extent(grid_width);
+    // Operations of integers count half, loads and stores nothing, as in rows_cpu.cpp.
     const auto load = [](DType type) {
-        return type == DType::fp32 ? counted(1, "loaded")
-                                   : counted(3, "loaded and widened, shifted");
+        return type == DType::fp32 ? 0 : counted(1, "widened, shifted");
     };
     const auto put = [](DType type) {
-        return type == DType::fp32 ? counted(2, "a store takes a port for a cycle")
-                                   : counted(9, "rounded, cut, put together, stored");
+        return type == DType::fp32 ? 0 : counted(4.5, "rounded, looked at, cut, put together");
     };
     const DType state = w.word("state") == "bf16" ? DType::bf16 : DType::fp32;
     const bool master = w.word("master") == "fp32";
