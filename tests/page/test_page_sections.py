@@ -231,14 +231,16 @@ class Sections(unittest.TestCase):
 
     def test_every_number_of_the_tables_opens_its_row(self):
         # One of which every row is on the page.
-        group = browser.get("""(({cases, scorecard}) => scorecard.groups.find((g, i) => g.n > 2 && g.n <= 50 &&
+        group = browser.get("""(({cases, scorecard}) => scorecard.groups.find((g, i) => g.n > 5 && g.n <= 50 &&
             cases.filter(c => c.group === i).length === g.n))(raceline.page.data)""")
         self.press_figure(group, f"{100 * group['bias']:+.1f} %".replace("-", "−"))
         for table in ("cases-table", "peers-table", "diff-table", "scorecard-groups", "scorecard-rows"):
             closed = browser.get(f"""[...document.querySelectorAll('#{table} tbody tr')].filter(row => !row.textContent.includes('in git at commit'))
                 .flatMap(row => [...row.querySelectorAll('td.n')]).filter(cell => /[0-9]/.test(cell.textContent) && !cell.querySelector('.row-link')).map(cell => cell.textContent)""")
             self.assertEqual(closed, [], table)
-            self.assertGreater(browser.get(f"document.querySelectorAll('#{table} td.n').length"), 5)
+            # The two newest commits of a device may have a single case in common.
+            least = 1 if table == "diff-table" else 6
+            self.assertGreaterEqual(browser.get(f"document.querySelectorAll('#{table} td.n').length"), least, table)
 
     @only_looks
     def test_marks_on_each_other_are_all_within_reach_of_the_mouse(self):
