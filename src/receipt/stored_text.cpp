@@ -94,8 +94,8 @@ std::vector<std::string> stored_receipts(const std::string& folder) {
 
 std::string stored_index(const std::string& folder) {
     namespace fs = std::filesystem;
-    for (const char* name : {"index.jsonl", "index.jsonl.gz"}) {
-        if (const fs::path path = fs::path(folder) / name; fs::exists(path)) {
+    for (const char* file : {"index.jsonl", "index.jsonl.gz"}) {
+        if (const fs::path path = fs::path(folder) / file; fs::exists(path)) {
             return path.string();
         }
     }
