@@ -280,7 +280,7 @@ void add_report_command(CLI::App& app, Options& o, std::vector<Command>& command
 
 void add_amount(CLI::App& command, const char* name, double& into, const char* help) {
     const CLI::Validator amount(
-        [name = std::string(name)](const std::string& text) {
+        [](const std::string& text) {
             double value = 0;
             return CLI::detail::lexical_cast(text, value) && value >= 0
                        ? std::string()

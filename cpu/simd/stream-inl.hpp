@@ -12,8 +12,6 @@
 #include <cstring>
 #include <hwy/highway.h>
 
-#include "cpu/simd/elements-inl.hpp"
-
 HWY_BEFORE_NAMESPACE();
 namespace raceline::simd::HWY_NAMESPACE {
 
@@ -33,19 +31,6 @@ inline void stream_bytes(const std::byte* from, std::size_t bytes, std::byte* to
         hwy::HWY_NAMESPACE::Stream(v, d, reinterpret_cast<std::uint8_t*>(to + i));
     }
     std::memcpy(to + i, from + i, bytes - i);
-}
-
-/// Floats to `to` in a storage type. `scratch`: room for as many, where `stream` is set.
-inline void put_floats(const float* from, std::size_t count, DType type, bool stream,
-                       std::byte* scratch, std::byte* to) {
-    if (!stream) {
-        from_float(from, 1.0F, type, count, to);
-    } else if (type == DType::fp32) {
-        stream_bytes(reinterpret_cast<const std::byte*>(from), count * sizeof(float), to);
-    } else {
-        from_float(from, 1.0F, type, count, scratch);
-        stream_bytes(scratch, count * static_cast<std::size_t>(bytes_of(type)), to);
-    }
 }
 
 }  // namespace raceline::simd::HWY_NAMESPACE

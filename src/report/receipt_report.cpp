@@ -278,8 +278,7 @@ std::string ReceiptReport::str(const TextStyle& style) const {
     if (overcounted_) {
         text +=
             "Rows here are of a model that counted more than the kernels do, and was mended: they "
-            "are "
-            "held to the bound of the problem alone\n";
+            "are held to the bound of the problem alone\n";
     }
     if (stale_ > 0) {
         text += stale_ == 1
