@@ -18,11 +18,11 @@ inline constexpr int width_of = type == DType::fp32 ? 4 : 2;
 template <DType type>
 inline constexpr int chunk_of = 16 / width_of<type>;
 
-/// Chunk `chunk` of a row of `elements` elements; what stands behind its end is 0. `aligned`: rows
-/// begin at multiples of 16 bytes and consist of whole chunks.
+/// Chunk `chunk` of a row of `elements` elements; what stands behind its end, or before element
+/// `first`, is 0. `aligned`: the chunk is whole and begins at a multiple of 16 bytes.
 template <DType type>
 __device__ __forceinline__ uint4 load_chunk(const char* row, int chunk, std::int64_t elements,
-                                            bool aligned) {
+                                            bool aligned, int first = 0) {
     if (aligned) {
         return __ldg(reinterpret_cast<const uint4*>(row) + chunk);
     }
@@ -30,7 +30,7 @@ __device__ __forceinline__ uint4 load_chunk(const char* row, int chunk, std::int
 #pragma unroll
     for (int e = 0; e < chunk_of<type>; ++e) {
         const std::int64_t column = static_cast<std::int64_t>(chunk) * chunk_of<type> + e;
-        if (column < elements) {
+        if (column >= first && column < elements) {
             if constexpr (type == DType::fp32) {
                 words[e] = reinterpret_cast<const std::uint32_t*>(row)[column];
             } else {
@@ -61,6 +61,19 @@ __device__ __forceinline__ void widen(uint4 chunk, float (&x)[chunk_of<type>]) {
             x[2 * w] = both.x;
             x[2 * w + 1] = both.y;
         }
+    }
+}
+
+/// Element `column` of a row.
+template <DType type>
+__device__ __forceinline__ float load_element(const char* row, std::int64_t column) {
+    if constexpr (type == DType::fp32) {
+        return reinterpret_cast<const float*>(row)[column];
+    } else {
+        const std::uint32_t bits = reinterpret_cast<const std::uint16_t*>(row)[column];
+        float x[chunk_of<type>];
+        widen<type>(make_uint4(bits, 0, 0, 0), x);
+        return x[0];
     }
 }
 

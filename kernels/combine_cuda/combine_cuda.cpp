@@ -23,7 +23,7 @@ std::string supports(const Workload& w, const Tile& /*tile*/, const Device& devi
     return {};
 }
 
-std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& /*device*/) {
+std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& device) {
     const auto bytes = static_cast<std::int64_t>(bytes_of(w.dtype));
     const std::int64_t chunks = chunks_of(w.extent("d"), bytes);
     const std::int64_t rows_of_cta = tile.threads / lanes_of(chunks);
@@ -34,6 +34,7 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& /*
     Counts c = one_wave_pass(w, work, (rows_of(w) + rows_of_cta - 1) / rows_of_cta, tile.threads);
     c.registers = registers_of(tile.at_once);  // the launch bound
     c.bytes_in_flight = 16.0 * tile.threads * tile.at_once;
+    add_cold_code(c, device, residents(tile.at_once) * most_threads / tile.threads);
     return {c};
 }
 

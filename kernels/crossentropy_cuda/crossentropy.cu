@@ -18,7 +18,6 @@ struct Params {
     float* loss;
     float* lse;
     std::int64_t rows, width;
-    bool aligned;  ///< rows begin at multiples of 16 bytes
 };
 
 constexpr unsigned all_lanes = 0xFFFFFFFFU;
@@ -51,16 +50,22 @@ __device__ __forceinline__ float term_of(float x, float highest, float base) {
     return type == DType::fp32 ? expf(x - highest) : ptx::ex2_approx_ftz_f32(fmaf(x, log2_e, base));
 }
 
-/// The first `there` elements of a chunk. `whole`: all of them.
+/// Elements of a chunk that belong to the row.
+struct There {
+    int first, end;
+};
+
+/// `whole`: all of its elements are there.
 template <DType type, bool whole>
-__device__ __forceinline__ void add_chunk(uint4 raw, int there, Exponentials& to) {
+__device__ __forceinline__ void add_chunk(uint4 raw, There there, Exponentials& to) {
     constexpr int per_chunk = gpu::chunk_of<type>;
     float x[per_chunk];
     gpu::widen<type>(raw, x);
     float highest = to.largest;
 #pragma unroll
     for (int e = 0; e < per_chunk; ++e) {
-        highest = whole || e < there ? fmaxf(highest, x[e]) : highest;
+        const bool counts = whole || (e >= there.first && e < there.end);
+        highest = counts ? fmaxf(highest, x[e]) : highest;
     }
     // Nothing but -inf so far: -inf less itself would be NaN, and less 0 it adds nothing.
     const float from = highest == -INFINITY ? 0.0F : highest;
@@ -72,7 +77,8 @@ __device__ __forceinline__ void add_chunk(uint4 raw, int there, Exponentials& to
 #pragma unroll
     for (int e = 0; e < per_chunk; ++e) {
         const float term = term_of<type>(x[e], from, -from * log2_e);
-        sums[e % 2] += whole || e < there ? term : 0.0F;
+        const bool counts = whole || (e >= there.first && e < there.end);
+        sums[e % 2] += counts ? term : 0.0F;
     }
     to.sum += sums[0] + sums[1];
 }
@@ -84,8 +90,17 @@ __global__ void __launch_bounds__(most_threads, resident_threads / most_threads)
     __shared__ float largest[32];
     __shared__ float sums[32];
     const std::int64_t row = blockIdx.x;
-    const char* from = p.logits + row * p.width * gpu::width_of<type>;
-    const auto chunks = static_cast<int>((p.width + per_chunk - 1) / per_chunk);
+    const char* const begin = p.logits + row * p.width * gpu::width_of<type>;
+    // Chunks lie at multiples of 16 bytes, wherever the row begins: only its first and its last may
+    // hold what is not of the row, and are read element by element.
+    const int before = static_cast<int>(reinterpret_cast<std::uintptr_t>(begin) % 16) /
+                       gpu::width_of<type>;
+    const char* const from = begin - before * gpu::width_of<type>;
+    const std::int64_t end = before + p.width;
+    const auto chunks = static_cast<int>((end + per_chunk - 1) / per_chunk);
+    const auto whole = [&](int chunk) {
+        return (before == 0 || chunk > 0) && (chunk + std::int64_t{1}) * per_chunk <= end;
+    };
     const int threads = static_cast<int>(blockDim.x);
     Exponentials mine{-INFINITY, 0};
     for (int first = static_cast<int>(threadIdx.x); first < chunks; first += threads * at_once) {
@@ -93,17 +108,18 @@ __global__ void __launch_bounds__(most_threads, resident_threads / most_threads)
 #pragma unroll
         for (int i = 0; i < at_once; ++i) {
             const int chunk = first + i * threads;
-            raw[i] = chunk < chunks ? gpu::load_chunk<type>(from, chunk, p.width, p.aligned)
-                                    : make_uint4(0, 0, 0, 0);
+            raw[i] = chunk < chunks
+                         ? gpu::load_chunk<type>(from, chunk, end, whole(chunk), before)
+                         : make_uint4(0, 0, 0, 0);
         }
 #pragma unroll
         for (int i = 0; i < at_once; ++i) {
-            const std::int64_t left =
-                p.width - static_cast<std::int64_t>(first + i * threads) * per_chunk;
-            if (left >= per_chunk) {
-                add_chunk<type, true>(raw[i], per_chunk, mine);
-            } else if (left > 0) {
-                add_chunk<type, false>(raw[i], static_cast<int>(left), mine);
+            const int chunk = first + i * threads;
+            if (whole(chunk)) {
+                add_chunk<type, true>(raw[i], {0, per_chunk}, mine);
+            } else if (chunk < chunks) {
+                const auto left = static_cast<int>(end - chunk * std::int64_t{per_chunk});
+                add_chunk<type, false>(raw[i], {chunk == 0 ? before : 0, left}, mine);
             }
         }
     }
@@ -120,14 +136,7 @@ __global__ void __launch_bounds__(most_threads, resident_threads / most_threads)
         mine.add_lanes(warps / 2);
         if (lane == 0) {
             const std::int32_t target = p.targets[row];
-            float x[per_chunk];
-            gpu::widen<type>(gpu::load_chunk<type>(from, target / per_chunk, p.width, p.aligned),
-                             x);
-            float logit = 0;
-#pragma unroll
-            for (int e = 0; e < per_chunk; ++e) {
-                logit = e == target % per_chunk ? x[e] : logit;
-            }
+            const float logit = gpu::load_element<type>(begin, target);
             const float lse = mine.largest + log2f(mine.sum) * ln_2;
             p.lse[row] = lse;
             p.loss[row] = lse - logit;
@@ -147,15 +156,12 @@ void launch_type(const Params& p, const Tile& tile, void* stream) {
 void launch(const OperationArgs& args, int tile, const Device& /*device*/, void* /*workspace*/,
             void* stream) {
     const Tile& its = tile_list.at(static_cast<std::size_t>(tile));
-    Params p{static_cast<const char*>(args.tensors[0].data),
+    const Params p{static_cast<const char*>(args.tensors[0].data),
              static_cast<const std::int32_t*>(args.tensors[1].data),
              static_cast<float*>(args.tensors[2].data),
              static_cast<float*>(args.tensors[3].data),
              args.extents[0],
-             args.extents[1],
-             false};
-    p.aligned = reinterpret_cast<std::uintptr_t>(p.logits) % 16 == 0 &&
-                p.width * (args.dtype == DType::fp32 ? 4 : 2) % 16 == 0;
+             args.extents[1]};
     switch (args.dtype) {
         case DType::fp16: launch_type<DType::fp16>(p, its, stream); break;
         case DType::bf16: launch_type<DType::bf16>(p, its, stream); break;

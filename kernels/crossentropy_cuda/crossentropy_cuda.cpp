@@ -36,6 +36,11 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     // Each turn of the loop waits for its loads.
     c.steps.front().repeat = turns;
     c.steps.front().work = c.work * (1 / rows / turns);
+    // Exchanges of 32 lanes, a barrier, and again: about as long as L2 takes to answer. Then one lane
+    // reads the target, and after it that target's logit, which was read before.
+    c.steps.push_back({"sums", 1, {}, "latency.l2"});
+    c.steps.push_back({"target", 1, {}, "latency.dram"});
+    c.steps.push_back({"target's logit", 1, {}, "latency.l2"});
     add_cold_code(c, device, resident_threads / tile.threads);
     return {c};
 }

@@ -57,6 +57,18 @@ std::string supports(const Workload& w, const Tile& tile, const Device& device) 
     return ctas_of(layout, tile) <= most_ctas ? "" : "it counts CTAs in 31 bits";
 }
 
+/// More where results are rounded to fp32: expf scales and brings two parts together, and a quotient
+/// is refined.
+double slots_to_fp32(RowOp op) {
+    switch (op) {
+        case RowOp::gelu:
+        case RowOp::silu:
+        case RowOp::sigmoid: return counted(6, "expf") + counted(8, "quotient");
+        case RowOp::exp: return counted(6, "expf");
+        default: return 0;
+    }
+}
+
 /// Instructions of a thread for one element of a step.
 double slots_of(RowOp op) {
     switch (op) {
@@ -105,12 +117,13 @@ struct Amounts {
 };
 
 Amounts amounts_of(const RowProgram& program, const Tile& tile, std::int64_t per_chunk,
-                   bool compiled) {
+                   DType type, bool compiled) {
     Amounts a;
     const auto elements = static_cast<double>(tile.chunks * per_chunk);
     a.slots = counted(3, "loaded, widened, packed") * elements;
     for (const RowInstruction& step : program.steps()) {
-        a.slots += slots_of(step.op) * elements + (compiled ? 0 : slots_of_step);
+        const double rounded = type == DType::fp32 ? slots_to_fp32(step.op) : 0;
+        a.slots += (slots_of(step.op) + rounded) * elements + (compiled ? 0 : slots_of_step);
         a.specials += specials_of(step.op) * elements;
         if (is_reduction(step.op)) {
             a.slots += slots_of_exchange * (tile.lanes > 32 ? 2 : 1);
@@ -127,7 +140,7 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     const bool compiled = compiled_index(program) < compiled_programs.size() &&
                           w.extent(grid_width) * element_bytes(w) % 16 == 0 && layout.pieces == 1;
     const int residents = compiled ? residents_of(tile) : residents_reading(tile);
-    const Amounts each = amounts_of(program, tile, 16 / element_bytes(w), compiled);
+    const Amounts each = amounts_of(program, tile, 16 / element_bytes(w), w.dtype, compiled);
     const auto rows = static_cast<double>(layout.rows);
     const double turns = static_cast<double>(layout.pieces) * passes;
     const double threads = rows * turns * tile.lanes;

@@ -51,6 +51,10 @@ std::vector<std::string> contradictions(std::span<const Ceiling> ceilings) {
             burst != nullptr && burst->value < tolerance * one.value) {
             found.push_back(below(*burst, one, "a burst was slower than what is kept up"));
         }
+        if (const Ceiling* loaded = find(ceilings, one.resource + ".loaded");
+            loaded != nullptr && loaded->value < tolerance * one.value) {
+            found.push_back(below(*loaded, one, "one thread on an idle chip waits least"));
+        }
     }
     const Ceiling* l1 = find(ceilings, "byte.l1");
     const Ceiling* l2 = find(ceilings, "byte.l2");

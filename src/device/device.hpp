@@ -51,7 +51,7 @@ struct Power {
 ///   (CPU) byte.l2  byte.l1 (CPU loads)  byte.smem_lsu  byte.smem_mma
 /// and times, in seconds:
 ///   floor.launch_stream  floor.launch_graph  floor.parallel_region  latency.dram  latency.l2
-///   floor.cta (start and drain of a CTA)
+///   floor.cta (start and drain of a CTA)  latency.{dram,l2}.loaded (a CTA's load, all units loading)
 /// A rate is that of the whole device with all units busy. "<id>.unit" is what a single unit (SM or
 /// core) reaches alone, where it differs from rate / units (DRAM above all).
 struct Device {

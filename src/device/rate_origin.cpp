@@ -5,7 +5,9 @@
 #include <array>
 #include <cstdlib>
 #include <fmt/format.h>
+#include <functional>
 #include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -70,21 +72,22 @@ std::optional<Reference> reference_of(std::string_view path,
         return std::nullopt;
     }
     Reference found{std::string(path), datasheet_device(path), datasheet_device(path)};
-    apply_committed_rates(found.measured, embedded);
+    lay_over_committed_rates(found.measured, embedded);
     return found.stated.kind == DeviceKind::cuda ? std::optional(std::move(found)) : std::nullopt;
 }
 
-// Of two that are as near the newer one.
+// Of those that serve; of two that are as near the newer one.
 std::optional<Reference> nearest_measured(const Device& device,
-                                          std::span<const build_info::EmbeddedFile> embedded) {
+                                          std::span<const build_info::EmbeddedFile> embedded,
+                                          const std::function<bool(const Reference&)>& serves) {
     std::optional<Reference> best;
     const auto distance = [&](const Reference& one) {
-        return std::pair(std::abs(one.stated.compute_capability - device.compute_capability),
-                         -one.stated.compute_capability);
+        return std::tuple(std::abs(one.stated.compute_capability - device.compute_capability),
+                          -one.stated.compute_capability, -one.stated.year);
     };
     for (const auto& one : embedded) {
         auto found = reference_of(one.path, embedded);
-        if (found && (!best || distance(*found) < distance(*best))) {
+        if (found && serves(*found) && (!best || distance(*found) < distance(*best))) {
             best = std::move(found);
         }
     }
@@ -131,6 +134,30 @@ void take_times(Device& device, const Reference& reference) {
             taken.source = fmt::format(
                 "datasheet x 1.00 of {}: no vendor states it; as measured there", reference.id);
         }
+    }
+}
+
+// How much longer a load takes a CTA among others than one thread of an idle chip is a matter of the
+// kernel's shape more than of the chip: a device that lacks it takes the quotient of the nearest
+// that has it, on its own latency.
+void take_loaded_times(Device& device, const Reference& reference) {
+    constexpr std::string_view suffix = ".loaded";
+    for (const auto& [id, loaded] : reference.measured.rates) {
+        if (!id.ends_with(suffix) || !is_measured(loaded) || device.rates.contains(id)) {
+            continue;
+        }
+        const std::string alone = id.substr(0, id.size() - suffix.size());
+        const auto own = device.rates.find(alone);
+        const auto other = reference.measured.rates.find(alone);
+        if (own == device.rates.end() || other == reference.measured.rates.end() ||
+            !is_measured(other->second)) {
+            continue;
+        }
+        const double factor = loaded.value / other->second.value;
+        Rate& taken = device.rates[id];
+        taken.value = own->second.value * factor;
+        taken.source = fmt::format("datasheet x {:.2f} of {}: its {} over its {}, on this one's",
+                                   factor, reference.id, id, alone);
     }
 }
 
@@ -210,6 +237,19 @@ std::string origin_text(const Rate& rate) {
                                             : std::string(one.text);
 }
 
+void complete_latencies(Device& device, std::span<const build_info::EmbeddedFile> embedded) {
+    const auto has_loaded = [](const Reference& one) {
+        const auto found = one.measured.rates.find("latency.dram.loaded");
+        return found != one.measured.rates.end() && is_measured(found->second);
+    };
+    if (device.kind != DeviceKind::cuda || device.rates.contains("latency.dram.loaded")) {
+        return;
+    }
+    if (const auto reference = nearest_measured(device, embedded, has_loaded)) {
+        take_loaded_times(device, *reference);
+    }
+}
+
 void scale_to_measured(Device& device, std::span<const build_info::EmbeddedFile> embedded) {
     const bool stated_only = std::ranges::all_of(device.rates, [](const auto& one) {
         return origin_of(one.second) == RateOrigin::datasheet;
@@ -217,7 +257,8 @@ void scale_to_measured(Device& device, std::span<const build_info::EmbeddedFile>
     if (device.kind != DeviceKind::cuda || !stated_only) {
         return;
     }
-    const auto reference = nearest_measured(device, embedded);
+    const auto reference =
+        nearest_measured(device, embedded, [](const Reference&) { return true; });
     if (!reference) {
         return;
     }

@@ -251,11 +251,18 @@ std::string rates_id_of(const Device& device, std::string_view origin) {
     return sha256_hex(text).substr(0, 16);
 }
 
-void apply_committed_rates(Device& device, std::span<const build_info::EmbeddedFile> embedded) {
+bool lay_over_committed_rates(Device& device,
+                              std::span<const build_info::EmbeddedFile> embedded) {
     const std::vector<MeasuredCeiling> committed = committed_ceilings(device, embedded);
     lay_over(device, committed, RateOrigin::committed);
+    return !committed.empty();
+}
+
+void apply_committed_rates(Device& device, std::span<const build_info::EmbeddedFile> embedded) {
+    const bool any = lay_over_committed_rates(device, embedded);
     scale_to_measured(device, embedded);
-    device.rates_id = rates_id_of(device, committed.empty() ? "datasheet" : "committed");
+    complete_latencies(device, embedded);
+    device.rates_id = rates_id_of(device, any ? "committed" : "datasheet");
 }
 
 void apply_committed_rates(Device& device) {

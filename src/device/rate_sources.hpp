@@ -12,6 +12,9 @@
 
 namespace raceline {
 
+/// Committed ceilings of this very device alone; false: there are none.
+bool lay_over_committed_rates(Device& device, std::span<const build_info::EmbeddedFile> embedded);
+
 void apply_committed_rates(Device& device, std::span<const build_info::EmbeddedFile> embedded);
 void apply_rates(Device& device, const std::optional<std::string>& rates_file,
                  std::span<const build_info::EmbeddedFile> embedded);

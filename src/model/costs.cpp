@@ -191,7 +191,7 @@ void Builder::add_steps(const RereadSplit& rereads) {
         const Step& step = counts.steps[s];
         StepCosts& costs = out.steps.emplace_back();
         costs.repeat = step.repeat;
-        costs.wait_seconds = step.waits.empty() ? 0 : known_seconds(device, step.waits);
+        costs.wait_seconds = step.waits.empty() ? 0 : loaded_seconds(device, step.waits);
         add_work(costs.costs, step.work, 1);
         const double share = traffic_total > 0 ? traffic[s] / traffic_total
                              : repeats > 0     ? 1 / repeats
@@ -315,7 +315,7 @@ LaunchCosts launch_costs(const Device& device, const Counts& counts, double warm
     builder.settle_clock(rereads);
     builder.note_overlap();
     builder.note_queues();
-    const double latency = known_seconds(device, "latency.dram");
+    const double latency = loaded_seconds(device, "latency.dram");
     if (counts.bytes_in_flight > 0 && latency > 0) {
         out.latency_per_byte = latency / counts.bytes_in_flight;
     }

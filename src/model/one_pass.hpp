@@ -54,12 +54,10 @@ inline Counts one_pass_in_turns(const Workload& w, std::string step, Work work, 
     return c;
 }
 
-/// A cold launch finds its code in DRAM: lines of it that a warp waits for, one after the other.
-inline constexpr Constant cold_fetches = calibrated(
-    "operations.cold_fetches", 3,
-    "h200-layer-decode at ac06d8aa1e88: operations on 64 rows, which the rest of the model "
-    "has 0.5 to 1.4 us too short",
-    1, "the first line alone");
+/// A launch waits for the first line of its code and for its parameters. Further lines come while
+/// it runs, and stay in the units' caches from call to call.
+inline constexpr Constant cold_fetches =
+    assumed("operations.cold_fetches", 1, "the first line alone, from memory");
 
 /// CTAs of the first wave alone find it there. `residents`: CTAs that a unit has room for.
 inline void add_cold_code(Counts& c, const Device& device, int residents,
@@ -77,8 +75,6 @@ inline Counts one_wave_pass(const Workload& w, Work work, std::int64_t ctas, int
     Counts c = one_pass(w, "elements", std::move(work), ctas, true);
     c.threads = threads;
     c.steps.front().waits = "latency.dram";
-    c.steps.push_back(
-        {.name = "code", .repeat = cold_fetches, .work = {}, .waits = "latency.dram"});
     return c;
 }
 

@@ -20,6 +20,16 @@ const Rate* find_ceiling(const Device& device, std::string_view id) {
     return rate == nullptr && id == "byte.dram_write" ? find_rate(device, "byte.dram_read") : rate;
 }
 
+const Rate* find_with_suffix(const Device& device, std::string_view id, std::string_view suffix) {
+    std::array<char, 64> name;  // no allocation on this path
+    if (id.size() + suffix.size() > name.size()) {
+        return nullptr;
+    }
+    char* end = std::copy(id.begin(), id.end(), name.data());
+    end = std::copy(suffix.begin(), suffix.end(), end);
+    return find_ceiling(device, {name.data(), static_cast<std::size_t>(end - name.data())});
+}
+
 // Matrix engines alone draw enough power to pull the clock down.
 double clock_scale(const Device& device, std::string_view id, const Rate& rate) {
     if (!is_matrix(id) || rate.clock_hz <= 0 || device.sustained_clock_hz <= 0) {
@@ -95,22 +105,20 @@ double turnaround_seconds(const Device& device) {
 }
 
 double unit_rate(const Device& device, std::string_view id) {
-    constexpr std::string_view suffix = ".unit";
-    std::array<char, 64> name;  // no allocation on this path
-    if (id.size() + suffix.size() <= name.size()) {
-        char* end = std::copy(id.begin(), id.end(), name.data());
-        end = std::copy(suffix.begin(), suffix.end(), end);
-        const std::string_view alone(name.data(), static_cast<std::size_t>(end - name.data()));
-        if (const Rate* rate = find_ceiling(device, alone); rate != nullptr && rate->value > 0) {
-            return rate->value;
-        }
-    }
-    return sustained_rate(device, id) / std::max(1, device.units);
+    const Rate* rate = find_with_suffix(device, id, ".unit");
+    return rate != nullptr && rate->value > 0
+               ? rate->value
+               : sustained_rate(device, id) / std::max(1, device.units);
 }
 
 double known_seconds(const Device& device, std::string_view id) {
     const Rate* rate = find_rate(device, id);
     return rate == nullptr ? 0 : rate->value;
+}
+
+double loaded_seconds(const Device& device, std::string_view id) {
+    const Rate* rate = find_with_suffix(device, id, ".loaded");
+    return rate == nullptr ? known_seconds(device, id) : rate->value;
 }
 
 const Rate* highest_rate(const Device& device, std::string_view id) {

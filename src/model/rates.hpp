@@ -55,4 +55,8 @@ std::string_view missing_rate(const Device& device, const Work& work);
 /// A time ("floor.…", "latency.…") in seconds, or 0 where the device does not know it.
 double known_seconds(const Device& device, std::string_view id);
 
+/// What a CTA waits for a load of all its warps while every unit loads: "<id>.loaded" where the
+/// device has it, else the id's own, which is one thread's on an idle device.
+double loaded_seconds(const Device& device, std::string_view id);
+
 }  // namespace raceline

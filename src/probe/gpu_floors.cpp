@@ -157,6 +157,33 @@ void probe_latency(GpuSetting& with, const Chase& chase, std::vector<Ceiling>& o
                                           nodes, chase.footprint >> 20U, chase.steps)));
 }
 
+struct LoadedLatency {
+    std::string id;
+    std::size_t footprint;
+    int steps;
+};
+
+// Four warps, one a scheduler, on every unit. A unit's share of a step is 2 KiB, a fraction of what
+// memory delivers in that time: what grows is not a queue but the last of many lines.
+void probe_loaded_latency(GpuSetting& with, const LoadedLatency& load,
+                          std::vector<Ceiling>& out) {
+    const cuda::DeviceBuffer buffer(load.footprint);
+    cuda::fill(buffer.data(), 0, buffer.bytes());
+    cuda::synchronize();
+    const GpuGrid grid{.ctas = with.device.units, .threads = 128};
+    const auto follow = [&](GpuSpan* span, void* to) {
+        with.kernels.dependent(grid, buffer.data(), buffer.bytes(), load.steps, span, to);
+        return static_cast<double>(load.steps);
+    };
+    GpuPass pass = with.timer.best(follow, "");
+    pass.seconds /= load.steps;
+    out.push_back(gpu_ceiling(
+        load.id, "s", pass, with.device,
+        fmt::format("a CTA of 128 threads on each of {} units: 16 bytes a thread past L1, then all "
+                    "meet, then the next; {} MiB, shortest of several runs of {} steps",
+                    grid.ctas, load.footprint >> 20U, load.steps)));
+}
+
 }  // namespace
 
 void append_gpu_floor_steps(const Device& /*device*/, std::vector<GpuStep>& steps) {
@@ -170,6 +197,17 @@ void append_gpu_floor_steps(const Device& /*device*/, std::vector<GpuStep>& step
     steps.push_back({"L2 latency", [](GpuSetting& with, std::vector<Ceiling>& out) {
                          probe_latency(
                              with, {"latency.l2", std::size_t{2} << 20U, 128, 16'384, true}, out);
+                     }});
+    // A run reads all of it once, so that the next one finds nothing of it in the L2.
+    steps.push_back(
+        {"DRAM latency of a CTA", [](GpuSetting& with, std::vector<Ceiling>& out) {
+             const std::size_t bytes = std::size_t{1} << 30U;
+             const int steps_of_all = static_cast<int>(bytes / (2048UL * with.device.units));
+             probe_loaded_latency(with, {"latency.dram.loaded", bytes, steps_of_all}, out);
+         }});
+    steps.push_back({"L2 latency of a CTA", [](GpuSetting& with, std::vector<Ceiling>& out) {
+                         probe_loaded_latency(
+                             with, {"latency.l2.loaded", std::size_t{8} << 20U, 4000}, out);
                      }});
 }
 

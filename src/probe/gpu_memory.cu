@@ -106,6 +106,22 @@ __global__ void __launch_bounds__(max_threads, 1)
     reader.end(span);
 }
 
+// Each step's address holds what the step before has read (zeros), and all warps of a CTA meet once
+// their loads are there: a step takes as long as the last line of the CTA.
+__global__ void __launch_bounds__(max_threads, 1)
+    dependent_kernel(const uint4* from, std::size_t tiles, int steps, GpuSpan* span) {
+    const SpanReader reader;
+    std::size_t tile = blockIdx.x;
+#pragma unroll 1
+    for (int step = 0; step < steps; ++step) {
+        const uint4 vector = ptx::ld_global_cg_v4_u32(from + tile * blockDim.x + threadIdx.x);
+        tile += gridDim.x + __syncthreads_or(static_cast<int>(vector.x));
+        tile -= tile >= tiles ? tiles : 0;
+    }
+    reader.end(span);
+    keep(static_cast<std::uint32_t>(tile), span);
+}
+
 std::size_t whole_tiles(const GpuGrid& grid, std::size_t bytes) {
     if (grid.threads > max_threads) {
         throw Error(Status::internal, "a memory probe has at most 512 threads a CTA");
@@ -137,6 +153,16 @@ double reread(const GpuGrid& grid, const void* from, std::size_t bytes, int roun
             static_cast<const uint4*>(from), own, rounds, span);
     });
     return tile_bytes(grid, own) * rounds * grid.ctas;
+}
+
+void dependent(const GpuGrid& grid, const void* from, std::size_t bytes, int steps, GpuSpan* span,
+               void* stream) {
+    const std::size_t tiles = bytes / (sizeof(uint4) * grid.threads);
+    if (tiles < static_cast<std::size_t>(grid.ctas)) {
+        throw Error(Status::internal, "the footprint of a latency probe holds a tile of every CTA");
+    }
+    dependent_kernel<<<grid.ctas, grid.threads, 0, as_stream(stream)>>>(
+        static_cast<const uint4*>(from), tiles, steps, span);
 }
 
 double write(const GpuGrid& grid, StorePolicy policy, void* to, std::size_t bytes, GpuSpan* span,
@@ -181,6 +207,7 @@ double copy_driver(void* to, const void* from, std::size_t bytes, void* stream) 
 void add_memory_kernels(GpuKernels& table) {
     table.read = read;
     table.reread = reread;
+    table.dependent = dependent;
     table.write = write;
     table.write_driver = write_driver;
     table.copy = copy;

@@ -106,6 +106,14 @@ int calls_per_sample(double one_call, std::size_t set_bytes, std::size_t l2, boo
     return static_cast<int>(std::min<double>(calls, most_calls));
 }
 
+// A call that touches little of its inputs (rows of a large table, a window of a long cache) leaves
+// what it touched in the L2, however many bytes the sets have: then it is read over before each
+// sample.
+bool touches_less_than_l2(const Workload& workload, int calls, std::size_t l2) {
+    const double touched = workload.bytes_read() + workload.bytes_written();
+    return touched * calls < 2.0 * static_cast<double>(l2);
+}
+
 template <class Args>
 double time_one_call(const Call<Args>& call, const cuda::Stream& stream) {
     const cuda::StreamTimer timer;
@@ -166,8 +174,11 @@ private:
         }
         cuda::synchronize();
         Timed timed;
+        TimingOptions timing{.limits = options.limits, .regime = options.how.regime};
+        timing.separate =
+            options.how.cold && touches_less_than_l2(workload, calls, cuda::l2_bytes());
         timed.measurement =
-            time_calls(Call{kernel, tile, device_, scratch, sets}, stream, calls, options);
+            time_calls(Call{kernel, tile, device_, scratch, sets}, stream, calls, options, timing);
         timed.outputs =
             judge_timed(kernel.precision(workload), workload, options, drawn, *arena, count);
         return timed;
@@ -175,7 +186,7 @@ private:
 
     template <class Args>
     static Measurement time_calls(const Call<Args>& call, const cuda::Stream& stream, int calls,
-                                  const CaseOptions& options) {
+                                  const CaseOptions& options, const TimingOptions& timing) {
         int next = 0;
         Contender contender{.name = std::string(call.kernel.name),
                             .enqueue = {},
@@ -192,9 +203,7 @@ private:
                 }
             };
         }
-        return time_on_gpu({&contender, 1}, stream,
-                           {.limits = options.limits, .regime = options.how.regime})
-            .front();
+        return time_on_gpu({&contender, 1}, stream, timing).front();
     }
 
     template <class Drawn, class Arena>

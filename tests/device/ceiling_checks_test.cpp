@@ -48,5 +48,14 @@ TEST(Contradictions, caches_and_bursts_out_of_order) {
                 ElementsAre(HasSubstr("a burst"), HasSubstr("byte.l1"), HasSubstr("byte.l2")));
 }
 
+TEST(Contradictions, a_load_among_others_faster_than_one_alone) {
+    const auto waits = [](double loaded) {
+        return contradictions(
+            std::vector{rate("latency.dram", 3.4e-7), rate("latency.dram.loaded", loaded)});
+    };
+    EXPECT_THAT(waits(4.5e-7), IsEmpty());
+    EXPECT_THAT(waits(2.5e-7), ElementsAre(HasSubstr("one thread on an idle chip")));
+}
+
 }  // namespace
 }  // namespace raceline

@@ -60,11 +60,15 @@ protected:
     }
     // What tools/embed would compile in for the device.
     void commit(const std::vector<Json>& rows) {
-        const std::string path = (folder_ / "committed.jsonl").string();
-        write(path, rows);
-        std::ifstream in(path);
-        text_.assign(std::istreambuf_iterator<char>(in), {});
+        text_ = text_of(rows);
         embedded_[0] = {"receipts/h200/ceilings.jsonl", text_};
+    }
+    std::string text_of(const std::vector<Json>& rows) {
+        const fs::path path = folder_ / "committed.jsonl";
+        fs::remove(path);
+        write(path.string(), rows);
+        std::ifstream in(path);
+        return {std::istreambuf_iterator<char>(in), {}};
     }
     void apply(const std::optional<std::string>& file = {}) {
         apply_rates(device_, file, embedded_);
@@ -365,12 +369,35 @@ TEST_F(RateSources, AGpuThatNobodyMeasuredGoesByWhatTheNearestOneReaches) {
     apply_committed_rates(l4, embedded_);
     EXPECT_EQ(l4.rates_id, once.rates_id) << "scaled once";
 
+    EXPECT_FALSE(once.find("latency.dram.loaded")) << "nobody has it";
+
     // Another maker's engines are not like these, and a CPU's ceilings are its own.
     for (const char* id : {"mi300x", "cpu"}) {
         Device other = datasheet_device(id);
         apply_committed_rates(other, embedded_);
         EXPECT_EQ(other.rates_id, rates_id_of(datasheet_device(id), "datasheet")) << id;
     }
+}
+
+TEST_F(RateSources, LatenciesUnderLoadFollowTheNearestDeviceThatHasThem) {
+    Device h100 = datasheet_device("h100-sxm");
+    commit({ceiling_row(device_, "latency.dram", 3.4e-7)});  // the H200's, alone
+    const std::string text = text_of({ceiling_row(h100, "latency.dram", 3e-7),
+                                      ceiling_row(h100, "latency.dram.loaded", 4.5e-7)});
+    const std::array both{embedded_[0],
+                          build_info::EmbeddedFile{"receipts/h100-sxm/ceilings.jsonl", text}};
+    Device h200 = datasheet_device("h200");
+    apply_committed_rates(h200, both);
+    EXPECT_DOUBLE_EQ(h200.rate("latency.dram.loaded"), 3.4e-7 * 1.5) << "on its own latency";
+    EXPECT_EQ(origin_text(h200.rates.at("latency.dram.loaded")), "datasheet x 1.50 of h100-sxm");
+    EXPECT_EQ(origin_text(h200.rates.at("latency.dram")), "committed");
+    apply_committed_rates(h100, both);
+    EXPECT_DOUBLE_EQ(h100.rate("latency.dram.loaded"), 4.5e-7) << "its own";
+    EXPECT_EQ(origin_text(h100.rates.at("latency.dram.loaded")), "committed");
+    Device a100 = datasheet_device("a100-80");
+    apply_committed_rates(a100, both);
+    EXPECT_DOUBLE_EQ(a100.rate("latency.dram.loaded"), 1.5 * a100.rate("latency.dram"));
+    EXPECT_FALSE(a100.find("latency.l2.loaded")) << "nobody has it";
 }
 
 }  // namespace

@@ -200,6 +200,21 @@ TEST(Latency, AWaitIsPaidAtEachRepeat) {
     EXPECT_NEAR(predict_one(device, counts).seconds, 8 * us, tiny);
 }
 
+TEST(Latency, AWaitIsThatOfACtaAmongOthersWhereItIsKnown) {
+    Device device = gpu10();
+    device.rates["latency.dram"].value = 500e-9;
+    device.rates["latency.dram.loaded"].value = 750e-9;
+    Counts counts = counts_of({{"flop.fma.fp32", 10 * 4e6}}, 10);
+    counts.steps = {{"page", 4, {{"flop.fma.fp32", 1e6}}, "latency.dram"}};
+    EXPECT_NEAR(term(predict_one(device, counts), "latency"), 3 * us, tiny);
+    counts.steps.front().waits = "latency.l2";
+    device.rates["latency.l2"].value = 200e-9;
+    EXPECT_NEAR(term(predict_one(device, counts), "latency"), 0.8 * us, tiny) << "its own alone";
+    Counts stream = equal_ctas({{"byte.dram_read", 1e6}}, 10);
+    stream.bytes_in_flight = 30e3;  // a load of 0.75 µs: 40 GB/s, so 25 µs
+    EXPECT_NEAR(predict_one(device, stream).seconds, 25 * us, tiny);
+}
+
 TEST(Launch, TheFloorIsThatOfThePathUsed) {
     Device device = gpu10();
     device.rates["floor.launch_stream"].value = 3e-6;
