@@ -44,10 +44,11 @@ struct Exponentials {
     }
 };
 
-/// e^(x - highest), as rounding of the result asks for it. `base`: -highest in base two.
+/// e^(x - highest), as rounding of the result asks for it. Of the highest itself it is exactly 1.
 template <DType type>
-__device__ __forceinline__ float term_of(float x, float highest, float base) {
-    return type == DType::fp32 ? expf(x - highest) : ptx::ex2_approx_ftz_f32(fmaf(x, log2_e, base));
+__device__ __forceinline__ float term_of(float x, float highest) {
+    return type == DType::fp32 ? expf(x - highest)
+                               : ptx::ex2_approx_ftz_f32((x - highest) * log2_e);
 }
 
 /// Elements of a chunk that belong to the row.
@@ -76,7 +77,7 @@ __device__ __forceinline__ void add_chunk(uint4 raw, There there, Exponentials& 
     float sums[2] = {0, 0};
 #pragma unroll
     for (int e = 0; e < per_chunk; ++e) {
-        const float term = term_of<type>(x[e], from, -from * log2_e);
+        const float term = term_of<type>(x[e], from);
         const bool counts = whole || (e >= there.first && e < there.end);
         sums[e % 2] += counts ? term : 0.0F;
     }

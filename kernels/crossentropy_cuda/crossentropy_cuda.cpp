@@ -27,7 +27,7 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     const Work work{{"op.issue", rows * width *
                                      (w.dtype == DType::fp32
                                           ? counted(10, "compared, expf, added")
-                                          : counted(5, "widened, compared, product, ex2, added"))},
+                                          : counted(6, "widened, compared, less, product, ex2, added"))},
                     {"op.ex2", rows * width}};
     Counts c = one_wave_pass(w, work, w.extent(grid_rows), tile.threads);
     c.registers = registers;  // the launch bound
