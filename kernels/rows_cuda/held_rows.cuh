@@ -4,6 +4,7 @@
 // memory, and what the next CTA reads is asked for when one has ended, not when all have.
 #pragma once
 
+#include "gpu/ptx/prefetch_l2.cuh"
 #include "kernels/rows_cuda/row_parts.cuh"
 #include "workload/compiled_chains.hpp"
 
@@ -22,6 +23,9 @@ struct HeldRows {
     static constexpr RowProgram program = compiled_programs[chain];
     static constexpr int lanes = tile.lanes, chunks = tile.chunks, per_chunk = gpu::chunk_of<type>;
     static constexpr int matrices = 1 + operands_before(program, program.size, takes_matrix);
+    static constexpr int vectors = operands_before(program, program.size, takes_vector);
+    /// The widest tile has no registers for them while a row is reduced.
+    static constexpr bool vectors_ahead = !is_widest(tile);
     static constexpr bool flat = !knows_rows(program);
 
     const Params& p;
@@ -31,6 +35,7 @@ struct HeldRows {
     std::int32_t in_row = 0;  ///< elements of this row
     int turn = 0;
     uint4 raw[matrices][chunks];
+    uint4 of_all[vectors_ahead && vectors > 0 ? vectors : 1][chunks];  ///< rows that are the same for all
     float x[chunks][per_chunk];
 
     __device__ __forceinline__ std::int32_t length() const {
@@ -58,16 +63,30 @@ struct HeldRows {
             to[c] = is_there(c) ? __ldg(from + number(c)) : make_uint4(0, 0, 0, 0);
         }
     }
-    /// The row and every matrix that the steps take, all at once.
-    template <int i = 0, int known = 1>
-    __device__ __forceinline__ void load_matrices() {
+    /// Every operand that the steps take, all at once: behind a reduction the lanes would wait for
+    /// it once more.
+    template <int i = 0, int known = 1, int known_of_all = 0>
+    __device__ __forceinline__ void load_operands() {
         if constexpr (i < program.size) {
             constexpr RowInstruction its = program.list[i];
-            constexpr bool takes = takes_matrix(its.op);
-            if constexpr (takes) {
+            constexpr bool matrix = takes_matrix(its.op);
+            constexpr bool vector = takes_vector(its.op);
+            if constexpr (matrix) {
                 load_chunks(its.tensor, true, raw[known]);
+            } else if constexpr (vector && vectors_ahead) {
+                load_chunks(its.tensor, false, of_all[known_of_all]);
+            } else if constexpr (its.op == RowOp::rope) {
+                ask_for_angles(its.tensor);
             }
-            load_matrices<i + 1, known + (takes ? 1 : 0)>();
+            load_operands<i + 1, known + (matrix ? 1 : 0), known_of_all + (vector ? 1 : 0)>();
+        }
+    }
+    /// Into the L2: in registers they would take more than the row.
+    __device__ __forceinline__ void ask_for_angles(int tensor) const {
+        constexpr int floats_of_line = 128 / sizeof(float);
+        const float* angles = reinterpret_cast<const float*>(p.tensors[tensor]) + row * p.head;
+        if (row < p.layout.rows && lane * floats_of_line < p.head) {
+            ptx::prefetch_global_l2(angles + lane * floats_of_line);
         }
     }
 
@@ -172,9 +191,12 @@ struct HeldRows {
                 constexpr int its_own = 1 + operands_before(program, i, takes_matrix);
                 with<its.op>(raw[its_own]);
             } else if constexpr (takes_vector(its.op)) {
-                uint4 of_all[chunks];
-                load_chunks(its.tensor, false, of_all);
-                with<its.op>(of_all);
+                constexpr int its_own =
+                    vectors_ahead ? operands_before(program, i, takes_vector) : 0;
+                if constexpr (!vectors_ahead) {
+                    load_chunks(its.tensor, false, of_all[its_own]);
+                }
+                with<its.op>(of_all[its_own]);
             } else if constexpr (its.op == RowOp::rope) {
                 rope(its.tensor);
             } else if constexpr (its.op == RowOp::store) {
@@ -189,7 +211,7 @@ struct HeldRows {
     __device__ __forceinline__ void run() {
         in_row = length();
         load_chunks(0, true, raw[0]);
-        load_matrices();
+        load_operands();
 #pragma unroll
         for (int c = 0; c < chunks; ++c) {
             gpu::widen<type>(raw[0][c], x[c]);

@@ -73,13 +73,6 @@ __device__ __forceinline__ float over_one_plus(float x, float y) {
     return type == DType::fp32 ? x / sum : x * ptx::rcp_approx_ftz_f32(sum);
 }
 
-constexpr bool takes_matrix(RowOp op) {
-    return op >= RowOp::add_matrix && op <= RowOp::mul_matrix;
-}
-constexpr bool takes_vector(RowOp op) {
-    return op == RowOp::add_vector || op == RowOp::mul_vector;
-}
-
 /// What becomes of an element; `other` is the operand's, or the statistic.
 template <DType type, RowOp op>
 __device__ __forceinline__ float applied(float v, [[maybe_unused]] float other) {

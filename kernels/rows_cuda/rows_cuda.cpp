@@ -132,6 +132,25 @@ Amounts amounts_of(const RowProgram& program, const Tile& tile, std::int64_t per
     return a;
 }
 
+/// What a row waits for behind its own chunks. Where no code knows the chain each step loads its
+/// operand; else all come at once, but for angles, which were asked for, and in the widest tile for
+/// what is the same for all rows.
+void add_operand_waits(const RowProgram& program, const Tile& tile, bool compiled, double rows,
+                       Counts& c) {
+    double far = 0, near = 0;
+    for (const RowInstruction& step : program.steps()) {
+        const bool angles = step.op == RowOp::rope;
+        const bool vector = takes_vector(step.op);
+        far += !compiled && (angles || takes_matrix(step.op)) ? 1 : 0;
+        near += (compiled ? angles || (vector && is_widest(tile)) : vector) ? 1 : 0;
+    }
+    for (const auto& [times, latency] : {std::pair(far, "latency.dram"), std::pair(near, "latency.l2")}) {
+        if (times > 0) {
+            c.steps.push_back({"operands", times * rows, {}, latency});
+        }
+    }
+}
+
 std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& device) {
     const RowProgram program = program_of(w);
     const RowLayout layout =
@@ -178,6 +197,7 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
         c.steps.push_back(
             {"reductions", of_cta * static_cast<double>(reductions_of(program)), {}, "latency.l2"});
     }
+    add_operand_waits(program, tile, compiled, turns_of_cta, c);
     c.overlap = {
         {"byte.dram_read", "byte.dram_write", "byte.l2", "flop.fma.fp32", "op.issue", "op.ex2"}};
     add_cold_code(c, device, residents);

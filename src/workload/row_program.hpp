@@ -46,6 +46,13 @@ enum class RowOp : std::int32_t {
 constexpr bool is_reduction(RowOp op) {
     return op >= RowOp::reduce_max;
 }
+/// An operand of as many rows as there are, or of one row for all.
+constexpr bool takes_matrix(RowOp op) {
+    return op >= RowOp::add_matrix && op <= RowOp::mul_matrix;
+}
+constexpr bool takes_vector(RowOp op) {
+    return op == RowOp::add_vector || op == RowOp::mul_vector;
+}
 
 /// What becomes of a reduction's result, so that the elements only add or multiply by it.
 enum class RowFinish : std::int32_t { none, negated, negative_mean, inverse, inverse_root };
