@@ -4,12 +4,12 @@
 #include <vector>
 
 #include "api/call.hpp"
+#include "api/refusal.hpp"
 #include "support/check.hpp"
 
 namespace raceline::api {
 namespace {
 
-constexpr auto bad = Status::invalid_argument;
 constexpr std::int64_t longest = std::numeric_limits<std::int32_t>::max();
 
 void check_types(const DecodeArgs& args) {
