@@ -29,12 +29,17 @@ function(raceline_host_options target)
 endfunction()
 
 # Code that is run once a command and not in a loop: what -O3 would add is time to compile it, a
-# quarter to a half of it. The last -O counts; builds with less than -O2 keep theirs.
-function(raceline_compile_quickly target)
+# quarter to a half of it. Of -O1, -Og leaves out a fifth more of g++'s time; to clang they are the
+# same. The last -O counts; builds with less than -O2 keep theirs.
+function(raceline_compile_at level target)
   string(TOUPPER "${CMAKE_BUILD_TYPE}" build_type)
   if(CMAKE_CXX_FLAGS_${build_type} MATCHES "-O[23]")
-    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O1>)
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${level}>)
   endif()
+endfunction()
+
+function(raceline_compile_quickly target)
+  raceline_compile_at(-Og ${target})
 endfunction()
 
 # Host files that share their headers are compiled some at a time: most of what one takes alone is

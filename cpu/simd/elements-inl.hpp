@@ -16,6 +16,17 @@
 
 #include "raceline/dtype.hpp"
 
+// What kernels call for each few vectors. The portable target does an operation on a vector as a
+// loop over its lanes: inlined everywhere, such loops took half of the time that kernels of the CPU
+// take to compile, for a target that only CPUs without SSE4.1 run. As calls they take these up to
+// four times as long (rmsnorm in bf16; adam 1.5 times, softmax as before).
+#undef RACELINE_SIMD_INLINE
+#if HWY_TARGET == HWY_EMU128
+#define RACELINE_SIMD_INLINE inline HWY_NOINLINE
+#else
+#define RACELINE_SIMD_INLINE HWY_INLINE
+#endif
+
 HWY_BEFORE_NAMESPACE();
 namespace raceline::simd::HWY_NAMESPACE {
 
@@ -33,7 +44,7 @@ inline constexpr float kNoPeak = -1e30F;
 
 /// 2^x; NaN gives NaN, and +inf what is not finite. Minimax polynomial of degree 5 for the
 /// fraction, 7.5e-8 relative; with roundings under 1.5 ulp. Results under 2^-126 are 0.
-HWY_INLINE Vec exp2(Vec x) {
+RACELINE_SIMD_INLINE Vec exp2(Vec x) {
     const F d;
 #if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
     // One instruction each for the fraction and for the power; -inf comes out as 0.
@@ -84,7 +95,7 @@ HWY_INLINE Vec power_minus_one(Vec f) {
 
 /// e^x to 1 ulp: x log2(e) is taken in two pieces, so that its rounding does not grow with x.
 /// Results under 2^-126 are 0; NaN gives NaN.
-HWY_INLINE Vec exp(Vec x) {
+RACELINE_SIMD_INLINE Vec exp(Vec x) {
     const F d;
     const I di;
     const Vec log2_e = hn::Set(d, 1.44269502162933349609F);
@@ -106,7 +117,7 @@ HWY_INLINE Vec exp(Vec x) {
 }
 
 /// tanh(x) through 2^y - 1, which keeps small arguments exact to a few ulp.
-HWY_INLINE Vec tanh(Vec x) {
+RACELINE_SIMD_INLINE Vec tanh(Vec x) {
     const F d;
     const I di;
     const Vec one = hn::Set(d, 1.0F);
@@ -163,7 +174,7 @@ inline float load_one(const void* at, DType type) {
 
 /// kLanes elements as float. `type` is a template parameter in inner loops.
 template <DType type>
-HWY_INLINE Vec load(const void* at) {
+RACELINE_SIMD_INLINE Vec load(const void* at) {
     const F d;
     const U du;
     if constexpr (type == DType::fp32) {

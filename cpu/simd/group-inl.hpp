@@ -40,12 +40,12 @@ HWY_INLINE Group group_of(float x) {
 }
 
 /// False means that there is no NaN in it. Infinities of both signs may look like one.
-HWY_INLINE bool may_have_nan(const Group& x) {
+RACELINE_SIMD_INLINE bool may_have_nan(const Group& x) {
     const Vec sum = hn::Add(hn::Add(x.a, x.b), hn::Add(x.c, x.d));
     return !hn::AllFalse(F(), hn::IsNaN(sum));
 }
 
-HWY_INLINE bool has_nan(const Group& x) {
+RACELINE_SIMD_INLINE bool has_nan(const Group& x) {
     const auto first = hn::Or(hn::IsNaN(x.a), hn::IsNaN(x.b));
     const auto second = hn::Or(hn::IsNaN(x.c), hn::IsNaN(x.d));
     return !hn::AllFalse(F(), hn::Or(first, second));
@@ -121,7 +121,7 @@ struct FormatOfFp16 {
 
 /// Bits of the nearest bf16, ties to even, in the upper half of each lane.
 template <bool with_nan>
-HWY_INLINE hn::Vec<U> rounded_to_bf16(Vec x) {
+RACELINE_SIMD_INLINE hn::Vec<U> rounded_to_bf16(Vec x) {
     const U du;
     const auto bits = hn::BitCast(du, x);
     const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(du, 1));
@@ -202,7 +202,7 @@ struct FormatOfBf16Pairs {
 
 /// The first `count` elements of a group; the others are 0.
 template <class Format>
-HWY_INLINE Group load_some(const std::byte* at, std::int64_t count) {
+RACELINE_SIMD_INLINE Group load_some(const std::byte* at, std::int64_t count) {
     if (count >= kGroup) {
         return Format::load(at);
     }
@@ -213,7 +213,7 @@ HWY_INLINE Group load_some(const std::byte* at, std::int64_t count) {
 
 /// `streams`: past the caches where the address allows it.
 template <class Format>
-HWY_INLINE void put_some(const Group& x, std::int64_t count, bool streams, std::byte* at) {
+RACELINE_SIMD_INLINE void put_some(const Group& x, std::int64_t count, bool streams, std::byte* at) {
     if (count >= kGroup) {
         if (streams && reinterpret_cast<std::uintptr_t>(at) % (kLanes * sizeof(float)) == 0) {
             Format::template put<true>(x, at);
@@ -229,7 +229,7 @@ HWY_INLINE void put_some(const Group& x, std::int64_t count, bool streams, std::
 
 /// The group with `neutral` in place of the elements behind the first `count`.
 template <class Format>
-HWY_INLINE Group only_some(const Group& x, std::int64_t count, float neutral) {
+RACELINE_SIMD_INLINE Group only_some(const Group& x, std::int64_t count, float neutral) {
     if (count >= kGroup) {
         return x;
     }

@@ -108,7 +108,7 @@ struct Widened {
     }
     /// The unit at column c; zeros follow the last of `columns` columns.
     template <bool rest>
-    static HWY_INLINE void load_at(const std::byte* row, std::size_t c, std::size_t columns, Vec& a,
+    static RACELINE_SIMD_INLINE void load_at(const std::byte* row, std::size_t c, std::size_t columns, Vec& a,
                                    Vec& b) {
         if constexpr (rest) {
             HWY_ALIGN std::byte whole[kUnit * sizeof(float)] = {};
@@ -150,7 +150,7 @@ struct Widened {
 
     /// scores[r][i] = q[r] · k[i]; rows of q are whole units.
     template <int rows>
-    static HWY_INLINE void dots(const StepRows& k, std::size_t columns, RowBlock q,
+    static RACELINE_SIMD_INLINE void dots(const StepRows& k, std::size_t columns, RowBlock q,
                                 RowBlock scores) {
         const F d;
         Vec sum[rows][kStreams];
@@ -205,7 +205,7 @@ struct Widened {
 
     /// out[r] += sum over i of the r-th row's weight of this step's key i times v[i].
     template <int rows>
-    static HWY_INLINE void weigh(const StepRows& v, std::size_t columns, RowBlock weights,
+    static RACELINE_SIMD_INLINE void weigh(const StepRows& v, std::size_t columns, RowBlock weights,
                                  std::size_t step, RowBlock out) {
         const F d;
         Vec weight[rows][kStreams];

@@ -15,7 +15,9 @@
 
 // Accumulators stay in registers only if every loop over them disappears.
 #undef RACELINE_UNROLL
-#ifdef __clang__
+#if HWY_TARGET == HWY_EMU128
+#define RACELINE_UNROLL
+#elif defined(__clang__)
 #define RACELINE_UNROLL _Pragma("clang loop unroll(full)")
 #else
 #define RACELINE_UNROLL _Pragma("GCC unroll 16")

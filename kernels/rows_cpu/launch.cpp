@@ -187,7 +187,7 @@ private:
         }
     }
 
-    void finish(const RowInstruction* stop, const Sums& sums) {
+    HWY_INLINE void finish(const RowInstruction* stop, const Sums& sums) {
         if (stop != nullptr && stop->op == RowOp::rope) {
             rope(stop->tensor);
         } else if (stop != nullptr) {

@@ -3,6 +3,7 @@
 
 #include "api/call.hpp"
 #include "api/engine_choice.hpp"
+#include "api/refusal.hpp"
 #include "raceline/raceline.hpp"
 #include "support/build_info.hpp"
 #include "support/check.hpp"
@@ -10,11 +11,10 @@
 namespace raceline {
 namespace {
 
+using api::bad;
 using api::Call;
 using api::EngineChoice;
 using api::Pointers;
-
-constexpr auto bad = Status::invalid_argument;
 
 EngineChoice engine_for(Call& call, const AttentionOptions& options, Place place) {
     try {

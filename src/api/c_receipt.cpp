@@ -8,6 +8,7 @@
 #include "api/c_boundary.hpp"
 #include "api/c_timing.hpp"
 #include "api/predicted_case.hpp"
+#include "api/refusal.hpp"
 #include "receipt/file.hpp"
 #include "receipt/row.hpp"
 #include "receipt/rows.hpp"
@@ -26,9 +27,8 @@ struct rl_receipt {
 namespace {
 
 using namespace raceline;
+using raceline::api::bad;
 using raceline::api::guarded;
-
-constexpr auto bad = Status::invalid_argument;
 
 std::vector<double> checked_samples(const double* samples, std::int64_t count,
                                     std::string_view name) {

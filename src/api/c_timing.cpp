@@ -6,13 +6,12 @@
 #include <vector>
 
 #include "api/c_boundary.hpp"
+#include "api/refusal.hpp"
 #include "timing/contenders.hpp"
 #include "timing/cuda_runtime.hpp"
 
 namespace raceline::api {
 namespace {
-
-constexpr auto bad = Status::invalid_argument;
 
 // Element i of a caller's array, whose elements may be shorter or longer than ours.
 template <class T>

@@ -4,13 +4,12 @@
 #include <cmath>
 
 #include "api/call.hpp"
+#include "api/refusal.hpp"
 #include "support/check.hpp"
 #include "workload/inputs.hpp"
 
 namespace raceline::api {
 namespace {
-
-constexpr auto bad = Status::invalid_argument;
 
 // An offset beyond every length is no bound at all: kernels add it to 32-bit indices.
 std::int64_t offset(std::int64_t given, std::int64_t longest) {

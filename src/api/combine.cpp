@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "api/engine_choice.hpp"
+#include "api/refusal.hpp"
 #include "api/tensor_checks.hpp"
 #include "raceline/raceline.hpp"
 #include "registry/registry.hpp"
@@ -12,7 +13,7 @@
 namespace raceline {
 namespace {
 
-constexpr auto bad = Status::invalid_argument;
+using api::bad;
 
 void check_element(std::string_view name, const TensorView& view) {
     require(view.dtype == DType::fp32 || view.dtype == DType::fp16 || view.dtype == DType::bf16,

@@ -4,13 +4,13 @@
 #include <vector>
 
 #include "api/call.hpp"
+#include "api/refusal.hpp"
 #include "support/check.hpp"
 
 namespace raceline::api {
 namespace {
 
-constexpr auto bad = Status::invalid_argument;
-constexpr std::int64_t longest = std::numeric_limits<std::int32_t>::max();
+constexpr std::int64_t longest_sequence = std::numeric_limits<std::int32_t>::max();
 
 void check_types(const DecodeArgs& args) {
     check_compute_dtype(args.q);
@@ -29,8 +29,8 @@ void check_types(const DecodeArgs& args) {
 void check_caches(const DecodeArgs& args, Workload& w) {
     const auto& cache = args.k_cache.shape;
     const bool paged = args.block_table != nullptr;
-    require(args.max_seqlen_k >= 0 && args.max_seqlen_k <= longest, bad,
-            "max_seqlen_k is {}; a length must be 0 to {}", args.max_seqlen_k, longest);
+    require(args.max_seqlen_k >= 0 && args.max_seqlen_k <= longest_sequence, bad,
+            "max_seqlen_k is {}; a length must be 0 to {}", args.max_seqlen_k, longest_sequence);
     if (paged) {
         require(cache[1] >= 1, bad, "k_cache has pages of {} tokens; a page holds at least 1",
                 cache[1]);

@@ -2,12 +2,11 @@
 #include <algorithm>
 
 #include "api/call.hpp"
+#include "api/refusal.hpp"
 #include "support/check.hpp"
 
 namespace raceline::api {
 namespace {
-
-constexpr auto bad = Status::invalid_argument;
 
 // Prefix sums from 0 to the packed total; fills the lengths and returns the longest.
 std::int64_t read_prefix_sums(std::string_view name, std::span<const std::int32_t> sums,

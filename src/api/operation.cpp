@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "api/engine_choice.hpp"
+#include "api/refusal.hpp"
 #include "api/tensor_checks.hpp"
 #include "registry/registry.hpp"
 #include "run/operation_gate.hpp"
@@ -17,7 +18,7 @@
 namespace raceline {
 namespace {
 
-constexpr auto bad = Status::invalid_argument;
+using api::bad;
 
 OperationTensorInfo info_of(const TensorSpec& tensor) {
     return {std::string(tensor.name),

@@ -25,10 +25,12 @@
 #include "workload/shape_grammar.hpp"
 
 namespace raceline {
-namespace {
+
+// Named: a class that others see has members of them.
+namespace api {
 
 /// Where a varying field is kept in a workload.
-struct Slot {
+struct SizeSlot {
     std::int64_t Workload::* member = nullptr;  ///< of attention
     std::string extent;                         ///< of another operation
     void set(Workload& w, std::int64_t size) const {
@@ -39,6 +41,19 @@ struct Slot {
         }
     }
 };
+
+/// A kernel in a tile, or none.
+struct SizeDecision {
+    const Kernel* kernel = nullptr;
+    int tile = -1;
+};
+
+}  // namespace api
+
+namespace {
+
+using api::SizeDecision;
+using api::SizeSlot;
 
 [[noreturn]] void refuse_field(const std::string& field, const Workload& w) {
     std::vector<std::string_view> names;
@@ -54,7 +69,7 @@ struct Slot {
          near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near), fmt::join(names, " "));
 }
 
-Slot slot_of(const std::string& field, const Workload& w) {
+SizeSlot slot_of(const std::string& field, const Workload& w) {
     if (w.is_attention() && field == "b") {
         return {&Workload::batch, {}};
     }
@@ -83,12 +98,6 @@ std::string_view lasting(const Device& device, std::string_view limiter) {
     return "";
 }
 
-/// A kernel in a tile, or none.
-struct Decision {
-    const Kernel* kernel = nullptr;
-    int tile = -1;
-};
-
 /// Sizes between two powers of two share a decision.
 std::vector<int> bucket_of(std::span<const std::int64_t> sizes) {
     std::vector<int> bucket;
@@ -103,15 +112,15 @@ std::vector<int> bucket_of(std::span<const std::int64_t> sizes) {
 
 struct SizeModel::State {
     Workload shape;
-    std::vector<Slot> slots;
+    std::vector<SizeSlot> slots;
     Device device;
     std::string kernel;
     LaunchCase how;
     BoundRates bound;
     mutable std::shared_mutex lock;
-    mutable std::map<std::vector<int>, Decision> decisions;
+    mutable std::map<std::vector<int>, SizeDecision> decisions;
 
-    [[nodiscard]] Decision decide(const Workload& w) const {
+    [[nodiscard]] SizeDecision decide(const Workload& w) const {
         try {
             const api::EngineChoice choice =
                 api::choose_engine(w, device, 0, {.backend = kernel, .must_run = false});
@@ -124,7 +133,8 @@ struct SizeModel::State {
         }
     }
 
-    [[nodiscard]] Decision decision(std::span<const std::int64_t> sizes, const Workload& w) const {
+    [[nodiscard]] SizeDecision decision(std::span<const std::int64_t> sizes,
+                                        const Workload& w) const {
         const std::vector<int> bucket = bucket_of(sizes);
         {
             const std::shared_lock held(lock);
@@ -132,7 +142,7 @@ struct SizeModel::State {
                 return known->second;
             }
         }
-        const Decision made = decide(w);
+        const SizeDecision made = decide(w);
         const std::unique_lock held(lock);
         return decisions.try_emplace(bucket, made).first->second;
     }
@@ -175,7 +185,7 @@ SizeTime SizeModel::at(std::span<const std::int64_t> sizes) const {
     const SpeedOfLight bound = speed_of_light(s.device, s.bound, work_of(w));
     SizeTime time;
     time.bound_seconds = bound.seconds;
-    Decision decision = s.decision(sizes, w);
+    SizeDecision decision = s.decision(sizes, w);
     if (decision.kernel != nullptr &&
         !decision.kernel->why_not(w, decision.tile, s.device).empty()) {
         decision = s.decide(w);  // what serves most of these sizes does not serve this one

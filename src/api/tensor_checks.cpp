@@ -8,6 +8,7 @@
 #include <span>
 #include <utility>
 
+#include "api/refusal.hpp"
 #include "support/check.hpp"
 
 namespace raceline {
@@ -26,7 +27,6 @@ TensorView TensorView::contiguous(void* data, DType dtype, std::vector<std::int6
 namespace api {
 namespace {
 
-constexpr auto bad = Status::invalid_argument;
 // Kernels count rows, heads and keys in 32 bits.
 constexpr std::int64_t largest_size = std::numeric_limits<std::int32_t>::max();
 

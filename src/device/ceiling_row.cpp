@@ -14,29 +14,24 @@ namespace raceline {
 namespace {
 
 // The clock is read while it moves: the probes are allowed this much over the arithmetic.
-constexpr double tolerance = 1.03;
+constexpr double limit_tolerance = 1.03;
 
 // What every machine's ceilings lie between, by orders of magnitude: another unit, or a decimal
 // point that slipped, does not.
-struct Kind {
+struct ResourceKind {
     std::string_view prefix, unit;
     double least, most;
 };
-constexpr std::array<Kind, 6> kinds{{{"byte.", "byte/s", 1e7, 1e16},
-                                     {"flop.", "flop/s", 1e7, 1e18},
-                                     {"op.", "op/s", 1e7, 1e18},
-                                     {"latency.", "s", 1e-11, 1e-3},
-                                     {"floor.", "s", 1e-11, 1e-1},
-                                     {"energy.", "J", 1e-15, 1e-8}}};
+constexpr std::array<ResourceKind, 6> resource_kinds{{{"byte.", "byte/s", 1e7, 1e16},
+                                                      {"flop.", "flop/s", 1e7, 1e18},
+                                                      {"op.", "op/s", 1e7, 1e18},
+                                                      {"latency.", "s", 1e-11, 1e-3},
+                                                      {"floor.", "s", 1e-11, 1e-1},
+                                                      {"energy.", "J", 1e-15, 1e-8}}};
 
 double number_or_zero(const Json& object, const char* key) {
     const auto found = object.find(key);
     return found != object.end() && found->is_number() ? found->get<double>() : 0;
-}
-
-std::string text_or_empty(const Json& object, const char* key) {
-    const auto found = object.find(key);
-    return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
 }  // namespace
@@ -44,12 +39,12 @@ std::string text_or_empty(const Json& object, const char* key) {
 Ceiling ceiling_from_json(const Json& object) {
     require(object.is_object(), Status::corrupt, "a ceiling must be an object");
     Ceiling ceiling;
-    ceiling.resource = text_or_empty(object, "resource");
+    ceiling.resource = text_member(object, "resource");
     ceiling.value = number_or_zero(object, "value");
-    ceiling.unit = text_or_empty(object, "unit");
+    ceiling.unit = text_member(object, "unit");
     ceiling.clock_hz = number_or_zero(object, "clock_hz");
     ceiling.power_w = number_or_zero(object, "power_w");
-    ceiling.method = text_or_empty(object, "method");
+    ceiling.method = text_member(object, "method");
     ceiling.limit = number_or_zero(object, "limit");
     require(!ceiling.resource.empty(), Status::corrupt,
             "a ceiling's member \"resource\" must be a string that is not empty");
@@ -62,9 +57,10 @@ void check_ceiling(const Ceiling& ceiling) {
     require(std::isfinite(ceiling.value) && ceiling.value > 0, Status::internal,
             "ceiling {}: the probe gave {}, which is not a rate above 0", ceiling.resource,
             ceiling.value);
-    const auto kind = std::ranges::find_if(
-        kinds, [&](const Kind& one) { return ceiling.resource.starts_with(one.prefix); });
-    if (kind != kinds.end()) {
+    const auto kind = std::ranges::find_if(resource_kinds, [&](const ResourceKind& one) {
+        return ceiling.resource.starts_with(one.prefix);
+    });
+    if (kind != resource_kinds.end()) {
         require(ceiling.unit == kind->unit, Status::internal,
                 "ceiling {}: its unit is \"{}\", not {}", ceiling.resource, ceiling.unit,
                 kind->unit);
@@ -74,7 +70,8 @@ void check_ceiling(const Ceiling& ceiling) {
                 format_quantity(kind->least, ceiling.unit),
                 format_quantity(kind->most, ceiling.unit));
     }
-    require(ceiling.limit <= 0 || ceiling.value <= tolerance * ceiling.limit, Status::internal,
+    require(ceiling.limit <= 0 || ceiling.value <= limit_tolerance * ceiling.limit,
+            Status::internal,
             "ceiling {}: {} is {} above units x rate per clock x clock = {}; at most 3 % is "
             "accepted, so "
             "the probe or its clock is wrong",

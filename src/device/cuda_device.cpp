@@ -6,44 +6,38 @@
 #include <iterator>
 
 #include "device/catalog.hpp"
+#include "device/known_value.hpp"
 #include "support/check.hpp"
 
 namespace raceline {
 namespace {
 
-bool is_shared(std::string_view resource) {
-    return resource.starts_with("byte.dram") || resource.starts_with("latency.") ||
-           resource.starts_with("floor.") || resource == "byte.l2" || resource.ends_with(".unit");
+bool is_of_whole_chip(std::string_view resource) {
+    return resource.starts_with("byte.dram") || is_time_id(resource) || resource == "byte.l2" ||
+           resource.ends_with(".unit");
 }
 
 // The same chip with other SMs switched off (B200 is sold with several counts) keeps its memory.
 void scale_units(Device& device, int units) {
     const double share = static_cast<double>(units) / device.units;
     for (auto& [resource, rate] : device.rates) {
-        if (!is_shared(resource)) {
+        if (!is_of_whole_chip(resource)) {
             rate.value *= share;
         }
     }
     device.units = units;
 }
 
-template <class T>
-void take(T& into, T value) {
-    if (value > 0) {
-        into = value;
-    }
-}
-
 void take_sizes(Device& device, const CudaProperties& properties) {
-    take(device.clock_hz, properties.clock_hz);
-    take(device.memory_bytes, properties.memory_bytes);
-    take(device.l2_bytes, properties.l2_bytes);
+    take_known(device.clock_hz, properties.clock_hz);
+    take_known(device.memory_bytes, properties.memory_bytes);
+    take_known(device.l2_bytes, properties.l2_bytes);
     device.llc_bytes = device.l2_bytes;
-    take(device.smem_bytes_per_unit, properties.smem_bytes_per_unit);
-    take(device.smem_bytes_per_cta, properties.smem_bytes_per_cta);
-    take(device.registers_per_unit, properties.registers_per_unit);
-    take(device.threads_per_unit, properties.threads_per_unit);
-    take(device.ctas_per_unit, properties.ctas_per_unit);
+    take_known(device.smem_bytes_per_unit, properties.smem_bytes_per_unit);
+    take_known(device.smem_bytes_per_cta, properties.smem_bytes_per_cta);
+    take_known(device.registers_per_unit, properties.registers_per_unit);
+    take_known(device.threads_per_unit, properties.threads_per_unit);
+    take_known(device.ctas_per_unit, properties.ctas_per_unit);
 }
 
 std::string read_driver(int cuda_version) {

@@ -16,16 +16,16 @@
 namespace raceline {
 namespace {
 
-constexpr std::string_view folder = "devices/";
-constexpr std::string_view suffix = ".json";
+constexpr std::string_view datasheet_folder = "devices/";
+constexpr std::string_view datasheet_suffix = ".json";
 constexpr double issue_slots_per_unit = 128;
 
 std::optional<std::string_view> id_of_path(std::string_view path) {
-    if (!path.starts_with(folder) || !path.ends_with(suffix)) {
+    if (!path.starts_with(datasheet_folder) || !path.ends_with(datasheet_suffix)) {
         return std::nullopt;
     }
-    path.remove_prefix(folder.size());
-    path.remove_suffix(suffix.size());
+    path.remove_prefix(datasheet_folder.size());
+    path.remove_suffix(datasheet_suffix.size());
     return path;
 }
 

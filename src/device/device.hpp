@@ -51,7 +51,8 @@ struct Power {
 ///   (CPU) byte.l2  byte.l1 (CPU loads)  byte.smem_lsu  byte.smem_mma
 /// and times, in seconds:
 ///   floor.launch_stream  floor.launch_graph  floor.parallel_region  latency.dram  latency.l2
-///   floor.cta (start and drain of a CTA)  latency.{dram,l2}.loaded (a CTA's load, all units loading)
+///   floor.cta (start and drain of a CTA)  latency.{dram,l2}.loaded (a CTA's load, all units
+///   loading)
 /// A rate is that of the whole device with all units busy. "<id>.unit" is what a single unit (SM or
 /// core) reaches alone, where it differs from rate / units (DRAM above all).
 struct Device {
@@ -89,6 +90,11 @@ struct Device {
     /// The rate; throws Error(unsupported) naming device and resource if there is none.
     [[nodiscard]] double rate(std::string_view resource) const;
 };
+
+/// Whether the resource of that id is a time, not a rate.
+constexpr bool is_time_id(std::string_view resource) {
+    return resource.starts_with("floor.") || resource.starts_with("latency.");
+}
 
 /// The same device with only `units` of its cores in use (CPU threads). Compute and private caches
 /// scale with the cores; shared resources keep their rate up to what that many cores can draw

@@ -51,7 +51,7 @@ constexpr std::tuple power_members{
     std::pair{"limit_w", &Power::limit_w}, std::pair{"idle_w", &Power::idle_w},
     std::pair{"voltage_slope", &Power::voltage_slope}, std::pair{"joules", &Power::joules},
     std::pair{"decides", &Power::decides}};
-constexpr std::array kinds{"cpu", "cuda", "rocm"};
+constexpr std::array kind_words{"cpu", "cuda", "rocm"};
 
 // What the model reads: not which machine it is, nor whether it is here.
 Json read_by_the_model(Device device) {
@@ -77,7 +77,7 @@ Device committed_device(const Device& device) {
 
 Json device_state_to_json(const Device& device) {
     Json state = Json::object();
-    state["kind"] = kinds.at(static_cast<std::size_t>(device.kind));
+    state["kind"] = kind_words.at(static_cast<std::size_t>(device.kind));
     visit_members(device_members, device,
                   [&](const char* name, const auto& value) { state[name] = value; });
     Json rates = Json::object();
@@ -99,10 +99,10 @@ Device device_state_from_json(const Json& state) {
     Device device;
     try {
         const auto& kind = state.at("kind").get_ref<const std::string&>();
-        const auto* const found = std::ranges::find(kinds, kind);
-        require(found != kinds.end(), Status::corrupt,
+        const auto* const found = std::ranges::find(kind_words, kind);
+        require(found != kind_words.end(), Status::corrupt,
                 "state.kind is \"{}\"; it must be cpu, cuda or rocm", kind);
-        device.kind = static_cast<DeviceKind>(found - kinds.begin());
+        device.kind = static_cast<DeviceKind>(found - kind_words.begin());
         visit_members(device_members, device,
                       [&](const char* name, auto& value) { state.at(name).get_to(value); });
         for (const auto& [resource, one] : state.at("rates").items()) {

@@ -5,6 +5,7 @@
 #include "device/catalog.hpp"
 #include "device/cpu_topology.hpp"
 #include "device/datasheet.hpp"
+#include "device/known_value.hpp"
 #include "support/check.hpp"
 
 namespace raceline {
@@ -31,13 +32,6 @@ bool bf16_dot_products() {
 #endif
 }
 
-template <class T>
-void take(T& into, T value) {
-    if (value > 0) {
-        into = value;
-    }
-}
-
 }  // namespace
 
 Device live_cpu() {
@@ -53,10 +47,10 @@ Device live_cpu() {
     device.clock_hz = found.clock_hz;
     device.simd_bits = widest_vector_bits();
     device.has_bf16_dot = bf16_dot_products();
-    take(device.memory_bytes, found.memory_bytes);
-    take(device.l1_bytes, found.l1_bytes);
-    take(device.l2_bytes, found.l2_bytes);
-    take(device.llc_bytes, found.llc_bytes);
+    take_known(device.memory_bytes, found.memory_bytes);
+    take_known(device.l1_bytes, found.l1_bytes);
+    take_known(device.l2_bytes, found.l2_bytes);
+    take_known(device.llc_bytes, found.llc_bytes);
     device.rates.clear();
     read_rates(datasheet_json("cpu"), "devices/cpu.json", generic, device);
     device.rates_id = rates_id_of(device, "datasheet");

@@ -117,10 +117,6 @@ void scale(Rate& rate, double factor, std::string_view reference) {
                               rate.source.substr(std::string_view("datasheet: ").size()));
 }
 
-bool is_time(std::string_view id) {
-    return id.starts_with("floor.") || id.starts_with("latency.");
-}
-
 // No vendor states what a launch or a load takes. A board of the same generation takes as long as
 // the one that was measured; an older or newer one is left without.
 void take_times(Device& device, const Reference& reference) {
@@ -128,7 +124,7 @@ void take_times(Device& device, const Reference& reference) {
         return;
     }
     for (const auto& [id, rate] : reference.measured.rates) {
-        if (is_time(id) && is_measured(rate) && !device.rates.contains(id)) {
+        if (is_time_id(id) && is_measured(rate) && !device.rates.contains(id)) {
             Rate& taken = device.rates[id];
             taken.value = rate.value;
             taken.source = fmt::format(
@@ -137,9 +133,9 @@ void take_times(Device& device, const Reference& reference) {
     }
 }
 
-// How much longer a load takes a CTA among others than one thread of an idle chip is a matter of the
-// kernel's shape more than of the chip: a device that lacks it takes the quotient of the nearest
-// that has it, on its own latency.
+// How much longer a load takes a CTA among others than one thread of an idle chip is a matter of
+// the kernel's shape more than of the chip: a device that lacks it takes the quotient of the
+// nearest that has it, on its own latency.
 void take_loaded_times(Device& device, const Reference& reference) {
     constexpr std::string_view suffix = ".loaded";
     for (const auto& [id, loaded] : reference.measured.rates) {

@@ -27,22 +27,17 @@ struct MeasuredCeiling {
     Ceiling ceiling;
 };
 
-std::string text_or_empty(const Json& object, const char* key) {
-    const auto found = object.find(key);
-    return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
 // A row of another kind, or one that this version cannot read, is passed over: rows of newer
 // versions must not take the older ones with them.
 void collect(const Json& row, std::vector<MeasuredCeiling>& into) {
-    if (!row.is_object() || text_or_empty(row, "kind") != "ceiling" || !row.contains("ceiling") ||
+    if (!row.is_object() || text_member(row, "kind") != "ceiling" || !row.contains("ceiling") ||
         !row.contains("device") || !row.at("device").is_object()) {
         return;
     }
     const Json& device = row.at("device");
     try {
-        into.push_back({text_or_empty(device, "id"), text_or_empty(device, "name"),
-                        text_or_empty(device, "driver"), ceiling_from_json(row.at("ceiling"))});
+        into.push_back({text_member(device, "id"), text_member(device, "name"),
+                        text_member(device, "driver"), ceiling_from_json(row.at("ceiling"))});
     } catch (const Error& error) {
         if (error.status() != Status::corrupt) {
             throw;
@@ -251,8 +246,7 @@ std::string rates_id_of(const Device& device, std::string_view origin) {
     return sha256_hex(text).substr(0, 16);
 }
 
-bool lay_over_committed_rates(Device& device,
-                              std::span<const build_info::EmbeddedFile> embedded) {
+bool lay_over_committed_rates(Device& device, std::span<const build_info::EmbeddedFile> embedded) {
     const std::vector<MeasuredCeiling> committed = committed_ceilings(device, embedded);
     lay_over(device, committed, RateOrigin::committed);
     return !committed.empty();

@@ -17,10 +17,6 @@ bool is_shared(std::string_view resource) {
     return std::find(shared.begin(), shared.end(), resource) != shared.end();
 }
 
-bool is_time(std::string_view resource) {
-    return resource.starts_with("floor.") || resource.starts_with("latency.");
-}
-
 }  // namespace
 
 Device restrict_units(Device device, int units) {
@@ -32,7 +28,7 @@ Device restrict_units(Device device, int units) {
     // A live device has the cores it has: threads beyond them (a core's second hyper-thread) share.
     const double share = device.live ? std::min(asked, 1.0) : asked;
     for (auto& [resource, rate] : device.rates) {
-        if (is_time(resource) || resource.ends_with(".unit")) {
+        if (is_time_id(resource) || resource.ends_with(".unit")) {
             continue;
         }
         if (!is_shared(resource)) {

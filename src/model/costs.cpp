@@ -122,7 +122,7 @@ struct Builder {
     void note_queues();
     [[nodiscard]] double matrix_share() const;
     [[nodiscard]] double seconds_at_highest() const;
-    [[nodiscard]] Draw draw_at_highest(const RereadSplit& rereads) const;
+    [[nodiscard]] PowerDraw draw_at_highest(const RereadSplit& rereads) const;
     void settle_clock(const RereadSplit& rereads);
     void add_steps(const RereadSplit& rereads);
 };
@@ -224,11 +224,11 @@ double Builder::seconds_at_highest() const {
     return std::max({busiest, chain, chain / std::max(1.0, counts.imbalance) * waves});
 }
 
-Draw Builder::draw_at_highest(const RereadSplit& rereads) const {
+PowerDraw Builder::draw_at_highest(const RereadSplit& rereads) const {
     const double seconds = seconds_at_highest();
-    Draw all;
+    PowerDraw all;
     const auto add = [&](std::string_view id, double amount) {
-        const Draw one = draw_of(device, id, amount / seconds);
+        const PowerDraw one = draw_of(device, id, amount / seconds);
         all.chip_w += one.chip_w;
         all.memory_w += one.memory_w;
     };

@@ -19,10 +19,10 @@ namespace raceline {
 namespace {
 
 // Short names where a chart has several devices: A, B and so on.
-using Letters = std::map<std::string, std::string>;
+using DeviceLetters = std::map<std::string, std::string>;
 
-Letters letters_of(const std::map<std::string, DeviceName>& devices) {
-    Letters letters;
+DeviceLetters letters_of(const std::map<std::string, DeviceName>& devices) {
+    DeviceLetters letters;
     char next = 'A';
     for (const auto& [label, name] : devices) {
         letters[label] = devices.size() == 1 ? std::string() : std::string(1, next);
@@ -31,7 +31,7 @@ Letters letters_of(const std::map<std::string, DeviceName>& devices) {
     return letters;
 }
 
-std::string letters_note(const Letters& letters) {
+std::string letters_note(const DeviceLetters& letters) {
     std::string text;
     for (const auto& [label, letter] : letters) {
         text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", letter, label);
@@ -41,7 +41,7 @@ std::string letters_note(const Letters& letters) {
 
 // Only what tells groups of this chart apart.
 std::string group_title(const RooflineGroup& group, const RooflineGroups& all,
-                        const Letters& letters) {
+                        const DeviceLetters& letters) {
     std::set<std::string> commits;
     for (const auto& [other, points] : all) {
         commits.insert(other.commit);
@@ -180,7 +180,7 @@ void make_room_along_roofs(Panel& panel, const std::vector<Roofs>& all, const Ro
 
 // All groups on one panel.
 DrawnPanel one_panel(const RooflineGroups& groups, const std::vector<Roofs>& all,
-                     const Letters& letters, const Room& room, const Place& place) {
+                     const DeviceLetters& letters, const Room& room, const Place& place) {
     std::vector<Roofs> shown = all;
     for (Roofs& roofs : shown) {
         RooflineGroups its = groups;
@@ -298,7 +298,7 @@ Chart roofline_chart(const TimedRows& rows) {
     const RooflineGroups groups = roofline_groups(rows);
     const bool apart = groups.size() > most_groups;
     const std::vector<RooflineGroups> panels = groups_by_panel(groups, apart);
-    const Letters letters = letters_of(devices);
+    const DeviceLetters letters = letters_of(devices);
     std::vector<Roofs> all;
     all.reserve(devices.size());
     for (const auto& [label, name] : devices) {

@@ -8,14 +8,10 @@
 
 #include "receipt/manifest.hpp"
 #include "support/check.hpp"
+#include "support/json.hpp"
 
 namespace raceline {
 namespace {
-
-std::string text_or_nothing(const Json& line, const char* member) {
-    const auto found = line.find(member);
-    return found != line.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
 
 // The first place where two lines differ, with both values; "" if they do not.
 std::string first_difference(const Json& line, const Json& file) {
@@ -35,8 +31,8 @@ std::string first_difference(const Json& line, const Json& file) {
 std::string fault_of(const Json& line, std::string_view content) {
     try {
         return first_difference(
-            line, line_of_left_file(text_or_nothing(line, "path"), content,
-                                    text_or_nothing(line, "commit"), line.value("schema", 1)));
+            line, line_of_left_file(text_member(line, "path"), content, text_member(line, "commit"),
+                                    line.value("schema", 1)));
     } catch (const std::exception& e) {
         return e.what();
     }
@@ -48,7 +44,7 @@ std::vector<WrongLine> lines_unlike_their_files(std::span<const Json> lines,
                                                 const GitHistory& history) {
     std::vector<GitHistory::FileInCommit> files;
     for (const Json& line : lines) {
-        files.push_back({text_or_nothing(line, "commit"), text_or_nothing(line, "path")});
+        files.push_back({text_member(line, "commit"), text_member(line, "path")});
     }
     std::vector<WrongLine> wrong;
     history.read_files(files, [&](std::size_t place, std::optional<std::string_view> content) {

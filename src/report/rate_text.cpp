@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/rate_text.hpp"
 
+#include "device/device.hpp"
 #include "support/text_table.hpp"
 
 namespace raceline {
@@ -13,9 +14,8 @@ std::string_view amount_unit(std::string_view resource) {
 }  // namespace
 
 std::string rate_text(std::string_view resource, double value) {
-    const bool time = resource.starts_with("floor.") || resource.starts_with("latency.");
-    return time ? format_seconds(value)
-                : format_si(value, std::string(amount_unit(resource)) + "/s");
+    return is_time_id(resource) ? format_seconds(value)
+                                : format_si(value, std::string(amount_unit(resource)) + "/s");
 }
 
 std::string energy_text(std::string_view resource, double joules) {

@@ -16,10 +16,6 @@ namespace {
 constexpr double more = 1.1;
 constexpr std::string_view all_floors = "floor";
 
-bool is_time(std::string_view id) {
-    return id.starts_with("floor.") || id.starts_with("latency.");
-}
-
 // Whether a rate of the device is one of the resource.
 bool is_rate_of(std::string_view id, std::string_view resource) {
     if (resource == dram) {
@@ -31,7 +27,7 @@ bool is_rate_of(std::string_view id, std::string_view resource) {
 // Chains of dependent instructions are counted in clocks: they go with it.
 Device with_all_rates(Device device, double factor) {
     for (auto& [id, rate] : device.rates) {
-        rate.value *= is_time(id) ? 1 : factor;
+        rate.value *= is_time_id(id) ? 1 : factor;
         rate.clock_hz *= factor;
     }
     device.clock_hz *= factor;

@@ -100,4 +100,9 @@ std::string dump_json(const Json& value) {
     }
 }
 
+std::string text_member(const Json& object, const char* key) {
+    const auto found = object.find(key);
+    return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
 }  // namespace raceline

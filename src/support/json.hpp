@@ -16,4 +16,7 @@ Json parse_json(std::string_view text, std::string_view where);
 /// One line, no spaces, shortest round-trip numbers; NaN and infinities are refused.
 std::string dump_json(const Json& value);
 
+/// A member that is a text; "" if there is none, or another value.
+std::string text_member(const Json& object, const char* key);
+
 }  // namespace raceline

@@ -35,7 +35,7 @@ TEST(Power, TheClockIsTheOneAtWhichTheLimitIsMet) {
     const Device device = committed("h200");
     double before = device.clock_hz;
     for (double watts = 100; watts < 3000; watts += 100) {
-        const Draw draw{.chip_w = watts, .memory_w = watts / 10};
+        const PowerDraw draw{.chip_w = watts, .memory_w = watts / 10};
         const double clock = clock_within_limit(device, draw);
         EXPECT_LE(clock, before) << watts << " W: more work never leaves a higher clock";
         const double met = watts_at(device.power, draw, clock / device.clock_hz);
