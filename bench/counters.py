@@ -133,7 +133,8 @@ def profile_row(library, profiler, program, row, shape, predicted):
     found = counters_of(profiler.launches(command), predicted)
     found["profiler"] = f"ncu {profiler.version()}"
     found["missing"] = profiler.missing or []
-    about = {name: row[name] for name in ("suite", "device", "kernel", "tile", "workload", "case")}
+    about = {name: row[name] for name in ("suite", "device", "kernel", "tile", "workload", "op", "pass", "case")
+             if name in row}
     return library.append("counters", {**about, "measurement_id": row["id"], "counters": found})
 
 

@@ -173,15 +173,15 @@ class Rows(unittest.TestCase):
         self.ncu = self.script("ncu", FAKE_NCU.format(recorded=HERE / "ncu_gqa.csv", seen=self.seen))
         self.program = self.script("raceline", FAKE_PROGRAM)
 
-    def measured(self, *shapes):
-        """Ids of measurements of gqa on these shapes of the suite ladder, newly written."""
+    def measured(self, *shapes, kernel="gqa"):
+        """Ids of measurements of a kernel on these shapes of the suite ladder, newly written."""
         library = Library(LIBRARY, str(self.receipts))
         good = {"passed": True, "relative_rms": 0, "worst": 0, "bound": 1, "cases": 1}
         taken = {name: 1e-5 for name in ("seconds_median", "seconds_low", "seconds_high",
                                          "seconds_call", "sm_clock_hz", "power_w")}
         ids = []
         for shape in shapes:
-            about = {**library.predict(shape, "h200", "gqa"), "suite": "ladder"}
+            about = {**library.predict(shape, "h200", kernel), "suite": "ladder"}
             prediction = library.append("prediction", about)
             content = {k: v for k, v in about.items() if k != "prediction"}
             ids.append(library.append("measurement", {
@@ -224,6 +224,13 @@ class Rows(unittest.TestCase):
         self.assertEqual(self.profile("--suite", "ladder")[0], 0)
         self.assertEqual(set(self.counted()), set(ids))
         self.assertEqual(self.profile("--suite", "from-scratch")[0], 1)
+
+    def test_a_row_of_an_operation_says_which_it_is(self):
+        shape = "op=relu,n=64x4096,dtype=bf16"
+        self.measured(shape, kernel="rows_cuda")
+        self.assertEqual(self.profile("--shape", shape)[0], 0)
+        row = json.loads(self.receipts.read_text().splitlines()[-1])
+        self.assertEqual((row["kind"], row["op"], row["pass"]), ("counters", "rows", "forward"))
 
     def test_a_shape_of_no_suite_keeps_the_text_it_was_asked_by(self):
         shape = "b=3,h=32/8,q=1,k=999,d=128,dtype=fp16"

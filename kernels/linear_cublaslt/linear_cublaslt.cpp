@@ -87,6 +87,17 @@ std::int64_t splits_of(std::int64_t outputs, std::int64_t k, std::int64_t units)
     return std::clamp<std::int64_t>(units / std::max<std::int64_t>(1, outputs), 1, steps);
 }
 
+/// Elements of both operands that the L2 gives to a CTA for one column of k. On Hopper two CTAs of a
+/// cluster share the operand that both need, by multicast, where the result has two tiles that way.
+double operands_of(const Workload& w, const Shape& tile, const std::string& engine) {
+    const auto rows = static_cast<double>(tile.rows);
+    const auto columns = static_cast<double>(tile.columns);
+    const bool shares = engine.starts_with("flop.wgmma.");
+    const bool below = shares && w.extent("m") > tile.rows;
+    const bool beside = shares && w.extent("n") > tile.columns;
+    return std::min(rows + columns / (below ? 2 : 1), rows / (beside ? 2 : 1) + columns);
+}
+
 /// The one that ends first: as many waves of products, or of operands from L2, as it needs.
 Shape shape_of(const Workload& w, const Device& device, const std::string& engine) {
     const std::int64_t units = std::max(1, device.units);
@@ -98,9 +109,8 @@ Shape shape_of(const Workload& w, const Device& device, const std::string& engin
         const auto k = static_cast<double>(w.extent("k")) / static_cast<double>(splits);
         const std::int64_t waves = (outputs * splits + units - 1) / units;
         const double products = 2 * static_cast<double>(tile.rows * tile.columns) * k / flops;
-        const double operands = bytes > 0 ? static_cast<double>(tile.rows + tile.columns) * k *
-                                                bytes_of(w.dtype) / bytes
-                                          : 0;
+        const double operands =
+            bytes > 0 ? operands_of(w, tile, engine) * k * bytes_of(w.dtype) / bytes : 0;
         return static_cast<double>(waves) * std::max(products, operands);
     };
     return *std::ranges::min_element(shapes, {}, seconds);
@@ -127,8 +137,8 @@ std::vector<Counts> counts(const Workload& w, const Tile& /*tile*/, const Device
     const auto ctas = static_cast<double>(outputs * splits);
     const double bytes = bytes_of(w.dtype);
     const double padded = 2.0 * static_cast<double>(tile.rows * tile.columns * k);
-    const double operands =
-        static_cast<double>((tile.rows + tile.columns) * k) * bytes * static_cast<double>(outputs);
+    const double operands = operands_of(w, tile, engine) * static_cast<double>(k) * bytes *
+                            static_cast<double>(outputs);
     Counts c;
     c.launch = "main";
     c.work[engine] = padded * static_cast<double>(outputs);

@@ -4,6 +4,7 @@
 #include <exception>
 #include <span>
 
+#include "support/out_of_memory.hpp"
 #include "workload/operation.hpp"
 
 namespace raceline {
@@ -18,6 +19,8 @@ Correctness check_draws(const CaseOptions& options, const Workload& workload,
         Correctness found;
         try {
             found = one(draw);
+        } catch (const OutOfMemory&) {
+            throw;  // says nothing of the kernel
         } catch (const std::exception& error) {
             found.why = error.what();
         }

@@ -21,6 +21,7 @@
 #include "run/past_errors.hpp"
 #include "support/build_info.hpp"
 #include "support/check.hpp"
+#include "support/out_of_memory.hpp"
 #include "support/sha256.hpp"
 #include "support/statistics.hpp"
 #include "workload/operation.hpp"
@@ -234,17 +235,9 @@ Prediction predict_case(const Case& which, const Device& device, Calibration cal
     return explain_case(which, device, calibration).prediction;
 }
 
-CaseResult run_case(const Case& which, Backend& backend, const RowSink& sink) {
-    const Device& device = backend.device();
-    if (std::string reason = reason_against(which, backend); !reason.empty()) {
-        return refused(which, device, sink, std::move(reason));
-    }
-    CaseResult result;
-    result.explained = explain_case(which, device);
-    sink.describe(device);
-    const Json predicted =
-        sink.put(which.kernel->source_hash, prediction_row(which, device, *result.explained));
+namespace {
 
+void prove_and_time(const Case& which, Backend& backend, CaseResult& result) {
     const CaseOptions options = bench_options(which.options, which.workload);
     result.correctness = backend.check(*which.kernel, which.tile, which.workload, options);
     // A wrong answer has no time: its row stays, so that the failure is on record.
@@ -256,6 +249,26 @@ CaseResult run_case(const Case& which, Backend& backend, const RowSink& sink) {
             result.correctness = timed.outputs;
             result.correctness->why = "what was timed: " + timed.outputs.why;
         }
+    }
+}
+
+}  // namespace
+
+CaseResult run_case(const Case& which, Backend& backend, const RowSink& sink) {
+    const Device& device = backend.device();
+    if (std::string reason = reason_against(which, backend); !reason.empty()) {
+        return refused(which, device, sink, std::move(reason));
+    }
+    CaseResult result;
+    result.explained = explain_case(which, device);
+    sink.describe(device);
+    const Json predicted =
+        sink.put(which.kernel->source_hash, prediction_row(which, device, *result.explained));
+
+    try {
+        prove_and_time(which, backend, result);
+    } catch (const OutOfMemory& error) {
+        return refused(which, device, sink, error.what());
     }
     sink.put(which.kernel->source_hash,
              MeasurementRow{.about = row_case(which, device),
@@ -271,7 +284,12 @@ CaseResult check_case(const Case& which, Backend& backend, const RowSink& sink) 
         return refused(which, device, sink, std::move(reason));
     }
     CaseResult result;
-    result.correctness = backend.check(*which.kernel, which.tile, which.workload, which.options);
+    try {
+        result.correctness =
+            backend.check(*which.kernel, which.tile, which.workload, which.options);
+    } catch (const OutOfMemory& error) {
+        return refused(which, device, sink, error.what());
+    }
     sink.put(which.kernel->source_hash,
              CheckRow{.about = row_case(which, device), .correctness = *result.correctness});
     return result;

@@ -8,6 +8,7 @@
 
 #include "raceline/error.hpp"
 #include "support/cuda_check.cuh"
+#include "support/out_of_memory.hpp"
 #include "timing/cuda_runtime.hpp"
 
 namespace raceline::cuda {
@@ -51,8 +52,13 @@ std::size_t free_bytes() {
 DeviceBuffer::DeviceBuffer(std::size_t bytes) : bytes_(bytes) {
     void* memory = nullptr;
     // An empty tensor still gets an address, so that no pointer means "absent" by accident.
-    check_cuda(cudaMalloc(&memory, bytes > 0 ? bytes : 1),
-               "cudaMalloc of " + std::to_string(bytes) + " bytes");
+    const cudaError_t status = cudaMalloc(&memory, bytes > 0 ? bytes : 1);
+    if (status == cudaErrorMemoryAllocation) {
+        cudaGetLastError();  // not one of the next call's
+        throw OutOfMemory("it needs " + std::to_string(bytes) + " bytes of GPU memory at once, and " +
+                          std::to_string(free_bytes()) + " are free; take a smaller shape");
+    }
+    check_cuda(status, "cudaMalloc of " + std::to_string(bytes) + " bytes");
     data_ = static_cast<std::byte*>(memory);
 }
 DeviceBuffer::DeviceBuffer(DeviceBuffer&& other) noexcept

@@ -10,6 +10,7 @@
 
 #include "device/catalog.hpp"
 #include "registry/registry.hpp"
+#include "support/out_of_memory.hpp"
 #include "workload/shape_grammar.hpp"
 
 namespace raceline {
@@ -24,8 +25,14 @@ public:
     }
     [[nodiscard]] std::string_view name() const override { return "cpu"; }
     [[nodiscard]] const Device& device() const override { return device_; }
-    Correctness check(const Kernel&, int, const Workload&, const CaseOptions&) override {
+    Correctness check(const Kernel&, int, const Workload& workload,
+                      const CaseOptions& options) override {
         ++checks;
+        if (memory_ends) {
+            return check_draws(options, workload, [](Draw) -> Correctness {
+                throw OutOfMemory("it needs 31 GB at once, and 30 GB are free");
+            });
+        }
         return verdict;
     }
     Timed measure(const Kernel&, int, const Workload&, const CaseOptions&) override {
@@ -36,6 +43,7 @@ public:
     Correctness timed_outputs;
     int checks = 0;
     int measurements = 0;
+    bool memory_ends = false;
 
 private:
     Device device_;
@@ -93,6 +101,20 @@ TEST_F(RunCase, what_the_kernel_does_not_support_is_a_row_with_the_reason) {
     ASSERT_EQ(rows.size(), 1U);
     EXPECT_EQ(rows[0].at("kind"), "refusal");
     EXPECT_EQ(rows[0].at("reason"), result.refusal);
+}
+
+TEST_F(RunCase, memory_that_ends_is_a_refusal_and_no_failure_of_the_gate) {
+    backend.memory_ends = true;
+    const CaseResult checked = check_case(which, backend, sink);
+    EXPECT_FALSE(checked.failed());
+    EXPECT_THAT(checked.refusal, testing::HasSubstr("30 GB are free"));
+    const CaseResult run = run_case(which, backend, sink);
+    EXPECT_FALSE(run.failed());
+    EXPECT_EQ(run.refusal, checked.refusal);
+    ASSERT_EQ(rows.size(), 3U);
+    EXPECT_EQ(rows[0].at("kind"), "refusal");
+    EXPECT_EQ(rows[1].at("kind"), "prediction");
+    EXPECT_EQ(rows[2].at("kind"), "refusal");
 }
 
 TEST_F(RunCase, the_cpu_backend_refuses_a_wrong_scale) {
