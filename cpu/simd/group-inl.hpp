@@ -213,7 +213,8 @@ RACELINE_SIMD_INLINE Group load_some(const std::byte* at, std::int64_t count) {
 
 /// `streams`: past the caches where the address allows it.
 template <class Format>
-RACELINE_SIMD_INLINE void put_some(const Group& x, std::int64_t count, bool streams, std::byte* at) {
+RACELINE_SIMD_INLINE void put_some(const Group& x, std::int64_t count, bool streams,
+                                   std::byte* at) {
     if (count >= kGroup) {
         if (streams && reinterpret_cast<std::uintptr_t>(at) % (kLanes * sizeof(float)) == 0) {
             Format::template put<true>(x, at);

@@ -108,8 +108,8 @@ struct Widened {
     }
     /// The unit at column c; zeros follow the last of `columns` columns.
     template <bool rest>
-    static RACELINE_SIMD_INLINE void load_at(const std::byte* row, std::size_t c, std::size_t columns, Vec& a,
-                                   Vec& b) {
+    static RACELINE_SIMD_INLINE void load_at(const std::byte* row, std::size_t c,
+                                             std::size_t columns, Vec& a, Vec& b) {
         if constexpr (rest) {
             HWY_ALIGN std::byte whole[kUnit * sizeof(float)] = {};
             std::memcpy(whole, row + c * bytes, (columns - c) * bytes);
@@ -151,7 +151,7 @@ struct Widened {
     /// scores[r][i] = q[r] · k[i]; rows of q are whole units.
     template <int rows>
     static RACELINE_SIMD_INLINE void dots(const StepRows& k, std::size_t columns, RowBlock q,
-                                RowBlock scores) {
+                                          RowBlock scores) {
         const F d;
         Vec sum[rows][kStreams];
         RACELINE_UNROLL
@@ -206,7 +206,7 @@ struct Widened {
     /// out[r] += sum over i of the r-th row's weight of this step's key i times v[i].
     template <int rows>
     static RACELINE_SIMD_INLINE void weigh(const StepRows& v, std::size_t columns, RowBlock weights,
-                                 std::size_t step, RowBlock out) {
+                                           std::size_t step, RowBlock out) {
         const F d;
         Vec weight[rows][kStreams];
         RACELINE_UNROLL

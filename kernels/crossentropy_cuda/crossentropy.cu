@@ -94,8 +94,8 @@ __global__ void __launch_bounds__(most_threads, resident_threads / most_threads)
     const char* const begin = p.logits + row * p.width * gpu::width_of<type>;
     // Chunks lie at multiples of 16 bytes, wherever the row begins: only its first and its last may
     // hold what is not of the row, and are read element by element.
-    const int before = static_cast<int>(reinterpret_cast<std::uintptr_t>(begin) % 16) /
-                       gpu::width_of<type>;
+    const int before =
+        static_cast<int>(reinterpret_cast<std::uintptr_t>(begin) % 16) / gpu::width_of<type>;
     const char* const from = begin - before * gpu::width_of<type>;
     const std::int64_t end = before + p.width;
     const auto chunks = static_cast<int>((end + per_chunk - 1) / per_chunk);
@@ -109,9 +109,8 @@ __global__ void __launch_bounds__(most_threads, resident_threads / most_threads)
 #pragma unroll
         for (int i = 0; i < at_once; ++i) {
             const int chunk = first + i * threads;
-            raw[i] = chunk < chunks
-                         ? gpu::load_chunk<type>(from, chunk, end, whole(chunk), before)
-                         : make_uint4(0, 0, 0, 0);
+            raw[i] = chunk < chunks ? gpu::load_chunk<type>(from, chunk, end, whole(chunk), before)
+                                    : make_uint4(0, 0, 0, 0);
         }
 #pragma unroll
         for (int i = 0; i < at_once; ++i) {
@@ -158,11 +157,11 @@ void launch(const OperationArgs& args, int tile, const Device& /*device*/, void*
             void* stream) {
     const Tile& its = tile_list.at(static_cast<std::size_t>(tile));
     const Params p{static_cast<const char*>(args.tensors[0].data),
-             static_cast<const std::int32_t*>(args.tensors[1].data),
-             static_cast<float*>(args.tensors[2].data),
-             static_cast<float*>(args.tensors[3].data),
-             args.extents[0],
-             args.extents[1]};
+                   static_cast<const std::int32_t*>(args.tensors[1].data),
+                   static_cast<float*>(args.tensors[2].data),
+                   static_cast<float*>(args.tensors[3].data),
+                   args.extents[0],
+                   args.extents[1]};
     switch (args.dtype) {
         case DType::fp16: launch_type<DType::fp16>(p, its, stream); break;
         case DType::bf16: launch_type<DType::bf16>(p, its, stream); break;

@@ -24,11 +24,12 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     const auto width = static_cast<double>(w.extent(grid_width));
     const double per_chunk = 16 / bytes_of(w.dtype);
     const double turns = std::ceil(width / per_chunk / tile.threads / tile.at_once);
-    const Work work{{"op.issue", rows * width *
-                                     (w.dtype == DType::fp32
-                                          ? counted(10, "compared, expf, added")
-                                          : counted(6, "widened, compared, less, product, ex2, added"))},
-                    {"op.ex2", rows * width}};
+    const Work work{
+        {"op.issue",
+         rows * width *
+             (w.dtype == DType::fp32 ? counted(10, "compared, expf, added")
+                                     : counted(6, "widened, compared, less, product, ex2, added"))},
+        {"op.ex2", rows * width}};
     Counts c = one_wave_pass(w, work, w.extent(grid_rows), tile.threads);
     c.registers = registers;  // the launch bound
     c.smem_bytes = 2 * 32 * static_cast<std::int64_t>(sizeof(float));
@@ -36,8 +37,8 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     // Each turn of the loop waits for its loads.
     c.steps.front().repeat = turns;
     c.steps.front().work = c.work * (1 / rows / turns);
-    // Exchanges of 32 lanes, a barrier, and again: about as long as L2 takes to answer. Then one lane
-    // reads the target, and after it that target's logit, which was read before.
+    // Exchanges of 32 lanes, a barrier, and again: about as long as L2 takes to answer. Then one
+    // lane reads the target, and after it that target's logit, which was read before.
     c.steps.push_back({"sums", 1, {}, "latency.l2"});
     c.steps.push_back({"target", 1, {}, "latency.dram"});
     c.steps.push_back({"target's logit", 1, {}, "latency.l2"});

@@ -87,8 +87,9 @@ std::int64_t splits_of(std::int64_t outputs, std::int64_t k, std::int64_t units)
     return std::clamp<std::int64_t>(units / std::max<std::int64_t>(1, outputs), 1, steps);
 }
 
-/// Elements of both operands that the L2 gives to a CTA for one column of k. On Hopper two CTAs of a
-/// cluster share the operand that both need, by multicast, where the result has two tiles that way.
+/// Elements of both operands that the L2 gives to a CTA for one column of k. On Hopper two CTAs of
+/// a cluster share the operand that both need, by multicast, where the result has two tiles that
+/// way.
 double operands_of(const Workload& w, const Shape& tile, const std::string& engine) {
     const auto rows = static_cast<double>(tile.rows);
     const auto columns = static_cast<double>(tile.columns);

@@ -35,7 +35,8 @@ struct HeldRows {
     std::int32_t in_row = 0;  ///< elements of this row
     int turn = 0;
     uint4 raw[matrices][chunks];
-    uint4 of_all[vectors_ahead && vectors > 0 ? vectors : 1][chunks];  ///< rows that are the same for all
+    uint4 of_all[vectors_ahead && vectors > 0 ? vectors : 1]
+                [chunks];  ///< rows that are the same for all
     float x[chunks][per_chunk];
 
     __device__ __forceinline__ std::int32_t length() const {

@@ -57,8 +57,8 @@ std::string supports(const Workload& w, const Tile& tile, const Device& device) 
     return ctas_of(layout, tile) <= most_ctas ? "" : "it counts CTAs in 31 bits";
 }
 
-/// More where results are rounded to fp32: expf scales and brings two parts together, and a quotient
-/// is refined.
+/// More where results are rounded to fp32: expf scales and brings two parts together, and a
+/// quotient is refined.
 double slots_to_fp32(RowOp op) {
     switch (op) {
         case RowOp::gelu:
@@ -116,8 +116,8 @@ struct Amounts {
     double specials = 0;  ///< likewise
 };
 
-Amounts amounts_of(const RowProgram& program, const Tile& tile, std::int64_t per_chunk,
-                   DType type, bool compiled) {
+Amounts amounts_of(const RowProgram& program, const Tile& tile, std::int64_t per_chunk, DType type,
+                   bool compiled) {
     Amounts a;
     const auto elements = static_cast<double>(tile.chunks * per_chunk);
     a.slots = counted(3, "loaded, widened, packed") * elements;
@@ -144,7 +144,8 @@ void add_operand_waits(const RowProgram& program, const Tile& tile, bool compile
         far += !compiled && (angles || takes_matrix(step.op)) ? 1 : 0;
         near += (compiled ? angles || (vector && is_widest(tile)) : vector) ? 1 : 0;
     }
-    for (const auto& [times, latency] : {std::pair(far, "latency.dram"), std::pair(near, "latency.l2")}) {
+    for (const auto& [times, latency] :
+         {std::pair(far, "latency.dram"), std::pair(near, "latency.l2")}) {
         if (times > 0) {
             c.steps.push_back({"operands", times * rows, {}, latency});
         }

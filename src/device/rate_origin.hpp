@@ -35,8 +35,8 @@ inline constexpr std::string_view unscaled_suffix = ".datasheet";
 /// quotient of measured and stated rate of the nearest generation that has committed ceilings (by
 /// compute capability), and says so in the source. The device's fastest matrix engine takes the
 /// quotient of that device's fastest one in the same type, any other resource that of the same id;
-/// what was not measured there stays as stated, and times (floors, latencies) are carried over within
-/// a generation alone.
+/// what was not measured there stays as stated, and times (floors, latencies) are carried over
+/// within a generation alone.
 void scale_to_measured(Device& device, std::span<const build_info::EmbeddedFile> embedded);
 /// A GPU whose latencies are known only of one thread on an idle chip gets "latency.….loaded" too:
 /// its own, times how much longer a load takes a CTA among others on the nearest device that has

@@ -36,8 +36,8 @@ struct GpuKernels {
     /// Every CTA reads its own slice of `from`, whole tiles of it, `rounds` times, past L1.
     double (*reread)(const GpuGrid&, const void* from, std::size_t bytes, int rounds, GpuSpan*,
                      void* stream);
-    /// `steps` loads one after the other in every CTA, 16 bytes a thread each, past L1; no CTA reads
-    /// what another does before all of `from` was read. `from` holds zeros.
+    /// `steps` loads one after the other in every CTA, 16 bytes a thread each, past L1; no CTA
+    /// reads what another does before all of `from` was read. `from` holds zeros.
     void (*dependent)(const GpuGrid&, const void* from, std::size_t bytes, int steps, GpuSpan*,
                       void* stream);
     double (*write)(const GpuGrid&, StorePolicy, void* to, std::size_t bytes, GpuSpan*,

@@ -165,8 +165,7 @@ struct LoadedLatency {
 
 // Four warps, one a scheduler, on every unit. A unit's share of a step is 2 KiB, a fraction of what
 // memory delivers in that time: what grows is not a queue but the last of many lines.
-void probe_loaded_latency(GpuSetting& with, const LoadedLatency& load,
-                          std::vector<Ceiling>& out) {
+void probe_loaded_latency(GpuSetting& with, const LoadedLatency& load, std::vector<Ceiling>& out) {
     const cuda::DeviceBuffer buffer(load.footprint);
     cuda::fill(buffer.data(), 0, buffer.bytes());
     cuda::synchronize();

@@ -55,8 +55,9 @@ DeviceBuffer::DeviceBuffer(std::size_t bytes) : bytes_(bytes) {
     const cudaError_t status = cudaMalloc(&memory, bytes > 0 ? bytes : 1);
     if (status == cudaErrorMemoryAllocation) {
         cudaGetLastError();  // not one of the next call's
-        throw OutOfMemory("it needs " + std::to_string(bytes) + " bytes of GPU memory at once, and " +
-                          std::to_string(free_bytes()) + " are free; take a smaller shape");
+        throw OutOfMemory("it needs " + std::to_string(bytes) +
+                          " bytes of GPU memory at once, and " + std::to_string(free_bytes()) +
+                          " are free; take a smaller shape");
     }
     check_cuda(status, "cudaMalloc of " + std::to_string(bytes) + " bytes");
     data_ = static_cast<std::byte*>(memory);
