@@ -22,7 +22,7 @@ python3 -c 'import ensurepip, venv' 2>/dev/null || venv=" python3-venv"
 headers=""
 python3 -c 'import os, sysconfig; os.stat(sysconfig.get_path("include") + "/Python.h")' 2>/dev/null ||
     headers=" python3-dev"
-tested="$build libgtest-dev libgmock-dev git"
+tested="$build libgtest-dev libgmock-dev libdnnl-dev git"
 page="$build emscripten"
 test="$tested emscripten chromium chromium-driver fonts-dejavu-core gnuplot-nox doxygen zsh fish$venv$headers"
 docs="$build gnuplot-nox doxygen git$venv"

@@ -32,8 +32,9 @@ struct StepClocks {
 /// descriptor's and the copies' code, the tensor maps, the blocks, the first block's code. Which
 /// of these wait for which is not known.
 inline constexpr Constant trips_before_start =
-    calibrated("start.trips", 7,
-               "calls of prefill_sm90 with one row a head: "
+    calibrated("start.trips", 6,
+               "calls of prefill_sm90 with one row a head, and its random suites once the latency "
+               "was that of a CTA: "
                "receipts/h200/2026-11-22-random-20261130-1f24940c08f4",
                1, "the first block's copy alone waits for memory");
 

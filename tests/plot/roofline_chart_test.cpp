@@ -91,8 +91,8 @@ std::vector<std::string> texts_of(const Panel& panel) {
 // Its rates in predictions are scaled to what another device reaches: a chart shows what is stated.
 TEST(DeviceRoofs, of_a_device_that_nobody_measured_are_those_of_its_datasheet) {
     const Roofs roofs =
-        roofs_of("h100", {.id = "h100-sxm", .name = "NVIDIA H100", .driver = {}}, TimedRows{});
-    const Device stated = datasheet_device("h100-sxm");
+        roofs_of("gh200", {.id = "gh200", .name = "NVIDIA GH200", .driver = {}}, TimedRows{});
+    const Device stated = datasheet_device("gh200");
     std::set<std::string> engines;
     for (const Roof& roof : roofs.engines) {
         EXPECT_FALSE(roof.measured) << roof.name;
