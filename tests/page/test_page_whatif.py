@@ -111,7 +111,7 @@ class WhatIf(unittest.TestCase):
     def test_it_says_whose_the_rates_are(self):
         def origin():
             return browser.get("document.getElementById('whatif-origin').textContent")
-        self.choose("whatif-device", "h100-sxm")
+        self.choose("whatif-device", "gh200")
         self.assertIn("None of its rates was measured on this device: a datasheet's are", origin())
         self.assertRegex(origin(), r"byte\.dram_read \(datasheet x 0\.\d\d of h200\)")
         self.assertIn("op.issue (datasheet)", origin())
@@ -129,7 +129,7 @@ class WhatIf(unittest.TestCase):
         def bound():
             value, unit = browser.get("document.getElementById('whatif-bound').textContent").split()
             return float(value) * {"ns": 1e-9, "µs": 1e-6, "ms": 1e-3, "s": 1}[unit]
-        for device in ("h100-sxm", "h200"):  # a datasheet's rates, and measured ones
+        for device in ("gh200", "h200"):  # a datasheet's rates, and measured ones
             self.choose("whatif-device", device)
             for rate in ("byte.dram_read", "byte.dram_write"):
                 self.choose(f"ceiling-{rate}", "0")
