@@ -119,11 +119,17 @@ Shape shape_of(const Workload& w, const Device& device, const std::string& engin
 
 /// Elements that leave DRAM if each wave of CTAs is a block of the result, as square as it can be,
 /// whose operands the last-level cache keeps while the wave lasts.
-double elements_of_waves(const Shape& tile, std::int64_t outputs, std::int64_t k,
+double elements_of_waves(const Workload& w, const Shape& tile, std::int64_t outputs,
                          const Device& device) {
     const auto units = static_cast<double>(std::max(1, device.units));
-    const double side = std::sqrt(units * static_cast<double>(tile.rows * tile.columns));
-    return std::ceil(static_cast<double>(outputs) / units) * 2 * side * static_cast<double>(k);
+    const auto m = static_cast<double>(w.extent("m"));
+    const auto n = static_cast<double>(w.extent("n"));
+    const double area = units * static_cast<double>(tile.rows * tile.columns);
+    // No side of the block is longer than the result's.
+    const double rows = std::min(m, std::max(std::sqrt(area), area / n));
+    const double columns = std::min(n, area / rows);
+    return std::ceil(static_cast<double>(outputs) / units) * (rows + columns) *
+           static_cast<double>(w.extent("k"));
 }
 
 std::vector<Counts> counts(const Workload& w, const Tile& /*tile*/, const Device& device) {
@@ -149,7 +155,7 @@ std::vector<Counts> counts(const Workload& w, const Tile& /*tile*/, const Device
     c.work["byte.dram_read"] = w.bytes_read();
     c.work["byte.dram_write"] = w.bytes_written();
     c.work["byte.l2"] = operands + w.bytes_written();
-    const double of_waves = elements_of_waves(tile, outputs, k, device) * bytes;
+    const double of_waves = elements_of_waves(w, tile, outputs, device) * bytes;
     c.reread = {
         {std::max(0.0, of_waves - w.bytes_read()), static_cast<double>((m + n) * k) * bytes}};
     c.ctas = outputs * splits;

@@ -179,7 +179,7 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     if (passes > 1) {
         const double row = static_cast<double>(layout.width * element_bytes(w));
         const double open = row * static_cast<double>(std::max(1, device.units) * residents);
-        c.reread = {{(passes - 1) * read, open}};
+        c.reread = {{.bytes = (passes - 1) * read, .footprint = open, .by_same_unit = true}};
     }
     c.ctas =
         compiled ? ctas_of(layout, tile) : ctas_reading(layout, tile, std::max(1, device.units));

@@ -22,11 +22,12 @@ struct ResourceKind {
     std::string_view prefix, unit;
     double least, most;
 };
-constexpr std::array<ResourceKind, 6> resource_kinds{{{"byte.", "byte/s", 1e7, 1e16},
+constexpr std::array<ResourceKind, 7> resource_kinds{{{"byte.", "byte/s", 1e7, 1e16},
                                                       {"flop.", "flop/s", 1e7, 1e18},
                                                       {"op.", "op/s", 1e7, 1e18},
                                                       {"latency.", "s", 1e-11, 1e-3},
                                                       {"floor.", "s", 1e-11, 1e-1},
+                                                      {"size.", "byte", 1e3, 1e12},
                                                       {"energy.", "J", 1e-15, 1e-8}}};
 
 double number_or_zero(const Json& object, const char* key) {

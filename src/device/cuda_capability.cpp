@@ -103,6 +103,12 @@ void fill_capability_rates(Device& device, const CudaProperties& properties) {
                       : row.l2_bytes < 0 ? -row.l2_bytes * device.units
                                          : controllers * l2_bytes_per_controller;
     fill.unit("byte.l2", l2 / device.units, "estimate, see the files in devices/");
+    // Hopper, and Blackwell's pairs of dies.
+    if (properties.l2_bytes > 0 && row.capability >= 90 && row.capability < 120) {
+        device.rates["size.l2.half"] = {static_cast<double>(properties.l2_bytes) / 2,
+                                        "datasheet: derived, one of two halves of the L2", 0,
+                                        "what one half serves the SMs beside it with", 0};
+    }
     // Two transfers a clock: every memory since GDDR3 and HBM moves data on both edges.
     const double dram = 2 * properties.memory_clock_hz * properties.memory_bus_bits / 8;
     for (const char* id : {"byte.dram_read", "byte.dram_write", "byte.dram_copy"}) {

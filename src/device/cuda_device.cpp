@@ -13,8 +13,8 @@ namespace raceline {
 namespace {
 
 bool is_of_whole_chip(std::string_view resource) {
-    return resource.starts_with("byte.dram") || is_time_id(resource) || resource == "byte.l2" ||
-           resource.ends_with(".unit");
+    return resource.starts_with("byte.dram") || is_time_id(resource) || is_size_id(resource) ||
+           resource == "byte.l2" || resource == "byte.l2_link" || resource.ends_with(".unit");
 }
 
 // The same chip with other SMs switched off (B200 is sold with several counts) keeps its memory.

@@ -13,7 +13,7 @@ namespace raceline {
 enum class DeviceKind : std::int32_t { cpu, cuda, rocm };
 
 /// A number with its provenance. `value` is in SI units of the id's kind: flop/s, op/s, byte/s for
-/// rates; seconds for ids that start with "latency." or "floor.".
+/// rates; seconds for ids that start with "latency." or "floor."; bytes for "size.".
 struct Rate {
     double value = 0;
     std::string source;   ///< "datasheet: …" or "probe: …"
@@ -53,6 +53,9 @@ struct Power {
 ///   floor.launch_stream  floor.launch_graph  floor.parallel_region  latency.dram  latency.l2
 ///   floor.cta (start and drain of a CTA)  latency.{dram,l2}.loaded (a CTA's load, all units
 ///   loading)
+/// Of a GPU whose L2 is in two halves, each serving the SMs beside it:
+///   byte.l2_link (what passes between the halves)  latency.l2.far (a line that lies in the other
+///   half alone, s)  size.l2.half (what one half serves, bytes)
 /// A rate is that of the whole device with all units busy. "<id>.unit" is what a single unit (SM or
 /// core) reaches alone, where it differs from rate / units (DRAM above all).
 struct Device {
@@ -94,6 +97,11 @@ struct Device {
 /// Whether the resource of that id is a time, not a rate.
 constexpr bool is_time_id(std::string_view resource) {
     return resource.starts_with("floor.") || resource.starts_with("latency.");
+}
+
+/// Whether it is a size, not a rate.
+constexpr bool is_size_id(std::string_view resource) {
+    return resource.starts_with("size.");
 }
 
 /// The same device with only `units` of its cores in use (CPU threads). Compute and private caches

@@ -133,27 +133,44 @@ void take_times(Device& device, const Reference& reference) {
     }
 }
 
+// `id` as so many times the device's own `beside` as on the reference, where it lacks it.
+void take_quotient(Device& device, const Reference& reference, const std::string& id,
+                   const std::string& beside) {
+    const auto measured = [&](const std::string& of) {
+        const auto found = reference.measured.rates.find(of);
+        return found != reference.measured.rates.end() && is_measured(found->second)
+                   ? found->second.value
+                   : 0;
+    };
+    const auto own = device.rates.find(beside);
+    const double over = measured(id), under = measured(beside);
+    if (device.rates.contains(id) || own == device.rates.end() || over <= 0 || under <= 0) {
+        return;
+    }
+    Rate& taken = device.rates[id];
+    taken.value = own->second.value * over / under;
+    taken.source = fmt::format("datasheet x {:.2f} of {}: its {} over its {}, on this one's",
+                               over / under, reference.id, id, beside);
+}
+
 // How much longer a load takes a CTA among others than one thread of an idle chip is a matter of
 // the kernel's shape more than of the chip: a device that lacks it takes the quotient of the
 // nearest that has it, on its own latency.
 void take_loaded_times(Device& device, const Reference& reference) {
     constexpr std::string_view suffix = ".loaded";
     for (const auto& [id, loaded] : reference.measured.rates) {
-        if (!id.ends_with(suffix) || !is_measured(loaded) || device.rates.contains(id)) {
-            continue;
+        if (id.ends_with(suffix)) {
+            take_quotient(device, reference, id, id.substr(0, id.size() - suffix.size()));
         }
-        const std::string alone = id.substr(0, id.size() - suffix.size());
-        const auto own = device.rates.find(alone);
-        const auto other = reference.measured.rates.find(alone);
-        if (own == device.rates.end() || other == reference.measured.rates.end() ||
-            !is_measured(other->second)) {
-            continue;
-        }
-        const double factor = loaded.value / other->second.value;
-        Rate& taken = device.rates[id];
-        taken.value = own->second.value * factor;
-        taken.source = fmt::format("datasheet x {:.2f} of {}: its {} over its {}, on this one's",
-                                   factor, reference.id, id, alone);
+    }
+}
+
+// The link between the halves of the L2 has the L2's clock, on boards of the same die.
+void take_halves(Device& device, const Reference& reference) {
+    if (device.rates.contains("size.l2.half") &&
+        device.compute_capability == reference.stated.compute_capability) {
+        take_quotient(device, reference, "byte.l2_link", "byte.l2");
+        take_quotient(device, reference, "latency.l2.far", "latency.l2");
     }
 }
 
@@ -234,16 +251,23 @@ std::string origin_text(const Rate& rate) {
 }
 
 void complete_latencies(Device& device, std::span<const build_info::EmbeddedFile> embedded) {
-    const auto has_loaded = [](const Reference& one) {
-        const auto found = one.measured.rates.find("latency.dram.loaded");
-        return found != one.measured.rates.end() && is_measured(found->second);
-    };
-    if (device.kind != DeviceKind::cuda || device.rates.contains("latency.dram.loaded")) {
+    if (device.kind != DeviceKind::cuda) {
         return;
     }
-    if (const auto reference = nearest_measured(device, embedded, has_loaded)) {
-        take_loaded_times(device, *reference);
-    }
+    const auto complete = [&](const char* id, const auto& take) {
+        const auto has_it = [&](const Reference& one) {
+            const auto found = one.measured.rates.find(id);
+            return found != one.measured.rates.end() && is_measured(found->second);
+        };
+        if (device.rates.contains(id)) {
+            return;
+        }
+        if (const auto reference = nearest_measured(device, embedded, has_it)) {
+            take(device, *reference);
+        }
+    };
+    complete("latency.dram.loaded", take_loaded_times);
+    complete("byte.l2_link", take_halves);
 }
 
 void scale_to_measured(Device& device, std::span<const build_info::EmbeddedFile> embedded) {

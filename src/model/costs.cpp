@@ -14,6 +14,8 @@ namespace raceline {
 namespace {
 
 constexpr std::size_t cache_index = 1;
+constexpr std::size_t no_link = max_resources;
+constexpr std::string_view l2_link = "byte.l2_link";
 
 constexpr Constant schedulers = manual(
     "unit.schedulers", 4,
@@ -41,6 +43,7 @@ struct Builder {
     double turnaround = turnaround_seconds(device);
     bool cache_counted = false;  // the kernel counts all traffic through the last cache itself
     bool cache_known = false;    // the device has a rate for it
+    std::size_t link = no_link;  // index of what passes between the halves of the L2
 
     // A matrix engine's at the highest clock, where the clock is a result: settle_clock knows it.
     [[nodiscard]] Speed speed(std::string_view id) const {
@@ -73,7 +76,13 @@ struct Builder {
             costs.device[dram_index] += write / dram_write.device;
             costs.alone[dram_index] += write / dram_write.alone;
         }
+        if (link != no_link) {
+            add_link(costs, at_home_elsewhere(read + write));
+        }
     }
+
+    // A link of the whole chip: no unit has a share of its own to exhaust.
+    void add_link(Costs& costs, double bytes) { costs.device[link] += bytes / speeds[link].device; }
 
     void add_at(Costs& costs, std::size_t i, double amount) {
         costs.device[i] += amount / speeds[i].device;
@@ -116,6 +125,7 @@ struct Builder {
         if (cache_known) {
             speeds[cache_index] = speed(cache);
         }
+        link = device.rates.contains(l2_link) ? index(l2_link) : no_link;
     }
 
     void note_overlap();
@@ -150,9 +160,15 @@ void Builder::note_overlap() {
         out.beside[cache_index] |= with_dram;
         out.beside[dram_index] |= both;
     }
+    if (link != no_link) {
+        out.beside[link] = ~std::uint32_t{0};
+        for (std::size_t i = 0; i < out.resources; ++i) {
+            out.beside[i] |= std::uint32_t{1} << link;
+        }
+    }
     for (std::size_t i = 0; i < out.resources; ++i) {
         const bool gpu_l2 = device.kind != DeviceKind::cpu && out.names[i] == "byte.l2";
-        out.shared[i] = i == dram_index || out.names[i] == "byte.llc" || gpu_l2;
+        out.shared[i] = i == dram_index || out.names[i] == "byte.llc" || gpu_l2 || i == link;
     }
 }
 
@@ -297,12 +313,14 @@ LaunchCosts launch_costs(const Device& device, const Counts& counts, double warm
     LaunchCosts out;
     Builder builder{.device = device, .counts = counts, .warm_hits = warm_hits, .out = out};
     builder.open();
-    const RereadSplit rereads =
-        split_rereads(counts.reread, static_cast<double>(last_cache_bytes(device)));
+    const RereadSplit rereads = split_rereads(device, counts.reread);
     const double mean = 1 / static_cast<double>(counts.ctas);
     builder.add_work(out.mean, counts.work, mean);
     builder.add_dram(out.mean, mean * rereads.dram, 0);
     builder.add_hits(out.mean, mean * rereads.cache);
+    if (builder.link != no_link) {
+        builder.add_link(out.mean, mean * copied_between_halves(device, counts.reread));
+    }
 
     out.steps.reserve(std::max<std::size_t>(1, counts.steps.size()));
     if (counts.steps.empty()) {

@@ -19,6 +19,7 @@ namespace raceline {
 struct Reread {
     double bytes = 0;      ///< all passes after the first
     double footprint = 0;  ///< bytes that must stay resident between passes
+    bool by_same_unit = false;  ///< what a unit reads again it has read itself
 };
 
 /// One phase on a CTA's critical path. Without steps, the CTA's share of `work` is one phase.

@@ -17,6 +17,11 @@ namespace raceline {
 /// at 2) is followed within 0.13 up to 1.5 times; least-recently-used, 0 at once, is met at 2.
 double hit_fraction(double footprint, double capacity);
 
+/// The same on a device. A GPU's L2 keeps everything up to its size and then soon nothing. Where it
+/// is in two halves, what SMs of both read again has a copy in each of them, so that one half's
+/// size counts; what each SM reads for itself is in its own half alone and has the whole of it.
+double hits_of(const Device& device, double footprint, bool by_same_unit);
+
 /// Capacity of the last-level cache in bytes, and the resource id of its traffic.
 std::int64_t last_cache_bytes(const Device& device);
 std::string_view last_cache_id(const Device& device);
@@ -30,6 +35,15 @@ struct RereadSplit {
     double cache = 0;
     double dram = 0;
 };
-RereadSplit split_rereads(std::span<const Reread> rereads, double capacity);
+
+/// Of so many bytes of a GPU's memory those that are at home in the other half of the L2 than the
+/// one that an SM asks.
+double at_home_elsewhere(double bytes);
+
+RereadSplit split_rereads(const Device& device, std::span<const Reread> rereads);
+
+/// Bytes that pass the link between the halves of a GPU's L2 beyond what comes from and goes to
+/// DRAM: copies of what both halves read again.
+double copied_between_halves(const Device& device, std::span<const Reread> rereads);
 
 }  // namespace raceline

@@ -117,7 +117,8 @@ std::string limiter_of(const Terms& terms) {
         }
     }
     waiting.take("launch", launching);
-    const bool waits = waiting.seconds >= (all - resource.seconds) / 2;
+    const bool waits =
+        waiting.seconds >= (all - resource.seconds) / 2 || waiting.seconds > resource.seconds;
     const bool by_resource =
         resource.seconds > 0 && (resource.seconds >= limiter_share * all || !waits);
     return std::string(by_resource ? resource.name : waiting.name);
@@ -128,9 +129,7 @@ std::string limiter_of(const Terms& terms) {
 Prediction predict(const Device& device, std::span<const Counts> launches, const LaunchCase& how) {
     Prediction prediction;
     prediction.layer1 = roofline(device, launches);
-    const double warm_hits = how.cold ? 0
-                                      : hit_fraction(call_footprint(launches),
-                                                     static_cast<double>(last_cache_bytes(device)));
+    const double warm_hits = how.cold ? 0 : hits_of(device, call_footprint(launches), true);
     Terms terms;
     terms.list.reserve(16);
     const double floor = launch_floor(device, how);

@@ -48,7 +48,8 @@ std::map<std::string, OwnCeilings> own_ceilings(const std::vector<Json>& rows) {
 // Beside rates (device/device.hpp) ceiling rows hold products of other libraries, bytes of buffers
 // and the like, which stand behind no roof and no prediction.
 bool is_rate(std::string_view resource) {
-    constexpr std::array<std::string_view, 5> rates{"byte.", "flop.", "op.", "floor.", "latency."};
+    constexpr std::array<std::string_view, 6> rates{"byte.",  "flop.",    "op.",
+                                                    "floor.", "latency.", "size."};
     return std::ranges::any_of(
         rates, [&](std::string_view beginning) { return resource.starts_with(beginning); });
 }

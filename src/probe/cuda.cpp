@@ -43,6 +43,7 @@ std::vector<Ceiling> probe_cuda(const Device& device, const ProbeProgress& progr
     probe::append_gpu_memory_steps(device, steps);
     probe::append_gpu_arithmetic_steps(device, steps);
     probe::append_gpu_floor_steps(device, steps);
+    probe::append_gpu_l2_steps(device, steps);
     return run_gpu_steps(device, steps, progress, effort);
 }
 

@@ -23,6 +23,17 @@ struct GpuGrid {
 enum class MatrixType { bf16, fp16, e4m3, tf32 };
 enum class StorePolicy { regular, streaming };
 
+/// Blocks of the granularity at which a chip whose L2 is in two halves deals its lines out to them,
+/// and what the SMs are told to read of them.
+constexpr std::size_t home_block_bytes = 4096;
+struct ListedBlocks {
+    const std::uint32_t* blocks[2];  ///< numbers of blocks, a list for the SMs of each side
+    std::uint32_t counts[2];
+    const std::uint8_t* sides;  ///< of each SM: 0 or 1
+    std::uint32_t units;        ///< length of `sides`; an SM beyond it reads nothing
+    std::uint32_t* taken;       ///< two words for the launch's own use
+};
+
 /// Every function enqueues on `stream` (a cudaStream_t), never waits, and returns the work that it
 /// enqueued: bytes moved, flops, operations. `span` is device memory for one GpuSpan; functions
 /// without it read no clock. Buffers are device memory, aligned to 256 bytes.
@@ -69,6 +80,19 @@ struct GpuKernels {
                  void* stream);
     /// One thread follows `steps` pointers from byte offset *at on and leaves its end there.
     void (*chase)(const void* nodes, std::uint32_t* at, int steps, GpuSpan*, void* stream);
+    /// The same on SM `unit`, of `units` that can hold one CTA of `shared_bytes` each.
+    void (*chase_on)(int unit, int units, int shared_bytes, const void* nodes, std::uint32_t* at,
+                     int steps, void* stream);
+    /// Clocks that an atomic addition of 0 to each of `count` blocks takes every SM, the least of
+    /// some: cycles[unit x count + block].
+    void (*atomic_by_unit)(int units, int shared_bytes, void* blocks, std::uint32_t count,
+                           std::uint32_t* cycles, void* stream);
+    /// Each block by one SM alone: its cycles, and which SM it was.
+    void (*atomic_once)(int units, void* blocks, std::uint32_t count, std::uint32_t* cycles,
+                        std::uint32_t* unit, void* stream);
+    /// Every listed block once, by the SMs of its list's side; whole tiles of 16 blocks.
+    double (*read_listed)(int ctas, const void* blocks, const ListedBlocks&, GpuSpan*,
+                          void* stream);
 };
 
 /// Random-normal operands of one CTA's matrix products: 2 × 64 rows of A and 256 of B, 128 bytes a
@@ -83,6 +107,7 @@ const GpuKernels& gpu_kernels();
 // The parts of the table, one a device file.
 void add_memory_kernels(GpuKernels& table);
 void add_bulk_kernels(GpuKernels& table);
+void add_l2_kernels(GpuKernels& table);
 void add_arithmetic_kernels(GpuKernels& table);
 void add_mma_kernels(GpuKernels& table);
 void add_wgmma_kernels(GpuKernels& table);

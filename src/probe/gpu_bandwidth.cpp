@@ -8,8 +8,6 @@
 namespace raceline::probe {
 namespace {
 
-constexpr std::size_t mebibyte = std::size_t{1} << 20U;
-
 // So much that what the L2 keeps from one pass to the next is under a hundredth.
 std::size_t dram_footprint(const GpuTimer& timer) {
     const std::size_t wanted = (timer.quick() ? 1024 : 8192) * mebibyte;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <numeric>
-#include <random>
 
+#include "probe/gpu_chase.hpp"
 #include "probe/gpu_steps.hpp"
 #include "support/check.hpp"
 #include "support/statistics.hpp"
@@ -104,57 +103,14 @@ void probe_cta(GpuSetting& with, std::vector<Ceiling>& out) {
                                        shared, many, few)));
 }
 
-// A random cycle through all nodes (Sattolo's shuffle): every load waits for the one before.
-std::vector<std::uint32_t> random_cycle(std::uint32_t nodes) {
-    std::vector<std::uint32_t> order(nodes);
-    std::iota(order.begin(), order.end(), 0U);
-    std::mt19937_64 random(20);  // any fixed seed: the same cycle every time
-    for (std::uint32_t i = nodes - 1; i > 0; --i) {
-        std::swap(order[i], order[random() % i]);
-    }
-    return order;
-}
-
-struct Chase {
-    std::string id;
-    std::size_t footprint;
-    std::uint32_t stride;
-    int steps;
-    bool warm;  ///< a whole round before, so that every node lies in the L2
-};
-
-void probe_latency(GpuSetting& with, const Chase& chase, std::vector<Ceiling>& out) {
-    const auto nodes = static_cast<std::uint32_t>(chase.footprint / chase.stride);
-    const auto order = random_cycle(nodes);
-    const cuda::DeviceBuffer device_order(nodes * sizeof(std::uint32_t));
-    cuda::upload(device_order.data(), order.data(), device_order.bytes());
-    const cuda::DeviceBuffer buffer(chase.footprint);
-    const cuda::DeviceBuffer at(sizeof(std::uint32_t));
-    cuda::fill(at.data(), 0, at.bytes());
-    const cuda::Stream& stream = with.timer.stream();
-    cuda::synchronize();
-    with.kernels.link(buffer.data(), reinterpret_cast<const std::uint32_t*>(device_order.data()),
-                      nodes, chase.stride, stream.get());
-    cuda::check_launch("the latency probe's set-up");
-    stream.synchronize();
-    if (!chase.warm) {
-        // The links that the set-up wrote last would still lie in the L2.
-        const cuda::DeviceBuffer other(4 * cuda::l2_bytes());
-        cuda::fill(other.data(), 1, other.bytes());
-        cuda::synchronize();
-    }
-    const auto follow = [&](GpuSpan* span, void* to) {
-        with.kernels.chase(buffer.data(), reinterpret_cast<std::uint32_t*>(at.data()), chase.steps,
-                           span, to);
-        return static_cast<double>(chase.steps);
-    };
-    GpuPass pass = with.timer.best(follow, "");
-    pass.seconds /= chase.steps;
-    out.push_back(gpu_ceiling(chase.id, "s", pass, with.device,
-                              fmt::format("pointer chase past L1 by one thread through a random "
-                                          "cycle of {} nodes over {} MiB, shortest of several runs "
-                                          "of {} steps",
-                                          nodes, chase.footprint >> 20U, chase.steps)));
+void probe_latency(GpuSetting& with, const std::string& id, const Chase& chase,
+                   std::vector<Ceiling>& out) {
+    out.push_back(gpu_ceiling(
+        id, "s", chase_pass(with, chase), with.device,
+        fmt::format("pointer chase past L1 by one thread through a random "
+                    "cycle of {} nodes over {} MiB, shortest of several runs "
+                    "of {} steps",
+                    chase.footprint / chase.stride, chase.footprint >> 20U, chase.steps)));
 }
 
 struct LoadedLatency {
@@ -190,13 +146,13 @@ void append_gpu_floor_steps(const Device& /*device*/, std::vector<GpuStep>& step
     steps.push_back({"CTA start and drain", probe_cta});
     steps.push_back(
         {"DRAM latency", [](GpuSetting& with, std::vector<Ceiling>& out) {
-             probe_latency(with, {"latency.dram", std::size_t{1} << 30U, 256, 50'000, false}, out);
+             probe_latency(with, "latency.dram", {std::size_t{1} << 30U, 256, 50'000, false}, out);
          }});
     // Small enough for any L2, each run a whole round: the first, uncounted one fills it.
-    steps.push_back({"L2 latency", [](GpuSetting& with, std::vector<Ceiling>& out) {
-                         probe_latency(
-                             with, {"latency.l2", std::size_t{2} << 20U, 128, 16'384, true}, out);
-                     }});
+    steps.push_back(
+        {"L2 latency", [](GpuSetting& with, std::vector<Ceiling>& out) {
+             probe_latency(with, "latency.l2", {std::size_t{2} << 20U, 128, 16'384, true}, out);
+         }});
     // A run reads all of it once, so that the next one finds nothing of it in the L2.
     steps.push_back(
         {"DRAM latency of a CTA", [](GpuSetting& with, std::vector<Ceiling>& out) {
@@ -204,10 +160,10 @@ void append_gpu_floor_steps(const Device& /*device*/, std::vector<GpuStep>& step
              const int steps_of_all = static_cast<int>(bytes / (2048UL * with.device.units));
              probe_loaded_latency(with, {"latency.dram.loaded", bytes, steps_of_all}, out);
          }});
-    steps.push_back({"L2 latency of a CTA", [](GpuSetting& with, std::vector<Ceiling>& out) {
-                         probe_loaded_latency(
-                             with, {"latency.l2.loaded", std::size_t{8} << 20U, 4000}, out);
-                     }});
+    steps.push_back(
+        {"L2 latency of a CTA", [](GpuSetting& with, std::vector<Ceiling>& out) {
+             probe_loaded_latency(with, {"latency.l2.loaded", std::size_t{8} << 20U, 4000}, out);
+         }});
 }
 
 }  // namespace raceline::probe

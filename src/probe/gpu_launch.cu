@@ -83,6 +83,7 @@ const GpuKernels& gpu_kernels() {
         GpuKernels all{};
         add_memory_kernels(all);
         add_bulk_kernels(all);
+        add_l2_kernels(all);
         add_arithmetic_kernels(all);
         add_mma_kernels(all);
         add_wgmma_kernels(all);

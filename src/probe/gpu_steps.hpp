@@ -10,6 +10,7 @@
 #include "device/device.hpp"
 #include "probe/gpu.hpp"
 #include "probe/gpu_timer.hpp"
+#include "probe/sizes.hpp"
 #include "receipt/values.hpp"
 
 namespace raceline::probe {
@@ -28,6 +29,8 @@ struct GpuStep {
 
 /// DRAM and L2 bandwidths, shared memory, latencies.
 void append_gpu_memory_steps(const Device& device, std::vector<GpuStep>& steps);
+/// Where the L2 is in two halves: the link between them, and how much of it serves one of them.
+void append_gpu_l2_steps(const Device& device, std::vector<GpuStep>& steps);
 /// fp32 FMA, ex2, tensor products (wgmma on compute capability 9.0, mma.sync on all).
 void append_gpu_arithmetic_steps(const Device& device, std::vector<GpuStep>& steps);
 /// Launches and CTAs.

@@ -8,12 +8,11 @@
 #include <cstring>
 
 #include "device/device.hpp"
+#include "probe/sizes.hpp"
 #include "probe/team.hpp"
 #include "probe/vector.hpp"
 
 namespace raceline::probe {
-
-inline constexpr std::size_t mebibyte = std::size_t{1} << 20U;
 
 // Far more than any cache keeps, also where a virtual machine states a share of a larger one.
 inline std::size_t dram_footprint(const Device& device) {

@@ -14,8 +14,9 @@ std::string_view amount_unit(std::string_view resource) {
 }  // namespace
 
 std::string rate_text(std::string_view resource, double value) {
-    return is_time_id(resource) ? format_seconds(value)
-                                : format_si(value, std::string(amount_unit(resource)) + "/s");
+    return is_time_id(resource)   ? format_seconds(value)
+           : is_size_id(resource) ? format_si(value, "B")
+                                  : format_si(value, std::string(amount_unit(resource)) + "/s");
 }
 
 std::string energy_text(std::string_view resource, double joules) {

@@ -27,7 +27,7 @@ bool is_rate_of(std::string_view id, std::string_view resource) {
 // Chains of dependent instructions are counted in clocks: they go with it.
 Device with_all_rates(Device device, double factor) {
     for (auto& [id, rate] : device.rates) {
-        rate.value *= is_time_id(id) ? 1 : factor;
+        rate.value *= is_time_id(id) || is_size_id(id) ? 1 : factor;
         rate.clock_hz *= factor;
     }
     device.clock_hz *= factor;

@@ -400,5 +400,31 @@ TEST_F(RateSources, LatenciesUnderLoadFollowTheNearestDeviceThatHasThem) {
     EXPECT_FALSE(a100.find("latency.l2.loaded")) << "nobody has it";
 }
 
+TEST_F(RateSources, TheLinkBetweenHalvesOfTheL2GoesWithTheL2OfTheSameDie) {
+    const Device h100 = datasheet_device("h100-sxm");
+    commit({ceiling_row(device_, "byte.l2", 9e12)});  // the H200's
+    const std::string text =
+        text_of({ceiling_row(h100, "byte.l2", 8e12), ceiling_row(h100, "byte.l2_link", 2e12),
+                 ceiling_row(h100, "size.l2.half", 28e6)});
+    const std::array both{embedded_[0],
+                          build_info::EmbeddedFile{"receipts/h100-sxm/ceilings.jsonl", text}};
+    Device h200 = datasheet_device("h200");
+    apply_committed_rates(h200, both);
+    EXPECT_DOUBLE_EQ(h200.rate("byte.l2_link"), 9e12 / 4);
+    EXPECT_EQ(origin_text(h200.rates.at("byte.l2_link")), "datasheet x 0.25 of h100-sxm");
+    EXPECT_DOUBLE_EQ(h200.rate("size.l2.half"), static_cast<double>(h200.l2_bytes) / 2)
+        << "its datasheet's, since it has ceilings of its own";
+    EXPECT_FALSE(h200.find("latency.l2.far")) << "nobody has it";
+    Device a100 = datasheet_device("a100-80");
+    apply_committed_rates(a100, both);
+    EXPECT_FALSE(a100.find("byte.l2_link")) << "another die";
+    Device b200 = datasheet_device("b200");
+    apply_committed_rates(b200, both);
+    EXPECT_DOUBLE_EQ(b200.rate("byte.l2_link"), 1e13) << "stated";
+    Device l4 = datasheet_device("l4");
+    apply_committed_rates(l4, both);
+    EXPECT_FALSE(l4.find("size.l2.half")) << "in one piece";
+}
+
 }  // namespace
 }  // namespace raceline

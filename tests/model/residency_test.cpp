@@ -19,9 +19,53 @@ TEST(HitFraction, FullUpToCapacityNothingFromTwice) {
 
 TEST(Rereads, EachIsSplitByItsOwnFootprint) {
     const std::vector<Reread> rereads{{1000, 50}, {400, 150}, {70, 300}};
-    const RereadSplit split = split_rereads(rereads, 100);
+    Device cpu = cpu4();
+    cpu.llc_bytes = 100;
+    const RereadSplit split = split_rereads(cpu, rereads);
     EXPECT_DOUBLE_EQ(split.cache, 1000 + 200);
     EXPECT_DOUBLE_EQ(split.dram, 200 + 70);
+}
+
+// An L2 of 100 bytes in two halves: what both halves read has one half's size, what each SM reads
+// for itself the whole.
+TEST(Rereads, OfBothHalvesOfAnL2FitOneHalf) {
+    Device gpu = gpu10();
+    gpu.l2_bytes = gpu.llc_bytes = 100;
+    const auto hits = [&](double footprint, bool by_same_unit) {
+        const std::vector<Reread> rereads{{1000, footprint, by_same_unit}};
+        const RereadSplit split = split_rereads(gpu, rereads);
+        EXPECT_DOUBLE_EQ(split.cache + split.dram, 1000);
+        return split.cache;
+    };
+    EXPECT_DOUBLE_EQ(hits(60, false), 1000) << "in one piece";
+    gpu.rates["size.l2.half"].value = 50;
+    EXPECT_DOUBLE_EQ(hits(44, false), 1000);
+    EXPECT_NEAR(hits(50, false), 500, 1e-6);
+    EXPECT_DOUBLE_EQ(hits(60, false), 0) << "each half would hold all of it";
+    EXPECT_DOUBLE_EQ(hits(60, true), 1000);
+    EXPECT_DOUBLE_EQ(hits(100, true), 0);
+}
+
+// 1 MB from DRAM at 1 TB/s takes 1 us; half of it passes a link of 0.25 TB/s in 2 us.
+TEST(Link, BetweenTheHalvesOfAnL2CarriesHalfOfWhatDramMoves) {
+    Device gpu = gpu10();
+    const Counts stream = counts_of({{"byte.dram_read", 1e6}}, 10);
+    const double before = predict_one(gpu, stream).seconds;
+    gpu.rates["byte.l2_link"].value = 1e12;
+    EXPECT_DOUBLE_EQ(predict_one(gpu, stream).seconds, before) << "wide enough";
+    gpu.rates["byte.l2_link"].value = 2.5e11;
+    const Prediction narrow = predict_one(gpu, stream);
+    EXPECT_EQ(narrow.limiter, "byte.l2_link");
+    EXPECT_NEAR(term(narrow, "byte.l2_link"), 2e-6, 1e-15);
+    EXPECT_EQ(term(narrow, "dram"), 0) << "beside it";
+
+    // What both halves read again is copied once to the half where it is not at home.
+    Counts again = counts_of({{"byte.l2", 9e6}}, 10);
+    gpu.rates["size.l2.half"].value = 5e5;
+    again.reread = {{8e6, 4e5}};
+    EXPECT_NEAR(copied_between_halves(gpu, again.reread), 2e5, 1e-6);
+    again.reread = {{8e6, 4e5, true}};
+    EXPECT_EQ(copied_between_halves(gpu, again.reread), 0) << "each its own";
 }
 
 // 4 cores share 1 MB and read it at 200 GB/s, DRAM at 100: 2 MB from the cache take 10 µs, from

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every layer-2 term with numbers worked out by hand. A core of cpu4() does 1 Tflop/s or 100 Gop/s
 // and, with all four at work, reads 25 GB/s; an SM of gpu10() does 1 Tflop/s and reads 100 GB/s.
+#include <array>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "model_fixtures.hpp"
@@ -275,6 +277,20 @@ TEST(Limiter, is_what_is_waited_for_only_where_that_is_most_of_what_the_resource
     device.rates["floor.launch_graph"].value = 3e-6;
     EXPECT_EQ(predict(device, launches, {.launch_path = "graph"}).limiter, "launch")
         << "6 µs of 15, of which 10 are not dram's";
+}
+
+// A launch of 1 us and a wait of 1.5: no half of the rest each, but both more than DRAM's 10 ns.
+TEST(Limiter, is_no_resource_that_is_less_than_what_is_waited_for) {
+    Device device = gpu10();
+    device.rates["floor.launch_stream"].value = 1e-6;
+    device.rates["floor.cta"].value = 0.4e-6;
+    device.rates["latency.dram"].value = 1.3e-6;
+    Counts counts = counts_of({{"byte.dram_read", 1e4}});
+    counts.steps = {{"load", 1, {{"byte.dram_read", 1e4}}, "latency.dram"}};
+    const Prediction prediction = predict_one(device, counts);
+    EXPECT_LT(term(prediction, "dram"), 0.05 * prediction.seconds);
+    EXPECT_THAT((std::array<std::string, 2>{"launch", "latency"}),
+                testing::Contains(prediction.limiter));
 }
 
 TEST(Clock, MatrixRatesFallToTheSustainedClock) {
