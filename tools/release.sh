@@ -74,18 +74,21 @@ add_executable(try try.cpp)
 target_link_libraries(try PRIVATE raceline::raceline)
 END
     cat >"$projects/$1/try.cpp" <<'END'
+#include <array>
+#include <cstdint>
 #include <cstdio>
 #include <raceline/raceline.hpp>
 #include <raceline/sizes.hpp>
 
 int main() {
-    raceline::SizeModel sizes("op=rmsnorm,n=1x4096,dtype=bf16", {"n"}, "h200");
-    std::printf("%s\n", raceline::version());
+    raceline::SizeModel sizes("op=rmsnorm,n=1x4096,dtype=bf16", {"rows"}, "h200");
+    std::printf("%s: %.3g s\n", raceline::version(), sizes.at(std::array<std::int64_t, 1>{4096}).seconds);
 }
 END
     quietly "$1" cmake -S "$projects/$1" -B "$projects/$1/build" -G Ninja -DCMAKE_BUILD_TYPE=Release ${3:-}
     quietly "$1" cmake --build "$projects/$1/build" --target try
-    echo "a program with raceline $("$projects/$1/build/try")"
+    quietly "$1" "$projects/$1/build/try"
+    echo "a program with raceline $(cat "build-python/release-$1.log")"
 }
 
 tarball() {
