@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What pieces of C++ in pages use without saying where it comes from: memory and sizes of the reader's.
+// What pieces of C++ in pages use without saying where it comes from: memory and sizes of the
+// reader's.
 #include <array>
 #include <cstddef>
 #include <cstdint>
