@@ -46,7 +46,7 @@ function(raceline_build_before_install component)
   install(CODE "
     foreach(file ${files})
       if(NOT EXISTS \"\${file}\")
-        execute_process(COMMAND \"${CMAKE_COMMAND}\" --build \"${PROJECT_BINARY_DIR}\" --target ${targets}
+        execute_process(COMMAND \"${CMAKE_COMMAND}\" --build \"${CMAKE_BINARY_DIR}\" --target ${targets}
                         COMMAND_ERROR_IS_FATAL ANY)
       endif()
     endforeach()" COMPONENT ${component})

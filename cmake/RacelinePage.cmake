@@ -51,6 +51,10 @@ if(build_page_model)
        ${PROJECT_SOURCE_DIR}/page/model/*)
   # Debian's tools look for their JavaScript packages here; another node than Debian's does not.
   set(emscripten_environment ${CMAKE_COMMAND} -E env NODE_PATH=/usr/share/nodejs)
+  if(RACELINE_CCACHE)
+    list(APPEND emscripten_environment EM_COMPILER_WRAPPER=${RACELINE_CCACHE} CCACHE_NOHASHDIR=1
+         CCACHE_BASEDIR=${PROJECT_SOURCE_DIR})
+  endif()
   add_custom_command(
     OUTPUT ${page_model_js}
     COMMAND ${emscripten_environment} ${CMAKE_COMMAND} -S ${PROJECT_SOURCE_DIR}/page/model

@@ -155,6 +155,7 @@ add_library(raceline STATIC ${objects})
 add_library(raceline::raceline ALIAS raceline)
 raceline_host_options(raceline)
 set_target_properties(raceline PROPERTIES LINKER_LANGUAGE CXX EXPORT_NAME raceline)
+target_compile_features(raceline INTERFACE cxx_std_20)  # its headers, in programs that ask for less
 target_link_libraries(raceline PUBLIC $<BUILD_INTERFACE:raceline_dependencies>)
 
 # Run by hand: moves receipts out of the work tree (docs/receipts.md).

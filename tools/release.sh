@@ -7,11 +7,14 @@
 # cpu, cuda13: a wheel with the module, the command `raceline` and the page's panel, in a folder of its
 # own, since both have one name; installed into a fresh virtual environment. tarball: the tree of HEAD,
 # for CMake: taken by FetchContent, and installed and found by find_package, in two fresh projects.
+# RACELINE_CUDA_ARCHS: architectures of plain device files, to try the CUDA wheel in less than hours;
+# a wheel to hand out has all of them.
 set -eu
 cd "$(dirname "$0")/.."
 root=$PWD
 version=$(sed -n 's/^project(raceline VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 python=${PYTHON:-python3}
+architectures=${RACELINE_CUDA_ARCHS:-80-real;90;120-real}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 trap 'exit 1' INT TERM
@@ -30,6 +33,18 @@ quietly() {
     "$@" >"$log" 2>&1 || { tail -n 30 "$log"; echo "release: failed; all of it is in $log" >&2; exit 1; }
 }
 
+# alone PACKAGE: what its binaries load comes with it, but for the C and C++ runtimes of every system. Here
+# more is installed, so that a trial would not show it.
+alone() {
+    for binary in "$1"/_core*.so "$1"/bin/raceline "$1"/lib*.so*; do
+        ldd "$binary" | grep -v -e "=> $1/" -e 'lib\(c\|m\|stdc++\|gcc_s\|dl\|rt\|pthread\)\.so\.' \
+            -e ld-linux -e linux-vdso >"$scratch/strangers" || continue
+        echo "release: $(basename "$binary") loads what the wheel does not bring:" >&2
+        cat "$scratch/strangers" >&2
+        exit 1
+    done
+}
+
 # wheel NAME CUDA [CMAKE OPTION]: built in an environment that stays, tried in one that does not.
 wheel() {
     folder=dist/$1
@@ -45,12 +60,13 @@ wheel() {
     say "$folder: trying it in a fresh virtual environment"
     "$python" -m venv "$scratch/$1"
     "$scratch/$1/bin/python" -m pip install --quiet --disable-pip-version-check "$folder"/*.whl numpy
+    alone "$("$scratch/$1/bin/python" -c 'import pathlib, raceline; print(pathlib.Path(raceline.__file__).parent)')"
     receipt=$(cd "$root" && git ls-files 'receipts/*.jsonl.gz' | head -n 1)
     (
         cd "$scratch"
         "$1/bin/raceline" --version
         "$1/bin/raceline" predict --device h200 --shape h=32/8,q=1,k=8192,d=128
-        "$1/bin/raceline" check --device cpu --shape h=2,q=33,k=65,d=64,causal
+        "$1/bin/raceline" check --device cpu --seed 1 --shape h=2,q=33,k=65,d=64,causal  # the package is on trial
         "$1/bin/raceline" report --html "$1.html" "$root/$receipt"
         grep -q 'id="model"' "$1.html" || { echo "release: the page lacks its what-if panel" >&2; exit 1; }
         "$1/bin/python" -c 'import numpy as np, raceline
@@ -71,21 +87,25 @@ cmake_minimum_required(VERSION 3.25)
 project(try LANGUAGES CXX)
 $2
 add_executable(try try.cpp)
+target_compile_options(try PRIVATE -Wall -Wextra -Werror)
 target_link_libraries(try PRIVATE raceline::raceline)
 END
     cat >"$projects/$1/try.cpp" <<'END'
+#include <array>
+#include <cstdint>
 #include <cstdio>
 #include <raceline/raceline.hpp>
 #include <raceline/sizes.hpp>
 
 int main() {
-    raceline::SizeModel sizes("op=rmsnorm,n=1x4096,dtype=bf16", {"n"}, "h200");
-    std::printf("%s\n", raceline::version());
+    raceline::SizeModel sizes("op=rmsnorm,n=1x4096,dtype=bf16", {"rows"}, "h200");
+    std::printf("%s: %.3g s\n", raceline::version().c_str(), sizes.at(std::array<std::int64_t, 1>{4096}).seconds);
 }
 END
     quietly "$1" cmake -S "$projects/$1" -B "$projects/$1/build" -G Ninja -DCMAKE_BUILD_TYPE=Release ${3:-}
     quietly "$1" cmake --build "$projects/$1/build" --target try
-    echo "a program with raceline $("$projects/$1/build/try")"
+    quietly "$1" "$projects/$1/build/try"
+    echo "a program with raceline $(cat "build-python/release-$1.log")"
 }
 
 tarball() {
@@ -108,7 +128,7 @@ FetchContent_MakeAvailable(raceline)"
 for what in "${@:?"usage: tools/release.sh cpu|cuda13|tarball ..."}"; do
     case $what in
         cpu) wheel cpu OFF ;;
-        cuda13) wheel cuda13 ON "-DRACELINE_CUDA_ARCHS=80-real;90;120-real" ;;
+        cuda13) wheel cuda13 ON "-DRACELINE_CUDA_ARCHS=$architectures" ;;
         tarball) tarball ;;
         *) echo "release: no part $what; there are cpu, cuda13 and tarball" >&2; exit 2 ;;
     esac

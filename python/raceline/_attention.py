@@ -53,10 +53,11 @@ def attention(
             which loses bits over long contexts where values share a sign. Elsewhere the same.
 
     Returns:
-        out, (batch, seqlen_q, heads_q, headdim_v) or (total, heads_q, headdim_v): of q's library,
-        on its device, in its dtype (bfloat16 for float8_e4m3fn). With `return_lse` a pair
-        (out, lse), lse float32, natural logarithm, (batch, seqlen_q, heads_q) or (total, heads_q). A query that sees no key gets zeros and an
-        LSE of -inf (of its sink, where there are sinks).
+        Any: out, (batch, seqlen_q, heads_q, headdim_v) or (total, heads_q, headdim_v), of q's
+        library, on its device, in its dtype (bfloat16 for float8_e4m3fn). With `return_lse` a pair
+        (out, lse): lse is float32, natural logarithm, (batch, seqlen_q, heads_q) or
+        (total, heads_q). A query that sees no key gets zeros and an LSE of -inf (of its sink,
+        where there are sinks).
 
     Raises:
         TypeError: an argument is no tensor, or has a dtype that attention does not take.
@@ -173,7 +174,7 @@ def combine(
         return_lse: also return the log-sum-exp of each row.
 
     Returns:
-        out, (rows, heads, headdim), in the library of out_parts: the parts' mean weighted by
+        Any: out, (rows, heads, headdim), in the library of out_parts: the parts' mean weighted by
         exp(LSE), added up in float32; with `return_lse` a pair (out, lse), lse (rows, heads)
         float32, that of all keys. A row that no part has seen gets zeros and -inf (its sink, where
         there are sinks). NaN in an LSE, +inf there, or NaN in the output of a part that counts

@@ -98,14 +98,18 @@ void CaseTable::leave_out(std::string_view what, std::string_view why) {
     left_out_.push_back(fmt::format("{}: {}", what, why));
 }
 
-std::string CaseTable::left_out_lines() const {
+std::string CaseTable::left_out_lines(const TextStyle& style) const {
     if (left_out_.empty()) {
         return "";
     }
-    return fmt::format(
-        "{} unsettled, and counted in no accuracy and no ratio:\n  {}\n",
-        left_out_.size() == 1 ? "1 time is" : fmt::format("{} times are", left_out_.size()),
-        fmt::join(left_out_, "\n  "));
+    std::string text = fmt::format(
+        "{} unsettled, and counted in no accuracy and no ratio:\n",
+        left_out_.size() == 1 ? "1 time is" : fmt::format("{} times are", left_out_.size()));
+    for (const std::string& line : left_out_) {
+        constexpr std::size_t indent = 4;
+        text += paragraph("  " + line, style, indent);
+    }
+    return text;
 }
 
 std::string why_unsettled(const Measurement& m) {
@@ -334,7 +338,7 @@ std::string CaseTable::str(Columns columns, const TextStyle& style) const {
     const double dram_read = device_.find("byte.dram_read").value_or(0);
     return table_text(case_columns(columns, ran, dram_read), ran, style) + failure_lines(style) +
            refusal_lines(style) +
-           (columns == Columns::all ? accuracy_text(lines_, style) + left_out_lines() : "");
+           (columns == Columns::all ? accuracy_text(lines_, style) + left_out_lines(style) : "");
 }
 
 namespace {

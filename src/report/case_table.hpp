@@ -57,7 +57,7 @@ public:
 private:
     [[nodiscard]] std::string failure_lines(const TextStyle& style) const;
     [[nodiscard]] std::string refusal_lines(const TextStyle& style) const;
-    [[nodiscard]] std::string left_out_lines() const;
+    [[nodiscard]] std::string left_out_lines(const TextStyle& style) const;
     Device device_;
     std::vector<CaseLine> lines_;
     std::vector<std::string> left_out_;

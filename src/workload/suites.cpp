@@ -3,6 +3,7 @@
 #include "workload/suites.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <fmt/ranges.h>
 #include <span>
@@ -87,16 +88,22 @@ Suite layer_suite(std::string_view name) {
             parse_all(layer_shapes(name.substr(layer_prefix.size())))};
 }
 
+constexpr std::array<std::string_view, 5> drawn_names{
+    "operations:SEED", "layer:MODEL:prefill=TOKENS", "layer:MODEL:decode=SEQUENCESxKEYS",
+    "random:SEED", "serving:SEED"};
+
 [[noreturn]] void refuse_name(std::string_view name) {
-    std::vector<std::string> names = suite_names();
-    names.emplace_back("operations:SEED");
-    names.emplace_back("layer:MODEL:prefill=TOKENS");
-    names.emplace_back("layer:MODEL:decode=SEQUENCESxKEYS");
-    names.emplace_back("random:SEED");
-    names.emplace_back("serving:SEED");
+    // All are near or not; those that are said are the ones that a reader looks for.
+    const std::vector<std::string> all = suite_names();
+    std::vector<std::string_view> near(all.begin(), all.end());
+    near.insert(near.end(), drawn_names.begin(), drawn_names.end());
+    std::vector<std::string> named = suite_names(SuiteGroup::benchmark);
+    named.insert(named.end(), drawn_names.begin(), drawn_names.end());
     const std::string_view shown = name.substr(0, 40);
     fail(Status::invalid_argument, "suite '{}' does not exist{}", shown,
-         one_of_these(shown, std::vector<std::string_view>(names.begin(), names.end())));
+         did_you_mean(shown, near,
+                      fmt::format("there are {} and {} more that `raceline help bench` lists",
+                                  fmt::join(named, ", "), near.size() - named.size())));
 }
 
 Suite whole_suite(std::string_view name) {

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <regex>
+#include <sstream>
 #include <unistd.h>
 
 #include "model/prediction.hpp"
@@ -16,6 +17,7 @@
 #include "report/case_accuracy.hpp"
 #include "report/first_sight.hpp"
 #include "run/run_case.hpp"
+#include "support/text_style.hpp"
 #include "timing/measurement.hpp"
 #include "workload/shape_grammar.hpp"
 
@@ -199,6 +201,14 @@ TEST_F(Unsettled, a_noisy_row_stands_in_the_table_and_counts_for_nothing) {
         HasSubstr(
             "1 time is unsettled, and counted in no accuracy and no ratio:\n  cpu_flash on "));
     EXPECT_THAT(report.str(), HasSubstr("3 of 9 samples were disturbed"));
+    constexpr std::size_t narrow = 60;
+    const std::string text = report.str({.columns = narrow});
+    const std::size_t from = text.find("1 time is unsettled");
+    ASSERT_NE(from, std::string::npos);
+    std::istringstream lines(text.substr(text.find('\n', from)));
+    for (std::string line; std::getline(lines, line) && !line.empty();) {
+        EXPECT_LE(text_width(line), narrow) << line;
+    }
     // A settled one after it is a first sight.
     write(1e-3, 1e-6, 1e-3);
     EXPECT_EQ(accuracy_line(read().str(), "seen"), "");

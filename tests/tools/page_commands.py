@@ -1,93 +1,209 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the commands of README.md, the site's start, concepts, guides and lessons as they are written.
+"""Runs what README.md, CONTRIBUTING.md and the pages of docs/ tell a reader to type, as it is written.
 
-Of each ```sh block every line that begins with `raceline` or `build/raceline` runs, page by page in
-a folder of its own, in which earlier lines of the page have left their files. Other programs (make,
-cmake, pip) are not run here. What needs files or hours that a test does not have stands in LEFT_OUT.
-A block of code under `<!-- from: FILE -->` must stand in that file, but for white space: the examples
-are compiled and run by another test.
+- Every line of a ```sh block runs in bash, page by page in a folder of its own, in which earlier lines
+  of the page have left their files. `raceline` and `build/raceline` are the program given here, and the
+  newest run of the user is one of a tiny shape. Of `make`, the target is looked up (`make -n`).
+- The ```python blocks of a page run one after another in one process, with the package given.
+- A ```cpp block under `<!-- from: FILE -->` must stand in that file, but for white space: the examples
+  are compiled and run by another test. The others compile, with the names of page_names.hpp.
 
-Usage: page_commands.py RACELINE [PAGE...]
+What a test does not have stands in LEFT_OUT, with the reason. A part of it that no line has any more is a
+fault, and so is a command in a block of no language, where nobody would run it.
+
+Usage: page_commands.py RACELINE [--python-path FOLDER] [--cxx COMPILER] [PAGE...]
 """
 
+import argparse
+import os
 import re
-import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
+import textwrap
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-BLOCK = re.compile(r"^```sh\n(.*?)^```", re.DOTALL | re.MULTILINE)
+FENCED = re.compile(r"^(?P<marker><!-- from: (?P<file>\S+) -->\n)?(?P<indent> *)```(?P<language>\w*)\n"
+                    r"(?P<text>.*?)^ *```$", re.DOTALL | re.MULTILINE)
+COMMAND = re.compile(r"\s*(?:(?:build/)?raceline |(?:make|cmake|ctest|pip|git|python3?) |tools/|bench/)")
 
-EXCERPT = re.compile(r"^<!-- from: (\S+) -->\n```\w+\n(.*?)^```", re.DOTALL | re.MULTILINE)
-
-#: By what the line says, and why it is left out.
+#: By what the line or block says, and why it is left out.
 LEFT_OUT = {
-    "plot roofline # the demo's rows": "the newest run of this user, who has none in a test",
-    "plot roofline -o": "the newest run of this user, who has none in a test",
-    "completion bash": "a line for bash",
-    "kernels.csv": "a file of the reader's",
+    "git clone": "the address is for the reader to fill in",
+    "cmake --preset auto && cmake --build": "the test installed_package, on the folder that is built already",
+    "cmake --install build": "the test installed_package",
+    "pip install .": "tools/release.sh installs the wheel, which is the same package",
+    "pip wheel .": "tools/release.sh",
+    "my_kernel": "the test new_kernel_folder, with a kernel that it writes",
+    "kernels.csv": "a file of the reader's; the test of `raceline point` has one",
+    "plot compare": "a run beside other libraries; the test of pictures has one",
+    "bench/compare.py": "PyTorch and the libraries beside which it measures",
+    "bench/errors.py": "PyTorch and a GPU",
+    "bench/peer_wheels.py": "gigabytes from a package index",
+    "# all of receipts/": "a minute; the test page_in_browser writes this page",
     "bench --device cpu --op": "a minute of measuring",
-    "bench --fuse": "a minute of measuring",
+    "from_pretrained": "transformers, and a model's weights; python/tests has one without",
+    "json.loads(text)": "a line of receipts/index.jsonl that the page describes",
 }
+#: Code of internals, which stands in no public header.
+INTERNAL = {"CONTRIBUTING.md", "docs/guides/kernel.md", "docs/receipts.md"}
+SHORT = "--device cpu --max-seconds 0.01 --shape h=2,q=64,k=64,d=64,dtype=fp32"
+used: set[str] = set()
 
 
 def pages() -> list[Path]:
-    docs = ROOT / "docs"
-    return [ROOT / "README.md", docs / "start.md", *sorted((docs / "concepts").glob("*.md")),
-            *sorted((docs / "guides").glob("*.md")), *sorted((docs / "learn").glob("*.md")),
-            docs / "terminal.md", docs / "point.md", docs / "operations.md"]
+    """All but notebooks and decisions, which tell what was done once."""
+    docs = [page for page in sorted((ROOT / "docs").rglob("*.md"))
+            if not {"notebooks", "decisions"} & set(page.parts)]
+    return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *docs]
 
 
-def lines_of(page: Path) -> list[str]:
-    found: list[str] = []
-    for block in BLOCK.finditer(page.read_text(encoding="utf-8")):
-        for line in block.group(1).replace("\\\n", " ").splitlines():
-            said = " ".join(line.split())
-            if re.match(r"(?:build/)?raceline ", line) and not any(part in said for part in LEFT_OUT):
-                found.append(line)
-    return found
+def left_out(text: str) -> bool:
+    said = " ".join(text.split())
+    parts = {part for part in LEFT_OUT if part in said}
+    used.update(parts)
+    return bool(parts)
 
 
-def strangers(page: Path) -> list[str]:
-    """Excerpts that do not stand in the file that they are said to be from."""
-    found = []
-    for excerpt in EXCERPT.finditer(page.read_text(encoding="utf-8")):
-        source = (ROOT / excerpt.group(1)).read_text(encoding="utf-8")
-        if " ".join(excerpt.group(2).split()) not in " ".join(source.split()):
-            found.append(f"does not stand in {excerpt.group(1)}: {excerpt.group(2).splitlines()[0]} ...")
-    return found
+class Page:
+    def __init__(self, path: Path) -> None:
+        self.name = str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
+        self.faults: list[str] = []
+        self.commands: list[str] = []
+        self.python: list[str] = []
+        self.cpp: list[str] = []
+        for block in FENCED.finditer(path.read_text(encoding="utf-8")):
+            self.take(block)
+
+    def take(self, block: re.Match[str]) -> None:
+        text, language = textwrap.dedent(block["text"]), block["language"]
+        if block["marker"]:
+            source = (ROOT / block["file"]).read_text(encoding="utf-8")
+            if " ".join(text.split()) not in " ".join(source.split()):
+                self.faults.append(f"does not stand in {block['file']}: {text.splitlines()[0]} ...")
+        elif language == "sh":
+            lines = text.replace("\\\n", " ").splitlines()
+            self.commands += [line for line in lines if line.strip() and not left_out(line)]
+        elif language == "python" and not left_out(text):
+            self.python.append(text)
+        elif language == "cpp" and self.name not in INTERNAL:
+            self.cpp.append(text)
+        elif language in ("", "bash", "shell", "console"):
+            self.faults += [f"a command in a block that is not ```sh: {line.strip()}"
+                            for line in text.splitlines() if COMMAND.match(line)]
 
 
-def run(line: str, program: str, folder: str) -> str:
+def failure(command: list[str], folder: str, environment: dict[str, str], limit: int = 120) -> str:
     """What went wrong; empty: nothing did."""
-    words = shlex.split(line, comments=True)
     try:
-        done = subprocess.run([program, *words[1:]], cwd=folder, capture_output=True, text=True, timeout=120,
-                              check=False)
+        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True,
+                              stdin=subprocess.DEVNULL, timeout=limit, check=False)
     except subprocess.TimeoutExpired:
-        return "takes more than two minutes"
-    return "" if done.returncode == 0 else f"exit {done.returncode}: {done.stderr.strip()[-400:]}"
+        return f"takes more than {limit} seconds"
+    return "" if done.returncode == 0 else f"exit {done.returncode}: {(done.stderr or done.stdout).strip()[-600:]}"
 
 
-def main(arguments: list[str]) -> int:
-    program = str(Path(arguments[0]).resolve())
-    wrong = count = 0
-    for page in [Path(name) for name in arguments[1:]] or pages():
-        for fault in strangers(page):
-            print(f"{page}: {fault}")
-            wrong += 1
+class Machine:
+    """A folder as the reader's clone, and his environment."""
+
+    def __init__(self, folder: str, arguments: argparse.Namespace) -> None:
+        self.folder, self.arguments = folder, arguments
+        clone = Path(folder, "clone")
+        (clone / "build").mkdir(parents=True)
+        (clone / "build" / "raceline").symlink_to(Path(arguments.raceline).resolve())
+        (clone / "receipts").symlink_to(ROOT / "receipts")
+        self.clone = str(clone)
+        self.environment = {**os.environ, "PATH": f"{clone}/build:{os.environ['PATH']}", "RACELINE_NO_INSTALL": "1",
+                            "XDG_STATE_HOME": f"{folder}/state"}
+
+    def bench(self) -> None:
+        """Runs that a reader is said to have: his newest, and files of two."""
+        for receipts in ("", "--receipts before.jsonl", "--receipts after.jsonl"):
+            fault = self.shell(f"raceline bench {SHORT} {receipts}")
+            if fault:
+                raise SystemExit(f"page_commands: no run to begin with: {fault}")
+        shutil.copy(Path(self.clone, "before.jsonl"), Path(self.clone, "run.jsonl"))
+
+    def with_runs_of(self, other: "Machine") -> "Machine":
+        shutil.copytree(Path(other.folder, "state"), Path(self.folder, "state"))
+        for file in Path(other.clone).glob("*.jsonl"):
+            shutil.copy(file, self.clone)
+        return self
+
+    def shell(self, line: str) -> str:
+        made = re.match(r"\s*make (.*)", line)
+        if made:
+            return failure(["bash", "-c", f"make -n {made[1]}"], str(ROOT), self.environment)
+        limit = 400 if "raceline measure" in line else 120  # on a machine that has no ceilings yet
+        return failure(["bash", "-euo", "pipefail", "-c", line], self.clone, self.environment, limit)
+
+    def python(self, text: str) -> str:
+        environment = {**self.environment, "PYTHONPATH": str(Path(self.arguments.python_path).resolve())}
+        return failure([sys.executable, "-B", "-c", text], self.clone, environment)
+
+    def compiled(self, blocks: list[str]) -> str:
+        code = '#include "page_names.hpp"\n'
+        for number, block in enumerate(blocks):
+            code += "".join(f"{line}\n" for line in block.splitlines() if line.startswith("#include"))
+            body = "".join(f"{line}\n" for line in block.splitlines() if not line.startswith("#include"))
+            code += f"void block_{number}() {{\n{body}}}\n"
+        file = Path(self.folder, "blocks.cpp")
+        file.write_text(code, encoding="utf-8")
+        return failure([*self.arguments.cxx.split(), "-std=c++20", "-fsyntax-only", "-I", str(ROOT / "include"), "-I",
+                        str(Path(__file__).parent), str(file)], self.folder, self.environment)
+
+
+def faults_of(page: Page, machine: Machine) -> list[str]:
+    found = list(page.faults)
+    for line in page.commands:
+        fault = machine.shell(line)
+        if fault:
+            found.append(f"{line}\n    {fault}")
+    if page.python and machine.arguments.python_path:
+        fault = machine.python("\n".join(page.python))
+        if fault:
+            found.append(f"its Python: {fault}")
+    if page.cpp and machine.arguments.cxx:
+        fault = machine.compiled(page.cpp)
+        if fault:
+            found.append(f"its C++: {fault}")
+    return found
+
+
+def main(words: list[str]) -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("raceline")
+    parser.add_argument("--python-path", default="", help="the folder of the package raceline; empty: no Python runs")
+    parser.add_argument("--cxx", default="", help="a C++ compiler; empty: no C++ is compiled")
+    parser.add_argument("pages", nargs="*", type=Path)
+    arguments = parser.parse_intermixed_args(words)
+    with tempfile.TemporaryDirectory() as first:
+        run = Machine(first, arguments)
+        run.bench()
+        return judged(arguments, run)
+
+
+def judged(arguments: argparse.Namespace, run: Machine) -> int:
+    wrong = commands = blocks = 0
+    for page in [Page(path.resolve()) for path in arguments.pages or pages()]:
+        if not (page.faults or page.commands or page.python or page.cpp):
+            continue
+        commands += len(page.commands)
+        blocks += len(page.python) * bool(arguments.python_path) + len(page.cpp) * bool(arguments.cxx)
         with tempfile.TemporaryDirectory() as folder:
-            for line in lines_of(page):
-                count += 1
-                fault = run(line, program, folder)
-                if fault:
-                    print(f"{page}: {line}\n    {fault}")
-                    wrong += 1
-    print(f"{count} commands, {wrong} failed")
-    return 1 if wrong or not count else 0
+            found = faults_of(page, Machine(folder, arguments).with_runs_of(run))
+        for fault in found:
+            print(f"{page.name}: {fault}")
+        wrong += len(found)
+    if not arguments.pages:
+        for part in sorted(set(LEFT_OUT) - used):
+            print(f"page_commands: no page has {part!r} any more: take it out of LEFT_OUT")
+            wrong += 1
+    print(f"{commands} commands and {blocks} blocks of code, {wrong} failed")
+    return 1 if wrong or not commands + blocks else 0
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 #include "workload/suites.hpp"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <map>
@@ -265,10 +266,15 @@ TEST(Suites, UnknownNamesAreAnswered) {
     EXPECT_THAT(refused("random:7:64"), HasSubstr("needs a seed"));
     EXPECT_THAT(refused("serving:x"), HasSubstr("suite 'serving:' needs a seed"));
     EXPECT_THAT(refused("servin:7"), HasSubstr("did you mean"));
+    // In a terminal it is a few lines: what checks and tools use is counted.
     const std::string unknown = refused("no such suite");
-    for (const std::string& name : suite_names()) {
+    for (const std::string& name : suite_names(SuiteGroup::benchmark)) {
         EXPECT_THAT(unknown, HasSubstr(" " + name + ","));
     }
+    const std::size_t others = suite_names().size() - suite_names(SuiteGroup::benchmark).size();
+    EXPECT_THAT(unknown, HasSubstr(fmt::format("and {} more that `raceline help", others)));
+    EXPECT_LT(unknown.size(), 400U);
+    EXPECT_THAT(refused("edges-decod"), HasSubstr("did you mean 'edges-decode'?"));
     EXPECT_THAT(unknown, HasSubstr(", random:SEED, serving:SEED"));
     EXPECT_THAT(refused("edgs:64"), HasSubstr("did you mean 'edges'?"));
     EXPECT_THAT(refused("edges:"), HasSubstr("a head dim from 1 to 1024, as in edges:128"));

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""page_commands.py must find what is broken: a page with each fault, and one without any.
+
+RACELINE: the program; CXX: a C++ compiler.
+"""
+
+import contextlib
+import io
+import os
+import tempfile
+import unittest
+from pathlib import Path
+
+import page_commands
+
+CPP = "```cpp\nauto time = raceline::{}({{}});\n```\n"
+BROKEN = {
+    "a shape that is none": "```sh\nraceline predict --device h200 --shape h=8,q=1,k=64,dd=64\n```\n",
+    "in the folder build": "```sh\nbuild/raceline predict --devices h200\n```\n",
+    "indented": "1. a step\n\n   ```sh\n   raceline kernel\n   ```\n",
+    "in a pipe": "```sh\nraceline kernels | grep -q no_such_kernel\n```\n",
+    "a target that is none": "```sh\nmake coffee\n```\n",
+    "a script that is none": "```sh\ntools/no_such_script.sh\n```\n",
+    "over two lines": "```sh\nraceline predict --device h200 \\\n    --shape h=8\n```\n",
+    "a block without a language": "```\nraceline kernels\n```\n",
+    "an excerpt that strayed": "<!-- from: examples/cpp/attention.cpp -->\n```cpp\nint strayed;\n```\n",
+    "C++ that does not compile": CPP.format("predict_backward"),
+}
+WHOLE = ("```sh\nraceline predict --device h200 --shape h=8,q=1,k=64,d=64  # a line\nraceline plot roofline run.jsonl >x\n"
+         "make test\n```\n" + CPP.format("predict_forward"))
+
+
+class Pages(unittest.TestCase):
+    def judged(self, texts: dict[str, str]) -> tuple[int, str]:
+        with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()) as said:
+            pages = [Path(folder, f"{name}.md") for name in texts]
+            for page in pages:
+                page.write_text(texts[page.stem], encoding="utf-8")
+            result = page_commands.main([os.environ["RACELINE"], "--cxx", os.environ["CXX"], *map(str, pages)])
+        return result, said.getvalue()
+
+    def test_a_page_that_is_right(self) -> None:
+        self.assertEqual(self.judged({"whole": WHOLE}), (0, "3 commands and 1 blocks of code, 0 failed\n"))
+
+    def test_each_fault_is_found(self) -> None:
+        result, said = self.judged(BROKEN)
+        self.assertEqual(result, 1)
+        self.assertIn(f" {len(BROKEN)} failed", said)
+        for name in BROKEN:
+            self.assertIn(f"/{name}.md: ", said)
+
+    def test_pages_without_anything_to_run_prove_nothing(self) -> None:
+        self.assertEqual(self.judged({"words": "Words alone.\n"})[0], 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
