@@ -117,6 +117,16 @@ TEST_F(RunCase, memory_that_ends_is_a_refusal_and_no_failure_of_the_gate) {
     EXPECT_EQ(rows[2].at("kind"), "refusal");
 }
 
+// A draw with outliers whose LSE is 9 roundoffs off, 3.4 times its reference's: right all the same.
+TEST_F(RunCase, the_gate_takes_an_lse_of_outliers_as_far_off_as_its_roundings_go) {
+    which.workload = parse_shape("h=2,q=33,k=65,d=64,dtype=bf16,causal");
+    which.options.seed = 583993113;
+    Device device = live_cpu();
+    apply_rates(device, std::nullopt);
+    const CaseResult result = check_case(which, *make_cpu_backend(device), sink);
+    EXPECT_FALSE(result.failed()) << result.correctness->why;
+}
+
 TEST_F(RunCase, the_cpu_backend_refuses_a_wrong_scale) {
     // The gate as a whole, through the real backend: right as it is …
     Device device = live_cpu();
