@@ -17,20 +17,32 @@ namespace {
 using Align = TextTable::Align;
 
 struct Group {
+    std::string operation;  // beside attention: its chain
     std::int64_t headdim = 0;
     Mask mask = Mask::full;
     auto operator<=>(const Group&) const = default;
     [[nodiscard]] std::string name() const {
-        return fmt::format("d{} {}", headdim, mask == Mask::full ? "full" : "causal");
+        return !operation.empty()
+                   ? operation
+                   : fmt::format("d{} {}", headdim, mask == Mask::full ? "full" : "causal");
     }
     /// The same where many stand side by side.
     [[nodiscard]] std::string title() const {
-        return fmt::format("d{}{}", headdim, mask == Mask::full ? "" : " causal");
+        return !operation.empty()
+                   ? operation
+                   : fmt::format("d{}{}", headdim, mask == Mask::full ? "" : " causal");
     }
 };
 
 Group group_of(const DocsSample& sample) {
-    return {sample.workload.headdim, sample.workload.mask};
+    const Workload& w = sample.workload;
+    if (w.op == "attention") {
+        return {"", w.headdim, w.mask};
+    }
+    // "op=add+relu,n=…"
+    const std::string shape = format_shape(w);
+    const std::size_t begin = shape.find('=') + 1;
+    return {shape.substr(begin, shape.find(',') - begin)};
 }
 
 // Of one kernel and one type: others answer another question.
