@@ -64,20 +64,41 @@ void move_to_free_place(const Panel& panel, const Place& place, ChartText& words
 
 // Whether the roof that holds the point is one of those that are drawn, and passes there.
 bool is_drawn(const RooflinePoint& point, const Roofs& roofs) {
+    if (!point.bound.empty()) {
+        return false;
+    }
     constexpr double near = 0.03;  // lines closer than this touch
     const auto passes = [&](double rate) { return std::abs(rate / point.limit - 1) < near; };
-    return std::ranges::any_of(roofs.engines,
-                               [&](const Roof& roof) {
-                                   return roof.resource == point.limiter && passes(roof.rate);
-                               }) ||
-           std::ranges::any_of(roofs.memory, [&](const Roof& roof) {
-               return roof.resource == "byte.dram_read" && point.limiter == "dram" &&
-                      passes(roof.rate * point.intensity);
-           });
+    const bool on_engine = std::ranges::any_of(roofs.engines, [&](const Roof& roof) {
+        return roof.resource == point.limiter && passes(roof.rate);
+    });
+    // Diagonals end on the fastest engine.
+    const bool below_engines = !roofs.engines.empty() && point.limit < roofs.engines.back().rate;
+    return on_engine || (below_engines && std::ranges::any_of(roofs.memory, [&](const Roof& roof) {
+                             return roof.resource == "byte.dram_read" && point.limiter == "dram" &&
+                                    passes(roof.rate * point.intensity);
+                         }));
 }
 
-bool is_memory(const std::string& limiter) {
-    return limiter == "dram" || limiter.starts_with("byte.");
+bool slopes(const RooflinePoint& point) {
+    const bool memory = point.limiter == "dram" || point.limiter.starts_with("byte.");
+    return memory && point.bound.empty();
+}
+
+// What the dotted line ends on, and whatever else a reader has to know to believe the speed-up:
+// that the roof of another resource is nearer, and a limiter that has no roof.
+std::string gap_title(const RooflinePoint& point, bool drawn) {
+    const std::string end = point.bound.empty()       ? point.limiter
+                            : point.bound == "launch" ? "the floor of the launch"
+                                                      : "the bound by " + point.bound;
+    std::string title =
+        fmt::format("{}× left to {}{}", format_fixed(point.limit / point.measured, 2), end,
+                    drawn ? "" : " (short bar)");
+    if (!point.nearer.empty()) {
+        title += fmt::format(", {}× to {}", format_fixed(point.nearer_limit / point.measured, 2),
+                             point.nearer);
+    }
+    return title + (point.by_resource ? "" : "; limited by " + point.predicted_limiter);
 }
 
 }  // namespace
@@ -85,19 +106,18 @@ bool is_memory(const std::string& limiter) {
 void add_gap(Panel& panel, const RooflinePoint& point, const Roofs& roofs, Colour colour,
              double shift, const Place& place) {
     const double left = point.limit / point.measured;
-    const bool slopes = is_memory(point.limiter);
+    const bool slanted = slopes(point);
     const double x = point.intensity * shift;
-    const double y = slopes ? point.limit * shift : point.limit;
+    const double y = slanted ? point.limit * shift : point.limit;
     const bool drawn = is_drawn(point, roofs);
-    panel.series.push_back({.title = fmt::format("{}× left to {}{}", format_fixed(left, 2),
-                                                 point.limiter, drawn ? "" : " (short bar)"),
+    panel.series.push_back({.title = gap_title(point, drawn),
                             .colour = colour,
                             .line = Line::dotted,
                             .width = 2,
                             .points = {{x, point.measured}, {x, y}}});
     if (!drawn) {
         const double wide = std::pow(panel.x.high / panel.x.low, 0.008);
-        const double rise = slopes ? wide : 1;
+        const double rise = slanted ? wide : 1;
         panel.series.push_back({.title = {},
                                 .colour = colour,
                                 .line = Line::solid,

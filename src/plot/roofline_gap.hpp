@@ -11,10 +11,10 @@ namespace raceline {
 
 /// A dotted line from the measured point to the roof of its limiter, with the speed-up that is left
 /// above it, where no other words stand. Where none of `roofs` passes there, since it is a roof of
-/// exponentials or instructions, of a cache whose bytes are not those of the axis, or of an engine
-/// that also works on padding, a short bar ends the line. Which limiter it is, and whether it has a
-/// bar, stands in the legend, where no words cover points. `shift`: how far right of its place the
-/// point is drawn, as a factor.
+/// exponentials or instructions, of a cache whose bytes are not those of the axis, of an engine
+/// that also works on padding, or no roof but what no program beats, a short bar ends the line.
+/// Which limiter it is, and whether it has a bar, stands in the legend, where no words cover
+/// points. `shift`: how far right of its place the point is drawn, as a factor.
 void add_gap(Panel& panel, const RooflinePoint& point, const Roofs& roofs, Colour colour,
              double shift, const Place& place);
 
