@@ -87,6 +87,11 @@ void add_prediction(Json& one, const Prediction& p) {
     one["limiter"] = p.limiter;
     one["bound"] = p.layer1.bound_seconds;
     one["roof"] = p.layer1.limiter;
+    // Of the limiter where another resource is busier; none for the tail, latency and launches.
+    const auto own = p.layer1.seconds.find(p.limiter);
+    if (own != p.layer1.seconds.end() && p.limiter != p.layer1.limiter) {
+        one["limiter_bound"] = own->second;
+    }
     one["band"] = interval_json(p.band);
 }
 
