@@ -9,6 +9,16 @@ const levels = [
 const levelOf = id => levels.find(level => level.id === id);
 const chosen = {level: "dram", device: "", suite: "", kernel: ""};
 
+/** Of a device with more kernels than can be told apart the one with most cases; all of them are one choice away. */
+function firstKernel(device) {
+  const most = 6;
+  const counts = new Map();
+  for (const one of page.data.cases) {
+    if (one.device === device) counts.set(one.kernel, (counts.get(one.kernel) ?? 0) + 1);
+  }
+  return counts.size > most ? [...counts].sort((a, b) => b[1] - a[1])[0][0] : "";
+}
+
 function casesLeft() {
   const {device, suite, kernel} = chosen;
   return page.data.cases.filter(one => one.device === device && (suite === "" || one.suite === suite) &&
@@ -23,7 +33,10 @@ function showFilters() {
   const count = new Map(Object.keys(roofs).map(name => [name, 0]));
   cases.forEach(one => count.set(one.device, (count.get(one.device) ?? 0) + 1));
   const devices = [...count].sort((a, b) => b[1] - a[1]);
-  if (!count.has(chosen.device)) chosen.device = devices[0]?.[0] ?? "";
+  if (!count.has(chosen.device)) {
+    chosen.device = devices[0]?.[0] ?? "";
+    chosen.kernel = firstKernel(chosen.device);
+  }
   const here = cases.filter(one => one.device === chosen.device);
   const suites = unique(here.map(one => one.suite));
   if (chosen.suite !== "" && !suites.includes(chosen.suite)) chosen.suite = "";
@@ -34,6 +47,7 @@ function showFilters() {
   if (!counted.some(({id}) => id === chosen.level)) chosen.level = "dram";
   const changed = name => value => {
     chosen[name] = value;
+    if (name === "device") chosen.kernel = firstKernel(value);
     delete tableOnly["cases-table"];
     showFilters();
     showCases();

@@ -77,6 +77,7 @@ async function start() {
   try {
     applyTheme();
     [page.data, page.vega] = [JSON.parse(await unpacked("data")), await loadVega()];
+    page.data.cases = casesOfColumns(page.data.cases, page.data.texts);
     showMissing();
     showFilters();
     listen();

@@ -613,7 +613,44 @@ class Sections(unittest.TestCase):
         browser.choose("choose-device", "h200")
         self.assertNotIn("not known", browser.get("document.getElementById('roofline-said').textContent"))
 
+    def test_a_device_of_many_kernels_begins_with_one(self):
+        """Marks of thirty kernels on one chart tell nobody anything; all of them are one choice away."""
+        self.assertEqual(len(set(browser.get("raceline.page.charts['roofline-chart'].points.map(p => p.of.kernel)"))), 1)
+        self.assertNotEqual(browser.get("document.getElementById('choose-kernel').value"), "")
+        browser.choose("choose-kernel", "")
+        browser.wait("new Set(raceline.page.charts['roofline-chart'].points.map(p => p.of.kernel)).size > 20")
+        # A device of few kernels begins with all of them.
+        few = browser.get("""(cases => [...new Set(cases.map(c => c.device))].find(device =>
+            new Set(cases.filter(c => c.device === device).map(c => c.kernel)).size <= 6))(raceline.page.data.cases)""")
+        browser.choose("choose-device", few)
+        self.assertEqual(browser.get("document.getElementById('choose-kernel').value"), "")
+
+    def test_the_first_diff_is_of_the_commits_with_most_cases_in_common(self):
+        counts, first = browser.get("""(() => { const names = new Map();
+            for (const one of raceline.page.data.cases) {
+              if (!names.has(one.commit)) names.set(one.commit, new Set());
+              names.get(one.commit).add(one.same); }
+            const all = [...names], counts = [];
+            all.forEach(([a, of], i) => all.slice(i + 1).forEach(([b, other]) => counts.push([a, b, [...of].filter(same => other.has(same)).length])));
+            return [counts, [raceline.diffChosen.before, raceline.diffChosen.after]]; })()""")
+        most = max(count for _, _, count in counts)
+        self.assertGreater(most, 10)
+        self.assertIn(sorted(side.removeprefix("commit ") for side in first), [sorted(pair) for *pair, count in counts if count == most])
+
+    @only_looks
+    def test_the_choice_of_colours_stands_beside_its_name(self):
+        for width in (1280, 375):
+            browser.look(width)
+            name, choice = browser.get("""(() => { const select = document.getElementById("theme");
+                const range = document.createRange();
+                range.selectNode([...select.parentElement.childNodes].find(node => node.textContent.trim() === "Colours"));
+                return [range, select].map(one => (r => [r.left, r.right, (r.top + r.bottom) / 2])(one.getBoundingClientRect())); })()""")
+            self.assertLess(abs(name[2] - choice[2]), 6, width)
+            self.assertLess(choice[0] - name[1], 20, width)
+        browser.look()
+
     def test_the_legend_shows_one_kernel_alone(self):
+        browser.choose("choose-kernel", "")
         entry = "[...document.querySelectorAll('#roofline-legend button')].find(b => b.textContent === 'prefill_sm90')"
         browser.do(f"{entry}.click()")
         browser.wait("raceline.page.charts['roofline-chart'].points.every(p => p.of.kernel === 'prefill_sm90')")
@@ -632,6 +669,7 @@ class Sections(unittest.TestCase):
                 for mark in browser.get("raceline.palettes[arguments[0]]", theme):
                     self.assertGreaterEqual(contrast(mark, colours[ground]), 3, (theme, mark, ground))
             used = browser.get("raceline.palettes[arguments[0]]", theme)
+            browser.choose("choose-kernel", "")
             browser.see("roofline-chart", "raceline.page.charts['roofline-chart'].view")
             marks = set(browser.get("raceline.page.charts['roofline-chart'].spec.data[0].values.map(v => v.colour)"))
             self.assertLessEqual(marks, set(used))
