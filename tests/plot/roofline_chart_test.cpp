@@ -301,6 +301,33 @@ TEST_F(RooflineChart, a_gap_leads_to_the_predicted_limiter_and_not_to_the_busies
                 Contains("4.00× left to dram (short bar); limited by tail"));
 }
 
+// Of two devices roofs lie close to each other: what stands on one is no more to be read.
+TEST_F(RooflineChart, speed_ups_stand_beside_roofs_and_bars) {
+    const Chart chart = roofline_chart(read_timed_rows(
+        {receipt("h100-sxm/2026-11-23-prefill_sm90-training-16k-be8691d8caad.jsonl.gz"),
+         training_file}));
+    const Panel& panel = chart.panels.at(0);
+    const Place place = place_of(chart, 0);
+    std::vector<Box> lines = boxes_of_roofs(panel, place);
+    EXPECT_GT(lines.size(), 6U);
+    for (const Series& series : panel.series) {
+        if (series.width == 3) {
+            lines.push_back(box_of_line(panel, place, series));
+        }
+    }
+    std::size_t words = 0;
+    for (const ChartText& text : panel.texts) {
+        if (text.text.ends_with("×")) {
+            ++words;
+            const Box box = box_of(panel, place, text);
+            EXPECT_TRUE(std::ranges::none_of(lines, [&](const Box& line) {
+                return overlap(box, line);
+            })) << text.text;
+        }
+    }
+    EXPECT_EQ(words, 2U);
+}
+
 TEST_F(RooflineChart, the_gap_of_a_launch_is_labelled_only_where_no_resource_limits) {
     p_.layer1.seconds = {{"dram", 1e-7}};
     p_.limiter = "launch";
