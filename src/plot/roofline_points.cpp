@@ -33,11 +33,11 @@ void set_limit(const Prediction& predicted, double flops, RooflinePoint& point) 
 
 // The least time of any program and what sets it. A row that does not say has at least the floor
 // of its launch.
-std::pair<double, std::string> bound_of(const TimedCase& one) {
-    if (one.bound.seconds > 0) {
-        return {one.bound.seconds, one.bound.limiter};
+std::pair<double, std::string> bound_of(const SpeedOfLight& bound, const Prediction& predicted) {
+    if (bound.seconds > 0) {
+        return {bound.seconds, bound.limiter};
     }
-    const auto& terms = one.predicted->layer2;
+    const auto& terms = predicted.layer2;
     const auto launch = std::ranges::find(
         terms, "launch", [](const auto& term) -> std::string_view { return term.first; });
     return {launch == terms.end() ? 0 : launch->second, "launch"};
@@ -56,7 +56,7 @@ RooflinePoint point_of(const TimedCase& one) {
         point.predicted = flops / one.predicted->seconds;
         set_limit(*one.predicted, flops, point);
         // What no program reaches is not left.
-        const auto [least, by] = bound_of(one);
+        const auto [least, by] = bound_of(one.bound, *one.predicted);
         if (least > 0 && point.limit > flops / least) {
             point.limit = flops / least;
             point.bound = by;
