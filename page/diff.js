@@ -58,20 +58,22 @@ function diffOf(before, after) {
   return diff;
 }
 
-/** At first: the two files of the page; else of all sides the last two commits that timed a case in common. */
+/** At first: the two files of the page; else the two commits that have most cases in common, of equal ones the latest. */
 function firstDiff(sides) {
   const files = sides.filter(({id}) => id.startsWith("file"));
   if (page.data.files.length === 2 && files.length === 2) {
     return files.map(({id}) => id).sort();  // in the order in which they were named
   }
   const commits = sides.filter(({id}) => id.startsWith("commit"));
+  const names = commits.map(({cases}) => new Set(cases.map(one => one.same)));
+  let most = 0, first = [sides[0].id, sides[1].id];
   for (let after = commits.length - 1; after > 0; after--) {
-    const names = new Set(commits[after].cases.map(one => one.same));
     for (let before = after - 1; before >= 0; before--) {
-      if (commits[before].cases.some(one => names.has(one.same))) return [commits[before].id, commits[after].id];
+      const common = [...names[before]].filter(same => names[after].has(same)).length;
+      if (common > most) [most, first] = [common, [commits[before].id, commits[after].id]];
     }
   }
-  return [sides[0].id, sides[1].id];
+  return first;
 }
 
 const tileChange = ({before, after}) => before.tile === after.tile ? after.tile : `${before.tile} → ${after.tile}`;

@@ -9,6 +9,16 @@ const levels = [
 const levelOf = id => levels.find(level => level.id === id);
 const chosen = {level: "dram", device: "", suite: "", kernel: ""};
 
+/** Of a device with more kernels than can be told apart the one with most cases; all of them are one choice away. */
+function firstKernel(device) {
+  const most = 6;
+  const counts = new Map();
+  for (const one of page.data.cases) {
+    if (one.device === device) counts.set(one.kernel, (counts.get(one.kernel) ?? 0) + 1);
+  }
+  return counts.size > most ? [...counts].sort((a, b) => b[1] - a[1])[0][0] : "";
+}
+
 function casesLeft() {
   const {device, suite, kernel} = chosen;
   return page.data.cases.filter(one => one.device === device && (suite === "" || one.suite === suite) &&
@@ -23,7 +33,10 @@ function showFilters() {
   const count = new Map(Object.keys(roofs).map(name => [name, 0]));
   cases.forEach(one => count.set(one.device, (count.get(one.device) ?? 0) + 1));
   const devices = [...count].sort((a, b) => b[1] - a[1]);
-  if (!count.has(chosen.device)) chosen.device = devices[0]?.[0] ?? "";
+  if (!count.has(chosen.device)) {
+    chosen.device = devices[0]?.[0] ?? "";
+    chosen.kernel = firstKernel(chosen.device);
+  }
   const here = cases.filter(one => one.device === chosen.device);
   const suites = unique(here.map(one => one.suite));
   if (chosen.suite !== "" && !suites.includes(chosen.suite)) chosen.suite = "";
@@ -34,6 +47,7 @@ function showFilters() {
   if (!counted.some(({id}) => id === chosen.level)) chosen.level = "dram";
   const changed = name => value => {
     chosen[name] = value;
+    if (name === "device") chosen.kernel = firstKernel(value);
     delete tableOnly["cases-table"];
     showFilters();
     showCases();
@@ -47,15 +61,22 @@ function showFilters() {
 }
 
 /**
- * The bound by a single resource as part of the measured time, and whose: a limiter as `tail`, `latency` or a launch is
- * no resource and has no roof, so that there the share is that of the resource which comes next.
+ * The time that the limiter's roof leaves alone, as part of the measured one, and the same of the busiest resource where
+ * that is another. A limiter as `tail`, `latency` or a launch is no resource and has no roof. More than all is said to be so.
  */
 function ofRoofText(one, long) {
   if (!(one.bound > 0)) return long ? "not known" : "—";
-  const share = percent(one.bound / one.measured);
-  if (!one.roof || one.roof === one.limiter) return share;
-  return long ? `${share}, of ${one.roof}: the limiter ${one.limiter} is no resource and has no roof` : `${share} of ${one.roof}`;
+  const busiest = percent(one.bound / one.measured);
+  const above = share => long && share > 1 ? " (faster than its roof: the counted work is too much, or the ceiling too low)" : "";
+  if (!one.roof || one.roof === one.limiter) return `${busiest}${above(one.bound / one.measured)}`;
+  const of = `${busiest} of ${one.roof}`;
+  if (!(one.limiter_bound > 0)) {
+    return long ? `${of}: the limiter ${one.limiter} is no resource and has no roof${above(one.bound / one.measured)}` : of;
+  }
+  const share = one.limiter_bound / one.measured;
+  return long ? `${percent(share)} of the limiter ${one.limiter}; ${of}, the busiest resource${above(Math.max(share, one.bound / one.measured))}` : `${percent(share)} of ${one.limiter}`;
 }
+const shareOfRoof = one => (one.limiter_bound > 0 ? one.limiter_bound : one.bound) / one.measured;
 
 function tellCase(point) {
   const one = point.of;
@@ -291,7 +312,7 @@ const caseColumns = () => [
   numberColumn("predicted", "Predicted", one => rowLink(seconds(one.predicted), one.prediction_row)),
   {name: "error", title: "Error", number: true, of: one => one.predicted === undefined ? undefined : Math.abs(one.predicted / one.measured - 1),
    show: one => one.predicted === undefined ? "—" : rowLink(signedPercent(one.predicted / one.measured - 1), one.row)},
-  {name: "roof", title: "Of roof", number: true, of: one => one.bound > 0 ? one.bound / one.measured : undefined,
+  {name: "roof", title: "Of roof", number: true, of: one => one.bound > 0 ? shareOfRoof(one) : undefined,
    show: one => one.bound > 0 ? rowLink(ofRoofText(one, false), one.prediction_row) : "—"},
   textColumn("limiter", "Limiter"),
   {name: "sight", title: "Class", of: one => one.sight, show: one => one.sight || (one.comparison ? "of a comparison" : "—")},

@@ -38,12 +38,14 @@ const wordsOf = name => name.replaceAll("_", " ");
 /** Rows behind the figures of a group of the scorecard, those too of which this page has but what the index says. */
 async function scoredRows(number) {
   page.scored ??= JSON.parse(await unpacked("scored"));
-  const {texts, left, ...columns} = page.scored;
+  const {texts: more, left, ...columns} = page.scored;
+  const known = page.data.texts;
+  const textOf = number => number < known.length ? known[number] : more[number - known.length];
   const rows = [];
   (columns.group ?? []).forEach((group, i) => {
     if (group !== number) return;
     const row = Object.fromEntries(Object.entries(columns).map(([name, values]) => [name, values[i]]));
-    for (const name of ["shape", "tile", "limiter", "counted"]) row[name] = texts[row[name]];
+    for (const name of ["shape", "tile", "limiter", "counted"]) row[name] = textOf(row[name]);
     row.left = Array.isArray(row.place) ? null : [left[row.place], row.written];
     row.place = row.left ? null : row.place;
     rows.push(row);

@@ -77,6 +77,7 @@ async function start() {
   try {
     applyTheme();
     [page.data, page.vega] = [JSON.parse(await unpacked("data")), await loadVega()];
+    page.data.cases = casesOfColumns(page.data.cases, page.data.texts);
     showMissing();
     showFilters();
     listen();
@@ -89,7 +90,7 @@ async function start() {
     showRowsSection();
     showWhatIf();
     // For tests, and for a reader's own console.
-    window.raceline = {page, chosen, whatIf, placeOf, near, scoredRows, rowText, seconds, ask, assumedDevice, diffChosen, palettes, signedPercent, opened_ms: performance.now() - began};
+    window.raceline = {page, chosen, whatIf, placeOf, near, scoredRows, rowText, tellCase, seconds, ask, assumedDevice, diffChosen, palettes, signedPercent, opened_ms: performance.now() - began};
     document.documentElement.dataset.ready = "true";
   } catch (error) {
     byId("failure").hidden = false;

@@ -3,7 +3,8 @@
 // and shows; it computes no time.
 
 // The shape is one text, in the words of `--shape`. Sliders, choices and suites write it, and show what the model read
-// out of it: `answered` is its last answer to a shape that it understood.
+// out of it: `answered` is its last answer to a shape that it understood. That has the shape in its canonical words, which
+// is what sliders change: a typed one may have others for them, as heads=32/8 for h=32/8.
 const whatIf = {model: null, device: "h200", ceilings: {}, kernel: "", text: "", wrong: false, answered: null, timer: 0};
 
 // Of the fields that a slider moves: its steps, and where the answer has it. `fixed` says when the shape has no such single number.
@@ -23,7 +24,7 @@ const shapeChoices = [
   {name: "mask", text: "Mask", choices: ["full", "causal"], of: w => w.mask},
 ];
 
-/** The shape with one field set; all else stays as it is in the text. */
+/** A shape in its canonical words with one field set; all else stays as it is. */
 function withField(shape, name, value, workload) {
   const parts = shape.split(",").map(part => part.trim()).filter(Boolean);
   const put = (key, text) => {
@@ -156,14 +157,18 @@ function showShape() {
 function askSoon() {
   clearTimeout(whatIf.timer);
   if (!whatIf.model) return;  // it asks once it is there
-  whatIf.timer = setTimeout(() => {
-    const answer = ask(question());
-    whatIf.wrong = Boolean(answer.error);
-    if (!answer.error) whatIf.answered = answer;
-    showShape();
-    showAnswer(answer);
-    byId("whatif-body").dataset.answered = String(Number(byId("whatif-body").dataset.answered ?? 0) + 1);
-  }, 40);
+  whatIf.timer = setTimeout(askNow, 40);
+}
+
+function askNow() {
+  clearTimeout(whatIf.timer);
+  whatIf.timer = 0;
+  const answer = ask(question());
+  whatIf.wrong = Boolean(answer.error);
+  if (!answer.error) whatIf.answered = answer;
+  showShape();
+  showAnswer(answer);
+  byId("whatif-body").dataset.answered = String(Number(byId("whatif-body").dataset.answered ?? 0) + 1);
 }
 
 function stepSlider({name, text, steps}) {
@@ -206,11 +211,11 @@ function setShape(text) {
 /** Sets a field of the shape; of a text that the model does not understand, of the one before it. */
 function moveField(name, value) {
   if (!whatIf.answered) return;  // the model is not there yet
+  if (whatIf.timer !== 0) askNow();  // what was set a moment ago counts too
   const output = byId(`whatif-${name}`).parentElement.querySelector("output");
   if (output) output.textContent = String(value);
   byId(`whatif-${name}`).setAttribute("aria-valuetext", String(value));
-  const from = whatIf.wrong ? whatIf.answered.shape : whatIf.text;
-  setShape(withField(from, name, value, whatIf.answered.workload));
+  setShape(withField(whatIf.answered.shape, name, value, whatIf.answered.workload));
 }
 
 function showControls() {
@@ -254,20 +259,27 @@ function showWhatIf() {
     make("div", {class: "what-if"}, showControls(), make("div", {id: "whatif-answer", "aria-live": "polite"}, "Loading the model.")));
   showCeilings();
   whenNear(body, async () => {
-    whatIf.model = await loadModel();
+    try {
+      whatIf.model = await loadModel();
+    } catch (error) {
+      byId("whatif-answer").replaceChildren(make("p", {class: "note", id: "whatif-refused"},
+        `This browser did not start the model, which is WebAssembly: ${error.message}. Nothing of this panel can be answered here.`));
+      return;
+    }
     askSoon();
   });
 }
 
 /** Emscripten would fetch the module out of its own text, which a page without network forbids. */
 async function loadModel() {
-  const script = await unpacked("model");
-  const [, module] = script.match(/data:application\/octet-stream;base64,([A-Za-z0-9+/=]+)/);
-  const bytes = Uint8Array.from(atob(module), letter => letter.charCodeAt(0));
-  return new Function(`${script}; return racelineModel;`)()({
-    instantiateWasm: (imports, done) => {
-      WebAssembly.instantiate(bytes, imports).then(({instance}) => done(instance));
-      return {};
-    },
+  const [script, bytes] = [await unpacked("model"), await unpackedBody("module").arrayBuffer()];
+  return new Promise((resolve, reject) => {
+    new Function(`${script}; return racelineModel;`)()({
+      // Emscripten waits for ever where nothing is done.
+      instantiateWasm: (imports, done) => {
+        WebAssembly.instantiate(bytes, imports).then(({instance}) => done(instance)).catch(reject);
+        return {};
+      },
+    }).then(resolve, reject);
   });
 }

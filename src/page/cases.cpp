@@ -82,11 +82,24 @@ Json interval_json(const std::optional<Interval>& interval) {
                     : Json();
 }
 
+// More digits than anybody sees, and less than half of what a double takes; the row has all. What
+// has no short form stays as it is.
+Json time_json(double seconds) {
+    constexpr int digits = 8;
+    Json time = short_number(seconds, digits);
+    return time.is_null() ? Json(seconds) : time;
+}
+
 void add_prediction(Json& one, const Prediction& p) {
-    one["predicted"] = p.seconds;
+    one["predicted"] = time_json(p.seconds);
     one["limiter"] = p.limiter;
-    one["bound"] = p.layer1.bound_seconds;
+    one["bound"] = time_json(p.layer1.bound_seconds);
     one["roof"] = p.layer1.limiter;
+    // Of the limiter where another resource is busier; none for the tail, latency and launches.
+    const auto own = p.layer1.seconds.find(p.limiter);
+    if (own != p.layer1.seconds.end() && p.limiter != p.layer1.limiter) {
+        one["limiter_bound"] = time_json(own->second);
+    }
     one["band"] = interval_json(p.band);
 }
 
@@ -102,8 +115,8 @@ Json case_json(const TimedCase& one, const ReceiptText& text, const Device* devi
                 {"cold", one.about.launch.cold},
                 {"regime", one.about.launch.regime},
                 {"measured", m.seconds_median},
-                {"low", m.seconds_low},
-                {"high", m.seconds_high},
+                {"low", time_json(m.seconds_low)},
+                {"high", time_json(m.seconds_high)},
                 {"flops", one.workload.flops()},
                 {"ai", intensities(one, device)},
                 {"stale", one.stale},
@@ -135,6 +148,25 @@ TileFields fields_of(const Json& tile) {
 
 }  // namespace
 
+Json in_columns(const Json& objects) {
+    Json columns = Json::object();
+    for (std::size_t i = 0; i < objects.size(); ++i) {
+        for (const auto& [name, value] : objects[i].items()) {
+            Json& column = columns[name];
+            while (column.size() < i) {
+                column.push_back(no_member);
+            }
+            column.push_back(value);
+        }
+    }
+    for (Json& column : columns) {
+        while (column.size() < objects.size()) {
+            column.push_back(no_member);
+        }
+    }
+    return columns;
+}
+
 std::optional<KernelOfToday> kernel_of_today(const TimedCase& one, const Device& device) {
     const Kernel* kernel = kernel_once_called(one.kernel);
     const int tile = kernel == nullptr ? -1 : kernel->find_tile(fields_of(one.about.tile));
@@ -162,7 +194,7 @@ const Device* KnownDevices::of(const DeviceName& name) {
 }
 
 Json cases_json(const TimedRows& rows, const ReceiptText& text, const Scorecard& card,
-                KnownDevices& devices) {
+                KnownDevices& devices, NumberedTexts& texts) {
     std::map<ScoreGroup, std::size_t> numbers;  // of the scorecard's groups, in its order
     for (const Score& score : card.scores()) {
         numbers.try_emplace(score.group, numbers.size());
@@ -186,9 +218,12 @@ Json cases_json(const TimedRows& rows, const ReceiptText& text, const Scorecard&
             result["group"] = numbers.at(group->second);
         }
         result["same"] = same.try_emplace(case_identity(one), same.size()).first->second;
+        for (const char* const text_of : {"shape", "tile"}) {
+            result[text_of] = texts.of(result[text_of].get<std::string>());
+        }
         cases.push_back(std::move(result));
     }
-    return cases;
+    return in_columns(cases);
 }
 
 Json peers_json(const TimedRows& rows, const ReceiptText& text) {

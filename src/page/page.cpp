@@ -26,7 +26,8 @@ std::string_view source(Sources sources, std::string_view path) {
     return found->content;
 }
 
-// A script's data may hold no tag: base64 has none. `kind` is its id, or the beginning of it.
+// A script's data may hold no tag: compressed() makes none. `kind` is its id, or the beginning of
+// it.
 std::string data_script(const std::string& id, const std::string& content) {
     return "<script type=\"text/plain\" id=\"" + id + "\">" + content + "</script>\n";
 }
@@ -111,11 +112,12 @@ Json broken_json(const Scorecard& card) {
     return broken;
 }
 
-Json page_json(const PageRequest& request, const PageContent& content) {
+Json page_json(const PageRequest& request, const PageContent& content, NumberedTexts& texts) {
     KnownDevices devices;
     const ReceiptText& text = content.text;
     const TimedRows& rows = content.rows;
     const Scorecard& card = content.card;
+    Json cases = cases_json(rows, text, card, devices, texts);
     Json data{{"version", build_info::version()},
               {"commit", build_info::git_commit()},
               {"made", request.made},
@@ -123,7 +125,8 @@ Json page_json(const PageRequest& request, const PageContent& content) {
               {"refused", content.refused},
               {"notes", rows.notes},
               {"broken", broken_json(card)},
-              {"cases", cases_json(rows, text, card, devices)},
+              {"cases", std::move(cases)},
+              {"texts", texts.texts()},
               {"roofs", roofs_json(rows)},
               {"peers", peers_json(rows, text)},
               {"scorecard", scorecard_json(card)},
@@ -139,6 +142,26 @@ Json page_json(const PageRequest& request, const PageContent& content) {
     }
     data["pieces"] = std::move(pieces);
     return data;
+}
+
+// The script that emscripten wrote, and apart from it the module, which it holds in base64: in that
+// form it compresses by half as much again.
+std::string model_scripts(std::string_view script) {
+    constexpr std::string_view before = "data:application/octet-stream;base64,";
+    // The script names the beginning of such texts elsewhere, too.
+    std::string_view module;
+    for (std::size_t at = script.find(before); at != std::string_view::npos;
+         at = script.find(before, at + 1)) {
+        const std::string_view rest = script.substr(at + before.size());
+        const std::string_view text = rest.substr(0, rest.find_first_of("'\""));
+        module = text.size() > module.size() ? text : module;
+    }
+    require(!module.empty(), Status::internal, "page/model.js has no module after {}", before);
+    const auto begin = static_cast<std::size_t>(module.data() - script.data());
+    std::string rest(script.substr(0, begin));
+    rest += script.substr(begin + module.size());
+    return data_script("model", compressed(rest)) +
+           data_script("module", compressed(from_base64(module)));
 }
 
 std::string scripts(Sources sources) {
@@ -184,12 +207,12 @@ PageRequest page_request(const std::vector<std::string>& files) {
 
 Page page_html(const PageRequest& request) {
     const PageContent content = read(request);
-    std::string data = data_script(
-        "data",
-        compressed(
-            page_json(request, content).dump(-1, ' ', false, Json::error_handler_t::replace)));
+    NumberedTexts texts;
+    std::string data =
+        data_script("data", compressed(page_json(request, content, texts)
+                                           .dump(-1, ' ', false, Json::error_handler_t::replace)));
     data += data_script("scored",
-                        compressed(scored_json(content.card, content.text)
+                        compressed(scored_json(content.card, content.text, texts)
                                        .dump(-1, ' ', false, Json::error_handler_t::replace)));
     data += data_script("vega", compressed(vega_modules(request.sources).dump()));
     for (std::size_t i = 0; i < content.text.blocks().size(); ++i) {
@@ -199,7 +222,7 @@ Page page_html(const PageRequest& request) {
     const auto model = std::ranges::find(request.sources, std::string_view("page/model.js"),
                                          &build_info::EmbeddedFile::path);
     if (model != request.sources.end()) {
-        data += data_script("model", compressed(model->content));
+        data += model_scripts(model->content);
     }
     Page page{.html = std::string(source(request.sources, "page/page.html")),
               .files = content.text.files().size(),

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "page/receipt_text.hpp"
 #include "receipt/past_measurement.hpp"
@@ -38,20 +39,38 @@ struct KernelOfToday {
 /// Nothing where kernel or tile have left, or where they do not take the case any more.
 std::optional<KernelOfToday> kernel_of_today(const TimedCase& one, const Device& device);
 
-/// Timed cases with predictions: one object each. `same` is a number that cases share which are one
-/// but for their tile (report/receipt_diff.hpp).
+/// A number for each of some texts, in the order in which they come: long ones that stand in
+/// several parts of a page are in it once.
+class NumberedTexts {
+public:
+    std::size_t of(const std::string& text);
+    [[nodiscard]] const std::vector<std::string>& texts() const { return texts_; }
+
+private:
+    std::map<std::string, std::size_t> numbers_;
+    std::vector<std::string> texts_;
+};
+
+/// Objects as columns, {member: [its value in each]}, which take a fifth less when compressed. A
+/// value of `no_member` says that the object has no such member.
+Json in_columns(const Json& objects);
+inline constexpr const char* no_member = "~";
+
+/// Timed cases with predictions, in columns. `same` is a number that cases share which are one but
+/// for their tile (report/receipt_diff.hpp); `shape` and `tile` are numbers in `texts`.
 Json cases_json(const TimedRows& rows, const ReceiptText& text, const Scorecard& card,
-                KnownDevices& devices);
-/// To six digits, which is more than anybody measures; null where it is none above 0.
-Json short_number(double value);
+                KnownDevices& devices, NumberedTexts& texts);
+/// To so many digits, six of which are more than anybody measures; null where it is none above 0.
+Json short_number(double value, int digits = 6);
 /// The rows behind the scorecard's figures, those too of which only the index is there, by column:
 /// {group, shape, tile, measured, predicted, expected, uncalibrated, datasheet_roofline,
 /// measured_roofline, roofline_and_launch_floor, limiter, counted, written, place, texts, left}.
 /// `group` counts the scorecard's groups; `shape`, `tile`, `limiter` and `counted` are numbers in
-/// `texts`. `place` is [file, line] of a row of the page, else a number in `left`, which names the
-/// files that left the tree; of these rows `written` is whole, since it finds them there. Times are
-/// seconds, null where there is none.
-Json scored_json(const Scorecard& card, const ReceiptText& text);
+/// `texts`, of which the row's own `texts` are those that were not there before. `place` is [file,
+/// line] of a row of the page, else a number in `left`, which names the files that left the tree;
+/// of these rows `written` is whole, since it finds them there. Times are seconds, null where there
+/// is none.
+Json scored_json(const Scorecard& card, const ReceiptText& text, NumberedTexts& texts);
 /// By path of a file that left the tree: [a commit that has it, its SHA-256].
 Json left_files_json(std::span<const PastFile> left);
 /// Peers beside ours.

@@ -132,14 +132,19 @@ Device with_ceilings(Device device, const std::map<std::string, double>& measure
 }
 
 // Devices as the rows have them: of the last row that says all of one, else the datasheet's with
-// the ceilings that the rows measured. What this build has of them anyway is not among these.
+// the ceilings that the rows measured. Those that this build has are not among them: a row knows
+// their rates as they were when it was written, and `predict` has those of today.
 std::map<std::string, Device> own_devices(const TimedRows& rows, KnownDevices& devices) {
+    const std::vector<std::string> of_this_build = device_ids();
     std::map<std::string, Device> own;
     for (const Json& row : rows.rows) {
         if (row.at("kind") == DeviceRow::kind && row.contains("state")) {
+            const std::string label = device_label(row.at("device"));
+            if (std::ranges::find(of_this_build, label) != of_this_build.end()) {
+                continue;
+            }
             try {
-                own.insert_or_assign(device_label(row.at("device")),
-                                     device_state_from_json(row.at("state")));
+                own.insert_or_assign(label, device_state_from_json(row.at("state")));
             } catch (const Error&) {  // of an older release, whose states had other fields
             }
         }

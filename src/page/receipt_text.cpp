@@ -14,7 +14,7 @@ namespace raceline {
 namespace {
 
 // Large enough to compress well, small enough to be read at once when a row is opened.
-constexpr std::size_t block_bytes = std::size_t{1} << 20;
+constexpr std::size_t block_bytes = std::size_t{2} << 20;
 
 }  // namespace
 

@@ -66,7 +66,7 @@ std::size_t value_at(std::string_view text, std::size_t at) {
 
 struct Template {
     std::size_t number;
-    std::vector<std::string> columns;
+    std::vector<std::size_t> columns;  // of its gaps
 };
 
 class Columns {
@@ -83,33 +83,41 @@ public:
                 shape += line[at++];
             }
         }
-        const auto [known, is_new] = templates_.try_emplace(
-            shape, Template{templates_.size(), std::vector<std::string>(values.size())});
-        Template& its = known->second;
-        if (is_new) {
-            shapes_ += (its.number == 0 ? "" : "\n") + shape;
-        }
+        const Template& its = template_of(shape);
         order_ += (order_.empty() ? "" : ",") + std::to_string(its.number);
         for (std::size_t i = 0; i < values.size(); ++i) {
-            its.columns[i] += (is_new ? "" : "\n") + short_form(values[i]);
+            std::string& column = columns_[its.columns[i]];
+            column += (column.empty() ? "" : "\n") + short_form(values[i]);
         }
     }
 
     [[nodiscard]] std::string text() const {
-        std::vector<const Template*> in_order(templates_.size());
-        for (const auto& [shape, its] : templates_) {
-            in_order[its.number] = &its;
-        }
         std::string all = "c" + shapes_ + part + order_;
-        for (const Template* its : in_order) {
-            for (const std::string& column : its->columns) {
-                all += part + column;
-            }
+        for (const std::string& column : columns_) {
+            all += part + column;
         }
         return all;
     }
 
 private:
+    const Template& template_of(const std::string& shape) {
+        const auto [known, is_new] = templates_.try_emplace(shape, Template{templates_.size(), {}});
+        Template& its = known->second;
+        if (is_new) {
+            shapes_ += (its.number == 0 ? "" : "\n") + shape;
+            for (std::size_t from = 0, to = 0; (to = shape.find(gap, from)) != std::string::npos;
+                 from = to + 1) {
+                const auto [column, fresh] =
+                    numbers_.try_emplace(shape.substr(from, to - from), columns_.size());
+                if (fresh) {
+                    columns_.emplace_back();
+                }
+                its.columns.push_back(column->second);
+            }
+        }
+        return its;
+    }
+
     // A long value that was there before: how many long ones ago.
     std::string short_form(std::string_view value) {
         if (value.size() < long_value) {
@@ -122,6 +130,8 @@ private:
     }
 
     std::map<std::string, Template> templates_;
+    std::map<std::string, std::size_t> numbers_;  // of columns, by what stands before their gaps
+    std::vector<std::string> columns_;
     std::string shapes_, order_;
     std::unordered_map<std::string, std::size_t> seen_;
     std::size_t count_ = 0;

@@ -13,23 +13,6 @@
 namespace raceline {
 namespace {
 
-// A number for each of some texts, in the order in which they come.
-class Numbered {
-public:
-    std::size_t of(const std::string& text) {
-        const auto [at, fresh] = numbers_.try_emplace(text, numbers_.size());
-        if (fresh) {
-            texts_.push_back(text);
-        }
-        return at->second;
-    }
-    [[nodiscard]] const std::vector<std::string>& texts() const { return texts_; }
-
-private:
-    std::map<std::string, std::size_t> numbers_;
-    std::vector<std::string> texts_;
-};
-
 std::string shape_of(const PastMeasurement& about) {
     try {
         return format_shape(workload_from_json(about.workload));
@@ -40,10 +23,18 @@ std::string shape_of(const PastMeasurement& about) {
 
 }  // namespace
 
+std::size_t NumberedTexts::of(const std::string& text) {
+    const auto [at, fresh] = numbers_.try_emplace(text, numbers_.size());
+    if (fresh) {
+        texts_.push_back(text);
+    }
+    return at->second;
+}
+
 // By its digits: what is rounded by a factor has all seventeen again.
-Json short_number(double value) {
+Json short_number(double value, int digits) {
     return value > 0 && std::isfinite(value)
-               ? Json(std::strtod(fmt::format("{:.6g}", value).c_str(), nullptr))
+               ? Json(std::strtod(fmt::format("{:.{}g}", value, digits).c_str(), nullptr))
                : Json();
 }
 
@@ -55,13 +46,13 @@ Json left_files_json(std::span<const PastFile> left) {
     return files;
 }
 
-Json scored_json(const Scorecard& card, const ReceiptText& text) {
+Json scored_json(const Scorecard& card, const ReceiptText& text, NumberedTexts& texts) {
+    const std::size_t known = texts.texts().size();
     std::map<ScoreGroup, std::size_t> groups;  // in the scorecard's order
     for (const Score& score : card.scores()) {
         groups.try_emplace(score.group, groups.size());
     }
-    Numbered texts;
-    Numbered files;
+    NumberedTexts files;
     Json all;
     for (const ScoredRow& row : card.scored_rows()) {
         const OtherTimes& others = row.about.others;
@@ -83,7 +74,8 @@ Json scored_json(const Scorecard& card, const ReceiptText& text) {
                                                  : row.about.written.substr(0, 10));
         all["place"].push_back(place.is_null() ? Json(files.of(row.file)) : place);
     }
-    all["texts"] = texts.texts();
+    all["texts"] = std::vector(texts.texts().begin() + static_cast<std::ptrdiff_t>(known),
+                               texts.texts().end());
     all["left"] = files.texts();
     return all;
 }

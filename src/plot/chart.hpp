@@ -35,8 +35,12 @@ struct Series {
     Colour colour = Colour::black;
     Mark mark = Mark::none;
     bool filled = true;  ///< a hollow mark is a prediction, a filled one a measurement
+    double size = 1;     ///< of the marks, beside others'
     Line line = Line::none;
     double width = 1;  ///< of the line, in points
+    /// Of a line without marks the mark of the series that it goes with: a terminal, which has no
+    /// colours, shows its points as small letters of that one.
+    Mark beside = Mark::none;
     Bars bars = Bars::none;
     std::vector<ChartPoint> points;
 };

@@ -121,7 +121,8 @@ void add_peers(Panel& panel, const Peers& peers, const std::map<std::string, dou
     }
 }
 
-Panel panel_of(const Peers& peers, const std::map<std::string, std::size_t>& numbers, bool forms) {
+Panel panel_of(const Peers& peers, const std::map<std::string, std::size_t>& numbers, bool forms,
+               bool several) {
     const std::vector<std::string> shapes = shapes_of(peers);
     std::map<std::string, double> places;
     Panel panel;
@@ -150,7 +151,8 @@ Panel panel_of(const Peers& peers, const std::map<std::string, std::size_t>& num
                         std::max(18.0, 5.5 * static_cast<double>(names.size()));
     panel.height = 130 + rows;
     constexpr double screen = 600;  // nobody looks for a legend farther down
-    panel.legend_above = rows > screen;
+    // Below a small panel it would stand on the next one, as if it were that one's.
+    panel.legend_above = several || rows > screen;
     return panel;
 }
 
@@ -174,7 +176,7 @@ Chart compare_chart(const TimedRows& rows) {
     double height = 0;
     double margin = 0;
     for (const auto& [ours, peers] : panels) {
-        Panel panel = panel_of(peers, numbers, forms);
+        Panel panel = panel_of(peers, numbers, forms, panels.size() > 1);
         height += panel.height;
         margin = std::max(margin, panel.left_margin);
         if (panels.size() == 1) {

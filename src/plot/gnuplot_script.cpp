@@ -6,6 +6,9 @@
 #include <cmath>
 #include <filesystem>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -76,19 +79,34 @@ std::string data_block(const std::string& name, const Series& series) {
 class Letters {
 public:
     char of(const Series& series) {
-        const auto at = std::ranges::find(looks_, std::pair(series.colour, series.mark));
+        const bool line = series.mark == Mark::none;
+        const std::pair look(series.colour, line ? series.beside : series.mark);
+        const auto at = std::ranges::find(looks_, look);
         const auto number = static_cast<int>(at - looks_.begin()) % 26;
         if (at == looks_.end()) {
-            looks_.emplace_back(series.colour, series.mark);
+            looks_.push_back(look);
         }
-        return static_cast<char>((series.filled ? 'A' : 'a') + number);
+        return static_cast<char>((series.filled && !line ? 'A' : 'a') + number);
     }
 
 private:
     std::vector<std::pair<Colour, Mark>> looks_;
 };
 
+// Its lines are of seven letters, which repeat and hide marks: where marks say all, they stand
+// alone.
+std::string look_in_cells(const Series& series, Letters& letters) {
+    return fmt::format("with points pt '{}'", letters.of(series));
+}
+
+bool only_marks(const Series& series) {
+    return series.beside != Mark::none || series.bars == Bars::along_y;
+}
+
 std::string look_of(const Series& series, Letters* letters) {
+    if (letters != nullptr && only_marks(series)) {
+        return look_in_cells(series, *letters);
+    }
     const std::string_view colour = colour_code(series.colour);
     const std::string line =
         fmt::format("lc rgb '{}' lw {:.3g} dt {}", colour, series.width, dash_type(series.line));
@@ -96,7 +114,7 @@ std::string look_of(const Series& series, Letters* letters) {
         letters != nullptr
             ? fmt::format("pt '{}'", series.mark == Mark::none ? '.' : letters->of(series))
             : fmt::format("pt {} ps {:.2g}", mark_number(series.mark, series.filled),
-                          series.points.size() > 300 ? 0.6 : 0.9);
+                          series.size * (series.points.size() > 300 ? 0.6 : 0.9));
     if (series.bars != Bars::none) {
         return fmt::format("with {} {} {}",
                            series.bars == Bars::along_x ? "xerrorbars" : "yerrorbars", line,
@@ -147,13 +165,15 @@ std::string cell_text(const Panel& given, TerminalSize size) {
     for (auto& [at, name] : panel.x.ticks) {
         name.clear();  // stands among the layout's words
     }
+    // Above the title of the y axis, which stands at the left in the first row above the axes.
+    const std::string_view above = given.y.title.empty() ? "" : " offset character 0,1";
     std::string text = fmt::format(
         "set terminal dumb size {},{} noenhanced mono\n"
         "set lmargin {}\nset rmargin {}\nset bmargin {}\nset tmargin {}\n"
         "set key at screen 0.5, character 0 center bottom vertical maxrows {} samplen 2 Left "
-        "reverse\nset title {}\n",
+        "reverse\nset title {}{}\n",
         layout.size.columns, layout.size.rows, layout.left, layout.right, layout.bottom, layout.top,
-        layout.legend_rows, single_quoted(panel.title));
+        layout.legend_rows, single_quoted(panel.title), above);
     text += axis_text(panel.x, 'x') + axis_text(panel.y, 'y');
     for (const CellText& word : layout.words) {
         text += fmt::format("set label {} at character {},{} left front\n",
@@ -181,6 +201,37 @@ std::string missing_text(const Panel& panel, const Place& place) {
         single_quoted(panel.title), place.left, place.right, place.bottom, place.top, labels);
 }
 
+// Which letters stand under others, of which a cell shows the last one alone.
+std::string hidden_letters(const Panel& given, TerminalSize size) {
+    Panel panel = given;
+    panel.y = terminal_rows(given.y);
+    std::map<TerminalCell, char> shown;
+    Letters letters;
+    std::vector<std::pair<char, std::vector<TerminalCell>>> all;
+    for (const Series& series : panel.series) {
+        const bool marked = series.mark != Mark::none || series.beside != Mark::none;
+        if (!drawn(series) || !marked) {
+            continue;
+        }
+        all.emplace_back(letters.of(series), terminal_cells(panel, size, series));
+        for (const TerminalCell& cell : all.back().second) {
+            shown[cell] = all.back().first;
+        }
+    }
+    std::string text;
+    for (const auto& [letter, cells] : all) {
+        std::set<char> above;
+        for (const TerminalCell& cell : cells) {
+            above.insert(shown.at(cell));
+        }
+        if (!cells.empty() && !above.contains(letter)) {
+            text += fmt::format("{}{} under {}", text.empty() ? "" : ", ", letter,
+                                fmt::join(above, " and "));
+        }
+    }
+    return text.empty() ? "" : "Marks that none is seen of: " + text + ".";
+}
+
 std::string panel_text(const Chart& chart, std::size_t index, bool terminal, TerminalSize size) {
     const Panel& panel = chart.panels[index];
     std::string text = "unset label\n";
@@ -203,7 +254,9 @@ std::string panel_text(const Chart& chart, std::size_t index, bool terminal, Ter
         }
     }
     // gnuplot draws no axes without anything to plot.
-    return text + (plots.empty() ? "plot NaN notitle" : plots) + "\n";
+    text += (plots.empty() ? "plot NaN notitle" : plots) + "\n";
+    const std::string hidden = terminal ? hidden_letters(panel, size) : "";
+    return text + (hidden.empty() ? "" : fmt::format("print {}\n", single_quoted(hidden)));
 }
 
 std::string terminal_text(const Chart& chart, PictureForm form, TerminalSize size) {
@@ -235,6 +288,14 @@ bool has_hollow_marks(const Chart& chart) {
     });
 }
 
+bool has_lines_as_letters(const Chart& chart) {
+    return std::ranges::any_of(chart.panels, [](const Panel& panel) {
+        return std::ranges::any_of(panel.series, [](const Series& series) {
+            return series.beside != Mark::none && drawn(series);
+        });
+    });
+}
+
 // Title, key and notes; in a terminal they are printed, for the drawing needs its rows.
 std::string printed_heading(const Chart& chart) {
     std::string text = fmt::format("set print '-'\nprint {}\n", single_quoted(chart.title));
@@ -244,7 +305,8 @@ std::string printed_heading(const Chart& chart) {
     if (!chart.key.empty()) {
         print(chart.key + (has_hollow_marks(chart)
                                ? " Small letters are hollow marks, capitals filled ones."
-                               : ""));
+                           : has_lines_as_letters(chart) ? " Small letters are predictions."
+                                                         : ""));
     }
     std::ranges::for_each(chart.notes, print);
     return text;

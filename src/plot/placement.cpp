@@ -242,6 +242,28 @@ std::vector<Box> boxes_of_marks(const Panel& panel, const Place& place) {
     return boxes;
 }
 
+Box box_of_line(const Panel& panel, const Place& place, const Series& series, double half) {
+    const auto at = [&](const ChartPoint& point) {
+        return std::pair(share_of(panel.x, point.x) * place.width,
+                         share_of(panel.y, point.y) * place.height);
+    };
+    const auto [x, y] = at(series.points.at(0));
+    const auto [to_x, to_y] = at(series.points.at(1));
+    return turned((x + to_x) / 2, (y + to_y) / 2, std::hypot(to_x - x, to_y - y) / 2, half,
+                  std::atan2(to_y - y, to_x - x));
+}
+
+std::vector<Box> boxes_of_roofs(const Panel& panel, const Place& place) {
+    std::vector<Box> boxes;
+    for (const Series& series : panel.series) {
+        if (series.colour == Colour::grey && series.line != Line::none &&
+            series.points.size() == 2) {
+            boxes.push_back(box_of_line(panel, place, series));
+        }
+    }
+    return boxes;
+}
+
 bool overlap(const Box& one, const Box& other) {
     return !parted(one, other) && !parted(other, one);
 }

@@ -62,6 +62,10 @@ Box box_of(const Panel& panel, const Place& place, const ChartPoint& point);
 /// Of all texts of a panel, and of all marks of its series.
 std::vector<Box> boxes_of_words(const Panel& panel, const Place& place);
 std::vector<Box> boxes_of_marks(const Panel& panel, const Place& place);
+/// Of a straight line with two ends; `half`: its pixels on either side.
+Box box_of_line(const Panel& panel, const Place& place, const Series& series, double half = 0.5);
+/// Of straight grey lines with two ends.
+std::vector<Box> boxes_of_roofs(const Panel& panel, const Place& place);
 
 /// Whether two boxes, both with right angles, share any part.
 bool overlap(const Box& one, const Box& other);

@@ -133,9 +133,14 @@ Looks looks_of(const RooflineGroups& groups) {
 
 void add_gaps(Panel& panel, const RooflineGroups& groups, const std::vector<Roofs>& all,
               const Looks& looks, const Place& place) {
+    std::vector<ChartText> words;
     for (const auto& [group, point] : widest_gaps(groups)) {
-        add_gap(panel, *point, *std::ranges::find(all, group.device, &Roofs::device),
-                looks.at(group).colour, shift_of(panel, *point, groups, place), place);
+        words.push_back(
+            add_gap(panel, *point, *std::ranges::find(all, group.device, &Roofs::device),
+                    looks.at(group).colour, shift_of(panel, *point, groups, place), place));
+    }
+    for (ChartText& one : words) {
+        add_gap_words(panel, std::move(one), place);
     }
 }
 

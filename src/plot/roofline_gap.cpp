@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -11,6 +12,8 @@
 
 namespace raceline {
 namespace {
+
+constexpr double bar_width = 3;  // of short bars, and of no other line
 
 // By how many pixels words have to move to the right to stand between the ends of the x axis.
 double inwards(const Panel& panel, const Place& place, const ChartText& words) {
@@ -38,80 +41,117 @@ std::vector<std::pair<double, double>> moves_of(const ChartText& words) {
 }
 
 // Moves words to the nearest place above or beside theirs where neither others nor marks stand,
-// between the ends of the x axis.
+// between the ends of the x axis; on a roof only where there is no place beside it nearby.
 void move_to_free_place(const Panel& panel, const Place& place, ChartText& words) {
     std::vector<Box> others = boxes_of_words(panel, place);
     for (const Box& mark : boxes_of_marks(panel, place)) {
         others.push_back(mark);
     }
-    const auto taken = [&](const ChartText& at) {
+    for (const Series& series : panel.series) {
+        if (series.width == bar_width) {
+            constexpr double half = 4;  // with room around it
+            others.push_back(box_of_line(panel, place, series, half));
+        }
+    }
+    const std::vector<Box> roofs = boxes_of_roofs(panel, place);
+    const auto stands_on = [&](const ChartText& at, const std::vector<Box>& all) {
         const Box box = box_of(panel, place, at);
-        return std::ranges::any_of(others, [&](const Box& other) { return overlap(box, other); });
+        return std::ranges::any_of(all, [&](const Box& other) { return overlap(box, other); });
     };
     const double pixel_up = std::pow(panel.y.high / panel.y.low, 1 / place.height);
     const double pixel_right = std::pow(panel.x.high / panel.x.low, 1 / place.width);
+    constexpr double nearby = 4 * line_height;
+    std::optional<ChartText> on_roof;
     for (const auto& [right, up] : moves_of(words)) {
         ChartText moved = words;
         moved.x *= std::pow(pixel_right, right);
         moved.x *= std::pow(pixel_right, inwards(panel, place, moved));
         moved.y *= std::pow(pixel_up, up);
-        if (!taken(moved)) {
-            words = moved;
+        if (stands_on(moved, others)) {
+            continue;
+        }
+        const bool off_roofs = !stands_on(moved, roofs);
+        if (off_roofs || (on_roof && std::hypot(right, up) > nearby)) {
+            words = off_roofs ? moved : *on_roof;
             return;
         }
+        on_roof = on_roof ? on_roof : moved;
     }
 }
 
 // Whether the roof that holds the point is one of those that are drawn, and passes there.
 bool is_drawn(const RooflinePoint& point, const Roofs& roofs) {
+    if (!point.bound.empty()) {
+        return false;
+    }
     constexpr double near = 0.03;  // lines closer than this touch
     const auto passes = [&](double rate) { return std::abs(rate / point.limit - 1) < near; };
-    return std::ranges::any_of(roofs.engines,
-                               [&](const Roof& roof) {
-                                   return roof.resource == point.limiter && passes(roof.rate);
-                               }) ||
-           std::ranges::any_of(roofs.memory, [&](const Roof& roof) {
-               return roof.resource == "byte.dram_read" && point.limiter == "dram" &&
-                      passes(roof.rate * point.intensity);
-           });
+    const bool on_engine = std::ranges::any_of(roofs.engines, [&](const Roof& roof) {
+        return roof.resource == point.limiter && passes(roof.rate);
+    });
+    // Diagonals end on the fastest engine.
+    const bool below_engines = !roofs.engines.empty() && point.limit < roofs.engines.back().rate;
+    return on_engine || (below_engines && std::ranges::any_of(roofs.memory, [&](const Roof& roof) {
+                             return roof.resource == "byte.dram_read" && point.limiter == "dram" &&
+                                    passes(roof.rate * point.intensity);
+                         }));
 }
 
-bool is_memory(const std::string& limiter) {
-    return limiter == "dram" || limiter.starts_with("byte.");
+bool slopes(const RooflinePoint& point) {
+    const bool memory = point.limiter == "dram" || point.limiter.starts_with("byte.");
+    return memory && point.bound.empty();
+}
+
+// What the dotted line ends on, and whatever else a reader has to know to believe the speed-up:
+// that the roof of another resource is nearer, and a limiter that has no roof.
+std::string gap_title(const RooflinePoint& point, bool drawn) {
+    const std::string end = point.bound.empty()       ? point.limiter
+                            : point.bound == "launch" ? "the floor of the launch"
+                                                      : "the bound by " + point.bound;
+    std::string title =
+        fmt::format("{}× left to {}{}", format_fixed(point.limit / point.measured, 2), end,
+                    drawn ? "" : " (short bar)");
+    if (!point.nearer.empty()) {
+        title += fmt::format(", {}× to {}", format_fixed(point.nearer_limit / point.measured, 2),
+                             point.nearer);
+    }
+    return title + (point.by_resource ? "" : "; limited by " + point.predicted_limiter);
 }
 
 }  // namespace
 
-void add_gap(Panel& panel, const RooflinePoint& point, const Roofs& roofs, Colour colour,
-             double shift, const Place& place) {
+ChartText add_gap(Panel& panel, const RooflinePoint& point, const Roofs& roofs, Colour colour,
+                  double shift, const Place& place) {
     const double left = point.limit / point.measured;
-    const bool slopes = is_memory(point.limiter);
+    const bool slanted = slopes(point);
     const double x = point.intensity * shift;
-    const double y = slopes ? point.limit * shift : point.limit;
+    const double y = slanted ? point.limit * shift : point.limit;
     const bool drawn = is_drawn(point, roofs);
-    panel.series.push_back({.title = fmt::format("{}× left to {}{}", format_fixed(left, 2),
-                                                 point.limiter, drawn ? "" : " (short bar)"),
+    panel.series.push_back({.title = gap_title(point, drawn),
                             .colour = colour,
                             .line = Line::dotted,
                             .width = 2,
                             .points = {{x, point.measured}, {x, y}}});
     if (!drawn) {
         const double wide = std::pow(panel.x.high / panel.x.low, 0.008);
-        const double rise = slopes ? wide : 1;
+        const double rise = slanted ? wide : 1;
         panel.series.push_back({.title = {},
                                 .colour = colour,
                                 .line = Line::solid,
-                                .width = 3,
+                                .width = bar_width,
                                 .points = {{x / wide, y / rise}, {x * wide, y * rise}}});
     }
     // Half a line above the end of the dotted one, and above its bar.
     const double above = (drawn ? 0.6 : 0.9) * line_share(place);
-    ChartText words{.x = x,
-                    .y = y * std::pow(panel.y.high / panel.y.low, above),
-                    .text = format_fixed(left, 2) + "×",
-                    .colour = colour,
-                    .align = Align::centre,
-                    .backed = true};
+    return {.x = x,
+            .y = y * std::pow(panel.y.high / panel.y.low, above),
+            .text = format_fixed(left, 2) + "×",
+            .colour = colour,
+            .align = Align::centre,
+            .backed = true};
+}
+
+void add_gap_words(Panel& panel, ChartText words, const Place& place) {
     move_to_free_place(panel, place, words);
     panel.texts.push_back(std::move(words));
 }

@@ -3,12 +3,45 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 #include <utility>
 
 #include "plot/chart.hpp"
 
 namespace raceline {
 namespace {
+
+// The roof of what limits it: of its predicted limiter, else of its busiest resource.
+void set_limit(const Prediction& predicted, double flops, RooflinePoint& point) {
+    const Roofline& roof = predicted.layer1;
+    const auto of_limiter = roof.seconds.find(predicted.limiter);
+    point.predicted_limiter = predicted.limiter;
+    point.by_resource = of_limiter != roof.seconds.end();
+    if (point.by_resource && of_limiter->second > 0) {
+        point.limit = flops / of_limiter->second;
+        point.limiter = predicted.limiter;
+    } else if (roof.bound_seconds > 0) {
+        point.limit = flops / roof.bound_seconds;
+        point.limiter = roof.limiter;
+    }
+    if (point.limiter != roof.limiter && roof.bound_seconds > 0 &&
+        flops / roof.bound_seconds < point.limit) {
+        point.nearer = roof.limiter;
+        point.nearer_limit = flops / roof.bound_seconds;
+    }
+}
+
+// The least time of any program and what sets it. A row that does not say has at least the floor
+// of its launch.
+std::pair<double, std::string> bound_of(const SpeedOfLight& bound, const Prediction& predicted) {
+    if (bound.seconds > 0) {
+        return {bound.seconds, bound.limiter};
+    }
+    const auto& terms = predicted.layer2;
+    const auto launch = std::ranges::find(
+        terms, "launch", [](const auto& term) -> std::string_view { return term.first; });
+    return {launch == terms.end() ? 0 : launch->second, "launch"};
+}
 
 RooflinePoint point_of(const TimedCase& one) {
     const double flops = one.workload.flops();
@@ -21,9 +54,18 @@ RooflinePoint point_of(const TimedCase& one) {
         point.intensity =
             roof.arithmetic_intensity > 0 ? roof.arithmetic_intensity : point.intensity;
         point.predicted = flops / one.predicted->seconds;
-        point.limit = roof.bound_seconds > 0 ? flops / roof.bound_seconds : 0;
-        point.limiter = roof.limiter;
-        point.by_resource = roof.seconds.contains(one.predicted->limiter);
+        set_limit(*one.predicted, flops, point);
+        // What no program reaches is not left.
+        const auto [least, by] = bound_of(one.bound, *one.predicted);
+        if (least > 0 && point.limit > flops / least) {
+            point.limit = flops / least;
+            point.bound = by;
+        }
+        constexpr double about_the_same = 1.02;
+        if (point.nearer_limit * about_the_same > point.limit) {
+            point.nearer.clear();
+            point.nearer_limit = 0;
+        }
         for (const auto& [resource, seconds] : roof.seconds) {
             point.asked.insert(resource);
         }

@@ -16,10 +16,18 @@ namespace raceline {
 struct RooflinePoint {
     double intensity = 0;                           ///< flop per byte of DRAM
     double predicted = 0, measured = 0, limit = 0;  ///< flop/s; 0: not known
-    std::string limiter;                            ///< the resource of `limit`
+    /// The resource of `limit`: the predicted limiter, or where that has no roof the busiest one.
+    std::string limiter;
     /// Whether the predicted limiter is a resource: neither launches, nor latency, nor the tail of
     /// the last wave, of which none has a roof to come nearer to.
     bool by_resource = false;
+    std::string predicted_limiter;
+    /// The busiest resource and its rate, where that is clearly lower than `limit`; else "" and 0.
+    std::string nearer;
+    double nearer_limit = 0;
+    /// What no program can beat, where that is lower than `limit`, which it replaces: "launch" for
+    /// the floor of one, a resource, or "".
+    std::string bound;
     std::string written;  ///< when it was measured
     /// How many groups of its panel with a newer case of its kernel at this intensity do about the
     /// same rate: their marks would hide this one.

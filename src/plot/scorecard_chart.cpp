@@ -25,9 +25,11 @@ std::size_t index_of(Regime regime) {
 }
 
 Series look_of(bool hit) {
+    constexpr double small = 0.75;  // a triangle looks larger than a circle of its size
     return {.title = hit ? "within 20 %" : "missed",
             .colour = hit ? Colour::blue : Colour::vermillion,
             .mark = hit ? Mark::circle : Mark::triangle,
+            .size = hit ? 1 : small,
             .points = {}};
 }
 
@@ -141,7 +143,8 @@ Panel predicted_over_measured(std::span<const ScoredRow> rows, const Axis& times
     panel.series.push_back(diagonal(panel.x, 1, Line::solid));
     panel.series.push_back(diagonal(panel.x, 1 + time_tolerance, Line::dashed));
     panel.series.push_back(diagonal(panel.x, 1 - time_tolerance, Line::dashed));
-    for (const bool hit : {true, false}) {
+    // Misses below hits, which are more.
+    for (const bool hit : {false, true}) {
         Series series = look_of(hit);
         for (const ScoredRow& row : shown) {
             if (time_hit(row.seconds, row.measured) == hit) {

@@ -226,7 +226,11 @@ SweepLines longest_of(const SweepLines& lines) {
 
 // A dashed line of predictions, and marks with intervals of what was measured.
 void add_line(Panel& panel, const std::string& title, const SweepLine& line, std::size_t i) {
-    Series predicted{.title = {}, .colour = nth_colour(i), .line = Line::dashed, .points = {}};
+    Series predicted{.title = {},
+                     .colour = nth_colour(i),
+                     .line = Line::dashed,
+                     .beside = nth_mark(i),
+                     .points = {}};
     Series measured{.title = title,
                     .colour = nth_colour(i),
                     .mark = nth_mark(i),

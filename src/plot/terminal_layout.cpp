@@ -154,4 +154,18 @@ TerminalLayout terminal_layout(const Panel& given, TerminalSize size) {
     return layout;
 }
 
+std::vector<TerminalCell> terminal_cells(const Panel& panel, TerminalSize size,
+                                         const Series& series) {
+    const TerminalLayout layout = terminal_layout(panel, size);
+    std::vector<TerminalCell> cells;
+    for (const ChartPoint& point : series.points) {
+        if (std::isfinite(point.x) && std::isfinite(point.y)) {
+            cells.emplace_back(
+                cell_of(panel.x, point.x, layout.left, layout.size.columns - 1 - layout.right),
+                cell_of(panel.y, point.y, layout.bottom, layout.size.rows - 1 - layout.top));
+        }
+    }
+    return cells;
+}
+
 }  // namespace raceline

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "plot/chart.hpp"
@@ -35,5 +36,10 @@ Axis terminal_rows(Axis y);
 
 /// `size`: what the terminal has. Each name of the y axis gets a line of its own.
 TerminalLayout terminal_layout(const Panel& given, TerminalSize size);
+
+/// Column and row of each mark of a series, of a panel whose y axis is that of terminal_rows().
+using TerminalCell = std::pair<int, int>;
+std::vector<TerminalCell> terminal_cells(const Panel& panel, TerminalSize size,
+                                         const Series& series);
 
 }  // namespace raceline

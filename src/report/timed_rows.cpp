@@ -73,8 +73,7 @@ private:
     void add(const Json& row) {
         const auto kind = row.at("kind").get<std::string>();
         if (kind == PredictionRow::kind) {
-            predictions_[row.at("id").get<std::string>()] =
-                row_from_json<PredictionRow>(row).prediction;
+            predictions_[row.at("id").get<std::string>()] = row_from_json<PredictionRow>(row);
         } else if (kind == MeasurementRow::kind) {
             const auto measured = row_from_json<MeasurementRow>(row);
             if (!measured.measurement || !measured.correctness.passed) {
@@ -116,7 +115,8 @@ private:
         if (found == predictions_.end()) {
             ++left_out_.unpredicted;
         } else {
-            one.predicted = found->second;
+            one.predicted = found->second.prediction;
+            one.bound = found->second.bound;
         }
         all_.cases.push_back(std::move(one));
     }
@@ -154,7 +154,7 @@ private:
 
     TimedRows all_;
     LeftOutCount left_out_;
-    std::map<std::string, Prediction> predictions_;  // by id
+    std::map<std::string, PredictionRow> predictions_;  // by id
     std::set<std::string> ours_;
     std::set<std::string> ids_;  // of all rows so far
 };

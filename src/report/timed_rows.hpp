@@ -27,6 +27,7 @@ struct TimedCase {
     std::string id, prediction_id;  ///< of its rows; the second may be empty
     Measurement measured;
     std::optional<Prediction> predicted;  ///< none: the file lacks it
+    SpeedOfLight bound;                   ///< of the problem; seconds 0: its row has none
     bool stale = false;                   ///< the kernel has changed since
     bool interleaved = false;             ///< of a comparison
 };

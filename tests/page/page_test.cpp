@@ -20,14 +20,19 @@ namespace raceline {
 namespace {
 
 std::string decoded(const std::string& text) {
-    const std::string digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    const std::string letters =
+        "!\"#$%'()*+,-./0123456789:;=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[]^_`abcdefghijklmnopqrstuvwxyz"
+        "{|}~";
+    EXPECT_EQ(letters.size(), 91U);
     std::string bytes;
     std::uint32_t held = 0;
     int bits = 0;
-    for (const char letter : text.substr(0, text.find('='))) {
-        held = held << 6 | static_cast<std::uint32_t>(digits.find(letter));
-        bits += 6;
-        if (bits >= 8) {
+    for (std::size_t at = 0; at < text.size(); at += 2) {
+        const bool single = at + 1 == text.size();
+        const auto first = static_cast<std::uint32_t>(letters.find(text[at]));
+        const auto second = static_cast<std::uint32_t>(single ? 0 : letters.find(text[at + 1]));
+        held = single ? held << 6 | first : held << 13 | (first * 91 + second);
+        for (bits += single ? 6 : 13; bits >= 8;) {
             bits -= 8;
             bytes += static_cast<char>(held >> bits & 0xff);
         }
@@ -49,12 +54,21 @@ std::string inflated(std::string bytes, std::size_t size) {
     return out;
 }
 
+TEST(Compressed, Base64IsReadWhereverItEnds) {
+    EXPECT_EQ(from_base64("AGFzbQ=="), std::string("\0asm", 4));
+    EXPECT_EQ(from_base64("AGFzbQE="), std::string("\0asm\1", 5));
+    EXPECT_EQ(from_base64("AGFz\nbQH/"), std::string("\0asm\1\xff", 6));
+    EXPECT_EQ(from_base64(""), "");
+}
+
 TEST(Compressed, ComesBackAsItWas) {
     std::string text = "{\"a\":1}\n";
     for (int i = 0; i < 12; ++i) {
         const std::string coded = compressed(text);
-        EXPECT_EQ(coded.size() % 4, 0U);
-        EXPECT_EQ(inflated(decoded(coded), text.size()), text);
+        EXPECT_EQ(coded.find_first_of("&<\\ \n"), std::string::npos);
+        const std::string bytes = decoded(coded);
+        EXPECT_LT(coded.size(), bytes.size() * 16 / 13 + 2);
+        EXPECT_EQ(inflated(bytes, text.size()), text);
         text += text + static_cast<char>(i);
     }
 }
@@ -76,7 +90,7 @@ protected:
 
 TEST_F(ReceiptTexts, EveryLineStandsInAPieceThatNamesItsNumber) {
     std::string text;
-    for (int line = 1; line <= 3000; ++line) {
+    for (int line = 1; line <= 6000; ++line) {
         text += "line " + std::to_string(line) + std::string(1000, 'x') + "\n";
     }
     ReceiptText receipts;
@@ -107,11 +121,11 @@ TEST(RowColumns, HoldsTemplatesAndColumnsOfWhatDiffers) {
     const std::string hash(64, 'a');
     const std::vector<std::string> lines{R"({"a":12,"h":")" + hash + R"(","k":[1,2]})",
                                          R"({"b":-1.5e-3})",
-                                         R"({"a":7,"h":")" + hash + R"(","k":[3]})"};
+                                         R"({"a":7,"h":")" + hash + R"(","k":[3]})", R"({"a":8})"};
     const std::string parts("\2");
-    EXPECT_EQ(row_columns(lines), "c{\"a\":\1,\"h\":\"\1\",\"k\":\1}\n{\"b\":-\1}" + parts +
-                                      "0,1,0" + parts + "12\n7" + parts + hash + "\n~1" + parts +
-                                      "[1,2]\n[3]" + parts + "1.5e-3");
+    EXPECT_EQ(row_columns(lines), "c{\"a\":\1,\"h\":\"\1\",\"k\":\1}\n{\"b\":-\1}\n{\"a\":\1}" +
+                                      parts + "0,1,0,2" + parts + "12\n7\n8" + parts + hash +
+                                      "\n~1" + parts + "[1,2]\n[3]" + parts + "1.5e-3");
     const std::vector<std::string> odd{"one \1", "two 2"};
     EXPECT_EQ(row_columns(odd), "pone \1\ntwo 2");
 }
@@ -152,6 +166,12 @@ std::size_t measured_files(const std::string& index) {
     return files;
 }
 
+TEST(PageColumns, ObjectsHaveTheirMembersAndNoOthers) {
+    const Json objects = Json::parse(R"([{"a": 1}, {"b": null}, {"a": "x", "b": [2]}])");
+    EXPECT_EQ(in_columns(objects), Json::parse(R"({"a": [1, "~", "x"], "b": ["~", null, [2]]})"));
+    EXPECT_EQ(in_columns(Json::array()), Json::object());
+}
+
 // Of the committed receipts: a row here has its place, one that left the tree its file and commit.
 TEST(ScoredRows, EachOpensOrSaysWhereItIs) {
     const std::string folder = std::string(RACELINE_SOURCE_DIR) + "/receipts";
@@ -162,7 +182,12 @@ TEST(ScoredRows, EachOpensOrSaysWhereItIs) {
     Scorecard card;
     card.add(file);
     card.add(index);
-    const Json all = scored_json(card, text);
+    NumberedTexts texts;
+    texts.of("of a case");  // what the page's data have anyway
+    const Json all = scored_json(card, text, texts);
+    EXPECT_EQ(texts.texts().front(), "of a case");
+    EXPECT_EQ(all.at("texts").size(), texts.texts().size() - 1);
+    EXPECT_GT(all.at("texts").size(), 100U);
     const Json left_files = left_files_json(read_past(index));
     const std::vector<Score> scores = card.scores();
     std::vector<std::size_t> rows(scores.size());

@@ -8,9 +8,12 @@
 #include <unistd.h>
 #include <vector>
 
+#include "device/catalog.hpp"
+#include "device/device_state.hpp"
 #include "page/page_parts.hpp"
 #include "plot/roofs.hpp"
 #include "receipt/file.hpp"
+#include "receipt/stored_text.hpp"
 
 namespace raceline {
 namespace {
@@ -117,6 +120,27 @@ TEST_F(Provenance, ceilings_of_a_cpu_are_those_of_its_file) {
                                 device);
     expect_each_opens_its_own(rates, 15);
     expect_roofs_are_listed(rates, device);
+}
+
+// Rows of devices say all of one as it was when they were written: rates that were measured since
+// are not among theirs.
+TEST_F(Provenance, what_if_asks_about_the_devices_that_predict_asks_about) {
+    const TimedRows rows = read_timed_rows(stored_receipts(receipts));
+    std::size_t with_state = 0;
+    for (const Json& row : rows.rows) {
+        with_state += row.at("kind") == DeviceRow::kind && row.contains("state") ? 1 : 0;
+    }
+    EXPECT_GT(with_state, 0U);
+    KnownDevices known;
+    const Json what_if = what_if_json(rows, known);
+    for (const std::string& id : device_ids()) {
+        Device device = datasheet_device(id);
+        apply_committed_rates(device);
+        EXPECT_EQ(what_if.at("devices").at(id), device_state_to_json(device)) << id;
+        EXPECT_FALSE(what_if.at("own").contains(id)) << id;
+    }
+    // A machine of one's own, as that of the CPU receipts, has no other place.
+    EXPECT_GT(what_if.at("devices").size(), device_ids().size());
 }
 
 TEST_F(Provenance, what_is_no_rate_is_no_ceiling) {

@@ -315,7 +315,7 @@ class Sections(unittest.TestCase):
         browser.choose("choose-kernel", kernel)
         browser.see("roofline-chart", f"raceline.page.charts['roofline-chart']?.view && raceline.page.charts['roofline-chart'].points.every(p => p.of.kernel === {json.dumps(kernel)})")
         cases = browser.get("raceline.page.data.cases.filter(c => c.device === raceline.chosen.device && c.kernel === arguments[0] && c.bound > 0)", kernel)
-        without = [case for case in cases if case["limiter"] != case["roof"]]
+        without = [case for case in cases if case["limiter"] in ("tail", "latency", "launch")]
         self.assertGreater(len(without), 0)
         self.assertTrue({case["limiter"] for case in without} & {"tail", "latency", "launch"})
         self.sort("cases-table", "limiter")
@@ -326,15 +326,40 @@ class Sections(unittest.TestCase):
                     continue
                 of = row["roof"].split(" % of ")[1] if " % of " in row["roof"] else row["limiter"]
                 self.assertNotIn(of, ("tail", "latency", "launch"))
+                if row["limiter"] not in ("tail", "latency", "launch"):
+                    self.assertEqual(of, row["limiter"])
                 seen += of != row["limiter"]
             if not browser.get("Boolean(document.querySelector('#cases-table [data-turn=Further]:not([disabled])'))"):
                 break
             browser.do("document.querySelector('#cases-table [data-turn=Further]').click()")
         self.assertEqual(seen, len(without))
-        number = browser.get("raceline.page.charts['roofline-chart'].points.findIndex(p => p.of.bound > 0 && p.of.limiter !== p.of.roof)")
+        number = browser.get("raceline.page.charts['roofline-chart'].points.findIndex(p => p.of.bound > 0 && ['tail', 'latency', 'launch'].includes(p.of.limiter))")
         case = browser.get("raceline.page.charts['roofline-chart'].points[arguments[0]].of", number)
         self.assertIn(f"of {case['roof']}: the limiter {case['limiter']} is no resource", "".join(browser.get(
             "raceline.page.charts['roofline-chart'].tell(raceline.page.charts['roofline-chart'].points[arguments[0]]).flat()", number)))
+
+    @only_looks
+    def test_a_limiter_that_is_not_the_busiest_resource_has_a_roof_of_its_own(self):
+        def told(case):
+            """The share of its roof, as the tip has it of a case."""
+            return browser.get("raceline.tellCase({of: arguments[0]}).find(([name]) => name === 'of roof')[1]", case)
+        cases = browser.get("raceline.page.data.cases.filter(c => c.limiter === 'op.ex2' && c.roof !== 'op.ex2' && c.bound > 0)")
+        self.assertGreater(len(cases), 100)
+        for case in cases[::100]:
+            # What the row says that its limiter needs alone.
+            needs = self.row(case["prediction_row"])["prediction"]["layer1"]
+            share, busiest = (round(100 * needs[name] / case["measured"], 1) for name in ("op.ex2", case["roof"]))
+            said = told(case)
+            self.assertRegex(said, rf"^{share} % of the limiter op\.ex2; {busiest} % of {case['roof']}, the busiest resource")
+            self.assertNotIn("no roof", said)
+        resources = browser.get("""raceline.page.data.cases.filter(c => c.bound > 0 && !["tail", "latency"].includes(c.limiter) && !c.limiter.startsWith("launch"))""")
+        self.assertGreater(len(resources), 1000)
+        self.assertEqual([case for case in resources if case["limiter"] != case["roof"] and "limiter_bound" not in case], [])
+        above = browser.get("raceline.page.data.cases.filter(c => c.bound > c.measured)")
+        self.assertGreater(len(above), 0)
+        for case in above:
+            self.assertIn("faster than its roof", told(case))
+        self.assertNotIn("faster than its roof", told(next(case for case in resources if case["bound"] < 0.9 * case["measured"])))
 
     @only_looks
     def test_no_line_crosses_the_names_of_shapes_beside_peers(self):
@@ -588,7 +613,44 @@ class Sections(unittest.TestCase):
         browser.choose("choose-device", "h200")
         self.assertNotIn("not known", browser.get("document.getElementById('roofline-said').textContent"))
 
+    def test_a_device_of_many_kernels_begins_with_one(self):
+        """Marks of thirty kernels on one chart tell nobody anything; all of them are one choice away."""
+        self.assertEqual(len(set(browser.get("raceline.page.charts['roofline-chart'].points.map(p => p.of.kernel)"))), 1)
+        self.assertNotEqual(browser.get("document.getElementById('choose-kernel').value"), "")
+        browser.choose("choose-kernel", "")
+        browser.wait("new Set(raceline.page.charts['roofline-chart'].points.map(p => p.of.kernel)).size > 20")
+        # A device of few kernels begins with all of them.
+        few = browser.get("""(cases => [...new Set(cases.map(c => c.device))].find(device =>
+            new Set(cases.filter(c => c.device === device).map(c => c.kernel)).size <= 6))(raceline.page.data.cases)""")
+        browser.choose("choose-device", few)
+        self.assertEqual(browser.get("document.getElementById('choose-kernel').value"), "")
+
+    def test_the_first_diff_is_of_the_commits_with_most_cases_in_common(self):
+        counts, first = browser.get("""(() => { const names = new Map();
+            for (const one of raceline.page.data.cases) {
+              if (!names.has(one.commit)) names.set(one.commit, new Set());
+              names.get(one.commit).add(one.same); }
+            const all = [...names], counts = [];
+            all.forEach(([a, of], i) => all.slice(i + 1).forEach(([b, other]) => counts.push([a, b, [...of].filter(same => other.has(same)).length])));
+            return [counts, [raceline.diffChosen.before, raceline.diffChosen.after]]; })()""")
+        most = max(count for _, _, count in counts)
+        self.assertGreater(most, 10)
+        self.assertIn(sorted(side.removeprefix("commit ") for side in first), [sorted(pair) for *pair, count in counts if count == most])
+
+    @only_looks
+    def test_the_choice_of_colours_stands_beside_its_name(self):
+        for width in (1280, 375):
+            browser.look(width)
+            name, choice = browser.get("""(() => { const select = document.getElementById("theme");
+                const range = document.createRange();
+                range.selectNode([...select.parentElement.childNodes].find(node => node.textContent.trim() === "Colours"));
+                return [range, select].map(one => (r => [r.left, r.right, (r.top + r.bottom) / 2])(one.getBoundingClientRect())); })()""")
+            self.assertLess(abs(name[2] - choice[2]), 6, width)
+            self.assertLess(choice[0] - name[1], 20, width)
+        browser.look()
+
     def test_the_legend_shows_one_kernel_alone(self):
+        browser.choose("choose-kernel", "")
         entry = "[...document.querySelectorAll('#roofline-legend button')].find(b => b.textContent === 'prefill_sm90')"
         browser.do(f"{entry}.click()")
         browser.wait("raceline.page.charts['roofline-chart'].points.every(p => p.of.kernel === 'prefill_sm90')")
@@ -607,6 +669,7 @@ class Sections(unittest.TestCase):
                 for mark in browser.get("raceline.palettes[arguments[0]]", theme):
                     self.assertGreaterEqual(contrast(mark, colours[ground]), 3, (theme, mark, ground))
             used = browser.get("raceline.palettes[arguments[0]]", theme)
+            browser.choose("choose-kernel", "")
             browser.see("roofline-chart", "raceline.page.charts['roofline-chart'].view")
             marks = set(browser.get("raceline.page.charts['roofline-chart'].spec.data[0].values.map(v => v.colour)"))
             self.assertLessEqual(marks, set(used))

@@ -101,6 +101,47 @@ class WhatIf(unittest.TestCase):
         self.assertEqual(self.shown()["sliders"][3], "2048")
         self.assertEqual(browser.get("document.getElementById('whatif-shape').getAttribute('aria-invalid')"), "false")
 
+    def test_sliders_move_a_shape_that_was_typed_in_other_words(self):
+        # As --shape takes it: other names of fields, in another order.
+        typed = "heads=32/8,seqlen_q=128,seqlen_k=128,headdim=128,batch=2,type=fp16"
+        steps = {"batch": ("3", "b=8"), "heads": ("4", "h=16/8"), "kv": ("2", "h=32/4"), "q": ("0", "q=1"), "k": ("2", "k=256"), "d": ("1", "d=64")}
+        for name, (step, wanted) in steps.items():
+            self.choose("whatif-shape", typed)
+            before = self.shown()["sliders"]
+            self.choose(f"whatif-{name}", step)
+            self.assertFalse(browser.get("Boolean(document.getElementById('whatif-error'))"), name)
+            self.assertIn(wanted, self.shown()["text"].split(","))
+            # What was not moved stays.
+            place = list(steps).index(name)
+            after = self.shown()["sliders"]
+            self.assertEqual(after[:place] + after[place + 1:], before[:place] + before[place + 1:])
+            self.assertNotEqual(after[place], before[place])
+        for name, value in (("dtype", "bf16"), ("cache", "e4m3"), ("page", "64"), ("mask", "causal")):
+            self.choose("whatif-shape", typed)
+            self.choose(f"whatif-{name}", value)
+            self.assertFalse(browser.get("Boolean(document.getElementById('whatif-error'))"), name)
+            self.assertEqual(browser.get(f"document.getElementById('whatif-{name}').value"), value)
+
+    def test_two_sliders_that_move_at_once_both_count(self):
+        self.choose("whatif-shape", "b=2,h=32/8,q=128,k=128,d=128,dtype=fp16")
+        answered = browser.get("document.getElementById('whatif-body').dataset.answered")
+        browser.do("""for (const [name, step] of [["batch", "3"], ["k", "2"]]) {
+            const slider = document.getElementById("whatif-" + name);
+            slider.value = step;
+            slider.dispatchEvent(new Event("input", {bubbles: true})); }""")
+        browser.wait(f"Number(document.getElementById('whatif-body').dataset.answered) > Number({json.dumps(answered)}) + 1")
+        self.assertEqual(self.shown()["sliders"], ["8", "32", "8", "128", "256", "128"])
+
+    def test_a_browser_that_refuses_the_model_is_told_of(self):
+        # Before the page's own scripts, which may ask for the model at once.
+        added = browser.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {
+            "source": "WebAssembly.instantiate = () => Promise.reject(new Error('refused by a test'))"})
+        self.addCleanup(browser.driver.execute_cdp_cmd, "Page.removeScriptToEvaluateOnNewDocument", added)
+        browser.open(page)
+        browser.see("whatif-body", "document.getElementById('whatif-refused')")
+        self.assertIn("refused by a test", browser.get("document.getElementById('whatif-refused').textContent"))
+        self.assertEqual(browser.complaints(), [])
+
     def test_lengths_of_their_own_and_latent_caches_hold_their_sliders(self):
         self.choose("whatif-shape", "h=128,q=1,k=8192,mla=512+64,dtype=fp16")
         self.assertEqual(browser.get("['kv', 'd', 'q'].map(n => document.getElementById('whatif-' + n).disabled)"), [True, True, False])

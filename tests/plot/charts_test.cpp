@@ -13,6 +13,7 @@
 #include <set>
 
 #include "other_rows.hpp"
+#include "plot/gnuplot_script.hpp"
 #include "plot/placement.hpp"
 #include "report/written_runs.hpp"
 #include "support/check.hpp"
@@ -142,6 +143,41 @@ TEST_F(Charts, scorecard_keeps_first_sight_and_misses_apart) {
     // The model's median error of the seen row, over 100 µs: half.
     const Series& model = series_called(chart.panels[2], "model");
     EXPECT_THAT(model.points, Contains(Field(&ChartPoint::y, testing::DoubleNear(50, 1e-9))));
+}
+
+// Hits are more, and what is drawn last is seen: still no hit stands under a miss.
+TEST_F(Charts, hits_are_drawn_over_misses_which_are_smaller) {
+    Scorecard card;
+    card.add_tree(std::string(RACELINE_SOURCE_DIR) + "/receipts");
+    const Chart chart = scorecard_chart(card);
+    for (std::size_t i = 0; i < 2; ++i) {
+        const auto& all = chart.panels.at(i).series;
+        const auto begins = [](std::string_view words) {
+            return [words](const Series& series) { return series.title.starts_with(words); };
+        };
+        const auto missed = std::ranges::find_if(all, begins("missed"));
+        const auto hits = std::ranges::find_if(all, begins("within"));
+        ASSERT_NE(missed, all.end());
+        ASSERT_NE(hits, all.end());
+        EXPECT_LT(missed - all.begin(), hits - all.begin());
+        EXPECT_LT(missed->size, hits->size);
+    }
+    EXPECT_THAT(gnuplot_script(chart, PictureForm::svg), HasSubstr(" ps 0.45 "));
+}
+
+// Below small panels a legend stands nearer to the next one's title than to its own marks.
+TEST_F(Charts, each_of_several_comparisons_has_its_legend_above) {
+    const Chart chart = compare_chart(read_timed_rows(
+        {receipt("h200/2026-11-22-compare-spread-prefill_mma-9065707500a7.jsonl.gz"),
+         receipt("h200/2026-11-23-compare-decode_sm90-b29739d91fca.jsonl.gz")}));
+    ASSERT_GT(chart.panels.size(), 2U);
+    double before = 1;
+    for (std::size_t i = 0; i < chart.panels.size(); ++i) {
+        const Place place = place_of(chart, i);
+        EXPECT_GT(place.legend, place.top) << chart.panels[i].title;
+        EXPECT_LT(place.legend, before) << chart.panels[i].title;
+        before = place.bottom;
+    }
 }
 
 TEST_F(Charts, trajectory_multiplies_up_to_the_whole_climb) {

@@ -14,6 +14,7 @@
 #include "plot/charts.hpp"
 #include "plot/placement.hpp"
 #include "plot/roof_lines.hpp"
+#include "plot/roofline_points.hpp"
 #include "plot/roofs.hpp"
 #include "receipt/stored_text.hpp"
 #include "report/written_runs.hpp"
@@ -75,10 +76,11 @@ TEST_F(RooflineChart, roofline_has_every_measured_roof_and_names_what_is_left) {
         EXPECT_THAT(texts, Contains(roof));
     }
     // The widest gap: above its line the speed-up, in the legend the limiter.
-    EXPECT_THAT(texts, Contains("2.16×"));
-    const Series& gap = series_called(chart.panels[0], "2.16× left to flop.wgmma.bf16 (short bar)");
+    EXPECT_THAT(texts, Contains("2.67×"));
+    const Series& gap = series_called(chart.panels[0],
+                                      "2.67× left to op.ex2 (short bar), 2.16× to flop.wgmma.bf16");
     ASSERT_EQ(gap.points.size(), 2U);
-    EXPECT_NEAR(gap.points[1].y / gap.points[0].y, 2.16, 0.005);
+    EXPECT_NEAR(gap.points[1].y / gap.points[0].y, 2.67, 0.005);
     EXPECT_EQ(series_called(chart.panels[0], "prefill_sm90").points.size(), 36U);
 }
 
@@ -237,27 +239,107 @@ TEST_F(RooflineChart, every_gap_ends_on_a_roof_of_its_limiter_or_on_a_bar) {
     EXPECT_GT(on_bars, 0U);
 }
 
+std::vector<std::string> titles_of(const TimedRows& rows) {
+    std::vector<std::string> found;
+    for (const Panel& panel : roofline_chart(rows).panels) {
+        std::ranges::transform(panel.series, std::back_inserter(found), &Series::title);
+    }
+    return found;
+}
+
+// No program is faster than the floor of its launch, however far a roof of memory is.
+TEST_F(RooflineChart, a_gap_ends_where_no_program_is_faster) {
+    p_.layer1.seconds = {{"dram", 1e-7}};
+    p_.limiter = "launch";
+    p_.layer2 = {{"launch", 2.5e-6}, {"dram", 1e-7}};
+    run(4e-6, 5e-6);
+    TimedRows rows = read_timed_rows({path()});
+    EXPECT_THAT(titles_of(rows),
+                Contains("2.00× left to the floor of the launch (short bar); limited by launch"));
+    // What the row says of its problem goes before the terms of the kernel.
+    SpeedOfLight& bound = rows.cases.at(0).bound;
+    bound.seconds = 4e-6;
+    bound.limiter = "flop.mma.fp16";
+    EXPECT_THAT(
+        titles_of(rows),
+        Contains("1.25× left to the bound by flop.mma.fp16 (short bar); limited by launch"));
+    bound.seconds = 5e-8;
+    bound.limiter = "dram";
+    EXPECT_THAT(titles_of(rows), Contains("50.00× left to dram (short bar); limited by launch"));
+}
+
+TEST_F(RooflineChart, no_gap_of_the_committed_receipts_promises_what_no_program_reaches) {
+    std::size_t bounded = 0;
+    for (const std::string& file : stored_receipts(receipt(""))) {
+        for (const TimedCase& one : read_timed_rows({file}).cases) {
+            if (!(one.bound.seconds > 0) || !(one.workload.flops() > 0)) {
+                continue;
+            }
+            TimedRows alone;
+            alone.cases = {one};
+            for (const auto& [group, points] : roofline_groups(alone)) {
+                const double most = one.workload.flops() / one.bound.seconds;
+                EXPECT_LE(points.at(0).limit, most * (1 + 1e-9)) << file << " " << one.shape;
+                bounded += points.at(0).bound.empty() ? 0 : 1;
+            }
+        }
+    }
+    EXPECT_GT(bounded, 100U);
+}
+
+// The one that takes the most time of its own need not be the one that a kernel waits for.
+TEST_F(RooflineChart, a_gap_leads_to_the_predicted_limiter_and_not_to_the_busiest_resource) {
+    p_.layer1.seconds = {{"dram", 1e-6}, {"op.ex2", 8e-7}};
+    p_.limiter = "op.ex2";
+    run(3e-6, 4e-6);
+    EXPECT_THAT(titles_of(read_timed_rows({path()})),
+                Contains("5.00× left to op.ex2 (short bar), 4.00× to dram"));
+    p_.limiter = "tail";
+    which_.workload.seqlen_k = 4096;
+    run(3e-6, 4e-6, "tail.jsonl");
+    EXPECT_THAT(titles_of(read_timed_rows({path("tail.jsonl")})),
+                Contains("4.00× left to dram (short bar); limited by tail"));
+}
+
+// Of two devices roofs lie close to each other: what stands on one is no more to be read.
+TEST_F(RooflineChart, speed_ups_stand_beside_roofs_and_bars) {
+    const Chart chart = roofline_chart(read_timed_rows(
+        {receipt("h100-sxm/2026-11-23-prefill_sm90-training-16k-be8691d8caad.jsonl.gz"),
+         training_file}));
+    const Panel& panel = chart.panels.at(0);
+    const Place place = place_of(chart, 0);
+    std::vector<Box> lines = boxes_of_roofs(panel, place);
+    EXPECT_GT(lines.size(), 6U);
+    for (const Series& series : panel.series) {
+        if (series.width == 3) {
+            lines.push_back(box_of_line(panel, place, series));
+        }
+    }
+    std::size_t words = 0;
+    for (const ChartText& text : panel.texts) {
+        if (text.text.ends_with("×")) {
+            ++words;
+            const Box box = box_of(panel, place, text);
+            EXPECT_TRUE(std::ranges::none_of(lines, [&](const Box& line) {
+                return overlap(box, line);
+            })) << text.text;
+        }
+    }
+    EXPECT_EQ(words, 2U);
+}
+
 TEST_F(RooflineChart, the_gap_of_a_launch_is_labelled_only_where_no_resource_limits) {
     p_.layer1.seconds = {{"dram", 1e-7}};
-    p_.layer1.bound_seconds = 1e-7;
-    p_.layer1.limiter = "dram";
     p_.limiter = "launch";
     run(4e-6, 5e-6);
-    const auto titles = [&] {
-        std::vector<std::string> found;
-        const Chart chart = roofline_chart(read_timed_rows({path()}));
-        std::ranges::transform(chart.panels.at(0).series, std::back_inserter(found),
-                               &Series::title);
-        return found;
-    };
-    EXPECT_THAT(titles(), Contains("50.00× left to dram (short bar)"));
+    EXPECT_THAT(titles_of(read_timed_rows({path()})), Contains(HasSubstr("; limited by launch")));
     p_.limiter = "dram";
     p_.layer1.seconds = {{"dram", 4e-6}};
-    p_.layer1.bound_seconds = 4e-6;
     which_.workload.seqlen_k = 4096;
     run(5e-6, 8e-6);
-    EXPECT_THAT(titles(), Contains("2.00× left to dram (short bar)"));
-    EXPECT_THAT(titles(), testing::Not(Contains(HasSubstr("50.00×"))));
+    const std::vector<std::string> titles = titles_of(read_timed_rows({path()}));
+    EXPECT_THAT(titles, Contains("2.00× left to dram (short bar)"));
+    EXPECT_THAT(titles, testing::Not(Contains(HasSubstr("limited by"))));
 }
 
 TEST_F(RooflineChart, several_devices_and_commits_have_marks_of_their_own) {

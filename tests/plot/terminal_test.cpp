@@ -129,6 +129,55 @@ TEST_F(TerminalPicture, kernels_of_a_roofline_are_letters_that_the_legend_has) {
     EXPECT_GT(count_alone('a') + count_alone('b') + count_alone('c'), 0U);
 }
 
+// One cell shows one letter: of a line that lies under another no mark is to be seen.
+TEST_F(TerminalPicture, a_sweep_has_a_letter_for_each_line_or_says_what_hides_it) {
+    const Chart chart = sweep_chart(
+        read_timed_rows(
+            {receipt("h200/2026-11-23-prefill_sm90-training-16k-4b2ec0278ce6.jsonl.gz")}),
+        "");
+    std::string all;
+    for (const std::string& line : drawn(chart)) {
+        all += line + "\n";
+    }
+    const std::string axes = all.substr(all.find('|'), all.find("+-----") - all.find('|'));
+    // Letters alone: those of gnuplot's lines repeat.
+    EXPECT_EQ(axes.find_first_of("*#$%@&="), std::string::npos) << axes;
+    const std::size_t said = all.find("Marks that none is seen of: ");
+    ASSERT_LT(said, all.size()) << all;
+    const std::string hidden = all.substr(said, all.find('\n', said) - said);
+    std::size_t under = 0;
+    for (const char letter : {'A', 'B', 'C', 'D', 'E', 'F'}) {
+        const bool seen = axes.find(letter) != std::string::npos;
+        const bool named = hidden.find(std::string(1, letter) + " under ") != std::string::npos;
+        EXPECT_NE(seen, named) << letter << " " << all;
+        under += named ? 1 : 0;
+    }
+    EXPECT_GT(under, 0U);
+    EXPECT_THAT(all, HasSubstr("Small letters are predictions."));
+}
+
+TEST_F(TerminalPicture, a_title_stands_above_that_of_the_y_axis) {
+    Scorecard card;
+    card.add_tree(std::string(RACELINE_SOURCE_DIR) + "/receipts");
+    const Chart chart = scorecard_chart(card);
+    std::istringstream text(drawn_by_gnuplot(
+        gnuplot_script(chart, PictureForm::terminal, {.columns = 60, .rows = 30})));
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(text, line);) {
+        lines.push_back(line);
+    }
+    const auto has = [&](const std::string& words) {
+        return std::ranges::any_of(
+            lines, [&](const std::string& line) { return line.find(words) < line.size(); });
+    };
+    EXPECT_TRUE(has(chart.panels.at(0).title)) << chart.panels[0].title;
+    EXPECT_TRUE(has(chart.panels.at(1).title)) << chart.panels[1].title;
+    EXPECT_EQ(
+        std::ranges::count_if(
+            lines, [](const std::string& line) { return line.find(" predicted ") < line.size(); }),
+        2);
+}
+
 // Titles of the legend, names of ticks and texts: what a terminal has no room for is lost unseen.
 TEST_F(TerminalPicture, shows_all_words) {
     const std::string folder = std::string(RACELINE_SOURCE_DIR) + "/receipts/";

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/receipt_diff.hpp"
 
+#include <algorithm>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "support/check.hpp"
+#include "support/text_style.hpp"
 #include "written_runs.hpp"
 
 namespace raceline {
@@ -63,6 +66,36 @@ TEST_F(Diff, names_what_is_mispredicted) {
     EXPECT_TRUE(all.cases.at(0).missed);
     EXPECT_THAT(diff_text(all), HasSubstr("1 mispredicted"));
     EXPECT_THAT(diff_text(all), HasSubstr("-50 %"));
+}
+
+// A tile is as wide as a narrow terminal has room for the ratio, which is what the reader asked
+// for.
+TEST_F(Diff, a_narrow_table_keeps_the_ratio_and_its_interval) {
+    const std::string file =
+        std::string(RACELINE_SOURCE_DIR) + "/receipts/h200/2026-11-23-prefill_sm90-training-16k-";
+    const ReceiptDiff one_kernel = diff_of(read_timed_rows({file + "36f10dd2f060.jsonl.gz"}),
+                                           read_timed_rows({file + "4b2ec0278ce6.jsonl.gz"}));
+    const std::string receipts = std::string(RACELINE_SOURCE_DIR) + "/receipts";
+    const ReceiptDiff many_kernels = diff_of(timed_rows_of_commit(receipts, "3d1ff90"),
+                                             timed_rows_of_commit(receipts, "4b2ec02"));
+    for (const ReceiptDiff* diff : {&one_kernel, &many_kernels}) {
+        ASSERT_GT(diff->cases.size(), 10U);
+        const CaseDiff& first = diff->cases.front();
+        for (const std::size_t columns : {std::size_t{80}, std::size_t{100}, std::size_t{120}}) {
+            TextStyle style;
+            style.columns = columns;
+            const std::string text = diff_text(*diff, style);
+            const std::string heading = text.substr(0, text.find('\n'));
+            EXPECT_THAT(heading, HasSubstr("before / after")) << columns;
+            EXPECT_THAT(heading, HasSubstr("interval")) << columns;
+            EXPECT_THAT(heading, HasSubstr("change")) << columns;
+            EXPECT_THAT(text, HasSubstr(fmt::format("{:.3f}", first.ratio))) << columns;
+            EXPECT_THAT(
+                text, HasSubstr(fmt::format("{:.3f} to {:.3f}", first.ratio_low, first.ratio_high)))
+                << columns;
+            EXPECT_LE(text_width(heading), columns);
+        }
+    }
 }
 
 TEST_F(Diff, of_a_case_timed_twice_the_last_time_counts) {
