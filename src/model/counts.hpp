@@ -17,8 +17,8 @@ namespace raceline {
 /// cache (`byte.llc` on a CPU, `byte.l2` on a GPU) that amount is all traffic through it, these
 /// bytes included; where it does not, the model charges these bytes there itself.
 struct Reread {
-    double bytes = 0;      ///< all passes after the first
-    double footprint = 0;  ///< bytes that must stay resident between passes
+    double bytes = 0;           ///< all passes after the first
+    double footprint = 0;       ///< bytes that must stay resident between passes
     bool by_same_unit = false;  ///< what a unit reads again it has read itself
 };
 

@@ -144,15 +144,15 @@ void probe_loaded_latency(GpuSetting& with, const LoadedLatency& load, std::vect
 void append_gpu_floor_steps(const Device& /*device*/, std::vector<GpuStep>& steps) {
     steps.push_back({"launch floors", probe_launches});
     steps.push_back({"CTA start and drain", probe_cta});
-    steps.push_back(
-        {"DRAM latency", [](GpuSetting& with, std::vector<Ceiling>& out) {
-             probe_latency(with, "latency.dram", {std::size_t{1} << 30U, 256, 50'000, false}, out);
-         }});
+    steps.push_back({"DRAM latency", [](GpuSetting& with, std::vector<Ceiling>& out) {
+                         probe_latency(with, "latency.dram",
+                                       {std::size_t{1} << 30U, 256, 50'000, false}, out);
+                     }});
     // Small enough for any L2, each run a whole round: the first, uncounted one fills it.
-    steps.push_back(
-        {"L2 latency", [](GpuSetting& with, std::vector<Ceiling>& out) {
-             probe_latency(with, "latency.l2", {std::size_t{2} << 20U, 128, 16'384, true}, out);
-         }});
+    steps.push_back({"L2 latency", [](GpuSetting& with, std::vector<Ceiling>& out) {
+                         probe_latency(with, "latency.l2",
+                                       {std::size_t{2} << 20U, 128, 16'384, true}, out);
+                     }});
     // A run reads all of it once, so that the next one finds nothing of it in the L2.
     steps.push_back(
         {"DRAM latency of a CTA", [](GpuSetting& with, std::vector<Ceiling>& out) {
@@ -160,10 +160,10 @@ void append_gpu_floor_steps(const Device& /*device*/, std::vector<GpuStep>& step
              const int steps_of_all = static_cast<int>(bytes / (2048UL * with.device.units));
              probe_loaded_latency(with, {"latency.dram.loaded", bytes, steps_of_all}, out);
          }});
-    steps.push_back(
-        {"L2 latency of a CTA", [](GpuSetting& with, std::vector<Ceiling>& out) {
-             probe_loaded_latency(with, {"latency.l2.loaded", std::size_t{8} << 20U, 4000}, out);
-         }});
+    steps.push_back({"L2 latency of a CTA", [](GpuSetting& with, std::vector<Ceiling>& out) {
+                         probe_loaded_latency(
+                             with, {"latency.l2.loaded", std::size_t{8} << 20U, 4000}, out);
+                     }});
 }
 
 }  // namespace raceline::probe

@@ -52,7 +52,8 @@ TEST(SidesOfUnits, are_none_where_the_l2_is_one_piece) {
     std::mt19937 random(4);
     std::vector<std::uint32_t> scatter(20 * blocks);
     for (auto& cycles : scatter) {
-        cycles = static_cast<std::uint32_t>(240 + random() % 200);  // two heaps for each SM, but no two see the same
+        cycles = static_cast<std::uint32_t>(
+            240 + random() % 200);  // two heaps for each SM, but no two see the same
     }
     EXPECT_FALSE(sides_of_units(scatter, 20));
     EXPECT_FALSE(sides_of_units(std::vector<std::uint32_t>(20 * blocks, 240), 20));
