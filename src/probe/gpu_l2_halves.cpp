@@ -101,12 +101,12 @@ void probe_link(GpuSetting& with, const cuda::DeviceBuffer& buffer, const UnitSi
     const GpuPass near = pass(true);
     out.push_back(gpu_ceiling(
         "byte.l2_link", "byte/s", pass(false), with.device,
-        fmt::format("every SM reads from DRAM what is at home in the other half of the L2, {} MiB "
-                    "in all, shortest launch; what is at home in its own half at {:.2f} TB/s; "
-                    "blocks of 4 KiB, told apart by how long an atomic operation takes ({:.0f} and "
-                    "{:.0f} clocks)",
-                    buffer.bytes() / mebibyte, near.rate / 1e12, units.near_cycles,
-                    units.far_cycles)));
+        fmt::format(
+            "every SM reads from DRAM what is at home in the other half of the L2, {} MiB "
+            "in all, shortest launch. What is at home in its own half comes at {:.2f} TB/s. "
+            "Blocks of 4 KiB are told apart by how long an atomic operation takes: {:.0f} "
+            "and {:.0f} clocks",
+            buffer.bytes() / mebibyte, near.rate / 1e12, units.near_cycles, units.far_cycles)));
 }
 
 // Nodes in blocks that are at home in the other half than SM 0's, in a random cycle.
@@ -172,7 +172,7 @@ void probe_far_latency(GpuSetting& with, const cuda::DeviceBuffer& buffer, const
     out.push_back(gpu_ceiling(
         "latency.l2.far", "s", best, with.device,
         fmt::format("pointer chase past L1 by one thread through {} nodes, each once, that lie in "
-                    "the other half of the L2 alone, shortest of several runs; an atomic operation "
+                    "the other half of the L2 alone, shortest of several runs. An atomic operation "
                     "takes {:.0f} clocks in the own half, {:.0f} in the other",
                     steps, units.near_cycles, units.far_cycles)));
 }
