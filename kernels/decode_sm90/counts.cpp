@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <string>
 
 #include "kernels/decode_sm90/params.hpp"
@@ -52,12 +53,68 @@ struct Cut {
     double parts = 1, longest = 0;       // blocks of the longest one
     double units = 0, most_of_unit = 0;  // units of several parts, and the most parts of one
     bool by_units = false;
+    // Of the part that takes longest, where it is known (else 0): units that end in it, and blocks
+    // of its busiest warps, which share those of one unit after the other.
+    double ends = 0, of_warp = 0;
 };
 
 Cut cut_line(const Cuts& line, double units) {
     const double parts = line.parts;
     return {parts, static_cast<double>(line.longest()), std::min(units, parts - 1),
             std::ceil(parts / std::max(1.0, units)) + 1, false};
+}
+
+// Sequences of a line, in its order.
+struct Lined {
+    std::int64_t units = 0, of_unit = 0;  // blocks of each
+};
+
+// Parts of a line have as many blocks. One that holds many short units ends each of them, and takes
+// longest.
+Cut cut_ragged_line(const Cuts& line, double units, std::span<const Lined> sequences,
+                    const CutRule& rule) {
+    Cut cut = cut_line(line, units);
+    const double blocks_of_end = bytes_of_an_end / (2.0 * rule.block_bytes);
+    std::size_t at = 0;
+    std::int64_t start = 0;  // of that sequence
+    double longest = 0;
+    for (std::int32_t part = 0; part < line.parts; ++part) {
+        const std::int64_t begin = line.begin(part);
+        const std::int64_t end = line.begin(part + 1);
+        std::int64_t ends = 0, of_warp = 0;
+        for (;;) {
+            const Lined& its = sequences[at];
+            const std::int64_t behind = start + its.units * its.of_unit;
+            const std::int64_t from = std::max(begin, start);
+            const std::int64_t to = std::min(end, behind);
+            if (from < to) {
+                const std::int64_t first = (from - start) / its.of_unit;
+                const std::int64_t last = (to - 1 - start) / its.of_unit;
+                const auto turns = [&](std::int64_t blocks) {
+                    return divide_up(blocks, std::int64_t{rule.warps});
+                };
+                ends += last - first + 1;
+                of_warp += first == last ? turns(to - from)
+                                         : turns(start + (first + 1) * its.of_unit - from) +
+                                               (last - first - 1) * turns(its.of_unit) +
+                                               turns(to - start - last * its.of_unit);
+            }
+            if (behind > end || at + 1 == sequences.size()) {
+                break;
+            }
+            start = behind;
+            ++at;
+        }
+        const double weight =
+            static_cast<double>(of_warp * rule.warps) + blocks_of_end * static_cast<double>(ends);
+        if (weight > longest) {
+            longest = weight;
+            cut.longest = static_cast<double>(end - begin);
+            cut.ends = static_cast<double>(ends);
+            cut.of_warp = static_cast<double>(of_warp);
+        }
+    }
+    return cut;
 }
 
 Cut cut_equal(const Workload& w, std::int32_t blocks, const Plan& plan, const Tile& t) {
@@ -77,11 +134,14 @@ Cut cut_ragged(const Workload& w, std::int32_t blocks, const Plan& plan, const T
     const Cuts line(blocks, plan.ctas, rule.least());
     const auto of_sequence = static_cast<std::int32_t>(w.heads_kv) * plan.row_tiles;
     std::int32_t units = 0;
+    std::vector<Lined> sequences;
     for (std::int64_t b = 0; b < w.batch; ++b) {
-        units += blocks_of_sequence(w, t, problem, b) > 0 ? of_sequence : 0;
+        const std::int64_t own = blocks_of_sequence(w, t, problem, b);
+        units += own > 0 ? of_sequence : 0;
+        sequences.push_back({of_sequence, own});
     }
     if (units > plan.ctas) {
-        return cut_line(line, units);
+        return cut_ragged_line(line, units, sequences, rule);
     }
     Cut cut;
     for (int attempt = 0; attempt < share_attempts; ++attempt) {
@@ -99,8 +159,9 @@ Cut cut_ragged(const Workload& w, std::int32_t blocks, const Plan& plan, const T
             break;
         }
     }
-    return rule.by_units(static_cast<std::int32_t>(cut.longest), line) ? cut
-                                                                       : cut_line(line, units);
+    return rule.by_units(static_cast<std::int32_t>(cut.longest), line)
+               ? cut
+               : cut_ragged_line(line, units, sequences, rule);
 }
 
 Cut cut_of(const Workload& w, double blocks, const Plan& plan, const Tile& t) {
@@ -160,7 +221,9 @@ Split split_of(const Workload& w, const Tile& t, const Cut& cut) {
 // and the beginning of the next, and those that do are waited for.
 double ends_of(const Workload& w, const Plan& plan, const Cut& cut) {
     const auto units = static_cast<double>(units_of(w, plan));
-    return cut.by_units || units <= 1 ? 1 : std::ceil(units / cut.parts) + 1;
+    return cut.ends > 0                 ? cut.ends
+           : cut.by_units || units <= 1 ? 1
+                                        : std::ceil(units / cut.parts) + 1;
 }
 
 // What comes before the first copy where the device alone knows the lengths. Those of a small batch
@@ -206,7 +269,7 @@ Counts main_launch(const Workload& w, const Tile& t, const Plan& plan, double bl
     const Cut cut = cut_of(w, blocks, plan, t);
     const double parts = cut.parts;
     const double of_part = cut.longest;
-    const double of_warp = std::ceil(of_part / t.warps);
+    const double of_warp = cut.of_warp > 0 ? cut.of_warp : std::ceil(of_part / t.warps);
     const double ends = ends_of(w, plan, cut);
     const double row_bytes = static_cast<double>(w.headdim_v) * sizeof(float);
     const double partial_bytes = 2 * parts * tile_rows * row_bytes;

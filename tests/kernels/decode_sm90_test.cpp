@@ -103,6 +103,39 @@ TEST(DecodeSm90Counts, dram_has_what_the_call_cannot_do_without) {
     }
 }
 
+// One long sequence and short ones, whose units have a block of 64 keys each: 8 x 438 and 48 blocks
+// on 132 CTAs. The last parts hold 26 blocks; one whose 26 are of as many units takes a turn
+// of one warp and an end for each.
+TEST(DecodeSm90Counts, the_part_that_takes_longest_is_that_of_many_short_units) {
+    const Device h200 = datasheet_device("h200");
+    const Kernel& kernel = find_kernel("decode_sm90");
+    constexpr const char* skewed =
+        "b=7,h=64/8,q=1,k=27971;30;30;30;30;30;38,d=128,dtype=bf16,kv=e4m3";
+    constexpr const char* even =
+        "b=7,h=64/8,q=1,k=4022;4023;4024;4021;4022;4023;4024,d=128,dtype=bf16,kv=e4m3";
+    const auto repeat = [&](const char* shape, const char* step) {
+        const int tile = kernel.find_tile({{"headdim", 128},
+                                           {"keys", 64},
+                                           {"warps", 4},
+                                           {"stages", 3},
+                                           {"residents", 1},
+                                           {"eight_bits", 1},
+                                           {"launches", 2}});
+        const std::vector<Counts> launches = kernel.counts(parse_shape(shape), tile, h200);
+        for (const Step& one : launches.front().steps) {
+            if (one.name == step) {
+                return one.repeat;
+            }
+        }
+        return 0.0;
+    };
+    EXPECT_EQ(repeat(skewed, "query"), 26);
+    EXPECT_EQ(repeat(skewed, "finish"), 26);
+    EXPECT_EQ(repeat(skewed, "blocks"), 26);
+    EXPECT_LE(repeat(even, "query"), 2);
+    EXPECT_LE(repeat(even, "blocks"), 8);
+}
+
 TEST(DecodeSm90, workspace_depends_on_device_and_tile_alone) {
     const Device h200 = datasheet_device("h200");
     const Kernel& kernel = find_kernel("decode_sm90");
