@@ -165,6 +165,24 @@ void take_loaded_times(Device& device, const Reference& reference) {
     }
 }
 
+// One SM draws what it can have under way, whatever else the board has: as much on any of them, but
+// never more than the board.
+void take_unit_rates(Device& device, const Reference& reference) {
+    for (const std::string whole : {"byte.dram_read", "byte.l2"}) {
+        const std::string id = whole + ".unit";
+        const auto own = device.rates.find(whole);
+        const auto measured = reference.measured.rates.find(id);
+        if (device.rates.contains(id) || own == device.rates.end() ||
+            measured == reference.measured.rates.end() || !is_measured(measured->second)) {
+            continue;
+        }
+        Rate& taken = device.rates[id];
+        taken.value = std::min(measured->second.value, own->second.value);
+        taken.source = fmt::format("datasheet x 1.00 of {}: no vendor states it; as measured there",
+                                   reference.id);
+    }
+}
+
 // The link between the halves of the L2 has the L2's clock, on boards of the same die.
 void take_halves(Device& device, const Reference& reference) {
     if (device.rates.contains("size.l2.half") &&
@@ -268,6 +286,7 @@ void complete_latencies(Device& device, std::span<const build_info::EmbeddedFile
     };
     complete("latency.dram.loaded", take_loaded_times);
     complete("byte.l2_link", take_halves);
+    complete("byte.dram_read.unit", take_unit_rates);
 }
 
 void scale_to_measured(Device& device, std::span<const build_info::EmbeddedFile> embedded) {

@@ -132,9 +132,14 @@ void name_limiter(const Device& device, const BoundRates& rates, SpeedOfLight& b
 }  // namespace
 
 ProblemWork work_of(const Workload& w) {
-    return {w.bytes_read(), w.bytes_written(),
-            w.flops(),      find_operation(w.op).matrix_products,
-            w.dtype,        w.is_attention() ? w.kv_dtype : w.dtype};
+    const bool products = find_operation(w.op).matrix_products;
+    // Steps behind a product (bias, gelu) are no work of the engine that multiplies.
+    const double flops = products && !w.is_attention() ? 2.0 * static_cast<double>(w.extent("m")) *
+                                                             static_cast<double>(w.extent("n")) *
+                                                             static_cast<double>(w.extent("k"))
+                                                       : w.flops();
+    return {w.bytes_read(), w.bytes_written(), flops,
+            products,       w.dtype,           w.is_attention() ? w.kv_dtype : w.dtype};
 }
 
 BoundRates bound_rates(const Device& device, const ProblemWork& work, const LaunchCase& how) {

@@ -57,8 +57,9 @@ std::vector<Box> boxes_of_levels(const Panel& panel, const Place& place) {
 }
 
 // Along a diagonal, from where it enters the panel: the first place where the name covers nothing,
-// lines of engines neither if there is one, and ends on the diagonal; else of those where it covers
-// no words the one with fewest marks, and false. `top`: where the diagonal ends.
+// lines of engines neither if there is one, and ends on the diagonal; where marks stand all along
+// it, the same a line higher, over what no mark passes; else of those where it covers no words the
+// one with fewest marks, and false. `top`: where the diagonal ends.
 bool put_along(Panel& panel, const Place& place, double rate, double top, ChartText name) {
     const std::vector<Box> words = boxes_of_words(panel, place);
     const std::vector<Box> marks = boxes_of_marks(panel, place);
@@ -70,9 +71,14 @@ bool put_along(Panel& panel, const Place& place, double rate, double top, ChartT
     std::optional<ChartText> crossed;
     std::optional<ChartText> second;
     std::size_t fewest = 2 * marks.size() + 1;
-    for (int i = 1; i < steps; ++i) {
-        name.x = from * std::pow(to / from, static_cast<double>(i) / steps);
-        name.y = name.x * rate;
+    const double line = std::pow(panel.y.high / panel.y.low, line_share(place));
+    constexpr int heights = 3;
+    for (int i = 1; i < heights * steps; ++i) {
+        if (i == steps && crossed) {
+            break;
+        }
+        name.x = from * std::pow(to / from, static_cast<double>(i % steps) / steps);
+        name.y = name.x * rate * std::pow(line, i / steps);
         name.towards = {2 * name.x, 2 * name.y};
         const Box box = box_of(panel, place, name);
         const bool begins = std::ranges::all_of(

@@ -400,6 +400,17 @@ TEST_F(RateSources, LatenciesUnderLoadFollowTheNearestDeviceThatHasThem) {
     EXPECT_FALSE(a100.find("latency.l2.loaded")) << "nobody has it";
 }
 
+TEST_F(RateSources, OneSmDrawsAsMuchOnEveryBoard) {
+    commit({ceiling_row(device_, "byte.dram_read.unit", 1.8e11),  // the H200's
+            ceiling_row(device_, "byte.dram_read", 4.5e12)});
+    for (const char* id : {"gh200", "h100-pcie", "a100-80", "l4"}) {
+        Device board = datasheet_device(id);
+        apply_committed_rates(board, embedded_);
+        EXPECT_DOUBLE_EQ(board.rate("byte.dram_read.unit"), 1.8e11) << id;
+        EXPECT_EQ(origin_text(board.rates.at("byte.dram_read.unit")), "datasheet x 1.00 of h200");
+    }
+}
+
 TEST_F(RateSources, TheLinkBetweenHalvesOfTheL2GoesWithTheL2OfTheSameDie) {
     const Device h100 = datasheet_device("h100-sxm");
     commit({ceiling_row(device_, "byte.l2", 9e12)});  // the H200's

@@ -90,6 +90,15 @@ TEST(SpeedOfLight, takes_the_fastest_engine_that_rounds_no_input) {
     EXPECT_DOUBLE_EQ(wide.compute_seconds, 3 * 4.0 * 4096 * 4096 * 64 / 6e13);
 }
 
+TEST(SpeedOfLight, of_a_product_charges_no_step_behind_it_to_its_engine) {
+    const double product =
+        bound_of(made(), "op=linear,m=4096,n=4096,k=32,dtype=bf16").compute_seconds;
+    EXPECT_DOUBLE_EQ(product, 2.0 * 4096 * 4096 * 32 / 1e14);
+    EXPECT_DOUBLE_EQ(
+        bound_of(made(), "op=linear+bias+gelu,m=4096,n=4096,k=32,dtype=bf16").compute_seconds,
+        product);
+}
+
 TEST(SpeedOfLight, goes_by_the_highest_rate_known_of_an_engine) {
     Device device = made();
     device.rates["flop.mma.bf16.burst"] = {1.2e14, "probe: a test", 0, "burst", 0};
