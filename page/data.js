@@ -55,7 +55,7 @@ function casesOfColumns(columns, texts) {
   for (const [name, values] of Object.entries(columns)) {
     values.forEach((value, i) => {
       all[i] ??= {};
-      if (value !== "~") all[i][name] = name === "shape" || name === "tile" ? texts[value] : value;
+      if (value !== "~") all[i][name] = ["shape", "tile", "way"].includes(name) ? texts[value] : value;
     });
   }
   return all;

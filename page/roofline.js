@@ -89,6 +89,7 @@ function tellCase(point) {
     ["of roof", ofRoofText(one, true)],
     ["rate", si(one.flops / one.measured, "FLOP/s")],
     ...(one.sight ? [["class", one.sight]] : []),
+    ["call", one.way],
     ["written", writtenText(one)],
     ...(one.stale ? [["stale", "the kernel has changed since"]] : []),
   ];
@@ -170,6 +171,7 @@ function missingRoofs() {
   const memory = roofs.memory.filter(([, resource]) => resource === levelOf(chosen.level).roof);
   const shown = [...memory, ...roofs.engines];
   const how = "name a file of its ceilings, which `raceline measure` writes, beside the receipts";
+  if (shown.length === 0 && roofs.sets > 1) return `The rows of this device rest on ${roofs.sets} sets of ceilings, as those of several machines do, so that no roof is drawn: a page of the files of one has them.`;
   if (shown.length === 0) return `No ceiling of this device is known, so that no roof is drawn: ${how}.`;
   const lacks = [...(memory.length === 0 ? [levelOf(chosen.level).title] : []), ...(roofs.engines.length === 0 ? ["its engines"] : [])];
   const stated = shown.filter(([, , , measured]) => !measured).length;
@@ -305,10 +307,22 @@ function showRoofline() {
     point => point.of.row && showRow(...point.of.row));
 }
 
-const caseColumns = () => [
+/**
+ * How a case was launched. Where the cases that are shown differ in it their times do not compare: what tells them apart
+ * stands beside the time.
+ */
+function callColumn(ways) {
+  const words = way => way.split(", ");
+  const shared = words(ways[0] ?? "").filter(word => ways.length > 1 && ways.every(way => words(way).includes(word)));
+  const told = one => words(one.way).filter(word => !shared.includes(word)).join(", ") || "—";
+  return {name: "way", title: "Call", of: told, show: told};
+}
+
+const caseColumns = (several, way) => [
   textColumn("kernel", "Kernel"),
   textColumn("shape", "Shape", true),
   numberColumn("measured", "Measured", one => rowLink(seconds(one.measured), one.row)),
+  ...(several ? [way] : []),
   numberColumn("predicted", "Predicted", one => rowLink(seconds(one.predicted), one.prediction_row)),
   {name: "error", title: "Error", number: true, of: one => one.predicted === undefined ? undefined : Math.abs(one.predicted / one.measured - 1),
    show: one => one.predicted === undefined ? "—" : rowLink(signedPercent(one.predicted / one.measured - 1), one.row)},
@@ -320,9 +334,11 @@ const caseColumns = () => [
   writtenColumn,
   {name: "suite", title: "Suite", of: one => one.suite, show: one => suiteName(one.suite)},
   textColumn("tile", "Tile"),
+  ...(several ? [] : [way]),
 ];
 
 function showCases() {
-  sortableTable(byId("cases-table"), "Cases", caseColumns(), casesLeft(), {by: "measured", down: true});
+  const ways = unique(casesLeft().map(one => one.way));
+  sortableTable(byId("cases-table"), "Cases", caseColumns(ways.length > 1, callColumn(ways)), casesLeft(), {by: "measured", down: true});
   showRoofline();
 }

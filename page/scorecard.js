@@ -118,6 +118,7 @@ function showScorecard() {
   sortableTable(byId("scorecard-groups"), "Errors by kernel, regime and class", [
     textColumn("kernel", "Kernel"), textColumn("regime", "Regime"), textColumn("class", "Class"),
     figureColumn("median_absolute", "Median", percent),
+    textColumn("device", "Device"),
     figureColumn("n", "Cases", String),
     figureColumn("p90_absolute", "p90", percent),
     figureColumn("bias", "Bias", signedPercent),
@@ -128,7 +129,6 @@ function showScorecard() {
     ...baselines.map(name => (
       {name, title: wordsOf(name), number: true, of: one => one[name]?.n > 0 ? one[name].median_absolute : undefined,
        show: one => one[name]?.n > 0 ? figure(besideText(one[name]), one, name) : "—"})),
-    textColumn("device", "Device"),
   ], scorecard.groups, {by: "n", down: true});
   if (points.length > 0) {
     drawChart("scorecard-chart", scorecardSpec(points, widthOf("scorecard-chart")), points, tellCase, point => point.of.row && showRow(...point.of.row));

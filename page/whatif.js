@@ -82,16 +82,30 @@ function bars(entries, limit) {
     make("span", {}, seconds(value))]));
 }
 
-/** Where the rates behind an answer come from, in the words of `raceline predict`. */
+/** Origins of rates that a probe measured on the device itself, in the words of src/device/rate_origin.cpp: this build's, or those of a row or a file of the page. */
+const probed = ["committed", "measured here", "rates file"];
+
+/** Where the rates behind an answer come from: those of the fastest kernel, else that of the bound. */
 function ratesText(best, bound) {
   const origins = best ? Object.entries(best.rates) : bound.rates ? [[bound.limiter, bound.rates]] : [];
-  const measured = origin => origin === "committed";
-  const stated = origins.filter(([, origin]) => !measured(origin));
+  const stated = origins.filter(([, origin]) => !probed.includes(origin));
   const moved = Object.keys(whatIf.ceilings).length > 0 ? " Ceilings that were moved are assumed." : "";
-  if (stated.length === 0) return `Its rates were measured on this device, and are committed.${moved}`;
+  if (origins.length === 0) return moved.trim();
+  const whose = best ? "rates" : "bound's rates";
+  const own = page.data.what_if.own.includes(whatIf.device);
+  if (stated.length === 0) return `Its ${whose} were measured on this device${own ? ", as rows of this page say" : ", and are committed"}.${moved}`;
   const which = stated.map(([id, origin]) => `${id} (${origin})`).join(", ");
-  return `${stated.length === origins.length ? "None of its rates was measured on this device" : "Not all of its rates were measured on this device"}: a datasheet's are ${which}.` +
+  return `${stated.length === origins.length ? `None of its ${whose} was measured on this device` : `Not all of its ${whose} were measured on this device`}: a datasheet's are ${which}.` +
     `${stated.some(([, origin]) => origin.includes(" of ")) ? " The factor is what the named device was measured to reach of its own." : ""}${moved}`;
+}
+
+/** Why no time stands in an answer. The one kernel that was chosen says nothing of the others. */
+function noTime(refused) {
+  if (whatIf.kernel && refused.length === 1) {
+    const [{kernel, reason}] = refused;
+    return reason ? `${kernel} does not serve this shape on this device: ${reason}. ` : `With these ceilings the time of ${kernel} is no number. `;
+  }
+  return `No kernel ${refused.some(one => one.reason) ? "serves this shape on this device" : "has a time that is a number"}. `;
 }
 
 function showAnswer(answer) {
@@ -107,7 +121,7 @@ function showAnswer(answer) {
   const verdict = best
     ? [make("strong", {id: "whatif-kernel"}, best.kernel), " takes ", make("span", {id: "whatif-seconds"}, seconds(best.seconds)), ", limited by ",
        make("strong", {id: "whatif-limiter"}, best.limiter), ` (tile ${best.tile}). `]
-    : [`No kernel ${refused.some(one => one.reason) ? "serves this shape on this device" : "has a time that is a number"}. `];
+    : [noTime(refused)];
   where.replaceChildren(
     make("p", {class: "verdict", id: "whatif-verdict"}, ...verdict,
       bound.limiter ? ["No program is faster than ", make("span", {id: "whatif-bound"}, seconds(bound.seconds)), `, bound by ${bound.limiter}.`].flat() : "Nothing is known that bounds it."),
@@ -115,7 +129,7 @@ function showAnswer(answer) {
     ...(best ? [make("h3", {}, "Terms of its time"), bars(best.terms.filter(([, value]) => value !== 0), null),
                 make("h3", {}, "Work over ceiling, by resource"), bars(Object.entries(best.resources).sort((a, b) => b[1] - a[1]), best.limiter)] : []),
     make("h3", {}, "Kernels"), make("div", {id: "whatif-kernels"}),
-    make("details", {id: "whatif-others"}, make("summary", {}, `${plural(refused.length, "kernel")} that do not serve it, and why`),
+    make("details", {id: "whatif-others"}, make("summary", {}, `${plural(refused.length, "kernel")} that ${refused.length === 1 ? "does" : "do"} not serve it, and why`),
       make("ul", {}, refused.map(one => make("li", {}, make("strong", {}, one.kernel), `: ${one.reason ?? "with these ceilings its time is no number"}`)))));
   sortableTable(byId("whatif-kernels"), "Kernels, predicted", [
     textColumn("kernel", "Kernel"), numberColumn("seconds", "Time", one => seconds(one.seconds)), textColumn("limiter", "Limiter"),

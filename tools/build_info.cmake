@@ -74,7 +74,7 @@ foreach(entry ${KERNELS})
       set(args OperationArgs)
     endif()
     file(READ ${record} text)  # of a folder with several records, each says it for itself
-    if(text MATCHES "\nRACELINE_TREE_KERNEL\\([ \n]*${name},")
+    if(text MATCHES "\nRACELINE_CALL_KERNEL\\([ \n]*${name},")
       set(args AttentionCall)
     endif()
   endforeach()

@@ -3,14 +3,16 @@
 # One visit to a Hopper machine for decode_sm90, under five minutes: the gate over every tile, the
 # sanitizers on small shapes, the grid of a decoder's calls, and cuDNN beside us on it. Needs the built
 # program, and PyTorch for `compare`; a missing tool is reported and skipped. device_test_decode, which
-# replays captured graphs with other lengths, is run if it was carried beside the program, or named by TESTS.
+# replays captured graphs with other lengths, is run if it was carried beside the program, or named by TESTS;
+# so is device_host_cost, which times calls by the host's clock and makes a million of them.
 #
 #   OUT=folder tools/device_decode.sh [program] [step ...]
 #
 # Steps: check replay bench sanitize compare (default: all, in this order), and on request random (checks of
 # every tile on the random suites of SEEDS, default "1 2 3", with rows), predict (those suites predicted
 # and measured), serving (batches of a server drawn from SEEDS, checked
-# and measured where this kernel takes them) and grids (the grid in pages and over caches in e4m3). A shared library carried beside
+# and measured where this kernel takes them) grids (the grid in pages and over caches in e4m3, also with
+# scales of tokens) and host (what a call costs the host, from C++ and, where PyTorch and the package are, Python). A shared library carried beside
 # the program (libhwy.so.1) is found there. PYTHON names an interpreter with PyTorch, LIBRARY
 # libraceline.so (default: beside the program), PEERS the libraries of `compare` (default: cudnn).
 set -u
@@ -59,6 +61,7 @@ step_grids() {
     grid decode-grid-paged
     grid decode-grid-e4m3
     grid decode-grid-paged-e4m3
+    grid decode-grid-e4m3-token
 }
 
 step_sanitize() {
@@ -85,6 +88,11 @@ step_serving() {
         into "$rows/serving-$seed.jsonl" serving.log 300 "$program" bench "${kernel[@]}" \
             --suite "serving:$seed" --max-seconds 0.05
     done
+}
+
+step_host() {
+    run 120 host.log "$here/device_host_cost"
+    run 60 host.log "$python" tools/host_cost.py
 }
 
 step_compare() {

@@ -53,10 +53,15 @@ wheel() {
     [ -x $tools/bin/python ] || "$python" -m venv $tools
     quietly tools $tools/bin/python -m pip install --disable-pip-version-check scikit-build-core nanobind \
         'cmake>=3.26' ninja
+    # Of what is linked into it, compiled into it or beside it.
+    cuda=""
+    [ "$2" = OFF ] || cuda=--cuda
+    $tools/bin/python tools/licenses.py gather $cuda
     rm -rf "$folder"
     quietly "$1" env CMAKE_ARGS="-DRACELINE_CUDA=$2 ${3:-}" $tools/bin/python -m pip wheel -v \
         --disable-pip-version-check --no-deps --no-build-isolation -C build-dir="build-python/$1" \
         -C cmake.define.RACELINE_PAGE_MODEL=ON --wheel-dir "$folder" .
+    $tools/bin/python tools/licenses.py check $cuda "$folder"/*.whl
     say "$folder: trying it in a fresh virtual environment"
     "$python" -m venv "$scratch/$1"
     "$scratch/$1/bin/python" -m pip install --quiet --disable-pip-version-check "$folder"/*.whl numpy
@@ -114,6 +119,8 @@ tarball() {
         echo "release: there are changes that are not committed: the tarball is without them" >&2
     archive=$root/dist/raceline-$version.tar.gz
     git archive --format=tar.gz --prefix="raceline-$version/" -o "$archive" HEAD
+    # It holds no file of others, so that one text does.
+    tar -tzf "$archive" "raceline-$version/LICENSE" >/dev/null
     say "dist: taking the tarball by FetchContent, which builds all of the library"
     project fetched "include(FetchContent)
 set(RACELINE_CUDA OFF)

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands.hpp"
 
+#include <cmath>
 #include <fmt/ranges.h>
 #include <limits>
 
 #include "completion.hpp"
 #include "help.hpp"
+#include "point_file.hpp"
 #include "support/nearest.hpp"
 #include "usage.hpp"
 
@@ -280,11 +282,11 @@ void add_report_command(CLI::App& app, Options& o, std::vector<Command>& command
 
 void add_amount(CLI::App& command, const char* name, double& into, const char* help) {
     const CLI::Validator amount(
-        [](const std::string& text) {
+        [member = std::string_view(name).substr(2)](const std::string& text) {
             double value = 0;
-            return CLI::detail::lexical_cast(text, value) && value >= 0
-                       ? std::string()
-                       : fmt::format("'{}' is no number of 0 or more, such as 250e-6", text);
+            const bool number = CLI::detail::lexical_cast(text, value);
+            const std::string fault = amount_fault(member, number ? value : NAN);
+            return fault.empty() ? fault : fmt::format("'{}' {}", text, fault);
         },
         "");  // help has a description behind the type
     command.add_option(name, into, help)->check(amount)->type_name("NUMBER");

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <filesystem>
 #include <string_view>
+#include <vector>
 
 #include "options.hpp"
 #include "plot/charts.hpp"
 #include "receipt/named_file.hpp"
 #include "report/receipt_diff.hpp"
 #include "support/check.hpp"
+#include "support/file_names.hpp"
 #include "terminal.hpp"
 #include "usage.hpp"
 
@@ -41,8 +43,9 @@ int run_diff(const Options& options) {
             given_text(options.files.size()));
     require_picture_output(options);
     ReceiptDiff diff = diff_of(side_called(options.files[0]), side_called(options.files[1]));
-    diff.before = std::filesystem::path(options.files[0]).filename().string();
-    diff.after = std::filesystem::path(options.files[1]).filename().string();
+    const std::vector<std::string> names = short_names(options.files);
+    diff.before = names[0];
+    diff.after = names[1];
     if (!options.output.empty()) {
         draw(diff_chart(diff), options);
         return exit_ok;

@@ -2,7 +2,6 @@
 // `raceline plot`: receipts as pictures, in a file or in the terminal.
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <functional>
@@ -19,6 +18,7 @@
 #include "receipt_files.hpp"
 #include "report/timed_rows.hpp"
 #include "support/check.hpp"
+#include "support/file_names.hpp"
 #include "support/nearest.hpp"
 #include "support/output_file.hpp"
 #include "support/whole_file.hpp"
@@ -28,12 +28,13 @@
 namespace raceline::cli {
 namespace {
 
-// The first few by name, without their folders: which rows a picture is of decides what it shows.
+// The first few by name: which rows a picture is of decides what it shows.
 std::string named_files(const std::vector<std::string>& files) {
     constexpr std::size_t most = 4;
+    const std::vector<std::string> names = short_names(files);
     std::string text;
-    for (std::size_t i = 0; i < std::min(most, files.size()); ++i) {
-        text += (i == 0 ? "" : ", ") + std::filesystem::path(files[i]).filename().string();
+    for (std::size_t i = 0; i < std::min(most, names.size()); ++i) {
+        text += (i == 0 ? "" : ", ") + names[i];
     }
     return files.size() <= most ? text
                                 : text + fmt::format(" and {} more files", files.size() - most);

@@ -36,6 +36,9 @@ double number_of(std::string_view text, std::string_view member, std::string_vie
     require(error == std::errc{} && end == text.data() + text.size() && std::isfinite(value),
             Status::invalid_argument, "{}: {} is '{}'; it must be a number such as 4e12", where,
             member, text.substr(0, 40));
+    const std::string fault = amount_fault(member, value);
+    require(fault.empty(), Status::invalid_argument, "{}: {} '{}' {}", where, member,
+            text.substr(0, 40), fault);
     return value;
 }
 
@@ -155,6 +158,21 @@ std::vector<NamedPoint> points_of_json(std::string_view text, std::string_view w
 }
 
 }  // namespace
+
+std::string amount_fault(std::string_view member, double value) {
+    constexpr double least = 1e-30;
+    constexpr double most = 1e30;
+    if (std::isnan(value) || value < 0) {
+        return "is no number of 0 or more, such as 250e-6";
+    }
+    if (member == "seconds" && value == 0) {
+        return "is no time that anything takes; leave it out where nothing was measured";
+    }
+    if (value != 0 && !(value >= least && value <= most)) {
+        return "is beyond any machine's: from 1e-30 to 1e30 is accepted";
+    }
+    return {};
+}
 
 std::vector<NamedPoint> parse_points(std::string_view text, std::string_view where,
                                      const WorkPoint& otherwise) {

@@ -25,4 +25,9 @@ std::vector<NamedPoint> read_points(const std::string& path, const WorkPoint& ot
 std::vector<NamedPoint> parse_points(std::string_view text, std::string_view where,
                                      const WorkPoint& otherwise);
 
+/// What is wrong with an amount of a point, as a clause behind its text; "" if nothing is.
+/// Operations and bytes are 0 or more, seconds more than 0; beyond any machine's work and time is
+/// nothing.
+std::string amount_fault(std::string_view member, double value);
+
 }  // namespace raceline::cli

@@ -25,6 +25,12 @@ __device__ __forceinline__ void cp_async_cg_l2_64b_16(std::uint32_t to, const vo
                  : "memory");
 }
 
+/// cp.async.ca, 4 bytes, through L1: of a single word. With 0 bytes a zero.
+__device__ __forceinline__ void cp_async_ca_4(std::uint32_t to, const void* from, int bytes) {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to), "l"(from), "r"(bytes)
+                 : "memory");
+}
+
 /// cp.async.commit_group: ends a group, which may be empty.
 __device__ __forceinline__ void cp_async_commit_group() {
     asm volatile("cp.async.commit_group;" ::: "memory");

@@ -146,6 +146,11 @@ typedef struct rl_decode_args {
      * its word is set, and every key that is older than the last seqlen_q ones. Bits at or above
      * seqlen_q are refused on a CPU and with options.checked, and count for nothing elsewhere. */
     const uint32_t* tree;
+    /* e4m3 caches: a float32 scale for each token and KV head beside those above, (batch, capacity,
+     * heads_kv) or (pages, page_size, heads_kv), of any strides; both or null. Of GPUs only Hopper
+     * takes them, four at a time where tokens lie side by side (a token's stride is 1). */
+    const rl_tensor* k_token_scale;
+    const rl_tensor* v_token_scale;
 } rl_decode_args;
 
 /* Bytes of workspace that the call needs; write nothing else. */

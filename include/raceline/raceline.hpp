@@ -91,10 +91,20 @@ void forward(const ForwardArgs& args, const Execution& execution);
 /// One or few query tokens against a cache. q and out (batch, seqlen_q, heads_q, headdim[_v]);
 /// caches (batch, capacity, heads_kv, headdim[_v]) or, with a block table, (pages, page_size,
 /// heads_kv, headdim[_v]). seqlens_k: used length of each sequence, int32, on the device of the
-/// call; null: all are max_seqlen_k. e4m3 caches take float32 scales (batch, heads_kv), null for 1.
-/// MLA is one latent cache: v_cache has k_cache's pointer and strides, heads_kv is 1.
-/// The workspace depends on shapes, max_seqlen_k and whether there is a tree: one that was queried
-/// for the longest context serves every step up to it.
+/// call; null: all are max_seqlen_k. MLA is one latent cache: v_cache has k_cache's pointer and
+/// strides, heads_kv is 1.
+///
+/// An e4m3 cache stands for its elements times scales, float32 and positive. k_scale and v_scale:
+/// (batch, heads_kv), null for 1. k_token_scale and v_token_scale: one for each token and KV head,
+/// (batch, capacity, heads_kv) or (pages, page_size, heads_kv), of any strides; both or neither,
+/// not for a latent cache. Both kinds multiply. Scales of keys that no query sees may hold
+/// anything. On GPUs only Hopper takes scales of tokens. It copies them four at a time where tokens
+/// lie side by side (a token's stride is 1), addresses and other strides are multiples of 16 bytes
+/// and the lengths of pages are multiples of 4; else one by one.
+///
+/// The workspace depends on shapes, max_seqlen_k, whether there is a tree and whether tokens have
+/// scales: one that was queried for the longest context serves every step up to it.
+///
 /// tree: of speculated tokens, in the place of causal and of a window, which are refused beside it.
 /// The last seqlen_q keys of each sequence's cache are those of its new tokens, at most 32. New
 /// token i sees new token j exactly if bit j of its word is set, and all older keys: a token of a
@@ -112,7 +122,8 @@ struct DecodeArgs {
     const float* k_scale = nullptr;
     const float* v_scale = nullptr;
     AttentionOptions options;
-    const std::uint32_t* tree = nullptr;  ///< (batch, seqlen_q) words on the device of the call
+    const std::uint32_t* tree = nullptr;      ///< (batch, seqlen_q) words on the device of the call
+    TensorView k_token_scale, v_token_scale;  ///< fp32; without shape and data: none
 };
 std::size_t decode_workspace(const DecodeArgs& args, Place place);
 /// Throws Error; on any error the output is untouched.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Adam on a GPU: record and counts.
+#include <utility>
 #include <vector>
 
 #include "kernels/adam_cuda/tile.hpp"
@@ -32,7 +33,7 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     c.registers = registers;  // the launch bound
     c.bytes_in_flight = w.bytes_read() / parameters * per_thread * tile.threads;
     add_cold_code(c, device, resident_threads / tile.threads);
-    return {c};
+    return one_launch(std::move(c));
 }
 
 const KernelRecord<Tile> record{

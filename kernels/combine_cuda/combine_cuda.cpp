@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // combine on a GPU: one pass over the parts, bound by memory.
+#include <utility>
 #include <vector>
 
 #include "kernels/combine_cuda/tile.hpp"
@@ -35,7 +36,7 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     c.registers = registers_of(tile.at_once);  // the launch bound
     c.bytes_in_flight = 16.0 * tile.threads * tile.at_once;
     add_cold_code(c, device, residents(tile.at_once) * most_threads / tile.threads);
-    return {c};
+    return one_launch(std::move(c));
 }
 
 const KernelRecord<Tile> record{

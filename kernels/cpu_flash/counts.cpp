@@ -43,7 +43,7 @@ struct Target {
     Target(const Workload& w, const Device& device) {
         lanes = std::max(4, device.simd_bits / 32);
         vectors = lanes == 16 ? 4 : 2;
-        dot = device.has_bf16_dot &&
+        dot = device.has_bf16_dot && !w.has_token_scales() &&
               multiplies_pairs(w.dtype, w.kv_dtype, is_decode(w.seqlen_q, w.group()));
     }
     /// Lanes that are computed for so many rows of a panel.
@@ -144,9 +144,9 @@ Amounts prefill_work(const Workload& w, const TaskProblem& p, const Target& targ
                     (counted(3, "Q into lanes") * static_cast<double>(w.headdim) +
                      counted(4, "O out of lanes, cleared") * static_cast<double>(w.headdim_v));
     }
-    // Each key is copied, widened or interleaved once a task.
-    sum.simd +=
-        2 * static_cast<double>((work_tile.key1 - work_tile.key0) * (w.headdim + w.headdim_v));
+    // Each key is copied, widened or interleaved once a task, and takes its scale if it has one.
+    sum.simd += (w.has_token_scales() ? 3 : 2) *
+                static_cast<double>((work_tile.key1 - work_tile.key0) * (w.headdim + w.headdim_v));
     return sum;
 }
 
@@ -166,6 +166,11 @@ Amounts decode_work(const Workload& w, const Target& target, const WorkTile& wor
     a.simd = keys * rows *
              (counted(3, "sum of lanes") * static_cast<double>(target.lanes) +
               counted(4, "peak, scaling, sum of a score"));
+    if (w.has_token_scales()) {
+        a.simd +=
+            keys * (rows * counted(2, "a score's scale, a weight's") +
+                    static_cast<double>(target.lanes) * counted(2, "two scales put in place"));
+    }
     // Outputs are stored after every step of four keys.
     a.simd += store_slots * keys / 4 * rows * whole(w.headdim_v);
     if (target.dot) {
@@ -201,7 +206,8 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     Amounts heaviest;
     double streamed = 0;  // bytes of K and V that all tasks read together
     const double key_bytes =
-        static_cast<double>(w.headdim + (w.mla ? 0 : w.headdim_v)) * bytes_of(w.kv_dtype);
+        static_cast<double>(w.headdim + (w.mla ? 0 : w.headdim_v)) * bytes_of(w.kv_dtype) +
+        (w.has_token_scales() ? 2.0 * sizeof(float) : 0.0);
     // Of very many work tiles some stand for their neighbours; they change slowly from one to the
     // next.
     constexpr std::size_t most = 1024;

@@ -41,7 +41,8 @@ std::string supports(const Workload& w, const Tile& tile, const Device& device) 
 }
 
 Precision precision(const Workload& w) {
-    const bool dot = uses_dot(w.dtype, w.kv_dtype, is_decode(w.seqlen_q, w.group()));
+    const bool dot =
+        !w.has_token_scales() && uses_dot(w.dtype, w.kv_dtype, is_decode(w.seqlen_q, w.group()));
     const Rounding output = rounding_of(w.dtype);
     const Rounding operand = dot ? Rounding::bf16 : Rounding::fp32;
     // P is rounded by the dot product's instruction alone. It stands relative to a base that may
@@ -61,6 +62,7 @@ std::size_t workspace(const Workload& w, const Tile& tile, const Device& device)
 }  // namespace
 }  // namespace raceline::kernels::cpu_flash
 
-RACELINE_TREE_KERNEL(cpu_flash,
-                     record_of("blocked online softmax for CPUs: prefill and decode, every option",
-                               Engine::cpu, kTiles, {supports, counts, precision, workspace}))
+RACELINE_CALL_KERNEL(cpu_flash,
+                     with_token_scales(with_trees(record_of(
+                         "blocked online softmax for CPUs: prefill and decode, every option",
+                         Engine::cpu, kTiles, {supports, counts, precision, workspace}))))

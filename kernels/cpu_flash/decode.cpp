@@ -96,13 +96,38 @@ void open_head(const Decode& w, std::int64_t h) {
     }
 }
 
+/// Scales of a chunk's keys and values, place by place; null where they have none.
+struct PlaceScales {
+    const float *keys, *values;
+};
+
+/// Scores times the keys' scales.
+void scale_scores(float* scores, const float* scales, std::size_t count) {
+    const F d;
+    for (std::size_t j = 0; j < count; j += kLanes) {
+        hn::Store(hn::Mul(hn::Load(d, scores + j), hn::LoadU(d, scales + j)), d, scores + j);
+    }
+}
+/// Weights times the values' scales. A weight of 0 stays 0: a scale that nobody sees may be NaN.
+void scale_weights(float* weights, const float* scales, std::size_t count) {
+    const F d;
+    for (std::size_t j = 0; j < count; j += kLanes) {
+        const Vec weight = hn::Load(d, weights + j);
+        const Vec scaled = hn::Mul(weight, hn::LoadU(d, scales + j));
+        hn::Store(hn::IfThenElseZero(hn::Ne(weight, hn::Zero(d)), scaled), d, weights + j);
+    }
+}
+
 /// A chunk's scores of one row -> exponentials; to whole vectors with zeros.
-void weigh(const Decode& w, const ScoreForm& form, const Chunk& chunk, std::int64_t h,
-           std::int64_t r) {
+void weigh(const Decode& w, const ScoreForm& form, const PlaceScales& scales, const Chunk& chunk,
+           std::int64_t h, std::int64_t r) {
     const F d;
     const std::size_t padded = (chunk.places() + kLanes - 1) / kLanes * kLanes;
     float* scores = w.scores(h, r).data;
     constexpr float none = -std::numeric_limits<float>::infinity();
+    if (scales.keys != nullptr) {
+        scale_scores(scores, scales.keys, padded);
+    }
     if (form.inner > 0) {
         cap_scores<1>(scores, padded / kLanes, form.inner, form.limit);
     }
@@ -136,6 +161,9 @@ void weigh(const Decode& w, const ScoreForm& form, const Chunk& chunk, std::int6
         hn::Store(p, d, scores + j);
     }
     w.sum(h, r) += hn::GetLane(hn::SumOfLanes(d, sum));
+    if (scales.values != nullptr) {
+        scale_weights(scores, scales.values, padded);
+    }
 }
 
 /// Applies f<rows>(first row) to all rows, several at once where registers allow.
@@ -197,6 +225,18 @@ void run_steps(const Decode& w, const Chunk& chunk, const CacheRows& cache, std:
     }
 }
 
+/// Reads them into the two arrays, if the call has any.
+PlaceScales place_scales(const Decode& w, const Chunk& chunk, std::int64_t head, float* of_keys,
+                         float* of_values) {
+    if (w.args.k_token_scale.data == nullptr) {
+        return {nullptr, nullptr};
+    }
+    const std::int64_t sequence = w.task.work_tile.sequence;
+    chunk.list(token_scales(w.args, w.args.k_token_scale, sequence, head), of_keys);
+    chunk.list(token_scales(w.args, w.args.v_token_scale, sequence, head), of_values);
+    return {of_keys, of_values};
+}
+
 template <class Engine>
 void decode(const Task& task) {
     const WorkTile& work_tile = task.work_tile;
@@ -209,10 +249,14 @@ void decode(const Task& task) {
         const Chunk chunk(key, std::min(work_tile.key1, key + w.chunk));
         run_steps<DotStep<Engine>>(w, chunk, w.k, w.k_next);
         for (std::int64_t h = 0; h < heads; ++h) {
-            const CacheScales scales = cache_scales(*task.args, work_tile.sequence, task.head0 + h);
+            const std::int64_t head = task.head0 + h;
+            const CacheScales scales = cache_scales(*task.args, work_tile.sequence, head);
             const ScoreForm form = score_form(*task.args, scales.k);
+            float of_keys[kDecodeChunkMost];
+            float of_values[kDecodeChunkMost];
+            const PlaceScales of_places = place_scales(w, chunk, head, of_keys, of_values);
             for (std::int64_t r = 0; r < w.rows; ++r) {
-                weigh(w, form, chunk, h, r);
+                weigh(w, form, of_places, chunk, h, r);
                 Engine::pack_weights(w.scores(h, r).data, static_cast<std::size_t>(w.chunk));
             }
         }

@@ -93,7 +93,9 @@ void launch(const AttentionCall& args, int tile, const Device& device, void* wor
     const std::uintptr_t over = reinterpret_cast<std::uintptr_t>(workspace) % 64;
     auto* base =
         reinterpret_cast<float*>(static_cast<std::byte*>(workspace) + (over ? 64 - over : 0));
-    const bool dot = uses_dot(args.dtype, args.kv_dtype, plan.decode);
+    // Pairs of bf16 have no room for a scale of a token.
+    const bool dot =
+        args.k_token_scale.data == nullptr && uses_dot(args.dtype, args.kv_dtype, plan.decode);
     const Launch call{args, problem, plan, chosen, layout, base, dot};
     const std::int64_t tasks = plan.tasks();
     const auto merges = static_cast<std::int64_t>(plan.splits.size()) * problem.heads_kv;

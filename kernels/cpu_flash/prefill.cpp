@@ -219,6 +219,17 @@ struct Close {
     }
 };
 
+/// Packed rows of keys or values take their tokens' scales. Only of rows of floats.
+void scale_rows(const TokenScales& scales, std::int64_t key0, std::int64_t count,
+                std::size_t columns, float* rows, std::int64_t stride) {
+    for (std::int64_t j = 0; j < count && scales.data != nullptr; ++j) {
+        const float scale = scales.of(key0 + j);
+        for (std::size_t c = 0; c < columns; ++c) {
+            rows[j * stride + static_cast<std::int64_t>(c)] *= scale;
+        }
+    }
+}
+
 template <class Engine>
 void prefill(const Task& task, std::int64_t head) {
     const Work w(task, head);
@@ -235,6 +246,11 @@ void prefill(const Task& task, std::int64_t head) {
         const std::int64_t end = std::min(task.work_tile.key1, key + task.tile_keys);
         Engine::pack_keys(k, key, end - key, w.headdim, w.floats(w.at.k), w.at.k_row);
         Engine::pack_values(v, key, end - key, w.headdim_v, w.floats(w.at.v), w.at.v_row);
+        const std::int64_t sequence = task.work_tile.sequence;
+        scale_rows(token_scales(w.args, w.args.k_token_scale, sequence, head), key, end - key,
+                   w.headdim, w.floats(w.at.k), w.at.k_row);
+        scale_rows(token_scales(w.args, w.args.v_token_scale, sequence, head), key, end - key,
+                   w.headdim_v, w.floats(w.at.v), w.at.v_row);
         for (std::int64_t i = 0; i < count; ++i) {
             with_vectors(panels[i], Step<Engine>{w, key, end});
         }

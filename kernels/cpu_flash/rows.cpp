@@ -50,6 +50,22 @@ void close_row(const Task& task, std::int64_t head_kv, std::int64_t row, float p
               sum, out);
 }
 
+TokenScales token_scales(const AttentionCall& a, const ScaleArg& scale, std::int64_t sequence,
+                         std::int64_t head) {
+    TokenScales scales{scale.data, scale.seq_stride, scale.batch_stride, nullptr, a.page_size};
+    if (!scales.data) {
+        return scales;
+    }
+    scales.data += head * scale.head_stride;
+    if (a.block_table) {
+        scales.pages = a.block_table + sequence * a.block_table_stride;
+    } else {
+        scales.data += a.cu_seqlens_k ? a.cu_seqlens_k[sequence] * scale.seq_stride
+                                      : sequence * scale.batch_stride;
+    }
+    return scales;
+}
+
 TreeRow tree_row(const AttentionCall& call, const TaskProblem& p, std::int64_t sequence,
                  std::int64_t query) {
     const std::int64_t first =

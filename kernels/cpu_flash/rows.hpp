@@ -106,6 +106,21 @@ inline CacheScales cache_scales(const AttentionArgs& a, std::int64_t sequence, s
     return {a.k_scale ? a.k_scale[at] : 1.0F, a.v_scale ? a.v_scale[at] : 1.0F};
 }
 
+/// Scales of the keys or values of one sequence and K/V head, where each token has one.
+struct TokenScales {
+    const float* data = nullptr;  ///< null: none
+    std::int64_t stride = 0, page_stride = 0;
+    const std::int32_t* pages = nullptr;  ///< null: contiguous
+    std::int64_t page_size = 0;
+
+    [[nodiscard]] float of(std::int64_t key) const {
+        return pages ? data[pages[key / page_size] * page_stride + key % page_size * stride]
+                     : data[key * stride];
+    }
+};
+TokenScales token_scales(const AttentionCall& call, const ScaleArg& scale, std::int64_t sequence,
+                         std::int64_t head);
+
 /// What the tree leaves a row of the sequence's last keys.
 struct TreeRow {
     std::int64_t first_new;  ///< key of the sequence's first new token; negative in a short cache
@@ -148,6 +163,15 @@ struct Chunk {
         for (std::int64_t i = 0; i < kStreams; ++i) {
             for (std::int64_t j = 0; j < steps; ++j) {
                 at[kStreams * j + i] = cache.row(std::min(first + j + i * steps, end - 1));
+            }
+        }
+    }
+    /// The keys' scales, place by place, behind the last place as many zeros as make whole lines.
+    void list(const TokenScales& scales, float* at) const {
+        std::fill_n(at, whole_lines(static_cast<std::int64_t>(places())), 0.0F);
+        for (std::int64_t i = 0; i < kStreams; ++i) {
+            for (std::int64_t j = 0; j < steps; ++j) {
+                at[kStreams * j + i] = scales.of(std::min(first + j + i * steps, end - 1));
             }
         }
     }

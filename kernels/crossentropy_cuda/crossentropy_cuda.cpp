@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Cross-entropy on a GPU: record and counts.
 #include <cmath>
+#include <utility>
 #include <vector>
 
 #include "kernels/crossentropy_cuda/tile.hpp"
@@ -65,7 +66,7 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     c.steps.push_back({"target", 1, {}, "latency.dram"});
     c.steps.push_back({"target's logit", 1, {}, "latency.l2"});
     add_cold_code(c, device, resident_threads / tile.threads);
-    return {c};
+    return one_launch(std::move(c));
 }
 
 const KernelRecord<Tile> record{

@@ -78,16 +78,16 @@ __global__ void __launch_bounds__(combine_threads)
     Parts parts{};
     bool splits = task.count > 0;
     if (splits && task.of_unit > 0) {
-        walk.begin(p, rule.keys, lengths, task.from, 1);
+        walk.begin(p, rule, lengths, task.from, 1);
         parts = task.parts();
         splits = parts.first == part && parts.last > part;
     } else if (splits) {  // the unit of the part's last block, if it began here and goes on
         const std::int32_t end = task.line.begin(part + 1);
-        const Place last = place_of(p, rule.keys, held_blocks(p, lengths, rule.keys), end - 1);
-        walk.begin(p, rule.keys, lengths, last, 1);
+        const Place last = place_of(p, rule, held_own(p, lengths, rule), end - 1);
+        walk.begin(p, rule, lengths, last, 1);
         const std::int32_t begin = end - 1 - last.block;
         const std::int32_t behind = begin + walk.unit.count();
-        splits = begin >= end - task.count && behind > end;
+        splits = last.block >= 0 && begin >= end - task.count && behind > end;
         parts = {part, task.line.part_of(behind - 1)};
     }
     ptx::griddepcontrol_wait();  // by all CTAs: who waits for this launch waits for the one before
@@ -97,17 +97,20 @@ __global__ void __launch_bounds__(combine_threads)
     constexpr int columns = columns_of(headdim);
     const auto warp = static_cast<std::int32_t>(threadIdx.x / 32);
     const auto lane = static_cast<int>(threadIdx.x % 32);
-    const std::int32_t rows = rows_of(p, walk);
+    const std::int32_t rows_of_head = rows_of(p, walk);
+    const std::int32_t rows = rows_of_head * rule.heads;
     const std::int32_t sharers = combine_warps / rows_at_once(rows);
 #pragma unroll 1
     for (std::int32_t first = 0; first < rows; first += combine_warps / sharers) {
         const std::int32_t row_of_unit = first + warp / sharers;
         const bool exists = row_of_unit < rows;
+        const std::int32_t own = row_of_unit / rows_of_head;  // head of the unit
+        const std::int32_t row_of_head = row_of_unit - own * rows_of_head;
         Total<columns> total;
 #pragma unroll 4
         for (std::int32_t part = parts.first + warp % sharers; exists && part <= parts.last;
              part += sharers) {
-            const std::int32_t slot = parts.slot(part, row_of_unit);
+            const std::int32_t slot = parts.slot(part, row_of_head, rule.heads, own);
             float4 x[columns];
 #pragma unroll
             for (int c = 0; c < columns; ++c) {
@@ -139,8 +142,9 @@ __global__ void __launch_bounds__(combine_threads)
             }
             total.add(meeting.sum[warp + w], x);
         }
-        const Row row = row_of(p, walk, row_of_unit);
-        const RowEnd end = end_of(a, total.sum, row.head, v_scale_of(a, walk.index, walk.head));
+        const Row row = row_of(p, walk, walk.head + own, row_of_head);
+        const RowEnd end =
+            end_of(a, total.sum, row.head, v_scale_of(a, walk.index, walk.head + own));
         const RowAddress to = address_of(a, walk.sequence, row);
 #pragma unroll
         for (int c = 0; c < columns; ++c) {

@@ -58,7 +58,15 @@ std::string supports(const Workload& w, const Tile& tile, const Device& device) 
         return tile.eight_bits != 0 ? "this tile reads a cache in e4m3"
                                     : "this tile reads a cache in 16 bits";
     }
-    if (blocks_of_call(w, tile) > std::numeric_limits<std::int32_t>::max() / 2) {
+    if (w.has_token_scales() != (tile.token_scales != 0)) {
+        return tile.token_scales != 0 ? "this tile reads a cache with a scale for each token"
+                                      : "this tile reads a cache without scales of tokens";
+    }
+    if (w.heads_kv % tile.heads() != 0) {
+        return "this tile reads " + std::to_string(tile.heads()) + " KV heads side by side, " +
+               std::to_string(w.heads_kv) + " are no multiple";
+    }
+    if (length_of_line(w, tile) > std::numeric_limits<std::int32_t>::max() / 2) {
         return "it counts blocks of keys in 31 bits";
     }
     return {};
@@ -72,8 +80,8 @@ Precision precision(const Workload& w) {
     return {products, Rounding::fp32, products, Rounding::fp32_rz, output};
 }
 
-std::size_t workspace(const Workload& w, const Tile& tile, const Device& device) {
-    return make_plan(problem_of(w), tile, device).workspace_bytes;
+std::size_t workspace(const Workload& /*w*/, const Tile& tile, const Device& device) {
+    return make_plan(tile, device).workspace_bytes;
 }
 
 }  // namespace
@@ -92,12 +100,13 @@ std::string supports(const Workload& w, const Tile& tile, const Device& device) 
 }  // namespace
 }  // namespace raceline::kernels::decode_sm90_tree
 
-RACELINE_KERNEL(
+RACELINE_CALL_KERNEL(
     decode_sm90,
-    record_of("up to 16 query tokens over a cache, for Hopper: bf16, fp16; cache also in e4m3, "
-              "contiguous or in pages",
-              Engine::cuda, tiles, {supports, counts, precision, workspace}))
-RACELINE_TREE_KERNEL(
-    decode_sm90_tree,
-    record_of("decode_sm90 for trees of up to 16 speculated tokens", Engine::cuda, tiles,
-              {supports, decode_sm90::counts, decode_sm90::precision, decode_sm90::workspace}))
+    with_token_scales(record_of("up to 16 query tokens over a cache, for Hopper: bf16, fp16; cache "
+                                "also in e4m3, contiguous or in pages",
+                                Engine::cuda, tiles, {supports, counts, precision, workspace})))
+RACELINE_CALL_KERNEL(decode_sm90_tree,
+                     with_token_scales(with_trees(record_of(
+                         "decode_sm90 for trees of up to 16 speculated tokens", Engine::cuda, tiles,
+                         {supports, decode_sm90::counts, decode_sm90::precision,
+                          decode_sm90::workspace}))))

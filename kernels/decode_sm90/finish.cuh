@@ -109,7 +109,11 @@ struct Meeting {
         for (int j = 0; j < tile.headdim / 8; ++j) {
 #pragma unroll
             for (int e = 0; e < 2; ++e) {
-                to[output_column<tile>(lane, j, e)] = r.out[j][2 * which + e];
+                float x = r.out[j][2 * which + e];
+                if constexpr (tile.token_scales != 0) {
+                    x *= r.largest_scale;
+                }
+                to[output_column<tile>(lane, j, e)] = x;
             }
         }
         float sum = r.sum[which] + __shfl_xor_sync(0xFFFFFFFFU, r.sum[which], 1);
@@ -118,64 +122,85 @@ struct Meeting {
             sums(warp)[half * which + lane / 4] = {r.base[which], sum};
         }
     }
-    /// All warps' sums of a row.
-    [[nodiscard]] __device__ __forceinline__ RowSum total(int row) const {
+    /// Sums of a row, of all warps from `warp` on that share a head.
+    [[nodiscard]] __device__ __forceinline__ RowSum total(int warp, int row) const {
         RowSum all{-INFINITY, 0};
 #pragma unroll
-        for (int w = 0; w < tile.warps; ++w) {
+        for (int w = warp; w < warp + tile.sharers(); ++w) {
             all.base = fmaxf(all.base, sums(w)[row].base);
         }
 #pragma unroll
-        for (int w = 0; w < tile.warps; ++w) {
+        for (int w = warp; w < warp + tile.sharers(); ++w) {
             const RowSum one = sums(w)[row];
             all.sum += one.base == -INFINITY ? one.sum : one.sum * factor_of(one, all.base);
         }
         return all;
     }
+    /// Waits for the warps that share a head.
+    __device__ __forceinline__ void wait() const {
+        if constexpr (tile.sharers() > 1) {
+            __syncthreads();
+        } else {
+            __syncwarp();
+        }
+    }
 };
 
-/// All warps' rows of a unit's part, combined and written. `part`: of the line.
+/// The rows of a unit's part, of the warps that share a head combined and written. `part`: of the
+/// line.
 template <Tile tile, bool bf16>
 __device__ __forceinline__ void finish(const Params& p, const Walk& walk, const Rows<tile>& r,
                                        float* memory, std::int32_t part) {
     constexpr int half = Meeting<tile>::half;
-    constexpr int threads_of_row = tile.threads() / half;
+    // Warps that share a head write a row each; one that has a head for itself writes all of them.
+    constexpr int threads_of_row = tile.sharers() > 1 ? tile.threads() / half : 32;
+    constexpr int rows_at_once = 32 * tile.sharers() / threads_of_row;
     const Meeting<tile> meeting{memory};
-    const int row = static_cast<int>(threadIdx.x) / threads_of_row;
+    // Head of the unit: with one alone the compiler is told so, or it keeps registers for it.
+    const int own = tile.heads() > 1 ? static_cast<int>(threadIdx.x) / (32 * tile.sharers()) : 0;
+    const std::int32_t head = walk.head + own;
+    const int thread = static_cast<int>(threadIdx.x) - own * 32 * tile.sharers();
+    const int warp = own * tile.sharers();
     const int first = static_cast<int>(threadIdx.x) % threads_of_row * 4;
     const AttentionArgs& a = p.args;
     const std::int32_t rows = walk.sequence.band.length_q * p.group - walk.row_tile * tile_rows;
 #pragma unroll 1
     for (int which = 0; which < 2 && which * half < rows; ++which) {
-        __syncthreads();  // what met here before has been read
+        meeting.wait();  // what met here before has been read
         if (which == 0) {
             meeting.template give<0>(r);
         } else {
             meeting.template give<1>(r);
         }
-        __syncthreads();
-        const int here = which * half + row;
-        const RowSum total = meeting.total(here);
-        const Row its = row_of(p, walk, here);
-        RowEnd end{1, 0};
-        RowAddress to{};
-        float* partial = nullptr;
-        if (walk.whole()) {
-            end = end_of(a, total, its.head, v_scale_of(a, walk.index, walk.head));
-            to = address_of(a, walk.sequence, its);
-        } else {
-            const int slot = 2 * part + (walk.block == walk.unit.first ? 1 : 0);
-            partial = p.partial_out + (slot * tile_rows + here) * tile.headdim;
-            if (first == 0) {
-                reinterpret_cast<RowSum*>(p.partial_sums)[slot * tile_rows + here] = total;
+        meeting.wait();
+#pragma unroll 1
+        for (int turn = 0; turn < half; turn += rows_at_once) {
+            const int row = turn + thread / threads_of_row;
+            const int here = which * half + row;
+            const RowSum total = meeting.total(warp, here);
+            const Row its = row_of(p, walk, head, here);
+            RowEnd end{1, 0};
+            RowAddress to{};
+            float* partial = nullptr;
+            if (walk.whole()) {
+                end = end_of(a, total, its.head, v_scale_of(a, walk.index, head));
+                to = address_of(a, walk.sequence, its);
+            } else {
+                const int begins = walk.block == walk.unit.first ? 1 : 0;
+                const int slot = ((2 * part + begins) * tile.heads() + own) * tile_rows + here;
+                partial = p.partial_out + slot * tile.headdim;
+                if (first == 0) {
+                    reinterpret_cast<RowSum*>(p.partial_sums)[slot] = total;
+                }
             }
-        }
-        if (its.exists) {
+            if (!its.exists) {
+                continue;
+            }
 #pragma unroll 1
             for (int column = first; column < tile.headdim; column += 4 * threads_of_row) {
                 float4 sum = make_float4(0, 0, 0, 0);
 #pragma unroll
-                for (int w = 0; w < tile.warps; ++w) {
+                for (int w = warp; w < warp + tile.sharers(); ++w) {
                     const float factor = factor_of(meeting.sums(w)[here], total.base);
                     sum =
                         add_scaled(sum, factor,

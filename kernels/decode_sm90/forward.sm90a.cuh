@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernel: a CTA's part of all keys, unit by unit. Its warps take turns at the blocks of a unit,
-// each with copies under way for its next ones, and meet at the unit's end.
+// or read a head each, with copies under way for the next ones, and meet at the unit's end.
 #pragma once
 
 #include "gpu/ptx/griddepcontrol.cuh"
@@ -33,7 +33,7 @@ __global__ void __launch_bounds__(tiles[index].threads(), tiles[index].residents
 #pragma unroll 1
     for (bool known = !held;; known = true) {
         task = task_of(p, rule, lengths, part);
-        walk.begin(p, tile.keys, lengths, task.from, task.count);
+        walk.begin(p, rule(), lengths, task.from, task.count);
         if (known) {
             break;
         }
@@ -44,16 +44,20 @@ __global__ void __launch_bounds__(tiles[index].threads(), tiles[index].residents
         }
         lengths = now;
     }
-    if (task.count == 0) {           // more CTAs than parts, or no query anywhere
+    // More CTAs than parts, no query anywhere, or nothing but a pad.
+    if (task.count == 0 || walk.empty()) {
         ptx::griddepcontrol_wait();  // who waits for this launch waits for the one before
         return;
     }
 
     const std::int32_t warp =
         __shfl_sync(0xFFFFFFFFU, static_cast<std::int32_t>(threadIdx.x / 32), 0);
-    const auto ring = static_cast<std::uint32_t>(__cvta_generic_to_shared(dynamic_shared)) +
-                      warp * tile.stages * 2 * tile.block_bytes();
-    Loader<tile> loader(p, walk, ring);
+    // The same for all lanes, as the compiler can see: it counts blocks in uniform registers.
+    const std::int32_t turn = tile.sharers() > 1 ? warp : 0;
+    const auto ring_of_cta = static_cast<std::uint32_t>(__cvta_generic_to_shared(dynamic_shared));
+    const auto ring = ring_of_cta + warp * tile.stages * 2 * tile.block_bytes();
+    const int scales_at = tile.scales_at() + warp * tile.stages * tile.scale_bytes();
+    Loader<tile> loader(p, walk, ring, ring_of_cta + scales_at);
     if (p.uniform) {
         loader.ask_ahead();
     }
@@ -102,18 +106,25 @@ __global__ void __launch_bounds__(tiles[index].threads(), tiles[index].residents
         const std::int32_t plain_to =
             has_tree<Params> ? band.length_k - band.length_q : band.end(0);
 #pragma unroll 1
-        for (std::int32_t block = walk.block + warp; block < walk.end; block += tile.warps) {
+        for (std::int32_t block = walk.block + turn; block < walk.end; block += tile.sharers()) {
             ptx::cp_async_wait_group<tile.stages - 2>();
-            __syncwarp();
+            if constexpr (tile.heads() > 1) {
+                __syncthreads();  // heads in step: a page of DRAM holds those of a key
+            } else {
+                __syncwarp();
+            }
             loader.fetch();
             const bool masked =
                 block * tile.keys < plain_from || (block + 1) * tile.keys > plain_to;
-            add_block<tile, bf16>(p, rows, ring + stage * 2 * tile.block_bytes(), block, masked);
+            const auto* scales = reinterpret_cast<const float*>(dynamic_shared + scales_at +
+                                                                stage * tile.scale_bytes());
+            add_block<tile, bf16>(p, rows, ring + stage * 2 * tile.block_bytes(), scales, block,
+                                  masked);
             stage = stage + 1 == tile.stages ? 0 : stage + 1;
         }
         ended = walk;
         pending = true;
-        more = walk.next(p, tile.keys);
+        more = walk.next(p, rule());
     }
 }
 

@@ -59,7 +59,7 @@ __device__ __forceinline__ void combine_parts(const Params& p, const Walk& walk,
     const std::int32_t rows = rows_of(p, walk);
 #pragma unroll 1
     for (auto here = static_cast<std::int32_t>(threadIdx.x / 32); here < rows; here += tile.warps) {
-        const Row row = row_of(p, walk, here);
+        const Row row = row_of(p, walk, walk.head, here);
         const RowAddress to = address_of(a, walk.sequence, row);
         RowSum total{-INFINITY, 0};
         float4 out[columns];

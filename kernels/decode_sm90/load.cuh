@@ -24,6 +24,12 @@ __device__ __forceinline__ std::uint32_t swizzled(std::uint32_t row, std::uint32
 /// the one in front is still reading (receipts/h200/logs/2026-11-24-decode_sm90-cuts.log).
 inline constexpr std::int32_t bytes_ahead = 32 * 1024;
 
+/// Of this warp among those that take turns at a head's blocks.
+template <Tile tile>
+__device__ __forceinline__ std::int32_t turn() {
+    return tile.sharers() > 1 ? static_cast<std::int32_t>(threadIdx.x / 32) : 0;
+}
+
 /// Where a sequence's keys of one head lie.
 struct Source {
     const char* base;  ///< of its key 0, or of its head in page 0
@@ -50,21 +56,24 @@ struct Loader {
     const Params& p;
     Walk walk;
     std::uint32_t ring;        ///< shared address of this warp's stages
+    std::uint32_t scales;      ///< likewise of their scales, where every key has one
     std::int32_t at;           ///< this warp's next block
     std::int32_t first, last;  ///< keys that some query of the sequence sees
     Source k, v;
     int stage = 0;
     bool ended = false;
 
-    __device__ __forceinline__ Loader(const Params& params, const Walk& from, std::uint32_t memory)
-        : p(params), walk(from), ring(memory) {
+    __device__ __forceinline__ Loader(const Params& params, const Walk& from, std::uint32_t memory,
+                                      std::uint32_t scale_memory)
+        : p(params), walk(from), ring(memory), scales(scale_memory) {
         take_up();
     }
 
     __device__ __forceinline__ Source source(const TensorArg& t) const {
         const AttentionArgs& a = p.args;
         const Sequence& s = walk.sequence;
-        const auto* data = static_cast<const char*>(t.data) + walk.head * t.head_stride * element;
+        const auto* data =
+            static_cast<const char*>(t.data) + walk.own_head<tile>() * t.head_stride * element;
         if (a.block_table != nullptr) {
             return {data, t.seq_stride * element, t.batch_stride * element,
                     a.block_table + walk.index * a.block_table_stride};
@@ -72,13 +81,25 @@ struct Loader {
         return {data + (s.k_index * t.batch_stride + s.k_token * t.seq_stride) * element,
                 t.seq_stride * element, 0, nullptr};
     }
+    /// Where the scales of a sequence's keys or values of one head lie.
+    __device__ __forceinline__ Source source(const ScaleArg& t) const {
+        constexpr std::int64_t bytes = sizeof(float);
+        const Sequence& s = walk.sequence;
+        const auto* data =
+            reinterpret_cast<const char*>(t.data + walk.own_head<tile>() * t.head_stride);
+        if (k.pages != nullptr) {
+            return {data, t.seq_stride * bytes, t.batch_stride * bytes, k.pages};
+        }
+        return {data + (s.k_index * t.batch_stride + s.k_token * t.seq_stride) * bytes,
+                t.seq_stride * bytes, 0, nullptr};
+    }
     __device__ __forceinline__ void take_up() {
         const Band& band = walk.sequence.band;
         first = band.begin(0);
         last = larger(0, band.end(band.length_q - 1));
         k = source(p.args.k);
         v = source(p.args.v);
-        at = walk.block + static_cast<std::int32_t>(threadIdx.x / 32);
+        at = walk.block + turn<tile>();
     }
 
     /// Address of a key that is seen.
@@ -98,7 +119,8 @@ struct Loader {
         if (!p.plain || p.args.block_table != nullptr) {
             return;
         }
-        constexpr std::int32_t keys = bytes_ahead / (2 * tile.row_bytes());
+        constexpr std::int32_t keys = bytes_ahead / (2 * tile.row_bytes() * tile.heads());
+        constexpr int askers = tile.threads() / tile.heads();  // of a head
         const std::int32_t begin = larger(first, walk.block * tile.keys);
         const std::int32_t end = smaller(last, smaller(walk.end * tile.keys, begin + keys));
         const bool values = threadIdx.x % 2 != 0;
@@ -106,8 +128,8 @@ struct Loader {
         const std::int64_t row_bytes = values ? v.row_bytes : k.row_bytes;
         const int columns = values ? p.args.headdim_v : p.args.headdim;
 #pragma unroll 1
-        for (auto key = begin + static_cast<std::int32_t>(threadIdx.x / 2); key < end;
-             key += tile.threads() / 2) {
+        for (auto key = begin + static_cast<std::int32_t>(threadIdx.x % askers / 2); key < end;
+             key += askers / 2) {
             ptx::cp_async_bulk_prefetch_l2(base + key * row_bytes,
                                            static_cast<std::uint32_t>(columns * element));
         }
@@ -151,8 +173,33 @@ struct Loader {
             piece += step;
         }
     }
-    /// Any block, K and V. Keys that are not seen become zeros, too: they may hold NaN, and 0 times
-    /// V's would not be 0.
+    /// Block `at`, not all of whose keys are seen, such as a sequence's last one; else as
+    /// copy_plain, in runs of 16 keys. Keys that are not seen become zeros: they may hold NaN, and
+    /// 0 times V's would not be 0. The page of a run without a seen key is not looked up.
+    __device__ __forceinline__ void copy_edge(const Source& from, std::uint32_t to,
+                                              int columns) const {
+        const auto lane = static_cast<std::int32_t>(threadIdx.x % 32);
+        const std::int32_t chunk = lane % tile.chunks();
+        const std::int32_t first_row = lane / tile.chunks();
+        const std::int64_t lanes_own = first_row * from.row_bytes + 16 * chunk;
+        const std::int64_t step = rows_at_once * from.row_bytes;
+        const bool exists = chunk * 16 / element < columns;
+#pragma unroll 1
+        for (int run = 0; run < tile.keys; run += run_keys) {
+            const std::int32_t begin = at * tile.keys + run;
+            const bool any = begin < last && begin + run_keys > first;
+            const char* piece = any ? row(from, begin) + lanes_own : from.base;
+#pragma unroll
+            for (int r = 0; r < run_keys; r += rows_at_once) {
+                const std::int32_t key = begin + first_row + r;
+                const bool seen = exists && key >= first && key < last;
+                copy_16<tile>(to + run * tile.row_bytes() + swizzled<tile>(first_row + r, chunk),
+                              seen ? piece : from.base, seen ? 16 : 0);
+                piece += step;
+            }
+        }
+    }
+    /// Any block, K and V, where keys or pages are not aligned.
     __device__ __forceinline__ void copy_any(std::uint32_t to) const {
         const auto lane = static_cast<std::int32_t>(threadIdx.x % 32);
         const std::int32_t chunk = lane % tile.chunks();
@@ -177,10 +224,30 @@ struct Loader {
         }
     }
 
+    /// Scales of block `at`, of its keys or of its values. Keys that are not seen get 0: theirs may
+    /// be NaN.
+    __device__ __forceinline__ void copy_scales(const ScaleArg& t, std::uint32_t to) const {
+        const auto lane = static_cast<std::int32_t>(threadIdx.x % 32);
+        const std::int32_t begin = at * tile.keys;
+        const Source from = source(t);
+        if (p.scales_in_chunks && begin >= first && begin + tile.keys <= last) [[likely]] {
+            if (lane < tile.keys / 4) {
+                ptx::cp_async_cg_16(to + 16 * lane, row(from, begin + 4 * lane), 16);
+            }
+            return;
+        }
+#pragma unroll 1
+        for (std::int32_t n = lane; n < tile.keys; n += 32) {
+            const std::int32_t key = begin + n;
+            const bool seen = key >= first && key < last;
+            ptx::cp_async_ca_4(to + 4 * n, seen ? row(from, key) : from.base, seen ? 4 : 0);
+        }
+    }
+
     /// Starts copying this warp's next block into the next stage. Without one the group is empty.
     __device__ __forceinline__ void fetch() {
         while (!ended && at >= walk.end) {
-            ended = !walk.next(p, tile.keys);
+            ended = !walk.next(p, CutRule(tile));
             if (!ended) {
                 take_up();
             }
@@ -191,10 +258,18 @@ struct Loader {
             if (p.plain && key >= first && key + tile.keys <= last) [[likely]] {
                 copy_plain(k, to, p.args.headdim);
                 copy_plain(v, to + tile.block_bytes(), p.args.headdim_v);
+            } else if (p.plain) {
+                copy_edge(k, to, p.args.headdim);
+                copy_edge(v, to + tile.block_bytes(), p.args.headdim_v);
             } else {
                 copy_any(to);
             }
-            at += tile.warps;
+            if constexpr (tile.token_scales != 0) {
+                const std::uint32_t place = scales + stage * tile.scale_bytes();
+                copy_scales(p.k_token_scale, place);
+                copy_scales(p.v_token_scale, place + tile.scale_bytes() / 2);
+            }
+            at += tile.sharers();
         }
         stage = stage + 1 == tile.stages ? 0 : stage + 1;
         ptx::cp_async_commit_group();

@@ -14,7 +14,7 @@
 #include "kernels/decode_sm90/tile.hpp"
 #include "model/counts.hpp"
 #include "registry/instances.hpp"
-#include "workload/attention_args.hpp"
+#include "workload/attention_call.hpp"
 #include "workload/problem.hpp"
 #include "workload/workload.hpp"
 
@@ -63,17 +63,26 @@ struct Cuts {
 };
 
 /// Bytes that an SM reads, while all do, in the 3 µs that a part takes longer which ends in one
-/// unit and goes on in the next. Fitted: receipts/h200/logs/2026-11-24-decode_sm90-cuts.log.
+/// unit and goes on in the next. Fitted: receipts/h200/logs/2026-11-24-decode_sm90-cuts.log. An end
+/// weighs as much in the line of units.
 inline constexpr std::int32_t bytes_of_an_end = 128 * 1024;
 /// Up to so many blocks a warp a unit stays whole: to combine its parts takes as long (same log).
 inline constexpr std::int32_t whole_blocks = 4;
 
 /// What of a tile the cuts follow from.
 struct CutRule {
-    std::int32_t keys, warps, block_bytes;
+    std::int32_t keys;
+    std::int32_t warps;  ///< that take turns at the blocks of a unit
+    std::int32_t heads;  ///< KV heads of a unit, side by side: a block is one of each
+    /// Blocks that a unit's end weighs as much as. The line has as many in front of each unit,
+    /// which nobody reads: a part that begins in them begins with the unit.
+    std::int32_t pad;
 
     constexpr explicit CutRule(const Tile& tile)
-        : keys(tile.keys), warps(tile.warps), block_bytes(tile.block_bytes()) {}
+        : keys(tile.keys),
+          warps(tile.sharers()),
+          heads(tile.heads()),
+          pad(bytes_of_an_end / (2 * tile.block_bytes() * tile.heads())) {}
     /// Blocks that a part of the line has at least, some a warp: shorter ones would cost more to
     /// combine.
     [[nodiscard]] constexpr std::int32_t least() const { return 2 * warps; }
@@ -82,9 +91,10 @@ struct CutRule {
         return blocks <= whole_blocks * warps ? 1 : blocks / warps;
     }
     /// Whether units are better cut by themselves, the longest parts being so long, than as one
-    /// line: CTAs that this leaves without work cost the others less than a second end.
-    [[nodiscard]] constexpr bool by_units(std::int32_t longest, const Cuts& line) const {
-        return (longest - line.longest()) * 2 * block_bytes <= bytes_of_an_end;
+    /// line: CTAs that this leaves without work cost the others less than a second end. `even`: all
+    /// blocks in equal parts.
+    [[nodiscard]] constexpr bool by_units(std::int32_t longest, const Cuts& even) const {
+        return longest - even.longest() <= pad;
     }
     /// Parts of a unit among others of different lengths: one for each `share` blocks.
     [[nodiscard]] constexpr std::int32_t parts(std::int32_t blocks, std::int32_t share) const {
@@ -102,16 +112,23 @@ constexpr std::int32_t share_of(std::int32_t blocks, std::int32_t units, std::in
     return over == 0 ? blocks : larger(1, (blocks + over - 1) / over);
 }
 
+/// Units of a sequence's KV head: tiles that its rows fill.
+constexpr std::int32_t row_tiles_of(std::int32_t tokens, std::int32_t group) {
+    return (tokens * group + tile_rows - 1) / tile_rows;
+}
+
 /// Of sequences of one length.
 constexpr Cuts cuts_of_equal(std::int32_t units, std::int32_t blocks, std::int32_t ctas,
                              const CutRule& rule) {
-    const Cuts line(units * blocks, ctas, smaller(rule.least(), blocks));
+    const std::int32_t least = smaller(rule.least(), blocks);
     const std::int32_t parts = smaller(ctas / units, rule.most_parts(blocks));
-    if (parts == 0) {
-        return line;
+    if (parts > 0) {
+        const Cuts cuts = Cuts::of_units(units, blocks, parts);
+        if (rule.by_units(cuts.longest(), Cuts(units * blocks, ctas, least))) {
+            return cuts;
+        }
     }
-    const Cuts cuts = Cuts::of_units(units, blocks, parts);
-    return rule.by_units(cuts.longest(), line) ? cuts : line;
+    return {units * (rule.pad + blocks), ctas, least};
 }
 
 /// Blocks that any query of a sequence sees. One empty block where none sees a key, so that some
@@ -124,27 +141,31 @@ constexpr Blocks blocks_of(const Band& band, std::int32_t keys) {
     return blocks.count() > 0 ? blocks : Blocks{0, 1};
 }
 
-/// A unit is a sequence, a KV head and up to `tile_rows` of their rows: its keys are read from
-/// first to last. All units' blocks stand in one line, which is cut into parts, one a CTA. The cuts
-/// follow from lengths that may be known to the device alone.
+/// A unit is a sequence, a KV head (or several side by side, as the tile says) and up to
+/// `tile_rows` of their rows: its keys are read from first to last. All units' blocks stand in one
+/// line, each unit's behind a pad, and the line is cut into parts, one a CTA. The cuts follow from
+/// lengths that may be known to the device alone.
 struct Params {
     AttentionArgs args;
-    Band band;                                                      ///< of the longest sequence
-    Cuts cuts;                                                      ///< of sequences of one length
-    std::int32_t blocks_of_unit;                                    ///< likewise
-    schedule::Divider by_blocks, by_units, by_row_tiles, by_group;  ///< by_units: of a sequence
-    std::int32_t group, row_tiles;  ///< query heads of a KV head; units of a sequence's head
-    std::int32_t ctas;              ///< at most; fewer where parts would be short
-    std::int32_t page_shift;        ///< log2 of page_size, or -1 if it is no power of two
-    bool uniform;                   ///< all sequences have the longest lengths
-    bool plain;                     ///< a block of keys is one run of rows in aligned pieces
-    bool by_hand;                   ///< K or V cannot be read in aligned pieces of 16 bytes
-    bool paired_q, chunked_out;     ///< Q in words of 4 bytes, outputs by four
-    float scale_log2;               ///< softmax scale, or the cap of a softcap, × log2 e
-    float cap_inner;                ///< scale / cap, or 0 without a softcap
-    float* partial_out;             ///< (ctas, 2, tile_rows, headdim of the tile)
-    float* partial_sums;            ///< (ctas, 2, tile_rows, 2): base, sum
-    std::uint64_t* arrivals;        ///< (ctas): CTAs that have left their part (last_arriver.cuh)
+    Band band;                    ///< of the longest sequence
+    Cuts cuts;                    ///< of sequences of one length
+    std::int32_t length_of_unit;  ///< likewise: its blocks and, in a line, the pad
+    schedule::Divider by_length, by_units, by_row_tiles;  ///< of a unit; of a sequence; of a head
+    schedule::Divider by_group;
+    std::int32_t group;          ///< query heads of a KV head
+    std::int32_t ctas;           ///< at most; fewer where parts would be short
+    std::int32_t page_shift;     ///< log2 of page_size, or -1 if it is no power of two
+    bool uniform;                ///< all sequences have the longest lengths
+    bool plain;                  ///< a block of keys is one run of rows in aligned pieces
+    bool by_hand;                ///< K or V cannot be read in aligned pieces of 16 bytes
+    bool paired_q, chunked_out;  ///< Q in words of 4 bytes, outputs by four
+    float scale_log2;            ///< softmax scale, or the cap of a softcap, × log2 e
+    float cap_inner;             ///< scale / cap, or 0 without a softcap
+    float* partial_out;   ///< (ctas, 2, heads and headdim of the tile: heads, tile_rows, headdim)
+    float* partial_sums;  ///< (ctas, 2, heads, tile_rows, 2): base, sum
+    std::uint64_t* arrivals;  ///< (ctas): CTAs that have left their part (last_arriver.cuh)
+    ScaleArg k_token_scale, v_token_scale;  ///< null data: none (attention_call.hpp)
+    bool scales_in_chunks;  ///< those of four keys of a block stand in an aligned piece of 16 bytes
 };
 
 /// The same of a call with a tree: a word a query token (attention_call.hpp).
@@ -162,12 +183,12 @@ struct Instances : InstancesOf<Params, tiles, 2> {
 };
 
 struct Plan {
-    std::int32_t ctas, row_tiles;
+    std::int32_t ctas;
     std::size_t workspace_bytes;
 };
 
 /// Of a call and the plan of its launch.
-Params make_params(const AttentionArgs& args, const Plan& plan, const Tile& tile, void* workspace);
+Params make_params(const AttentionCall& call, const Plan& plan, const Tile& tile, void* workspace);
 
 /// Enqueues the combination of parts of sequences that several CTAs have worked on. `tile` is that
 /// of the launch before; `stream` is a cudaStream_t.
@@ -177,19 +198,19 @@ void launch_combine(const Params& params, const Tile& tile, void* stream);
 inline constexpr int combine_threads = 512;
 
 /// The workspace's size depends on the device and the tile alone.
-inline Plan make_plan(const Problem& problem, const Tile& tile, const Device& device) {
+inline Plan make_plan(const Tile& tile, const Device& device) {
     Plan plan{};
     plan.ctas = static_cast<std::int32_t>(device.units) * tile.residents;
-    plan.row_tiles =
-        static_cast<std::int32_t>(divide_up(problem.seqlen_q * problem.group(), tile_rows));
     const auto ctas = static_cast<std::size_t>(plan.ctas);
-    plan.workspace_bytes = ctas * 2 * tile_rows * (tile.headdim + 2) * sizeof(float) +
-                           ctas * sizeof(std::uint64_t) + 16;
+    plan.workspace_bytes =
+        ctas * 2 * tile.heads() * tile_rows * (tile.headdim + 2) * sizeof(float) +
+        ctas * sizeof(std::uint64_t) + 16;
     return plan;
 }
 
-/// Blocks of all units of a call: what the line that is cut into parts holds.
+/// Blocks of all units of a call, and with their pads: how long the line is.
 std::int64_t blocks_of_call(const Workload& workload, const Tile& tile);
+std::int64_t length_of_line(const Workload& workload, const Tile& tile);
 std::vector<Counts> counts(const Workload& workload, const Tile& tile, const Device& device);
 
 }  // namespace raceline::kernels::decode_sm90

@@ -6,22 +6,24 @@
 
 namespace raceline::kernels::decode_sm90 {
 
-/// Row `row` of a unit: a query token and a head.
+/// Row `row` of a unit's KV head: a query token and a head.
 struct Row {
     std::int32_t token, head;  ///< of the sequence; of all heads
     bool exists;
 };
-__device__ __forceinline__ Row row_of(const Params& p, const Walk& walk, std::int32_t row) {
+__device__ __forceinline__ Row row_of(const Params& p, const Walk& walk, std::int32_t head,
+                                      std::int32_t row) {
     const std::int32_t packed_row = walk.row_tile * tile_rows + row;
     const std::int32_t token = p.by_group.divide(packed_row);
-    return {token, walk.head * p.group + packed_row - token * p.group,
+    return {token, head * p.group + packed_row - token * p.group,
             token < walk.sequence.band.length_q};
 }
 
 /// What Q's scale, K's and, of a softcap, the cap's make of a product.
-__device__ __forceinline__ float product_scale(const Params& p, const Walk& walk) {
+__device__ __forceinline__ float product_scale(const Params& p, const Walk& walk,
+                                               std::int32_t head) {
     const AttentionArgs& a = p.args;
-    const std::int32_t at = walk.index * a.heads_kv + walk.head;
+    const std::int32_t at = walk.index * a.heads_kv + head;
     float scale = p.cap_inner != 0 ? p.cap_inner : p.scale_log2;
     scale *= a.q_scale != nullptr ? a.q_scale[at] : 1.0F;
     return scale * (a.k_scale != nullptr ? a.k_scale[at] : 1.0F);
@@ -103,10 +105,11 @@ __device__ __forceinline__ void load_query(const Params& p, const Walk& walk, Ro
     const AttentionArgs& a = p.args;
     const Sequence& s = walk.sequence;
     const int lane = static_cast<int>(threadIdx.x % 32);
-    const float scale = product_scale(p, walk);
+    const std::int32_t head = walk.own_head<tile>();
+    const float scale = product_scale(p, walk, head);
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
-        const Row row = row_of(p, walk, lane / 4 + 8 * i);
+        const Row row = row_of(p, walk, head, lane / 4 + 8 * i);
         if constexpr (has_tree<Params>) {
             see_tree(p, s, row, r.from[i], r.to[i]);
         } else {
@@ -137,6 +140,11 @@ __device__ __forceinline__ void clear_sums(Rows<tile>& r) {
     for (int i = 0; i < 2; ++i) {
         r.base[i] = -INFINITY;
         r.sum[i] = 0;
+    }
+    if constexpr (tile.token_scales != 0) {
+        // Below any scale; its inverse times such a scale stays small, too.
+        r.largest_scale = 0x1p-100F;
+        r.inverse_scale = 0x1p100F;
     }
 #pragma unroll
     for (int j = 0; j < tile.headdim / 8; ++j) {

@@ -23,10 +23,19 @@ namespace raceline::kernels::decode_sm90 {
 template <Tile tile, bool bf16>
 inline constexpr bool products_in_bf16 = bf16 && tile.eight_bits == 0;
 
+/// Where every value has a scale, outputs stand relative to the largest so far: probabilities times
+/// scales must stay in fp16's range. The same for all rows.
+template <bool token_scales>
+struct ValueScale {};
+template <>
+struct ValueScale<true> {
+    float largest_scale, inverse_scale;  ///< of values, and 1 / that
+};
+
 /// What a warp keeps between blocks of a unit. Sums and outputs stand relative to 2^base; -inf for
 /// a row that has seen no key. `sum` is of this lane's own keys until the warps meet.
 template <Tile tile>
-struct Rows {
+struct Rows : ValueScale<tile.token_scales != 0> {
     std::uint32_t q[tile.headdim / 16][4];
     float scale[2];  ///< of a product of Q and K, to be a logit in powers of two
     float out[tile.headdim / 8][4];
@@ -141,6 +150,59 @@ __device__ __forceinline__ void add_values(Rows<tile>& r, std::uint32_t v,
     }
 }
 
+/// Products of Q and K take the keys' scales. A lane's two keys of eight are neighbours.
+template <Tile tile>
+__device__ __forceinline__ void scale_scores(const float* scales,
+                                             float (&score)[tile.keys / 8][4]) {
+    const float* its = scales + threadIdx.x % 4 * 2;
+#pragma unroll
+    for (int j = 0; j < tile.keys / 8; ++j) {
+        const float2 two = *reinterpret_cast<const float2*>(its + 8 * j);
+        score[j][0] *= two.x;
+        score[j][1] *= two.y;
+        score[j][2] *= two.x;
+        score[j][3] *= two.y;
+    }
+}
+
+/// Probabilities take the values' scales, relative to the largest one so far.
+template <Tile tile>
+__device__ __forceinline__ void scale_probabilities(Rows<tile>& r, const float* scales,
+                                                    float (&p)[tile.keys / 8][4]) {
+    const float* its = scales + threadIdx.x % 4 * 2;
+    float largest = r.largest_scale;
+#pragma unroll
+    for (int j = 0; j < tile.keys / 8; ++j) {
+        const float2 two = *reinterpret_cast<const float2*>(its + 8 * j);
+        largest = fmaxf(largest, fmaxf(two.x, two.y));
+    }
+    // The four lanes of a quad have all keys of the block.
+    largest = fmaxf(largest, __shfl_xor_sync(0xFFFFFFFFU, largest, 1));
+    largest = fmaxf(largest, __shfl_xor_sync(0xFFFFFFFFU, largest, 2));
+    if (largest > r.largest_scale) {
+        const float keep = r.largest_scale / largest;
+        r.largest_scale = largest;
+        r.inverse_scale = 1.0F / largest;
+#pragma unroll
+        for (int j = 0; j < tile.headdim / 8; ++j) {
+#pragma unroll
+            for (int i = 0; i < 4; ++i) {
+                r.out[j][i] *= keep;
+            }
+        }
+    }
+#pragma unroll
+    for (int j = 0; j < tile.keys / 8; ++j) {
+        const float2 two = *reinterpret_cast<const float2*>(its + 8 * j);
+        const float low = two.x * r.inverse_scale;
+        const float high = two.y * r.inverse_scale;
+        p[j][0] *= low;
+        p[j][1] *= high;
+        p[j][2] *= low;
+        p[j][3] *= high;
+    }
+}
+
 /// Whether the lane's row i sees a key, under a tree.
 template <Tile tile>
 __device__ __forceinline__ bool sees_in_tree(const Rows<tile>& r, int i, std::int32_t key) {
@@ -185,10 +247,9 @@ __device__ __forceinline__ void to_logits(const Params& p, const Rows<tile>& r, 
     }
 }
 
-/// Logits to probabilities relative to the rows' maxima so far, packed; earlier sums follow.
-template <Tile tile, bool bf16>
-__device__ __forceinline__ void softmax(Rows<tile>& r, float (&score)[tile.keys / 8][4],
-                                        std::uint32_t (&p)[tile.keys / 16][4]) {
+/// Logits to probabilities relative to the rows' maxima so far; earlier sums follow.
+template <Tile tile>
+__device__ __forceinline__ void softmax(Rows<tile>& r, float (&score)[tile.keys / 8][4]) {
     float highest[2] = {-INFINITY, -INFINITY};
 #pragma unroll
     for (int j = 0; j < tile.keys / 8; ++j) {
@@ -232,6 +293,12 @@ __device__ __forceinline__ void softmax(Rows<tile>& r, float (&score)[tile.keys 
             r.sum[i / 2] += score[j][i];
         }
     }
+}
+
+/// Probabilities as the product with V takes them.
+template <Tile tile, bool bf16>
+__device__ __forceinline__ void pack(const float (&score)[tile.keys / 8][4],
+                                     std::uint32_t (&p)[tile.keys / 16][4]) {
 #pragma unroll
     for (int step = 0; step < tile.keys / 16; ++step) {
 #pragma unroll
@@ -242,15 +309,23 @@ __device__ __forceinline__ void softmax(Rows<tile>& r, float (&score)[tile.keys 
     }
 }
 
-/// One block of keys, complete in shared memory: K at `k`, V behind it.
+/// One block of keys, complete in shared memory: K at `k`, V behind it. `scales`: of its keys, then
+/// of its values, where each has one.
 template <Tile tile, bool bf16, class Params>
 __device__ __forceinline__ void add_block(const Params& p, Rows<tile>& r, std::uint32_t k,
-                                          std::int32_t block, bool masked) {
+                                          const float* scales, std::int32_t block, bool masked) {
     float score[tile.keys / 8][4];
     std::uint32_t probability[tile.keys / 16][4];
     scores<tile, bf16>(r, k, score);
+    if constexpr (tile.token_scales != 0) {
+        scale_scores<tile>(scales, score);
+    }
     to_logits<tile>(p, r, block * tile.keys, masked, score);
-    softmax<tile, bf16>(r, score, probability);
+    softmax<tile>(r, score);
+    if constexpr (tile.token_scales != 0) {
+        scale_probabilities<tile>(r, scales + tile.keys, score);
+    }
+    pack<tile, bf16>(score, probability);
     add_values<tile, bf16>(r, k + tile.block_bytes(), probability);
 }
 

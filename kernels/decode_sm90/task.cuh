@@ -69,15 +69,23 @@ __device__ __forceinline__ Sequence sequence_of(const Params& p, const Lengths& 
                                                 std::int32_t b) {
     return has_held_lengths(p) ? held_sequence(p, lengths, b) : sequence_of(p, b);
 }
+/// Units of a sequence, and the blocks of each. None behind the batch's last sequence and of one
+/// without queries.
+struct Own {
+    std::int32_t units = 0, blocks = 0;
+};
+__device__ __forceinline__ Own own_of(const Params& p, const Sequence& s, CutRule rule) {
+    return {p.args.heads_kv / rule.heads * row_tiles_of(s.band.length_q, p.group),
+            blocks_of(s.band, rule.keys).count()};
+}
 /// Of this lane's sequence, where lanes hold the lengths.
-__device__ __forceinline__ std::int32_t held_blocks(const Params& p, const Lengths& lengths,
-                                                    std::int32_t keys) {
+__device__ __forceinline__ Own held_own(const Params& p, const Lengths& lengths, CutRule rule) {
     if (!has_held_lengths(p)) {
-        return 0;
+        return {};
     }
     const auto lane = static_cast<std::int32_t>(threadIdx.x % 32);
-    const Blocks blocks = blocks_of(held_sequence(p, lengths, lane).band, keys);
-    return lane < p.args.batch ? blocks.count() : 0;
+    const Own own = own_of(p, held_sequence(p, lengths, lane), rule);
+    return lane < p.args.batch ? own : Own{};
 }
 
 /// Asks for the page table before the launch in front has ended. What that one still writes of it
@@ -91,18 +99,12 @@ __device__ __forceinline__ void ask_for_pages(const Params& p) {
     }
 }
 
-/// Blocks of a unit of a sequence; 0 behind the batch's last. `held`: of this lane's sequence,
-/// where lanes hold the lengths; b is that one then.
-__device__ __forceinline__ std::int32_t blocks_of_unit(const Params& p, std::int32_t keys,
-                                                       std::int32_t held, std::int32_t b) {
+/// Of a sequence. `held`: of this lane's, where lanes hold the lengths; b is that one then.
+__device__ __forceinline__ Own own_of(const Params& p, CutRule rule, Own held, std::int32_t b) {
     if (has_held_lengths(p)) {
         return held;
     }
-    return b < p.args.batch ? blocks_of(sequence_of(p, b).band, keys).count() : 0;
-}
-/// Units of each sequence.
-__device__ __forceinline__ std::int32_t units_of_sequence(const Params& p) {
-    return p.args.heads_kv * p.row_tiles;
+    return b < p.args.batch ? own_of(p, sequence_of(p, b), rule) : Own{};
 }
 
 /// Sum over the lanes before this one and itself.
@@ -116,8 +118,8 @@ __device__ __forceinline__ std::int32_t sum_so_far(std::int32_t x) {
     return x;
 }
 
-/// Where a block of the line stands: its sequence, which of the sequence's units, and which of the
-/// unit's blocks.
+/// Where something of the line stands: its sequence, which of the sequence's units, and which of
+/// the unit's blocks; in the pad before the unit that is below 0.
 struct Place {
     std::int32_t sequence, unit, block;
 };
@@ -125,15 +127,17 @@ struct Place {
 /// The parts that hold a unit's keys, `first` to `last`.
 struct Parts {
     std::int32_t first, last;
-    [[nodiscard]] __device__ __forceinline__ std::int32_t slot(std::int32_t part,
-                                                               std::int32_t row) const {
+    /// Of a row of the `own`th head of a unit of `heads`.
+    [[nodiscard]] __device__ __forceinline__ std::int32_t slot(std::int32_t part, std::int32_t row,
+                                                               std::int32_t heads = 1,
+                                                               std::int32_t own = 0) const {
         // Of the first part the unit's keys are the last ones, of the others the first ones.
-        return (2 * part + (part == first ? 1 : 0)) * tile_rows + row;
+        return ((2 * part + (part == first ? 1 : 0)) * heads + own) * tile_rows + row;
     }
 };
 
-/// What a CTA does: so many blocks of the line from a place on. Where units are cut by themselves
-/// its unit has `of_unit` parts, `first` being the first one; else of_unit is 0.
+/// What a CTA does: so much of the line from a place on, pads counted. Where units are cut by
+/// themselves its unit has `of_unit` parts, `first` being the first one; else of_unit is 0.
 struct Task {
     Cuts line;
     Place from;
@@ -144,56 +148,61 @@ struct Task {
     }
 };
 
-/// The sequence in which something is found that each sequence has `own` of: the something's place
-/// in it, and what that sequence has; nothing if it lies behind the last one. `own_of` is asked by
-/// a whole warp, a lane a sequence.
+/// The sequence in which something is found of which each sequence has `length_of(Own)`: the
+/// something's place in it, and what that sequence has; nothing if it lies behind the last one. To
+/// be asked by a whole warp, a lane a sequence.
 struct Found {
-    std::int32_t sequence, offset, own;
+    std::int32_t sequence, offset;
+    Own own;
 };
-template <class OwnOf>
-__device__ __forceinline__ Found find(std::int32_t wanted, std::int32_t sequences,
-                                      const OwnOf& own_of) {
+template <class LengthOf>
+__device__ __forceinline__ Found find(const Params& p, CutRule rule, Own held, std::int32_t wanted,
+                                      const LengthOf& length_of) {
     std::int32_t before = 0;
-    for (std::int32_t first = 0; first < sequences; first += 32) {
-        const std::int32_t own = own_of(first + static_cast<std::int32_t>(threadIdx.x % 32));
-        const std::int32_t end = before + sum_so_far(own);
+    for (std::int32_t first = 0; first < p.args.batch; first += 32) {
+        const Own own = own_of(p, rule, held, first + static_cast<std::int32_t>(threadIdx.x % 32));
+        const std::int32_t length = length_of(own);
+        const std::int32_t end = before + sum_so_far(length);
         const unsigned behind = __ballot_sync(0xFFFFFFFFU, wanted < end);
         if (behind != 0) {
             const int lane = __ffs(static_cast<int>(behind)) - 1;
-            return {first + lane, wanted - __shfl_sync(0xFFFFFFFFU, end - own, lane),
-                    __shfl_sync(0xFFFFFFFFU, own, lane)};
+            return {first + lane,
+                    wanted - __shfl_sync(0xFFFFFFFFU, end - length, lane),
+                    {__shfl_sync(0xFFFFFFFFU, own.units, lane),
+                     __shfl_sync(0xFFFFFFFFU, own.blocks, lane)}};
         }
         before = __shfl_sync(0xFFFFFFFFU, end, 31);
     }
     return {};
 }
 
-/// Where a block of the line stands, of sequences of different lengths.
-__device__ __noinline__ inline Place ragged_place(const Params& p, std::int32_t keys,
-                                                  std::int32_t held, std::int32_t block) {
-    const std::int32_t of_sequence = units_of_sequence(p);
-    const Found found = find(block, p.args.batch, [&](std::int32_t b) {
-        return blocks_of_unit(p, keys, held, b) * of_sequence;
-    });
-    const std::int32_t each = found.own / of_sequence;
-    return {found.sequence, found.offset / each, found.offset % each};
+/// Where something of the line stands, of sequences of different lengths.
+__device__ __noinline__ inline Place ragged_place(const Params& p, CutRule rule, Own held,
+                                                  std::int32_t at) {
+    const Found found =
+        find(p, rule, held, at, [=](Own own) { return own.units * (rule.pad + own.blocks); });
+    const std::int32_t each = rule.pad + found.own.blocks;
+    return {found.sequence, found.offset / each, found.offset % each - rule.pad};
 }
 /// Likewise; of sequences of one length the host knows the divisions.
-__device__ __forceinline__ Place place_of(const Params& p, std::int32_t keys, std::int32_t held,
-                                          std::int32_t block) {
+__device__ __forceinline__ Place place_of(const Params& p, CutRule rule, Own held,
+                                          std::int32_t at) {
     if (!p.uniform) {
-        return ragged_place(p, keys, held, block);
+        return ragged_place(p, rule, held, at);
     }
-    const std::int32_t unit = p.by_blocks.divide(block);
+    const std::int32_t unit = p.by_length.divide(at);
     const std::int32_t sequence = p.by_units.divide(unit);
-    return {sequence, unit - sequence * units_of_sequence(p), block - unit * p.blocks_of_unit};
+    const std::int32_t of_sequence =
+        p.args.heads_kv / rule.heads * row_tiles_of(p.band.length_q, p.group);
+    return {sequence, unit - sequence * of_sequence,
+            at - unit * p.length_of_unit - (p.cuts.by_units() ? 0 : rule.pad)};
 }
 
 /// What a part of a call with different lengths is: of a sequence the `offset`th part, each of its
-/// units having `of_unit`, each unit cut by itself; with 0 of them the line of `blocks` is cut. No
+/// units having `of_unit`, each unit cut by itself; with 0 of them the line of `length` is cut. No
 /// sequence: nothing behind the last part, or no query anywhere.
 struct RaggedPart {
-    std::int32_t sequence, offset, of_unit, blocks;
+    std::int32_t sequence, offset, of_unit, length;
 };
 /// The rule of a tile that is known.
 template <Tile tile>
@@ -204,22 +213,22 @@ struct RuleOf {
 /// Worked out by each warp for itself; fewer than 2^31 blocks. `get_rule` gives the rule, which is
 /// a constant where the tile is. Not inlined: the registers of its loops are the main loop's.
 template <class GetRule>
-__device__ __noinline__ RaggedPart ragged_part(const Params& p, GetRule get_rule, std::int32_t held,
+__device__ __noinline__ RaggedPart ragged_part(const Params& p, GetRule get_rule, Own held,
                                                std::int32_t part) {
     constexpr unsigned all_lanes = 0xFFFFFFFFU;
     const CutRule rule = get_rule();
-    const std::int32_t of_sequence = units_of_sequence(p);
     const auto lane = static_cast<std::int32_t>(threadIdx.x % 32);
     std::int32_t blocks = 0, units = 0;
     for (std::int32_t b = lane; b < p.args.batch; b += 32) {
-        const std::int32_t own = blocks_of_unit(p, rule.keys, held, b);
-        blocks += own;
-        units += own > 0 ? 1 : 0;
+        const Own own = own_of(p, rule, held, b);
+        blocks += own.units * own.blocks;
+        units += own.units;
     }
-    blocks = __reduce_add_sync(all_lanes, blocks) * of_sequence;
-    units = __reduce_add_sync(all_lanes, units) * of_sequence;
-    if (blocks == 0 || units > p.ctas) {
-        return {blocks == 0 ? -1 : 0, 0, 0, blocks};
+    blocks = __reduce_add_sync(all_lanes, blocks);
+    units = __reduce_add_sync(all_lanes, units);
+    const std::int32_t length = units * rule.pad + blocks;
+    if (units == 0 || units > p.ctas) {
+        return {units == 0 ? -1 : 0, 0, 0, length};
     }
     std::int32_t share = 0, parts = 0, longest = 0;
 #pragma unroll 1
@@ -227,12 +236,12 @@ __device__ __noinline__ RaggedPart ragged_part(const Params& p, GetRule get_rule
         share = share_of(blocks, units, p.ctas, attempt);
         parts = 0;
         for (std::int32_t b = lane; b < p.args.batch; b += 32) {
-            const std::int32_t own = blocks_of_unit(p, rule.keys, held, b);
-            const std::int32_t cut = rule.parts(own, share);
-            longest = larger(longest, (own + cut - 1) / cut);
-            parts += own > 0 ? cut : 0;
+            const Own own = own_of(p, rule, held, b);
+            const std::int32_t cut = rule.parts(own.blocks, share);
+            longest = larger(longest, (own.blocks + cut - 1) / cut);
+            parts += own.units * cut;
         }
-        parts = __reduce_add_sync(all_lanes, parts) * of_sequence;
+        parts = __reduce_add_sync(all_lanes, parts);
         if (parts <= p.ctas) {
             break;
         }
@@ -240,13 +249,12 @@ __device__ __noinline__ RaggedPart ragged_part(const Params& p, GetRule get_rule
     }
     longest = __reduce_max_sync(all_lanes, longest);
     if (!rule.by_units(longest, Cuts(blocks, p.ctas, rule.least()))) {
-        return {0, 0, 0, blocks};
+        return {0, 0, 0, length};
     }
-    const Found found = find(part, p.args.batch, [&](std::int32_t b) {
-        const std::int32_t own = blocks_of_unit(p, rule.keys, held, b);
-        return own > 0 ? rule.parts(own, share) * of_sequence : 0;
-    });
-    return {found.own > 0 ? found.sequence : -1, found.offset, found.own / of_sequence, blocks};
+    const Found found = find(p, rule, held, part,
+                             [=](Own own) { return own.units * rule.parts(own.blocks, share); });
+    return {found.own.units > 0 ? found.sequence : -1, found.offset,
+            rule.parts(found.own.blocks, share), length};
 }
 
 /// Of sequences of different lengths.
@@ -254,9 +262,9 @@ template <class GetRule>
 __device__ __forceinline__ Task ragged_task(const Params& p, GetRule get_rule,
                                             const Lengths& lengths, std::int32_t part) {
     const CutRule rule = get_rule();
-    const std::int32_t held = held_blocks(p, lengths, rule.keys);
+    const Own held = held_own(p, lengths, rule);
     const RaggedPart found = ragged_part(p, get_rule, held, part);
-    Task task{Cuts(found.blocks, p.ctas, rule.least()), {}, 0, 0, found.of_unit};
+    Task task{Cuts(found.length, p.ctas, rule.least()), {}, 0, 0, found.of_unit};
     if (found.sequence < 0) {
         return task;
     }
@@ -270,7 +278,7 @@ __device__ __forceinline__ Task ragged_task(const Params& p, GetRule get_rule,
         task.count = cuts.begin(of_run + 1) - task.from.block;
     } else if (part < task.line.parts) {
         const std::int32_t begin = task.line.begin(part);
-        task.from = ragged_place(p, rule.keys, held, begin);
+        task.from = ragged_place(p, rule, held, begin);
         task.count = task.line.begin(part + 1) - begin;
     }
     return task;
@@ -285,9 +293,9 @@ __device__ __forceinline__ Task task_of(const Params& p, GetRule get_rule, const
     }
     Task task{p.cuts, {}, 0, 0, p.cuts.of_unit};
     if (part < p.cuts.parts) {
-        const std::int32_t block = p.cuts.begin(part);
-        task.from = place_of(p, get_rule().keys, 0, block);
-        task.count = p.cuts.begin(part + 1) - block;
+        const std::int32_t begin = p.cuts.begin(part);
+        task.from = place_of(p, get_rule(), {}, begin);
+        task.count = p.cuts.begin(part + 1) - begin;
         task.first = task.of_unit > 0 ? part - part % task.of_unit : 0;
     }
     return task;

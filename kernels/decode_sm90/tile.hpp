@@ -15,8 +15,8 @@ inline constexpr int tile_rows = 16;
 /// by piece.
 inline constexpr int run_keys = 16;
 
-/// Every warp of a CTA copies and multiplies blocks of keys of its own; they meet at the end of
-/// their part of a sequence.
+/// Every warp of a CTA copies and multiplies blocks of keys of its own; those of one KV head meet
+/// at the end of their part of a sequence.
 struct Tile {
     std::int32_t headdim;     ///< of Q, K and V in shared memory: the call's larger one, rounded up
     std::int32_t keys;        ///< keys of one block, which one warp works on
@@ -25,11 +25,18 @@ struct Tile {
     std::int32_t residents;   ///< CTAs of an SM
     std::int32_t eight_bits;  ///< 1: of a cache in e4m3; 0: of one in Q's type
     std::int32_t launches;    ///< 2: one of its own combines parts; 1: the CTA that ends last does
+    std::int32_t together;    ///< KV heads that are read side by side, a warp a head; 0: one by one
+    std::int32_t token_scales;  ///< 1: every key and value has a scale, e4m3 alone
 
     bool operator==(const Tile&) const = default;
-    static constexpr std::array<TileField, 7> fields{"headdim",   "keys",       "warps",   "stages",
-                                                     "residents", "eight_bits", "launches"};
+    static constexpr std::array<TileField, 9> fields{"headdim",  "keys",      "warps",
+                                                     "stages",   "residents", "eight_bits",
+                                                     "launches", "together",  "token_scales"};
     [[nodiscard]] constexpr int threads() const { return 32 * warps; }
+    /// KV heads of a unit.
+    [[nodiscard]] constexpr int heads() const { return together > 0 ? together : 1; }
+    /// Warps that take turns at the blocks of one head.
+    [[nodiscard]] constexpr int sharers() const { return warps / heads(); }
     /// Bytes of a key in shared memory, and of a block of K or of V.
     [[nodiscard]] constexpr int row_bytes() const { return headdim * (eight_bits != 0 ? 1 : 2); }
     [[nodiscard]] constexpr int block_bytes() const { return keys * row_bytes(); }
@@ -43,25 +50,25 @@ struct Tile {
     [[nodiscard]] constexpr int ring_bytes() const { return warps * stages * 2 * block_bytes(); }
     /// Where one thread tells the others whether their CTA is the last one of a unit.
     [[nodiscard]] constexpr int told_at() const { return ring_bytes() + meeting_bytes(); }
+    /// Scales of a warp's blocks: of each stage those of its keys, then those of its values.
+    [[nodiscard]] constexpr int scales_at() const { return told_at() + (launches == 1 ? 16 : 0); }
+    [[nodiscard]] constexpr int scale_bytes() const {
+        return token_scales != 0 ? 2 * keys * static_cast<int>(sizeof(float)) : 0;
+    }
     [[nodiscard]] constexpr int shared_bytes() const {
-        return told_at() + (launches == 1 ? 16 : 0);
+        return scales_at() + warps * stages * scale_bytes();
     }
 };
 
-inline constexpr std::array<Tile, 13> tiles{{
-    {64, 32, 8, 3, 1, 0, 2},
-    {64, 32, 4, 3, 2, 0, 2},
-    {128, 32, 4, 3, 1, 0, 2},
-    {128, 16, 4, 3, 2, 0, 2},
-    {256, 16, 4, 3, 1, 0, 2},
-    {64, 64, 8, 3, 1, 1, 2},
-    {64, 64, 4, 3, 2, 1, 2},
-    {128, 64, 4, 3, 1, 1, 2},
-    {128, 32, 4, 3, 2, 1, 2},
-    {256, 32, 4, 3, 1, 1, 2},
-    {128, 32, 4, 3, 1, 0, 1},
-    {128, 16, 8, 3, 1, 0, 1},
-    {64, 32, 8, 3, 1, 0, 1},
+inline constexpr std::array<Tile, 23> tiles{{
+    {64, 32, 8, 3, 1, 0, 2, 0, 0},  {64, 32, 4, 3, 2, 0, 2, 0, 0},  {128, 32, 4, 3, 1, 0, 2, 0, 0},
+    {128, 16, 4, 3, 2, 0, 2, 0, 0}, {256, 16, 4, 3, 1, 0, 2, 0, 0}, {64, 64, 8, 3, 1, 1, 2, 0, 0},
+    {64, 64, 4, 3, 2, 1, 2, 0, 0},  {128, 64, 4, 3, 1, 1, 2, 0, 0}, {128, 32, 4, 3, 2, 1, 2, 0, 0},
+    {256, 32, 4, 3, 1, 1, 2, 0, 0}, {128, 32, 4, 3, 1, 0, 1, 0, 0}, {128, 16, 8, 3, 1, 0, 1, 0, 0},
+    {64, 32, 8, 3, 1, 0, 1, 0, 0},  {128, 32, 8, 3, 1, 1, 1, 0, 0}, {64, 64, 8, 3, 1, 1, 1, 0, 0},
+    {64, 32, 8, 3, 1, 0, 2, 8, 0},  {64, 64, 8, 3, 1, 1, 2, 8, 0},  {128, 32, 4, 3, 2, 1, 2, 4, 0},
+    {64, 64, 8, 3, 1, 1, 2, 0, 1},  {64, 64, 8, 3, 1, 1, 2, 8, 1},  {128, 32, 6, 4, 1, 1, 2, 0, 1},
+    {128, 32, 6, 4, 1, 1, 1, 0, 1}, {256, 16, 4, 3, 1, 1, 2, 0, 1},
 }};
 
 /// Bytes of shared memory that an SM has for its CTAs, and that the system takes of each (CUDA C++
@@ -72,7 +79,8 @@ inline constexpr int shared_of_system = 1024;
 constexpr bool valid(const Tile& t) {
     return t.headdim % 64 == 0 && t.headdim <= 256 && t.keys % run_keys == 0 && t.stages >= 2 &&
            t.chunks() >= 4 && t.chunks() <= 32 && t.threads() * 8 % tile_rows == 0 &&
-           (t.launches == 1 || t.launches == 2) &&
+           (t.launches == 1 || t.launches == 2) && (t.token_scales == 0 || t.eight_bits != 0) &&
+           (t.together == 0 || (t.together == t.warps && t.launches == 2)) &&
            t.residents * (t.shared_bytes() + shared_of_system) <= shared_of_sm;
 }
 static_assert([] {

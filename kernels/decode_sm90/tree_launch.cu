@@ -11,7 +11,7 @@ namespace raceline::kernels::decode_sm90_tree {
 void launch(const AttentionCall& call, int tile, const Device& device, void* workspace,
             void* stream) {
     const Tile& shape = tiles.at(static_cast<std::size_t>(tile));
-    const decode_sm90::Plan plan = decode_sm90::make_plan(problem_of(call), shape, device);
+    const decode_sm90::Plan plan = decode_sm90::make_plan(shape, device);
     if (call.batch == 0 || call.heads_q == 0 || call.seqlen_q == 0) {
         return;  // no query anywhere: nothing to write
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows of a table by index, on a GPU: record and counts.
+#include <utility>
 #include <vector>
 
 #include "kernels/embedding_cuda/tile.hpp"
@@ -39,7 +40,7 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     c.steps.front().repeat = 2;  // the index, then the row
     c.steps.front().work = c.work * (1 / c.steps.front().repeat / static_cast<double>(c.ctas));
     add_cold_code(c, device, resident_threads / tile.threads);
-    return {c};
+    return one_launch(std::move(c));
 }
 
 const KernelRecord<Tile> record{

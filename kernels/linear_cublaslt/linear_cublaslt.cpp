@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <fmt/format.h>
+#include <utility>
 #include <vector>
 
 #include "kernels/linear_cublaslt/tile.hpp"
@@ -40,12 +41,21 @@ std::string engine_of(const Device& device, DType dtype) {
         return "flop.fma.fp32";
     }
     for (const char* engine : {"flop.tcgen05.", "flop.wgmma.", "flop.mma."}) {
-        std::string id = fmt::format("{}{}", engine, name_of(dtype));
+        std::string id = engine;
+        id += name_of(dtype);
         if (device.rates.contains(id)) {
             return id;
         }
     }
     return "flop.fma.fp32";
+}
+
+/// Looked up once: fields of a workload have names.
+struct Sizes {
+    std::int64_t m, n, k;
+};
+Sizes sizes_of(const Workload& w) {
+    return {w.extent("m"), w.extent("n"), w.extent("k")};
 }
 
 struct Shape {
@@ -77,8 +87,8 @@ constexpr std::array shapes{Shape{128, 256}, Shape{256, 128}, Shape{128, 128},
                             Shape{64, 256},  Shape{64, 128},  Shape{64, 64}};
 constexpr std::int64_t columns_of_step = 64;  ///< of k, that a CTA loads at a time
 
-std::int64_t tiles(std::int64_t m, std::int64_t n, const Shape& tile) {
-    return (m + tile.rows - 1) / tile.rows * ((n + tile.columns - 1) / tile.columns);
+std::int64_t tiles(const Sizes& s, const Shape& tile) {
+    return (s.m + tile.rows - 1) / tile.rows * ((s.n + tile.columns - 1) / tile.columns);
 }
 
 std::int64_t splits_of(std::int64_t outputs, std::int64_t k, std::int64_t units) {
@@ -87,31 +97,31 @@ std::int64_t splits_of(std::int64_t outputs, std::int64_t k, std::int64_t units)
     return std::clamp<std::int64_t>(units / std::max<std::int64_t>(1, outputs), 1, steps);
 }
 
-/// Elements of both operands that the L2 gives to a CTA for one column of k. On Hopper two CTAs of
-/// a cluster share the operand that both need, by multicast, where the result has two tiles that
-/// way.
-double operands_of(const Workload& w, const Shape& tile, const std::string& engine) {
+/// Elements of both operands that the L2 gives to a CTA for one column of k. On Hopper the CTAs of
+/// a cluster, two by two, share each operand that two of them need, by multicast, where the result
+/// has two tiles that way. Assumed: a product on an H200 was faster than clusters of two allow.
+double operands_of(const Sizes& s, const Shape& tile, const std::string& engine) {
     const auto rows = static_cast<double>(tile.rows);
     const auto columns = static_cast<double>(tile.columns);
     const bool shares = engine.starts_with("flop.wgmma.");
-    const bool below = shares && w.extent("m") > tile.rows;
-    const bool beside = shares && w.extent("n") > tile.columns;
-    return std::min(rows + columns / (below ? 2 : 1), rows / (beside ? 2 : 1) + columns);
+    const bool below = shares && s.m > tile.rows;
+    const bool beside = shares && s.n > tile.columns;
+    return rows / (beside ? 2 : 1) + columns / (below ? 2 : 1);
 }
 
 /// The one that ends first: as many waves of products, or of operands from L2, as it needs.
-Shape shape_of(const Workload& w, const Device& device, const std::string& engine) {
+Shape shape_of(const Sizes& s, DType dtype, const Device& device, const std::string& engine) {
     const std::int64_t units = std::max(1, device.units);
     const double flops = device.find(engine).value_or(1) / static_cast<double>(units);
     const double bytes = device.find("byte.l2").value_or(0) / static_cast<double>(units);
     const auto seconds = [&](const Shape& tile) {
-        const std::int64_t outputs = tiles(w.extent("m"), w.extent("n"), tile);
-        const std::int64_t splits = splits_of(outputs, w.extent("k"), units);
-        const auto k = static_cast<double>(w.extent("k")) / static_cast<double>(splits);
+        const std::int64_t outputs = tiles(s, tile);
+        const std::int64_t splits = splits_of(outputs, s.k, units);
+        const auto k = static_cast<double>(s.k) / static_cast<double>(splits);
         const std::int64_t waves = (outputs * splits + units - 1) / units;
         const double products = 2 * static_cast<double>(tile.rows * tile.columns) * k / flops;
         const double operands =
-            bytes > 0 ? operands_of(w, tile, engine) * k * bytes_of(w.dtype) / bytes : 0;
+            bytes > 0 ? operands_of(s, tile, engine) * k * bytes_of(dtype) / bytes : 0;
         return static_cast<double>(waves) * std::max(products, operands);
     };
     return *std::ranges::min_element(shapes, {}, seconds);
@@ -119,32 +129,33 @@ Shape shape_of(const Workload& w, const Device& device, const std::string& engin
 
 /// Elements that leave DRAM if each wave of CTAs is a block of the result, as square as it can be,
 /// whose operands the last-level cache keeps while the wave lasts.
-double elements_of_waves(const Workload& w, const Shape& tile, std::int64_t outputs,
+double elements_of_waves(const Sizes& s, const Shape& tile, std::int64_t outputs,
                          const Device& device) {
     const auto units = static_cast<double>(std::max(1, device.units));
-    const auto m = static_cast<double>(w.extent("m"));
-    const auto n = static_cast<double>(w.extent("n"));
+    const auto m = static_cast<double>(s.m);
+    const auto n = static_cast<double>(s.n);
     const double area = units * static_cast<double>(tile.rows * tile.columns);
     // No side of the block is longer than the result's.
     const double rows = std::min(m, std::max(std::sqrt(area), area / n));
     const double columns = std::min(n, area / rows);
     return std::ceil(static_cast<double>(outputs) / units) * (rows + columns) *
-           static_cast<double>(w.extent("k"));
+           static_cast<double>(s.k);
 }
 
 std::vector<Counts> counts(const Workload& w, const Tile& /*tile*/, const Device& device) {
-    const std::int64_t m = w.extent("m");
-    const std::int64_t n = w.extent("n");
-    const std::int64_t k = w.extent("k");
+    const Sizes s = sizes_of(w);
+    const auto [m, n, k] = s;
+    const double read = w.bytes_read();
+    const double written = w.bytes_written();
     const std::string engine = engine_of(device, w.dtype);
-    const Shape tile = shape_of(w, device, engine);
-    const std::int64_t outputs = tiles(m, n, tile);
+    const Shape tile = shape_of(s, w.dtype, device, engine);
+    const std::int64_t outputs = tiles(s, tile);
     const std::int64_t steps = (k + columns_of_step - 1) / columns_of_step;
     const std::int64_t splits = splits_of(outputs, k, std::max(1, device.units));
     const auto ctas = static_cast<double>(outputs * splits);
     const double bytes = bytes_of(w.dtype);
     const double padded = 2.0 * static_cast<double>(tile.rows * tile.columns * k);
-    const double operands = operands_of(w, tile, engine) * static_cast<double>(k) * bytes *
+    const double operands = operands_of(s, tile, engine) * static_cast<double>(k) * bytes *
                             static_cast<double>(outputs);
     Counts c;
     c.launch = "main";
@@ -152,12 +163,11 @@ std::vector<Counts> counts(const Workload& w, const Tile& /*tile*/, const Device
     if (engine == "flop.fma.fp32") {
         c.work["op.issue"] = slots_of_fma * padded / 2 * static_cast<double>(outputs);
     }
-    c.work["byte.dram_read"] = w.bytes_read();
-    c.work["byte.dram_write"] = w.bytes_written();
-    c.work["byte.l2"] = operands + w.bytes_written();
-    const double of_waves = elements_of_waves(w, tile, outputs, device) * bytes;
-    c.reread = {
-        {std::max(0.0, of_waves - w.bytes_read()), static_cast<double>((m + n) * k) * bytes}};
+    c.work["byte.dram_read"] = read;
+    c.work["byte.dram_write"] = written;
+    c.work["byte.l2"] = operands + written;
+    const double of_waves = elements_of_waves(s, tile, outputs, device) * bytes;
+    c.reread = {{std::max(0.0, of_waves - read), static_cast<double>((m + n) * k) * bytes}};
     c.ctas = outputs * splits;
     c.threads = static_cast<int>(threads);
     c.registers = static_cast<int>(registers);
@@ -168,12 +178,14 @@ std::vector<Counts> counts(const Workload& w, const Tile& /*tile*/, const Device
         stages * columns_of_step * bytes * static_cast<double>(tile.rows + tile.columns);
     Work rest = c.work * (1 / ctas);
     rest.erase("byte.dram_write");
-    c.steps = {{"first operands", 1, {}, "latency.dram"},
-               {"k", turns, rest * (1 / turns), ""},
-               {"result", 1, {{"byte.dram_write", w.bytes_written() / ctas}}, ""}};
+    rest *= 1 / turns;
+    c.steps.reserve(4);
+    c.steps.push_back({"first operands", 1, {}, "latency.dram"});
+    c.steps.push_back({"k", turns, std::move(rest), ""});
+    c.steps.push_back({"result", 1, {{"byte.dram_write", written / ctas}}, ""});
     c.overlap = {{engine, "op.issue", "byte.dram_read", "byte.l2"}};
     add_cold_code(c, device, 1, fetches_of_library);
-    return {c};
+    return one_launch(std::move(c));
 }
 
 std::size_t workspace(const Workload& /*w*/, const Tile& /*tile*/, const Device& /*device*/) {

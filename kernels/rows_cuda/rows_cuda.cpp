@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <fmt/format.h>
+#include <utility>
 #include <vector>
 
 #include "kernels/rows_cuda/tile.hpp"
@@ -17,8 +18,10 @@ namespace raceline::kernels::rows_cuda {
 namespace {
 
 RowProgram program_of(const Workload& w) {
+    const std::vector<std::string_view> names = steps_of(w.word("steps"));
     std::vector<RowStep> chain;
-    for (const std::string_view name : steps_of(w.word("steps"))) {
+    chain.reserve(names.size());
+    for (const std::string_view name : names) {
         chain.push_back(find_row_step(name)->step);
     }
     return row_program(chain);
@@ -192,7 +195,7 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     const double together = tile.threads / tile.lanes;
     const double of_cta = std::ceil(rows / together / static_cast<double>(c.ctas));
     const double turns_of_cta = of_cta * turns;
-    c.steps = {{"row", turns_of_cta, c.work * (together / rows / turns), "latency.dram"}};
+    c.steps.push_back({"row", turns_of_cta, c.work * (together / rows / turns), "latency.dram"});
     if (has_reductions(program)) {
         // Lanes exchange their sums five or ten times: about as long as L2 takes to answer.
         c.steps.push_back(
@@ -202,7 +205,7 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     c.overlap = {
         {"byte.dram_read", "byte.dram_write", "byte.l2", "flop.fma.fp32", "op.issue", "op.ex2"}};
     add_cold_code(c, device, residents);
-    return {c};
+    return one_launch(std::move(c));
 }
 
 const KernelRecord<Tile> record{

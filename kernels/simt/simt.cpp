@@ -76,7 +76,7 @@ std::string supports(const Workload& w, const Tile& tile, const Device& device) 
 RACELINE_KERNEL(simt,
                 record_of("plain CUDA cores, any GPU, every option; split keys when rows are few",
                           Engine::cuda, tiles, {supports, counts, precision, workspace}))
-RACELINE_TREE_KERNEL(simt_tree,
-                     record_of("simt for trees of speculated tokens: any GPU, every format",
-                               Engine::cuda, tiles,
-                               {supports, simt::counts, simt::precision, simt::workspace}))
+RACELINE_CALL_KERNEL(
+    simt_tree,
+    with_trees(record_of("simt for trees of speculated tokens: any GPU, every format", Engine::cuda,
+                         tiles, {supports, simt::counts, simt::precision, simt::workspace})))

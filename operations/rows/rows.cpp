@@ -37,8 +37,10 @@ constexpr std::array<std::string_view, 10> examples{"op=rmsnorm,n=7x200",
                                                     "op=rope,n=4x256"};
 
 std::vector<RowStep> chain_of(const Workload& w) {
+    const std::vector<std::string_view> names = steps_of(w.word(chain_field));
     std::vector<RowStep> chain;
-    for (const std::string_view name : steps_of(w.word(chain_field))) {
+    chain.reserve(names.size());
+    for (const std::string_view name : names) {
         const RowStepForm* form = find_row_step(name);
         require(form != nullptr, Status::invalid_argument, "'{}' is no step of a chain",
                 name.substr(0, 40));

@@ -119,7 +119,10 @@ def decode(
             their maximum on a CPU, what the cache holds on a GPU. Give it on a GPU if you know it.
         causal, window, scale, softcap, sinks: as in `attention`. With one query a sequence, causal
             changes nothing.
-        k_scale, v_scale: (batch, heads_kv) float32, factors of e4m3 caches; None: 1.
+        k_scale, v_scale: float32 factors of e4m3 caches; None: 1. (batch, heads_kv), or one for
+            each token and KV head: (batch, capacity, heads_kv) or (pages, page_size, heads_kv), of
+            any strides, then both. Of GPUs only Hopper takes those, four at a time where tokens lie
+            side by side (a token's stride is 1).
         return_lse: also return the log-sum-exp of each row.
         backend: a kernel's name; None: the one with the least predicted time.
         checked: refuse pages, lengths and bits of a tree out of range before running. None: on a

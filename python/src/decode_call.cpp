@@ -69,12 +69,19 @@ void DecodeCall::read_cache(const Inputs& inputs) {
 
 void DecodeCall::read_scales(const Inputs& inputs) {
     const std::vector<std::int64_t> shape{tensors_[0].shape[0], tensors_[1].shape[2]};
-    if (inputs.has("k_scale")) {
-        args_.k_scale = float_array(keep(inputs.tensor("k_scale")), shape);
-    }
-    if (inputs.has("v_scale")) {
-        args_.v_scale = float_array(keep(inputs.tensor("v_scale")), shape);
-    }
+    const auto read = [&](const char* name, const float*& of_heads, TensorView& of_tokens) {
+        if (!inputs.has(name)) {
+            return;
+        }
+        const Tensor& scales = keep(inputs.tensor(name));
+        if (scales.shape.size() == 3) {
+            of_tokens = view_of(scales);
+        } else {
+            of_heads = float_array(scales, shape);
+        }
+    };
+    read("k_scale", args_.k_scale, args_.k_token_scale);
+    read("v_scale", args_.v_scale, args_.v_token_scale);
 }
 
 std::span<const std::int32_t> DecodeCall::host_lengths() const {

@@ -20,8 +20,13 @@ namespace {
 
 // The library's sentences name its own arguments; some have other names in Python.
 std::string sentence_of(const Error& error) {
-    constexpr std::string_view longest = "max_seqlen_k";
     std::string text = error.what();
+    const auto replace_all = [&](std::string_view before, std::string_view after) {
+        for (std::size_t at = 0; (at = text.find(before, at)) != std::string::npos;) {
+            text.replace(at, before.size(), after);
+            at += after.size();
+        }
+    };
     const auto replace_start = [&](std::string_view before, std::string_view after) {
         if (text.starts_with(before)) {
             text.replace(0, before.size(), after);
@@ -30,9 +35,9 @@ std::string sentence_of(const Error& error) {
     replace_start("place is cuda", "q is on a CUDA device");
     replace_start("kernel '", "backend '");
     replace_start("seqlens_k", "seqlens");
-    for (std::size_t at = 0; (at = text.find(longest, at)) != std::string::npos;) {
-        text.erase(at + longest.size() - 2, 2);
-    }
+    replace_all("max_seqlen_k", "max_seqlen");
+    replace_all("k_token_scale", "k_scale");
+    replace_all("v_token_scale", "v_scale");
     return one_line(text);
 }
 

@@ -125,6 +125,34 @@ def test_e4m3_caches_and_their_scales(normal, rng):
     oracle.check(out, oracle.cached(q, *wide, [50, 50])[0])
 
 
+
+@pytest.mark.parametrize("paged", [False, True])
+@pytest.mark.parametrize("tokens", [1, 20])
+def test_a_scale_for_each_token(normal, rng, paged, tokens):
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    q = normal(2, tokens, 4, 32)
+    shape = (7, 16, 2) if paged else (2, 50, 2)
+    k, v = (normal(*shape, 32).astype(ml_dtypes.float8_e4m3fn) for _ in range(2))
+    k_scale = rng.uniform(0.5, 2, shape).astype(np.float32)
+    # Of any strides: tokens side by side here.
+    v_scale = np.ascontiguousarray(k_scale[::-1].transpose(0, 2, 1)).transpose(0, 2, 1)
+    table = int32([6, 0, 3, 2], [1, 5, 4, 6]) if paged else None
+    seqlens = int32(50, 33)
+    out = raceline.decode(q, k, v, seqlens=seqlens, block_table=table, k_scale=k_scale,
+                          v_scale=v_scale)
+    wide = [x.astype(np.float64) * s[..., None] for x, s in ((k, k_scale), (v, v_scale))]
+    oracle.check(out, oracle.cached(q, *wide, seqlens, table)[0])
+    older = np.roll(k_scale, 1, axis=1)
+    other = raceline.decode(q, k, v, seqlens=seqlens, block_table=table, k_scale=older,
+                            v_scale=v_scale)
+    assert oracle.error(other, oracle.cached(q, *wide, seqlens, table)[0]) > 1e-3
+    with pytest.raises(ValueError, match="k_scale is given without v_scale"):
+        raceline.decode(q, k, v, seqlens=seqlens, block_table=table, k_scale=k_scale)
+    with pytest.raises(ValueError, match="k_scale has shape"):
+        raceline.decode(q, k, v, seqlens=seqlens, block_table=table, k_scale=k_scale[:, 1:],
+                        v_scale=v_scale)
+
+
 REFUSED = [
     ({"seqlens": int32(71, 1, 1)}, ValueError, "seqlens"),
     ({"seqlens": int32(3, -1, 1)}, ValueError, "seqlens"),

@@ -141,6 +141,12 @@ DecodeArgs read_decode(const rl_decode_args* given) {
     args.k_scale = known.k_scale;
     args.v_scale = known.v_scale;
     args.tree = known.tree;
+    if (known.k_token_scale != nullptr) {
+        args.k_token_scale = read_tensor(known.k_token_scale, "k_token_scale");
+    }
+    if (known.v_token_scale != nullptr) {
+        args.v_token_scale = read_tensor(known.v_token_scale, "v_token_scale");
+    }
     return args;
 }
 

@@ -25,6 +25,45 @@ void check_types(const DecodeArgs& args) {
         name_of(args.k_cache.dtype));
 }
 
+bool is_given(const TensorView& view) {
+    return !view.shape.empty() || view.data != nullptr;
+}
+
+MemoryRange check_token_scale(std::string_view name, const TensorView& view,
+                              const TensorView& cache, bool paged, Pointers pointers) {
+    if (!is_given(view)) {
+        return {};
+    }
+    const MemoryRange memory = check_strided(name, view, 3, pointers);
+    require(view.dtype == DType::fp32, bad, "{} has dtype {}; scales are fp32", name,
+            name_of(view.dtype));
+    check_shape(name, view, {cache.shape[0], cache.shape[1], cache.shape[2]},
+                paged ? "(pages, page_size, heads_kv)" : "(batch, capacity, heads_kv)");
+    return memory;
+}
+
+struct TokenScaleMemory {
+    MemoryRange k, v;
+};
+TokenScaleMemory check_token_scales(const DecodeArgs& args, Workload& w, Pointers pointers) {
+    const bool given = is_given(args.k_token_scale);
+    require(given == is_given(args.v_token_scale), bad,
+            "{} is given without {}; a cache has scales of tokens for keys and for values",
+            given ? "k_token_scale" : "v_token_scale", given ? "v_token_scale" : "k_token_scale");
+    if (!given) {
+        return {};
+    }
+    require(args.k_cache.dtype == DType::e4m3, bad,
+            "k_token_scale is given for {} caches; only e4m3 caches have scales",
+            name_of(args.k_cache.dtype));
+    require(!w.mla, bad,
+            "k_token_scale is given for a latent cache, which has one scale a sequence");
+    w.scale_of = ScaleOf::token;
+    const bool paged = args.block_table != nullptr;
+    return {check_token_scale("k_token_scale", args.k_token_scale, args.k_cache, paged, pointers),
+            check_token_scale("v_token_scale", args.v_token_scale, args.v_cache, paged, pointers)};
+}
+
 // Caches as pages or one row a sequence; max_seqlen_k must fit into either.
 void check_caches(const DecodeArgs& args, Workload& w) {
     const auto& cache = args.k_cache.shape;
@@ -116,7 +155,8 @@ void check_data(const DecodeArgs& args, const Execution& execution, const Worklo
 }
 
 void check_memory(const DecodeArgs& args, const Execution& execution, Call& call,
-                  const MemoryRange& q, const MemoryRange& k, const MemoryRange& v) {
+                  const MemoryRange& q, const MemoryRange& k, const MemoryRange& v,
+                  const TokenScaleMemory& scales) {
     const Workload& w = call.workload;
     const auto optional = [](std::string_view name, const void* data, std::int64_t count) {
         return data == nullptr ? MemoryRange{} : check_array(name, data, count, 4);
@@ -131,8 +171,10 @@ void check_memory(const DecodeArgs& args, const Execution& execution, Call& call
     const MemoryRange k_scale = optional("k_scale", args.k_scale, w.batch * w.heads_kv);
     const MemoryRange v_scale = optional("v_scale", args.v_scale, w.batch * w.heads_kv);
     const MemoryRange tree = optional("tree", args.tree, w.tokens_q());
-    check_apart(call.out, {q, k, v, sinks, lengths, table, k_scale, v_scale, tree, call.lse});
-    check_apart(call.lse, {q, k, v, sinks, lengths, table, k_scale, v_scale, tree});
+    check_apart(call.out, {q, k, v, sinks, lengths, table, k_scale, v_scale, scales.k, scales.v,
+                           tree, call.lse});
+    check_apart(call.lse,
+                {q, k, v, sinks, lengths, table, k_scale, v_scale, scales.k, scales.v, tree});
     if (execution.place == Place::cpu && args.seqlens_k != nullptr) {
         check_lengths({args.seqlens_k, static_cast<std::size_t>(w.batch)}, w.seqlen_k);
     }
@@ -160,6 +202,14 @@ void fill_arguments(const DecodeArgs& args, Call& call) {
     a.k_scale = args.k_scale;
     a.v_scale = args.v_scale;
     a.tree = args.tree;
+    const auto scale = [](const TensorView& view) {
+        return is_given(view)
+                   ? ScaleArg{static_cast<const float*>(view.data), kernel_stride(view, 0),
+                              kernel_stride(view, 1), kernel_stride(view, 2)}
+                   : ScaleArg{};
+    };
+    a.k_token_scale = scale(args.k_token_scale);
+    a.v_token_scale = scale(args.v_token_scale);
     apply_lse(args.lse, true, a);
 }
 
@@ -191,6 +241,7 @@ Call check_decode(const DecodeArgs& args, const Execution& execution, Pointers p
     w.mla = args.k_cache.data != nullptr && args.v_cache.data == args.k_cache.data &&
             args.v_cache.strides == args.k_cache.strides && w.heads_kv == 1 &&
             w.headdim_v <= w.headdim;
+    const TokenScaleMemory scales = check_token_scales(args, w, pointers);
     // What each token sees is in the caller's memory, perhaps on a device: for plans and
     // predictions drawn trees stand in its place.
     w.tree = args.tree != nullptr ? 1 : 0;
@@ -198,7 +249,7 @@ Call check_decode(const DecodeArgs& args, const Execution& execution, Pointers p
     apply_sizes(call);
     fill_arguments(args, call);
     if (pointers == Pointers::needed) {
-        check_memory(args, execution, call, q, k, v);
+        check_memory(args, execution, call, q, k, v, scales);
     }
     return call;
 }

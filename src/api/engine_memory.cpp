@@ -81,7 +81,7 @@ Key key_of(const Workload& w, Place place, int threads, std::string_view backend
             window.left,
             window.right,
             w.softcap > 0 ? 1 : 0,
-            (w.sinks ? 1 : 0) + (w.tree != 0 ? 2 : 0),
+            (w.sinks ? 1 : 0) + (w.tree != 0 ? 2 : 0) + (w.has_token_scales() ? 4 : 0),
             w.page_size,
             w.mla ? 1 : 0};
 }

@@ -182,24 +182,24 @@ SizeTime SizeModel::at(std::span<const std::int64_t> sizes) const {
         s.slots[i].set(w, sizes[i]);
     }
     w.is_attention() ? validate(w) : find_operation(w.op).validate(w);
-    const SpeedOfLight bound = speed_of_light(s.device, s.bound, work_of(w));
+    const ProblemWork work = work_of(w);
     SizeTime time;
-    time.bound_seconds = bound.seconds;
+    time.bound_seconds = bound_seconds(s.bound, work);
     SizeDecision decision = s.decision(sizes, w);
     if (decision.kernel != nullptr &&
         !decision.kernel->why_not(w, decision.tile, s.device).empty()) {
         decision = s.decide(w);  // what serves most of these sizes does not serve this one
     }
     if (decision.kernel == nullptr) {
-        time.limiter = lasting(s.device, bound.limiter);
+        time.limiter = lasting(s.device, speed_of_light(s.device, s.bound, work).limiter);
         return time;
     }
-    const Prediction prediction =
-        predict(s.device, decision.kernel->counts(w, decision.tile, s.device), s.how);
-    time.seconds = prediction.seconds;
+    const std::vector<Counts> launches = decision.kernel->counts(w, decision.tile, s.device);
+    const LimitedTime predicted = predict_time(s.device, launches, s.how);
+    time.seconds = predicted.seconds;
     time.kernel = decision.kernel->name;
     time.tile = decision.tile;
-    time.limiter = lasting(s.device, prediction.limiter);
+    time.limiter = lasting(s.device, predicted.limiter);
     return time;
 }
 

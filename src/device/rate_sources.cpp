@@ -13,6 +13,7 @@
 #include "device/catalog.hpp"
 #include "device/ceiling_checks.hpp"
 #include "device/rate_origin.hpp"
+#include "device/resource_names.hpp"
 #include "receipt/file.hpp"
 #include "support/check.hpp"
 #include "support/sha256.hpp"
@@ -124,9 +125,32 @@ std::vector<MeasuredCeiling> cached_ceilings(const Device& device) {
     return ceilings_of(device, read_receipts(path));
 }
 
+// A row that is passed over would leave another rate in its place, and nobody would know.
+void check_given(const Device& device, const ReceiptFile& file, const std::string& path) {
+    if (!file.bad.empty()) {
+        fail(Status::invalid_argument, "rates file {}: line {}: {}", path, file.bad.front().line,
+             file.bad.front().reason);
+    }
+    for (std::size_t i = 0; i < file.rows.size(); ++i) {
+        const Json& row = file.rows[i];
+        if (text_member(row, "kind") != "ceiling" || !row.contains("ceiling") ||
+            !row.contains("device") || text_member(row.at("device"), "id") != device.id) {
+            continue;
+        }
+        try {
+            check_given_ceiling(ceiling_from_json(row.at("ceiling")));
+        } catch (const Error& error) {
+            fail(Status::invalid_argument, "rates file {}: line {}: {}", path, file.lines[i],
+                 error.what());
+        }
+    }
+}
+
 // A file named by the user: rows for other devices in it are no error, none for this one is.
 std::vector<MeasuredCeiling> given_ceilings(const Device& device, const std::string& path) {
-    std::vector<MeasuredCeiling> found = ceilings_in(read_receipts(path));
+    const ReceiptFile file = read_receipts(path);
+    check_given(device, file, path);
+    std::vector<MeasuredCeiling> found = ceilings_in(file);
     std::set<std::string> others;
     for (const MeasuredCeiling& row : found) {
         others.insert(row.device_id);

@@ -22,11 +22,6 @@ constexpr Constant schedulers = manual(
     "CUDA C++ Programming Guide, compute capabilities 7.0 to 12.0: four warp schedulers an SM");
 constexpr double lanes = 32;  // of a warp
 
-struct Speed {
-    double device = 0;
-    double alone = 0;
-};
-
 double amount_of(const Work& work, std::string_view id) {
     const auto found = work.find(id);
     return found == work.end() ? 0 : found->second;
@@ -48,7 +43,8 @@ struct Builder {
     // A matrix engine's at the highest clock, where the clock is a result: settle_clock knows it.
     [[nodiscard]] Speed speed(std::string_view id) const {
         const double faster = device.power.sets_clock() ? highest_over_rate_clock(device, id) : 1;
-        return {faster * sustained_rate(device, id), faster * unit_rate(device, id)};
+        const Speed lasting = speed_of(device, id);
+        return {faster * lasting.device, faster * lasting.alone};
     }
 
     std::size_t index(std::string_view id) {
@@ -217,6 +213,8 @@ void Builder::add_steps(const RereadSplit& rereads) {
     }
     for (std::size_t s = 0; s < counts.steps.size(); ++s) {
         out.steps[s].counted = &counts.steps[s];
+        out.steps[s].streams =
+            counts.steps[s].repeat > 0 && counts.steps[s].work.contains("byte.dram_read");
         out.together |= !counts.steps[s].clocks_together.empty();
     }
 }

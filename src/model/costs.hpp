@@ -33,6 +33,7 @@ struct StepCosts {
     double repeat = 1;
     double wait_seconds = 0;  ///< a latency paid at each repeat
     Costs costs;              ///< of one repeat
+    bool streams = false;     ///< the kernel names DRAM reads of it
     const Step* counted = nullptr;
     double clock = 0;  ///< under load; 0: not known
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "model/work.hpp"
@@ -70,5 +71,12 @@ struct Counts {
     /// and {exp, dram} a step takes max(fma + exp, dram). DRAM reads and writes are one resource.
     std::vector<std::vector<std::string>> overlap;
 };
+
+/// What a kernel of one launch returns; a list in braces would copy it.
+inline std::vector<Counts> one_launch(Counts counts) {
+    std::vector<Counts> launches;
+    launches.push_back(std::move(counts));
+    return launches;
+}
 
 }  // namespace raceline

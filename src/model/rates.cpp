@@ -96,12 +96,12 @@ double turnaround_seconds(double read, double write, double copy) {
 }
 
 double turnaround_seconds(const Device& device) {
-    const std::optional<double> copy = device.find("byte.dram_copy");
-    if (!copy || !device.find("byte.dram_read")) {
+    const Rate* copy = find_rate(device, "byte.dram_copy");
+    const Rate* read = find_rate(device, "byte.dram_read");
+    if (copy == nullptr || read == nullptr) {
         return 0;
     }
-    return turnaround_seconds(ceiling(device, "byte.dram_read"), ceiling(device, "byte.dram_write"),
-                              *copy);
+    return turnaround_seconds(read->value, ceiling(device, "byte.dram_write"), copy->value);
 }
 
 double unit_rate(const Device& device, std::string_view id) {
@@ -109,6 +109,26 @@ double unit_rate(const Device& device, std::string_view id) {
     return rate != nullptr && rate->value > 0
                ? rate->value
                : sustained_rate(device, id) / std::max(1, device.units);
+}
+
+// Every launch asks for both of each of its resources: the device's names are sorted, so that
+// "<id>.unit" stands next to the id, and one search finds the two.
+Speed speed_of(const Device& device, std::string_view id) {
+    constexpr std::string_view unit = ".unit";
+    const auto first = device.rates.lower_bound(id);
+    const bool known = first != device.rates.end() && first->first == id;
+    Speed speed;
+    speed.device = known && first->second.value > 0
+                       ? first->second.value * clock_scale(device, id, first->second)
+                       : sustained_rate(device, id);
+    speed.alone = speed.device / std::max(1, device.units);
+    for (auto next = first; next != device.rates.end() && next->first.starts_with(id); ++next) {
+        if (next->first.size() == id.size() + unit.size() && next->first.ends_with(unit) &&
+            next->second.value > 0) {
+            speed.alone = next->second.value;
+        }
+    }
+    return speed;
 }
 
 double known_seconds(const Device& device, std::string_view id) {

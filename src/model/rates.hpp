@@ -49,6 +49,13 @@ double turnaround_seconds(double read, double write, double copy);
 /// What one unit reaches alone: "<id>.unit" where the device has it, else ceiling / units.
 double unit_rate(const Device& device, std::string_view id);
 
+/// sustained_rate and unit_rate.
+struct Speed {
+    double device = 0;
+    double alone = 0;  ///< of one unit
+};
+Speed speed_of(const Device& device, std::string_view id);
+
 /// The first resource that the work asks for and the device has no rate of; empty: it has all.
 std::string_view missing_rate(const Device& device, const Work& work);
 

@@ -9,16 +9,19 @@
 namespace raceline {
 namespace {
 
+constexpr std::string_view flop = "flop.";
+
 bool is_flop(std::string_view id) {
-    return id.starts_with("flop.");
+    return id.starts_with(flop);
 }
 
 // Best engine of the chip: the highest rate of the whole device, whatever the kernel uses.
 double best_engine(const Device& device) {
     double best = 0;
-    for (const auto& [id, rate] : device.rates) {
-        if (is_flop(id) && !id.ends_with(".unit")) {
-            best = std::max(best, rate.value);
+    for (auto next = device.rates.lower_bound(flop);
+         next != device.rates.end() && is_flop(next->first); ++next) {
+        if (!next->first.ends_with(".unit")) {
+            best = std::max(best, next->second.value);
         }
     }
     return best;

@@ -22,6 +22,14 @@ struct Terms {
     std::vector<std::pair<std::string_view, double>> list;
     double longest = 0, clock = 0;  // of the launches: seconds of the longest one, and its clock
 
+    [[nodiscard]] double sum() const {
+        double seconds = 0;
+        for (const auto& term : list) {
+            seconds += term.second;
+        }
+        return seconds;
+    }
+
     void add(std::string_view name, double seconds) {
         if (seconds <= 0) {
             return;
@@ -94,7 +102,7 @@ double add_launch(const Device& device, const Counts& counts, const LaunchCase& 
 
 // A resource limits if it decides for most of the time; else what is waited for does, if that is
 // most of the rest. The parts of launching count as one.
-std::string limiter_of(const Terms& terms) {
+std::string_view limiter_of(const Terms& terms) {
     struct Largest {
         std::string_view name = "launch";
         double seconds = 0;
@@ -121,14 +129,10 @@ std::string limiter_of(const Terms& terms) {
         waiting.seconds >= (all - resource.seconds) / 2 || waiting.seconds > resource.seconds;
     const bool by_resource =
         resource.seconds > 0 && (resource.seconds >= limiter_share * all || !waits);
-    return std::string(by_resource ? resource.name : waiting.name);
+    return by_resource ? resource.name : waiting.name;
 }
 
-}  // namespace
-
-Prediction predict(const Device& device, std::span<const Counts> launches, const LaunchCase& how) {
-    Prediction prediction;
-    prediction.layer1 = roofline(device, launches);
+Terms terms_of(const Device& device, std::span<const Counts> launches, const LaunchCase& how) {
     const double warm_hits = how.cold ? 0 : hits_of(device, call_footprint(launches), true);
     Terms terms;
     terms.list.reserve(16);
@@ -139,12 +143,24 @@ Prediction predict(const Device& device, std::span<const Counts> launches, const
                : terms.add("launch.extra", following_floor(device, how, floor, before));
         before = launches[i].ctas > 0 ? add_launch(device, launches[i], how, warm_hits, terms) : 0;
     }
+    return terms;
+}
+
+}  // namespace
+
+LimitedTime predict_time(const Device& device, std::span<const Counts> launches,
+                         const LaunchCase& how) {
+    const Terms terms = terms_of(device, launches, how);
+    return {terms.sum(), limiter_of(terms)};
+}
+
+Prediction predict(const Device& device, std::span<const Counts> launches, const LaunchCase& how) {
+    Prediction prediction;
+    prediction.layer1 = roofline(device, launches);
+    const Terms terms = terms_of(device, launches, how);
+    prediction.seconds = terms.sum();
     prediction.limiter = limiter_of(terms);
-    prediction.layer2.reserve(terms.list.size());
-    for (const auto& [name, seconds] : terms.list) {
-        prediction.layer2.emplace_back(name, seconds);
-        prediction.seconds += seconds;
-    }
+    prediction.layer2.assign(terms.list.begin(), terms.list.end());
     prediction.rates_id = device.rates_id;
     prediction.sm_clock_hz = terms.clock > 0                 ? terms.clock
                              : device.sustained_clock_hz > 0 ? device.sustained_clock_hz

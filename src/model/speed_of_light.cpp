@@ -105,6 +105,10 @@ double dram_seconds(const BoundRates& rates, const ProblemWork& w, double kept) 
     return bytes > kept ? seconds * (1 - kept / bytes) : 0;
 }
 
+double compute_seconds(const BoundRates& rates, const ProblemWork& w) {
+    return rates.of_engine != nullptr ? w.flops / rates.flops_per_second : 0;
+}
+
 std::string_view floor_of(const Device& device, const LaunchCase& how) {
     return device.kind == DeviceKind::cpu ? "floor.parallel_region"
            : how.launch_path == "graph"   ? "floor.launch_graph"
@@ -166,13 +170,18 @@ SpeedOfLight speed_of_light(const Device& device, const BoundRates& rates, const
     SpeedOfLight bound;
     bound.engine = rates.engine;
     bound.memory_seconds = dram_seconds(rates, w, rates.cache_bytes);
-    bound.compute_seconds = rates.of_engine != nullptr ? w.flops / rates.flops_per_second : 0;
+    bound.compute_seconds = compute_seconds(rates, w);
     bound.launch_seconds = rates.floor_seconds;
     bound.arithmetic_intensity = bytes > 0 ? w.flops / bytes : 0;
     // At the bandwidth of this mix of reads and writes, as of a kernel's roofline.
     bound.ridge = bytes > 0 ? rates.flops_per_second * dram_seconds(rates, w, 0) / bytes : 0;
     name_limiter(device, rates, bound);
     return bound;
+}
+
+double bound_seconds(const BoundRates& rates, const ProblemWork& w) {
+    return std::max({dram_seconds(rates, w, rates.cache_bytes), compute_seconds(rates, w),
+                     rates.floor_seconds});
 }
 
 SpeedOfLight speed_of_light(const Device& device, const ProblemWork& w, const LaunchCase& how) {

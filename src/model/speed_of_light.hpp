@@ -42,5 +42,7 @@ struct BoundRates {
 /// Of `work` the types and what its operations are.
 BoundRates bound_rates(const Device& device, const ProblemWork& work, const LaunchCase& how);
 SpeedOfLight speed_of_light(const Device& device, const BoundRates& rates, const ProblemWork& work);
+/// Its `seconds` alone.
+double bound_seconds(const BoundRates& rates, const ProblemWork& work);
 
 }  // namespace raceline

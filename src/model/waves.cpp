@@ -65,11 +65,9 @@ SerialTime serial_time(const LaunchCosts& costs, std::int64_t units, bool with_l
                           : one.seconds);
         result.seconds += all;
         const double once = all / std::max(1.0, step.repeat);  // of a loop one turn is left
-        const bool streams = step.counted != nullptr && step.repeat > 0 &&
-                             step.counted->work.contains("byte.dram_read");
-        reads = reads || streams;
+        reads = reads || step.streams;
         result.before_memory += reads ? 0 : once;
-        result.after_memory = streams ? 0 : result.after_memory + once;
+        result.after_memory = step.streams ? 0 : result.after_memory + once;
     }
     if (!reads) {
         result.before_memory = result.after_memory = 0;

@@ -112,8 +112,7 @@ Json case_json(const TimedCase& one, const ReceiptText& text, const Device* devi
                 {"shape", one.shape},
                 {"commit", one.commit},
                 {"written", one.written},
-                {"cold", one.about.launch.cold},
-                {"regime", one.about.launch.regime},
+                {"way", way_of(one)},
                 {"measured", m.seconds_median},
                 {"low", time_json(m.seconds_low)},
                 {"high", time_json(m.seconds_high)},
@@ -176,8 +175,15 @@ std::optional<KernelOfToday> kernel_of_today(const TimedCase& one, const Device&
     return KernelOfToday{kernel, tile};
 }
 
-const Device* KnownDevices::of(const DeviceName& name) {
-    const std::string label = device_label(Json{{"id", name.id}, {"name", name.name}});
+const Device* KnownDevices::of(const TimedCase& one) {
+    const Device* stated = stated_device_of(rows_, one);
+    return stated == nullptr ? of(one.device, one.about.device) : stated;
+}
+
+const Device* KnownDevices::of(const std::string& label, const DeviceName& name) {
+    if (const StatedDevice* stated = last_stated(rows_, label)) {
+        return &stated->device;
+    }
     const auto [at, fresh] = known_.try_emplace(label);
     if (fresh) {
         try {
@@ -208,7 +214,7 @@ Json cases_json(const TimedRows& rows, const ReceiptText& text, const Scorecard&
     for (const TimedCase& one : rows.cases) {
         Json result;
         try {
-            result = case_json(one, text, devices.of(one.about.device));
+            result = case_json(one, text, devices.of(one));
         } catch (const Error&) {  // a case that today's counts refuse
             result = case_json(one, text, nullptr);
         }
@@ -218,7 +224,7 @@ Json cases_json(const TimedRows& rows, const ReceiptText& text, const Scorecard&
             result["group"] = numbers.at(group->second);
         }
         result["same"] = same.try_emplace(case_identity(one), same.size()).first->second;
-        for (const char* const text_of : {"shape", "tile"}) {
+        for (const char* const text_of : {"shape", "tile", "way"}) {
             result[text_of] = texts.of(result[text_of].get<std::string>());
         }
         cases.push_back(std::move(result));
@@ -262,7 +268,9 @@ Json roofs_json(const TimedRows& rows) {
     Json all = Json::object();
     for (const auto& [label, device] : devices_of(rows)) {
         const Roofs roofs = roofs_of(label, device, rows);
-        all[label] = {{"memory", roof_list(roofs.memory)}, {"engines", roof_list(roofs.engines)}};
+        all[label] = {{"memory", roof_list(roofs.memory)},
+                      {"engines", roof_list(roofs.engines)},
+                      {"sets", roofs.sets}};
     }
     return all;
 }

@@ -113,9 +113,9 @@ Json broken_json(const Scorecard& card) {
 }
 
 Json page_json(const PageRequest& request, const PageContent& content, NumberedTexts& texts) {
-    KnownDevices devices;
     const ReceiptText& text = content.text;
     const TimedRows& rows = content.rows;
+    KnownDevices devices(rows);
     const Scorecard& card = content.card;
     Json cases = cases_json(rows, text, card, devices, texts);
     Json data{{"version", build_info::version()},

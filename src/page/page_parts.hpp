@@ -19,12 +19,19 @@
 
 namespace raceline {
 
-/// The device of a row by what is committed of it, or nothing if this build does not know it.
+/// Devices of rows: one that this build does not have itself as a row states it, else by what is
+/// committed of it.
 class KnownDevices {
 public:
-    const Device* of(const DeviceName& name);
+    explicit KnownDevices(const TimedRows& rows) : rows_(rows) {}
+    /// By its label, of several statements by the last one, else by its name. Nothing if nobody
+    /// knows it.
+    const Device* of(const std::string& label, const DeviceName& name);
+    /// The one that the prediction of a case rests on, else by its name.
+    const Device* of(const TimedCase& one);
 
 private:
+    const TimedRows& rows_;
     std::map<std::string, std::optional<Device>> known_;  // by label
 };
 
@@ -57,7 +64,8 @@ Json in_columns(const Json& objects);
 inline constexpr const char* no_member = "~";
 
 /// Timed cases with predictions, in columns. `same` is a number that cases share which are one but
-/// for their tile (report/receipt_diff.hpp); `shape` and `tile` are numbers in `texts`.
+/// for their tile (report/receipt_diff.hpp); `shape`, `tile` and `way` are numbers in
+/// `texts`.
 Json cases_json(const TimedRows& rows, const ReceiptText& text, const Scorecard& card,
                 KnownDevices& devices, NumberedTexts& texts);
 /// To so many digits, six of which are more than anybody measures; null where it is none above 0.
@@ -75,7 +83,8 @@ Json scored_json(const Scorecard& card, const ReceiptText& text, NumberedTexts& 
 Json left_files_json(std::span<const PastFile> left);
 /// Peers beside ours.
 Json peers_json(const TimedRows& rows, const ReceiptText& text);
-/// By device label: {"memory": [[name, resource, rate, measured]], "engines": likewise}.
+/// By device label: {"memory": [[name, resource, rate, measured]], "engines": likewise, "sets":
+/// Roofs::sets}.
 Json roofs_json(const TimedRows& rows);
 /// [{name, title, reference, devices: {label: [{rung, changes, evidence, lesson, lines, verdict,
 /// shown}]}}], with the code in [{path, text}] by rung.

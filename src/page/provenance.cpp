@@ -67,26 +67,57 @@ Json own_json(const std::string& resource, const OwnCeiling& own, const Json& da
             {"row", place_json(text, own.row)}};
 }
 
+// In words that hold wherever the page is read: what a row says was measured on the machine that
+// wrote it, not here.
+std::string origin_on_page(const Rate& rate) {
+    const RateOrigin origin = origin_of(rate);
+    return origin == RateOrigin::here   ? "measured on this device"
+           : origin == RateOrigin::file ? "measured, in a file of this page"
+                                        : origin_text(rate);
+}
+
+// Of a device that a row states: `state`, else "". What was measured opens the row.
+struct RatesOf {
+    const Device& device;
+    std::string state;
+};
+
+std::map<std::string, Rate, std::less<>> datasheet_rates(const std::string& id) {
+    try {
+        return datasheet_device(id).rates;
+    } catch (const Error&) {
+        return {};  // a device that this build does not know
+    }
+}
+
 // What predictions of this build use, and beside it what the files measured where that differs: a
 // value opens the row that holds it and no other.
-Json rates_json(const Device& device, const OwnCeilings& ceilings, const ReceiptText& text) {
-    const Device sheet = datasheet_device(device.id);
+Json rates_json(const RatesOf& of, const OwnCeilings& ceilings, const ReceiptText& text) {
+    const auto& [device, state] = of;
+    const std::map<std::string, Rate, std::less<>> sheet = datasheet_rates(device.id);
     const auto stated = [&](const std::string& resource) {
-        const auto found = sheet.rates.find(resource);
-        return found == sheet.rates.end() ? Json() : Json(found->second.value);
+        const auto found = sheet.find(resource);
+        return found == sheet.end() ? Json() : Json(found->second.value);
+    };
+    const auto row_of = [&](const Rate& rate, bool same, const std::string& ceiling) {
+        return same                                  ? place_json(text, ceiling)
+               : !state.empty() && is_measured(rate) ? place_json(text, state)
+                                                     : Json();
     };
     Json rates = Json::array();
     for (const auto& [resource, rate] : device.rates) {
         const auto own = ceilings.find(resource);
         const bool same = own != ceilings.end() && own->second.value == rate.value;
-        rates.push_back({{"resource", resource},
-                         {"value", rate.value},
-                         {"origin", origin_text(rate)},
-                         {"source", rate.source},
-                         {"note", rate.note},
-                         {"clock_hz", rate.clock_hz},
-                         {"datasheet", stated(resource)},
-                         {"row", same ? place_json(text, own->second.row) : Json()}});
+        rates.push_back(
+            {{"resource", resource},
+             {"value", rate.value},
+             {"origin", !state.empty() && is_measured(rate) ? "measured, in a row of this page"
+                                                            : origin_on_page(rate)},
+             {"source", rate.source},
+             {"note", rate.note},
+             {"clock_hz", rate.clock_hz},
+             {"datasheet", stated(resource)},
+             {"row", row_of(rate, same, same ? own->second.row : "")}});
     }
     for (const auto& [resource, own] : ceilings) {
         const auto rate = device.rates.find(resource);
@@ -132,29 +163,18 @@ Device with_ceilings(Device device, const std::map<std::string, double>& measure
 }
 
 // Devices as the rows have them: of the last row that says all of one, else the datasheet's with
-// the ceilings that the rows measured. Those that this build has are not among them: a row knows
-// their rates as they were when it was written, and `predict` has those of today.
+// the ceilings that the rows measured.
 std::map<std::string, Device> own_devices(const TimedRows& rows, KnownDevices& devices) {
-    const std::vector<std::string> of_this_build = device_ids();
     std::map<std::string, Device> own;
-    for (const Json& row : rows.rows) {
-        if (row.at("kind") == DeviceRow::kind && row.contains("state")) {
-            const std::string label = device_label(row.at("device"));
-            if (std::ranges::find(of_this_build, label) != of_this_build.end()) {
-                continue;
-            }
-            try {
-                own.insert_or_assign(label, device_state_from_json(row.at("state")));
-            } catch (const Error&) {  // of an older release, whose states had other fields
-            }
-        }
+    for (const auto& [label, states] : rows.stated) {
+        own.emplace(label, last_stated(rows, label)->device);
     }
     for (const auto& [label, name] : devices_of(rows)) {
         const auto measured = rows.ceilings.find(label);
         if (own.contains(label) || measured == rows.ceilings.end()) {
             continue;
         }
-        const Device* known = devices.of(name);
+        const Device* known = devices.of(label, name);
         if (known != nullptr && known->id != label) {
             own.emplace(label, with_ceilings(*known, measured->second));
         }
@@ -168,15 +188,17 @@ Json provenance_json(const TimedRows& rows, const ReceiptText& text, KnownDevice
     const std::map<std::string, OwnCeilings> ceilings = own_ceilings(text.rows());
     Json rates = Json::object();
     for (const auto& [label, name] : devices_of(rows)) {
-        if (const Device* device = devices.of(name)) {
+        if (const Device* device = devices.of(label, name)) {
             const auto own = ceilings.find(label);
+            const StatedDevice* stated = last_stated(rows, label);
             rates[label] =
-                rates_json(*device, own == ceilings.end() ? OwnCeilings{} : own->second, text);
+                rates_json({.device = *device, .state = stated == nullptr ? "" : stated->id},
+                           own == ceilings.end() ? OwnCeilings{} : own->second, text);
         }
     }
     std::map<std::pair<std::string, std::string>, KernelUse> uses;  // by device's label and kernel
     for (const TimedCase& one : rows.cases) {
-        const Device* device = devices.of(one.about.device);
+        const Device* device = devices.of(one);
         if (device == nullptr) {
             continue;
         }
@@ -204,7 +226,7 @@ Json what_if_json(const TimedRows& rows, KnownDevices& known) {
     Json origins = Json::object();
     const auto add = [&](const std::string& label, const Device& device) {
         for (const auto& [resource, rate] : device.rates) {
-            origins[rate.source] = origin_text(rate);
+            origins[rate.source] = origin_on_page(rate);
         }
         devices[label] = device_state_to_json(device);
     };

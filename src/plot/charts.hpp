@@ -18,8 +18,9 @@ namespace raceline {
 /// The roofline: flop/s over flop per byte of DRAM, both logarithmic. Roofs are the ceilings in the
 /// files, else the committed ones of the device, else its datasheet's; every level of memory, every
 /// engine and type. A prediction is hollow, its measurement filled, a line joins them; a dotted
-/// line leads to the roof of the limiter, with the speed-up that is left. Devices and commits have
-/// marks of their own, and commits of one case stand beside each other.
+/// line leads to the roof of the limiter (where it has none, of the busiest resource), with the
+/// speed-up that is left. Devices and commits have marks of their own, and commits of one case
+/// stand beside each other.
 Chart roofline_chart(const TimedRows& rows);
 
 /// A point of the user's own, with its verdict.

@@ -14,6 +14,7 @@
 
 #include "plot/gnuplot_axis.hpp"
 #include "plot/placement.hpp"
+#include "plot/terminal_marks.hpp"
 #include "support/check.hpp"
 
 namespace raceline {
@@ -74,38 +75,15 @@ std::string data_block(const std::string& name, const Series& series) {
     return text + "END\n";
 }
 
-// A terminal has neither colours nor forms: there each look of a panel is a letter, small if
-// hollow.
-class Letters {
-public:
-    char of(const Series& series) {
-        const bool line = series.mark == Mark::none;
-        const std::pair look(series.colour, line ? series.beside : series.mark);
-        const auto at = std::ranges::find(looks_, look);
-        const auto number = static_cast<int>(at - looks_.begin()) % 26;
-        if (at == looks_.end()) {
-            looks_.push_back(look);
-        }
-        return static_cast<char>((series.filled && !line ? 'A' : 'a') + number);
-    }
-
-private:
-    std::vector<std::pair<Colour, Mark>> looks_;
-};
-
-// Its lines are of seven letters, which repeat and hide marks: where marks say all, they stand
-// alone.
-std::string look_in_cells(const Series& series, Letters& letters) {
-    return fmt::format("with points pt '{}'", letters.of(series));
-}
-
+// Lines of a terminal are of seven letters, which repeat and hide marks: where marks say all, they
+// stand alone. Bars along x are drawn before all marks.
 bool only_marks(const Series& series) {
-    return series.beside != Mark::none || series.bars == Bars::along_y;
+    return series.beside != Mark::none || series.bars != Bars::none;
 }
 
 std::string look_of(const Series& series, Letters* letters) {
     if (letters != nullptr && only_marks(series)) {
-        return look_in_cells(series, *letters);
+        return letters_look(series, *letters);
     }
     const std::string_view colour = colour_code(series.colour);
     const std::string line =
@@ -125,12 +103,6 @@ std::string look_of(const Series& series, Letters* letters) {
     }
     return fmt::format("with {} {} {}", series.line == Line::none ? "points" : "linespoints", line,
                        points);
-}
-
-bool drawn(const Series& series) {
-    return std::ranges::any_of(series.points, [](const ChartPoint& point) {
-        return std::isfinite(point.x) && std::isfinite(point.y);
-    });
 }
 
 // Faint lines behind the marks, which a terminal could only draw as strongly as these.
@@ -201,35 +173,18 @@ std::string missing_text(const Panel& panel, const Place& place) {
         single_quoted(panel.title), place.left, place.right, place.bottom, place.top, labels);
 }
 
-// Which letters stand under others, of which a cell shows the last one alone.
-std::string hidden_letters(const Panel& given, TerminalSize size) {
-    Panel panel = given;
-    panel.y = terminal_rows(given.y);
-    std::map<TerminalCell, char> shown;
-    Letters letters;
-    std::vector<std::pair<char, std::vector<TerminalCell>>> all;
-    for (const Series& series : panel.series) {
-        const bool marked = series.mark != Mark::none || series.beside != Mark::none;
-        if (!drawn(series) || !marked) {
-            continue;
-        }
-        all.emplace_back(letters.of(series), terminal_cells(panel, size, series));
-        for (const TerminalCell& cell : all.back().second) {
-            shown[cell] = all.back().first;
+constexpr std::string_view separator = ", \\\n     ";
+
+// Intervals along x in a terminal, below all marks.
+std::string bars_of(const Panel& panel, std::size_t index) {
+    std::string plots;
+    for (std::size_t i = 0; i < panel.series.size(); ++i) {
+        if (panel.series[i].bars == Bars::along_x && is_drawn(panel.series[i])) {
+            plots += fmt::format("{}$p{}s{} {} notitle", separator, index, i,
+                                 bars_look(panel.series[i].bars));
         }
     }
-    std::string text;
-    for (const auto& [letter, cells] : all) {
-        std::set<char> above;
-        for (const TerminalCell& cell : cells) {
-            above.insert(shown.at(cell));
-        }
-        if (!cells.empty() && !above.contains(letter)) {
-            text += fmt::format("{}{} under {}", text.empty() ? "" : ", ", letter,
-                                fmt::join(above, " and "));
-        }
-    }
-    return text.empty() ? "" : "Marks that none is seen of: " + text + ".";
+    return plots;
 }
 
 std::string panel_text(const Chart& chart, std::size_t index, bool terminal, TerminalSize size) {
@@ -240,22 +195,28 @@ std::string panel_text(const Chart& chart, std::size_t index, bool terminal, Ter
                         : text + missing_text(panel, place_of(chart, index));
     }
     text += terminal ? cell_text(panel, size) : frame_text(chart, panel, place_of(chart, index));
+    const std::string bars = terminal ? bars_of(panel, index) : "";
+    std::string blocks;
     std::string plots;
     Letters letters;
     for (std::size_t i = 0; i < panel.series.size(); ++i) {
         const Series& series = panel.series[i];
-        if (drawn(series) && !(terminal && is_ground(series))) {
+        if (is_drawn(series) && !(terminal && is_ground(series))) {
             const std::string name = fmt::format("$p{}s{}", index, i);
-            text += data_block(name, series);
+            blocks += data_block(name, series);
+            const bool among_bars = !bars.empty() && series.mark == Mark::none;
             plots += fmt::format(
-                "{}{} {} {}", plots.empty() ? "plot " : ", \\\n     ", name,
-                look_of(series, terminal ? &letters : nullptr),
+                "{}{} {} {}", separator, name,
+                among_bars ? line_among_bars_look()
+                           : look_of(series, terminal ? &letters : nullptr),
                 series.title.empty() ? "notitle" : "title " + single_quoted(series.title));
         }
     }
     // gnuplot draws no axes without anything to plot.
-    text += (plots.empty() ? "plot NaN notitle" : plots) + "\n";
-    const std::string hidden = terminal ? hidden_letters(panel, size) : "";
+    plots = bars + plots;
+    text +=
+        blocks + "plot " + (plots.empty() ? "NaN notitle" : plots.substr(separator.size())) + "\n";
+    const std::string hidden = terminal ? hidden_marks(panel, size) : "";
     return text + (hidden.empty() ? "" : fmt::format("print {}\n", single_quoted(hidden)));
 }
 
@@ -280,22 +241,6 @@ std::string terminal_text(const Chart& chart, PictureForm form, TerminalSize siz
     }
 }
 
-bool has_hollow_marks(const Chart& chart) {
-    return std::ranges::any_of(chart.panels, [](const Panel& panel) {
-        return std::ranges::any_of(panel.series, [](const Series& series) {
-            return series.mark != Mark::none && !series.filled && drawn(series);
-        });
-    });
-}
-
-bool has_lines_as_letters(const Chart& chart) {
-    return std::ranges::any_of(chart.panels, [](const Panel& panel) {
-        return std::ranges::any_of(panel.series, [](const Series& series) {
-            return series.beside != Mark::none && drawn(series);
-        });
-    });
-}
-
 // Title, key and notes; in a terminal they are printed, for the drawing needs its rows.
 std::string printed_heading(const Chart& chart) {
     std::string text = fmt::format("set print '-'\nprint {}\n", single_quoted(chart.title));
@@ -303,10 +248,7 @@ std::string printed_heading(const Chart& chart) {
         text += fmt::format("print {}\n", single_quoted(line));
     };
     if (!chart.key.empty()) {
-        print(chart.key + (has_hollow_marks(chart)
-                               ? " Small letters are hollow marks, capitals filled ones."
-                           : has_lines_as_letters(chart) ? " Small letters are predictions."
-                                                         : ""));
+        print(chart.key + letters_key(chart));
     }
     std::ranges::for_each(chart.notes, print);
     return text;

@@ -232,7 +232,7 @@ std::vector<double> speeds_of(const std::vector<Climb>& climbs) {
 
 Panel climbing_panel(const LadderView& view, const Climb& climb) {
     Panel panel;
-    panel.title = view.climbs.size() > 1 ? climb.device : "";
+    panel.title = "on " + climb.device;
     panel.left_margin = 96;
     panel.y = {.title = "speed over the first rung",
                .scale = Scale::ratio,
@@ -261,7 +261,7 @@ Panel climbing_panel(const LadderView& view, const Climb& climb) {
 
 Panel panel_of_times(const LadderView& view, const Climb& climb) {
     Panel panel;
-    panel.title = view.climbs.size() > 1 ? climb.device : "";
+    panel.title = "on " + climb.device;
     panel.left_margin = 150;
     panel.right_margin = 100;
     panel.x = {.title = "time", .scale = Scale::seconds, .logarithmic = true, .ticks = {}};

@@ -39,16 +39,28 @@ std::string letters_note(const DeviceLetters& letters) {
     return text;
 }
 
+bool differ(const RooflineGroups& groups, std::string RooflineGroup::* member) {
+    return std::ranges::any_of(groups, [&](const auto& one) {
+        return one.first.*member != groups.begin()->first.*member;
+    });
+}
+
+// Commit and way of launching, where these tell groups of a panel apart: "at 4b2ec027, warm, …".
+std::string run_title(const RooflineGroup& group, const RooflineGroups& all) {
+    const std::string commit =
+        differ(all, &RooflineGroup::commit) ? "at " + group.commit.substr(0, 8) : "";
+    const std::string way = differ(all, &RooflineGroup::way) ? group.way : "";
+    return commit + (commit.empty() || way.empty() ? "" : ", ") + way;
+}
+
 // Only what tells groups of this chart apart.
 std::string group_title(const RooflineGroup& group, const RooflineGroups& all,
                         const DeviceLetters& letters) {
-    std::set<std::string> commits;
-    for (const auto& [other, points] : all) {
-        commits.insert(other.commit);
-    }
     const std::string& letter = letters.at(group.device);
-    return group.kernel + (letter.empty() ? "" : " on " + letter) +
-           (commits.size() > 1 ? " at " + group.commit.substr(0, 8) : "");
+    const std::string run = run_title(group, all);
+    const std::string_view before = run.empty() ? "" : run.starts_with("at ") ? " " : ", ";
+    return fmt::format("{}{}{}{}", group.kernel, letter.empty() ? "" : " on " + letter, before,
+                       run);
 }
 
 // How a group is drawn.
@@ -111,9 +123,13 @@ std::map<std::string, DeviceName> devices_of(const TimedRows& rows) {
 }
 
 std::string devices_text(const std::map<std::string, DeviceName>& devices) {
+    std::map<std::string, int> times;  // machines of one name have labels that tell them apart
+    for (const auto& [label, device] : devices) {
+        ++times[device.name];
+    }
     std::string text;
     for (const auto& [label, device] : devices) {
-        text += (text.empty() ? "" : ", ") + device.name;
+        text += (text.empty() ? "" : ", ") + (times.at(device.name) > 1 ? label : device.name);
     }
     return text;
 }
@@ -242,7 +258,7 @@ DrawnPanel kernel_panel(const std::string& title, const RooflineGroups& its, con
     add_engine_names(panel, roofs.engines, place);
     const Looks looks = looks_of(its);
     for (const auto& [group, points] : its) {
-        add_points(panel, its.size() > 1 ? "at " + group.commit.substr(0, 8) : "measured", points,
+        add_points(panel, its.size() > 1 ? run_title(group, its) : "measured", points,
                    looks.at(group), its, place);
     }
     add_gaps(panel, its, {roofs}, looks, place);
@@ -271,8 +287,9 @@ std::vector<DrawPanel> panels_by_kernel(const std::vector<RooflineGroups>& kerne
                                         const std::vector<Roofs>& all) {
     std::vector<DrawPanel> panels;
     for (const RooflineGroups& its : kernels) {
-        const auto& [device, commit, kernel] = its.begin()->first;
-        const std::string title = kernel + (all.size() > 1 ? " on " + device : "");
+        const RooflineGroup& first = its.begin()->first;
+        const std::string& device = first.device;
+        const std::string title = first.kernel + (all.size() > 1 ? " on " + device : "");
         panels.emplace_back(
             [title, its, roofs = roofs_for(its, *std::ranges::find(all, device, &Roofs::device))](
                 const Room& room, const Place& place) {
@@ -309,13 +326,11 @@ Chart roofline_chart(const TimedRows& rows) {
     for (const auto& [label, name] : devices) {
         all.push_back(roofs_of(label, name, rows));
     }
-    Chart chart{.title = "Roofline: " + devices_text(devices)};
+    Chart chart{.title = "Roofline" + (devices.empty() ? "" : ": " + devices_text(devices))};
     if (groups.empty()) {
         chart.notes.emplace_back("No measured case in these receipts.");
     } else {
-        chart.key =
-            "Hollow: predicted before the run; filled: measured. Dotted: the widest gap of each "
-            "kernel to the roof of its limiter.";
+        chart.key = "Hollow: predicted before the run; filled: measured." + gaps_key(panels);
     }
     if (std::ranges::any_of(panels, has_shifts)) {
         chart.notes.emplace_back(

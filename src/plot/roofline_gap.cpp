@@ -120,6 +120,28 @@ std::string gap_title(const RooflinePoint& point, bool drawn) {
 
 }  // namespace
 
+std::string gaps_key(const std::vector<RooflineGroups>& panels) {
+    bool any = false;
+    bool no_roof = false;
+    bool bounded = false;
+    for (const RooflineGroups& groups : panels) {
+        for (const auto& [group, point] : widest_gaps(groups)) {
+            any = true;
+            no_roof |= !point->by_resource && point->bound.empty();
+            bounded |= !point->bound.empty();
+        }
+    }
+    if (!any) {
+        return "";
+    }
+    return std::string(" Dotted: the widest gap of each kernel to ") +
+           (no_roof || bounded ? "what the legend names: " : "") + "the roof of its limiter" +
+           (no_roof ? ", or of its busiest resource where the limiter (latency, a launch, the tail "
+                      "of the last wave) has none"
+                    : "") +
+           (bounded ? ", or what no program passes where that is lower" : "") + ".";
+}
+
 ChartText add_gap(Panel& panel, const RooflinePoint& point, const Roofs& roofs, Colour colour,
                   double shift, const Place& place) {
     const double left = point.limit / point.measured;

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is left between a measured point and the roof of its limiter, on a roofline.
+// What is left between a measured point and what it could reach, on a roofline: the roof of its
+// limiter, or of its busiest resource where the limiter has none, or what no program passes.
 #pragma once
+
+#include <string>
+#include <vector>
 
 #include "plot/chart.hpp"
 #include "plot/placement.hpp"
@@ -9,7 +13,11 @@
 
 namespace raceline {
 
-/// A dotted line from the measured point to the roof of its limiter, and for add_gap_words the
+/// What dotted lines of these panels end on, for the key, after its other sentences; "" without
+/// any.
+std::string gaps_key(const std::vector<RooflineGroups>& panels);
+
+/// A dotted line from the measured point to that, and for add_gap_words the
 /// speed-up that is left. Where none of `roofs` passes there, since it is a roof of
 /// exponentials or instructions, of a cache whose bytes are not those of the axis, of an engine
 /// that also works on padding, or no roof but what no program beats, a short bar ends the line.

@@ -157,7 +157,7 @@ RooflineGroups roofline_groups(const TimedRows& rows) {
     for (const TimedCase& one : rows.cases) {
         const RooflinePoint point = point_of(one);
         if (point.intensity > 0 && point.measured > 0) {
-            groups[{one.device, one.commit, one.kernel}].push_back(point);
+            groups[{one.device, one.commit, one.kernel, way_of(one)}].push_back(point);
         }
     }
     return groups;

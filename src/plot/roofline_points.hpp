@@ -38,6 +38,7 @@ struct RooflinePoint {
 /// What has marks of its own.
 struct RooflineGroup {
     std::string device, commit, kernel;
+    std::string way = {};  ///< of launching, and the regime
     auto operator<=>(const RooflineGroup&) const = default;
 };
 using RooflineGroups = std::map<RooflineGroup, std::vector<RooflinePoint>>;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <fmt/format.h>
+#include <set>
 #include <string_view>
 
 #include "device/catalog.hpp"
@@ -77,6 +78,30 @@ void add_known_roofs(Roofs& roofs, const DeviceName& name) {
     add_device_roofs(roofs, device, name.id != "cpu" && name.id != "cuda");
 }
 
+// What the device's predictions rest on, or where it has none what a row says of it.
+void add_stated_roofs(Roofs& roofs, const TimedRows& rows) {
+    std::set<std::string> sets;  // by rates_id
+    for (const TimedCase& one : rows.cases) {
+        if (one.device == roofs.device) {
+            sets.insert(one.predicted ? one.predicted->rates_id : "");
+        }
+    }
+    const auto states = rows.stated.find(roofs.device);
+    if (states == rows.stated.end()) {
+        return;
+    }
+    roofs.sets = std::max<std::size_t>(1, sets.size() - sets.count(""));
+    if (sets.empty()) {
+        add_device_roofs(roofs, last_stated(rows, roofs.device)->device, false);
+    } else if (sets.size() == 1 && states->second.contains(*sets.begin())) {
+        add_device_roofs(roofs, states->second.at(*sets.begin()).device, false);
+    }
+}
+
+bool incomplete(const Roofs& roofs) {
+    return roofs.memory.empty() || roofs.engines.empty();
+}
+
 }  // namespace
 
 Roofs roofs_of(const std::string& device, const DeviceName& name, const TimedRows& rows) {
@@ -87,7 +112,11 @@ Roofs roofs_of(const std::string& device, const DeviceName& name, const TimedRow
             add_roof(roofs, resource, value, true);
         }
     }
-    if (roofs.memory.empty() || roofs.engines.empty()) {
+    if (incomplete(roofs)) {
+        roofs = {.device = device, .memory = {}, .engines = {}};
+        add_stated_roofs(roofs, rows);
+    }
+    if (incomplete(roofs)) {
         roofs.memory.clear();
         roofs.engines.clear();
         add_known_roofs(roofs, name);
@@ -105,7 +134,13 @@ Roofs roofs_of(const Device& device) {
 }
 
 std::string missing_roofs(const Roofs& roofs) {
-    if (roofs.engines.empty() || roofs.memory.empty()) {
+    if (incomplete(roofs) && roofs.sets > 1) {
+        return fmt::format(
+            "{}: its rows rest on {} sets of ceilings, as those of several machines do, so it has "
+            "no roofs; draw the files of one",
+            roofs.device, roofs.sets);
+    }
+    if (incomplete(roofs)) {
         return fmt::format(
             "{}: its ceilings are not known, so it has no roofs; name a file of its ceilings",
             roofs.device);

@@ -19,10 +19,14 @@ struct Roof {
 struct Roofs {
     std::string device;
     std::vector<Roof> memory, engines;  ///< the fastest last
+    /// Sets of measured ceilings that the device's rows rest on; of more than one none is drawn,
+    /// since the rows do not say whether it is one machine.
+    std::size_t sets = 0;
 };
 
-/// Ceilings that the rows hold of `device` (its label there), else the committed ones, else the
-/// datasheet's; none of a CPU or GPU that the id alone does not name.
+/// Ceilings that the rows hold of `device` (its label there), else those that all its predictions
+/// rest on where a row says them, else the committed ones, else the datasheet's; none of a CPU or
+/// GPU that the id alone does not name.
 Roofs roofs_of(const std::string& device, const DeviceName& name, const TimedRows& rows);
 
 /// Those of a device with its rates as they are: of measured ones no others.

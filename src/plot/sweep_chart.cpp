@@ -33,6 +33,11 @@ constexpr std::array own_fields{
 constexpr std::string_view both_lengths = "length";
 constexpr std::string_view same_tokens = "length-of-same-tokens";
 
+// What a field is called in a picture.
+std::string_view words_for(std::string_view field) {
+    return field == same_tokens ? "length at the same number of tokens" : field;
+}
+
 // Sizes of the operations beside attention: "rows", "width", "m" and so on.
 std::set<std::string_view> extent_names() {
     std::set<std::string_view> names;
@@ -132,13 +137,6 @@ Ran tiles_of(const TimedRows& rows) {
     return ran;
 }
 
-std::string way_of(const TimedCase& one) {
-    const LaunchCase& launch = one.about.launch;
-    return fmt::format("{}, {}, {}{}", launch.cold ? "cold" : "warm", launch.launch_path,
-                       one.interleaved ? "in turns with a peer" : launch.regime,
-                       launch.threads > 0 ? fmt::format(", {} threads", launch.threads) : "");
-}
-
 // Lines of at least three values.
 SweepLines lines_over(const TimedRows& rows, std::string_view field) {
     const Ran ran = tiles_of(rows);
@@ -203,6 +201,15 @@ std::string line_title(const LineKey& key, const SweepLines& all) {
            (rest.empty() ? "" : " " + rest) +
            (differs(&LineKey::commit) ? " at " + key.commit.substr(0, 8) : "") +
            (differs(&LineKey::way) ? ", " + key.way : "");
+}
+
+// " on h200" where all lines are of one device, and none of them names it.
+std::string shared_device(const SweepLines& lines) {
+    std::set<std::string> devices;
+    for (const auto& [key, line] : lines) {
+        devices.insert(key.device);
+    }
+    return devices.size() == 1 ? " on " + *devices.begin() : "";
 }
 
 // Those with most cases, as many as can be told apart.
@@ -288,7 +295,7 @@ Chart sweep_chart(const TimedRows& rows, const std::string& asked) {
     const std::string field = field_of(rows, asked);
     const SweepLines all = lines_over(rows, field);
     const SweepLines shown = longest_of(all);
-    Chart chart{.title = fmt::format("Time over {}", field),
+    Chart chart{.title = fmt::format("Time over {}{}", words_for(field), shared_device(shown)),
                 .key = "Dashed: predicted before the run; marks: measured."};
     if (all.empty()) {
         chart.key.clear();
@@ -303,7 +310,7 @@ Chart sweep_chart(const TimedRows& rows, const std::string& asked) {
     panel.missing = all.empty()
                         ? "Nothing to draw: " + chart.notes.front() + " --over names another field."
                         : "";
-    panel.x = {.title = field, .logarithmic = true, .ticks = {}};
+    panel.x = {.title = std::string(words_for(field)), .logarithmic = true, .ticks = {}};
     panel.y = {.title = {}, .scale = Scale::seconds, .logarithmic = true, .ticks = {}};
     std::size_t i = 0;
     for (const auto& [key, line] : shown) {

@@ -99,8 +99,10 @@ struct KernelRecord {
     /// What it computes: an operation of operations/, and a pass of it.
     std::string_view op = "attention";
     std::string_view pass = "forward";
-    /// Whether it takes a call with a tree: only where the record ends with RACELINE_TREE_KERNEL.
+    /// Whether it takes a call with a tree, and an e4m3 cache with a scale for each token. Only
+    /// where the record ends with RACELINE_CALL_KERNEL.
     bool trees = false;
+    bool token_scales = false;
 };
 
 /// A record of what every engine has, with the functions in KernelFunctions' order. Its name comes
@@ -126,6 +128,12 @@ KernelRecord<Tile> with_trees(KernelRecord<Tile> record) {
     return record;
 }
 
+template <TileType Tile>
+KernelRecord<Tile> with_token_scales(KernelRecord<Tile> record) {
+    record.token_scales = true;
+    return record;
+}
+
 /// Enqueues the kernel. Never synchronises, never allocates device memory. `stream` is a
 /// cudaStream_t on a GPU and null on a CPU; a CPU kernel uses `device.units` threads and has
 /// finished when it returns.
@@ -144,6 +152,7 @@ public:
     std::string_view name, summary;
     std::string_view op, pass;  ///< what it computes
     bool trees = false;         ///< takes calls with a tree
+    bool token_scales = false;  ///< takes caches with a scale for each token
     Engine engine{};
     const Rung* rung = nullptr;
     std::span<const std::string_view> formerly;  ///< names that it had before
@@ -169,7 +178,8 @@ public:
     /// "m=64,n=128"
     [[nodiscard]] std::string tile_text(int index) const;
     /// Index of the tile with exactly these fields, -1 if there is none. Fields may have the names
-    /// that they had before, and stand in any order.
+    /// that they had before, and stand in any order. One that is 0 need not be named: older
+    /// receipts do not name fields that came later.
     [[nodiscard]] int find_tile(const TileFields& fields) const;
     /// What a tile's field is called now; a name that it never had is given back.
     [[nodiscard]] std::string_view field_name(std::string_view field) const;
@@ -188,6 +198,9 @@ public:
         std::string other = computes_other(w);
         if (other.empty() && w.tree != 0 && !trees) {
             other = "it knows no tree of new tokens";
+        }
+        if (other.empty() && w.has_token_scales() && !token_scales) {
+            other = "it knows no scales of single tokens";
         }
         return other.empty() ? erased_.supports(record_, w, tile, d) : other;
     }
@@ -220,6 +233,7 @@ Kernel::Kernel(const KernelRecord<Tile>& record)
       op(record.op),
       pass(record.pass),
       trees(record.trees),
+      token_scales(record.token_scales),
       engine(record.engine.value),
       rung(record.rung),
       formerly(record.formerly),
@@ -271,8 +285,9 @@ Kernel::Kernel(const KernelRecord<Tile>& record)
 /// name at the beginning of a line, and writes the signature into the generated list.
 #define RACELINE_OPERATION_KERNEL(NAME, ...) RACELINE_KERNEL(NAME, __VA_ARGS__)
 
-/// The same for a kernel that takes calls with a tree: its `launch` takes an AttentionCall.
-#define RACELINE_TREE_KERNEL(NAME, ...) RACELINE_KERNEL(NAME, ::raceline::with_trees(__VA_ARGS__))
+/// The same for a kernel whose `launch` takes an AttentionCall: with_trees and with_token_scales
+/// around the record say what of it the kernel takes.
+#define RACELINE_CALL_KERNEL(NAME, ...) RACELINE_KERNEL(NAME, __VA_ARGS__)
 
 // Host code that has the record has what its functions take and return. Device code names these in
 // signatures alone, so that a field more in either compiles no kernel anew.

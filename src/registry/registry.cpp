@@ -72,8 +72,14 @@ int Kernel::find_tile(const TileFields& fields) const {
         field = field_name(field);
     }
     std::sort(wanted.begin(), wanted.end());
+    const auto names_it = [&](std::string_view field) {
+        return std::any_of(wanted.begin(), wanted.end(),
+                           [&](const auto& one) { return one.first == field; });
+    };
     for (int index = 0; index < tile_count(); ++index) {
         TileFields own = tile(index);
+        std::erase_if(
+            own, [&](const auto& field) { return field.second == 0 && !names_it(field.first); });
         std::sort(own.begin(), own.end());
         if (own == wanted) {
             return index;

@@ -13,6 +13,7 @@
 #include "report/case_columns.hpp"
 #include "report/first_sight.hpp"
 #include "report/ladder_verdict.hpp"
+#include "report/machines.hpp"
 #include "support/text_table.hpp"
 
 namespace raceline {
@@ -53,10 +54,10 @@ std::string what_ran(const TimedRows& rows) {
     for (const TimedCase& one : rows.cases) {
         devices.insert(one.device);
         kernels.insert(one.kernel);
-        ways.insert(one.interleaved ? "in turns with peers" : one.about.launch.regime);
+        ways.insert(way_of(one));
     }
-    return fmt::format("{} on {}, {}", fmt::join(kernels, ", "), fmt::join(devices, ", "),
-                       fmt::join(ways, ", "));
+    return fmt::format("{} on {}; {}", fmt::join(kernels, ", "), fmt::join(devices, ", "),
+                       fmt::join(ways, "; "));
 }
 
 CaseDiff compared(const TimedCase& before, const TimedCase& after) {
@@ -93,6 +94,23 @@ void pair_up(const ByTile& before, const ByTile& after, ReceiptDiff& diff) {
         if (!before.contains(tile)) {
             diff.only_after.push_back(*one);
         }
+    }
+}
+
+// Where one side alone has several machines of one name, the same words name them on both. Where
+// each has one and they differ, their cases are matched, and a note says so.
+void match_machines(TimedRows& before, TimedRows& after, ReceiptDiff& diff) {
+    const MachineWords words = machines_of({&before, &after});
+    if (has_named_machines(before) || has_named_machines(after)) {
+        name_machines(before, words);
+        name_machines(after, words);
+        return;
+    }
+    for (const auto& [of, machine] : words) {
+        const auto states = before.stated.find(of.first);
+        const bool on_before = states != before.stated.end() && states->second.contains(of.second);
+        diff.notes.push_back(fmt::format("{}: {} has {}: another machine of that name",
+                                         on_before ? "before" : "after", of.first, machine));
     }
 }
 
@@ -192,8 +210,9 @@ std::string case_identity(const TimedCase& one) {
                        launch.launch_path, launch.threads, launch.regime, one.interleaved);
 }
 
-ReceiptDiff diff_of(const TimedRows& before, const TimedRows& after) {
+ReceiptDiff diff_of(TimedRows before, TimedRows after) {
     ReceiptDiff diff;
+    match_machines(before, after, diff);
     for (const auto& [side, rows] : {std::pair{"before", &before}, std::pair{"after", &after}}) {
         for (const std::string& note : rows->notes) {
             diff.notes.push_back(fmt::format("{}: {}", side, note));

@@ -37,7 +37,7 @@ std::string case_identity(const TimedCase& one);
 
 /// Cases are one if device, kernel, workload and way of launching agree, and the tile if either
 /// side ran several. Of a case that one side timed more than once the last time counts.
-ReceiptDiff diff_of(const TimedRows& before, const TimedRows& after);
+ReceiptDiff diff_of(TimedRows before, TimedRows after);
 
 /// A table with a line a case, then what changed in numbers and by kernel.
 std::string diff_text(const ReceiptDiff& diff, const TextStyle& style = {});

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/timed_rows.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,9 +11,12 @@
 #include <system_error>
 #include <utility>
 
+#include "device/catalog.hpp"
+#include "device/device_state.hpp"
 #include "receipt/stored_text.hpp"
 #include "registry/registry.hpp"
 #include "report/first_sight.hpp"
+#include "report/machines.hpp"
 #include "report/sound_rows.hpp"
 #include "report/stale.hpp"
 #include "support/check.hpp"
@@ -66,6 +70,7 @@ public:
         note(left_out_.unsettled, "left out: their times are not settled");
         note(left_out_.unpredicted, "without their prediction");
         note(left_out_.stale, "stale: the kernel has changed since");
+        name_machines(all_, machines_of({&all_}));
         return std::move(all_);
     }
 
@@ -87,6 +92,31 @@ private:
             const auto ceiling = row_from_json<CeilingRow>(row);
             all_.ceilings[device_label(row.at("device"))][ceiling.ceiling.resource] =
                 ceiling.ceiling.value;
+        } else if (kind == DeviceRow::kind && row.contains("state")) {
+            add_state(row);
+        }
+    }
+
+    // Of those that this build has, rows know the rates as they were when they were written, and
+    // the build has those of today.
+    void add_state(const Json& row) {
+        static const std::vector<std::string> of_this_build = device_ids();
+        const std::string label = device_label(row.at("device"));
+        if (std::ranges::find(of_this_build, label) != of_this_build.end()) {
+            return;
+        }
+        StatedDevice stated{.device = {},
+                            .id = row.at("id").get<std::string>(),
+                            .written = row.at("written").get<std::string>()};
+        try {
+            stated.device = device_state_from_json(row.at("state"));
+        } catch (const Error&) {
+            return;  // of an older release, whose states had other fields
+        }
+        auto& known = all_.stated[label];
+        const auto found = known.find(stated.device.rates_id);
+        if (found == known.end() || found->second.written <= stated.written) {
+            known.insert_or_assign(stated.device.rates_id, std::move(stated));
         }
     }
 
@@ -137,6 +167,7 @@ private:
             return;
         }
         const Kernel* kernel = kernel_once_called(compared.about.kernel);
+        const auto predicted = predictions_.find(compared.prediction_id);
         all_.peers.push_back(
             {.device = device_label(row.at("device")),
              .kernel = kernel == nullptr ? compared.about.kernel : std::string(kernel->name),
@@ -149,7 +180,9 @@ private:
              .commit = commit_of(row).substr(0, 12),
              .written = row.at("written").get<std::string>(),
              .stale = code_has_changed_since(row),
-             .id = row.at("id").get<std::string>()});
+             .id = row.at("id").get<std::string>(),
+             .rates_id =
+                 predicted == predictions_.end() ? "" : predicted->second.prediction.rates_id});
     }
 
     TimedRows all_;
@@ -250,6 +283,34 @@ TimedRows timed_rows_of_commit(const std::string& receipts, const std::string& c
             "no row in {} was measured at commit {}; there are rows of {}", receipts, commit,
             fmt::join(commits, ", "));
     return reader.finish();
+}
+
+const Device* stated_device_of(const TimedRows& rows, const TimedCase& one) {
+    const auto states = rows.stated.find(one.device);
+    if (states == rows.stated.end() || !one.predicted) {
+        return nullptr;
+    }
+    const auto found = states->second.find(one.predicted->rates_id);
+    return found == states->second.end() ? nullptr : &found->second.device;
+}
+
+const StatedDevice* last_stated(const TimedRows& rows, const std::string& device) {
+    const auto states = rows.stated.find(device);
+    if (states == rows.stated.end()) {
+        return nullptr;
+    }
+    const auto last = std::ranges::max_element(
+        states->second, {}, [](const auto& one) -> const auto& { return one.second.written; });
+    return &last->second;
+}
+
+std::string way_of(const TimedCase& one) {
+    const LaunchCase& launch = one.about.launch;
+    return fmt::format("{}, {}, {}{}", launch.cold ? "cold" : "warm", launch.launch_path,
+                       one.interleaved ? "in turns with a peer" : launch.regime,
+                       launch.threads > 0
+                           ? ", " + counted_text(static_cast<std::size_t>(launch.threads), "thread")
+                           : "");
 }
 
 std::string tile_fields(const Json& tile) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "device/device.hpp"
 #include "receipt/file.hpp"
 #include "receipt/rows.hpp"
 #include "workload/workload.hpp"
@@ -19,7 +20,9 @@ namespace raceline {
 struct TimedCase {
     RowCase about;
     Workload workload;
-    std::string device;             ///< its id, with its name where the id stands for many
+    /// Its id, with its name where the id stands for many, and what tells machines of one name
+    /// apart (machines.hpp) where there are several.
+    std::string device;
     std::string shape;              ///< canonical text of the workload
     std::string kernel;             ///< as it is called now
     std::string commit;             ///< first 12 hex digits of the commit that it was measured at
@@ -40,6 +43,13 @@ struct TimedPeer {
     std::string commit, written;                      ///< as in TimedCase
     bool stale = false;                               ///< our kernel has changed since
     std::string id;                                   ///< of its row
+    std::string rates_id;  ///< what our prediction rests on; "" without one
+};
+
+/// A device as a row of its own has it, with the rates that predictions beside it rest on.
+struct StatedDevice {
+    Device device;
+    std::string id, written;  ///< of the row
 };
 
 /// All of some files. Unsettled and refused times are in neither list, but are counted in `notes`.
@@ -48,6 +58,9 @@ struct TimedRows {
     std::vector<TimedPeer> peers;
     /// Ceilings that the files hold, by device (as in TimedCase) and resource.
     std::map<std::string, std::map<std::string, double>> ceilings;
+    /// By device (as in TimedCase) what rows say of those that this build does not have itself, as
+    /// a CPU: of each set of rates, by its rates_id, the row that was written last.
+    std::map<std::string, std::map<std::string, StatedDevice>> stated;
     std::vector<Json> rows;  ///< all of them, as the ladder's report reads them
     /// Sentences on what is missing: broken lines, what counts for nothing, stale rows.
     std::vector<std::string> notes;
@@ -66,6 +79,15 @@ TimedRows timed_rows_of(std::vector<Json> rows);
 /// that lists the commits there are where none of them was, or Error(io) where the folder cannot be
 /// read.
 TimedRows timed_rows_of_commit(const std::string& receipts, const std::string& commit);
+
+/// The device that the prediction of a case rests on, where a row says all of it.
+const Device* stated_device_of(const TimedRows& rows, const TimedCase& one);
+/// Of several that rows state of a device the one that was written last.
+const StatedDevice* last_stated(const TimedRows& rows, const std::string& device);
+
+/// "cold, graph, sustained": how a case was launched, and in which regime. Times of two ways do not
+/// compare.
+std::string way_of(const TimedCase& one);
 
 /// "rows=64,keys=128": the fields of a tile.
 std::string tile_fields(const Json& tile);

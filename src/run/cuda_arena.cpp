@@ -51,6 +51,8 @@ CudaArena::Layout CudaArena::make_layout(const Workload& w, const Inputs& in) {
                     bytes_in(in.k_scale),
                     bytes_in(in.v_scale),
                     bytes_in(in.q_scale),
+                    bytes_in(in.k_token_scale),
+                    bytes_in(in.v_token_scale),
                     in.out_elements * static_cast<std::size_t>(bytes_of(w.out_dtype())),
                     in.lse_elements * sizeof(float)};
     for (std::size_t part = 0; part < parts; ++part) {
@@ -87,6 +89,8 @@ std::array<const void*, CudaArena::parts> CudaArena::sources() const {
             in.k_scale.data(),
             in.v_scale.data(),
             in.q_scale.data(),
+            in.k_token_scale.data(),
+            in.v_token_scale.data(),
             nullptr,
             nullptr};
 }
@@ -154,6 +158,8 @@ AttentionCall CudaArena::args(int index) const {
     to.k_scale = reinterpret_cast<const float*>(optional(k_scale));
     to.v_scale = reinterpret_cast<const float*>(optional(v_scale));
     to.q_scale = reinterpret_cast<const float*>(optional(q_scale));
+    to.k_token_scale = reinterpret_cast<const float*>(optional(k_token_scale));
+    to.v_token_scale = reinterpret_cast<const float*>(optional(v_token_scale));
     return make_args(workload_, inputs_, to);
 }
 

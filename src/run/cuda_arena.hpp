@@ -56,6 +56,8 @@ private:
         k_scale,
         v_scale,
         q_scale,
+        k_token_scale,
+        v_token_scale,
         o,
         l,
         parts

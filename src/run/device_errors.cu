@@ -215,7 +215,8 @@ __device__ bool is_judged(const Problem& p, const Answers& exact, const RowTile&
         for (int c = lane; c < p.headdim; c += 32) {
             product += static_cast<double>(q[c]) * static_cast<double>(k[c]);
         }
-        double logit = warp_sum(product) * scale;
+        const std::int64_t at_key = first_key(p, tile) + values[n].key;
+        double logit = warp_sum(product) * scale_of_key(p.key_scales, at_key) * scale;
         logit = p.softcap > 0 ? p.softcap * tanh(logit / p.softcap) : logit;
         const double weight = exp(logit - exact.largest[row]) / exact.sum[row];
         if (weight < static_cast<double>(FLT_MIN)) {

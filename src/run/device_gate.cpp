@@ -11,6 +11,7 @@
 #include "run/poison.hpp"
 #include "run/row_errors.hpp"
 #include "support/check.hpp"
+#include "workload/cache_reader.hpp"
 #include "workload/draw.hpp"
 
 namespace raceline {
@@ -43,6 +44,20 @@ Errors errors_in(const Found& found) {
             .lse = static_cast<double>(as_float(found.lse)),
             .aligned = static_cast<double>(as_float(found.aligned)),
             .joint = static_cast<double>(as_float(found.joint))};
+}
+
+/// Of tokens, in the order of Operands: a sequence, a KV head, its tokens.
+std::vector<float> scales_of_keys(const Workload& w, const Inputs& inputs, bool keys) {
+    std::vector<float> all;
+    for (std::int64_t b = 0; b < w.batch; ++b) {
+        for (std::int64_t head = 0; head < w.heads_kv; ++head) {
+            const CacheReader cache(w, inputs, b, head);
+            const std::vector<float> own =
+                keys ? cache.key_scales(0, w.length_k(b)) : cache.value_scales(0, w.length_k(b));
+            all.insert(all.end(), own.begin(), own.end());
+        }
+    }
+    return all;
 }
 
 }  // namespace
@@ -100,6 +115,10 @@ void DeviceDraw::upload_tables() {
     tables_.row_keys = on_device(row_keys);
     tables_.start_q = on_device(starts(w.batch, [&](auto b) { return w.length_q(b); }));
     tables_.start_k = on_device(starts(w.batch, [&](auto b) { return w.length_k(b); }));
+    if (w.has_token_scales()) {
+        tables_.key_scales = on_device(scales_of_keys(w, inputs_.structure(), true));
+        tables_.value_scales = on_device(scales_of_keys(w, inputs_.structure(), false));
+    }
     const AttentionArgs args = inputs_.arena().args(0);
     problem_ = {.q = args.q.data,
                 .k = args.k.data,
@@ -114,6 +133,8 @@ void DeviceDraw::upload_tables() {
                 .q_scale = args.q_scale,
                 .k_scale = args.k_scale,
                 .v_scale = args.v_scale,
+                .key_scales = address<float>(tables_.key_scales),
+                .value_scales = address<float>(tables_.value_scales),
                 .sinks = args.sinks,
                 .batch = static_cast<std::int32_t>(w.batch),
                 .tile_count = static_cast<std::int32_t>(tiles.size()),

@@ -31,7 +31,7 @@ public:
 private:
     /// Arrays that the kernels of the gate read, kept on the device.
     struct Tables {
-        cuda::DeviceBuffer tiles, start_q, start_k, row_keys, bad_values;
+        cuda::DeviceBuffer tiles, start_q, start_k, row_keys, bad_values, key_scales, value_scales;
     };
     /// Memory of the operands that the gate's products read.
     struct Gathered {

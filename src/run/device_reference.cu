@@ -63,8 +63,9 @@ struct Scorer {
         return sizeof(T) == sizeof(double) ? x : static_cast<double>(__double2float_rn(x));
     }
 
-    [[nodiscard]] __device__ __forceinline__ double logit(T product) const {
-        const double s = accumulated(static_cast<double>(product) * scale);
+    [[nodiscard]] __device__ __forceinline__ double logit(T product, std::int64_t key) const {
+        const double own = scale_of_key(p.key_scales, keys_from + key);
+        const double s = accumulated(accumulated(static_cast<double>(product) * own) * scale);
         if (p.softcap == 0) {
             return s;
         }
@@ -97,7 +98,7 @@ struct Scorer {
             for (int j = 0; j < 4; ++j) {
                 const std::int64_t at = keys.first + tx * 4 + j;
                 const bool seen = at < keys.last && row_keys[i].sees(at);
-                logits[i][j] = seen ? logit(s[i][j]) : -static_cast<double>(INFINITY);
+                logits[i][j] = seen ? logit(s[i][j], at) : -static_cast<double>(INFINITY);
             }
         }
     }
@@ -280,13 +281,15 @@ __global__ void __launch_bounds__(threads)
                 if constexpr (!exact) {
                     x = round_to(x, steps.precision.exponentials);
                 }
+                const std::int64_t at = scorer.keys_from + key;
                 if constexpr (exact) {
                     sums.sum[i] += x;
-                    const std::int64_t at = scorer.keys_from + key;
+                    x *= seen ? scale_of_key(p.value_scales, at) : 1;
                     sums.squares[i] +=
                         x != 0 ? x * x * static_cast<double>(p.operands.mean_squares[at]) : 0;
                 } else {
                     exponentials[i][j] = static_cast<float>(x);
+                    x *= seen ? scale_of_key(p.value_scales, at) : 1;
                     // Short products stay short: of narrow sums the answer is divided instead.
                     x = round_to(x * steps.probability_scale, steps.precision.probabilities) /
                         (kind == Sum::e4m3 ? 1 : steps.probability_scale);

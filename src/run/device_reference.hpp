@@ -46,7 +46,9 @@ struct Problem {
     const std::int64_t* slots;                 ///< of each key of the batch; null: as they come
     const SeenKeys* row_keys;                  ///< of each query token of the batch
     const float *q_scale, *k_scale, *v_scale;  ///< (batch, heads_kv), or null for 1
-    const float* sinks;                        ///< heads_q, or null
+    /// Of each key, in the order of Operands; null for 1.
+    const float *key_scales, *value_scales;
+    const float* sinks;  ///< heads_q, or null
     std::int32_t batch, tile_count, heads_q, heads_kv, headdim, headdim_v, pitch_v;
     double scale, softcap;
     std::int64_t tokens_q, tokens_k;  ///< over the batch

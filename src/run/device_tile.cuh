@@ -306,5 +306,9 @@ __device__ __forceinline__ double scale_of(const float* scales, const Problem& p
                ? static_cast<double>(scales[tile.sequence * p.heads_kv + tile.head_kv])
                : 1.0;
 }
+/// Of the key at a place of Operands.
+__device__ __forceinline__ double scale_of_key(const float* scales, std::int64_t at) {
+    return scales != nullptr ? static_cast<double>(scales[at]) : 1.0;
+}
 
 }  // namespace raceline::device_gate

@@ -17,7 +17,7 @@ constexpr double work_limit = 2e8;
 constexpr std::int64_t fewest = 8;
 // Errors that a bound is taken from, one a row and rounding: the RMS of 32 is known to a tenth, and
 // the largest is some two standard deviations, of which the gate allows three times as much.
-constexpr std::int64_t enough = 32;
+constexpr std::int64_t enough = 64;
 constexpr std::int64_t tile_rows = 64;
 
 std::int64_t affordable(const Workload& w, std::int64_t at_most) {

@@ -2,6 +2,7 @@
 // Inputs to the arguments of a launch.
 #include <algorithm>
 
+#include "support/check.hpp"
 #include "workload/inputs.hpp"
 #include "workload/nvfp4.hpp"
 
@@ -43,6 +44,28 @@ void set_sizes(AttentionArgs& args, const Workload& w) {
     args.kv_dtype = w.kv_dtype;
 }
 
+InputPointers pointers_into(const Inputs& in) {
+    const auto data = [](const auto& list) { return list.empty() ? nullptr : list.data(); };
+    // Kernels take the addresses of what they read and of what they write in one type.
+    const auto bytes = [&](const std::vector<std::byte>& list) {
+        return const_cast<std::byte*>(data(list));
+    };
+    return {.q = bytes(in.q),
+            .k = bytes(in.k),
+            .v = bytes(in.v),
+            .sinks = data(in.sinks),
+            .tree = data(in.tree),
+            .cu_seqlens_q = data(in.cu_seqlens_q),
+            .cu_seqlens_k = data(in.cu_seqlens_k),
+            .seqlens_k = data(in.seqlens_k),
+            .block_table = data(in.block_table),
+            .k_scale = data(in.k_scale),
+            .v_scale = data(in.v_scale),
+            .q_scale = data(in.q_scale),
+            .k_token_scale = data(in.k_token_scale),
+            .v_token_scale = data(in.v_token_scale)};
+}
+
 AttentionCall make_args(const Workload& w, const Inputs& inputs, const InputPointers& at) {
     AttentionCall args;
     const std::int64_t slots = w.page_size != 0 ? w.page_size : w.seqlen_k;
@@ -71,6 +94,13 @@ AttentionCall make_args(const Workload& w, const Inputs& inputs, const InputPoin
     args.block_table_stride = inputs.block_table_stride;
     args.k_scale = inputs.k_scale.empty() ? nullptr : at.k_scale;
     args.v_scale = inputs.v_scale.empty() ? nullptr : at.v_scale;
+    if (!inputs.k_token_scale.empty()) {
+        require(at.k_token_scale != nullptr && at.v_token_scale != nullptr, Status::internal,
+                "the inputs have scales of tokens, the launch has no addresses of them");
+        const Inputs::ScaleStrides& s = inputs.scale_strides;
+        args.k_token_scale = {at.k_token_scale, s.batch, s.token, s.head};
+        args.v_token_scale = {at.v_token_scale, s.batch, s.token, s.head};
+    }
     args.q_scale = inputs.q_scale.empty() ? nullptr : at.q_scale;
 
     args.tokens_q = args.cu_seqlens_q != nullptr ? w.tokens_q() : 0;

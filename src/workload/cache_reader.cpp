@@ -119,6 +119,30 @@ double CacheReader::scale_of(const std::vector<float>& scales) const {
     return scales.empty() ? 1.0 : scales[sequence_ * workload_.heads_kv + kv_head_];
 }
 
+std::vector<float> CacheReader::scales_of_tokens(const std::vector<float>& scales,
+                                                 std::int64_t first, std::int64_t count) const {
+    std::vector<float> found;
+    const Workload& w = workload_;
+    const Inputs::ScaleStrides& stride = inputs_.scale_strides;
+    const std::int64_t run = w.page_size != 0 ? w.page_size : w.seqlen_k;
+    for (std::int64_t j = first; j < first + count && !scales.empty(); ++j) {
+        const std::int64_t at = slot(j);
+        const bool packed = w.page_size == 0 && !inputs_.cu_seqlens_k.empty();
+        const std::int64_t outer = packed ? 0 : at / run;
+        found.push_back(scales[static_cast<std::size_t>(
+            outer * stride.batch + (at - outer * run) * stride.token + kv_head_ * stride.head)]);
+    }
+    return found;
+}
+
+std::vector<float> CacheReader::key_scales(std::int64_t first, std::int64_t count) const {
+    return scales_of_tokens(inputs_.k_token_scale, first, count);
+}
+
+std::vector<float> CacheReader::value_scales(std::int64_t first, std::int64_t count) const {
+    return scales_of_tokens(inputs_.v_token_scale, first, count);
+}
+
 double CacheReader::query_scale() const {
     return scale_of(inputs_.q_scale);
 }

@@ -23,6 +23,9 @@ public:
     void keys(std::int64_t first, std::int64_t count, std::vector<float>& transposed) const;
     /// Values [first, first + count) as (count, headdim_v).
     void values(std::int64_t first, std::int64_t count, std::vector<float>& rows) const;
+    /// Scales of tokens [first, first + count), of keys or of values; empty without such scales.
+    [[nodiscard]] std::vector<float> key_scales(std::int64_t first, std::int64_t count) const;
+    [[nodiscard]] std::vector<float> value_scales(std::int64_t first, std::int64_t count) const;
     /// Row `row` of query head `head` of the sequence.
     [[nodiscard]] std::vector<double> query(std::int64_t row, std::int64_t head) const;
 
@@ -35,6 +38,8 @@ private:
     /// The first elements of this KV head's row of a slot; rows have `row` elements.
     void load(const std::vector<std::byte>& cache, std::int64_t slot, std::int64_t row,
               std::span<float> out) const;
+    [[nodiscard]] std::vector<float> scales_of_tokens(const std::vector<float>& scales,
+                                                      std::int64_t first, std::int64_t count) const;
     [[nodiscard]] double scale_of(const std::vector<float>& scales) const;
     const Workload& workload_;
     const Inputs& inputs_;

@@ -161,6 +161,40 @@ void fill_scales(Inputs& in, const Workload& w, std::uint64_t seed) {
     }
 }
 
+// Powers of two and something between: a scale that a kernel takes from another token is seen.
+void fill_token_scales(Inputs& in, const Workload& w, const InputOptions& options) {
+    const std::uint64_t key = stream_key(options.seed, stream_scales);
+    const std::int64_t run = w.page_size != 0 ? w.page_size : w.seqlen_k;
+    in.scale_strides = options.draw == Draw::biased
+                           ? Inputs::ScaleStrides{run * w.heads_kv, w.heads_kv, 1}
+                           : Inputs::ScaleStrides{run * w.heads_kv, 1, run};
+    // Of a packed batch lengths differ: all tokens of a head are one run.
+    const bool packed = w.page_size == 0 && !w.seqlens_k.empty();
+    if (packed && options.draw != Draw::biased) {
+        in.scale_strides = {0, 1, w.tokens_k()};
+    }
+    const auto count = static_cast<std::size_t>(in.slots * w.heads_kv);
+    const float unused = options.poison ? std::numeric_limits<float>::quiet_NaN() : 1.0F;
+    in.k_token_scale.assign(count, unused);
+    in.v_token_scale.assign(count, unused);
+    for (const std::int64_t slot : token_slots(w, in)) {
+        const std::int64_t outer = packed ? 0 : slot / run;
+        const std::int64_t token = packed ? slot : slot % run;
+        for (std::int64_t head = 0; head < w.heads_kv; ++head) {
+            const std::int64_t at = outer * in.scale_strides.batch +
+                                    token * in.scale_strides.token + head * in.scale_strides.head;
+            const std::uint64_t n = 4 * static_cast<std::uint64_t>(slot * w.heads_kv + head);
+            const auto drawn = [&](std::uint64_t i) {
+                const int power = static_cast<int>(random_bits(key, n + i) % 5) - 2;
+                return static_cast<float>(
+                    std::ldexp(0.75 + 0.5 * random_unit(key, n + i + 1), power));
+            };
+            in.k_token_scale[static_cast<std::size_t>(at)] = drawn(0);
+            in.v_token_scale[static_cast<std::size_t>(at)] = drawn(2);
+        }
+    }
+}
+
 void fill_query_scales(Inputs& in, const Workload& w, std::uint64_t seed) {
     const std::uint64_t key = stream_key(seed, stream_q_scales);
     for (std::int64_t i = 0; i < w.batch * w.heads_kv; ++i) {
@@ -225,7 +259,9 @@ Inputs build(const Workload& w, const InputOptions& options) {
     if (w.tree != 0) {
         in.tree = stored_trees(w, options.seed, options.poison);
     }
-    if (w.kv_dtype == DType::e4m3 || w.kv_dtype == DType::nvfp4) {
+    if (w.has_token_scales()) {
+        fill_token_scales(in, w, options);
+    } else if (w.kv_dtype == DType::e4m3 || w.kv_dtype == DType::nvfp4) {
         fill_scales(in, w, options.seed);
     }
     if (w.dtype == DType::e4m3) {

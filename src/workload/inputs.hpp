@@ -37,6 +37,15 @@ struct Inputs {
     std::vector<float> k_scale,
         v_scale;                 ///< (batch, heads_kv), keys and values in 8 or 4 bits only
     std::vector<float> q_scale;  ///< (batch, heads_kv), e4m3 queries only
+    /// A float for each slot and KV head, NaN in slots that no key has (scale_strides says where);
+    /// empty unless the workload has scales of tokens. k_scale and v_scale are empty then.
+    std::vector<float> k_token_scale, v_token_scale;
+    /// Of scales of tokens, in elements: from one sequence or page to the next, from token to
+    /// token, from head to head. Tokens lie side by side, but of Draw::biased heads do.
+    struct ScaleStrides {
+        std::int64_t batch = 0, token = 0, head = 0;
+    };
+    ScaleStrides scale_strides;
 
     /// Tokens that the cache has room for: those of the batch, or of all pages.
     std::int64_t slots = 0;
@@ -70,7 +79,10 @@ struct InputPointers {
     const std::int32_t *cu_seqlens_q = nullptr, *cu_seqlens_k = nullptr, *seqlens_k = nullptr;
     const std::int32_t* block_table = nullptr;
     const float *k_scale = nullptr, *v_scale = nullptr, *q_scale = nullptr;
+    const float *k_token_scale = nullptr, *v_token_scale = nullptr;
 };
+/// Of inputs on the host, null where there are none. The output and the LSE are the caller's.
+InputPointers pointers_into(const Inputs& inputs);
 /// The arguments of a launch over such inputs: strides, lengths, masks folded.
 AttentionCall make_args(const Workload& workload, const Inputs& inputs, const InputPointers& at);
 /// All of the arguments that follow from the workload alone: sizes, types, mask, scale, softcap.

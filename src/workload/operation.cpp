@@ -79,8 +79,8 @@ void require_known(std::string_view step, bool in_chain) {
 
 }  // namespace
 
-std::size_t TensorSpec::bytes() const {
-    return static_cast<std::size_t>(static_cast<double>(elements()) * bytes_of(dtype));
+std::uint64_t TensorSpec::bytes() const {
+    return static_cast<std::uint64_t>(static_cast<double>(elements()) * bytes_of(dtype));
 }
 
 const OperationRecord& find_operation(std::string_view name) {
@@ -92,6 +92,7 @@ const OperationRecord& find_operation(std::string_view name) {
 
 std::vector<std::string_view> steps_of(std::string_view chain) {
     std::vector<std::string_view> steps;
+    steps.reserve(static_cast<std::size_t>(std::count(chain.begin(), chain.end(), '+')) + 1);
     for (std::size_t from = 0; from <= chain.size();) {
         const std::size_t to = std::min(chain.find('+', from), chain.size());
         steps.push_back(chain.substr(from, to - from));

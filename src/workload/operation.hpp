@@ -58,7 +58,9 @@ struct TensorSpec {
     std::int64_t indices_below = 0;
 
     [[nodiscard]] std::int64_t elements() const { return rows * width; }
-    [[nodiscard]] std::size_t bytes() const;
+    /// Of 64 bits where an address has 32, as in WebAssembly: tensors are predicted there that no
+    /// such memory holds.
+    [[nodiscard]] std::uint64_t bytes() const;
 };
 
 /// Inputs of one seed and kind. `data` has one entry a tensor; those of outputs are empty.

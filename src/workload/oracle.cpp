@@ -89,6 +89,7 @@ std::vector<OracleRow> run_rows(const Task& task) {
                     gathered.end());
         for (RowState<T>& state : states) {
             state.add_keys(at, count, gathered.data());
+            state.scale_keys(at, cache.key_scales(at, count));
         }
     }
     for (RowState<T>& state : states) {
@@ -99,6 +100,7 @@ std::vector<OracleRow> run_rows(const Task& task) {
         round_operands(task, gathered);
         const std::vector<double> squares = mean_squares(gathered, w.headdim_v);
         for (RowState<T>& state : states) {
+            state.scale_values(at, cache.value_scales(at, count));
             state.add_values(at, count, gathered.data(), squares);
         }
     }

@@ -68,6 +68,16 @@ public:
         }
     }
 
+    /// Products of keys from `first` on, all there, take their tokens' scales; none if empty.
+    void scale_keys(std::int64_t first, const std::vector<float>& scales) {
+        const auto [low, high] = overlap(first, std::ssize(scales));
+        for (std::int64_t j = low; j < high; ++j) {
+            T& product = logits_[j - range_.first];
+            const auto scale = static_cast<double>(scales[j - first]);
+            product = static_cast<T>(accumulated(static_cast<double>(product) * scale));
+        }
+    }
+
     /// Logits to probabilities, relative to the largest; the denominator and the LSE.
     void normalise() {
         bool number = true;
@@ -101,12 +111,30 @@ public:
             sum_ = accumulated(sum_ + p);
             // Products with 8-bit probabilities are short, and the tensor core cuts what is not:
             // those stay as they are rounded, and the answer is divided.
-            s = static_cast<T>(round_to(p * probability_scale_, precision_.probabilities) /
-                               (narrow_sums() ? 1 : probability_scale_));
+            // Where each value has a scale, it is rounded with that one (scale_values).
+            const double rounded = workload_.has_token_scales()
+                                       ? p * probability_scale_
+                                       : round_to(p * probability_scale_, precision_.probabilities);
+            s = static_cast<T>(rounded / (narrow_sums() ? 1 : probability_scale_));
         }
         if (workload_.sinks) {
             sum_ =
                 accumulated(sum_ + round_to(std::exp(sink_ - largest_), precision_.exponentials));
+        }
+    }
+
+    /// The same of probabilities and the scales of values, in front of add_values.
+    void scale_values(std::int64_t first, const std::vector<float>& scales) {
+        const auto [low, high] = overlap(first, std::ssize(scales));
+        for (std::int64_t j = low; j < high; ++j) {
+            if (!hidden(j)) {
+                T& p = logits_[j - range_.first];
+                p = static_cast<T>(
+                    round_to(static_cast<double>(p) * static_cast<double>(scales[j - first]) *
+                                 probability_scale_,
+                             precision_.probabilities) /
+                    probability_scale_);
+            }
         }
     }
 

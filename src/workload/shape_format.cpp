@@ -106,6 +106,11 @@ Workload read_members(const Json& object) {
         w.scale = member<double>(object, "scale");
     }
     w.mla = object.contains("mla") && member<bool>(object, "mla");
+    if (object.contains("scales")) {
+        const auto scales = member<std::string>(object, "scales");
+        require(scales == "token", Status::corrupt, "workload member 'scales' is not token");
+        w.scale_of = ScaleOf::token;
+    }
     if (object.contains("tree")) {
         w.tree = member<std::int64_t>(object, "tree");
     }
@@ -146,6 +151,7 @@ std::string format_shape(const Workload& w) {
     if (w.kv_dtype != w.dtype) {
         text += fmt::format(",kv={}", name_of(w.kv_dtype));
     }
+    text += w.has_token_scales() ? ",scales=token" : "";
     if (w.mask == Mask::causal) {
         text += ",causal";
     }
@@ -203,6 +209,9 @@ Json workload_to_json(const Workload& w) {
     }
     if (w.mla) {
         object["mla"] = true;
+    }
+    if (w.has_token_scales()) {
+        object["scales"] = "token";
     }
     if (w.tree != 0) {
         object["tree"] = w.tree;

@@ -31,6 +31,8 @@ constexpr std::array grammar{
     ShapeField{"d", "d=192/128", "head dim of Q and K / of V", "", "headdim head_dim"},
     ShapeField{"mla", "mla=512+64", "in the place of d: columns of one latent cache", none, ""},
     ShapeField{"kv", "kv=e4m3", "type of the cache", "dtype", "kv_dtype"},
+    ShapeField{"scales", "scales=token", "what of an e4m3 cache has a scale: head or token", "head",
+               ""},
     ShapeField{"full", "full", "no mask", "full", ""},
     ShapeField{"causal", "causal", "a query sees keys up to its own", "full", ""},
     ShapeField{"window", "window=1023:0", "keys to the left : right; inf opens a side", none, ""},
@@ -257,6 +259,10 @@ private:
             workload_.softcap = parse_real(key, value);
         } else if (key == "scale") {
             workload_.scale = parse_real(key, value);
+        } else if (key == "scales") {
+            require(same_word(value, "head") || same_word(value, "token"), bad,
+                    "shape field 'scales': {} must be head or token", in_quotes(value));
+            workload_.scale_of = same_word(value, "token") ? ScaleOf::token : ScaleOf::head;
         } else if (key == "tree") {
             workload_.tree = parse_count(key, value);
         } else if (key == "accuracy") {

@@ -149,7 +149,8 @@ Shapes edges_ladder() {
 /// Few query tokens: lengths and pages of every kind, masks, sinks, padded head dims, e4m3.
 Shapes edges_decode() {
     Shapes shapes;
-    for (const char* type : {"bf16", "fp16", "bf16,kv=e4m3", "fp16,kv=e4m3"}) {
+    for (const char* type :
+         {"bf16", "fp16", "bf16,kv=e4m3", "fp16,kv=e4m3", "bf16,kv=e4m3,scales=token"}) {
         for (const char* shape :
              {"b=1,h=8/2,q=1,k=700,d=128", "b=2,h=3,q=1,k=333,d=64", "b=1,h=4/1,q=1,k=1,d=128",
               "b=5,h=8/4,q=1,k=65,d=128", "b=1,h=8/1,q=1,k=5000,d=256",
@@ -286,6 +287,8 @@ constexpr std::array measuring{
                +[] { return decode_grid(",kv=e4m3"); }},
     SuiteEntry{"decode-grid-paged-e4m3", "decode-grid over a cache in e4m3, in pages of 64 tokens",
                +[] { return decode_grid(",kv=e4m3,page=64"); }},
+    SuiteEntry{"decode-grid-e4m3-token", "decode-grid-e4m3 with a scale for each token and KV head",
+               +[] { return decode_grid(",kv=e4m3,scales=token"); }},
     SuiteEntry{"lengths", "of training-16k 1024, 4096 and 16,384 tokens a sequence",
                +[] { return training_lengths({1024, 4096, 16384}, "dtype=bf16"); }},
     SuiteEntry{"lengths-ends", "of training-16k the shortest and the longest sequences",

@@ -71,6 +71,16 @@ void check_types(const Workload& w) {
             w.headdim, w.headdim_v);
 }
 
+void check_scales(const Workload& w) {
+    require(
+        !w.has_token_scales() || (w.kv_dtype == DType::e4m3 && w.dtype != DType::e4m3), invalid,
+        "scales=token with dtype {} and a cache in {}: only e4m3 caches beside queries of other "
+        "types have a scale a token",
+        name_of(w.dtype), name_of(w.kv_dtype));
+    require(!w.has_token_scales() || !w.mla, invalid,
+            "scales=token with mla: a latent cache has one scale a sequence");
+}
+
 void check_softmax(const Workload& w) {
     if (w.window) {
         within("window's left side", w.window->left, -1, longest);
@@ -128,6 +138,7 @@ void validate(const Workload& w) {
     check_lengths("seqlen_q", w.seqlens_q, w.seqlen_q, w.batch);
     check_lengths("seqlen_k", w.seqlens_k, w.seqlen_k, w.batch);
     check_types(w);
+    check_scales(w);
     check_softmax(w);
     check_tree(w);
     within("accuracy", static_cast<std::int64_t>(w.accuracy), 0, 1);

@@ -159,7 +159,9 @@ double Workload::bytes_kv() const {
         }
     }
     const std::int64_t width = mla ? headdim : headdim + headdim_v;
-    return tokens * static_cast<double>(heads_kv * width) * bytes_of(kv_dtype);
+    const double row = static_cast<double>(width) * bytes_of(kv_dtype) +
+                       (has_token_scales() ? 2.0 * sizeof(float) : 0.0);
+    return tokens * static_cast<double>(heads_kv) * row;
 }
 
 double Workload::bytes_out() const {

@@ -15,6 +15,9 @@
 namespace raceline {
 
 enum class Mask : std::int32_t { full = 0, causal = 1 };
+/// What has a dequantisation scale of its own in an 8-bit cache: a sequence and KV head, or each
+/// token of each KV head.
+enum class ScaleOf : std::int32_t { head = 0, token = 1 };
 
 /// Inclusive offsets after bottom-right alignment: query i (aligned) sees keys i-left … i+right.
 /// A negative side is unbounded.
@@ -47,10 +50,11 @@ struct Workload {
     DType kv_dtype = DType::bf16;         ///< of K and V
     Mask mask = Mask::full;
     std::optional<Window> window;
-    double softcap = 0;           ///< 0: none; else s -> softcap * tanh(s / softcap)
-    bool sinks = false;           ///< one extra logit a query head, in the denominator only
-    std::optional<double> scale;  ///< none: 1 / sqrt(headdim)
-    std::int64_t page_size = 0;   ///< 0: contiguous
+    double softcap = 0;                ///< 0: none; else s -> softcap * tanh(s / softcap)
+    bool sinks = false;                ///< one extra logit a query head, in the denominator only
+    std::optional<double> scale;       ///< none: 1 / sqrt(headdim)
+    std::int64_t page_size = 0;        ///< 0: contiguous
+    ScaleOf scale_of = ScaleOf::head;  ///< token: only of an e4m3 cache beside 16-bit or fp32 Q
     /// 0: none; else the seed of trees of speculated tokens, one a sequence (tree.hpp): older keys
     /// are seen by all, of the sequence's last keys, one a query token, a row sees those of its
     /// own branch. In the place of mask and window.
@@ -66,6 +70,7 @@ struct Workload {
 
     bool operator==(const Workload&) const = default;
 
+    [[nodiscard]] bool has_token_scales() const { return scale_of == ScaleOf::token; }
     [[nodiscard]] std::int64_t length_q(std::int64_t b) const;
     [[nodiscard]] std::int64_t length_k(std::int64_t b) const;
     [[nodiscard]] std::int64_t tokens_q() const;  ///< sum over the batch
@@ -91,7 +96,8 @@ struct Workload {
     [[nodiscard]] double flops() const;
     [[nodiscard]] double bytes_read() const;     ///< compulsory traffic: of attention Q, K and V
     [[nodiscard]] double bytes_written() const;  ///< compulsory traffic: of attention O
-    /// Of attention: Q, K and V read once (latent once for MLA), O and nothing else written.
+    /// Of attention: Q, K and V read once (latent once for MLA), with a float for each scale of a
+    /// token, O and nothing else written.
     [[nodiscard]] double bytes_q() const;
     [[nodiscard]] double bytes_kv() const;
     [[nodiscard]] double bytes_out() const;

@@ -72,10 +72,13 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(
     Paged, DecodeAnswers,
-    testing::Combine(testing::Values("b=3,h=8/2,q=1,k=300;17;0,d=64,dtype=fp32,page=16,causal",
-                                     "b=2,h=4,q=3,k=65;64,d=64,dtype=bf16,page=64,causal",
-                                     "b=2,h=8/2,q=1,k=500;3,d=128,dtype=bf16,kv=e4m3,page=32"),
-                     testing::Values(Layout::packed)));
+    testing::Combine(
+        testing::Values("b=3,h=8/2,q=1,k=300;17;0,d=64,dtype=fp32,page=16,causal",
+                        "b=2,h=4,q=3,k=65;64,d=64,dtype=bf16,page=64,causal",
+                        "b=2,h=8/2,q=1,k=500;3,d=128,dtype=bf16,kv=e4m3,page=32",
+                        "b=2,h=8/2,q=1,k=500;3,d=128,dtype=bf16,kv=e4m3,scales=token,page=32",
+                        "b=2,h=8/2,q=9,k=150,d=64,dtype=fp16,kv=e4m3,scales=token,causal"),
+        testing::Values(Layout::packed)));
 
 INSTANTIATE_TEST_SUITE_P(
     Latent, DecodeAnswers,

@@ -65,6 +65,19 @@ const DecodeFault decode_faults[] = {
          a.k_scale = scale;
      },
      "only e4m3 caches have scales"},
+    {"TokenScalesWithoutE4m3",
+     [](WorkloadCall&, DecodeArgs& a) {
+         static float scale[1000];
+         a.k_token_scale = a.v_token_scale = TensorView::contiguous(
+             scale, DType::fp32, {a.k_cache.shape[0], a.k_cache.shape[1], a.k_cache.shape[2]});
+     },
+     "k_token_scale is given for fp32 caches; only e4m3 caches have scales"},
+    {"TokenScalesOfKeysAlone",
+     [](WorkloadCall&, DecodeArgs& a) {
+         static float scale[1000];
+         a.k_token_scale = TensorView::contiguous(scale, DType::fp32, {1, 16, 2});
+     },
+     "k_token_scale is given without v_token_scale"},
     {"PagesDiffer", [](WorkloadCall&, DecodeArgs& a) { a.v_cache.shape[0] -= 1; },
      "v_cache has shape"},
     {"OutputOverCache", [](WorkloadCall& c, DecodeArgs& a) { a.v_cache.data = c.out.data(); },

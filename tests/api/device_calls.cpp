@@ -58,6 +58,10 @@ public:
             decode_args.block_table = place_list(in.block_table);
             decode_args.k_scale = place_list(in.k_scale);
             decode_args.v_scale = place_list(in.v_scale);
+            if (w.has_token_scales()) {
+                decode_args.k_token_scale.data = const_cast<float*>(place_list(in.k_token_scale));
+                decode_args.v_token_scale.data = const_cast<float*>(place_list(in.v_token_scale));
+            }
         } else {
             forward_args = host_.forward_args();
             set_pointers(forward_args.q, q, forward_args.out, forward_args.lse);
@@ -167,17 +171,18 @@ TEST_P(OnDevice, a_replayed_graph_gives_the_same_bits) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, OnDevice,
-                         testing::Values("b=2,h=8/2,q=65,k=130,d=64,dtype=bf16,causal",
-                                         "b=1,h=4,q=200,k=200,d=128,dtype=fp16",
-                                         "b=2,h=2,q=33,k=97,d=72/40,dtype=fp32",
-                                         "b=1,h=8,q=129,k=1000,d=128,dtype=bf16,causal,window=100",
-                                         "h=4/1,q=37;0;64,k=37;5;64,d=64,dtype=bf16,causal",
-                                         "b=1,h=8/2,q=1,k=3000,d=128,dtype=bf16,sinks,softcap=20",
-                                         "b=3,h=16/2,q=1,k=1000;17;513,d=128,dtype=bf16,page=16",
-                                         "b=2,h=8/2,q=1,k=300;70,d=64,dtype=bf16,kv=e4m3,page=64",
-                                         "b=1,h=16/1,q=1,k=133,mla=512+64,dtype=bf16",
-                                         "b=1,h=2,q=20,k=10,d=64,dtype=fp16,causal"));
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, OnDevice,
+    testing::Values("b=2,h=8/2,q=65,k=130,d=64,dtype=bf16,causal",
+                    "b=1,h=4,q=200,k=200,d=128,dtype=fp16", "b=2,h=2,q=33,k=97,d=72/40,dtype=fp32",
+                    "b=1,h=8,q=129,k=1000,d=128,dtype=bf16,causal,window=100",
+                    "h=4/1,q=37;0;64,k=37;5;64,d=64,dtype=bf16,causal",
+                    "b=1,h=8/2,q=1,k=3000,d=128,dtype=bf16,sinks,softcap=20",
+                    "b=3,h=16/2,q=1,k=1000;17;513,d=128,dtype=bf16,page=16",
+                    "b=2,h=8/2,q=1,k=300;70,d=64,dtype=bf16,kv=e4m3,page=64",
+                    "b=2,h=8/2,q=1,k=300;70,d=64,dtype=bf16,kv=e4m3,scales=token,page=64",
+                    "b=1,h=16/1,q=1,k=133,mla=512+64,dtype=bf16",
+                    "b=1,h=2,q=20,k=10,d=64,dtype=fp16,causal"));
 
 TEST(OnDevice, eight_bit_tensors_with_scales_on_hopper) {
     if (live_cuda().value().compute_capability != 90) {

@@ -130,6 +130,17 @@ struct WorkloadCall {
         }
         args.k_scale = inputs.k_scale.empty() ? nullptr : inputs.k_scale.data();
         args.v_scale = inputs.v_scale.empty() ? nullptr : inputs.v_scale.data();
+        if (w.has_token_scales()) {
+            const auto scale = [&](std::vector<float>& from) {
+                const Inputs::ScaleStrides& s = inputs.scale_strides;
+                return TensorView{from.data(),
+                                  DType::fp32,
+                                  {args.k_cache.shape[0], args.k_cache.shape[1], w.heads_kv},
+                                  {s.batch, s.token, s.head}};
+            };
+            args.k_token_scale = scale(inputs.k_token_scale);
+            args.v_token_scale = scale(inputs.v_token_scale);
+        }
         args.options = options();
         args.tree = inputs.tree.empty() ? nullptr : inputs.tree.data();
         return args;

@@ -5,6 +5,7 @@ of another size than he says, stays right. tests/fuzz/c_abi_fuzz.cpp does more u
 from __future__ import annotations
 
 import ctypes as c
+import json
 import pathlib
 from typing import Any
 
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 import inputs
 from answer_rules import check_sentence, in_a_child, require
+from answer_values import check_row
 
 OK, INTERNAL = 0, 6
 ARENA = 1 << 20  #: bytes behind each tensor
@@ -177,8 +179,9 @@ def call_of(one: dict[str, Any], keep: list[Any]) -> tuple[str, list[Any]]:
 
 
 def answer(one: dict[str, Any]) -> list[Any]:
-    """[status, sentence] of the call; rows go to a receipt in the scratch folder."""
+    """[status, sentence, predicted row or ""] of the call; rows go to a receipt in the scratch folder."""
     keep: list[Any] = []
+    row = ""
     if one["function"] == "rl_receipt_append":
         receipt = c.c_void_p()
         path = bytes(folder / "r.jsonl")
@@ -187,7 +190,9 @@ def answer(one: dict[str, Any]) -> list[Any]:
     else:
         name, arguments = call_of(one, keep)
         status = getattr(library, name)(*arguments)
-    return [status, library.rl_last_error().decode("utf-8", "surrogateescape")]
+        if "predict" in name and status == OK:
+            row = arguments[-1]._obj.value.decode()
+    return [status, library.rl_last_error().decode("utf-8", "surrogateescape"), row]
 
 
 FUNCTIONS = ["rl_forward", "rl_decode", "rl_forward_workspace", "rl_decode_workspace",
@@ -204,8 +209,10 @@ drawn = st.fixed_dictionaries({
 
 def check(one: dict[str, Any]) -> None:
     about = f"{one['function']} with {one}"
-    status, sentence = in_a_child(lambda: answer(one), about)
+    status, sentence, row = in_a_child(lambda: answer(one), about)
     require(OK <= status < INTERNAL, f"{about}: status {status}: {sentence}")
     require((status == OK) == (sentence == ""), f"{about}: status {status} with {sentence!r}")
     if sentence:
         check_sentence(sentence, about)
+    if row:
+        check_row(json.loads(row), about)

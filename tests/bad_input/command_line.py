@@ -17,7 +17,9 @@ from hypothesis import note
 from hypothesis import strategies as st
 
 import inputs
-from answer_rules import INTERNALS, SECONDS, is_line, require
+import nonsense
+from answer_rules import INTERNALS, SECONDS, check_sentence, is_line, require
+from answer_values import check_row, check_tables
 
 EXITS = {0: "fine", 1: "a check failed", 2: "wrong usage or input", 3: "no such device"}
 TINY = "b=1,h=2,q=3,k=5,d=8,dtype=fp32"
@@ -90,6 +92,15 @@ def show(words: list[str]) -> str:
                                     for word in words)
 
 
+#: Commands whose numbers are the program's own: a report has those of its file.
+FRESH = ("predict", "bench", "check", "point")
+
+
+def check_printed(words: list[str], row: Any, about: str) -> None:
+    if words[0] in FRESH and not any("replay:" in word for word in words):
+        check_row(row, about)
+
+
 def check_words(words: list[str], out: str) -> None:
     """Runs the program and judges how it ended."""
     ended = run(words, out)
@@ -109,7 +120,9 @@ def check_words(words: list[str], out: str) -> None:
                 f"{about}: says nothing")
         if "--json" in words and "--help" not in words:
             for row in ended.out.splitlines():
-                json.loads(row)
+                check_printed(words, json.loads(row), about)
+        elif words[0] in FRESH and "--help" not in words:
+            check_tables(ended.out.decode(), about)
     else:
         printed = run(words).out
         require(printed == b"", f"{about}: exit 0, and {len(printed)} bytes were lost")
@@ -117,6 +130,7 @@ def check_words(words: list[str], out: str) -> None:
         require(ended.err.count("\n") == 1, f"{about}: more than one line: {ended.err[-500:]}")
 
 
+amounts = st.one_of(inputs.numbers, st.sampled_from(["1e-3", "1e12", "1e30", *nonsense.NO_AMOUNTS]))
 file_names = st.sampled_from(["broken", "whole.jsonl", "nowhere", ".", "/dev/null", "/dev/zero",
                               "/dev/full", "/bin/sh", "", "new.jsonl", "broken/x", "bomb.gz", "new.jsonl.gz"])
 # Relative ones alone: they are written to.
@@ -136,7 +150,7 @@ VALUES: dict[str, st.SearchStrategy[str]] = {
     "--launch-path": st.sampled_from(["graph", "stream", "parallel", "", "paralel"]),
     "--regime": st.sampled_from(["sustained", "ALONE", ""]), "--rates": file_names,
     "--color": st.sampled_from(["auto", "always", "NEVER", "blue", ""]),
-    "--flops": inputs.numbers, "--bytes": inputs.numbers, "--seconds": inputs.numbers,
+    "--flops": amounts, "--bytes": amounts, "--seconds": amounts,
     "--engine": st.sampled_from(["bf16", "fma.fp32", "flop.wgmma.bf16", "op.ex2", "", "bf"]),
     "--memory": st.sampled_from(["dram", "l2", "byte.l2", "", "l9"]),
     "--receipts": written_names, "--diff": st.sampled_from(inputs.KERNELS), "--commit": inputs.texts,
@@ -190,10 +204,24 @@ def command_lines(draw: st.DrawFn) -> list[str]:
     return words
 
 
-drawn = st.tuples(
-    command_lines(), st.deferred(lambda: inputs.broken(whole)),
-    st.sampled_from(["pipe", "pipe", "pipe", "full", "gone", "closed"]),
-    st.integers(0, 15).map(lambda one: one == 0),
+def check_refused(words: list[str]) -> None:
+    """What is nonsense ends with exit 2 and one sentence, and prints nothing."""
+    ended = run(words)
+    about = show(words)
+    require(ended.exit == 2, f"{about}: exit {ended.exit}, and not 2: {ended.err[-500:]}")
+    require(ended.out == b"", f"{about}: refuses, and prints {ended.out[:200]!r}")
+    check_sentence(ended.err.removesuffix("\n"), about)
+
+
+#: Words, the file `broken`, where the output goes, and whether the last word ends in bytes of no text; or
+#: what must be refused, of which the third is "refused".
+drawn = st.one_of(
+    st.tuples(
+        command_lines(), st.deferred(lambda: inputs.broken(whole)),
+        st.sampled_from(["pipe", "pipe", "pipe", "full", "gone", "closed"]),
+        st.integers(0, 15).map(lambda one: one == 0),
+    ),
+    nonsense.commands().map(lambda one: (*one, "refused", False)),
 )
 
 
@@ -205,4 +233,7 @@ def check(one: tuple[list[str], bytes, str, bool]) -> None:
     (folder / "broken").write_bytes(content)
     if any("broken" in word for word in words):
         note(f"the file `broken` holds {content[:300]!r}")
+    if out == "refused":
+        check_refused(words)
+        return
     check_words(words, out)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import inputs
 from answer_rules import check_sentence, in_a_child, require
+from answer_values import check_time
 
 #: What docs/guides/python.md and the docstrings promise. UnicodeError is a ValueError, but no sentence.
 KINDS = {"TypeError", "ValueError", "NotImplementedError", "OSError", "MemoryError"}
@@ -102,23 +103,27 @@ def calls(draw: st.DrawFn) -> str:
     return f"raceline.{function}({', '.join(words)})"
 
 
-def answer(call: str) -> list[str]:
-    """[kind of exception or "", sentence]."""
+def answer(call: str) -> list[Any]:
+    """[kind of exception or "", sentence, times of a prediction]."""
     import raceline
 
     try:
         result = eval(call, {"raceline": raceline, "np": np, "Odd": Odd, "nan": np.nan, "inf": np.inf})
         str(result)
+        if not call.startswith("raceline.predict("):
+            return ["", "", []]
+        return ["", "", [result.seconds, result.expected_seconds, result.uncalibrated_seconds, *(result.band or ())]]
     except Exception as error:
-        return [type(error).__name__, str(error)]
-    return ["", ""]
+        return [type(error).__name__, str(error), []]
 
 
 drawn = calls()
 
 
 def check(call: str) -> None:
-    kind, sentence = in_a_child(lambda: answer(call), call)
+    kind, sentence, times = in_a_child(lambda: answer(call), call)
+    for seconds in times:
+        check_time(seconds, f"{call}: a time")
     if kind and not (kind == "RuntimeError" and sentence == "odd"):  # the caller's own passes through
         require(kind in KINDS, f"{call}: raises {kind}: {sentence}")
         check_sentence(sentence, call)

@@ -5,7 +5,7 @@
     build-venv/bin/python tests/bad_input/run.py --build build --replay command_line:N
 
 Whatever comes in: no crash, no hang, no exception of another kind than documented, no exit 0 with
-lost output, and a sentence of one line. What breaks this is shrunk by Hypothesis and printed with
+lost output, a sentence of one line, and numbers that can be. What breaks this is shrunk by Hypothesis and printed with
 the seed of its round, by which --replay draws the same input again.
 """
 

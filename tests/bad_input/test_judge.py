@@ -2,6 +2,7 @@
 """The judge of answers refuses what it is there to find, and finds the smallest input for it."""
 
 import contextlib
+import math
 import os
 import signal
 import stat
@@ -14,6 +15,7 @@ from unittest import mock
 
 import command_line
 import answer_rules
+import answer_values
 import run
 from hypothesis import strategies as st
 
@@ -49,7 +51,10 @@ class Programs(unittest.TestCase):
             stack.enter_context(mock.patch.object(command_line, "program", program))
             stack.enter_context(mock.patch.object(command_line, "folder", Path(name)))
             stack.enter_context(mock.patch.object(command_line, "SECONDS", 2.0))
-            command_line.check_words(["predict"], out)
+            if out == "refused":
+                command_line.check_refused(["predict"])
+            else:
+                command_line.check_words(["predict"], out)
 
     def test_what_is_right_passes(self):
         self.judge("echo fine")
@@ -69,6 +74,42 @@ class Programs(unittest.TestCase):
         for lost in ("full", "closed"):
             with self.assertRaisesRegex(answer_rules.Wrong, "were lost"):
                 self.judge("echo fine 2>/dev/null; exit 0", lost)
+
+
+    def test_nonsense_must_be_refused_in_one_sentence(self):
+        judge = lambda script: self.judge(script, "refused")
+        judge("echo raceline: bytes is -1 >&2; exit 2")
+        for script in ("exit 0", "echo no >&2; exit 0", "echo no >&2; exit 3", "exit 2", "echo a row; echo no >&2; exit 2",
+                       "printf 'a\\nb\\n' >&2; exit 2"):
+            with self.assertRaises(answer_rules.Wrong, msg=script):
+                judge(script)
+
+
+    def test_what_is_printed_has_possible_values(self):
+        self.judge("echo 'shape  of bound  time'; echo 'a          18 %  1 s'; echo; echo '120 % more, -5 %, 0 sets, nan stays'")
+        for line in ("bound inf s", "bound 0 s", "saves -nan %", "takes -3.2 µs", "at nan TB/s", "speed-up inf×"):
+            with self.assertRaises(answer_rules.Wrong, msg=line):
+                self.judge(f"echo '{line}'")
+        for share in ("101 %", " -1 %", "nan %"):
+            with self.assertRaises(answer_rules.Wrong, msg=share):
+                self.judge(f"echo 'shape  of bound  time'; echo 'a      {share:>8}  1 s'")
+
+    def test_rows_have_possible_values(self):
+        def row(least=1.0, **members):
+            prediction = {"seconds": 2.0, "expected_seconds": 2.0, "uncalibrated_seconds": 2.0, "band": [1.5, 3.0],
+                          "layer1": {"dram": 1.0}, "layer2": {"launch": 0.0}, **members}
+            return {"prediction": prediction, "bound": {"seconds": least, "memory_seconds": 0.5, "compute_seconds": 0.0,
+                                                        "launch_seconds": 1.0 if least == 1.0 else 0.0}}
+
+        answer_values.check_row(row(), "a row")
+        answer_values.check_row({"kind": "refusal"}, "a row")
+        faults = [row(seconds=0.5), row(expected_seconds=0.5), row(seconds=math.nan), row(seconds=None), row(band=[0.0, 1.0]),
+                  row(layer2={"launch": -1e-9}), row(least=0.0), row(least=math.inf), row(least=0.4),
+                  {"measurement": {"seconds_median": 1.0, "seconds_low": 0.0, "seconds_high": 1.0}},
+                  {"of_roof": math.inf, "bound_seconds": 1.0, "compute_seconds": 1.0, "memory_seconds": 0.0}]
+        for fault in faults:
+            with self.assertRaises(answer_rules.Wrong, msg=str(fault)):
+                answer_values.check_row(fault, "a row")
 
 
 class Rounds(unittest.TestCase):

@@ -66,6 +66,13 @@ TEST(PointFile, RefusalsNameLineAndColumn) {
     EXPECT_THAT(refusal("bytes,bytes\n1,2"), HasSubstr("column bytes is there twice"));
     EXPECT_THAT(refusal("name,bytes\n\"a,1\n"), HasSubstr("no CSV"));
     EXPECT_THAT(refusal("name,bytes\na,nan"), HasSubstr("must be a number"));
+    for (const char* beyond : {"1e31", "1e-31", "5e-324", "1e308"}) {
+        EXPECT_THAT(
+            refusal("bytes\n" + std::string(beyond)),
+            HasSubstr("point 1: bytes '" + std::string(beyond) + "' is beyond any machine's"));
+    }
+    EXPECT_THAT(refusal("bytes,seconds\n1,0"), HasSubstr("seconds '0' is no time that anything"));
+    EXPECT_THAT(refusal(R"([{"bytes": -7}])"), HasSubstr("bytes '-7' is no number of 0 or more"));
     EXPECT_THAT(refusal("name,bytes\n"), HasSubstr("no point"));
     EXPECT_THAT(refusal(" \n"), HasSubstr("it is empty"));
     EXPECT_THAT(refusal(R"([{"bytes": "7"}])"), HasSubstr("point 1: bytes is \"7\""));
@@ -145,6 +152,10 @@ TEST_F(Point, refusals_are_one_sentence) {
     refused("--flops -1 --engine bf16", "--flops: '-1' is no number of 0 or more, such as 250e-6");
     refused("--bytes 1 --seconds 250us", "'250us' is no number of 0 or more");
     refused("--bytes nan", "--bytes: 'nan' is no number of 0 or more");
+    refused("--bytes inf", "--bytes: 'inf' is beyond any machine's: from 1e-30 to 1e30");
+    refused("--bytes 5e-324", "--bytes: '5e-324' is beyond any machine's");
+    refused("--bytes 1 --seconds 0", "--seconds: '0' is no time that anything takes");
+    refused("--bytes 1 --memory l9", "memory is 'l9'");
     refused("no.csv", "no.csv: cannot be opened");
     refused("/dev/zero", "no file of points but a device");
     refused(".", "no file of points but a folder");

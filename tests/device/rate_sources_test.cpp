@@ -335,6 +335,56 @@ TEST_F(RateSources, EachMeasuredRateSaysWhereItWasMeasured) {
     EXPECT_EQ(origin_text(device_.rates.at("op.ex2")), "datasheet");
 }
 
+// A row that is passed over would leave another rate in its place.
+TEST_F(RateSources, AGivenFileIsRefusedForWhatNoMachineHas) {
+    const std::string file = (folder_ / "given.jsonl").string();
+    const auto refusal = [&](const char* resource, double value, const char* unit) {
+        fs::remove(file);
+        Json row = ceiling_row(device_, resource, value);
+        row["ceiling"]["unit"] = unit;
+        write(file, {ceiling_row(device_, "byte.dram_read", 4.3e12), row});
+        try {
+            apply(file);
+        } catch (const Error& error) {
+            EXPECT_EQ(error.status(), Status::invalid_argument);
+            return std::string(error.what());
+        }
+        return std::string();
+    };
+    const std::string at = "rates file " + file + ": line 2: ";
+    EXPECT_EQ(refusal("byte.foo", 1e12, "byte/s"), at + "no device has a resource 'byte.foo'");
+    EXPECT_EQ(refusal("byte.dram_raed", 1e12, "byte/s"),
+              at + "no device has a resource 'byte.dram_raed'; did you mean 'byte.dram_read'?");
+    EXPECT_THAT(refusal("flop.fma.fp31", 1e12, "flop/s"), HasSubstr("did you mean"));
+    EXPECT_THAT(refusal("bandwidth", 1e12, "byte/s"), HasSubstr("no device has a resource"));
+    EXPECT_EQ(refusal("byte.l2", 9e12, "furlong"),
+              at + "ceiling byte.l2: its unit is \"furlong\", not byte/s");
+    EXPECT_THAT(refusal("power.limit", 700, "kW"), HasSubstr("its unit is \"kW\", not W"));
+    EXPECT_THAT(refusal("byte.l2", 1e300, "byte/s"), HasSubstr("is no machine's"));
+    EXPECT_THAT(refusal("byte.l2", 1e-300, "byte/s"), HasSubstr("is no machine's"));
+    EXPECT_THAT(refusal("byte.l2", 0, "byte/s"), HasSubstr("must be a number above 0"));
+    EXPECT_EQ(refusal("byte.l2.unit", 2e11, "byte/s"), "");
+    EXPECT_EQ(refusal("energy.flop.wgmma.bf16", 5e-13, "J"), "");
+    // What the writer of receipts would refuse, somebody may write by hand.
+    for (const char* value : {"-1", "NaN", "1e400", "null", "\"fast\""}) {
+        std::string text = ceiling_row(device_, "byte.dram_read", 123456789).dump();
+        const std::size_t from = text.find("123456789");
+        text.replace(from, text.find_first_of(",}", from) - from, value);
+        std::ofstream(file) << text << "\n";
+        EXPECT_THROW(apply(file), Error) << value;
+    }
+}
+
+// Ceilings that were measured are none of these.
+TEST_F(RateSources, CommittedFilesMayBeGiven) {
+    const fs::path receipts = fs::path(RACELINE_SOURCE_DIR) / "receipts";
+    for (const std::string file : {"ceilings.jsonl", "power.jsonl"}) {
+        EXPECT_NO_THROW(apply((receipts / "h200" / file).string())) << file;
+    }
+    device_ = datasheet_device("cpu");
+    EXPECT_NO_THROW(apply((receipts / "cpu/2026-11-22-ceilings-f13186e093fd.jsonl.gz").string()));
+}
+
 TEST_F(RateSources, AGpuThatNobodyMeasuredGoesByWhatTheNearestOneReaches) {
     const Device h200 = datasheet_device("h200");
     commit({ceiling_row(device_, "byte.dram_read", 0.9 * h200.rate("byte.dram_read")),

@@ -92,21 +92,9 @@ struct Call {
           lse(inputs.lse_elements, std::nanf("")) {}
 
     [[nodiscard]] AttentionCall args(const Workload& w, Inputs& inputs) {
-        const auto or_null = [](auto& list) { return list.empty() ? nullptr : list.data(); };
-        InputPointers at;
-        at.q = inputs.q.data();
-        at.k = inputs.k.data();
-        at.v = w.mla ? inputs.k.data() : inputs.v.data();
+        InputPointers at = pointers_into(inputs);
         at.out = out.data();
         at.lse = lse.data();
-        at.sinks = or_null(inputs.sinks);
-        at.tree = or_null(inputs.tree);
-        at.cu_seqlens_q = or_null(inputs.cu_seqlens_q);
-        at.cu_seqlens_k = or_null(inputs.cu_seqlens_k);
-        at.seqlens_k = or_null(inputs.seqlens_k);
-        at.block_table = or_null(inputs.block_table);
-        at.k_scale = or_null(inputs.k_scale);
-        at.v_scale = or_null(inputs.v_scale);
         return make_args(w, inputs, at);
     }
     [[nodiscard]] bool guard_intact() const {

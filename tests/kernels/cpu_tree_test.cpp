@@ -30,7 +30,7 @@ TEST(CpuTree, TwoHundredRandomTreesPassTheGate) {
     const auto backend = make_cpu_backend(device);
     int many_rows = 0;
     for (std::uint64_t n = 0; n < 200; ++n) {
-        const std::string shape = test::tree_shape(n, n % 2 == 0 ? 32 : 6, true);
+        const std::string shape = test::tree_shape(n, n % 2 == 0 ? 32 : 6, true, true);
         const Workload w = parse_shape(shape);
         CaseOptions options;
         options.seed = n + 1;

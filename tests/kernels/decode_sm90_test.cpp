@@ -104,9 +104,9 @@ TEST(DecodeSm90Counts, dram_has_what_the_call_cannot_do_without) {
 }
 
 // One long sequence and short ones, whose units have a block of 64 keys each: 8 x 438 and 48 blocks
-// on 132 CTAs. The last parts hold 26 blocks; one whose 26 are of as many units takes a turn
-// of one warp and an end for each.
-TEST(DecodeSm90Counts, the_part_that_takes_longest_is_that_of_many_short_units) {
+// on 132 CTAs, an end weighing as much as 8 blocks. The 4,000 make 31 of a part: of the long
+// sequence's units a part has as many blocks, or it has four short units.
+TEST(DecodeSm90Counts, no_part_holds_more_units_than_their_ends_weigh) {
     const Device h200 = datasheet_device("h200");
     const Kernel& kernel = find_kernel("decode_sm90");
     constexpr const char* skewed =
@@ -129,9 +129,9 @@ TEST(DecodeSm90Counts, the_part_that_takes_longest_is_that_of_many_short_units) 
         }
         return 0.0;
     };
-    EXPECT_EQ(repeat(skewed, "query"), 26);
-    EXPECT_EQ(repeat(skewed, "finish"), 26);
-    EXPECT_EQ(repeat(skewed, "blocks"), 26);
+    EXPECT_EQ(repeat(skewed, "query"), 4);
+    EXPECT_EQ(repeat(skewed, "finish"), 4);
+    EXPECT_EQ(repeat(skewed, "blocks"), 4);
     EXPECT_LE(repeat(even, "query"), 2);
     EXPECT_LE(repeat(even, "blocks"), 8);
 }
@@ -184,8 +184,8 @@ TEST(DecodeSm90, serves_the_calls_of_a_decoder) {
     }
 }
 
-// Head dim 256 keeps addresses on the stack, up to 88 registers of them over a cache in e4m3; in
-// the loop over blocks of keys 28 of its 2,136 instructions read them.
+// Head dim 256 keeps addresses on the stack, up to 64 registers of them over a cache in e4m3; so
+// does, of six registers, head dim 128 where the last CTA combines and every key has a scale.
 TEST(DecodeSm90Report, no_other_tile_spills) {
     const std::filesystem::path objects =
         std::string(RACELINE_BINARY_DIR) + "/CMakeFiles/kernel_decode_sm90_sm90a.dir";
@@ -202,8 +202,10 @@ TEST(DecodeSm90Report, no_other_tile_spills) {
                 continue;
             }
             const bool wide = name.find("7forwardILi4E") != std::string::npos ||
-                              name.find("7forwardILi9E") != std::string::npos;
-            EXPECT_LE(report.stack_bytes, wide ? 232 : 0) << name;
+                              name.find("7forwardILi9E") != std::string::npos ||
+                              name.find("7forwardILi22E") != std::string::npos;
+            const bool tight = name.find("7forwardILi21E") != std::string::npos;
+            EXPECT_LE(report.stack_bytes, wide ? 256 : tight ? 32 : 0) << name;
             ++functions;
         }
     }

@@ -109,7 +109,7 @@ INSTANTIATE_TEST_SUITE_P(
         Held{"fp8_tiles", "prefill_sm90_fp8", "-prefill_sm90_fp8-tiles-", "3d1ff90bf28f", 576, 0.05,
              0.25},
         Held{"fp8_random", "prefill_sm90_fp8", "-e4m3-", "3d1ff90bf28f", 40, 0.08, 0.22},
-        Held{"fp8_random_earlier", "prefill_sm90_fp8", "-e4m3-", "81037e17bda6", 37, 0.077, 0.22},
+        Held{"fp8_random_earlier", "prefill_sm90_fp8", "-e4m3-", "81037e17bda6", 37, 0.079, 0.22},
         Held{"fp8_random_before", "prefill_sm90_fp8", "-e4m3-", "10f0ddbf9b36", 20, 0.12, 0.20},
         Held{"fp8_random_later", "prefill_sm90_fp8", "-e4m3-", "e2c90bbd0949", 20, 0.12, 0.20}),
     [](const auto& instance) { return std::string(instance.param.name); });

@@ -12,8 +12,9 @@ namespace raceline::test {
 
 /// Shape `n` of an endless list, of up to `most_tokens` new tokens: every format and option that
 /// goes with a tree, lengths in a batch alike and not, caches as short as the new tokens and
-/// shorter.
-inline std::string tree_shape(std::uint64_t n, std::uint64_t most_tokens, bool fp32) {
+/// shorter. `token_scales`: half of the caches in e4m3 have a scale for each token.
+inline std::string tree_shape(std::uint64_t n, std::uint64_t most_tokens, bool fp32,
+                              bool token_scales) {
     const std::uint64_t key = stream_key(n, 0x74726565);
     std::uint64_t counter = 0;
     const auto below = [&](std::uint64_t bound) { return random_below(key, counter++, bound); };
@@ -35,7 +36,10 @@ inline std::string tree_shape(std::uint64_t n, std::uint64_t most_tokens, bool f
     const std::string type = below(2) == 0 ? "bf16" : fp32 && below(2) == 0 ? "fp32" : "fp16";
     return fmt::format("{}h={}/{},q={},k={},d={},dtype={}{}{}{}{},tree={}",
                        ragged ? "" : fmt::format("b={},", batch), heads_kv * group, heads_kv, q, k,
-                       below(2) == 0 ? 64 : 128, type, below(3) == 0 ? ",kv=e4m3" : "",
+                       below(2) == 0 ? 64 : 128, type,
+                       below(3) != 0                ? ""
+                       : token_scales && n % 2 == 0 ? ",kv=e4m3,scales=token"
+                                                    : ",kv=e4m3",
                        below(3) == 0 ? ",softcap=20" : "", below(3) == 0 ? ",sinks" : "",
                        below(2) == 0 ? ",page=16" : "", n + 1);
 }

@@ -50,7 +50,7 @@ protected:
             text_.add(file);
         }
         rows_ = timed_rows_of(text_.rows());
-        KnownDevices devices;
+        KnownDevices devices(rows_);
         return provenance_json(rows_, text_, devices).at("rates").at(device);
     }
 
@@ -122,6 +122,41 @@ TEST_F(Provenance, ceilings_of_a_cpu_are_those_of_its_file) {
     expect_roofs_are_listed(rates, device);
 }
 
+// What the row of a device says of a rate.
+double in_state(const Json& rate, const Json& place, const ReceiptText& text) {
+    for (const Json& row : text.rows()) {
+        if (place_json(text, row.at("id").get<std::string>()) == place) {
+            const Json& rates = row.at("state").at("rates");
+            return rates.at(rate.at("resource").get<std::string>()).at("value").get<double>();
+        }
+    }
+    return 0;
+}
+
+// The predictions of a CPU rest on what its row says was measured, and not on a datasheet.
+TEST_F(Provenance, ceilings_of_a_cpu_are_those_that_the_row_of_its_device_states) {
+    const std::string device = "cpu (AMD EPYC)";
+    const Json rates =
+        rates_of({receipts + "cpu/2026-11-25-quickstart-10ce1dc4c1bd.jsonl.gz"}, device);
+    std::size_t measured = 0;
+    for (const Json& rate : rates) {
+        if (rate.at("origin") == "measured, in a row of this page") {
+            EXPECT_EQ(rate.at("value").get<double>(), in_state(rate, rate.at("row"), text_));
+            ++measured;
+        } else {
+            EXPECT_EQ(rate.at("origin"), "datasheet") << rate;
+            EXPECT_TRUE(rate.at("row").is_null()) << rate;
+        }
+    }
+    EXPECT_GE(measured, 15U);
+    expect_roofs_are_listed(rates, device);
+    // Whoever reads a page, "here" is another machine.
+    KnownDevices known(rows_);
+    for (const auto& [source, origin] : what_if_json(rows_, known).at("origins").items()) {
+        EXPECT_EQ(origin.get<std::string>().find("here"), std::string::npos) << source;
+    }
+}
+
 // Rows of devices say all of one as it was when they were written: rates that were measured since
 // are not among theirs.
 TEST_F(Provenance, what_if_asks_about_the_devices_that_predict_asks_about) {
@@ -131,7 +166,7 @@ TEST_F(Provenance, what_if_asks_about_the_devices_that_predict_asks_about) {
         with_state += row.at("kind") == DeviceRow::kind && row.contains("state") ? 1 : 0;
     }
     EXPECT_GT(with_state, 0U);
-    KnownDevices known;
+    KnownDevices known(rows);
     const Json what_if = what_if_json(rows, known);
     for (const std::string& id : device_ids()) {
         Device device = datasheet_device(id);

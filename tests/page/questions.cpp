@@ -5,6 +5,7 @@
 //   page_questions suites       prints the suites that have shapes, a line each
 // Each kernel, device and suite comes up in turn; what is asked of them is drawn.
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <fmt/format.h>
@@ -91,11 +92,31 @@ std::pair<std::string, std::string> shape_for(Draws& draws, const Places& all,
     return {name, draws.of(shapes)};
 }
 
-// Half of the devices have other ceilings than their own.
+// What sliders and the typed shape of the panel reach beyond the suites. The sizes of operations
+// grow until their tensors take more bytes than an address of WebAssembly counts. What no kernel
+// serves is a question too.
+std::string moved(Draws& draws, const std::string& shape) {
+    raceline::Workload w = raceline::parse_shape(shape);
+    if (!w.is_attention()) {
+        for (auto& [name, size] : w.extents) {
+            size = std::min<std::int64_t>(size << draws.next() % 9, 1 << 26);
+        }
+        return raceline::format_shape(w);
+    }
+    if (w.ragged() || w.mla) {
+        return shape;
+    }
+    w.batch = draws.of(std::vector<std::int64_t>{1, 2, 4, 16, 64, 256});
+    w.seqlen_q = draws.of(std::vector<std::int64_t>{1, 4, 64, 256, 1024, 4096, 32768});
+    w.seqlen_k = draws.of(std::vector<std::int64_t>{64, 512, 2048, 8192, 32768, 131072});
+    return raceline::format_shape(w);
+}
+
+// Half of the devices have other ceilings than their own, as far as the panel's sliders go.
 Json assumed(Draws& draws, Json device) {
     if (draws.next() % 2 == 0) {
         for (Json& rate : device["rates"]) {
-            rate["value"] = rate["value"].get<double>() * (0.25 + 3.75 * draws.unit());
+            rate["value"] = rate["value"].get<double>() * std::exp2(6 * draws.unit() - 3);
         }
     }
     return device;
@@ -118,7 +139,7 @@ Json question(Draws& draws, const Places& all, std::size_t turn) {
     const bool cpu = device.at("kind") == "cpu";
     const Json& other = all.devices[turn / 10 % all.devices.size()];
     return {{"suite", suite},
-            {"shape", shape},
+            {"shape", draws.next() % 3 == 0 ? moved(draws, shape) : shape},
             {"device", assumed(draws, everything ? other : device)},
             {"kernel", everything ? "" : std::string(kernel.name)},
             {"cold", draws.next() % 4 != 0},

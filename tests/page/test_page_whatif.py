@@ -166,6 +166,32 @@ class WhatIf(unittest.TestCase):
         self.choose("ceiling-byte.dram_read", "-1")
         self.assertIn("Ceilings that were moved are assumed", origin())
 
+    def test_rates_that_a_row_of_the_page_measured_are_no_datasheets(self):
+        own = pathlib.Path(folder.name) / "own.html"
+        done = report(own, "receipts/cpu/2026-11-25-quickstart-10ce1dc4c1bd.jsonl.gz")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        browser.open(own)
+        browser.see("whatif-body", "document.getElementById('whatif-limiter')")
+        self.choose("whatif-device", "cpu (AMD EPYC)")
+        self.assertEqual(browser.get("document.getElementById('whatif-origin').textContent"),
+                         "Its rates were measured on this device, as rows of this page say.")
+        browser.do("document.getElementById('whatif-rates').open = true")
+        self.assertIn("measured on this device", browser.get("document.getElementById('ceiling-byte.dram_read').parentElement.textContent"))
+        self.choose("whatif-device", "cpu")  # of which nothing is measured
+        self.assertIn("None of its rates was measured on this device", browser.get("document.getElementById('whatif-origin').textContent"))
+
+    def test_one_kernel_that_does_not_serve_a_shape_says_nothing_of_the_others(self):
+        def said(part):
+            return browser.get("document.getElementById(arguments[0]).textContent", part)
+        self.choose("whatif-which", "cpu_flash")
+        self.assertIn("cpu_flash does not serve this shape on this device: ", said("whatif-verdict"))
+        self.assertNotIn("No kernel", said("whatif-verdict"))
+        self.assertIn("1 kernel that does not serve it", said("whatif-others"))
+        self.assertIn("Its bound's rates were measured", said("whatif-origin"))
+        self.choose("whatif-which", "")
+        self.choose("whatif-device", "mi300x")
+        self.assertIn("No kernel serves this shape on this device", said("whatif-verdict"))
+
     def test_the_bound_follows_a_scaled_ceiling(self):
         def bound():
             value, unit = browser.get("document.getElementById('whatif-bound').textContent").split()

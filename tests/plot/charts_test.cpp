@@ -212,7 +212,7 @@ TEST_F(Charts, ladder_and_trajectory_show_the_same_times) {
 TEST_F(Charts, sweep_finds_the_field_and_follows_changes_of_the_tile) {
     const TimedRows rows = read_timed_rows({training_file});
     const Chart chart = sweep_chart(rows, "");
-    EXPECT_EQ(chart.title, "Time over length-of-same-tokens");
+    EXPECT_EQ(chart.title, "Time over length at the same number of tokens on h200");
     const Series& line = series_called(chart.panels.at(0), "prefill_sm90 h=32,d=64");
     EXPECT_THAT(line.points,
                 ElementsAre(Field(&ChartPoint::x, 512), Field(&ChartPoint::x, 1024),

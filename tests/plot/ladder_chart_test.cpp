@@ -81,6 +81,15 @@ TEST(LadderChart, two_devices_have_panels_of_their_own) {
     }
 }
 
+TEST(LadderChart, names_the_device_that_its_times_are_of) {
+    const TimedRows rows = timed_rows_of(rows_of_ladder());
+    for (const Chart& chart :
+         {trajectory_chart(rows, "prefill", ""), ladder_chart(rows, "prefill", "")}) {
+        ASSERT_EQ(chart.panels.size(), 1U);
+        EXPECT_EQ(chart.panels[0].title, "on h200");
+    }
+}
+
 // What was not run on a shape may well take it: a picture says what the receipts have.
 TEST(LadderChart, says_of_rungs_on_other_shapes_which_ones_these_are) {
     std::vector<Json> rows = rows_of_ladder();

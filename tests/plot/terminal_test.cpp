@@ -19,7 +19,9 @@
 namespace raceline {
 namespace {
 
+using testing::Contains;
 using testing::HasSubstr;
+using testing::StartsWith;
 
 constexpr TerminalSize size{.columns = 120, .rows = 40};
 
@@ -86,6 +88,27 @@ TEST_F(TerminalPicture, every_mark_of_a_comparison_stands_in_the_row_of_its_shap
     }
     EXPECT_EQ(marks + hidden, 180U);
     EXPECT_GT(marks, 120U);
+    const std::string said = std::to_string(hidden) + " of 180 marks stand under another: ";
+    EXPECT_THAT(lines, Contains(StartsWith(said)));
+}
+
+// Intervals of other libraries are neither above marks nor of signs that nothing explains.
+TEST_F(TerminalPicture, every_sign_of_a_comparison_is_explained) {
+    const std::vector<std::string> lines = drawn(
+        compare_chart(read_timed_rows({receipt("h200/2026-11-23-compare-4b2ec0278ce6.jsonl.gz")})));
+    EXPECT_THAT(lines.at(1), HasSubstr("The signs - and + are bars, and the line of | is 1."));
+    std::size_t rows = 0;
+    for (const std::string& line : lines) {
+        const std::size_t axis = line.find(" |");
+        if (axis == std::string::npos || line.find("dtype=") > axis) {
+            continue;
+        }
+        EXPECT_EQ(line.find_first_not_of("ABCDE|+- ", axis), std::string::npos) << line;
+        EXPECT_NE(line.find('B', axis), std::string::npos) << line;
+        ++rows;
+    }
+    EXPECT_EQ(rows, 36U);
+    EXPECT_THAT(lines, Contains(HasSubstr(" A  cudnn        B  fa2          C  fa3 ")));
 }
 
 TEST_F(TerminalPicture, kernels_of_a_roofline_are_letters_that_the_legend_has) {

@@ -82,24 +82,9 @@ Correctness run_emulated(const Kernel& kernel, const Workload& w, int tile, cons
     Poisoned out(out_bytes);
     Poisoned lse(in.lse_elements * sizeof(float));
     Poisoned scratch(kernel.workspace(w, tile, device));
-    const auto data = [](const auto& list) { return list.empty() ? nullptr : list.data(); };
-    const auto writable = [](const std::vector<std::byte>& bytes) {
-        return const_cast<std::byte*>(bytes.data());
-    };
-    InputPointers at;
-    at.q = writable(in.q);
-    at.k = writable(in.k);
-    at.v = writable(w.mla ? in.k : in.v);
+    InputPointers at = pointers_into(in);
     at.out = out.at<void*>();
     at.lse = lse.at<float>();
-    at.sinks = data(in.sinks);
-    at.tree = data(in.tree);
-    at.cu_seqlens_q = data(in.cu_seqlens_q);
-    at.cu_seqlens_k = data(in.cu_seqlens_k);
-    at.seqlens_k = data(in.seqlens_k);
-    at.block_table = data(in.block_table);
-    at.k_scale = data(in.k_scale);
-    at.v_scale = data(in.v_scale);
     AttentionCall args = make_args(w, in, at);
     const auto spread = [&](const std::vector<std::byte>& packed, std::int64_t row, DType type) {
         Spread tensor(packed.size() / static_cast<std::size_t>(row * bytes_of(type)), row, type,

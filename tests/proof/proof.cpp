@@ -25,6 +25,7 @@ constexpr const char* shapes[] = {
     "b=2,h=8/2,q=1,k=333,d=64,dtype=fp16,page=64",
     "b=1,h=8,q=1,k=389,d=128,dtype=fp32",
     "b=2,h=8/2,q=1,k=100;333,d=128,dtype=fp16,kv=e4m3,page=16",
+    "b=2,h=8/2,q=1,k=100;333,d=128,dtype=bf16,kv=e4m3,scales=token,page=16",
     "b=1,h=8/1,q=1,k=333,d=64,dtype=fp16,kv=nvfp4",
     "b=1,h=16,q=1,k=200,mla=512+64,dtype=fp16",
     "b=1,h=1,q=128,k=128,d=64,dtype=fp16",

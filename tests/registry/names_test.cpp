@@ -84,6 +84,19 @@ TEST_F(Names, a_tile_is_found_by_older_names_of_its_fields) {
     EXPECT_EQ(kernel.find_tile({{"keys", 128}}), -1);
 }
 
+// Rows of the time when a field was not there: what was is 0.
+TEST(TileFields, need_not_be_named_where_they_are_0) {
+    const Kernel& kernel = find_kernel("decode_sm90");
+    TileFields fields = kernel.tile(0);
+    for (const std::string_view last : {"token_scales", "together"}) {
+        ASSERT_EQ(fields.back(), (std::pair<std::string_view, std::int64_t>{last, 0}));
+        fields.pop_back();
+        EXPECT_EQ(kernel.find_tile(fields), 0);
+    }
+    fields.pop_back();
+    EXPECT_EQ(kernel.find_tile(fields), -1) << "what is not 0 must be named";
+}
+
 TEST_F(Names, an_older_row_reads_as_one_of_today) {
     const Json row{{"kernel", "cpu_flash"}, {"tile", {{"rows", 64}, {"keys", 128}}}, {"id", "a"}};
     const Json now = with_names_of_today(row, kernels_);

@@ -39,7 +39,7 @@ TEST(OtherRows, ceilings_stand_in_a_table) {
     const std::string text = report_of("ceilings.jsonl");
     EXPECT_THAT(text, HasSubstr("byte.dram_read"));
     EXPECT_THAT(text, HasSubstr("4.62 TB/s"));
-    EXPECT_THAT(text, HasSubstr("701 ns"));
+    EXPECT_THAT(text, HasSubstr("688 ns"));
 }
 
 TEST(OtherRows, counters_name_the_limiter_of_their_case) {

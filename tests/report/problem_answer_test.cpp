@@ -140,7 +140,7 @@ TEST(WhatHelps, IsWhatTheModelSaysOfAFasterDevice) {
     EXPECT_EQ(faster.rate("byte.l2"), h200.rate("byte.l2"));
     const auto counts = answer.which.kernel->counts(answer.which.workload, answer.which.tile, h200);
     EXPECT_DOUBLE_EQ(gain->seconds, predict(faster, counts, answer.which.options.how).seconds);
-    EXPECT_NEAR(gain->saved, 0.09, 0.01) << "memory is all it waits for";
+    EXPECT_NEAR(gain->saved, 0.075, 0.012) << "most of what it waits for is memory";
     EXPECT_TRUE(
         std::ranges::is_sorted(answer.helps.rates, std::ranges::greater{}, &RateGain::saved));
 }

@@ -115,9 +115,24 @@ TEST_F(Diff, says_what_keeps_the_sides_apart) {
     const ReceiptDiff all = diff();
     EXPECT_TRUE(all.cases.empty());
     EXPECT_EQ(all.only_before.size(), 1U);
-    EXPECT_THAT(all.notes, Contains("before: cpu_flash on cpu (a test's CPU), sustained"));
-    EXPECT_THAT(all.notes, Contains("after: cpu_flash on cpu (another CPU), sustained"));
+    EXPECT_THAT(all.notes, Contains("before: cpu_flash on cpu (a test's CPU); cold, parallel, "
+                                    "sustained, 2 threads"));
+    EXPECT_THAT(all.notes, Contains("after: cpu_flash on cpu (another CPU); cold, parallel, "
+                                    "sustained, 2 threads"));
     EXPECT_THAT(diff_text(all), HasSubstr("No case was timed on both sides"));
+}
+
+// Of one machine and kernel what is left to differ is how they were launched.
+TEST_F(Diff, says_how_sides_were_launched_that_differ_in_nothing_else) {
+    run(1.0e-3, 1.0e-3, "a.jsonl");
+    which_.options.how.cold = false;
+    which_.options.how.threads = 1;
+    run(1.0e-3, 1.0e-3, "b.jsonl");
+    const ReceiptDiff all = diff();
+    EXPECT_TRUE(all.cases.empty());
+    EXPECT_THAT(all.notes, Contains(HasSubstr("before: cpu_flash on cpu (a test's CPU); cold")));
+    EXPECT_THAT(all.notes, Contains("after: cpu_flash on cpu (a test's CPU); warm, parallel, "
+                                    "sustained, 1 thread"));
 }
 
 TEST_F(Diff, reads_the_committed_rows_of_a_commit) {

@@ -21,18 +21,9 @@ HostOutputs right_outputs(const Workload& w, const Inputs& in) {
     HostOutputs to{
         std::vector<std::byte>(in.out_elements * static_cast<std::size_t>(bytes_of(w.out_dtype()))),
         std::vector<float>(in.lse_elements)};
-    InputPointers at;
-    at.q = const_cast<std::byte*>(in.q.data());
-    at.k = const_cast<std::byte*>(in.k.data());
-    at.v = const_cast<std::byte*>(in.v.data());
+    InputPointers at = pointers_into(in);
     at.out = to.out.data();
     at.lse = to.lse.data();
-    at.cu_seqlens_q = in.cu_seqlens_q.data();
-    at.cu_seqlens_k = in.cu_seqlens_k.data();
-    at.seqlens_k = in.seqlens_k.data();
-    at.block_table = in.block_table.data();
-    at.k_scale = in.k_scale.data();
-    at.v_scale = in.v_scale.data();
     mutation::Kernel(w, in, make_args(w, in, at), mutation::Mistake::none).run();
     return to;
 }

@@ -26,7 +26,8 @@ TEST(DeviceDraws, are_the_hosts_bit_for_bit) {
           "b=3,h=4/2,q=1,k=100,d=80,dtype=fp16,page=16",
           "h=4/2,q=100;37;0;1,k=333;512;3;700,d=64,dtype=fp32,causal",
           "h=8/2,q=40,k=300,d=128,dtype=e4m3", "h=16,q=1,k=700,mla=64+16,dtype=bf16",
-          "b=2,h=8/2,q=1,k=1000,d=128,dtype=bf16,kv=e4m3,page=64"}) {
+          "b=2,h=8/2,q=1,k=1000,d=128,dtype=bf16,kv=e4m3,page=64",
+          "b=2,h=8/2,q=1,k=1000,d=128,dtype=bf16,kv=e4m3,scales=token,page=64"}) {
         const Workload w = parse_shape(shape);
         for (const Draw draw : all_draws) {
             const Inputs host = make_inputs(w, {.seed = 9, .draw = draw});

@@ -29,22 +29,9 @@ Result run_kernel(const Workload& w, const Inputs& in, Mistake mistake) {
                       std::byte{output_poison});
     result.lse.resize(in.lse_elements);
     std::memset(result.lse.data(), output_poison, result.lse.size() * sizeof(float));
-    auto* q = const_cast<std::byte*>(in.q.data());
-    auto* k = const_cast<std::byte*>(in.k.data());
-    auto* v = const_cast<std::byte*>(in.v.data());
-    const InputPointers at{.q = q,
-                           .k = k,
-                           .v = v,
-                           .out = result.out.data(),
-                           .lse = result.lse.data(),
-                           .sinks = in.sinks.data(),
-                           .tree = in.tree.data(),
-                           .cu_seqlens_q = in.cu_seqlens_q.data(),
-                           .cu_seqlens_k = in.cu_seqlens_k.data(),
-                           .seqlens_k = in.seqlens_k.data(),
-                           .block_table = in.block_table.data(),
-                           .k_scale = in.k_scale.data(),
-                           .v_scale = in.v_scale.data()};
+    InputPointers at = pointers_into(in);
+    at.out = result.out.data();
+    at.lse = result.lse.data();
     mutation::Kernel(w, in, make_args(w, in, at), mistake).run();
     return result;
 }
@@ -101,6 +88,10 @@ std::vector<Case> cases() {
     list.push_back({"h=4,k=256,d=64,dtype=fp32,softcap=50,sinks",
                     {Mistake::no_softcap, Mistake::no_sink, Mistake::dropped_block}});
     list.push_back({"h=8/2,q=1,k=1000,d=128,dtype=bf16,kv=e4m3,page=64", {Mistake::dropped_block}});
+    for (const char* layout : {"k=1000,page=16", "k=333", "k=500;70;1"}) {
+        list.push_back({std::string("h=8/2,q=1,d=64,dtype=bf16,kv=e4m3,scales=token,") + layout,
+                        {Mistake::older_key_scale, Mistake::older_value_scale}});
+    }
     for (const char* lengths : {"q=16,k=2000", "q=5;32,k=5;300,page=16", "b=2,q=3,k=70"}) {
         list.push_back({std::string("h=8/2,d=64,dtype=bf16,tree=6,") + lengths,
                         {Mistake::flipped_tree_bit, Mistake::no_tree, Mistake::wrong_scale}});

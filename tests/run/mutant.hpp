@@ -31,6 +31,8 @@ enum class Mistake {
     narrow_accumulator,  ///< a bf16 one
     flipped_tree_bit,    ///< of the last token: it sees its sequence's first new token, or not
     no_tree,             ///< every row sees all new tokens
+    older_key_scale,     ///< a key takes the scale of the key before it
+    older_value_scale,   ///< the same of a value
 };
 
 struct Result {
@@ -137,12 +139,21 @@ private:
         return ((a_.tree[first + i] >> token & 1U) != 0) == flipped;
     }
 
+    [[nodiscard]] float token_scale(const ScaleArg& t, int b, int j, int h, Mistake older) const {
+        if (t.data == nullptr) {
+            return 1;
+        }
+        const TensorArg as_tensor{nullptr, t.batch_stride, t.seq_stride, t.head_stride};
+        return t.data[cached(as_tensor, b, mistake_ == older && j > 0 ? j - 1 : j, h)];
+    }
+
     [[nodiscard]] float logit(const std::vector<float>& q, int b, int j, int kv) const {
         const std::int64_t at = cached(a_.k, b, j, kv);
         float s = 0;
         for (int c = 0; c < a_.headdim; ++c) {
             s += q[c] * k_[at + c];
         }
+        s *= token_scale(a_.k_token_scale, b, j, kv, Mistake::older_key_scale);
         s *= a_.scale * (a_.k_scale != nullptr ? a_.k_scale[b * a_.heads_kv + kv] : 1.0F);
         return a_.softcap > 0 ? a_.softcap * std::tanh(s / a_.softcap) : s;
     }
@@ -185,9 +196,11 @@ private:
     void add_block(Partial& part, const std::vector<float>& s, int b, int from, int kv) const {
         for (int j = 0; j < static_cast<int>(s.size()); ++j) {
             const float p = exponential(s[j], part.largest);
+            const float scale =
+                token_scale(a_.v_token_scale, b, from + j, kv, Mistake::older_value_scale);
             const std::int64_t at = cached(a_.v, b, from + j, kv);
-            const auto weight =
-                static_cast<float>(round_to(static_cast<double>(p), precision_.probabilities));
+            const auto weight = static_cast<float>(
+                round_to(static_cast<double>(p * scale), precision_.probabilities));
             part.sum += p;
             for (int c = 0; c < a_.headdim_v; ++c) {
                 part.out[c] += weight * v_[at + c];

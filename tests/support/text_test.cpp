@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "raceline/error.hpp"
+#include "support/file_names.hpp"
 #include "support/nearest.hpp"
 #include "support/one_line.hpp"
 #include "support/sha256.hpp"
@@ -137,6 +138,18 @@ TEST(Nearest, TakesAnotherSpellingOrAPartForTheWord) {
     EXPECT_EQ(nearest("A100 80GB", devices), "a100-80");
     EXPECT_EQ(nearest("4090", devices), "rtx4090");
     EXPECT_EQ(nearest("H", std::array<std::string_view, 2>{"b", "h"}), "h");
+}
+
+TEST(FileNames, HaveAsManyFoldersAsTellThemApart) {
+    using Names = std::vector<std::string>;
+    EXPECT_EQ(short_names({"a/b/one.jsonl", "a/b/two.jsonl"}), (Names{"one.jsonl", "two.jsonl"}));
+    EXPECT_EQ(short_names({"x/a/run.jsonl", "x/b/run.jsonl", "x/b/other.jsonl"}),
+              (Names{"a/run.jsonl", "b/run.jsonl", "other.jsonl"}));
+    EXPECT_EQ(short_names({"a/c/run.jsonl", "b/c/run.jsonl"}),
+              (Names{"a/c/run.jsonl", "b/c/run.jsonl"}));
+    EXPECT_EQ(short_names({"/run.jsonl", "run.jsonl", "a/run.jsonl"}),
+              (Names{"/run.jsonl", "run.jsonl", "a/run.jsonl"}));
+    EXPECT_EQ(short_names({"a/run.jsonl", "a/run.jsonl"}), (Names{"run.jsonl", "run.jsonl"}));
 }
 
 TEST(OneLine, KeepsTextAndEscapesWhatIsNone) {

@@ -34,6 +34,15 @@ OracleRow formula(const Workload& w, const Inputs& in, std::int64_t b, std::int6
         const auto entry = b * in.block_table_stride + j / w.page_size;
         return in.block_table[entry] * w.page_size + j % w.page_size;
     };
+    // Scales of tokens: pages one behind the other, in each a head's tokens or a token's heads.
+    const auto of_token = [&](const std::vector<float>& scales, std::int64_t j) -> long double {
+        if (scales.empty()) {
+            return 1.0L;
+        }
+        const std::int64_t run = w.page_size != 0 ? w.page_size : w.seqlen_k;
+        const Inputs::ScaleStrides& s = in.scale_strides;
+        return scales[slot(j) / run * s.batch + slot(j) % run * s.token + kv * s.head];
+    };
     const long double qs = in.q_scale.empty() ? 1.0L : in.q_scale[b * w.heads_kv + kv];
     const long double ks = in.k_scale.empty() ? 1.0L : in.k_scale[b * w.heads_kv + kv];
     const long double vs = in.v_scale.empty() ? 1.0L : in.v_scale[b * w.heads_kv + kv];
@@ -51,6 +60,7 @@ OracleRow formula(const Workload& w, const Inputs& in, std::int64_t b, std::int6
                      in.q.data(), w.dtype, ((q_start + i) * w.heads_q + h) * w.headdim + c)) *
                  load_element(in.k.data(), w.kv_dtype, (slot(j) * w.heads_kv + kv) * w.headdim + c);
         }
+        s *= of_token(in.k_token_scale, j);
         s *= qs * ks * (w.scale ? *w.scale : 1 / std::sqrt(static_cast<long double>(w.headdim)));
         if (w.softcap > 0) {
             s = w.softcap * std::tanh(s / w.softcap);
@@ -61,7 +71,7 @@ OracleRow formula(const Workload& w, const Inputs& in, std::int64_t b, std::int6
             const auto& values = w.mla ? in.k : in.v;
             const std::int64_t width = w.mla ? w.headdim : w.headdim_v;
             out[c] +=
-                p * vs *
+                p * vs * of_token(in.v_token_scale, j) *
                 load_element(values.data(), w.kv_dtype, (slot(j) * w.heads_kv + kv) * width + c);
         }
     }
@@ -77,6 +87,8 @@ TEST(Oracle, AgreesWithTheFormula) {
          {"b=2,h=4/2,q=5,k=9,d=8,dtype=fp32", "b=2,h=4/2,q=5,k=9,d=8/3,dtype=bf16,causal",
           "h=6/3,q=2;5;1,k=7;3;300,d=16,dtype=fp16,causal", "h=4,q=3,k=700,d=8,window=20,causal",
           "b=3,h=4/1,q=2,k=33,d=8,page=5,dtype=bf16", "h=4/2,q=1;2,k=9;40,d=8,page=16,kv=e4m3",
+          "h=4/2,q=1;2,k=9;40,d=8,page=16,kv=e4m3,scales=token",
+          "b=2,h=4/2,q=2,k=40,d=8,kv=e4m3,scales=token,softcap=9",
           "h=4,q=3,k=20,mla=8+4,dtype=fp16", "h=4,q=3,k=20,mla=8+4,dtype=bf16,kv=e4m3,page=4",
           "h=2,q=9,k=4,d=8,causal,sinks", "h=2,k=40,d=8,softcap=5,sinks,scale=0.7,dtype=fp32",
           "b=2,h=4/2,q=5,k=9,d=16,dtype=e4m3", "h=2,q=4,k=0,d=8,dtype=fp32",

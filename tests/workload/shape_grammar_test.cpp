@@ -54,6 +54,20 @@ TEST(ShapeGrammar, ReadsEveryField) {
     EXPECT_EQ(w, expected);
 }
 
+TEST(ShapeGrammar, scales_of_tokens_are_those_of_an_e4m3_cache_alone) {
+    const std::string cache = "h=4/2,q=1,k=64,d=64,dtype=bf16,kv=e4m3";
+    const Workload w = parse_shape(cache + ",scales=token");
+    EXPECT_TRUE(w.has_token_scales());
+    EXPECT_EQ(parse_shape(format_shape(w)), w);
+    EXPECT_EQ(parse_shape(cache + ",scales=head"), parse_shape(cache));
+    EXPECT_EQ(w.bytes_kv(), parse_shape(cache).bytes_kv() + 64 * 2 * 2 * 4);
+    EXPECT_THAT(refusal(cache + ",scales=row"), HasSubstr("'row' must be head or token"));
+    EXPECT_THAT(refusal("h=4/2,q=1,k=64,d=64,dtype=bf16,scales=token"),
+                HasSubstr("scales=token with dtype bf16 and a cache in bf16"));
+    EXPECT_THAT(refusal("h=4,q=1,k=64,mla=64+16,dtype=bf16,kv=e4m3,scales=token"),
+                HasSubstr("scales=token with mla"));
+}
+
 TEST(ShapeGrammar, FillsInWhatIsLeftOut) {
     const Workload w = parse_shape("h=8,k=512,d=64", DType::fp16);
     EXPECT_EQ(w.batch, 1);
@@ -137,12 +151,13 @@ TEST(ShapeGrammar, ReadsEveryFieldAsItIsWritten) {
         const std::string name(field.name);
         EXPECT_TRUE(names.insert(name).second) << name;
         EXPECT_FALSE(field.meaning.empty()) << name;
-        const std::string beside = name == "h"     ? "q=1,k=300,d=64"
-                                   : name == "d"   ? "h=32,q=1,k=300"
-                                   : name == "mla" ? "h=32,q=1,k=300"
-                                   : name == "q"   ? "h=32,k=300,d=64"
-                                   : name == "k"   ? "h=32,q=1,d=64"
-                                                   : "h=32,q=1,k=300,d=64";
+        const std::string beside = name == "h"        ? "q=1,k=300,d=64"
+                                   : name == "d"      ? "h=32,q=1,k=300"
+                                   : name == "mla"    ? "h=32,q=1,k=300"
+                                   : name == "q"      ? "h=32,k=300,d=64"
+                                   : name == "k"      ? "h=32,q=1,d=64"
+                                   : name == "scales" ? "h=32,q=1,k=300,d=64,kv=e4m3"
+                                                      : "h=32,q=1,k=300,d=64";
         const std::string written = name == "d" ? "d=128" : std::string(field.written);
         EXPECT_NO_THROW(parse_shape(beside + "," + written)) << written;
         if (field.fallback.empty()) {

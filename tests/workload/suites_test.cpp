@@ -177,6 +177,7 @@ TEST(Suites, ThoseOfToolsHoldTheirTypesAlone) {
         {"decode-grid-paged", {DType::bf16}},
         {"decode-grid-e4m3", {DType::bf16}},
         {"decode-grid-paged-e4m3", {DType::bf16}},
+        {"decode-grid-e4m3-token", {DType::bf16}},
         {"warm-up", {DType::bf16}},
         {"cpu-figures", {DType::fp32, DType::bf16, DType::fp16}},
         {"cpu-one-thread", {DType::fp32}},

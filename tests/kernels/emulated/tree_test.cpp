@@ -15,7 +15,7 @@ TEST(EmulatedSimtTree, RandomTreesPassTheGate) {
     constexpr Draw draws[] = {Draw::plain, Draw::outliers, Draw::non_finite};
     const Kernel& kernel = find_kernel("simt_tree");
     for (std::uint64_t n = 0; n < 200; ++n) {
-        const std::string shape = test::tree_shape(n, n % 2 == 0 ? 32 : 5, true);
+        const std::string shape = test::tree_shape(n, n % 2 == 0 ? 32 : 5, true, false);
         const Workload w = parse_shape(shape);
         const Device device = test::small_hopper_gpu(1 + static_cast<int>(n % 4));
         int tile = static_cast<int>(n / 4 % 3);

@@ -39,12 +39,13 @@ Ampere& Ampere::get() {
     return machine;
 }
 
-void Ampere::copy_late(std::uint32_t to, const void* from, int bytes) {
-    if (to % 16 != 0 || (bytes > 0 && reinterpret_cast<std::uintptr_t>(from) % 16 != 0) ||
-        bytes < 0 || bytes > 16) {
-        throw std::logic_error("cp.async of 16 bytes at an address that is no multiple of 16");
+void Ampere::copy_late(std::uint32_t to, const void* from, int bytes, int size) {
+    const auto aligned = static_cast<std::uintptr_t>(size);
+    if (to % aligned != 0 || (bytes > 0 && reinterpret_cast<std::uintptr_t>(from) % aligned != 0) ||
+        bytes < 0 || bytes > size) {
+        throw std::logic_error("cp.async at an address that is no multiple of its size");
     }
-    me().copies.push_back({to, static_cast<const std::byte*>(from), bytes, me().groups});
+    me().copies.push_back({to, static_cast<const std::byte*>(from), bytes, size, me().groups});
     land_some();
 }
 
@@ -55,7 +56,7 @@ void Ampere::land(Thread& thread, std::size_t which) {
     if (c.bytes > 0) {
         std::memcpy(bytes.data(), c.from, static_cast<std::size_t>(c.bytes));
     }
-    std::memcpy(Machine::get().at(c.to, 16), bytes.data(), 16);
+    std::memcpy(Machine::get().at(c.to, c.size), bytes.data(), c.size);
     Machine::get().moved();
 }
 

@@ -13,8 +13,8 @@ public:
     static Ampere& get();
 
     /// cp.async: lands at some later time, at the latest when its group is waited for. Source and
-    /// destination are looked at only then.
-    void copy_late(std::uint32_t to, const void* from, int bytes);
+    /// destination are looked at only then. `size`: 4 or 16, of which `bytes` are read.
+    void copy_late(std::uint32_t to, const void* from, int bytes, int size = 16);
     void commit_copies();
     void wait_copies(std::size_t pending);
 
@@ -30,7 +30,7 @@ private:
     struct Copy {
         std::uint32_t to;
         const std::byte* from;
-        int bytes;
+        int bytes, size;
         std::size_t group;
     };
     struct Thread {
