@@ -145,7 +145,8 @@ Amounts prefill_work(const Workload& w, const TaskProblem& p, const Target& targ
                      counted(4, "O out of lanes, cleared") * static_cast<double>(w.headdim_v));
     }
     // Each key is copied, widened or interleaved once a task, and takes its scale if it has one.
-    sum.simd += (w.has_token_scales() ? 3 : 2) *
+    sum.simd += (counted(2, "read and written") +
+                 (w.has_token_scales() ? counted(1, "times its scale") : 0)) *
                 static_cast<double>((work_tile.key1 - work_tile.key0) * (w.headdim + w.headdim_v));
     return sum;
 }

@@ -96,6 +96,49 @@ std::vector<std::int64_t> typical_lengths(std::int64_t batch, std::int64_t longe
     return lengths;
 }
 
+/// A workload without lists of lengths, to the last digit: two calls that differ in nothing have
+/// one of these, as layers of a model do.
+struct ExactKey {
+    Key shape;
+    std::array<std::int64_t, 3> sizes;  ///< those that `shape` rounds
+    double softcap, scale;
+    bool operator==(const ExactKey&) const = default;
+};
+
+ExactKey exact_key_of(const Workload& w, const Key& shape) {
+    return {shape, {w.batch, w.seqlen_q, w.seqlen_k}, w.softcap, w.scale.value_or(0)};
+}
+
+/// What this thread's last calls were decided to be. Whether a kernel serves a workload takes as
+/// long to find out as a launch does, so that a call is not asked twice.
+class RecentCalls {
+public:
+    static RecentCalls& of_this_thread() {
+        thread_local RecentCalls calls;
+        return calls;
+    }
+    [[nodiscard]] const EngineChoice* find(const ExactKey& key) const {
+        for (const Entry& entry : entries_) {
+            if (entry.choice.kernel != nullptr && entry.key == key) {
+                return &entry.choice;
+            }
+        }
+        return nullptr;
+    }
+    void keep(const ExactKey& key, const EngineChoice& choice) {
+        entries_[next_] = {key, choice};
+        next_ = (next_ + 1) % entries_.size();
+    }
+
+private:
+    struct Entry {
+        ExactKey key;
+        EngineChoice choice{nullptr, 0, nullptr};
+    };
+    std::array<Entry, 4> entries_;
+    std::size_t next_ = 0;
+};
+
 class Decisions {
 public:
     std::optional<EngineChoice> find(const Key& key) const {
@@ -198,11 +241,11 @@ EngineChoice decide_engine(const Workload& workload, const Device& device, int t
     return shared ? *shared : choose_engine(workload, device, threads, candidates);
 }
 
-EngineChoice remembered_engine(const Workload& workload, Place place, int threads,
-                               std::string_view backend) {
+namespace {
+
+EngineChoice known_or_chosen(const Workload& workload, const Device& device, int threads,
+                             std::string_view backend, const Key& key) {
     static Decisions decisions;
-    const Device& device = device_of(place, threads);
-    const Key key = key_of(workload, place, threads, backend);
     if (const auto known = decisions.find(key); known && serves(*known, workload, device)) {
         return *known;
     }
@@ -212,6 +255,25 @@ EngineChoice remembered_engine(const Workload& workload, Place place, int thread
         return *shared;
     }
     return choose_engine(workload, device, threads, candidates);
+}
+
+}  // namespace
+
+EngineChoice remembered_engine(const Workload& workload, Place place, int threads,
+                               std::string_view backend) {
+    const Device& device = device_of(place, threads);
+    const Key key = key_of(workload, place, threads, backend);
+    if (workload.ragged()) {
+        return known_or_chosen(workload, device, threads, backend, key);
+    }
+    RecentCalls& recent = RecentCalls::of_this_thread();
+    const ExactKey exact = exact_key_of(workload, key);
+    if (const EngineChoice* const same = recent.find(exact)) {
+        return *same;
+    }
+    const EngineChoice choice = known_or_chosen(workload, device, threads, backend, key);
+    recent.keep(exact, choice);
+    return choice;
 }
 
 }  // namespace raceline::api

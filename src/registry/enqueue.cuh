@@ -4,8 +4,9 @@
 
 #include <cstddef>
 #include <cuda_runtime.h>
-#include <string>
+#include <map>
 #include <type_traits>
+#include <utility>
 
 #include "support/cuda_check.cuh"
 
@@ -19,19 +20,47 @@ struct LaunchShape {
     void* stream;
 };
 
+/// Bytes of dynamic shared memory that this thread has asked for, by code and device.
+inline auto& allowed_shared_memory() {
+    thread_local std::map<std::pair<const void*, int>, std::size_t> bytes;
+    return bytes;
+}
+
+/// Lets `code` have more dynamic shared memory than a launch gets unasked. A thread remembers what
+/// it has asked for on which device, since asking takes about as long as the launch itself; when
+/// anything fails it forgets all, for the device may have been reset.
+inline void allow_shared_memory(const char* who, const void* code, std::size_t bytes) {
+    constexpr std::size_t without_asking = 48 * 1024;  // CUDA programming guide
+    if (bytes <= without_asking) {
+        return;
+    }
+    int device = 0;
+    check_cuda(cudaGetDevice(&device), who, ": the device");
+    std::size_t& allowed = allowed_shared_memory()[{code, device}];
+    if (allowed < bytes) {
+        check_cuda(cudaFuncSetAttribute(code, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                        static_cast<int>(bytes)),
+                   who, ": asking for shared memory");
+        allowed = bytes;
+    }
+}
+
+/// Throws as check_cuda does, of a launch.
+inline void check_launch(const char* who, cudaError_t status) {
+    if (status != cudaSuccess) {
+        allowed_shared_memory().clear();
+    }
+    check_cuda(status, who, ": the launch");
+}
+
 /// Enqueues one launch of `code`. `who` begins the sentence of an error: "simt: the merge".
 template <class... Parameters, class... Arguments>
 void enqueue(const char* who, void (*code)(Parameters...), const LaunchShape& shape,
              const Arguments&... arguments) {
-    constexpr std::size_t without_asking = 48 * 1024;  // more is opt-in, CUDA programming guide
-    if (shape.smem_bytes > without_asking) {
-        check_cuda(cudaFuncSetAttribute(code, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                        static_cast<int>(shape.smem_bytes)),
-                   std::string(who) + ": asking for shared memory");
-    }
+    allow_shared_memory(who, reinterpret_cast<const void*>(code), shape.smem_bytes);
     const auto stream = static_cast<cudaStream_t>(shape.stream);
     code<<<shape.grid, shape.threads, shape.smem_bytes, stream>>>(arguments...);
-    check_cuda(cudaGetLastError(), std::string(who) + ": the launch");
+    check_launch(who, cudaGetLastError());
 }
 
 /// Calls `then` with the one of `values` that equals `value`, as a std::integral_constant: from a

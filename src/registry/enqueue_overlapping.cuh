@@ -11,11 +11,7 @@ namespace raceline {
 template <class... Parameters, class... Arguments>
 void enqueue_overlapping(const char* who, void (*code)(Parameters...), const LaunchShape& shape,
                          const Arguments&... arguments) {
-    if (shape.smem_bytes > 48 * 1024) {  // as enqueue does
-        check_cuda(cudaFuncSetAttribute(code, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                        static_cast<int>(shape.smem_bytes)),
-                   std::string(who) + ": asking for shared memory");
-    }
+    allow_shared_memory(who, reinterpret_cast<const void*>(code), shape.smem_bytes);
     cudaLaunchAttribute overlap{};
     overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     overlap.val.programmaticStreamSerializationAllowed = 1;
@@ -26,7 +22,7 @@ void enqueue_overlapping(const char* who, void (*code)(Parameters...), const Lau
     config.stream = static_cast<cudaStream_t>(shape.stream);
     config.attrs = &overlap;
     config.numAttrs = 1;
-    check_cuda(cudaLaunchKernelEx(&config, code, arguments...), std::string(who) + ": the launch");
+    check_launch(who, cudaLaunchKernelEx(&config, code, arguments...));
 }
 
 }  // namespace raceline

@@ -164,13 +164,14 @@ std::int64_t roundings(const std::string& shape) {
 }
 
 TEST(Roundings, are_many_for_few_rows_and_one_for_many) {
-    EXPECT_EQ(roundings("b=1,h=1,q=1,k=5000,d=128"), 32);
-    EXPECT_EQ(roundings("b=1,h=4/1,q=1,k=5000,d=128"), 8);
-    EXPECT_EQ(roundings("b=1,h=31/1,q=1,k=5000,d=128"), 2);
-    EXPECT_EQ(roundings("b=1,h=32/8,q=1,k=5000,d=128"), 1);
+    EXPECT_EQ(roundings("b=1,h=1,q=1,k=5000,d=128"), 64);
+    EXPECT_EQ(roundings("b=1,h=4/1,q=1,k=5000,d=128"), 16);
+    EXPECT_EQ(roundings("b=1,h=31/1,q=1,k=5000,d=128"), 3);
+    EXPECT_EQ(roundings("b=1,h=63/1,q=1,k=5000,d=128"), 2);
+    EXPECT_EQ(roundings("b=1,h=64/8,q=1,k=5000,d=128"), 1);
     EXPECT_EQ(roundings("b=1,h=4,q=2000,k=2000,d=128,causal"), 1);
     // Rows with no key or one scatter nothing: here two rows of 40 see more.
-    EXPECT_EQ(roundings("b=1,h=1,q=40,k=3,d=64,causal"), 16);
+    EXPECT_EQ(roundings("b=1,h=1,q=40,k=3,d=64,causal"), 32);
     EXPECT_EQ(roundings("b=1,h=1,q=40,k=0,d=64"), 1);
     // Where rows are dear, as few are rounded as would be checked.
     EXPECT_EQ(roundings("b=1,h=1,q=1,k=1048576,d=128"), 8);

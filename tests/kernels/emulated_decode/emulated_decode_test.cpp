@@ -227,20 +227,3 @@ INSTANTIATE_TEST_SUITE_P(
 
 }  // namespace
 }  // namespace raceline
-namespace raceline {
-TEST(Scratch, edge) {
-    const Workload w = parse_shape("h=12/2,q=4,k=300,d=64,dtype=fp16,kv=e4m3,causal");
-    const Kernel& kernel = find_kernel("decode_sm90");
-    const auto backend = make_cpu_backend(test::small_hopper_gpu(132));
-    for (std::uint64_t s = 0; s < 60; ++s) { const std::uint64_t seed = s == 0 ? 305995753ull : s;
-        for (int tile : {5, 6}) {
-            CaseOptions o;
-            o.seed = seed;
-            o.draws = {Draw::outliers};
-            const Correctness v = backend->check(kernel, tile, w, o);
-            printf("seed %llu tile %d aligned %.5f of %.5f rms %.5f of %.5f %s\n", (unsigned long long)seed, tile, v.aligned, v.bound_aligned, v.relative_rms, v.bound, v.passed ? "" : "FAIL");
-            fflush(stdout);
-        }
-    }
-}
-}

@@ -44,6 +44,7 @@
 #define __grid_constant__
 #define __launch_bounds__(...)
 #define cudaFuncSetAttribute(...) cudaSuccess
+#define cudaGetDevice(at) (*(at) = 0, cudaSuccess)
 #define cudaGetLastError() cudaSuccess
 #define cudaMemsetAsync(at, byte, bytes, stream) (std::memset(at, byte, bytes), cudaSuccess)
 #define cudaLaunchKernelEx(config, code, ...)                                   \
