@@ -189,8 +189,9 @@ def _aligned(numpy: Any, shape: tuple[int, ...], dtype: Any) -> Any:
 
 
 class _Torch(Library):
-    """Read by address and strides, which costs a tenth of PyTorch's `__dlpack__`; the rest of what
-    PyTorch needs is in raceline.torch."""
+    """Read by DLPack's exchange in C where PyTorch has it (from 2.10 on), else by address and
+    strides: `__dlpack__` costs ten times as much. The rest of what PyTorch needs is in
+    raceline.torch."""
 
     def __init__(self, module: str):
         super().__init__("torch")
@@ -205,8 +206,14 @@ class _Torch(Library):
             torch.float64: "float64",
             torch.bool: "bool",
         }
+        # Subclasses may be anything: they are read by their attributes.
+        self.exchanged = frozenset(
+            plain for plain in (torch.Tensor, torch.nn.Parameter) if _core.exchange_with(plain)
+        )
 
     def view(self, name: str, x: Any) -> Any:
+        if type(x) in self.exchanged and _core.is_addressable(x) and not x.is_neg():
+            return x
         where = x.device.type
         if where not in ("cpu", "cuda") or x.layout is not self.module.strided:
             raise ValueError(
@@ -221,26 +228,35 @@ class _Torch(Library):
         return (x.data_ptr(), dtype, x.shape, x.stride(), where == "cuda", x.get_device(), x)
 
     def stream(self, x: Any) -> int | None:
-        return self.module.cuda.current_stream(x.device).cuda_stream if x.is_cuda else None
+        if not x.is_cuda:
+            return None
+        if type(x) in self.exchanged:
+            return _core.current_stream(x)
+        stream: int = self.module.cuda.current_stream(x.device).cuda_stream
+        return stream
 
     def empty(self, shape: tuple[int, ...], like: Any, dtype: Any = None) -> Any:
-        torch = self.module
-        own = torch.bfloat16 if like.dtype == torch.float8_e4m3fn else like.dtype
-        return like.new_empty(shape, dtype=own if dtype is None else dtype)
+        if dtype is None and like.dtype is not self.module.float8_e4m3fn:
+            return like.new_empty(shape)
+        return like.new_empty(shape, dtype=self.module.bfloat16 if dtype is None else dtype)
 
     def empty_float(self, shape: tuple[int, ...], like: Any) -> Any:
         return like.new_empty(shape, dtype=self.module.float32)
 
     def launch(self, call: Any, like: Any, out: Any, lse: Any, stream: int | None) -> None:
-        sums = None if lse is None else self.view("lse", lse)
+        out, lse = self.view("out", out), None if lse is None else self.view("lse", lse)
         if stream is None:
-            call.run(self.view("out", out), sums, 0, 0, 0)
-            return
-        # Kernels launch on the current device, which need not be the tensors'.
-        with self.module.cuda.device(like.device):
-            size = call.workspace_bytes
-            scratch = like.new_empty((size,), dtype=self.module.uint8)
-            call.run(self.view("out", out), sums, scratch.data_ptr(), size, stream)
+            call.run(out, lse, 0, 0, 0)
+        elif like.get_device() == self.module.cuda.current_device():
+            self._enqueue(call, like, out, lse, stream)
+        else:  # kernels launch on the current device
+            with self.module.cuda.device(like.device):
+                self._enqueue(call, like, out, lse, stream)
+
+    def _enqueue(self, call: Any, like: Any, out: Any, lse: Any, stream: int) -> None:
+        size = call.workspace_bytes
+        scratch = like.new_empty((size,), dtype=self.module.uint8)
+        call.run(out, lse, scratch.data_ptr(), size, stream)
 
     def prefix_sums(self, name: str, sums: Any, like: Any) -> tuple[Any, Any]:
         if not isinstance(sums, self.module.Tensor) or not like.is_cuda:

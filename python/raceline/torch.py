@@ -97,13 +97,17 @@ def _nobody_watches(*tensors: Any) -> bool:
         return False
     gradients = torch.is_grad_enabled()
     for x in tensors:
-        if isinstance(x, torch.Tensor):
-            if type(x) not in _PLAIN or x.is_meta or (gradients and x.requires_grad):
+        if x is None:
+            continue
+        if type(x) in _PLAIN:
+            if x.is_meta or (gradients and x.requires_grad):
                 return False
+        elif isinstance(x, torch.Tensor):
+            return False
     return True
 
 
-_PLAIN = (torch.Tensor, torch.nn.Parameter)
+_PLAIN = frozenset((torch.Tensor, torch.nn.Parameter))
 
 
 def _intercepted() -> bool:

@@ -5,6 +5,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 #include <new>
+#include <unordered_map>
 #include <utility>
 
 #include "options.hpp"
@@ -42,10 +43,17 @@ HostWorkspace& host_workspace() {
     return workspace;
 }
 
+/// A literal as Python's text, made once: names are looked up in every call.
+PyObject* interned(const char* literal) {
+    static std::unordered_map<const void*, PyObject*> texts;
+    PyObject*& text = texts[literal];
+    return text = text != nullptr ? text : PyUnicode_InternFromString(literal);
+}
+
 }  // namespace
 
 nb::object Inputs::at(const char* name) const {
-    PyObject* const found = PyDict_GetItemString(given.ptr(), name);
+    PyObject* const found = PyDict_GetItemWithError(given.ptr(), interned(name));
     return found == nullptr ? nb::none() : nb::borrow(found);
 }
 

@@ -14,8 +14,10 @@ enum TypeCode : std::uint8_t {
     unsigned_integer = 1,
     floating = 2,
     bfloat = 4,
+    complex = 5,
     boolean = 6,
-    e4m3fn = 10
+    e4m3fn = 10,
+    e5m2 = 12
 };
 
 struct Device {
@@ -54,6 +56,19 @@ struct ManagedVersioned {
     Tensor tensor;
 };
 
+/// What a type of tensors offers without Python in between; the last member but one may be null.
+struct Exchange {
+    std::uint32_t major;
+    std::uint32_t minor;
+    const void* previous;
+    void* allocate;
+    void* export_managed;
+    void* import_managed;
+    int (*read)(void* object, Tensor* memory);
+    int (*current_stream)(std::int32_t device_type, std::int32_t device_id, void** stream);
+};
+
+inline constexpr const char* exchange_capsule_name = "dlpack_exchange_api";
 inline constexpr const char* capsule_name = "dltensor";
 inline constexpr const char* versioned_capsule_name = "dltensor_versioned";
 

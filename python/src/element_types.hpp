@@ -27,6 +27,8 @@ inline constexpr std::array named_types{
     NamedType{"uint8", 'B', {dlpack::unsigned_integer, 8}},
     NamedType{"int8", 'b', {dlpack::integer, 8}},
     NamedType{"bool", '?', {dlpack::boolean, 8}},
+    NamedType{"complex64", 0, {dlpack::complex, 64}},
+    NamedType{"float8_e5m2", 0, {dlpack::e5m2, 8}},
 };
 
 }  // namespace raceline::python

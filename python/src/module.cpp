@@ -9,6 +9,7 @@
 
 #include "call.hpp"
 #include "devices.hpp"
+#include "exchange.hpp"
 #include "page.hpp"
 #include "prediction.hpp"
 #include "raceline/raceline.hpp"
@@ -92,6 +93,9 @@ NB_MODULE(_core, module) {
         const nb::gil_scoped_release released;
         raceline::cuda::synchronize();
     });
+    module.def("exchange_with", &exchange_with);
+    module.def("is_addressable", &is_addressable);
+    module.def("current_stream", &current_stream);
     bind_call(module);
     bind_predictions(module);
     bind_devices(module);

@@ -39,6 +39,7 @@ inline void* pointer(std::uintptr_t address) {
 }
 
 /// Takes any of
+/// - a tensor whose type exchange_with (exchange.hpp) was told of,
 /// - an object with `__dlpack__` (asked for memory that is ready on `stream`, None: on a CPU),
 /// - an object with the buffer protocol, where DLPack refuses (read-only arrays of older NumPy),
 /// - a tuple (address, dtype's name, shape, strides or None, on a GPU?, device, what owns the

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// read_tensor: DLPack, the buffer protocol, descriptions.
+// read_tensor: DLPack, its exchange in C, the buffer protocol, descriptions.
 #include <algorithm>
 #include <array>
 #include <fmt/format.h>
@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "element_types.hpp"
+#include "exchange.hpp"
 #include "options.hpp"
 
 namespace raceline::python {
@@ -137,7 +138,7 @@ void take_buffer(Tensor& tensor, nb::handle object) {
                                [](void* held) noexcept { delete static_cast<Buffer*>(held); });
 }
 
-std::vector<std::int64_t> integers(const std::string& name, nb::handle sequence) {
+std::vector<std::int64_t> integers(std::string_view name, nb::handle sequence) {
     std::vector<std::int64_t> values;
     values.reserve(4);
     for (nb::handle value : nb::borrow<nb::tuple>(sequence)) {
@@ -159,11 +160,11 @@ void take_description(Tensor& tensor, nb::handle object) {
                         tensor.name, name));
     }
     tensor.type = named->type;
-    tensor.shape = integers(fmt::format("the shape of {}", tensor.name), parts[2]);
+    tensor.shape = integers(tensor.name, parts[2]);
     if (parts[3].is_none()) {
         set_row_major(tensor);
     } else {
-        tensor.strides = integers(fmt::format("the strides of {}", tensor.name), parts[3]);
+        tensor.strides = integers(tensor.name, parts[3]);
     }
     tensor.place = nb::cast<bool>(parts[4]) ? Place::cuda : Place::cpu;
     tensor.device = tensor.place == Place::cuda ? nb::cast<int>(parts[5]) : 0;
@@ -185,6 +186,11 @@ void tidy_strides(Tensor& tensor) {
 void take(Tensor& tensor, nb::handle object, nb::handle stream) {
     if (PyTuple_CheckExact(object.ptr())) {
         take_description(tensor, object);
+        return;
+    }
+    if (const auto memory = exchanged(object)) {
+        take_dlpack(tensor, *memory);
+        tensor.owner = nb::borrow(object);
         return;
     }
     try {

@@ -59,6 +59,48 @@ def test_strides(randn, dtype):
     oracle.check(numpy(raceline.attention(*columns)), reference, name(dtype))
 
 
+def mirrored(x):
+    """The same numbers, kept with the opposite sign and a bit that says so."""
+    return torch.complex(torch.zeros_like(x), -x).conj().imag
+
+
+def test_two_ways_of_reading_agree(randn, device, monkeypatch):
+    """DLPack's exchange in C, where this PyTorch has it, and addresses with strides."""
+    library = raceline._tensors.library_of("q", randn(1))
+    exchange = "__dlpack_c_exchange_api__" in vars(torch.Tensor)
+    assert bool(library.exchanged) == exchange
+    q, k, v = randn(1, 9, 4, 64), randn(1, 20, 2, 64), randn(1, 20, 2, 64)
+    inputs = {
+        "plain": (q, k, v),
+        "parameters": tuple(torch.nn.Parameter(x, requires_grad=False) for x in (q, k, v)),
+        "negated": tuple(map(mirrored, (q, k, v))),
+        "transposed": tuple(x.transpose(1, 3).contiguous().transpose(1, 3) for x in (q, k, v)),
+        "a slice": (q[:, 3:, ::2], k[:, ::2], v[:, ::2]),
+    }
+    assert inputs["negated"][0].is_neg()
+    if exchange:
+        assert raceline._tensors.view("q", q) is q, "read by its attributes all the same"
+    for what, given in inputs.items():
+        by_exchange = raceline.attention(*given, return_lse=True)
+        with monkeypatch.context() as without:
+            without.setattr(library, "exchanged", frozenset())
+            assert isinstance(raceline._tensors.view("q", q), tuple)
+            by_address = raceline.attention(*given, return_lse=True)
+        for one, other in zip(by_exchange, by_address):
+            assert torch.equal(one, other), what
+    oracle.check(numpy(raceline.attention(*inputs["negated"])),
+                 oracle.batch(*map(numpy, (q, k, v)))[0], "float32")
+
+
+def test_works_beside_the_current_stream(randn, device):
+    """The stream that PyTorch says is current is the one that work goes to."""
+    if device == "cpu":
+        assert raceline._core.current_stream(randn(2)) is None
+        return
+    with torch.cuda.stream(torch.cuda.Stream()):
+        assert raceline._core.current_stream(randn(2)) == torch.cuda.current_stream().cuda_stream
+
+
 def test_ragged_and_sinks(randn, device):
     cu_q, cu_k = (torch.tensor(s, dtype=torch.int32) for s in ([0, 3, 20], [0, 10, 31]))
     q, k, v, sinks = randn(20, 4, 64), randn(31, 2, 64), randn(31, 2, 64), randn(4)
