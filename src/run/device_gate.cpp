@@ -303,7 +303,9 @@ const Reference& DeviceDraw::reference(const Precision& precision) {
         roundings.push_back(errors_of_rounding(steps, variant.start(workload_.headdim)));
     }
     const auto elements = static_cast<double>(rows_ * workload_.headdim_v);
-    return rounded_.emplace_back(Rounded{precision, reference_of(roundings, elements)}).reference;
+    return rounded_
+        .emplace_back(Rounded{precision, reference_of(roundings, elements, scattering_ > 0)})
+        .reference;
 }
 
 std::string DeviceDraw::bad_output(const Found& found, const CudaArena& arena, int index) const {

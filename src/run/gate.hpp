@@ -34,6 +34,8 @@ std::vector<Row> sample_rows(const Workload& workload, std::uint64_t seed, std::
 /// element which no launch wrote is found.
 inline constexpr unsigned char output_poison = 0xff;
 
+/// Rows that see more than one key: with one or none there is nothing to begin elsewhere with.
+std::int64_t scattering_rows(const Workload& workload, std::span<const Row> rows);
 /// How many roundings of these rows the gate's bound is taken from: what one row gives scatters, so
 /// where few rows see keys each is rounded several times. 1 for calls of many rows.
 std::int64_t roundings_of(const Workload& workload, std::span<const Row> rows);

@@ -125,13 +125,15 @@ std::vector<Row> rows_to_check(const Workload& w, std::uint64_t seed, std::int64
     return {chosen.begin(), chosen.end()};
 }
 
-std::int64_t roundings_of(const Workload& w, std::span<const Row> rows) {
-    // With one key or none there is nothing to scatter.
-    const std::int64_t scattering = std::count_if(rows.begin(), rows.end(), [&](const Row& at) {
+std::int64_t scattering_rows(const Workload& w, std::span<const Row> rows) {
+    return std::count_if(rows.begin(), rows.end(), [&](const Row& at) {
         const Workload::KeyRange keys = w.visible(at.sequence, at.row);
         return keys.last - keys.first > 1;
     });
-    return roundings_for(w, scattering);
+}
+
+std::int64_t roundings_of(const Workload& w, std::span<const Row> rows) {
+    return roundings_for(w, scattering_rows(w, rows));
 }
 
 std::int64_t roundings_for(const Workload& w, std::int64_t scattering) {

@@ -245,8 +245,8 @@ Reference reference_errors(GateAnswers& answers,
             sums[n].take(group[n]);
         }
     }
-    return reference_of(sums,
-                        static_cast<double>(std::ssize(exact) * answers.workload().headdim_v));
+    return reference_of(sums, static_cast<double>(std::ssize(exact) * answers.workload().headdim_v),
+                        scattering_rows(answers.workload(), answers.rows()) > 0);
 }
 
 }  // namespace raceline

@@ -86,7 +86,7 @@ void Errors::take(const Errors& other) {
     joint = std::max(joint, other.joint);
 }
 
-Reference reference_of(std::span<const Errors> roundings, double elements) {
+Reference reference_of(std::span<const Errors> roundings, double elements, bool scatter) {
     Reference all;
     const auto count = static_cast<double>(roundings.size());
     double mean = 0;
@@ -101,7 +101,7 @@ Reference reference_of(std::span<const Errors> roundings, double elements) {
         all.joint = std::max(all.joint, one.joint);
     }
     all.rms = std::sqrt(mean);
-    all.few_rows = roundings.size() > 1;
+    all.few_keys = roundings.size() > 1 || !scatter;
     const double variance = std::max(0.0, mean_square - mean * mean);
     all.high_rms = std::sqrt(mean + deviations * std::sqrt(variance));
     return all;
@@ -118,13 +118,13 @@ Correctness decide(const Comparison& found, const Reference& reference, const Pr
     verdict.cases = found.rows;
     verdict.bound = std::max({rms_factor * reference.rms, reference.high_rms, least});
     verdict.bound_worst = std::max(worst_factor * reference.worst, least * found.largest);
-    // No longer than the vector of the floor's errors itself. Of few rows one may be the rounding
-    // of a single key's probability and of what becomes of it, along that key's value: the bound is
-    // then no less than both can be, which a handful of references do not show.
+    // No longer than the vector of the floor's errors itself. Of few rows, or rows of one key, one
+    // may be the rounding of a single key's probability and of what becomes of it, along that key's
+    // value: the bound is then no less than both can be, which few references do not show.
     const double root = std::sqrt(static_cast<double>(found.width));
     const double one_key = unit_roundoff(precision.probabilities) + unit_roundoff(precision.output);
     const double floor =
-        std::max(least * found.largest * root, reference.few_rows ? one_key * root : 0.0);
+        std::max(least * found.largest * root, reference.few_keys ? one_key * root : 0.0);
     const double single = std::max(worst_factor * reference.aligned, floor);
     const double joint = std::max(worst_factor * reference.joint, floor);
     // Reported is the one that uses more of its bound.

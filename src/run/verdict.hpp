@@ -40,9 +40,10 @@ struct Comparison {
 struct Reference {
     double rms = 0, worst = 0, lse = 0, aligned = 0, joint = 0;
     double high_rms = 0;    ///< of a call whose squared errors are far above their mean
-    bool few_rows = false;  ///< rounded more than once
+    bool few_keys = false;  ///< what one key's rounding comes to is not among them for sure
 };
-Reference reference_of(std::span<const Errors> roundings, double elements);
+/// `scatter`: some rows see more than one key.
+Reference reference_of(std::span<const Errors> roundings, double elements, bool scatter = true);
 
 Correctness decide(const Comparison& found, const Reference& reference, const Precision& precision,
                    bool with_lse);

@@ -36,7 +36,9 @@ public:
     explicit OneRow(const Case& c)
         : w(parse_shape("b=1,h=1,q=1," + c.shape)),
           in(make_inputs(w, {.seed = c.seed})),
-          precision(find_kernel(w.dtype == DType::e4m3 ? "prefill_sm90_fp8" : "prefill_sm90")
+          precision(find_kernel(w.dtype == DType::e4m3      ? "prefill_sm90_fp8"
+                                : w.kv_dtype == DType::e4m3 ? "decode_sm90"
+                                                            : "prefill_sm90")
                         .precision(w)),
           answers(w, in, c.seed) {}
 
@@ -161,6 +163,23 @@ TEST(SingleRows, with_a_probability_off_are_refused) {
 std::int64_t roundings(const std::string& shape) {
     const Workload w = parse_shape(shape);
     return roundings_of(w, rows_to_check(w, 1));
+}
+
+// The value of a single key and its scale, rounded once to the output. The eight mantissas of an
+// e4m3 value may all be rounded one way, where the reference, which has the scale in fp16, rounds
+// some the other way: three of these were refused.
+TEST(SingleKeys, with_a_scale_are_accepted_and_with_a_wrong_one_are_refused) {
+    for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+        OneRow row({"k=1,d=128,dtype=bf16,kv=e4m3,scales=token", seed});
+        const OracleRow right = row.answers.exact().front();
+        const Correctness verdict = row.judged(right, true);
+        EXPECT_TRUE(verdict.passed) << seed << ": " << verdict.why;
+        OracleRow wrong = right;
+        for (double& x : wrong.out) {
+            x *= 1.01;
+        }
+        EXPECT_FALSE(row.judged(wrong, false).passed) << seed;
+    }
 }
 
 TEST(Roundings, are_many_for_few_rows_and_one_for_many) {
