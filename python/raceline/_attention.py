@@ -9,6 +9,19 @@ from . import _core
 from ._call import combine_inputs, decode_inputs, forward_inputs, run
 from ._tensors import is_torch, library_of
 
+_torch: Any = None
+
+
+def _operators() -> Any:
+    """raceline.torch, which is imported with the first tensor of PyTorch. An import statement costs
+    a short call half a microsecond."""
+    global _torch
+    if _torch is None:
+        from . import torch
+
+        _torch = torch
+    return _torch
+
 
 def attention(
     q: Any,
@@ -68,10 +81,8 @@ def attention(
     contiguous is copied first. On a GPU the work is enqueued on the current stream. The GIL is
     released while kernels run. Source: docs/guides/python.md.
     """
-    if is_torch(q):
-        from . import torch
-
-        return torch.attention(
+    if is_torch(q) and not _operators().nobody_watches(q, k, v, sinks, q_scale, k_scale, v_scale):
+        return _operators().attention(
             q, k, v, causal=causal, window=window, scale=scale, softcap=softcap, sinks=sinks,
             cu_seqlens_q=cu_seqlens_q, cu_seqlens_k=cu_seqlens_k, q_scale=q_scale, k_scale=k_scale,
             v_scale=v_scale, return_lse=return_lse, backend=backend, accuracy=accuracy,
@@ -136,10 +147,10 @@ def decode(
 
     Returns, raises: as `attention`; lse is (batch, seqlen_q, heads_q).
     """
-    if is_torch(q):
-        from . import torch
-
-        return torch.decode(
+    if is_torch(q) and not _operators().nobody_watches(
+        q, k_cache, v_cache, sinks, k_scale, v_scale
+    ):
+        return _operators().decode(
             q, k_cache, v_cache, block_table=block_table, seqlens=seqlens, max_seqlen=max_seqlen,
             causal=causal, window=window, scale=scale, softcap=softcap, sinks=sinks,
             k_scale=k_scale, v_scale=v_scale, return_lse=return_lse, backend=backend,
@@ -186,9 +197,11 @@ def combine(
     Raises: as `attention`.
     """
     if is_torch(out_parts):
-        from . import torch
-
-        return torch.combine(out_parts, lse_parts, sinks=sinks, dtype=dtype, return_lse=return_lse)
+        _operators().check_dtype(dtype)
+        if not _operators().nobody_watches(out_parts, lse_parts, sinks):
+            return _operators().combine(
+                out_parts, lse_parts, sinks=sinks, dtype=dtype, return_lse=return_lse
+            )
     library = library_of("out_parts", out_parts)
     given = combine_inputs(out_parts, lse_parts, sinks)
     return run(library, _core.CombineCall, out_parts, given, return_lse, dtype)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any, Mapping
 
+from . import _core
 from ._tensors import Library, view
 
 
@@ -33,13 +34,19 @@ def decode_inputs(
     checked: Any, tree: Any,
 ) -> dict[str, Any]:
     """Everything that `_core.DecodeCall` reads, by name."""
+    # A short call costs as much on the host as on the GPU, so what needs no view is found at once.
+    if not _core.all_addressable(
+        q, k_cache, v_cache, block_table, seqlens, sinks, k_scale, v_scale, tree
+    ):
+        q, k_cache, v_cache = view("q", q), view("k_cache", k_cache), view("v_cache", v_cache)
+        block_table, seqlens = view("block_table", block_table), view("seqlens", seqlens)
+        sinks, tree = view("sinks", sinks), view("tree", tree)
+        k_scale, v_scale = view("k_scale", k_scale), view("v_scale", v_scale)
     return {
-        "q": view("q", q), "k_cache": view("k_cache", k_cache), "v_cache": view("v_cache", v_cache),
-        "block_table": view("block_table", block_table), "seqlens": view("seqlens", seqlens),
-        "max_seqlen": max_seqlen, "sinks": view("sinks", sinks),
-        "k_scale": view("k_scale", k_scale), "v_scale": view("v_scale", v_scale),
-        "causal": causal, "window": window, "scale": scale, "softcap": softcap,
-        "backend": backend, "checked": checked, "tree": view("tree", tree),
+        "q": q, "k_cache": k_cache, "v_cache": v_cache, "block_table": block_table,
+        "seqlens": seqlens, "max_seqlen": max_seqlen, "sinks": sinks, "k_scale": k_scale,
+        "v_scale": v_scale, "causal": causal, "window": window, "scale": scale, "softcap": softcap,
+        "backend": backend, "checked": checked, "tree": tree,
     }
 
 

@@ -210,9 +210,16 @@ class _Torch(Library):
         self.exchanged = frozenset(
             plain for plain in (torch.Tensor, torch.nn.Parameter) if _core.exchange_with(plain)
         )
+        # What torch.cuda's functions of such names ask, where a PyTorch for CUDA still calls it so.
+        core = torch._C
+        self._current_device = getattr(core, "_cuda_getDevice", torch.cuda.current_device)
+        self._allocate = getattr(core, "_cuda_cudaCachingAllocator_raw_alloc", None)
+        self._free = getattr(core, "_cuda_cudaCachingAllocator_raw_delete", None)
+        if self._free is None:
+            self._allocate = None
 
     def view(self, name: str, x: Any) -> Any:
-        if type(x) in self.exchanged and _core.is_addressable(x) and not x.is_neg():
+        if _core.all_addressable(x):
             return x
         where = x.device.type
         if where not in ("cpu", "cuda") or x.layout is not self.module.strided:
@@ -228,15 +235,17 @@ class _Torch(Library):
         return (x.data_ptr(), dtype, x.shape, x.stride(), where == "cuda", x.get_device(), x)
 
     def stream(self, x: Any) -> int | None:
-        if not x.is_cuda:
-            return None
         if type(x) in self.exchanged:
             return _core.current_stream(x)
+        if not x.is_cuda:
+            return None
         stream: int = self.module.cuda.current_stream(x.device).cuda_stream
         return stream
 
     def empty(self, shape: tuple[int, ...], like: Any, dtype: Any = None) -> Any:
         if dtype is None and like.dtype is not self.module.float8_e4m3fn:
+            if shape == like.shape and like.is_contiguous():
+                return self.module.empty_like(like)  # half as long
             return like.new_empty(shape)
         return like.new_empty(shape, dtype=self.module.bfloat16 if dtype is None else dtype)
 
@@ -244,10 +253,11 @@ class _Torch(Library):
         return like.new_empty(shape, dtype=self.module.float32)
 
     def launch(self, call: Any, like: Any, out: Any, lse: Any, stream: int | None) -> None:
-        out, lse = self.view("out", out), None if lse is None else self.view("lse", lse)
+        if type(out) not in self.exchanged:
+            out, lse = self.view("out", out), None if lse is None else self.view("lse", lse)
         if stream is None:
             call.run(out, lse, 0, 0, 0)
-        elif like.get_device() == self.module.cuda.current_device():
+        elif like.get_device() == self._current_device():
             self._enqueue(call, like, out, lse, stream)
         else:  # kernels launch on the current device
             with self.module.cuda.device(like.device):
@@ -255,8 +265,15 @@ class _Torch(Library):
 
     def _enqueue(self, call: Any, like: Any, out: Any, lse: Any, stream: int) -> None:
         size = call.workspace_bytes
-        scratch = like.new_empty((size,), dtype=self.module.uint8)
-        call.run(out, lse, scratch.data_ptr(), size, stream)
+        if self._allocate is None:
+            scratch = like.new_empty((size,), dtype=self.module.uint8)
+            call.run(out, lse, scratch.data_ptr(), size, stream)
+            return
+        address = self._allocate(size, stream)  # the tensor around it would cost a microsecond
+        try:
+            call.run(out, lse, address, size, stream)
+        finally:
+            self._free(address)
 
     def prefix_sums(self, name: str, sums: Any, like: Any) -> tuple[Any, Any]:
         if not isinstance(sums, self.module.Tensor) or not like.is_cuda:
@@ -298,6 +315,7 @@ def library_of(name: str, x: Any) -> Library:
 
 
 def is_torch(x: Any) -> bool:
+    """Makes no library: that cannot be done while PyTorch compiles."""
     library = _by_type.get(type(x))
     return _root_of(type(x)) == "torch" if library is None else isinstance(library, _Torch)
 

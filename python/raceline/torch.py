@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The operators torch.ops.raceline.attention, .decode and .combine, and the functions that call them.
 
-`raceline.attention`, `raceline.decode` and `raceline.combine` come here with PyTorch's tensors, so that torch.compile,
-CUDA graphs and torch.export see one operator each. There is no backward kernel yet: gradients raise.
+`raceline.attention`, `raceline.decode` and `raceline.combine` come here with PyTorch's tensors where somebody watches, so
+that torch.compile and torch.export see one operator each. There is no backward kernel yet: gradients raise.
 """
 
 from __future__ import annotations
@@ -30,12 +30,7 @@ def attention(
     v_scale: torch.Tensor | None = None, return_lse: bool = False, backend: str | None = None,
     accuracy: str = "accurate",
 ) -> Any:
-    """`raceline.attention` for tensors of PyTorch."""
-    if _nobody_watches(q, k, v, sinks, q_scale, k_scale, v_scale):
-        library = library_of("q", q)
-        given = forward_inputs(library, q, k, v, sinks, cu_seqlens_q, cu_seqlens_k, q_scale,
-                               k_scale, v_scale, causal, window, scale, softcap, backend, accuracy)
-        return run(library, _core.ForwardCall, q, given, return_lse)
+    """`raceline.attention` through its operator."""
     out, lse = _attention(
         q, _required("k", k), _required("v", v), _tensor("sinks", sinks),
         _tensor("cu_seqlens_q", cu_seqlens_q), _tensor("cu_seqlens_k", cu_seqlens_k),
@@ -57,11 +52,7 @@ def decode(
     return_lse: bool = False, backend: str | None = None, checked: bool | None = None,
     tree: torch.Tensor | None = None,
 ) -> Any:
-    """`raceline.decode` for tensors of PyTorch."""
-    if _nobody_watches(q, k_cache, v_cache, sinks, k_scale, v_scale):
-        given = decode_inputs(q, k_cache, v_cache, block_table, seqlens, max_seqlen, sinks, k_scale,
-                              v_scale, causal, window, scale, softcap, backend, checked, tree)
-        return run(library_of("q", q), _core.DecodeCall, q, given, return_lse)
+    """`raceline.decode` through its operator."""
     out, lse = _decode(
         q, _required("k_cache", k_cache), _required("v_cache", v_cache),
         _tensor("block_table", block_table), _tensor("seqlens", seqlens),
@@ -78,22 +69,21 @@ def combine(
     out_parts: torch.Tensor, lse_parts: torch.Tensor, *, sinks: torch.Tensor | None = None,
     dtype: torch.dtype | None = None, return_lse: bool = False,
 ) -> Any:
-    """`raceline.combine` for tensors of PyTorch."""
-    if dtype is not None and not isinstance(dtype, torch.dtype):
-        raise TypeError(f"dtype is a {type(dtype).__name__}; it must be None or a torch.dtype")
-    if _nobody_watches(out_parts, lse_parts, sinks):
-        given = combine_inputs(out_parts, lse_parts, sinks)
-        return run(library_of("out_parts", out_parts), _core.CombineCall, out_parts, given,
-                   return_lse, dtype)
+    """`raceline.combine` through its operator."""
     out, lse = _combine(out_parts, _required("lse_parts", lse_parts), _tensor("sinks", sinks),
                         dtype, _flag("return_lse", return_lse))
     return (out, lse) if return_lse else out
 
 
-def _nobody_watches(*tensors: Any) -> bool:
+def check_dtype(dtype: Any) -> None:
+    if dtype is not None and not isinstance(dtype, torch.dtype):
+        raise TypeError(f"dtype is a {type(dtype).__name__}; it must be None or a torch.dtype")
+
+
+def nobody_watches(*tensors: Any) -> bool:
     """Whether the operator may be left out: nothing compiles, traces, intercepts or differentiates.
     An operator that is written in Python costs several times what the rest of a short call does."""
-    if torch.compiler.is_compiling() or torch.jit.is_tracing() or _intercepted():
+    if _is_compiling() or _is_tracing() or _modes() != 0 or _transformation() is not None:
         return False
     gradients = torch.is_grad_enabled()
     for x in tensors:
@@ -108,18 +98,13 @@ def _nobody_watches(*tensors: Any) -> bool:
 
 
 _PLAIN = frozenset((torch.Tensor, torch.nn.Parameter))
-
-
-def _intercepted() -> bool:
-    """An active mode (fake tensors, tracing) or transformation (vmap). Where this PyTorch does not
-    tell, one is taken to be."""
-    try:
-        return (
-            torch._C._len_torch_dispatch_stack() != 0
-            or torch._C._functorch.peek_interpreter_stack() is not None
-        )
-    except AttributeError:
-        return True
+_is_compiling = torch.compiler.is_compiling
+# What torch.jit.is_tracing asks, where it is still called so: twice as fast.
+_is_tracing = getattr(torch._C, "_is_tracing", torch.jit.is_tracing)
+# An active mode (fake tensors, tracing), or transformation (vmap). Where this PyTorch does not tell,
+# one is taken to be.
+_modes = getattr(torch._C, "_len_torch_dispatch_stack", lambda: 1)
+_transformation = getattr(torch._C._functorch, "peek_interpreter_stack", lambda: True)
 
 
 # What the operators' schemas would refuse without naming the argument.

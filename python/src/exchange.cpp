@@ -31,6 +31,32 @@ bool is_on_cuda(const dlpack::Tensor& memory) {
     return memory.device.type == dlpack::cuda || memory.device.type == dlpack::cuda_managed;
 }
 
+bool is_negated(nb::handle tensor) {
+    static PyObject* const method = PyUnicode_InternFromString("is_neg");
+    const nb::object answer = nb::steal(PyObject_CallMethodNoArgs(tensor.ptr(), method));
+    if (!answer.is_valid()) {
+        throw nb::python_error();
+    }
+    return answer.ptr() == Py_True;
+}
+
+bool is_addressable(nb::handle tensor) {
+    const dlpack::Exchange* const exchange = exchange_of(tensor);
+    if (exchange == nullptr) {
+        return false;
+    }
+    dlpack::Tensor memory{};
+    if (exchange->read(tensor.ptr(), &memory) != 0) {
+        PyErr_Clear();  // sparse, or of a type that DLPack has no word for
+        return false;
+    }
+    const bool near = memory.device.type == dlpack::cpu || memory.device.type == dlpack::cuda_host;
+    const std::int32_t last = memory.ndim - 1;
+    const bool contiguous = last < 0 || memory.strides == nullptr || memory.strides[last] == 1 ||
+                            memory.shape[last] <= 1;
+    return (near || is_on_cuda(memory)) && contiguous && !is_negated(tensor);
+}
+
 }  // namespace
 
 bool exchange_with(nb::handle type) {
@@ -63,19 +89,14 @@ std::optional<dlpack::Tensor> exchanged(nb::handle tensor) {
     return memory;
 }
 
-bool is_addressable(nb::handle tensor) {
-    const dlpack::Exchange* const exchange = exchange_of(tensor);
-    dlpack::Tensor memory{};
-    if (exchange == nullptr || exchange->read(tensor.ptr(), &memory) != 0) {
-        PyErr_Clear();  // sparse, or of a type that DLPack has no word for
-        return false;
+bool all_addressable(nb::args tensors) {
+    for (const nb::handle tensor : tensors) {
+        if (!tensor.is_none() && !is_addressable(tensor)) {
+            return false;
+        }
     }
-    const bool near = memory.device.type == dlpack::cpu || memory.device.type == dlpack::cuda_host;
-    const std::int32_t last = memory.ndim - 1;
-    return (near || is_on_cuda(memory)) && (last < 0 || memory.strides == nullptr ||
-                                            memory.strides[last] == 1 || memory.shape[last] <= 1);
+    return true;
 }
-
 nb::object current_stream(nb::handle tensor) {
     const std::optional<dlpack::Tensor> memory = exchanged(tensor);
     if (!memory || !is_on_cuda(*memory)) {

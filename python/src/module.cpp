@@ -94,7 +94,7 @@ NB_MODULE(_core, module) {
         raceline::cuda::synchronize();
     });
     module.def("exchange_with", &exchange_with);
-    module.def("is_addressable", &is_addressable);
+    module.def("all_addressable", &all_addressable);
     module.def("current_stream", &current_stream);
     bind_call(module);
     bind_predictions(module);

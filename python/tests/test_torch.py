@@ -84,12 +84,25 @@ def test_two_ways_of_reading_agree(randn, device, monkeypatch):
         by_exchange = raceline.attention(*given, return_lse=True)
         with monkeypatch.context() as without:
             without.setattr(library, "exchanged", frozenset())
+            without.setattr(raceline._core, "all_addressable", lambda *tensors: False)
             assert isinstance(raceline._tensors.view("q", q), tuple)
             by_address = raceline.attention(*given, return_lse=True)
         for one, other in zip(by_exchange, by_address):
             assert torch.equal(one, other), what
     oracle.check(numpy(raceline.attention(*inputs["negated"])),
                  oracle.batch(*map(numpy, (q, k, v)))[0], "float32")
+
+
+def test_one_that_must_be_copied_is_found_among_those_that_need_not(randn):
+    """decode looks at all its tensors at once."""
+    q, k, v = randn(1, 1, 4, 64), randn(1, 20, 2, 64), randn(1, 20, 2, 64)
+    expected = raceline.decode(q, k, v)
+    addressable = raceline._core.all_addressable
+    assert addressable(q, None, k) == ("__dlpack_c_exchange_api__" in vars(torch.Tensor))
+    reversed_heads = v.transpose(2, 3).contiguous().transpose(2, 3)
+    for odd in (reversed_heads, mirrored(v)):
+        assert not addressable(q, k, odd)
+        torch.testing.assert_close(raceline.decode(q, k, odd), expected, rtol=0, atol=0)
 
 
 def test_works_beside_the_current_stream(randn, device):
@@ -175,7 +188,7 @@ def refusals(randn):
 @pytest.mark.parametrize("watched", [False, True], ids=["call", "operator"])
 def test_refusals_name_the_argument(randn, watched, monkeypatch):
     if watched:
-        monkeypatch.setattr(raceline.torch, "_nobody_watches", lambda *tensors: False)
+        monkeypatch.setattr(raceline.torch, "nobody_watches", lambda *tensors: False)
     for argument, kind, call in refusals(randn):
         with pytest.raises(kind, match=rf"\b{argument}\b"):
             call()
@@ -340,7 +353,7 @@ def test_the_operator_takes_every_option(randn, device, options, monkeypatch):
     calls = [lambda: raceline.attention(q, k, k, **options),
              lambda: raceline.decode(q, k, k, max_seqlen=11, **options)]
     plain = [call() for call in calls]
-    monkeypatch.setattr(raceline.torch, "_nobody_watches", lambda *tensors: False)
+    monkeypatch.setattr(raceline.torch, "nobody_watches", lambda *tensors: False)
     for call, expected in zip(calls, plain):
         torch.testing.assert_close(call(), expected, rtol=0, atol=0)
 
