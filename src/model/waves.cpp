@@ -65,6 +65,9 @@ SerialTime serial_time(const LaunchCosts& costs, std::int64_t units, bool with_l
                           : one.seconds);
         result.seconds += all;
         const double once = all / std::max(1.0, step.repeat);  // of a loop one turn is left
+        if (!reads) {  // nothing comes until the first reads do
+            result.before_memory += step.streams && with_latency ? step.wait_seconds : 0;
+        }
         reads = reads || step.streams;
         result.before_memory += reads ? 0 : once;
         result.after_memory = step.streams ? 0 : result.after_memory + once;
