@@ -32,6 +32,17 @@ class ForwardArgs(c.Structure):
                 ("device_cu_seqlens_q", c.c_void_p), ("device_cu_seqlens_k", c.c_void_p)]
 
 
+class DecodeArgs(c.Structure):
+    _fields_ = [("struct_size", c.c_size_t), ("q", c.POINTER(Tensor)),
+                ("k_cache", c.POINTER(Tensor)), ("v_cache", c.POINTER(Tensor)),
+                ("out", c.POINTER(Tensor)), ("lse", c.POINTER(Tensor)),
+                ("options", c.POINTER(Options)), ("seqlens_k", c.c_void_p),
+                ("max_seqlen_k", c.c_int64), ("block_table", c.c_void_p),
+                ("block_table_stride", c.c_int64), ("k_scale", c.c_void_p),
+                ("v_scale", c.c_void_p), ("tree", c.c_void_p),
+                ("k_token_scale", c.POINTER(Tensor)), ("v_token_scale", c.POINTER(Tensor))]
+
+
 # What a contender runs: puts work on a stream, returns 0.
 ENQUEUE = c.CFUNCTYPE(c.c_int32, c.c_void_p, c.c_void_p)
 
@@ -147,10 +158,25 @@ class Library:
                      backend=kernel.encode() if kernel else None,
                      accuracy=ACCURACIES[accuracy])
 
+    def decode_args(self, q, k_cache, v_cache, out, options, seqlen, seqlens=None, table=None,
+                    pages=0):
+        """A decode call over views; `seqlens` and `table` are addresses on the device of the call
+        or None, `pages` the entries of one row of the table."""
+        return sized(DecodeArgs, q=c.pointer(q), k_cache=c.pointer(k_cache),
+                     v_cache=c.pointer(v_cache), out=c.pointer(out), options=c.pointer(options),
+                     max_seqlen_k=seqlen, seqlens_k=seqlens, block_table=table,
+                     block_table_stride=pages)
+
+    def attention(self, args):
+        """(workspace, call): the two functions that take such arguments."""
+        if isinstance(args, DecodeArgs):
+            return self.lib.rl_decode_workspace, self.lib.rl_decode
+        return self.lib.rl_forward_workspace, self.lib.rl_forward
+
     def workspace(self, args, place):
         """Bytes of workspace that a call needs."""
         size = c.c_size_t()
-        self.check(self.lib.rl_forward_workspace(c.byref(args), place, c.byref(size)))
+        self.check(self.attention(args)[0](c.byref(args), place, c.byref(size)))
         return size.value
 
     def check_forward(self, args, kernel, seed):

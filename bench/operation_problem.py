@@ -68,10 +68,12 @@ class OperationProblem:
     """`text` is the shape, `workload` what the library read in it."""
 
     is_operation = True
-    decode = False
+    decode = mixed = False
+    page_size = 0
 
     def __init__(self, library, text, workload):
         self.text, self.workload, self.dtype = text, workload, workload["dtype"]
+        self.cache_dtype = self.dtype
         self.name = re.search(r"op=([^,]+)", text).group(1)
         self.steps = self.name.split("+")
         self.scalars, self.extents = workload["scalars"], workload["extents"]

@@ -49,7 +49,7 @@ def folded_refusal(problem):
 
 def matmul_refusal(problem):
     p = problem
-    scores = p.batch * p.heads_q * p.seqlen_q * p.seqlen_k * p.element_bytes
+    scores = p.batch * p.heads_q * p.seqlen_q * p.seqlen_k * p.bytes_of(p.dtype)
     if scores > LARGEST_SCORES:
         return f"its score matrix would take {scores / 1e9:.0f} GB"
     if p.masked and p.group > 1:

@@ -150,8 +150,15 @@ def fa2():
     return TorchBackend("fa2", "FLASH_ATTENTION", f"PyTorch {torch.__version__}")
 
 
+def decode_peer(name):
+    def opened():
+        return importlib.import_module("peers_decode").DECODE_PEERS[name]()
+    return opened
+
+
 PEERS = {"cudnn": cudnn, "fa2": fa2, "fa3": FlashAttention3, "fa4": FlashAttention4,
-         "flashinfer": FlashInfer}
+         "flashinfer": FlashInfer,
+         **{name: decode_peer(name) for name in ("flashinfer_decode", "xqa")}}
 
 
 def open_peers(names):

@@ -4,7 +4,8 @@
 from dataclasses import dataclass
 
 # Members of a workload that no peer here is asked for, with the value that means "not wanted".
-PLAIN = {"window": None, "softcap": 0, "sinks": False, "page_size": 0}
+PLAIN = {"window": None, "softcap": 0, "sinks": False}
+UNSET = ("seqlens_q", "seqlens_k", "mla", "scale", "scales", "tree")
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,8 @@ class Problem:
     headdim_v: int
     dtype: str
     causal: bool
+    kv_dtype: str = ""   # of the cache; "": dtype
+    page_size: int = 0   # of a paged cache; 0: contiguous
 
     @classmethod
     def of(cls, text, workload):
@@ -28,18 +31,20 @@ class Problem:
         the reason if it asks for something that is not compared."""
         for member, plain in PLAIN.items():
             if workload[member] != plain:
-                raise ValueError(f"{member} is {workload[member]}; only plain prefill and decode "
-                                 "over contiguous caches are compared")
-        for member in ("seqlens_q", "seqlens_k", "mla", "scale"):
+                raise ValueError(f"{member} is {workload[member]}; no peer is asked for that")
+        for member in UNSET:
             if workload.get(member):
-                raise ValueError(f"{member} is set; only plain prefill and decode over contiguous "
-                                 "caches are compared")
-        if workload["kv_dtype"] != workload["dtype"]:
-            raise ValueError("kv_dtype is not dtype; only caches of the query's type are compared")
+                raise ValueError(f"{member} is set; no peer is asked for that")
+        decode, eight_bit_cache = workload["seqlen_q"] == 1, workload["kv_dtype"] == "e4m3"
+        if workload["kv_dtype"] != workload["dtype"] and not (decode and eight_bit_cache):
+            raise ValueError("kv_dtype is not dtype; of other caches only e4m3 ones of a decode are "
+                             "compared")
+        if workload["page_size"] and not decode:
+            raise ValueError("page_size is set; pages are compared in decode alone")
         return cls(text=text, causal=workload["mask"] == "causal",
                    **{name: workload[name] for name in
                       ("batch", "heads_q", "heads_kv", "seqlen_q", "seqlen_k", "headdim",
-                       "headdim_v", "dtype")})
+                       "headdim_v", "dtype", "kv_dtype", "page_size")})
 
     is_operation = False  # operation_problem.py has those
 
@@ -64,6 +69,20 @@ class Problem:
         return self.seqlen_q == 1
 
     @property
+    def cache_dtype(self):
+        return self.kv_dtype or self.dtype
+
+    @property
+    def mixed(self):
+        """Whether queries and cache have different types."""
+        return self.cache_dtype != self.dtype
+
+    @property
+    def pages(self):
+        """Of each sequence."""
+        return -(-self.seqlen_k // self.page_size) if self.page_size else 0
+
+    @property
     def moves_bytes(self):
         """Whether its rate is one of bytes."""
         return self.decode
@@ -73,9 +92,9 @@ class Problem:
         """Whether any key is hidden: the one query of a decode sees all of them."""
         return self.causal and not self.decode
 
-    @property
-    def element_bytes(self):
-        return {"fp32": 4, "e4m3": 1}.get(self.dtype, 2)
+    @staticmethod
+    def bytes_of(dtype):
+        return {"fp32": 4, "e4m3": 1}.get(dtype, 2)
 
     @property
     def out_dtype(self):
@@ -95,14 +114,13 @@ class Problem:
 
     def cache_bytes(self):
         return (self.batch * self.heads_kv * self.seqlen_k * (self.headdim + self.headdim_v)
-                * self.element_bytes)
+                * self.bytes_of(self.cache_dtype))
 
     def set_bytes(self):
         """Q, K, V and the output, once."""
         rows = self.batch * self.heads_q * self.seqlen_q
-        out_bytes = 4 if self.out_dtype == "fp32" else 2
-        return self.cache_bytes() + rows * (self.headdim * self.element_bytes
-                                            + self.headdim_v * out_bytes)
+        return self.cache_bytes() + rows * (self.headdim * self.bytes_of(self.dtype)
+                                            + self.headdim_v * self.bytes_of(self.out_dtype))
 
     def rate(self, seconds):
         """What a reader wants to see: TFLOP/s of a prefill, TB/s of a decode."""
@@ -112,5 +130,6 @@ class Problem:
     def regime(self):
         """What is averaged together."""
         if self.decode:
-            return f"decode {self.dtype}"
+            over = f" over {self.cache_dtype}" if self.mixed else ""
+            return f"decode {self.dtype}{over}{' in pages' if self.page_size else ''}"
         return f"d{self.headdim} {'causal' if self.causal else 'full'} {self.dtype}"

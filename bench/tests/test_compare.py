@@ -182,7 +182,7 @@ class EightBits(unittest.TestCase):
             def verdict(self, answer, accuracy="accurate"):
                 return {"passed": accuracy == "fast", "relative_rms": 0.1}
         self.assertEqual(comparison.peers_verdict(self.problem, Strict(), None)["accuracy"], "fast")
-        sixteen = SimpleNamespace(dtype="bf16")
+        sixteen = SimpleNamespace(cache_dtype="bf16")
         self.assertFalse(comparison.peers_verdict(sixteen, Strict(), None)["passed"])
 
 
@@ -224,9 +224,25 @@ class FakePeer:
         return call
 
 
+class FakePagedPeer(FakePeer):
+    """One that gathers its pages by the table, wrongly if its fault is "order"."""
+
+    paged = True
+
+    def bind(self, problem, sets):
+        def call(i):
+            x = sets[i]
+            rows = x.table.long().flip(1) if self.fault == "order" else x.table.long()
+            k, v = (t.to(x.q.dtype)[rows].flatten(1, 2)[:, :problem.seqlen_k].transpose(1, 2)
+                    for t in (x.k, x.v))
+            out = F.scaled_dot_product_attention(x.q_t, k, v, enable_gqa=True)
+            return out.transpose(1, 2).contiguous()
+        return call
+
+
 @unittest.skipUnless(READY, "needs PyTorch and the built library")
 class OnAStandIn(Run):
-    def run_with(self, peers, *arguments, gpu=None):
+    def run_with(self, peers, *arguments, gpu=None, shape=SMALL):
         gpu = gpu or stand_in_gpu.StandInGpu()
         for peer in peers:
             peer.gpu = gpu
@@ -237,7 +253,7 @@ class OnAStandIn(Run):
         self.addCleanup(setattr, gpu_time.GpuMachine, "launch_path", "graph")
         # The stand-in is a CPU: predicted as one.
         gpu_time.GpuMachine.device_id, gpu_time.GpuMachine.launch_path = "cpu", ""
-        return self.compare(*arguments, "--shape", SMALL, gpu=gpu), gpu
+        return self.compare(*arguments, "--shape", shape, gpu=gpu), gpu
 
     def test_graphs_are_timed_cold_and_in_turns(self):
         status, gpu = self.run_with([FakePeer("cudnn"), FakePeer("fa2")])
@@ -260,6 +276,30 @@ class OnAStandIn(Run):
         self.assertEqual(len(rounds), 1)
         # Each round, both warm-ups and the proof of a graph have one replay of each of the three.
         self.assertEqual(gpu.log.count("replay"), 3 * (rounds.pop() + 3))
+
+    def test_pages_of_an_8_bit_cache_are_asked_of_who_reads_them(self):
+        peers = [FakePagedPeer("xqa"), FakePagedPeer("flashinfer_decode", "order"), FakePeer("cudnn")]
+        status, _ = self.run_with(peers, shape="b=2,h=4/2,q=1,k=200,d=64,dtype=bf16,kv=e4m3,page=64")
+        self.assertEqual(status, 0, self.said)
+        (row,) = self.of_kind("comparison")
+        self.assertEqual(row["peer"]["name"], "xqa")
+        self.assertLess(row["peer"]["correctness"]["relative_rms"], 5e-3)
+        self.assertEqual(row["workload"]["page_size"], 64)
+        (refusal,) = self.of_kind("refusal")
+        self.assertIn("flashinfer_decode: ", refusal["reason"])
+        self.assertIn("cudnn: not asked: it is asked for contiguous caches alone", self.said)
+
+    def test_queries_rounded_to_8_bits_are_told_apart(self):
+        class Rounding(FakePagedPeer):
+            def bind(self, problem, sets):
+                for x in sets:
+                    x.q_t = x.q_t.to(torch.float8_e4m3fn).to(x.q.dtype)
+                return super().bind(problem, sets)
+        shape = "b=2,h=4/2,q=1,k=200,d=64,dtype=bf16,kv=e4m3,page=64"
+        self.assertEqual(self.run_with([Rounding("xqa")], shape=shape)[0], 0, self.said)
+        (row,) = self.of_kind("comparison")
+        self.assertEqual(row["peer"]["correctness"]["accuracy"], "fast")
+        self.assertIn("from the queries as given its relative RMS error is", self.said)
 
     def test_one_that_cannot_be_captured_is_timed_by_events_and_marked(self):
         status, _ = self.run_with([FakePeer("fa4", "cannot be captured")])

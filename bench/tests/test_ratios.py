@@ -104,9 +104,19 @@ class Problems(unittest.TestCase):
         self.assertEqual(problem().cache_bytes(), 2 * 2 * 2 * 512 * 128 * 2)
         self.assertEqual(problem().set_bytes(), (2 + 8) * 2 * 2 * 512 * 128 * 2)
 
+    def test_a_decode_reads_the_bytes_of_its_cache(self):
+        one = problem(seqlen_q=1, kv_dtype="e4m3", page_size=64, seqlen_k=130)
+        self.assertEqual(one.cache_bytes(), 2 * 2 * 2 * 130 * 128)
+        self.assertEqual(one.set_bytes(), one.cache_bytes() + 2 * 8 * 2 * 128 * 2)
+        self.assertEqual(one.pages, 3)
+        self.assertTrue(one.mixed)
+        self.assertEqual(one.regime(), "decode bf16 over e4m3 in pages")
+        self.assertEqual(problem(seqlen_q=1).regime(), "decode bf16")
+
     def test_what_is_not_compared_is_named(self):
         for change in ({"window": [128, 0]}, {"softcap": 30.0}, {"sinks": True},
-                       {"page_size": 64}, {"kv_dtype": "e4m3"}, {"mla": True}, {"seqlens_q": [1]}):
+                       {"page_size": 64}, {"kv_dtype": "e4m3"}, {"mla": True}, {"seqlens_q": [1]},
+                       {"kv_dtype": "fp32", "seqlen_q": 1}, {"scales": "token", "seqlen_q": 1}):
             with self.assertRaisesRegex(ValueError, next(iter(change))):
                 problem(**change)
 
