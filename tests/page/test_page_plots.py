@@ -5,7 +5,6 @@ import concurrent.futures
 import math
 import os
 import pathlib
-import re
 import subprocess
 import tempfile
 import unittest

@@ -1,0 +1,288 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Charts of the page of the committed receipts: marks, roofs, names, colours."""
+import json
+import unittest
+
+from browser import only_looks, stored_text
+from sections import TIP, Sections, start
+
+
+def setUpModule():
+    global browser, page
+    browser, page = start()
+
+
+def luminance(colour):
+    parts = [int(colour[i:i + 2], 16) / 255 for i in (1, 3, 5)]
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one, other):
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+class Charts(Sections):
+    @only_looks
+    def test_marks_on_each_other_are_all_within_reach_of_the_mouse(self):
+        def crowded(chart):
+            """A mark that others lie on, the last of which is drawn over it."""
+            browser.see(chart, f"raceline.page.charts['{chart}'] && raceline.page.charts['{chart}'].view")
+            return browser.get("""(id => { const chart = raceline.page.charts[id];
+                const places = chart.points.map(p => raceline.placeOf(chart, p));
+                const others = ([x, y], i) => places.filter(([a, b], j) => j !== i && Math.hypot(a - x, b - y) < 3).length;
+                return places.findIndex((place, i) => others(place, i) >= 1 && raceline.near(chart, ...place).length < 6); })(arguments[0])""", chart)
+        for chart in ("roofline-chart", "scorecard-chart"):
+            number = crowded(chart)
+            self.assertGreaterEqual(number, 0)
+            said = self.hover(chart, number)
+            # Those that are surely within reach, wherever in its pixel the mouse stands.
+            here = browser.get("""(([id, i]) => { const chart = raceline.page.charts[id];
+                const places = chart.points.map(p => raceline.placeOf(chart, p)), [x, y] = places[i];
+                return chart.points.filter((_, j) => Math.hypot(places[j][0] - x, places[j][1] - y) < 3).map(p => [p.of.shape, p.of.row]); })(arguments)""", chart, number)
+            self.assertGreater(len(here), 1)
+            self.assertIn(here[0][0] if len(here) == 1 else "also here", said)
+            self.assertRegex(said, r"[0-9]+ other marks?; a click lists all [0-9]+")
+            # A tip cannot be scrolled: all of it is in the window.
+            self.assertTrue(browser.get(f"(r => r.top >= 0 && r.left >= 0 && r.bottom <= innerHeight && r.right <= innerWidth)({TIP}.getBoundingClientRect())"))
+            # A click lists all of them, and each opens its row.
+            opened = []
+            while True:
+                self.click(chart, number)
+                browser.wait("document.querySelectorAll('#row[open] #marks-here button').length > 1")
+                listed = browser.get("document.querySelectorAll('#marks-here button').length")
+                browser.do("document.querySelectorAll('#marks-here button')[arguments[0]].click()", len(opened))
+                opened.append(self.opened()["id"])
+                browser.do("document.getElementById('row').close()")
+                if len(opened) == listed:
+                    break
+            self.assertEqual(len(set(opened)), len(opened))
+            for _, row in here:
+                self.assertIn(self.row(row)["id"], opened)
+
+    def test_a_limiter_without_a_roof_says_whose_roof_is_meant(self):
+        # Of a kernel with few cases: a turn of the table takes a while.
+        kernel = browser.get("""(cases => { const all = kernel => cases.filter(c => c.kernel === kernel);
+            return [...new Set(cases.filter(c => c.bound > 0 && c.limiter !== c.roof && ["tail", "latency", "launch"].includes(c.limiter)).map(c => c.kernel))]
+              .sort((a, b) => all(a).length - all(b).length)[0]; })(raceline.page.data.cases.filter(c => c.device === raceline.chosen.device))""")
+        browser.choose("choose-kernel", kernel)
+        browser.see("roofline-chart", f"raceline.page.charts['roofline-chart']?.view && raceline.page.charts['roofline-chart'].points.every(p => p.of.kernel === {json.dumps(kernel)})")
+        cases = browser.get("raceline.page.data.cases.filter(c => c.device === raceline.chosen.device && c.kernel === arguments[0] && c.bound > 0)", kernel)
+        without = [case for case in cases if case["limiter"] in ("tail", "latency", "launch")]
+        self.assertGreater(len(without), 0)
+        self.assertTrue({case["limiter"] for case in without} & {"tail", "latency", "launch"})
+        self.sort("cases-table", "limiter")
+        seen = 0
+        while True:
+            for row in self.table("cases-table"):
+                if row["roof"] == "—":
+                    continue
+                of = row["roof"].split(" % of ")[1] if " % of " in row["roof"] else row["limiter"]
+                self.assertNotIn(of, ("tail", "latency", "launch"))
+                if row["limiter"] not in ("tail", "latency", "launch"):
+                    self.assertEqual(of, row["limiter"])
+                seen += of != row["limiter"]
+            if not browser.get("Boolean(document.querySelector('#cases-table [data-turn=Further]:not([disabled])'))"):
+                break
+            browser.do("document.querySelector('#cases-table [data-turn=Further]').click()")
+        self.assertEqual(seen, len(without))
+        number = browser.get("raceline.page.charts['roofline-chart'].points.findIndex(p => p.of.bound > 0 && ['tail', 'latency', 'launch'].includes(p.of.limiter))")
+        case = browser.get("raceline.page.charts['roofline-chart'].points[arguments[0]].of", number)
+        self.assertIn(f"of {case['roof']}: the limiter {case['limiter']} is no resource", "".join(browser.get(
+            "raceline.page.charts['roofline-chart'].tell(raceline.page.charts['roofline-chart'].points[arguments[0]]).flat()", number)))
+
+    @only_looks
+    def test_a_limiter_that_is_not_the_busiest_resource_has_a_roof_of_its_own(self):
+        def told(case):
+            """The share of its roof, as the tip has it of a case."""
+            return browser.get("raceline.tellCase({of: arguments[0]}).find(([name]) => name === 'of roof')[1]", case)
+        cases = browser.get("raceline.page.data.cases.filter(c => c.limiter === 'op.ex2' && c.roof !== 'op.ex2' && c.bound > 0)")
+        self.assertGreater(len(cases), 100)
+        for case in cases[::100]:
+            # What the row says that its limiter needs alone.
+            needs = self.row(case["prediction_row"])["prediction"]["layer1"]
+            share, busiest = (round(100 * needs[name] / case["measured"], 1) for name in ("op.ex2", case["roof"]))
+            said = told(case)
+            self.assertRegex(said, rf"^{share} % of the limiter op\.ex2; {busiest} % of {case['roof']}, the busiest resource")
+            self.assertNotIn("no roof", said)
+        resources = browser.get("""raceline.page.data.cases.filter(c => c.bound > 0 && !["tail", "latency"].includes(c.limiter) && !c.limiter.startsWith("launch"))""")
+        self.assertGreater(len(resources), 1000)
+        self.assertEqual([case for case in resources if case["limiter"] != case["roof"] and "limiter_bound" not in case], [])
+        above = browser.get("raceline.page.data.cases.filter(c => c.bound > c.measured)")
+        self.assertGreater(len(above), 0)
+        for case in above:
+            self.assertIn("faster than its roof", told(case))
+        self.assertNotIn("faster than its roof", told(next(case for case in resources if case["bound"] < 0.9 * case["measured"])))
+
+    def test_a_chart_without_marks_is_in_no_screenshot(self):
+        for chart in ("roofline-chart", "scorecard-chart", "ladder-chart", "peers-chart"):
+            self.assertTrue(browser.marks(chart))
+            browser.do("""const element = document.getElementById(arguments[0]), canvas = element.querySelector("canvas");
+                element.querySelectorAll(".mark-symbol").forEach(mark => mark.remove());
+                if (canvas) { canvas.width = canvas.width; }""", chart)  # which clears it
+            with self.assertRaisesRegex(AssertionError, "holds 0 marks"):
+                browser.marks(chart)
+
+    def test_shared_memory_says_what_its_bytes_are(self):
+        browser.choose("choose-level", "smem")
+        browser.see("roofline-chart", "raceline.page.charts['roofline-chart'].view")
+        self.assertIn("loaded or stored", browser.get("raceline.page.charts['roofline-chart'].spec.axes[0].title"))
+        self.assertIn("count together", browser.get("document.getElementById('roofline-said').textContent"))
+
+    def test_bytes_and_roof_are_of_one_level(self):
+        roof_of = {"dram": "byte.dram_read", "llc": "byte.llc", "l2": "byte.l2", "l1": "byte.l1", "smem": "byte.smem_lsu"}
+        levels = set()
+        for device in browser.get("[...document.getElementById('choose-device').options].map(o => o.value)"):
+            browser.choose("choose-device", device)
+            for level in browser.get("[...document.getElementById('choose-level').options].map(o => o.value)"):
+                levels.add((device.split()[0], level))
+                browser.choose("choose-level", level)
+                browser.wait(f"document.getElementById('choose-level').value === '{level}'")
+                cases = browser.get("raceline.page.data.cases.filter(c => c.device === arguments[0] && c.ai[arguments[1]] > 0).length", device, level)
+                self.assertGreater(cases, 0, (device, level))
+                # The kernel that is shown first need not count this level.
+                if browser.get("raceline.page.charts['roofline-chart'] === undefined"):
+                    own = browser.get("raceline.page.data.cases.filter(c => c.device === arguments[0] && [c.kernel, ''].includes(document.getElementById('choose-kernel').value) && c.ai[arguments[1]] > 0).length", device, level)
+                    self.assertEqual(own, 0, (device, level))
+                    self.assertRegex(browser.get("document.getElementById('roofline-said').textContent"), "^No case to draw: .* the bytes of this level are not known of them")
+                    continue
+                named = browser.get("raceline.page.data.roofs[arguments[0]].memory.filter(r => r[1] === arguments[1]).length", device, roof_of[level])
+                drawn = browser.get("raceline.page.charts['roofline-chart'].spec.data.find(d => d.name === 'roofs').values.filter(l => !l.engine).length")
+                self.assertEqual(drawn, named)
+                said = browser.get("document.getElementById('roofline-said').textContent")
+                if not named:
+                    self.assertRegex(said, "No ceiling of this device is known|is not known|rest on [0-9]+ sets of ceilings")
+        # A core's own L2 is what cpu_flash counts, and nobody counts the last level.
+        self.assertIn(("cpu", "l2"), levels)
+        self.assertNotIn(("cpu", "llc"), levels)
+        self.assertIn(("h200", "smem"), levels)
+
+    def test_every_roof_has_a_name_and_no_name_covers_another(self):
+        for width in (1280, 375):
+            browser.look(width)
+            browser.open(page)
+            browser.choose("choose-device", "h200")
+            browser.see("roofline-chart", "raceline.page.charts['roofline-chart'].view")
+            data = {one["name"]: one["values"] for one in browser.get("raceline.page.charts['roofline-chart'].spec.data")}
+            engines = [roof["name"] for roof in data["roofs"] if roof["engine"]]
+            self.assertEqual(sorted(label["name"] for label in data["labels"]), sorted(engines))
+            self.assertEqual(len(data["diagonals"]), 1)
+            heights = sorted(browser.get("raceline.page.charts['roofline-chart'].view.data('labels').map(l => raceline.page.charts['roofline-chart'].view.scale('y')(l.y))"))
+            self.assertTrue(all(b - a > 11 for a, b in zip(heights, heights[1:])), heights)
+            # A chart of this many marks is a canvas, whose words no script can read: the same view as an SVG, in its place.
+            browser.do("""raceline.page.charts['roofline-chart'].view.toSVG().then(text => {
+                document.querySelector('#roofline-chart > div').innerHTML = text; });""")
+            browser.wait("document.querySelector('#roofline-chart svg text')")
+            # Where there is little room a letter stands for each, and its name in the legend.
+            said = browser.get("document.getElementById('roofline-chart').textContent + document.getElementById('roofline-legend').textContent")
+            for name in engines:
+                self.assertIn(name, said)
+            # Nothing is wider than the chart, and no name stands on a mark.
+            self.assertEqual(browser.get("document.documentElement.scrollWidth"), width)
+            inside = browser.get("""(() => { const box = document.getElementById('roofline-chart').getBoundingClientRect();
+                return [...document.querySelectorAll('#roofline-chart text')].every(t => { const r = t.getBoundingClientRect();
+                    return r.left >= box.left - 1 && r.right <= box.right + 1; }); })()""")
+            self.assertTrue(inside)
+
+    def test_names_of_roofs_stand_between_the_ends_of_the_chart(self):
+        """Of every device, and of kernels whose marks lie far below the roofs or in one corner."""
+        names = 0
+        for device in browser.get("Object.keys(raceline.page.data.roofs).filter(d => raceline.page.data.roofs[d].engines.length > 0)"):
+            browser.choose("choose-device", device)
+            kernels = browser.get("[...document.getElementById('choose-kernel').options].map(o => o.value)")
+            for kernel in [kernels[0], *kernels[1::4]]:
+                browser.choose("choose-kernel", kernel)
+                if kernel and not browser.get("raceline.page.data.cases.some(c => c.device === arguments[0] && c.kernel === arguments[1] && c.flops > 0)", device, kernel):
+                    self.assertIn("no operations that a roofline counts", browser.get("document.getElementById('roofline-said').textContent"))
+                    continue
+                browser.see("roofline-chart", f"(c => c && c.view && c.points.every(p => p.of.device === {json.dumps(device)} && {json.dumps(kernel)}.includes(p.of.kernel)) || {json.dumps(kernel)} === {json.dumps(kernels[0])})(raceline.page.charts['roofline-chart'])")
+                for name, y, low, high in browser.get("""(({spec}) => { const [low, high] = spec.scales.find(s => s.name === "y").domain;
+                        return spec.data.find(d => d.name === "labels").values.map(l => [l.name, l.y, low, high]); })(raceline.page.charts["roofline-chart"])"""):
+                    self.assertTrue(low < y < high, (device, kernel, name, y, low, high))
+                    names += 1
+            browser.choose("choose-kernel", kernels[0])
+        self.assertGreater(names, 20)
+
+    def test_a_device_without_roofs_says_so(self):
+        roofless = {name: roofs["sets"] for name, roofs in browser.get("raceline.page.data.roofs").items() if not roofs["engines"]}
+        self.assertTrue(roofless)
+        # Machines of one name that rows tell apart have roofs each.
+        self.assertLessEqual({"cpu (AMD EPYC, 256-bit SIMD, 512 KiB of L2)", "cpu (AMD EPYC, 512-bit SIMD, 1 MiB of L2)"},
+                             set(browser.get("Object.keys(raceline.page.data.roofs)")) - set(roofless))
+        # Of those that rows do not tell apart one roof would be false.
+        several = min(roofless)
+        before = roofless[several]
+        self.addCleanup(lambda: browser.do(f"raceline.page.data.roofs[{json.dumps(several)}].sets = {before}"))
+        browser.do(f"raceline.page.data.roofs[{json.dumps(several)}].sets = 3")
+        roofless[several] = 3
+        for device, sets in roofless.items():
+            browser.choose("choose-device", device)
+            self.assertIn(f"The rows of this device rest on {sets} sets of ceilings" if sets > 1 else "No ceiling of this device is known, so that no roof is drawn",
+                          browser.get("document.getElementById('roofline-said').textContent"))
+        browser.choose("choose-device", "h200")
+        self.assertNotIn("not known", browser.get("document.getElementById('roofline-said').textContent"))
+
+    def test_a_cpu_has_the_roofs_that_its_predictions_rest_on(self):
+        browser.choose("choose-device", "cpu (Intel(R) Xeon(R) Processor)")
+        browser.see("roofline-chart", "raceline.page.charts['roofline-chart'].view")
+        said = browser.get("document.getElementById('roofline-said').textContent")
+        self.assertNotIn("not known", said)
+        row = next(json.loads(line) for line in stored_text("receipts/cpu/2026-11-23-random-921767378-36f10dd2f060.jsonl.gz").splitlines() if '"kind":"device"' in line)
+        drawn = browser.get("raceline.page.charts['roofline-chart'].spec.data.find(d => d.name === 'roofs').values.map(r => r.rate)")
+        for resource in ("byte.dram_read", "flop.fma.fp32"):
+            self.assertIn(row["state"]["rates"][resource]["value"], drawn)
+
+    def test_a_device_of_many_kernels_begins_with_one(self):
+        """Marks of thirty kernels on one chart tell nobody anything; all of them are one choice away."""
+        self.assertEqual(len(set(browser.get("raceline.page.charts['roofline-chart'].points.map(p => p.of.kernel)"))), 1)
+        self.assertNotEqual(browser.get("document.getElementById('choose-kernel').value"), "")
+        browser.choose("choose-kernel", "")
+        browser.wait("new Set(raceline.page.charts['roofline-chart'].points.map(p => p.of.kernel)).size > 20")
+        # A device of few kernels begins with all of them.
+        few = browser.get("""(cases => [...new Set(cases.map(c => c.device))].find(device =>
+            new Set(cases.filter(c => c.device === device).map(c => c.kernel)).size <= 6))(raceline.page.data.cases)""")
+        browser.choose("choose-device", few)
+        self.assertEqual(browser.get("document.getElementById('choose-kernel').value"), "")
+
+    @only_looks
+    def test_the_choice_of_colours_stands_beside_its_name(self):
+        for width in (1280, 375):
+            browser.look(width)
+            name, choice = browser.get("""(() => { const select = document.getElementById("theme");
+                const range = document.createRange();
+                range.selectNode([...select.parentElement.childNodes].find(node => node.textContent.trim() === "Colours"));
+                return [range, select].map(one => (r => [r.left, r.right, (r.top + r.bottom) / 2])(one.getBoundingClientRect())); })()""")
+            self.assertLess(abs(name[2] - choice[2]), 6, width)
+            self.assertLess(choice[0] - name[1], 20, width)
+        browser.look()
+
+    def test_the_legend_shows_one_kernel_alone(self):
+        browser.choose("choose-kernel", "")
+        entry = "[...document.querySelectorAll('#roofline-legend button')].find(b => b.textContent === 'prefill_sm90')"
+        browser.do(f"{entry}.click()")
+        browser.wait("raceline.page.charts['roofline-chart'].points.every(p => p.of.kernel === 'prefill_sm90')")
+        browser.do(f"{entry}.click()")
+        browser.wait("raceline.page.charts['roofline-chart'].points.some(p => p.of.kernel === 'tiled')")
+
+    def test_every_colour_stands_out_in_light_and_dark(self):
+        for theme in ("light", "dark"):
+            browser.look(1280, theme)
+            browser.open(page)
+            names = ("paper", "panel", "ink", "faint", "link", "bad", "mark")
+            colours = browser.get("Object.fromEntries(arguments[0].map(n => [n, getComputedStyle(document.documentElement).getPropertyValue('--' + n).trim()]))", list(names))
+            for ground in ("paper", "panel"):
+                for text in ("ink", "faint", "link", "bad"):
+                    self.assertGreaterEqual(contrast(colours[text], colours[ground]), 4.5, (theme, text, ground))
+                for mark in browser.get("raceline.palettes[arguments[0]]", theme):
+                    self.assertGreaterEqual(contrast(mark, colours[ground]), 3, (theme, mark, ground))
+            used = browser.get("raceline.palettes[arguments[0]]", theme)
+            browser.choose("choose-kernel", "")
+            browser.see("roofline-chart", "raceline.page.charts['roofline-chart'].view")
+            marks = set(browser.get("raceline.page.charts['roofline-chart'].spec.data[0].values.map(v => v.colour)"))
+            self.assertLessEqual(marks, set(used))
+            self.assertEqual(len(marks), len(used))
+
+
+if __name__ == "__main__":
+    unittest.main()
