@@ -202,6 +202,21 @@ TEST(Latency, AWaitIsPaidAtEachRepeat) {
     EXPECT_NEAR(predict_one(device, counts).seconds, 8 * us, tiny);
 }
 
+// 40 CTAs share DRAM for 40 µs, longer than any of them takes: their latencies overlap, but for
+// that of the first reads, before which nothing comes.
+TEST(Latency, MemoryIdlesUntilTheFirstReadsAreThere) {
+    Device device = gpu10();
+    Counts counts = counts_of({{"byte.dram_read", 40e6}}, 40);
+    counts.threads = 128;
+    counts.steps = {{"load", 1, {{"byte.dram_read", 1e6}}, "latency.dram"}};
+    EXPECT_NEAR(predict_one(device, counts).seconds, 40 * us, tiny) << "latency not known";
+    device.rates["latency.dram"].value = 500e-9;
+    EXPECT_NEAR(predict_one(device, counts).seconds, 40.5 * us, tiny);
+    counts.steps.front().repeat = 8;  // as long a loop waits for its first reads once
+    counts.steps.front().work["byte.dram_read"] = 1e6 / 8;
+    EXPECT_NEAR(predict_one(device, counts).seconds, 40.5 * us, tiny);
+}
+
 TEST(Latency, AWaitIsThatOfACtaAmongOthersWhereItIsKnown) {
     Device device = gpu10();
     device.rates["latency.dram"].value = 500e-9;
