@@ -25,9 +25,14 @@ Compared settled_rows(DocsEvidence& evidence, const DocsBlock& block) {
 }
 
 std::string peer_title(const std::string& name) {
-    static const std::map<std::string, std::string> titles{
-        {"cudnn", "cuDNN"},          {"fa2", "FlashAttention-2"},  {"fa3", "FlashAttention-3"},
-        {"fa4", "FlashAttention-4"}, {"flashinfer", "FlashInfer"}, {"torch_cpu", "PyTorch"}};
+    static const std::map<std::string, std::string> titles{{"cudnn", "cuDNN"},
+                                                           {"fa2", "FlashAttention-2"},
+                                                           {"fa3", "FlashAttention-3"},
+                                                           {"fa4", "FlashAttention-4"},
+                                                           {"flashinfer", "FlashInfer"},
+                                                           {"flashinfer_decode", "FlashInfer"},
+                                                           {"xqa", "XQA"},
+                                                           {"torch_cpu", "PyTorch"}};
     const auto found = titles.find(name);
     return found == titles.end() ? name : found->second;
 }
