@@ -267,6 +267,18 @@ INSTANTIATE_TEST_SUITE_P(By, Signalled,
                              return std::string(one.param.number == SIGINT ? "SIGINT" : "SIGTERM");
                          });
 
+TEST(SignalledBeforeTheFirstCase, a_measurement_of_ceilings_says_that_none_were_kept) {
+    const Sandbox box;
+    const Process measure(box, "measure --device cpu --threads 1");
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    measure.send(SIGINT);
+    const Outcome run = measure.end();
+    EXPECT_EQ(run.exit, 130);
+    EXPECT_THAT(run.err, HasSubstr("raceline: stopped: no ceilings were kept"));
+    EXPECT_FALSE(std::filesystem::exists(box.path("cache/raceline")) &&
+                 !std::filesystem::is_empty(box.path("cache/raceline")));
+}
+
 TEST(SignalledTwice, a_run_stops_at_once_and_keeps_what_was_whole) {
     const Sandbox box;
     const std::string file = box.path("r.jsonl");
