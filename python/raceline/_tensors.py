@@ -11,6 +11,7 @@ import importlib
 from typing import Any
 
 from . import _core
+from ._table import kind_of
 
 _CPU = 1  # DLPack's number
 
@@ -307,7 +308,7 @@ def library_of(name: str, x: Any) -> Library:
         root = _root_of(type(x))
         if root is None or not hasattr(x, "__dlpack__"):
             raise TypeError(
-                f"{name} is a {type(x).__name__}; a tensor of NumPy, PyTorch, CuPy or JAX would be "
+                f"{name} is {kind_of(x)}; a tensor of NumPy, PyTorch, CuPy or JAX would be "
                 "accepted"
             )
         library = _by_type[type(x)] = _library(root)

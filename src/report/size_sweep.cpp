@@ -44,8 +44,8 @@ void add_row(TextTable& table, std::int64_t size, const Workload& w, const Devic
              const LaunchCase& how) {
     const SpeedOfLight bound = speed_of_light(device, w, how);
     std::vector<std::string> cells{
-        fmt::format("{}", size), fmt::format("{:.3g}", bound.arithmetic_intensity),
-        fmt::format("{:.3g}", bound.ridge), bound.limiter, format_seconds(bound.seconds)};
+        fmt::format("{}", size), format_number(bound.arithmetic_intensity),
+        format_number(bound.ridge), bound.limiter, format_seconds(bound.seconds)};
     try {
         Case which;
         const api::EngineChoice choice =
