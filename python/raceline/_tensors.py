@@ -215,7 +215,7 @@ class _Torch(Library):
         core = torch._C
         self._current_device = getattr(core, "_cuda_getDevice", torch.cuda.current_device)
         self._allocate = getattr(core, "_cuda_cudaCachingAllocator_raw_alloc", None)
-        self._free = getattr(core, "_cuda_cudaCachingAllocator_raw_delete", None)
+        self._free: Any = getattr(core, "_cuda_cudaCachingAllocator_raw_delete", None)
         if self._free is None:
             self._allocate = None
 
