@@ -385,11 +385,13 @@ std::string CaseTable::refusal_lines(const TextStyle& style) const {
             alike[count].push_back(kernel);
         }
         for (const auto& [count, names] : alike) {
-            text += inked(fmt::format("not run on {}: {}: {}",
+            std::string lines =
+                paragraph(fmt::format("not run on {}: {}: {}",
                                       counted_text(static_cast<std::size_t>(count), "shape"),
                                       some_names(names, style), reason),
-                          Ink::hint, style) +
-                    "\n";
+                          style);
+            lines.pop_back();  // the end of the last one has no colour
+            text += inked(lines, Ink::hint, style) + "\n";
         }
     }
     return text;

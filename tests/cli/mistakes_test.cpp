@@ -150,7 +150,8 @@ TEST_F(Mistakes, one_line_says_what_was_meant) {
     refused("bnech", "command 'bnech' does not exist: did you mean 'bench'?");
     refused("--foo", "no option '--foo'; `raceline --help` lists the commands");
     refused("-v", "'-v' belongs behind a command, as in `raceline predict -v`");
-    refused("--color always devices", "'--color' belongs behind a command, as in `raceline devices");
+    refused("--color always devices",
+            "'--color' belongs behind a command, as in `raceline devices");
     refused("completion tcsh", "there is no completion for 'tcsh'");
     refused("completion", "completion needs a shell");
     refused("help predict bench", "help takes no word 'bench'");

@@ -116,6 +116,28 @@ TEST_F(Terminal, tables_are_as_wide_as_columns_says_and_wide_shows_all) {
     EXPECT_LE(widest_table(box->run(devices, "COLUMNS=nonsense")), 100U);
 }
 
+// Sentences too: of answers, explanations, refusals, helps and summaries. An example is to be
+// copied and stays one line; so does a rung's source.
+TEST_F(Terminal, sentences_are_as_wide_as_columns_says) {
+    const std::string h200 = " --device h200 --shape ";
+    for (const std::string& words : std::vector<std::string>{
+             "predict -v" + h200 + "h=16,q=4096,k=4096,d=128",
+             "predict --explain" + h200 + "b=64,h=32/8,q=1,k=8192,d=128",
+             "predict --device b200 --shape b=64,h=32/8,q=1,k=8192,d=128", every_table.back(),
+             std::string("report --scorecard ") + receipts +
+                 "/cpu/2026-11-21-quickstart-d1ca717f26ff.jsonl.gz",
+             *std::prev(every_table.end(), 2), std::string("--help"), std::string("help bench"),
+             std::string("kernels --diff gqa gqa_ilp")}) {
+        for (const std::string& line : box->run(words, "COLUMNS=80").lines()) {
+            if (line.starts_with("==")) {
+                break;
+            }
+            EXPECT_TRUE(text_width(line) <= 80 || line.starts_with("  raceline "))
+                << words << ": " << line;
+        }
+    }
+}
+
 TEST_F(Terminal, tables_are_as_wide_as_the_terminal) {
     if (!has_script()) {
         GTEST_SKIP() << "no script(1) to make a terminal with";
