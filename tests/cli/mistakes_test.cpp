@@ -152,6 +152,7 @@ TEST_F(Mistakes, one_line_says_what_was_meant) {
     refused("-v", "'-v' belongs behind a command, as in `raceline predict -v`");
     refused("--color always devices",
             "'--color' belongs behind a command, as in `raceline devices");
+    refused("predict --device h200 --op +relu,n=8x4", "operation '' does not exist");
     refused("completion tcsh", "there is no completion for 'tcsh'");
     refused("completion", "completion needs a shell");
     refused("help predict bench", "help takes no word 'bench'");
@@ -165,6 +166,14 @@ TEST_F(Mistakes, names_are_read_in_any_spelling) {
     const Outcome row = box.run("check --json --device CPU --kernel CPU-Flash" + tile +
                                 " --shape B=1,HEADS=2,q=64,K=64,headdim=64,DTYPE=Float32");
     ASSERT_EQ(row.exit, 0) << row.err;
+    for (const auto& [written, read] : {std::pair{"RMSNorm,n=8X4", "op=rmsnorm,n=8x4"},
+                                        std::pair{"rms_norm,n=8x4", "op=rmsnorm,"},
+                                        std::pair{"Layer-Norm,n=8x4", "op=layernorm,"},
+                                        std::pair{"ADD+rms-norm,n=8x4", "op=add+rms"},
+                                        std::pair{"matmul,m=1,n=8,k=8", "op=linear,"}}) {
+        const Outcome run = box.run(std::string("predict --device h200 --op ") + written);
+        EXPECT_THAT(run.out, testing::StartsWith(read)) << run.err;
+    }
     EXPECT_THAT(row.out, HasSubstr("\"kernel\":\"cpu_flash\""));
     EXPECT_THAT(row.out, HasSubstr("\"dtype\":\"fp32\""));
     EXPECT_THAT(row.out, HasSubstr("\"id\":\"cpu\""));
