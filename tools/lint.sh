@@ -28,7 +28,7 @@ tools=build-lint/venv-prose-$codespell-$markdown
     $tools/bin/python -m pip install --quiet --disable-pip-version-check codespell==$codespell \
         markdown-it-py==$markdown
 }
-$tools/bin/python -B -m unittest -q tests/tools/test_prose.py
+$tools/bin/python -B -m unittest -q tests/tools/test_prose.py tests/tools/test_site_pages.py
 $tools/bin/python tools/prose.py
 [ "${1:-}" != quick ] || exit 0
 # Files that a build takes in batches are looked at in batches: most of the time goes into what their

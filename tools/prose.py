@@ -5,7 +5,7 @@
 Pages are README.md and docs/**/*.md; texts are the string literals of apps/ and src/. Refused are
 
 - a paragraph of more than 90 words, and a sentence of more than 35;
-- a table that is wider than 100 columns once its cells are padded;
+- a table that is wider than 100 columns once its cells are padded, and a line of code that is;
 - words of docs/words.txt, and what codespell finds.
 
 docs/notebooks/ is dated and keeps the words of its day: there spelling alone counts. Blocks that
@@ -109,6 +109,15 @@ def table_widths(tokens: list[Token]) -> Iterator[Fault]:
                 yield line, f"a table of {width} columns"
 
 
+def code_widths(tokens: list[Token]) -> Iterator[Fault]:
+    for token in tokens:
+        if token.type in ("fence", "code_block"):
+            first = (token.map or [0])[0] + (2 if token.type == "fence" else 1)
+            for number, line in enumerate(token.content.splitlines()):
+                if len(line) > MOST_COLUMNS:
+                    yield first + number, f"a line of code of {len(line)} columns: '{said(line)}'"
+
+
 def private_nouns() -> dict[str, str]:
     nouns: dict[str, str] = {}
     for line in (ROOT / "docs" / "words.txt").read_text(encoding="utf-8").splitlines():
@@ -128,7 +137,8 @@ def of_page(path: Path) -> list[Fault]:
     text = path.read_text(encoding="utf-8")
     notebook = "notebooks" in path.parts
     parser = MarkdownIt("commonmark").enable("table")
-    faults = [] if notebook else list(table_widths(parser.parse(text)))
+    parsed = parser.parse(text)
+    faults = [] if notebook else [*table_widths(parsed), *code_widths(parsed)]
     nouns = private_nouns()
     # Generated blocks keep their lines, so that the others keep their numbers.
     written = BLOCK.sub(lambda block: "\n" * block.group().count("\n"), text)
@@ -190,6 +200,10 @@ def files() -> list[Path]:
 def main(arguments: list[str]) -> int:
     counts_only = "--counts" in arguments
     paths = [Path(name).resolve() for name in arguments if not name.startswith("--")] or files()
+    for path in paths:
+        if not path.is_file():
+            print(f"prose: {path} is no file", file=sys.stderr)
+            return 2
     faults: dict[Path, list[Fault]] = {}
     for path in paths:
         faults[path] = of_page(path) if path.suffix == ".md" else of_source(path)

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Builds the site of docs/ into build/site, with links checked: a warning is an error.
+# Builds the site of docs/ into build/site, with links and paragraphs checked: a warning is an error.
 #   tools/site.sh [FOLDER]     FOLDER: where the pages go (default: build/site)
 #   tools/site.sh --prepare    makes the environment and stops
 # Doxygen comes from tools/bootstrap.sh docs; Python packages from docs/requirements.txt, into an
@@ -31,4 +31,5 @@ $tools/bin/mkdocs build --strict --site-dir "$(realpath -m "$site")" >"$site.log
     cat "$site.log" >&2
     exit 1
 }
+$tools/bin/python -B tools/site_paragraphs.py "$site"
 echo "site: $(find "$site" -name '*.html' | wc -l) pages in $site"

@@ -80,6 +80,9 @@ Outcome run_each(const std::vector<Case>& cases, const Options& options, const D
     std::vector<std::string> again;
     WorkLeft left(cases, device);
     const std::size_t all = left.cases();
+    if (all > 0 && !run.heading.empty()) {
+        say("{}", run.heading);
+    }
     const auto kept = [&] { return kept_sentence(run, outcome.ran, all); };
     Interruption interruption;
     {
@@ -102,7 +105,8 @@ Outcome run_each(const std::vector<Case>& cases, const Options& options, const D
             }
         }
     }
-    if (!options.json) {
+    outcome.refusal = table.only_refusal();
+    if (!options.json && outcome.refusal.empty()) {
         fmt::print("{}", table.str(run.columns, stdout_style(options)));
     }
     say_again(again);
@@ -117,8 +121,9 @@ int exit_of(const Outcome& outcome) {
     if (outcome.stopped != 0) {
         return outcome.stopped;
     }
-    require(outcome.ran > 0, Status::unsupported,
-            "no kernel ran: none of those asked for supports any of the shapes");
+    require(outcome.ran > 0, Status::unsupported, "no kernel ran: {}",
+            outcome.refusal.empty() ? "none of those asked for supports any of the shapes"
+                                    : outcome.refusal);
     return outcome.failed == 0 ? exit_ok : exit_failed;
 }
 

@@ -27,12 +27,14 @@ bool is_beside_the_point(const Case& one, const Options& options);
 
 struct Outcome {
     int ran = 0, failed = 0;
-    int stopped = 0;  ///< the exit code where a signal ended the run before its end; else 0
+    int stopped = 0;      ///< the exit code where a signal ended the run before its end; else 0
+    std::string refusal;  ///< where nothing ran, and for one reason: that, as a clause
 };
 /// How cases of a command are run, and what is said of them.
 struct Run {
     std::string_view done;  ///< what becomes of a case: "measured", "checked"
     std::string file;       ///< where rows are kept; empty: nowhere
+    std::string heading;    ///< said before the first case that the device runs, if there is one
     CaseTable::Columns columns = CaseTable::Columns::all;
     std::function<CaseResult(const Case&)> one;
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cases.hpp"
+#include "interruption.hpp"
 #include "selection.hpp"
 #include "support/text_table.hpp"
 #include "terminal.hpp"
@@ -7,6 +8,7 @@
 namespace raceline::cli {
 
 int run_check(const Options& options) {
+    const StopBeforeCases stop("nothing was checked");
     const auto backend = select_backend(options);
     Options all = options;
     // The gate is about correctness, not speed: every tile, unless the user chooses.
@@ -18,10 +20,13 @@ int run_check(const Options& options) {
         run_each(cases, options, backend->device(),
                  {.done = "checked",
                   .file = options.receipts,
+                  .heading = {},
                   .columns = CaseTable::Columns::correctness,
                   .one = [&](const Case& one) { return check_case(one, *backend, sink); }});
-    say("{} checked, {} failed", counted_text(static_cast<std::size_t>(outcome.ran), "case"),
-        outcome.failed);
+    if (outcome.refusal.empty()) {
+        say("{} checked, {} failed", counted_text(static_cast<std::size_t>(outcome.ran), "case"),
+            outcome.failed);
+    }
     return exit_of(outcome);
 }
 

@@ -15,11 +15,31 @@
 namespace raceline::cli {
 namespace {
 
+// An option where a command should be, but for the three that need none: "" if there is none.
+std::string early_option(int argc, const char* const* argv, const CLI::App& app,
+                         const std::vector<Command>& commands) {
+    const std::string word = argc > 1 ? std::string(argv[1]) : std::string();
+    const std::string name = word.substr(0, word.find('='));
+    if (!name.starts_with('-') || name == "-" || app.get_option_no_throw(name) != nullptr) {
+        return "";
+    }
+    const auto its = std::ranges::find_if(commands, [&](const Command& command) {
+        return command.app->get_option_no_throw(name) != nullptr;
+    });
+    return its == commands.end()
+               ? fmt::format(
+                     "raceline: no option '{}'; `raceline --help` lists the commands, and "
+                     "`raceline help COMMAND` the options of each",
+                     name)
+               : fmt::format("raceline: '{}' belongs behind a command, as in `raceline {} {}`",
+                             name, its->app->get_name(), name);
+}
+
 // CLI11 says the same whether there was no command or a wrong one.
 std::string missing_command(int argc, const char* const* argv,
                             const std::vector<Command>& commands) {
     const std::string word = argc > 1 ? argv[1] : "";
-    if (!word.empty() && word.front() != '-') {
+    if (!word.empty()) {
         return "raceline: " + no_command_sentence(word, commands);
     }
     std::vector<std::string> names;
@@ -70,6 +90,10 @@ CommandLine parse_command_line(int argc, const char* const* argv) {
     const std::vector<Command> commands = add_commands(app, line.options);
     if (asks_for_completion(argc, argv)) {
         line.out = completions_text(app, argc, argv);
+        return line;
+    }
+    if (line.err = early_option(argc, argv, app, commands); !line.err.empty()) {
+        line.exit = exit_usage;
         return line;
     }
     lay_out_help(app, stdout_style(line.options));

@@ -54,6 +54,9 @@ public:
         const bool whole = app->get_parent() == nullptr;
         return CLI::Formatter::make_usage(app, whole ? "raceline" : "raceline " + app->get_name());
     }
+    std::string make_description(const CLI::App* app) const override {
+        return paragraph(app->get_description(), style_, 0);
+    }
     std::string make_footer(const CLI::App* app) const override {
         std::istringstream lines(app->get_footer());
         std::string text;

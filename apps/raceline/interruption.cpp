@@ -32,6 +32,12 @@ void write_to_person(const char* bytes, std::size_t size) {
     static_cast<void>(!::write(STDERR_FILENO, bytes, size));
 }
 
+[[noreturn]] void stop_at_once(int signal) {
+    const Sentence& sentence = sentences[static_cast<std::size_t>(current.load())];
+    write_to_person(sentence.bytes.data(), sentence.size);
+    _exit(first_signal_exit + signal);
+}
+
 void note(int signal) {
     int none = 0;
     if (noted.compare_exchange_strong(none, signal)) {
@@ -40,9 +46,17 @@ void note(int signal) {
         write_to_person(soon.data(), soon.size());
         return;
     }
-    const Sentence& sentence = sentences[static_cast<std::size_t>(current.load())];
-    write_to_person(sentence.bytes.data(), sentence.size);
-    _exit(first_signal_exit + signal);
+    stop_at_once(signal);
+}
+
+void set_sentence(const std::string& sentence) {
+    const int next = 1 - current.load();
+    Sentence& written = sentences[static_cast<std::size_t>(next)];
+    std::string line = one_line(sentence).substr(0, written.bytes.size() - 2);
+    line = "\n" + line + "\n";
+    std::copy(line.begin(), line.end(), written.bytes.begin());
+    written.size = line.size();
+    current = next;
 }
 
 void set_handlers(void (*handler)(int)) {
@@ -62,6 +76,15 @@ void set_handlers(void (*handler)(int)) {
 
 }  // namespace
 
+StopBeforeCases::StopBeforeCases(const std::string& kept) {
+    set_sentence("raceline: stopped: " + kept);
+    set_handlers(stop_at_once);
+}
+
+StopBeforeCases::~StopBeforeCases() {
+    set_handlers(SIG_DFL);
+}
+
 Interruption::Interruption() {
     noted = 0;
     say_at_once("raceline: stopped");
@@ -73,13 +96,7 @@ Interruption::~Interruption() {
 }
 
 void Interruption::say_at_once(const std::string& sentence) {
-    const int next = 1 - current.load();
-    Sentence& written = sentences[static_cast<std::size_t>(next)];
-    std::string line = one_line(sentence).substr(0, written.bytes.size() - 2);
-    line = "\n" + line + "\n";
-    std::copy(line.begin(), line.end(), written.bytes.begin());
-    written.size = line.size();
-    current = next;
+    set_sentence(sentence);
 }
 
 int Interruption::signal() const {

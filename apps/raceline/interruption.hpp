@@ -7,6 +7,16 @@
 
 namespace raceline::cli {
 
+/// While it lives, and there is no Interruption, the first SIGINT or SIGTERM ends the program with
+/// `kept` on stderr: what became of its work.
+class StopBeforeCases {
+public:
+    explicit StopBeforeCases(const std::string& kept);
+    ~StopBeforeCases();
+    StopBeforeCases(const StopBeforeCases&) = delete;
+    StopBeforeCases& operator=(const StopBeforeCases&) = delete;
+};
+
 /// While it lives, the first SIGINT or SIGTERM is only noted, and the second ends the program, with
 /// `at_once` on stderr. Rows of receipts are whole then, too: each is one write.
 class Interruption {

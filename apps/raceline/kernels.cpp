@@ -51,7 +51,7 @@ Json kernel_content(const Kernel& kernel) {
 
 int run_kernels(const Options& options) {
     if (!options.diff.empty()) {
-        print_lesson(options.diff[0], options.diff[1]);
+        print_lesson(options.diff[0], options.diff[1], stdout_style(options));
         return exit_ok;
     }
     constexpr std::size_t least_summary = 40;

@@ -9,6 +9,7 @@
 #include "registry/registry.hpp"
 #include "support/build_info.hpp"
 #include "support/check.hpp"
+#include "support/text_style.hpp"
 
 namespace raceline::cli {
 namespace {
@@ -24,16 +25,18 @@ const Kernel& rung_called(const std::string& name) {
 
 }  // namespace
 
-void print_lesson(const std::string& before, const std::string& after) {
+void print_lesson(const std::string& before, const std::string& after, const TextStyle& style) {
     const Kernel& then = rung_called(before);
     const Kernel& now = rung_called(after);
-    fmt::print("{} after {}: {}\n", now.name, then.name, now.rung->changes);
+    fmt::print(
+        "{}",
+        paragraph(fmt::format("{} after {}: {}", now.name, then.name, now.rung->changes), style));
     if (now.rung->predecessor != then.name) {
         fmt::print("({})\n", now.rung->predecessor.empty()
                                  ? "it is the first rung of its track"
                                  : fmt::format("its predecessor is {}", now.rung->predecessor));
     }
-    fmt::print("To be seen: {}.\n", now.rung->evidence);
+    fmt::print("{}", paragraph(fmt::format("To be seen: {}.", now.rung->evidence), style));
     for (const build_info::EmbeddedFile& file : build_info::ladder_sources()) {
         const fs::path path{std::string(file.path)};
         if (path.parent_path().filename() == now.name) {

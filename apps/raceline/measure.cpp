@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "device/catalog.hpp"
+#include "interruption.hpp"
 #include "options.hpp"
 #include "probe/probes.hpp"
 #include "receipt/rows.hpp"
@@ -55,6 +56,7 @@ int run_measure_power(const Options& options, const Device& device) {
 }  // namespace
 
 int run_measure(const Options& options) {
+    const StopBeforeCases stop("no ceilings were kept, those of before stay");
     const Device device = live_device(options.device);
     if (options.power) {
         return run_measure_power(options, device);

@@ -10,6 +10,7 @@
 #include "plot/chart.hpp"
 #include "raceline/point.hpp"
 #include "receipt/row.hpp"
+#include "support/text_style.hpp"
 
 namespace raceline::cli {
 
@@ -73,7 +74,7 @@ int run_measure(const Options& options);
 int run_kernels(const Options& options);
 /// Prints what rung `after` changes of rung `before`: its record's words, then its own code beside
 /// the other's. Throws Error(invalid_argument) for a kernel that is no rung.
-void print_lesson(const std::string& before, const std::string& after);
+void print_lesson(const std::string& before, const std::string& after, const TextStyle& style);
 int run_predict(const Options& options);
 int run_check(const Options& options);
 int run_bench(const Options& options);

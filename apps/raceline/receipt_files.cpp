@@ -17,7 +17,8 @@ std::string newest_receipt() {
     fs::path newest;
     std::error_code none;
     for (const auto& entry : fs::directory_iterator(folder, none)) {
-        const bool receipt = is_receipt_name(entry.path().string());
+        // One without a byte is of a run that was refused, or ended before its first row.
+        const bool receipt = is_receipt_name(entry.path().string()) && entry.file_size(none) > 0;
         if (receipt && (newest.empty() || entry.last_write_time() > fs::last_write_time(newest))) {
             newest = entry.path();
         }

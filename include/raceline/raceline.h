@@ -104,9 +104,10 @@ typedef struct rl_options {
  * q with headdim_v, lse (batch, seqlen_q, heads_q) float32. Ragged: (total, heads, headdim), lse
  * (total, heads_q), with prefix sums (batch + 1, int32) on the host, and for a GPU on the device
  * too. lse, options and prefix sums may be null.
- * q, k and v may all be e4m3 (Hopper; head dims in multiples of 16, addresses and strides in
- * multiples of 16 bytes): out is bf16 then, and every tensor has a scale a sequence and KV head,
- * positive, that its elements are multiplied by. */
+ *
+ * q, k and v may all be e4m3: out is bf16 then, and every tensor has a positive scale for each
+ * sequence and KV head, by which its elements are multiplied. Hopper only, with head dims in
+ * multiples of 16, addresses and strides in multiples of 16 bytes. */
 typedef struct rl_forward_args {
     size_t struct_size;
     const rl_tensor* q;

@@ -138,12 +138,14 @@ def decode(
         backend: a kernel's name; None: the one with the least predicted time.
         checked: refuse pages, lengths and bits of a tree out of range before running. None: on a
             CPU. On a GPU it waits for the stream.
-        tree: (batch, seqlen_q) uint32 or int32, for speculated tokens, of which seqlen_q is at most
-            32: bit j of a token's word is set if it sees new token j, which stands seqlen_q - j
-            before the end of its sequence's keys. Older keys are seen by all. In the place of
-            causal and window, which are refused beside it. A bit at or above seqlen_q is refused
-            on a CPU and where `checked`; unchecked, on a GPU, it counts for nothing. A token that
-            sees no key gets 0 and an LSE of -inf (of its sink, where there are sinks).
+        tree: (batch, seqlen_q) uint32 or int32, for at most 32 speculated tokens a sequence. Bit j
+            of a token's word is set if it sees new token j, which stands seqlen_q - j before the
+            end of its sequence's keys. Older keys are seen by all. Without causal and window, which
+            are refused beside it.
+
+            A bit at or above seqlen_q is refused on a CPU and where `checked`; unchecked, on a GPU,
+            it counts for nothing. A token that sees no key gets 0 and an LSE of -inf (of its sink,
+            where there are sinks).
 
     Returns, raises: as `attention`; lse is (batch, seqlen_q, heads_q).
     """

@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any, Mapping
 
 from . import _core
+from ._table import kind_of
 from ._tensors import Library, view
 
 
@@ -65,7 +66,7 @@ def run(
     """Checks the call, allocates its outputs in q's library, and runs it on the current stream.
     dtype: the output's; None: that of q."""
     if not isinstance(return_lse, bool):
-        raise TypeError(f"return_lse is a {type(return_lse).__name__}; it must be True or False")
+        raise TypeError(f"return_lse is {kind_of(return_lse)}; it must be True or False")
     stream = library.stream(q)
     call = kind(given, stream)
     out = library.empty(call.out_shape, q, dtype)

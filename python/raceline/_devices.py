@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Callable
 
 from . import _core
-from ._table import html_table, si, text_table
+from ._table import html_table, kind_of, percent, si, text_table
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class Ceilings:
 
     def _rows(self) -> list[list[str]]:
         return [
-            [c.resource, si(c.value, c.unit), f"{c.value / c.limit:.0%}" if c.limit else "", c.method]
+            [c.resource, si(c.value, c.unit), percent(c.value / c.limit) if c.limit else "", c.method]
             for c in self.ceilings
         ]
 
@@ -133,7 +133,7 @@ def measure(
         RuntimeError: a value is above its arithmetic limit, or the driver failed.
     """
     if progress is not None and not callable(progress):
-        raise TypeError(f"progress is a {type(progress).__name__}; it must be callable or None")
+        raise TypeError(f"progress is {kind_of(progress)}; it must be callable or None")
     found = json.loads(
         _core.measure(device, threads, if_missing, quick, _words(), progress)
     )

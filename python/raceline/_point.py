@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 
 from . import _core
-from ._table import html_table, seconds, si, text_table
+from ._table import html_table, kind_of, percent, seconds, si, text_table
 
 
 class Point:
@@ -62,7 +62,7 @@ class Point:
         if self.seconds and self.of_roof:
             done = [si(amount / self.seconds, unit)
                     for amount, unit in ((self._flops, "flop/s"), (self._bytes, "B/s")) if amount]
-            rows += [["measured", f"{seconds(self.seconds)}, {self.of_roof:.0%} of the roof: {self.standing}"],
+            rows += [["measured", f"{seconds(self.seconds)}, {percent(self.of_roof)} of the roof: {self.standing}"],
                      ["achieved", ", ".join(done)]]
         return [*rows, [f"+10 % {self.limiter}", f"bound divided by {self.gain_of_tenth:.3g}"]]
 
@@ -113,7 +113,7 @@ def point(
 
 def _number(name: str, value: float) -> float:
     if isinstance(value, bool) or not hasattr(value, "__float__") or isinstance(value, str):
-        raise TypeError(f"{name} is a {type(value).__name__}; it must be a number")
+        raise TypeError(f"{name} is {kind_of(value)}; it must be a number")
     try:
         return float(value)
     except OverflowError:
@@ -129,5 +129,5 @@ def _measured(value: float) -> float:
 
 def _text(name: str, value: str) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"{name} is a {type(value).__name__}; it must be a str")
+        raise TypeError(f"{name} is {kind_of(value)}; it must be a str")
     return value

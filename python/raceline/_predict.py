@@ -9,7 +9,7 @@ from typing import Any, Mapping, Sequence
 
 from . import _core
 from ._call import decode_inputs, forward_inputs
-from ._table import html_table, seconds, text_table
+from ._table import html_table, kind_of, percent, seconds, text_table
 from ._tensors import Library, library_of, view
 
 
@@ -58,7 +58,7 @@ class Prediction:
         for kind, times in (("term", self.terms), ("resource", self.resources)):
             for name, time in sorted(times.items(), key=lambda item: -item[1]):
                 if time >= least:
-                    share = f"{time / self.seconds:.0%}" if self.seconds else ""
+                    share = percent(time / self.seconds) if self.seconds else ""
                     rows.append([kind, name, seconds(time), share])
         return rows
 
@@ -145,7 +145,7 @@ def predict(
     microseconds until this user's measured rates change. Source: docs/model.md.
     """
     if not isinstance(return_lse, bool):
-        raise TypeError(f"return_lse is a {type(return_lse).__name__}; it must be True or False")
+        raise TypeError(f"return_lse is {kind_of(return_lse)}; it must be True or False")
     decode_only = {"k_cache": k_cache, "v_cache": v_cache, "block_table": block_table,
                    "seqlens": seqlens, "max_seqlen": max_seqlen,
                    "tree": None if tree is False else tree}
@@ -219,7 +219,7 @@ class _Shapes:
     def describe(self, name: str, shape: Any, dtype: str, address: int = 0) -> Any:
         if not isinstance(shape, (tuple, list)):
             raise TypeError(
-                f"{name} is a {type(shape).__name__}; with q as a shape it must be a tuple of int"
+                f"{name} is {kind_of(shape)}; with q as a shape it must be a tuple of int"
             )
         return (address, dtype, tuple(shape), None, False, 0, None)
 

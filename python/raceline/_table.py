@@ -5,22 +5,40 @@ from __future__ import annotations
 
 import html
 import math
-from typing import Sequence
+from typing import Any, Sequence
+
+
+def kind_of(value: Any) -> str:
+    """3 -> "an int", "x" -> "a str"."""
+    name = type(value).__name__
+    return f"{'an' if name[0] in 'aeioAEIO' else 'a'} {name}"
+
+
+def three_digits(value: float) -> str:
+    """4.9 -> "4.90", 120.0 -> "120"."""
+    return f"{value:#.3g}".rstrip(".") if 1 <= abs(value) < 1000 else f"{value:.3g}"
 
 
 def si(value: float, unit: str) -> str:
     """1.53e12, "B/s" -> "1.53 TB/s"."""
     prefixes = ["", "k", "M", "G", "T", "P"]
+    value = float(f"{value:.3g}")
     step = min(max(int(math.log10(abs(value)) // 3), 0), len(prefixes) - 1) if value else 0
-    return f"{value / 1000**step:.3g} {prefixes[step]}{unit}"
+    return f"{three_digits(value / 1000**step)} {prefixes[step]}{unit}"
 
 
 def seconds(value: float) -> str:
-    """0.00104 -> "1.04 ms"."""
+    """0.0049 -> "4.90 ms"."""
+    value = float(f"{value:.3g}")
     for factor, unit in ((1, "s"), (1e3, "ms"), (1e6, "µs")):
         if value * factor >= 1:
-            return f"{value * factor:.3g} {unit}"
-    return f"{value * 1e9:.3g} ns"
+            return f"{three_digits(value * factor)} {unit}"
+    return f"{three_digits(value * 1e9)} ns"
+
+
+def percent(share: float) -> str:
+    """0.853 -> "85 %", as the command prints it."""
+    return f"{100 * share:.0f} %"
 
 
 def text_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -11,6 +11,7 @@ import importlib
 from typing import Any
 
 from . import _core
+from ._table import kind_of
 
 _CPU = 1  # DLPack's number
 
@@ -214,7 +215,7 @@ class _Torch(Library):
         core = torch._C
         self._current_device = getattr(core, "_cuda_getDevice", torch.cuda.current_device)
         self._allocate = getattr(core, "_cuda_cudaCachingAllocator_raw_alloc", None)
-        self._free = getattr(core, "_cuda_cudaCachingAllocator_raw_delete", None)
+        self._free: Any = getattr(core, "_cuda_cudaCachingAllocator_raw_delete", None)
         if self._free is None:
             self._allocate = None
 
@@ -307,7 +308,7 @@ def library_of(name: str, x: Any) -> Library:
         root = _root_of(type(x))
         if root is None or not hasattr(x, "__dlpack__"):
             raise TypeError(
-                f"{name} is a {type(x).__name__}; a tensor of NumPy, PyTorch, CuPy or JAX would be "
+                f"{name} is {kind_of(x)}; a tensor of NumPy, PyTorch, CuPy or JAX would be "
                 "accepted"
             )
         library = _by_type[type(x)] = _library(root)

@@ -13,6 +13,7 @@ import torch
 
 from . import _core
 from ._call import combine_inputs, decode_inputs, forward_inputs, run
+from ._table import kind_of
 from ._tensors import library_of
 
 _NO_BACKWARD = (
@@ -77,7 +78,7 @@ def combine(
 
 def check_dtype(dtype: Any) -> None:
     if dtype is not None and not isinstance(dtype, torch.dtype):
-        raise TypeError(f"dtype is a {type(dtype).__name__}; it must be None or a torch.dtype")
+        raise TypeError(f"dtype is {kind_of(dtype)}; it must be None or a torch.dtype")
 
 
 def nobody_watches(*tensors: Any) -> bool:
@@ -125,7 +126,7 @@ def _required(name: str, x: Any) -> Any:
 
 def _flag(name: str, value: Any) -> bool:
     if not isinstance(value, bool):
-        raise TypeError(f"{name} is a {type(value).__name__}; it must be True or False")
+        raise TypeError(f"{name} is {kind_of(value)}; it must be True or False")
     return value
 
 
@@ -133,19 +134,19 @@ def _number(name: str, value: Any) -> Optional[float]:
     if value is None or isinstance(value, float):
         return value
     if isinstance(value, str) or not hasattr(value, "__float__"):
-        raise TypeError(f"{name} is a {type(value).__name__}; it must be a number")
+        raise TypeError(f"{name} is {kind_of(value)}; it must be a number")
     return float(value)
 
 
 def _integer(name: str, value: Any) -> Any:
     if value is not None and not isinstance(value, (int, torch.SymInt)):
-        raise TypeError(f"{name} is a {type(value).__name__}; it must be an integer")
+        raise TypeError(f"{name} is {kind_of(value)}; it must be an integer")
     return value
 
 
 def _text(name: str, value: Any) -> Optional[str]:
     if value is not None and not isinstance(value, str):
-        raise TypeError(f"{name} is a {type(value).__name__}; it must be None or a text")
+        raise TypeError(f"{name} is {kind_of(value)}; it must be None or a text")
     return value
 
 
@@ -154,7 +155,7 @@ def _window(window: Any) -> Optional[list[int]]:
         return None
     if not isinstance(window, Sequence) or isinstance(window, str):
         raise TypeError(
-            f"window is a {type(window).__name__}; it must be None or a pair (left, right)"
+            f"window is {kind_of(window)}; it must be None or a pair (left, right)"
         )
     if len(window) != 2:
         raise ValueError(f"window has {len(window)} entries; it must be None or a pair")

@@ -22,8 +22,8 @@ bool exchange_with(nb::handle type);
 std::optional<dlpack::Tensor> exchanged(nb::handle tensor);
 
 /// Whether kernels can take each of these, tensors or None, as it is: its type is one of those, it
-/// is dense on a CPU or a CUDA device, its last dimension is contiguous, and its sign bits are those
-/// in memory (PyTorch negates views of imaginary parts when it reads them).
+/// is dense on a CPU or a CUDA device, its last dimension is contiguous, and its sign bits are
+/// those in memory (PyTorch negates views of imaginary parts when it reads them).
 bool all_addressable(nb::args tensors);
 
 /// The number of the current CUDA stream on a tensor's device; None for one on a CPU, and for one

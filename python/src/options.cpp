@@ -14,14 +14,20 @@ std::string kind_of(nb::handle value) {
     return nb::type_name(value.type()).c_str();
 }
 
+// "a float", "an int"
+std::string with_article(const std::string& kind) {
+    const bool vowel = std::string_view("aeioAEIO").find(kind.front()) != std::string_view::npos;
+    return (vowel ? "an " : "a ") + kind;
+}
+
 std::int64_t read_offset(nb::handle value) {
     return value.is_none() ? -1 : read_integer("window", value);
 }
 
 std::pair<std::int64_t, std::int64_t> read_window(nb::handle window) {
     if (PySequence_Check(window.ptr()) == 0 || PyUnicode_Check(window.ptr()) != 0) {
-        raise_type_error(fmt::format("window is a {}; it must be None or a pair (left, right)",
-                                     kind_of(window)));
+        raise_type_error(fmt::format("window is {}; it must be None or a pair (left, right)",
+                                     with_article(kind_of(window))));
     }
     const Py_ssize_t size = PySequence_Size(window.ptr());
     if (size != 2) {
@@ -38,7 +44,8 @@ bool read_bool(std::string_view name, nb::handle value) {
     const std::string kind = PyBool_Check(value.ptr()) != 0 ? "bool" : kind_of(value);
     if (truth < 0 || (kind != "bool" && kind != "bool_" && kind != "numpy.bool")) {
         PyErr_Clear();
-        raise_type_error(fmt::format("{} is a {}; it must be True or False", name, kind));
+        raise_type_error(
+            fmt::format("{} is {}; it must be True or False", name, with_article(kind)));
     }
     return truth == 1;
 }
@@ -51,7 +58,8 @@ double read_number(std::string_view name, nb::handle value) {
         if (large) {
             raise_value_error(fmt::format("{} is a number that no float holds", name));
         }
-        raise_type_error(fmt::format("{} is a {}; it must be a number", name, kind_of(value)));
+        raise_type_error(
+            fmt::format("{} is {}; it must be a number", name, with_article(kind_of(value))));
     }
     return number;
 }
@@ -60,8 +68,8 @@ std::int64_t read_integer(std::string_view name, nb::handle value) {
     nb::object index = nb::steal(PyNumber_Index(value.ptr()));
     if (!index.is_valid()) {
         PyErr_Clear();
-        raise_type_error(
-            fmt::format("{} is or holds a {}; it must be an integer", name, kind_of(value)));
+        raise_type_error(fmt::format("{} is or holds {}; it must be an integer", name,
+                                     with_article(kind_of(value))));
     }
     const long long number = PyLong_AsLongLong(index.ptr());
     if (number == -1 && PyErr_Occurred() != nullptr) {
@@ -78,7 +86,7 @@ std::string read_text(std::string_view name, nb::handle value) {
     }
     if (PyUnicode_Check(value.ptr()) == 0) {
         raise_type_error(
-            fmt::format("{} is a {}; it must be None or a text", name, kind_of(value)));
+            fmt::format("{} is {}; it must be None or a text", name, with_article(kind_of(value))));
     }
     Py_ssize_t size = 0;
     const char* const text = PyUnicode_AsUTF8AndSize(value.ptr(), &size);

@@ -82,7 +82,7 @@ def test_refusals(parts):
         ("out_parts has 0 parts", ValueError, (outs[:0], lses[:0]), {}),
         ("sinks", ValueError, (outs, lses), {"sinks": np.zeros(5, np.float32)}),
         ("out has dtype|out is|out ", (TypeError, ValueError), (outs, lses), {"dtype": np.int32}),
-        ("return_lse is a int", TypeError, (outs, lses), {"return_lse": 1}),
+        ("return_lse is an int", TypeError, (outs, lses), {"return_lse": 1}),
     ]:
         with pytest.raises(kind, match=said):
             raceline.combine(*arguments, **options)

@@ -60,7 +60,7 @@ def test_measure_refuses():
         raceline.measure("cpu", threads=2**40)
     with pytest.raises(TypeError, match="quick is a str; it must be True or False"):
         raceline.measure("cpu", quick="yes")
-    with pytest.raises(TypeError, match="device is a int"):
+    with pytest.raises(TypeError, match="device is an int"):
         raceline.measure(3)
 
 

@@ -42,7 +42,7 @@ def test_this_machine():
     (dict(bytes="1"), TypeError, "bytes is a str"),
     (dict(bytes=True), TypeError, "bytes is a bool"),
     (dict(bytes=None), TypeError, "bytes is a NoneType"),
-    (dict(bytes=1, memory=2), TypeError, "memory is a int"),
+    (dict(bytes=1, memory=2), TypeError, "memory is an int"),
 ])
 def test_refusals(arguments, error, said):
     with pytest.raises(error, match=said):

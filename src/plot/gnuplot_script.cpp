@@ -16,6 +16,7 @@
 #include "plot/placement.hpp"
 #include "plot/terminal_marks.hpp"
 #include "support/check.hpp"
+#include "support/text_style.hpp"
 
 namespace raceline {
 namespace {
@@ -242,11 +243,15 @@ std::string terminal_text(const Chart& chart, PictureForm form, TerminalSize siz
 }
 
 // Title, key and notes; in a terminal they are printed, for the drawing needs its rows.
-std::string printed_heading(const Chart& chart) {
-    std::string text = fmt::format("set print '-'\nprint {}\n", single_quoted(chart.title));
-    const auto print = [&](const std::string& line) {
-        text += fmt::format("print {}\n", single_quoted(line));
+std::string printed_heading(const Chart& chart, TerminalSize size) {
+    std::string text = "set print '-'\n";
+    const auto print = [&](const std::string& sentence) {
+        for (const std::string& line :
+             broken_lines(sentence, static_cast<std::size_t>(size.columns))) {
+            text += fmt::format("print {}\n", single_quoted(line));
+        }
     };
+    print(chart.title);
     if (!chart.key.empty()) {
         print(chart.key + letters_key(chart));
     }
@@ -292,7 +297,7 @@ std::string gnuplot_script(const Chart& chart, PictureForm form, TerminalSize si
     if (terminal) {
         text += "unset grid\nset errorbars 0\n";
     }
-    text += terminal ? printed_heading(chart) : "";
+    text += terminal ? printed_heading(chart, size) : "";
     const bool many = chart.panels.size() > 1 && !terminal;
     text += many ? "set multiplot\n" : "";
     for (std::size_t i = 0; i < chart.panels.size(); ++i) {

@@ -8,6 +8,7 @@
 #include "probe/steps.hpp"
 #include "support/check.hpp"
 #include "support/statistics.hpp"
+#include "support/text_table.hpp"
 #include "timing/measurement.hpp"
 
 namespace raceline::probe {
@@ -66,9 +67,8 @@ void probe_fma(const Setting& setting, std::vector<Ceiling>& out) {
 void probe_dot(const Setting& setting, std::vector<Ceiling>& out) {
     const auto pass = best_arithmetic(setting, setting.threads, {dot_bf16});
     out.push_back({"flop.dot.bf16", pass.rate, "flop/s", pass.clock_hz, 0,
-                   fmt::format("VDPBF16PS on 512 bits, 20 independent chains, {} threads, best "
-                               "repetition",
-                               setting.threads),
+                   fmt::format("VDPBF16PS on 512 bits, 20 independent chains, {}, best repetition",
+                               counted_text(setting.threads, "thread")),
                    2.0 * dot_bf16_flops_per_instruction * pass.summed_clock_hz});
 }
 
@@ -109,9 +109,9 @@ void probe_exp(const Setting& setting, std::vector<Ceiling>& out) {
     }
     out.push_back({"op.exp", best.rate, "op/s", best.clock_hz, 0,
                    fmt::format("2^x in fp32 on {}: rounding by magic number, polynomial of degree "
-                               "5, exponent by shift and add; operands and results in L1, {} "
-                               "threads, best repetition",
-                               setting.best.target, setting.threads),
+                               "5, exponent by shift and add; operands and results in L1, {}, "
+                               "best repetition",
+                               setting.best.target, counted_text(setting.threads, "thread")),
                    0});
 }
 
@@ -119,8 +119,8 @@ void probe_simd(const Setting& setting, std::vector<Ceiling>& out) {
     const auto pass = best_arithmetic(setting, setting.threads, {setting.best.simd_mix});
     out.push_back({"op.simd", pass.rate, "op/s", pass.clock_hz, 0,
                    fmt::format("fp32 lanes of maxima and sums in equal parts on {}, 13 independent "
-                               "chains, {} threads, best repetition",
-                               setting.best.target, setting.threads),
+                               "chains, {}, best repetition",
+                               setting.best.target, counted_text(setting.threads, "thread")),
                    lanes(setting.best) * plain_ports * pass.summed_clock_hz});
 }
 
@@ -141,9 +141,9 @@ void probe_parallel_region(const Setting& setting, std::vector<Ceiling>& out) {
         }
     }
     out.push_back({"floor.parallel_region", median(seconds), "s", cpu_clock_hz(), 0,
-                   fmt::format("empty OpenMP region of {} threads entered back to back, median of "
+                   fmt::format("empty OpenMP region of {} entered back to back, median of "
                                "{}",
-                               setting.threads, samples),
+                               counted_text(setting.threads, "thread"), samples),
                    0});
 }
 

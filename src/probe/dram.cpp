@@ -7,6 +7,7 @@
 
 #include "probe/slices.hpp"
 #include "probe/steps.hpp"
+#include "support/text_table.hpp"
 
 namespace raceline::probe {
 namespace {
@@ -124,10 +125,9 @@ void report_dram(const Setting& setting, const DramPasses& best, std::vector<Cei
             "byte/s",
             pass.clock_hz,
             0,
-            fmt::format(
-                "{}, {} MiB in all on {} threads ({}), by windows of {} MiB, best repetition", how,
-                dram_footprint(setting.device) / mebibyte, threads, setting.best.target,
-                window_bytes / mebibyte),
+            fmt::format("{}, {} MiB in all on {} ({}), by windows of {} MiB, best repetition", how,
+                        dram_footprint(setting.device) / mebibyte, counted_text(threads, "thread"),
+                        setting.best.target, window_bytes / mebibyte),
             0};
     };
     const char* reads = "linear, four-front and prefetched reads";

@@ -8,6 +8,7 @@
 #include "probe/slices.hpp"
 #include "probe/steps.hpp"
 #include "support/check.hpp"
+#include "support/text_table.hpp"
 
 namespace raceline::probe {
 namespace {
@@ -80,12 +81,12 @@ void probe_level(const std::string& id, const Setting& setting, std::vector<Ceil
         const double limit =
             id == "byte.l1" ? load_bytes_per_clock(setting.best) * pass.summed_clock_hz : 0;
         const auto sweep = footprints(level);
-        out.push_back(
-            {name, pass.rate, "byte/s", pass.clock_hz, 0,
-             fmt::format("reads of {} to {} KiB in all by {} threads ({}), linear, "
-                         "four-front and prefetched, best repetition",
-                         sweep.front() / 1024, sweep.back() / 1024, threads, setting.best.target),
-             limit});
+        out.push_back({name, pass.rate, "byte/s", pass.clock_hz, 0,
+                       fmt::format("reads of {} to {} KiB in all by {} ({}), linear, "
+                                   "four-front and prefetched, best repetition",
+                                   sweep.front() / 1024, sweep.back() / 1024,
+                                   counted_text(threads, "thread"), setting.best.target),
+                       limit});
     };
     add(id, setting.threads);
     if (id != "byte.l1") {

@@ -266,7 +266,7 @@ void CommittedEvidence::check_commits(const ReceiptFile& file, bool committed,
                 fmt::format("{} of the commit {}, which no branch or tag of the history has; {} "
                             "knows the machine code of their source",
                             rows_text(rows.count), commit, machine_code_path));
-        } else {
+        } else if (history_) {  // without a tree nothing is known of any row: one line says so
             answer.notes.push_back(
                 fmt::format("{} of the commit {}, whose date is not known here{}",
                             rows_text(rows.count), commit, whole ? "" : ": " + history_note()));

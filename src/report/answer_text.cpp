@@ -15,8 +15,6 @@
 namespace raceline {
 namespace {
 
-constexpr double least_share = 0.005;  // of the time: what is less is not worth a line
-
 std::string titled(std::string_view title, std::string_view rest, const TextStyle& style) {
     return "\n" + inked(title, Ink::heading, style) + std::string(rest) + "\n";
 }
@@ -55,6 +53,12 @@ std::string head_of(const ProblemAnswer& answer, const Device& device, const Tex
                       style) +
            named_line(p.calibrated.left_out ? "model" : "expected", expected_text(p), Ink::heading,
                       style) +
+           (answer.made_for_others.empty()
+                ? ""
+                : named_line("but",
+                             answer.made_for_others +
+                                 ". What the device can do is the bound below, not this time.",
+                             Ink::heading, style)) +
            named_line("limiter", p.limiter, Ink::limiter, style) +
            named_line("tile", which.kernel->tile_text(which.tile), Ink::hint, style) +
            named_line("rates", origins_text(answer.explained.rates), Ink::hint, style);
@@ -133,18 +137,31 @@ std::string terms_text(const ProblemAnswer& answer, const TextStyle& style) {
     std::string text = titled(
         "Why", fmt::format(": the model's {}, part by part", format_seconds(p.seconds)), style);
     const auto put = [&](const std::vector<TimeTerm>& terms, bool beside) {
+        TimeTerm rest{.name = "rest", .seconds = 0, .share = 0};
         for (const TimeTerm& term : terms) {
             if (term.share >= least_share) {
                 text += term_line(term, layout, beside, term.name == p.limiter, style);
+            } else {
+                rest.seconds += term.seconds;
+                rest.share += term.share;
             }
         }
+        // What lies beside others sums to nothing.
+        text += !beside && rest.seconds > 0 ? term_line(rest, layout, false, false, style) : "";
     };
     put(answer.terms, false);
     const bool any_beside = std::ranges::any_of(
         answer.beside, [](const TimeTerm& term) { return term.share >= least_share; });
-    text += any_beside ? "  and beside these, at the same time:\n" : "";
+    text += any_beside ? "  and at the same time, beside what stands above:\n" : "";
     put(answer.beside, true);
     return text;
+}
+
+// A heading with a sentence behind it, in lines of the terminal's width.
+std::string titled_sentence(std::string_view title, const std::string& sentence,
+                            const TextStyle& style) {
+    const std::string lines = paragraph(std::string(title) + sentence, style);
+    return "\n" + inked(title, Ink::heading, style) + lines.substr(title.size());
 }
 
 std::string bound_text(const SpeedOfLight& bound) {
@@ -153,8 +170,8 @@ std::string bound_text(const SpeedOfLight& bound) {
     }
     std::string text = fmt::format(": {} by {}", format_seconds(bound.seconds), bound.limiter);
     if (bound.arithmetic_intensity > 0 && bound.ridge > 0) {
-        text += fmt::format(" ({} FLOP/B, the ridge is at {})",
-                            format_number(bound.arithmetic_intensity), format_number(bound.ridge));
+        text += fmt::format(" ({} FLOP/B, ridge at {})", format_number(bound.arithmetic_intensity),
+                            format_number(bound.ridge));
     }
     return text;
 }
@@ -167,6 +184,7 @@ std::string term_meaning(std::string_view term) {
         {"launch.extra", "floors of further launches"},
         {"launch.cta", "CTAs start and drain"},
         {"tail", "idle units at the end"},
+        {"rest", "all that is shorter"},
         {"latency", "waits that nothing hides"},
         {"dram", "DRAM traffic"},
         {"byte.l2", "L2 traffic"},
@@ -198,15 +216,16 @@ std::string term_meaning(std::string_view term) {
 std::string answer_text(const ProblemAnswer& answer, const Device& device, const TextStyle& style) {
     if (!answer.served()) {
         return inked(format_shape(answer.which.workload), Ink::heading, style) + " on " +
-               device.name + "\n\n" + "No kernel of the API serves it: " + answer.refusal + "\n" +
-               titled("Bound of the problem", bound_text(answer.bound), style);
+               device.name + "\n\n" +
+               paragraph("No kernel of the API serves it: " + answer.refusal, style) +
+               titled_sentence("Bound of the problem", bound_text(answer.bound), style);
     }
     std::string text = head_of(answer, device, style) + terms_text(answer, style) +
                        titled("What would help", "", style);
     for (const std::string& sentence : help_sentences(answer)) {
         text += paragraph("  " + sentence, style);
     }
-    return text + titled("Bound of the problem", bound_text(answer.bound), style);
+    return text + titled_sentence("Bound of the problem", bound_text(answer.bound), style);
 }
 
 std::string answers_table(std::span<const ProblemAnswer> answers, const TextStyle& style) {
@@ -217,7 +236,7 @@ std::string answers_table(std::span<const ProblemAnswer> answers, const TextStyl
                      number_column(uncalibrated ? "uncalibrated model" : "expected"),
                      text_column("band", 3), number_column("model", 2), number_column("bound"),
                      limiter_column(4, "bound's limiter"), text_column("tile", 1)});
-    std::map<std::string, std::size_t> refusals;
+    std::map<std::string, std::size_t> refusals, elsewhere;
     for (const ProblemAnswer& answer : answers) {
         const std::string shape = format_shape(answer.which.workload);
         const std::string bound =
@@ -228,6 +247,9 @@ std::string answers_table(std::span<const ProblemAnswer> answers, const TextStyl
             continue;
         }
         const Prediction& p = answer.explained.prediction;
+        if (!answer.made_for_others.empty()) {
+            ++elsewhere[answer.made_for_others];
+        }
         table.add(
             {shape, std::string(answer.which.kernel->name), p.limiter,
              format_seconds(uncalibrated ? p.seconds : p.expected_seconds),
@@ -237,8 +259,14 @@ std::string answers_table(std::span<const ProblemAnswer> answers, const TextStyl
     }
     std::string text = table.str(style);
     for (const auto& [reason, count] : refusals) {
-        text += fmt::format("no kernel of the API serves {}: {}\n", counted_text(count, "shape"),
-                            reason);
+        text += paragraph(
+            fmt::format("no kernel of the API serves {}: {}", counted_text(count, "shape"), reason),
+            style);
+    }
+    for (const auto& [reason, count] : elsewhere) {
+        text += paragraph(
+            fmt::format("of {} look at the bound: {}", counted_text(count, "shape"), reason),
+            style);
     }
     return text;
 }

@@ -355,6 +355,22 @@ std::string some_names(const std::vector<std::string>& names, const TextStyle& s
 
 }  // namespace
 
+std::string CaseTable::only_refusal() const {
+    std::vector<std::string> names;
+    for (const CaseLine& line : lines_) {
+        if (line.refusal.empty() || line.refusal != lines_.front().refusal) {
+            return "";
+        }
+        if (std::ranges::find(names, line.kernel) == names.end()) {
+            names.push_back(line.kernel);
+        }
+    }
+    constexpr TextStyle short_list{.columns = 1};
+    return names.empty()
+               ? ""
+               : fmt::format("{}: {}", some_names(names, short_list), lines_.front().refusal);
+}
+
 std::string CaseTable::refusal_lines(const TextStyle& style) const {
     std::map<std::string, std::map<std::string, int>> reasons;  // with each kernel's shapes
     for (const CaseLine& line : lines_) {
@@ -369,11 +385,13 @@ std::string CaseTable::refusal_lines(const TextStyle& style) const {
             alike[count].push_back(kernel);
         }
         for (const auto& [count, names] : alike) {
-            text += inked(fmt::format("not run on {}: {}: {}",
+            std::string lines =
+                paragraph(fmt::format("not run on {}: {}: {}",
                                       counted_text(static_cast<std::size_t>(count), "shape"),
                                       some_names(names, style), reason),
-                          Ink::hint, style) +
-                    "\n";
+                          style);
+            lines.pop_back();  // the end of the last one has no colour
+            text += inked(lines, Ink::hint, style) + "\n";
         }
     }
     return text;

@@ -54,6 +54,9 @@ public:
     /// problem, with its bound, and its kernels under it.
     [[nodiscard]] std::string str(Columns columns, const TextStyle& style = {}) const;
 
+    /// "cpu_flash: it needs ..." where nothing of it ran, all for one reason; else "".
+    [[nodiscard]] std::string only_refusal() const;
+
 private:
     [[nodiscard]] std::string failure_lines(const TextStyle& style) const;
     [[nodiscard]] std::string refusal_lines(const TextStyle& style) const;

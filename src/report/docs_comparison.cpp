@@ -138,7 +138,7 @@ std::string docs_comparison(DocsEvidence& evidence, const DocsBlock& block) {
         columns.push_back({title, Align::right});
     }
     TextTable table(std::move(columns));
-    TextTable errors("peer | >shapes | >our error / its error");
+    TextTable errors("peer | >shapes | >our error / its error; over 1: ours is larger");
     const std::vector<std::string> peers = peers_of(samples);
     for (const std::string& peer : peers) {
         Ratios ratios;

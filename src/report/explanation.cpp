@@ -76,9 +76,9 @@ std::string explanation(const Case& which, const Device& device,
     const Prediction& p = explained.prediction;
     const std::string heading =
         fmt::format("{} on {}, {}", format_shape(which.workload), device.id, which.kernel->name);
-    return fmt::format("\n{} {}: {}\n\n{}\n{}{}", inked(heading, Ink::heading, style),
-                       which.kernel->tile_text(which.tile), times_text(p), terms_text(p, style),
-                       constants_text(explained.constants, style),
+    return fmt::format("\n{}\n{}{}\n\n{}\n{}{}", inked(heading, Ink::heading, style),
+                       paragraph(which.kernel->tile_text(which.tile), style), times_text(p),
+                       terms_text(p, style), constants_text(explained.constants, style),
                        calibration_text(p, explained.constants));
 }
 

@@ -77,11 +77,11 @@ double sum_of(std::span<const FusionTime> times, double FusionTime::* seconds) {
 /// "1.60x by the bound, 1.58x predicted"
 std::string gains_text(const FusionBounds& bounds, std::span<const FusionTime> parts,
                        const FusionTime& fused) {
-    std::string text = fmt::format("{:.2f}x by the bound", bounds.before / bounds.fused.seconds);
+    std::string text = fmt::format("{:.2f}× by the bound", bounds.before / bounds.fused.seconds);
     const auto add = [&](double FusionTime::* seconds, const char* word) {
         const double before = sum_of(parts, seconds);
         if (before > 0 && fused.*seconds > 0) {
-            text += fmt::format(", {:.2f}x {}", before / (fused.*seconds), word);
+            text += fmt::format(", {:.2f}× {}", before / (fused.*seconds), word);
         }
     };
     add(&FusionTime::predicted, "predicted");

@@ -4,12 +4,11 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "report/answer_text.hpp"
 #include "support/text_table.hpp"
 
 namespace raceline {
 namespace {
-
-constexpr double least_gain = 0.005;  // of the time: what is less is none
 
 // What is waited for instead of a resource.
 std::string waiting_sentence(const ProblemAnswer& answer) {
@@ -55,11 +54,23 @@ std::string empty_sentence(const LaunchFill& fill) {
 }
 
 std::string gain_text(double saved) {
-    return saved < least_gain ? "no time" : format_percent(saved) + " of the time";
+    return saved < least_share ? "no time" : format_percent(saved) + " of the time";
 }
 
-std::string instead_text(const RateGain& gain) {
-    return gain.in_place.empty() ? "" : fmt::format(": {} takes its place", gain.in_place);
+// A term that was hidden so far has no bar: it says what it is.
+std::string instead_text(const RateGain& gain, const ProblemAnswer& answer) {
+    if (gain.in_place.empty()) {
+        return "";
+    }
+    const auto has_bar = [&](const std::vector<TimeTerm>& terms) {
+        const auto found = std::ranges::find(terms, gain.in_place, &TimeTerm::name);
+        return found != terms.end() && found->share >= least_share;
+    };
+    const std::string meaning = term_meaning(gain.in_place);
+    return has_bar(answer.terms) || has_bar(answer.beside) || meaning.empty()
+               ? fmt::format(": {} takes its place", gain.in_place)
+               : fmt::format(": {} ({}, hidden until then) takes its place", gain.in_place,
+                             meaning);
 }
 
 }  // namespace
@@ -79,7 +90,7 @@ std::vector<std::string> help_sentences(const ProblemAnswer& answer) {
                                                          : &helps.rates.front();
     if (gain != nullptr) {
         sentences.push_back(fmt::format("A 10 % higher rate of {} saves {}{}.", gain->resource,
-                                        gain_text(gain->saved), instead_text(*gain)));
+                                        gain_text(gain->saved), instead_text(*gain, answer)));
         sentences.push_back(fmt::format("All rates and the clock 10 % higher save {}.",
                                         gain_text(helps.saved_by_all)));
     }
@@ -87,7 +98,7 @@ std::vector<std::string> help_sentences(const ProblemAnswer& answer) {
         sentences.push_back(fmt::format("Launches that cost 10 % less save {}.",
                                         gain_text(helps.saved_by_launches)));
     }
-    if (helps.graph_seconds > 0 && helps.graph_seconds < p.seconds * (1 - least_gain)) {
+    if (helps.graph_seconds > 0 && helps.graph_seconds < p.seconds * (1 - least_share)) {
         sentences.push_back(fmt::format("Launched by a graph it takes {} by the model, not {}.",
                                         format_seconds(helps.graph_seconds),
                                         format_seconds(p.seconds)));

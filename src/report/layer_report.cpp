@@ -15,7 +15,7 @@ namespace {
 
 struct Part {
     const Case* which = nullptr;  ///< the kernel that is predicted to be fastest
-    double bound = 0, predicted = 0, launches = 0, measured = 0;
+    double bound = 0, expected = 0, predicted = 0, launches = 0, measured = 0;
     std::string refusal;
 };
 
@@ -36,6 +36,8 @@ void take(const Case& which, const CaseResult& result, Part& part) {
     if (part.predicted == 0 || prediction.seconds < part.predicted) {
         part.which = &which;
         part.predicted = prediction.seconds;
+        part.expected =
+            prediction.calibrated.left_out ? prediction.seconds : prediction.expected_seconds;
         part.launches = launches_of(prediction);
         part.measured =
             result.measurement && !result.failed() ? result.measurement->seconds_median : 0;
@@ -72,17 +74,20 @@ std::string layer_text(std::span<const std::pair<Case, CaseResult>> ran, const D
     for (const Part& part : parts) {
         sum.bound += part.bound;
         sum.predicted += part.predicted;
+        sum.expected += part.expected;
         sum.launches += part.launches;
         sum.measured += part.measured;
         all = all && part.predicted > 0 && (!measured || part.measured > 0);
     }
-    TextTable table(std::string("part | kernel | >bound | >predicted | >share") +
+    TextTable table(std::string("part | kernel | >bound | >expected | >model | >share") +
                     (measured ? " | >measured" : ""));
     const auto add = [&](std::string name, std::string_view kernel, const Part& part) {
-        std::vector<std::string> cells{std::move(name), std::string(kernel),
+        std::vector<std::string> cells{std::move(name),
+                                       std::string(kernel),
                                        format_seconds(part.bound),
+                                       part.predicted > 0 ? format_seconds(part.expected) : "",
                                        part.predicted > 0 ? format_seconds(part.predicted) : "",
-                                       format_percent(part.predicted / sum.predicted)};
+                                       format_percent(part.expected / sum.expected)};
         if (measured) {
             cells.push_back(part.measured > 0 ? format_seconds(part.measured) : "");
         }
@@ -96,10 +101,12 @@ std::string layer_text(std::span<const std::pair<Case, CaseResult>> ran, const D
     }
     add("the layer", "", sum);
     std::string text = table.str(style);
-    text += fmt::format("{} parts; {} of the predicted time are gaps between their launches\n",
-                        parts.size(), format_seconds(sum.launches));
+    text += fmt::format(
+        "{} parts, shares of the expected time; {} of the model's are gaps between launches\n",
+        parts.size(), format_seconds(sum.launches));
     if (measured && all) {
-        text += fmt::format("predicted over measured: {:.3f}\n", sum.predicted / sum.measured);
+        text += fmt::format("the model's time over the measured: {:.3f}\n",
+                            sum.predicted / sum.measured);
     }
     if (!all) {
         text += "parts without a time are missing in the sum\n";

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <iterator>
 
 #include "api/engine_choice.hpp"
+#include "device/catalog.hpp"
 #include "model/speed_of_light.hpp"
 #include "registry/registry.hpp"
 
@@ -62,6 +64,34 @@ std::string refusal_of(const Workload& workload, const Device& device) {
     return text;
 }
 
+bool runs_elsewhere(const Kernel& kernel, const Workload& workload) {
+    return kernel.engine == Engine::cuda &&
+           std::ranges::any_of(device_ids(), [&](const std::string& id) {
+               return why_not(kernel, workload, datasheet_device(id)).empty();
+           });
+}
+
+// A time that is far from the bound for want of a kernel says nothing of the device.
+std::string made_for_others(const ProblemAnswer& answer, const Device& device) {
+    constexpr double far = 2;
+    if (device.kind != DeviceKind::cuda || answer.bound.seconds <= 0 ||
+        answer.explained.prediction.seconds < far * answer.bound.seconds) {
+        return "";
+    }
+    const Workload& workload = answer.which.workload;
+    for (const auto& [reason, names] : api::reasons_of_engines(workload, device)) {
+        std::vector<std::string_view> made;
+        std::ranges::copy_if(names, std::back_inserter(made), [&](std::string_view name) {
+            return runs_elsewhere(find_kernel(name), workload);
+        });
+        if (!made.empty()) {
+            return fmt::format("{} {} this problem on other devices, not on this one: {}",
+                               some_of(made), made.size() == 1 ? "takes" : "take", reason);
+        }
+    }
+    return "";
+}
+
 }  // namespace
 
 ProblemAnswer answer_case(const Case& which, const Device& device, Calibration calibration) {
@@ -91,6 +121,7 @@ ProblemAnswer answer_problem(const Case& problem, const Device& device, const De
     answer.refusal = why_not(*engine->kernel, problem.workload, engine->tile, device);
     if (answer.refusal.empty()) {
         explain(answer, device, calibration);
+        answer.made_for_others = made_for_others(answer, device);
     } else {
         answer.refusal = fmt::format("{}: {}", engine->kernel->name, answer.refusal);
         answer.which.kernel = nullptr;

@@ -11,6 +11,9 @@
 
 namespace raceline {
 
+/// Of the time: what is less is not worth a line of its own, and no gain.
+inline constexpr double least_share = 0.005;
+
 /// A part of a predicted time.
 struct TimeTerm {
     std::string name;  ///< as in Prediction::layer2, or a resource
@@ -27,6 +30,9 @@ struct ProblemAnswer {
     std::vector<TimeTerm> terms;    ///< of the schedule, the longest first; they sum to the time
     std::vector<TimeTerm> beside;   ///< resources whose work lies beside these, the longest first
     WhatHelps helps;
+    /// Kernels that take this problem on other devices, and why not on this one, in a sentence;
+    /// where the kernel is far from the bound. Empty: there are none.
+    std::string made_for_others;
 
     [[nodiscard]] bool served() const { return which.kernel != nullptr; }
 };

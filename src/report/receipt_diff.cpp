@@ -185,16 +185,19 @@ std::string kernel_lines(const ReceiptDiff& diff) {
     return text;
 }
 
-std::string summary_of(const ReceiptDiff& diff) {
+std::string summary_of(const ReceiptDiff& diff, const TextStyle& style) {
     const auto count = [&](Change change) {
         return std::ranges::count(diff.cases, change, &CaseDiff::change);
     };
-    std::string text = fmt::format(
-        "{} faster, {} slower, {} the same (their interval holds 1, or they are within {} of it); "
-        "{} mispredicted (by more than {})\n",
-        count(Change::faster), count(Change::slower), count(Change::same),
-        format_percent(no_effect), std::ranges::count(diff.cases, true, &CaseDiff::missed),
-        format_percent(time_tolerance));
+    std::string text =
+        paragraph(fmt::format("{} faster, {} slower, {} the same (their interval holds 1, or they "
+                              "are within {} of it); "
+                              "{} mispredicted (by more than {})",
+                              count(Change::faster), count(Change::slower), count(Change::same),
+                              format_percent(no_effect),
+                              std::ranges::count(diff.cases, true, &CaseDiff::missed),
+                              format_percent(time_tolerance)),
+                  style);
     if (!diff.only_before.empty() || !diff.only_after.empty()) {
         text += fmt::format("not on both sides: {} before, {} after\n", diff.only_before.size(),
                             diff.only_after.size());
@@ -243,8 +246,9 @@ ReceiptDiff diff_of(TimedRows before, TimedRows after) {
 }
 
 std::string diff_text(const ReceiptDiff& diff, const TextStyle& style) {
-    return diff.cases.empty() ? "No case was timed on both sides.\n" + summary_of(diff)
-                              : table_of(diff, style) + kernel_lines(diff) + summary_of(diff);
+    return diff.cases.empty()
+               ? "No case was timed on both sides.\n" + summary_of(diff, style)
+               : table_of(diff, style) + kernel_lines(diff) + summary_of(diff, style);
 }
 
 }  // namespace raceline

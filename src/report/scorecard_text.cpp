@@ -165,7 +165,7 @@ std::string baseline_table(const std::vector<Score>& scores, const Page& page) {
                            "Groups of which no row has any of these: {} rows, all of files that "
                            "left the tree or without them.\n",
                            without);
-    return laid_out(table, page) + (note.empty() ? "" : "\n" + note);
+    return laid_out(table, page) + (note.empty() ? "" : "\n" + sentence(note, page));
 }
 
 // Of some suites alone nobody counted what fell out, and the index has only what did not.

@@ -44,8 +44,8 @@ void add_row(TextTable& table, std::int64_t size, const Workload& w, const Devic
              const LaunchCase& how) {
     const SpeedOfLight bound = speed_of_light(device, w, how);
     std::vector<std::string> cells{
-        fmt::format("{}", size), fmt::format("{:.3g}", bound.arithmetic_intensity),
-        fmt::format("{:.3g}", bound.ridge), bound.limiter, format_seconds(bound.seconds)};
+        fmt::format("{}", size), format_number(bound.arithmetic_intensity),
+        format_number(bound.ridge), bound.limiter, format_seconds(bound.seconds)};
     try {
         Case which;
         const api::EngineChoice choice =
@@ -56,13 +56,14 @@ void add_row(TextTable& table, std::int64_t size, const Workload& w, const Devic
         which.options.how = how;
         const Prediction prediction = explain_case(which, device).prediction;
         cells.insert(cells.end(), {std::string(choice.kernel->name), prediction.limiter,
+                                   format_seconds(prediction.expected_seconds),
                                    format_seconds(prediction.seconds),
-                                   format_si(w.flops() / prediction.seconds, "FLOP/s")});
+                                   format_si(w.flops() / prediction.expected_seconds, "FLOP/s")});
     } catch (const Error& error) {
         if (error.status() != Status::unsupported) {
             throw;
         }
-        cells.insert(cells.end(), {"none", "", "", ""});
+        cells.insert(cells.end(), {"none", "", "", "", ""});
     }
     table.add(std::move(cells));
 }
@@ -94,7 +95,7 @@ std::string size_sweep_text(const std::string& shape, DType dtype, const SizeRan
     };
     TextTable table(">" + range.field +
                     " | >?2 FLOP/B | >?1 ridge | bound by | >bound | ?5 kernel | ?4 limiter | "
-                    ">predicted | >?3 rate");
+                    ">expected | >?3 model | >?2 rate");
     std::string crossings;
     const std::vector<std::int64_t> sizes = sizes_of(range);
     for (std::size_t i = 0; i < sizes.size(); ++i) {

@@ -64,11 +64,11 @@ public:
                 all_.notes.push_back(note_of(count, what));
             }
         };
-        note(left_out_.broken, "left out: this build does not understand them");
+        note(left_out_.broken, "left out: not understood by this build");
         note(left_out_.copies, "counted once: another file or line has the same");
         note(left_out_.refused, "left out: the gate refused the kernel");
-        note(left_out_.unsettled, "left out: their times are not settled");
-        note(left_out_.unpredicted, "without their prediction");
+        note(left_out_.unsettled, "left out: not settled");
+        note(left_out_.unpredicted, "without a prediction");
         note(left_out_.stale, "stale: the kernel has changed since");
         name_machines(all_, machines_of({&all_}));
         return std::move(all_);

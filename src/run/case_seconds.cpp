@@ -3,6 +3,7 @@
 
 #include "model/prediction.hpp"
 #include "registry/registry.hpp"
+#include "run/memory_need.hpp"
 
 namespace raceline {
 
@@ -11,7 +12,8 @@ std::vector<double> seconds_of_cases(std::span<const Case> cases, const Device& 
     for (const Case& one : cases) {
         const bool on_cpu = device.kind == DeviceKind::cpu;
         const bool runs = on_cpu == (one.kernel->engine == Engine::cpu) &&
-                          why_not(*one.kernel, one.workload, one.tile, device).empty();
+                          why_not(*one.kernel, one.workload, one.tile, device).empty() &&
+                          why_too_large(*one.kernel, one.tile, one.workload, device).empty();
         all.push_back(runs ? predict(device, one.kernel->counts(one.workload, one.tile, device),
                                      one.options.how)
                                  .seconds

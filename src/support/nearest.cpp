@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace raceline {
@@ -20,19 +21,23 @@ std::string small_letters(std::string_view text) {
     return small;
 }
 
-std::size_t levenshtein(std::string_view a, std::string_view b) {
-    std::vector<std::size_t> row(b.size() + 1);
-    std::iota(row.begin(), row.end(), std::size_t{0});
+// Levenshtein's, with neighbours that changed places as one edit ("bnech"): optimal string
+// alignment.
+std::size_t edits(std::string_view a, std::string_view b) {
+    std::vector<std::size_t> before, above(b.size() + 1), row(b.size() + 1);
+    std::iota(above.begin(), above.end(), std::size_t{0});
     for (std::size_t i = 1; i <= a.size(); ++i) {
-        std::size_t diagonal = row[0];
         row[0] = i;
         for (std::size_t j = 1; j <= b.size(); ++j) {
-            const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-            diagonal = row[j];
-            row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+            const std::size_t replaced = above[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+            row[j] = std::min({replaced, above[j] + 1, row[j - 1] + 1});
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+                row[j] = std::min(row[j], before[j - 2] + 1);
+            }
         }
+        before = std::exchange(above, row);
     }
-    return row.back();
+    return above.back();
 }
 
 // How a candidate resembles the word, the closest kind first; and within a kind how far it is.
@@ -45,7 +50,7 @@ struct Resemblance {
 
 Resemblance resemblance(const std::string& word, const std::string& candidate) {
     constexpr std::size_t least_part = 3;  // shorter parts are in too many words
-    const std::size_t distance = levenshtein(word, candidate);
+    const std::size_t distance = edits(word, candidate);
     if (distance == 0) {
         return {Kind::same, 0};
     }
@@ -116,8 +121,9 @@ std::string did_you_mean(std::string_view word, std::span<const std::string_view
 
 std::string one_of_these(std::string_view word, std::span<const std::string_view> candidates) {
     std::string list;
+    const std::string begin = candidates.size() == 1 ? "there is " : "there are ";
     for (const std::string_view candidate : candidates) {
-        list += (list.empty() ? "there are " : ", ") + std::string(candidate);
+        list += (list.empty() ? begin : ", ") + std::string(candidate);
     }
     return did_you_mean(word, candidates, list);
 }

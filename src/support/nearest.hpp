@@ -9,8 +9,9 @@ namespace raceline {
 
 /// What someone who wrote `word` may have meant, or "": the same word with other capital letters;
 /// else a candidate that begins with it (from three letters on; of several the one that adds
-/// least); else the nearest by Levenshtein distance, within a third of the word's length (at least
-/// one edit); else one that contains it. Shared by everything that says "did you mean".
+/// least); else the nearest by edits (two letters that changed places are one), within a third of
+/// the word's length (at least one edit); else one that contains it. Shared by everything that says
+/// "did you mean".
 std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates);
 
 /// Whether two words differ in nothing but capital letters and '-' for '_': "Prefill-SM90" is

@@ -38,6 +38,17 @@ std::vector<std::string_view> names_of_operations() {
     return names;
 }
 
+/// Without what a person may write otherwise: small, no hyphens, no underscores.
+std::string letters_of(std::string_view name) {
+    std::string letters;
+    for (const char c : name) {
+        if (c != '-' && c != '_') {
+            letters += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+        }
+    }
+    return letters;
+}
+
 /// Of all operations that have a chain.
 std::vector<std::string_view> names_of_steps() {
     std::vector<std::string_view> names;
@@ -120,6 +131,22 @@ NamedOperation named_operation(std::string_view text) {
         return {operation, text};
     }
     refuse_chain(text, steps);
+}
+
+std::string spelled_operation(std::string_view text) {
+    std::vector<std::string_view> names = names_of_operations();
+    const std::vector<std::string_view> steps = names_of_steps();
+    names.insert(names.end(), steps.begin(), steps.end());
+    std::string spelled;
+    for (const std::string_view step : steps_of(text)) {
+        const std::string word = letters_of(step);
+        const auto named = std::ranges::find(names, word, letters_of);
+        const bool product = word == "matmul" || word == "gemm";
+        spelled += named != names.end() ? *named : product ? std::string_view("linear") : step;
+        spelled += '+';
+    }
+    spelled.pop_back();
+    return spelled;
 }
 
 std::span<const Draw> draws_of(const Workload& workload) {

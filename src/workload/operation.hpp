@@ -141,6 +141,9 @@ struct NamedOperation {
 /// Throws Error(invalid_argument) with the nearest name for a step that no operation knows, or with
 /// the reason why the chain cannot be fused.
 NamedOperation named_operation(std::string_view text);
+/// Names of operations and steps as their records spell them, whatever capitals, hyphens and
+/// underscores a person writes ("RMS_Norm"), and "matmul" and "gemm" for linear. Others stay.
+std::string spelled_operation(std::string_view text);
 
 /// The steps between the plus signs of a chain.
 std::vector<std::string_view> steps_of(std::string_view chain);

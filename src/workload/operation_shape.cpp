@@ -64,7 +64,7 @@ bool has_field(const Workload& w, const OperationField& field) {
 }
 
 void set_grid(Workload& w, std::string_view name, std::string_view text) {
-    const std::size_t times = text.find('x');
+    const std::size_t times = text.find_first_of("xX");
     const bool both = times != std::string_view::npos;
     w.extents.emplace(grid_rows, both ? parse_count(name, text.substr(0, times)) : 1);
     w.extents.emplace(grid_width, parse_count(name, both ? text.substr(times + 1) : text));
@@ -208,8 +208,9 @@ std::string name_of_operation(const Workload& w) {
     return w.op;
 }
 
-Workload parse_operation_shape(std::string_view op, std::string_view pass,
+Workload parse_operation_shape(std::string_view written, std::string_view pass,
                                std::span<const std::string_view> fields, DType fallback_dtype) {
+    const std::string op = spelled_operation(written);
     const auto [record, chain] = named_operation(op);
     const OperationRecord& operation = *record;
     Workload w;

@@ -147,6 +147,12 @@ TEST_F(Mistakes, one_line_says_what_was_meant) {
     refused("predict --shape hh=8,q=1,k=8,d=64", "'hh' is unknown");
     refused("predict --color purple", "--color 'purple' does not exist; there are auto");
     refused("help pedict", "command 'pedict' does not exist: did you mean 'predict'?");
+    refused("bnech", "command 'bnech' does not exist: did you mean 'bench'?");
+    refused("--foo", "no option '--foo'; `raceline --help` lists the commands");
+    refused("-v", "'-v' belongs behind a command, as in `raceline predict -v`");
+    refused("--color always devices",
+            "'--color' belongs behind a command, as in `raceline devices");
+    refused("predict --device h200 --op +relu,n=8x4", "operation '' does not exist");
     refused("completion tcsh", "there is no completion for 'tcsh'");
     refused("completion", "completion needs a shell");
     refused("help predict bench", "help takes no word 'bench'");
@@ -160,6 +166,14 @@ TEST_F(Mistakes, names_are_read_in_any_spelling) {
     const Outcome row = box.run("check --json --device CPU --kernel CPU-Flash" + tile +
                                 " --shape B=1,HEADS=2,q=64,K=64,headdim=64,DTYPE=Float32");
     ASSERT_EQ(row.exit, 0) << row.err;
+    for (const auto& [written, read] : {std::pair{"RMSNorm,n=8X4", "op=rmsnorm,n=8x4"},
+                                        std::pair{"rms_norm,n=8x4", "op=rmsnorm,"},
+                                        std::pair{"Layer-Norm,n=8x4", "op=layernorm,"},
+                                        std::pair{"ADD+rms-norm,n=8x4", "op=add+rms"},
+                                        std::pair{"matmul,m=1,n=8,k=8", "op=linear,"}}) {
+        const Outcome run = box.run(std::string("predict --device h200 --op ") + written);
+        EXPECT_THAT(run.out, testing::StartsWith(read)) << run.err;
+    }
     EXPECT_THAT(row.out, HasSubstr("\"kernel\":\"cpu_flash\""));
     EXPECT_THAT(row.out, HasSubstr("\"dtype\":\"fp32\""));
     EXPECT_THAT(row.out, HasSubstr("\"id\":\"cpu\""));
@@ -200,9 +214,26 @@ TEST_F(Mistakes, a_call_beyond_memory_is_refused_with_its_bytes) {
         const Outcome run =
             box.run(command + " --device cpu --shape b=1000,h=64,q=1,k=1000000,d=128,dtype=fp32");
         EXPECT_EQ(run.exit, 2) << run.err;
-        EXPECT_THAT(run.out, HasSubstr("needs 131 TB of memory"));
-        EXPECT_THAT(run.out, testing::Not(HasSubstr("FAIL")));
+        EXPECT_EQ(run.out, "");
+        EXPECT_THAT(run.err, testing::StartsWith("raceline: no kernel ran: cpu_flash: it needs "));
+        EXPECT_THAT(run.err, HasSubstr("needs 131 TB of memory"));
+        EXPECT_EQ(std::ranges::count(run.err, '\n'), 1) << run.err;
     }
+}
+
+// What comes without a file's name is the newest run that has something to show.
+TEST_F(Mistakes, a_refused_run_leaves_no_receipt_behind) {
+    const std::string refused =
+        "bench --device cpu --shape b=1000,h=64,q=1,k=1000000,d=128,dtype=fp32";
+    const Outcome run = box.run(refused);
+    EXPECT_EQ(run.exit, 2);
+    EXPECT_EQ(std::ranges::count(run.err, '\n'), 1) << run.err;
+    EXPECT_TRUE(std::filesystem::is_empty(box.path("state/raceline")));
+    ASSERT_EQ(box.run("bench --device cpu --max-seconds 0.01 --shape h=1,q=16,k=16,d=64").exit, 0);
+    box.write("state/raceline/2099-01-01T000000-shape-0.jsonl", "");
+    const Outcome report = box.run("report");
+    EXPECT_EQ(report.exit, 0) << report.err;
+    EXPECT_THAT(report.out, HasSubstr("cpu_flash"));
 }
 
 }  // namespace

@@ -143,7 +143,7 @@ TEST(DiffCommand, prints_a_table_of_two_files) {
     const Sandbox box;
     const std::string folder = source + "/receipts/h200/2026-11-21-";
     const Outcome run = box.run("diff " + folder + "from-scratch-12c3875edbd2.jsonl.gz " + folder +
-                                "ladder-gap-12c3875edbd2.jsonl.gz");
+                                "ladder-gap-12c3875edbd2.jsonl.gz --wide");
     EXPECT_EQ(run.exit, 0) << run.err;
     EXPECT_THAT(run.out, HasSubstr("before / after"));
     EXPECT_THAT(run.out, HasSubstr("2 the same"));

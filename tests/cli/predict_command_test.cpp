@@ -45,7 +45,7 @@ TEST_F(PredictCommand, predict_answers_with_what_the_api_would_run) {
                                 HasSubstr("by flop.tcgen05.bf16"), Not(HasSubstr("simt"))));
     EXPECT_THAT(b200.out, HasSubstr("datasheet x h200")) << "a kernel reaches no datasheet";
     const Outcome other =
-        box.run("predict --device mi300x --shape h=8,q=1,k=4096,d=128,dtype=bf16");
+        box.run("predict --device mi300x --shape h=8,q=1,k=4096,d=128,dtype=bf16 --wide");
     ASSERT_EQ(other.exit, 0) << other.err;
     EXPECT_THAT(other.out, AllOf(HasSubstr("No kernel of the API serves it: "),
                                  HasSubstr("it runs on CUDA GPUs, not on mi300x"),

@@ -38,6 +38,7 @@ TEST_F(ReportCommand, report_check_refuses_a_cut_copy_of_a_committed_file_wherev
     const Outcome whole = box.run("report --check whole.jsonl");
     EXPECT_EQ(whole.exit, 0) << whole.err;
     EXPECT_THAT(whole.err, HasSubstr("history not checked: neither the file nor the working"));
+    EXPECT_EQ(std::ranges::count(whole.err, '\n'), 2) << "that, and the count: " << whole.err;
     text.erase(text.rfind('\n', text.size() - 2) + 1);
     box.write("cut.jsonl", text);
     const Outcome cut = box.run("report --check cut.jsonl");

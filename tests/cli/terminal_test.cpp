@@ -116,6 +116,28 @@ TEST_F(Terminal, tables_are_as_wide_as_columns_says_and_wide_shows_all) {
     EXPECT_LE(widest_table(box->run(devices, "COLUMNS=nonsense")), 100U);
 }
 
+// Sentences too: of answers, explanations, refusals, helps and summaries. An example is to be
+// copied and stays one line; so does a rung's source.
+TEST_F(Terminal, sentences_are_as_wide_as_columns_says) {
+    const std::string h200 = " --device h200 --shape ";
+    for (const std::string& words : std::vector<std::string>{
+             "predict -v" + h200 + "h=16,q=4096,k=4096,d=128",
+             "predict --explain" + h200 + "b=64,h=32/8,q=1,k=8192,d=128",
+             "predict --device b200 --shape b=64,h=32/8,q=1,k=8192,d=128", every_table.back(),
+             std::string("report --scorecard ") + receipts +
+                 "/cpu/2026-11-21-quickstart-d1ca717f26ff.jsonl.gz",
+             *std::prev(every_table.end(), 2), std::string("--help"), std::string("help bench"),
+             std::string("kernels --diff gqa gqa_ilp")}) {
+        for (const std::string& line : box->run(words, "COLUMNS=80").lines()) {
+            if (line.starts_with("==")) {
+                break;
+            }
+            EXPECT_TRUE(text_width(line) <= 80 || line.starts_with("  raceline "))
+                << words << ": " << line;
+        }
+    }
+}
+
 TEST_F(Terminal, tables_are_as_wide_as_the_terminal) {
     if (!has_script()) {
         GTEST_SKIP() << "no script(1) to make a terminal with";
@@ -266,6 +288,18 @@ INSTANTIATE_TEST_SUITE_P(By, Signalled,
                          [](const auto& one) {
                              return std::string(one.param.number == SIGINT ? "SIGINT" : "SIGTERM");
                          });
+
+TEST(SignalledBeforeTheFirstCase, a_measurement_of_ceilings_says_that_none_were_kept) {
+    const Sandbox box;
+    const Process measure(box, "measure --device cpu --threads 1");
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    measure.send(SIGINT);
+    const Outcome run = measure.end();
+    EXPECT_EQ(run.exit, 130);
+    EXPECT_THAT(run.err, HasSubstr("raceline: stopped: no ceilings were kept"));
+    EXPECT_FALSE(std::filesystem::exists(box.path("cache/raceline")) &&
+                 !std::filesystem::is_empty(box.path("cache/raceline")));
+}
 
 TEST(SignalledTwice, a_run_stops_at_once_and_keeps_what_was_whole) {
     const Sandbox box;

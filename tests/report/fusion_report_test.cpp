@@ -35,7 +35,7 @@ TEST(FusionReport, AFusedChainIsBoundByFewerBytes) {
     EXPECT_GT(times[0].predicted + times[1].predicted, times[2].predicted);
     const std::string text = fusion_text(fusion, device, graph, times);
     EXPECT_THAT(text, HasSubstr("one after the other"));
-    EXPECT_THAT(text, HasSubstr("1.67x by the bound"));
+    EXPECT_THAT(text, HasSubstr("1.67× by the bound"));
     EXPECT_THAT(text, Not(HasSubstr("measured")));
 }
 
@@ -69,7 +69,7 @@ TEST(FusionReport, ShowsWhatWasMeasured) {
     const Fusion fusion = fusion_of(parse_shape("op=add+relu,n=64x64"));
     const std::vector<FusionTime> times{{"a", 1e-6, 2e-6}, {"b", 1e-6, 2e-6}, {"c", 1e-6, 1e-6}};
     const std::string text = fusion_text(fusion, h200(), graph, times);
-    EXPECT_THAT(text, HasSubstr("2.00x predicted, 4.00x measured"));
+    EXPECT_THAT(text, HasSubstr("2.00× predicted, 4.00× measured"));
     EXPECT_THROW(fusion_text(fusion, h200(), graph, std::span(times).first(2)), Error);
 }
 

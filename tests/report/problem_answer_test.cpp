@@ -4,6 +4,7 @@
 #include "report/problem_answer.hpp"
 
 #include <algorithm>
+#include <array>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <numeric>
@@ -206,7 +207,8 @@ TEST(AnswerText, SaysKernelWhyHelpAndBoundInThisOrder) {
     for (const char* part :
          {prefill, "on NVIDIA H200", "kernel    prefill_sm90, which the API runs", "expected",
           "limiter   flop.wgmma.bf16", "\nWhy: the model's ", "█", "products in bf16 by wgmma",
-          "and beside these", "░", "op.ex2", "\nWhat would help\n", "\nBound of the problem: "}) {
+          "beside what stands above", "░", "op.ex2", "\nWhat would help\n",
+          "\nBound of the problem: "}) {
         const std::size_t found = text.find(part, at);
         ASSERT_NE(found, std::string::npos) << part << " behind:\n" << text.substr(at);
         at = found;
@@ -221,13 +223,52 @@ TEST(AnswerText, FitsItsColumns) {
         const ProblemAnswer answer = answer_on(h200, problem(shape));
         for (const std::size_t columns : {60U, 80U, 100U, 140U}) {
             const std::string text = answer_text(answer, h200, {.columns = columns});
-            std::istringstream in(text.substr(text.find("\nWhy")));
-            EXPECT_LE(
-                widest(text.substr(text.find("\nWhy"), text.find("\nBound") - text.find("\nWhy"))),
-                columns)
-                << text;
+            EXPECT_LE(widest(text.substr(text.find("\nWhy"))), columns) << text;
         }
     }
+}
+
+// Terms too short for a line of their own are in one together, so that the shown ones add up.
+TEST(AnswerText, ShowsAllOfTheTime) {
+    const Device h200 = committed("h200");
+    for (const char* shape : {prefill, decode}) {
+        const ProblemAnswer answer = answer_on(h200, problem(shape));
+        double rest = 0;
+        for (const TimeTerm& term : answer.terms) {
+            rest += term.share < least_share ? term.seconds : 0;
+        }
+        ASSERT_GT(rest, 0);
+        const std::string text = answer_text(answer, h200, {.columns = 140});
+        const std::string line = text.substr(text.find("\n  rest ") + 1);
+        EXPECT_THAT(line.substr(0, line.find('\n')),
+                    AllOf(HasSubstr(format_seconds(rest)), HasSubstr("all that is shorter")));
+        EXPECT_LT(text.find("\n  rest "), text.find("beside what stands above"));
+    }
+}
+
+// What takes a limiter's place and has no bar says what it is.
+TEST(AnswerText, ExplainsATermWithoutABar) {
+    const Device h200 = committed("h200");
+    EXPECT_THAT(answer_text(answer_on(h200, problem(decode)), h200, {}),
+                HasSubstr("byte.l2_link (traffic between the halves of the L2, hidden until then) "
+                          "takes its place"));
+    EXPECT_THAT(answer_text(answer_on(h200, problem(prefill)), h200, {}),
+                HasSubstr(": latency takes its place"));
+}
+
+// A time far from the bound for want of a kernel says nothing of the device.
+TEST(AnswerText, SaysWhereAKernelIsMadeForOtherDevices) {
+    const Device b200 = committed("b200");
+    const ProblemAnswer far = answer_on(b200, problem(decode));
+    EXPECT_THAT(far.made_for_others,
+                AllOf(HasSubstr("decode_sm90"), HasSubstr("Hopper"), Not(HasSubstr("cpu_flash"))));
+    EXPECT_THAT(answer_text(far, b200, {}), HasSubstr("What the device can do is the bound below"));
+    EXPECT_THAT(answers_table(std::array{far, far}, {}),
+                HasSubstr("of 2 shapes look at the bound: decode_sm90"));
+    const Device h200 = committed("h200");
+    EXPECT_EQ(answer_on(h200, problem(decode)).made_for_others, "");
+    EXPECT_EQ(answer_on(h200, problem("op=add,n=64x4096,dtype=bf16")).made_for_others, "")
+        << "rows_cpu is for no GPU";
 }
 
 // The longest term has the longest bar, and the bars of two terms are as their shares.

@@ -4,9 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "api/engine_choice.hpp"
 #include "device/catalog.hpp"
 #include "model/speed_of_light.hpp"
+#include "run/run_case.hpp"
 #include "support/check.hpp"
+#include "support/text_table.hpp"
 #include "workload/shape_grammar.hpp"
 
 namespace raceline {
@@ -42,12 +45,31 @@ TEST(SizeSweep, NamesTheCrossing) {
     while (limiter(last + 1) == "dram") {
         ++last;
     }
+    EXPECT_THAT(text, testing::Not(HasSubstr("e+03"))) << "1024 FLOP/B, as others print it";
     EXPECT_THAT(
         text, HasSubstr(fmt::format("up to m={} dram bounds it, from m={} on flop.wgmma.bf16", last,
                                     last + 1)));
     EXPECT_THAT(size_sweep_text("h=32/8,q=1,d=128", DType::bf16, parse_size_range("k=4096:65536"),
                                 device, graph),
                 HasSubstr("dram bounds it everywhere"));
+}
+
+// A row has the time that `predict` says first of that size.
+TEST(SizeSweep, HasTheExpectedTime) {
+    Device device = datasheet_device("h200");
+    apply_committed_rates(device);
+    const std::string text = size_sweep_text("h=32/8,q=1,k=8192,d=128", DType::bf16,
+                                             parse_size_range("b=64:65"), device, graph);
+    Case which;
+    which.workload = parse_shape("b=64,h=32/8,q=1,k=8192,d=128");
+    which.options.how = graph;
+    const api::EngineChoice choice =
+        api::choose_engine(which.workload, device, 0, {.backend = {}, .must_run = false});
+    which.kernel = choice.kernel;
+    which.tile = choice.tile;
+    const Prediction prediction = explain_case(which, device).prediction;
+    ASSERT_NE(format_seconds(prediction.expected_seconds), format_seconds(prediction.seconds));
+    EXPECT_THAT(text, HasSubstr(format_seconds(prediction.expected_seconds)));
 }
 
 TEST(SizeSweep, RefusesAFieldThatTheShapeHasAlready) {

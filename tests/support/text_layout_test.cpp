@@ -248,6 +248,10 @@ TEST(SameWord, DiffersInCapitalsAndHyphensAlone) {
     EXPECT_EQ(did_you_mean("beast", words), ": did you mean 'Best'?");
     EXPECT_EQ(one_of_these("beast", words), ": did you mean 'Best'? There are Best, best, all");
     EXPECT_EQ(one_of_these("xyz", words), "; there are Best, best, all");
+    EXPECT_EQ(one_of_these("xyz", {{words.back()}}), "; there is all");
+    EXPECT_EQ(did_you_mean("alt", {{words.back()}}), ": did you mean 'all'?");
+    EXPECT_EQ(did_you_mean("bnech", {{std::string_view("bench")}}), ": did you mean 'bench'?")
+        << "two letters that changed places";
 }
 
 }  // namespace

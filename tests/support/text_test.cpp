@@ -124,7 +124,8 @@ TEST(Sha256, PublishedVectors) {
 TEST(Nearest, FindsWhatWasMeantAndNothingFarther) {
     constexpr std::array<std::string_view, 3> names{"window", "dtype", "heads"};
     EXPECT_EQ(nearest("windw", names), "window");
-    EXPECT_EQ(nearest("dtpye", names), "");  // a swap is two edits, a third of five letters is one
+    EXPECT_EQ(nearest("dtpye", names), "dtype");  // letters that changed places are one edit
+    EXPECT_EQ(nearest("dpyte", names), "");       // two edits, a third of five letters is one
     EXPECT_EQ(nearest("detype", names), "dtype");
     EXPECT_EQ(nearest("softcap", names), "");
     EXPECT_EQ(nearest("x", std::array<std::string_view, 2>{"b", "h"}), "");

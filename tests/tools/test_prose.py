@@ -2,6 +2,8 @@
 """What tools/prose.py refuses and lets pass. Skipped where markdown-it-py is not installed; tools/lint.sh
 runs it in the environment that has it."""
 
+import contextlib
+import io
 import sys
 import tempfile
 import unittest
@@ -29,7 +31,17 @@ class Prose(unittest.TestCase):
         self.assertIn("a sentence of 36 words", self.faults("word " * 35 + "word.\n")[0])
         self.assertEqual(self.faults(("One two three four five. " * 18) + "\n"), [])
         self.assertIn("a paragraph of 95 words", self.faults(("One two three four five. " * 19) + "\n")[0])
-        self.assertEqual(self.faults("```sh\n" + "word " * 99 + "\n```\n"), [])
+        self.assertEqual(self.faults("```sh\n" + "word\n" * 99 + "\n```\n"), [])
+
+    def test_lines_of_code(self):
+        self.assertEqual(self.faults("```sh\n" + "µ" * 100 + "\n```\n"), [])
+        self.assertIn("a line of code of 101 columns", self.faults("```sh\n" + "x" * 101 + "\n```\n")[0])
+
+    def test_a_file_that_is_none(self):
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said):
+            self.assertEqual(prose.main(["docs/nosuch.md"]), 2)
+        self.assertIn("docs/nosuch.md is no file", said.getvalue())
 
     def test_the_end_of_a_sentence(self):
         half = "word " * 20
