@@ -73,7 +73,8 @@ __global__ void __launch_bounds__(combine_threads)
     const auto part = static_cast<std::int32_t>(blockIdx.x);
     // The launch in front has waited for all that write lengths.
     const Lengths lengths = has_held_lengths(p) ? read_lengths(p) : Lengths{};
-    const Task task = task_of(p, [=] { return rule; }, lengths, part);
+    const Owns owns = owns_of(p, lengths, rule, dynamic_shared);
+    const Task task = task_of(p, [=] { return rule; }, lengths, owns, part);
     Walk walk{};
     Parts parts{};
     bool splits = task.count > 0;
@@ -83,7 +84,7 @@ __global__ void __launch_bounds__(combine_threads)
         splits = parts.first == part && parts.last > part;
     } else if (splits) {  // the unit of the part's last block, if it began here and goes on
         const std::int32_t end = task.line.begin(part + 1);
-        const Place last = place_of(p, rule, held_own(p, lengths, rule), end - 1);
+        const Place last = place_of(p, rule, owns, end - 1);
         walk.begin(p, rule, lengths, last, 1);
         const std::int32_t begin = end - 1 - last.block;
         const std::int32_t behind = begin + walk.unit.count();
@@ -165,8 +166,9 @@ void launch_combine(const Params& params, const Tile& tile, void* stream) {
     const AttentionArgs& a = params.args;
     const dim3 grid(static_cast<unsigned>(params.ctas - 1));
     with_value<64, 128, 256>(tile.headdim, [&](auto headdim) {
-        const LaunchShape shape{grid, combine_threads,
-                                sizeof(PartsMeeting<columns_of(decltype(headdim)::value)>), stream};
+        constexpr std::size_t meeting = sizeof(PartsMeeting<columns_of(decltype(headdim)::value)>);
+        const std::size_t plan = a.batch <= most_shared_owns ? a.batch * sizeof(Own) : 0;
+        const LaunchShape shape{grid, combine_threads, larger(meeting, plan), stream};
         const auto code = a.dtype == DType::bf16 ? combine<decltype(headdim)::value, true>
                                                  : combine<decltype(headdim)::value, false>;
         enqueue_overlapping("decode_sm90: combining", code, shape, params, CutRule(tile));

@@ -22,8 +22,10 @@ __global__ void __launch_bounds__(tiles[index].threads(), tiles[index].residents
     const auto part = static_cast<std::int32_t>(blockIdx.x);
     const bool held = has_held_lengths(p);
     Lengths lengths{};
-    if (held) {
+    if (!p.uniform) {
         ask_for_pages(p);
+    }
+    if (held) {
         lengths = read_lengths(p);
     } else if (!p.uniform) {
         ptx::griddepcontrol_wait();
@@ -32,7 +34,8 @@ __global__ void __launch_bounds__(tiles[index].threads(), tiles[index].residents
     Walk walk;
 #pragma unroll 1
     for (bool known = !held;; known = true) {
-        task = task_of(p, rule, lengths, part);
+        const Owns owns = owns_of(p, lengths, rule(), dynamic_shared);
+        task = task_of(p, rule, lengths, owns, part);
         walk.begin(p, rule(), lengths, task.from, task.count);
         if (known) {
             break;
@@ -43,6 +46,9 @@ __global__ void __launch_bounds__(tiles[index].threads(), tiles[index].residents
             break;
         }
         lengths = now;
+    }
+    if (has_shared_owns(p)) {
+        __syncthreads();  // copies come where the plan was read from
     }
     // More CTAs than parts, no query anywhere, or nothing but a pad.
     if (task.count == 0 || walk.empty()) {

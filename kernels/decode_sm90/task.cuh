@@ -78,14 +78,39 @@ __device__ __forceinline__ Own own_of(const Params& p, const Sequence& s, CutRul
     return {p.args.heads_kv / rule.heads * row_tiles_of(s.band.length_q, p.group),
             blocks_of(s.band, rule.keys).count()};
 }
-/// Of this lane's sequence, where lanes hold the lengths.
-__device__ __forceinline__ Own held_own(const Params& p, const Lengths& lengths, CutRule rule) {
-    if (!has_held_lengths(p)) {
+/// What each sequence has, for the passes over the batch that plan a call: that of this lane's
+/// sequence where lanes hold the lengths; else of all sequences in shared memory, where they fit
+/// there; else nothing, and it is worked out again in each pass.
+struct Owns {
+    Own held;
+    const Own* shared = nullptr;
+};
+/// Sequences of which a CTA keeps it in shared memory.
+inline constexpr std::int32_t most_shared_owns = 1024;
+
+__device__ __forceinline__ bool has_shared_owns(const Params& p) {
+    return !p.uniform && !has_held_lengths(p) && p.args.batch <= most_shared_owns;
+}
+/// To be asked by all threads of the CTA. `room`: shared memory for most_shared_owns; nobody may
+/// write there before all have planned.
+__device__ __forceinline__ Owns owns_of(const Params& p, const Lengths& lengths, CutRule rule,
+                                        void* room) {
+    if (has_held_lengths(p)) {
+        const auto lane = static_cast<std::int32_t>(threadIdx.x % 32);
+        const Own own = own_of(p, held_sequence(p, lengths, lane), rule);
+        return {lane < p.args.batch ? own : Own{}};
+    }
+    if (!has_shared_owns(p)) {
         return {};
     }
-    const auto lane = static_cast<std::int32_t>(threadIdx.x % 32);
-    const Own own = own_of(p, held_sequence(p, lengths, lane), rule);
-    return lane < p.args.batch ? own : Own{};
+    auto* const all = static_cast<Own*>(room);
+#pragma unroll 1
+    for (auto b = static_cast<std::int32_t>(threadIdx.x); b < p.args.batch;
+         b += static_cast<std::int32_t>(blockDim.x)) {
+        all[b] = own_of(p, sequence_of(p, b), rule);
+    }
+    __syncthreads();
+    return {{}, all};
 }
 
 /// Asks for the page table before the launch in front has ended. What that one still writes of it
@@ -99,12 +124,16 @@ __device__ __forceinline__ void ask_for_pages(const Params& p) {
     }
 }
 
-/// Of a sequence. `held`: of this lane's, where lanes hold the lengths; b is that one then.
-__device__ __forceinline__ Own own_of(const Params& p, CutRule rule, Own held, std::int32_t b) {
+/// Of a sequence; where lanes hold the lengths b is this lane's.
+__device__ __forceinline__ Own own_of(const Params& p, CutRule rule, const Owns& owns,
+                                      std::int32_t b) {
     if (has_held_lengths(p)) {
-        return held;
+        return owns.held;
     }
-    return b < p.args.batch ? own_of(p, sequence_of(p, b), rule) : Own{};
+    if (b >= p.args.batch) {
+        return {};
+    }
+    return owns.shared != nullptr ? owns.shared[b] : own_of(p, sequence_of(p, b), rule);
 }
 
 /// Sum over the lanes before this one and itself.
@@ -156,11 +185,11 @@ struct Found {
     Own own;
 };
 template <class LengthOf>
-__device__ __forceinline__ Found find(const Params& p, CutRule rule, Own held, std::int32_t wanted,
-                                      const LengthOf& length_of) {
+__device__ __forceinline__ Found find(const Params& p, CutRule rule, const Owns& owns,
+                                      std::int32_t wanted, const LengthOf& length_of) {
     std::int32_t before = 0;
     for (std::int32_t first = 0; first < p.args.batch; first += 32) {
-        const Own own = own_of(p, rule, held, first + static_cast<std::int32_t>(threadIdx.x % 32));
+        const Own own = own_of(p, rule, owns, first + static_cast<std::int32_t>(threadIdx.x % 32));
         const std::int32_t length = length_of(own);
         const std::int32_t end = before + sum_so_far(length);
         const unsigned behind = __ballot_sync(0xFFFFFFFFU, wanted < end);
@@ -177,18 +206,18 @@ __device__ __forceinline__ Found find(const Params& p, CutRule rule, Own held, s
 }
 
 /// Where something of the line stands, of sequences of different lengths.
-__device__ __noinline__ inline Place ragged_place(const Params& p, CutRule rule, Own held,
+__device__ __noinline__ inline Place ragged_place(const Params& p, CutRule rule, Owns owns,
                                                   std::int32_t at) {
     const Found found =
-        find(p, rule, held, at, [=](Own own) { return own.units * (rule.pad + own.blocks); });
+        find(p, rule, owns, at, [=](Own own) { return own.units * (rule.pad + own.blocks); });
     const std::int32_t each = rule.pad + found.own.blocks;
     return {found.sequence, found.offset / each, found.offset % each - rule.pad};
 }
 /// Likewise; of sequences of one length the host knows the divisions.
-__device__ __forceinline__ Place place_of(const Params& p, CutRule rule, Own held,
+__device__ __forceinline__ Place place_of(const Params& p, CutRule rule, const Owns& owns,
                                           std::int32_t at) {
     if (!p.uniform) {
-        return ragged_place(p, rule, held, at);
+        return ragged_place(p, rule, owns, at);
     }
     const std::int32_t unit = p.by_length.divide(at);
     const std::int32_t sequence = p.by_units.divide(unit);
@@ -213,14 +242,14 @@ struct RuleOf {
 /// Worked out by each warp for itself; fewer than 2^31 blocks. `get_rule` gives the rule, which is
 /// a constant where the tile is. Not inlined: the registers of its loops are the main loop's.
 template <class GetRule>
-__device__ __noinline__ RaggedPart ragged_part(const Params& p, GetRule get_rule, Own held,
+__device__ __noinline__ RaggedPart ragged_part(const Params& p, GetRule get_rule, Owns owns,
                                                std::int32_t part) {
     constexpr unsigned all_lanes = 0xFFFFFFFFU;
     const CutRule rule = get_rule();
     const auto lane = static_cast<std::int32_t>(threadIdx.x % 32);
     std::int32_t blocks = 0, units = 0;
     for (std::int32_t b = lane; b < p.args.batch; b += 32) {
-        const Own own = own_of(p, rule, held, b);
+        const Own own = own_of(p, rule, owns, b);
         blocks += own.units * own.blocks;
         units += own.units;
     }
@@ -236,7 +265,7 @@ __device__ __noinline__ RaggedPart ragged_part(const Params& p, GetRule get_rule
         share = share_of(blocks, units, p.ctas, attempt);
         parts = 0;
         for (std::int32_t b = lane; b < p.args.batch; b += 32) {
-            const Own own = own_of(p, rule, held, b);
+            const Own own = own_of(p, rule, owns, b);
             const std::int32_t cut = rule.parts(own.blocks, share);
             longest = larger(longest, (own.blocks + cut - 1) / cut);
             parts += own.units * cut;
@@ -251,7 +280,7 @@ __device__ __noinline__ RaggedPart ragged_part(const Params& p, GetRule get_rule
     if (!rule.by_units(longest, Cuts(blocks, p.ctas, rule.least()))) {
         return {0, 0, 0, length};
     }
-    const Found found = find(p, rule, held, part,
+    const Found found = find(p, rule, owns, part,
                              [=](Own own) { return own.units * rule.parts(own.blocks, share); });
     return {found.own.units > 0 ? found.sequence : -1, found.offset,
             rule.parts(found.own.blocks, share), length};
@@ -260,10 +289,10 @@ __device__ __noinline__ RaggedPart ragged_part(const Params& p, GetRule get_rule
 /// Of sequences of different lengths.
 template <class GetRule>
 __device__ __forceinline__ Task ragged_task(const Params& p, GetRule get_rule,
-                                            const Lengths& lengths, std::int32_t part) {
+                                            const Lengths& lengths, const Owns& owns,
+                                            std::int32_t part) {
     const CutRule rule = get_rule();
-    const Own held = held_own(p, lengths, rule);
-    const RaggedPart found = ragged_part(p, get_rule, held, part);
+    const RaggedPart found = ragged_part(p, get_rule, owns, part);
     Task task{Cuts(found.length, p.ctas, rule.least()), {}, 0, 0, found.of_unit};
     if (found.sequence < 0) {
         return task;
@@ -278,7 +307,7 @@ __device__ __forceinline__ Task ragged_task(const Params& p, GetRule get_rule,
         task.count = cuts.begin(of_run + 1) - task.from.block;
     } else if (part < task.line.parts) {
         const std::int32_t begin = task.line.begin(part);
-        task.from = ragged_place(p, rule, held, begin);
+        task.from = ragged_place(p, rule, owns, begin);
         task.count = task.line.begin(part + 1) - begin;
     }
     return task;
@@ -287,9 +316,9 @@ __device__ __forceinline__ Task ragged_task(const Params& p, GetRule get_rule,
 /// What a part is; nothing behind the last one. Of sequences of one length the host knows the cuts.
 template <class GetRule>
 __device__ __forceinline__ Task task_of(const Params& p, GetRule get_rule, const Lengths& lengths,
-                                        std::int32_t part) {
+                                        const Owns& owns, std::int32_t part) {
     if (!p.uniform) {
-        return ragged_task(p, get_rule, lengths, part);
+        return ragged_task(p, get_rule, lengths, owns, part);
     }
     Task task{p.cuts, {}, 0, 0, p.cuts.of_unit};
     if (part < p.cuts.parts) {
