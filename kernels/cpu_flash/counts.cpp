@@ -196,7 +196,7 @@ Work with_traffic(const Workload& w, Work work, double share) {
 std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& device) {
     const Shaped shaped(w);
     const TaskProblem& p = shaped.problem;
-    const Plan plan = make_plan(p, tile, std::max(1, device.units));
+    const CountedPlan plan = count_plan(p, tile, std::max(1, device.units));
     const Target target(w, device);
     const bool dot = target.dot;
     const auto copies = static_cast<double>(p.copies);
@@ -209,23 +209,17 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     const double key_bytes =
         static_cast<double>(w.headdim + (w.mla ? 0 : w.headdim_v)) * bytes_of(w.kv_dtype) +
         (w.has_token_scales() ? 2.0 * sizeof(float) : 0.0);
-    // Of very many work tiles some stand for their neighbours; they change slowly from one to the
-    // next.
-    constexpr std::size_t most = 1024;
-    const std::size_t every = (plan.work_tiles.size() + most - 1) / most;
-    for (std::size_t i = 0; i < plan.work_tiles.size(); i += every) {
-        const std::size_t here = std::min(every, plan.work_tiles.size() - i);
-        const WorkTile& work_tile = plan.work_tiles[i + here / 2];
+    for (const auto& [work_tile, times] : plan.work_tiles) {
         const Amounts one = plan.decode ? decode_work(w, target, work_tile)
                                         : prefill_work(w, p, target, tile, work_tile);
-        const double alike = copies * heads * static_cast<double>(here);
+        const double alike = copies * heads * static_cast<double>(times);
         total += one.times(alike);
         heaviest = one.products > heaviest.products ? one : heaviest;
         streamed += alike * static_cast<double>(work_tile.key1 - work_tile.key0) * key_bytes;
     }
-    for (const Split& split : plan.splits) {
+    for (const auto& [split, times] : plan.splits) {
         // Combining scales and adds every part; writing it was counted with the task's end.
-        const auto parts = static_cast<double>(split.parts * split.rows);
+        const auto parts = static_cast<double>(split.parts * split.rows * times);
         total.simd += copies * heads * 2 * parts * static_cast<double>(w.headdim_v);
     }
     const Amounts task = heaviest.times(heads_a_task);
@@ -233,7 +227,7 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     Counts main;
     main.launch = "main";
     main.work = with_traffic(w, total.work(dot), 1);
-    main.ctas = plan.tasks() * p.copies;
+    main.ctas = plan.tasks * p.copies;
     main.steps.push_back({"blocks", 1, with_traffic(w, task.work(dot), share), ""});
     main.imbalance = std::max(1.0, share * static_cast<double>(main.ctas));
     main.balanced_order = true;

@@ -77,6 +77,22 @@ struct Plan {
 };
 Plan make_plan(const TaskProblem& problem, const Tile& tile, int units);
 
+/// One of a plan's parts, and how many of them it stands for.
+template <class Part>
+struct Counted {
+    Part of;
+    std::int64_t times;
+};
+/// What a plan has, as far as counts need it: no more entries for two thousand million rows than
+/// for a few, where the plan itself may take more memory than there is.
+struct CountedPlan {
+    bool decode;
+    std::int64_t head_ranges, tasks;
+    std::vector<Counted<WorkTile>> work_tiles;
+    std::vector<Counted<Split>> splits;
+};
+CountedPlan count_plan(const TaskProblem& problem, const Tile& tile, int units);
+
 /// Rows of a decode task, at most; more rows go the way of prefill.
 inline constexpr std::int64_t kDecodeRows = 8;
 bool is_decode(std::int64_t longest_q, std::int64_t group);
@@ -85,7 +101,7 @@ bool is_decode(std::int64_t longest_q, std::int64_t group);
 std::int64_t most_slots(const TaskProblem& problem, int units);
 std::int64_t slot_rows(const TaskProblem& problem, const Tile& tile);
 
-/// What a launch executes, counted by walking the plan that the launch itself walks.
+/// What a launch executes, counted from the plan that the launch itself walks.
 std::vector<Counts> counts(const Workload& workload, const Tile& tile, const Device& device);
 
 /// True where this process multiplies pairs of bf16: the CPU has AVX-512 BF16 and AVX-512 is among

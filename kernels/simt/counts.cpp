@@ -11,6 +11,7 @@
 #include "kernels/simt/instructions.hpp"
 #include "kernels/simt/plan.hpp"
 #include "model/constant.hpp"
+#include "workload/row_blocks.hpp"
 
 namespace raceline::kernels::simt {
 namespace {
@@ -186,32 +187,37 @@ struct Totals {
     double query_rows = 0;  ///< packed rows that exist, over all CTAs
     double ctas = 0;        ///< that have rows
     double most_tiles = 0;  ///< of one CTA
-    double pairs = 0;       ///< keys of a CTA × its rows
 };
+
+// Of more row blocks between two bends of the mask than this, some stand for their neighbours.
+constexpr std::int64_t blocks_walked = 1 << 16;
 
 void add_sequence(Totals& t, const Workload& w, const Problem& s, const Plan& plan,
                   const Tile& tile, std::int64_t b, double copies) {
-    const auto group = static_cast<std::int32_t>(s.group());
+    const std::int64_t group = s.group();
     const auto length_q = static_cast<std::int32_t>(w.length_q(b));
-    const Band band{length_q, static_cast<std::int32_t>(w.length_k(b)),
-                    static_cast<std::int32_t>(s.window.left),
+    const auto length_k = static_cast<std::int32_t>(w.length_k(b));
+    const Band band{length_q, length_k, static_cast<std::int32_t>(s.window.left),
                     static_cast<std::int32_t>(s.window.right)};
-    const std::int32_t packed = length_q * group;
+    const std::int64_t packed = length_q * group;
     const auto splits = static_cast<std::int32_t>(plan.splits);
-    for (std::int32_t row = 0; row < packed; row += tile.rows) {
-        const std::int32_t rows = std::min(tile.rows, packed - row);
-        const Keys all = band.visible(row / group, (row + rows - 1) / group);
+    const WideBand wide{length_q, length_k, s.window.left, s.window.right};
+    visit_blocks(wide, group, tile.rows, blocks_walked, [&](CountedBlock counted) {
+        const std::int64_t row = counted.block * tile.rows;
+        const std::int64_t rows = std::min<std::int64_t>(tile.rows, packed - row);
+        const Keys all = band.visible(static_cast<std::int32_t>(row / group),
+                                      static_cast<std::int32_t>((row + rows - 1) / group));
+        const double alike = copies * static_cast<double>(counted.times);
         for (std::int32_t split = 0; split < splits; ++split) {
             const Keys keys = split_keys(all, split, splits, tile.keys);
             const auto tiles = static_cast<double>(divide_up(keys.count(), tile.keys));
-            t.tiles += copies * tiles;
-            t.keys += copies * keys.count();
-            t.query_rows += copies * rows;
-            t.pairs += copies * rows * keys.count();
-            t.ctas += copies;
+            t.tiles += alike * tiles;
+            t.keys += alike * keys.count();
+            t.query_rows += alike * static_cast<double>(rows);
+            t.ctas += alike;
             t.most_tiles = std::max(t.most_tiles, tiles);
         }
-    }
+    });
 }
 
 Totals totals_of(const Workload& w, const Problem& s, const Plan& plan, const Tile& tile) {

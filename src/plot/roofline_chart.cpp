@@ -299,12 +299,15 @@ std::vector<DrawPanel> panels_by_kernel(const std::vector<RooflineGroups>& kerne
     return panels;
 }
 
-void add_roof_notes(Chart& chart, const std::vector<Roofs>& all) {
+void add_missing_roofs(Chart& chart, const std::vector<Roofs>& all) {
     for (const Roofs& roofs : all) {
         if (const std::string missing = missing_roofs(roofs); !missing.empty()) {
             chart.notes.push_back(missing);
         }
     }
+}
+
+void add_shared_memory_note(Chart& chart, const std::vector<Roofs>& all) {
     for (const Roofs& roofs : all) {
         if (const std::string shared = shared_memory_note(roofs); !shared.empty()) {
             chart.notes.push_back(shared);
@@ -332,6 +335,12 @@ Chart roofline_chart(const TimedRows& rows) {
     } else {
         chart.key = "Hollow: predicted before the run; filled: measured." + gaps_key(panels);
     }
+    // A picture has room for a few remarks, the first ones: whose points these are, and why roofs
+    // that a reader looks for are not there.
+    if (devices.size() > 1 && !apart) {
+        chart.notes.push_back(letters_note(letters));
+    }
+    add_missing_roofs(chart, all);
     if (std::ranges::any_of(panels, has_shifts)) {
         chart.notes.emplace_back(
             "Marks that would hide each other, as those of one case at several commits, stand "
@@ -346,11 +355,8 @@ Chart roofline_chart(const TimedRows& rows) {
         chart.height = height_of_missing;
         return chart;
     }
-    if (devices.size() > 1 && !apart) {
-        chart.notes.push_back(letters_note(letters));
-    }
     chart.notes.insert(chart.notes.end(), rows.notes.begin(), rows.notes.end());
-    add_roof_notes(chart, all);
+    add_shared_memory_note(chart, all);
     if (!apart) {
         draw_panels(chart, {[&](const Room& room, const Place& place) {
                         return one_panel(panels.empty() ? groups : panels.front(), all, letters,

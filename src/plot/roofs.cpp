@@ -78,19 +78,20 @@ void add_known_roofs(Roofs& roofs, const DeviceName& name) {
     add_device_roofs(roofs, device, name.id != "cpu" && name.id != "cuda");
 }
 
-// What the device's predictions rest on, or where it has none what a row says of it.
+// What the device's predictions rest on, or where it has none what a row says of it. A case whose
+// prediction is lost says nothing of ceilings.
 void add_stated_roofs(Roofs& roofs, const TimedRows& rows) {
     std::set<std::string> sets;  // by rates_id
     for (const TimedCase& one : rows.cases) {
-        if (one.device == roofs.device) {
-            sets.insert(one.predicted ? one.predicted->rates_id : "");
+        if (one.device == roofs.device && one.predicted) {
+            sets.insert(one.predicted->rates_id);
         }
     }
     const auto states = rows.stated.find(roofs.device);
     if (states == rows.stated.end()) {
         return;
     }
-    roofs.sets = std::max<std::size_t>(1, sets.size() - sets.count(""));
+    roofs.sets = std::max<std::size_t>(1, sets.size());
     if (sets.empty()) {
         add_device_roofs(roofs, last_stated(rows, roofs.device)->device, false);
     } else if (sets.size() == 1 && states->second.contains(*sets.begin())) {

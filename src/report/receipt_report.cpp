@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <filesystem>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <system_error>
 
 #include "receipt/past_measurement.hpp"
 #include "receipt/row.hpp"
@@ -74,6 +76,10 @@ void ReceiptReport::add_history(const CommittedEvidence& evidence) {
 }
 
 void ReceiptReport::add(const std::string& path, const CommittedEvidence* evidence) {
+    std::error_code none;
+    if (!files_.insert(std::filesystem::weakly_canonical(path, none)).second) {
+        return;  // named twice
+    }
     const ReceiptFile file = read_receipts(path);
     const SoundRows sound = sound_rows_of(file);
     for (const BadLine& bad : sound.changed) {
@@ -112,6 +118,10 @@ void ReceiptReport::add(const std::string& path, const CommittedEvidence* eviden
     const std::map<std::string, std::string> starts = starts_of_runs(sound.rows);
     for (std::size_t i = 0; i < sound.rows.size(); ++i) {
         const Json& row = sound.rows[i];
+        if (!ids_.insert(row.at("id").get<std::string>()).second) {
+            ++copies_;  // what stands in two files or lines was measured once
+            continue;
+        }
         rows_.push_back(row);
         others_.add(row);
         const std::string kind = row.at("kind").get<std::string>();
@@ -282,6 +292,10 @@ std::string ReceiptReport::str(const TextStyle& style) const {
         text +=
             "Rows here are of a model that counted more than the kernels do, and was mended: they "
             "are held to the bound of the problem alone\n";
+    }
+    if (copies_ > 0) {
+        text += fmt::format("{} counted once: another file or line has the same\n",
+                            counted_text(copies_, "row"));
     }
     if (stale_ > 0) {
         text += stale_ == 1

@@ -2,7 +2,9 @@
 // What receipts say: predictions beside measurements, accuracy at first sight and when seen.
 #pragma once
 
+#include <filesystem>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -95,6 +97,9 @@ private:
     std::map<std::string, std::vector<double>> ratios_;  ///< peer's time / ours, by peer and kernel
     std::string device_text_;
     int stale_ = 0;
+    std::set<std::filesystem::path> files_;  // that were added
+    std::set<std::string> ids_;              // of all rows so far
+    std::size_t copies_ = 0;                 // rows that stand in two files or lines
 };
 
 }  // namespace raceline

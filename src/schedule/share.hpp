@@ -11,6 +11,7 @@
 
 #include "schedule/plan.hpp"
 #include "schedule/work_tile_blocks.hpp"
+#include "workload/row_blocks.hpp"
 
 namespace raceline::schedule {
 
@@ -49,6 +50,8 @@ struct Share {
 
 // Beyond this many work tiles CTAs get so many each that the unevenness of one more does not show.
 inline constexpr std::int32_t work_tiles_walked = 1 << 18;
+// Of the tiles of rows of one sequence, so many are then looked at between two bends of the mask.
+inline constexpr std::int32_t row_tiles_sampled = 1 << 12;
 
 inline Band band_of(const Workload& w, const Plan& plan, std::int64_t b) {
     Band band = plan.band;
@@ -120,26 +123,37 @@ Load load_of(const Band& band, Rows rows, const Tile& tile, bool alone,
     return {taken.all, 1, taken.first, masked, static_cast<double>(working), taken.all + between};
 }
 
+/// A load, and how many it stands for.
+struct CountedLoad {
+    Load load;
+    double times;
+};
+
 /// Adds a sequence's work tiles to what is handed out, `heads` times. Returns the loads of one
-/// head, by tile of rows.
+/// head, by tile of rows, and how many tiles of rows each stands for: one, unless there are more
+/// than `most` between two bends of the mask.
 template <class Tile, class ClocksOfBlock, class ClocksBetween>
-std::vector<Load> add_sequence(Share& share, const Band& band, const Tile& tile, double heads,
-                               bool alone, const ClocksOfBlock& clocks_of_block,
-                               const ClocksBetween& clocks_between) {
-    std::vector<Load> loads;
-    const auto tiles = static_cast<std::int32_t>(divide_up(band.length_q, tile.rows));
-    for (std::int32_t i = 0; i < tiles; ++i) {
-        const Rows rows = rows_of_tile(i, band.length_q, tile.rows);
+std::vector<CountedLoad> add_sequence(Share& share, const Band& band, const Tile& tile,
+                                      double heads, bool alone, std::int32_t most,
+                                      const ClocksOfBlock& clocks_of_block,
+                                      const ClocksBetween& clocks_between) {
+    std::vector<CountedLoad> loads;
+    const WideBand wide{band.length_q, band.length_k, band.left, band.right};
+    visit_blocks(wide, 1, tile.rows, most, [&](CountedBlock counted) {
+        const auto times = static_cast<double>(counted.times);
+        const Rows rows =
+            rows_of_tile(static_cast<std::int32_t>(counted.block), band.length_q, tile.rows);
         const Blocks blocks = band.blocks(rows, tile.keys);
         if (blocks.count() > 0) {
-            share.blocks += heads * blocks.count();
-            share.worked += heads * worked_of(band, rows, tile);
-            share.keys += heads * (smaller(blocks.last * tile.keys, band.length_k) -
+            const double alike = heads * times;
+            share.blocks += alike * blocks.count();
+            share.worked += alike * worked_of(band, rows, tile);
+            share.keys += alike * (smaller(blocks.last * tile.keys, band.length_k) -
                                    blocks.first * tile.keys);
-            share.rows += heads * rows.count();
+            share.rows += alike * rows.count();
         }
-        loads.push_back(load_of(band, rows, tile, alone, clocks_of_block, clocks_between));
-    }
+        loads.push_back({load_of(band, rows, tile, alone, clocks_of_block, clocks_between), times});
+    });
     return loads;
 }
 
@@ -152,31 +166,33 @@ Share share_of(const Workload& w, const Plan& plan, const Tile& tile,
     const std::int32_t work_tiles = plan.order.work_tiles();
     share.work_tiles = work_tiles;
     const bool alone = work_tiles < 2 * plan.ctas;
+    const bool walked = work_tiles <= work_tiles_walked;
+    const std::int32_t most = walked ? work_tiles_walked : row_tiles_sampled;
     // A sequence's heads are alike.
     const std::int64_t sequences = w.ragged() ? w.batch : 1;
     const double heads = w.ragged() ? static_cast<double>(w.heads_q) : plan.order.heads;
-    std::vector<std::vector<Load>> loads_of_head;
+    std::vector<std::vector<CountedLoad>> loads_of_head;
     Load mean;
     for (std::int64_t b = 0; b < sequences; ++b) {
-        loads_of_head.push_back(add_sequence(share, band_of(w, plan, b), tile, heads, alone,
+        loads_of_head.push_back(add_sequence(share, band_of(w, plan, b), tile, heads, alone, most,
                                              clocks_of_block, clocks_between));
-        for (const Load& load : loads_of_head.back()) {
-            mean.add(load, heads / plan.ctas);
+        for (const auto& [load, times] : loads_of_head.back()) {
+            mean.add(load, heads / plan.ctas * times);
         }
-        if (work_tiles > work_tiles_walked) {
+        if (!walked) {
             loads_of_head.clear();
         }
     }
-    if (work_tiles > work_tiles_walked) {
+    if (!walked) {
         share.most = mean;
         return share;
     }
     const auto load_of_tile = [&](std::int32_t index) {
         const WorkTile work_tile = plan.order.work_tile(index);
         const std::int64_t b = w.ragged() ? work_tile.head / w.heads_q : 0;
-        const std::vector<Load>& loads = loads_of_head[static_cast<std::size_t>(b)];
+        const std::vector<CountedLoad>& loads = loads_of_head[static_cast<std::size_t>(b)];
         const auto tile_of_rows = static_cast<std::size_t>(work_tile.row_tile);
-        return tile_of_rows < loads.size() ? loads[tile_of_rows] : Load{};
+        return tile_of_rows < loads.size() ? loads[tile_of_rows].load : Load{};
     };
     // Copies are ahead of the work by the stages.
     const std::vector<Load> loads =

@@ -280,5 +280,28 @@ TEST(CpuFlash, CountsCoverTheWork) {
     }
 }
 
+/// Too many row blocks to plan are counted by samples, a few less by the plan: twice the rows are
+/// twice the work. A packed batch of the same rows is counted alike.
+TEST(CpuFlash, CountsOfVeryManyRowsFollowThoseOfThePlan) {
+    const Kernel& kernel = find_kernel("cpu_flash");
+    for (const char* mask : {"", ",window=4096:0"}) {
+        for (const char* const times : {"q=%,k=8192", "q=%;%,k=8192"}) {
+            const auto flops = [&](const std::string& rows) {
+                std::string shape = std::string("h=8/2,d=64,dtype=fp32,") + times + mask;
+                for (auto at = shape.find('%'); at != std::string::npos; at = shape.find('%')) {
+                    shape.replace(at, 1, rows);
+                }
+                return kernel.counts(parse_shape(shape), 0, cpu(8)).at(0).work.at("flop.fma.fp32");
+            };
+            const double ratio = flops("4194304") / flops("1048576");
+            EXPECT_NEAR(ratio, *mask == 0 ? 4 : 1, 0.01) << times << mask;
+        }
+    }
+    const auto longest = kernel.counts(
+        parse_shape("h=32/8,q=2147483647,k=2147483647,d=128,dtype=fp32,causal"), 0, cpu(8));
+    EXPECT_NEAR(longest.at(0).work.at("flop.fma.fp32") / 2147483647.0,
+                4 * 32 * 128 * 2147483648.0 / 2, 1e-3 * 4 * 32 * 128 * 2147483648.0 / 2);
+}
+
 }  // namespace
 }  // namespace raceline

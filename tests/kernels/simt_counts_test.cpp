@@ -111,6 +111,22 @@ TEST(SimtCounts, causal_prefill_skips_the_masked_half) {
     EXPECT_DOUBLE_EQ(full[0].imbalance, 1);
 }
 
+TEST(SimtCounts, the_longest_sequences_are_counted_as_shorter_ones) {
+    // Rows up to the last that 31 bits count, of which an index one tile further leaves them.
+    const Device device = datasheet_device("h200");
+    const Kernel& kernel = find_kernel("simt");
+    for (const char* mask : {"", ",causal"}) {
+        const auto flops = [&](const std::string& lengths) {
+            return kernel.counts(parse_shape("h=1,d=64,dtype=fp32," + lengths + mask), 5, device)[0]
+                .work.at("flop.fma.fp32");
+        };
+        const double wide = 2147483647.0 / (1 << 20);
+        EXPECT_NEAR(flops("q=2147483647,k=2147483647") / flops("q=1048576,k=1048576"), wide * wide,
+                    1e-3 * wide * wide)
+            << mask;
+    }
+}
+
 TEST(SimtCounts, a_group_reads_its_cache_once) {
     const Device device = datasheet_device("h200");
     const Kernel& kernel = find_kernel("simt");

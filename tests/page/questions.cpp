@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <fmt/format.h>
 #include <iostream>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -92,9 +93,9 @@ std::pair<std::string, std::string> shape_for(Draws& draws, const Places& all,
     return {name, draws.of(shapes)};
 }
 
-// What sliders and the typed shape of the panel reach beyond the suites. The sizes of operations
-// grow until their tensors take more bytes than an address of WebAssembly counts. What no kernel
-// serves is a question too.
+// What sliders and the typed shape of the panel reach beyond the suites: lengths up to the longest
+// that there are, and sizes of operations that grow until their tensors take more bytes than an
+// address of WebAssembly counts. What no kernel serves is a question too.
 std::string moved(Draws& draws, const std::string& shape) {
     raceline::Workload w = raceline::parse_shape(shape);
     if (!w.is_attention()) {
@@ -109,6 +110,13 @@ std::string moved(Draws& draws, const std::string& shape) {
     w.batch = draws.of(std::vector<std::int64_t>{1, 2, 4, 16, 64, 256});
     w.seqlen_q = draws.of(std::vector<std::int64_t>{1, 4, 64, 256, 1024, 4096, 32768});
     w.seqlen_k = draws.of(std::vector<std::int64_t>{64, 512, 2048, 8192, 32768, 131072});
+    if (draws.next() % 2 == 0) {
+        // As many queries as 31 bits count, or as many rows of all heads, which engines count.
+        constexpr std::int64_t longest = std::numeric_limits<std::int32_t>::max();
+        w.batch = 1;
+        w.seqlen_q = longest / (draws.next() % 2 == 0 ? 1 : w.heads_q);
+        w.seqlen_k = draws.of(std::vector<std::int64_t>{2, 8192, 1 << 29, longest});
+    }
     return raceline::format_shape(w);
 }
 

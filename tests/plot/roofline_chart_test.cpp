@@ -125,6 +125,19 @@ TEST_F(RooflineChart, roofs_of_a_cpu_are_those_that_its_predictions_rest_on) {
     EXPECT_THAT(chart.notes, testing::Not(Contains(HasSubstr("no roofs"))));
 }
 
+// A line that was lost takes the prediction of a case with it, and no ceiling of the machine.
+TEST_F(RooflineChart, a_case_without_its_prediction_leaves_the_roofs_standing) {
+    std::vector<Json> rows = read_timed_rows({this_cpu}).rows;
+    const auto lost =
+        std::ranges::find(rows, "prediction", [](const Json& r) { return r.at("kind"); });
+    ASSERT_NE(lost, rows.end());
+    rows.erase(lost);
+    const Chart chart = roofline_chart(timed_rows_of(rows));
+    EXPECT_THAT(chart.notes, Contains(HasSubstr("without their prediction")));
+    EXPECT_THAT(names_in(chart), Contains(HasSubstr("DRAM ")));
+    EXPECT_THAT(chart.notes, testing::Not(Contains(HasSubstr("no roofs"))));
+}
+
 // Machines of one name that a row tells apart have roofs each. Where it does not, a roof of one
 // over the points of the other would be false.
 TEST_F(RooflineChart, machines_of_one_name_have_their_own_roofs_or_none) {
@@ -148,7 +161,8 @@ TEST_F(RooflineChart, machines_of_one_name_have_their_own_roofs_or_none) {
     ASSERT_EQ(one_label.stated.begin()->second.size(), 2U);
     const Chart chart = roofline_chart(one_label);
     EXPECT_THAT(names_in(chart), testing::Not(Contains(HasSubstr("DRAM "))));
-    EXPECT_THAT(chart.notes, Contains(HasSubstr("its rows rest on 2 sets of ceilings")));
+    // Before what is said of rows: a picture shows the first remarks alone.
+    EXPECT_THAT(chart.notes.front(), HasSubstr("its rows rest on 2 sets of ceilings"));
     // Each of the files has its own.
     for (const std::string& file : {this_cpu, another_cpu}) {
         EXPECT_THAT(names_in(roofline_chart(read_timed_rows({file}))),

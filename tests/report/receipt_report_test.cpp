@@ -137,6 +137,21 @@ TEST_F(Report, keeps_three_classes_apart) {
     EXPECT_THAT(text, HasSubstr("a test's CPU (cpu)"));
 }
 
+TEST_F(Report, what_stands_in_two_files_or_lines_counts_once) {
+    write(1.1e-3, 0.5e-3, 1e-3);
+    const std::string once = read().str();
+    ReceiptReport twice;
+    twice.add(path_);
+    twice.add(path_);  // the same file
+    EXPECT_EQ(twice.str(), once);
+    const std::string copy = path_ + ".copy";
+    std::filesystem::copy_file(path_, copy);
+    twice.add(copy);
+    std::filesystem::remove(copy);
+    EXPECT_EQ(twice.rows().size(), 2U);
+    EXPECT_EQ(twice.str(), once + "2 rows counted once: another file or line has the same\n");
+}
+
 TEST_F(Report, a_case_faster_than_its_ceilings_is_a_finding) {
     write(1e-3, 0.9e-3, 1e-3);
     EXPECT_TRUE(read().findings().empty());
