@@ -113,12 +113,16 @@ function showDiff() {
     count("change", "same", "did not change"), ` did not change (the interval holds 1, or it is within ${percent(page.data.diff.no_effect)}); `,
     count("prediction", "missed", "mispredicted after"), ` are mispredicted after, by more than ${percent(page.data.diff.tolerance)}.`]),
     ` ${diff.only_before} stand before alone, ${diff.only_after} after alone.`);
+  const ways = unique(diff.cases.map(one => one.after.way));
+  const call = callColumn(ways);
   sortableTable(byId("diff-table"), "Cases of two runs", [
     // In this order, as a narrow window shows the first three at least.
     {name: "shape", title: "Shape", wide: true, of: one => one.after.shape, show: one => breakable(one.after.shape)},
     {name: "ratio", title: "Before / after", number: true, of: one => one.ratio, show: one => rowLink([`${fixed(one.ratio, 3)} `, make("wbr"), `(${fixed(one.low, 3)} to ${fixed(one.high, 3)})`], one.after.row)},
     textColumn("change", "Change"),
     {name: "kernel", title: "Kernel", of: one => one.after.kernel, show: one => breakable(one.after.kernel, "_")},
+    // Cases of one name that were launched in several ways are several.
+    ...(ways.length > 1 ? [{...call, of: one => call.of(one.after), show: one => call.show(one.after)}] : []),
     {name: "before", title: "Before", number: true, of: one => one.before.measured, show: one => rowLink(seconds(one.before.measured), one.before.row)},
     {name: "after", title: "After", number: true, of: one => one.after.measured, show: one => rowLink(seconds(one.after.measured), one.after.row)},
     errorColumn("error_before", "Error before", one => one.before), errorColumn("error_after", "Error after", one => one.after),

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <initializer_list>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -136,38 +138,120 @@ TextTable::Column verdict_column(std::string title, int priority) {
     return column;
 }
 
-// Where cases of one shape and kernel differ in their tile it stays longer than times and errors.
-int tile_priority(const ReceiptDiff& diff) {
-    std::set<std::string> seen;
-    const bool apart = std::ranges::any_of(diff.cases, [&](const CaseDiff& one) {
-        return !seen.insert(one.after.kernel + '\n' + one.after.shape).second;
-    });
-    return apart ? 7 : 1;
+std::vector<std::string> words_of(const std::string& way) {
+    std::vector<std::string> words;
+    for (std::size_t from = 0; from < way.size();) {
+        const std::size_t to = std::min(way.find(", ", from), way.size());
+        words.push_back(way.substr(from, to - from));
+        from = to + 2;
+    }
+    return words;
 }
 
-std::string table_of(const ReceiptDiff& diff, const TextStyle& style) {
-    // The ratio and its interval are what a diff is for: all else makes room for them.
-    TextTable table({shape_column(), text_column("kernel"),
-                     text_column("tile", tile_priority(diff)), number_column("before", 3),
-                     number_column("after", 3), number_column("before / after"),
-                     text_column("interval"), verdict_column("change", TextTable::always),
-                     number_column("error before", 2), number_column("error after", 4),
-                     verdict_column("prediction", 5)});
+// How each case was launched, without what is so of all of them.
+std::vector<std::string> calls_of(const ReceiptDiff& diff) {
+    std::map<std::string, std::size_t> times;
     for (const CaseDiff& one : diff.cases) {
-        table.add({one.after.shape, one.after.kernel, tile_change(one),
-                   format_seconds(one.before.measured.seconds_median),
-                   format_seconds(one.after.measured.seconds_median), format_fixed(one.ratio, 3),
-                   format_fixed(one.ratio_low, 3) + " to " + format_fixed(one.ratio_high, 3),
-                   std::string(change_word(one.change)), error_text(one.before),
-                   error_text(one.after),
-                   !one.after.predicted ? "none"
-                   : one.missed         ? "missed"
-                                        : "hit"});
+        for (const std::string& word : words_of(way_of(one.after))) {
+            ++times[word];
+        }
+    }
+    std::vector<std::string> calls;
+    for (const CaseDiff& one : diff.cases) {
+        std::vector<std::string> told = words_of(way_of(one.after));
+        std::erase_if(told, [&](const auto& word) { return times[word] == diff.cases.size(); });
+        calls.push_back(fmt::format("{}", fmt::join(told, ", ")));
+    }
+    return calls;
+}
+
+// Whether some rows say the same in these columns.
+bool repeat(const std::vector<std::vector<std::string>>& rows,
+            std::initializer_list<std::size_t> columns) {
+    std::set<std::vector<std::string>> seen;
+    return std::ranges::any_of(rows, [&](const std::vector<std::string>& row) {
+        std::vector<std::string> told;
+        std::ranges::transform(columns, std::back_inserter(told),
+                               [&](std::size_t column) { return row[column]; });
+        return !seen.insert(told).second;
+    });
+}
+
+std::vector<std::string> row_of(const CaseDiff& one, const std::string& call) {
+    return {one.after.shape,
+            one.after.kernel,
+            one.after.device,
+            call,
+            tile_change(one),
+            format_seconds(one.before.measured.seconds_median),
+            format_seconds(one.after.measured.seconds_median),
+            format_fixed(one.ratio, 3),
+            format_fixed(one.ratio_low, 3) + " to " + format_fixed(one.ratio_high, 3),
+            std::string(change_word(one.change)),
+            error_text(one.before),
+            error_text(one.after),
+            !one.after.predicted ? "none"
+            : one.missed         ? "missed"
+                                 : "hit"};
+}
+
+TextTable::Column call_column(int priority) {
+    TextTable::Column column = text_column("call", priority);
+    column.shortened = [](std::string_view cell) {
+        constexpr std::string_view turns = "in turns", with = " with a peer";
+        std::string text(cell);
+        const std::size_t at = text.find(std::string(turns) + std::string(with));
+        return at == std::string::npos ? text : text.erase(at + turns.size(), with.size());
+    };
+    return column;
+}
+
+bool several_devices(const ReceiptDiff& diff) {
+    return std::ranges::any_of(diff.cases, [&](const CaseDiff& one) {
+        return one.after.device != diff.cases.front().after.device;
+    });
+}
+
+// What tells rows apart stays in a narrow table: the device of several, the way of launching, and
+// the tile where these do not.
+std::string table_of(const ReceiptDiff& diff, const TextStyle& style) {
+    constexpr std::size_t shape = 0, kernel = 1, device = 2, call = 3;
+    const std::vector<std::string> calls = calls_of(diff);
+    std::vector<std::vector<std::string>> rows;
+    for (std::size_t i = 0; i < diff.cases.size(); ++i) {
+        rows.push_back(row_of(diff.cases[i], calls[i]));
+    }
+    const auto priority = [](bool needed) { return needed ? TextTable::always : 1; };
+    // The ratio and its interval are what a diff is for: all else makes room for them.
+    std::vector<TextTable::Column> columns{
+        shape_column(),
+        text_column("kernel"),
+        text_column("device", priority(several_devices(diff))),
+        call_column(priority(repeat(rows, {shape, kernel, device}))),
+        text_column("tile", repeat(rows, {shape, kernel, device, call}) ? 7 : 1),
+        number_column("before", 3),
+        number_column("after", 3),
+        number_column("before / after"),
+        number_column("interval"),  // which is not broken into lines
+        verdict_column("change", TextTable::always),
+        number_column("error before", 2),
+        number_column("error after", 4),
+        verdict_column("prediction", 5)};
+    const bool one_call = std::ranges::all_of(calls, &std::string::empty);
+    if (one_call) {
+        columns.erase(columns.begin() + call);
+    }
+    TextTable table(std::move(columns));
+    for (std::vector<std::string>& row : rows) {
+        if (one_call) {
+            row.erase(row.begin() + call);
+        }
+        table.add(std::move(row));
     }
     return table.str(style);
 }
 
-std::string kernel_lines(const ReceiptDiff& diff) {
+std::string kernel_lines(const ReceiptDiff& diff, const TextStyle& style) {
     std::map<std::string, std::vector<double>> logarithms;
     for (const CaseDiff& one : diff.cases) {
         logarithms[one.after.kernel + " on " + one.after.device].push_back(std::log(one.ratio));
@@ -178,9 +262,10 @@ std::string kernel_lines(const ReceiptDiff& diff) {
         for (const double one : all) {
             sum += one;
         }
-        text += fmt::format("{}: before / after {:.3f}, geometric mean of {}\n", kernel,
-                            std::exp(sum / static_cast<double>(all.size())),
-                            counted_text(all.size(), "case"));
+        text += paragraph(fmt::format("{}: before / after {:.3f}, geometric mean of {}", kernel,
+                                      std::exp(sum / static_cast<double>(all.size())),
+                                      counted_text(all.size(), "case")),
+                          style);
     }
     return text;
 }
@@ -199,8 +284,9 @@ std::string summary_of(const ReceiptDiff& diff, const TextStyle& style) {
                               format_percent(time_tolerance)),
                   style);
     if (!diff.only_before.empty() || !diff.only_after.empty()) {
-        text += fmt::format("not on both sides: {} before, {} after\n", diff.only_before.size(),
-                            diff.only_after.size());
+        text += paragraph(fmt::format("not on both sides: {} before, {} after",
+                                      diff.only_before.size(), diff.only_after.size()),
+                          style);
     }
     return text;
 }
@@ -248,7 +334,7 @@ ReceiptDiff diff_of(TimedRows before, TimedRows after) {
 std::string diff_text(const ReceiptDiff& diff, const TextStyle& style) {
     return diff.cases.empty()
                ? "No case was timed on both sides.\n" + summary_of(diff, style)
-               : table_of(diff, style) + kernel_lines(diff) + summary_of(diff, style);
+               : table_of(diff, style) + kernel_lines(diff, style) + summary_of(diff, style);
 }
 
 }  // namespace raceline

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 namespace raceline {
 namespace {
@@ -129,6 +130,28 @@ void drop_columns(const std::vector<Column>& columns, std::vector<Candidate>& al
     }
 }
 
+// Lets columns back for which there is room after all, the highest priority first and of equal ones
+// the first: one that is too wide does not keep narrower ones out.
+void take_back_columns(const std::vector<Column>& columns, const Rows& rows,
+                       std::vector<Candidate>& all, std::size_t most, std::vector<bool>& dropped) {
+    std::vector<std::size_t> order;
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+        if (dropped[c]) {
+            order.push_back(c);
+        }
+    }
+    std::ranges::sort(order, {}, [&](std::size_t c) { return std::pair(-columns[c].priority, c); });
+    for (const std::size_t c : order) {
+        const std::size_t natural = widest_cell(columns[c], rows, c);
+        if (width_of(all) + gap + natural <= most) {
+            const auto after =
+                std::ranges::find_if(all, [&](const Candidate& one) { return one.column > c; });
+            all.insert(after, {c, natural, natural});
+            dropped[c] = false;
+        }
+    }
+}
+
 // Takes what is too much from the widest texts.
 void break_widest(const std::vector<Column>& columns, std::vector<Candidate>& all,
                   std::size_t most) {
@@ -175,6 +198,7 @@ TableLayout table_layout(const std::vector<Column>& columns, Rows& rows, std::si
             }
         }
         drop_columns(columns, all, most, dropped);
+        take_back_columns(columns, rows, all, most, dropped);
         break_widest(columns, all, most);
         use_what_is_left(all, most);
     }

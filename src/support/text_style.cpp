@@ -28,7 +28,7 @@ std::size_t end_of_columns(std::string_view text, std::size_t columns) {
 }
 
 // How much of a text that is longer than `end` stands in its first line: up to a space in its
-// second half, else up to whatever parts it last.
+// second half, else up to whatever parts it last, which of names is an underscore.
 std::size_t break_before(std::string_view text, std::size_t end) {
     if (const std::size_t space = text.rfind(' ', end);
         space != std::string_view::npos && 2 * space > end) {
@@ -40,7 +40,8 @@ std::size_t break_before(std::string_view text, std::size_t end) {
             return at;
         }
     }
-    return end;
+    const std::size_t underscore = text.rfind('_', end - std::min<std::size_t>(end, 1));
+    return underscore == std::string_view::npos || 2 * underscore < end ? end : underscore + 1;
 }
 
 }  // namespace

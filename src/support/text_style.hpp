@@ -26,8 +26,8 @@ std::string inked(std::string_view text, Ink ink, const TextStyle& style);
 std::size_t text_width(std::string_view text);
 
 /// The text in lines of at most `columns`: broken at a space, which is left out, in long words
-/// behind a comma, semicolon or slash, and anywhere where there is none of these. 0 columns: one
-/// line.
+/// behind a comma, semicolon or slash, in names behind an underscore, and anywhere where there is
+/// none of these. 0 columns: one line.
 std::vector<std::string> broken_lines(std::string_view text, std::size_t columns);
 
 /// A paragraph in lines of the style's width, those behind the first one indented by `indent`, each

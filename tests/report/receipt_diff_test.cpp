@@ -98,6 +98,32 @@ TEST_F(Diff, a_narrow_table_keeps_the_ratio_and_its_interval) {
     }
 }
 
+// Rows of one shape and kernel that differ in how they were launched alone may have opposite
+// verdicts.
+TEST_F(Diff, says_how_rows_of_one_name_were_launched) {
+    const std::string shape = "h=1,q=8,k=8,d=64,dtype=fp32";
+    both(timed(0.99e-3, 1.00e-3, 1.01e-3), timed(0.99e-3, 1.00e-3, 1.01e-3), shape.c_str());
+    EXPECT_THAT(diff_text(diff()), testing::Not(HasSubstr("call")));
+    which_.options.how.cold = false;
+    both(timed(0.99e-3, 1.00e-3, 1.01e-3), timed(0.79e-3, 0.80e-3, 0.81e-3), shape.c_str());
+    for (const std::size_t columns : {std::size_t{0}, std::size_t{80}}) {
+        TextStyle style;
+        style.columns = columns;
+        const std::string text = diff_text(diff(), style);
+        EXPECT_THAT(text, testing::ContainsRegex("cold .*1\\.000.* same"));
+        EXPECT_THAT(text, testing::ContainsRegex("warm .*1\\.250.* faster"));
+        EXPECT_THAT(text, testing::Not(HasSubstr("cold, parallel"))) << "what all have is not said";
+    }
+    TextStyle narrow;
+    narrow.columns = 60;
+    const std::string text = diff_text(diff(), narrow);
+    for (std::size_t from = 0; from < text.size();) {
+        const std::size_t to = text.find('\n', from);
+        EXPECT_LE(text_width(text.substr(from, to - from)), 60U) << text;
+        from = to + 1;
+    }
+}
+
 TEST_F(Diff, of_a_case_timed_twice_the_last_time_counts) {
     run(1.0e-3, 3.0e-3, "a.jsonl");
     run(1.0e-3, 1.0e-3, "a.jsonl");

@@ -68,6 +68,16 @@ TEST(TextTable, OfEqualPrioritiesTheLastGoesFirst) {
                 AllOf(HasSubstr("first"), Not(HasSubstr("second"))));
 }
 
+// A column that is too wide leaves last, and does not keep out narrower ones that have room.
+TEST(TextTable, ColumnsThatHaveRoomAfterAllStay) {
+    TextTable table("name | ?7 tile | ?3 time | ?2 error");
+    table.add({"a", "rows=128,keys=128,stages=3,turns=0", "1.2 ms", "+3 %"});
+    table.add({"b", "rows=256,keys=128,stages=3,turns=0", "1.3 ms", "+4 %"});
+    const std::string text = table.str({.columns = 24});
+    EXPECT_THAT(lines_of(text).front(), testing::MatchesRegex("name +time +error"));
+    EXPECT_THAT(text, HasSubstr("room: tile;"));
+}
+
 TEST(TextTable, SaysOnceWhatEveryRowSays) {
     TextTable table("kernel | shape | >time | >none");
     table.add({"cpu_flash", "h=8,k=4096", "1.23 ms", ""});
@@ -171,6 +181,11 @@ TEST(BrokenLines, BreakAtSpacesThenBehindCommasThenAnywhere) {
     EXPECT_THAT(broken_lines("µµµµ", 2), ElementsAre("µµ", "µµ"));
     EXPECT_THAT(broken_lines("all of it", 0), ElementsAre("all of it"));
     EXPECT_THAT(broken_lines("", 5), ElementsAre(""));
+}
+
+TEST(BrokenLines, BreakNamesBehindAnUnderscore) {
+    EXPECT_THAT(broken_lines("prefill_sm90", 11), ElementsAre("prefill_", "sm90"));
+    EXPECT_THAT(broken_lines("a_longword", 6), ElementsAre("a_long", "word"));
 }
 
 TEST(Paragraph, IndentsWhatFollows) {
