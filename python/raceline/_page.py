@@ -26,8 +26,8 @@ def report_html(receipts: _Path | Sequence[_Path], out: _Path) -> None:
         ValueError: no file is named, one of them is a folder or a device or has more than
             256 MiB once it is unpacked, or `out` is one of them or holds something that is no page.
         OSError: a file cannot be read, or the page cannot be written; what stood there stays.
-        RuntimeError: no line of a file begins as a row does, or a compressed file is cut off,
-            damaged, or followed by other bytes.
+        RuntimeError: no line of a file begins as a row does. A compressed file that is cut off,
+            damaged, or followed by other bytes is left out, and the page says why.
     """
     files = [receipts] if isinstance(receipts, (str, os.PathLike)) else receipts
     _core.report_html([os.fspath(file) for file in files], os.fspath(out))

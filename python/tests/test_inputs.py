@@ -96,7 +96,7 @@ def test_an_empty_ragged_batch(normal):
 
 def test_other_exporters_may_stand_beside_q(normal):
     q, k = normal(1, 8, 2, 32), normal(1, 8, 2, 32)
-    with pytest.raises(TypeError, match="k is a OnlyDLPack"):
+    with pytest.raises(TypeError, match="k is an OnlyDLPack"):
         raceline.attention(q, OnlyDLPack(k), k)
 
 
