@@ -62,12 +62,17 @@ function placeText(row) {
   return leftLink(`${file}, in git at commit ${(page.data.left[file] ?? ["unknown"])[0].slice(0, 12)}`, row.left);
 }
 
+/** A regime in the words of every other table. */
+function regimeText({regime}) {
+  return {"<20us": "under 20 µs", "20-100us": "20–100 µs", ">100us": "over 100 µs"}[regime] ?? regime;
+}
+
 /** The rows of a group as a table, the largest error of `beside` (the model's own, or a baseline's) first. */
 async function showScoredRows(group, number, beside) {
   const rows = (await scoredRows(number)).filter(row => beside === "limiter" ? row.counted : beside === "" || row[beside] > 0);
   const other = beside === "" || beside === "limiter" ? [] : [beside];
   const where = byId("scorecard-rows");
-  byId("scorecard-rows-title").textContent = `${plural(rows.length, "row")} of ${group.kernel} on ${group.device}, ${group.regime}, ${group.class}`;
+  byId("scorecard-rows-title").textContent = `${plural(rows.length, "row")} of ${group.kernel} on ${group.device}, ${regimeText(group)}, ${group.class}`;
   byId("scorecard-rows-section").hidden = false;
   sortableTable(where, "Rows behind a figure of the scorecard", [
     {name: "shape", title: "Shape", wide: true, of: row => row.shape, show: row => breakable(row.shape)},
@@ -106,6 +111,7 @@ function showScorecard() {
   const left = Object.entries(scorecard.left_out).filter(([, n]) => n > 0).map(([why, n]) => `${n} ${why}`);
   byId("scorecard-body").replaceChildren(
     make("p", {}, scorecard.worst ?? ""),
+    ...(scorecard.groups.some(({device}) => device.startsWith("cpu (")) ? [make("p", {class: "faint"}, "Machines whose CPUs have one name are counted together in these figures; elsewhere on the page they are told apart where rows say how they differ.")] : []),
     ...(left.length ? [make("p", {class: "faint"}, `Measurements that stand in no figure: ${left.join(", ")}.`)] : []),
     ...(counted > judged.length ? [make("p", {class: "faint"}, `The figures count ${plural(counted - judged.length, "measurement")} of files that left the tree as well: their index has the times, and the chart only what has a row here.`)] : []),
     make("h3", {}, "By kernel, regime and class"),
@@ -116,7 +122,7 @@ function showScorecard() {
     click: () => showScoredRows(group, scorecard.groups.indexOf(group), beside)}, text);
   const figureColumn = (name, title, text) => numberColumn(name, title, group => figure(text(group[name]), group));
   sortableTable(byId("scorecard-groups"), "Errors by kernel, regime and class", [
-    textColumn("kernel", "Kernel"), textColumn("regime", "Regime"), textColumn("class", "Class"),
+    textColumn("kernel", "Kernel"), {...textColumn("regime", "Regime"), show: regimeText}, textColumn("class", "Class"),
     figureColumn("median_absolute", "Median", percent),
     textColumn("device", "Device"),
     figureColumn("n", "Cases", String),

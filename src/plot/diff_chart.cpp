@@ -4,6 +4,8 @@
 #include <map>
 
 #include "plot/charts.hpp"
+#include "report/ladder_verdict.hpp"
+#include "support/text_table.hpp"
 
 namespace raceline {
 namespace {
@@ -73,9 +75,11 @@ std::string title_of(const ReceiptDiff& diff) {
 
 Chart diff_chart(const ReceiptDiff& diff) {
     Chart chart{.title = title_of(diff),
-                .key =
-                    "Right of 1 it became faster; bars run as far as both medians allow. Hollow: "
-                    "the newest prediction missed.",
+                .key = fmt::format(
+                    "Right of 1 it became faster; bars run as far as both medians allow. The same: "
+                    "the bar holds 1, or the ratio is within {} of it. Hollow: the newest "
+                    "prediction missed.",
+                    format_percent(no_effect)),
                 .notes = diff.notes};
     if (diff.cases.empty()) {
         chart.key.clear();

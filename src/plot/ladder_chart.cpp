@@ -96,6 +96,24 @@ std::string other_shapes(const std::vector<Climb>& climbs, const std::string& co
     return text;
 }
 
+// "No rung of track prefill was measured in these receipts; of decode some were: --track decode."
+std::string no_rung_text(const TimedRows& rows, const LadderTrack& track) {
+    std::vector<std::string_view> others;
+    for (const LadderTrack& other : ladder_tracks()) {
+        const std::vector<const Kernel*> rungs = rungs_of(other.name);
+        if (other.name != track.name && std::ranges::any_of(rows.cases, [&](const TimedCase& one) {
+                return std::ranges::any_of(
+                    rungs, [&](const Kernel* rung) { return rung->name == one.kernel; });
+            })) {
+            others.push_back(other.name);
+        }
+    }
+    return fmt::format("No rung of track {} was measured in these receipts{}.", track.name,
+                       others.empty() ? ""
+                                      : fmt::format("; of {} some were: --track {}",
+                                                    fmt::join(others, " and "), others.front()));
+}
+
 // A chart's title, and what its receipts do not say.
 Chart chart_of(const TimedRows& rows, const LadderTrack& track, const std::string& wanted,
                const std::string& common, const std::vector<Climb>& climbs, std::string_view what) {
@@ -110,8 +128,7 @@ Chart chart_of(const TimedRows& rows, const LadderTrack& track, const std::strin
     }
     if (climbs.empty()) {
         chart.key.clear();
-        chart.notes = {
-            fmt::format("No rung of track {} was measured in these receipts.", track.name)};
+        chart.notes = {no_rung_text(rows, track)};
         chart.height = height_of_missing;
     } else if (common != wanted) {
         chart.notes.push_back(fmt::format("No rung of these receipts was measured on {}.", wanted));

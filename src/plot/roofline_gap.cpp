@@ -103,11 +103,14 @@ bool slopes(const RooflinePoint& point) {
 }
 
 // What the dotted line ends on, and whatever else a reader has to know to believe the speed-up:
-// that the roof of another resource is nearer, and a limiter that has no roof.
+// whose rate a bound has, that the roof of another resource is nearer, and a limiter that has no
+// roof or whose roof is higher than what no program passes.
 std::string gap_title(const RooflinePoint& point, bool drawn) {
-    const std::string end = point.bound.empty()       ? point.limiter
-                            : point.bound == "launch" ? "the floor of the launch"
-                                                      : "the bound by " + point.bound;
+    const std::string end = point.bound.empty() ? point.limiter
+                            : point.bound == "launch"
+                                ? "the floor of the launch"
+                                : "the bound by " + point.bound +
+                                      (point.bound_of_datasheet ? " at its datasheet's rate" : "");
     std::string title =
         fmt::format("{}× left to {}{}", format_fixed(point.limit / point.measured, 2), end,
                     drawn ? "" : " (short bar)");
@@ -115,7 +118,9 @@ std::string gap_title(const RooflinePoint& point, bool drawn) {
         title += fmt::format(", {}× to {}", format_fixed(point.nearer_limit / point.measured, 2),
                              point.nearer);
     }
-    return title + (point.by_resource ? "" : "; limited by " + point.predicted_limiter);
+    const bool named =
+        point.by_resource && (point.bound.empty() || point.bound == point.predicted_limiter);
+    return title + (named ? "" : "; limited by " + point.predicted_limiter);
 }
 
 }  // namespace

@@ -60,6 +60,7 @@ RooflinePoint point_of(const TimedCase& one) {
         if (least > 0 && point.limit > flops / least) {
             point.limit = flops / least;
             point.bound = by;
+            point.bound_of_datasheet = by == one.bound.limiter && one.bound.rates == "datasheet";
         }
         constexpr double about_the_same = 1.02;
         if (point.nearer_limit * about_the_same > point.limit) {

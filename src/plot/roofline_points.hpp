@@ -28,6 +28,8 @@ struct RooflinePoint {
     /// What no program can beat, where that is lower than `limit`, which it replaces: "launch" for
     /// the floor of one, a resource, or "".
     std::string bound;
+    /// Whether the rate behind `bound` is the datasheet's, which measured roofs lie below.
+    bool bound_of_datasheet = false;
     std::string written;  ///< when it was measured
     /// How many groups of its panel with a newer case of its kernel at this intensity do about the
     /// same rate: their marks would hide this one.

@@ -12,6 +12,7 @@
 
 #include "plot/charts.hpp"
 #include "report/ladder_verdict.hpp"
+#include "report/scorecard_text.hpp"
 
 namespace raceline {
 namespace {
@@ -243,6 +244,9 @@ std::vector<std::string> notes_of(const Scorecard& card, std::size_t rows) {
                         "of a changed "
                         "tree, {} broken.",
                         out.unsettled, out.failed, out.unpredicted, out.dirty, out.broken));
+    }
+    if (std::string together = machines_together(card); !together.empty()) {
+        notes.push_back(std::move(together));
     }
     return notes;
 }

@@ -241,6 +241,15 @@ std::string worst_at_first_sight(const Scorecard& card) {
                                                      engine != nullptr ? "; " : "", text(*rung)));
 }
 
+std::string machines_together(const Scorecard& card) {
+    return std::ranges::any_of(
+               card.scores(),
+               [](const Score& score) { return score.group.device.starts_with("cpu ("); })
+               ? "Machines whose CPUs have one name are counted together here; pictures of cases "
+                 "and the page tell them apart where rows say how they differ."
+               : "";
+}
+
 namespace {
 
 std::string first_part(std::span<const FirstSightScore> first, const std::vector<Score>& scores,
@@ -280,7 +289,9 @@ std::string baselines_part(const std::vector<Score>& scores, const Page& page) {
 std::string scorecard_text(const Scorecard& card, TableForm form, const TextStyle& style) {
     const std::vector<Score> scores = card.scores();
     const Page page{form, style};
+    const std::string together = form == TableForm::terminal ? machines_together(card) : "";
     return sentence(worst_at_first_sight(card), page) +
+           (together.empty() ? "" : sentence(together + "\n", page)) +
            first_part(card.first_sights(), scores, page) + regimes_part(scores, page) +
            baselines_part(scores, page) + "\n" + sentence(left_out_text(card.left_out()), page);
 }

@@ -17,8 +17,12 @@ enum class TableForm : std::int32_t { terminal, markdown };
 /// its rows at first sight, of the engines that the API calls and of the ladder's rungs.
 std::string worst_at_first_sight(const Scorecard& card);
 
-/// That sentence, then first sight by kernel, every group, the baselines, and what is left out. The
-/// style is that of a terminal.
+/// A sentence where machines may be counted together: of a CPU the scorecard knows the name alone.
+/// Else "".
+std::string machines_together(const Scorecard& card);
+
+/// The first of these sentences, then first sight by kernel, every group, the baselines, and what
+/// is left out. The style is that of a terminal.
 std::string scorecard_text(const Scorecard& card, TableForm form, const TextStyle& style = {});
 
 /// One part of it, for a page: `first`, `regimes` or `baselines`; of one kernel, or of all ("").

@@ -82,6 +82,7 @@ class Sections(unittest.TestCase):
 
     def press_figure(self, group, text):
         """Presses a figure in the line of a group, and gives the table of the rows behind it."""
+        regime = {"<20us": "under 20 µs", "20-100us": "20–100 µs", ">100us": "over 100 µs"}[group["regime"]]
         for _ in range(1 + len(browser.get("raceline.page.data.scorecard.groups")) // 50):
             if browser.do("""const [kernel, regime, sight, device, text] = arguments;
                 const row = [...document.querySelectorAll("#scorecard-groups tbody tr")].find(r => {
@@ -89,11 +90,11 @@ class Sections(unittest.TestCase):
                   return said[0] === kernel && said[1] === regime && said[2] === sight && said.includes(device); });
                 const button = row && [...row.querySelectorAll(".row-link")].find(b => b.textContent === text);
                 (button ?? document.querySelector("#scorecard-groups [data-turn=Further]")).click();
-                return Boolean(button);""", group["kernel"], group["regime"], group["class"], group["device"], text):
+                return Boolean(button);""", group["kernel"], regime, group["class"], group["device"], text):
                 break
         else:
             self.fail(f"no {text} in the line of {group}")
-        what = f"of {group['kernel']} on {group['device']}, {group['regime']}, {group['class']}"
+        what = f"of {group['kernel']} on {group['device']}, {regime}, {group['class']}"
         browser.wait(f"document.getElementById('scorecard-rows-title').textContent.endsWith({json.dumps(what)})")
         rows = self.table("scorecard-rows")
         while browser.get("Boolean(document.querySelector('#scorecard-rows [data-turn=Further]:not([disabled])'))"):

@@ -152,7 +152,8 @@ class Receipts(unittest.TestCase):
         told = subprocess.run([os.environ.get("RACELINE", "build/raceline"), "diff", before, after], cwd=SOURCE,
                               capture_output=True, text=True, check=True, env={**os.environ, "COLUMNS": "1000"}).stdout
         table = [re.split(r" {2,}", line.strip()) for line in told.splitlines()]
-        return [line for line in table if re.match(r"(b|h)=", line[0])], told
+        heading = next(line for line in table if line[0] == "shape")
+        return [dict(zip(heading, line)) for line in table if re.match(r"(b|h)=", line[0])], told
 
     def diff_shown(self):
         titles = browser.get("[...document.querySelectorAll('#diff-table th')].map(h => h.dataset.column)")
@@ -164,7 +165,7 @@ class Receipts(unittest.TestCase):
             browser.do("document.querySelector('#diff-table [data-turn=Further]').click()")
 
     def check_diff(self, before, after):
-        """The page has what the command has, in the same order: ratio, interval, change, errors, prediction and tile."""
+        """The page has what the command has: call, tile, ratio, interval, change and prediction."""
         lines, told = self.diff_told(before, after)
         shown = self.diff_shown()
         self.assertGreater(len(lines), 0)
@@ -176,8 +177,9 @@ class Receipts(unittest.TestCase):
         for word in ("faster", "slower"):
             self.assertRegex(said, rf"\b{count(word)} (became )?{word}")
         self.assertIn(f"{count('mispredicted')} are mispredicted", said)
-        of_page = sorted((row["shape"], row["tile"], row["ratio"], row["change"], row["prediction"]) for row in shown)
-        of_command = sorted((line[0], line[2], f"{line[5]} ({line[6]})", line[7], line[-1]) for line in lines)
+        of_page = sorted((row["shape"], row.get("way"), row["tile"], row["ratio"], row["change"], row["prediction"]) for row in shown)
+        of_command = sorted((line["shape"], line.get("call"), line["tile"], f"{line['before / after']} ({line['interval']})",
+                             line["change"], line["prediction"]) for line in lines)
         self.assertEqual(of_page, of_command)
 
     def test_two_files_stand_beside_each_other(self):

@@ -10,6 +10,7 @@
 #include "other_rows.hpp"
 #include "plot/charts.hpp"
 #include "plot/placement.hpp"
+#include "report/ladder_tracks.hpp"
 #include "workload/shape_grammar.hpp"
 
 namespace raceline {
@@ -88,6 +89,23 @@ TEST(LadderChart, names_the_device_that_its_times_are_of) {
         ASSERT_EQ(chart.panels.size(), 1U);
         EXPECT_EQ(chart.panels[0].title, "on h200");
     }
+}
+
+TEST(LadderChart, says_of_which_other_track_rungs_were_measured) {
+    std::vector<Json> rows = rows_of_ladder();
+    std::set<std::string_view> prefill;
+    for (const Kernel* rung : rungs_of("prefill")) {
+        prefill.insert(rung->name);
+    }
+    std::erase_if(rows, [&](const Json& row) {
+        return row.contains("kernel") && !prefill.contains(row.at("kernel").get<std::string>());
+    });
+    const Chart decode = ladder_chart(timed_rows_of(rows), "decode", "");
+    EXPECT_THAT(decode.notes.front(),
+                "No rung of track decode was measured in these receipts; of prefill some were: "
+                "--track prefill.");
+    const Chart none = ladder_chart(timed_rows_of({}), "decode", "");
+    EXPECT_EQ(none.notes.front(), "No rung of track decode was measured in these receipts.");
 }
 
 // What was not run on a shape may well take it: a picture says what the receipts have.

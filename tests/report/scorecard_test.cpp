@@ -290,6 +290,15 @@ TEST_F(Card, first_sight_stands_beside_the_uncalibrated_and_the_expected_time) {
     EXPECT_THAT(text, HasSubstr("| kernel never measured | 30.0 % | 20.0 % | 1 |\n"));
 }
 
+// All that it knows of a CPU is its name, which several machines may have.
+TEST_F(Card, says_that_machines_of_one_name_are_counted_together) {
+    run(1.2e-3, 1e-3);
+    const std::string said = machines_together(read());
+    EXPECT_THAT(said, HasSubstr("counted together"));
+    EXPECT_THAT(scorecard_text(read(), TableForm::terminal), HasSubstr(said));
+    EXPECT_EQ(machines_together(Scorecard()), "");
+}
+
 TEST_F(Card, says_if_the_expected_time_is_nowhere_worse) {
     p_.expected_seconds = 1.1e-3;
     run(1.2e-3, 1e-3);
