@@ -142,8 +142,8 @@ TEST(PlotMistakes, without_gnuplot_it_says_how_to_get_it) {
 TEST(DiffCommand, prints_a_table_of_two_files) {
     const Sandbox box;
     const std::string folder = source + "/receipts/h200/2026-11-21-";
-    const Outcome run = box.run("diff " + folder + "from-scratch-12c3875edbd2.jsonl.gz " + folder +
-                                "ladder-gap-12c3875edbd2.jsonl.gz");
+    const Outcome run = box.run("diff --wide " + folder + "from-scratch-12c3875edbd2.jsonl.gz " +
+                                folder + "ladder-gap-12c3875edbd2.jsonl.gz");
     EXPECT_EQ(run.exit, 0) << run.err;
     EXPECT_THAT(run.out, HasSubstr("before / after"));
     EXPECT_THAT(run.out, HasSubstr("2 the same"));
