@@ -133,7 +133,7 @@ TEST_F(RooflineChart, a_case_without_its_prediction_leaves_the_roofs_standing) {
     ASSERT_NE(lost, rows.end());
     rows.erase(lost);
     const Chart chart = roofline_chart(timed_rows_of(rows));
-    EXPECT_THAT(chart.notes, Contains(HasSubstr("without their prediction")));
+    EXPECT_THAT(chart.notes, Contains(HasSubstr("without a prediction")));
     EXPECT_THAT(names_in(chart), Contains(HasSubstr("DRAM ")));
     EXPECT_THAT(chart.notes, testing::Not(Contains(HasSubstr("no roofs"))));
 }
