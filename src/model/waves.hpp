@@ -21,8 +21,9 @@ struct Layout {
 /// repeat × step_time(max(work / what a unit reaches alone, units × work / ceiling)). The heaviest.
 struct SerialTime {
     double seconds = 0;
-    /// Before the first step that reads DRAM and behind the last one, where steps name those reads;
-    /// of a step that repeats once, since the others may lie between reads.
+    /// Before the first step that reads DRAM, with the latency that this one waits for, and behind
+    /// the last one, where steps name those reads; of a step that repeats once, since the others
+    /// may lie between reads.
     double before_memory = 0, after_memory = 0;
     Seconds by_resource{};  ///< of the chains; without latency they sum to seconds
 };

@@ -151,17 +151,26 @@ Shapes edges_decode() {
     Shapes shapes;
     for (const char* type :
          {"bf16", "fp16", "bf16,kv=e4m3", "fp16,kv=e4m3", "bf16,kv=e4m3,scales=token"}) {
-        for (const char* shape :
-             {"b=1,h=8/2,q=1,k=700,d=128", "b=2,h=3,q=1,k=333,d=64", "b=1,h=4/1,q=1,k=1,d=128",
-              "b=5,h=8/4,q=1,k=65,d=128", "b=1,h=8/1,q=1,k=5000,d=256",
-              "b=1,h=12/2,q=4,k=300,d=64,causal", "b=2,h=8/2,q=16,k=9000,d=128,causal",
-              "b=1,h=4/2,q=16,k=9,d=64,causal", "b=1,h=2,q=3,k=0,d=128",
-              "b=2,h=4/2,q=2,k=4000,d=64,window=500", "b=1,h=4,q=1,k=2000,d=128,sinks",
-              "b=1,h=4/2,q=3,k=150,d=64,causal,softcap=20,sinks", "b=1,h=4/2,q=1,k=211,d=80/64",
-              "b=5,h=4/2,q=1,k=0;70000;1;64;129,d=128,page=64",
-              "b=3,h=8/2,q=1,k=100;517;7,d=64,page=16",
-              "b=3,h=4/2,q=2,k=100;51;7,d=128,page=7,causal",
-              "b=3,h=4/2,q=3;0;1,k=40;9;1200,d=64,causal", "b=300,h=8/2,q=1,k=100,d=64"}) {
+        for (const char* shape : {"b=1,h=8/2,q=1,k=700,d=128",
+                                  "b=2,h=3,q=1,k=333,d=64",
+                                  "b=1,h=4/1,q=1,k=1,d=128",
+                                  "b=5,h=8/4,q=1,k=65,d=128",
+                                  "b=1,h=8/1,q=1,k=5000,d=256",
+                                  "b=1,h=12/2,q=4,k=300,d=64,causal",
+                                  "b=2,h=8/2,q=16,k=9000,d=128,causal",
+                                  "b=1,h=4/2,q=16,k=9,d=64,causal",
+                                  "b=1,h=2,q=3,k=0,d=128",
+                                  "b=2,h=4/2,q=2,k=4000,d=64,window=500",
+                                  "b=1,h=4,q=1,k=2000,d=128,sinks",
+                                  "b=1,h=4/2,q=3,k=150,d=64,causal,softcap=20,sinks",
+                                  "b=1,h=4/2,q=1,k=211,d=80/64",
+                                  "b=5,h=4/2,q=1,k=0;70000;1;64;129,d=128,page=64",
+                                  "b=3,h=8/2,q=1,k=100;517;7,d=64,page=16",
+                                  "b=3,h=4/2,q=2,k=100;51;7,d=128,page=7,causal",
+                                  "b=3,h=4/2,q=3;0;1,k=40;9;1200,d=64,causal",
+                                  "b=300,h=8/2,q=1,k=100,d=64",
+                                  "b=40,h=8/2,q=1,k=70,d=64,page=16",
+                                  "b=1100,h=4/1,q=1,k=9,d=64,page=16"}) {
             shapes.push_back(fmt::format("{},dtype={}", shape, type));
         }
     }
