@@ -104,11 +104,10 @@ class FlashAttention4(FlashAttentionFunction):
         return only_16_bits(problem)
 
 
-class FlashInfer:
-    """FlashInfer's ragged prefill on Hopper's matrix units, planned once a problem (untimed)."""
+class FlashInferModule:
+    """What all calls of FlashInfer share: its module, and one workspace, zero at first; on one stream
+    calls never overlap."""
 
-    name = label = "flashinfer"
-    backend = "BatchPrefillWithRaggedKVCacheWrapper fa3"
     workspace_bytes = 256 << 20
 
     def __init__(self):
@@ -122,11 +121,21 @@ class FlashInfer:
     def refusal(self, problem):
         return only_16_bits(problem)
 
-    def bind(self, problem, sets):
-        p, device = problem, sets[0].q.device
+    def workspace(self, device):
         if self._workspace is None:
             self._workspace = torch.zeros(self.workspace_bytes, dtype=torch.uint8, device=device)
-        wrapper = self._module.BatchPrefillWithRaggedKVCacheWrapper(self._workspace, "NHD",
+        return self._workspace
+
+
+class FlashInfer(FlashInferModule):
+    """FlashInfer's ragged prefill on Hopper's matrix units, planned once a problem (untimed)."""
+
+    name = label = "flashinfer"
+    backend = "BatchPrefillWithRaggedKVCacheWrapper fa3"
+
+    def bind(self, problem, sets):
+        p, device = problem, sets[0].q.device
+        wrapper = self._module.BatchPrefillWithRaggedKVCacheWrapper(self.workspace(device), "NHD",
                                                                     backend="fa3")
         starts = torch.arange(p.batch + 1, dtype=torch.int32, device=device)
         wrapper.plan(starts * p.seqlen_q, starts * p.seqlen_k, p.heads_q, p.heads_kv, p.headdim,

@@ -1,48 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What serves decode over paged caches elsewhere. As peers_cuda.py."""
-
-import contextlib
-import importlib
+"""What serves decode over paged caches elsewhere: one token a sequence, of 16 bits or e4m3. As
+peers_cuda.py."""
 
 import torch
 
-from peers_cuda import only_16_bits, version_of
+from peers_cuda import FlashInferModule
 
 
-class PagedPeer:
-    """A peer that is asked for one token a sequence over pages, of 16 bits or e4m3."""
-
-    paged = True
-    workspace_bytes = 256 << 20
-
-    def __init__(self):
-        self._decode = importlib.import_module("flashinfer.decode")
-        self.version = version_of("flashinfer-python")
-        self._workspace = None
-
-    def context(self):
-        return contextlib.nullcontext()
-
-    def refusal(self, problem):
-        return only_16_bits(problem)
-
-    def workspace(self, device):
-        """Of all calls: on one stream they never overlap. Zero at first, as both ask."""
-        if self._workspace is None:
-            self._workspace = torch.zeros(self.workspace_bytes, dtype=torch.uint8, device=device)
-        return self._workspace
-
-
-class FlashInferDecode(PagedPeer):
+class FlashInferDecode(FlashInferModule):
     """FlashInfer's batch decode, planned once a problem (untimed): on the tensor cores where a group
     has several heads, which it advises, else on the CUDA cores."""
 
+    paged = True
     name = label = "flashinfer_decode"
     backend = "BatchDecodeWithPagedKVCacheWrapper"
 
     def bind(self, problem, sets):
         p, first = problem, sets[0]
-        wrapper = self._decode.BatchDecodeWithPagedKVCacheWrapper(
+        wrapper = self._module.BatchDecodeWithPagedKVCacheWrapper(
             self.workspace(first.q.device), "NHD", use_tensor_cores=p.group > 1)
         starts = torch.arange(p.batch + 1, dtype=torch.int32, device=first.q.device) * p.pages
         last = torch.full_like(first.seqlens, p.seqlen_k - (p.pages - 1) * p.page_size)
@@ -55,16 +30,17 @@ class FlashInferDecode(PagedPeer):
         return call
 
 
-class Xqa(PagedPeer):
+class Xqa(FlashInferModule):
     """XQA, as FlashInfer brings it. Over an e4m3 cache it rounds queries and probabilities to e4m3."""
 
+    paged = True
     name = label = "xqa"
     backend = "xqa_batch_decode_with_kv_cache"
 
     def bind(self, problem, sets):
         p, workspace = problem, self.workspace(sets[0].q.device)
         lengths = sets[0].seqlens.view(torch.uint32)
-        decode, scale = self._decode.xqa_batch_decode_with_kv_cache, p.headdim ** -0.5
+        decode, scale = self._module.decode.xqa_batch_decode_with_kv_cache, p.headdim ** -0.5
 
         def call(i):
             x = sets[i]

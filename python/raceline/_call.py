@@ -10,6 +10,14 @@ from ._table import kind_of
 from ._tensors import Library, view
 
 
+def _views(**tensors: Any) -> dict[str, Any]:
+    """Each as `_core` reads it, by name. A short call costs as much on the host as on the GPU, so
+    what needs no view is found at once."""
+    if _core.all_addressable(*tensors.values()):
+        return tensors
+    return {name: view(name, x) for name, x in tensors.items()}
+
+
 def forward_inputs(
     library: Library, q: Any, k: Any, v: Any, sinks: Any, cu_seqlens_q: Any, cu_seqlens_k: Any,
     q_scale: Any, k_scale: Any, v_scale: Any, causal: Any, window: Any, scale: Any, softcap: Any,
@@ -17,9 +25,7 @@ def forward_inputs(
 ) -> dict[str, Any]:
     """Everything that `_core.ForwardCall` reads, by name."""
     given = {
-        "q": library.view("q", q), "k": view("k", k), "v": view("v", v),
-        "sinks": view("sinks", sinks), "q_scale": view("q_scale", q_scale),
-        "k_scale": view("k_scale", k_scale), "v_scale": view("v_scale", v_scale),
+        **_views(q=q, k=k, v=v, sinks=sinks, q_scale=q_scale, k_scale=k_scale, v_scale=v_scale),
         "causal": causal, "window": window, "scale": scale, "softcap": softcap, "backend": backend,
         "accuracy": accuracy,
     }
@@ -35,28 +41,17 @@ def decode_inputs(
     checked: Any, tree: Any,
 ) -> dict[str, Any]:
     """Everything that `_core.DecodeCall` reads, by name."""
-    # A short call costs as much on the host as on the GPU, so what needs no view is found at once.
-    if not _core.all_addressable(
-        q, k_cache, v_cache, block_table, seqlens, sinks, k_scale, v_scale, tree
-    ):
-        q, k_cache, v_cache = view("q", q), view("k_cache", k_cache), view("v_cache", v_cache)
-        block_table, seqlens = view("block_table", block_table), view("seqlens", seqlens)
-        sinks, tree = view("sinks", sinks), view("tree", tree)
-        k_scale, v_scale = view("k_scale", k_scale), view("v_scale", v_scale)
     return {
-        "q": q, "k_cache": k_cache, "v_cache": v_cache, "block_table": block_table,
-        "seqlens": seqlens, "max_seqlen": max_seqlen, "sinks": sinks, "k_scale": k_scale,
-        "v_scale": v_scale, "causal": causal, "window": window, "scale": scale, "softcap": softcap,
-        "backend": backend, "checked": checked, "tree": tree,
+        **_views(q=q, k_cache=k_cache, v_cache=v_cache, block_table=block_table, seqlens=seqlens,
+                 sinks=sinks, k_scale=k_scale, v_scale=v_scale, tree=tree),
+        "max_seqlen": max_seqlen, "causal": causal, "window": window, "scale": scale,
+        "softcap": softcap, "backend": backend, "checked": checked,
     }
 
 
 def combine_inputs(out_parts: Any, lse_parts: Any, sinks: Any) -> dict[str, Any]:
     """Everything that `_core.CombineCall` reads, by name. The LSEs may have any strides."""
-    return {
-        "out_parts": view("out_parts", out_parts), "lse_parts": view("lse_parts", lse_parts),
-        "sinks": view("sinks", sinks),
-    }
+    return _views(out_parts=out_parts, lse_parts=lse_parts, sinks=sinks)
 
 
 def run(

@@ -294,8 +294,7 @@ std::string ReceiptReport::str(const TextStyle& style) const {
             "are held to the bound of the problem alone\n";
     }
     if (copies_ > 0) {
-        text += fmt::format("{} counted once: another file or line has the same\n",
-                            counted_text(copies_, "row"));
+        text += fmt::format("{} {}\n", counted_text(copies_, "row"), counted_once);
     }
     if (stale_ > 0) {
         text += stale_ == 1

@@ -4,11 +4,15 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "receipt/file.hpp"
 
 namespace raceline {
+
+/// Said behind a number of rows, wherever they are counted.
+inline constexpr std::string_view counted_once = "counted once: another file or line has the same";
 
 struct SoundRows {
     std::vector<Json> rows;

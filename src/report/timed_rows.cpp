@@ -65,7 +65,7 @@ public:
             }
         };
         note(left_out_.broken, "left out: not understood by this build");
-        note(left_out_.copies, "counted once: another file or line has the same");
+        note(left_out_.copies, counted_once);
         note(left_out_.refused, "left out: the gate refused the kernel");
         note(left_out_.unsettled, "left out: not settled");
         note(left_out_.unpredicted, "without a prediction");

@@ -13,7 +13,7 @@ namespace {
 
 using testing::HasSubstr;
 
-const std::string tiny = " --device cpu --shape b=1,h=2,q=64,k=64,d=64,dtype=fp32";
+const std::string with_tiny = std::string(" ") + tiny;
 
 class Mistakes : public testing::Test {
 protected:
@@ -32,14 +32,14 @@ protected:
 };
 
 TEST_F(Mistakes, output_that_does_not_arrive_is_exit_2_from_every_command) {
-    ASSERT_EQ(box.run("bench --receipts r.jsonl --max-seconds 0.01" + tiny).exit, 0);
+    ASSERT_EQ(box.run("bench --receipts r.jsonl --max-seconds 0.01" + with_tiny).exit, 0);
     for (const std::string& words :
          {std::string("--help"), std::string("--version"), std::string("devices"),
           std::string("devices --json"), std::string("devices --device h200"), std::string("help"),
           std::string("help predict"), std::string("completion bash"), std::string("kernels"),
           std::string("kernels --json"), std::string("kernels --diff gqa gqa_ilp"),
-          "predict" + tiny, "predict --json" + tiny, "check --tile best" + tiny,
-          "bench --max-seconds 0.01" + tiny, std::string("report r.jsonl"),
+          "predict" + with_tiny, "predict --json" + with_tiny, "check --tile best" + with_tiny,
+          "bench --max-seconds 0.01" + with_tiny, std::string("report r.jsonl"),
           std::string("report --json r.jsonl"), std::string("report --ladder"),
           std::string("report --repredict r.jsonl")}) {
         for (const std::string stdout_of : {">/dev/full", ">&-"}) {
@@ -48,19 +48,19 @@ TEST_F(Mistakes, output_that_does_not_arrive_is_exit_2_from_every_command) {
             EXPECT_THAT(run.err, HasSubstr("stdout cannot be written")) << words;
         }
     }
-    EXPECT_EQ(box.run("check --tile best" + tiny, with("2>/dev/full")).exit, 2);
+    EXPECT_EQ(box.run("check --tile best" + with_tiny, with("2>/dev/full")).exit, 2);
     // What failed for another reason keeps its code, though nobody hears the reason.
     EXPECT_EQ(box.run("predict --device nowhere", with("2>/dev/full")).exit, 3);
 }
 
 TEST_F(Mistakes, a_closed_stdout_is_not_the_receipt_file) {
     const std::string bench = "bench --receipts r.jsonl --max-seconds 0.01";
-    ASSERT_EQ(box.run(bench + tiny, with(">&-")).exit, 2);
+    ASSERT_EQ(box.run(bench + with_tiny, with(">&-")).exit, 2);
     EXPECT_EQ(box.run("report --check r.jsonl").exit, 0);
 }
 
 TEST_F(Mistakes, a_page_takes_the_place_of_no_receipts) {
-    ASSERT_EQ(box.run("bench --receipts r.jsonl --max-seconds 0.01" + tiny).exit, 0);
+    ASSERT_EQ(box.run("bench --receipts r.jsonl --max-seconds 0.01" + with_tiny).exit, 0);
     refused("report --html r.jsonl r.jsonl", "which is to be read");
     refused("report --html r.jsonl", "a file that ends in .html");
     refused("report --html . r.jsonl", "--html . is a folder; name a file in it");
@@ -69,7 +69,7 @@ TEST_F(Mistakes, a_page_takes_the_place_of_no_receipts) {
 
 // Under any name, and by any link: page, picture, its script and the picture of a diff alike.
 TEST_F(Mistakes, an_output_takes_the_place_of_no_receipts) {
-    ASSERT_EQ(box.run("bench --receipts r.jsonl --max-seconds 0.01" + tiny).exit, 0);
+    ASSERT_EQ(box.run("bench --receipts r.jsonl --max-seconds 0.01" + with_tiny).exit, 0);
     const std::string rows = Sandbox::read(box.path("r.jsonl"));
     namespace fs = std::filesystem;
     for (const char* ending : {"html", "svg", "png", "pdf", "svg.gp"}) {
@@ -105,7 +105,7 @@ TEST_F(Mistakes, an_output_takes_the_place_of_no_receipts) {
 }
 
 TEST_F(Mistakes, a_page_for_a_pipe_leaves_the_pipe) {
-    ASSERT_EQ(box.run("bench --receipts r.jsonl --max-seconds 0.01" + tiny).exit, 0);
+    ASSERT_EQ(box.run("bench --receipts r.jsonl --max-seconds 0.01" + with_tiny).exit, 0);
     const std::string pipe = box.path("pipe");
     const std::string reader = "(timeout 20 cat " + pipe + " >/dev/null &)";
     ASSERT_EQ(std::system(("mkfifo " + pipe + " && " + reader).c_str()), 0);
@@ -114,15 +114,15 @@ TEST_F(Mistakes, a_page_for_a_pipe_leaves_the_pipe) {
 }
 
 TEST_F(Mistakes, numbers_are_decimal_and_in_range) {
-    refused("check --seed 18446744073709551616" + tiny, "'18446744073709551616'");
-    refused("check --seed 0x10" + tiny, "'0x10'");
-    refused("check --seed -1" + tiny, "'-1'");
-    refused("check --threads 1.5" + tiny, "'1.5'");
-    refused("bench --max-seconds nan" + tiny, "'nan'");
-    refused("bench --max-seconds 1e9" + tiny, "'1e9'");
-    EXPECT_EQ(box.run("check --tile best --seed 18446744073709551615" + tiny).exit, 0);
+    refused("check --seed 18446744073709551616" + with_tiny, "'18446744073709551616'");
+    refused("check --seed 0x10" + with_tiny, "'0x10'");
+    refused("check --seed -1" + with_tiny, "'-1'");
+    refused("check --threads 1.5" + with_tiny, "'1.5'");
+    refused("bench --max-seconds nan" + with_tiny, "'nan'");
+    refused("bench --max-seconds 1e9" + with_tiny, "'1e9'");
+    EXPECT_EQ(box.run("check --tile best --seed 18446744073709551615" + with_tiny).exit, 0);
     // Not octal: the row names ten.
-    EXPECT_THAT(box.run("check --tile best --json --seed 010" + tiny).out,
+    EXPECT_THAT(box.run("check --tile best --json --seed 010" + with_tiny).out,
                 HasSubstr("\"seed\":10,"));
 }
 

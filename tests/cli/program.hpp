@@ -14,6 +14,9 @@
 
 namespace raceline::test {
 
+/// A case that runs anywhere in no time.
+inline constexpr const char* tiny = "--device cpu --shape b=1,h=2,q=64,k=64,d=64,dtype=fp32";
+
 struct Outcome {
     int exit = -1;
     std::string out, err;

@@ -13,8 +13,6 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr const char* tiny = "--device cpu --shape b=1,h=2,q=64,k=64,d=64,dtype=fp32";
-
 class ReportCommand : public testing::Test {
 protected:
     Sandbox box;

@@ -25,7 +25,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-const std::string tiny = " --device cpu --shape b=1,h=2,q=64,k=64,d=64,dtype=fp32";
+const std::string with_tiny = std::string(" ") + tiny;
 
 bool is_rule(const std::string& line) {
     return line.find_first_not_of("- ") == std::string::npos &&
@@ -52,8 +52,8 @@ class Terminal : public testing::Test {
 protected:
     static void SetUpTestSuite() {
         box = std::make_unique<Sandbox>();
-        ASSERT_EQ(box->run("bench --receipts a.jsonl --max-seconds 0.01" + tiny).exit, 0);
-        ASSERT_EQ(box->run("bench --receipts b.jsonl --max-seconds 0.01" + tiny).exit, 0);
+        ASSERT_EQ(box->run("bench --receipts a.jsonl --max-seconds 0.01" + with_tiny).exit, 0);
+        ASSERT_EQ(box->run("bench --receipts b.jsonl --max-seconds 0.01" + with_tiny).exit, 0);
     }
     static void TearDownTestSuite() { box.reset(); }
 
@@ -81,8 +81,8 @@ const std::array every_table{
     std::string(
         "predict --device h200 --tile all --kernel prefill_sm90 --shape h=8,q=99,k=99,d=64"),
     std::string("predict --device h200 --explain --shape h=8,q=4096,k=4096,d=64"),
-    "check" + tiny,
-    "bench --max-seconds 0.01" + tiny,
+    "check" + with_tiny,
+    "bench --max-seconds 0.01" + with_tiny,
     std::string("report a.jsonl b.jsonl"),
     "report " + receipts + "/cpu/2026-11-21-quickstart-d1ca717f26ff.jsonl.gz",
     "report " + receipts + "/h200/2026-11-23-compare-4b2ec0278ce6.jsonl.gz",
@@ -155,10 +155,10 @@ TEST_F(Terminal, tables_are_as_wide_as_the_terminal) {
 
 TEST_F(Terminal, has_colours_where_it_is_one_and_wants_them) {
     EXPECT_THAT(box->run("devices --color always").out, HasSubstr("\x1b[1mdevice\x1b[0m"));
-    EXPECT_THAT(box->run("check --tile best --color always" + tiny).out,
+    EXPECT_THAT(box->run("check --tile best --color always" + with_tiny).out,
                 HasSubstr("\x1b[32mpass\x1b[0m"));
-    EXPECT_THAT(box->run("predict --color always" + tiny).out, HasSubstr("\x1b[1;36m"));
-    EXPECT_THAT(box->run("predict --json --color always" + tiny).out, Not(HasSubstr("\x1b")));
+    EXPECT_THAT(box->run("predict --color always" + with_tiny).out, HasSubstr("\x1b[1;36m"));
+    EXPECT_THAT(box->run("predict --json --color always" + with_tiny).out, Not(HasSubstr("\x1b")));
     EXPECT_THAT(box->run("kernels --json --color always").out, Not(HasSubstr("\x1b")));
     if (!has_script()) {
         GTEST_SKIP() << "no script(1) to make a terminal with";
@@ -178,15 +178,16 @@ TEST_F(Terminal, shows_how_far_a_run_is) {
     if (!has_script()) {
         GTEST_SKIP() << "no script(1) to make a terminal with";
     }
-    const Outcome run = in_terminal("check" + tiny, 120, "TERM=xterm");
+    const Outcome run = in_terminal("check" + with_tiny, 120, "TERM=xterm");
     EXPECT_THAT(run.out, AllOf(HasSubstr("] 0/6 cpu_flash h=2,q=64"),
                                testing::ContainsRegex("1/6 about [0-9]+ s left, cpu_flash")));
     EXPECT_THAT(run.out, HasSubstr("6 cases checked, 0 failed"));
-    EXPECT_THAT(box->run("check" + tiny).err, Not(HasSubstr("left")));
+    EXPECT_THAT(box->run("check" + with_tiny).err, Not(HasSubstr("left")));
 }
 
 TEST_F(Terminal, counts_in_english) {
-    EXPECT_THAT(box->run("check --tile best" + tiny).err, HasSubstr("1 case checked, 0 failed"));
+    EXPECT_THAT(box->run("check --tile best" + with_tiny).err,
+                HasSubstr("1 case checked, 0 failed"));
     EXPECT_THAT(box->run("report --check a.jsonl").err, HasSubstr("0 findings, 0 stale"));
     EXPECT_THAT(box->run("report --repredict a.jsonl").out,
                 testing::StartsWith("1 prediction computed again bit for bit, 0 differ"));

@@ -195,7 +195,9 @@ INSTANTIATE_TEST_SUITE_P(
         "b=4,h=4/2,q=1,k=0;700;1;64,d=128,dtype=bf16,page=64",
         // More than 31 sequences are planned from shared memory.
         "b=40,h=4/2,q=1,k=50,d=64,dtype=bf16,page=16",
-        "b=33,h=2/1,q=1,k=300,d=128,dtype=bf16,kv=e4m3,page=64",
+        "b=34,h=2/"
+        "1,q=1,k=1;21;55;42;43;58;26;8;4;14;38;15;6;11;30;2;49;49;2;30;11;6;15;38;14;4;8;26;58;43;"
+        "42;200;0;90,d=128,dtype=bf16,kv=e4m3,page=64",
         "b=3,h=8/2,q=1,k=100;517;7,d=64,dtype=fp16,page=16",
         "b=3,h=4/2,q=2,k=100;51;7,d=128,dtype=bf16,page=7,causal",
         "b=3,h=4/2,q=3;0;1,k=40;9;120,d=64,dtype=bf16,causal", "b=40,h=2,q=1,k=30,d=64,dtype=fp16",
