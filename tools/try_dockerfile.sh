@@ -3,6 +3,7 @@
 # What the Dockerfile runs, without Docker: its RUN lines as they are, but installed into a scratch
 # folder instead of /usr/local, and then the command of its comment, from a folder without anything.
 # tools/install.sh takes the folder build/ where there is one: after `make test` this takes seconds.
+# Packages are installed by then; the test fresh_image shows what an image without any would get.
 set -eu
 cd "$(dirname "$0")/.."
 scratch=$(mktemp -d)

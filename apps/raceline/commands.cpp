@@ -16,13 +16,13 @@ namespace {
 
 void add_threads(CLI::App& command, Options& o) {
     add_whole(command, "--threads",
-              "CPU threads, at most this machine's logical CPUs (default: one a core)", 1, 4096,
+              "CPU threads, at most this machine's logical CPUs (default: one per core)", 1, 4096,
               [&o](std::uint64_t count) { o.threads = static_cast<int>(count); });
 }
 
 void add_seed(CLI::App& command, Options& o) {
-    add_whole(command, "--seed", "of the inputs (default: a fresh one, which every row names)", 0,
-              std::numeric_limits<std::uint64_t>::max(),
+    add_whole(command, "--seed", "seed of the inputs (default: a new one, which every row records)",
+              0, std::numeric_limits<std::uint64_t>::max(),
               [&o](std::uint64_t seed) { o.seed = seed; });
 }
 
@@ -41,7 +41,8 @@ void add_operations(CLI::App& command, Options& o) {
                     o.shapes.push_back("op=" + operation);
                 }
             },
-            "an operation beside attention and its sizes, as in rmsnorm,n=8192x4096,dtype=bf16; "
+            "another operation than attention, with its sizes, as in "
+            "rmsnorm,n=8192x4096,dtype=bf16; "
             "repeatable (docs/operations.md lists them)")
         ->allow_extra_args(false)
         ->type_name("OPERATION");
@@ -58,7 +59,7 @@ void add_cases(CLI::App& command, Options& o, std::string_view tile) {
         ->type_name("SUITE");
     command
         .add_option("--shape", o.shapes,
-                    "one problem, of the fields listed below, as in "
+                    "one problem, written with the fields listed below, as in "
                     "b=1,h=32/8,q=1,k=8192,d=128,dtype=bf16,causal; repeatable")
         ->allow_extra_args(false)
         ->type_name("SHAPE");
@@ -74,13 +75,14 @@ void add_cases(CLI::App& command, Options& o, std::string_view tile) {
         ->type_name("TILE");
     command
         .add_option("--dtype", o.dtype,
-                    fmt::format("for every shape of a suite, and for shapes that name none: {}",
+                    fmt::format("type for all shapes of a suite, and for shapes without one: {}",
                                 fmt::join(names_of_dtypes(), ", ")))
         ->type_name("DTYPE");
     add_threads(command, o);
     command.add_option("--launch-path", o.launch_path, "GPU: graph (default) or stream")
         ->type_name("graph|stream");
-    command.add_flag("--warm", o.warm, "same inputs again and again instead of cold caches");
+    command.add_flag("--warm", o.warm,
+                     "reuse the same inputs, instead of starting with cold caches");
     add_rates(command, o);
 }
 
@@ -99,7 +101,7 @@ void add_layout(CLI::App& command, Options& o) {
 }
 
 void add_json(CLI::App& command, Options& o) {
-    command.add_flag("--json", o.json, "receipt rows on stdout, one a line, and nothing else");
+    command.add_flag("--json", o.json, "receipt rows on stdout, one per line, and nothing else");
 }
 
 void add_receipts(CLI::App& command, Options& o, const char* help) {
@@ -123,7 +125,7 @@ void add_listing_commands(CLI::App& app, Options& o, std::vector<Command>& comma
     add_json(*kernels, o);
     kernels
         ->add_option("--diff", o.diff,
-                     "two rungs of the ladder: what the second one changes of the first")
+                     "two rungs of the ladder: shows what the second changes in the first")
         ->expected(2)
         ->type_name("RUNG");
     add_layout(*kernels, o);
@@ -133,16 +135,17 @@ void add_listing_commands(CLI::App& app, Options& o, std::vector<Command>& comma
     commands.push_back({kernels, run_kernels});
 
     auto* measure = app.add_subcommand(
-        "measure", "Probe this machine's ceilings and keep them in the user's cache");
+        "measure", "Measure this machine's highest rates and keep them in the user's cache");
     add_json(*measure, o);
     add_device(*measure, o, "cuda or cpu (default: cuda if live, else cpu)");
     auto* if_missing =
         measure->add_flag("--if-missing", o.if_missing, "do nothing if this machine has ceilings");
     add_threads(*measure, o);
     measure
-        ->add_flag("--power", o.power,
-                   "GPU: instead of ceilings, the joules that each resource takes, into --receipts "
-                   "(a minute at the board's full power)")
+        ->add_flag(
+            "--power", o.power,
+            "GPU: instead of ceilings, measure the energy that each resource takes, and write "
+            "it to --receipts (a minute at the board's full power)")
         ->excludes(if_missing)
         ->excludes("--threads");
     add_receipts(*measure, o, "also append the ceilings to this receipt file");
@@ -169,21 +172,21 @@ void add_case_commands(CLI::App& app, Options& o, std::vector<Command>& commands
     add_receipts(*predict, o, "append prediction rows to this file (default: none is written)");
     add_json(*predict, o);
     predict->add_flag("-v,--verbose", o.verbose,
-                      "below what the API would run also all kernels, their tiles, and why some "
-                      "do not serve the problem");
+                      "below what the API would run, also show all kernels, their tiles, and why "
+                      "some cannot run the problem");
     predict->add_flag("--explain", o.explain,
-                      "under each case its terms and the constants it rests on, with their origin");
+                      "under each case, show its terms and the constants used, with their sources");
     predict->add_flag(
         "--uncalibrated", o.uncalibrated,
-        "what a probe, a manual or the code says instead of each constant that was "
-        "fitted to the kernel, also where --kernel, -v and --json choose the best tile; no "
-        "committed errors are taken out");
+        "replace each constant that was fitted to the kernel by what a probe, a manual or the "
+        "code says, also when --kernel, -v and --json choose the best tile; do not correct for "
+        "committed errors");
     add_fusion(*predict, o,
-               "a chain of operations and its sizes, as in add+rmsnorm,n=8192x4096: bytes, "
-               "intensity and time in parts and fused");
+               "a chain of operations and its sizes, as in add+rmsnorm,n=8192x4096: shows bytes, "
+               "intensity and time of the parts and of the fused chain");
     predict
         ->add_option("--over", o.over,
-                     "a size that varies, as in m=1:4096: how the limiter of one shape changes")
+                     "vary a size of one shape, as in m=1:4096, to see how the limiter changes")
         ->type_name("RANGE");
     add_layout(*predict, o);
     predict->footer(
@@ -197,7 +200,8 @@ void add_case_commands(CLI::App& app, Options& o, std::vector<Command>& commands
         "  raceline predict --device cpu --suite quickstart");
     commands.push_back({predict, run_predict});
 
-    auto* check = add_running(app, o, "check", "The float64 gate; nothing is timed", "all");
+    auto* check =
+        add_running(app, o, "check", "Check kernels against float64; nothing is timed", "all");
     add_receipts(*check, o, "append check rows to this file (default: none is written)");
     add_json(*check, o);
     check->footer(
@@ -207,15 +211,17 @@ void add_case_commands(CLI::App& app, Options& o, std::vector<Command>& commands
         "  raceline check --device cpu --kernel cpu_flash --shape b=2,h=2,q=1,k=300,d=64,page=16");
     commands.push_back({check, run_check});
 
-    auto* bench =
-        add_running(app, o, "bench", "Predict, prove, measure; both halves in a receipt", "best");
+    auto* bench = add_running(
+        app, o, "bench",
+        "Predict, check, measure, and write prediction and measurement to a receipt", "best");
     bench
         ->add_option("--regime", o.regime,
-                     "GPU: sustained (default: call upon call) or alone (rests between samples)")
+                     "GPU: sustained (default: without a pause) or alone (rests between samples)")
         ->type_name("sustained|alone");
-    add_seconds(*bench, "--max-seconds", "timed work per case before giving up noise", 0.001, 3600,
-                o.max_seconds);
-    add_fusion(*bench, o, "a chain of operations and its sizes: its parts and the fused chain");
+    add_seconds(*bench, "--max-seconds", "timed work per case, at most, however noisy it is", 0.001,
+                3600, o.max_seconds);
+    add_fusion(*bench, o,
+               "a chain of operations and its sizes: runs its parts and the fused chain");
     add_receipts(*bench, o, "receipt file (default: a new one in the user's state folder)");
     add_json(*bench, o);
     bench->footer(shapes_and_suites_help() +
@@ -236,11 +242,12 @@ void add_report_command(CLI::App& app, Options& o, std::vector<Command>& command
         "verify rows, manifest, index and history (docs/receipts.md); exit 1 if broken");
     auto* repredict = report->add_flag(
         "--repredict", o.repredict,
-        "compute the predictions of the files again, bit for bit; exit 1 if one differs");
+        "recompute the predictions of the files, bit for bit; exit 1 if one differs");
     report
-        ->add_option("--commit", o.commit,
-                     "with --repredict: those that the program of this commit made, which is built "
-                     "in the user's cache")
+        ->add_option(
+            "--commit", o.commit,
+            "with --repredict: use the program of this commit, which is built in the user's "
+            "cache")
         ->type_name("COMMIT")
         ->needs(repredict);
     auto* ladder = report->add_flag(
@@ -256,11 +263,11 @@ void add_report_command(CLI::App& app, Options& o, std::vector<Command>& command
         "errors of predictions per kernel, device, regime and class (kernel never measured, case "
         "never measured, seen), beside rooflines. Rows are judged by all committed receipts, "
         "whichever files are named (none: receipts/ and its index, in a source tree's root)");
-    report->add_flag("--markdown", o.markdown, "the scorecard as tables of a page")
+    report->add_flag("--markdown", o.markdown, "print the scorecard as Markdown tables")
         ->needs(scorecard);
     report
         ->add_option("--html", o.html,
-                     "one page to explore, written into this file, which opens without a network. "
+                     "write an interactive page to this file; it needs no network. "
                      "Roofline, cases, scorecard, ladder, peers, ceilings, every row, and two "
                      "files beside each other (none: receipts/ and its index, in a source tree's "
                      "root)")
@@ -298,7 +305,7 @@ void add_output(CLI::App& command, Options& o) {
             ->type_name("FILE");
     command
         .add_flag("--keep-script", o.keep_script,
-                  "leave gnuplot's script, which holds the data, beside it: FILE.gp")
+                  "also write gnuplot's script with the data, as FILE.gp")
         ->needs(output);
 }
 
@@ -310,10 +317,12 @@ void add_point_command(CLI::App& app, Options& o, std::vector<Command>& commands
                      "CSV with a line of column names, or JSON, of many points: name, flops, "
                      "bytes, seconds, engine, memory")
         ->type_name("FILE");
-    point->add_option("--name", o.name, "of the point, in tables and pictures")->type_name("NAME");
-    add_amount(*point, "--flops", o.point.flops, "operations; a multiply-add counts as two");
-    add_amount(*point, "--bytes", o.point.bytes, "read and written");
-    add_amount(*point, "--seconds", o.point.seconds, "what it took (default: not measured)");
+    point->add_option("--name", o.name, "name of the point in tables and pictures")
+        ->type_name("NAME");
+    add_amount(*point, "--flops", o.point.flops,
+               "number of operations; a multiply-add counts as two");
+    add_amount(*point, "--bytes", o.point.bytes, "bytes read and written");
+    add_amount(*point, "--seconds", o.point.seconds, "measured time (default: not measured)");
     point
         ->add_option("--engine", o.point.engine,
                      "what the operations run on: a rate of the device (wgmma.bf16, fma.fp32, "
@@ -326,7 +335,8 @@ void add_point_command(CLI::App& app, Options& o, std::vector<Command>& commands
         ->type_name("MEMORY");
     add_device(*point, o, "any name in `raceline devices` (default: cuda if live, else cpu)");
     add_rates(*point, o);
-    point->add_flag("--json", o.json, "one object a point on stdout, one a line, and nothing else");
+    point->add_flag("--json", o.json,
+                    "one object per point on stdout, one per line, and nothing else");
     add_output(*point, o);
     add_layout(*point, o);
     point->footer(
@@ -353,9 +363,10 @@ void add_plot_command(CLI::App& app, Options& o, std::vector<Command>& commands)
     plot->add_option("--shape", o.shapes, "trajectory, ladder: the case that is shown")
         ->allow_extra_args(false)
         ->type_name("SHAPE");
-    plot->add_option("--over", o.over,
-                     "sweep: the field that varies, as seqlen_k, batch or length (default: the one "
-                     "over which most cases line up)")
+    plot->add_option(
+            "--over", o.over,
+            "sweep: the field that varies, such as seqlen_k, batch or length (default: the "
+            "one with the most cases)")
         ->type_name("FIELD");
     plot->footer(
         "Without -o the picture is drawn in the terminal.\n\n"
@@ -369,8 +380,8 @@ void add_diff_command(CLI::App& app, Options& o, std::vector<Command>& commands)
     auto* diff = app.add_subcommand(
         "diff", "Two receipt files or commits, case by case: faster, slower, mispredicted");
     diff->add_option("sides", o.files,
-                     "what was before and what came after: a receipt file, plain or "
-                     "gzip-compressed, or a commit whose rows are in receipts/")
+                     "before and after: each a receipt file, plain or gzip-compressed, or a commit "
+                     "whose rows are in receipts/")
         ->type_name("FILE");
     add_output(*diff, o);
     add_layout(*diff, o);
@@ -392,7 +403,7 @@ void add_shell_commands(CLI::App& app, Options& o, std::vector<Command>& command
     commands.push_back({completion, run_completion});
 
     auto* help = app.add_subcommand("help", "What a command does, and its options");
-    help->add_option("command", o.topic, "one of these; none: all commands")->type_name("COMMAND");
+    help->add_option("command", o.topic, "a command (default: all of them)")->type_name("COMMAND");
     help->footer("Examples:\n  raceline help\n  raceline help predict");
     commands.push_back({help, nullptr});
 }

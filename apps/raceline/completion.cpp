@@ -54,6 +54,27 @@ Offers positional_values(const UnfinishedLine& line) {
     return values_of(*places[std::min(plain_count(line), places.size() - 1)], line);
 }
 
+// How many words after its name are an option's values: all that follow, unless it takes one at a
+// time.
+std::size_t values_after(const CLI::Option& option) {
+    const int most = option.get_items_expected_max();
+    const bool one =
+        most >= CLI::detail::expected_max_vector_size && !option.get_allow_extra_args();
+    return one ? 1 : static_cast<std::size_t>(most);
+}
+
+// The option whose value stands at the cursor; null: there is none.
+const CLI::Option* option_at_cursor(const UnfinishedLine& line, const CLI::App& app) {
+    const auto name = std::ranges::find_if(line.before.rbegin(), line.before.rend(),
+                                           [](const std::string& w) { return w.starts_with('-'); });
+    if (name == line.before.rend()) {
+        return nullptr;
+    }
+    const auto values = static_cast<std::size_t>(name - line.before.rbegin());
+    const CLI::Option* const option = app.get_option_no_throw(*name);
+    return takes_a_value(option) && values < values_after(*option) ? option : nullptr;
+}
+
 Offers words_at_cursor(UnfinishedLine& line) {
     const CLI::App& app = line.command != nullptr ? *line.command : *line.app;
     if (const std::size_t equals = line.word.find('=');
@@ -68,10 +89,8 @@ Offers words_at_cursor(UnfinishedLine& line) {
         }
         return words;
     }
-    const CLI::Option* const last =
-        line.before.empty() ? nullptr : app.get_option_no_throw(line.before.back());
-    if (takes_a_value(last) && line.before.back().starts_with('-')) {
-        return values_of(*last, line);
+    if (const CLI::Option* const option = option_at_cursor(line, app); option != nullptr) {
+        return values_of(*option, line);
     }
     if (line.word.starts_with('-')) {
         return options_of(app);

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "completion.hpp"
+#include "completion_shapes.hpp"
 #include "device/catalog.hpp"
 #include "help.hpp"
 #include "options.hpp"
@@ -14,6 +15,7 @@
 #include "report/ladder_tracks.hpp"
 #include "run/point_names.hpp"
 #include "selection.hpp"
+#include "support/nearest.hpp"
 #include "workload/operation.hpp"
 #include "workload/shape_grammar.hpp"
 #include "workload/suites.hpp"
@@ -53,10 +55,12 @@ Offers kernels_of(const UnfinishedLine& /*line*/) {
     return words;
 }
 
-Offers rungs_of(const UnfinishedLine& /*line*/) {
+// Of two rungs the second is another one than the first.
+Offers rungs_of(const UnfinishedLine& line) {
     Offers words;
     for (const Kernel& kernel : all_kernels()) {
-        if (kernel.rung != nullptr) {
+        if (kernel.rung != nullptr &&
+            (line.before.empty() || !same_word(line.before.back(), kernel.name))) {
             words.push_back({std::string(kernel.name), std::string(kernel.rung->changes)});
         }
     }
@@ -81,50 +85,6 @@ Offers suites_of(const UnfinishedLine& /*line*/) {
     words.push_back({"operations:", "and a seed"});
     words.push_back({"layer:llama3-8b:prefill=", "and a number of tokens"});
     words.push_back({"layer:llama3-8b:decode=", "and sequences x keys"});
-    return words;
-}
-
-// A shape goes on behind its last comma: with a field, or with the value of a type.
-Offers shapes_of(const UnfinishedLine& line) {
-    const std::size_t comma = line.word.rfind(',');
-    const std::size_t begin = comma == std::string::npos ? 0 : comma + 1;
-    const std::string before = line.word.substr(0, begin);
-    const std::string field = line.word.substr(begin, line.word.find('=', begin) - begin);
-    Offers words;
-    if (begin + field.size() < line.word.size()) {
-        for (const std::string& type : names_of_dtypes()) {
-            if (field == "dtype" || field == "kv") {
-                words.push_back({fmt::format("{}{}={}", before, field, type), ""});
-            }
-        }
-        return words;
-    }
-    for (const ShapeField& one : shape_fields()) {
-        const std::string_view name = one.written.substr(0, one.written.find('=') + 1);
-        words.push_back(
-            {before + std::string(name.empty() ? one.written : name), std::string(one.meaning)});
-    }
-    return words;
-}
-
-// Operations by name, and the steps of chains: one more behind a plus sign.
-Offers operations_of(const UnfinishedLine& line) {
-    if (line.word.find(',') != std::string::npos) {
-        return {};
-    }
-    const std::size_t plus = line.word.rfind('+');
-    const std::string before = plus == std::string::npos ? "" : line.word.substr(0, plus + 1);
-    Offers words;
-    for (const OperationRecord* operation : all_operations()) {
-        if (operation->chain != nullptr) {
-            for (const std::string_view step : operation->chain->steps) {
-                words.push_back({before + std::string(step), ""});
-            }
-        } else if (operation->name.value != Workload{}.op && before.empty()) {
-            words.push_back(
-                {std::string(operation->name.value), std::string(operation->summary.value)});
-        }
-    }
     return words;
 }
 
@@ -182,7 +142,7 @@ constexpr std::array types{
     TypeOfValue{"SHELL", [](const UnfinishedLine&) { return plain_words(shells()); }},
     TypeOfValue{"FILE", [](const UnfinishedLine&) { return Offers{{std::string(files), ""}}; }},
     TypeOfValue{"NUMBER", nothing},
-    TypeOfValue{"RANGE", nothing},
+    TypeOfValue{"RANGE", ranges_of},
     TypeOfValue{"SECONDS", nothing},
     TypeOfValue{"NAME", nothing},
     TypeOfValue{"COMMIT", nothing},

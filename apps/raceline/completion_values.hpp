@@ -3,7 +3,6 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,10 +26,18 @@ struct UnfinishedLine {
     std::vector<std::string> before;
     std::string word;
 
-    /// The value that an option was given, or "".
+    /// The last value that an option was given, as `--option VALUE` or `--option=VALUE`, or "".
     [[nodiscard]] std::string value_of(std::string_view option) const {
-        const auto found = std::ranges::find(before, option);
-        return found == before.end() || found + 1 == before.end() ? "" : *(found + 1);
+        std::string value;
+        for (std::size_t i = 0; i < before.size(); ++i) {
+            const std::string_view one = before[i];
+            if (one == option && i + 1 < before.size()) {
+                value = before[i + 1];
+            } else if (one.starts_with(option) && one.substr(option.size()).starts_with('=')) {
+                value = one.substr(option.size() + 1);
+            }
+        }
+        return value;
     }
 };
 

@@ -5,8 +5,8 @@
 
 namespace raceline {
 
-/// accurate: as exact as the types of a call allow. fast: a kernel may give up accuracy for speed.
-/// Only prefill in e4m3 on Hopper has such a choice: its sums over long contexts then lose bits
+/// accurate: as exact as the types of a call allow. fast: a kernel may trade accuracy for speed.
+/// Today this changes only e4m3 prefill on Hopper, where sums over long contexts lose bits
 /// (docs/engines/prefill_sm90_fp8.md). Everywhere else the two are the same.
 enum class Accuracy : std::int32_t { accurate = 0, fast = 1 };
 

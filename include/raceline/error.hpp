@@ -6,7 +6,7 @@
 
 namespace raceline {
 
-/// What went wrong, in the classes a caller can act on. The C ABI returns the same numbers.
+/// The kinds of failure that a caller can act on. The C ABI returns the same numbers.
 enum class Status : int {
     ok = 0,
     invalid_argument = 1,  ///< the call or the command line is wrong; nothing was written

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operations beside attention: norms, softmax, elementwise chains, Adam, products.
+// Operations other than attention: norms, softmax, elementwise chains, Adam, products.
 #pragma once
 
 #include <cstddef>
@@ -19,43 +19,43 @@ namespace raceline {
 struct OperationTensorInfo {
     std::string name;
     DType dtype = DType::fp32;
-    bool indices = false;  ///< int32 in the place of dtype
+    bool indices = false;  ///< the elements are int32, whatever dtype says
     bool output = false;
-    std::int64_t rows = 0, width = 0;  ///< 0 rows: this shape has no such tensor
+    std::int64_t rows = 0, width = 0;  ///< 0 rows: this shape does not use the tensor
 
     [[nodiscard]] std::size_t bytes() const;
 };
 
-/// An operation of one shape, with the kernel that runs it: decided once, run many times. Safe to
-/// use from several threads.
+/// An operation of one shape, with the kernel that runs it. The kernel is chosen once, and the
+/// operation can then run many times. Safe to use from several threads.
 class Operation {
 public:
-    /// `shape`: in the grammar of the command line, "op=rmsnorm,n=8192x4096,dtype=bf16"
-    /// (docs/operations.md). `backend`: a kernel's name; empty: chosen by the model. `threads`: of
-    /// a CPU, 0 all. Throws Error: invalid_argument for a shape that cannot be, and for attention,
-    /// which has calls of its own; unsupported with every kernel's reason where none runs it;
-    /// no_device.
+    /// `shape`: in the grammar of the command line, such as "op=rmsnorm,n=8192x4096,dtype=bf16"
+    /// (docs/operations.md). `backend`: the name of a kernel; empty: the model chooses. `threads`:
+    /// CPU threads; 0: all. Throws Error(invalid_argument) for an invalid shape, and for attention,
+    /// which has its own functions; Error(unsupported), with the reason of each kernel, if none can
+    /// run it; and Error(no_device).
     Operation(const std::string& shape, Place place, const std::string& backend = {},
               int threads = 0);
     ~Operation();
     Operation(Operation&&) noexcept;
     Operation& operator=(Operation&&) noexcept;
 
-    /// What `run` takes an address of, in this order.
+    /// The tensors whose addresses `run` takes, in this order.
     [[nodiscard]] const std::vector<OperationTensorInfo>& tensors() const;
     [[nodiscard]] std::string_view kernel() const;
     [[nodiscard]] std::size_t workspace_bytes() const;
 
-    /// `addresses`: one a tensor, on the device of the place; null where it has no rows. Outputs
-    /// may not overlap anything. On a GPU it is enqueued on the stream and not waited for. Throws
-    /// Error(invalid_argument) before anything is written. Indices are not looked at: one that is
-    /// out of range reads elsewhere.
+    /// `addresses`: one for each tensor, on the device of the place; null for a tensor without
+    /// rows. Outputs must not overlap any other tensor. On a GPU the work is enqueued on the
+    /// stream, and the call returns at once. Throws Error(invalid_argument) before anything is
+    /// written. Indices are not checked: one that is out of range reads memory outside the tensor.
     void run(std::span<void* const> addresses, const Execution& execution) const;
 
-    /// The gate over outputs that anyone computed, all tensors in host memory: "" if they are right
-    /// to the rounding that the kernel declares, else why not. `seed`: which rows of a large output
-    /// are compared. `relative_rms` and `bound`, if given, get the largest error and what it may
-    /// be.
+    /// Checks outputs, whoever computed them, against float64. All tensors are in host memory.
+    /// Returns "" if the outputs are right up to the rounding that the kernel declares, and the
+    /// reason otherwise. `seed` selects the rows of a large output to compare. `relative_rms` and
+    /// `bound`, if given, receive the largest error and its limit.
     [[nodiscard]] std::string check(std::span<const void* const> addresses, std::uint64_t seed,
                                     double* relative_rms = nullptr, double* bound = nullptr) const;
 

@@ -2,11 +2,11 @@
  * The C interface of raceline, C11: attention over views of the caller's memory, its predicted
  * time, and receipts of what was measured. docs/guides/c.md shows it in use.
  *
- * - Every function that can fail returns an rl_status; rl_last_error() then has the sentence that
- *   says why, of the calling thread. On any failure the outputs are untouched.
+ * - Every function that can fail returns an rl_status; rl_last_error() then gives the reason, for
+ *   the calling thread. On any failure the outputs are untouched.
  * - Structs begin with their size: set struct_size to sizeof the struct and clear the rest, so that
  *   programs built against an older header keep working. RL_INIT(type) does both.
- * - Texts are UTF-8. A `char**` result is allocated by the library: give it back with rl_free.
+ * - Texts are UTF-8. A `char**` result is allocated by the library: free it with rl_free.
  * - Functions may be called from several threads at once. */
 #ifndef RACELINE_H
 #define RACELINE_H
@@ -20,7 +20,7 @@
 #define RL_API
 #endif
 
-/* A cleared struct that knows its size: rl_options options = RL_INIT(rl_options); */
+/* A cleared struct with its size set: rl_options options = RL_INIT(rl_options); */
 #ifdef __cplusplus
 template <class T>
 inline T rl_init() {
@@ -49,20 +49,20 @@ enum rl_status_values {
 /* Storage types. */
 enum rl_dtype_values { RL_FP32 = 0, RL_FP16 = 1, RL_BF16 = 2, RL_E4M3 = 3, RL_NVFP4 = 4 };
 
-/* rl_options.accuracy. Fast: e4m3 on Hopper adds up P·V in the tensor core alone, whose sums over
- * long contexts lose bits; elsewhere the same. */
+/* rl_options.accuracy. With RL_FAST, e4m3 on Hopper accumulates P·V in the tensor core alone, where
+ * sums over long contexts lose bits. Elsewhere the two are the same. */
 enum rl_accuracy_values { RL_ACCURATE = 0, RL_FAST = 1 };
 
-/* Where a call's memory is and where it runs. */
+/* Where the tensors of a call are and where it runs. */
 enum rl_place_values { RL_CPU = 0, RL_CUDA = 1 };
 
-/* Start of a workspace: a multiple of this many bytes. */
+/* A workspace starts at a multiple of this many bytes. */
 enum rl_workspace_values { RL_WORKSPACE_ALIGNMENT = 64 };
 
 /* "1.2.3" */
 RL_API const char* rl_version(void);
-/* Sentence of the calling thread's last failed call, "" after a call that succeeded. Valid until
- * this thread's next call. */
+/* Why the calling thread's last call failed; "" if it succeeded. Valid until this thread's next
+ * call. */
 RL_API const char* rl_last_error(void);
 /* "fp32", "fp16", "bf16", "e4m3", "nvfp4", or "?". */
 RL_API const char* rl_dtype_name(int32_t dtype);
@@ -142,19 +142,19 @@ typedef struct rl_decode_args {
     int64_t block_table_stride;
     const float* k_scale; /* e4m3 caches: (batch, heads_kv), or null for 1 */
     const float* v_scale;
-    /* A tree of up to 32 new tokens, in the place of causal and of a window: (batch, seqlen_q)
-     * words on the device of the call, or null. New token i sees new token j exactly if bit j of
-     * its word is set, and every key that is older than the last seqlen_q ones. Bits at or above
-     * seqlen_q are refused on a CPU and with options.checked, and count for nothing elsewhere. */
+    /* A tree of up to 32 new tokens, which replaces causal and windows: (batch, seqlen_q) words on
+     * the device of the call, or null. New token i sees every key before the last seqlen_q ones,
+     * and new token j exactly if bit j of its word is set. Bits at or above seqlen_q are refused on
+     * a CPU and with options.checked, and ignored elsewhere. */
     const uint32_t* tree;
-    /* e4m3 caches: a float32 scale for each token and KV head beside those above, (batch, capacity,
-     * heads_kv) or (pages, page_size, heads_kv), of any strides; both or null. Of GPUs only Hopper
-     * takes them, four at a time where tokens lie side by side (a token's stride is 1). */
+    /* e4m3 caches: a float32 scale for each token and KV head, in addition to those above: (batch,
+     * capacity, heads_kv) or (pages, page_size, heads_kv), any strides; give both or neither. Among
+     * GPUs only Hopper takes them, four at a time if tokens are adjacent (stride 1). */
     const rl_tensor* k_token_scale;
     const rl_tensor* v_token_scale;
 } rl_decode_args;
 
-/* Bytes of workspace that the call needs; write nothing else. */
+/* Bytes of workspace that the call needs. Nothing else is written. */
 RL_API rl_status rl_forward_workspace(const rl_forward_args* args, int32_t place, size_t* bytes);
 RL_API rl_status rl_decode_workspace(const rl_decode_args* args, int32_t place, size_t* bytes);
 
@@ -164,11 +164,11 @@ RL_API rl_status rl_forward(const rl_forward_args* args, int32_t place, void* st
 RL_API rl_status rl_decode(const rl_decode_args* args, int32_t place, void* stream, void* workspace,
                            size_t workspace_bytes);
 
-/* Partial results over disjoint sets of keys as one: out_parts (parts, rows, heads, headdim) in
- * fp32, fp16 or bf16, lse_parts (parts, rows, heads) float32 of any strides, out (rows, heads,
- * headdim) in any of these types, lse (rows, heads) float32 or null. A part with an LSE of -inf
- * counts for nothing, whatever its output holds. sinks: given here, or to one of the calls that
- * made the parts, never to both. */
+/* Combines partial results over disjoint sets of keys: out_parts (parts, rows, heads, headdim) in
+ * fp32, fp16 or bf16, lse_parts (parts, rows, heads) in float32 with any strides, out (rows, heads,
+ * headdim) in any of these types, lse (rows, heads) in float32 or null. A part with an LSE of -inf
+ * is ignored, whatever its output holds. Give sinks either here or to one of the calls that made
+ * the parts. */
 typedef struct rl_combine_args {
     size_t struct_size;
     const rl_tensor* out_parts;
@@ -180,26 +180,26 @@ typedef struct rl_combine_args {
 } rl_combine_args;
 RL_API rl_status rl_combine(const rl_combine_args* args, int32_t place, void* stream);
 
-/* ---- operations beside attention ---- */
+/* ---- other operations than attention ---- */
 
-/* An operation of one shape, with the kernel that runs it: decided once, run many times, by several
- * threads if need be. Free it once. */
+/* An operation of one shape, with the kernel that runs it. The kernel is chosen once; then several
+ * threads may run the operation, many times. Free it once. */
 typedef struct rl_operation rl_operation;
 
-/* shape: "op=rmsnorm,n=8192x4096,dtype=bf16" (docs/operations.md). kernel: a name; null or "":
- * chosen by the model. threads: of a CPU, 0 all. */
+/* shape: such as "op=rmsnorm,n=8192x4096,dtype=bf16" (docs/operations.md). kernel: a name; null or
+ * "": the model chooses. threads: CPU threads; 0: all. */
 RL_API rl_status rl_operation_create(const char* shape, int32_t place, const char* kernel,
                                      int32_t threads, rl_operation** operation);
 /* A JSON object: kernel, workspace_bytes, and tensors in the order in which rl_operation_run takes
  * their addresses: {"name", "dtype" ("int32" of indices), "rows", "width", "bytes", "output"}. */
 RL_API rl_status rl_operation_describe(const rl_operation* operation, char** json);
-/* addresses: one a tensor, on the device of the place, null where it has no bytes; outputs overlap
- * nothing. On a GPU it is enqueued on the stream (a cudaStream_t) and not waited for. */
+/* addresses: one for each tensor, on the device of the place; null for one without bytes. Outputs
+ * must not overlap other tensors. On a GPU the work is enqueued on stream (a cudaStream_t). */
 RL_API rl_status rl_operation_run(const rl_operation* operation, void* const* addresses,
                                   int64_t count, void* stream, void* workspace,
                                   size_t workspace_bytes);
-/* The gate over outputs that anyone computed: addresses in host memory, as above. json: {"passed",
- * "relative_rms" and, if it did not pass, "why"}. A refused output is RL_OK with "passed" false. */
+/* Checks outputs, whoever computed them, against float64. addresses: as above, in host memory.
+ * json: {"passed", "relative_rms" and, on failure, "why"}. A wrong output still returns RL_OK. */
 RL_API rl_status rl_operation_check(const rl_operation* operation, const void* const* addresses,
                                     int64_t count, uint64_t seed, char** json);
 RL_API void rl_operation_free(rl_operation* operation); /* null is fine */
@@ -209,17 +209,17 @@ RL_API void rl_operation_free(rl_operation* operation); /* null is fine */
 /* A JSON array of the known devices, {"id", "name", "year", "live"}, live ones first. */
 RL_API rl_status rl_devices(char** json);
 
-/* The predicted case as a JSON object in the receipt's form: device, kernel, tile, workload, case
- * and prediction {seconds, limiter, layer1, layer2, ...}. device: an id of rl_devices; null or "":
- * this machine. kernel: a name; null or "": the one a call would run. Tensors may lack data.
- * Lengths of a cache (seqlens_k) are not read: all are max_seqlen_k. A shape has them:
- * "k=100;200,page=16". */
+/* The predicted case as a JSON object, in the form of receipts: device, kernel, tile, workload,
+ * case and prediction {seconds, limiter, layer1, layer2, ...}. device: an id of rl_devices; null or
+ * "": this machine. kernel: a name; null or "": the one that a call would run. Data pointers may be
+ * null. Lengths in seqlens_k are not read: all count as max_seqlen_k. Only a shape can give them,
+ * as in "k=100;200,page=16". */
 RL_API rl_status rl_predict_shape(const char* shape, const char* device, const char* kernel,
                                   char** json);
 RL_API rl_status rl_predict_forward(const rl_forward_args* args, const char* device, char** json);
 RL_API rl_status rl_predict_decode(const rl_decode_args* args, const char* device, char** json);
 
-/* A case that is not launched as rl_forward launches it. Members as above where cleared. */
+/* A case that is launched differently from rl_forward. Cleared members mean what they do above. */
 typedef struct rl_case {
     size_t struct_size;
     const char* shape;
@@ -230,92 +230,93 @@ typedef struct rl_case {
 } rl_case;
 RL_API rl_status rl_predict_case(const rl_case* which, char** json);
 
-/* What a program of one's own does and how long it took. */
+/* The work of your own program, and the time that it took. */
 typedef struct rl_work_point {
     size_t struct_size;
     double flops;       /* a multiply-add counts as two */
     double bytes;       /* read and written at `memory` */
     double seconds;     /* measured; 0: not yet */
-    const char* engine; /* a rate such as "wgmma.bf16", or a type: its fastest engine; may be null
-                         * where flops is 0 */
+    const char* engine; /* a rate such as "wgmma.bf16", or a type, which means its fastest engine;
+                         * may be null if flops is 0 */
     const char* memory; /* "l2", "dram_copy", ...; null or "": "dram", at the read ceiling */
 } rl_work_point;
 /* Its place on the roofline of a device (as in rl_predict_shape), as a JSON object: arithmetic_
- * intensity, ridge, memory_seconds, compute_seconds, bound_seconds, limiter, of_roof (bound over
- * measured time), standing, gain_of_tenth (what a tenth more of the limiting rate divides the bound
- * by). */
+ * intensity, ridge, memory_seconds, compute_seconds, bound_seconds, limiter, of_roof (bound /
+ * measured time), standing, gain_of_tenth (the factor by which the bound falls if the limiting rate
+ * rises by a tenth). */
 RL_API rl_status rl_point(const rl_work_point* point, const char* device, char** json);
 
-/* A JSON array of the shapes of a suite, as texts that rl_predict_shape takes: a name, a
- * part (NAME:128), random:SEED or serving:SEED (docs/shapes.md).
+/* A JSON array of the shapes of a suite, as texts that rl_predict_shape takes. name: of a suite, of
+ * a part (NAME:128), random:SEED or serving:SEED (docs/shapes.md).
  * dtype: "bf16", ... for all of them; null or "": the suite's own. */
 RL_API rl_status rl_suite(const char* name, const char* dtype, char** json);
 
 /* ---- correctness ---- */
 
-/* The gate over an output that anyone computed, on the host: q, k, v, out (and lse, if given) are
- * host memory, whatever device the answer came from. kernel: the name of the kernel whose declared
- * rounding sets the bound. seed: which rows of a large output are compared with float64 and with
- * the rounded reference. json: {"passed", "relative_rms", "worst", "bound", "bound_worst", "cases"
- * and, if it did not pass, "why"}. A refused output is RL_OK with "passed" false. */
+/* Checks an output, whoever computed it, on the host: q, k, v, out (and lse, if given) are in host
+ * memory, whatever device the answer came from. kernel: the name of the kernel whose declared
+ * rounding sets the bound. seed: selects the rows of a large output that are compared with float64
+ * and with the rounded reference. json: {"passed", "relative_rms", "worst", "bound", "bound_worst",
+ * "cases" and, on failure, "why"}. A wrong output still returns RL_OK. */
 RL_API rl_status rl_check_forward(const rl_forward_args* args, const char* kernel, uint64_t seed,
                                   char** json);
 
 /* ---- timing ---- */
 
-/* Something to be timed: a kernel, or another library's, whose graph or function the caller holds.
- * Functions return 0, or any other number, which ends the measurement with a sentence naming it. */
+/* Something to time: a kernel of raceline or of another library, which the caller can launch.
+ * Functions return 0. Any other number ends the measurement, with an error that names it. */
 typedef struct rl_contender {
     size_t struct_size;
     const char* name;
-    /* Puts one sample, that is `calls` calls, on the stream (a cudaStream_t). On a CPU stream is
-     * null, and the calls have been made on return. */
+    /* Enqueues one sample, that is `calls` calls, on the stream (a cudaStream_t). On a CPU the
+     * stream is null, and the calls are done on return. */
     int32_t (*enqueue)(void* context, void* stream);
-    /* GPU: puts one call on the stream, so that its host time is taken. May be null: not known. */
+    /* GPU: enqueues one call, to measure its host time. May be null: then that is not measured. */
     int32_t (*call)(void* context, void* stream);
-    void* context; /* handed to both */
+    void* context; /* passed to both functions */
     int32_t calls;
 } rl_contender;
 
-/* Members that are clear have the value in brackets. */
+/* A member that is 0 or null stands for the value in brackets. */
 typedef struct rl_timing_options {
     size_t struct_size;
-    double half_width;   /* settled: half of the median's 95 % interval / median [0.01] */
+    double half_width;   /* settled: half of the 95 % interval is at most this * median [0.01] */
     int32_t min_samples; /* of each contender [11] */
     int32_t max_samples; /* [2000] */
-    double min_seconds;  /* of timed work of each contender [0] */
-    double max_seconds;  /* of timed work, times the number of contenders [1] */
-    double ramp_seconds; /* GPU: of work before the first sample, so that clocks settle [0.08] */
-    const char* regime;  /* "sustained": kept at work; "alone": after each sample the device rests
-                          * three times as long as that took ["sustained"] */
-    int32_t separate; /* GPU: not 0: before each sample, untimed, the L2 is read over with foreign
-                       * data, and the stream held until the sample has been enqueued [0] */
-    uint64_t order_seed; /* of the random order of contenders within a round [1] */
+    double min_seconds;  /* timed work of each contender, at least [0] */
+    double max_seconds;  /* timed work, at most, times the number of contenders [1] */
+    double ramp_seconds; /* GPU: work before the first sample, so that clocks settle [0.08] */
+    const char* regime;  /* "sustained": always busy; "alone": after each sample the device rests
+                          * three times as long as the sample took ["sustained"] */
+    int32_t separate; /* GPU, not 0: before each sample, untimed, other data fills the L2, and the
+                       * stream is held until the sample has been enqueued [0] */
+    uint64_t order_seed; /* seed of the random order of contenders within a round [1] */
 } rl_timing_options;
 
-/* What one contender's samples came to. Times are of one call, in seconds. */
+/* The result for one contender. Times are per call, in seconds. */
 typedef struct rl_timing {
     size_t struct_size;
     double seconds_median;
     double seconds_low; /* 95 % confidence interval of the median */
     double seconds_high;
-    double seconds_call; /* what a host pays for one call and the wait for it; or the median */
+    double seconds_call; /* host time of one call and the wait for it; else the median */
     double sm_clock_hz;  /* median over the samples; 0: not known */
     double power_w;      /* the same, in W */
-    int32_t samples;     /* that count */
-    int32_t disturbed;   /* that were dropped: something else had the cores or slowed the device */
-    int32_t unsettled;   /* interval over 10 % of the median, or too few samples left: no accuracy,
-                          * band or comparison may use this */
-    int32_t settled;     /* the noise had settled, not the time run out */
-    int32_t throttled;   /* the driver slowed the clock down for heat or power */
-    char disturbance[256]; /* what disturbed it, in a sentence; "": nothing */
+    int32_t samples;     /* samples used */
+    int32_t disturbed;   /* samples dropped: other work used the cores or slowed the device */
+    int32_t unsettled; /* interval over 10 % of the median, or too few samples left: not to be used
+                        * for accuracy, bands or comparisons */
+    int32_t settled;   /* it stopped because the noise settled, not because time ran out */
+    int32_t throttled; /* the driver slowed the clock down for heat or power */
+    char disturbance[256]; /* what disturbed it, as a sentence; "": nothing */
 } rl_timing;
 
-/* Times contenders beside each other, by the loop that measures raceline's own kernels: they take
- * turns in random order until each one's median has settled or the time is over. A round in which
- * one of them is disturbed counts for none. place: RL_CPU, or RL_CUDA on the current device, on a
- * stream that the library makes. options may be null. All contenders have one struct_size, and so
- * have the results, one for each. Functions are called on the calling thread. */
+/* Times contenders against each other, in the loop that measures raceline's own kernels: they take
+ * turns in random order until each median has settled or time is up. A round in which one of them
+ * is disturbed is dropped for all. place: RL_CPU, or RL_CUDA for the current device, on a stream
+ * that the library creates. options may be null. There is one result for each contender. All
+ * contenders have the same struct_size, and so have all results. Functions run on the calling
+ * thread. */
 RL_API rl_status rl_time_contenders(const rl_contender* contenders, int64_t count, int32_t place,
                                     const rl_timing_options* options, rl_timing* results);
 
@@ -329,11 +330,11 @@ typedef struct rl_summary {
     double high;
 } rl_summary;
 
-/* Median and interval of raw samples, computed as in every receipt. `summary` must know its size.
+/* Median and interval of raw samples, computed as in every receipt. Set summary->struct_size first.
  */
 RL_API rl_status rl_summarize(const double* samples, int64_t count, rl_summary* summary);
 
-/* Clocks of the current CUDA device, now: all clear where no driver tells. */
+/* The current clock of the current CUDA device; all 0 if no driver reports it. */
 typedef struct rl_clock_state {
     size_t struct_size;
     double sm_clock_hz;
@@ -346,7 +347,7 @@ RL_API rl_status rl_read_clock(rl_clock_state* state);
 typedef struct rl_receipt rl_receipt;
 
 /* Opens a file to append rows to, creating it and its folders. path null or "": a new file in the
- * user's state folder. argc and argv say how this program was called; they go into every row. */
+ * user's state folder. argc and argv: this program's command line, which every row records. */
 RL_API rl_status rl_receipt_open(const char* path, int argc, const char* const* argv,
                                  rl_receipt** receipt);
 /* The file's path, valid until it is closed. */
@@ -354,30 +355,30 @@ RL_API const char* rl_receipt_path(const rl_receipt* receipt);
 /* Bytes of an unfinished last line that opening cut off; 0: none. */
 RL_API size_t rl_receipt_repaired(const rl_receipt* receipt);
 
-/* Appends one row of a kind (prediction measurement counters comparison ceiling check refusal
- * device kernel). content: a JSON object, the row's own members; the library adds the rest. row
- * (may be null) gets the row as written. */
+/* Appends one row. kind: prediction, measurement, counters, comparison, ceiling, check, refusal,
+ * device or kernel. content: a JSON object with the row's own members; the library adds the rest.
+ * row (may be null) receives the row as written. */
 RL_API rl_status rl_receipt_append(rl_receipt* receipt, const char* kind, const char* content,
                                    char** row);
 
-/* One side of a comparison: what rl_time_contenders gave, or raw samples in seconds and what was
- * seen while they were taken. */
+/* One side of a comparison: the result of rl_time_contenders, or raw samples in seconds with the
+ * state of the device while they were taken. */
 typedef struct rl_samples {
     size_t struct_size;
     const double* seconds;
     int64_t count;
-    double seconds_call;     /* what a host pays for one call; 0: the median */
+    double seconds_call;     /* host time of one call; 0: the median */
     double sm_clock_hz;      /* 0: unknown */
     double power_w;          /* 0: unknown */
-    int32_t settled;         /* the noise had settled, not the time run out */
+    int32_t settled;         /* stopped because the noise settled, not because time ran out */
     int32_t throttled;       /* the driver slowed the clock down for heat or power */
-    const rl_timing* timing; /* given: all of the above is in it, and must be clear here */
+    const rl_timing* timing; /* replaces all of the above, which must then be 0 */
 } rl_samples;
 
-/* Appends a `comparison` row. about: a JSON object with what both sides ran (kernel, tile,
- * workload, device, case, ... as rl_predict_* returns it; correctness of ours). peer: a JSON object
- * with name, version, backend and correctness {"passed": ...}. Medians and intervals of raw samples
- * and the ratio (peer's time / ours) with its interval are computed here. */
+/* Appends a `comparison` row. about: a JSON object that describes what both sides ran (kernel,
+ * tile, workload, device, case, ... as rl_predict_* returns it; correctness of ours). peer: a JSON
+ * object with name, version, backend and correctness {"passed": ...}. Medians and intervals of raw
+ * samples and the ratio (peer's time / ours) with its interval are computed here. */
 RL_API rl_status rl_receipt_append_comparison(rl_receipt* receipt, const char* about,
                                               const rl_samples* ours, const char* peer,
                                               const rl_samples* theirs, char** row);

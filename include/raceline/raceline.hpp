@@ -17,40 +17,41 @@
 
 namespace raceline {
 
-/// A strided view of the caller's memory. Shape and strides are in elements, strides are zero or
-/// positive; the last dimension must be contiguous (stride 1), except in an LSE, which may have
-/// any. Inputs may repeat elements (stride 0), outputs may not. No ownership.
+/// A strided view of the caller's memory, which it does not own. Shape and strides are in elements.
+/// Strides are zero or positive. The last dimension must be contiguous (stride 1), except in an
+/// LSE, which may have any strides. Inputs may repeat elements (stride 0), outputs may not.
 struct TensorView {
     void* data = nullptr;               ///< address of the first element
     DType dtype = DType::fp32;          ///< type of the elements
     std::vector<std::int64_t> shape;    ///< sizes, the outermost first
-    std::vector<std::int64_t> strides;  ///< elements from one index to the next, as many as sizes
+    std::vector<std::int64_t> strides;  ///< elements from one index to the next, for each dimension
 
     /// A row-major contiguous view.
     static TensorView contiguous(void* data, DType dtype, std::vector<std::int64_t> shape);
 };
 
-/// Options of every attention call. Offsets and LSE as in docs/architecture.md: causal and windows
-/// align bottom-right, LSE is natural-log float32 and includes the sink.
+/// Options of every attention call. Conventions are those of docs/architecture.md: causal masks and
+/// windows align bottom-right; the LSE is a natural logarithm in float32 and includes the sink.
 ///
-/// Without `backend` the kernel and its tile with the least predicted time run. The choice knows
-/// committed and datasheet rates only, never this user's measurements, so that one call takes one
-/// tile on every machine of a kind.
+/// Without `backend`, the kernel and tile with the shortest predicted time run. The choice uses
+/// only committed and datasheet rates, never this user's measurements. So a call uses the same tile
+/// on all machines of one kind.
 struct AttentionOptions {
     bool causal = false;  ///< a query sees no key after its own position
 
-    /// Keys left and right of a query's position, inclusive; negative: unbounded. None: all.
+    /// Keys to the left and right of a query's position, inclusive; negative: no limit on that
+    /// side. None: all keys.
     std::optional<std::pair<std::int64_t, std::int64_t>> window;
     std::optional<double> scale;   ///< none: 1 / sqrt(headdim)
     double softcap = 0;            ///< 0: none
     const float* sinks = nullptr;  ///< heads_q logits on the same device, or null
     std::string backend;           ///< a kernel's name; empty: chosen by the model
 
-    /// Decode: reads the block table and the tree, which synchronises on a GPU, and refuses a page
-    /// index or a bit that is out of range.
+    /// Decode: checks the block table and the tree before running, and refuses a page index or a
+    /// bit that is out of range. On a GPU this synchronises.
     bool checked = false;
     int threads = 0;                         ///< CPU; 0: all
-    Accuracy accuracy = Accuracy::accurate;  ///< fast: a kernel may give up accuracy for speed
+    Accuracy accuracy = Accuracy::accurate;  ///< fast: a kernel may trade accuracy for speed
 };
 
 /// Where a call runs: a CUDA stream (cudaStream_t) for device memory; host memory ignores it.
@@ -59,28 +60,28 @@ enum class Place : std::int32_t { cpu = 0, cuda = 1 };
 /// A workspace starts at a multiple of this many bytes.
 inline constexpr std::size_t workspace_alignment = 64;
 
-/// Place, stream and scratch of a call.
+/// Place, stream and workspace of a call.
 struct Execution {
-    Place place = Place::cpu;         ///< where the memory of the call is, and where it runs
-    void* stream = nullptr;           ///< a cudaStream_t; null: the default one
-    void* workspace = nullptr;        ///< on the same device, at least the size the query gives
+    Place place = Place::cpu;         ///< where the tensors are and the call runs
+    void* stream = nullptr;           ///< a cudaStream_t; null: the default stream
+    void* workspace = nullptr;        ///< on the same device, of at least the size queried
     std::size_t workspace_bytes = 0;  ///< its size
 };
 
-/// Prefill and training forward.
+/// Prefill, and the forward pass of training.
 ///
 /// Sizes may be zero: without queries nothing happens. A query without keys gets zeros and an LSE
-/// of -inf (of its sink's logit, where there are sinks). `out` and `lse` must not overlap any
+/// of -inf (or of its sink's logit, if there are sinks). `out` and `lse` must not overlap any
 /// input.
 ///
-/// Ragged batches are packed: q (total, heads, headdim), lse (total, heads_q), with prefix sums of
-/// the lengths, int32 and batch + 1 of them. Those on the host give lengths where memory is on a
-/// device.
+/// Ragged batches are packed: q is (total, heads, headdim) and lse is (total, heads_q), with
+/// batch + 1 prefix sums of the lengths, in int32. On a GPU they are needed twice: on the host to
+/// plan the call, and on the device.
 ///
-/// 8 bits: q, k and v all in e4m3, `out` in bf16. A tensor then stands for its elements times a
-/// scale: float32 and positive, one for each sequence and KV head, on the device of the call. The
-/// query heads of a KV head share q's. Hopper only, elsewhere refused: head dims in multiples of
-/// 16, addresses and strides of q, k and v in multiples of 16 bytes.
+/// In 8 bits, q, k and v are all e4m3 and `out` is bf16. The value of an element is then its e4m3
+/// number times a scale: float32, positive, one for each sequence and KV head, on the device of the
+/// call. All query heads of a KV head share one scale of q. Only Hopper accepts this. Head dims
+/// must be multiples of 16, and addresses and strides of q, k and v multiples of 16 bytes.
 struct ForwardArgs {
     TensorView q;    ///< (batch, seqlen_q, heads_q, headdim)
     TensorView k;    ///< (batch, seqlen_k, heads_kv, headdim)
@@ -101,29 +102,29 @@ std::size_t forward_workspace(const ForwardArgs& args, Place place);
 /// Throws Error; on any error the output is untouched. On a GPU the work is enqueued on the stream.
 void forward(const ForwardArgs& args, const Execution& execution);
 
-/// One or few query tokens against a cache. MLA is one latent cache: v_cache has k_cache's pointer
-/// and strides, heads_kv is 1.
+/// One or a few query tokens against a cache. MLA has one latent cache: v_cache then has the
+/// pointer and strides of k_cache, and heads_kv is 1.
 ///
-/// An e4m3 cache stands for its elements times scales, float32 and positive: those of heads, and
-/// those of tokens beside them. Both kinds multiply. Scales of keys that no query sees may hold
-/// anything.
+/// The value of an element in an e4m3 cache is its e4m3 number times its scales, which are float32
+/// and positive. There can be a scale for each head, one for each token, or both, which multiply.
+/// Scales of keys that no query sees may hold anything.
 ///
-/// On GPUs only Hopper takes scales of tokens. It copies them four at a time where tokens lie side
-/// by side, that is with a stride of 1. Addresses and other strides must then be multiples of 16
-/// bytes, and the lengths of pages multiples of 4. Else it copies them one by one.
+/// Among GPUs only Hopper accepts scales of tokens. It copies four at a time if tokens are
+/// adjacent, that is if their stride is 1. Addresses and other strides must then be multiples of 16
+/// bytes, and the page size a multiple of 4. Otherwise it copies them one by one.
 ///
-/// The workspace depends on shapes, max_seqlen_k, whether there is a tree and whether tokens have
-/// scales: one that was queried for the longest context serves every step up to it.
+/// The workspace depends on shapes, on max_seqlen_k, and on whether there are a tree and scales of
+/// tokens. A workspace for the longest context serves every step up to it.
 ///
-/// A tree of speculated tokens stands in the place of causal and of a window, which are refused
-/// beside it. At most 32 are new: the last seqlen_q keys of each sequence's cache. New token i sees
-/// new token j exactly if bit j of its word is set, and all older keys: a token has its own bit and
+/// A tree of speculated tokens replaces causal and windows, which are refused together with it. At
+/// most 32 tokens are new: the last seqlen_q keys of each sequence's cache. New token i sees all
+/// older keys, and new token j exactly if bit j of its word is set. So a token has its own bit and
 /// those of its ancestors.
 ///
-/// A token without a bit, in a cache without older keys, has zeros and an LSE of -inf (of its
-/// sink's logit, where there are sinks). A cache with fewer keys than new tokens has those of the
-/// last ones. On a CPU, and on a GPU with options.checked, a bit at or above seqlen_q is refused;
-/// elsewhere it counts for nothing.
+/// A token that sees no key gets zeros and an LSE of -inf (or of its sink's logit, if there are
+/// sinks). If a cache has fewer keys than there are new tokens, its keys are those of the last
+/// ones. A bit at or above seqlen_q is refused on a CPU, and on a GPU with options.checked;
+/// otherwise it is ignored.
 struct DecodeArgs {
     TensorView q;        ///< (batch, seqlen_q, heads_q, headdim)
     TensorView k_cache;  ///< (batch, capacity, heads_kv, headdim), or pages first as v_cache
@@ -136,15 +137,15 @@ struct DecodeArgs {
     /// The host's upper bound of seqlens_k; plans and predictions use it.
     std::int64_t max_seqlen_k = 0;
     const std::int32_t* block_table = nullptr;  ///< (batch, block_table_stride) int32, or null
-    std::int64_t block_table_stride = 0;        ///< entries of the table a sequence
+    std::int64_t block_table_stride = 0;        ///< table entries per sequence
     const float* k_scale = nullptr;             ///< e4m3 caches: (batch, heads_kv); null: 1
     const float* v_scale = nullptr;             ///< the same of v_cache
     AttentionOptions options;                   ///< mask, scale, kernel and threads
     const std::uint32_t* tree = nullptr;        ///< (batch, seqlen_q) words on the device, or null
 
-    /// A scale for each token and KV head, fp32, of any strides: (batch, capacity, heads_kv) or
-    /// (pages, page_size, heads_kv). Both or neither, not for a latent cache; without shape and
-    /// data: none.
+    /// A scale for each token and KV head, in fp32 with any strides: (batch, capacity, heads_kv) or
+    /// (pages, page_size, heads_kv). Give both or neither; a latent cache takes none. Without shape
+    /// and data there are none.
     TensorView k_token_scale;
     TensorView v_token_scale;  ///< the same of v_cache
 };
@@ -153,18 +154,17 @@ std::size_t decode_workspace(const DecodeArgs& args, Place place);
 /// Throws Error; on any error the output is untouched. On a GPU the work is enqueued on the stream.
 void decode(const DecodeArgs& args, const Execution& execution);
 
-/// Partial results of the same queries over disjoint sets of keys, brought together: splits of a
-/// cache, a prefix that sequences share, keys on several GPUs. A row is a query token of any
-/// sequence. `out` is the mean of the parts weighted by exp(LSE), added up in fp32, `lse` that of
-/// all keys.
+/// Combines partial results of the same queries over disjoint sets of keys: splits of a cache, a
+/// prefix that sequences share, or keys on several GPUs. A row is a query token of any sequence.
+/// `out` is the mean of the parts, weighted by exp(LSE) and accumulated in fp32. `lse` is the LSE
+/// over all keys.
 ///
-/// A part with an LSE of -inf has seen no key and counts for nothing, whatever its output holds. A
-/// row that no part has seen gets zeros and -inf (of its sink's logit, where there are sinks). An
-/// LSE of NaN or +inf, or NaN in the output of a part that counts, gives NaN.
+/// A part with an LSE of -inf saw no key and is ignored, whatever its output holds. A row for which
+/// no part saw a key gets zeros and -inf (or its sink's logit, if there are sinks). An LSE of NaN
+/// or +inf, or NaN in the output of a part that is not ignored, gives NaN.
 ///
-/// A sink must count once: give `sinks` here, and to none of the calls that made the parts, or to
-/// one of those calls and not here. There is no workspace. `out` and `lse` must not overlap any
-/// input.
+/// A sink must be counted once: give `sinks` either here or to one of the calls that made the
+/// parts. There is no workspace. `out` and `lse` must not overlap any input.
 struct CombineArgs {
     TensorView out_parts;  ///< (parts, rows, heads, headdim) in fp32, fp16 or bf16
 
@@ -179,31 +179,31 @@ struct CombineArgs {
 /// Throws Error; on any error the output is untouched.
 void combine(const CombineArgs& args, const Execution& execution);
 
-/// What a call would cost. `device` is a name in `devices()`, "cpu" for this machine's processor,
-/// or empty for this machine (its GPU if it has one). Only shapes, types and lengths are looked at:
-/// pointers may be null. Rates are the best known ones, this user's measurements included.
+/// The predicted time of a call. `device` is a name in `devices()`, "cpu" for this machine's
+/// processor, or empty for this machine (its GPU if it has one). Only shapes, types and lengths
+/// matter: pointers may be null. Rates are the best known ones, including this user's measurements.
 struct PredictedTime {
-    double seconds = 0;           ///< the model's own
-    double expected_seconds = 0;  ///< with the median of committed errors of this kernel taken out
+    double seconds = 0;           ///< the time that the model predicts
+    double expected_seconds = 0;  ///< corrected by the median past error of this kernel
 
-    /// The model's own without constants that were fitted to the kernel.
+    /// As `seconds`, but without constants that were fitted to the kernel.
     double uncalibrated_seconds = 0;
-    std::string limiter;  ///< the term or resource that decides
-    std::string kernel;   ///< that a call would run, or that was named
-    std::string tile;     ///< of the kernel, as fields
+    std::string limiter;  ///< the term or resource that limits the call
+    std::string kernel;   ///< the kernel that would run, or the one named
+    std::string tile;     ///< the kernel's tile, as fields
     std::vector<std::pair<std::string, double>> resources;  ///< layer 1: seconds by resource
     std::vector<std::pair<std::string, double>> terms;      ///< layer 2: they sum to seconds
-    std::optional<std::pair<double, double>> band;          ///< of past errors; none: too few
-    std::string rates_id;                                   ///< which set of rates it rests on
+    std::optional<std::pair<double, double>> band;          ///< from past errors; none: too few
+    std::string rates_id;                                   ///< identifies the set of rates used
 };
-/// Of a call of `forward` with these arguments.
+/// Predicts a call of `forward` with these arguments.
 PredictedTime predict_forward(const ForwardArgs& args, const std::string& device = {});
-/// Of a call of `decode` with these arguments.
+/// Predicts a call of `decode` with these arguments.
 PredictedTime predict_decode(const DecodeArgs& args, const std::string& device = {});
 /// The same for a shape in the grammar of the command line.
 PredictedTime predict_shape(const std::string& shape, const std::string& device = {},
                             const std::string& kernel = {});
-/// Names of the devices that raceline has a datasheet of, sorted.
+/// Names of the devices for which raceline has a datasheet, sorted.
 std::vector<std::string> devices();
 
 /// "1.2.3"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One problem at many sizes: what a sweep, a scheduler or a capacity plan asks again and again.
+// Predicts one problem at many sizes, for sweeps, schedulers and capacity plans.
 #pragma once
 
 #include <cstdint>
@@ -11,35 +11,35 @@
 
 namespace raceline {
 
-/// What the model says of one size. The texts live as long as the model that said it.
+/// The prediction for one size. Its texts live as long as the SizeModel that returned it.
 struct SizeTime {
-    double seconds = 0;        ///< of the kernel in its tile; 0: no kernel serves this size
-    double bound_seconds = 0;  ///< no program is faster
-    std::string_view limiter;  ///< of the kernel; of the bound where there is none
-    std::string_view kernel;   ///< empty: none
-    int tile = -1;             ///< among the kernel's, as `raceline kernels --json` lists them
+    double seconds = 0;        ///< time of the kernel with this tile; 0: no kernel fits this size
+    double bound_seconds = 0;  ///< no program can be faster
+    std::string_view limiter;  ///< what limits the kernel, or the bound if there is no kernel
+    std::string_view kernel;   ///< its name; empty: none
+    int tile = -1;             ///< index of its tile in the list of `raceline kernels --json`
 };
 
-/// Looks device, kernels and fields up once. Safe to use from several threads.
+/// Looks up device, kernels and fields once. Safe to use from several threads.
 class SizeModel {
 public:
-    /// `shape` as predict_shape takes it, with any value for the fields in `varying`. Of attention
-    /// b, q and k may vary, of other operations every whole number; a grid such as n is its two
-    /// extents, "rows" and "width". Kernel and tile are decided anew where a size has doubled since
-    /// the last decision, not at every size. Throws Error(invalid_argument) as predict_shape does,
-    /// and for a field that the shape does not have, naming the nearest.
+    /// `shape`: as for predict_shape, with any value for the fields in `varying`. For attention, b,
+    /// q and k may vary; for other operations, every whole number. A grid such as n counts as two
+    /// fields, "rows" and "width". Kernel and tile are chosen again only when a size has doubled
+    /// since the last choice. Throws Error(invalid_argument) as predict_shape does, and for a field
+    /// that the shape does not have; the message names the nearest one.
     SizeModel(const std::string& shape, std::vector<std::string> varying,
               const std::string& device = {}, const std::string& kernel = {});
     ~SizeModel();
     SizeModel(SizeModel&&) noexcept;
     SizeModel& operator=(SizeModel&&) noexcept;
 
-    /// `sizes`: one a varying field, in their order. Throws Error(invalid_argument) for a size that
-    /// the operation refuses.
+    /// `sizes`: one for each varying field, in the same order. Throws Error(invalid_argument) for a
+    /// size that the operation does not accept.
     [[nodiscard]] SizeTime at(std::span<const std::int64_t> sizes) const;
 
-    /// Many sizes, `varying` numbers each, by `threads` threads (0: one a logical CPU). A size that
-    /// the operation refuses throws, as with at.
+    /// Many sizes at once: for each of them one number per varying field. `threads`: 0 means one
+    /// for each logical CPU. Throws as `at` does.
     [[nodiscard]] std::vector<SizeTime> at_all(std::span<const std::int64_t> sizes,
                                                int threads = 0) const;
 

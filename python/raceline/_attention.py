@@ -13,8 +13,8 @@ _torch: Any = None
 
 
 def _operators() -> Any:
-    """raceline.torch, which is imported with the first tensor of PyTorch. An import statement costs
-    a short call half a microsecond."""
+    """raceline.torch, which is imported with the first PyTorch tensor. An import statement in every
+    call would cost half a microsecond."""
     global _torch
     if _torch is None:
         from . import torch
@@ -53,8 +53,8 @@ def attention(
         window: (left, right), inclusive offsets around the aligned query: keys i - left to
             i + right. None or a negative number leaves a side unbounded.
         scale: factor of the logits, above 0; None: 1 / sqrt(headdim).
-        softcap: s becomes softcap · tanh(s / softcap); None or 0: not at all.
-        sinks: (heads_q,) float32: a logit a head that takes its share of the sum and has no value.
+        softcap: s becomes softcap · tanh(s / softcap); None or 0: no softcap.
+        sinks: (heads_q,) float32: one more logit per head, in the softmax sum but without a value.
         cu_seqlens_q, cu_seqlens_k: prefix sums (batch + 1,) int32 of a ragged batch; q, k and v are
             then packed as (total tokens, heads, headdim). For tensors on a GPU they are copied to
             the host (or from it), which waits for the stream and cannot be captured in a graph.
@@ -63,7 +63,7 @@ def attention(
         return_lse: also return the log-sum-exp of each row.
         backend: a kernel's name; None: the one with the least predicted time.
         accuracy: "accurate", or "fast": e4m3 on Hopper then adds up P·V in the tensor core alone,
-            which loses bits over long contexts where values share a sign. Elsewhere the same.
+            which loses bits over long contexts if values share a sign. Elsewhere nothing changes.
 
     Returns:
         Any: out, (batch, seqlen_q, heads_q, headdim_v) or (total, heads_q, headdim_v), of q's
@@ -73,9 +73,9 @@ def attention(
         where there are sinks).
 
     Raises:
-        TypeError: an argument is no tensor, or has a dtype that attention does not take.
-        ValueError: shapes, devices or values do not fit; the sentence names the argument.
-        NotImplementedError: a named backend does not serve the call; says why.
+        TypeError: an argument is not a tensor, or has a dtype that attention does not take.
+        ValueError: shapes, devices or values do not fit; the message names the argument.
+        NotImplementedError: the named backend cannot run the call; the message says why.
 
     Inputs may be read-only, strided, empty or repeat elements; one whose last dimension is not
     contiguous is copied first. On a GPU the work is enqueued on the current stream. The GIL is
@@ -120,32 +120,32 @@ def decode(
     Args:
         q: (batch, seqlen_q, heads_q, headdim), float32, float16 or bfloat16.
         k_cache: (batch, capacity, heads_kv, headdim) or, with a block table, (pages, page_size,
-            heads_kv, headdim); of q's dtype or float8_e4m3fn. Holds the new tokens already.
-        v_cache: like k_cache with headdim_v. The first columns of k_cache itself (a view) make it
+            heads_kv, headdim); of q's dtype or float8_e4m3fn. The new tokens are already in it.
+        v_cache: like k_cache with headdim_v. A view of the first columns of k_cache makes the two
             one latent cache, as in MLA.
         block_table: (batch, pages of a sequence) int32: page i of a sequence in the caches. Entries
             past a sequence's length are not read.
         seqlens: (batch,) int32, used lengths; None: all are max_seqlen.
-        max_seqlen: bound of the lengths, for plans that are made without looking at them. None:
-            their maximum on a CPU, what the cache holds on a GPU. Give it on a GPU if you know it.
+        max_seqlen: upper bound of the lengths, by which the call is planned. None: their maximum on
+            a CPU, the capacity of the cache on a GPU. Give it on a GPU if you know it.
         causal, window, scale, softcap, sinks: as in `attention`. With one query a sequence, causal
             changes nothing.
         k_scale, v_scale: float32 factors of e4m3 caches; None: 1. (batch, heads_kv), or one for
             each token and KV head: (batch, capacity, heads_kv) or (pages, page_size, heads_kv), of
-            any strides, then both. Of GPUs only Hopper takes those, four at a time where tokens lie
-            side by side (a token's stride is 1).
+            any strides; then give both. Among GPUs only Hopper takes these, four at a time if tokens
+            are adjacent (stride 1).
         return_lse: also return the log-sum-exp of each row.
         backend: a kernel's name; None: the one with the least predicted time.
-        checked: refuse pages, lengths and bits of a tree out of range before running. None: on a
-            CPU. On a GPU it waits for the stream.
+        checked: refuse out-of-range pages, lengths and bits of a tree before running. On a GPU this
+            waits for the stream. None: only on a CPU.
         tree: (batch, seqlen_q) uint32 or int32, for at most 32 speculated tokens a sequence. Bit j
             of a token's word is set if it sees new token j, which stands seqlen_q - j before the
             end of its sequence's keys. Older keys are seen by all. Without causal and window, which
             are refused beside it.
 
             A bit at or above seqlen_q is refused on a CPU and where `checked`; unchecked, on a GPU,
-            it counts for nothing. A token that sees no key gets 0 and an LSE of -inf (of its sink,
-            where there are sinks).
+            it is ignored. A token that sees no key gets 0 and an LSE of -inf (or of its sink, if
+            there are sinks).
 
     Returns, raises: as `attention`; lse is (batch, seqlen_q, heads_q).
     """
@@ -174,17 +174,17 @@ def combine(
     dtype: Any = None,
     return_lse: bool = False,
 ) -> Any:
-    """Partial results of the same queries over disjoint sets of keys, as one: splits of a cache, a
-    prefix that sequences share, keys on several GPUs.
+    """Combines partial results of the same queries over disjoint sets of keys: splits of a cache, a
+    prefix that sequences share, or keys on several GPUs.
 
     Args:
         out_parts: (parts, rows, heads, headdim), float32, float16 or bfloat16; a row is a query
             token of any sequence.
         lse_parts: (parts, rows, heads) float32, natural logarithms, as `attention` and `decode`
-            return them. A part with -inf has seen no key and counts for nothing, whatever its
-            output holds.
-        sinks: (heads,) float32: a logit a head that no part has yet. A sink counts once: give it
-            here, or to one of the calls that made the parts.
+            return them. A part with -inf saw no key and is ignored, whatever its output
+            holds.
+        sinks: (heads,) float32: one more logit per head. It must be counted once: give it either
+            here or to one of the calls that made the parts.
         dtype: of the output, one that out_parts may have, as its library names it; None: that of
             out_parts.
         return_lse: also return the log-sum-exp of each row.

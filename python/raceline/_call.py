@@ -11,8 +11,8 @@ from ._tensors import Library, view
 
 
 def _views(**tensors: Any) -> dict[str, Any]:
-    """Each as `_core` reads it, by name. A short call costs as much on the host as on the GPU, so
-    what needs no view is found at once."""
+    """The tensors by name, as `_core` reads them. A short call takes as long on the host as on
+    the GPU, so tensors that need no view are found first."""
     if _core.all_addressable(*tensors.values()):
         return tensors
     return {name: view(name, x) for name, x in tensors.items()}

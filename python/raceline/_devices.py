@@ -51,8 +51,8 @@ class Devices(list[Device]):
 def devices() -> Devices:
     """Every device that raceline can predict for; this machine's come first.
 
-    A device's `id` is what `predict(device=...)` takes. Rates are the best known: for this machine
-    what `measure` found, where it was run.
+    A device's `id` is what `predict(device=...)` takes. Rates are the best known ones: for this
+    machine the results of `measure`, if it was run.
     """
     found = Devices()
     for one in json.loads(_core.devices()):
@@ -68,14 +68,14 @@ def devices() -> Devices:
 
 
 def _words() -> list[str]:
-    """How this program was called; bytes that are no text are written as escapes."""
+    """This program's command line; bytes that are not text are written as escapes."""
     return [str(word).encode("utf-8", "backslashreplace").decode()
             for word in getattr(sys, "argv", [])]
 
 
 @dataclass(frozen=True)
 class Ceiling:
-    """The most that one resource was measured to give."""
+    """The highest measured rate of one resource."""
 
     resource: str
     value: float
@@ -87,7 +87,7 @@ class Ceiling:
 
 @dataclass(frozen=True)
 class Ceilings:
-    """What `measure` found. `path` is the file that predictions read from now on, "" if none."""
+    """What `measure` found. `path` is the file that predictions now read, or ""."""
 
     device: str
     name: str
@@ -117,15 +117,15 @@ def measure(
     quick: bool = False,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Ceilings:
-    """Measures what this machine's memory, caches and arithmetic units give: under a minute.
+    """Measures the rates of this machine's memory, caches and arithmetic units, in under a minute.
 
-    The result becomes this user's rates: later predictions for this device go by it.
+    The result becomes this user's rates: later predictions for this device use it.
 
     Args:
         device: "cpu", "cuda" or the GPU's id; None: the GPU if there is one, else the CPU.
         threads: cores to use; 0: all.
         if_missing: do nothing if this machine was measured before.
-        quick: a tenth of the time; too noisy to predict by, and so not kept.
+        quick: takes a tenth of the time; the result is too noisy for predictions and is not kept.
         progress: called with (what, done, total) before each step.
 
     Raises:

@@ -20,13 +20,13 @@ def report_html(receipts: _Path | Sequence[_Path], out: _Path) -> None:
     Args:
         receipts: a receipt file (JSON lines, plain or gzip-compressed), or several; of two the page also shows what changed.
             Files called index.jsonl list receipts that left a source tree.
-        out: the page's file. An older page is replaced, anything else is not.
+        out: the page's file. It replaces an older page, but no other file.
 
     Raises:
         ValueError: no file is named, one of them is a folder or a device or has more than
             256 MiB once it is unpacked, or `out` is one of them or holds something that is no page.
-        OSError: a file cannot be read, or the page cannot be written; what stood there stays.
-        RuntimeError: no line of a file begins as a row does. A compressed file that is cut off,
+        OSError: a file cannot be read, or the page cannot be written; an older page then stays.
+        RuntimeError: no line of a file looks like a row. A compressed file that is cut off,
             damaged, or followed by other bytes is left out, and the page says why.
     """
     files = [receipts] if isinstance(receipts, (str, os.PathLike)) else receipts

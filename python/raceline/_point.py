@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A program of one's own on the roofline of a device."""
+"""Places your own program on the roofline of a device."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from ._table import html_table, kind_of, percent, seconds, si, text_table
 
 
 class Point:
-    """What limits a program, how far it is from that, and what would help. Times are seconds.
+    """What limits a program, how close it is to that limit, and what would help. Times are seconds.
 
     Attributes:
-        intensity: operations a byte; 0 where there are no bytes.
-        ridge: the intensity at which operations and bytes take as long.
-        bound: the longer of `compute` and `memory`: nothing that does this work is faster.
-        compute, memory: of the operations at the engine's rate, of the bytes at the memory's.
+        intensity: operations per byte; 0 if there are no bytes.
+        ridge: the intensity at which operations and bytes take equally long.
+        bound: the longer of `compute` and `memory`: no program does this work faster.
+        compute, memory: time for the operations at the engine's rate, for the bytes at the memory's.
         limiter: the id of the rate that gives the bound.
-        engine, memory_level: ids of both rates; "" where there is no such work.
+        engine, memory_level: ids of the two rates; "" if there is no such work.
         seconds: what was measured, or None.
-        of_roof: bound over measured time, or None. Over 1 the counts or the level are wrong, or a
+        of_roof: bound / measured time, or None. Over 1, a count or the memory level is wrong, or a
             cache served bytes.
         standing: "at the roof", "limited by it" (three fifths of it or more), "waits" (less: for
             latency, launches or too few CTAs, or for work that was not counted), "beyond the
             roof", "not measured".
-        gain_of_tenth: bound over what it would be if the limiting rate were a tenth higher.
-        device, device_name, rates: whose rates, and where the limiting one comes from.
+        gain_of_tenth: the factor by which the bound falls if the limiting rate rises by a tenth.
+        device, device_name, rates: the device, and the source of the limiting rate.
     """
 
     __slots__ = ("intensity", "ridge", "bound", "compute", "memory", "limiter", "engine",
@@ -92,15 +92,15 @@ def point(
         bytes: what it reads and writes at `memory`.
         seconds: what it took; None: not measured.
         engine: what the operations run on: a rate of the device ("wgmma.bf16", "fma.fp32",
-            "op.ex2"), or a type ("bf16"): its fastest engine. None where there are no operations.
+            "op.ex2"), or a type ("bf16"), for its fastest engine. None if there are no operations.
         memory: where the bytes are counted: "dram" (at the read ceiling), "dram_copy", "l2",
             "smem_lsu", "llc", ...
         device: an id of `devices()`; None: this machine (its GPU if it has one).
 
     Raises:
-        TypeError: an argument of another type.
-        ValueError: an amount that is negative or no number, work without an engine, or an engine or
-            a memory that the device has no rate of; the nearest is named.
+        TypeError: an argument has another type.
+        ValueError: an amount is negative or not a number, operations have no engine, or the device
+            has no rate for an engine or a memory; the message names the nearest one.
 
     Examples:
         >>> raceline.point(2 * 4096**3, 3 * 2 * 4096**2, 250e-6, engine="bf16", device="h200")

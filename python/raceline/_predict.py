@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a call would cost, before it runs."""
+"""Predicts the time of a call before it runs."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ class Prediction:
     """Predicted time of one call. Times are seconds.
 
     Attributes:
-        seconds: the model's own time, of which all published errors are.
-        expected_seconds: the same with the median of committed errors of this kernel on this device
-            taken out; equal to `seconds` where there are fewer than 20.
+        seconds: the model's own time. All published errors are errors of this.
+        expected_seconds: `seconds`, corrected by the median of the committed errors of this kernel
+            on this device; equal to `seconds` if there are fewer than 20.
         uncalibrated_seconds: the model's own time without constants that were fitted to the kernel.
         limiter: the resource that limits it.
         terms: seconds by term of the schedule; they sum to `seconds`.
         resources: seconds that each resource alone would need.
-        band: (low, high) seconds from past residuals, or None where there are fewer than 20.
-        kernel, tile: what would run.
+        band: (low, high) seconds from past errors, or None if there are fewer than 20.
+        kernel, tile: the ones that would run.
         device: id of the device; `rates_id` names the set of its rates.
         workload: the shape, as a receipt's `workload`.
     """
@@ -124,10 +124,10 @@ def predict(
         q, k, v, k_cache, v_cache: tensors, or their shapes as tuples of int.
         block_table, seqlens, sinks, q_scale, k_scale, v_scale, tree: tensors, or with shapes their
             shape (seqlens: use max_seqlen); sinks=True stands for (heads_q,), tree=True for
-            (batch, seqlen_q). Which tokens a tree leaves is not looked at: a drawn one stands for
-            it.
+            (batch, seqlen_q). The contents of a tree are not read: a random tree is predicted
+            instead.
         cu_seqlens_q, cu_seqlens_k: with shapes: sequences of int.
-        return_lse: accepted so that a call can be copied; it changes no prediction.
+        return_lse: changes nothing; it is accepted so that a call of `attention` can be copied.
         device: an id of `devices()`; "cpu" for this machine's processor; None: where the tensors
             are, and for shapes this machine (its GPU if it has one).
         dtype, kv_dtype: with shapes: of q and of k and v: "fp32", "fp16", "bf16", "e4m3",
@@ -136,13 +136,13 @@ def predict(
     The other arguments are those of `attention` and `decode`.
 
     It raises what `attention` raises, ValueError for an unknown device, and TypeError for an argument
-    that the form of the call does not take.
+    that this form of the call does not take.
 
-    Lengths of a cache on the host are those that are predicted; of one on a GPU, or of shapes,
-    max_seqlen stands for all.
+    If the lengths of a cache are on the host, the prediction uses them. If they are on a GPU, or only
+    shapes are given, every length counts as max_seqlen.
 
-    The first prediction of a shape takes milliseconds; it is remembered, and given again within
-    microseconds until this user's measured rates change. Source: docs/model.md.
+    The first prediction of a shape takes milliseconds. It is cached: the same one then takes
+    microseconds, until this user's measured rates change. Source: docs/model.md.
     """
     if not isinstance(return_lse, bool):
         raise TypeError(f"return_lse is {kind_of(return_lse)}; it must be True or False")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers and tables for eyes."""
+"""Formats numbers and tables for people."""
 
 from __future__ import annotations
 

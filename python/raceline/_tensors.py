@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tensor libraries: how each shows its memory, makes outputs and names its stream.
+"""The tensor libraries: how each exposes its memory, makes outputs and names its stream.
 
 A library is imported only when one of its tensors arrives.
 """
@@ -17,7 +17,7 @@ _CPU = 1  # DLPack's number
 
 
 class Library:
-    """What attention needs of a tensor library. The base serves NumPy and CuPy, which share names."""
+    """What attention needs from a tensor library. The base serves NumPy and CuPy, which share names."""
 
     def __init__(self, module: str):
         self.module = importlib.import_module(module)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The operators torch.ops.raceline.attention, .decode and .combine, and the functions that call them.
 
-`raceline.attention`, `raceline.decode` and `raceline.combine` come here with PyTorch's tensors where somebody watches, so
-that torch.compile and torch.export see one operator each. There is no backward kernel yet: gradients raise.
+`raceline.attention`, `raceline.decode` and `raceline.combine` use them while PyTorch compiles, traces, intercepts
+or differentiates, so that torch.compile and torch.export see one operator each. There is no backward kernel yet:
+gradients raise an error.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ def attention_mask(
     batch_size: int, q_length: int, kv_length: int, q_offset: Any = 0, kv_offset: int = 0,
     attention_mask: torch.Tensor | None = None, **kwargs: Any,
 ) -> torch.Tensor | None:
-    """What stands for the mask: None if every key counts, else (batch, keys) bool of those that do.
+    """The mask in short: None if every key counts, else (batch, keys) bool, true for those that do.
     Causality and windows are options of the kernel. Keys past its end are unused cache."""
     if attention_mask is None:
         used = int(q_offset) + q_length - kv_offset
@@ -47,7 +47,7 @@ def attention_forward(
 ) -> tuple[torch.Tensor, None]:
     """query, key, value: (batch, heads, tokens, headdim) -> (batch, tokens, heads, headdim), None.
 
-    Raises ValueError for what no option of the kernel can express: dropout, a mask with four
+    Raises ValueError for what no option of the kernel can express: dropout, or a mask with four
     dimensions."""
     if dropout:
         raise ValueError(f"dropout is {dropout}; raceline has none: set attention_dropout to 0")
@@ -83,7 +83,7 @@ def attention_forward(
 
 
 def _is_packed(q: torch.Tensor, k: torch.Tensor, position_ids: torch.Tensor) -> bool:
-    """One row that holds several sequences end to end, each counting its positions from 0."""
+    """Whether one row holds several sequences end to end, each with positions from 0."""
     if q.shape[0] != 1 or q.shape[1] == 1 or q.shape[1] != k.shape[1]:
         return False
     return position_ids.dim() == 2 and bool((position_ids[0, 1:] == 0).any())

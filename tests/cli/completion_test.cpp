@@ -5,13 +5,16 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "cli/program.hpp"
 #include "commands.hpp"
 #include "device/catalog.hpp"
+#include "raceline/error.hpp"
 #include "registry/registry.hpp"
+#include "workload/operation.hpp"
 #include "workload/shape_grammar.hpp"
 #include "workload/suites.hpp"
 
@@ -97,10 +100,93 @@ TEST(Completion, offers_the_names_that_there_are) {
 TEST(Completion, goes_on_with_a_shape) {
     const std::vector<std::string> next = offered("raceline predict --shape h=8,");
     EXPECT_THAT(next, Each(StartsWith("h=8,")));
-    EXPECT_EQ(next.size(), shape_fields().size());
+    EXPECT_EQ(next.size(), shape_fields().size() - 1);
     EXPECT_THAT(offered("raceline predict --shape h=8,dty"), ElementsAre("h=8,dtype="));
     EXPECT_THAT(offered("raceline predict --shape h=8,dtype=b"), ElementsAre("h=8,dtype=bf16"));
     EXPECT_THAT(offered("raceline predict --shape h=8,caus"), ElementsAre("h=8,causal"));
+}
+
+// The names after the last comma of what is offered: "d" of "op=linear,d=".
+std::vector<std::string> fields_offered(const std::string& line) {
+    std::vector<std::string> fields;
+    for (const std::string& word : offered(line)) {
+        const std::string last = word.substr(word.rfind(',') + 1);
+        fields.push_back(last.substr(0, last.find('=')));
+    }
+    return fields;
+}
+
+// The parser says which fields are given twice: causal and full are one, as are d and mla.
+TEST(Completion, repeats_no_field_of_a_shape) {
+    for (const ShapeField& given : shape_fields()) {
+        if (given.name == "op") {
+            continue;  // its value says which fields there are
+        }
+        const std::string shape(given.written);
+        const std::vector<std::string> fields =
+            fields_offered("raceline predict --shape " + shape + ",");
+        for (const ShapeField& field : shape_fields()) {
+            std::string said;
+            try {
+                (void)parse_shape(shape + "," + std::string(field.written));
+            } catch (const Error& error) {
+                said = error.what();
+            }
+            const bool twice = said.find("given twice") != std::string::npos;
+            EXPECT_EQ(std::ranges::count(fields, field.name), twice ? 0 : 1)
+                << given.name << " then " << field.name;
+        }
+    }
+    EXPECT_THAT(fields_offered("raceline predict --shape heads=8,SEQLEN_K=9,"),
+                AllOf(Contains("q"), Not(Contains("h")), Not(Contains("k"))));
+}
+
+TEST(Completion, goes_on_with_the_fields_of_an_operation) {
+    EXPECT_THAT(offered("raceline predict --op linear,"),
+                ElementsAre("linear,m=", "linear,n=", "linear,k=", "linear,eps=", "linear,dtype=",
+                            "linear,pass="));
+    EXPECT_THAT(offered("raceline predict --op=linear,n=4,k=8,m"),
+                ElementsAre("--op=linear,n=4,k=8,m="));
+    EXPECT_THAT(fields_offered("raceline predict --shape op=add+rmsnorm,n=8x64,"),
+                ElementsAre("d", "eps", "dtype", "pass"));
+    EXPECT_THAT(fields_offered("raceline predict --fuse add+rmsnorm,n=8x64,"), Contains("eps"));
+    EXPECT_THAT(offered("raceline predict --op linear,m=4,dtype=b"),
+                ElementsAre("linear,m=4,dtype=bf16"));
+    EXPECT_THAT(offered("raceline predict --op linear,pass=f"), ElementsAre("linear,pass=forward"));
+    EXPECT_THAT(offered("raceline predict --shape op=lin"), ElementsAre("op=linear"));
+    EXPECT_THAT(offered("raceline predict --op no_such_operation,"), IsEmpty());
+    for (const OperationRecord* operation : all_operations()) {
+        for (const OperationField& field : operation->fields.value) {
+            if (field.kind == FieldKind::word) {
+                EXPECT_EQ(offered(fmt::format("raceline predict --op {},{}=", operation->name.value,
+                                              field.name))
+                              .size(),
+                          field.choices.size());
+            }
+        }
+    }
+}
+
+TEST(Completion, varies_a_size_that_the_shape_leaves_open) {
+    EXPECT_THAT(offered("raceline predict --op linear,n=4,k=8 --over "), ElementsAre("m="));
+    EXPECT_THAT(offered("raceline predict --shape h=8,k=64,d=64 --over "),
+                ElementsAre("b=", "q=", "window=", "page="));
+    EXPECT_THAT(offered("raceline predict --shape=h=8,d=64 --over "),
+                ElementsAre("q=", "k="));  // without either nothing else makes it a problem
+    EXPECT_THAT(offered("raceline predict --op linear,n=4,k=8 --over m=1:"), IsEmpty());
+    EXPECT_THAT(offered("raceline predict --over "), IsEmpty());
+    EXPECT_THAT(offered("raceline plot sweep --over seqlen_k"), ElementsAre("seqlen_k"));
+}
+
+TEST(Completion, offers_a_second_rung) {
+    const std::vector<std::string> second = offered("raceline kernels --diff gqa ");
+    EXPECT_THAT(second, AllOf(Contains("gqa_ilp"), Not(Contains("gqa"))));
+    EXPECT_THAT(offered("raceline kernels --diff gqa gqa_i"), ElementsAre("gqa_ilp"));
+    EXPECT_THAT(offered("raceline kernels --diff gqa gqa_ilp "), IsEmpty());
+    // An option that may be repeated takes one value at a time.
+    EXPECT_THAT(offered("raceline check --kernel cpu_flash cpu"), IsEmpty());
+    EXPECT_THAT(offered("raceline check --kernel cpu_flash --kernel cpu_f"),
+                ElementsAre("cpu_flash"));
 }
 
 TEST(Completion, leaves_files_to_the_shell) {
@@ -153,6 +239,8 @@ try 'raceline pre' raceline pre
 try 'raceline predict --device h2' raceline predict --device h2
 try 'raceline predict --device=h2' raceline predict --device = h2
 try 'raceline predict --shape h=8,dtype=b' raceline predict --shape h = 8,dtype = b
+try 'raceline predict --op linear,m=4,k' raceline predict --op linear,m = 4,k
+try 'raceline kernels --diff gqa gqa_i' raceline kernels --diff gqa gqa_i
 try 'raceline report touch' raceline report touch
 try 'raceline predict --suite llama3-8 --warm' raceline predict --suite llama3-8
 )");
@@ -160,6 +248,8 @@ try 'raceline predict --suite llama3-8 --warm' raceline predict --suite llama3-8
     for (const char* line : {"raceline pre -> predict\n", "raceline predict --device h2 -> h200\n",
                              "raceline predict --device=h2 -> h200\n",
                              "raceline predict --shape h=8,dtype=b -> bf16\n",
+                             "raceline predict --op linear,m=4,k -> 4,k=\n",
+                             "raceline kernels --diff gqa gqa_i -> gqa_ilp\n",
                              "raceline report touch -> touched.jsonl\n"}) {
         EXPECT_THAT(said, testing::HasSubstr(line));
     }
@@ -179,6 +269,8 @@ try() { words=("$@"); CURRENT=$#; _raceline }
 try raceline pre
 try raceline predict --device H2
 try raceline predict --suite random
+try raceline predict --op linear,m=4,k
+try raceline kernels --diff gqa gqa_i
 try raceline report ''
 )");
     EXPECT_EQ(said,
@@ -186,7 +278,11 @@ try raceline report ''
               "-V raceline ready\npredict:Limiter and time, before anything runs\n"
               "-V raceline ready\nh200:NVIDIA H200\n"
               "-V raceline open -S \nrandom\\::and a seed\n"
-              "files\n");
+              "-V raceline open -S \nlinear,m=4,k=:columns of x\n"
+              "-V raceline ready\ngqa_ilp:" +
+                  std::string(find_kernel("gqa_ilp").rung->changes) +
+                  "\n"
+                  "files\n");
 }
 
 TEST(Completion, works_in_fish) {
@@ -198,11 +294,14 @@ source ./script
 complete -C 'raceline pre'
 complete -C 'raceline predict --device h2'
 complete -C 'raceline predict --device=h2'
+complete -C 'raceline predict --op linear,m=4,k'
+complete -C 'raceline kernels --diff gqa gqa_i'
 complete -C 'raceline report touch'
 )");
     EXPECT_EQ(said,
               "predict\tLimiter and time, before anything runs\nh200\tNVIDIA H200\n"
-              "--device=h200\tNVIDIA H200\ntouched.jsonl\n");
+              "--device=h200\tNVIDIA H200\nlinear,m=4,k=\tcolumns of x\ngqa_ilp\t" +
+                  std::string(find_kernel("gqa_ilp").rung->changes) + "\ntouched.jsonl\n");
 }
 
 TEST(Completion, is_installed_where_shells_look) {

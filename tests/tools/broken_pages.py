@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """page_commands.py must find what is broken: a page with each fault, and one without any.
 
-RACELINE: the program; CXX: a C++ compiler.
+RACELINE: the program; CXX and CC: compilers; BUILD: a folder that is built whole.
 """
 
 import contextlib
@@ -14,6 +14,7 @@ from pathlib import Path
 import page_commands
 
 CPP = "```cpp\nauto time = raceline::{}({{}});\n```\n"
+CMAKE = "```cmake\nfind_package(raceline REQUIRED COMPONENTS c)\ntarget_link_libraries(mine PRIVATE {})\n```\n"
 BROKEN = {
     "a shape that is none": "```sh\nraceline predict --device h200 --shape h=8,q=1,k=64,dd=64\n```\n",
     "in the folder build": "```sh\nbuild/raceline predict --devices h200\n```\n",
@@ -25,9 +26,19 @@ BROKEN = {
     "a block without a language": "```\nraceline kernels\n```\n",
     "an excerpt that strayed": "<!-- from: examples/cpp/attention.cpp -->\n```cpp\nint strayed;\n```\n",
     "C++ that does not compile": CPP.format("predict_backward"),
+    "C that does not compile": "```c\nrl_suites(NULL);\n```\n",
+    "a C excerpt that strayed": "<!-- from: examples/c/attention.c -->\n```c\nint strayed;\n```\n",
+    "CMake with a target that is none": CMAKE.format("raceline::none"),
+    "JSON that is none": '```json\n{"schema": 1,}\n```\n',
+    "an option in a sentence": "Run `raceline predict --explains`.\n",
+    "a command in a sentence": "Run `raceline predicts`.\n",
+    "a shape in a sentence": "Run `raceline predict --device h200 --op softmax`.\n",
 }
 WHOLE = ("```sh\nraceline predict --device h200 --shape h=8,q=1,k=64,d=64  # a line\nraceline plot roofline run.jsonl >x\n"
-         "make test\n```\n" + CPP.format("predict_forward"))
+         "make test\n```\n" + CPP.format("predict_forward")
+         + "```c\nstatic int here(void);\nint status = here();\n```\n```c\nstatus = RL_OK;\n```\n"
+         + CMAKE.format("raceline::c") + '```json\n{"schema": 1}\n```\n'
+         + "`raceline predict --explain`, `raceline bench --receipts FILE` and `raceline help predict`.\n")
 
 
 class Pages(unittest.TestCase):
@@ -36,11 +47,12 @@ class Pages(unittest.TestCase):
             pages = [Path(folder, f"{name}.md") for name in texts]
             for page in pages:
                 page.write_text(texts[page.stem], encoding="utf-8")
-            result = page_commands.main([os.environ["RACELINE"], "--cxx", os.environ["CXX"], *map(str, pages)])
+            result = page_commands.main([os.environ["RACELINE"], "--cxx", os.environ["CXX"], "--cc", os.environ["CC"],
+                                         "--build", os.environ["BUILD"], *map(str, pages)])
         return result, said.getvalue()
 
     def test_a_page_that_is_right(self) -> None:
-        self.assertEqual(self.judged({"whole": WHOLE}), (0, "3 commands and 1 blocks of code, 0 failed\n"))
+        self.assertEqual(self.judged({"whole": WHOLE}), (0, "6 commands and 5 blocks of code, 0 failed\n"))
 
     def test_each_fault_is_found(self) -> None:
         result, said = self.judged(BROKEN)

@@ -7,15 +7,21 @@
   newest run of the user is one of a tiny shape. Of `make`, the target is looked up (`make -n`).
 - The ```python blocks of a page run one after another in one process, with the package given.
 - A ```cpp block under `<!-- from: FILE -->` must stand in that file, but for white space: the examples
-  are compiled and run by another test. The others compile, with the names of page_names.hpp.
+  are compiled and run by another test. The others compile, with the names of page_names.hpp. The same holds
+  of ```c, where the blocks of a page are one function, with the names of page_names.h.
+- A ```cmake block configures, in a project that has a program `mine`, against the package that is installed
+  from the build folder. A ```json block is read.
+- A command in a sentence, `raceline predict --explain`, names a command and options that there are. One that
+  only looks something up and has no word for the reader to fill in runs, too.
 
 What a test does not have stands in LEFT_OUT, with the reason. A part of it that no line has any more is a
 fault, and so is a command in a block of no language, where nobody would run it.
 
-Usage: page_commands.py RACELINE [--python-path FOLDER] [--cxx COMPILER] [PAGE...]
+Usage: page_commands.py RACELINE [--python-path FOLDER] [--cxx COMPILER] [--cc COMPILER] [--build FOLDER] [PAGE...]
 """
 
 import argparse
+import json
 import os
 import re
 import shutil
@@ -28,6 +34,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 FENCED = re.compile(r"^(?P<marker><!-- from: (?P<file>\S+) -->\n)?(?P<indent> *)```(?P<language>\w*)\n"
                     r"(?P<text>.*?)^ *```$", re.DOTALL | re.MULTILINE)
+INLINE = re.compile(r"`(?:build/)?raceline ([a-z]+\b[^`]*)`")
+#: Commands that write nothing and take no time.
+LOOKS_UP = {"completion", "devices", "help", "kernels", "predict"}
+#: What the reader fills in: FILE, <name>, an ellipsis.
+FILLED_IN = re.compile(r"\b[A-Z]{3,}\b|[<…\[]|\.\.\.")
 COMMAND = re.compile(r"\s*(?:(?:build/)?raceline |(?:make|cmake|ctest|pip|git|python3?) |tools/|bench/)")
 
 #: By what the line or block says, and why it is left out.
@@ -75,8 +86,23 @@ class Page:
         self.commands: list[str] = []
         self.python: list[str] = []
         self.cpp: list[str] = []
-        for block in FENCED.finditer(path.read_text(encoding="utf-8")):
+        self.c: list[str] = []
+        self.cmake: list[str] = []
+        self.json = 0
+        text = path.read_text(encoding="utf-8")
+        for block in FENCED.finditer(text):
             self.take(block)
+        self.inline = sorted({" ".join(said.split()) for said in INLINE.findall(FENCED.sub("", text))})
+
+    def has_anything(self) -> bool:
+        return any([self.faults, self.commands, self.python, self.cpp, self.c, self.cmake, self.json, self.inline])
+
+    def read_json(self, text: str) -> None:
+        self.json += 1
+        try:
+            json.loads(text)
+        except ValueError as error:
+            self.faults.append(f"its JSON: {error}")
 
     def take(self, block: re.Match[str]) -> None:
         text, language = textwrap.dedent(block["text"]), block["language"]
@@ -91,6 +117,12 @@ class Page:
             self.python.append(text)
         elif language == "cpp" and self.name not in INTERNAL:
             self.cpp.append(text)
+        elif language == "c":
+            self.c.append(text)
+        elif language == "cmake":
+            self.cmake.append(text)
+        elif language == "json":
+            self.read_json(text)
         elif language in ("", "bash", "shell", "console"):
             self.faults += [f"a command in a block that is not ```sh: {line.strip()}"
                             for line in text.splitlines() if COMMAND.match(line)]
@@ -155,6 +187,53 @@ class Machine:
         return failure([*self.arguments.cxx.split(), "-std=c++20", "-fsyntax-only", "-I", str(ROOT / "include"), "-I",
                         str(Path(__file__).parent), str(file)], self.folder, self.environment)
 
+    def compiled_c(self, blocks: list[str]) -> str:
+        outside = re.compile(r"#include|static ")
+        lines = [line for block in blocks for line in block.splitlines()]
+        code = '#include "page_names.h"\n'
+        code += "".join(f"{line}\n" for line in lines if outside.match(line))
+        code += "void blocks(int argc, const char* const* argv);\nvoid blocks(int argc, const char* const* argv) {\n"
+        code += "".join(f"{line}\n" for line in lines if not outside.match(line)) + "}\n"
+        file = Path(self.folder, "blocks.c")
+        file.write_text(code, encoding="utf-8")
+        return failure([*self.arguments.cc.split(), "-std=c11", "-fsyntax-only", "-Werror=implicit-function-declaration",
+                        "-Werror=incompatible-pointer-types", "-I", str(ROOT / "include"), "-I",
+                        str(Path(__file__).parent), str(file)], self.folder, self.environment)
+
+    def configured(self, block: str) -> str:
+        project = Path(self.folder, "project")
+        shutil.rmtree(project, ignore_errors=True)
+        project.mkdir()
+        (project / "mine.c").write_text("int main(void) { return 0; }\n", encoding="utf-8")
+        (project / "CMakeLists.txt").write_text("cmake_minimum_required(VERSION 3.25)\nproject(mine C CXX)\n"
+                                                f"add_executable(mine mine.c)\n{block}", encoding="utf-8")
+        if "raceline.tar.gz" in block:
+            # Like tools/release.sh, but of the files as they are, without the receipts, which take time to pack.
+            files = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+            kept = "\n".join(file for file in files.splitlines() if not re.match(r"receipts/.*\.gz$", file))
+            archive = str(project / "raceline.tar.gz")
+            subprocess.run(["tar", "-czf", archive, "--transform", "s|^|raceline/|", "-T", "-"],
+                           cwd=ROOT, input=kept, text=True, check=True)
+        prefix = Path(self.folder, "installed")
+        return failure(["cmake", "--install", str(Path(self.arguments.build).resolve()), "--prefix", str(prefix), "--component", "raceline"],
+                       self.folder, self.environment) or \
+            failure(["cmake", "-S", str(project), "-B", str(project / "build"), f"-DCMAKE_PREFIX_PATH={prefix}"],
+                    self.folder, self.environment)
+
+    def in_a_sentence(self, said: str) -> str:
+        command, *words = said.split()
+        for word in words:
+            if not word.startswith("-"):
+                continue
+            # Shells ask the program what may stand somewhere; short options are only in the help.
+            name = word.partition("=")[0]
+            there = f"raceline help {command} | grep -E -- '(^|[ ,]){name}\\b' >/dev/null"
+            if self.shell(there):
+                return f"`raceline {command}` has no option {name}"
+        if command in LOOKS_UP and words and not FILLED_IN.search(said):
+            return self.shell(f"raceline {said}")
+        return self.shell(f"raceline help {command} >/dev/null") if command != "help" else ""
+
 
 def faults_of(page: Page, machine: Machine) -> list[str]:
     found = list(page.faults)
@@ -170,6 +249,18 @@ def faults_of(page: Page, machine: Machine) -> list[str]:
         fault = machine.compiled(page.cpp)
         if fault:
             found.append(f"its C++: {fault}")
+    if page.c and machine.arguments.cc:
+        fault = machine.compiled_c(page.c)
+        if fault:
+            found.append(f"its C: {fault}")
+    for block in page.cmake if machine.arguments.build else []:
+        fault = machine.configured(block)
+        if fault:
+            found.append(f"its CMake: {fault}")
+    for said in page.inline:
+        fault = machine.in_a_sentence(said)
+        if fault:
+            found.append(f"`raceline {said}`: {fault}")
     return found
 
 
@@ -178,6 +269,8 @@ def main(words: list[str]) -> int:
     parser.add_argument("raceline")
     parser.add_argument("--python-path", default="", help="the folder of the package raceline; empty: no Python runs")
     parser.add_argument("--cxx", default="", help="a C++ compiler; empty: no C++ is compiled")
+    parser.add_argument("--cc", default="", help="a C compiler; empty: no C is compiled")
+    parser.add_argument("--build", default="", help="a folder built whole; empty: no CMake is configured")
     parser.add_argument("pages", nargs="*", type=Path)
     arguments = parser.parse_intermixed_args(words)
     with tempfile.TemporaryDirectory() as first:
@@ -189,10 +282,11 @@ def main(words: list[str]) -> int:
 def judged(arguments: argparse.Namespace, run: Machine) -> int:
     wrong = commands = blocks = 0
     for page in [Page(path.resolve()) for path in arguments.pages or pages()]:
-        if not (page.faults or page.commands or page.python or page.cpp):
+        if not page.has_anything():
             continue
-        commands += len(page.commands)
-        blocks += len(page.python) * bool(arguments.python_path) + len(page.cpp) * bool(arguments.cxx)
+        commands += len(page.commands) + len(page.inline)
+        blocks += len(page.python) * bool(arguments.python_path) + len(page.cpp) * bool(arguments.cxx) + page.json
+        blocks += len(page.c) * bool(arguments.cc) + len(page.cmake) * bool(arguments.build)
         with tempfile.TemporaryDirectory() as folder:
             found = faults_of(page, Machine(folder, arguments).with_runs_of(run))
         for fault in found:

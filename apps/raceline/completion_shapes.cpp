@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "completion_shapes.hpp"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+
+#include "help.hpp"
+#include "raceline/error.hpp"
+#include "support/nearest.hpp"
+#include "workload/operation.hpp"
+#include "workload/shape_grammar.hpp"
+
+namespace raceline::cli {
+namespace {
+
+// A shape that ends in the middle of a field.
+struct UnfinishedShape {
+    std::vector<std::string> fields;  // finished: "h=8", "causal"
+    std::string field;                // the name at the end
+    bool has_value = false;           // whether an equals sign follows that name
+    std::string before;               // all of the text before that name
+
+    explicit UnfinishedShape(const std::string& text) {
+        std::size_t from = 0;
+        for (std::size_t comma = text.find(','); comma != std::string::npos;
+             comma = text.find(',', from)) {
+            fields.push_back(text.substr(from, comma - from));
+            from = comma + 1;
+        }
+        before = text.substr(0, from);
+        const std::size_t equals = text.find('=', from);
+        has_value = equals != std::string::npos;
+        field = text.substr(from, has_value ? equals - from : equals);
+    }
+
+    [[nodiscard]] std::string operation() const {
+        for (const std::string& one : fields) {
+            const std::size_t equals = one.find('=');
+            if (equals != std::string::npos && same_word(one.substr(0, equals), "op")) {
+                return spelled_operation(one.substr(equals + 1));
+            }
+        }
+        return Workload{}.op;
+    }
+
+    // `other_names` has spaces between them.
+    [[nodiscard]] bool has(std::string_view name, std::string_view other_names = {}) const {
+        return std::ranges::any_of(fields, [&](const std::string& one) {
+            const std::string_view given = std::string_view(one).substr(0, one.find('='));
+            std::string_view rest = other_names;
+            bool same = same_word(given, name);
+            while (!same && !rest.empty()) {
+                const std::size_t end = std::min(rest.find(' '), rest.size());
+                same = same_word(given, rest.substr(0, end));
+                rest.remove_prefix(std::min(end + 1, rest.size()));
+            }
+            return same;
+        });
+    }
+};
+
+// The grammar reads each of these pairs as one field.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 2> one_field{
+    {{"causal", "full"}, {"d", "mla"}}};
+
+bool is_open(const UnfinishedShape& shape, const ShapeField& field) {
+    return !shape.has(field.name, field.aliases) &&
+           std::ranges::none_of(shape_fields(), [&](const ShapeField& other) {
+               return std::ranges::any_of(one_field, [&](const auto& pair) {
+                   const bool paired = (field.name == pair.first && other.name == pair.second) ||
+                                       (field.name == pair.second && other.name == pair.first);
+                   return paired && shape.has(other.name, other.aliases);
+               });
+           });
+}
+
+// The fields that the shape does not have yet, each with its equals sign where it takes a value.
+Offers open_fields(const UnfinishedShape& shape) {
+    const std::string op = shape.operation();
+    const bool attention = op == Workload{}.op;
+    Offers words;
+    if (!attention) {
+        for (const OperationField& field : named_operation(op).record->fields.value) {
+            if (field.kind != FieldKind::chain && !shape.has(field.name)) {
+                words.push_back({fmt::format("{}=", field.name), std::string(field.meaning)});
+            }
+        }
+    }
+    for (const ShapeField& field : shape_fields()) {
+        if ((attention || field.of_all) && is_open(shape, field)) {
+            const bool valued = field.written != field.name;
+            // The grammar words its fields for attention, which has a Q.
+            const std::string_view meaning =
+                attention || field.name != "dtype" ? field.meaning : "type of its tensors";
+            words.push_back(
+                {fmt::format("{}{}", field.name, valued ? "=" : ""), std::string(meaning)});
+        }
+    }
+    return words;
+}
+
+// Names of operations and of steps; `written` is what stands there so far.
+Offers named_operations(const std::string& written) {
+    const std::size_t plus = written.rfind('+');
+    const std::string before = plus == std::string::npos ? "" : written.substr(0, plus + 1);
+    Offers words;
+    for (const OperationRecord* operation : all_operations()) {
+        if (operation->chain != nullptr) {
+            for (const std::string_view step : operation->chain->steps) {
+                words.push_back({before + std::string(step), ""});
+            }
+        } else if (operation->name.value != Workload{}.op && before.empty()) {
+            words.push_back(
+                {std::string(operation->name.value), std::string(operation->summary.value)});
+        }
+    }
+    return words;
+}
+
+// The values of a field that takes one of a few words.
+Offers values_of_field(const UnfinishedShape& shape, const std::string& written) {
+    Offers words;
+    if (same_word(shape.field, "op")) {
+        words = named_operations(written);
+        words.push_back({Workload{}.op, ""});
+        return words;
+    }
+    if (same_word(shape.field, "dtype") || same_word(shape.field, "kv")) {
+        for (const std::string& type : names_of_dtypes()) {
+            words.push_back({type, ""});
+        }
+        return words;
+    }
+    const OperationRecord& operation = *named_operation(shape.operation()).record;
+    if (same_word(shape.field, "pass")) {
+        for (const std::string_view pass : operation.passes) {
+            words.push_back({std::string(pass), ""});
+        }
+    }
+    for (const OperationField& field : operation.fields.value) {
+        if (same_word(shape.field, field.name)) {
+            for (const std::string_view choice : field.choices) {
+                words.push_back({std::string(choice), ""});
+            }
+        }
+    }
+    return words;
+}
+
+Offers continuations(const std::string& text) {
+    const UnfinishedShape shape(text);
+    if (!shape.has_value) {
+        Offers words = open_fields(shape);
+        for (Offer& word : words) {
+            word.text.insert(0, shape.before);
+        }
+        return words;
+    }
+    const std::string before = shape.before + shape.field + "=";
+    Offers words = values_of_field(shape, text.substr(before.size()));
+    for (Offer& word : words) {
+        word.text.insert(0, before);
+    }
+    return words;
+}
+
+// Whether the shape, with one size more, is a problem.
+bool is_a_size_of(const std::string& shape, std::string_view field) {
+    constexpr int some_size = 64;
+    try {
+        (void)parse_shape(fmt::format("{},{}={}", shape, field, some_size));
+        return true;
+    } catch (const Error&) {
+        return false;
+    }
+}
+
+}  // namespace
+
+Offers shapes_of(const UnfinishedLine& line) {
+    return continuations(line.word);
+}
+
+Offers operations_of(const UnfinishedLine& line) {
+    if (line.word.find(',') == std::string::npos) {
+        return named_operations(line.word);
+    }
+    constexpr std::string_view op = "op=";
+    Offers words = continuations(std::string(op) + line.word);
+    for (Offer& word : words) {
+        word.text.erase(0, op.size());
+    }
+    return words;
+}
+
+Offers ranges_of(const UnfinishedLine& line) {
+    // Other numbers, such as a softcap, are no sizes.
+    constexpr std::array<std::string_view, 7> sizes_of_attention{"b", "h",    "q",     "k",
+                                                                 "d", "page", "window"};
+    const std::string named = line.value_of("--op");
+    const std::string shape = named.empty() ? line.value_of("--shape") : "op=" + named;
+    if (line.word.find('=') != std::string::npos || shape.empty()) {
+        return {};
+    }
+    const std::string op = UnfinishedShape(shape + ",").operation();
+    Offers words;
+    for (const OperationField& field : named_operation(op).record->fields.value) {
+        const bool size =
+            field.kind == FieldKind::count || field.kind == FieldKind::grid ||
+            (field.kind == FieldKind::own && std::ranges::count(sizes_of_attention, field.name));
+        if (size && is_a_size_of(shape, field.name)) {
+            words.push_back({fmt::format("{}=", field.name), std::string(field.meaning)});
+        }
+    }
+    return words;
+}
+
+}  // namespace raceline::cli
