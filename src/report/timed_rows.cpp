@@ -28,7 +28,8 @@ namespace {
 
 // What stands in no picture.
 struct LeftOutCount {
-    int unsettled = 0, unsettled_compared = 0, refused = 0, unpredicted = 0, stale = 0, broken = 0, copies = 0;
+    int unsettled = 0, unsettled_compared = 0, refused = 0, unpredicted = 0, stale = 0, broken = 0,
+        copies = 0;
 };
 
 std::string note_of(int count, std::string_view what) {
