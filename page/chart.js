@@ -25,7 +25,7 @@ const paths = {
   "triangle-up": "M0,-4.2L4,3.4H-4Z", "triangle-down": "M0,4.2L4,-3.4H-4Z", "diamond": "M0,-4.6L3.6,0L0,4.6L-3.6,0Z",
   "cross": "M-1.5,-4H1.5V-1.5H4V1.5H1.5V4H-1.5V1.5H-4V-1.5H-1.5Z",
 };
-function glyph({colour, shape}, filled = true) {
+function glyph({colour, shape, opacity = 1}, filled = true) {
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   svg.setAttribute("viewBox", "-5 -5 10 10");
   svg.setAttribute("aria-hidden", "true");
@@ -33,6 +33,7 @@ function glyph({colour, shape}, filled = true) {
   path.setAttribute("d", paths[shape]);
   path.setAttribute("fill", filled ? colour : "none");
   path.setAttribute("stroke", colour);
+  path.setAttribute("opacity", opacity);
   path.setAttribute("stroke-width", "1.2");
   svg.append(path);
   return svg;

@@ -30,6 +30,29 @@ function seconds(value) {
   const [factor, unit] = value >= 1 ? [1, "s"] : value >= 1e-3 ? [1e-3, "ms"] : value >= 1e-6 ? [1e-6, "µs"] : [1e-9, "ns"];
   return `${digits(value / factor)} ${unit}`;
 }
+/** The same for ticks of an axis, in Vega's own language: "100 µs", "10 ms". */
+const secondsTick = "datum.value >= 0.9999 ? format(datum.value, '~r') + ' s' : datum.value >= 0.9999e-3 ? format(datum.value * 1e3, '.6~r') + ' ms' " +
+  ": datum.value >= 0.9999e-6 ? format(datum.value * 1e6, '.6~r') + ' µs' : format(datum.value * 1e9, '.6~r') + ' ns'";
+const secondsLabels = {labels: {update: {text: {signal: secondsTick}}}};
+/** Places of ticks and grid lines of ratios, as many as can be read beside each other; as in src/plot/chart.cpp. */
+function ratioPlaces(low, high) {
+  const most = 10;
+  let places = [];
+  const round = value => Number(value.toPrecision(6));
+  if (high / low < 1.8) {
+    const step = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2].find(step => (high - low) / step <= 7) ?? 0.2;
+    for (let i = Math.ceil(low / step); i * step <= high; i++) places.push(round(i * step));
+    return places;
+  }
+  for (const steps of [[1, 1.1, 1.25, 1.5, 1.75, 2, 2.5, 3, 4, 5, 6, 7, 8, 9], [1, 1.25, 1.5, 2, 3, 5, 8], [1, 2, 5], [1]]) {
+    places = [];
+    for (let exponent = Math.floor(Math.log10(low)); 10 ** exponent <= high; exponent++) {
+      places.push(...steps.map(step => round(step * 10 ** exponent)).filter(at => at >= low && at <= high));
+    }
+    if (places.length <= most) break;
+  }
+  return places;
+}
 /** Neither toFixed's hundred digits of a huge number nor its 0.000 of a tiny one. */
 const fixed = (value, places) => !Number.isFinite(value) ? "not known"
   : value === 0 || (Math.abs(value) >= 10 ** -places && Math.abs(value) < 1e6) ? value.toFixed(places) : digits(value);

@@ -5,15 +5,17 @@ const peersChosen = {device: "", kernel: "", commit: null};  // commit: "" is al
 
 function peersSpec(points, shapesShown, width, step) {
   const xs = points.flatMap(point => [point.of.low, point.of.high, 1]);
+  const [low, high] = [Math.min(...xs) / 1.15, Math.max(...xs) * 1.15];
+  const values = ratioPlaces(low, high);
   return {
     width, height: shapesShown.length * step + 4,
     signals: [{name: "paper", value: css("--paper")}],
     data: [{name: "peers", values: points.map((point, i) => ({i, x: point.x, low: point.of.low, high: point.of.high, y: point.y, stale: point.of.stale, down: point.down, ...point.look}))},
            {name: "shapes", values: shapesShown.map(y => ({y}))}],
-    scales: [{name: "x", type: "log", domain: [Math.min(...xs) / 1.15, Math.max(...xs) * 1.15], range: "width"},
+    scales: [{name: "x", type: "log", domain: [low, high], range: "width"},
              {name: "y", type: "point", padding: 0, align: 0, domain: shapesShown, range: {step}}],
-    axes: [{orient: "top", scale: "x", format: "~r", grid: true, tickCount: 6, labelOverlap: "greedy"},
-           {orient: "bottom", scale: "x", title: "peer's time / ours", format: "~r", tickCount: 6, labelOverlap: "greedy"}],
+    axes: [{orient: "top", scale: "x", format: "~r", grid: true, values, labelOverlap: "greedy"},
+           {orient: "bottom", scale: "x", title: "peer's time / ours", format: "~r", values, labelOverlap: "greedy"}],
     marks: [
       {type: "rule", interactive: false, encode: {update: {x: {scale: "x", value: 1}, y: {value: 0}, y2: {signal: "height"}, strokeWidth: {value: 1.5}, stroke: {value: css("--ink")}}}},
       // Neither the line at 1 nor those of the grid cross the names.
@@ -84,7 +86,8 @@ function showPeers() {
     `${rows.length < ours.length ? ` ${plural(ours.length - rows.length, "comparison")} at other commits can be chosen above.` : ""}` +
     `${rows.length > points.length ? ` ${plural(rows.length - points.length, "comparison")} not drawn: a ratio is beyond what two programs can differ by.` : ""}`);
   byId("peers-chart").setAttribute("aria-label", `Peers. ${byId("peers-said").textContent}`);
-  legend("peers-legend", names.map((name, i) => [name, lookOf(i), true]));
+  legend("peers-legend", [...names.map((name, i) => [name, lookOf(i), true]),
+    ...(stale > 0 ? [["stale: our kernel has changed since", {colour: ink(), shape: "circle"}, false]] : [])]);
   sortableTable(byId("peers-table"), "Comparisons", [
     textColumn("shape", "Shape", true),
     numberColumn("ratio", "Peer's time / ours", peer => rowLink(fixed(peer.ratio, 3), peer.row)),

@@ -220,10 +220,10 @@ function rooflineSpec(points, looks, width) {
     encode: {update: {
       x: {scale: "x", field: "x", offset: {field: "right"}}, y: {scale: "y", field}, shape: {field: "shape"}, size: {value: width < 500 ? 34 : 48},
       stroke: {field: "colour"}, strokeWidth: {value: 1.3}, fill: filled ? {field: "colour"} : {value: css("--paper")},
-      fillOpacity: {value: filled ? 0.9 : 0.4}, cursor: {value: "pointer"},
+      opacity: {field: "opacity"}, fillOpacity: {value: filled ? 0.9 : 0.4}, cursor: {value: "pointer"},
     }},
   });
-  const values = points.map((point, i) => ({i, x: point.x, y: point.y, predicted: point.predicted, right: point.right, ...looks.get(point.of.kernel)}));
+  const values = points.map((point, i) => ({i, x: point.x, y: point.y, predicted: point.predicted, right: point.right, opacity: 1, ...looks(point.of)}));
   return {
     width, height,
     data: [{name: "measured", values}, {name: "hollow", values: values.filter(value => value.predicted)},
@@ -255,6 +255,30 @@ function rooflineSpec(points, looks, width) {
   };
 }
 
+/** Of marks at an older commit, where colours and shapes tell kernels apart. */
+const olderOpacity = 0.4;
+/**
+ * How a case is drawn. Of one kernel each commit has a colour and a shape, the newest the first; of several each kernel
+ * has, and what was measured at an older commit of it is paler.
+ */
+function rooflineLooks(points, kernels) {
+  const newest = new Map();  // by kernel, then by commit
+  for (const {of: {kernel, commit, written}} of points) {
+    if (!newest.has(kernel)) newest.set(kernel, new Map());
+    const known = newest.get(kernel).get(commit);
+    if (!(known >= written)) newest.get(kernel).set(commit, written);
+  }
+  const orderOf = kernel => [...newest.get(kernel)].map(([commit, written]) => ({kernel, commit, written})).sort((a, b) => a.written < b.written ? 1 : a.written > b.written ? -1 : 0);
+  const orders = new Map(kernels.map(kernel => [kernel, orderOf(kernel)]));
+  const commits = kernels.length === 1 ? orders.get(kernels[0]) : [];
+  if (commits.length > 1) {
+    return {commits, older: false, looks: ({commit}) => lookOf(Math.max(0, commits.findIndex(one => one.commit === commit)))};
+  }
+  const isOlder = ({kernel, commit}) => commit !== undefined && orders.get(kernel)[0].commit !== commit;
+  return {commits: [], older: points.some(point => isOlder(point.of)),
+          looks: one => ({...lookOf(kernels.indexOf(one.kernel)), opacity: isOlder(one) ? olderOpacity : 1})};
+}
+
 function showRoofline() {
   const left = casesLeft();
   const shifts = shiftsOf(left);
@@ -265,7 +289,7 @@ function showRoofline() {
     .filter(point => drawable(point.x) && drawable(point.y))
     .sort((a, b) => a.x - b.x || a.y - b.y);
   const kernels = unique(points.map(point => point.of.kernel));
-  const looks = new Map(kernels.map((name, i) => [name, lookOf(i)]));
+  const {looks, commits, older: paler} = rooflineLooks(points, kernels);
   const idle = left.filter(one => !(one.flops > 0)).length;
   const uncounted = left.filter(one => one.flops > 0 && !(one.ai[chosen.level] > 0)).length;
   const beyond = left.length - points.length - uncounted - idle;
@@ -297,11 +321,13 @@ function showRoofline() {
   const letters = spec.data.find(({name}) => name === "labels").values.filter(({text, name}) => text !== name).reverse();
   legend("roofline-legend", points.length === 0 ? [] : [
     ["predicted", {colour: ink(), shape: "circle"}, false], ["measured", {colour: ink(), shape: "circle"}, true],
-    ...kernels.map(name => [name, looks.get(name), true, () => {
+    ...(paler ? [["paler: at an older commit of its kernel", {colour: ink(), shape: "circle", opacity: olderOpacity}, true]] : []),
+    ...kernels.map(name => [name, commits.length > 1 ? {colour: ink(), shape: "circle"} : looks({kernel: name}), true, () => {
       const filter = byId("choose-kernel");
       filter.value = filter.value === name ? "" : name;
       filter.dispatchEvent(new Event("change"));
-    }])]);
+    }]),
+    ...(kernels.length === 1 ? commits.map(one => [`at ${one.commit.slice(0, 8)} of ${one.written.slice(0, 10)}`, looks(one), true]) : [])]);
   byId("roofline-legend").append(...letters.map(({text, name}) => make("span", {}, make("strong", {}, text), ` ${name}`)));
   drawChart("roofline-chart", spec, points, tellCase,
     point => point.of.row && showRow(...point.of.row));

@@ -20,7 +20,7 @@ function scorecardSpec(points, width) {
            {name: "across", values: across.map(([y, text]) => ({y, text}))}, {name: "regimes", values: [20e-6, 100e-6].filter(x => x > low && x < high).map(x => ({x}))}],
     scales: [{name: "x", type: "log", domain: [low, high], range: "width"}, {name: "y", type: "log", domain: [yLow, yHigh], range: "height"}],
     axes: [
-      {orient: "bottom", scale: "x", title: "measured time, s", format: "~s", tickCount: width < 500 ? 4 : 8, labelOverlap: "greedy"},
+      {orient: "bottom", scale: "x", title: "measured time", encode: secondsLabels, labelSeparation: 8, tickCount: width < 500 ? 4 : 8, labelOverlap: "greedy"},
       {orient: "left", scale: "y", title: "predicted / measured", format: "~r", values: [0.25, 0.5, 0.8, 1, 1.2, 2, 4].filter(y => y > yLow && y < yHigh)}],
     marks: [
       {type: "rule", from: {data: "across"}, interactive: false, encode: {update: {x: {value: 0}, x2: {signal: "width"}, y: {scale: "y", field: "y"}, stroke: {value: css("--faint")}, strokeDash: {signal: "datum.y == 1 ? [] : [5, 4]"}}}},
@@ -112,7 +112,7 @@ function showScorecard() {
   byId("scorecard-body").replaceChildren(
     make("p", {}, scorecard.worst ?? ""),
     ...(scorecard.groups.some(({device}) => device.startsWith("cpu (")) ? [make("p", {class: "faint"}, "Machines whose CPUs have one name are counted together in these figures; elsewhere on the page they are told apart where rows say how they differ.")] : []),
-    ...(left.length ? [make("p", {class: "faint"}, `Measurements that stand in no figure: ${left.join(", ")}.`)] : []),
+    ...(left.length ? [make("p", {class: "faint"}, `Measurements of kernels alone that stand in no figure: ${left.join(", ")}. Comparisons with peers are never counted here.`)] : []),
     ...(counted > judged.length ? [make("p", {class: "faint"}, `The figures count ${plural(counted - judged.length, "measurement")} of files that left the tree as well: their index has the times, and the chart only what has a row here.`)] : []),
     make("h3", {}, "By kernel, regime and class"),
     make("p", {}, "Each figure opens the rows that it summarises. In the column of a baseline stands its median error on the rows that have it and, in brackets, the model's own on the same rows."), make("div", {id: "scorecard-groups"}),

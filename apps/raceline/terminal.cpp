@@ -40,7 +40,9 @@ bool terminal_has_colours() {
 
 void say_line(std::string_view line) {
     std::fflush(stdout);  // so that both make sense in one file
-    const std::string text = one_line(line) + "\n";
+    // A file or a pipe gets one line, in which a program finds what it looks for.
+    const std::size_t columns = isatty(STDERR_FILENO) == 1 ? columns_of(STDERR_FILENO) : 0;
+    const std::string text = paragraph(one_line(line), {.columns = columns});
     std::fwrite(text.data(), 1, text.size(), stderr);
 }
 

@@ -13,7 +13,8 @@
 
 namespace raceline::cli {
 
-/// A line on stderr; control characters and broken UTF-8 within it are shown as \xNN.
+/// A line on stderr, in a terminal broken at its width; control characters and broken UTF-8 within
+/// it are shown as \xNN.
 void say_line(std::string_view line);
 template <class... Args>
 void say(fmt::format_string<Args...> format, Args&&... args) {

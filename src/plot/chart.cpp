@@ -11,9 +11,14 @@
 
 namespace raceline {
 
+namespace {
+
+constexpr std::array colours{Colour::blue,  Colour::vermillion, Colour::green, Colour::purple,
+                             Colour::brown, Colour::violet,     Colour::black};
+
+}  // namespace
+
 Colour nth_colour(std::size_t i) {
-    constexpr std::array colours{Colour::blue,  Colour::vermillion, Colour::green, Colour::purple,
-                                 Colour::brown, Colour::violet,     Colour::black};
     return colours[i % colours.size()];
 }
 
@@ -22,6 +27,37 @@ Mark nth_mark(std::size_t i) {
                                Mark::triangle, Mark::inverted_triangle,
                                Mark::diamond,  Mark::pentagon};
     return marks[i % marks.size()];
+}
+
+Line nth_dash(std::size_t i) {
+    constexpr std::array dashes{Line::dashed, Line::dash_dotted, Line::dotted};
+    return dashes[i / colours.size() % dashes.size()];
+}
+
+std::vector<double> ratio_places(double low, double high) {
+    constexpr std::size_t most = 10;
+    // Of each decade, the finest first.
+    static const std::vector<std::vector<double>> all_steps{
+        {1, 1.1, 1.25, 1.5, 1.75, 2, 2.5, 3, 4, 5, 6, 7, 8, 9},
+        {1, 1.25, 1.5, 2, 3, 5, 8},
+        {1, 2, 5},
+        {1}};
+    std::vector<double> places;
+    for (const std::vector<double>& steps : all_steps) {
+        places.clear();
+        for (double decade = std::pow(10, std::floor(std::log10(low))); decade <= high;
+             decade *= 10) {
+            for (const double step : steps) {
+                if (const double at = step * decade; at >= low && at <= high) {
+                    places.push_back(at);
+                }
+            }
+        }
+        if (places.size() <= most) {
+            break;
+        }
+    }
+    return places;
 }
 
 bool drawable(double value) {

@@ -18,7 +18,7 @@ enum class Colour { blue, vermillion, green, purple, brown, violet, black, grey 
 
 enum class Mark { none, square, circle, triangle, inverted_triangle, diamond, pentagon };
 
-enum class Line { none, solid, dashed, dotted };
+enum class Line { none, solid, dashed, dotted, dash_dotted };
 
 /// Which way the interval of a point runs.
 enum class Bars { none, along_x, along_y };
@@ -102,10 +102,16 @@ inline constexpr double height_of_missing = 200;
 /// The colour and the mark of the i-th of several series, which repeat as late as they can.
 Colour nth_colour(std::size_t i);
 Mark nth_mark(std::size_t i);
+/// The broken line of the i-th of several series: another one each time that the colours return.
+Line nth_dash(std::size_t i);
 
 /// Whether a chart can show a value: what lies beyond no device reaches, and an axis that had it
 /// would show nothing else.
 bool drawable(double value);
+
+/// Places of ticks and grid lines of a logarithmic axis of ratios: as many of 0.8, 1, 1.25, 1.5, 2
+/// and the like as can be read beside each other.
+std::vector<double> ratio_places(double low, double high);
 
 /// Takes points out that no axis can show, and says in a note how many there were.
 void leave_out_extremes(Chart& chart);

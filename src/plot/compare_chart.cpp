@@ -97,7 +97,8 @@ void add_ground(Panel& panel, std::size_t shapes) {
     panel.series.push_back(std::move(between));
 }
 
-// One a peer, each a little lower than the one before.
+// One a peer, each a little lower than the one before; stale comparisons are hollow, as on the
+// page.
 void add_peers(Panel& panel, const Peers& peers, const std::map<std::string, double>& places,
                const std::map<std::string, std::size_t>& numbers, bool forms) {
     std::map<std::string, Peers> by_name;
@@ -108,16 +109,25 @@ void add_peers(Panel& panel, const Peers& peers, const std::map<std::string, dou
     double i = 0;
     for (const auto& [name, of_peer] : by_name) {
         const double shift = 0.72 * ((count - 1) / 2 - i++) / std::max(1.0, count);
-        Series series{.title = name,
-                      .colour = nth_colour(numbers.at(name)),
-                      .mark = nth_mark(numbers.at(name)),
-                      .bars = Bars::along_x,
-                      .points = {}};
-        for (const TimedPeer* peer : of_peer) {
-            series.points.push_back(
-                {peer->ratio, places.at(peer->shape) + shift, peer->ratio_low, peer->ratio_high});
+        std::string title = name;
+        for (const bool stale : {false, true}) {
+            Series series{.title = title,
+                          .colour = nth_colour(numbers.at(name)),
+                          .mark = nth_mark(numbers.at(name)),
+                          .filled = !stale,
+                          .bars = Bars::along_x,
+                          .points = {}};
+            for (const TimedPeer* peer : of_peer) {
+                if (peer->stale == stale) {
+                    series.points.push_back({peer->ratio, places.at(peer->shape) + shift,
+                                             peer->ratio_low, peer->ratio_high});
+                }
+            }
+            if (!series.points.empty()) {
+                title.clear();  // the legend has each peer once
+                panel.series.push_back(std::move(series));
+            }
         }
-        panel.series.push_back(std::move(series));
     }
 }
 
@@ -165,6 +175,9 @@ Chart compare_chart(const TimedRows& rows) {
     Chart chart{.title = "Time of other libraries over ours",
                 .key = "Right of 1 ours is faster; bars are 95 % intervals.",
                 .notes = rows.notes};
+    if (std::ranges::any_of(rows.peers, &TimedPeer::stale)) {
+        chart.key += " Hollow: stale, our kernel has changed since.";
+    }
     if (panels.empty()) {
         chart.key.clear();
         chart.notes.insert(chart.notes.begin(), "No settled comparison in these receipts.");

@@ -2,10 +2,13 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
+#include <set>
 
 #include "plot/charts.hpp"
+#include "plot/placement.hpp"
 #include "report/ladder_verdict.hpp"
 #include "support/text_table.hpp"
+#include "support/words.hpp"
 
 namespace raceline {
 namespace {
@@ -35,6 +38,69 @@ void add_changes(const ReceiptDiff& diff, Change change, std::string_view title,
     }
 }
 
+// What all rows of the picture say: a kernel, words of a shape. It stands once, above the axes.
+struct Shared {
+    std::string kernel;
+    std::set<std::string> words;
+    std::string text;  // "" where they share nothing
+};
+
+Shared shared_by(const ReceiptDiff& diff) {
+    Shared shared;
+    if (diff.cases.size() < 2) {
+        return shared;  // a single row says it best itself
+    }
+    const TimedCase& first = diff.cases.front().after;
+    const auto in_all = [&](const auto& holds) {
+        return std::ranges::all_of(diff.cases,
+                                   [&](const CaseDiff& one) { return holds(one.after); });
+    };
+    if (in_all([&](const TimedCase& one) { return one.kernel == first.kernel; })) {
+        shared.kernel = shared.text = first.kernel;
+    }
+    std::string words;
+    for (const std::string& word : words_of(first.shape)) {
+        if (in_all([&](const TimedCase& one) {
+                return std::ranges::count(words_of(one.shape), word) > 0;
+            })) {
+            shared.words.insert(word);
+            words += (words.empty() ? "" : ",") + word;
+        }
+    }
+    shared.text += (shared.text.empty() || words.empty() ? "" : " ") + words;
+    return shared;
+}
+
+// Kernel and shape without what all rows share.
+std::string own_name(const TimedCase& one, const Shared& shared) {
+    std::string words;
+    for (const std::string& word : words_of(one.shape)) {
+        words += shared.words.contains(word) ? "" : (words.empty() ? "" : ",") + word;
+    }
+    if (!shared.kernel.empty()) {
+        return words;
+    }
+    return one.kernel + (words.empty() ? "" : " " + words);
+}
+
+// Letters of the longest name beside the axes: more would leave the bars too little of the picture.
+constexpr std::size_t most_letters = 48;
+
+// Names that are longer lose their middle; where two would then be one, they get numbers.
+void cap(std::vector<std::string>& names) {
+    std::map<std::string, int> times;
+    for (std::string& name : names) {
+        if (letters(name) > most_letters) {
+            constexpr std::size_t end = 18;
+            const std::size_t begin = most_letters - end - 5;  // room for "…" and a number
+            name = name.substr(0, begin) + "…" + name.substr(name.size() - end);
+            if (const int n = ++times[name]; n > 1) {
+                name += fmt::format(" ({})", n);
+            }
+        }
+    }
+}
+
 std::string way_of(const TimedCase& one) {
     const LaunchCase& launch = one.about.launch;
     return fmt::format("{}, {}, {}", launch.cold ? "cold" : "warm", launch.launch_path,
@@ -43,10 +109,10 @@ std::string way_of(const TimedCase& one) {
 
 // Kernel and shape; where these do not tell cases apart, tile and device too, then the way of
 // launching.
-std::vector<std::string> names_of(const ReceiptDiff& diff) {
+std::vector<std::string> names_of(const ReceiptDiff& diff, const Shared& shared) {
     std::vector<std::string> names;
     for (const CaseDiff& one : diff.cases) {
-        names.push_back(one.after.kernel + " " + one.after.shape);
+        names.push_back(own_name(one.after, shared));
     }
     const auto add_to_repeats = [&](const auto& more) {
         std::map<std::string, int> times;
@@ -55,13 +121,14 @@ std::vector<std::string> names_of(const ReceiptDiff& diff) {
         }
         for (std::size_t i = 0; i < names.size(); ++i) {
             if (times.at(names[i]) > 1) {
-                names[i] += " " + more(diff.cases[i].after);
+                names[i] += (names[i].empty() ? "" : " ") + more(diff.cases[i].after);
             }
         }
     };
     add_to_repeats([](const TimedCase& one) { return tile_fields(one.about.tile); });
     add_to_repeats([](const TimedCase& one) { return "on " + one.device; });
     add_to_repeats(way_of);
+    cap(names);
     return names;
 }
 
@@ -94,10 +161,12 @@ Chart diff_chart(const ReceiptDiff& diff) {
     Panel panel;
     std::vector<double> ends{1};
     std::size_t longest = 4;
-    const std::vector<std::string> names = names_of(diff);
+    const Shared shared = shared_by(diff);
+    const std::vector<std::string> names = names_of(diff, shared);
+    panel.title = shared.text.empty() ? "" : "All rows: " + shared.text;
     for (std::size_t i = 0; i < diff.cases.size(); ++i) {
         const CaseDiff& one = diff.cases[i];
-        longest = std::max(longest, names[i].size());
+        longest = std::max(longest, letters(names[i]));
         panel.y.ticks.emplace_back(-static_cast<double>(i), names[i]);
         ends.insert(ends.end(), {one.ratio_low, one.ratio_high});
     }

@@ -72,6 +72,12 @@ std::string ticks_of(const Axis& axis, char name) {
         }
         return fmt::format("set {}tics ({})\n", name, places);
     }
+    if (axis.scale == Scale::ratio) {
+        for (const double at : ratio_places(axis.low, axis.high)) {
+            places += (places.empty() ? "" : ", ") + place_text(axis, at);
+        }
+        return fmt::format("set {}tics ({})\n", name, places);
+    }
     const bool few = axis.high / axis.low > 8;
     const bool many = axis.high / axis.low < 3;
     for (double decade = std::pow(10, std::floor(std::log10(axis.low))); decade < axis.high;

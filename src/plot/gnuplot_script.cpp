@@ -33,7 +33,10 @@ int mark_number(Mark mark, bool filled) {
 }
 
 std::string_view dash_type(Line line) {
-    return line == Line::dashed ? "2" : line == Line::dotted ? "3" : "1";
+    return line == Line::dashed        ? "2"
+           : line == Line::dotted      ? "3"
+           : line == Line::dash_dotted ? "4"
+                                       : "1";
 }
 
 std::string_view align_word(Align align) {
@@ -123,6 +126,9 @@ std::string frame_text(const Chart& chart, const Panel& panel, const Place& plac
         std::max<std::size_t>(1, place.legend_rows), single_quoted(panel.title), place.title_shift,
         place.title_rise);
     text += axis_text(panel.x, 'x') + axis_text(panel.y, 'y');
+    if (panel.x.scale == Scale::ratio) {  // read by eye, far from the names of its ticks
+        text += "set grid lc rgb '#cfcfcf' lt 1 lw 0.8\n";
+    }
     for (const ChartText& label : panel.texts) {
         text += label_text(chart, panel, place, label);
     }

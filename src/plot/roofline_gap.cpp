@@ -118,6 +118,13 @@ std::string gap_title(const RooflinePoint& point, bool drawn) {
         title += fmt::format(", {}× to {}", format_fixed(point.nearer_limit / point.measured, 2),
                              point.nearer);
     }
+    // A datasheet's rate is no roof of the chart: the gap to the limiter's, which is, stands
+    // beside.
+    if (point.bound_of_datasheet && point.limiter_limit > 0) {
+        return title + fmt::format(", {}× to the roof of its limiter {}",
+                                   format_fixed(point.limiter_limit / point.measured, 2),
+                                   point.predicted_limiter);
+    }
     const bool named =
         point.by_resource && (point.bound.empty() || point.bound == point.predicted_limiter);
     return title + (named ? "" : "; limited by " + point.predicted_limiter);
@@ -172,7 +179,7 @@ ChartText add_gap(Panel& panel, const RooflinePoint& point, const Roofs& roofs, 
     const double above = (drawn ? 0.6 : 0.9) * line_share(place);
     return {.x = x,
             .y = y * std::pow(panel.y.high / panel.y.low, above),
-            .text = format_fixed(left, 2) + "×",
+            .text = format_fixed(left, 2) + "×" + (point.bound_of_datasheet ? " (datasheet)" : ""),
             .colour = colour,
             .align = Align::centre,
             .backed = true};

@@ -58,6 +58,7 @@ RooflinePoint point_of(const TimedCase& one) {
         // What no program reaches is not left.
         const auto [least, by] = bound_of(one.bound, *one.predicted);
         if (least > 0 && point.limit > flops / least) {
+            point.limiter_limit = point.by_resource ? point.limit : 0;
             point.limit = flops / least;
             point.bound = by;
             point.bound_of_datasheet = by == one.bound.limiter && one.bound.rates == "datasheet";

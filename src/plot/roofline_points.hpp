@@ -30,6 +30,8 @@ struct RooflinePoint {
     std::string bound;
     /// Whether the rate behind `bound` is the datasheet's, which measured roofs lie below.
     bool bound_of_datasheet = false;
+    /// What the limiter's own roof allows, where `bound` replaced it as `limit`; else 0.
+    double limiter_limit = 0;
     std::string written;  ///< when it was measured
     /// How many groups of its panel with a newer case of its kernel at this intensity do about the
     /// same rate: their marks would hide this one.

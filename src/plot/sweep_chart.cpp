@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "plot/charts.hpp"
+#include "plot/placement.hpp"
 #include "support/check.hpp"
 #include "support/nearest.hpp"
 #include "support/words.hpp"
@@ -231,11 +232,11 @@ SweepLines longest_of(const SweepLines& lines) {
     return longest;
 }
 
-// A dashed line of predictions, and marks with intervals of what was measured.
+// A broken line of predictions, and marks with intervals of what was measured.
 void add_line(Panel& panel, const std::string& title, const SweepLine& line, std::size_t i) {
     Series predicted{.title = {},
                      .colour = nth_colour(i),
-                     .line = Line::dashed,
+                     .line = nth_dash(i),
                      .beside = nth_mark(i),
                      .points = {}};
     Series measured{.title = title,
@@ -296,7 +297,11 @@ Chart sweep_chart(const TimedRows& rows, const std::string& asked) {
     const SweepLines all = lines_over(rows, field);
     const SweepLines shown = longest_of(all);
     Chart chart{.title = fmt::format("Time over {}{}", words_for(field), shared_device(shown)),
-                .key = "Dashed: predicted before the run; marks: measured."};
+                .key = "Broken lines: predicted before the run; marks: measured."};
+    if (nth_dash(shown.empty() ? 0 : shown.size() - 1) != nth_dash(0)) {
+        chart.key +=
+            " Where a colour returns, its line has other dashes and its mark another form.";
+    }
     if (all.empty()) {
         chart.key.clear();
         chart.notes = {fmt::format("No three cases of these receipts differ in {} alone.", field)};
@@ -318,6 +323,9 @@ Chart sweep_chart(const TimedRows& rows, const std::string& asked) {
     }
     fit_axes_of_sweep(panel);
     chart.panels.push_back(std::move(panel));
+    if (!all.empty()) {
+        give_axes_room(chart, 600, 360);  // however many lines the legend has
+    }
     return chart;
 }
 

@@ -28,7 +28,8 @@ namespace {
 
 // What stands in no picture.
 struct LeftOutCount {
-    int unsettled = 0, refused = 0, unpredicted = 0, stale = 0, broken = 0, copies = 0;
+    int unsettled = 0, unsettled_compared = 0, refused = 0, unpredicted = 0, stale = 0, broken = 0,
+        copies = 0;
 };
 
 std::string note_of(int count, std::string_view what) {
@@ -67,7 +68,9 @@ public:
         note(left_out_.broken, "left out: not understood by this build");
         note(left_out_.copies, counted_once);
         note(left_out_.refused, "left out: the gate refused the kernel");
-        note(left_out_.unsettled, "left out: not settled");
+        note(left_out_.unsettled, "left out: a measurement of a kernel alone that is not settled");
+        note(left_out_.unsettled_compared,
+             "left out: a comparison in which ours or the peer's time is not settled");
         note(left_out_.unpredicted, "without a prediction");
         note(left_out_.stale, "stale: the kernel has changed since");
         name_machines(all_, machines_of({&all_}));
@@ -123,7 +126,7 @@ private:
     void add_case(const Json& row, const RowCase& about, const Measurement& measured,
                   const std::string& prediction_id, bool interleaved = false) {
         if (measured.unsettled || !(measured.seconds_median > 0)) {
-            ++left_out_.unsettled;
+            left_out_.unsettled += interleaved ? 0 : 1;  // a comparison is counted as one
             return;
         }
         TimedCase one;
@@ -163,7 +166,7 @@ private:
             add_case(row, compared.about, compared.measurement, compared.prediction_id, true);
         }
         if (compared.measurement.unsettled || compared.peer.measurement.unsettled) {
-            ++left_out_.unsettled;
+            ++left_out_.unsettled_compared;
             return;
         }
         const Kernel* kernel = kernel_once_called(compared.about.kernel);

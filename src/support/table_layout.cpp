@@ -42,11 +42,28 @@ bool shorten(const Column& column, Rows& rows, std::size_t at) {
     return any;
 }
 
+// The longest part of a column's cells that is broken only inside of a word.
+std::size_t longest_piece(const Rows& rows, std::size_t at) {
+    constexpr std::size_t most = 20;  // a hash or the like may be broken anywhere
+    std::size_t longest = 0;
+    for (const auto& row : rows) {
+        const std::string_view cell = row[at];
+        for (std::size_t from = 0; from < cell.size();) {
+            const std::size_t end = std::min(cell.find_first_of(" ,;/_", from), cell.size());
+            const std::size_t kept = end < cell.size() && cell[end] != ' ' ? 1 : 0;
+            longest = std::max(longest, text_width(cell.substr(from, end + kept - from)));
+            from = end + 1;
+        }
+    }
+    return std::min(longest, most);
+}
+
 // A column that is still in the table.
 struct Candidate {
     std::size_t column = 0;
     std::size_t natural = 0;  // of its widest cell
     std::size_t width = 0;    // that it gets
+    std::size_t piece = 0;    // its longest part that is one word
 };
 
 std::size_t width_of(const std::vector<Candidate>& all) {
@@ -61,7 +78,7 @@ std::vector<Candidate> candidates(const std::vector<Column>& columns, const Rows
     std::vector<Candidate> all;
     for (std::size_t c = 0; c < columns.size(); ++c) {
         const std::size_t natural = widest_cell(columns[c], rows, c);
-        all.push_back({c, natural, natural});
+        all.push_back({c, natural, natural, longest_piece(rows, c)});
     }
     return all;
 }
@@ -101,7 +118,8 @@ void break_texts(const std::vector<Column>& columns, std::vector<Candidate>& all
     for (Candidate& one : all) {
         const Column& column = columns[one.column];
         if (column.least > 0 && column.broken_before <= priority) {
-            one.width = std::min(one.natural, std::max(column.least, text_width(column.title)));
+            one.width = std::min(one.natural,
+                                 std::max({column.least, text_width(column.title), one.piece}));
         }
     }
 }
@@ -146,19 +164,20 @@ void take_back_columns(const std::vector<Column>& columns, const Rows& rows,
         if (width_of(all) + gap + natural <= most) {
             const auto after =
                 std::ranges::find_if(all, [&](const Candidate& one) { return one.column > c; });
-            all.insert(after, {c, natural, natural});
+            all.insert(after, {c, natural, natural, longest_piece(rows, c)});
             dropped[c] = false;
         }
     }
 }
 
-// Takes what is too much from the widest texts.
-void break_widest(const std::vector<Column>& columns, std::vector<Candidate>& all,
-                  std::size_t most) {
+// Takes what is too much from the widest texts; inside of words only if `inside`.
+void break_widest(const std::vector<Column>& columns, std::vector<Candidate>& all, std::size_t most,
+                  bool inside) {
     while (width_of(all) > most) {
         Candidate* widest = nullptr;
         for (Candidate& one : all) {
-            if (columns[one.column].align == TextTable::Align::left && one.width > narrowest &&
+            const std::size_t least = inside ? narrowest : std::max(narrowest, one.piece);
+            if (columns[one.column].align == TextTable::Align::left && one.width > least &&
                 (widest == nullptr || one.width > widest->width)) {
                 widest = &one;
             }
@@ -199,7 +218,8 @@ TableLayout table_layout(const std::vector<Column>& columns, Rows& rows, std::si
         }
         drop_columns(columns, all, most, dropped);
         take_back_columns(columns, rows, all, most, dropped);
-        break_widest(columns, all, most);
+        break_widest(columns, all, most, false);
+        break_widest(columns, all, most, true);
         use_what_is_left(all, most);
     }
     for (const Candidate& one : all) {

@@ -103,6 +103,22 @@ TEST_F(Terminal, no_table_of_a_pipe_is_wider_than_a_hundred_columns) {
     }
 }
 
+TEST_F(Terminal, notes_are_wrapped_in_a_terminal_and_whole_in_a_pipe) {
+    if (!has_script()) {
+        GTEST_SKIP() << "no script command";
+    }
+    const std::string words = "plot sweep a.jsonl >/dev/null";
+    const std::string note = "No three cases of these receipts differ in";
+    EXPECT_THAT(box->shell(std::string(RACELINE_BINARY_DIR) + "/raceline " + words).err,
+                HasSubstr(note));
+    const Outcome run = in_terminal(words, 30);
+    EXPECT_THAT(run.out,
+                AllOf(HasSubstr("No three cases of these\n  receipts"), Not(HasSubstr(note))));
+    for (const std::string& line : run.lines()) {
+        EXPECT_LE(text_width(line), 30U) << line;
+    }
+}
+
 TEST_F(Terminal, tables_are_as_wide_as_columns_says_and_wide_shows_all) {
     for (const std::string& words : every_table) {
         EXPECT_LE(widest_table(box->run(words, "COLUMNS=80")), 80U) << words;

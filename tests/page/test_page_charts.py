@@ -25,6 +25,41 @@ def contrast(one, other):
 
 class Charts(Sections):
     @only_looks
+    def test_axes_of_time_have_units(self):
+        browser.see("scorecard-chart", "raceline.page.charts['scorecard-chart'] && raceline.page.charts['scorecard-chart'].view")
+        # As the axis of the scorecard has it, drawn as SVG: Vega reads the expression itself.
+        said = browser.get("""(() => { const {vega} = raceline.page, container = document.createElement("div");
+            const view = new vega.View(vega.parse({width: 900, height: 20, data: [], scales: [{name: "x", type: "log", domain: [1e-7, 30], range: "width"}],
+              axes: [{orient: "bottom", scale: "x", values: [1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1, 20], encode: raceline.secondsLabels}]}), {renderer: "svg", container});
+            return view.runAsync().then(() => [...container.querySelectorAll("text")].map(text => text.textContent)); })()""")
+        for name in ("100 ns", "1 µs", "10 µs", "100 µs", "1 ms", "10 ms", "100 ms", "1 s", "20 s"):
+            self.assertIn(name, said)
+        axis = browser.get("raceline.page.charts['scorecard-chart'].spec.axes[0]")
+        self.assertIn("' µs'", axis["encode"]["labels"]["update"]["text"]["signal"])
+        self.assertNotIn("format", axis)
+
+    def test_commits_of_a_roofline_have_marks_of_their_own(self):
+        drawn = "raceline.page.charts['roofline-chart'].spec.data[0].values"
+        browser.see("roofline-chart", "raceline.page.charts['roofline-chart'] && raceline.page.charts['roofline-chart'].view")
+        looks = """(() => { const chart = raceline.page.charts['roofline-chart'];
+            return chart.points.map((p, i) => [p.of.kernel, p.of.commit, [%s[i].colour, %s[i].shape, %s[i].opacity].join(" ")]); })()""" % (drawn, drawn, drawn)
+        one = browser.get(looks)
+        commits = {commit for _, commit, _ in one}
+        self.assertGreater(len(commits), 1)
+        self.assertEqual(len({look for _, _, look in one}), len(commits))
+        legend = browser.get("document.getElementById('roofline-legend').textContent")
+        for commit in commits:
+            self.assertIn(commit[:8], legend)
+        browser.choose("choose-kernel", "")
+        browser.see("roofline-chart", "raceline.page.charts['roofline-chart']?.view && new Set(raceline.page.charts['roofline-chart'].points.map(p => p.of.kernel)).size > 1")
+        every = browser.get(looks)
+        kernels = {kernel for kernel, _, _ in every}
+        for kernel in kernels:
+            of_kernel = {(commit, look) for name, commit, look in every if name == kernel}
+            self.assertEqual(len({look for _, look in of_kernel}), min(2, len({commit for commit, _ in of_kernel})))
+        self.assertIn("paler: at an older commit", browser.get("document.getElementById('roofline-legend').textContent"))
+
+    @only_looks
     def test_marks_on_each_other_are_all_within_reach_of_the_mouse(self):
         def crowded(chart):
             """A mark that others lie on, the last of which is drawn over it."""

@@ -15,6 +15,24 @@ def setUpModule():
 
 class Comparisons(Sections):
     @only_looks
+    def test_ratios_of_peers_have_grid_lines_where_they_are_read(self):
+        places = browser.get("[[0.9, 3.3], [0.95, 1.3], [0.05, 40]].map(([low, high]) => raceline.ratioPlaces(low, high))")
+        self.assertTrue({1, 1.25, 1.5, 2, 3} <= set(places[0]), places)
+        self.assertTrue({1, 1.1, 1.2} <= set(places[1]), places)
+        self.assertTrue({0.1, 1, 2, 10} <= set(places[2]), places)
+        self.assertTrue(all(len(some) <= 10 for some in places), places)
+        browser.see("peers-chart", "raceline.page.charts['peers-chart'] && raceline.page.charts['peers-chart'].view")
+        axis = browser.get("raceline.page.charts['peers-chart'].spec.axes[0]")
+        self.assertTrue(axis["grid"] and 1 in axis["values"], axis)
+
+    def test_the_legend_says_that_stale_peers_are_hollow(self):
+        kernel = browser.get("(p => [p.device, p.kernel])(raceline.page.data.peers.find(peer => peer.stale))")
+        browser.choose("peers-device", kernel[0])
+        browser.choose("peers-kernel", kernel[1])
+        browser.choose("peers-commit", "")
+        self.assertIn("stale: our kernel has changed since", browser.get("document.getElementById('peers-legend').textContent"))
+
+    @only_looks
     def test_no_line_crosses_the_names_of_shapes_beside_peers(self):
         browser.see("peers-chart", "raceline.page.charts['peers-chart'] && raceline.page.charts['peers-chart'].view")
         names, covers, order = browser.get("""(() => { const chart = document.getElementById("peers-chart");

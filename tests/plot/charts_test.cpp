@@ -66,6 +66,118 @@ TEST_F(Charts, a_diff_tells_missed_predictions_and_tiles_apart) {
     EXPECT_GT(chart.width - panel.left_margin, 400);
 }
 
+TEST_F(Charts, a_diff_says_once_what_all_rows_share_and_caps_names) {
+    const TimedRows rows =
+        read_timed_rows({receipt("h200/2026-11-21-from-scratch-12c3875edbd2.jsonl.gz")});
+    ReceiptDiff diff = diff_of(rows, rows);
+    ASSERT_GT(diff.cases.size(), 1U);
+    const Panel panel = diff_chart(diff).panels.at(0);
+    EXPECT_THAT(panel.title, HasSubstr("q=512,k=512,d=64"));
+    for (const auto& [place, name] : panel.y.ticks) {
+        EXPECT_THAT(name, testing::Not(HasSubstr("q=512"))) << "stands in the title";
+    }
+    for (CaseDiff& one : diff.cases) {
+        one.after.kernel += std::string(90, 'x') + "_same_end_of_all";
+        one.after.kernel = "begins_the_same_with_many_letters_" + one.after.kernel;
+    }
+    const Chart chart = diff_chart(diff);
+    std::set<std::string> names;
+    for (const auto& [place, name] : chart.panels.at(0).y.ticks) {
+        EXPECT_LE(letters(name), 50U);
+        EXPECT_TRUE(names.insert(name).second) << name << " twice";
+    }
+    EXPECT_LT(chart.panels.at(0).left_margin, chart.width / 2);
+}
+
+TEST_F(Charts, stale_comparisons_are_hollow_and_the_key_says_so) {
+    TimedRows rows = read_timed_rows({compare_file});
+    ASSERT_GT(rows.peers.size(), 1U);
+    for (TimedPeer& peer : rows.peers) {
+        peer.stale = false;
+    }
+    EXPECT_THAT(compare_chart(rows).key, testing::Not(HasSubstr("Hollow")));
+    rows.peers.front().stale = true;
+    const Chart chart = compare_chart(rows);
+    EXPECT_THAT(chart.key, HasSubstr("Hollow: stale"));
+    std::size_t hollow = 0, filled = 0;
+    for (const Panel& panel : chart.panels) {
+        for (const Series& series : panel.series) {
+            if (series.mark != Mark::none) {
+                (series.filled ? filled : hollow) += series.points.size();
+            }
+        }
+    }
+    EXPECT_EQ(hollow, 1U);
+    EXPECT_EQ(hollow + filled, rows.peers.size());
+}
+
+// The scorecard counts measurements alone: a note that adds comparisons says another number.
+TEST_F(Charts, notes_count_unsettled_measurements_and_comparisons_apart) {
+    std::vector<Json> compared = read_timed_rows({compare_file}).rows;
+    for (Json& row : compared) {
+        if (row.at("kind") == "comparison") {
+            row.at("measurement").at("unsettled") = true;
+            row.at("peer").at("unsettled") = true;
+            break;
+        }
+    }
+    const auto notes = timed_rows_of(compared).notes;
+    EXPECT_THAT(notes, Contains(HasSubstr("1 row left out: a comparison")));
+    EXPECT_THAT(notes, testing::Not(Contains(HasSubstr("left out: a measurement"))));
+    std::vector<Json> measured = read_timed_rows({training_file}).rows;
+    for (Json& row : measured) {
+        if (row.at("kind") == "measurement") {
+            row.at("measurement").at("unsettled") = true;
+            break;
+        }
+    }
+    EXPECT_THAT(timed_rows_of(measured).notes,
+                Contains(HasSubstr("1 row left out: a measurement of a kernel alone")));
+}
+
+TEST_F(Charts, ratios_have_grid_lines_where_they_are_read) {
+    EXPECT_THAT(ratio_places(0.9, 3.3), testing::IsSupersetOf({1.0, 1.25, 1.5, 2.0, 3.0}));
+    EXPECT_THAT(ratio_places(0.05, 30), testing::IsSupersetOf({0.1, 0.5, 1.0, 2.0, 10.0}));
+    for (const double high : {2.0, 3.3, 10.0, 100.0, 1e6}) {
+        EXPECT_LE(ratio_places(0.7, high).size(), 10U) << high;
+    }
+    const std::string script =
+        gnuplot_script(compare_chart(read_timed_rows({compare_file})), PictureForm::svg);
+    EXPECT_THAT(script, HasSubstr(" 1.25, 1.5, "));
+    EXPECT_THAT(script, HasSubstr("set grid lc rgb '#cfcfcf'"));
+}
+
+TEST_F(Charts, lines_of_a_sweep_differ_in_dashes_and_marks_where_colours_return) {
+    constexpr std::size_t most_lines = 12;
+    std::set<std::pair<Colour, Line>> lines;
+    std::set<std::pair<Colour, Mark>> marks;
+    for (std::size_t i = 0; i < most_lines; ++i) {
+        EXPECT_TRUE(lines.insert({nth_colour(i), nth_dash(i)}).second) << i;
+        EXPECT_TRUE(marks.insert({nth_colour(i), nth_mark(i)}).second) << i;
+    }
+    std::vector<std::string> files;
+    for (const auto& entry : std::filesystem::directory_iterator(receipt("h200"))) {
+        if (entry.path().string().ends_with(".jsonl.gz")) {
+            files.push_back(entry.path().string());
+        }
+    }
+    std::ranges::sort(files);
+    const Chart chart = sweep_chart(read_timed_rows(files), "length-of-same-tokens");
+    std::set<std::pair<Colour, Line>> drawn;
+    std::size_t predicted = 0;
+    for (const Series& series : chart.panels.at(0).series) {
+        if (series.mark == Mark::none && !series.points.empty()) {
+            ++predicted;
+            drawn.insert({series.colour, series.line});
+        }
+    }
+    EXPECT_EQ(predicted, most_lines);
+    EXPECT_EQ(drawn.size(), predicted);
+    EXPECT_THAT(chart.key, HasSubstr("other dashes"));
+    EXPECT_THAT(gnuplot_script(chart, PictureForm::svg), HasSubstr(" dt 4 "));
+    EXPECT_THAT(gnuplot_script(chart, PictureForm::terminal), HasSubstr("with points pt 'L'"));
+}
+
 TEST_F(Charts, comparisons_of_two_commits_have_panels_of_their_own) {
     const Chart chart = compare_chart(read_timed_rows(
         {compare_file, receipt("h200/2026-11-22-compare-spread-3d1ff90bf28f.jsonl.gz"),

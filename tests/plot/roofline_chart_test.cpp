@@ -366,6 +366,27 @@ TEST_F(RooflineChart, a_gap_ends_where_no_program_is_faster) {
     EXPECT_THAT(titles_of(rows), Contains("50.00× left to dram (short bar); limited by launch"));
 }
 
+// A datasheet's rate is no roof of the chart: beside it stands the gap to the limiter's own.
+TEST_F(RooflineChart, beside_a_datasheet_bound_stands_the_gap_to_the_roof_of_the_limiter) {
+    p_.layer1.seconds = {{"dram", 2.5e-6}};
+    p_.limiter = "dram";
+    run(4e-6, 5e-6);
+    TimedRows rows = read_timed_rows({path()});
+    SpeedOfLight& bound = rows.cases.at(0).bound;
+    bound.seconds = 4e-6;
+    bound.limiter = "flop.mma.fp16";
+    bound.rates = "datasheet";
+    EXPECT_THAT(titles_of(rows),
+                Contains("1.25× left to the bound by flop.mma.fp16 at its datasheet's rate (short "
+                         "bar), 2.00× to the roof of its limiter dram"));
+    std::vector<std::string> words;
+    const Chart chart = roofline_chart(rows);
+    for (const ChartText& text : chart.panels.at(0).texts) {
+        words.push_back(text.text);
+    }
+    EXPECT_THAT(words, Contains("1.25× (datasheet)"));
+}
+
 // Latency, a launch and the tail have no roof: the key does not say that lines lead to it.
 TEST_F(RooflineChart, the_key_says_what_gaps_end_on) {
     const std::string roof = " Dotted: the widest gap of each kernel to the roof of its limiter.";
@@ -441,7 +462,7 @@ TEST_F(RooflineChart, speed_ups_stand_beside_roofs_and_bars) {
     }
     std::size_t words = 0;
     for (const ChartText& text : panel.texts) {
-        if (text.text.ends_with("×")) {
+        if (text.text.ends_with("×") || text.text.ends_with("× (datasheet)")) {
             ++words;
             const Box box = box_of(panel, place, text);
             EXPECT_TRUE(std::ranges::none_of(lines, [&](const Box& line) {

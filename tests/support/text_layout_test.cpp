@@ -47,6 +47,18 @@ TEST(TextTable, IsAsWideAsItTakesUnlessTold) {
     EXPECT_EQ(measured().str(), measured().str({.columns = 59}));
 }
 
+TEST(TextTable, BreaksNoWordWhereAnotherColumnCanGiveOrLeave) {
+    // Each time the columns that are broken have other widths.
+    for (const std::size_t columns : {60U, 48U, 40U, 34U}) {
+        TextTable table("shape | launch | ?1 tile | >measured");
+        table.column("launch").least = 4;
+        table.add({"b=4,h=8,q=4096,k=4096,d=128", "cold, sustained", "rows=256", "1.23 ms"});
+        table.add({"b=4,h=8,q=8192,k=8192,d=128", "warm, sustained", "rows=128", "2.46 ms"});
+        EXPECT_THAT(table.str({.columns = columns}), HasSubstr("sustained")) << columns;
+        EXPECT_LE(widest(table.str({.columns = columns})), columns);
+    }
+}
+
 TEST(TextTable, LosesColumnsByPriorityAndSaysWhich) {
     const std::string one = measured().str({.columns = 58});
     EXPECT_THAT(lines_of(one).front(), testing::MatchesRegex("shape +measured +rate +error"));
