@@ -71,9 +71,16 @@ def tile_text(tile):
     return ",".join(f"{name}={value}" for name, value in tile.items()) or "best"
 
 
+def rates_of(state):
+    """{resource: byte/s} of a device row's state, the measured ones among them."""
+    return {name: rate["value"] for name, rate in state.get("rates", {}).items()
+            if rate["source"].startswith("probe")}
+
+
 def rows_of(path):
-    """(measurement rows that passed, prediction rows by id, measurement ids with counters)."""
-    measured, predictions, counted = [], {}, set()
+    """(measurement rows that passed, prediction rows by id, measurement ids with counters, measured
+    rates by rates_id)."""
+    measured, predictions, counted, rates = [], {}, set(), {}
     for line in stored_text(path).splitlines():
         row = json.loads(line)
         if row["kind"] == "measurement" and row["measurement"]:
@@ -82,7 +89,9 @@ def rows_of(path):
             predictions[row["id"]] = row["prediction"]
         elif row["kind"] == "counters":
             counted.add(row["measurement_id"])
-    return measured, predictions, counted
+        elif row["kind"] == "device" and row.get("state"):
+            rates[row["state"]["rates_id"]] = rates_of(row["state"])
+    return measured, predictions, counted, rates
 
 
 def references(measured, tracks):
@@ -100,10 +109,12 @@ def references(measured, tracks):
     return [row for _, row in chosen.values()]
 
 
-def counters_of(launches, predicted):
-    """What a counters row holds of a call's launches, which may be several equal calls."""
+def counters_of(launches, predicted, rates=None, cold=True):
+    """What a counters row holds of a call's launches, which may be several equal calls. `rates`:
+    what this device's probes reached, byte/s."""
     calls = calls_of(launches)
-    shares = limiter.busy_shares(launches)
+    peaks = limiter.busy_shares(launches)
+    shares = {**peaks, **limiter.memory_shares(launches, rates or {}, cold)}
     resident = limiter.weighted(launches, limiter.RESIDENT)
     resident = None if resident is None else resident / 100
     busiest = limiter.name_limiter(shares, resident)
@@ -113,12 +124,13 @@ def counters_of(launches, predicted):
               for reason, metric in limiter.STALLS.items()}
     return {
         "limiter": limiter.as_model_id(busiest, engines),
+        "limiter_of_peaks": limiter.as_model_id(limiter.name_limiter(peaks, resident), engines),
         "busy": {limiter.as_model_id(name, engines): share for name, share in shares.items()},
+        "of_peaks": {name: peaks[name] for name in shares if shares[name] != peaks.get(name)
+                     and name in peaks},
         "threshold": limiter.BUSY, "resident": resident, "calls": calls,
         "seconds": sum(x[limiter.DURATION] for x in launches) / calls,
-        "totals": {name: sum(x.get(metric) or 0 for x in launches) / calls
-                   for name, metric in limiter.TOTALS.items()
-                   if any(x.get(metric) is not None for x in launches)},
+        "totals": {name: sum_ / calls for name, sum_ in limiter.totals(launches).items()},
         "stalls": {reason: value for reason, value in stalls.items() if value is not None},
         "launches": [{"name": x["name"], "seconds": x[limiter.DURATION],
                       **{name: x.get(metric) for name, metric in limiter.LAUNCH.items()}}
@@ -126,11 +138,11 @@ def counters_of(launches, predicted):
     }
 
 
-def profile_row(library, profiler, program, row, shape, predicted):
+def profile_row(library, profiler, program, row, shape, predicted, rates):
     """Profiles one measured case and appends its counters row, which is returned."""
     command = [program, "check", "--device", "cuda", "--kernel", row["kernel"],
                "--tile", tile_text(row["tile"]), "--shape", shape]
-    found = counters_of(profiler.launches(command), predicted)
+    found = counters_of(profiler.launches(command), predicted, rates, row["case"]["cold"])
     found["profiler"] = f"ncu {profiler.version()}"
     found["missing"] = profiler.missing or []
     about = {name: row[name] for name in ("suite", "device", "kernel", "tile", "workload", "op", "pass", "case")
@@ -178,7 +190,7 @@ def main(argv=None):
         print("counters: there is no ncu on this machine", file=sys.stderr)
         return 2
     try:
-        measured, predictions, counted = rows_of(arguments.receipts)
+        measured, predictions, counted, rates = rows_of(arguments.receipts)
         library = Library(os.path.abspath(arguments.library), arguments.receipts)
     except (OSError, ValueError, RuntimeError) as error:
         print(f"counters: {error}", file=sys.stderr)
@@ -198,7 +210,8 @@ def main(argv=None):
                 continue
             predicted = predictions[row["prediction_id"]]
             try:
-                found = profile_row(library, profiler, arguments.program, row, shape, predicted)
+                found = profile_row(library, profiler, arguments.program, row, shape, predicted,
+                                    rates.get(predicted["rates_id"], {}))
             except Exception as error:  # noqa: BLE001 - the other cases still have their answer
                 failed.append(f"{name}: {type(error).__name__}: {error}")
                 continue

@@ -2,9 +2,18 @@
 """Which hardware counters are read, and the rule by which they name a limiter. The thresholds stand
 here and nowhere else, and stood before any rung was profiled.
 
-Busy is the share of a launch's time in which a resource does all that it can: counters' percent of
-the sustained peak over the elapsed time, so that SMs without work count as idle. Names are those of
-the model's resources (src/device/device.hpp) and terms (docs/model.md)."""
+Busy is the share of a launch's time in which a resource does all that it can. Of the units of an SM
+that is the counters' percent of the sustained peak over the elapsed time, so that SMs without work
+count as idle. Of a level of memory it is what passed, as counted, over what this device's probes
+reach there; where nobody measured the device, the counters' percent again. Names are those of the
+model's resources (src/device/device.hpp) and terms (docs/model.md).
+
+Why memory goes by amounts: Nsight Compute's percent for the L2 of a Hopper is the busiest of many
+units, and in a stream from DRAM that is the link between the halves of the L2, by the clocks in
+which anything passes. A read at 71 % of DRAM's peak kept it 78 % busy, a copy at 82 % kept it 87 %
+(receipts/h200/logs/2026-11-27-l2-counters.txt), while its traffic was below what the link can
+carry. DRAM's own peak is one that no probe reaches. Rows before 2026-11-27 were judged by percents
+alone; later ones keep that verdict as `limiter_of_peaks`."""
 
 # A resource at this share of its peak or more is the limiter: the busiest one, the first of equals.
 BUSY = 0.60
@@ -31,11 +40,15 @@ DATA_PIPE = "l1tex__data_pipe_lsu_wavefronts" + PEAK
 RESIDENT = "sm__cycles_active" + PEAK  # time in which an SM holds a CTA
 DURATION = "gpu__time_duration.sum"
 
-# What is added up over a call's launches.
+# What is added up over a call's launches. Stores are what SMs sent to the L2. ncu empties the caches
+# before a launch, so that up to an L2 of them has not reached DRAM when the launch ends. In a timed
+# loop of cold calls that traffic falls into the next one.
 TOTALS = {
     "dram_read_bytes": "dram__bytes_read.sum",
     "dram_write_bytes": "dram__bytes_write.sum",
+    "stored_bytes": "l1tex__m_l1tex2xbar_write_bytes.sum",
     "l2_bytes": "lts__t_bytes.sum",
+    "link_sectors": "lts__t_sectors_srcunit_ltcfabric.sum",
     "bank_conflicts_load": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum",
     "bank_conflicts_store": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum",
     "shared_wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum",
@@ -67,6 +80,43 @@ def weighted(launches, metric):
              if x.get(metric) is not None and x.get(DURATION)]
     seconds = sum(duration for duration, _ in known)
     return sum(duration * value for duration, value in known) / seconds if known else None
+
+
+SECTOR = 32  # bytes
+
+
+def totals(launches):
+    """Sums over launches, by name; those that no launch has are left out."""
+    return {name: sum(x.get(metric) or 0 for x in launches) for name, metric in TOTALS.items()
+            if any(x.get(metric) is not None for x in launches)}
+
+
+def dram_seconds(read, written, rates):
+    """What DRAM takes for bytes read and written, as the model has it: reads and writes in turns go
+    at the rate of a copy."""
+    seconds = read / rates["byte.dram_read"] + written / rates["byte.dram_write"]
+    turning = (2 / rates["byte.dram_copy"] - 1 / rates["byte.dram_read"]
+               - 1 / rates["byte.dram_write"])
+    return seconds + min(read, written) * max(0.0, turning)
+
+
+def memory_shares(launches, rates, cold):
+    """{level of memory: share of the launches' time that what passed takes at the probes' rates}.
+    `rates`: byte/s by the model's ids; a level without a rate or a counter is left out. `cold`:
+    stores are taken to reach DRAM, whether or not they had when the launch ended."""
+    seconds = sum(x[DURATION] for x in launches)
+    moved = totals(launches)
+    shares = {}
+    if {"dram_read_bytes", "dram_write_bytes"} <= set(moved) and \
+            {"byte.dram_read", "byte.dram_write", "byte.dram_copy"} <= set(rates):
+        stored = moved.get("stored_bytes", 0) if cold else 0
+        written = max(moved["dram_write_bytes"], stored)
+        shares["dram"] = dram_seconds(moved["dram_read_bytes"], written, rates) / seconds
+    if "l2_bytes" in moved and "byte.l2" in rates:
+        shares["byte.l2"] = moved["l2_bytes"] / rates["byte.l2"] / seconds
+    if "link_sectors" in moved and "byte.l2_link" in rates:
+        shares["byte.l2_link"] = moved["link_sectors"] * SECTOR / rates["byte.l2_link"] / seconds
+    return shares
 
 
 def busy_shares(launches):

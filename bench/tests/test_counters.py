@@ -123,6 +123,46 @@ class Naming(unittest.TestCase):
         self.assertEqual(len(limiter.metrics()), len(set(limiter.metrics())))
 
 
+class Memory(unittest.TestCase):
+    """Levels of memory by what passed over what probes reach."""
+    RATES = {"byte.dram_read": 4e12, "byte.dram_write": 4e12, "byte.dram_copy": 3.2e12,
+             "byte.l2": 8e12, "byte.l2_link": 2e12}
+    # A millisecond in which 2 GB were read and 1 GB was stored, a quarter of which left for DRAM.
+    LAUNCH = {limiter.DURATION: 1e-3, "dram__bytes_read.sum": 2e9, "dram__bytes_write.sum": 0.25e9,
+              "l1tex__m_l1tex2xbar_write_bytes.sum": 1e9, "lts__t_bytes.sum": 4.8e9,
+              "lts__t_sectors_srcunit_ltcfabric.sum": 1e9 / 32,
+              "dram__throughput" + limiter.PEAK: 50.0, "lts__throughput" + limiter.PEAK: 90.0}
+
+    def test_stores_of_a_cold_call_reach_dram(self):
+        shares = limiter.memory_shares([self.LAUNCH], self.RATES, True)
+        self.assertAlmostEqual(shares["dram"], 0.5 + 0.25 + 1 * (2 / 3.2 - 0.5))
+        self.assertAlmostEqual(shares["byte.l2"], 0.6)
+        self.assertAlmostEqual(shares["byte.l2_link"], 0.5)
+
+    def test_stores_of_a_warm_call_are_what_left(self):
+        shares = limiter.memory_shares([self.LAUNCH], self.RATES, False)
+        self.assertAlmostEqual(shares["dram"], 0.5 + 0.0625 + 0.25 * (2 / 3.2 - 0.5))
+
+    def test_a_level_without_a_rate_goes_by_its_peak(self):
+        no_dram = {name: rate for name, rate in self.RATES.items() if name != "byte.dram_copy"}
+        self.assertNotIn("dram", limiter.memory_shares([self.LAUNCH], no_dram, True))
+        found = counters.counters_of([{**self.LAUNCH, "name": "forward"}], {"layer1": {}}, {})
+        self.assertEqual(found["busy"], {"dram": 0.5, "byte.l2": 0.9})
+        self.assertEqual(found["limiter"], "byte.l2")
+        self.assertEqual(found["of_peaks"], {})
+
+    def test_both_verdicts_are_kept(self):
+        found = counters.counters_of([{**self.LAUNCH, "name": "forward"}], {"layer1": {}},
+                                     self.RATES)
+        self.assertEqual((found["limiter"], found["limiter_of_peaks"]), ("dram", "byte.l2"))
+        self.assertEqual(found["of_peaks"], {"dram": 0.5, "byte.l2": 0.9})
+
+    def test_only_rates_of_probes_count(self):
+        state = {"rates": {"byte.l2": {"value": 8e12, "source": "probe: sweep"},
+                           "byte.dram_read": {"value": 4e12, "source": "a datasheet"}}}
+        self.assertEqual(counters.rates_of(state), {"byte.l2": 8e12})
+
+
 class Summary(unittest.TestCase):
     def test_a_call_s_launches_together(self):
         again = [line.replace('"0",', '"2",', 1).replace('"1",', '"3",', 1)

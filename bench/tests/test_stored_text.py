@@ -36,7 +36,7 @@ class StoredText(unittest.TestCase):
         self.assertEqual(stored_text(self.file(b"")), "")
 
     def test_committed_receipts_are_read(self):
-        measured, predictions, counted = rows_of(
+        measured, predictions, counted, _ = rows_of(
             RECEIPTS / "2026-11-23-prefill_sm90-training-16k-4b2ec0278ce6.jsonl.gz")
         self.assertEqual((len(measured), len(predictions), len(counted)), (36, 36, 0))
 
