@@ -23,11 +23,19 @@ std::string supports(const Workload& w, const Tile& tile, const Device& device) 
     return ctas_of(parameters_of(w), tile) <= most_ctas ? "" : "it counts CTAs in 31 bits";
 }
 
+/// Instructions of a thread, which has eight parameters: a profiler's count of what was executed
+/// (receipts/h200/2026-11-27-operations-*-2ed4b9a6823e).
+double slots_of_thread(const Workload& w) {
+    return counted(437, "fp32 without a master, moments in fp32") +
+           (w.word("state") == "bf16" ? counted(22, "moments widened and packed") : 0) +
+           (w.dtype == DType::fp32 ? 0 : counted(11, "parameters and gradients likewise")) +
+           (w.word("master") == "none" ? 0 : counted(15, "the master stored"));
+}
+
 std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& device) {
     const auto parameters = static_cast<double>(parameters_of(w));
     const Work work{
-        {"op.issue", parameters * (counted(8, "loaded, widened, packed") +
-                                   counted(28, "moments, root and quotient to fp32's rounding"))},
+        {"op.issue", parameters / per_thread * slots_of_thread(w)},
         {"op.ex2", parameters * counted(2, "the root's and the quotient's first guesses")}};
     Counts c = one_wave_pass(w, work, ctas_of(parameters_of(w), tile), tile.threads);
     c.registers = registers;  // the launch bound

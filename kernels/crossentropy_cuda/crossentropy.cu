@@ -44,44 +44,90 @@ struct Exponentials {
     }
 };
 
-/// e^(x - highest), as rounding of the result asks for it. Of the highest itself it is exactly 1.
+/// Sum of exponentials of logits relative to `largest`, of which base two is a rounded value: a
+/// term is one multiply-add and one ex2, and its rounding is that of the small difference alone.
+/// fp32 rounds its results finer than ex2 does, and goes by expf.
 template <DType type>
-__device__ __forceinline__ float term_of(float x, float highest) {
-    return type == DType::fp32 ? expf(x - highest)
-                               : ptx::ex2_approx_ftz_f32((x - highest) * log2_e);
-}
+struct Terms {
+    static constexpr bool by_expf = type == DType::fp32;
+    /// From here on log2(e) times a logit could pass what a float holds. Two such logits of bf16
+    /// lie so far apart that a term is 0 or 1, whatever it is scaled by.
+    float largest = -INFINITY, sum = 0;
+    float base = 0;  ///< what terms are relative to: `largest`, or `scale` times that, rounded
+    float scale = log2_e;
 
-/// Elements of a chunk that belong to the row.
-struct There {
-    int first, end;
+    __device__ __forceinline__ void raise(float highest) {
+        // Nothing but -inf so far: -inf less itself would be NaN, and less 0 it adds nothing.
+        const float from = highest == -INFINITY ? 0.0F : highest;
+        float next_scale = log2_e;
+        if constexpr (type == DType::bf16) {
+            // From 2^126 on log2(e) times a logit could pass what a float holds. Two such logits of
+            // bf16 lie so far apart that a term is 0 or 1, whatever it is scaled by.
+            next_scale = fabsf(from) < 0x1p126F ? log2_e : 0.5F;
+        }
+        const float next = by_expf ? from : from * next_scale;
+        if (largest != -INFINITY) {
+            const bool alike = !by_expf && scale == next_scale;
+            sum *= ptx::ex2_approx_ftz_f32(alike ? base - next : (largest - highest) * log2_e);
+        }
+        base = next;
+        scale = next_scale;
+        largest = highest;
+    }
+    __device__ __forceinline__ float term(float x) const {
+        return by_expf ? expf(x - base) : ptx::ex2_approx_ftz_f32(fmaf(x, scale, -base));
+    }
+
+    /// Logits of which all count.
+    template <int count>
+    __device__ __forceinline__ void add(const float (&x)[count]) {
+        constexpr int ways =
+            count < 4 ? 1 : 4;  // so that sums and maxima do not wait for each other
+        float highest[ways], sums[ways];
+#pragma unroll
+        for (int i = 0; i < ways; ++i) {
+            highest[i] = largest;
+            sums[i] = 0;
+        }
+#pragma unroll
+        for (int e = 0; e < count; ++e) {
+            highest[e % ways] = fmaxf(highest[e % ways], x[e]);
+        }
+        float all = highest[0];
+#pragma unroll
+        for (int i = 1; i < ways; ++i) {
+            all = fmaxf(all, highest[i]);
+        }
+        if (all != largest) {
+            raise(all);
+        }
+#pragma unroll
+        for (int e = 0; e < count; ++e) {
+            sums[e % ways] += term(x[e]);
+        }
+#pragma unroll
+        for (int i = 0; i < ways; ++i) {
+            sum += sums[i];
+        }
+    }
+
+    /// Relative to e^largest, exactly.
+    __device__ __forceinline__ Exponentials result() const {
+        if (by_expf || largest == -INFINITY) {
+            return {largest, sum};
+        }
+        return {largest, sum * ptx::ex2_approx_ftz_f32(-fmaf(largest, scale, -base))};
+    }
 };
 
-/// `whole`: all of its elements are there.
-template <DType type, bool whole>
-__device__ __forceinline__ void add_chunk(uint4 raw, There there, Exponentials& to) {
-    constexpr int per_chunk = gpu::chunk_of<type>;
-    float x[per_chunk];
+template <DType type>
+__device__ __forceinline__ void widen_to(uint4 raw, float* to) {
+    float x[gpu::chunk_of<type>];
     gpu::widen<type>(raw, x);
-    float highest = to.largest;
 #pragma unroll
-    for (int e = 0; e < per_chunk; ++e) {
-        const bool counts = whole || (e >= there.first && e < there.end);
-        highest = counts ? fmaxf(highest, x[e]) : highest;
+    for (int e = 0; e < gpu::chunk_of<type>; ++e) {
+        to[e] = x[e];
     }
-    // Nothing but -inf so far: -inf less itself would be NaN, and less 0 it adds nothing.
-    const float from = highest == -INFINITY ? 0.0F : highest;
-    if (highest != to.largest) {
-        to.sum *= ptx::ex2_approx_ftz_f32((to.largest - highest) * log2_e);
-        to.largest = highest;
-    }
-    float sums[2] = {0, 0};
-#pragma unroll
-    for (int e = 0; e < per_chunk; ++e) {
-        const float term = term_of<type>(x[e], from);
-        const bool counts = whole || (e >= there.first && e < there.end);
-        sums[e % 2] += counts ? term : 0.0F;
-    }
-    to.sum += sums[0] + sums[1];
 }
 
 template <DType type, int at_once>
@@ -92,52 +138,69 @@ __global__ void __launch_bounds__(most_threads, resident_threads / most_threads)
     __shared__ float sums[32];
     const std::int64_t row = blockIdx.x;
     const char* const begin = p.logits + row * p.width * gpu::width_of<type>;
-    // Chunks lie at multiples of 16 bytes, wherever the row begins: only its first and its last may
-    // hold what is not of the row, and are read element by element.
-    const int before =
+    // Chunks lie at multiples of 16 bytes, wherever the row begins. What stands before the first
+    // and behind the last whole one, fewer elements than a warp has lanes, takes the last warp.
+    const int past =
         static_cast<int>(reinterpret_cast<std::uintptr_t>(begin) % 16) / gpu::width_of<type>;
-    const char* const from = begin - before * gpu::width_of<type>;
-    const std::int64_t end = before + p.width;
-    const auto chunks = static_cast<int>((end + per_chunk - 1) / per_chunk);
-    const auto whole = [&](int chunk) {
-        return (before == 0 || chunk > 0) && (chunk + std::int64_t{1}) * per_chunk <= end;
-    };
+    const int head = static_cast<int>(min(std::int64_t{past == 0 ? 0 : per_chunk - past}, p.width));
+    const auto chunks = static_cast<int>((p.width - head) / per_chunk);
+    const auto* const from = reinterpret_cast<const uint4*>(
+        begin + static_cast<std::int64_t>(head) * gpu::width_of<type>);
     const int threads = static_cast<int>(blockDim.x);
-    Exponentials mine{-INFINITY, 0};
-    for (int first = static_cast<int>(threadIdx.x); first < chunks; first += threads * at_once) {
-        uint4 raw[at_once];
+    Terms<type> mine;
+    int chunk = static_cast<int>(threadIdx.x);
+    uint4 raw[at_once];
+    for (; chunk + (at_once - 1) * threads < chunks; chunk += threads * at_once) {
 #pragma unroll
         for (int i = 0; i < at_once; ++i) {
-            const int chunk = first + i * threads;
-            raw[i] = chunk < chunks ? gpu::load_chunk<type>(from, chunk, end, whole(chunk), before)
-                                    : make_uint4(0, 0, 0, 0);
+            raw[i] = __ldg(from + chunk + i * threads);
         }
+        float x[at_once * per_chunk];
 #pragma unroll
         for (int i = 0; i < at_once; ++i) {
-            const int chunk = first + i * threads;
-            if (whole(chunk)) {
-                add_chunk<type, true>(raw[i], {0, per_chunk}, mine);
-            } else if (chunk < chunks) {
-                const auto left = static_cast<int>(end - chunk * std::int64_t{per_chunk});
-                add_chunk<type, false>(raw[i], {chunk == 0 ? before : 0, left}, mine);
-            }
+            widen_to<type>(raw[i], x + i * per_chunk);
+        }
+        mine.add(x);
+    }
+    // The last turn of a thread: up to at_once - 1 chunks are left to it.
+#pragma unroll
+    for (int i = 0; i < at_once - 1; ++i) {
+        if (chunk + i * threads < chunks) {
+            raw[i] = __ldg(from + chunk + i * threads);
         }
     }
-    mine.add_lanes(16);
+#pragma unroll
+    for (int i = 0; i < at_once - 1; ++i) {
+        if (chunk + i * threads < chunks) {
+            float x[per_chunk];
+            gpu::widen<type>(raw[i], x);
+            mine.add(x);
+        }
+    }
     const int lane = static_cast<int>(threadIdx.x) % 32;
+    if (threadIdx.x >= blockDim.x - 32) {
+        const std::int64_t behind = head + static_cast<std::int64_t>(chunks) * per_chunk;
+        const std::int64_t element = lane < head ? lane : behind + lane - head;
+        if (element < p.width) {
+            const float x[1] = {gpu::load_element<type>(begin, element)};
+            mine.add(x);
+        }
+    }
+    Exponentials all = mine.result();
+    all.add_lanes(16);
     const int warps = threads / 32;
     if (lane == 0) {
-        largest[threadIdx.x / 32] = mine.largest;
-        sums[threadIdx.x / 32] = mine.sum;
+        largest[threadIdx.x / 32] = all.largest;
+        sums[threadIdx.x / 32] = all.sum;
     }
     __syncthreads();
     if (threadIdx.x < 32) {
-        mine = {largest[lane % warps], sums[lane % warps]};
-        mine.add_lanes(warps / 2);
+        all = {largest[lane % warps], sums[lane % warps]};
+        all.add_lanes(warps / 2);
         if (lane == 0) {
             const std::int32_t target = p.targets[row];
             const float logit = gpu::load_element<type>(begin, target);
-            const float lse = mine.largest + log2f(mine.sum) * ln_2;
+            const float lse = all.largest + log2f(all.sum) * ln_2;
             p.lse[row] = lse;
             p.loss[row] = lse - logit;
         }

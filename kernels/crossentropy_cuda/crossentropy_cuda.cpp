@@ -26,18 +26,18 @@ std::string supports(const Workload& w, const Tile& /*tile*/, const Device& devi
     return w.extent(grid_rows) <= most_ctas ? "" : "it counts rows in 31 bits";
 }
 
-/// Thread-level instructions of a chunk, by the compiler's PTX: of each element, and of the rest.
-double slots_of_chunk(const Workload& w, double per_chunk) {
-    return per_chunk * (w.dtype == DType::fp32
-                            ? counted(10, "compared, expf, added")
-                            : counted(6, "widened, compared, less, product, ex2, added")) +
-           counted(20, "whole or not, address, load, rescaled sum, two branches");
+/// Thread-level instructions of a turn of the loop, by the compiler's PTX without its moves.
+double slots_of_turn(const Workload& w, double elements) {
+    return elements * (w.dtype == DType::fp32
+                           ? counted(11, "compared, less, expf, added")
+                           : counted(5, "widened, compared, multiply-add, ex2, added")) +
+           counted(56, "addresses, loads, maxima together, base, sums together, loop");
 }
 
-/// Clocks of a warp alone for a chunk: its instructions one after the other; and what waits for the
-/// one before, as each comparison of a chunk does and each addition to one of two sums.
-double clocks_of_chunk(const Workload& w, double per_chunk) {
-    return slots_of_chunk(w, per_chunk) + per_chunk * (1 + 1.0 / 2) * dependent + exponential;
+/// Clocks of a warp alone for a turn: its instructions one after the other; and what waits for the
+/// one before: comparisons and additions, each in four chains that are then brought together.
+double clocks_of_turn(const Workload& w, double elements) {
+    return slots_of_turn(w, elements) + 2 * (elements / 4 + 3) * dependent + exponential;
 }
 
 std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& device) {
@@ -45,7 +45,8 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     const auto width = static_cast<double>(w.extent(grid_width));
     const double per_chunk = 16 / bytes_of(w.dtype);
     const double turns = std::ceil(width / per_chunk / tile.threads / tile.at_once);
-    const Work work{{"op.issue", rows * width / per_chunk * slots_of_chunk(w, per_chunk)},
+    const double elements = tile.at_once * per_chunk;
+    const Work work{{"op.issue", rows * width / elements * slots_of_turn(w, elements)},
                     {"op.ex2", rows * width}};
     Counts c = one_wave_pass(w, work, w.extent(grid_rows), tile.threads);
     c.registers = registers;  // the launch bound
@@ -53,12 +54,12 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     c.bytes_in_flight = 16.0 * tile.threads * tile.at_once;
     // Each turn of the loop waits for its loads, and then goes over what has come.
     c.steps.front().repeat = turns;
-    c.steps.front().clocks = tile.at_once * clocks_of_chunk(w, per_chunk);
+    c.steps.front().clocks = clocks_of_turn(w, elements);
     c.steps.front().work = c.work * (1 / rows / turns);
-    // The first and the last chunk hold what is not of the row, unless all rows are whole chunks:
-    // their elements are loaded one by one, and a warp waits for them before it loads on.
+    // What is left of a row's first and last chunk, unless all rows are whole chunks: one load of
+    // the last warp, whose neighbours were read before.
     if (w.extent(grid_width) % static_cast<std::int64_t>(per_chunk) != 0) {
-        c.steps.push_back({"ends of a row", 2, {}, "latency.dram"});
+        c.steps.push_back({"ends of a row", 1, {}, "latency.l2"});
     }
     // Exchanges of 32 lanes, a barrier, and again: about as long as L2 takes to answer. Then one
     // lane reads the target, and after it that target's logit, which was read before.

@@ -89,6 +89,23 @@ std::vector<Counts> launches_of(std::vector<Counts> before, const schedule::Plan
 /// "" or why a device is not Hopper.
 std::string why_not_hopper(const Device& device);
 
+// What both engines share of a block. That of e4m3 has no machine code read for it: its loop does
+// the same as that of 16 bits, which was read.
+inline constexpr Constant chain_of_block =
+    code("prefill_sm90.block.chain", 257,
+         "the loop of blocks by the machine code of all tiles, exponentials apart");
+inline constexpr Constant instructions_of_block =
+    code("prefill_sm90.block.instructions", 119,
+         "the loop of blocks by the machine code of all tiles, exponentials apart");
+inline constexpr Constant wait_of_block =
+    assumed("prefill_sm90.block.wait", 12,
+            "a turn, a barrier or a vote: as prefill_mma.vote, one that nobody is late for");
+inline constexpr Constant mask_of_key =
+    calibrated("prefill_sm90.mask_of_key", 3.5,
+               "clock() between items under a causal mask, times of "
+               "receipts/h200/2026-11-22-random-20261130-1f24940c08f4",
+               0.5, "64 selections of a thread for a block of 128 keys, by the compiled code");
+
 }  // namespace raceline::kernels::hopper
 
 namespace raceline::kernels::prefill_sm90 {
@@ -102,9 +119,10 @@ schedule::Share share_of(const Workload& workload, const schedule::Plan& plan, c
 std::vector<Counts> counts(const Workload& workload, const Tile& tile, const Device& device);
 
 /// Of a warp and a block that all its rows see, exponentials and waits apart: clocks of stall
-/// counts, and instructions, for which the warps of a quadrant share the issue slots. The values
-/// were worked out by hand with times at hand (calibrated); without calibration they are what the
-/// machine code says, as linear forms in keys and started products, within a tenth.
+/// counts, and instructions, for which the warps of a quadrant share the issue slots. Three of the
+/// values were worked out by hand with times at hand (calibrated); the others, and without
+/// calibration all, are what the machine code says, as linear forms in keys and started products,
+/// within a tenth.
 struct BlockCode {
     double clocks, instructions;
 };
@@ -118,13 +136,9 @@ inline constexpr double exponential_instructions_of_key =
 /// Products: half a clock a column and step of 16 (wgmma of 64 rows at 1024 multiply-adds a clock).
 /// Exponentials: a warp's go at eight clocks an instruction. What a warp does alone is block_code;
 /// what has no fixed latency is a turn, three barriers of copies, three reductions into
-/// uniform registers and a vote, some 25 each. A first block has maxima, which wait for each other,
+/// uniform registers and a vote, some 12 each. A first block has maxima, which wait for each other,
 /// and four exchanges more. A softcap's tanh (nine instructions a score, see f16_counts.cpp; beyond
 /// three quarters of the cap 14, two of them on the units of the exponentials) takes issue slots.
-/// Seven clocks a key beyond 128 are fitted to the tiles of 160 and 176 keys in
-/// receipts/h200/2026-11-22-prefill_sm90-tiles-1f24940c08f4.jsonl, the stall counts do not have
-/// them; a call that nobody gets in the way of (one row, 7,804 keys, in
-/// 2026-11-22-random-20261130-1f24940c08f4.jsonl) has ten.
 double clocks_of_block(const Tile& tile, bool first, int warpgroups, double softcap = 0);
 
 /// Of the first block of a CTA, whose scores are complete and after which no values are multiplied.
@@ -145,20 +159,9 @@ inline constexpr Constant softcap_near =
 /// by the compiled code; through shared memory they take 14.
 double clocks_between_tiles(const Tile& tile, int warpgroups);
 
-/// More of them, in a work tile whose warpgroups have equal shares, where two do not take turns: as
-/// if they fell into step, and their ends of work tiles came at the same time (not traced). Fitted
-/// to five sweeps of the pairs of tiles that differ in turns alone (…-prefill_sm90-tiles-…, no
-/// mask): at 512 tokens d128 is 2 to 6 % faster with turns, some 0.36 µs a work tile, d256 1.6 % in
-/// the mean. Three warpgroups are left out: at d128 they show nothing, at d64 2 to 3 % at 512.
-double clocks_in_step(const Tile& tile, int warpgroups, bool equal_shares);
-
 /// Of a block that needs a mask, whichever end of what its rows see lies in it: 3.5 a key and warp
 /// beside others.
 double clocks_of_mask(const Tile& tile, int warpgroups);
-
-/// Where stages of Q for two work tiles do not fit, the next work tile's rows are late: by 2,000
-/// clocks without any, by 500 with half (clock(), as above).
-double clocks_of_late_rows(const Tile& tile);
 
 }  // namespace raceline::kernels::prefill_sm90
 
@@ -174,12 +177,10 @@ std::vector<Counts> counts(const Workload& workload, const Tile& tile, const Dev
 
 /// Products: half a clock a column and step of 32 (wgmma of 64 rows at 4096 multiply-adds a clock).
 /// Exponentials: a warp's go at eight clocks an instruction. From the compiled loops: a quarter of
-/// a clock a key (copying P) and 145 of a warp's own, and six waits of no fixed latency, some 20
-/// each; a first block has maxima and six exchanges more. Fitted to a sweep of all tiles
-/// (training-16k on an H200, receipts of d6da988; 5 % off in the median): 48 clocks a step of 32,
-/// half of them at the issue slots, for which the code gives no reason. Tiles with `prepared` have
-/// 40, fitted to one run of six of them at 16k. No block takes less than the busiest transposing
-/// warp needs.
+/// a clock a key (copying P) and what both engines share of a block; a first block has maxima and
+/// six exchanges more. Fitted to times on an H200: 36 clocks a step of 32, half of them at the
+/// issue slots, for which the code gives no reason, 28 in tiles with `prepared`. No block takes
+/// less than the busiest transposing warp needs.
 double clocks_of_block(const Tile& tile, bool first, int warpgroups);
 /// Of a work tile's first block, its softmax alone.
 double clocks_of_first_softmax(const Tile& tile, int warpgroups);

@@ -20,26 +20,13 @@ constexpr Constant clocks_of_subtile =
 // Beside what the code says, of a wgmma of 32 keys or columns, half of it at the issue slots. The
 // tiles that alternate take those of the others; they were not fitted again.
 constexpr Constant unexplained = calibrated(
-    "prefill_sm90_fp8.product.unexplained", 48,
+    "prefill_sm90_fp8.product.unexplained", 36,
     "the sweep of all tiles on training-16k of d6da988 (receipts/index.jsonl)", 0, "term dropped");
 constexpr Constant unexplained_prepared =
-    calibrated("prefill_sm90_fp8.product.unexplained_prepared", 40,
+    calibrated("prefill_sm90_fp8.product.unexplained_prepared", 28,
                "one run of six tiles at 16k (receipts/index.jsonl)", 0, "term dropped");
-// Worked out by hand from the loop of blocks, with the kernel's times at hand. What stands in is
-// prefill_sm90's loop by its machine code, which does the same in 16 bits.
-constexpr std::string_view by_hand = "the loop of blocks, with times of prefill_sm90_fp8 at hand";
-constexpr std::string_view of_other_loop = "prefill_sm90's loop of blocks by its machine code";
-constexpr Constant chain =
-    calibrated("prefill_sm90_fp8.block.chain", 145, by_hand, 257, of_other_loop);
-constexpr Constant issue =
-    calibrated("prefill_sm90_fp8.block.instructions", 60, by_hand, 119, of_other_loop);
 constexpr Constant copy_of_key = code("prefill_sm90_fp8.block.copy_of_key", 0.25,
                                       "probabilities copied into the order of the product");
-constexpr Constant wait = calibrated(
-    "prefill_sm90_fp8.block.wait", 20,
-    "a turn, a barrier or a vote: a guess, made with the kernel's times at hand; that of "
-    "prefill_sm90 for the same is another",
-    12, "as prefill_mma.vote: a barrier that nobody is late for");
 constexpr Constant waits = code("prefill_sm90_fp8.block.waits", 6, "waits in the loop of blocks");
 constexpr Constant waits_alternating =
     code("prefill_sm90_fp8.block.waits_alternating", 5,
@@ -52,13 +39,6 @@ constexpr Constant work_tile_column =
     calibrated("prefill_sm90_fp8.item.column", 15,
                "the sweep of all tiles on training-16k of d6da988 (receipts/index.jsonl)",
                31.0 / 16, "31 instructions for 16 columns, by the compiled code");
-constexpr Constant work_tile_block = calibrated(
-    "prefill_sm90_fp8.item.block", 0.055,
-    "the sweep of all tiles on training-16k of d6da988 (receipts/index.jsonl)", 0, "term dropped");
-constexpr Constant mask_of_key = calibrated(
-    "prefill_sm90_fp8.mask_of_key", 3.5, "as fitted to prefill_sm90", 0.5,
-    "64 selections of a thread for a block of 128 keys, by prefill_sm90's compiled code");
-
 double transposition(const Tile& t) {
     if (t.prepared != 0) {
         return 0;
@@ -79,16 +59,16 @@ schedule::BlockClocks block_clocks(const Tile& t, bool first) {
     const double values = steps_pv * t.headdim / 2;
     const double tensor = steps_qk * keys / 2 + values;
     const double exponentials = keys / 2 * exponential_clocks;
-    const double maxima = first ? maximum_of_key * keys + exchanges * wait : 0;
+    const double maxima = first ? maximum_of_key * keys + exchanges * wait_of_block : 0;
     const double half = unexplained_clocks(t) / 2 * (steps_qk + steps_pv);
     // Promotion is an addition an output, of which a thread has half a column's.
     const double additions = t.promote != 0 ? t.headdim / 2.0 : 0;
-    const double issued = issue + half + additions;
+    const double issued = instructions_of_block + half + additions;
     // Who alternates copies no probabilities, but waits for every chunk of the values, and no
     // values are multiplied under its exponentials.
     const double copies = t.alternates() ? 0 : copy_of_key * keys;
     const double waited = t.alternates() ? waits_alternating + t.value_chunks() : waits;
-    const double alone = copies + chain + wait * waited + half + maxima;
+    const double alone = copies + chain_of_block + wait_of_block * waited + half + maxima;
     return {tensor, exponentials, issued, alone, t.alternates() ? 0 : values};
 }
 
@@ -103,10 +83,7 @@ double clocks_of_first_softmax(const Tile& t, int warpgroups) {
 }
 
 double clocks_between_tiles(const Tile& t, int warpgroups) {
-    // Larger blocks take longer to get going. Once thought to be the wait for a first block's V to
-    // be transposed; but tiles whose V has been transposed before take as long.
-    const double first = work_tile_block * t.keys * t.headdim;
-    return schedule::between_tiles(work_tile_column * t.headdim + first, warpgroups);
+    return schedule::between_tiles(work_tile_column * t.headdim, warpgroups);
 }
 
 double clocks_of_mask(const Tile& t, int warpgroups) {

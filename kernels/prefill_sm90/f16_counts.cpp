@@ -11,55 +11,32 @@
 namespace raceline::kernels::prefill_sm90 {
 namespace {
 
-// Of a block: what a warp does alone, and what of it takes issue slots. The values were worked out
-// by hand from the loops of seven tiles, with the kernel's times at hand; what stands in is what
-// the machine code says by itself (PrefillSm90Report holds it to that).
+// Of a block: what a warp does alone, and what of it takes issue slots, by the loop of blocks.
+// Three of the six were worked out by hand from the loops of seven tiles, with the kernel's times
+// at hand; what stands in for them is what the machine code says by itself (PrefillSm90Report holds
+// it to that), as the other three do.
 constexpr std::string_view by_hand = "the loops of seven tiles, with times of prefill_sm90 at hand";
 constexpr std::string_view of_loop =
     "the loop of blocks by the machine code of all tiles, exponentials apart";
-constexpr Constant chain = calibrated("prefill_sm90.block.chain", 247, by_hand, 257, of_loop);
 constexpr Constant chain_of_key =
     calibrated("prefill_sm90.block.chain_of_key", 0.15, by_hand, 1.8, of_loop);
 constexpr Constant chain_of_product =
     calibrated("prefill_sm90.block.chain_of_product", 14.5, by_hand, 21.5, of_loop);
-constexpr Constant issue = calibrated("prefill_sm90.block.instructions", 60, by_hand, 119, of_loop);
-constexpr Constant issue_of_key =
-    calibrated("prefill_sm90.block.instructions_of_key", 0.25, by_hand, 1.1, of_loop);
+constexpr Constant issue_of_key = code("prefill_sm90.block.instructions_of_key", 1.1, of_loop);
 constexpr Constant issue_of_product =
     calibrated("prefill_sm90.block.instructions_of_product", 4.5, by_hand, 9.6, of_loop);
-constexpr Constant wait = calibrated(
-    "prefill_sm90.block.wait", 25,
-    "a turn, a barrier, a reduction into a uniform register or a vote: a guess, made with "
-    "the kernel's times at hand; that of prefill_sm90_fp8 for the same is another",
-    12, "as prefill_mma.vote: a barrier that nobody is late for");
 constexpr Constant shuffle =
     assumed("prefill_sm90.block.exchange", 20, "an exchange between lanes");
-constexpr Constant wide_block = calibrated(
-    "prefill_sm90.block.key_beyond_128", 7,
-    "tiles of 160 and 176 keys: receipts/h200/2026-11-22-prefill_sm90-tiles-1f24940c08f4", 0,
-    "term dropped: the stall counts do not have it");
 
 // Between work tiles, by clock() at the steps of d64, d128 and d256 in prefill_sm90 itself.
 constexpr Constant work_tile =
     calibrated("prefill_sm90.item", 900, "clock() at the steps of three tiles", 0, "term dropped");
-constexpr Constant work_tile_column = calibrated(
-    "prefill_sm90.item.column", 7, "clock() at the steps of three tiles; outputs from registers",
-    31.0 / 16, "31 instructions for 16 columns, by the compiled code");
-constexpr Constant work_tile_column_boxes = calibrated(
-    "prefill_sm90.item.column_by_tma", 3.2,
-    "the clocks from registers times 14 of 31 instructions; outputs through shared memory",
-    14.0 / 16, "14 instructions for 16 columns, by the compiled code");
-constexpr Constant in_step = calibrated(
-    "prefill_sm90.item.in_step", 500,
-    "five sweeps of tiles that differ in turns alone: …-prefill_sm90-tiles-…", 0, "term dropped");
-constexpr Constant late_rows =
-    calibrated("prefill_sm90.item.late_rows", 2000,
-               "clock() at the steps of tiles without room for two items' Q", 0, "term dropped");
-constexpr Constant mask_of_key =
-    calibrated("prefill_sm90.mask_of_key", 3.5,
-               "clock() between items under a causal mask, times of "
-               "receipts/h200/2026-11-22-random-20261130-1f24940c08f4",
-               0.5, "64 selections of a thread for a block of 128 keys, by the compiled code");
+constexpr Constant work_tile_column =
+    code("prefill_sm90.item.column", 31.0 / 16,
+         "31 instructions for 16 columns, outputs from registers");
+constexpr Constant work_tile_column_boxes =
+    code("prefill_sm90.item.column_by_tma", 14.0 / 16,
+         "14 instructions for 16 columns, outputs through shared memory");
 
 // Of a warp, for a softcap: instructions, and clocks at the exponential units.
 struct TanhClocks {
@@ -87,8 +64,7 @@ schedule::BlockClocks block_clocks(const Tile& t, bool first, double softcap) {
     const TanhClocks tanh = tanh_clocks(keys, softcap);
     const double exponentials = keys / 2 * exponential_clocks + tanh.exponentials;
     const double maxima = first ? keys + 4 * shuffle : 0;
-    const double many = wide_block * std::max(0.0, keys - 128);
-    const double alone = code.clocks + 8 * wait + maxima + many - code.instructions;
+    const double alone = code.clocks + 8 * wait_of_block + maxima - code.instructions;
     return {tensor, exponentials, code.instructions + tanh.issued, alone, values};
 }
 
@@ -96,8 +72,8 @@ schedule::BlockClocks block_clocks(const Tile& t, bool first, double softcap) {
 
 BlockCode block_code(const Tile& t) {
     const double products = (t.headdim + t.keys) / 16.0;
-    return {chain + chain_of_key * t.keys + chain_of_product * products,
-            issue + issue_of_key * t.keys + issue_of_product * products};
+    return {chain_of_block + chain_of_key * t.keys + chain_of_product * products,
+            instructions_of_block + issue_of_key * t.keys + issue_of_product * products};
 }
 
 double clocks_of_block(const Tile& t, bool first, int warpgroups, double softcap) {
@@ -114,19 +90,8 @@ double clocks_between_tiles(const Tile& t, int warpgroups) {
     return schedule::between_tiles(alone, warpgroups);
 }
 
-double clocks_in_step(const Tile& t, int warpgroups, bool equal_shares) {
-    return equal_shares && warpgroups == 2 && t.warpgroups() == 2 && t.turns == 0
-               ? static_cast<double>(in_step)
-               : 0;
-}
-
 double clocks_of_mask(const Tile& t, int warpgroups) {
     return schedule::between_tiles(mask_of_key * t.keys, warpgroups);
-}
-
-double clocks_of_late_rows(const Tile& t) {
-    const double late = 2.0 - static_cast<double>(shared_layout(t).q_stages) / t.warpgroups();
-    return late_rows * late * late;
 }
 
 namespace {
@@ -162,7 +127,7 @@ schedule::Share share_of(const Workload& w, const schedule::Plan& plan, const Ti
         [&](int warpgroups) { return clocks_of_block(tile, false, warpgroups, w.softcap); },
         [&](int warpgroups, double masked) {
             return clocks_between_tiles(tile, warpgroups) +
-                   masked * clocks_of_mask(tile, warpgroups) + clocks_of_late_rows(tile);
+                   masked * clocks_of_mask(tile, warpgroups);
         });
 }
 
@@ -176,13 +141,12 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
          static_cast<double>(w.headdim + w.headdim_v) * 2, w.bytes_kv()},
         p, {flop_of(w), "byte.smem_mma", "byte.l2", "byte.dram_read", "byte.dram_write"});
     const int warpgroups = tile.warpgroups();
-    const bool equal_shares = w.mask == Mask::full && !w.window && !w.ragged();
     c.steps = schedule::steps_of(share, p, warpgroups, w.ragged(), [&](int working) {
-        return schedule::StepClocks{
-            clocks_of_first_softmax(tile, working, w.softcap),
-            clocks_of_block(tile, true, working, w.softcap) + clocks_of_late_rows(tile),
-            clocks_of_block(tile, false, warpgroups, w.softcap), clocks_of_mask(tile, working),
-            clocks_between_tiles(tile, working) + clocks_in_step(tile, working, equal_shares)};
+        return schedule::StepClocks{clocks_of_first_softmax(tile, working, w.softcap),
+                                    clocks_of_block(tile, true, working, w.softcap),
+                                    clocks_of_block(tile, false, warpgroups, w.softcap),
+                                    clocks_of_mask(tile, working),
+                                    clocks_between_tiles(tile, working)};
     });
     return launches_of({}, plan, std::move(c));
 }

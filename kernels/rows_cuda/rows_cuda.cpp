@@ -64,7 +64,7 @@ std::string supports(const Workload& w, const Tile& tile, const Device& device) 
 /// quotient is refined.
 double slots_to_fp32(RowOp op) {
     switch (op) {
-        case RowOp::gelu:
+        case RowOp::gelu: return counted(6, "expf") + counted(12, "quotient, and its slow way");
         case RowOp::silu:
         case RowOp::sigmoid: return counted(6, "expf") + counted(8, "quotient");
         case RowOp::exp: return counted(6, "expf");
@@ -114,6 +114,12 @@ double specials_of(RowOp op) {
 constexpr double slots_of_step = counted(12, "loop over the program, switch, address");
 /// Of a reduction among lanes: five exchanges and sums, twice where a row has several warps.
 constexpr double slots_of_exchange = counted(10, "over_row");
+// What a profiler counts beside the steps' elements
+// (receipts/h200/2026-11-27-operations-*-2ed4b9a6823e).
+constexpr double slots_of_thread = counted(30, "its row and place, parameters, the way out");
+constexpr double slots_of_chunk = counted(2, "whether it is there, its load and store");
+constexpr double slots_of_operand = counted(12, "a chunk of another matrix: the same, and zeros");
+constexpr double slots_of_reduction = counted(25, "barrier, what warps left, its finish");
 struct Amounts {
     double slots = 0;     ///< of a thread, for all it holds of a row
     double specials = 0;  ///< likewise
@@ -123,13 +129,15 @@ Amounts amounts_of(const RowProgram& program, const Tile& tile, std::int64_t per
                    bool compiled) {
     Amounts a;
     const auto elements = static_cast<double>(tile.chunks * per_chunk);
-    a.slots = counted(3, "loaded, widened, packed") * elements;
+    a.slots = slots_of_thread + slots_of_chunk * tile.chunks +
+              counted(3, "loaded, widened, packed") * elements;
     for (const RowInstruction& step : program.steps()) {
         const double rounded = type == DType::fp32 ? slots_to_fp32(step.op) : 0;
         a.slots += (slots_of(step.op) + rounded) * elements + (compiled ? 0 : slots_of_step);
         a.specials += specials_of(step.op) * elements;
+        a.slots += takes_matrix(step.op) ? slots_of_operand * tile.chunks : 0;
         if (is_reduction(step.op)) {
-            a.slots += slots_of_exchange * (tile.lanes > 32 ? 2 : 1);
+            a.slots += slots_of_reduction + slots_of_exchange * (tile.lanes > 32 ? 2 : 1);
         }
     }
     return a;

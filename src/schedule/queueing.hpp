@@ -18,13 +18,6 @@ inline constexpr Constant waits_in_line = calibrated(
 inline constexpr Constant issue_share =
     code("warpgroups.issue_share", 8.0 / 5,
          "who exponentiates takes three of eight issue slots: the loop of the softmax");
-inline constexpr Constant between_first =
-    calibrated("items.first_warpgroup", 0.1, "clock() at the steps of three tiles of prefill_sm90",
-               0, "each warpgroup takes as long as one alone, one after the other");
-inline constexpr Constant between_each =
-    calibrated("items.each_warpgroup", 0.9, "clock() at the steps of three tiles of prefill_sm90",
-               1, "each warpgroup takes as long as one alone, one after the other");
-
 /// Clocks of one warpgroup's block: at the tensor cores, at the exponential units, at the issue
 /// slots, and the rest, for which it needs nobody.
 struct BlockClocks {
@@ -70,9 +63,9 @@ inline double shared_clocks(const BlockClocks& block, int warpgroups) {
 }
 
 /// What stands between two work tiles is instructions, of which each warp gets its share:
-/// `warpgroups` of them need nearly as many times as long as one.
+/// `warpgroups` of them need as many times as long as one.
 inline double between_tiles(double alone, int warpgroups) {
-    return alone * (between_first + between_each * warpgroups);
+    return alone * warpgroups;
 }
 
 }  // namespace raceline::schedule
