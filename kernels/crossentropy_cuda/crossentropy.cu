@@ -44,39 +44,16 @@ struct Exponentials {
     }
 };
 
-/// Sum of exponentials of logits relative to `largest`, of which base two is a rounded value: a
-/// term is one multiply-add and one ex2, and its rounding is that of the small difference alone.
-/// fp32 rounds its results finer than ex2 does, and goes by expf.
+/// e^(x - from), as rounding of the result asks for it. Of `from` itself it is exactly 1.
+template <DType type>
+__device__ __forceinline__ float term_of(float x, float from) {
+    return type == DType::fp32 ? expf(x - from) : ptx::ex2_approx_ftz_f32((x - from) * log2_e);
+}
+
+/// What a thread has met.
 template <DType type>
 struct Terms {
-    static constexpr bool by_expf = type == DType::fp32;
-    /// From here on log2(e) times a logit could pass what a float holds. Two such logits of bf16
-    /// lie so far apart that a term is 0 or 1, whatever it is scaled by.
-    float largest = -INFINITY, sum = 0;
-    float base = 0;  ///< what terms are relative to: `largest`, or `scale` times that, rounded
-    float scale = log2_e;
-
-    __device__ __forceinline__ void raise(float highest) {
-        // Nothing but -inf so far: -inf less itself would be NaN, and less 0 it adds nothing.
-        const float from = highest == -INFINITY ? 0.0F : highest;
-        float next_scale = log2_e;
-        if constexpr (type == DType::bf16) {
-            // From 2^126 on log2(e) times a logit could pass what a float holds. Two such logits of
-            // bf16 lie so far apart that a term is 0 or 1, whatever it is scaled by.
-            next_scale = fabsf(from) < 0x1p126F ? log2_e : 0.5F;
-        }
-        const float next = by_expf ? from : from * next_scale;
-        if (largest != -INFINITY) {
-            const bool alike = !by_expf && scale == next_scale;
-            sum *= ptx::ex2_approx_ftz_f32(alike ? base - next : (largest - highest) * log2_e);
-        }
-        base = next;
-        scale = next_scale;
-        largest = highest;
-    }
-    __device__ __forceinline__ float term(float x) const {
-        return by_expf ? expf(x - base) : ptx::ex2_approx_ftz_f32(fmaf(x, scale, -base));
-    }
+    Exponentials all{-INFINITY, 0};
 
     /// Logits of which all count.
     template <int count>
@@ -86,37 +63,32 @@ struct Terms {
         float highest[ways], sums[ways];
 #pragma unroll
         for (int i = 0; i < ways; ++i) {
-            highest[i] = largest;
+            highest[i] = all.largest;
             sums[i] = 0;
         }
 #pragma unroll
         for (int e = 0; e < count; ++e) {
             highest[e % ways] = fmaxf(highest[e % ways], x[e]);
         }
-        float all = highest[0];
+        float largest = highest[0];
 #pragma unroll
         for (int i = 1; i < ways; ++i) {
-            all = fmaxf(all, highest[i]);
+            largest = fmaxf(largest, highest[i]);
         }
-        if (all != largest) {
-            raise(all);
+        // Nothing but -inf so far: -inf less itself would be NaN, and less 0 it adds nothing.
+        const float from = largest == -INFINITY ? 0.0F : largest;
+        if (largest != all.largest) {
+            all.sum *= ptx::ex2_approx_ftz_f32((all.largest - largest) * log2_e);
+            all.largest = largest;
         }
 #pragma unroll
         for (int e = 0; e < count; ++e) {
-            sums[e % ways] += term(x[e]);
+            sums[e % ways] += term_of<type>(x[e], from);
         }
 #pragma unroll
         for (int i = 0; i < ways; ++i) {
-            sum += sums[i];
+            all.sum += sums[i];
         }
-    }
-
-    /// Relative to e^largest, exactly.
-    __device__ __forceinline__ Exponentials result() const {
-        if (by_expf || largest == -INFINITY) {
-            return {largest, sum};
-        }
-        return {largest, sum * ptx::ex2_approx_ftz_f32(-fmaf(largest, scale, -base))};
     }
 };
 
@@ -186,7 +158,7 @@ __global__ void __launch_bounds__(most_threads, resident_threads / most_threads)
             mine.add(x);
         }
     }
-    Exponentials all = mine.result();
+    Exponentials all = mine.all;
     all.add_lanes(16);
     const int warps = threads / 32;
     if (lane == 0) {

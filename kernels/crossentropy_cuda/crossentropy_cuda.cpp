@@ -30,8 +30,8 @@ std::string supports(const Workload& w, const Tile& /*tile*/, const Device& devi
 double slots_of_turn(const Workload& w, double elements) {
     return elements * (w.dtype == DType::fp32
                            ? counted(11, "compared, less, expf, added")
-                           : counted(5, "widened, compared, multiply-add, ex2, added")) +
-           counted(56, "addresses, loads, maxima together, base, sums together, loop");
+                           : counted(6, "widened, compared, less, product, ex2, added")) +
+           counted(52, "addresses, loads, maxima together, sums together, loop");
 }
 
 /// Clocks of a warp alone for a turn: its instructions one after the other; and what waits for the

@@ -25,6 +25,10 @@ constexpr Constant chain_of_product =
 constexpr Constant issue_of_key = code("prefill_sm90.block.instructions_of_key", 1.1, of_loop);
 constexpr Constant issue_of_product =
     calibrated("prefill_sm90.block.instructions_of_product", 4.5, by_hand, 9.6, of_loop);
+constexpr Constant wide_block = calibrated(
+    "prefill_sm90.block.key_beyond_128", 7,
+    "tiles of 160 and 176 keys: receipts/h200/2026-11-22-prefill_sm90-tiles-1f24940c08f4", 0,
+    "term dropped: the stall counts do not have it");
 constexpr Constant shuffle =
     assumed("prefill_sm90.block.exchange", 20, "an exchange between lanes");
 
@@ -64,7 +68,8 @@ schedule::BlockClocks block_clocks(const Tile& t, bool first, double softcap) {
     const TanhClocks tanh = tanh_clocks(keys, softcap);
     const double exponentials = keys / 2 * exponential_clocks + tanh.exponentials;
     const double maxima = first ? keys + 4 * shuffle : 0;
-    const double alone = code.clocks + 8 * wait_of_block + maxima - code.instructions;
+    const double many = wide_block * std::max(0.0, keys - 128);
+    const double alone = code.clocks + 8 * wait_of_block + maxima + many - code.instructions;
     return {tensor, exponentials, code.instructions + tanh.issued, alone, values};
 }
 

@@ -28,9 +28,12 @@ class Prediction:
         kernel, tile: the ones that would run.
         device: id of the device; `rates_id` names the set of its rates.
         workload: the shape, as a receipt's `workload`.
+        bound: of the problem, which no kernel passes: {"seconds", "limiter", "engine",
+            "arithmetic_intensity", "ridge", ...}, as a receipt's `bound`.
+        rates: where the rate of each resource comes from, by resource.
     """
 
-    __slots__ = ("seconds", "expected_seconds", "uncalibrated_seconds", "limiter", "terms", "resources", "band", "kernel", "tile", "device",
+    __slots__ = ("bound", "rates", "seconds", "expected_seconds", "uncalibrated_seconds", "limiter", "terms", "resources", "band", "kernel", "tile", "device",
                  "device_name", "rates_id", "workload")
 
     def __init__(self, text: str):
@@ -50,6 +53,8 @@ class Prediction:
         self.device_name: str = case["device"]["name"]
         self.rates_id: str = made["rates_id"]
         self.workload: dict[str, Any] = case["workload"]
+        self.bound: dict[str, Any] = case["bound"]
+        self.rates: dict[str, str] = case["rates"]
 
     def _rows(self) -> list[list[str]]:
         """Terms and resources that matter, the largest first."""
@@ -93,7 +98,7 @@ def predict(
     block_table: Any = None,
     seqlens: Any = None,
     max_seqlen: int | None = None,
-    causal: bool = False,
+    causal: bool | None = None,
     window: tuple[int | None, int | None] | None = None,
     scale: float | None = None,
     softcap: float | None = None,
@@ -106,7 +111,7 @@ def predict(
     tree: Any = None,
     return_lse: bool = False,
     backend: str | None = None,
-    accuracy: str = "accurate",
+    accuracy: str | None = None,
     device: str | None = None,
     dtype: Any = None,
     kv_dtype: Any = None,
@@ -133,7 +138,8 @@ def predict(
         dtype, kv_dtype: with shapes: of q and of k and v: "fp32", "fp16", "bf16", "e4m3",
             "float32", ..., or a library's dtype. None: bf16, and kv_dtype like dtype.
 
-    The other arguments are those of `attention` and `decode`.
+    The other arguments are those of `attention` and `decode`; None is their default there. With a
+    shape in words they are refused, whatever their value.
 
     It raises what `attention` raises, ValueError for an unknown device, and TypeError for an argument
     that this form of the call does not take.
@@ -150,17 +156,18 @@ def predict(
                    "seqlens": seqlens, "max_seqlen": max_seqlen,
                    "tree": None if tree is False else tree}
     forward_only = {"cu_seqlens_q": cu_seqlens_q, "cu_seqlens_k": cu_seqlens_k, "q_scale": q_scale,
-                    "accuracy": None if accuracy == "accurate" else accuracy}
+                    "accuracy": accuracy}
     shape_only = {"dtype": dtype, "kv_dtype": kv_dtype}
     if isinstance(q, str):
         _refuse(
             "does not go with a shape in words; write it there, as in "
             "'h=32/8,q=1,k=8192,d=128,dtype=fp16,causal'",
-            {"k": k, "v": v, "causal": None if causal is False else causal, "window": window,
+            {"k": k, "v": v, "causal": causal, "window": window,
              "scale": scale, "softcap": softcap, "sinks": sinks, "k_scale": k_scale,
              "v_scale": v_scale, **shape_only, **decode_only, **forward_only},
         )
         return _core.predicted_shape(_memory, q, device, backend, Prediction)
+    causal = False if causal is None else causal
     decoding = any(x is not None for x in decode_only.values())
     if decoding:
         _refuse("does not go with what `decode` takes; it is an argument of `attention`",
@@ -182,7 +189,8 @@ def predict(
                             v_scale, causal, window, scale, softcap, backend, tree)
     else:
         call = _forward_call(like, q, k, v, sinks, cu_seqlens_q, cu_seqlens_k, q_scale, k_scale,
-                             v_scale, causal, window, scale, softcap, backend, accuracy)
+                             v_scale, causal, window, scale, softcap, backend,
+                             "accurate" if accuracy is None else accuracy)
     return _core.predicted_call(_memory, call, device, Prediction)
 
 
@@ -221,6 +229,8 @@ class _Shapes:
             raise TypeError(
                 f"{name} is {kind_of(shape)}; with q as a shape it must be a tuple of int"
             )
+        if any(isinstance(size, bool) for size in shape):
+            raise TypeError(f"{name} has a bool among its sizes; they must be int")
         return (address, dtype, tuple(shape), None, False, 0, None)
 
     def optional(self, name: str, shape: Any, dtype: str) -> Any:

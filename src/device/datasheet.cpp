@@ -214,11 +214,11 @@ std::vector<std::string> device_ids() {
 
 namespace {
 
-// Letters and digits alone, small.
+// Without what names are parted by, small. Anything else stays, and is in no name.
 std::string squeezed(std::string_view name) {
     std::string text;
     for (const char c : name) {
-        if (std::isalnum(static_cast<unsigned char>(c)) != 0) {
+        if (std::string_view(" -_./()").find(c) == std::string_view::npos) {
             text += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
         }
     }

@@ -165,8 +165,12 @@ void take_loaded_times(Device& device, const Reference& reference) {
     }
 }
 
+// Of one SM and clock, between its L1 and the L2, before Hopper: NVIDIA's whitepapers of V100 and
+// A100 (64 bytes a clock and SM).
+constexpr double bytes_of_port = 64;
+
 // One SM draws what it can have under way, whatever else the board has: as much on any of them, but
-// never more than the board.
+// never more than the board, nor than passes its port.
 void take_unit_rates(Device& device, const Reference& reference) {
     for (const std::string whole : {"byte.dram_read", "byte.l2"}) {
         const std::string id = whole + ".unit";
@@ -178,6 +182,9 @@ void take_unit_rates(Device& device, const Reference& reference) {
         }
         Rate& taken = device.rates[id];
         taken.value = std::min(measured->second.value, own->second.value);
+        if (device.compute_capability < 90 && device.clock_hz > 0) {
+            taken.value = std::min(taken.value, bytes_of_port * device.clock_hz);
+        }
         taken.source = fmt::format("datasheet x 1.00 of {}: no vendor states it; as measured there",
                                    reference.id);
     }

@@ -246,9 +246,10 @@ PowerDraw Builder::draw_at_highest(const RereadSplit& rereads) const {
         all.chip_w += one.chip_w;
         all.memory_w += one.memory_w;
     };
-    const bool issues = counts.work.contains("op.issue");
+    const bool issues =
+        counts.work.contains("op.issue") && device.power.joules.contains("op.issue");
     for (const auto& [id, amount] : counts.work) {
-        // An instruction's energy holds that of its multiply-add.
+        // An instruction's energy holds that of its multiply-add, where a device has the former.
         if (seconds > 0 && !(issues && id == "flop.fma.fp32")) {
             add(id, id == "byte.dram_read" ? amount * (1 - warm_hits) + rereads.dram : amount);
         }
@@ -264,7 +265,7 @@ void Builder::settle_clock(const RereadSplit& rereads) {
     }
     const double slower = device.power.sets_clock() ? device.clock_hz / out.clock : 1;
     for (std::size_t i = 0; i < out.resources; ++i) {
-        if (!is_matrix(out.names[i])) {
+        if (!goes_by_unit_clock(out.names[i])) {
             continue;
         }
         out.mean.device[i] *= slower;

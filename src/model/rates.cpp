@@ -47,6 +47,11 @@ bool is_matrix(std::string_view id) {
                        [&](std::string_view engine) { return id.starts_with(engine); });
 }
 
+bool goes_by_unit_clock(std::string_view id) {
+    return id.starts_with("flop.") || id.starts_with("op.") || id.starts_with("byte.smem") ||
+           id == "byte.l1";
+}
+
 double clock_under_load(const Device& device, double matrix_share) {
     const double highest = device.clock_hz;
     const double sustained = device.sustained_clock_hz;

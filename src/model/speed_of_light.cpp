@@ -176,6 +176,9 @@ SpeedOfLight speed_of_light(const Device& device, const BoundRates& rates, const
     // At the bandwidth of this mix of reads and writes, as of a kernel's roofline.
     bound.ridge = bytes > 0 ? rates.flops_per_second * dram_seconds(rates, w, 0) / bytes : 0;
     name_limiter(device, rates, bound);
+    if (bound.limiter.empty() && bytes <= 0 && w.flops <= 0) {
+        bound.limiter = "launch";  // there is nothing else
+    }
     return bound;
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <map>
+#include <set>
 
 #include "report/case_columns.hpp"
 #include "report/help_sentences.hpp"
@@ -165,6 +166,9 @@ std::string titled_sentence(std::string_view title, const std::string& sentence,
 }
 
 std::string bound_text(const SpeedOfLight& bound) {
+    if (bound.seconds <= 0 && bound.limiter == "launch") {
+        return ": none, there is nothing to compute";
+    }
     if (bound.seconds <= 0) {
         return ": not known, no rate of this device is";
     }
@@ -235,7 +239,15 @@ std::string answers_table(std::span<const ProblemAnswer> answers, const TextStyl
     TextTable table({shape_column("shape", 5), text_column("kernel"), limiter_column(6),
                      number_column(uncalibrated ? "uncalibrated model" : "expected"),
                      text_column("band", 3), number_column("model", 2), number_column("bound"),
-                     limiter_column(4, "bound's limiter"), text_column("tile", 1)});
+                     number_column("of bound", 5), limiter_column(4, "bound's limiter"),
+                     number_column("FLOP/B", 1), number_column("ridge", 1), text_column("rates", 1),
+                     text_column("tile", 1)});
+    const auto roofline_of = [](const SpeedOfLight& bound) {
+        return std::array{
+            bound.arithmetic_intensity > 0 ? format_number(bound.arithmetic_intensity) : "",
+            bound.ridge > 0 ? format_number(bound.ridge) : ""};
+    };
+    std::set<std::string> origins;
     std::map<std::string, std::size_t> refusals, elsewhere;
     for (const ProblemAnswer& answer : answers) {
         const std::string shape = format_shape(answer.which.workload);
@@ -243,21 +255,34 @@ std::string answers_table(std::span<const ProblemAnswer> answers, const TextStyl
             answer.bound.seconds > 0 ? format_seconds(answer.bound.seconds) : "";
         if (!answer.served()) {
             ++refusals[answer.refusal];
-            table.add({shape, "none", "", "", "", "", bound, answer.bound.limiter, ""});
+            const auto [intensity, ridge] = roofline_of(answer.bound);
+            origins.insert(answer.bound.rates);
+            table.add({shape, "none", "", "", "", "", bound, "", answer.bound.limiter, intensity,
+                       ridge, answer.bound.rates, ""});
             continue;
         }
         const Prediction& p = answer.explained.prediction;
         if (!answer.made_for_others.empty()) {
             ++elsewhere[answer.made_for_others];
         }
+        const auto [intensity, ridge] = roofline_of(answer.bound);
+        const std::string rates = origins_text(answer.explained.rates);
+        origins.insert(rates);
         table.add(
             {shape, std::string(answer.which.kernel->name), p.limiter,
              format_seconds(uncalibrated ? p.seconds : p.expected_seconds),
              p.band ? format_seconds(p.band->low) + " to " + format_seconds(p.band->high) : "",
-             format_seconds(p.seconds), bound, answer.bound.limiter,
+             format_seconds(p.seconds), bound,
+             p.seconds > 0 && answer.bound.seconds > 0
+                 ? format_percent(answer.bound.seconds / p.seconds)
+                 : "",
+             answer.bound.limiter, intensity, ridge, rates,
              answer.which.kernel->tile_text(answer.which.tile)});
     }
     std::string text = table.str(style);
+    origins.erase("");
+    text +=
+        origins.empty() ? "" : paragraph(fmt::format("rates: {}", fmt::join(origins, "; ")), style);
     for (const auto& [reason, count] : refusals) {
         text += paragraph(
             fmt::format("no kernel of the API serves {}: {}", counted_text(count, "shape"), reason),

@@ -256,7 +256,7 @@ CaseLine bound_line(const CaseLine& of, bool served) {
     line.rates = of.bound.rates;
     line.tile =
         fmt::format("bound{}{}", of.bound.engine.empty() ? "" : ", products on ", of.bound.engine);
-    line.kernel += served ? "" : " (no kernel serves it)";
+    line.kernel += served ? "" : " (none of these kernels serves it)";
     return line;
 }
 

@@ -79,6 +79,9 @@ std::vector<std::string> help_sentences(const ProblemAnswer& answer) {
     const Prediction& p = answer.explained.prediction;
     const WhatHelps& helps = answer.helps;
     std::vector<std::string> sentences;
+    if (p.seconds <= 0) {
+        return sentences;  // of nothing there is no share
+    }
     for (const std::string& waiting : {waiting_sentence(answer), empty_sentence(helps.fill)}) {
         if (!waiting.empty()) {
             sentences.push_back(waiting);

@@ -107,8 +107,10 @@ double uncalibrated_seconds(const Case& which, const Device& device) {
     return predict(device, counts, which.options.how).seconds;
 }
 
-// What committed errors of the kernel say: the expected time, and a band around it.
-void take_errors_out(Prediction& prediction, const Case& which, const Device& device) {
+// What committed errors of the kernel say: the expected time, and a band around it. Neither is
+// under the problem's bound, which no kernel passes.
+void take_errors_out(Prediction& prediction, const Case& which, const Device& device,
+                     double bound) {
     const std::string_view kernel = which.kernel->name;
     const bool cold = which.options.how.cold;
     const std::vector<double> errors =
@@ -118,7 +120,8 @@ void take_errors_out(Prediction& prediction, const Case& which, const Device& de
         for (const double error : errors) {
             text += fmt::format("{:.17g}\n", error);
         }
-        prediction.expected_seconds = prediction.seconds / (1 + quantile(errors, 0.5));
+        const double expected = prediction.seconds / (1 + quantile(errors, 0.5));
+        prediction.expected_seconds = std::max(expected, std::min(prediction.seconds, bound));
         prediction.calibrated.errors = static_cast<int>(errors.size());
         prediction.calibrated.errors_hash = sha256_hex(text);
     }
@@ -127,6 +130,8 @@ void take_errors_out(Prediction& prediction, const Case& which, const Device& de
         // The errors of a regime and those nearest in time are not the same ones.
         prediction.band->low = std::min(prediction.band->low, prediction.expected_seconds);
         prediction.band->high = std::max(prediction.band->high, prediction.expected_seconds);
+        prediction.band->low =
+            std::max(prediction.band->low, std::min(prediction.expected_seconds, bound));
     }
 }
 
@@ -217,17 +222,18 @@ ExplainedPrediction explain_case(const Case& which, const Device& device, Calibr
     prediction.expected_seconds = prediction.seconds;
     prediction.uncalibrated_seconds = uncalibrated > 0 ? uncalibrated : prediction.seconds;
     prediction.datasheet_seconds = datasheet_bound(which, device);
+    const SpeedOfLight bound = speed_of_light(device, which.workload, which.options.how);
     if (calibration == Calibration::used) {
         const CalibratedSet set = calibrated_set(watch.used());
         prediction.calibrated.count = set.count;
         prediction.calibrated.hash = set.hash;
-        take_errors_out(prediction, which, device);
+        take_errors_out(prediction, which, device, bound.seconds);
     } else {
         prediction.calibrated.left_out = true;
     }
     return {.prediction = std::move(prediction),
             .constants = watch.used(),
-            .bound = speed_of_light(device, which.workload, which.options.how),
+            .bound = bound,
             .rates = rates_of(device, counts)};
 }
 

@@ -137,7 +137,12 @@ double Workload::flops() const {
 }
 
 double Workload::bytes_read() const {
-    return is_attention() ? bytes_q() + bytes_kv() : find_operation(op).bytes_read(*this);
+    if (!is_attention()) {
+        return find_operation(op).bytes_read(*this);
+    }
+    // Who sees no key answers without its query.
+    const double keys = bytes_kv();
+    return keys > 0 ? bytes_q() + keys : 0;
 }
 
 double Workload::bytes_written() const {
