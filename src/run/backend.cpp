@@ -2,6 +2,7 @@
 #include "run/backend.hpp"
 
 #include <exception>
+#include <new>
 #include <span>
 
 #include "support/out_of_memory.hpp"
@@ -21,6 +22,8 @@ Correctness check_draws(const CaseOptions& options, const Workload& workload,
             found = one(draw);
         } catch (const OutOfMemory&) {
             throw;  // says nothing of the kernel
+        } catch (const std::bad_alloc&) {
+            throw;
         } catch (const std::exception& error) {
             found.why = error.what();
         }

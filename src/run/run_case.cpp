@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <iterator>
 #include <map>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
@@ -24,6 +25,7 @@
 #include "support/out_of_memory.hpp"
 #include "support/sha256.hpp"
 #include "support/statistics.hpp"
+#include "support/text_table.hpp"
 #include "workload/operation.hpp"
 #include "workload/shape_grammar.hpp"
 
@@ -133,6 +135,13 @@ void take_errors_out(Prediction& prediction, const Case& which, const Device& de
         prediction.band->low =
             std::max(prediction.band->low, std::min(prediction.expected_seconds, bound));
     }
+}
+
+// A limit of the process, or of what runs beside it, comes before the machine's.
+std::string why_memory_ended(const Case& which, const Device& device) {
+    return fmt::format(
+        "it needs {} of memory, more than this process gets; take a smaller shape",
+        format_si(memory_needed(*which.kernel, which.tile, which.workload, device), "B"));
 }
 
 }  // namespace
@@ -275,6 +284,8 @@ CaseResult run_case(const Case& which, Backend& backend, const RowSink& sink) {
         prove_and_time(which, backend, result);
     } catch (const OutOfMemory& error) {
         return refused(which, device, sink, error.what());
+    } catch (const std::bad_alloc&) {
+        return refused(which, device, sink, why_memory_ended(which, device));
     }
     sink.put(which.kernel->source_hash,
              MeasurementRow{.about = row_case(which, device),
@@ -295,6 +306,8 @@ CaseResult check_case(const Case& which, Backend& backend, const RowSink& sink) 
             backend.check(*which.kernel, which.tile, which.workload, which.options);
     } catch (const OutOfMemory& error) {
         return refused(which, device, sink, error.what());
+    } catch (const std::bad_alloc&) {
+        return refused(which, device, sink, why_memory_ended(which, device));
     }
     sink.put(which.kernel->source_hash,
              CheckRow{.about = row_case(which, device), .correctness = *result.correctness});

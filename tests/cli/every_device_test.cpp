@@ -4,11 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
 #include "api/engine_choice.hpp"
 #include "command_line.hpp"
 #include "device/catalog.hpp"
+#include "model/rates.hpp"
 #include "receipt/row.hpp"
 #include "support/check.hpp"
 #include "workload/shape_grammar.hpp"
@@ -68,9 +70,25 @@ void expect_row(const Json& row, const std::string& where) {
     const Json& prediction = row.at("prediction");
     EXPECT_NE(prediction.at("limiter"), "") << where;
     EXPECT_GT(prediction.at("seconds"), 0) << where;
+    // No kernel passes the bound, neither by the model nor with committed errors taken out.
+    const double bound = row.at("bound").at("seconds").get<double>() * (1 - 1e-9);
+    EXPECT_GE(prediction.at("seconds"), bound) << where << ' ' << row.at("kernel");
+    EXPECT_GE(prediction.at("expected_seconds"), bound) << where << ' ' << row.at("kernel");
     EXPECT_FALSE(row.at("rates").empty()) << where;
     for (const auto& [resource, origin] : row.at("rates").items()) {
         EXPECT_NE(origin, "") << where << ' ' << resource;
+    }
+}
+
+// What goes at the units' clock takes no less than at the clock that the row says. A call's
+// launches may have clocks of their own, of which a row has the longest one's.
+void expect_clock_is_kept(const Json& prediction, const Device& device, const std::string& where) {
+    const double slower = device.clock_hz / prediction.at("sm_clock_hz").get<double>();
+    for (const auto& [resource, seconds] : prediction.at("layer1").items()) {
+        if (goes_by_unit_clock(resource) && !is_matrix(resource)) {
+            EXPECT_GE(prediction.at("seconds").get<double>() * 1.02, seconds.get<double>() * slower)
+                << where << ' ' << resource;
+        }
     }
 }
 
@@ -81,9 +99,11 @@ TEST_P(EveryDevice, predicts_every_suite) {
     Device device = datasheet_device(id);
     apply_committed_rates(device);
     std::vector<std::string> suites = suite_names();
-    suites.insert(suites.end(), {"random:7", "serving:7", "serving:8"});
+    suites.insert(suites.end(), {"random:7", "serving:7", "serving:8", "operations:7",
+                                 "layer:llama3-8b:decode=8x1024"});
     for (const std::string& suite : suites) {
         std::size_t bounds = 0;
+        std::set<std::string> promised, answered;  // problems
         for (const Json& row : predicted(suite, id)) {
             if (row.at("kind") == "device") {
                 continue;  // of this very CPU, whose ceilings nobody committed
@@ -91,8 +111,17 @@ TEST_P(EveryDevice, predicts_every_suite) {
             const Workload workload = workload_from_json(row.at("workload"));
             const std::string where = suite + " on " + id + ": " + format_shape(workload);
             expect_row(row, where);
+            if (row.at("kind") == "prediction") {
+                answered.insert(where);
+                if (device.power.sets_clock()) {
+                    expect_clock_is_kept(row.at("prediction"), device, where);
+                }
+            }
             if (row.at("kind") == "bound") {
                 ++bounds;
+                if (!row.contains("unserved")) {
+                    promised.insert(where);
+                }
                 EXPECT_EQ(row.contains("unserved"), !row.value("unserved", Json()).empty());
                 if (row.contains("unserved")) {
                     EXPECT_FALSE(api_would_run(workload, device)) << where;
@@ -103,6 +132,7 @@ TEST_P(EveryDevice, predicts_every_suite) {
             }
         }
         EXPECT_GE(bounds, 1U) << suite << " on " << id;
+        EXPECT_EQ(promised, answered) << suite << " on " << id;
     }
 }
 

@@ -344,6 +344,29 @@ TEST(Clock, ChainsSlowDownWithTheShareOfProducts) {
     EXPECT_NEAR(seconds(20e6), 4 * us, tiny);
 }
 
+// A multiply-add is an instruction, whose energy would hold its own; where a device has none for
+// instructions, the multiply-add's counts. All that goes at the units' clock slows down.
+TEST(Clock, MultiplyAddsDrawPowerAndSlowDownWithTheClock) {
+    Device device = gpu10();
+    device.clock_hz = 2000e6;
+    device.rates["op.issue"].value = 100e12;
+    device.rates["op.issue"].clock_hz = 2000e6;
+    Counts counts = equal_ctas({{"flop.fma.fp32", 10e6}, {"op.issue", 5e6}}, 10);
+    counts.overlap = {{"flop.fma.fp32", "op.issue"}};
+    const double at_highest = predict_one(device, counts).seconds;
+    device.power.limit_w = 60;
+    device.power.idle_w = 20;
+    device.power.joules = {{"flop.fma.fp32", 8e-12}};
+    const double watts = 20 + 100e6 * 8e-12 / at_highest;  // idling, and what multiply-adds draw
+    ASSERT_GT(watts, 90);
+    const Prediction within = predict_one(device, counts);
+    const double share = (60.0 - 20) / (watts - 20);
+    EXPECT_NEAR(within.sm_clock_hz / device.clock_hz, share, 1e-4);
+    EXPECT_NEAR(within.seconds, at_highest / share, at_highest * 1e-3);
+    device.power.joules["op.issue"] = 1e-15;  // it holds the multiply-adds, and is next to nothing
+    EXPECT_NEAR(predict_one(device, counts).seconds, at_highest, tiny);
+}
+
 TEST(Predict, AMissingResourceIsNamed) {
     try {
         predict_one(cpu4(), counts_of({{"flop.dot.bf16", 1e6}}, 4));

@@ -28,6 +28,10 @@ public:
     Correctness check(const Kernel&, int, const Workload& workload,
                       const CaseOptions& options) override {
         ++checks;
+        if (process_limit_ends) {
+            return check_draws(options, workload,
+                               [](Draw) -> Correctness { throw std::bad_alloc(); });
+        }
         if (memory_ends) {
             return check_draws(options, workload, [](Draw) -> Correctness {
                 throw OutOfMemory("it needs 31 GB at once, and 30 GB are free");
@@ -44,6 +48,7 @@ public:
     int checks = 0;
     int measurements = 0;
     bool memory_ends = false;
+    bool process_limit_ends = false;
 
 private:
     Device device_;
@@ -69,6 +74,15 @@ protected:
     ScriptedBackend backend;
     std::vector<Json> rows;
 };
+
+// As under `ulimit -v`: it says nothing of the kernel, and is no failure of the gate.
+TEST_F(RunCase, memory_that_a_process_does_not_get_is_a_refusal_with_the_bytes) {
+    backend.process_limit_ends = true;
+    EXPECT_THAT(run_case(which, backend, sink).refusal,
+                testing::HasSubstr("of memory, more than this process gets"));
+    EXPECT_THAT(check_case(which, backend, sink).refusal,
+                testing::HasSubstr("of memory, more than this process gets"));
+}
 
 TEST_F(RunCase, predicts_before_it_proves_and_proves_before_it_measures) {
     backend.verdict.passed = true;
