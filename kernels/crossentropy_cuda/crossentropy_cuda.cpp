@@ -37,7 +37,10 @@ double slots_of_turn(const Workload& w, double elements) {
 /// Clocks of a warp alone for a turn: its instructions one after the other; and what waits for the
 /// one before: comparisons and additions, each in four chains that are then brought together.
 double clocks_of_turn(const Workload& w, double elements) {
-    return slots_of_turn(w, elements) + 2 * (elements / 4 + 3) * dependent + exponential;
+    constexpr double chains = counted(4, "maxima, and sums");
+    constexpr double together = counted(3, "of four chains, one after the other");
+    return slots_of_turn(w, elements) + 2 * (elements / chains + together) * dependent +
+           exponential;
 }
 
 std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& device) {

@@ -19,7 +19,7 @@ constexpr std::string_view by_hand = "the loops of seven tiles, with times of pr
 constexpr std::string_view of_loop =
     "the loop of blocks by the machine code of all tiles, exponentials apart";
 constexpr Constant chain_of_key =
-    calibrated("prefill_sm90.block.chain_of_key", 0.15, by_hand, 1.8, of_loop);
+    calibrated("prefill_sm90.block.chain_of_key", 0.5, by_hand, 1.8, of_loop);
 constexpr Constant chain_of_product =
     calibrated("prefill_sm90.block.chain_of_product", 14.5, by_hand, 21.5, of_loop);
 constexpr Constant issue_of_key = code("prefill_sm90.block.instructions_of_key", 1.1, of_loop);

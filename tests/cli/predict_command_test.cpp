@@ -62,8 +62,8 @@ TEST_F(PredictCommand, predict_verbose_begins_each_problem_with_its_bound) {
                              HasSubstr("not run on 1 shape: "), Not(HasSubstr("combine"))));
     const Outcome other =
         box.run("predict --device mi300x -v --shape h=8,q=1,k=4096,d=128,dtype=bf16");
-    EXPECT_THAT(other.out,
-                AllOf(HasSubstr("(none of these kernels serves it)"), HasSubstr("rates: datasheet")));
+    EXPECT_THAT(other.out, AllOf(HasSubstr("(none of these kernels serves it)"),
+                                 HasSubstr("rates: datasheet")));
 }
 
 TEST_F(PredictCommand, predict_shows_a_row_for_each_of_several_problems) {
