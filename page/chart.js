@@ -38,11 +38,15 @@ function glyph({colour, shape, opacity = 1}, filled = true) {
   svg.append(path);
   return svg;
 }
-/** Entries: [[text, look, filled, press]]. Stands below or above its chart, where it covers nothing; `press` makes one a button. */
+/**
+ * Entries: [[text, look, filled, press]]. Stands below or above its chart, where it covers nothing; `press` makes one a
+ * button. One without a look is a name alone, of what its chart has no such mark of.
+ */
 function legend(id, entries) {
-  byId(id).replaceChildren(...entries.map(([text, look, filled, press]) =>
-    press ? make("button", {type: "button", title: `${text} alone, or all again`, click: press}, glyph(look, filled), text)
-    : make("span", {}, glyph(look, filled), text)));
+  byId(id).replaceChildren(...entries.map(([text, look, filled, press]) => {
+    const said = look ? [glyph(look, filled), text] : [text];
+    return press ? make("button", {type: "button", title: `${text} alone, or all again`, click: press}, ...said) : make("span", {}, ...said);
+  }));
 }
 
 function themed(spec) {

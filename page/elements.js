@@ -34,6 +34,27 @@ function seconds(value) {
 const secondsTick = "datum.value >= 0.9999 ? format(datum.value, '~r') + ' s' : datum.value >= 0.9999e-3 ? format(datum.value * 1e3, '.6~r') + ' ms' " +
   ": datum.value >= 0.9999e-6 ? format(datum.value * 1e6, '.6~r') + ' µs' : format(datum.value * 1e9, '.6~r') + ' ns'";
 const secondsLabels = {labels: {update: {text: {signal: secondsTick}}}};
+/**
+ * Places of ticks of a logarithmic axis: 1, 2 and 5 of each power of ten where they have room in its pixels, else powers
+ * alone, and more of an axis that has hardly any of these.
+ */
+function logPlaces(low, high, width) {
+  const most = width / 64;
+  const first = Math.ceil(Math.log10(low)), last = Math.floor(Math.log10(high));
+  const every = Math.max(1, Math.ceil((last - first + 1) / Math.max(2, most)));
+  const placesOf = (steps, every) => {
+    const places = [];
+    for (let exponent = first - 1; exponent <= last; exponent++) {
+      if (every === 1 || exponent % every === 0) places.push(...steps.map(step => Number(`${step}e${exponent}`)).filter(at => at >= low && at <= high));
+    }
+    return places;
+  };
+  const fine = placesOf([1, 2, 5], 1);
+  if (fine.length < 3) return placesOf([1, 1.5, 2, 3, 4, 5, 7], 1);
+  return fine.length <= Math.max(3, most) ? fine : placesOf([1], every);
+}
+/** Plain numbers below 1, which prefixes of units would make "100m". */
+const countLabels = {labels: {update: {text: {signal: "format(datum.value, datum.value < 1 ? '~r' : '~s')"}}}};
 /** Places of ticks and grid lines of ratios, as many as can be read beside each other; as in src/plot/chart.cpp. */
 function ratioPlaces(low, high) {
   const most = 10;

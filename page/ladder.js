@@ -15,7 +15,7 @@ function ladderSpec(points, width) {
     width, height: points.length * 34,
     data: [{name: "rungs", values: points.map((point, i) => ({i, x: point.x, predicted: point.predicted, y: point.y, text: point.text}))}],
     scales: [{name: "x", type: "log", domain: [low, high], range: "width"}, {name: "y", type: "point", padding: 0, align: 0, domain: points.map(point => point.y), range: {step: 34}}],
-    axes: [{orient: "bottom", scale: "x", title: "time", encode: secondsLabels, labelSeparation: 8, grid: true, tickCount: width < 500 ? 4 : 8, labelOverlap: "greedy", offset: 4}],
+    axes: [{orient: "bottom", scale: "x", title: "time", encode: secondsLabels, grid: true, values: logPlaces(low, high, width - 20), offset: 4}],
     marks: [
       // No line of the grid crosses a name.
       {type: "rect", from: {data: "rungs"}, interactive: false, encode: {update: {x: {value: 0}, x2: {signal: "width"}, y: {scale: "y", field: "y"}, height: {value: 15}, fill: {value: css("--paper")}}}},

@@ -231,7 +231,7 @@ function rooflineSpec(points, looks, width) {
     scales: [{name: "x", type: "log", domain: [low, high], range: "width"},
              {name: "y", type: "log", domain: [yLow, yHigh], range: "height"}],
     axes: [
-      {orient: "bottom", scale: "x", title: `FLOP per byte of ${levelOf(chosen.level).title}${levelOf(chosen.level).both ? ", loaded or stored" : ""}`, format: "~s", tickCount: width < 500 ? 4 : 8, grid: true, labelOverlap: "greedy"},
+      {orient: "bottom", scale: "x", title: `FLOP per byte of ${levelOf(chosen.level).title}${levelOf(chosen.level).both ? ", loaded or stored" : ""}`, encode: countLabels, values: logPlaces(low, high, across), grid: true},
       {orient: "left", scale: "y", title: "FLOP/s", format: "~s", tickCount: 8, grid: true, labelOverlap: "greedy"}],
     marks: [{
       type: "group", clip: true, encode: {update: {width: {signal: "width"}, height: {signal: "height"}}},
@@ -322,7 +322,7 @@ function showRoofline() {
   legend("roofline-legend", points.length === 0 ? [] : [
     ["predicted", {colour: ink(), shape: "circle"}, false], ["measured", {colour: ink(), shape: "circle"}, true],
     ...(paler ? [["paler: at an older commit of its kernel", {colour: ink(), shape: "circle", opacity: olderOpacity}, true]] : []),
-    ...kernels.map(name => [name, commits.length > 1 ? {colour: ink(), shape: "circle"} : looks({kernel: name}), true, () => {
+    ...kernels.map(name => [name, commits.length > 1 ? null : looks({kernel: name}), true, () => {
       const filter = byId("choose-kernel");
       filter.value = filter.value === name ? "" : name;
       filter.dispatchEvent(new Event("change"));

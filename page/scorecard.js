@@ -20,7 +20,7 @@ function scorecardSpec(points, width) {
            {name: "across", values: across.map(([y, text]) => ({y, text}))}, {name: "regimes", values: [20e-6, 100e-6].filter(x => x > low && x < high).map(x => ({x}))}],
     scales: [{name: "x", type: "log", domain: [low, high], range: "width"}, {name: "y", type: "log", domain: [yLow, yHigh], range: "height"}],
     axes: [
-      {orient: "bottom", scale: "x", title: "measured time", encode: secondsLabels, labelSeparation: 8, tickCount: width < 500 ? 4 : 8, labelOverlap: "greedy"},
+      {orient: "bottom", scale: "x", title: "measured time", encode: secondsLabels, values: logPlaces(low, high, width - 60)},
       {orient: "left", scale: "y", title: "predicted / measured", format: "~r", values: [0.25, 0.5, 0.8, 1, 1.2, 2, 4].filter(y => y > yLow && y < yHigh)}],
     marks: [
       {type: "rule", from: {data: "across"}, interactive: false, encode: {update: {x: {value: 0}, x2: {signal: "width"}, y: {scale: "y", field: "y"}, stroke: {value: css("--faint")}, strokeDash: {signal: "datum.y == 1 ? [] : [5, 4]"}}}},

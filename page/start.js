@@ -15,7 +15,7 @@ function showMissing() {
   }
   if (files.some(file => file.rows > 0) && cases.length === 0) missing.push("No timed case stands in these rows: the charts are empty.");
   const findings = files.flatMap((file, i) => firstOf(file.path, file.findings).map(([line, what]) =>
-    make("li", {}, `${file.path}, `, line > 0 ? rowLink(`line ${line}`, [i, line]) : "", `: ${what}`)));
+    make("li", {}, file.path, ...(line > 0 ? [", ", rowLink(`line ${line}`, [i, line])] : []), `: ${what}`)));
   const places = new Set(files.flatMap(file => file.findings.map(([line]) => `${file.path} ${line}`)));
   const others = broken.filter(([file, line]) => !places.has(`${file} ${line}`))
     .map(([file, line, what]) => make("li", {}, `${file}${line > 0 ? `, line ${line}` : ""}: ${what}`));

@@ -95,7 +95,7 @@ function ratesText(best, bound) {
   const own = page.data.what_if.own.includes(whatIf.device);
   if (stated.length === 0) return `Its ${whose} were measured on this device${own ? ", as rows of this page say" : ", and are committed"}.${moved}`;
   const which = stated.map(([id, origin]) => `${id} (${origin})`).join(", ");
-  return `${stated.length === origins.length ? `None of its ${whose} was measured on this device` : `Not all of its ${whose} were measured on this device`}: a datasheet's are ${which}.` +
+  return `${stated.length === origins.length ? `None of its ${whose} was measured on this device` : `Not all of its ${whose} were measured on this device`}: ${which}.` +
     `${stated.some(([, origin]) => origin.includes(" of ")) ? " The factor is what the named device was measured to reach of its own." : ""}${moved}`;
 }
 
@@ -126,8 +126,10 @@ function showAnswer(answer) {
     make("p", {class: "verdict", id: "whatif-verdict"}, ...verdict,
       bound.limiter ? ["No program is faster than ", make("span", {id: "whatif-bound"}, seconds(bound.seconds)), `, bound by ${bound.limiter}.`].flat() : "Nothing is known that bounds it."),
     make("p", {id: "whatif-origin"}, ratesText(best, bound)),
-    ...(best ? [make("h3", {}, "Terms of its time"), bars(best.terms.filter(([, value]) => value !== 0), null),
-                make("h3", {}, "Work over ceiling, by resource"), bars(Object.entries(best.resources).sort((a, b) => b[1] - a[1]), best.limiter)] : []),
+    ...(best ? [make("h3", {}, "Terms of its time"), bars(best.terms.filter(([, value]) => value !== 0), null)] : []),
+    // A shape without work has none.
+    ...(best && Object.keys(best.resources).length > 0
+      ? [make("h3", {}, "Work over ceiling, by resource"), bars(Object.entries(best.resources).sort((a, b) => b[1] - a[1]), best.limiter)] : []),
     make("h3", {}, "Kernels"), make("div", {id: "whatif-kernels"}),
     make("details", {id: "whatif-others"}, make("summary", {}, `${plural(refused.length, "kernel")} that ${refused.length === 1 ? "does" : "do"} not serve it, and why`),
       make("ul", {}, refused.map(one => make("li", {}, make("strong", {}, one.kernel), `: ${one.reason ?? "with these ceilings its time is no number"}`)))));
@@ -235,12 +237,11 @@ function moveField(name, value) {
 function showControls() {
   const {what_if: from} = page.data;
   whatIf.text = "b=64,h=32/8,q=1,k=8192,d=128,dtype=bf16";
-  const named = names => names.map(name => [name, name]);
   const suites = make("select", {id: "whatif-suite", change: event => event.target.value && setShape(event.target.value)},
     make("option", {value: ""}, "none of them"), from.suites.map(([name, shapes]) => make("optgroup", {label: name}, shapes.map(shape => make("option", {value: shape}, shape)))));
   return make("div", {class: "sliders"},
     make("div", {class: "controls"},
-      choice("whatif-device", "Device", named(Object.keys(from.devices)), value => {
+      choice("whatif-device", "Device", Object.keys(from.devices).map(name => [name, name === "cpu" && !from.own.includes(name) ? "cpu (generic)" : name]), value => {
         whatIf.device = value;
         showCeilings();
         askSoon();

@@ -123,7 +123,7 @@ std::string frame_text(const Chart& chart, const Panel& panel, const Place& plac
         "samplen 2 Left reverse\n"
         "set title {} offset screen {:.4f},{:.4f}\n",
         place.left, place.right, place.bottom, place.top, place.middle, place.legend,
-        std::max<std::size_t>(1, place.legend_rows), single_quoted(panel.title), place.title_shift,
+        std::max<std::size_t>(1, place.entries.rows), single_quoted(panel.title), place.title_shift,
         place.title_rise);
     text += axis_text(panel.x, 'x') + axis_text(panel.y, 'y');
     if (panel.x.scale == Scale::ratio) {  // read by eye, far from the names of its ticks
@@ -152,7 +152,7 @@ std::string cell_text(const Panel& given, TerminalSize size) {
         "set key at screen 0.5, character 0 center bottom vertical maxrows {} samplen 2 Left "
         "reverse\nset title {}{}\n",
         layout.size.columns, layout.size.rows, layout.left, layout.right, layout.bottom, layout.top,
-        layout.legend_rows, single_quoted(panel.title), above);
+        std::max<std::size_t>(1, layout.legend.rows), single_quoted(panel.title), above);
     text += axis_text(panel.x, 'x') + axis_text(panel.y, 'y');
     for (const CellText& word : layout.words) {
         text += fmt::format("set label {} at character {},{} left front\n",
@@ -182,6 +182,20 @@ std::string missing_text(const Panel& panel, const Place& place) {
 
 constexpr std::string_view separator = ", \\\n     ";
 
+// What a series is called in the legend; further lines are entries without a sample.
+std::string title_text(const Series& series, std::size_t most, bool terminal) {
+    if (series.title.empty()) {
+        return "notitle";
+    }
+    const std::string_view no_sample = terminal ? "points pt ' '" : "lines lt nodraw";
+    std::string text;
+    for (const std::string& line : legend_lines(series.title, most)) {
+        text += text.empty() ? "" : fmt::format("{}keyentry with {} ", separator, no_sample);
+        text += "title " + single_quoted(line);
+    }
+    return text;
+}
+
 // Intervals along x in a terminal, below all marks.
 std::string bars_of(const Panel& panel, std::size_t index) {
     std::string plots;
@@ -206,17 +220,18 @@ std::string panel_text(const Chart& chart, std::size_t index, bool terminal, Ter
     std::string blocks;
     std::string plots;
     Letters letters;
+    const std::size_t most =
+        terminal ? terminal_layout(panel, size).legend.most : place_of(chart, index).entries.most;
     for (std::size_t i = 0; i < panel.series.size(); ++i) {
         const Series& series = panel.series[i];
         if (is_drawn(series) && !(terminal && is_ground(series))) {
             const std::string name = fmt::format("$p{}s{}", index, i);
             blocks += data_block(name, series);
             const bool among_bars = !bars.empty() && series.mark == Mark::none;
-            plots += fmt::format(
-                "{}{} {} {}", separator, name,
-                among_bars ? line_among_bars_look()
-                           : look_of(series, terminal ? &letters : nullptr),
-                series.title.empty() ? "notitle" : "title " + single_quoted(series.title));
+            plots += fmt::format("{}{} {} {}", separator, name,
+                                 among_bars ? line_among_bars_look()
+                                            : look_of(series, terminal ? &letters : nullptr),
+                                 title_text(series, most, terminal));
         }
     }
     // gnuplot draws no axes without anything to plot.

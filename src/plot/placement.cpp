@@ -7,21 +7,9 @@
 namespace raceline {
 namespace {
 
-int legend_columns(const Panel& panel, double width) {
-    std::size_t longest = 0;
-    for (const Series& series : panel.series) {
-        longest = std::max(longest, letters(series.title));
-    }
-    // As gnuplot counts for an SVG, whose letters it does not measure.
-    const double entry = static_cast<double>(longest) * 8.4 + 48;
-    return std::max(1, static_cast<int>(width / entry));
-}
-
-std::size_t legend_rows(const Panel& panel, int columns) {
-    const auto entries = static_cast<std::size_t>(std::ranges::count_if(
-        panel.series, [](const Series& series) { return !series.title.empty(); }));
-    const auto across = static_cast<std::size_t>(columns);
-    return (entries + across - 1) / across;
+// As gnuplot counts for an SVG, whose letters it does not measure.
+Legend legend_in(const Panel& panel, double width) {
+    return legend_of(panel, width, 8.4, 48);
 }
 
 // Pixels that title, key and notes take.
@@ -69,7 +57,7 @@ std::pair<double, double> ends_of(const Chart& chart, PanelRow row) {
 // Pixels of a panel that stand above its axes and below them.
 struct Rims {
     double above, below;
-    std::size_t legend_rows;
+    Legend legend;
     double legend_height;
 };
 
@@ -79,8 +67,8 @@ Rims rims_of(const Chart& chart, std::size_t index, double width) {
     const bool titled =
         std::ranges::any_of(chart.panels, [](const Panel& one) { return !one.title.empty(); });
     Rims rims{};
-    rims.legend_rows = legend_rows(panel, legend_columns(panel, width));
-    rims.legend_height = line_height * 1.1 * static_cast<double>(rims.legend_rows);
+    rims.legend = legend_in(panel, width);
+    rims.legend_height = line_height * 1.1 * static_cast<double>(rims.legend.rows);
     rims.below = 62 + (panel.x.upright ? 58 : 0) + (panel.legend_above ? 0 : rims.legend_height);
     // Below the legends of the row above, or the notes.
     rims.above = (titled ? (row_of(chart, index).first > 0 ? 2.0 : 1.7) * line_height : 0) +
@@ -280,7 +268,8 @@ void give_axes_room(Chart& chart, double width, double height) {
     for (std::size_t i = 0; i < chart.panels.size(); ++i) {
         const auto [from, to] = sides_of(chart, i);
         const Rims rims = rims_of(chart, i, to - from);
-        chart.panels[i].height = rims.above + height + rims.below;
+        // gnuplot gives a legend that is higher than the axes more columns than it has room for.
+        chart.panels[i].height = rims.above + std::max(height, rims.legend_height) + rims.below;
     }
     chart.height = heading(chart);
     for (std::size_t i = 0; i < chart.panels.size(); i += columns_of(chart)) {
@@ -294,7 +283,7 @@ Place place_of(const Chart& chart, std::size_t index) {
     const auto [top, bottom] = ends_of(chart, row_of(chart, index));
     const Rims rims = rims_of(chart, index, to - from);
     Place place{};
-    place.legend_rows = rims.legend_rows;
+    place.entries = rims.legend;
     place.left = (from + panel.left_margin) / chart.width;
     place.right = (to - panel.right_margin) / chart.width;
     place.bottom = 1 - (bottom - rims.below) / chart.height;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "plot/chart.hpp"
+#include "plot/legend.hpp"
 
 namespace raceline {
 
@@ -35,7 +36,7 @@ struct Place {
     double left = 0, right = 1, bottom = 0, top = 1;
     double width = 0, height = 0;     ///< pixels between the axes
     double middle = 0.5, legend = 0;  ///< of its legend: the middle, and the lower edge
-    std::size_t legend_rows = 0;
+    Legend entries = {};
     double title_shift = 0;  ///< of the panel's title from the middle of its axes, so that it fits
     double title_rise = 0;   ///< of the title above its place over the axes
 };

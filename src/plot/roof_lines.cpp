@@ -56,11 +56,45 @@ std::vector<Box> boxes_of_levels(const Panel& panel, const Place& place) {
     return boxes;
 }
 
+// Along a diagonal, from where it enters the panel: the first place above it, or below it, where
+// the name covers nothing, no other roof either; false where there is none.
+bool put_off_roofs(Panel& panel, const Place& place, double rate, double top, ChartText name) {
+    std::vector<Box> others = boxes_of_words(panel, place);
+    for (const std::vector<Box>& more :
+         {boxes_of_marks(panel, place), boxes_of_roofs(panel, place)}) {
+        others.insert(others.end(), more.begin(), more.end());
+    }
+    const double from = std::max(panel.x.low, panel.y.low / rate);
+    const double to = std::min(panel.x.high, panel.y.high / rate);
+    const double highest = std::min(1.0, share_of(panel.y, top)) * place.height;
+    constexpr int steps = 50;
+    for (const bool under : {name.under, !name.under}) {
+        name.under = under;
+        for (int i = 1; i < steps; ++i) {
+            name.x = from * std::pow(to / from, static_cast<double>(i) / steps);
+            name.y = name.x * rate;
+            name.towards = {2 * name.x, 2 * name.y};
+            const Box box = box_of(panel, place, name);
+            const bool inside = std::ranges::all_of(box, [&](const auto& corner) {
+                return corner.first > 0 && corner.second > 0 && corner.first < place.width;
+            });
+            if (inside && box[1].second < highest && covered_by(box, others) == 0) {
+                panel.texts.push_back(std::move(name));
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 // Along a diagonal, from where it enters the panel: the first place where the name covers nothing,
 // lines of engines neither if there is one, and ends on the diagonal; where marks stand all along
 // it, the same a line higher, over what no mark passes; else of those where it covers no words the
 // one with fewest marks, and false. `top`: where the diagonal ends.
 bool put_along(Panel& panel, const Place& place, double rate, double top, ChartText name) {
+    if (put_off_roofs(panel, place, rate, top, name)) {
+        return true;
+    }
     const std::vector<Box> words = boxes_of_words(panel, place);
     const std::vector<Box> marks = boxes_of_marks(panel, place);
     const double from = std::max(panel.x.low, panel.y.low / rate);

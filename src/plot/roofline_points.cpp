@@ -84,12 +84,12 @@ bool is_near(double rate, double other) {
 }  // namespace
 
 void find_hidden_marks(RooflineGroups& groups) {
-    using Case = std::pair<std::string, long>;  // kernel and intensity, to two hundredths
+    using KernelAt = std::pair<std::string, long>;  // kernel and intensity, to two hundredths
     struct Member {
         const RooflineGroup* group;
         RooflinePoint* point;
     };
-    std::map<Case, std::vector<Member>> cases;
+    std::map<KernelAt, std::vector<Member>> cases;
     for (auto& [group, points] : groups) {
         for (RooflinePoint& point : points) {
             cases[{group.kernel, std::lround(50 * std::log(point.intensity))}].push_back(

@@ -178,16 +178,27 @@ std::string field_of(const TimedRows& rows, const std::string& wanted) {
     return asked.empty() ? best : asked;
 }
 
-// Of a shape what not all lines have.
-std::string own_words(const std::string& shape, const SweepLines& all) {
-    std::string own;
-    for (const std::string& word : words_of(shape)) {
-        const bool shared = std::ranges::all_of(all, [&](const auto& line) {
-            return std::ranges::count(words_of(line.first.rest), word) > 0;
-        });
-        own += shared ? "" : (own.empty() ? "" : ",") + word;
+// Whether all lines have a word of their shape or of their tile.
+bool all_have(const std::string& word, const SweepLines& all, std::string LineKey::* member) {
+    return std::ranges::all_of(all, [&](const auto& line) {
+        return std::ranges::count(words_of(line.first.*member), word) > 0;
+    });
+}
+
+// Of the shape or the tile of a line the words that all lines have, or those that not all have.
+std::string some_words(const LineKey& key, const SweepLines& all, std::string LineKey::* member,
+                       bool shared) {
+    std::string some;
+    for (const std::string& word : words_of(key.*member)) {
+        some += all_have(word, all, member) != shared ? "" : (some.empty() ? "" : ",") + word;
     }
-    return own;
+    return some;
+}
+
+// What is taken out of the titles of all lines, but for fields of the shape, of which some vary
+// along them.
+std::string shared_tile(const SweepLines& lines) {
+    return lines.empty() ? "" : some_words(lines.begin()->first, lines, &LineKey::tile, true);
 }
 
 // What tells a line from the others.
@@ -196,8 +207,9 @@ std::string line_title(const LineKey& key, const SweepLines& all) {
         return std::ranges::any_of(
             all, [&](const auto& line) { return line.first.*member != key.*member; });
     };
-    const std::string rest = own_words(key.rest, all);
-    return key.kernel + (key.tile.empty() ? "" : " " + key.tile) +
+    const std::string tile = some_words(key, all, &LineKey::tile, false);
+    const std::string rest = some_words(key, all, &LineKey::rest, false);
+    return key.kernel + (tile.empty() ? "" : " " + tile) +
            (differs(&LineKey::device) ? " on " + key.device : "") +
            (rest.empty() ? "" : " " + rest) +
            (differs(&LineKey::commit) ? " at " + key.commit.substr(0, 8) : "") +
@@ -309,6 +321,9 @@ Chart sweep_chart(const TimedRows& rows, const std::string& asked) {
     } else if (all.size() > shown.size()) {
         chart.notes.push_back(fmt::format("{} of {} lines are drawn, those with most cases.",
                                           shown.size(), all.size()));
+    }
+    if (const std::string shared = shared_tile(shown); !shared.empty()) {
+        chart.notes.push_back("The tile of every line has " + shared + ".");
     }
     chart.notes.insert(chart.notes.end(), rows.notes.begin(), rows.notes.end());
     Panel panel;

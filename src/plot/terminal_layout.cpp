@@ -38,21 +38,6 @@ int widest_beside(const Panel& panel) {
     return widest;
 }
 
-int legend_columns(const Panel& panel, int columns) {
-    constexpr int sample = 8;  // with the space around it
-    int widest = 1;
-    for (const Series& series : panel.series) {
-        widest = std::max(widest, width_of(series.title));
-    }
-    return std::max(1, columns / (widest + sample));
-}
-
-int legend_rows(const Panel& panel, int columns) {
-    const auto entries = static_cast<int>(std::ranges::count_if(
-        panel.series, [](const Series& series) { return !series.title.empty(); }));
-    return (entries + columns - 1) / columns;
-}
-
 // Puts words into cells that no others have.
 class Cells {
 public:
@@ -123,14 +108,17 @@ TerminalLayout terminal_layout(const Panel& given, TerminalSize size) {
     layout.left = widest_tick(panel.y) + 3;
     layout.right = std::max(3, widest_beside(panel) + 2);
     layout.size.columns = std::max(size.columns, layout.left + layout.right + least_columns);
-    layout.legend_rows =
-        std::max(1, legend_rows(panel, legend_columns(panel, layout.size.columns)));
+    constexpr double sample = 8;  // with the space around it
+    layout.legend = legend_of(panel, layout.size.columns, 1, sample);
+    const int legend = std::max(1, static_cast<int>(layout.legend.rows));
     const int names = rows_of_names(panel, layout.size.columns - layout.left - layout.right);
-    layout.bottom = 1 + names + (panel.x.title.empty() ? 0 : 1) + layout.legend_rows + 1;
+    layout.bottom = 1 + names + (panel.x.title.empty() ? 0 : 1) + legend + 1;
     layout.top = (panel.title.empty() ? 1 : 2) + (panel.y.title.empty() ? 0 : 1);
-    const int axes = panel.y.ticks.empty()
-                         ? std::max(least_rows, size.rows - layout.top - layout.bottom)
-                         : static_cast<int>(std::lround(panel.y.high - panel.y.low)) + 1;
+    // gnuplot gives a legend as high as the axes more columns than it has room for.
+    const int axes =
+        panel.y.ticks.empty()
+            ? std::max({least_rows, legend + 1, size.rows - layout.top - layout.bottom})
+            : static_cast<int>(std::lround(panel.y.high - panel.y.low)) + 1;
     layout.size.rows = axes + layout.top + layout.bottom;
 
     Cells cells(layout);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "plot/chart.hpp"
+#include "plot/legend.hpp"
 
 namespace raceline {
 
@@ -24,7 +25,7 @@ struct CellText {
 struct TerminalLayout {
     TerminalSize size;  ///< at least what was asked for: all words have room
     int left = 0, right = 0, bottom = 0, top = 0;  ///< cells around the axes
-    int legend_rows = 1;
+    Legend legend = {};
     /// Title of the y axis, names of ticks where there are any on the x axis, and the panel's
     /// texts, each as near to its place as others leave it room.
     std::vector<CellText> words;

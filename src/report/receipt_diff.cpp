@@ -229,7 +229,7 @@ std::string table_of(const ReceiptDiff& diff, const TextStyle& style) {
         text_column("device", priority(several_devices(diff))),
         call_column(priority(repeat(rows, {shape, kernel, device}))),
         text_column("tile", repeat(rows, {shape, kernel, device, call}) ? 7 : 1),
-        number_column("before", 3),
+        number_column("before", 2),  // says less than the time after
         number_column("after", 3),
         number_column("before / after"),
         number_column("interval"),  // which is not broken into lines

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Charts of the page of the committed receipts: marks, roofs, names, colours."""
 import json
+import math
 import unittest
 
 from browser import only_looks, stored_text
@@ -37,6 +38,36 @@ class Charts(Sections):
         axis = browser.get("raceline.page.charts['scorecard-chart'].spec.axes[0]")
         self.assertIn("' µs'", axis["encode"]["labels"]["update"]["text"]["signal"])
         self.assertNotIn("format", axis)
+
+    # Vega drops labels that have no room, those of powers of ten as gladly as others.
+    @only_looks
+    def test_logarithmic_axes_name_every_power_of_ten(self):
+        for name, tick in (("scorecard-chart", "raceline.secondsLabels"), ("ladder-chart", "raceline.secondsLabels"), ("roofline-chart", None)):
+            with self.subTest(name):
+                browser.see(name, f"raceline.page.charts['{name}'] && raceline.page.charts['{name}'].view")
+                low, high, width, places, overlap = browser.get(f"""(() => {{ const {{spec, view}} = raceline.page.charts['{name}'], axis = spec.axes[0];
+                    return [...spec.scales[0].domain, view.signal('width'), axis.values, axis.labelOverlap ?? null]; }})()""")
+                powers = [10.0 ** n for n in range(math.ceil(math.log10(low)), math.floor(math.log10(high)) + 1)]
+                self.assertEqual([at for at in powers if not any(math.isclose(at, place) for place in places)], [])
+                self.assertIsNone(overlap)
+                apart = min(math.log(b / a) for a, b in zip(places, places[1:])) / math.log(high / low) * width
+                self.assertGreater(apart, 30, places)
+        said = browser.get("""(() => { const {vega} = raceline.page, container = document.createElement("div"), axis = raceline.page.charts['roofline-chart'].spec.axes[0];
+            const view = new vega.View(vega.parse({width: 900, height: 20, data: [], scales: [{name: "x", type: "log", domain: [0.01, 1e5], range: "width"}],
+              axes: [{...axis, title: "", values: [0.1, 1, 100, 1000, 1e5]}]}), {renderer: "svg", container});
+            return view.runAsync().then(() => [...container.querySelectorAll("text")].map(text => text.textContent)); })()""")
+        self.assertEqual([text for text in said if text], ["0.1", "1", "100", "1k", "100k"])
+
+    # Of one kernel at several commits each of these has a mark, and the kernel none.
+    @only_looks
+    def test_legends_show_no_mark_that_is_not_drawn(self):
+        browser.see("roofline-chart", "raceline.page.charts['roofline-chart'] && raceline.page.charts['roofline-chart'].view")
+        kernels = browser.get("[...new Set(raceline.page.charts['roofline-chart'].points.map(p => p.of.kernel))]")
+        self.assertEqual(len(kernels), 1)
+        marks = browser.get("[...document.querySelectorAll('#roofline-legend > *')].map(entry => [entry.textContent, entry.querySelector('svg path')?.outerHTML ?? null])")
+        self.assertIn([kernels[0], None], marks)
+        looks = [mark for _, mark in marks if mark]
+        self.assertEqual(len(looks), len(set(looks)))
 
     def test_commits_of_a_roofline_have_marks_of_their_own(self):
         drawn = "raceline.page.charts['roofline-chart'].spec.data[0].values"

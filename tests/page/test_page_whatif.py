@@ -153,7 +153,8 @@ class WhatIf(unittest.TestCase):
         def origin():
             return browser.get("document.getElementById('whatif-origin').textContent")
         self.choose("whatif-device", "gh200")
-        self.assertIn("None of its rates was measured on this device: a datasheet's are", origin())
+        self.assertIn("None of its rates was measured on this device: byte.", origin())
+        self.assertNotIn("datasheet's are", origin())
         self.assertRegex(origin(), r"byte\.dram_read \(datasheet x 0\.\d\d of h200\)")
         self.assertIn("op.issue (datasheet)", origin())
         browser.do("document.getElementById('whatif-rates').open = true")
@@ -178,6 +179,7 @@ class WhatIf(unittest.TestCase):
         browser.do("document.getElementById('whatif-rates').open = true")
         self.assertIn("measured on this device", browser.get("document.getElementById('ceiling-byte.dram_read').parentElement.textContent"))
         self.choose("whatif-device", "cpu")  # of which nothing is measured
+        self.assertEqual(browser.get("document.getElementById('whatif-device').selectedOptions[0].textContent"), "cpu (generic)")
         self.assertIn("None of its rates was measured on this device", browser.get("document.getElementById('whatif-origin').textContent"))
 
     def test_one_kernel_that_does_not_serve_a_shape_says_nothing_of_the_others(self):

@@ -15,6 +15,7 @@
 #include "plot/charts.hpp"
 #include "plot/gnuplot_script.hpp"
 #include "plot/placement.hpp"
+#include "plot/script_titles.hpp"
 #include "report/receipt_diff.hpp"
 #include "report/scorecard.hpp"
 #include "support/check.hpp"
@@ -200,6 +201,30 @@ TEST_F(Gnuplot, svg_holds_every_point_and_label) {
     for (const char* label : {"A title", "A remark", "measured", "predicted", "length", "time",
                               "left to &lt;DRAM>", "400 µs"}) {
         EXPECT_THAT(svg, HasSubstr(label));
+    }
+}
+
+// gnuplot drops a whole legend whose longest entry does not fit, and cuts those of a terminal.
+TEST_F(Gnuplot, legends_show_every_entry_however_long) {
+    const std::string folder = std::string(RACELINE_SOURCE_DIR) + "/receipts/";
+    const TimedRows datasheet = read_timed_rows(
+        {folder + "h100-sxm/2026-11-23-prefill_sm90-training-16k-be8691d8caad.jsonl.gz"});
+    Chart many = two_series();
+    many.panels[0].series[0].title = std::string(60, 'w') + "," + std::string(70, 'w') + " end";
+    for (int i = 0; i < 40; ++i) {
+        many.panels[0].series.push_back(many.panels[0].series[1]);
+        many.panels[0].series.back().title = "entry " + std::to_string(i);
+    }
+    give_axes_room(many, 600, 360);
+    for (const Chart& chart : {roofline_chart(datasheet), many}) {
+        const std::string script = gnuplot_script(chart, PictureForm::svg);
+        const std::string svg = drawn_by_gnuplot(script);
+        const std::vector<std::string> titles = test::titles_in(script);
+        EXPECT_GT(titles.size(), 2U);
+        for (const std::string& title : titles) {
+            EXPECT_LE(letters(title), 108U);
+            EXPECT_THAT(svg, HasSubstr(">" + title + "</text>"));
+        }
     }
 }
 

@@ -473,6 +473,33 @@ TEST_F(RooflineChart, speed_ups_stand_beside_roofs_and_bars) {
     EXPECT_EQ(words, 2U);
 }
 
+// Nor does a roof of another device strike the name of one through.
+TEST_F(RooflineChart, names_of_memory_stand_off_all_roofs) {
+    const std::string h200 = "h200/2026-11-23-prefill_sm90-training-16k-";
+    const std::vector<std::vector<std::string>> pictures{
+        {receipt("h100-sxm/2026-11-23-prefill_sm90-training-16k-be8691d8caad.jsonl.gz"),
+         receipt(h200 + "2928e4d6c6d4.jsonl.gz"), training_file},
+        {receipt("cpu/2026-11-22-quickstart-f13186e093fd.jsonl.gz"),
+         receipt("cpu/2026-11-22-ceilings-f13186e093fd.jsonl.gz")}};
+    for (const std::vector<std::string>& files : pictures) {
+        const Chart chart = roofline_chart(read_timed_rows(files));
+        const Panel& panel = chart.panels.at(0);
+        const Place place = place_of(chart, 0);
+        const std::vector<Box> roofs = boxes_of_roofs(panel, place);
+        std::size_t names = 0;
+        for (const ChartText& text : panel.texts) {
+            if (text.towards) {
+                ++names;
+                const Box box = box_of(panel, place, text);
+                EXPECT_TRUE(std::ranges::none_of(roofs, [&](const Box& roof) {
+                    return overlap(box, roof);
+                })) << text.text;
+            }
+        }
+        EXPECT_GT(names, 3U);
+    }
+}
+
 TEST_F(RooflineChart, the_gap_of_a_launch_is_labelled_only_where_no_resource_limits) {
     p_.layer1.seconds = {{"dram", 1e-7}};
     p_.limiter = "launch";

@@ -15,6 +15,8 @@
 #include "plot/gnuplot.hpp"
 #include "plot/gnuplot_script.hpp"
 #include "plot/placement.hpp"
+#include "plot/script_titles.hpp"
+#include "plot/terminal_marks.hpp"
 
 namespace raceline {
 namespace {
@@ -217,19 +219,36 @@ TEST_F(TerminalPicture, shows_all_words) {
                          folder + "cpu/2026-11-22-ceilings-f13186e093fd.jsonl.gz"})));
     charts.push_back(roofline_chart(
         read_timed_rows({h200 + "3-prefill_sm90-training-16k-4b2ec0278ce6.jsonl.gz"})));
+    // Entries of legends that are longer than a line.
+    charts.push_back(roofline_chart(read_timed_rows(
+        {folder + "h100-sxm/2026-11-23-prefill_sm90-training-16k-be8691d8caad.jsonl.gz"})));
+    charts.push_back(sweep_chart(
+        read_timed_rows({h200 + "3-prefill_sm90_fp8-lengths-4b2ec0278ce6.jsonl.gz"}), ""));
     std::size_t words = 0;
     for (const TerminalSize terminal :
-         {TerminalSize{.columns = 80, .rows = 24}, {100, 32}, {160, 50}}) {
+         {TerminalSize{.columns = 60, .rows = 24}, {80, 24}, {100, 32}, {160, 50}}) {
         for (const Chart& chart : charts) {
-            const std::string text =
-                drawn_by_gnuplot(gnuplot_script(chart, PictureForm::terminal, terminal));
+            const std::string script = gnuplot_script(chart, PictureForm::terminal, terminal);
+            const std::string text = drawn_by_gnuplot(script);
             const auto shows = [&](const std::string& word) {
                 EXPECT_THAT(text, HasSubstr(word)) << chart.title << " in " << terminal.columns;
                 ++words;
             };
             const Panel& panel = chart.panels.at(0);
+            for (const std::string& title : test::titles_in(script)) {
+                shows(title);
+            }
+            // That of marks alone stands behind their letter.
+            Letters all;
+            const std::size_t most = terminal_layout(panel, terminal).legend.most;
             for (const Series& series : panel.series) {
-                shows(series.title);
+                if (!is_drawn(series) || series.mark == Mark::none) {
+                    continue;
+                }
+                const std::string sample = std::string(1, all.of(series)) + "  ";
+                if (series.line == Line::none && !series.title.empty()) {
+                    shows(sample + legend_lines(series.title, most).at(0));
+                }
             }
             for (const ChartText& one : panel.texts) {
                 shows(one.text);

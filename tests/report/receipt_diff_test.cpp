@@ -89,6 +89,10 @@ TEST_F(Diff, a_narrow_table_keeps_the_ratio_and_its_interval) {
             EXPECT_THAT(heading, HasSubstr("before / after")) << columns;
             EXPECT_THAT(heading, HasSubstr("interval")) << columns;
             EXPECT_THAT(heading, HasSubstr("change")) << columns;
+            // The time before says nothing without that after.
+            EXPECT_LE(heading.find("  before  ") < heading.size(),
+                      heading.find("  after  ") < heading.size())
+                << heading;
             EXPECT_THAT(text, HasSubstr(fmt::format("{:.3f}", first.ratio))) << columns;
             EXPECT_THAT(
                 text, HasSubstr(fmt::format("{:.3f} to {:.3f}", first.ratio_low, first.ratio_high)))
