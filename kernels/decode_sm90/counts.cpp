@@ -74,15 +74,20 @@ Work block_work(const Workload& w, const Tile& t) {
     return work;
 }
 
-// Keys' rows of one head that stand side by side in memory are read at DRAM's rate from 128 bytes
+// Keys' rows of one head that stand side by side in memory are read at DRAM's rate from 256 bytes
 // on. The neighbours of shorter ones are read by other CTAs at other times.
+constexpr Constant time_of_128 = calibrated("decode_sm90.time_of_128_bytes", 1.027,
+                                            "an H200, beside tiles that read heads side by side: "
+                                            "receipts/h200/logs/2026-11-26-decode_sm90-heads.tsv",
+                                            1, "DRAM's own rate");
 constexpr Constant time_of_64 = calibrated("decode_sm90.time_of_64_bytes", 1.45,
                                            "an H200, beside tiles that read heads side by side: "
                                            "receipts/h200/logs/2026-11-26-decode_sm90-heads.tsv",
                                            1, "DRAM's own rate");
 
 double time_of_rows(const Tile& t) {
-    return t.row_bytes() * t.heads() <= 64 ? time_of_64 : 1.0;
+    const int together = t.row_bytes() * t.heads();
+    return together <= 64 ? time_of_64 : together <= 128 ? time_of_128 : 1.0;
 }
 
 // What a warp's block brings comes from DRAM, all of it.

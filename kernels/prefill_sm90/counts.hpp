@@ -119,7 +119,7 @@ schedule::Share share_of(const Workload& workload, const schedule::Plan& plan, c
 std::vector<Counts> counts(const Workload& workload, const Tile& tile, const Device& device);
 
 /// Of a warp and a block that all its rows see, exponentials and waits apart: clocks of stall
-/// counts, and instructions, for which the warps of a quadrant share the issue slots. Three of the
+/// counts, and instructions, for which the warps of a quadrant share the issue slots. Five of the
 /// values were worked out by hand with times at hand (calibrated); the others, and without
 /// calibration all, are what the machine code says, as linear forms in keys and started products,
 /// within a tenth.
@@ -136,7 +136,7 @@ inline constexpr double exponential_instructions_of_key =
 /// Products: half a clock a column and step of 16 (wgmma of 64 rows at 1024 multiply-adds a clock).
 /// Exponentials: a warp's go at eight clocks an instruction. What a warp does alone is block_code;
 /// what has no fixed latency is a turn, three barriers of copies, three reductions into
-/// uniform registers and a vote, some 12 each. A first block has maxima, which wait for each other,
+/// uniform registers and a vote, some 25 each. A first block has maxima, which wait for each other,
 /// and four exchanges more. A softcap's tanh (nine instructions a score, see f16_counts.cpp; beyond
 /// three quarters of the cap 14, two of them on the units of the exponentials) takes issue slots.
 double clocks_of_block(const Tile& tile, bool first, int warpgroups, double softcap = 0);
@@ -158,6 +158,13 @@ inline constexpr Constant softcap_near =
 /// of warpgroups. Traced when outputs went straight from registers, 31 instructions for 16 columns
 /// by the compiled code; through shared memory they take 14.
 double clocks_between_tiles(const Tile& tile, int warpgroups);
+
+/// More of them, in a work tile whose warpgroups have equal shares, where two do not take turns: as
+/// if they fell into step, and their ends of work tiles came at the same time (not traced). Fitted
+/// to five sweeps of the pairs of tiles that differ in turns alone (…-prefill_sm90-tiles-…, no
+/// mask): at 512 tokens d128 is 2 to 6 % faster with turns, some 0.36 µs a work tile, d256 1.6 % in
+/// the mean. Three warpgroups are left out: at d128 they show nothing, at d64 2 to 3 % at 512.
+double clocks_in_step(const Tile& tile, int warpgroups, bool equal_shares);
 
 /// Of a block that needs a mask, whichever end of what its rows see lies in it: 3.5 a key and warp
 /// beside others.

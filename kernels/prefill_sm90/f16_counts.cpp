@@ -11,20 +11,29 @@
 namespace raceline::kernels::prefill_sm90 {
 namespace {
 
-// Of a block: what a warp does alone, and what of it takes issue slots, by the loop of blocks.
-// Three of the six were worked out by hand from the loops of seven tiles, with the kernel's times
-// at hand; what stands in for them is what the machine code says by itself (PrefillSm90Report holds
-// it to that), as the other three do.
+// Of a block: what a warp does alone, and what of it takes issue slots, by the loop of blocks. Five
+// of the six were worked out by hand from the loops of seven tiles, with the kernel's times at
+// hand; what stands in for them is what the machine code says by itself (PrefillSm90Report holds it
+// to that). By the machine code's numbers of instructions and a shorter wait the committed rows are
+// met as well, but at head dim 64 the slower one of two tiles is chosen, by up to 15 %
+// (receipts/h200/logs/2026-11-27-prefill_sm90-choice-e218e9e7df2e.txt).
 constexpr std::string_view by_hand = "the loops of seven tiles, with times of prefill_sm90 at hand";
 constexpr std::string_view of_loop =
     "the loop of blocks by the machine code of all tiles, exponentials apart";
 constexpr Constant chain_of_key =
-    calibrated("prefill_sm90.block.chain_of_key", 0.5, by_hand, 1.8, of_loop);
+    calibrated("prefill_sm90.block.chain_of_key", 0.15, by_hand, 1.8, of_loop);
 constexpr Constant chain_of_product =
     calibrated("prefill_sm90.block.chain_of_product", 14.5, by_hand, 21.5, of_loop);
-constexpr Constant issue_of_key = code("prefill_sm90.block.instructions_of_key", 1.1, of_loop);
+constexpr Constant issue = calibrated("prefill_sm90.block.issue", 60, by_hand, 119, of_loop);
+constexpr Constant issue_of_key =
+    calibrated("prefill_sm90.block.instructions_of_key", 0.25, by_hand, 1.1, of_loop);
 constexpr Constant issue_of_product =
     calibrated("prefill_sm90.block.instructions_of_product", 4.5, by_hand, 9.6, of_loop);
+constexpr Constant wait = calibrated(
+    "prefill_sm90.block.wait_of_loop", 25,
+    "a turn, a barrier, a reduction into a uniform register or a vote: a guess, made with "
+    "the kernel's times at hand",
+    12, "as prefill_mma.vote: a barrier that nobody is late for");
 constexpr Constant wide_block = calibrated(
     "prefill_sm90.block.key_beyond_128", 7,
     "tiles of 160 and 176 keys: receipts/h200/2026-11-22-prefill_sm90-tiles-1f24940c08f4", 0,
@@ -41,6 +50,9 @@ constexpr Constant work_tile_column =
 constexpr Constant work_tile_column_boxes =
     code("prefill_sm90.item.column_by_tma", 14.0 / 16,
          "14 instructions for 16 columns, outputs through shared memory");
+constexpr Constant in_step = calibrated(
+    "prefill_sm90.item.in_step", 500,
+    "five sweeps of tiles that differ in turns alone: …-prefill_sm90-tiles-…", 0, "term dropped");
 
 // Of a warp, for a softcap: instructions, and clocks at the exponential units.
 struct TanhClocks {
@@ -69,7 +81,7 @@ schedule::BlockClocks block_clocks(const Tile& t, bool first, double softcap) {
     const double exponentials = keys / 2 * exponential_clocks + tanh.exponentials;
     const double maxima = first ? keys + 4 * shuffle : 0;
     const double many = wide_block * std::max(0.0, keys - 128);
-    const double alone = code.clocks + 8 * wait_of_block + maxima + many - code.instructions;
+    const double alone = code.clocks + 8 * wait + maxima + many - code.instructions;
     return {tensor, exponentials, code.instructions + tanh.issued, alone, values};
 }
 
@@ -78,7 +90,7 @@ schedule::BlockClocks block_clocks(const Tile& t, bool first, double softcap) {
 BlockCode block_code(const Tile& t) {
     const double products = (t.headdim + t.keys) / 16.0;
     return {chain_of_block + chain_of_key * t.keys + chain_of_product * products,
-            instructions_of_block + issue_of_key * t.keys + issue_of_product * products};
+            issue + issue_of_key * t.keys + issue_of_product * products};
 }
 
 double clocks_of_block(const Tile& t, bool first, int warpgroups, double softcap) {
@@ -93,6 +105,12 @@ double clocks_between_tiles(const Tile& t, int warpgroups) {
     const double alone =
         work_tile + (stores_boxes(t) ? work_tile_column_boxes : work_tile_column) * t.headdim_v;
     return schedule::between_tiles(alone, warpgroups);
+}
+
+double clocks_in_step(const Tile& t, int warpgroups, bool equal_shares) {
+    return equal_shares && warpgroups == 2 && t.warpgroups() == 2 && t.turns == 0
+               ? static_cast<double>(in_step)
+               : 0;
 }
 
 double clocks_of_mask(const Tile& t, int warpgroups) {
@@ -146,12 +164,13 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
          static_cast<double>(w.headdim + w.headdim_v) * 2, w.bytes_kv()},
         p, {flop_of(w), "byte.smem_mma", "byte.l2", "byte.dram_read", "byte.dram_write"});
     const int warpgroups = tile.warpgroups();
+    const bool equal_shares = w.mask == Mask::full && !w.window && !w.ragged();
     c.steps = schedule::steps_of(share, p, warpgroups, w.ragged(), [&](int working) {
-        return schedule::StepClocks{clocks_of_first_softmax(tile, working, w.softcap),
-                                    clocks_of_block(tile, true, working, w.softcap),
-                                    clocks_of_block(tile, false, warpgroups, w.softcap),
-                                    clocks_of_mask(tile, working),
-                                    clocks_between_tiles(tile, working)};
+        return schedule::StepClocks{
+            clocks_of_first_softmax(tile, working, w.softcap),
+            clocks_of_block(tile, true, working, w.softcap),
+            clocks_of_block(tile, false, warpgroups, w.softcap), clocks_of_mask(tile, working),
+            clocks_between_tiles(tile, working) + clocks_in_step(tile, working, equal_shares)};
     });
     return launches_of({}, plan, std::move(c));
 }

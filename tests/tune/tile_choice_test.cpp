@@ -126,11 +126,7 @@ TEST_P(TileChoice, is_within_four_per_cent_of_the_best_measured_tile_but_for_nam
 
 INSTANTIATE_TEST_SUITE_P(H200, TileChoice,
                          // Named: see docs/notebooks/prefill_sm90_fp8.md.
-                         testing::Values(Sweep{"prefill_sm90",
-                                               {{"b=4,h=32,q=4096,k=4096,d=64,dtype=bf16,causal",
-                                                 1.05}},
-                                               Accuracy::accurate,
-                                               false},
+                         testing::Values(Sweep{"prefill_sm90", {}, Accuracy::accurate, false},
                                          Sweep{"prefill_sm90_fp8",
                                                {{"b=16,h=16,q=1024,k=1024,d=128,dtype=e4m3", 1.07},
                                                 {"b=32,h=16,q=512,k=512,d=128,dtype=e4m3", 1.05}},
