@@ -16,7 +16,8 @@ inline constexpr std::string_view dram = "dram";
 [[nodiscard]] bool is_dram(std::string_view id);
 /// Products of a matrix engine, in whatever type.
 [[nodiscard]] bool is_matrix(std::string_view id);
-/// Work of the units' own parts, which goes at their clock: DRAM, the L2 and its link have their own.
+/// Work of the units' own parts, which goes at their clock: DRAM, the L2 and its link have their
+/// own.
 [[nodiscard]] bool goes_by_unit_clock(std::string_view id);
 
 /// SM clock in Hz while matrix engines work for this share of the time: from the highest, without
