@@ -100,9 +100,14 @@ function showScorecard() {
   // Never one share of all: what had been seen says nothing of what had not.
   const inside = Object.keys(sightLooks()).map(name => [name, points.filter(point => point.of.sight === name)]).filter(([, of]) => of.length > 0)
     .map(([name, of]) => [name, of.filter(point => Math.abs(point.y - 1) <= 0.2), of]);
+  // What the figures count, files that left the tree too: the chart's own rows are kinder or harsher than all.
+  const shares = Object.keys(sightLooks()).map(name => [name, scorecard.groups.filter(group => group.class === name)])
+    .map(([name, groups]) => [name, groups.reduce((sum, group) => sum + group.n, 0), groups.reduce((sum, group) => sum + group.n * group.within_20, 0)])
+    .filter(([, n]) => n > 0).map(([name, n, hits]) => `${name} ${percent(hits / n)} of ${n}`);
   const casesLink = (some, what) => rowsLink(String(some.length), "cases-table", what, some.map(point => point.of));
   byId("scorecard-said").replaceChildren(...(points.length === 0 ? ["No measured case with its prediction stands in these receipts."] : [
-    `${plural(points.length, "case")}. Within 20 %: `,
+    ...(shares.length > 0 ? [`Within 20 %: ${shares.join(", ")}. `] : []),
+    `${plural(points.length, "case")} ${points.length === 1 ? "is" : "are"} drawn, of which within 20 %: `,
     ...inside.flatMap(([name, hits, of], i) => [`${i > 0 ? ", " : ""}${name} `, casesLink(hits, `${name}, predicted within 20 %`), " of ", casesLink(of, name)]), ".",
     `${judged.length > points.length ? ` ${plural(judged.length - points.length, "case")} not drawn: a time is beyond what any device reaches.` : ""} Dashed lines are where a prediction stops being a hit, dotted ones part the regimes.`]));
   const said = byId("scorecard-said").textContent;

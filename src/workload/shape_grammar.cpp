@@ -12,6 +12,7 @@
 
 #include "support/check.hpp"
 #include "support/nearest.hpp"
+#include "workload/operation.hpp"
 #include "workload/operation_shape.hpp"
 #include "workload/shape_field.hpp"
 
@@ -78,6 +79,15 @@ bool is_alias(std::string_view word, std::string_view aliases) {
     return false;
 }
 
+bool names_operation(std::string_view text) {
+    try {
+        std::ignore = named_operation(text);
+        return true;
+    } catch (const Error&) {
+        return false;
+    }
+}
+
 const ShapeField& field_called(std::string_view key) {
     const auto found = std::ranges::find_if(grammar, [&](const ShapeField& field) {
         return same_word(key, field.name) || is_alias(key, field.aliases);
@@ -91,6 +101,9 @@ const ShapeField& field_called(std::string_view key) {
         known.push_back(field.name);
         valid += " " + std::string(field.name);
     }
+    require(!names_operation(key), bad,
+            "{} is an operation: write op={} before its fields, or --op and all of it",
+            in_quotes(key), key);
     const std::string_view near = nearest(key.substr(0, 40), known);
     fail(bad, "shape field {} is unknown; {}valid fields:{}", in_quotes(key),
          near.empty() ? "" : fmt::format("did you mean '{}'? ", near), valid);

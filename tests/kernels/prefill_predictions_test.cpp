@@ -96,13 +96,14 @@ TEST_P(Predictions, are_as_near_as_the_docs_say) {
 // the first, had fewer; those of prefill_sm90_fp8 before 3d1ff90 kept words on the stack at head
 // dim 128. On random shapes neither makes a difference which these bounds would show. prefill_mma's
 // one fitted number saw the rows of head dim 128 of the first of these. What random shapes have,
-// none of prefill_mma's saw: one row a head, ragged batches, windows, softcaps.
+// none of prefill_mma's saw: one row a head, ragged batches, windows, softcaps. The worst of the 480
+// rows of prefill_sm90's tiles was 25 % before twelve constants were left out, and is 28 now.
 INSTANTIATE_TEST_SUITE_P(
     H200, Predictions,
     testing::Values(
         Held{"mma_training", "prefill_mma", "-compare-prefill_mma-", "", 108, 0.06, 0.15},
         Held{"mma_random", "prefill_mma", "-random-", "", 121, 0.12, 0.32},
-        Held{"sm90_tiles", "prefill_sm90", "-prefill_sm90-tiles-", "3d1ff90bf28f", 480, 0.06, 0.25},
+        Held{"sm90_tiles", "prefill_sm90", "-prefill_sm90-tiles-", "3d1ff90bf28f", 480, 0.06, 0.28},
         Held{"sm90_random", "prefill_sm90", "-random-", "3d1ff90bf28f", 31, 0.07, 0.22},
         Held{"sm90_random_earlier", "prefill_sm90", "-random-", "81037e17bda6", 24, 0.07, 0.22},
         Held{"sm90_random_before", "prefill_sm90", "-random-", "8b1b73d27634", 24, 0.05, 0.22},

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import pathlib
+import re
 import unittest
 
 from browser import SOURCE, committed_page, only_looks, stored_text, the_browser
@@ -53,6 +54,14 @@ class Page(unittest.TestCase):
         for sight in {sight for sight, _ in cases}:
             of = [ratio for one, ratio in cases if one == sight]
             self.assertIn(f"{sight} {sum(abs(ratio - 1) <= 0.2 for ratio in of)} of {len(of)}", said)
+        # What the tables count, files that left the tree too, is said first: the chart has some of it.
+        groups = browser.get("raceline.page.data.scorecard.groups.map(g => [g.class, g.n, g.within_20])")
+        for name in {name for name, _, _ in groups}:
+            of = [(n, share) for one, n, share in groups if one == name]
+            n = sum(n for n, _ in of)
+            shown = re.search(rf"{name} ([0-9.]+) % of {n}\b", said)
+            self.assertIsNotNone(shown, said)
+            self.assertAlmostEqual(float(shown[1]), 100 * sum(n * share for n, share in of) / n, delta=0.06)
         inside = sum(abs(ratio - 1) <= 0.2 for _, ratio in cases)
         self.assertNotIn(f" {inside} of", said)
         self.assertNotIn("median", browser.get("document.getElementById('roofline-said').textContent"))

@@ -107,6 +107,10 @@ TEST(ShapeGrammar, SuggestsTheFieldThatWasMeant) {
     EXPECT_THAT(refusal("h=8,k=1,d=64,windw=4"), HasSubstr("did you mean 'window'"));
     EXPECT_THAT(refusal("h=8,k=1,d=64,pag=4"), HasSubstr("did you mean 'page'"));
     EXPECT_THAT(refusal("h=8,k=1,d=64,banana=1"), HasSubstr("valid fields: b h q k d"));
+    // The words of --op.
+    EXPECT_THAT(refusal("rmsnorm,n=8192x4096"), HasSubstr("write op=rmsnorm before its fields"));
+    EXPECT_THAT(refusal("silu+mul,n=8192x4096"), HasSubstr("write op=silu+mul before its fields"));
+    EXPECT_THAT(refusal("add+banana,n=8192x4096"), HasSubstr("'add+banana' is unknown"));
 }
 
 TEST(ShapeGrammar, ReadsCapitalLettersAndLongNames) {
