@@ -96,8 +96,8 @@ TEST_P(Predictions, are_as_near_as_the_docs_say) {
 // the first, had fewer; those of prefill_sm90_fp8 before 3d1ff90 kept words on the stack at head
 // dim 128. On random shapes neither makes a difference which these bounds would show. prefill_mma's
 // one fitted number saw the rows of head dim 128 of the first of these. What random shapes have,
-// none of prefill_mma's saw: one row a head, ragged batches, windows, softcaps. The worst of the 480
-// rows of prefill_sm90's tiles was 25 % before twelve constants were left out, and is 28 now.
+// none of prefill_mma's saw: one row a head, ragged batches, windows, softcaps. The worst of the
+// 480 rows of prefill_sm90's tiles was 25 % before twelve constants were left out, and is 28 now.
 INSTANTIATE_TEST_SUITE_P(
     H200, Predictions,
     testing::Values(
