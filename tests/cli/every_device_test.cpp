@@ -99,8 +99,8 @@ TEST_P(EveryDevice, predicts_every_suite) {
     Device device = datasheet_device(id);
     apply_committed_rates(device);
     std::vector<std::string> suites = suite_names();
-    suites.insert(suites.end(), {"random:7", "serving:7", "serving:8", "operations:7",
-                                 "layer:llama3-8b:decode=8x1024"});
+    suites.insert(suites.end(),
+                  {"random:7", "serving:7", "operations:7", "layer:llama3-8b:decode=8x1024"});
     for (const std::string& suite : suites) {
         std::size_t bounds = 0;
         std::set<std::string> promised, answered;  // problems
