@@ -5,7 +5,12 @@ import re
 import sys
 
 build, source = (pathlib.Path(path).resolve() for path in sys.argv[1:])
-compiled = re.findall(r"^build \S+\.o: CXX_COMPILER__raceline_model\S* (\S+\.cpp)", (build / "page_model/build.ninja").read_text(), re.M)
+model = build / "page_model"
+compiled = re.findall(r"^build \S+\.o: CXX_COMPILER__raceline_model\S* (\S+\.c(?:pp|xx))", (model / "build.ninja").read_text(), re.M)
+# Files that are compiled together stand in one that CMake writes.
+batches = [path for path in compiled if path.endswith(".cxx")]
+assert batches, compiled
+compiled += [path for batch in batches for path in re.findall(r'^#include "(.+\.cpp)"', (model / batch).read_text(), re.M)]
 compiled = {path for path in compiled if path.startswith(f"{source}/") and not path.startswith(f"{build}/")}
 assert len(compiled) > 50, compiled
 rule = next(line for line in (build / "build.ninja").read_text().replace("$\n", "").splitlines()
