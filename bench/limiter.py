@@ -10,10 +10,10 @@ model's resources (src/device/device.hpp) and terms (docs/model.md).
 
 Why memory goes by amounts: Nsight Compute's percent for the L2 of a Hopper is the busiest of many
 units, and in a stream from DRAM that is the link between the halves of the L2, by the clocks in
-which anything passes. A read at 71 % of DRAM's peak kept it 78 % busy, a copy at 82 % kept it 87 %
-(receipts/h200/logs/2026-11-27-l2-counters.txt), while its traffic was below what the link can
-carry. DRAM's own peak is one that no probe reaches. Rows before 2026-11-27 were judged by percents
-alone; later ones keep that verdict as `limiter_of_peaks`."""
+which anything passes. A copy at 82 % of DRAM's peak kept it 87 % busy
+(receipts/h200/logs/2026-11-27-l2-counters.txt), with four fifths of the traffic that the link
+carries at most. DRAM's own peak is one that no probe reaches. Rows before 2026-11-27 were judged by
+percents alone; later ones keep that verdict as `limiter_of_peaks`."""
 
 # A resource at this share of its peak or more is the limiter: the busiest one, the first of equals.
 BUSY = 0.60

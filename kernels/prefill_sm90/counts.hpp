@@ -89,17 +89,11 @@ std::vector<Counts> launches_of(std::vector<Counts> before, const schedule::Plan
 /// "" or why a device is not Hopper.
 std::string why_not_hopper(const Device& device);
 
-// What both engines share of a block. That of e4m3 has no machine code read for it: its loop does
-// the same as that of 16 bits, which was read.
-inline constexpr Constant chain_of_block =
-    code("prefill_sm90.block.chain", 257,
-         "the loop of blocks by the machine code of all tiles, exponentials apart");
-inline constexpr Constant instructions_of_block =
-    code("prefill_sm90.block.instructions", 119,
-         "the loop of blocks by the machine code of all tiles, exponentials apart");
-inline constexpr Constant wait_of_block =
-    assumed("prefill_sm90.block.wait", 12,
-            "a turn, a barrier or a vote: as prefill_mma.vote, one that nobody is late for");
+// What both engines share: the loop of e4m3 does the same as that of 16 bits, whose machine code
+// was read.
+inline constexpr std::string_view of_loop =
+    "prefill_sm90's loop of blocks by the machine code of all tiles, exponentials apart";
+inline constexpr Constant chain_of_block = code("prefill_sm90.block.chain", 257, of_loop);
 inline constexpr Constant mask_of_key =
     calibrated("prefill_sm90.mask_of_key", 3.5,
                "clock() between items under a causal mask, times of "
@@ -139,6 +133,10 @@ inline constexpr double exponential_instructions_of_key =
 /// uniform registers and a vote, some 25 each. A first block has maxima, which wait for each other,
 /// and four exchanges more. A softcap's tanh (nine instructions a score, see f16_counts.cpp; beyond
 /// three quarters of the cap 14, two of them on the units of the exponentials) takes issue slots.
+/// Seven clocks a key beyond 128 are fitted to the tiles of 160 and 176 keys in
+/// receipts/h200/2026-11-22-prefill_sm90-tiles-1f24940c08f4.jsonl, the stall counts do not have
+/// them; a call that nobody gets in the way of (one row, 7,804 keys, in
+/// 2026-11-22-random-20261130-1f24940c08f4.jsonl) has ten.
 double clocks_of_block(const Tile& tile, bool first, int warpgroups, double softcap = 0);
 
 /// Of the first block of a CTA, whose scores are complete and after which no values are multiplied.
@@ -184,10 +182,10 @@ std::vector<Counts> counts(const Workload& workload, const Tile& tile, const Dev
 
 /// Products: half a clock a column and step of 32 (wgmma of 64 rows at 4096 multiply-adds a clock).
 /// Exponentials: a warp's go at eight clocks an instruction. From the compiled loops: a quarter of
-/// a clock a key (copying P) and what both engines share of a block; a first block has maxima and
-/// six exchanges more. Fitted to times on an H200: 36 clocks a step of 32, half of them at the
-/// issue slots, for which the code gives no reason, 28 in tiles with `prepared`. No block takes
-/// less than the busiest transposing warp needs.
+/// a clock a key (copying P), prefill_sm90's chain and instructions of a block, and six waits of
+/// some 12; a first block has maxima and six exchanges more. Fitted to times on an H200: 36 clocks
+/// a step of 32, half of them at the issue slots, for which the code gives no reason, 28 in tiles
+/// with `prepared`. No block takes less than the busiest transposing warp needs.
 double clocks_of_block(const Tile& tile, bool first, int warpgroups);
 /// Of a work tile's first block, its softmax alone.
 double clocks_of_first_softmax(const Tile& tile, int warpgroups);

@@ -18,13 +18,16 @@ constexpr Constant clocks_of_subtile =
                "receipts/h200/2026-11-22-prefill_sm90_fp8-tiles-8b1b73d27634, head dim 256", 0,
                "term dropped: the transposition is beside the products");
 // Beside what the code says, of a wgmma of 32 keys or columns, half of it at the issue slots. The
-// tiles that alternate take those of the others; they were not fitted again.
-constexpr Constant unexplained = calibrated(
-    "prefill_sm90_fp8.product.unexplained", 36,
-    "the sweep of all tiles on training-16k of d6da988 (receipts/index.jsonl)", 0, "term dropped");
+// tiles that alternate take those of the others.
+constexpr std::string_view all_rows = "all rows of an H200 that were committed by 2026-11-27";
+constexpr Constant unexplained =
+    calibrated("prefill_sm90_fp8.product.unexplained", 36, all_rows, 0, "term dropped");
 constexpr Constant unexplained_prepared =
-    calibrated("prefill_sm90_fp8.product.unexplained_prepared", 28,
-               "one run of six tiles at 16k (receipts/index.jsonl)", 0, "term dropped");
+    calibrated("prefill_sm90_fp8.product.unexplained_prepared", 28, all_rows, 0, "term dropped");
+constexpr Constant issue = code("prefill_sm90_fp8.block.instructions", 119, of_loop);
+constexpr Constant wait =
+    assumed("prefill_sm90_fp8.block.wait", 12,
+            "a turn, a barrier or a vote: as prefill_mma.vote, one that nobody is late for");
 constexpr Constant copy_of_key = code("prefill_sm90_fp8.block.copy_of_key", 0.25,
                                       "probabilities copied into the order of the product");
 constexpr Constant waits = code("prefill_sm90_fp8.block.waits", 6, "waits in the loop of blocks");
@@ -39,6 +42,7 @@ constexpr Constant work_tile_column =
     calibrated("prefill_sm90_fp8.item.column", 15,
                "the sweep of all tiles on training-16k of d6da988 (receipts/index.jsonl)",
                31.0 / 16, "31 instructions for 16 columns, by the compiled code");
+
 double transposition(const Tile& t) {
     if (t.prepared != 0) {
         return 0;
@@ -59,16 +63,16 @@ schedule::BlockClocks block_clocks(const Tile& t, bool first) {
     const double values = steps_pv * t.headdim / 2;
     const double tensor = steps_qk * keys / 2 + values;
     const double exponentials = keys / 2 * exponential_clocks;
-    const double maxima = first ? maximum_of_key * keys + exchanges * wait_of_block : 0;
+    const double maxima = first ? maximum_of_key * keys + exchanges * wait : 0;
     const double half = unexplained_clocks(t) / 2 * (steps_qk + steps_pv);
     // Promotion is an addition an output, of which a thread has half a column's.
     const double additions = t.promote != 0 ? t.headdim / 2.0 : 0;
-    const double issued = instructions_of_block + half + additions;
+    const double issued = issue + half + additions;
     // Who alternates copies no probabilities, but waits for every chunk of the values, and no
     // values are multiplied under its exponentials.
     const double copies = t.alternates() ? 0 : copy_of_key * keys;
     const double waited = t.alternates() ? waits_alternating + t.value_chunks() : waits;
-    const double alone = copies + chain_of_block + wait_of_block * waited + half + maxima;
+    const double alone = copies + chain_of_block + wait * waited + half + maxima;
     return {tensor, exponentials, issued, alone, t.alternates() ? 0 : values};
 }
 

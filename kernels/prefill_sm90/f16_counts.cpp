@@ -18,19 +18,17 @@ namespace {
 // met as well, but at head dim 64 the slower one of two tiles is chosen, by up to 15 %
 // (receipts/h200/logs/2026-11-27-prefill_sm90-choice-e218e9e7df2e.txt).
 constexpr std::string_view by_hand = "the loops of seven tiles, with times of prefill_sm90 at hand";
-constexpr std::string_view of_loop =
-    "the loop of blocks by the machine code of all tiles, exponentials apart";
 constexpr Constant chain_of_key =
     calibrated("prefill_sm90.block.chain_of_key", 0.15, by_hand, 1.8, of_loop);
 constexpr Constant chain_of_product =
     calibrated("prefill_sm90.block.chain_of_product", 14.5, by_hand, 21.5, of_loop);
-constexpr Constant issue = calibrated("prefill_sm90.block.issue", 60, by_hand, 119, of_loop);
+constexpr Constant issue = calibrated("prefill_sm90.block.instructions", 60, by_hand, 119, of_loop);
 constexpr Constant issue_of_key =
     calibrated("prefill_sm90.block.instructions_of_key", 0.25, by_hand, 1.1, of_loop);
 constexpr Constant issue_of_product =
     calibrated("prefill_sm90.block.instructions_of_product", 4.5, by_hand, 9.6, of_loop);
 constexpr Constant wait = calibrated(
-    "prefill_sm90.block.wait_of_loop", 25,
+    "prefill_sm90.block.wait", 25,
     "a turn, a barrier, a reduction into a uniform register or a vote: a guess, made with "
     "the kernel's times at hand",
     12, "as prefill_mma.vote: a barrier that nobody is late for");

@@ -143,6 +143,9 @@ REFUSED = [
     # Words say all of a shape: what stands beside them would be ignored.
     ("dtype", TypeError, lambda: raceline.predict(WORDS, dtype="fp32")),
     ("causal", TypeError, lambda: raceline.predict(WORDS, causal=True)),
+    ("causal", TypeError, lambda: raceline.predict(WORDS + ",causal", causal=False)),
+    ("accuracy", TypeError, lambda: raceline.predict(WORDS, accuracy="accurate")),
+    ("q", TypeError, lambda: raceline.predict((True, 2, 3, 4), (1, 2, 3, 4))),
     ("k", TypeError, lambda: raceline.predict(WORDS, (1, 2, 3, 4))),
     ("seqlens", TypeError, lambda: raceline.predict(WORDS, seqlens=np.ones(1, "i4"))),
     ("accuracy", TypeError, lambda: raceline.predict(WORDS, accuracy="fast")),
@@ -209,6 +212,16 @@ def test_both_times_and_what_they_rest_on():
     assert 0 < p.uncalibrated_seconds < p.seconds  # terms that were fitted are missing
     assert p.expected_seconds > 0
     assert p.band is None or p.band[0] <= p.expected_seconds <= p.band[1]
+
+
+def test_the_bound_and_where_rates_come_from():
+    measured = raceline.predict("h=16,q=4096,k=4096,d=128,dtype=bf16", device="h200")
+    assert 0 < measured.bound["seconds"] <= min(measured.seconds, measured.expected_seconds)
+    assert measured.bound["limiter"] == "flop.wgmma.bf16"
+    assert set(measured.rates.values()) == {"committed"}
+    sheet = raceline.predict("h=16,q=4096,k=4096,d=128,dtype=bf16", device="b200")
+    assert sheet.bound["rates"] == "datasheet"
+    assert all("datasheet" in origin for origin in sheet.rates.values())
 
 
 def test_accuracy_is_an_option_of_the_workload():

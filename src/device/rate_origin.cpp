@@ -165,8 +165,8 @@ void take_loaded_times(Device& device, const Reference& reference) {
     }
 }
 
-// Of one SM and clock, between its L1 and the L2, before Hopper: NVIDIA's whitepapers of V100 and
-// A100 (64 bytes a clock and SM).
+// Of one SM and clock, between its L1 and the L2: arXiv 1804.06826 for Volta. That it holds up to
+// Ada is assumed.
 constexpr double bytes_of_port = 64;
 
 // One SM draws what it can have under way, whatever else the board has: as much on any of them, but
@@ -182,11 +182,13 @@ void take_unit_rates(Device& device, const Reference& reference) {
         }
         Rate& taken = device.rates[id];
         taken.value = std::min(measured->second.value, own->second.value);
-        if (device.compute_capability < 90 && device.clock_hz > 0) {
-            taken.value = std::min(taken.value, bytes_of_port * device.clock_hz);
-        }
         taken.source = fmt::format("datasheet x 1.00 of {}: no vendor states it; as measured there",
                                    reference.id);
+        const double port = bytes_of_port * device.clock_hz;
+        if (device.compute_capability < 90 && port > 0 && port < taken.value) {
+            taken.value = port;
+            taken.source += ", but no more than 64 bytes a clock (arXiv 1804.06826, Volta)";
+        }
     }
 }
 

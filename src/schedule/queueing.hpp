@@ -18,6 +18,7 @@ inline constexpr Constant waits_in_line = calibrated(
 inline constexpr Constant issue_share =
     code("warpgroups.issue_share", 8.0 / 5,
          "who exponentiates takes three of eight issue slots: the loop of the softmax");
+
 /// Clocks of one warpgroup's block: at the tensor cores, at the exponential units, at the issue
 /// slots, and the rest, for which it needs nobody.
 struct BlockClocks {

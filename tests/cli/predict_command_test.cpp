@@ -66,6 +66,13 @@ TEST_F(PredictCommand, predict_verbose_begins_each_problem_with_its_bound) {
                                  HasSubstr("rates: datasheet")));
 }
 
+TEST_F(PredictCommand, a_call_without_work_has_no_bound_and_nothing_to_gain) {
+    const Outcome none = box.run("predict --device t4 --shape h=8,q=0,k=64,d=64");
+    ASSERT_EQ(none.exit, 0) << none.err;
+    EXPECT_THAT(none.out, AllOf(HasSubstr("there is nothing to compute"), Not(HasSubstr("nan")),
+                                Not(HasSubstr("not known"))));
+}
+
 TEST_F(PredictCommand, predict_shows_a_row_for_each_of_several_problems) {
     const Outcome suite = box.run("predict --device h200 --suite llama3-8b");
     ASSERT_EQ(suite.exit, 0) << suite.err;

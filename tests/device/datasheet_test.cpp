@@ -269,7 +269,10 @@ TEST(Datasheet, DevicesAreCalledByIdAndByTheirVendorsName) {
               "device 'A100' may be any of a100-40, a100-80: name one of them");
     EXPECT_THAT(refusal_of_device("h100"), HasSubstr("h100-pcie, h100-sxm"));
     EXPECT_THAT(refusal_of_device("h20O"), HasSubstr("did you mean 'h200'?"));
-    EXPECT_THAT(refusal_of_device(""), HasSubstr("is not known"));
+    // Only what parts a name may be left out of it.
+    for (const char* name : {"", "!!h200??", "h€200", "\xffh200", "h,200"}) {
+        EXPECT_THAT(refusal_of_device(name), HasSubstr("is not known")) << name;
+    }
 }
 
 }  // namespace

@@ -123,6 +123,15 @@ TEST(SpeedOfLight, of_a_warm_call_leaves_out_what_the_cache_holds) {
     EXPECT_EQ(bound_of(device, shape, false).memory_seconds, 0);
 }
 
+// Who sees no key answers without its query: only the outputs pass.
+TEST(SpeedOfLight, of_queries_without_keys_is_what_they_write) {
+    const Workload w = parse_shape("b=5,h=32,q=64,k=0,d=128,dtype=bf16");
+    EXPECT_EQ(w.bytes_read(), 0);
+    EXPECT_EQ(w.bytes_written(), 5.0 * 32 * 64 * 128 * 2);
+    EXPECT_EQ(parse_shape("b=5,h=32,q=64,k=1,d=128,dtype=bf16").bytes_read(),
+              w.bytes_q() + 5.0 * 32 * 2 * 128 * 2);
+}
+
 TEST(SpeedOfLight, has_an_engine_on_every_device) {
     const LaunchCase how{.cold = true, .launch_path = "graph", .threads = 0};
     for (const std::string& id : device_ids()) {
