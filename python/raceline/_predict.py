@@ -54,7 +54,7 @@ class Prediction:
         self.rates_id: str = made["rates_id"]
         self.workload: dict[str, Any] = case["workload"]
         self.bound: dict[str, Any] = case["bound"]
-        self.rates: dict[str, str] = case["rates"]
+        self.rates: dict[str, str] = case.get("rates", {})  # none of a call without work
 
     def _rows(self) -> list[list[str]]:
         """Terms and resources that matter, the largest first."""
