@@ -157,13 +157,6 @@ inline constexpr Constant softcap_near =
 /// by the compiled code; through shared memory they take 14.
 double clocks_between_tiles(const Tile& tile, int warpgroups);
 
-/// More of them, in a work tile whose warpgroups have equal shares, where two do not take turns: as
-/// if they fell into step, and their ends of work tiles came at the same time (not traced). Fitted
-/// to five sweeps of the pairs of tiles that differ in turns alone (…-prefill_sm90-tiles-…, no
-/// mask): at 512 tokens d128 is 2 to 6 % faster with turns, some 0.36 µs a work tile, d256 1.6 % in
-/// the mean. Three warpgroups are left out: at d128 they show nothing, at d64 2 to 3 % at 512.
-double clocks_in_step(const Tile& tile, int warpgroups, bool equal_shares);
-
 /// Of a block that needs a mask, whichever end of what its rows see lies in it: 3.5 a key and warp
 /// beside others.
 double clocks_of_mask(const Tile& tile, int warpgroups);

@@ -32,10 +32,6 @@ constexpr Constant wait = calibrated(
     "a turn, a barrier, a reduction into a uniform register or a vote: a guess, made with "
     "the kernel's times at hand",
     12, "as prefill_mma.vote: a barrier that nobody is late for");
-constexpr Constant wide_block = calibrated(
-    "prefill_sm90.block.key_beyond_128", 7,
-    "tiles of 160 and 176 keys: receipts/h200/2026-11-22-prefill_sm90-tiles-1f24940c08f4", 0,
-    "term dropped: the stall counts do not have it");
 constexpr Constant shuffle =
     assumed("prefill_sm90.block.exchange", 20, "an exchange between lanes");
 
@@ -48,9 +44,6 @@ constexpr Constant work_tile_column =
 constexpr Constant work_tile_column_boxes =
     code("prefill_sm90.item.column_by_tma", 14.0 / 16,
          "14 instructions for 16 columns, outputs through shared memory");
-constexpr Constant in_step = calibrated(
-    "prefill_sm90.item.in_step", 500,
-    "five sweeps of tiles that differ in turns alone: …-prefill_sm90-tiles-…", 0, "term dropped");
 
 // Of a warp, for a softcap: instructions, and clocks at the exponential units.
 struct TanhClocks {
@@ -78,8 +71,7 @@ schedule::BlockClocks block_clocks(const Tile& t, bool first, double softcap) {
     const TanhClocks tanh = tanh_clocks(keys, softcap);
     const double exponentials = keys / 2 * exponential_clocks + tanh.exponentials;
     const double maxima = first ? keys + 4 * shuffle : 0;
-    const double many = wide_block * std::max(0.0, keys - 128);
-    const double alone = code.clocks + 8 * wait + maxima + many - code.instructions;
+    const double alone = code.clocks + 8 * wait + maxima - code.instructions;
     return {tensor, exponentials, code.instructions + tanh.issued, alone, values};
 }
 
@@ -103,12 +95,6 @@ double clocks_between_tiles(const Tile& t, int warpgroups) {
     const double alone =
         work_tile + (stores_boxes(t) ? work_tile_column_boxes : work_tile_column) * t.headdim_v;
     return schedule::between_tiles(alone, warpgroups);
-}
-
-double clocks_in_step(const Tile& t, int warpgroups, bool equal_shares) {
-    return equal_shares && warpgroups == 2 && t.warpgroups() == 2 && t.turns == 0
-               ? static_cast<double>(in_step)
-               : 0;
 }
 
 double clocks_of_mask(const Tile& t, int warpgroups) {
@@ -162,13 +148,12 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
          static_cast<double>(w.headdim + w.headdim_v) * 2, w.bytes_kv()},
         p, {flop_of(w), "byte.smem_mma", "byte.l2", "byte.dram_read", "byte.dram_write"});
     const int warpgroups = tile.warpgroups();
-    const bool equal_shares = w.mask == Mask::full && !w.window && !w.ragged();
     c.steps = schedule::steps_of(share, p, warpgroups, w.ragged(), [&](int working) {
-        return schedule::StepClocks{
-            clocks_of_first_softmax(tile, working, w.softcap),
-            clocks_of_block(tile, true, working, w.softcap),
-            clocks_of_block(tile, false, warpgroups, w.softcap), clocks_of_mask(tile, working),
-            clocks_between_tiles(tile, working) + clocks_in_step(tile, working, equal_shares)};
+        return schedule::StepClocks{clocks_of_first_softmax(tile, working, w.softcap),
+                                    clocks_of_block(tile, true, working, w.softcap),
+                                    clocks_of_block(tile, false, warpgroups, w.softcap),
+                                    clocks_of_mask(tile, working),
+                                    clocks_between_tiles(tile, working)};
     });
     return launches_of({}, plan, std::move(c));
 }
