@@ -219,6 +219,11 @@ RL_API rl_status rl_predict_shape(const char* shape, const char* device, const c
 RL_API rl_status rl_predict_forward(const rl_forward_args* args, const char* device, char** json);
 RL_API rl_status rl_predict_decode(const rl_decode_args* args, const char* device, char** json);
 
+/* The least time of a problem, whatever kernel solves it, also on devices that no kernel here runs
+ * on, as a JSON object: device, workload, case, bound {seconds, limiter, engine, memory_seconds,
+ * compute_seconds, launch_seconds, arithmetic_intensity, ridge, rates}. */
+RL_API rl_status rl_predict_bound(const char* shape, const char* device, char** json);
+
 /* A case that is launched differently from rl_forward. Cleared members mean what they do above. */
 typedef struct rl_case {
     size_t struct_size;

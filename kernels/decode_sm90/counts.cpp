@@ -3,11 +3,11 @@
 // nothing timed.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <string>
 
 #include "kernels/decode_sm90/cut.hpp"
 #include "model/constant.hpp"
+#include "schedule/rereads.hpp"
 
 namespace raceline::kernels::decode_sm90 {
 namespace {
@@ -60,6 +60,11 @@ Work block_work(const Workload& w, const Tile& t) {
     if (w.page_size > 0) {
         instructions += 2 * keys / run_keys * instructions_of_lookup;
     }
+    if (w.softcap > 0) {
+        instructions += keys / 8 * counted(60, "tanh_anywhere of a lane's four scores, tanh.cuh");
+        work["op.ex2"] += 2 * tile_rows * keys;
+        work["flop.fma.fp32"] += slot * tile_rows * keys * counted(11, "tanh.cuh");
+    }
     if (widens) {
         instructions += bytes / 128 * counted(3.1, "conversions and their operands");
     }
@@ -72,22 +77,6 @@ Work block_work(const Workload& w, const Tile& t) {
     }
     work["op.issue"] = lanes * instructions;
     return work;
-}
-
-// Keys' rows of one head that stand side by side in memory are read at DRAM's rate from 256 bytes
-// on. The neighbours of shorter ones are read by other CTAs at other times.
-constexpr Constant time_of_128 = calibrated("decode_sm90.time_of_128_bytes", 1.027,
-                                            "an H200, beside tiles that read heads side by side: "
-                                            "receipts/h200/logs/2026-11-26-decode_sm90-heads.tsv",
-                                            1, "DRAM's own rate");
-constexpr Constant time_of_64 = calibrated("decode_sm90.time_of_64_bytes", 1.45,
-                                           "an H200, beside tiles that read heads side by side: "
-                                           "receipts/h200/logs/2026-11-26-decode_sm90-heads.tsv",
-                                           1, "DRAM's own rate");
-
-double time_of_rows(const Tile& t) {
-    const int together = t.row_bytes() * t.heads();
-    return together <= 64 ? time_of_64 : together <= 128 ? time_of_128 : 1.0;
 }
 
 // What a warp's block brings comes from DRAM, all of it.
@@ -186,9 +175,7 @@ Counts main_launch(const Workload& w, const Tile& t, const Cut& cut) {
         {w.bytes_kv() * (totals.row_tiles - 1),
          std::min(w.bytes_kv(),
                   w.bytes_kv() / static_cast<double>(w.batch * w.heads_kv) * t.heads() * parts)});
-    // Not more bytes, but the time of more: they take DRAM's time, and no cache helps.
-    c.reread.push_back(
-        {w.bytes_kv() * (time_of_rows(t) - 1), std::numeric_limits<double>::infinity()});
+    schedule::add_time_of_rows(c, w, t.heads());
     c.ctas = static_cast<std::int64_t>(parts);
     c.threads = t.threads();
     c.warps_counted = true;

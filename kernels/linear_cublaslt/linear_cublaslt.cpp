@@ -5,12 +5,14 @@
 #include <array>
 #include <cmath>
 #include <fmt/format.h>
+#include <limits>
 #include <utility>
 #include <vector>
 
 #include "kernels/linear_cublaslt/tile.hpp"
 #include "model/constant.hpp"
 #include "model/one_pass.hpp"
+#include "model/rates.hpp"
 #include "registry/kernel.hpp"
 #include "workload/operation.hpp"
 
@@ -58,16 +60,12 @@ Sizes sizes_of(const Workload& w) {
     return {w.extent("m"), w.extent("n"), w.extent("k")};
 }
 
-struct Shape {
-    std::int64_t rows, columns;  ///< of the result, of a CTA
-};
 // A CTA of the library's kernels for Hopper, of which one fits on an SM.
 constexpr Constant threads = assumed("linear_cublaslt.threads", 384, "three warpgroups");
 constexpr Constant registers =
     assumed("linear_cublaslt.registers", 168, "all that three warpgroups can have");
-constexpr Constant stages = assumed("linear_cublaslt.stages", 4, "operands on their way");
 constexpr Constant smem_bytes =
-    assumed("linear_cublaslt.smem_bytes", 200e3, "as many stages of operands as fit");
+    assumed("linear_cublaslt.smem_bytes", 220e3, "as many stages of operands as fit");
 
 // Code, descriptors and the choice among parts of k, before the first product of a cold call.
 constexpr Constant fetches_of_library = calibrated(
@@ -76,54 +74,158 @@ constexpr Constant fetches_of_library = calibrated(
     "model had 3.2 to 8.9 us too short, and the frozen operations of ebf4320",
     1, "the first line of code alone");
 
-// Issue slots that an fp32 multiply-add takes with its share of loads and of the loop.
-constexpr Constant slots_of_fma =
-    assumed("linear_cublaslt.slots_of_fma", 1.08,
-            "eight by eight results a thread: four loads beside 64 multiply-adds, and the loop");
+// Of the library's fp32 kernels, 128 threads for 128 x 128 results, as a profiler counted them:
+// receipts of operations:3793283560 on an H200.
+constexpr double slots_of_fma = counted(1.135, "issue slots beside multiply-adds, 128x128x8");
+constexpr double bytes_of_fma = counted(0.88, "shared memory, a multiply-add, 128x128x8");
+constexpr double fp32_threads = counted(128, "the launch");
+constexpr double fp32_registers = counted(255, "two CTAs an SM");
 
+struct Shape {
+    std::int64_t rows, columns;  ///< of the result, of a CTA
+};
 /// Results of a CTA that libraries of products have kernels for.
-constexpr std::array shapes{Shape{128, 256}, Shape{256, 128}, Shape{128, 128},
-                            Shape{64, 256},  Shape{64, 128},  Shape{64, 64}};
+constexpr std::array usual{Shape{128, 256}, Shape{256, 128}, Shape{128, 128},
+                           Shape{64, 256},  Shape{64, 128},  Shape{64, 64}};
 constexpr std::int64_t columns_of_step = 64;  ///< of k, that a CTA loads at a time
 
+// The library's kernels for Hopper say in their names what they are (nvjet_sm90_tst_192x208_64x4):
+// 64 to 256 columns of the result, any multiple of 8 rows, and as many stages of 64 elements of k
+// as shared memory holds.
+constexpr std::int64_t rows_of_product = 8, columns_of_product = 64, most_stages = 16;
+constexpr auto most_rows =
+    static_cast<std::int64_t>(counted(272, "names of its kernels on an H200"));
+// Registers of two warpgroups that add them up.
+constexpr auto most_results =
+    256 * static_cast<std::int64_t>(counted(156, "192x208 is the largest of its kernels' names"));
+constexpr std::int64_t most_waves = 4;
+
+constexpr std::int64_t in_parts(std::int64_t all, std::int64_t part) {
+    return (all + part - 1) / part;
+}
+
 std::int64_t tiles(const Sizes& s, const Shape& tile) {
-    return (s.m + tile.rows - 1) / tile.rows * ((s.n + tile.columns - 1) / tile.columns);
+    return in_parts(s.m, tile.rows) * in_parts(s.n, tile.columns);
 }
 
 std::int64_t splits_of(std::int64_t outputs, std::int64_t k, std::int64_t units) {
     // Where tiles are few, k is split among the units that are left.
-    const std::int64_t steps = (k + columns_of_step - 1) / columns_of_step;
+    const std::int64_t steps = in_parts(k, columns_of_step);
     return std::clamp<std::int64_t>(units / std::max<std::int64_t>(1, outputs), 1, steps);
 }
 
-/// Elements of both operands that the L2 gives to a CTA for one column of k. On Hopper the CTAs of
-/// a cluster, two by two, share each operand that two of them need, by multicast, where the result
-/// has two tiles that way. Assumed: a product on an H200 was faster than clusters of two allow.
-double operands_of(const Sizes& s, const Shape& tile, const std::string& engine) {
-    const auto rows = static_cast<double>(tile.rows);
-    const auto columns = static_cast<double>(tile.columns);
-    const bool shares = engine.starts_with("flop.wgmma.");
-    const bool below = shares && s.m > tile.rows;
-    const bool beside = shares && s.n > tile.columns;
-    return rows / (beside ? 2 : 1) + columns / (below ? 2 : 1);
+bool on_hopper(std::string_view engine) {
+    return engine.starts_with("flop.wgmma.");
 }
 
-/// The one that ends first: as many waves of products, or of operands from L2, as it needs.
-Shape shape_of(const Sizes& s, DType dtype, const Device& device, const std::string& engine) {
-    const std::int64_t units = std::max(1, device.units);
-    const double flops = device.find(engine).value_or(1) / static_cast<double>(units);
-    const double bytes = device.find("byte.l2").value_or(0) / static_cast<double>(units);
-    const auto seconds = [&](const Shape& tile) {
-        const std::int64_t outputs = tiles(s, tile);
-        const std::int64_t splits = splits_of(outputs, s.k, units);
-        const auto k = static_cast<double>(s.k) / static_cast<double>(splits);
-        const std::int64_t waves = (outputs * splits + units - 1) / units;
-        const double products = 2 * static_cast<double>(tile.rows * tile.columns) * k / flops;
-        const double operands =
-            bytes > 0 ? operands_of(s, tile, engine) * k * bytes_of(dtype) / bytes : 0;
-        return static_cast<double>(waves) * std::max(products, operands);
+/// Elements of both operands that the L2 gives to a CTA for one column of k. On Hopper the CTAs of
+/// a cluster share by multicast what they all need: two by two, or four in a row where the result
+/// has but one tile the other way.
+double operands_of(const Sizes& s, const Shape& tile, bool hopper) {
+    constexpr std::int64_t in_cluster = 4;
+    const auto shared_by = [&](std::int64_t along, std::int64_t across) {
+        const std::int64_t most = across > 1 ? in_cluster / 2 : in_cluster;
+        return static_cast<double>(hopper ? std::min(most, along) : 1);
     };
-    return *std::ranges::min_element(shapes, {}, seconds);
+    const std::int64_t below = in_parts(s.m, tile.rows), beside = in_parts(s.n, tile.columns);
+    return static_cast<double>(tile.rows) / shared_by(beside, below) +
+           static_cast<double>(tile.columns) / shared_by(below, beside);
+}
+
+/// Elements that the matrix engine reads from shared memory for one column of k: each product of 64
+/// columns takes these and all rows.
+double elements_of_products(const Shape& tile) {
+    return static_cast<double>(in_parts(tile.columns, columns_of_product) *
+                               (columns_of_product + tile.rows));
+}
+
+/// What a tile is chosen by.
+struct Chip {
+    std::int64_t units;
+    double flops, l2_bytes, smem_bytes;  ///< of one unit, a second
+    double wait;                         ///< s, before a wave's first products
+    bool hopper;
+};
+
+double chip_rate(const Device& device, std::string_view id) {
+    return device.find(id).value_or(0) / std::max(1, device.units);
+}
+
+Chip chip_of(const Device& device, const std::string& engine) {
+    return {std::max(1, device.units),
+            chip_rate(device, engine),
+            chip_rate(device, "byte.l2"),
+            chip_rate(device, "byte.smem_mma"),
+            loaded_seconds(device, "latency.dram"),
+            on_hopper(engine)};
+}
+
+/// As many waves of products, or of operands, as the tile needs.
+double seconds_of(const Sizes& s, const Shape& tile, double bytes, const Chip& chip) {
+    const auto over = [](double amount, double rate) { return rate > 0 ? amount / rate : 0; };
+    const std::int64_t outputs = tiles(s, tile);
+    const std::int64_t splits = splits_of(outputs, s.k, chip.units);
+    const auto k = static_cast<double>(s.k) / static_cast<double>(splits);
+    const auto results = static_cast<double>(tile.rows * tile.columns);
+    const double fed = chip.hopper ? elements_of_products(tile) * k * bytes : 0;
+    const double sums = splits > 1 ? 2 * sizeof(float) * results : 0;
+    return static_cast<double>(in_parts(outputs * splits, chip.units)) *
+           (chip.wait +
+            std::max({over(2 * results * k, chip.flops), over(fed, chip.smem_bytes),
+                      over(operands_of(s, tile, chip.hopper) * k * bytes + sums, chip.l2_bytes)}));
+}
+
+/// The one that ends first. On Hopper as high as it takes to fill a number of waves.
+Shape shape_of(const Sizes& s, DType dtype, const Chip& chip) {
+    const double bytes = bytes_of(dtype);
+    Shape best = usual.front();
+    double least = 0;
+    const auto consider = [&](const Shape& tile) {
+        const double seconds = seconds_of(s, tile, bytes, chip);
+        if (least == 0 || seconds < least) {
+            best = tile;
+            least = seconds;
+        }
+    };
+    if (!chip.hopper) {
+        for (const Shape& tile : usual) {
+            consider(tile);
+        }
+        return best;
+    }
+    constexpr std::int64_t most_columns = 256;
+    for (std::int64_t columns = columns_of_product; columns <= most_columns;
+         columns += columns_of_product) {
+        const std::int64_t beside = in_parts(s.n, columns);
+        const std::int64_t most =
+            std::min(most_rows, most_results / columns / rows_of_product * rows_of_product);
+        std::int64_t last = 0;
+        for (std::int64_t waves = 1; waves <= most_waves; ++waves) {
+            const std::int64_t below = std::max<std::int64_t>(1, waves * chip.units / beside);
+            const std::int64_t exact = in_parts(in_parts(s.m, below), rows_of_product);
+            const std::int64_t rows = std::min(most, rows_of_product * exact);
+            if (rows != last) {
+                consider({rows, columns});
+            }
+            last = rows;
+        }
+    }
+    return best;
+}
+
+// A CTA reads pieces of 128 bytes, one in each of its operands' rows, and their neighbours in the
+// next step. The longer the rows, the more of DRAM's time that takes.
+constexpr std::string_view pieces_log = "receipts/h200/logs/2026-11-28-dram-pieces.tsv";
+constexpr Constant in_short_rows = probe("linear_cublaslt.pieces_in_1_KiB", 1.055, pieces_log);
+constexpr Constant in_rows = probe("linear_cublaslt.pieces_in_4_KiB", 1.085, pieces_log);
+constexpr Constant in_long_rows = probe("linear_cublaslt.pieces_in_16_KiB", 1.17, pieces_log);
+
+double time_of_pieces(double bytes_of_row) {
+    // Halfway between those that the probe read.
+    constexpr double short_rows = counted(2048, "bytes"), rows = counted(8192, "bytes");
+    return bytes_of_row <= short_rows ? in_short_rows
+           : bytes_of_row <= rows     ? in_rows
+                                      : in_long_rows;
 }
 
 /// Elements that leave DRAM if each wave of CTAs is a block of the result, as square as it can be,
@@ -147,34 +249,46 @@ std::vector<Counts> counts(const Workload& w, const Tile& /*tile*/, const Device
     const double read = w.bytes_read();
     const double written = w.bytes_written();
     const std::string engine = engine_of(device, w.dtype);
-    const Shape tile = shape_of(s, w.dtype, device, engine);
+    const Chip chip = chip_of(device, engine);
+    const Shape tile = shape_of(s, w.dtype, chip);
     const std::int64_t outputs = tiles(s, tile);
-    const std::int64_t steps = (k + columns_of_step - 1) / columns_of_step;
-    const std::int64_t splits = splits_of(outputs, k, std::max(1, device.units));
+    const std::int64_t steps = in_parts(k, columns_of_step);
+    const std::int64_t splits = splits_of(outputs, k, chip.units);
     const auto ctas = static_cast<double>(outputs * splits);
     const double bytes = bytes_of(w.dtype);
     const double padded = 2.0 * static_cast<double>(tile.rows * tile.columns * k);
-    const double operands = operands_of(s, tile, engine) * static_cast<double>(k) * bytes *
-                            static_cast<double>(outputs);
+    const double columns_of_k = static_cast<double>(k * outputs) * bytes;
     Counts c;
     c.launch = "main";
     c.work[engine] = padded * static_cast<double>(outputs);
     if (engine == "flop.fma.fp32") {
-        c.work["op.issue"] = slots_of_fma * padded / 2 * static_cast<double>(outputs);
+        const double products = padded / 2 * static_cast<double>(outputs);
+        c.work["op.issue"] = slots_of_fma * products;
+        c.work["byte.smem_lsu"] = bytes_of_fma * products;
     }
     c.work["byte.dram_read"] = read;
     c.work["byte.dram_write"] = written;
-    c.work["byte.l2"] = operands + written;
+    c.work["byte.l2"] = operands_of(s, tile, chip.hopper) * columns_of_k + written;
+    if (chip.hopper) {
+        c.work["byte.smem_mma"] = elements_of_products(tile) * columns_of_k;
+    }
     const double of_waves = elements_of_waves(s, tile, outputs, device) * bytes;
     c.reread = {{std::max(0.0, of_waves - read), static_cast<double>((m + n) * k) * bytes}};
+    if (chip.hopper) {
+        // Not more bytes, but the time of more: no cache helps.
+        c.reread.push_back({read * (time_of_pieces(static_cast<double>(k) * bytes) - 1),
+                            std::numeric_limits<double>::infinity()});
+    }
     c.ctas = outputs * splits;
-    c.threads = static_cast<int>(threads);
-    c.registers = static_cast<int>(registers);
+    const bool lanes = engine == "flop.fma.fp32";
+    c.threads = static_cast<int>(lanes ? fp32_threads : threads);
+    c.registers = static_cast<int>(lanes ? fp32_registers : registers);
     c.smem_bytes = std::min(device.smem_bytes_per_cta, static_cast<std::int64_t>(smem_bytes));
     c.balanced_order = true;
     const double turns = std::ceil(static_cast<double>(steps) / static_cast<double>(splits));
+    const double stage = columns_of_step * bytes * static_cast<double>(tile.rows + tile.columns);
     c.bytes_in_flight =
-        stages * columns_of_step * bytes * static_cast<double>(tile.rows + tile.columns);
+        stage * std::clamp(std::floor(smem_bytes / stage), 2.0, static_cast<double>(most_stages));
     Work rest = c.work * (1 / ctas);
     rest.erase("byte.dram_write");
     rest *= 1 / turns;
@@ -182,7 +296,8 @@ std::vector<Counts> counts(const Workload& w, const Tile& /*tile*/, const Device
     c.steps.push_back({"first operands", 1, {}, "latency.dram"});
     c.steps.push_back({"k", turns, std::move(rest), ""});
     c.steps.push_back({"result", 1, {{"byte.dram_write", written / ctas}}, ""});
-    c.overlap = {{engine, "op.issue", "byte.dram_read", "byte.l2"}};
+    c.overlap = {
+        {engine, "op.issue", "byte.dram_read", "byte.l2", "byte.smem_mma", "byte.smem_lsu"}};
     add_cold_code(c, device, 1, fetches_of_library);
     return one_launch(std::move(c));
 }

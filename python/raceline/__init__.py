@@ -12,6 +12,7 @@ attention implementation for Hugging Face models.
 """
 
 from ._attention import attention, combine, decode
+from ._bound import Bound, bound
 from ._core import version as _version
 from ._devices import Ceiling, Ceilings, Device, devices, measure
 from ._page import report_html
@@ -21,12 +22,14 @@ from ._predict import Prediction, predict
 __version__ = _version()
 
 __all__ = [
+    "Bound",
     "Ceiling",
     "Ceilings",
     "Device",
     "Point",
     "Prediction",
     "attention",
+    "bound",
     "combine",
     "decode",
     "devices",

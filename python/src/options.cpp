@@ -51,6 +51,9 @@ bool read_bool(std::string_view name, nb::handle value) {
 }
 
 double read_number(std::string_view name, nb::handle value) {
+    if (PyBool_Check(value.ptr()) != 0) {
+        raise_type_error(fmt::format("{} is a bool; it must be a number", name));
+    }
     const double number = PyFloat_AsDouble(value.ptr());
     if (number == -1 && PyErr_Occurred() != nullptr) {
         const bool large = PyErr_ExceptionMatches(PyExc_OverflowError) != 0;

@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "api/predicted_case.hpp"
 #include "call.hpp"
 #include "device/catalog.hpp"
 #include "options.hpp"
@@ -95,6 +96,15 @@ nb::object predicted_shape(nb::dict memory, nb::handle shape, nb::handle device,
 void bind_predictions(nb::module_& module) {
     module.def("predicted_call", &predicted_call, nb::arg("memory"), nb::arg("call"),
                nb::arg("device").none(), nb::arg("make"));
+    module.def(
+        "bound_of_shape",
+        [](nb::handle shape, nb::handle device) {
+            const std::string text = read_text("shape", shape);
+            const std::string name = read_text("device", device);
+            const nb::gil_scoped_release released;
+            return api::bound_text(text, name);
+        },
+        nb::arg("shape"), nb::arg("device").none());
     module.def("predicted_shape", &predicted_shape, nb::arg("memory"), nb::arg("shape"),
                nb::arg("device").none(), nb::arg("backend").none(), nb::arg("make"));
 }

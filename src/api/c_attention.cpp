@@ -97,6 +97,15 @@ rl_status rl_predict_shape(const char* shape, const char* device, const char* ke
     });
 }
 
+rl_status rl_predict_bound(const char* shape, const char* device, char** json) {
+    return guarded([&] {
+        api::require_pointer(json, "json");
+        *json = nullptr;
+        api::require_pointer(shape, "shape");
+        *json = api::copied_text(api::bound_text(shape, api::text_or_empty(device)));
+    });
+}
+
 rl_status rl_predict_forward(const rl_forward_args* args, const char* device, char** json) {
     return predict_into(json, [&] {
         return api::predict_forward_case(api::read_forward(args), api::text_or_empty(device));

@@ -122,6 +122,18 @@ PredictedCase predict_shape_case(const std::string& shape, const std::string& de
     return predict_workload(parse_shape(shape), device, kernel, 0);
 }
 
+BoundRow bound_of_shape(const std::string& shape, const std::string& device_name) {
+    const Device device = device_of_prediction(device_name, 0);
+    Case problem;
+    problem.workload = parse_shape(shape);
+    problem.options.how = launch_case(device, 0);
+    return bound_row(problem, device);
+}
+
+std::string bound_text(const std::string& shape, const std::string& device) {
+    return dump_json(row_to_json(bound_of_shape(shape, device)));
+}
+
 Json predicted_case_to_json(const PredictedCase& predicted) {
     return row_to_json(prediction_row(predicted.which, predicted.device, predicted.explained));
 }
@@ -139,6 +151,12 @@ PredictedTime predict_decode(const DecodeArgs& args, const std::string& device) 
 PredictedTime predict_shape(const std::string& shape, const std::string& device,
                             const std::string& kernel) {
     return api::time_of(api::predict_shape_case(shape, device, kernel));
+}
+
+ProblemBound predict_bound(const std::string& shape, const std::string& device) {
+    const SpeedOfLight b = api::bound_of_shape(shape, device).bound;
+    return {b.seconds, b.memory_seconds,       b.compute_seconds, b.launch_seconds, b.limiter,
+            b.engine,  b.arithmetic_intensity, b.ridge,           b.rates};
 }
 
 std::vector<std::string> devices() {

@@ -36,6 +36,10 @@ PredictedCase predict_shape_case(const std::string& shape, const std::string& de
 /// The device that predict_workload predicts for, with the rates that it uses.
 Device device_of_prediction(const std::string& device, int threads);
 
+/// A problem without a kernel, launched as a call would, and its bound as a row's content.
+BoundRow bound_of_shape(const std::string& shape, const std::string& device);
+std::string bound_text(const std::string& shape, const std::string& device);
+
 /// judge_point as JSON (run/point_json.hpp).
 std::string point_text(const WorkPoint& point, const std::string& device);
 

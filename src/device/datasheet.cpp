@@ -64,6 +64,7 @@ constexpr Size sizes[] = {
     {"year", [](Device& d, double v) { d.year = static_cast<int>(v); }},
     {"units", [](Device& d, double v) { d.units = static_cast<int>(v); }},
     {"clock_hz", [](Device& d, double v) { d.clock_hz = v; }},
+    {"clock_max_hz", [](Device& d, double v) { d.clock_max_hz = v; }},
     {"sustained_clock_hz", [](Device& d, double v) { d.sustained_clock_hz = v; }},
     {"simd_bits", [](Device& d, double v) { d.simd_bits = static_cast<int>(v); }},
     {"memory_bytes", [](Device& d, double v) { d.memory_bytes = static_cast<std::int64_t>(v); }},

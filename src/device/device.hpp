@@ -67,6 +67,7 @@ struct Device {
     int compute_capability = 0;     ///< 90 for sm_90; 0 elsewhere
     int units = 1;                  ///< SMs, CUs or cores (threads in use on a CPU)
     double clock_hz = 0;            ///< boost or as probed
+    double clock_max_hz = 0;        ///< what boards may run at beyond the stated boost; 0: that
     double sustained_clock_hz = 0;  ///< under matrix load, if known
     int simd_bits = 0;              ///< CPU: widest vector in use
     bool has_bf16_dot = false;      ///< CPU: AVX-512 BF16 or better

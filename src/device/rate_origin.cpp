@@ -243,10 +243,12 @@ void scale_by_clock(Device& device, const std::string& id, const Reference& refe
                            (stated->second.value / stated->second.clock_hz);
     const double at_highest = reached * rate.value * device.clock_hz / rate.clock_hz;
     const double clock = clock_within_limit(device, draw_of(device, id, at_highest));
-    const double factor = reached * clock / rate.clock_hz;
-    scale(rate, factor, reference.id);
-    rate.source = fmt::format("{} ({:.2f} GHz within {:.0f} W)", rate.source, clock / 1e9,
-                              device.power.limit_w);
+    const std::string by = clock < device.clock_hz
+                               ? fmt::format("{} at {:.2f} GHz in {:.0f} W", reference.id,
+                                             clock / 1e9, device.power.limit_w)
+                               : reference.id;
+    scale(rate, reached, by);
+    rate.value *= clock / rate.clock_hz;
     rate.clock_hz = clock;
     if (id.starts_with(main_engine(device))) {
         device.sustained_clock_hz = std::max(device.sustained_clock_hz, clock);
@@ -255,6 +257,20 @@ void scale_by_clock(Device& device, const std::string& id, const Reference& refe
 
 bool has_clock(const Rate& rate) {
     return rate.clock_hz > 0 && rate.per_clock_per_unit > 0;
+}
+
+// A board may run above the clock at which its vendor states a rate.
+bool runs_above_stated(const Device& device, const std::string& id, const Rate& rate) {
+    return !is_time_id(id) && rate.clock_hz > 0 && device.clock_max_hz > rate.clock_hz;
+}
+
+// What bounds go by.
+Rate at_highest_clock(const Device& device, const std::string& id, Rate stated) {
+    if (runs_above_stated(device, id, stated)) {
+        stated.value *= device.clock_max_hz / stated.clock_hz;
+        stated.clock_hz = device.clock_max_hz;
+    }
+    return stated;
 }
 
 }  // namespace
@@ -315,13 +331,17 @@ void scale_to_measured(Device& device, std::span<const build_info::EmbeddedFile>
     const auto stated = device.rates;
     for (const auto& [id, rate] : stated) {
         const bool products = engines_product(id) && device.power.joules.contains(id);
+        bool bounded_apart = runs_above_stated(device, id, rate);
         if (const auto share = measured_share(*reference, counterpart(device, id, *reference))) {
             if (products && has_clock(rate)) {
                 scale_by_clock(device, id, *reference);
             } else {
                 scale(device.rates[id], *share, reference->id);
             }
-            device.rates[id + std::string(unscaled_suffix)] = rate;
+            bounded_apart = true;
+        }
+        if (bounded_apart) {
+            device.rates[id + std::string(unscaled_suffix)] = at_highest_clock(device, id, rate);
         }
     }
 }

@@ -20,7 +20,8 @@ enum class RateOrigin {
     datasheet
 };
 
-/// "measured here", "rates file", "committed", "datasheet x 0.88 of h200", "datasheet".
+/// "measured here", "rates file", "committed", "datasheet x 0.88 of h200", "datasheet"; of products
+/// whose clock the watts hold down, "datasheet x 0.96 of h200 at 1.04 GHz in 72 W".
 std::string origin_text(const Rate& rate);
 RateOrigin origin_of(const Rate& rate);
 /// What `origin` puts before the description of how it was measured.
@@ -28,7 +29,7 @@ std::string_view source_prefix(RateOrigin origin);
 bool is_measured(const Rate& rate);
 
 /// A rate that was scaled keeps what the datasheet says beside it, as "<id>.datasheet": bounds go
-/// by that.
+/// by that. Of a board that runs above its stated clock it is what that clock would give.
 inline constexpr std::string_view unscaled_suffix = ".datasheet";
 
 /// A GPU of which nothing is measured gets, for each resource, its datasheet's rate times the

@@ -60,6 +60,10 @@ std::string head_of(const ProblemAnswer& answer, const Device& device, const Tex
                              answer.made_for_others +
                                  ". What the device can do is the bound below, not this time.",
                              Ink::heading, style)) +
+           (answer.too_large.empty()
+                ? ""
+                : named_line("but", "a call would be refused: " + answer.too_large + ".",
+                             Ink::heading, style)) +
            named_line("limiter", p.limiter, Ink::limiter, style) +
            named_line("tile", which.kernel->tile_text(which.tile), Ink::hint, style) +
            named_line("rates", origins_text(answer.explained.rates), Ink::hint, style);
@@ -249,6 +253,7 @@ std::string answers_table(std::span<const ProblemAnswer> answers, const TextStyl
     };
     std::set<std::string> origins;
     std::map<std::string, std::size_t> refusals, elsewhere;
+    std::size_t too_large = 0;
     for (const ProblemAnswer& answer : answers) {
         const std::string shape = format_shape(answer.which.workload);
         const std::string bound =
@@ -265,6 +270,7 @@ std::string answers_table(std::span<const ProblemAnswer> answers, const TextStyl
         if (!answer.made_for_others.empty()) {
             ++elsewhere[answer.made_for_others];
         }
+        too_large += answer.too_large.empty() ? 0 : 1;
         const auto [intensity, ridge] = roofline_of(answer.bound);
         const std::string rates = origins_text(answer.explained.rates);
         origins.insert(rates);
@@ -287,6 +293,12 @@ std::string answers_table(std::span<const ProblemAnswer> answers, const TextStyl
         text += paragraph(
             fmt::format("no kernel of the API serves {}: {}", counted_text(count, "shape"), reason),
             style);
+    }
+    if (too_large > 0) {
+        text += paragraph(fmt::format("calls of {} would be refused: they need more memory than "
+                                      "the device has; each alone says how much",
+                                      counted_text(too_large, "shape")),
+                          style);
     }
     for (const auto& [reason, count] : elsewhere) {
         text += paragraph(

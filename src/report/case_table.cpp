@@ -252,7 +252,6 @@ CaseLine bound_line(const CaseLine& of, bool served) {
     line.intensity = of.bound.arithmetic_intensity;
     line.ridge = of.bound.ridge;
     line.bound = of.bound;
-    line.predicted = of.bound.seconds;
     line.rates = of.bound.rates;
     line.tile =
         fmt::format("bound{}{}", of.bound.engine.empty() ? "" : ", products on ", of.bound.engine);
@@ -298,7 +297,11 @@ std::string prediction_text(std::span<const CaseLine> cases, bool uncalibrated,
     names.shortened = short_name;
     std::vector<CaseColumn> columns{{names, [](const CaseLine& line) { return line.kernel; }}};
     append(columns, roofline_columns());
-    columns.push_back(of_bound_column());
+    append(columns, {{number_column("bound", Keep::predictions),
+                      [](const CaseLine& line) {
+                          return line.predicted > 0 ? "" : time_text(line.bound.seconds);
+                      }},
+                     of_bound_column()});
     if (!uncalibrated) {
         append(columns, {{number_column("expected"),
                           [](const CaseLine& line) { return time_text(line.expected); }},

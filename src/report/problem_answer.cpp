@@ -10,6 +10,7 @@
 #include "device/catalog.hpp"
 #include "model/speed_of_light.hpp"
 #include "registry/registry.hpp"
+#include "run/memory_need.hpp"
 
 namespace raceline {
 namespace {
@@ -40,6 +41,8 @@ void explain(ProblemAnswer& answer, const Device& device, Calibration calibratio
             answer.beside.push_back({resource, others, others / p.seconds});
         }
     }
+    answer.too_large =
+        why_too_large(*answer.which.kernel, answer.which.tile, answer.which.workload, device);
     sort_longest_first(answer.terms);
     sort_longest_first(answer.beside);
     answer.helps = what_helps(answer.which, device, calibration);

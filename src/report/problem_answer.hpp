@@ -33,6 +33,7 @@ struct ProblemAnswer {
     /// Kernels that take this problem on other devices, and why not on this one, in a sentence;
     /// where the kernel is far from the bound. Empty: there are none.
     std::string made_for_others;
+    std::string too_large;  ///< why a call of it would be refused there for want of memory, or ""
 
     [[nodiscard]] bool served() const { return which.kernel != nullptr; }
 };

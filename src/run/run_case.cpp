@@ -149,11 +149,12 @@ std::string why_memory_ended(const Case& which, const Device& device) {
 std::string origins_text(const std::map<std::string, std::string>& rates) {
     std::set<std::string> kinds;
     for (const auto& [resource, origin] : rates) {
-        // The quotient of one resource is not that of another: they stand in the row.
+        // Quotient and clock of one resource are not those of another: they stand in the row.
         const std::size_t of = origin.find(" of ");
-        kinds.insert(of == std::string::npos
+        const std::string device = of == std::string::npos ? "" : origin.substr(of + 4);
+        kinds.insert(device.empty()
                          ? origin
-                         : fmt::format("datasheet x {}", origin.substr(of + 4)));
+                         : fmt::format("datasheet x {}", device.substr(0, device.find(' '))));
     }
     return fmt::format("{}", fmt::join(kinds, " + "));
 }

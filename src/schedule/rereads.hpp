@@ -3,7 +3,13 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <string_view>
 
+#include "model/constant.hpp"
 #include "model/counts.hpp"
 #include "schedule/plan.hpp"
 
@@ -24,6 +30,43 @@ double heads_kv_of(const Order& order, const Workload& w) {
                     static_cast<double>(order.heads_per_group) / static_cast<double>(w.group()));
 }
 
+// The ceiling of DRAM is that of bulk copies of kilobytes. What is copied in rows that others lie
+// between takes longer; neighbours of short rows are read by other CTAs at other times.
+inline constexpr std::string_view pieces_log = "receipts/h200/logs/2026-11-28-dram-pieces.tsv";
+inline constexpr Constant time_of_256 = probe("rows.time_of_256_bytes", 1.04, pieces_log);
+inline constexpr Constant time_of_128 = probe("rows.time_of_128_bytes", 1.055, pieces_log);
+inline constexpr Constant time_of_64 = probe("rows.time_of_64_bytes", 1.55, pieces_log);
+
+/// Lines that a row of so many bytes touches, in the mean over rows side by side, over those that
+/// it fills. The rest of a line is a neighbour's, who asks for it when it has left the cache.
+inline double lines_of_row(std::int64_t bytes) {
+    constexpr std::int64_t line = 128;
+    const std::int64_t rows = line / std::gcd(line, bytes);
+    std::int64_t lines = 0;
+    for (std::int64_t row = 0; row < rows; ++row) {
+        lines += (row * bytes + bytes + line - 1) / line - row * bytes / line;
+    }
+    return static_cast<double>(lines * line) / static_cast<double>(rows * bytes);
+}
+
+/// Time of keys and values, over that of the same bytes at DRAM's ceiling, where a CTA reads the
+/// rows of `heads` KV heads that stand side by side.
+inline double time_of_rows(const Workload& w, std::int64_t heads) {
+    const auto bytes = std::llround(static_cast<double>(w.headdim * heads) * bytes_of(w.kv_dtype));
+    if (bytes <= 0 || heads >= w.heads_kv) {
+        return time_of_256;  // nothing lies between
+    }
+    return bytes <= 64    ? time_of_64
+           : bytes == 128 ? time_of_128
+                          : time_of_256 * lines_of_row(bytes);
+}
+
+/// Not more bytes, but the time of more: they take DRAM's time, and no cache helps.
+inline void add_time_of_rows(Counts& c, const Workload& w, std::int64_t heads) {
+    c.reread.push_back(
+        {w.bytes_kv() * (time_of_rows(w, heads) - 1), std::numeric_limits<double>::infinity()});
+}
+
 /// CTAs that work on one head walk its keys at the same time and share each pass; passes of
 /// different times share what the L2 keeps of the heads in work.
 inline void add_rereads(Counts& c, const Workload& w, double heads_kv, double ctas,
@@ -32,6 +75,7 @@ inline void add_rereads(Counts& c, const Workload& w, double heads_kv, double ct
     const double passes = std::max(t.once, t.all / sharing);
     c.reread.push_back({passes - t.once, heads_kv * static_cast<double>(w.seqlen_k) * t.row_bytes});
     c.reread.push_back({std::max(0.0, t.all - passes), t.in_stages * ctas});
+    add_time_of_rows(c, w, 1);
 }
 
 }  // namespace raceline::schedule

@@ -76,6 +76,30 @@ TEST(CPoint, Refuses) {
     EXPECT_EQ(text, nullptr);
 }
 
+TEST(CPrediction, HasABoundWhereNoKernelRuns) {
+    const char* const shape = "h=32/8,q=4096,k=4096,d=128,causal";
+    char* text = nullptr;
+    EXPECT_EQ(rl_predict_shape(shape, "mi300x", nullptr, &text), RL_UNSUPPORTED);
+    ASSERT_EQ(rl_predict_bound(shape, "mi300x", &text), RL_OK) << rl_last_error();
+    const Json row = parse_json(text, "bound");
+    rl_free(text);
+    const ProblemBound bound = predict_bound(shape, "mi300x");
+    EXPECT_EQ(row.at("device").at("id"), "mi300x");
+    EXPECT_EQ(row.at("bound").at("seconds").get<double>(), bound.seconds);
+    EXPECT_EQ(row.at("bound").at("limiter"), bound.limiter);
+    // 4 x 32 x 128 operations for each of the 4096 x 4097 / 2 pairs.
+    const double flops = 4.0 * 32 * 128 * (4096.0 * 4097 / 2);
+    EXPECT_DOUBLE_EQ(bound.compute_seconds, flops / datasheet_device("mi300x").rate(bound.engine));
+    EXPECT_EQ(bound.seconds, bound.compute_seconds);
+    EXPECT_EQ(bound.rates, "datasheet");
+    EXPECT_GT(predict_bound("op=rmsnorm,n=8192x4096,dtype=bf16", "mi300x").memory_seconds, 0);
+    EXPECT_EQ(rl_predict_bound("b=1,hh=2", "mi300x", &text), RL_INVALID_ARGUMENT);
+    EXPECT_EQ(text, nullptr);
+    EXPECT_EQ(rl_predict_bound(nullptr, "mi300x", &text), RL_INVALID_ARGUMENT);
+    EXPECT_EQ(rl_predict_bound(shape, "mi300", &text), RL_NO_DEVICE);
+    EXPECT_THAT(rl_last_error(), HasSubstr("mi300x"));
+}
+
 TEST(CPrediction, RefusesWithTheFieldAndTheDeviceNamed) {
     char* text = nullptr;
     EXPECT_EQ(rl_predict_shape("b=1,hh=2", nullptr, nullptr, &text), RL_INVALID_ARGUMENT);

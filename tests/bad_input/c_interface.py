@@ -140,6 +140,8 @@ def call_of(one: dict[str, Any], keep: list[Any]) -> tuple[str, list[Any]]:
     if name in ("rl_predict_shape", "rl_suite"):
         given_texts = [text, other, third] if name == "rl_predict_shape" else [text, other]
         return name, [*given_texts, c.byref(json)]
+    if name == "rl_predict_bound":
+        return name, [text, other, c.byref(json)]
     if name == "rl_predict_case":
         case = spoiled(Case(0, text, other, third, None, 0), one["struct"])
         return name, [c.byref(case), c.byref(json)]
@@ -197,7 +199,7 @@ def answer(one: dict[str, Any]) -> list[Any]:
 
 FUNCTIONS = ["rl_forward", "rl_decode", "rl_forward_workspace", "rl_decode_workspace",
              "rl_predict_forward", "rl_predict_decode", "rl_check_forward", "rl_predict_shape",
-             "rl_predict_case", "rl_point", "rl_suite", "rl_summarize", "rl_time_contenders", "rl_receipt_append"]
+             "rl_predict_bound", "rl_predict_case", "rl_point", "rl_suite", "rl_summarize", "rl_time_contenders", "rl_receipt_append"]
 
 
 drawn = st.fixed_dictionaries({

@@ -85,10 +85,13 @@ good = st.sampled_from([ARRAYS["float32"]] * 6 + [ARRAYS["packed"], ARRAYS["empt
 @st.composite
 def calls(draw: st.DrawFn) -> str:
     """A call as one would type it: three tensors that fit, and some arguments that may not."""
-    function = draw(st.sampled_from(["attention", "decode", "predict", "predict", "measure", "point"]))
+    function = draw(st.sampled_from(["attention", "decode", "predict", "predict", "measure", "point", "bound"]))
     if function == "measure":  # never one that would measure
         device = draw(literals.filter(lambda text: text not in ("None", "'cpu'", "''")))
         return f"raceline.measure({device}, threads={draw(literals)}, quick={draw(literals)})"
+    if function == "bound":
+        shape = draw(st.one_of(inputs.shapes().map(ascii), literals))
+        return f"raceline.bound({shape}, device={draw(literals)})"
     if function == "point":
         given = draw(st.lists(st.sampled_from(POINT), max_size=4, unique=True))
         return f"raceline.point({', '.join(f'{name}={draw(literals)}' for name in given)})"

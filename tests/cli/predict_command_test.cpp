@@ -50,6 +50,20 @@ TEST_F(PredictCommand, predict_answers_with_what_the_api_would_run) {
                                  HasSubstr("Bound of the problem: ")));
 }
 
+// An L4 has 24 GiB; these keys and values alone are 34 GB.
+TEST_F(PredictCommand, predict_says_where_a_call_does_not_fit_into_memory) {
+    const std::string command = "predict --device l4 --shape b=64,h=32/8,q=1,k=131072,d=128";
+    const Outcome large = box.run(command + " --wide");
+    ASSERT_EQ(large.exit, 0) << large.err;
+    EXPECT_THAT(large.out,
+                testing::ContainsRegex("but +a call would be refused: it needs 34[.0-9]* "
+                                       "GB of memory, and l4 has 25[.0-9]* GB"));
+    EXPECT_THAT(box.run("predict --device h200 --shape b=64,h=32/8,q=1,k=131072,d=128").out,
+                Not(HasSubstr("would be refused")));
+    EXPECT_THAT(box.run(command + " --shape h=8,q=64,k=64,d=64 --wide").out,
+                HasSubstr("calls of 1 shape would be refused"));
+}
+
 // Behind -v stands the table of all kernels, each problem under its bound.
 TEST_F(PredictCommand, predict_verbose_begins_each_problem_with_its_bound) {
     const Outcome all =
@@ -57,7 +71,7 @@ TEST_F(PredictCommand, predict_verbose_begins_each_problem_with_its_bound) {
     ASSERT_EQ(all.exit, 0) << all.err;
     const std::string table = all.out.substr(all.out.find("\nAll kernels\n"));
     EXPECT_THAT(table, testing::ContainsRegex("\nh=8,q=4096,k=4096,d=128,dtype=bf16 +flop.tcgen05"
-                                              ".bf16 .*100 %.*bound, products on"));
+                                              ".bf16 .* µs +datasheet +bound, products on"));
     EXPECT_THAT(table, AllOf(HasSubstr("\n  prefill_mma"), HasSubstr("\n  simt"),
                              HasSubstr("not run on 1 shape: "), Not(HasSubstr("combine"))));
     const Outcome other =

@@ -421,6 +421,18 @@ TEST_F(RateSources, AGpuThatNobodyMeasuredGoesByWhatTheNearestOneReaches) {
 
     EXPECT_FALSE(once.find("latency.dram.loaded")) << "nobody has it";
 
+    // Some boards run above the clock of their datasheet: the bound's rate is that of the highest.
+    Device geforce = datasheet_device("rtx4090");
+    const Device sheet = geforce;
+    apply_committed_rates(geforce, embedded_);
+    EXPECT_GT(geforce.clock_max_hz, geforce.clock_hz);
+    for (const char* clocked : {"flop.mma.bf16", "flop.fma.fp32", "byte.l2"}) {
+        EXPECT_DOUBLE_EQ(geforce.rate(clocked + std::string(".datasheet")),
+                         sheet.rate(clocked) * geforce.clock_max_hz / geforce.clock_hz);
+    }
+    EXPECT_EQ(geforce.rate("byte.dram_read.datasheet"), sheet.rate("byte.dram_read"));
+    EXPECT_FALSE(geforce.find("latency.l2.datasheet"));
+
     // Another maker's engines are not like these, and a CPU's ceilings are its own.
     for (const char* id : {"mi300x", "cpu"}) {
         Device other = datasheet_device(id);

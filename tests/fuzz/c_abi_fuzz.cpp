@@ -229,6 +229,12 @@ void fuzz_texts(FuzzedDataProvider& data) {
     check_status(status);
     check((status == RL_OK) == (json != nullptr));
     rl_free(json);
+    char* bound = nullptr;
+    const rl_status of_bound = rl_predict_bound(shape.c_str(), device.c_str(), &bound);
+    check_status(of_bound);
+    check(status != RL_OK || of_bound == RL_OK);
+    check((of_bound == RL_OK) == (bound != nullptr));
+    rl_free(bound);
 }
 
 void fuzz_samples(FuzzedDataProvider& data) {
