@@ -48,6 +48,7 @@ if(build_page_model)
        ${PROJECT_SOURCE_DIR}/src/workload/*.cpp ${PROJECT_SOURCE_DIR}/src/registry/*.cpp
        ${PROJECT_SOURCE_DIR}/src/device/*.cpp ${PROJECT_SOURCE_DIR}/src/tune/*.cpp
        ${PROJECT_SOURCE_DIR}/src/support/*.cpp ${PROJECT_SOURCE_DIR}/src/page/what_if.cpp
+       ${PROJECT_SOURCE_DIR}/src/api/engine_*.cpp ${PROJECT_SOURCE_DIR}/src/run/past_errors.cpp
        ${PROJECT_SOURCE_DIR}/page/model/*)
   # Debian's tools look for their JavaScript packages here; another node than Debian's does not.
   set(emscripten_environment ${CMAKE_COMMAND} -E env NODE_PATH=/usr/share/nodejs)
@@ -64,7 +65,8 @@ if(build_page_model)
     COMMAND ${emscripten_environment} ${CMAKE_COMMAND} -DBUILD=${page_model}
             -P ${PROJECT_SOURCE_DIR}/cmake/timed_build.cmake
     COMMAND ${CMAKE_COMMAND} -E touch ${page_model_js}
-    DEPENDS build_info_files ${PROJECT_BINARY_DIR}/generated/kernels.inc ${page_model_inputs}
+    DEPENDS build_info_files ${PROJECT_BINARY_DIR}/generated/kernels.inc
+            ${PROJECT_BINARY_DIR}/generated/residuals.cpp ${page_model_inputs}
     COMMENT "Compiling the model to WebAssembly" VERBATIM)
   add_custom_target(page_model DEPENDS ${page_model_js})
   set(page_model_sources page/model.js=${page_model_js})

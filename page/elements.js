@@ -100,10 +100,11 @@ function rowLink(text, place) {
                          title: `${file.path}, line ${place[1]}`}, text);
 }
 
-/** A labelled choice. `choices`: [[value, text]]. */
+/** A labelled choice. `choices`: [[value, text]], and of a group [its title, its own choices]. */
 function choice(id, label, choices, changed, chosen) {
-  const select = make("select", {id, change: () => changed(select.value)},
-    choices.map(([value, text]) => make("option", {value, selected: value === chosen}, text)));
+  const options = of => of.map(([value, text]) => Array.isArray(text) ? make("optgroup", {label: value}, options(text))
+    : make("option", {value, selected: value === chosen}, text));
+  const select = make("select", {id, change: () => changed(select.value)}, options(choices));
   return make("label", {for: id}, label, select);
 }
 

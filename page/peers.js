@@ -29,16 +29,17 @@ function peersSpec(points, shapesShown, width, step) {
 /** How the peer was called, without the names of the kernels that ran: these stand in its row. */
 const peerName = peer => peer.form ? `${peer.peer}, ${peer.form.split(":")[0]}` : peer.peer;
 
-/** The commits that comparisons were measured at, the newest first: {commit, written, stale, n}. */
-function commitsOf(peers) {
+/** The commits that cases or comparisons were measured at, the newest first: {commit, written, stale, n}. */
+function commitsOf(measured) {
   const found = new Map();
-  for (const {commit, written, stale} of peers) {
+  for (const {commit, written, stale} of measured) {
     const known = found.get(commit) ?? {commit, written, stale, n: 0};
     found.set(commit, {...known, written: written > known.written ? written : known.written, stale: known.stale || stale, n: known.n + 1});
   }
   return [...found.values()].sort((a, b) => a.written < b.written ? 1 : -1);
 }
-const commitText = ({commit, written, stale, n}) => `${commit.slice(0, 8)} of ${written.slice(0, 10)}, ${plural(n, "comparison")}${stale ? ", stale" : ""}`;
+const commitName = ({commit, written}) => `${commit.slice(0, 8)} of ${written.slice(0, 10)}`;
+const commitText = (one, noun) => `${commitName(one)}, ${plural(one.n, noun)}${one.stale ? ", stale" : ""}`;
 
 function showPeers() {
   const {peers} = page.data;
@@ -68,7 +69,7 @@ function showPeers() {
   byId("peers-controls").replaceChildren(
     choice("peers-device", "Device", devices.map(name => [name, name]), changed("device"), peersChosen.device),
     choice("peers-kernel", "Kernel of ours", kernels.map(name => [name, name]), changed("kernel"), peersChosen.kernel),
-    choice("peers-commit", "Measured at commit", [...commits.map(one => [one.commit, commitText(one)]), ...(commits.length > 1 ? [["", "all of them"]] : [])],
+    choice("peers-commit", "Measured at commit", [...commits.map(one => [one.commit, commitText(one, "comparison")]), ...(commits.length > 1 ? [["", "all of them"]] : [])],
       changed("commit"), peersChosen.commit));
   const rows = ours.filter(peer => peersChosen.commit === "" || peer.commit === peersChosen.commit).map(peer => ({...peer, name: peerName(peer)}));
   const names = unique(rows.map(peer => peer.name));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The choices, the roofline and the table of the cases that they leave.
+// The roofline of the cases that the choices leave, and their table.
 
 /** Levels of memory, each with the resource whose ceiling is its roof; the bytes of a level are of the same one. */
 const levels = [
@@ -7,59 +7,6 @@ const levels = [
   {id: "l2", title: "L2", roof: "byte.l2"}, {id: "l1", title: "L1", roof: "byte.l1"},
   {id: "smem", title: "shared memory", roof: "byte.smem_lsu", both: true}];
 const levelOf = id => levels.find(level => level.id === id);
-const chosen = {level: "dram", device: "", suite: "", kernel: ""};
-
-/** Of a device with more kernels than can be told apart the one with most cases; all of them are one choice away. */
-function firstKernel(device) {
-  const most = 6;
-  const counts = new Map();
-  for (const one of page.data.cases) {
-    if (one.device === device) counts.set(one.kernel, (counts.get(one.kernel) ?? 0) + 1);
-  }
-  return counts.size > most ? [...counts].sort((a, b) => b[1] - a[1])[0][0] : "";
-}
-
-function casesLeft() {
-  const {device, suite, kernel} = chosen;
-  return page.data.cases.filter(one => one.device === device && (suite === "" || one.suite === suite) &&
-                                       (kernel === "" || one.kernel === kernel));
-}
-
-const suiteName = suite => suite || "(single shapes)";
-
-function showFilters() {
-  const {cases, roofs} = page.data;
-  // A device of which there are ceilings alone has roofs.
-  const count = new Map(Object.keys(roofs).map(name => [name, 0]));
-  cases.forEach(one => count.set(one.device, (count.get(one.device) ?? 0) + 1));
-  const devices = [...count].sort((a, b) => b[1] - a[1]);
-  if (!count.has(chosen.device)) {
-    chosen.device = devices[0]?.[0] ?? "";
-    chosen.kernel = firstKernel(chosen.device);
-  }
-  const here = cases.filter(one => one.device === chosen.device);
-  const suites = unique(here.map(one => one.suite));
-  if (chosen.suite !== "" && !suites.includes(chosen.suite)) chosen.suite = "";
-  const kernels = unique(here.filter(one => chosen.suite === "" || one.suite === chosen.suite).map(one => one.kernel));
-  if (!kernels.includes(chosen.kernel)) chosen.kernel = "";
-  // Only levels of which a case of this device has bytes: those of the others nobody counted.
-  const counted = levels.filter(({id}) => id === "dram" || here.some(one => one.ai[id] > 0));
-  if (!counted.some(({id}) => id === chosen.level)) chosen.level = "dram";
-  const changed = name => value => {
-    chosen[name] = value;
-    if (name === "device") chosen.kernel = firstKernel(value);
-    delete tableOnly["cases-table"];
-    showFilters();
-    showCases();
-    byId(`choose-${name}`).focus();
-  };
-  byId("filters").replaceChildren(
-    choice("choose-device", "Device", devices.map(([name, n]) => [name, `${name} (${plural(n, "case")})`]), changed("device"), chosen.device),
-    choice("choose-level", "Memory level", counted.map(({id, title}) => [id, title]), changed("level"), chosen.level),
-    choice("choose-suite", "Suite", [["", "all"], ...suites.filter(Boolean).map(name => [name, name])], changed("suite"), chosen.suite),
-    choice("choose-kernel", "Kernel", [["", "all"], ...kernels.map(name => [name, name])], changed("kernel"), chosen.kernel));
-}
-
 /**
  * The time that the limiter's roof leaves alone, as part of the measured one, and the same of the busiest resource where
  * that is another. A limiter as `tail`, `latency` or a launch is no resource and has no roof. More than all is said to be so.
@@ -322,11 +269,7 @@ function showRoofline() {
   legend("roofline-legend", points.length === 0 ? [] : [
     ["predicted", {colour: ink(), shape: "circle"}, false], ["measured", {colour: ink(), shape: "circle"}, true],
     ...(paler ? [["paler: at an older commit of its kernel", {colour: ink(), shape: "circle", opacity: olderOpacity}, true]] : []),
-    ...kernels.map(name => [name, commits.length > 1 ? null : looks({kernel: name}), true, () => {
-      const filter = byId("choose-kernel");
-      filter.value = filter.value === name ? "" : name;
-      filter.dispatchEvent(new Event("change"));
-    }]),
+    ...kernels.map(name => [name, commits.length > 1 ? null : looks({kernel: name}), true, () => chooseAlone(name)]),
     ...(kernels.length === 1 ? commits.map(one => [`at ${one.commit.slice(0, 8)} of ${one.written.slice(0, 10)}`, looks(one), true]) : [])]);
   byId("roofline-legend").append(...letters.map(({text, name}) => make("span", {}, make("strong", {}, text), ` ${name}`)));
   drawChart("roofline-chart", spec, points, tellCase,

@@ -90,7 +90,7 @@ async function start() {
     showRowsSection();
     showWhatIf();
     // For tests, and for a reader's own console.
-    window.raceline = {page, chosen, whatIf, placeOf, near, scoredRows, rowText, tellCase, seconds, ask, assumedDevice, diffChosen, palettes, signedPercent, ratioPlaces, secondsLabels, opened_ms: performance.now() - began};
+    window.raceline = {page, chosen, casesLeft, isRung, whatIf, placeOf, near, scoredRows, rowText, tellCase, seconds, ask, assumedDevice, diffChosen, palettes, signedPercent, ratioPlaces, secondsLabels, opened_ms: performance.now() - began};
     document.documentElement.dataset.ready = "true";
   } catch (error) {
     byId("failure").hidden = false;

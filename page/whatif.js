@@ -85,7 +85,7 @@ function bars(entries, limit) {
 /** Origins of rates that a probe measured on the device itself, in the words of src/device/rate_origin.cpp: this build's, or those of a row or a file of the page. */
 const probed = ["committed", "measured here", "rates file"];
 
-/** Where the rates behind an answer come from: those of the fastest kernel, else that of the bound. */
+/** Where the rates behind an answer come from: those of the kernel that it names, else that of the bound. */
 function ratesText(best, bound) {
   const origins = best ? Object.entries(best.rates) : bound.rates ? [[bound.limiter, bound.rates]] : [];
   const stated = origins.filter(([, origin]) => !probed.includes(origin));
@@ -100,12 +100,32 @@ function ratesText(best, bound) {
 }
 
 /** Why no time stands in an answer. The one kernel that was chosen says nothing of the others. */
-function noTime(refused) {
-  if (whatIf.kernel && refused.length === 1) {
-    const [{kernel, reason}] = refused;
-    return reason ? `${kernel} does not serve this shape on this device: ${reason}. ` : `With these ceilings the time of ${kernel} is no number. `;
-  }
+function noTime(call, refused, rungs) {
+  const one = refused.find(({kernel}) => kernel === (whatIf.kernel || call));
+  if (one?.reason) return `${one.kernel} does not serve this shape on this device: ${one.reason}. `;
+  if (one) return `With these ceilings the time of ${one.kernel} is no number. `;
+  if (rungs.length > 0) return "The API has no kernel for this shape on this device; rungs of the ladder, which it does not run, are below. ";
   return `No kernel ${refused.some(one => one.reason) ? "serves this shape on this device" : "has a time that is a number"}. `;
+}
+
+/** The kernel that the API runs, or the one that was chosen, and what it takes. */
+function verdictOf(best, call) {
+  const name = make("strong", {id: "whatif-kernel"}, best.kernel);
+  return [...(best.kernel === call ? ["The API runs ", name, " here, which takes "] : [name, " takes "]),
+    make("span", {id: "whatif-seconds"}, seconds(best.seconds)), ", limited by ",
+    make("strong", {id: "whatif-limiter"}, best.limiter), ` (tile ${best.tile}). `,
+    isRung(best.kernel) ? "It is a rung of the ladder: the API runs it only where it is named. " : ""];
+}
+
+/** A table of kernels with their times: what the API runs first, the others after it. */
+function kernelTable(where, caption, kernels, call) {
+  // Below the time of any other: it stays first where others are listed by their time.
+  const order = one => one.kernel === call ? -1 : one.seconds;
+  sortableTable(where, caption, [
+    {...textColumn("kernel", "Kernel"), show: one => one.kernel === call ? make("strong", {}, breakable(one.kernel, "_")) : breakable(one.kernel, "_")},
+    numberColumn("seconds", "Time", one => seconds(one.seconds)), textColumn("limiter", "Limiter"), textColumn("tile", "Tile", true),
+    ...(call ? [{name: "call", title: "API", of: order, show: one => one.kernel === call ? "runs it" : "—"}] : []),
+  ], kernels, {by: call ? "call" : "seconds"});
 }
 
 function showAnswer(answer) {
@@ -114,29 +134,34 @@ function showAnswer(answer) {
     where.replaceChildren(make("p", {class: "note", id: "whatif-error"}, answer.error));
     return;
   }
+  const {bound, call} = answer;
   const served = answer.kernels.filter(one => Number.isFinite(one.seconds));
   const refused = answer.kernels.filter(one => !Number.isFinite(one.seconds));
-  const best = served[0];
-  const {bound} = answer;
-  const verdict = best
-    ? [make("strong", {id: "whatif-kernel"}, best.kernel), " takes ", make("span", {id: "whatif-seconds"}, seconds(best.seconds)), ", limited by ",
-       make("strong", {id: "whatif-limiter"}, best.limiter), ` (tile ${best.tile}). `]
-    : [noTime(refused)];
+  // A rung that was chosen stands alone; else rungs stand apart from what the API has.
+  const apart = one => !whatIf.kernel && isRung(one.kernel);
+  const engines = served.filter(one => !apart(one)), rungs = served.filter(apart);
+  const best = engines.find(one => whatIf.kernel || one.kernel === call);
+  const stillOpen = id => Boolean(byId(id)?.open);
+  const shorter = best ? engines.filter(one => one.seconds < best.seconds) : [];
   where.replaceChildren(
-    make("p", {class: "verdict", id: "whatif-verdict"}, ...verdict,
-      bound.limiter ? ["No program is faster than ", make("span", {id: "whatif-bound"}, seconds(bound.seconds)), `, bound by ${bound.limiter}.`].flat() : "Nothing is known that bounds it."),
+    make("p", {class: "verdict", id: "whatif-verdict"}, ...(best ? verdictOf(best, call) : [noTime(call, refused, rungs)]),
+      ...(bound.limiter ? ["No program is faster than ", make("span", {id: "whatif-bound"}, seconds(bound.seconds)), `, bound by ${bound.limiter}.`] : ["Nothing is known that bounds it."])),
     make("p", {id: "whatif-origin"}, ratesText(best, bound)),
     ...(best ? [make("h3", {}, "Terms of its time"), bars(best.terms.filter(([, value]) => value !== 0), null)] : []),
     // A shape without work has none.
     ...(best && Object.keys(best.resources).length > 0
       ? [make("h3", {}, "Work over ceiling, by resource"), bars(Object.entries(best.resources).sort((a, b) => b[1] - a[1]), best.limiter)] : []),
-    make("h3", {}, "Kernels"), make("div", {id: "whatif-kernels"}),
-    make("details", {id: "whatif-others"}, make("summary", {}, `${plural(refused.length, "kernel")} that ${refused.length === 1 ? "does" : "do"} not serve it, and why`),
-      make("ul", {}, refused.map(one => make("li", {}, make("strong", {}, one.kernel), `: ${one.reason ?? "with these ceilings its time is no number"}`)))));
-  sortableTable(byId("whatif-kernels"), "Kernels, predicted", [
-    textColumn("kernel", "Kernel"), numberColumn("seconds", "Time", one => seconds(one.seconds)), textColumn("limiter", "Limiter"),
-    textColumn("tile", "Tile", true),
-  ], served, {by: "seconds"});
+    make("h3", {}, "Kernels"),
+    ...(shorter.length > 0 ? [make("p", {id: "whatif-shorter"}, `The model's own time of ${shorter.map(one => one.kernel).join(" and of ")} is shorter. ` +
+      "The API compares times less the errors of earlier predictions; of kernels that are then nearly as fast it runs the one that keeps the device least busy.")] : []),
+    make("div", {id: "whatif-kernels"}),
+    ...(rungs.length > 0 ? [make("details", {id: "whatif-rungs", open: stillOpen("whatif-rungs"), toggle: fitTables},
+      make("summary", {}, `${plural(rungs.length, "rung")} of the ladder, for teaching; the API does not run ${rungs.length === 1 ? "it" : "them"}`),
+      make("div", {id: "whatif-rungs-table"}))] : []),
+    make("details", {id: "whatif-others", open: stillOpen("whatif-others")}, make("summary", {}, `${plural(refused.length, "kernel")} that ${refused.length === 1 ? "does" : "do"} not serve it, and why`),
+      make("ul", {}, refused.map(one => make("li", {}, make("strong", {}, one.kernel), `${isRung(one.kernel) ? ", a rung" : ""}: ${one.reason ?? "with these ceilings its time is no number"}`)))));
+  kernelTable(byId("whatif-kernels"), "Kernels, predicted", engines, call);
+  if (rungs.length > 0) kernelTable(byId("whatif-rungs-table"), "Rungs of the ladder, predicted", rungs, null);
 }
 
 /** Every control shows the shape that the text is: what the model read, or of a text that it does not understand nothing. */
@@ -246,7 +271,7 @@ function showControls() {
         showCeilings();
         askSoon();
       }, whatIf.device),
-      choice("whatif-which", "Kernel", [["", "all"], ...from.kernels.map(([name]) => [name, name])], value => {
+      choice("whatif-which", "Kernel", [["", "all"], ...kernelChoices(from.kernels.map(([name]) => name))], value => {
         whatIf.kernel = value;
         askSoon();
       }, "")),
@@ -270,7 +295,7 @@ function showWhatIf() {
     return;
   }
   body.replaceChildren(
-    make("p", {}, "The project's own model and the kernels' own counts, compiled to WebAssembly. Times are the model's, with its calibrated constants; no committed error is taken out of them. Below the answer stands where its rates come from: measured on the device, or a datasheet's. The call is cold and, on a GPU, in a graph."),
+    make("p", {}, "The project's own model and the kernels' own counts, compiled to WebAssembly. What is named first is the kernel that the API runs on such a device, as ", make("code", {}, "raceline predict"), " names it. Times are the model's, with its calibrated constants; no committed error is taken out of them. Below the answer stands where its rates come from: measured on the device, or a datasheet's. The call is cold and, on a GPU, in a graph."),
     make("div", {class: "what-if"}, showControls(), make("div", {id: "whatif-answer", "aria-live": "polite"}, "Loading the model.")));
   showCeilings();
   whenNear(body, async () => {

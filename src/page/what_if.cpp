@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <exception>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "api/engine_choice.hpp"
 #include "device/device_state.hpp"
 #include "model/speed_of_light.hpp"
 #include "model/work_rates.hpp"
@@ -74,11 +76,33 @@ bool runs_on(const Kernel& kernel, const Device& device) {
     return device.kind == (kernel.engine == Engine::cpu ? DeviceKind::cpu : DeviceKind::cuda);
 }
 
-Json kernels_json(const Json& question, const Workload& workload, const Device& device,
-                  const LaunchCase& how) {
-    std::vector<std::pair<double, Json>> served;
+using Call = std::optional<api::EngineChoice>;
+
+bool is_of_call(const Kernel& kernel, const Call& call) {
+    return call && call->kernel == &kernel;
+}
+
+// In the tile that a call takes, else in the best one.
+const TileChoice& tile_of(const Kernel& kernel, const std::vector<TileChoice>& ranked,
+                          const Call& call) {
+    if (is_of_call(kernel, call)) {
+        const auto same = std::ranges::find(ranked, call->tile, &TileChoice::tile);
+        return same == ranked.end() ? ranked.front() : *same;
+    }
+    return ranked.front();
+}
+
+// In the order of the answer: what a call runs, other engines, rungs.
+int rank_of(const Kernel& kernel, const Call& call) {
+    return is_of_call(kernel, call) ? 0 : kernel.ladder ? 2 : 1;
+}
+
+Json kernels_json(const std::string& name, const Workload& workload, const Device& device,
+                  const LaunchCase& how, const Call& call) {
+    using Place = std::pair<int, double>;  // rank and seconds
+    std::vector<std::pair<Place, Json>> served;
     Json others = Json::array();
-    for (const Kernel* kernel : kernels_of(question.value("kernel", std::string()))) {
+    for (const Kernel* kernel : kernels_of(name)) {
         const std::vector<TileChoice> ranked = runs_on(*kernel, device)
                                                    ? ranked_tiles(*kernel, workload, device, how)
                                                    : std::vector<TileChoice>{};
@@ -86,14 +110,15 @@ Json kernels_json(const Json& question, const Workload& workload, const Device& 
             others.push_back(
                 {{"kernel", kernel->name}, {"reason", why_not(*kernel, workload, device)}});
         } else {
-            served.emplace_back(ranked.front().prediction.seconds,
-                                answer_json(*kernel, ranked.front(), workload, device));
+            const TileChoice& choice = tile_of(*kernel, ranked, call);
+            served.emplace_back(Place(rank_of(*kernel, call), choice.prediction.seconds),
+                                answer_json(*kernel, choice, workload, device));
         }
     }
     // Equal times keep the order of the registry.
     Json kernels = Json::array();
     while (!served.empty()) {
-        const auto least = std::ranges::min_element(served, {}, &std::pair<double, Json>::first);
+        const auto least = std::ranges::min_element(served, {}, &std::pair<Place, Json>::first);
         kernels.push_back(std::move(least->second));
         served.erase(least);
     }
@@ -109,11 +134,15 @@ Json answer(std::string_view question_text) {
     validate(workload);
     const Device device = device_state_from_json(question.at("device"));
     const LaunchCase how = launch_of(question);
+    const std::string name = question.value("kernel", std::string());
+    // As `raceline predict` asks it.
+    const Call call = name.empty() ? api::engine_of_call(workload, device, how.threads) : Call();
     return {{"shape", format_shape(workload)},
             {"workload", workload_to_json(workload)},
             {"flops", workload.flops()},
             {"bound", bound_json(speed_of_light(device, workload, how))},
-            {"kernels", kernels_json(question, workload, device, how)}};
+            {"call", call ? Json(call->kernel->name) : Json()},
+            {"kernels", kernels_json(name, workload, device, how, call)}};
 }
 
 }  // namespace

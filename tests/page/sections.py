@@ -34,6 +34,10 @@ class Sections(unittest.TestCase):
         rows = browser.get(f"[...document.querySelectorAll('#{identity} tbody tr')].map(r => [...r.cells].map(c => c.textContent))")
         return [dict(zip(titles, row)) for row in rows]
 
+    def show_all(self):
+        """All cases of the device: a page of many begins with few of them."""
+        browser.do("document.getElementById('show-all')?.click()")
+
     def sort(self, table, column):
         browser.do(f"document.querySelector('#{table} th[data-column=\"{column}\"] button').click()")
 

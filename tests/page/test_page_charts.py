@@ -7,6 +7,12 @@ import unittest
 from browser import only_looks, stored_text
 from sections import TIP, Sections, start
 
+# Words of the chart with the corners of their boxes, which for those that run along a diagonal lie aslant.
+WORDS = """[...document.querySelectorAll('#roofline-chart svg text')].filter(t => t.textContent.trim() && t.checkVisibility()).map(t => {
+    const b = t.getBBox(), m = t.getScreenCTM();
+    return [t.textContent.trim(), [[b.x, b.y], [b.x + b.width, b.y], [b.x + b.width, b.y + b.height], [b.x, b.y + b.height]]
+        .map(([x, y]) => [m.a * x + m.c * y + m.e, m.b * x + m.d * y + m.f])]; })"""
+
 
 def setUpModule():
     global browser, page
@@ -22,6 +28,16 @@ def luminance(colour):
 def contrast(one, other):
     low, high = sorted((luminance(one), luminance(other)))
     return (high + 0.05) / (low + 0.05)
+
+
+def apart(one, other):
+    """Whether a line along a side of either box parts the two."""
+    for box in (one, other):
+        for (x0, y0), (x1, y1) in zip(box, box[1:]):
+            across = [[(y1 - y0) * x + (x0 - x1) * y for x, y in corners] for corners in (one, other)]
+            if max(across[0]) <= min(across[1]) or max(across[1]) <= min(across[0]):
+                return True
+    return False
 
 
 class Charts(Sections):
@@ -59,8 +75,9 @@ class Charts(Sections):
         self.assertEqual([text for text in said if text], ["0.1", "1", "100", "1k", "100k"])
 
     # Of one kernel at several commits each of these has a mark, and the kernel none.
-    @only_looks
     def test_legends_show_no_mark_that_is_not_drawn(self):
+        self.show_all()
+        browser.choose("choose-kernel", "prefill_sm90")
         browser.see("roofline-chart", "raceline.page.charts['roofline-chart'] && raceline.page.charts['roofline-chart'].view")
         kernels = browser.get("[...new Set(raceline.page.charts['roofline-chart'].points.map(p => p.of.kernel))]")
         self.assertEqual(len(kernels), 1)
@@ -70,6 +87,8 @@ class Charts(Sections):
         self.assertEqual(len(looks), len(set(looks)))
 
     def test_commits_of_a_roofline_have_marks_of_their_own(self):
+        self.show_all()
+        browser.choose("choose-kernel", "prefill_sm90")
         drawn = "raceline.page.charts['roofline-chart'].spec.data[0].values"
         browser.see("roofline-chart", "raceline.page.charts['roofline-chart'] && raceline.page.charts['roofline-chart'].view")
         looks = """(() => { const chart = raceline.page.charts['roofline-chart'];
@@ -90,8 +109,8 @@ class Charts(Sections):
             self.assertEqual(len({look for _, look in of_kernel}), min(2, len({commit for commit, _ in of_kernel})))
         self.assertIn("paler: at an older commit", browser.get("document.getElementById('roofline-legend').textContent"))
 
-    @only_looks
     def test_marks_on_each_other_are_all_within_reach_of_the_mouse(self):
+        self.show_all()
         def crowded(chart):
             """A mark that others lie on, the last of which is drawn over it."""
             browser.see(chart, f"raceline.page.charts['{chart}'] && raceline.page.charts['{chart}'].view")
@@ -132,6 +151,7 @@ class Charts(Sections):
         kernel = browser.get("""(cases => { const all = kernel => cases.filter(c => c.kernel === kernel);
             return [...new Set(cases.filter(c => c.bound > 0 && c.limiter !== c.roof && ["tail", "latency", "launch"].includes(c.limiter)).map(c => c.kernel))]
               .sort((a, b) => all(a).length - all(b).length)[0]; })(raceline.page.data.cases.filter(c => c.device === raceline.chosen.device))""")
+        self.show_all()
         browser.choose("choose-kernel", kernel)
         browser.see("roofline-chart", f"raceline.page.charts['roofline-chart']?.view && raceline.page.charts['roofline-chart'].points.every(p => p.of.kernel === {json.dumps(kernel)})")
         cases = browser.get("raceline.page.data.cases.filter(c => c.device === raceline.chosen.device && c.kernel === arguments[0] && c.bound > 0)", kernel)
@@ -207,9 +227,9 @@ class Charts(Sections):
                 browser.wait(f"document.getElementById('choose-level').value === '{level}'")
                 cases = browser.get("raceline.page.data.cases.filter(c => c.device === arguments[0] && c.ai[arguments[1]] > 0).length", device, level)
                 self.assertGreater(cases, 0, (device, level))
-                # The kernel that is shown first need not count this level.
+                # The kernels that are shown first need not count this level.
                 if browser.get("raceline.page.charts['roofline-chart'] === undefined"):
-                    own = browser.get("raceline.page.data.cases.filter(c => c.device === arguments[0] && [c.kernel, ''].includes(document.getElementById('choose-kernel').value) && c.ai[arguments[1]] > 0).length", device, level)
+                    own = browser.get("raceline.casesLeft().filter(c => c.ai[arguments[0]] > 0).length", level)
                     self.assertEqual(own, 0, (device, level))
                     self.assertRegex(browser.get("document.getElementById('roofline-said').textContent"), "^No case to draw: .* the bytes of this level are not known of them")
                     continue
@@ -236,10 +256,11 @@ class Charts(Sections):
             self.assertEqual(len(data["diagonals"]), 1)
             heights = sorted(browser.get("raceline.page.charts['roofline-chart'].view.data('labels').map(l => raceline.page.charts['roofline-chart'].view.scale('y')(l.y))"))
             self.assertTrue(all(b - a > 11 for a, b in zip(heights, heights[1:])), heights)
-            # A chart of this many marks is a canvas, whose words no script can read: the same view as an SVG, in its place.
-            browser.do("""raceline.page.charts['roofline-chart'].view.toSVG().then(text => {
-                document.querySelector('#roofline-chart > div').innerHTML = text; });""")
-            browser.wait("document.querySelector('#roofline-chart svg text')")
+            # What it begins with are few marks, so that it is an SVG, whose words a script can read.
+            words = browser.get(WORDS)
+            self.assertGreater(len(words), 10)
+            covered = [(a, b) for i, (a, box) in enumerate(words) for b, other in words[i + 1:] if a != b and not apart(box, other)]
+            self.assertEqual(covered, [], width)
             # Where there is little room a letter stands for each, and its name in the legend.
             said = browser.get("document.getElementById('roofline-chart').textContent + document.getElementById('roofline-legend').textContent")
             for name in engines:
@@ -256,13 +277,14 @@ class Charts(Sections):
         names = 0
         for device in browser.get("Object.keys(raceline.page.data.roofs).filter(d => raceline.page.data.roofs[d].engines.length > 0)"):
             browser.choose("choose-device", device)
+            self.show_all()
             kernels = browser.get("[...document.getElementById('choose-kernel').options].map(o => o.value)")
             for kernel in [kernels[0], *kernels[1::4]]:
                 browser.choose("choose-kernel", kernel)
-                if kernel and not browser.get("raceline.page.data.cases.some(c => c.device === arguments[0] && c.kernel === arguments[1] && c.flops > 0)", device, kernel):
+                if not browser.get("raceline.casesLeft().some(c => c.flops > 0)"):
                     self.assertIn("no operations that a roofline counts", browser.get("document.getElementById('roofline-said').textContent"))
                     continue
-                browser.see("roofline-chart", f"(c => c && c.view && c.points.every(p => p.of.device === {json.dumps(device)} && {json.dumps(kernel)}.includes(p.of.kernel)) || {json.dumps(kernel)} === {json.dumps(kernels[0])})(raceline.page.charts['roofline-chart'])")
+                browser.see("roofline-chart", "(c => c && c.view && c.points.every(p => raceline.casesLeft().includes(p.of)))(raceline.page.charts['roofline-chart'])")
                 for name, y, low, high in browser.get("""(({spec}) => { const [low, high] = spec.scales.find(s => s.name === "y").domain;
                         return spec.data.find(d => d.name === "labels").values.map(l => [l.name, l.y, low, high]); })(raceline.page.charts["roofline-chart"])"""):
                     self.assertTrue(low < y < high, (device, kernel, name, y, low, high))
@@ -299,18 +321,6 @@ class Charts(Sections):
         for resource in ("byte.dram_read", "flop.fma.fp32"):
             self.assertIn(row["state"]["rates"][resource]["value"], drawn)
 
-    def test_a_device_of_many_kernels_begins_with_one(self):
-        """Marks of thirty kernels on one chart tell nobody anything; all of them are one choice away."""
-        self.assertEqual(len(set(browser.get("raceline.page.charts['roofline-chart'].points.map(p => p.of.kernel)"))), 1)
-        self.assertNotEqual(browser.get("document.getElementById('choose-kernel').value"), "")
-        browser.choose("choose-kernel", "")
-        browser.wait("new Set(raceline.page.charts['roofline-chart'].points.map(p => p.of.kernel)).size > 20")
-        # A device of few kernels begins with all of them.
-        few = browser.get("""(cases => [...new Set(cases.map(c => c.device))].find(device =>
-            new Set(cases.filter(c => c.device === device).map(c => c.kernel)).size <= 6))(raceline.page.data.cases)""")
-        browser.choose("choose-device", few)
-        self.assertEqual(browser.get("document.getElementById('choose-kernel').value"), "")
-
     @only_looks
     def test_the_choice_of_colours_stands_beside_its_name(self):
         for width in (1280, 375):
@@ -324,7 +334,7 @@ class Charts(Sections):
         browser.look()
 
     def test_the_legend_shows_one_kernel_alone(self):
-        browser.choose("choose-kernel", "")
+        self.show_all()
         entry = "[...document.querySelectorAll('#roofline-legend button')].find(b => b.textContent === 'prefill_sm90')"
         browser.do(f"{entry}.click()")
         browser.wait("raceline.page.charts['roofline-chart'].points.every(p => p.of.kernel === 'prefill_sm90')")
@@ -343,7 +353,7 @@ class Charts(Sections):
                 for mark in browser.get("raceline.palettes[arguments[0]]", theme):
                     self.assertGreaterEqual(contrast(mark, colours[ground]), 3, (theme, mark, ground))
             used = browser.get("raceline.palettes[arguments[0]]", theme)
-            browser.choose("choose-kernel", "")
+            self.show_all()
             browser.see("roofline-chart", "raceline.page.charts['roofline-chart'].view")
             marks = set(browser.get("raceline.page.charts['roofline-chart'].spec.data[0].values.map(v => v.colour)"))
             self.assertLessEqual(marks, set(used))

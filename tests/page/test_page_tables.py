@@ -30,6 +30,7 @@ class Tables(Sections):
         for width in (1280, 768, 375):
             browser.look(width)
             browser.open(page)
+            self.show_all()
             browser.see("whatif-body", "document.getElementById('whatif-limiter')")
             for table in tables:
                 inside, outside = browser.get(f"(f => [f.scrollWidth, f.clientWidth])(document.querySelector('#{table} .scroll'))")
@@ -54,6 +55,7 @@ class Tables(Sections):
         browser.look()
 
     def test_commits_of_one_case_have_marks_of_their_own(self):
+        self.show_all()
         browser.choose("choose-kernel", "prefill_sm90")
         browser.see("roofline-chart", "raceline.page.charts['roofline-chart'].view")
         points = browser.get("""(chart => chart.points.map(p => ({shape: p.of.shape, commit: p.of.commit, written: p.of.written,
@@ -91,6 +93,7 @@ class Tables(Sections):
         kernel = browser.get("""(cases => { const all = kernel => cases.filter(c => c.kernel === kernel).length;
             return [...new Set(cases.map(c => c.kernel))].filter(k => all(k) > 150).sort((a, b) => all(a) - all(b))[0]; })(
             raceline.page.data.cases.filter(c => c.device === raceline.chosen.device))""")
+        self.show_all()
         browser.choose("choose-kernel", kernel)
         self.assertEqual(turn("Further"), "Further")
         self.assertEqual(turn("Further"), "Further")
@@ -107,6 +110,7 @@ class Tables(Sections):
         ways = browser.get("raceline.page.data.cases.filter(c => c.device === 'h200').map(c => c.way)")
         self.assertEqual(set(ways), {"cold, graph, sustained", "cold, graph, in turns with a peer"})
         browser.choose("choose-device", "h200")
+        self.show_all()
         browser.choose("choose-kernel", "prefill_sm90")
         titles = browser.get("[...document.querySelectorAll('#cases-table th')].filter(h => !h.hidden).map(h => h.dataset.column)")
         self.assertEqual(titles[:4], ["kernel", "shape", "measured", "way"])

@@ -2,10 +2,12 @@
 """The what-if panel: one shape in every control, where rates come from, and answers to odd questions."""
 import json
 import pathlib
+import re
+import subprocess
 import tempfile
 import unittest
 
-from browser import report, the_browser
+from browser import PROGRAM, SOURCE, report, the_browser
 
 # Positions of the sliders, as page/whatif.js has them.
 QUERY_STEPS = [1, 2, 4, 16, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768]
@@ -193,6 +195,66 @@ class WhatIf(unittest.TestCase):
         self.choose("whatif-which", "")
         self.choose("whatif-device", "mi300x")
         self.assertIn("No kernel serves this shape on this device", said("whatif-verdict"))
+
+    # Of kernels and devices of all kinds.
+    def test_it_names_the_kernel_that_the_api_runs(self):
+        rungs = set(browser.get("raceline.page.data.what_if.kernels.filter(([, , ladder]) => ladder).map(([name]) => name)"))
+        faster_rungs = 0
+        for device, shape in (("h200", "b=64,h=32/8,q=1,k=8192,d=128,dtype=bf16"), ("h200", "b=1,h=1,q=1,k=64,d=64,dtype=fp16"), ("h200", "b=2,h=8,q=1024,k=1024,d=64,dtype=fp32"),
+                              ("cpu", "b=1,h=8,q=512,k=512,d=64,dtype=fp32"),
+                              ("rtx4090", "b=4,h=16,q=1024,k=1024,d=128,dtype=fp16")):
+            self.choose("whatif-device", device)
+            self.choose("whatif-shape", shape)
+            kernel, verdict = browser.get("['kernel', 'verdict'].map(name => document.getElementById(`whatif-${name}`).textContent)")
+            said = subprocess.run([PROGRAM, "predict", "--device", device, "--shape", shape], cwd=SOURCE, capture_output=True, text=True)
+            self.assertEqual(said.returncode, 0, said.stderr)
+            if device != "cpu":  # whose prediction is of the machine at hand
+                self.assertEqual(kernel, re.search(r"^kernel +(\w+), which the API runs", said.stdout, re.M)[1], (device, shape))
+                tile = re.search(r"^tile +(.+(?:\n +.+)*)", said.stdout, re.M)[1]
+                self.assertIn(f"(tile {''.join(tile.split())})", verdict)
+            self.assertNotIn(kernel, rungs)
+            self.assertIn(f"The API runs {kernel} here", verdict)
+            asked = browser.get("raceline.ask({shape: arguments[0], device: raceline.assumedDevice(), kernel: '', cold: true, launch_path: 'graph'})", shape)
+            self.assertEqual(asked["call"], kernel)
+            least = min((one for one in asked["kernels"] if one.get("seconds")), key=lambda one: one["seconds"])
+            faster_rungs += least["kernel"] in rungs
+            listed = browser.get("[...document.querySelectorAll('#whatif-kernels tbody tr:not(.rest)')].map(row => row.cells[0].textContent)")
+            self.assertEqual(listed[0], kernel)
+            self.assertEqual(set(listed) & rungs, set())
+            # Rungs are apart, and marked as what they are.
+            taught = browser.get("[...document.querySelectorAll('#whatif-rungs tbody tr:not(.rest)')].map(row => row.cells[0].textContent)")
+            self.assertLessEqual(set(taught), rungs)
+            self.assertEqual(len(listed) + len(taught), sum("seconds" in one for one in asked["kernels"]))
+            if taught:
+                self.assertRegex(browser.get("document.querySelector('#whatif-rungs summary').textContent"), "^[0-9]+ rungs? of the ladder, for teaching; the API does not run")
+        self.assertGreater(faster_rungs, 0)
+
+    def test_it_stays_first_where_the_models_own_time_of_another_is_shorter(self):
+        self.assertFalse(browser.get("Boolean(document.getElementById('whatif-shorter'))"))
+        browser.do("""const {model} = raceline.whatIf, real = model.ccall;
+            model.ccall = (...asked) => { const answer = JSON.parse(real.apply(model, asked));
+                answer.kernels.find(one => one.kernel === answer.call).seconds *= 100;
+                return JSON.stringify(answer); };""")
+        self.choose("whatif-k", "6")
+        kernel = browser.get("document.getElementById('whatif-kernel').textContent")
+        listed = browser.get("[...document.querySelectorAll('#whatif-kernels tbody tr:not(.rest)')].map(row => row.cells[0].textContent)")
+        self.assertGreater(len(listed), 2)
+        self.assertEqual(listed[0], kernel)
+        self.assertIn(f"time of {listed[1]} and of {listed[2]}", browser.get("document.getElementById('whatif-shorter').textContent"))
+
+    def test_a_rung_that_is_chosen_says_what_it_is(self):
+        self.choose("whatif-shape", "b=1,h=8,q=1024,k=1024,d=64,dtype=fp32")
+        self.choose("whatif-which", "tiled")
+        verdict = browser.get("document.getElementById('whatif-verdict').textContent")
+        self.assertRegex(verdict, "^tiled takes .*It is a rung of the ladder: the API runs it only where it is named")
+        self.assertFalse(browser.get("Boolean(document.getElementById('whatif-rungs'))"))
+
+    def test_what_was_opened_stays_open_while_sliders_move(self):
+        self.choose("whatif-shape", "b=1,h=8,q=1024,k=1024,d=64,dtype=fp32")
+        browser.do("document.getElementById('whatif-rungs').open = true")
+        self.choose("whatif-k", "6")
+        self.assertTrue(browser.get("document.getElementById('whatif-rungs').open"))
+        self.assertTrue(browser.get("(f => f.clientWidth > 0 && f.scrollWidth <= f.clientWidth)(document.querySelector('#whatif-rungs .scroll'))"))
 
     def test_the_bound_follows_a_scaled_ceiling(self):
         def bound():

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "page/what_if.hpp"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "api/engine_choice.hpp"
 #include "device/catalog.hpp"
 #include "device/device_state.hpp"
 #include "registry/registry.hpp"
@@ -29,6 +31,25 @@ Json ask(const std::string& shape, const Device& device, const std::string& kern
                                    .dump()));
 }
 
+// What a call runs first, then engines, then rungs, the fastest first.
+void expect_order(const Json& answer, const Workload& workload, const Device& device) {
+    const auto call = api::engine_of_call(workload, device, 0);
+    ASSERT_TRUE(call.has_value());
+    EXPECT_EQ(answer["call"], call->kernel->name);
+    EXPECT_EQ(answer["kernels"][0]["kernel"], call->kernel->name);
+    EXPECT_EQ(answer["kernels"][0]["tile"], call->kernel->tile_text(call->tile));
+    std::pair<bool, double> before(false, 0);
+    for (std::size_t i = 1; i < answer["kernels"].size(); ++i) {
+        const Json& one = answer["kernels"][i];
+        if (one.contains("seconds")) {
+            const std::pair<bool, double> now(find_kernel(one["kernel"].get<std::string>()).ladder,
+                                              one["seconds"].get<double>());
+            EXPECT_GE(now, before) << one["kernel"];
+            before = now;
+        }
+    }
+}
+
 TEST(WhatIf, AnswersAsPredictDoes) {
     const Device device = committed("h200");
     const LaunchCase how{.cold = true, .launch_path = "graph"};
@@ -36,24 +57,46 @@ TEST(WhatIf, AnswersAsPredictDoes) {
         const std::string shape = format_shape(workload);
         const Json answer = ask(shape, device);
         ASSERT_TRUE(answer.contains("kernels")) << answer.dump();
-        double before = 0;
+        expect_order(answer, workload, device);
         for (const Json& one : answer["kernels"]) {
             const Kernel& kernel = find_kernel(one["kernel"].get<std::string>());
             if (one.contains("reason")) {
                 EXPECT_EQ(one["reason"], why_not(kernel, workload, device));
                 continue;
             }
-            const int tile = select_tiles(kernel, "best", workload, device, how).front();
+            const bool of_call = one["kernel"] == answer["call"];
+            const int tile = of_call ? api::engine_of_call(workload, device, 0)->tile
+                                     : select_tiles(kernel, "best", workload, device, how).front();
             CaseOptions options;
             options.how = how;
             const Prediction p = predict_case({"", &kernel, tile, workload, options}, device);
             EXPECT_EQ(one["tile"], kernel.tile_text(tile));
             EXPECT_EQ(one["limiter"], p.limiter);
             EXPECT_DOUBLE_EQ(one["seconds"].get<double>(), p.seconds) << kernel.name << shape;
-            EXPECT_GE(one["seconds"].get<double>(), before) << "the fastest first";
-            before = one["seconds"].get<double>();
         }
     }
+}
+
+TEST(WhatIf, RungsComeLastHoweverFastTheyAre) {
+    const Device device = committed("h200");
+    const std::string shape = "b=1,h=1,q=1,k=64,d=64,dtype=fp16";
+    const Json answer = ask(shape, device);
+    expect_order(answer, parse_shape(shape), device);
+    double of_engines = 1, of_rungs = 1;
+    for (const Json& one : answer["kernels"]) {
+        if (one.contains("seconds")) {
+            double& least =
+                find_kernel(one["kernel"].get<std::string>()).ladder ? of_rungs : of_engines;
+            least = std::min(least, one["seconds"].get<double>());
+        }
+    }
+    EXPECT_LT(of_rungs, of_engines) << "ask about a shape of which a rung is the fastest";
+}
+
+TEST(WhatIf, AKernelThatIsNamedIsNoCalls) {
+    const Json answer = ask("b=1,h=8,q=64,k=64,d=64,dtype=fp16", committed("h200"), "tiled");
+    EXPECT_TRUE(answer["call"].is_null());
+    EXPECT_EQ(answer["kernels"].size(), 1U);
 }
 
 TEST(WhatIf, ACeilingThatIsAssumedChangesTheAnswer) {
@@ -83,6 +126,7 @@ TEST(WhatIf, WhatCannotBeAnsweredIsASentence) {
 TEST(WhatIf, ADeviceThatNoKernelRunsOnStillHasABound) {
     const Json answer = ask("h=8,q=1024,k=1024,d=64", committed("mi300x"));
     EXPECT_GT(answer["bound"]["seconds"].get<double>(), 0);
+    EXPECT_TRUE(answer["call"].is_null());
     for (const Json& one : answer["kernels"]) {
         EXPECT_TRUE(one.contains("reason"));
     }
