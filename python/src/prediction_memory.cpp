@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <nanobind/stl/string.h>
 #include <optional>
 #include <utility>
 
