@@ -206,12 +206,12 @@ PredictedTime predict_shape(const std::string& shape, const std::string& device 
 /// The least time of a problem on a device, whatever kernel or library solves it: also of devices
 /// that no kernel here runs on. Source: docs/model.md, The bound of the problem.
 struct ProblemBound {
-    double seconds = 0;               ///< the longest of the next three; 0: nothing is known
-    double memory_seconds = 0;        ///< compulsory bytes at the DRAM ceilings
-    double compute_seconds = 0;       ///< operations on `engine`
-    double launch_seconds = 0;        ///< floor of one launch, as a call makes it; 0: not known
-    std::string limiter;              ///< "dram", `engine` or "launch"; empty: nothing is known
-    std::string engine;               ///< the fastest one that may multiply these types
+    double seconds = 0;          ///< the longest of the next three; 0: nothing is known
+    double memory_seconds = 0;   ///< compulsory bytes at the DRAM ceilings
+    double compute_seconds = 0;  ///< operations on `engine`
+    double launch_seconds = 0;   ///< floor of one launch, on a GPU within a graph; 0: not known
+    std::string limiter;         ///< "dram", `engine` or "launch"; empty: nothing is known
+    std::string engine;          ///< the fastest one that may multiply these types
     double arithmetic_intensity = 0;  ///< operations / compulsory bytes, flop/byte
     double ridge = 0;                 ///< of `engine`, flop/byte
     std::string rates;  ///< where the limiter's rate comes from: "committed", "datasheet", …

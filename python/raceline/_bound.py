@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 
 from . import _core
-from ._table import html_table, percent, seconds, text_table
+from ._table import html_table, kind_of, percent, seconds, text_table
 
 
 class Bound:
@@ -16,7 +16,7 @@ class Bound:
         seconds: the longest of the next three; 0 if nothing is known.
         memory: compulsory bytes at the DRAM ceilings.
         compute: operations on the fastest engine that may multiply these types.
-        launch: the floor of one launch; 0 if it is not known.
+        launch: the floor of one launch, on a GPU within a graph; 0 if it is not known.
         limiter: "dram", `engine` or "launch".
         engine: the id of that engine.
         intensity: operations per compulsory byte.
@@ -84,4 +84,6 @@ def bound(shape: str, *, device: str | None = None) -> Bound:
     Examples:
         >>> raceline.bound("h=32/8,q=4096,k=4096,d=128,causal", device="mi300x")
     """
+    if not isinstance(shape, str):
+        raise TypeError(f"shape is {kind_of(shape)}; it must be a text such as 'h=8,q=1,k=8192,d=128'")
     return Bound(_core.bound_of_shape(shape, device))

@@ -27,14 +27,26 @@ def test_an_operation_is_bound_by_its_bytes():
     assert found.limiter == "dram" and found.intensity < found.ridge
 
 
+def test_a_small_call_is_bound_by_a_launch_within_a_graph():
+    floors = {device.id: device for device in raceline.devices()}["h200"].rates
+    found = raceline.bound("op=embedding,tokens=29,vocab=50257,d=2048,dtype=bf16", device="h200")
+    assert found.limiter == "launch" and found.seconds == floors["floor.launch_graph"]
+
+
+def test_a_call_that_does_not_fit_says_so():
+    found = raceline.predict("b=64,h=32/8,q=1,k=131072,d=128", device="l4")
+    assert "34.4 GB" in found.too_large and "would be refused" in str(found)
+    assert raceline.predict("b=64,h=32/8,q=1,k=131072,d=128", device="h200").too_large == ""
+
+
 def test_no_kernel_is_predicted_below_it():
     assert raceline.predict(SHAPE, device="h200").seconds >= raceline.bound(SHAPE, device="h200").seconds
 
 
 @pytest.mark.parametrize("arguments, error, said", [
     (("h=32,qq=1",), ValueError, "qq"),
-    ((3,), TypeError, "shape"),
-    ((None,), TypeError, "shape"),
+    ((3,), TypeError, "shape is an int; it must be a text"),
+    ((None,), TypeError, "shape is a NoneType; it must be a text"),
 ])
 def test_refusals(arguments, error, said):
     with pytest.raises(error, match=said):

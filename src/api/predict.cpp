@@ -6,6 +6,7 @@
 #include "api/predicted_case.hpp"
 #include "device/catalog.hpp"
 #include "receipt/rows.hpp"
+#include "run/memory_need.hpp"
 #include "support/check.hpp"
 #include "workload/shape_grammar.hpp"
 
@@ -127,6 +128,9 @@ BoundRow bound_of_shape(const std::string& shape, const std::string& device_name
     Case problem;
     problem.workload = parse_shape(shape);
     problem.options.how = launch_case(device, 0);
+    if (device.kind != DeviceKind::cpu) {
+        problem.options.how.launch_path = "graph";  // the shorter floor
+    }
     return bound_row(problem, device);
 }
 
@@ -135,7 +139,13 @@ std::string bound_text(const std::string& shape, const std::string& device) {
 }
 
 Json predicted_case_to_json(const PredictedCase& predicted) {
-    return row_to_json(prediction_row(predicted.which, predicted.device, predicted.explained));
+    Json row = row_to_json(prediction_row(predicted.which, predicted.device, predicted.explained));
+    const Case& which = predicted.which;
+    if (auto why = why_too_large(*which.kernel, which.tile, which.workload, predicted.device);
+        !why.empty()) {
+        row["too_large"] = std::move(why);
+    }
+    return row;
 }
 
 }  // namespace api

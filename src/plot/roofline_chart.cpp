@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <functional>
 #include <limits>
 #include <map>
@@ -14,6 +15,7 @@
 #include "plot/roofline_gap.hpp"
 #include "plot/roofline_points.hpp"
 #include "plot/roofs.hpp"
+#include "support/text_table.hpp"
 
 namespace raceline {
 namespace {
@@ -299,6 +301,22 @@ std::vector<DrawPanel> panels_by_kernel(const std::vector<RooflineGroups>& kerne
     return panels;
 }
 
+// Copies have no place on a roofline: embedding, stores.
+std::string note_of_idle(const TimedRows& rows) {
+    std::set<std::string> kernels;
+    std::size_t count = 0;
+    for (const TimedCase& one : rows.cases) {
+        if (one.measured.seconds_median > 0 && one.workload.flops() <= 0) {
+            kernels.insert(one.kernel);
+            ++count;
+        }
+    }
+    return count == 0 ? ""
+                      : fmt::format("{} of {} not drawn: {} no operations that a roofline counts.",
+                                    counted_text(count, "case"), fmt::join(kernels, ", "),
+                                    count == 1 ? "it does" : "they do");
+}
+
 void add_missing_roofs(Chart& chart, const std::vector<Roofs>& all) {
     for (const Roofs& roofs : all) {
         if (const std::string missing = missing_roofs(roofs); !missing.empty()) {
@@ -339,6 +357,9 @@ Chart roofline_chart(const TimedRows& rows) {
     // that a reader looks for are not there.
     if (devices.size() > 1 && !apart) {
         chart.notes.push_back(letters_note(letters));
+    }
+    if (const std::string idle = note_of_idle(rows); !idle.empty()) {
+        chart.notes.push_back(idle);
     }
     add_missing_roofs(chart, all);
     if (std::ranges::any_of(panels, has_shifts)) {

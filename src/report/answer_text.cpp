@@ -44,6 +44,16 @@ std::string expected_text(const Prediction& p) {
     return format_seconds(p.expected_seconds) + band;
 }
 
+// Of boards of other generations than those that were measured, whose launches count as nothing.
+constexpr const char* floor_unknown =
+    "no launch floor of this board is known, so a short call takes some microseconds more.";
+
+bool without_floor(const ProblemAnswer& answer, const Device& device) {
+    constexpr double short_call = 50e-6;
+    return device.kind == DeviceKind::cuda && answer.explained.prediction.seconds < short_call &&
+           !device.rates.contains("floor.launch_graph");
+}
+
 std::string head_of(const ProblemAnswer& answer, const Device& device, const TextStyle& style) {
     const Case& which = answer.which;
     const Prediction& p = answer.explained.prediction;
@@ -64,6 +74,8 @@ std::string head_of(const ProblemAnswer& answer, const Device& device, const Tex
                 ? ""
                 : named_line("but", "a call would be refused: " + answer.too_large + ".",
                              Ink::heading, style)) +
+           (without_floor(answer, device) ? named_line("but", floor_unknown, Ink::heading, style)
+                                          : "") +
            named_line("limiter", p.limiter, Ink::limiter, style) +
            named_line("tile", which.kernel->tile_text(which.tile), Ink::hint, style) +
            named_line("rates", origins_text(answer.explained.rates), Ink::hint, style);

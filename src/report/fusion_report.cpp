@@ -89,6 +89,18 @@ std::string gains_text(const FusionBounds& bounds, std::span<const FusionTime> p
     return text;
 }
 
+/// Where the kernel gives back more than fusing saves.
+std::string loss_text(std::span<const FusionTime> parts, const FusionTime& fused) {
+    constexpr double clearly = 1.02;
+    const double before = sum_of(parts, &FusionTime::predicted);
+    return before > 0 && fused.predicted > clearly * before
+               ? fmt::format(
+                     "fused is predicted slower: {} has code of its own for some chains, "
+                     "and takes the steps of this one by turns\n",
+                     fused.kernel)
+               : "";
+}
+
 std::string scores_text(const Fusion& fusion, const Device& device, const FusionBounds& bounds) {
     if (bounds.before_cached == 0) {
         return "";
@@ -189,9 +201,10 @@ std::string fusion_text(const Fusion& fusion, const Device& device, const Launch
         &bounds.fused, bounds.fused.seconds, fused);
     const double saved = fusion.bytes_before() - fusion.bytes_after();
     return fmt::format(
-        "{} on {}\n{}fusing saves {} of {}: {}\n{}{}", format_shape(fusion.fused), device.id,
+        "{} on {}\n{}fusing saves {} of {}: {}\n{}{}{}", format_shape(fusion.fused), device.id,
         table.str(style), bytes_text(saved), bytes_text(fusion.bytes_before()),
-        gains_text(bounds, parts, fused), scores_text(fusion, device, bounds),
+        gains_text(bounds, parts, fused), loss_text(parts, fused),
+        scores_text(fusion, device, bounds),
         fused.kernel.empty() ? fmt::format("no kernel runs it fused: {}\n", fused.why_not) : "");
 }
 

@@ -14,7 +14,8 @@ bool git_dirty();
 std::string_view compiler();    ///< "GNU 12.2.0"
 std::string_view build_type();  ///< "Release"
 std::string_view cuda();        ///< "13.0", or "" in a build without CUDA
-std::string_view model_hash();  ///< SHA-256 over src/model, comments and white space removed
+std::string_view
+model_hash();  ///< SHA-256 over src/model and src/schedule, comments and white space removed
 
 /// Files compiled in: devices/*.json, receipts/*/ceilings.jsonl, ladder/lessons.md and
 /// ladder/*.json, named as in the tree.

@@ -64,6 +64,22 @@ TEST_F(PredictCommand, predict_says_where_a_call_does_not_fit_into_memory) {
                 HasSubstr("calls of 1 shape would be refused"));
 }
 
+TEST_F(PredictCommand, a_chain_that_is_slower_fused_is_said_to_be) {
+    const auto fused = [this](const std::string& chain) {
+        return box.run("predict --device h200 --fuse " + chain + ",n=16384x8192,dtype=bf16 --wide")
+            .out;
+    };
+    EXPECT_THAT(fused("add+layernorm"), HasSubstr("fused is predicted slower: rows_cuda has code"));
+    EXPECT_THAT(fused("add+rmsnorm"), Not(HasSubstr("predicted slower")));
+}
+
+TEST_F(PredictCommand, predict_says_where_no_launch_floor_is_known) {
+    const std::string shape = "--op embedding,tokens=32,vocab=128256,d=1024,dtype=fp32 --wide";
+    EXPECT_THAT(box.run("predict --device b200 " + shape).out,
+                HasSubstr("no launch floor of this board is known"));
+    EXPECT_THAT(box.run("predict --device h200 " + shape).out, Not(HasSubstr("launch floor")));
+}
+
 // Behind -v stands the table of all kernels, each problem under its bound.
 TEST_F(PredictCommand, predict_verbose_begins_each_problem_with_its_bound) {
     const Outcome all =

@@ -473,6 +473,15 @@ TEST_F(RooflineChart, speed_ups_stand_beside_roofs_and_bars) {
     EXPECT_EQ(words, 2U);
 }
 
+TEST_F(RooflineChart, says_which_cases_have_no_place_on_it) {
+    const Chart chart = roofline_chart(
+        read_timed_rows({receipt("h200/2026-11-28-operations-903665520-35dcd76ecc7b.jsonl.gz")}));
+    EXPECT_THAT(chart.notes, testing::Contains("3 cases of embedding_cuda not drawn: they do no "
+                                               "operations that a roofline counts."));
+    const Chart attention = roofline_chart(read_timed_rows({training_file}));
+    EXPECT_THAT(attention.notes, testing::Not(testing::Contains(testing::HasSubstr("not drawn"))));
+}
+
 // Nor does a roof of another device strike the name of one through.
 TEST_F(RooflineChart, names_of_memory_stand_off_all_roofs) {
     const std::string h200 = "h200/2026-11-23-prefill_sm90-training-16k-";
