@@ -24,6 +24,24 @@ const shapeChoices = [
   {name: "mask", text: "Mask", choices: ["full", "causal"], of: w => w.mask},
 ];
 
+const isOther = workload => Boolean(workload.op) && workload.op !== "attention";
+
+/** Whole numbers of an operation's shape in its canonical words, as [{field, at, of, number}]: n=8192x4096 has two. */
+function sizesOf(shape) {
+  return shape.split(",").flatMap(part => {
+    const [field, value] = part.split("=");
+    const numbers = /^\d+(x\d+)*$/.test(value ?? "") ? value.split("x") : [];
+    return numbers.map((number, at) => ({field, at, of: numbers.length, number: Number(number)}));
+  });
+}
+
+function withSize(shape, {field, at}, number) {
+  return shape.split(",").map(part => {
+    const [name, value] = part.split("=");
+    return name === field ? `${name}=${value.split("x").map((one, i) => i === at ? number : one).join("x")}` : part;
+  }).join(",");
+}
+
 /** A shape in its canonical words with one field set; all else stays as it is. */
 function withField(shape, name, value, workload) {
   const parts = shape.split(",").map(part => part.trim()).filter(Boolean);
@@ -32,6 +50,10 @@ function withField(shape, name, value, workload) {
     if (at < 0 && text) parts.push(text);
     else if (at >= 0) parts.splice(at, 1, ...(text ? [text] : []));
   };
+  if (isOther(workload)) {
+    put(name, `${name}=${value}`);
+    return parts.join(",");
+  }
   const heads = name === "heads" ? value : workload.heads_q;
   // The next fewer heads of K and V that divide those of Q.
   let kv = Math.min(name === "kv" ? value : workload.heads_kv, heads);
@@ -173,7 +195,8 @@ function showShape() {
   const suite = byId("whatif-suite");
   suite.value = [...suite.options].some(option => option.value === (whatIf.answered?.shape ?? "")) && !whatIf.wrong ? whatIf.answered?.shape ?? "" : "";
   if (!workload) return;
-  const other = workload.op && workload.op !== "attention";
+  const other = isOther(workload);
+  showSizes(other);
   for (const {name, steps, of, fixed: isFixed} of shapeSliders) {
     const slider = byId(`whatif-${name}`);
     const still = other || Boolean(isFixed?.(workload));
@@ -186,11 +209,38 @@ function showShape() {
   for (const {name, of, choices, show} of shapeChoices) {
     const select = byId(`whatif-${name}`);
     select.disabled = other && name !== "dtype";
-    const value = other ? "" : String(of(workload));
+    const value = other && name !== "dtype" ? "" : String(of(workload));
     // What the list does not have, as a page of 32, is added: the choice shows what holds.
     const listed = value === "" || choices.includes(value) ? choices : [...choices, value];
     select.replaceChildren(...listed.map(one => make("option", {value: one}, show?.(one) ?? one)));
     select.value = whatIf.wrong ? "" : value;
+  }
+}
+
+/** An operation's sizes in the place of attention's sliders. */
+function showSizes(other) {
+  const where = byId("whatif-sizes");
+  where.hidden = !other;
+  for (const {name} of shapeSliders) byId(`whatif-${name}`).parentElement.hidden = other;
+  for (const {name} of shapeChoices) byId(`whatif-${name}`).parentElement.hidden = other && name !== "dtype";
+  const sizes = other ? sizesOf(whatIf.answered.shape) : [];
+  const id = ({field, at}) => `whatif-size-${field}-${at}`;
+  // Made anew for another operation only: a slider that is being moved stays.
+  if (where.dataset.of !== sizes.map(id).join()) {
+    where.dataset.of = sizes.map(id).join();
+    where.replaceChildren(...sizes.map(size => {
+      const slider = make("input", {id: id(size), type: "range", min: "0", max: "20", step: "1",
+                                    input: () => setShape(withSize(whatIf.answered.shape, size, 2 ** Number(slider.value)))});
+      const words = size.of === 2 ? ["rows", "width"][size.at] : size.field;
+      return make("label", {for: id(size)}, words, make("output", {for: id(size)}, "—"), slider);
+    }));
+  }
+  for (const size of sizes) {
+    const slider = byId(id(size));
+    const said = whatIf.wrong ? "—" : String(size.number);
+    slider.value = String(Math.round(Math.log2(Math.max(1, size.number))));
+    slider.setAttribute("aria-valuetext", said);
+    slider.parentElement.querySelector("output").textContent = said;
   }
 }
 
@@ -279,6 +329,7 @@ function showControls() {
     make("label", {for: "whatif-shape"}, "Shape, which may also be typed",
       make("input", {id: "whatif-shape", style: "grid-column: 1 / 3", value: whatIf.text, input: event => setShape(event.target.value)})),
     ...shapeSliders.map(stepSlider),
+    make("div", {id: "whatif-sizes", class: "sliders", hidden: true}),
     make("div", {class: "controls"},
       ...shapeChoices.map(({name, text, choices, show}) => choice(`whatif-${name}`, text, choices.map(one => [one, show?.(one) ?? one]), value => moveField(name, value)))),
     make("details", {id: "whatif-rates"}, make("summary", {}, "Ceilings, from an eighth to eight times"), make("div", {id: "whatif-ceilings"})),

@@ -124,6 +124,31 @@ class WhatIf(unittest.TestCase):
             self.assertFalse(browser.get("Boolean(document.getElementById('whatif-error'))"), name)
             self.assertEqual(browser.get(f"document.getElementById('whatif-{name}').value"), value)
 
+    def test_an_operation_has_sliders_of_its_own(self):
+        sizes = """[...document.querySelectorAll('#whatif-sizes label')].map(l => [l.firstChild.textContent, l.querySelector('output').textContent])"""
+        hidden = "['batch', 'heads', 'k', 'mask', 'dtype'].map(n => document.getElementById('whatif-' + n).parentElement.hidden)"
+        self.choose("whatif-shape", "op=linear,m=64,n=4096,k=4096,dtype=bf16")
+        self.assertEqual(browser.get(sizes), [["m", "64"], ["n", "4096"], ["k", "4096"]])
+        self.assertEqual(browser.get(hidden), [True, True, True, True, False])
+        self.assertEqual(self.shown()["choices"][0], "bf16")
+        self.assertEqual(browser.get("document.getElementById('whatif-limiter').textContent"), "dram")
+        self.choose("whatif-size-m-0", "13")
+        self.assertEqual(self.shown()["text"], "op=linear,m=8192,n=4096,k=4096,dtype=bf16")
+        self.assertIn("wgmma", browser.get("document.getElementById('whatif-limiter').textContent"))
+        self.choose("whatif-dtype", "fp32")
+        self.assertEqual(self.shown()["text"], "op=linear,m=8192,n=4096,k=4096,dtype=fp32")
+        # A grid has two sizes; the second one alone moves.
+        self.choose("whatif-shape", "op=rmsnorm,n=8192x4096,dtype=bf16")
+        self.assertEqual(browser.get(sizes)[:2], [["rows", "8192"], ["width", "4096"]])
+        self.choose("whatif-size-n-1", "10")
+        self.assertIn("n=8192x1024", self.shown()["text"])
+        # Attention has its own back.
+        self.choose("whatif-shape", "h=8,q=64,k=64,d=64,dtype=fp16")
+        self.assertEqual(browser.get(hidden), [False] * 5)
+        self.assertTrue(browser.get("document.getElementById('whatif-sizes').hidden"))
+        self.assertEqual(self.shown()["sliders"], ["1", "8", "8", "64", "64", "64"])
+        self.assertEqual(browser.complaints(), [])
+
     def test_two_sliders_that_move_at_once_both_count(self):
         self.choose("whatif-shape", "b=2,h=32/8,q=128,k=128,d=128,dtype=fp16")
         answered = browser.get("document.getElementById('whatif-body').dataset.answered")
