@@ -210,7 +210,8 @@ RL_API void rl_operation_free(rl_operation* operation); /* null is fine */
 RL_API rl_status rl_devices(char** json);
 
 /* The predicted case as a JSON object, in the form of receipts: device, kernel, tile, workload,
- * case and prediction {seconds, limiter, layer1, layer2, ...}. device: an id of rl_devices; null or
+ * case and prediction {seconds, limiter, layer1, layer2, ...}; too_large, a clause, where a call
+ * would be refused for want of memory. device: an id of rl_devices; null or
  * "": this machine. kernel: a name; null or "": the one that a call would run. Data pointers may be
  * null. Lengths in seqlens_k are not read: all count as max_seqlen_k. Only a shape can give them,
  * as in "k=100;200,page=16". */

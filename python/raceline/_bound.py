@@ -6,10 +6,10 @@ from __future__ import annotations
 import json
 
 from . import _core
-from ._table import html_table, kind_of, percent, seconds, text_table
+from ._table import Shown, kind_of, percent, seconds
 
 
-class Bound:
+class Bound(Shown):
     """What a problem must move and compute, and how long that takes at least. Times are seconds.
 
     Attributes:
@@ -58,12 +58,6 @@ class Bound:
 
     def __repr__(self) -> str:
         return f"<Bound {seconds(self.seconds)}, limiter {self.limiter}, device {self.device}>"
-
-    def __str__(self) -> str:
-        return f"{self._title()}\n{text_table(self._HEAD, self._rows())}"
-
-    def _repr_html_(self) -> str:
-        return f"<p>{self._title()}</p>{html_table(self._HEAD, self._rows())}"
 
 
 def bound(shape: str, *, device: str | None = None) -> Bound:

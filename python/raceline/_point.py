@@ -6,10 +6,10 @@ from __future__ import annotations
 import json
 
 from . import _core
-from ._table import html_table, kind_of, percent, seconds, si, text_table
+from ._table import Shown, kind_of, percent, seconds, si
 
 
-class Point:
+class Point(Shown):
     """What limits a program, how close it is to that limit, and what would help. Times are seconds.
 
     Attributes:
@@ -69,11 +69,8 @@ class Point:
     def __repr__(self) -> str:
         return f"<Point bound {seconds(self.bound)}, limiter {self.limiter}, {self.standing}, device {self.device}>"
 
-    def __str__(self) -> str:
-        return f"on {self.device_name}\n{text_table(self._HEAD, self._rows())}"
-
-    def _repr_html_(self) -> str:
-        return f"<p>on {self.device_name}</p>{html_table(self._HEAD, self._rows())}"
+    def _title(self) -> str:
+        return f"on {self.device_name}"
 
 
 def point(

@@ -9,11 +9,11 @@ from typing import Any, Mapping, Sequence
 
 from . import _core
 from ._call import decode_inputs, forward_inputs
-from ._table import html_table, kind_of, percent, seconds, text_table
+from ._table import Shown, kind_of, percent, seconds
 from ._tensors import Library, library_of, view
 
 
-class Prediction:
+class Prediction(Shown):
     """Predicted time of one call. Times are seconds.
 
     Attributes:
@@ -80,12 +80,6 @@ class Prediction:
     def __repr__(self) -> str:
         return (f"<Prediction {seconds(self.expected_seconds)}, limiter {self.limiter}, kernel "
                 f"{self.kernel}, device {self.device}>")
-
-    def __str__(self) -> str:
-        return f"{self._title()}\n{text_table(self._HEAD, self._rows())}"
-
-    def _repr_html_(self) -> str:
-        return f"<p>{self._title()}</p>{html_table(self._HEAD, self._rows())}"
 
 
 _memory: dict[bytes, Prediction] = {}

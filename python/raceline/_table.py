@@ -57,3 +57,22 @@ def html_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
     body = "".join(line(row, "td") for row in rows)
     return f"<table><thead>{line(head, 'th')}</thead><tbody>{body}</tbody></table>"
+
+
+class Shown:
+    """What has a title and a table of itself: as text, and as HTML in a notebook."""
+
+    __slots__ = ()
+    _HEAD: Sequence[str]
+
+    def _title(self) -> str:
+        raise NotImplementedError
+
+    def _rows(self) -> Sequence[Sequence[str]]:
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return f"{self._title()}\n{text_table(self._HEAD, self._rows())}"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{self._title()}</p>{html_table(self._HEAD, self._rows())}"

@@ -44,14 +44,25 @@ std::string expected_text(const Prediction& p) {
     return format_seconds(p.expected_seconds) + band;
 }
 
-// Of boards of other generations than those that were measured, whose launches count as nothing.
 constexpr const char* floor_unknown =
-    "no launch floor of this board is known, so a short call takes some microseconds more.";
+    "no launch floor of this board is known, so a short call takes some microseconds more";
 
-bool without_floor(const ProblemAnswer& answer, const Device& device) {
-    constexpr double short_call = 50e-6;
-    return device.kind == DeviceKind::cuda && answer.explained.prediction.seconds < short_call &&
-           !device.rates.contains("floor.launch_graph");
+// What a reader must know before he takes the time for one.
+std::string caveats_text(const ProblemAnswer& answer, const TextStyle& style) {
+    std::string text;
+    const auto add = [&](const std::string& caveat) {
+        text += named_line("but", caveat + ".", Ink::heading, style);
+    };
+    if (!answer.made_for_others.empty()) {
+        add(answer.made_for_others + ". What the device can do is the bound below, not this time");
+    }
+    if (!answer.too_large.empty()) {
+        add("a call would be refused: " + answer.too_large);
+    }
+    if (answer.without_floor) {
+        add(floor_unknown);
+    }
+    return text;
 }
 
 std::string head_of(const ProblemAnswer& answer, const Device& device, const TextStyle& style) {
@@ -64,21 +75,20 @@ std::string head_of(const ProblemAnswer& answer, const Device& device, const Tex
                       style) +
            named_line(p.calibrated.left_out ? "model" : "expected", expected_text(p), Ink::heading,
                       style) +
-           (answer.made_for_others.empty()
-                ? ""
-                : named_line("but",
-                             answer.made_for_others +
-                                 ". What the device can do is the bound below, not this time.",
-                             Ink::heading, style)) +
-           (answer.too_large.empty()
-                ? ""
-                : named_line("but", "a call would be refused: " + answer.too_large + ".",
-                             Ink::heading, style)) +
-           (without_floor(answer, device) ? named_line("but", floor_unknown, Ink::heading, style)
-                                          : "") +
-           named_line("limiter", p.limiter, Ink::limiter, style) +
+           caveats_text(answer, style) + named_line("limiter", p.limiter, Ink::limiter, style) +
            named_line("tile", which.kernel->tile_text(which.tile), Ink::hint, style) +
            named_line("rates", origins_text(answer.explained.rates), Ink::hint, style);
+}
+
+// Of a call without work, where a launch counts as nothing, too.
+std::string head_of_empty(const ProblemAnswer& answer, const Device& device,
+                          const TextStyle& style) {
+    return inked(format_shape(answer.which.workload), Ink::heading, style) + " on " + device.name +
+           "\n\n" +
+           paragraph(fmt::format("No time is predicted: {} has nothing to compute, and no launch "
+                                 "floor of this device is known.",
+                                 answer.which.kernel->name),
+                     style);
 }
 
 // A bar of eighths of a character.
@@ -240,6 +250,10 @@ std::string answer_text(const ProblemAnswer& answer, const Device& device, const
                paragraph("No kernel of the API serves it: " + answer.refusal, style) +
                titled_sentence("Bound of the problem", bound_text(answer.bound), style);
     }
+    if (answer.explained.prediction.seconds <= 0) {
+        return head_of_empty(answer, device, style) +
+               titled_sentence("Bound of the problem", bound_text(answer.bound), style);
+    }
     std::string text = head_of(answer, device, style) + terms_text(answer, style) +
                        titled("What would help", "", style);
     for (const std::string& sentence : help_sentences(answer)) {
@@ -265,11 +279,10 @@ std::string answers_table(std::span<const ProblemAnswer> answers, const TextStyl
     };
     std::set<std::string> origins;
     std::map<std::string, std::size_t> refusals, elsewhere;
-    std::size_t too_large = 0;
+    std::size_t too_large = 0, without_floor = 0;
     for (const ProblemAnswer& answer : answers) {
         const std::string shape = format_shape(answer.which.workload);
-        const std::string bound =
-            answer.bound.seconds > 0 ? format_seconds(answer.bound.seconds) : "";
+        const std::string bound = time_text(answer.bound.seconds);
         if (!answer.served()) {
             ++refusals[answer.refusal];
             const auto [intensity, ridge] = roofline_of(answer.bound);
@@ -283,14 +296,15 @@ std::string answers_table(std::span<const ProblemAnswer> answers, const TextStyl
             ++elsewhere[answer.made_for_others];
         }
         too_large += answer.too_large.empty() ? 0 : 1;
+        without_floor += answer.without_floor ? 1 : 0;
         const auto [intensity, ridge] = roofline_of(answer.bound);
         const std::string rates = origins_text(answer.explained.rates);
         origins.insert(rates);
         table.add(
             {shape, std::string(answer.which.kernel->name), p.limiter,
-             format_seconds(uncalibrated ? p.seconds : p.expected_seconds),
+             time_text(uncalibrated ? p.seconds : p.expected_seconds),
              p.band ? format_seconds(p.band->low) + " to " + format_seconds(p.band->high) : "",
-             format_seconds(p.seconds), bound,
+             time_text(p.seconds), bound,
              p.seconds > 0 && answer.bound.seconds > 0
                  ? format_percent(answer.bound.seconds / p.seconds)
                  : "",
@@ -311,6 +325,11 @@ std::string answers_table(std::span<const ProblemAnswer> answers, const TextStyl
                                       "the device has; each alone says how much",
                                       counted_text(too_large, "shape")),
                           style);
+    }
+    if (without_floor > 0) {
+        text += paragraph(
+            fmt::format("of {}: {}", counted_text(without_floor, "short call"), floor_unknown),
+            style);
     }
     for (const auto& [reason, count] : elsewhere) {
         text += paragraph(

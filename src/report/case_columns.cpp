@@ -94,4 +94,8 @@ TextTable::Column limiter_column(int priority, std::string title) {
     return column;
 }
 
+std::string time_text(double seconds) {
+    return seconds > 0 ? format_seconds(seconds) : "";
+}
+
 }  // namespace raceline

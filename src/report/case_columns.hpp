@@ -17,6 +17,9 @@ TextTable::Column limiter_column(int priority, std::string title = "limiter");
 TextTable::Column number_column(std::string title, int priority = TextTable::always);
 TextTable::Column text_column(std::string title, int priority = TextTable::always);
 
+/// A time, or nothing where none is known.
+std::string time_text(double seconds);
+
 /// A shape for eyes alone: long lists of lengths by their least, largest and number, the type
 /// without its field: "h=8/1,q=1,k=1…4096(8),d=64,bf16".
 std::string short_shape(std::string_view shape);

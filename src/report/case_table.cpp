@@ -139,10 +139,6 @@ std::string number_text(double value) {
     return value > 0 ? format_number(value) : "";
 }
 
-std::string time_text(double seconds) {
-    return seconds > 0 ? format_seconds(seconds) : "";
-}
-
 // What the bound is of the time that was taken, or of the predicted one.
 std::string of_bound_text(const CaseLine& line) {
     const double seconds = line.measured > 0 ? line.measured : line.predicted;

@@ -9,6 +9,7 @@
 #include "model/rates.hpp"
 #include "model/residency.hpp"
 #include "model/speed_of_light.hpp"
+#include "report/case_columns.hpp"
 #include "run/run_case.hpp"
 #include "support/check.hpp"
 #include "support/text_table.hpp"
@@ -52,10 +53,6 @@ double seconds_in_cache(const Fusion& fusion, const Device& device, const Launch
 
 std::string intensity_text(double flops, double bytes) {
     return bytes > 0 ? fmt::format("{:.3g}", flops / bytes) : "";
-}
-
-std::string time_text(double seconds) {
-    return seconds > 0 ? format_seconds(seconds) : "";
 }
 
 std::string bytes_text(double bytes) {

@@ -34,6 +34,8 @@ struct ProblemAnswer {
     /// where the kernel is far from the bound. Empty: there are none.
     std::string made_for_others;
     std::string too_large;  ///< why a call of it would be refused there for want of memory, or ""
+    /// A short call on a board whose launch floor is not known: it counts as nothing.
+    bool without_floor = false;
 
     [[nodiscard]] bool served() const { return which.kernel != nullptr; }
 };

@@ -17,7 +17,7 @@ FIELDS = ["b", "h", "q", "k", "d", "mla", "dtype", "kv", "causal", "full", "wind
 GOOD_SHAPES = ["b=1,h=2,q=3,k=5,d=8,dtype=fp32", "h=4/2,q=1,k=17,d=16,causal", "h=2,k=4;3,d=8",
                "b=2,h=2,q=1,k=33,d=16,page=16,dtype=fp32", "h=2,q=2,k=9,d=8,window=2:0,softcap=5,sinks",
                "h=2,q=1,k=9,mla=16+8,dtype=fp32", "op=attention,h=1,k=3,d=8",
-               "h=2,q=3,k=0,d=8,dtype=fp32"]
+               "h=2,q=0,k=5,d=8,dtype=fp32", "h=2,q=3,k=0,d=8,dtype=fp32", "b=2,h=2,q=0,k=0,d=8,dtype=fp32"]
 DEVICES = ["cpu", "CPU", "h200", "a100", "H200", "RTX 4090", "mi300x", "cuda", "b200", "", "cpu ", "replay:",
            "nowhere"]
 KERNELS = ["cpu_flash", "CPU-Flash", "simt", "prefill_sm90", "gqa", "cpu_flsh", ""]

@@ -64,6 +64,14 @@ TEST_F(PredictCommand, predict_says_where_a_call_does_not_fit_into_memory) {
                 HasSubstr("calls of 1 shape would be refused"));
 }
 
+// Of a processor without rates nothing is known that such a call would take.
+TEST_F(PredictCommand, a_call_without_work_on_a_device_without_floors_has_no_time) {
+    const Outcome empty =
+        box.run("predict --device b200 --shape h=2,q=0,k=5,d=8,dtype=fp32 --wide");
+    ASSERT_EQ(empty.exit, 0) << empty.err;
+    EXPECT_THAT(empty.out, AllOf(HasSubstr("No time is predicted: "), Not(HasSubstr(" 0 s"))));
+}
+
 TEST_F(PredictCommand, a_chain_that_is_slower_fused_is_said_to_be) {
     const auto fused = [this](const std::string& chain) {
         return box.run("predict --device h200 --fuse " + chain + ",n=16384x8192,dtype=bf16 --wide")
@@ -78,6 +86,8 @@ TEST_F(PredictCommand, predict_says_where_no_launch_floor_is_known) {
     EXPECT_THAT(box.run("predict --device b200 " + shape).out,
                 HasSubstr("no launch floor of this board is known"));
     EXPECT_THAT(box.run("predict --device h200 " + shape).out, Not(HasSubstr("launch floor")));
+    EXPECT_THAT(box.run("predict --device b200 " + shape + " --op rmsnorm,n=1x64").out,
+                HasSubstr("of 2 short calls: no launch floor of this board is known"));
 }
 
 // Behind -v stands the table of all kernels, each problem under its bound.
