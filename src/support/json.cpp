@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/json.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -59,7 +60,12 @@ private:
     std::vector<std::set<std::string>> keys_;
 };
 
-// JSON has no spelling for NaN and infinities; nlohmann would write null, which reads as "absent".
+bool all_finite(const Json& value) {
+    return value.is_structured() ? std::ranges::all_of(value, all_finite)
+                                 : !value.is_number_float() || std::isfinite(value.get<double>());
+}
+
+// Names the place of the first number that is not finite.
 void require_finite(const Json& value, const std::string& path) {
     if (value.is_number_float()) {
         const double number = value.get<double>();
@@ -92,7 +98,11 @@ Json parse_json(std::string_view text, std::string_view where) {
 }
 
 std::string dump_json(const Json& value) {
-    require_finite(value, "");
+    // JSON has no spelling for NaN and infinities; nlohmann would write null, which reads as
+    // "absent".
+    if (!all_finite(value)) {
+        require_finite(value, "");
+    }
     try {
         return value.dump();
     } catch (const Json::exception& e) {

@@ -34,7 +34,9 @@ def report(page, *receipts):
 
 @functools.cache
 def committed_page():
-    """The page of the committed receipts, which takes seconds to write: once for all tests."""
+    """The page of the committed receipts, which takes seconds to write: once for all tests (tests/page/in_browser.py)."""
+    if written := os.environ.get("COMMITTED_PAGE"):
+        return pathlib.Path(written)
     folder = tempfile.TemporaryDirectory()
     atexit.register(folder.cleanup)
     page = pathlib.Path(folder.name) / "page.html"

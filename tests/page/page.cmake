@@ -39,7 +39,7 @@ if(RACELINE_TEST_PYTHON)
 endif()
 if(page_python AND RACELINE_CHROMIUM AND RACELINE_CHROMEDRIVER AND NOT RACELINE_SANITIZE)
   add_test(NAME page_in_browser
-           COMMAND ${page_python} -B -m unittest discover -v -s ${page_tests} -p "test_page*.py")
+           COMMAND ${page_python} -B ${page_tests}/in_browser.py)
   # Alone: it judges how fast a page opens. It has four minutes on two quiet cores, and twice that where
   # others use them; .ci/run says how long it took.
   set_tests_properties(page_in_browser PROPERTIES LABELS no_sanitizer TIMEOUT 480 RUN_SERIAL TRUE

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pages of receipts that lack something, of two runs, and of ten thousand rows."""
+"""Pages of receipts that lack something, and of two runs."""
 import json
 import os
 import pathlib
 import re
 import subprocess
 import tempfile
-import time
 import unittest
 
 from browser import SOURCE, committed_page, report, stored_text, the_browser
@@ -253,55 +252,6 @@ class Receipts(unittest.TestCase):
         browser.open(self.page)
         self.assertIn("not in this build", browser.get("document.getElementById('whatif-absent').textContent"))
         self.assertEqual(browser.complaints(), [])
-
-    def many(self, count, suite):
-        """A page of so many rows of drawn shapes, no two of which are alike, and its size."""
-        files = [str(file.relative_to(SOURCE)) for file in sorted(pathlib.Path(SOURCE).glob(f"receipts/h200/*-{suite}-*.jsonl.gz"))]
-        receipts = pathlib.Path(self.folder.name) / "many.jsonl"
-        receipts.unlink(missing_ok=True)  # rows are appended
-        subprocess.run([os.environ["MANY_ROWS"], receipts, str(count), *files, "--suite", suite], cwd=SOURCE, check=True)
-        rows = [json.loads(line) for line in receipts.read_text().splitlines()]
-        self.assertEqual(len(rows), count)
-        # Real predictions, each of its own: a few that are repeated would compress to nothing.
-        predictions = [json.dumps(row["prediction"]["layer1"]) for row in rows if row["kind"] == "prediction"]
-        self.assertEqual(len(predictions), count // 2)
-        self.assertGreater(len(set(predictions)), 0.97 * len(predictions))
-        self.assertEqual(len({row["measurement"]["seconds_median"] for row in rows if row["kind"] == "measurement"}), count // 2)
-        done = report(self.page, receipts)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        return self.page.stat().st_size
-
-    def test_ten_thousand_rows(self):
-        # Ragged batches name the length of every sequence.
-        size = self.many(10000, "serving")
-        began = time.monotonic()
-        browser.open(self.page)
-        browser.see("roofline-chart", "raceline.page.charts['roofline-chart'].view")
-        opened = time.monotonic() - began
-        browser.see("scorecard-chart", "raceline.page.charts['scorecard-chart'].view")
-        cases = browser.get("raceline.page.data.cases.length")
-        print(f"\n10,000 rows: {size / 1e6:.1f} MB, {cases} cases, opens and shows its roofline in {opened:.1f} s")
-        self.assertEqual(cases, 5000)
-        self.assertEqual(browser.get("raceline.page.data.files[0].findings.filter(f => !f[1].includes('dirty'))"), [])
-        self.assertEqual(browser.complaints(), [])
-        self.assertLess(size, 6e6)
-        self.assertLess(opened, 3)
-
-    def test_ten_thousand_rows_of_random_shapes(self):
-        """Of all types, masks, caches and kernels."""
-        count = 10000
-        size = self.many(count, "random")
-        print(f"\n10,000 rows of random suites: {size / 1e6:.1f} MB")
-        self.assertLess(size, 6e6)
-        browser.open(self.page)
-        # The rows are there as they stand in the file.
-        lines = (pathlib.Path(self.folder.name) / "many.jsonl").read_text().splitlines()
-        browser.driver.set_script_timeout(30)
-        asked = [1, 2, 777, 5000, 9999, 10000]
-        texts = browser.driver.execute_async_script("""const [asked, done] = arguments;
-            (async () => { const texts = []; for (const line of asked) texts.push(await raceline.rowText(0, line)); done(texts); })();""", asked)
-        self.assertEqual(texts, [lines[line - 1] for line in asked])
-        self.assertIsNone(browser.driver.execute_async_script("raceline.rowText(0, 10001).then(text => arguments[0](text ?? null))"))
 
 
 if __name__ == "__main__":
