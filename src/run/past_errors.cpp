@@ -70,9 +70,18 @@ std::vector<double> PastErrors::errors_near(std::string_view kernel, const Devic
         double times, residual;  // how many times as long, or as short
         auto operator<=>(const Ranked&) const = default;
     };
-    std::vector<Ranked> ranked;
-    ranked.reserve(found->second.size());
+    // Errors that a mended model makes no longer are left to those that have none newer.
+    std::vector<int> ages;
     for (const Past& past : found->second) {
+        ages.push_back(past.newer_models);
+    }
+    const auto oldest = ages.begin() + residuals_for_band - 1;
+    std::nth_element(ages.begin(), oldest, ages.end());
+    std::vector<Ranked> ranked;
+    for (const Past& past : found->second) {
+        if (past.newer_models > *oldest) {
+            continue;
+        }
         const double times = std::max(seconds / past.predicted, past.predicted / seconds);
         ranked.push_back({times > 2, times > 2 ? 0 : past.newer_models, times, past.residual});
     }
