@@ -117,7 +117,9 @@ std::string page_output(const DocsBlock& block) {
                 this_program()};
     words.insert(words.end(), command.words.begin(), command.words.end());
     const std::optional<std::string> all = output_of(words);
-    require(all.has_value(), Status::invalid_argument, "`{}` fails: try it", text);
+    if (!all) {
+        fail(Status::invalid_argument, "`{}` fails: try it", text);
+    }
     const std::string printed = command.grep.empty() ? *all : lines_with(*all, command.grep);
     require(!printed.empty(), Status::invalid_argument, "`{}` prints nothing", text);
     return "\n```sh\n" + in_shell_lines(text) + "```\n\n```text\n" + printed + "```\n";

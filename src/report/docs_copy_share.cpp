@@ -18,9 +18,14 @@ double moved_bytes(const DocsSample& sample) {
     return sample.workload.bytes_read() + sample.workload.bytes_written();
 }
 
+// Of one that settled, which has been measured.
+double measured_seconds(const DocsSample& sample) {
+    return sample.measured ? sample.measured->seconds_median : 0;
+}
+
 // Of the copy ceiling; it stands in what the run wrote about its device.
 double copy_share(const DocsSample& sample) {
-    return moved_bytes(sample) / sample.measured->seconds_median / sample.copy;
+    return moved_bytes(sample) / measured_seconds(sample) / sample.copy;
 }
 
 bool is_large_and_memory_bound(const DocsSample& sample) {
@@ -58,7 +63,7 @@ std::string share_table(std::span<const DocsSample> samples) {
     for (const DocsSample& sample : samples) {
         const std::string commit = sample.commit.substr(0, 7);
         table.add({operation_text(sample), format_si(moved_bytes(sample), "B"),
-                   format_seconds(sample.measured->seconds_median), share_text(copy_share(sample)),
+                   format_seconds(measured_seconds(sample)), share_text(copy_share(sample)),
                    sample.changed ? "*" + commit + "*" : commit});
     }
     return table.markdown();
