@@ -48,6 +48,7 @@ RULES = {
     "model.md": ("under twenty microseconds, to a hundred, over a hundred",),
     "start.md": ("Start in five minutes", "it takes half an hour"),
     "shapes.md": ("half a minute on two cores",),
+    "operations.md": ("ninety-two percent of it on a GPU and eighty-five percent on a CPU",),
     "receipts.md": ("within ten, within twenty percent",),
 }
 

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "options.hpp"
+#include "page_output.hpp"
 #include "receipt/file.hpp"
 #include "receipt/named_file.hpp"
 #include "receipt/past_measurement.hpp"
@@ -72,7 +73,9 @@ int run_docs(const Options& options) {
     require(!options.files.empty(), Status::invalid_argument,
             "--docs needs the pages: raceline report --docs README.md docs/results.md");
     DocsEvidence evidence(".");
-    const DocsWriter write = [&](const DocsBlock& block) { return docs_block(evidence, block); };
+    const DocsWriter write = [&](const DocsBlock& block) {
+        return block.kind == output_block ? page_output(block) : docs_block(evidence, block);
+    };
     bool right = true;
     for (const std::string& file : options.files) {
         std::ifstream in(file);

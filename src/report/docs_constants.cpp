@@ -98,6 +98,7 @@ std::string docs_block(DocsEvidence& evidence, const DocsBlock& block) {
         {"rates", docs_rates},
         {"cases", docs_cases},
         {"accuracy", docs_accuracy},
+        {"copy-share", docs_copy_share},
         {"scorecard", docs_scorecard},
         {"answer", [](DocsEvidence&, const DocsBlock& b) { return docs_answer(b); }},
         {"published", [](DocsEvidence& e, const DocsBlock&) { return docs_published(e); }},
@@ -106,10 +107,12 @@ std::string docs_block(DocsEvidence& evidence, const DocsBlock& block) {
         return docs_value(evidence, block);
     }
     const auto found = tables.find(block.kind);
-    require(found != tables.end(), Status::invalid_argument,
-            "there is no kind of block '{}'; it must be comparison, lengths, forms, errors, rates, "
-            "cases, accuracy, scorecard, constants, answer, published, or, in a sentence, value",
-            block.kind);
+    require(
+        found != tables.end(), Status::invalid_argument,
+        "there is no kind of block '{}'; it must be comparison, lengths, forms, errors, rates, "
+        "cases, accuracy, copy-share, scorecard, constants, answer, output, published, or, in a "
+        "sentence, value",
+        block.kind);
     return "\n" + found->second(evidence, block);
 }
 

@@ -57,6 +57,13 @@ double member_or_zero(const Json& object, const char* member) {
     return found != object.end() && found->is_number() ? found->get<double>() : 0;
 }
 
+// Of the row that a run writes about its device; 0 where no copy was measured.
+double copy_ceiling(const Json& row) {
+    const Json rates = row.value("state", Json::object()).value("rates", Json::object());
+    const auto copy = rates.find("byte.dram_copy");
+    return copy == rates.end() ? 0 : member_or_zero(*copy, "value");
+}
+
 void fill(DocsSample& sample, const MeasurementRow& row) {
     sample.measured = row.measurement;
     sample.passed = row.correctness.passed;
@@ -91,7 +98,7 @@ void fill(DocsSample& sample, const CheckRow& row) {
 
 template <class Row>
 DocsSample sample_of(const Json& json, const std::string& path,
-                     const std::map<std::string, Prediction>& predictions) {
+                     const std::map<std::string, PredictionRow>& predictions) {
     const auto row = row_from_json<Row>(json);
     DocsSample sample;
     sample.about = row.about;
@@ -107,7 +114,8 @@ DocsSample sample_of(const Json& json, const std::string& path,
     if constexpr (requires { row.prediction_id; }) {
         const auto found = predictions.find(row.prediction_id);
         if (found != predictions.end()) {
-            sample.prediction = found->second;
+            sample.prediction = found->second.prediction;
+            sample.bound_limiter = found->second.bound.limiter;
         }
     }
     return sample;
@@ -115,20 +123,26 @@ DocsSample sample_of(const Json& json, const std::string& path,
 
 std::vector<DocsSample> samples_of(const ReceiptFile& file, const std::string& path) {
     std::vector<DocsSample> samples;
-    std::map<std::string, Prediction> predictions;
+    std::map<std::string, PredictionRow> predictions;
+    double copy = 0;
     for (const Json& row : file.rows) {
         const std::string kind = row.at("kind").get<std::string>();
         require(!row.at("git").at("dirty").get<bool>(), Status::invalid_argument,
                 "{} has a row of uncommitted code (`dirty`), which counts for nothing", path);
-        if (kind == PredictionRow::kind) {
-            predictions[row.at("id").get<std::string>()] =
-                row_from_json<PredictionRow>(row).prediction;
+        const std::size_t before = samples.size();
+        if (kind == DeviceRow::kind) {
+            copy = copy_ceiling(row);
+        } else if (kind == PredictionRow::kind) {
+            predictions[row.at("id").get<std::string>()] = row_from_json<PredictionRow>(row);
         } else if (kind == MeasurementRow::kind) {
             samples.push_back(sample_of<MeasurementRow>(row, path, predictions));
         } else if (kind == ComparisonRow::kind) {
             samples.push_back(sample_of<ComparisonRow>(row, path, predictions));
         } else if (kind == CheckRow::kind) {
             samples.push_back(sample_of<CheckRow>(row, path, predictions));
+        }
+        if (samples.size() > before) {
+            samples.back().copy = copy;
         }
     }
     return samples;

@@ -21,6 +21,7 @@ struct DocsSample {
     Workload workload;
     std::optional<Measurement> measured;  ///< ours; none: judged only
     std::optional<Prediction> prediction;
+    std::string bound_limiter;  ///< of the problem's bound; empty: its prediction has none
     bool passed = false;
     double relative_rms = 0;  ///< of our output; 0: not known
     double bound = 0;         ///< on it
@@ -28,6 +29,7 @@ struct DocsSample {
     std::optional<Peer> peer;
     double peer_rms = 0;  ///< of the peer's output; 0: not known
     double ratio = 0;     ///< peer's time / ours; 0: there is no peer
+    double copy = 0;      ///< the device's copy ceiling as its file has it, bytes a second; 0: none
     // Where it comes from.
     std::string file, kind, commit, date, regime, spread;
     bool changed = false;  ///< the code that ran is no longer this build's

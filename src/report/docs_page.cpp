@@ -31,6 +31,13 @@ DocsBlock parse_marker(std::string_view words, std::size_t line) {
     std::string word;
     in >> block.kind;
     block.text = block.kind;
+    if (block.kind == output_block) {
+        std::string& command = block.arguments["command"];
+        while (in >> word) {
+            command += (command.empty() ? "" : " ") + word;
+        }
+        block.text += " " + command;
+    }
     while (in >> word) {
         block.text += " " + word;
         const std::size_t equals = word.find('=');

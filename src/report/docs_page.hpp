@@ -2,7 +2,7 @@
 // Pages with generated parts. A part stands between two HTML comments, which a reader does not see:
 //   <!-- raceline:begin KIND name=value ... -->text<!-- raceline:end -->
 // A KIND that gives a table has its text on lines of its own; one that gives a figure stands in a
-// sentence.
+// sentence. After the kind `output` stands a command of the program instead of names and values.
 #pragma once
 
 #include <functional>
@@ -12,6 +12,9 @@
 #include <vector>
 
 namespace raceline {
+
+/// The kind of block that a command of the program fills; the command is its argument `command`.
+inline constexpr std::string_view output_block = "output";
 
 /// What a marker asks for.
 struct DocsBlock {

@@ -24,6 +24,10 @@ std::string docs_cases(DocsEvidence& evidence, const DocsBlock& block);
 /// How far predictions were off, by kernel.
 std::string docs_accuracy(DocsEvidence& evidence, const DocsBlock& block);
 
+/// What share of the copy ceiling that the file itself has each row reaches that memory limits and
+/// that moves 256 MB or more, worst first, with `goal=PERCENT` beside it.
+std::string docs_copy_share(DocsEvidence& evidence, const DocsBlock& block);
+
 /// One figure with its unit, for a sentence: `of=mean-ratio`, `least-ratio`, `mean-error-ratio`,
 /// `most-error-ratio`, `rate`, `median-error` or `worst-first-sight`.
 std::string docs_value(DocsEvidence& evidence, const DocsBlock& block);

@@ -93,7 +93,7 @@ std::string loss_text(std::span<const FusionTime> parts, const FusionTime& fused
     return before > 0 && fused.predicted > clearly * before
                ? fmt::format(
                      "fused is predicted slower: {} has code of its own for some chains, "
-                     "and takes the steps of this one by turns\n",
+                     "and takes the steps of this one by turns",
                      fused.kernel)
                : "";
 }
@@ -105,7 +105,7 @@ std::string scores_text(const Fusion& fusion, const Device& device, const Fusion
     const auto cache = static_cast<double>(last_cache_bytes(device));
     return fmt::format(
         "the score matrix is {}: with it in DRAM the parts take {} or more, with it in the "
-        "last-level cache {} or more; the cache holds {}, {}\n",
+        "last-level cache {} or more; the cache holds {}, {}",
         bytes_text(fusion.scores), format_seconds(bounds.before),
         format_seconds(bounds.before_cached), bytes_text(cache),
         fusion.scores <= cache ? "so that it may stay there" : "so that it does not fit");
@@ -196,13 +196,17 @@ std::string fusion_text(const Fusion& fusion, const Device& device, const Launch
         {"", sum_of(parts, &FusionTime::predicted), sum_of(parts, &FusionTime::measured)});
     add("fused", fusion.fused.bytes_read(), fusion.fused.bytes_written(), fusion.fused.flops(),
         &bounds.fused, bounds.fused.seconds, fused);
+    const auto sentence = [&](const std::string& text) {
+        return text.empty() ? text : paragraph(text, style);
+    };
     const double saved = fusion.bytes_before() - fusion.bytes_after();
     return fmt::format(
-        "{} on {}\n{}fusing saves {} of {}: {}\n{}{}{}", format_shape(fusion.fused), device.id,
-        table.str(style), bytes_text(saved), bytes_text(fusion.bytes_before()),
-        gains_text(bounds, parts, fused), loss_text(parts, fused),
-        scores_text(fusion, device, bounds),
-        fused.kernel.empty() ? fmt::format("no kernel runs it fused: {}\n", fused.why_not) : "");
+        "{} on {}\n{}{}{}{}{}", format_shape(fusion.fused), device.id, table.str(style),
+        sentence(fmt::format("fusing saves {} of {}: {}", bytes_text(saved),
+                             bytes_text(fusion.bytes_before()), gains_text(bounds, parts, fused))),
+        sentence(loss_text(parts, fused)), sentence(scores_text(fusion, device, bounds)),
+        sentence(fused.kernel.empty() ? fmt::format("no kernel runs it fused: {}", fused.why_not)
+                                      : ""));
 }
 
 }  // namespace raceline

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view suite = "ladder-gap";
 
-struct Timed {
+struct TimedKernel {
     std::string kernel, tile;
     Json fields;
     double seconds = 0;
@@ -40,8 +40,8 @@ bool is_about(const Json& row, const Workload& workload) {
 }
 
 // The last run of each tile of each kernel.
-std::vector<Timed> timed_on(std::span<const Json> rows, const Workload& workload) {
-    std::map<std::string, Timed> last;
+std::vector<TimedKernel> timed_on(std::span<const Json> rows, const Workload& workload) {
+    std::map<std::string, TimedKernel> last;
     for (const Json* row : by_time(rows, "measurement")) {
         if (is_about(*row, workload) && settled_seconds(*row) > 0) {
             const Json named = with_names_of_today(*row);
@@ -50,7 +50,7 @@ std::vector<Timed> timed_on(std::span<const Json> rows, const Workload& workload
             last[kernel + tile.dump()] = {kernel, shown_tile(tile), tile, settled_seconds(*row)};
         }
     }
-    std::vector<Timed> all;
+    std::vector<TimedKernel> all;
     all.reserve(last.size());
     for (auto& [key, timed] : last) {
         all.push_back(std::move(timed));
@@ -68,9 +68,9 @@ bool has_fields(const Json& fields, const Json& wanted) {
 }
 
 // The fastest of a step's tiles; seconds 0 if none was measured.
-Timed fastest(const Json& step, const std::vector<Timed>& all) {
-    Timed best;
-    for (const Timed& one : all) {
+TimedKernel fastest(const Json& step, const std::vector<TimedKernel>& all) {
+    TimedKernel best;
+    for (const TimedKernel& one : all) {
         const bool fits =
             step.at("kernel") == one.kernel && has_fields(one.fields, step.at("tile"));
         if (fits && (best.seconds == 0 || one.seconds < best.seconds)) {
@@ -80,8 +80,8 @@ Timed fastest(const Json& step, const std::vector<Timed>& all) {
     return best;
 }
 
-Timed of_peer(const Json& step, std::span<const Json> rows, const Workload& workload) {
-    Timed last;
+TimedKernel of_peer(const Json& step, std::span<const Json> rows, const Workload& workload) {
+    TimedKernel last;
     for (const Json* row : by_time(rows, "comparison")) {
         const Json& peer = row->at("peer");
         if (is_about(*row, workload) && peer.at("name") == step.at("peer")) {
@@ -93,18 +93,18 @@ Timed of_peer(const Json& step, std::span<const Json> rows, const Workload& work
 }
 
 struct GapStep {
-    Timed timed;
+    TimedKernel timed;
     std::string is, thing, also;
 };
 
 std::vector<GapStep> steps_on(const Json& data, std::span<const Json> rows, const Workload& w) {
-    const std::vector<Timed> all = timed_on(rows, w);
+    const std::vector<TimedKernel> all = timed_on(rows, w);
     std::vector<GapStep> steps;
     for (const Json& step : data) {
         if (step.contains("shape")) {
             continue;
         }
-        Timed timed = step.contains("peer") ? of_peer(step, rows, w) : fastest(step, all);
+        TimedKernel timed = step.contains("peer") ? of_peer(step, rows, w) : fastest(step, all);
         if (timed.seconds > 0) {
             steps.push_back({std::move(timed), step.at("is").get<std::string>(),
                              step.value("thing", ""), step.value("also", "")});

@@ -132,6 +132,40 @@ TEST_F(Terminal, tables_are_as_wide_as_columns_says_and_wide_shows_all) {
     EXPECT_LE(widest_table(box->run(devices, "COLUMNS=nonsense")), 100U);
 }
 
+// Who looks for the rate of a type and finds no column of it must not think that there is none.
+TEST_F(Terminal, devices_names_the_columns_that_a_narrow_table_lacks) {
+    for (const char* width : {"COLUMNS=80", "COLUMNS=100", "COLUMNS=60"}) {
+        const Outcome narrow = box->run("devices", width);
+        ASSERT_EQ(narrow.exit, 0) << narrow.err;
+        const std::size_t line = narrow.out.find("\nleft out for lack of room: ");
+        ASSERT_NE(line, std::string::npos) << width << ":\n" << narrow.out;
+        // The end of the output, in as many lines as it takes.
+        const std::string table = narrow.out.substr(0, line);
+        std::string last = narrow.out.substr(line + 1);
+        std::ranges::replace(last, '\n', ' ');
+        last.erase(std::unique(last.begin(), last.end(),
+                               [](char a, char b) { return a == ' ' && b == ' '; }),
+                   last.end());
+        EXPECT_TRUE(last.ends_with("; --wide shows all ")) << width << ": " << last;
+        // Each column of the whole table stands in one of the two.
+        const std::string heads = table.substr(0, table.find('\n'));
+        const std::string names = ", " + last.substr(27, last.find(';') - 27) + ",";
+        for (const std::string column :
+             {"name", "year", "units", "fp16 dense", "bf16 dense", "fp8 dense", "fp32",
+              "ridge bf16", "ridge fp8", "ridge fp32", "DRAM read", "memory", "rates"}) {
+            EXPECT_NE(heads.find("  " + column) != std::string::npos,
+                      names.find(", " + column + ",") != std::string::npos)
+                << width << ": " << column << "\n"
+                << narrow.out;
+        }
+    }
+    const Outcome wide = box->run("devices --wide", "COLUMNS=80");
+    EXPECT_THAT(wide.out, Not(HasSubstr("left out")));
+    for (const char* column : {"fp16 dense", "bf16 dense", "fp8 dense", "ridge fp8"}) {
+        EXPECT_THAT(wide.lines().front(), HasSubstr(column));
+    }
+}
+
 // Sentences too: of answers, explanations, refusals, helps and summaries. An example is to be
 // copied and stays one line; so does a rung's source.
 TEST_F(Terminal, sentences_are_as_wide_as_columns_says) {
@@ -140,6 +174,7 @@ TEST_F(Terminal, sentences_are_as_wide_as_columns_says) {
              "predict -v" + h200 + "h=16,q=4096,k=4096,d=128",
              "predict --explain" + h200 + "b=64,h=32/8,q=1,k=8192,d=128",
              "predict --device b200 --shape b=64,h=32/8,q=1,k=8192,d=128", every_table.back(),
+             "predict --device h200 --fuse attention,h=16,q=4096,k=4096,d=128",
              std::string("report --scorecard ") + receipts +
                  "/cpu/2026-11-21-quickstart-d1ca717f26ff.jsonl.gz",
              *std::prev(every_table.end(), 2), std::string("--help"), std::string("help bench"),

@@ -78,6 +78,15 @@ TEST(DocsPage, a_block_that_differs_is_a_fault_with_line_and_block) {
     EXPECT_THAT(faults[1].what, HasSubstr("'value of=bad': no such row"));
 }
 
+TEST(DocsPage, of_an_output_all_words_are_the_command) {
+    const std::string page = rewrite_page(
+        "<!-- raceline:begin output raceline devices --device h200 | grep n=1 -->"
+        "<!-- raceline:end -->",
+        [](const DocsBlock& block) { return block.at("command") + "; " + block.text; });
+    EXPECT_THAT(page, HasSubstr("-->raceline devices --device h200 | grep n=1; output raceline "
+                                "devices --device h200 | grep n=1<!--"));
+}
+
 /// A tree with one committed receipt file, of comparisons whose times a test decides.
 class DocsReceipts : public testing::Test {
 protected:
@@ -137,8 +146,19 @@ protected:
         std::string shape, kernel = "prefill_sm90";
         double predicted = 0, seconds = 0;
         bool unsettled = false;
-        std::string device = "Some GPU", file = "one";
+        std::string device = "Some GPU", file = "one", bound_by = "";
     };
+    // As a run begins: with what it knows of its device.
+    void add_device(double copy, const std::string& file = "one") {
+        const RowContext context{{"raceline", "bench"}, std::string(40, 'b'), false};
+        DeviceRow row{{"cuda", "Some GPU", "1"}, Json::object()};
+        row.more["state"]["rates"] = Json::object();
+        if (copy > 0) {
+            row.more["state"]["rates"]["byte.dram_copy"] = {{"value", copy}};
+        }
+        ReceiptWriter((root_ / "receipts/cpu" / (file + ".jsonl")).string())
+            .append(make_row(context, DeviceRow::kind, "", row_to_json(row)));
+    }
     void add_timed(const Timed& wish) {
         const RowContext context{{"raceline", "bench"}, std::string(40, 'b'), false};
         const std::string hash(find_kernel(wish.kernel).source_hash);
@@ -148,8 +168,12 @@ protected:
         about.kernel = wish.kernel;
         about.tile = Json{{"rows", 128}};
         about.workload = workload_to_json(parse_shape(wish.shape));
+        if (wish.shape.starts_with("op=")) {
+            about.op = about.workload.at("op").get<std::string>();
+        }
         about.launch = {true, "graph", 0, "sustained"};
         PredictionRow prediction;
+        prediction.bound.limiter = wish.bound_by;
         prediction.about = about;
         prediction.prediction.seconds = wish.predicted;
         prediction.prediction.limiter = prediction.prediction.layer1.limiter = "dram";
@@ -324,7 +348,73 @@ TEST_F(DocsReceipts, rates_stand_beside_rows_of_the_same_shape_and_regime) {
     EXPECT_THAT(refusal("value of=rate from=two"), HasSubstr("2 rows where one is asked for"));
 }
 
-// To mend it: make docs
+TEST_F(DocsReceipts, shares_of_the_copy_ceiling_are_of_large_rows_that_memory_bounds) {
+    add_device(1e12);
+    const auto timed = [&](const std::string& shape, double seconds, const std::string& bound_by) {
+        Timed wish{shape, "rows_cuda", seconds, seconds};
+        wish.bound_by = bound_by;
+        add_timed(wish);
+    };
+    // 16384 rows of 8192 in 2 bytes, read and written: 537 MB.
+    timed("op=relu,n=16384x8192,dtype=bf16", 0.6e-3, "dram");
+    timed("op=silu,n=16384x8192,dtype=bf16", 0.55e-3, "dram");
+    timed("op=gelu,n=16384x8192,dtype=bf16", 0.9e-3, "flop.fma.fp32");  // arithmetic bounds it
+    timed("op=exp,n=1024x8192,dtype=bf16", 0.9e-3, "dram");             // 34 MB
+    commit();
+    const std::string text = block("copy-share from=one goal=92");
+    EXPECT_THAT(text, HasSubstr("1 receipt, 20"));
+    EXPECT_THAT(text, HasSubstr("copy ceiling 1.00 TB/s"));
+    EXPECT_THAT(text, HasSubstr("The goal is 92 %. It is missed by 1 of 2 rows:\n\n"));
+    EXPECT_THAT(text, HasSubstr("| `relu,n=16384x8192,bf16` | 537 MB | 600 µs | 89.5 % | bbbbbbb"));
+    EXPECT_THAT(text, HasSubstr("It is met by:\n\n"));
+    EXPECT_THAT(text, HasSubstr("| `silu,n=16384x8192,bf16` | 537 MB | 550 µs | 97.6 % | bbbbbbb"));
+    EXPECT_THAT(text, Not(HasSubstr("gelu")));
+    EXPECT_THAT(text, Not(HasSubstr("exp")));
+    EXPECT_THAT(block("copy-share from=one goal=80"), HasSubstr("missed by 0 of 2 rows.\n"));
+    EXPECT_THAT(refusal("copy-share from=one goal=much"), HasSubstr("goal=much must be a whole"));
+    EXPECT_THAT(refusal("copy-share from=one"), HasSubstr("needs goal=..."));
+}
+
+TEST_F(DocsReceipts, a_share_of_a_ceiling_that_nobody_measured_is_refused) {
+    add_device(0);
+    Timed wish{"op=relu,n=16384x8192,dtype=bf16", "rows_cuda", 1e-3, 1e-3};
+    wish.bound_by = "dram";
+    add_timed(wish);
+    commit();
+    EXPECT_THAT(refusal("copy-share from=one goal=92"),
+                HasSubstr("one.jsonl has no measured copy ceiling"));
+}
+
+// To mend it: name the file in docs/evidence.json and in the marker of docs/operations.md.
+TEST(DocsPages, shares_of_the_copy_ceiling_leave_no_run_of_operations_out) {
+    const fs::path root(RACELINE_SOURCE_DIR);
+    std::ifstream names(root / "docs/evidence.json"), in(root / "docs/operations.md");
+    const Json evidence = Json::parse(names);
+    const std::string page{std::istreambuf_iterator<char>(in), {}};
+    int files = 0;
+    for (const std::string place : {"h200", "cpu"}) {
+        for (const auto& entry : fs::directory_iterator(root / "receipts" / place)) {
+            const std::string file = entry.path().filename().string();
+            if (file.find("compare") == std::string::npos &&
+                (file.find("-operations-") != std::string::npos ||
+                 file.find("-layer-") != std::string::npos)) {
+                ++files;
+                const std::string path = "receipts/" + place + "/" + file;
+                const auto named = std::ranges::find_if(
+                    evidence.items(), [&](const auto& one) { return one.value() == path; });
+                ASSERT_NE(named, evidence.items().end()) << path;
+                const std::size_t marker = page.find("copy-share from=");
+                EXPECT_TRUE(page.find("=" + named.key() + ",", marker) != std::string::npos ||
+                            page.find("," + named.key() + ",", marker) != std::string::npos ||
+                            page.find("," + named.key() + " ", marker) != std::string::npos)
+                    << path;
+            }
+        }
+    }
+    EXPECT_GE(files, 20);
+}
+
+// To mend it: make docs. What commands print is compared by the program (test_cli, DocsOutput).
 TEST(DocsPages, are_what_the_receipts_say) {
     const fs::path root(RACELINE_SOURCE_DIR);
     std::vector<fs::path> pages{root / "README.md"};
@@ -343,6 +433,9 @@ TEST(DocsPages, are_what_the_receipts_say) {
             return docs_block(evidence, one);
         });
         for (const DocsFault& fault : faults) {
+            if (fault.what.starts_with("block 'output ")) {
+                continue;
+            }
             ADD_FAILURE() << page << ": line " << fault.line << ": " << fault.what;
         }
     }
