@@ -342,8 +342,8 @@ Bounded bounded_groups(const TimedRows& rows, Shown shown) {
     });
     const std::string kernels =
         order.size() > most_panels
-            ? fmt::format("{} of {} kernels are drawn, those with most cases, each", most_panels,
-                          order.size())
+            ? fmt::format("{} of {} kernels{} are drawn, those with most cases, each", most_panels,
+                          order.size(), differ(all, &RooflineGroup::device) ? " of a device" : "")
             : "Each";
     std::string note =
         fmt::format("{} case at its newest commit: {} of {} times. --all draws the others too.",
@@ -387,8 +387,14 @@ void add_shared_memory_note(Chart& chart, const std::vector<Roofs>& all) {
 }  // namespace
 
 Chart roofline_chart(const TimedRows& rows, Shown shown) {
-    const std::map<std::string, DeviceName> devices = devices_of(rows);
     const auto [groups, left_out] = bounded_groups(rows, shown);
+    std::map<std::string, DeviceName> devices = devices_of(rows);
+    if (!left_out.empty()) {  // the title names those that are drawn
+        std::erase_if(devices, [&](const auto& device) {
+            return std::ranges::none_of(
+                groups, [&](const auto& group) { return group.first.device == device.first; });
+        });
+    }
     const bool apart = groups.size() > most_groups;
     const std::vector<RooflineGroups> panels = groups_by_panel(groups, apart);
     const DeviceLetters letters = letters_of(devices);

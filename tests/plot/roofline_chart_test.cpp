@@ -280,9 +280,10 @@ TEST_F(RooflineChart, a_roofline_of_many_kernels_is_bounded_and_says_so) {
     ASSERT_EQ(chart.panels.size(), 8U);
     EXPECT_LT(chart.height, 2500);
     EXPECT_THAT(chart.notes.front(),
-                testing::MatchesRegex("8 of [0-9]+ kernels are drawn, those with most cases, each "
-                                      "case at its newest commit: [0-9]+ of [0-9]+ times\\. --all "
-                                      "draws the others too\\."));
+                testing::MatchesRegex(
+                    "8 of [0-9]+ kernels of a device are drawn, those with most cases, each "
+                    "case at its newest commit: [0-9]+ of [0-9]+ times\\. --all "
+                    "draws the others too\\."));
     std::map<std::string, std::set<std::string>> shapes;  // by panel
     for (const TimedCase& one : rows.cases) {
         if (one.workload.flops() > 0) {
@@ -297,6 +298,7 @@ TEST_F(RooflineChart, a_roofline_of_many_kernels_is_bounded_and_says_so) {
         }
         EXPECT_GE(points, shapes.at(panel.title).size()) << panel.title;
     }
+    EXPECT_THAT(chart.title, testing::Not(HasSubstr("cpu"))) << "no kernel of it is drawn";
     // A case stands there as it was timed last.
     const std::vector<Json> first = read_timed_rows({ladder_file}).rows;
     const Chart newest =
@@ -308,6 +310,25 @@ TEST_F(RooflineChart, a_roofline_of_many_kernels_is_bounded_and_says_so) {
         EXPECT_EQ(series_called(newest.panels[i], "measured").points.size(),
                   series_called(alone.panels[i], "measured").points.size());
     }
+}
+
+// Nor do twenty-five commits of one kernel have marks of their own.
+TEST_F(RooflineChart, many_commits_of_few_kernels_are_drawn_at_the_newest) {
+    const std::vector<Json> first = read_timed_rows({training_file}).rows;
+    std::vector<Json> rows = first;
+    for (char letter = 'a'; letter < 'y'; ++letter) {
+        rows = test::joined(std::move(rows), test::at_commit(first, letter));
+    }
+    const TimedRows all = timed_rows_of(std::move(rows));
+    const Chart chart = roofline_chart(all);
+    EXPECT_THAT(chart.notes.front(),
+                testing::MatchesRegex("Each case at its newest commit: [0-9]+ of [0-9]+ times\\. "
+                                      "--all draws the others too\\."));
+    ASSERT_EQ(chart.panels.size(), 1U);
+    const Chart one = roofline_chart(timed_rows_of(first));
+    EXPECT_EQ(series_called(chart.panels[0], "prefill_sm90").points.size(),
+              series_called(one.panels[0], "prefill_sm90").points.size());
+    EXPECT_THAT(roofline_chart(all, Shown::all).notes, testing::Not(Contains(HasSubstr("--all"))));
 }
 
 // Marks of later commits stand right of their place, and legends of many commits are high.
