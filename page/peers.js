@@ -41,6 +41,15 @@ function commitsOf(measured) {
 const commitName = ({commit, written}) => `${commit.slice(0, 8)} of ${written.slice(0, 10)}`;
 const commitText = (one, noun) => `${commitName(one)}, ${plural(one.n, noun)}${one.stale ? ", stale" : ""}`;
 
+/** Of choices the one that most comparisons of today's program are of; where there are none, most of any. */
+function mostFresh(names, comparisonsOf) {
+  const [first, ...others] = names.map(name => {
+    const all = comparisonsOf(name);
+    return {name, all: all.length, fresh: all.filter(({stale}) => !stale).length};
+  });
+  return others.reduce((best, one) => one.fresh > best.fresh || (one.fresh === best.fresh && one.all > best.all) ? one : best, first).name;
+}
+
 function showPeers() {
   const {peers} = page.data;
   if (peers.length === 0) {
@@ -48,17 +57,13 @@ function showPeers() {
     return;
   }
   const devices = unique(peers.map(peer => peer.device));
-  if (!devices.includes(peersChosen.device)) {
-    const counts = devices.map(device => peers.filter(peer => peer.device === device).length);
-    peersChosen.device = devices[counts.indexOf(Math.max(...counts))];
-  }
+  if (!devices.includes(peersChosen.device)) peersChosen.device = mostFresh(devices, device => peers.filter(peer => peer.device === device));
   const here = peers.filter(peer => peer.device === peersChosen.device);
   const kernels = unique(here.map(peer => peer.kernel));
-  const most = kernels.map(kernel => here.filter(peer => peer.kernel === kernel).length);
-  if (!kernels.includes(peersChosen.kernel)) peersChosen.kernel = kernels[most.indexOf(Math.max(...most))];
+  if (!kernels.includes(peersChosen.kernel)) peersChosen.kernel = mostFresh(kernels, kernel => here.filter(peer => peer.kernel === kernel));
   const ours = here.filter(peer => peer.kernel === peersChosen.kernel);
   const commits = commitsOf(ours);
-  if (peersChosen.commit !== "" && !commits.some(one => one.commit === peersChosen.commit)) peersChosen.commit = commits.reduce((most, one) => one.n > most.n ? one : most).commit;
+  if (peersChosen.commit !== "" && !commits.some(one => one.commit === peersChosen.commit)) peersChosen.commit = mostFresh(commits.map(one => one.commit), commit => ours.filter(peer => peer.commit === commit));
   const changed = name => value => {
     peersChosen[name] = value;
     delete tableOnly["peers-table"];

@@ -147,6 +147,16 @@ function rooflineExtent(points, roofs) {
   return {low: Math.min(...xs) / 1.6, high: Math.max(...xs) * 2.2, yLow: Math.min(...ys) / 2, yHigh: Math.max(most, ...engines) * 1.8};
 }
 
+/**
+ * How much smaller and paler marks are where there are many: of thousands a cluster is still made of marks, and what lies
+ * on each other stands out more than what stands alone, which is never paler than one of an older commit.
+ */
+function crowdOf(count) {
+  const few = 150;
+  const less = Math.min(1, Math.sqrt(few / Math.max(few, count)));
+  return {size: Math.max(0.36, less), line: Math.max(0.6, less), opacity: Math.max(0.7, less)};
+}
+
 function rooflineSpec(points, looks, width) {
   const {low, high, yLow, yHigh} = rooflineExtent(points, roofsHere());
   // Roofs that lie outside are named below the chart.
@@ -162,15 +172,19 @@ function rooflineSpec(points, looks, width) {
     return {text: line.name, x, y: x * line.rate,
             angle: -Math.atan2(height / Math.log(yHigh / yLow), across / Math.log(high / low)) * 180 / Math.PI};
   });
+  const crowd = crowdOf(points.length);
   const mark = (name, field, filled) => ({
     type: "symbol", name, from: {data: name},
     encode: {update: {
-      x: {scale: "x", field: "x", offset: {field: "right"}}, y: {scale: "y", field}, shape: {field: "shape"}, size: {value: width < 500 ? 34 : 48},
-      stroke: {field: "colour"}, strokeWidth: {value: 1.3}, fill: filled ? {field: "colour"} : {value: css("--paper")},
+      x: {scale: "x", field: "x", offset: {field: "right"}}, y: {scale: "y", field}, shape: {field: "shape"}, size: {value: (width < 500 ? 34 : 48) * crowd.size},
+      stroke: {field: "colour"}, strokeWidth: {value: 1.3 * crowd.line}, fill: filled ? {field: "colour"} : {value: css("--paper")},
       opacity: {field: "opacity"}, fillOpacity: {value: filled ? 0.9 : 0.4}, cursor: {value: "pointer"},
     }},
   });
-  const values = points.map((point, i) => ({i, x: point.x, y: point.y, predicted: point.predicted, right: point.right, opacity: 1, ...looks(point.of)}));
+  const values = points.map((point, i) => {
+    const look = {opacity: 1, ...looks(point.of)};
+    return {i, x: point.x, y: point.y, predicted: point.predicted, right: point.right, ...look, opacity: Math.max(olderOpacity, look.opacity * crowd.opacity)};
+  });
   return {
     width, height,
     data: [{name: "measured", values}, {name: "hollow", values: values.filter(value => value.predicted)},
@@ -187,7 +201,7 @@ function rooflineSpec(points, looks, width) {
           x: {scale: "x", field: "x1"}, x2: {scale: "x", field: "x2"}, y: {scale: "y", field: "y1"}, y2: {scale: "y", field: "y2"},
           stroke: {value: css("--faint")}, strokeWidth: {value: 1.2}}}},
         {type: "rule", from: {data: "hollow"}, interactive: false, encode: {update: {
-          x: {scale: "x", field: "x", offset: {field: "right"}}, y: {scale: "y", field: "predicted"}, y2: {scale: "y", field: "y"}, stroke: {field: "colour"}, strokeWidth: {value: 1}}}},
+          x: {scale: "x", field: "x", offset: {field: "right"}}, y: {scale: "y", field: "predicted"}, y2: {scale: "y", field: "y"}, stroke: {field: "colour"}, strokeWidth: {value: crowd.line}, ...(crowd.opacity < 1 ? {opacity: {signal: "datum.opacity / 2"}} : {})}}},
         mark("hollow", "predicted", false), mark("measured", "y", true),
         // With a rim of the paper's colour, since lines of the grid run below it.
         ...[css("--paper"), null].map(rim => ({type: "text", from: {data: "diagonals"}, interactive: false, encode: {update: {

@@ -368,6 +368,10 @@ void add_plot_command(CLI::App& app, Options& o, std::vector<Command>& commands)
             "sweep: the field that varies, such as seqlen_k, batch or length (default: the "
             "one with the most cases)")
         ->type_name("FIELD");
+    plot->add_flag(
+        "--all", o.all,
+        "roofline, compare: all kernels, commits and shapes, however long the picture is "
+        "(default: a part of it, and a note on its rule)");
     plot->footer(
         "Without -o the picture is drawn in the terminal.\n\n"
         "Examples:\n  raceline plot roofline FILE.jsonl\n"
@@ -384,6 +388,9 @@ void add_diff_command(CLI::App& app, Options& o, std::vector<Command>& commands)
                      "whose rows are in receipts/")
         ->type_name("FILE");
     add_output(*diff, o);
+    diff->add_flag("--all", o.all,
+                   "all cases in the picture of -o (default: the eighty that changed most)")
+        ->needs("--output");
     add_layout(*diff, o);
     diff->footer("Examples:\n  raceline diff FILE.jsonl FILE.jsonl");
     commands.push_back({diff, run_diff});

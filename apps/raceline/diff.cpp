@@ -47,7 +47,7 @@ int run_diff(const Options& options) {
     diff.before = names[0];
     diff.after = names[1];
     if (!options.output.empty()) {
-        draw(diff_chart(diff), options);
+        draw(diff_chart(diff, options.all ? Shown::all : Shown::most_useful), options);
         return exit_ok;
     }
     for (const std::string& note : diff.notes) {

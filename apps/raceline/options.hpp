@@ -61,6 +61,7 @@ struct Options {
 
     std::string picture;       ///< plot: which one
     std::string output;        ///< plot, diff: the picture's file; empty: the terminal
+    bool all = false;          ///< plot, diff: nothing is left out of a long picture
     bool keep_script = false;  ///< plot, diff: the script stays beside the picture
     std::string track;         ///< plot: of the ladder; empty: prefill
     std::string over;  ///< plot sweep: a field of workloads; empty: chosen. predict: a range

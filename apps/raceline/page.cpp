@@ -3,6 +3,7 @@
 #include "page/page.hpp"
 
 #include <filesystem>
+#include <fmt/format.h>
 #include <utility>
 
 #include "options.hpp"
@@ -45,6 +46,20 @@ void require_page(const Options& options) {
     require_output("--html", options.html, options.files);
 }
 
+// What a caller named and the page has nothing of is bad input, as it is without --html.
+bool is_of_none(const Page& page, const Options& options) {
+    return !options.files.empty() && page.files + page.indexes == 0;
+}
+
+// The page says why of each.
+void say_of_none(const Page& page, const Options& options) {
+    const std::size_t named = options.files.size();
+    say("{}: of {} nothing could be read, which is all that this page says: {}{}", options.html,
+        named == 1 ? "the one named file" : fmt::format("{} named files", named),
+        page.refused.front(),
+        page.refused.size() > 1 ? fmt::format("; and {} more", page.refused.size() - 1) : "");
+}
+
 }  // namespace
 
 int run_page(const Options& options) {
@@ -52,11 +67,17 @@ int run_page(const Options& options) {
             "--html writes a page: it excludes --json and --docs");
     require_page(options);
     const Page page = page_html(request_of(options));
+    write_whole_file(options.html, page.html);
+    if (is_of_none(page, options)) {
+        say_of_none(page, options);
+        return exit_usage;
+    }
     for (const std::string& why : page.refused) {  // the page says it too
         say("{}", why);
     }
-    write_whole_file(options.html, page.html);
-    say("{}: {}, {}", options.html, counted_text(page.files, "receipt file"),
+    const std::size_t out = page.refused.size();
+    say("{}: {},{} {}", options.html, counted_text(page.files, "receipt file"),
+        out == 0 ? "" : fmt::format(" {} left out,", counted_text(out, "file")),
         format_si(static_cast<double>(page.html.size()), "B"));
     return exit_ok;
 }

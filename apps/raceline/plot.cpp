@@ -73,15 +73,21 @@ std::string track_of(const Options& options) {
     return options.track.empty() ? "prefill" : options.track;
 }
 
+Shown shown_of(const Options& options) {
+    return options.all ? Shown::all : Shown::most_useful;
+}
+
 struct Picture {
     std::string_view name;
     std::function<Chart(const Options&)> chart;
     bool of_ladder = false;  // takes --track and --shape
     bool over = false;       // takes --over
+    bool bounded = false;    // takes --all
 };
 
 const std::array pictures{
-    Picture{"roofline", [](const Options& o) { return roofline_chart(rows_of(o)); }},
+    Picture{"roofline", [](const Options& o) { return roofline_chart(rows_of(o), shown_of(o)); },
+            false, false, true},
     Picture{"trajectory",
             [](const Options& o) { return trajectory_chart(rows_of(o), track_of(o), shape_of(o)); },
             true},
@@ -89,7 +95,8 @@ const std::array pictures{
     Picture{"ladder",
             [](const Options& o) { return ladder_chart(rows_of(o), track_of(o), shape_of(o)); },
             true},
-    Picture{"compare", [](const Options& o) { return compare_chart(rows_of(o)); }},
+    Picture{"compare", [](const Options& o) { return compare_chart(rows_of(o), shown_of(o)); },
+            false, false, true},
     Picture{"sweep", [](const Options& o) { return sweep_chart(rows_of(o), o.over); }, false,
             true}};
 
@@ -115,6 +122,9 @@ void require_its_options(const Picture& picture, const Options& options) {
             picture.name);
     require(picture.over || options.over.empty(), Status::invalid_argument,
             "--over {}: only sweep runs over a field; {} does not", options.over, picture.name);
+    require(picture.bounded || !options.all, Status::invalid_argument,
+            "--all: roofline and compare leave out a part of many receipts; {} does not",
+            picture.name);
 }
 
 // Room is left for the line that asks for the next command.

@@ -50,6 +50,7 @@ struct PageContent {
     TimedRows rows;
     Scorecard card;
     std::vector<PastFile> left;  // files that left the tree
+    std::size_t indexes = 0;     // those that could be read
 };
 
 // Why a file is none that raceline wrote; empty if it may be one. Its text would fill the page.
@@ -96,6 +97,7 @@ PageContent read(const PageRequest& request) {
                 content.left.push_back(std::move(file));
             }
             content.card.add(path);
+            ++content.indexes;
         } catch (const std::exception& error) {  // of its first line that is none
             content.refused.push_back(Json::array({path, error.what()}));
         }
@@ -226,6 +228,7 @@ Page page_html(const PageRequest& request) {
     }
     Page page{.html = std::string(source(request.sources, "page/page.html")),
               .files = content.text.files().size(),
+              .indexes = content.indexes,
               .refused = {}};
     replace(page.html, "/* page.css */", std::string(source(request.sources, "page/page.css")));
     replace(page.html, "<!-- data -->", data);

@@ -28,6 +28,7 @@ PageRequest page_request(const std::vector<std::string>& files);
 struct Page {
     std::string html;
     std::size_t files = 0;             ///< receipt files that are on it
+    std::size_t indexes = 0;           ///< indexes that are on it
     std::vector<std::string> refused;  ///< of each that is not, why, in a sentence
 };
 

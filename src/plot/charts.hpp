@@ -15,13 +15,18 @@
 
 namespace raceline {
 
+/// How much of many receipts a picture shows: what a reader can look through, by a rule that a note
+/// states beside what is left out, or all.
+enum class Shown { most_useful, all };
+
 /// The roofline: flop/s over flop per byte of DRAM, both logarithmic. Roofs are the ceilings in the
 /// files, else the committed ones of the device, else its datasheet's; every level of memory, every
 /// engine and type. A prediction is hollow, its measurement filled, a line joins them; a dotted
 /// line leads to the roof of the limiter (where it has none, of the busiest resource), with the
 /// speed-up that is left. Devices and commits have marks of their own, and commits of one case
-/// stand beside each other.
-Chart roofline_chart(const TimedRows& rows);
+/// stand beside each other. Of more than eight panels those of the kernels with most cases are
+/// shown, each case at its newest commit.
+Chart roofline_chart(const TimedRows& rows, Shown shown = Shown::most_useful);
 
 /// A point of the user's own, with its verdict.
 struct ChartedPoint {
@@ -38,8 +43,9 @@ Chart points_chart(const Device& device, const std::vector<ChartedPoint>& points
 /// of its baselines by regime.
 Chart scorecard_chart(const Scorecard& card);
 
-/// Time of each peer over ours by shape, with intervals; over 1 ours is faster.
-Chart compare_chart(const TimedRows& rows);
+/// Time of each peer over ours by shape, with intervals; over 1 ours is faster. Of more than sixty
+/// rows the newest comparisons are shown, and of these the rows where ours does worst.
+Chart compare_chart(const TimedRows& rows, Shown shown = Shown::most_useful);
 
 /// How a track of the ladder climbs: speed over its first rung, predicted and measured, and each
 /// step's own speed-up. `track`: prefill, decode or from-scratch; `shape`: the case that is shown,
@@ -57,7 +63,8 @@ Chart sweep_chart(const TimedRows& rows, const std::string& field);
 /// What it can run over.
 std::vector<std::string_view> sweep_fields();
 
-/// Time before over time after of every case of two sets of receipts, with intervals.
-Chart diff_chart(const ReceiptDiff& diff);
+/// Time before over time after of every case of two sets of receipts, with intervals; of more than
+/// eighty those that changed most.
+Chart diff_chart(const ReceiptDiff& diff, Shown shown = Shown::most_useful);
 
 }  // namespace raceline

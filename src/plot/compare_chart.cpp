@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <iterator>
 #include <map>
 #include <set>
 #include <tuple>
@@ -43,6 +44,90 @@ std::vector<std::string> shapes_of(const Peers& peers) {
         }
     }
     return shapes;
+}
+
+// Lines of shapes of all panels.
+std::size_t rows_of(const std::vector<std::pair<Ours, Peers>>& panels) {
+    std::size_t count = 0;
+    for (const auto& [ours, peers] : panels) {
+        count += shapes_of(peers).size();
+    }
+    return count;
+}
+
+// More rows than these are no picture to look at, but one to search.
+constexpr std::size_t most_rows = 60;
+
+// Of each kernel, shape and peer the newest comparison; of kernels that have fresh ones no stale
+// one.
+std::vector<TimedPeer> newest_of(const std::vector<TimedPeer>& peers) {
+    const auto key = [](const TimedPeer& peer) {
+        return std::tuple(peer.device, peer.kernel, peer.shape, peer.peer, peer.form);
+    };
+    std::map<decltype(key(peers.front())), std::string> newest;
+    std::set<std::pair<std::string, std::string>> fresh;
+    for (const TimedPeer& peer : peers) {
+        std::string& known = newest[key(peer)];
+        known = std::max(known, peer.written);
+        if (!peer.stale) {
+            fresh.emplace(peer.device, peer.kernel);
+        }
+    }
+    std::vector<TimedPeer> some;
+    std::ranges::copy_if(peers, std::back_inserter(some), [&](const TimedPeer& peer) {
+        return newest.at(key(peer)) == peer.written &&
+               !(peer.stale && fresh.contains({peer.device, peer.kernel}));
+    });
+    return some;
+}
+
+// Those of the rows in which the best peer takes the least time beside ours.
+std::vector<TimedPeer> worst_of(const std::vector<TimedPeer>& peers) {
+    using Row = std::tuple<std::string, std::string, std::string, std::string>;
+    const auto row = [](const TimedPeer& peer) {
+        return Row(peer.device, peer.kernel, peer.commit, peer.shape);
+    };
+    std::map<Row, double> ratios;
+    for (const TimedPeer& peer : peers) {
+        const auto [known, is_new] = ratios.try_emplace(row(peer), peer.ratio);
+        known->second = std::min(known->second, peer.ratio);
+    }
+    std::vector<std::pair<double, Row>> order;
+    for (const auto& [of, ratio] : ratios) {
+        order.emplace_back(ratio, of);
+    }
+    std::ranges::sort(order);
+    order.resize(std::min(order.size(), most_rows));
+    std::set<Row> worst;
+    for (const auto& [ratio, of] : order) {
+        worst.insert(of);
+    }
+    std::vector<TimedPeer> some;
+    std::ranges::copy_if(peers, std::back_inserter(some),
+                         [&](const TimedPeer& peer) { return worst.contains(row(peer)); });
+    return some;
+}
+
+// What is drawn of many comparisons, with a note on what is not.
+TimedRows bounded(const TimedRows& rows) {
+    TimedRows some{.cases = {},
+                   .peers = newest_of(rows.peers),
+                   .ceilings = {},
+                   .stated = {},
+                   .rows = {},
+                   .notes = rows.notes};
+    const std::size_t before = rows_of(panels_of(some));
+    some.peers = worst_of(some.peers);
+    some.notes.insert(
+        some.notes.begin(),
+        fmt::format("{} of {} comparisons are drawn: the newest of each kernel, shape and peer, "
+                    "stale ones only of kernels that have no others{}. --all draws the rest too.",
+                    some.peers.size(), rows.peers.size(),
+                    before > most_rows ? fmt::format(", and of these {} shapes the {} where ours "
+                                                     "does worst",
+                                                     before, most_rows)
+                                       : ""));
+    return some;
 }
 
 // How a peer was called, without the names of the kernels that ran: these stand in its row.
@@ -168,7 +253,10 @@ Panel panel_of(const Peers& peers, const std::map<std::string, std::size_t>& num
 
 }  // namespace
 
-Chart compare_chart(const TimedRows& rows) {
+Chart compare_chart(const TimedRows& all, Shown shown) {
+    const bool many = shown == Shown::most_useful && rows_of(panels_of(all)) > most_rows;
+    const TimedRows some = many ? bounded(all) : TimedRows{};
+    const TimedRows& rows = many ? some : all;
     const auto panels = panels_of(rows);
     const bool forms = has_forms(rows);
     const auto numbers = numbers_of(rows, forms);

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <fmt/format.h>
 #include <map>
+#include <numeric>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "plot/charts.hpp"
 #include "plot/placement.hpp"
@@ -132,6 +137,31 @@ std::vector<std::string> names_of(const ReceiptDiff& diff, const Shared& shared)
     return names;
 }
 
+// More rows than these are no picture to look at, but one to search.
+constexpr std::size_t most_cases = 80;
+
+// Of many cases those whose time changed most, in the order that they have.
+ReceiptDiff most_changed(const ReceiptDiff& diff) {
+    const auto by_change = [&](std::size_t i) {
+        return std::pair(-std::abs(std::log(diff.cases[i].ratio)), i);
+    };
+    std::vector<std::size_t> order(diff.cases.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::sort(order, {}, by_change);
+    order.resize(most_cases);
+    std::ranges::sort(order);
+    ReceiptDiff some = diff;
+    some.cases.clear();
+    for (const std::size_t i : order) {
+        some.cases.push_back(diff.cases[i]);
+    }
+    some.notes.insert(some.notes.begin(),
+                      fmt::format("{} of {} cases are drawn, those whose time changed most. --all "
+                                  "draws the others too.",
+                                  most_cases, diff.cases.size()));
+    return some;
+}
+
 // Which two runs these are, where they have names.
 std::string title_of(const ReceiptDiff& diff) {
     return "Time before over time after" +
@@ -140,7 +170,10 @@ std::string title_of(const ReceiptDiff& diff) {
 
 }  // namespace
 
-Chart diff_chart(const ReceiptDiff& diff) {
+Chart diff_chart(const ReceiptDiff& all, Shown shown) {
+    const bool many = shown == Shown::most_useful && all.cases.size() > most_cases;
+    const ReceiptDiff some = many ? most_changed(all) : ReceiptDiff{};
+    const ReceiptDiff& diff = many ? some : all;
     Chart chart{.title = title_of(diff),
                 .key = fmt::format(
                     "Right of 1 it became faster; bars run as far as both medians allow. The same: "

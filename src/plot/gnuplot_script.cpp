@@ -238,8 +238,13 @@ std::string panel_text(const Chart& chart, std::size_t index, bool terminal, Ter
     plots = bars + plots;
     text +=
         blocks + "plot " + (plots.empty() ? "NaN notitle" : plots.substr(separator.size())) + "\n";
-    const std::string hidden = terminal ? hidden_marks(panel, size) : "";
-    return text + (hidden.empty() ? "" : fmt::format("print {}\n", single_quoted(hidden)));
+    if (terminal) {
+        for (const std::string& said :
+             {hidden_marks(panel, size), words_without_room(panel, size)}) {
+            text += said.empty() ? "" : fmt::format("print {}\n", single_quoted(said));
+        }
+    }
+    return text;
 }
 
 std::string terminal_text(const Chart& chart, PictureForm form, TerminalSize size) {

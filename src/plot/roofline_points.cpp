@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include "plot/chart.hpp"
@@ -163,6 +164,35 @@ RooflineGroups roofline_groups(const TimedRows& rows) {
         }
     }
     return groups;
+}
+
+RooflineGroups newest_groups(const TimedRows& rows) {
+    const auto case_of = [](const TimedCase& one) {
+        return std::tuple(one.device, one.kernel, one.shape, way_of(one));
+    };
+    std::map<std::tuple<std::string, std::string, std::string, std::string>, const TimedCase*>
+        newest;
+    for (const TimedCase& one : rows.cases) {
+        const TimedCase*& known = newest[case_of(one)];
+        known = known == nullptr || known->written < one.written ? &one : known;
+    }
+    RooflineGroups groups;
+    for (const TimedCase& one : rows.cases) {
+        const RooflinePoint point = point_of(one);
+        if (point.intensity > 0 && point.measured > 0 &&
+            newest.at(case_of(one))->commit == one.commit) {
+            groups[{one.device, "", one.kernel, way_of(one)}].push_back(point);
+        }
+    }
+    return groups;
+}
+
+std::size_t count_points(const RooflineGroups& groups) {
+    std::size_t count = 0;
+    for (const auto& [group, points] : groups) {
+        count += points.size();
+    }
+    return count;
 }
 
 std::map<RooflineGroup, const RooflinePoint*> widest_gaps(const RooflineGroups& groups) {

@@ -50,6 +50,12 @@ using RooflineGroups = std::map<RooflineGroup, std::vector<RooflinePoint>>;
 /// Cases without an intensity or a rate are left out.
 RooflineGroups roofline_groups(const TimedRows& rows);
 
+/// The same of each kernel, shape and way of launching at its newest commit alone; the groups then
+/// have no commit.
+RooflineGroups newest_groups(const TimedRows& rows);
+
+std::size_t count_points(const RooflineGroups& groups);
+
 /// Sets `before` of all points, of groups that stand on one panel.
 void find_hidden_marks(RooflineGroups& groups);
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <map>
 #include <optional>
 #include <set>
@@ -178,6 +179,35 @@ std::string field_of(const TimedRows& rows, const std::string& wanted) {
     return asked.empty() ? best : asked;
 }
 
+// Fields that any case has.
+std::vector<std::string_view> fields_of(const TimedRows& rows) {
+    std::vector<std::string_view> fields = sweep_fields();
+    std::erase_if(fields, [&](std::string_view field) {
+        return std::ranges::none_of(rows.cases, [&](const TimedCase& one) {
+            return point_of(one.workload, field).has_value();
+        });
+    });
+    return fields;
+}
+
+// Why there is no line over a field; `asked` empty: over none.
+std::string nothing_over(const TimedRows& rows, const std::string& asked) {
+    const std::vector<std::string_view> fields = fields_of(rows);
+    std::vector<std::string_view> swept = fields;
+    std::erase_if(swept, [&](std::string_view field) { return lines_over(rows, field).empty(); });
+    if (!swept.empty()) {
+        return fmt::format(
+            "No three cases of these receipts differ in {} alone, but some do in "
+            "{}. --over {} draws these.",
+            asked, fmt::join(swept, ", "), swept.front());
+    }
+    return fields.empty() ? "No three cases of these receipts differ in one field alone."
+                          : fmt::format(
+                                "No three cases of these receipts differ in one of their fields "
+                                "alone: {}.",
+                                fmt::join(fields, ", "));
+}
+
 // Whether all lines have a word of their shape or of their tile.
 bool all_have(const std::string& word, const SweepLines& all, std::string LineKey::* member) {
     return std::ranges::all_of(all, [&](const auto& line) {
@@ -308,7 +338,9 @@ Chart sweep_chart(const TimedRows& rows, const std::string& asked) {
     const std::string field = field_of(rows, asked);
     const SweepLines all = lines_over(rows, field);
     const SweepLines shown = longest_of(all);
-    Chart chart{.title = fmt::format("Time over {}{}", words_for(field), shared_device(shown)),
+    // Without a line there is no field that was found, but one that was asked for.
+    const std::string_view over = all.empty() && asked.empty() ? "a field" : words_for(field);
+    Chart chart{.title = fmt::format("Time over {}{}", over, shared_device(shown)),
                 .key = "Broken lines: predicted before the run; marks: measured."};
     if (nth_dash(shown.empty() ? 0 : shown.size() - 1) != nth_dash(0)) {
         chart.key +=
@@ -316,20 +348,20 @@ Chart sweep_chart(const TimedRows& rows, const std::string& asked) {
     }
     if (all.empty()) {
         chart.key.clear();
-        chart.notes = {fmt::format("No three cases of these receipts differ in {} alone.", field)};
+        chart.notes = {nothing_over(rows, field)};
         chart.height = height_of_missing;
     } else if (all.size() > shown.size()) {
-        chart.notes.push_back(fmt::format("{} of {} lines are drawn, those with most cases.",
-                                          shown.size(), all.size()));
+        chart.notes.push_back(
+            fmt::format("{} of {} lines are drawn, those with most cases. Fewer "
+                        "files, or --over with another field, show others.",
+                        shown.size(), all.size()));
     }
     if (const std::string shared = shared_tile(shown); !shared.empty()) {
         chart.notes.push_back("The tile of every line has " + shared + ".");
     }
     chart.notes.insert(chart.notes.end(), rows.notes.begin(), rows.notes.end());
     Panel panel;
-    panel.missing = all.empty()
-                        ? "Nothing to draw: " + chart.notes.front() + " --over names another field."
-                        : "";
+    panel.missing = all.empty() ? "Nothing to draw: " + chart.notes.front() : "";
     panel.x = {.title = std::string(words_for(field)), .logarithmic = true, .ticks = {}};
     panel.y = {.title = {}, .scale = Scale::seconds, .logarithmic = true, .ticks = {}};
     std::size_t i = 0;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "plot/placement.hpp"
 
@@ -38,32 +39,57 @@ int widest_beside(const Panel& panel) {
     return widest;
 }
 
+// Cells of the axes: their first and last ones.
+struct AxesCells {
+    int first_column, last_column, first_row, last_row;
+};
+
 // Puts words into cells that no others have.
 class Cells {
 public:
     explicit Cells(TerminalLayout& layout) : layout_(layout) {}
 
+    void keep_free(const std::vector<TerminalCell>& marks) {
+        marks_.insert(marks.begin(), marks.end());
+    }
+
     /// As near to a row as possible, the rows in [low, high] only.
-    void put(int column, int row, const std::string& text, int low, int high) {
+    bool put(int column, int row, const std::string& text, int low, int high) {
         column = std::clamp(column, 0, std::max(0, layout_.size.columns - width_of(text)));
         for (int away = 0; away <= high - low; ++away) {
             for (const int at : {row - away, row + away}) {
-                if (at >= low && at <= high && is_free(column, at, width_of(text))) {
-                    layout_.words.push_back({column, at, text});
-                    return;
+                if (at >= low && at <= high && put_at(column, at, text)) {
+                    return true;
                 }
             }
         }
+        return false;
+    }
+
+    /// In exactly this place, if it is free.
+    bool put_at(int column, int row, const std::string& text) {
+        const bool free = is_free(column, row, width_of(text));
+        if (free) {
+            layout_.words.push_back({column, row, text});
+        }
+        return free;
     }
 
 private:
+    // A letter is told from words by the space between them.
     [[nodiscard]] bool is_free(int column, int row, int width) const {
+        for (int at = column - 1; at <= column + width; ++at) {
+            if (marks_.contains({at, row})) {
+                return false;
+            }
+        }
         return std::ranges::none_of(layout_.words, [&](const CellText& word) {
             return word.row == row && column <= word.column + width_of(word.text) &&
                    word.column <= column + width;
         });
     }
     TerminalLayout& layout_;
+    std::set<TerminalCell> marks_;
 };
 
 int cell_of(const Axis& axis, double value, int first, int last) {
@@ -76,6 +102,75 @@ int begin_of(const ChartText& text, int column) {
     return text.align == Align::left     ? column
            : text.align == Align::centre ? column - width / 2
                                          : column - width + 1;
+}
+
+std::vector<TerminalCell> cells_of(const Panel& panel, const AxesCells& axes,
+                                   const Series& series) {
+    std::vector<TerminalCell> cells;
+    for (const ChartPoint& point : series.points) {
+        if (std::isfinite(point.x) && std::isfinite(point.y)) {
+            cells.emplace_back(cell_of(panel.x, point.x, axes.first_column, axes.last_column),
+                               cell_of(panel.y, point.y, axes.first_row, axes.last_row));
+        }
+    }
+    return cells;
+}
+
+// Further along the line that a name runs along, and a row beside it at most.
+bool put_along(Cells& cells, const Panel& panel, const AxesCells& axes, const ChartText& text) {
+    const int width = width_of(text.text);
+    const double across = axes.last_column - axes.first_column;
+    const double up = axes.last_row - axes.first_row;
+    const auto [to_x, to_y] = *text.towards;
+    const double rise = (share_of(panel.y, to_y) - share_of(panel.y, text.y)) /
+                        (share_of(panel.x, to_x) - share_of(panel.x, text.x)) * up / across;
+    const int column = cell_of(panel.x, text.x, axes.first_column, axes.last_column);
+    const double row = axes.first_row + share_of(panel.y, text.y) * up;
+    for (int away = 0; away <= axes.last_column - axes.first_column; ++away) {
+        for (const int beside : {0, 1, -1}) {
+            for (const int by : {away, -away}) {
+                const int at = column + by;
+                const int line = static_cast<int>(std::lround(row + rise * by)) + beside;
+                const bool inside = at >= axes.first_column && at + width - 1 <= axes.last_column &&
+                                    line > axes.first_row && line <= axes.last_row;
+                if (inside && cells.put_at(at, line, text.text)) {
+                    return true;
+                }
+            }
+        }
+    }
+    return false;
+}
+
+// Near its place. A cell is twice as high as it is wide.
+bool put_near(Cells& cells, const Panel& panel, const AxesCells& axes, const ChartText& text) {
+    constexpr int farthest = 8;
+    const int column =
+        begin_of(text, cell_of(panel.x, text.x, axes.first_column, axes.last_column));
+    const int row = std::clamp(cell_of(panel.y, text.y, axes.first_row, axes.last_row) -
+                                   static_cast<int>(std::lround(text.lines_below)),
+                               axes.first_row + 1, axes.last_row);
+    for (int away = 0; away <= farthest; ++away) {
+        for (int rows = away / 2; rows >= 0; --rows) {
+            const int columns = away - 2 * rows;
+            for (const auto& [right, above] : {std::pair(columns, -rows),
+                                               {-columns, -rows},
+                                               {columns, rows},
+                                               {-columns, rows}}) {
+                const bool inside = row + above > axes.first_row && row + above <= axes.last_row &&
+                                    column + right > axes.first_column &&
+                                    column + right + width_of(text.text) - 1 <= axes.last_column;
+                if (inside && cells.put_at(column + right, row + above, text.text)) {
+                    return true;
+                }
+            }
+        }
+    }
+    // The legend tells how wide a gap is; other words stand farther off, over their place.
+    const bool in_legend = std::ranges::any_of(panel.series, [&](const Series& series) {
+        return series.title.find(text.text) != std::string::npos;
+    });
+    return !in_legend && cells.put(column, row, text.text, axes.first_row + 1, axes.last_row);
 }
 
 // Names of the x axis that are longer than their share of it stand on rows below each other.
@@ -115,11 +210,11 @@ TerminalLayout terminal_layout(const Panel& given, TerminalSize size) {
     layout.bottom = 1 + names + (panel.x.title.empty() ? 0 : 1) + legend + 1;
     layout.top = (panel.title.empty() ? 1 : 2) + (panel.y.title.empty() ? 0 : 1);
     // gnuplot gives a legend as high as the axes more columns than it has room for.
-    const int axes =
+    const int rows =
         panel.y.ticks.empty()
             ? std::max({least_rows, legend + 1, size.rows - layout.top - layout.bottom})
             : static_cast<int>(std::lround(panel.y.high - panel.y.low)) + 1;
-    layout.size.rows = axes + layout.top + layout.bottom;
+    layout.size.rows = rows + layout.top + layout.bottom;
 
     Cells cells(layout);
     const int last_column = layout.size.columns - 1 - layout.right;
@@ -131,29 +226,38 @@ TerminalLayout terminal_layout(const Panel& given, TerminalSize size) {
         const int column = cell_of(panel.x, at, layout.left, last_column) - width_of(name) / 2;
         cells.put(column, layout.bottom - 1, name, layout.bottom - names, layout.bottom - 1);
     }
+    const AxesCells axes{layout.left, last_column, layout.bottom, last_row};
+    for (const Series& series : panel.series) {
+        if (is_marked(series)) {
+            cells.keep_free(cells_of(panel, axes, series));
+        }
+    }
     for (const ChartText& text : panel.texts) {
-        const int column =
-            std::min(cell_of(panel.x, text.x, layout.left, last_column), last_column + 2);
-        const int row = cell_of(panel.y, text.y, layout.bottom, last_row) -
-                        static_cast<int>(std::lround(text.lines_below));
-        cells.put(begin_of(text, column), std::clamp(row, layout.bottom + 1, last_row), text.text,
-                  layout.bottom + 1, last_row);
+        const int row = cell_of(panel.y, text.y, axes.first_row, axes.last_row);
+        const bool found =
+            text.x > panel.x.high
+                ? cells.put(last_column + 2, std::clamp(row, axes.first_row + 1, axes.last_row),
+                            text.text, axes.first_row + 1, axes.last_row)
+            : text.towards ? put_along(cells, panel, axes, text)
+                           : put_near(cells, panel, axes, text);
+        if (!found) {
+            layout.without_room.push_back(text.text);
+        }
     }
     return layout;
+}
+
+bool is_marked(const Series& series) {
+    return series.mark != Mark::none || series.beside != Mark::none;
 }
 
 std::vector<TerminalCell> terminal_cells(const Panel& panel, TerminalSize size,
                                          const Series& series) {
     const TerminalLayout layout = terminal_layout(panel, size);
-    std::vector<TerminalCell> cells;
-    for (const ChartPoint& point : series.points) {
-        if (std::isfinite(point.x) && std::isfinite(point.y)) {
-            cells.emplace_back(
-                cell_of(panel.x, point.x, layout.left, layout.size.columns - 1 - layout.right),
-                cell_of(panel.y, point.y, layout.bottom, layout.size.rows - 1 - layout.top));
-        }
-    }
-    return cells;
+    return cells_of(panel,
+                    {layout.left, layout.size.columns - 1 - layout.right, layout.bottom,
+                     layout.size.rows - 1 - layout.top},
+                    series);
 }
 
 }  // namespace raceline

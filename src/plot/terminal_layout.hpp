@@ -27,13 +27,18 @@ struct TerminalLayout {
     int left = 0, right = 0, bottom = 0, top = 0;  ///< cells around the axes
     Legend legend = {};
     /// Title of the y axis, names of ticks where there are any on the x axis, and the panel's
-    /// texts, each as near to its place as others leave it room.
+    /// texts, each as near to its place as marks and others leave it room.
     std::vector<CellText> words;
+    /// Texts for which marks leave no room near their places.
+    std::vector<std::string> without_room;
 };
 
 /// The y axis as a terminal shows it: one whose ticks have names a unit apart, as those of shapes
 /// and rungs, gets a row for each unit, so that every mark stands in the row of its name.
 Axis terminal_rows(Axis y);
+
+/// Whether its points are letters in a terminal.
+bool is_marked(const Series& series);
 
 /// `size`: what the terminal has. Each name of the y axis gets a line of its own.
 TerminalLayout terminal_layout(const Panel& given, TerminalSize size);

@@ -19,8 +19,7 @@ LetterCells letter_cells(const Panel& panel, TerminalSize size) {
     Letters letters;
     LetterCells all;
     for (const Series& series : panel.series) {
-        const bool marked = series.mark != Mark::none || series.beside != Mark::none;
-        if (is_drawn(series) && marked) {
+        if (is_drawn(series) && is_marked(series)) {
             all.emplace_back(letters.of(series), terminal_cells(panel, size, series));
         }
     }
@@ -117,6 +116,18 @@ std::string hidden_marks(const Panel& given, TerminalSize size) {
         }
     }
     return has_bars_along_x(panel) ? counted_marks(all, shown) : hidden_letters(all, shown);
+}
+
+std::string words_without_room(const Panel& panel, TerminalSize size) {
+    std::vector<std::string> words = terminal_layout(panel, size).without_room;
+    std::erase_if(words, [&](const std::string& word) {  // the legend has it
+        return std::ranges::any_of(panel.series, [&](const Series& series) {
+            return series.title.find(word) != std::string::npos;
+        });
+    });
+    return words.empty() ? ""
+                         : fmt::format("Where marks leave no room for the words: {}.",
+                                       fmt::join(words, ", "));
 }
 
 std::string letters_key(const Chart& chart) {

@@ -35,6 +35,10 @@ bool has_bars_along_x(const Panel& panel);
 /// panel with intervals along x every mark counts, of others those of which none is seen.
 std::string hidden_marks(const Panel& given, TerminalSize size);
 
+/// A sentence with the panel's texts that would cover marks wherever they stood, apart from those
+/// that the legend has; "" where there is none.
+std::string words_without_room(const Panel& panel, TerminalSize size);
+
 /// What the key says of letters in a terminal, after the chart's own words.
 std::string letters_key(const Chart& chart);
 

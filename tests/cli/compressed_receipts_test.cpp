@@ -173,8 +173,8 @@ TEST_F(Compressed, what_cannot_be_unpacked_is_refused_in_one_sentence) {
         // A page says so itself, and has what the other files hold.
         const Outcome page = box_.run("report --html x.html plain/a.jsonl " + name);
         EXPECT_EQ(page.exit, 0) << page.err;
-        EXPECT_THAT(page.err,
-                    AllOf(StartsWith(name), HasSubstr(why), HasSubstr("x.html: 1 receipt file,")));
+        EXPECT_THAT(page.err, AllOf(StartsWith(name), HasSubstr(why),
+                                    HasSubstr("\nx.html: 1 receipt file, 1 file left out, ")));
         EXPECT_TRUE(fs::remove(box_.path("x.html"))) << name;
     }
     EXPECT_FALSE(fs::exists(box_.path("x.svg")));
@@ -207,9 +207,30 @@ TEST_F(Compressed, a_damaged_file_of_a_tree_takes_no_other_with_it) {
     EXPECT_THAT(diff.out, HasSubstr("prefill_sm90"));
     // What counts rows as evidence does not pass over them.
     EXPECT_EQ(box_.run("report --scorecard").exit, 2);
-    // A page of nothing else says that it is of no file.
-    const Outcome alone = box_.run("report --html x.html receipts/h200/cut.jsonl.gz");
-    EXPECT_THAT(alone.err, HasSubstr("x.html: 0 receipt files,"));
+    // A page of no named file is written, says so, and is bad input as without --html; an empty
+    // file, and an index, can be read.
+    box_.write("text.jsonl", "some text\n");
+    box_.write("empty.jsonl", "");
+    fs::create_directories(box_.path("left"));
+    fs::copy(source + "/receipts/index.jsonl", box_.path("left/index.jsonl"));
+    const std::string cut = "receipts/h200/cut.jsonl.gz";
+    for (const std::string& none : {cut, cut + " text.jsonl", cut + " " + cut,
+                                    std::string("text.jsonl receipts/index.jsonl.gz")}) {
+        fs::remove(box_.path("x.html"));
+        const Outcome alone = box_.run("report --html x.html " + none);
+        EXPECT_EQ(alone.exit, 2) << none;
+        EXPECT_THAT(alone.err, StartsWith("x.html: of ")) << none;
+        EXPECT_EQ(std::ranges::count(alone.err, '\n'), 1) << alone.err;
+        EXPECT_TRUE(fs::exists(box_.path("x.html"))) << none;
+        EXPECT_EQ(box_.run("report " + none).exit, 2) << none;
+    }
+    for (const char* one : {"empty.jsonl", "left/index.jsonl"}) {
+        const Outcome alone = box_.run(std::string("report --html x.html ") + one);
+        EXPECT_EQ(alone.exit, 0) << alone.err;
+        const Outcome mixed = box_.run("report --html x.html text.jsonl " + cut + " " + one);
+        EXPECT_EQ(mixed.exit, 0) << mixed.err;
+        EXPECT_THAT(mixed.err, HasSubstr(", 2 files left out, "));
+    }
 }
 
 TEST_F(Compressed, rows_are_written_to_plain_files_alone) {

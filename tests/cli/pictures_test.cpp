@@ -65,6 +65,27 @@ TEST_F(Plot, draws_every_picture_in_the_terminal) {
     }
 }
 
+TEST_F(Plot, what_a_picture_of_a_device_leaves_out_stands_in_it_and_on_stderr) {
+    for (const std::string picture : {"roofline", "compare"}) {
+        const std::string words = "plot " + picture + " " + source + "/receipts/h200/*.gz -o x.svg";
+        const auto height = [&] {
+            const std::string svg = Sandbox::read(box_.path("x.svg"));
+            const auto at = svg.find("viewBox=\"0 0 ") + 13;
+            return std::stoi(svg.substr(svg.find(' ', at)));
+        };
+        const Outcome run = box_.run(words);
+        ASSERT_EQ(run.exit, 0) << run.err;
+        EXPECT_THAT(run.err, testing::ContainsRegex("^[0-9]+ of [0-9]+ .* are drawn"));
+        EXPECT_THAT(run.err, HasSubstr("--all draws"));
+        EXPECT_THAT(Sandbox::read(box_.path("x.svg")), HasSubstr("--all draws"));
+        EXPECT_LT(height(), 2500) << picture;
+        const Outcome all = box_.run(words + " --all");
+        ASSERT_EQ(all.exit, 0) << all.err;
+        EXPECT_THAT(all.err, testing::Not(HasSubstr("--all")));
+        EXPECT_GT(height(), 5000) << picture;
+    }
+}
+
 TEST_F(Plot, a_corrupt_file_is_drawn_as_far_as_it_can_be_read) {
     const std::string rows = stored_text(training);
     box_.write("half.jsonl", rows.substr(0, rows.size() / 2) + "\n{\"kind\":1}\n");
@@ -121,6 +142,7 @@ TEST(PlotMistakes, are_one_sentence_each) {
             "trajectory and ladder show one case; roofline shows all of its receipts");
     refused("plot compare --track decode " + training, "--track decode");
     refused("plot ladder --over batch " + training, "only sweep runs over a field");
+    refused("plot sweep --all " + training, "--all: roofline and compare leave out a part");
     const std::string folder = source + "/receipts/h200";
     refused("plot roofline " + folder, folder + " is a folder; name the receipt files in it");
     refused("diff " + folder + " " + training, folder + " is a folder");

@@ -341,6 +341,25 @@ class Charts(Sections):
         browser.do(f"{entry}.click()")
         browser.wait("raceline.page.charts['roofline-chart'].points.some(p => p.of.kernel === 'tiled')")
 
+    def test_thousands_of_marks_are_smaller_and_paler_than_few(self):
+        looks = """(chart => { const marks = chart.spec.marks[0].marks.find(m => m.name === 'measured').encode.update;
+            return [marks.size.value, marks.strokeWidth.value, chart.spec.data[0].values.map(v => v.opacity)]; })(raceline.page.charts['roofline-chart'])"""
+        for theme in ("light", "dark"):
+            browser.look(1280, theme)
+            browser.open(page)
+            few_size, few_line, few = browser.get(looks)
+            self.assertLess(len(few), 150)
+            self.assertEqual(set(few), {1})
+            self.show_all()
+            size, line, many = browser.get(looks)
+            self.assertGreater(len(many), 1000)
+            self.assertLess(size, few_size / 2)
+            self.assertLess(line, few_line)
+            self.assertLess(max(many), 0.8)
+            self.assertGreaterEqual(min(many), 0.4, "one that stands alone is to be seen")
+            browser.see("roofline-chart", "raceline.page.charts['roofline-chart'].view")
+            browser.screenshot(f"1280-{theme}-all-cases", "#roofline-chart")
+
     def test_every_colour_stands_out_in_light_and_dark(self):
         for theme in ("light", "dark"):
             browser.look(1280, theme)

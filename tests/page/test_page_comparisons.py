@@ -89,6 +89,27 @@ class Comparisons(Sections):
         browser.choose("peers-commit", "")
         browser.wait(f"raceline.page.charts['peers-chart'].points.length === {len(peers)}")
 
+    def test_peers_begin_with_what_todays_program_was_compared_with(self):
+        defaults = "['device', 'kernel', 'commit'].map(name => document.getElementById(`peers-${name}`).value)"
+        # A device that has more comparisons, all of an older program.
+        browser.do("""const {data} = raceline.page, stale = data.peers.filter(p => p.stale), n = data.peers.length;
+            for (let i = 0; i < 2 * n; i++) data.peers.unshift({...stale[i % stale.length], device: "older"});""")
+        browser.choose("peers-device", "none")
+        device, kernel, commit = browser.get(defaults)
+        self.assertNotEqual(device, "older")
+        of = f"raceline.page.data.peers.filter(p => p.device === {json.dumps(device)}"
+        self.assertTrue(browser.get(f"{of} && p.kernel === {json.dumps(kernel)} && p.commit === {json.dumps(commit)}).every(p => !p.stale)"))
+        # A kernel and a commit of it that have more, likewise.
+        browser.do(f"""const {{data}} = raceline.page, some = {of} && p.stale);
+            for (let i = 0; i < 2000; i++) data.peers.unshift({{...some[0], kernel: "old_kernel"}}, {{...some[0], kernel: {json.dumps(kernel)}, commit: "0".repeat(12)}});""")
+        browser.choose("peers-device", "none")
+        self.assertEqual(browser.get(defaults), [device, kernel, commit])
+        # Where there are no others they are shown, and marked.
+        browser.do("for (const peer of raceline.page.data.peers) peer.stale = true;")
+        browser.choose("peers-device", "none")
+        for words, where in (("are stale", "said"), ("stale: our kernel has changed since", "legend")):
+            self.assertIn(words, browser.get(f"document.getElementById('peers-{where}').textContent"))
+
     def test_every_time_of_the_ladder_opens_its_row_or_says_where_it_is(self):
         shown = left = 0
         for track in ("prefill", "decode", "from-scratch"):

@@ -37,9 +37,9 @@ class Receipts(unittest.TestCase):
         receipts.write_text(text)
         self.show_files(receipts)
 
-    def show_files(self, *receipts):
+    def show_files(self, *receipts, code=0):
         done = report(self.page, *receipts)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.returncode, code, done.stderr)
         browser.open(self.page)
         self.assertEqual(browser.complaints(), [])
         self.assertEqual(browser.requests(), [])
@@ -134,7 +134,7 @@ class Receipts(unittest.TestCase):
         # Alone, or as an index, it leaves a page that says so.
         index = pathlib.Path(self.folder.name) / "index.jsonl"
         index.write_text("no index\n")
-        self.show_files(garbage, index)
+        self.show_files(garbage, index, code=2)
         self.assertIn("garbage.jsonl is no receipt file", browser.get(MISSING))
         self.assertIn("index.jsonl", browser.get(MISSING))
         self.assertEqual(browser.get("raceline.page.data.cases.length"), 0)

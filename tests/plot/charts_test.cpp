@@ -9,12 +9,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "other_rows.hpp"
 #include "plot/gnuplot_script.hpp"
 #include "plot/placement.hpp"
+#include "receipt/stored_text.hpp"
 #include "report/written_runs.hpp"
 #include "support/check.hpp"
 
@@ -179,9 +181,11 @@ TEST_F(Charts, lines_of_a_sweep_differ_in_dashes_and_marks_where_colours_return)
 }
 
 TEST_F(Charts, comparisons_of_two_commits_have_panels_of_their_own) {
-    const Chart chart = compare_chart(read_timed_rows(
-        {compare_file, receipt("h200/2026-11-22-compare-spread-3d1ff90bf28f.jsonl.gz"),
-         receipt("h200/2026-11-22-compare-prefill_mma-4780f87e724b.jsonl.gz")}));
+    const Chart chart = compare_chart(
+        read_timed_rows({compare_file,
+                         receipt("h200/2026-11-22-compare-spread-3d1ff90bf28f.jsonl.gz"),
+                         receipt("h200/2026-11-22-compare-prefill_mma-4780f87e724b.jsonl.gz")}),
+        Shown::all);
     ASSERT_EQ(chart.panels.size(), 3U);
     EXPECT_EQ(chart.columns, 1U);
     EXPECT_THAT(chart.panels[0].title, HasSubstr("prefill_sm90 on h200 at 4b2ec027 of 2026-11-23"));
@@ -217,6 +221,79 @@ TEST_F(Charts, extreme_times_are_left_out_and_counted) {
     leave_out_extremes(chart);
     EXPECT_THAT(chart.notes, Contains(HasSubstr("not drawn: beyond what any device reaches")));
     EXPECT_EQ(series_called(chart.panels.at(0), "cpu_flash").points.size(), 1U);
+}
+
+// Whole devices are no picture to look through: part of them is drawn, by a rule that a note
+// states.
+TEST_F(Charts, pictures_of_many_receipts_are_bounded_and_say_so) {
+    const TimedRows rows = read_timed_rows(stored_receipts(receipt("")));
+    const auto count_rows = [](const Chart& chart) {
+        std::size_t count = 0;
+        for (const Panel& panel : chart.panels) {
+            count += panel.y.ticks.size();
+        }
+        return count;
+    };
+    const Chart compare = compare_chart(rows);
+    EXPECT_EQ(count_rows(compare), 60U);
+    EXPECT_LT(compare.height, 2500);
+    EXPECT_THAT(compare.notes.front(),
+                testing::MatchesRegex("[0-9]+ of [0-9]+ comparisons are drawn: .* where ours does "
+                                      "worst.* --all draws the rest too\\."));
+    const Chart whole = compare_chart(rows, Shown::all);
+    EXPECT_GT(count_rows(whole), 200U);
+    EXPECT_THAT(whole.notes, testing::Not(Contains(HasSubstr("--all"))));
+    // Nothing that is left out of a kernel with fresh comparisons is worse than what is drawn.
+    double best_drawn = 0;
+    std::set<std::string> drawn;
+    std::set<std::string> fresh;
+    for (const TimedPeer& peer : rows.peers) {
+        if (!peer.stale) {
+            fresh.insert(peer.kernel);
+        }
+    }
+    for (const Panel& panel : compare.panels) {
+        const std::string kernel = panel.title.substr(0, panel.title.find(' '));
+        EXPECT_FALSE(panel.title.find("stale") != std::string::npos && fresh.contains(kernel))
+            << panel.title;
+        std::map<double, double> least;  // by row
+        for (const Series& series : panel.series) {
+            for (const ChartPoint& point : series.points) {
+                if (series.bars == Bars::along_x) {
+                    const double row = std::round(point.y);
+                    const auto known = least.try_emplace(row, point.x).first;
+                    known->second = std::min(known->second, point.x);
+                }
+            }
+        }
+        for (const auto& [row, ratio] : least) {
+            best_drawn = std::max(best_drawn, ratio);
+        }
+        for (const auto& [y, shape] : panel.y.ticks) {
+            drawn.insert(kernel + " " + shape);
+        }
+    }
+    for (const TimedPeer& peer : rows.peers) {
+        if (!peer.stale && !drawn.contains(peer.kernel + " " + peer.shape)) {
+            EXPECT_GE(peer.ratio, best_drawn) << peer.kernel << " " << peer.shape;
+        }
+    }
+    // Of two runs the cases that changed most.
+    std::vector<Json> later = test::at_commit(rows.rows, 'f');
+    for (Json& row : later) {
+        if (row.at("kind") == "measurement" && row.contains("seconds_median")) {
+            row["seconds_median"] = 2 * row.at("seconds_median").get<double>();
+        }
+    }
+    const ReceiptDiff diff = diff_of(rows, timed_rows_of(std::move(later)));
+    ASSERT_GT(diff.cases.size(), 500U);
+    const Chart changes = diff_chart(diff);
+    EXPECT_EQ(count_rows(changes), 80U);
+    EXPECT_LT(changes.height, 2000);
+    EXPECT_THAT(changes.notes.front(),
+                testing::MatchesRegex("80 of [0-9]+ cases are drawn, those whose time changed "
+                                      "most\\. --all draws the others too\\."));
+    EXPECT_EQ(count_rows(diff_chart(diff, Shown::all)), diff.cases.size());
 }
 
 TEST_F(Charts, compare_has_a_point_for_each_shape_and_peer) {
@@ -331,6 +408,30 @@ TEST_F(Charts, sweep_finds_the_field_and_follows_changes_of_the_tile) {
                             Field(&ChartPoint::x, 2048), Field(&ChartPoint::x, 4096),
                             Field(&ChartPoint::x, 8192), Field(&ChartPoint::x, 16384)));
     EXPECT_THROW(static_cast<void>(sweep_chart(rows, "colour")), Error);
+}
+
+// Operations beside attention have sizes of their own, and no length that could be asked for.
+TEST_F(Charts, a_sweep_of_operations_runs_over_their_own_sizes_or_names_them) {
+    const auto operations = [](const std::string& seed) {
+        return receipt("h200/2026-11-28-operations-" + seed + "-35dcd76ecc7b.jsonl.gz");
+    };
+    const Chart one = sweep_chart(read_timed_rows({operations("903665518")}), "");
+    const std::string why =
+        "No three cases of these receipts differ in one of their fields alone: d, k, m, n, rows, "
+        "step, tokens, vocab, width.";
+    EXPECT_EQ(one.notes.front(), why);
+    EXPECT_EQ(one.panels.at(0).missing, "Nothing to draw: " + why);
+    EXPECT_EQ(one.title, "Time over a field");
+    const TimedRows all = read_timed_rows(
+        {operations("903665518"), operations("903665519"), operations("903665520")});
+    const Chart drawn = sweep_chart(all, "");
+    EXPECT_EQ(drawn.title, "Time over rows on h200");
+    EXPECT_TRUE(drawn.panels.at(0).missing.empty());
+    EXPECT_THAT(
+        sweep_chart(all, "length").panels.at(0).missing,
+        testing::MatchesRegex("Nothing to draw: No three cases of these receipts differ in length "
+                              "alone, but some do in [a-z, ]*rows[a-z, ]*\\. --over [a-z]+ "
+                              "draws these\\."));
 }
 
 // Another program, or another way to run one, is another line, in whatever order files are named.

@@ -7,11 +7,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "device/catalog.hpp"
 #include "plot/charts.hpp"
+#include "plot/other_rows.hpp"
 #include "plot/placement.hpp"
 #include "plot/roof_lines.hpp"
 #include "plot/roofline_points.hpp"
@@ -215,7 +217,7 @@ TEST(DeviceRoofs, of_a_device_that_nobody_measured_are_those_of_its_datasheet) {
 }
 
 TEST_F(RooflineChart, a_roofline_of_many_kernels_has_a_panel_for_each) {
-    const Chart chart = roofline_chart(read_timed_rows({ladder_file}));
+    const Chart chart = roofline_chart(read_timed_rows({ladder_file}), Shown::all);
     ASSERT_GT(chart.panels.size(), 10U);
     EXPECT_EQ(chart.columns, 2U);
     std::set<std::string> titles;
@@ -271,9 +273,67 @@ TEST_F(RooflineChart, no_words_stand_on_others_or_leave_their_diagonal) {
     EXPECT_GT(words, 400U);
 }
 
+// Of a whole device the kernels with most cases are drawn, each case at its newest commit.
+TEST_F(RooflineChart, a_roofline_of_many_kernels_is_bounded_and_says_so) {
+    const TimedRows rows = read_timed_rows(stored_receipts(receipt("")));
+    const Chart chart = roofline_chart(rows);
+    ASSERT_EQ(chart.panels.size(), 8U);
+    EXPECT_LT(chart.height, 2500);
+    EXPECT_THAT(chart.notes.front(),
+                testing::MatchesRegex(
+                    "8 of [0-9]+ kernels of a device are drawn, those with most cases, each "
+                    "case at its newest commit: [0-9]+ of [0-9]+ times\\. --all "
+                    "draws the others too\\."));
+    std::map<std::string, std::set<std::string>> shapes;  // by panel
+    for (const TimedCase& one : rows.cases) {
+        if (one.workload.flops() > 0) {
+            shapes[one.kernel + " on " + one.device].insert(one.shape + way_of(one));
+        }
+    }
+    for (const Panel& panel : chart.panels) {
+        std::size_t points = 0;
+        for (const Series& series : panel.series) {
+            EXPECT_FALSE(series.title.starts_with("at ")) << "commits stand apart no more";
+            points += series.filled && series.mark != Mark::none ? series.points.size() : 0;
+        }
+        EXPECT_GE(points, shapes.at(panel.title).size()) << panel.title;
+    }
+    EXPECT_THAT(chart.title, testing::Not(HasSubstr("cpu"))) << "no kernel of it is drawn";
+    // A case stands there as it was timed last.
+    const std::vector<Json> first = read_timed_rows({ladder_file}).rows;
+    const Chart newest =
+        roofline_chart(timed_rows_of(test::joined(first, test::at_commit(first, 'f'))));
+    const Chart alone = roofline_chart(timed_rows_of(test::at_commit(first, 'f')));
+    ASSERT_EQ(newest.panels.size(), alone.panels.size());
+    for (std::size_t i = 0; i < newest.panels.size(); ++i) {
+        EXPECT_EQ(newest.panels[i].title, alone.panels[i].title);
+        EXPECT_EQ(series_called(newest.panels[i], "measured").points.size(),
+                  series_called(alone.panels[i], "measured").points.size());
+    }
+}
+
+// Nor do twenty-five commits of one kernel have marks of their own.
+TEST_F(RooflineChart, many_commits_of_few_kernels_are_drawn_at_the_newest) {
+    const std::vector<Json> first = read_timed_rows({training_file}).rows;
+    std::vector<Json> rows = first;
+    for (char letter = 'a'; letter < 'y'; ++letter) {
+        rows = test::joined(std::move(rows), test::at_commit(first, letter));
+    }
+    const TimedRows all = timed_rows_of(std::move(rows));
+    const Chart chart = roofline_chart(all);
+    EXPECT_THAT(chart.notes.front(),
+                testing::MatchesRegex("Each case at its newest commit: [0-9]+ of [0-9]+ times\\. "
+                                      "--all draws the others too\\."));
+    ASSERT_EQ(chart.panels.size(), 1U);
+    const Chart one = roofline_chart(timed_rows_of(first));
+    EXPECT_EQ(series_called(chart.panels[0], "prefill_sm90").points.size(),
+              series_called(one.panels[0], "prefill_sm90").points.size());
+    EXPECT_THAT(roofline_chart(all, Shown::all).notes, testing::Not(Contains(HasSubstr("--all"))));
+}
+
 // Marks of later commits stand right of their place, and legends of many commits are high.
 TEST_F(RooflineChart, all_marks_stand_on_axes_that_no_legend_makes_small) {
-    const Chart chart = roofline_chart(read_timed_rows(stored_receipts(receipt(""))));
+    const Chart chart = roofline_chart(read_timed_rows(stored_receipts(receipt(""))), Shown::all);
     ASSERT_GT(chart.panels.size(), 20U);
     std::size_t marks = 0;
     for (std::size_t i = 0; i < chart.panels.size(); ++i) {

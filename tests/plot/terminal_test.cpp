@@ -264,5 +264,70 @@ TEST_F(TerminalPicture, shows_all_words) {
     EXPECT_GT(words, 400U);
 }
 
+// Words of a roofline cover no mark: they stand beside it, in the legend or in a sentence below.
+TEST_F(TerminalPicture, words_of_a_roofline_cover_no_mark) {
+    const std::string h200 = "h200/2026-11-2";
+    const std::string training = "-training-16k-4b2ec0278ce6.jsonl.gz";
+    const std::vector<Chart> charts{
+        roofline_chart(read_timed_rows({receipt(h200 + "3-prefill_mma" + training),
+                                        receipt(h200 + "3-prefill_sm90" + training),
+                                        receipt(h200 + "3-prefill_sm90_fp8" + training)})),
+        roofline_chart(read_timed_rows({receipt(h200 + "3-prefill_sm90" + training)})),
+        roofline_chart(read_timed_rows({receipt("cpu/2026-11-22-quickstart-f13186e093fd.jsonl.gz"),
+                                        receipt("cpu/2026-11-22-ceilings-f13186e093fd.jsonl.gz")})),
+        roofline_chart(
+            read_timed_rows({receipt(h200 + "8-random-903665518-35dcd76ecc7b.jsonl.gz")}))};
+    std::size_t within = 0;
+    for (const Chart& chart : charts) {
+        for (const TerminalSize terminal :
+             {TerminalSize{.columns = 60, .rows = 24}, {80, 24}, {100, 32}, {160, 50}}) {
+            const std::string text =
+                drawn_by_gnuplot(gnuplot_script(chart, PictureForm::terminal, terminal));
+            for (const Panel& panel : chart.panels) {
+                const TerminalLayout layout = terminal_layout(panel, terminal);
+                std::set<TerminalCell> marks;
+                for (const Series& series : panel.series) {
+                    if (is_marked(series)) {
+                        const auto cells = terminal_cells(panel, terminal, series);
+                        marks.insert(cells.begin(), cells.end());
+                    }
+                }
+                for (const CellText& word : layout.words) {
+                    for (int i = 0; i < static_cast<int>(letters(word.text)); ++i) {
+                        EXPECT_FALSE(marks.contains({word.column + i, word.row}))
+                            << word.text << " in " << chart.title << ", " << terminal.columns;
+                    }
+                    within += word.row > layout.bottom ? 1 : 0;
+                }
+                // No text is lost.
+                for (const ChartText& one : panel.texts) {
+                    EXPECT_THAT(text, HasSubstr(one.text)) << terminal.columns;
+                }
+            }
+        }
+    }
+    EXPECT_GT(within, 50U);
+}
+
+// Where marks stand everywhere a sentence below has the words.
+TEST_F(TerminalPicture, words_without_room_stand_in_a_sentence) {
+    Chart chart{.title = "full", .panels = {{}}};
+    Panel& panel = chart.panels.front();
+    Series marks{.title = "marks; 2.00× left", .mark = Mark::circle, .points = {}};
+    for (int x = 0; x <= 200; ++x) {
+        for (int y = 0; y <= 200; ++y) {
+            marks.points.push_back({x / 200.0, y / 200.0});
+        }
+    }
+    panel.series = {marks};
+    panel.texts = {{.x = 0.5, .y = 0.5, .text = "DRAM 1 TB/s", .towards = {{1.0, 1.0}}},
+                   {.x = 0.5, .y = 0.5, .text = "2.00×", .align = Align::centre}};
+    std::string all;
+    for (const std::string& line : drawn(chart)) {
+        all += line + "\n";
+    }
+    EXPECT_THAT(all, HasSubstr("\nWhere marks leave no room for the words: DRAM 1 TB/s.\n"));
+}
+
 }  // namespace
 }  // namespace raceline
