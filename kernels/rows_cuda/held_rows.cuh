@@ -4,7 +4,6 @@
 // memory, and what the next CTA reads is asked for when one has ended, not when all have.
 #pragma once
 
-#include "gpu/ptx/prefetch_l2.cuh"
 #include "kernels/rows_cuda/row_parts.cuh"
 #include "workload/compiled_chains.hpp"
 
@@ -38,6 +37,8 @@ struct HeldRows {
     uint4 of_all[vectors_ahead && vectors > 0 ? vectors : 1]
                 [chunks];  ///< rows that are the same for all
     float x[chunks][per_chunk];
+    static constexpr int quads = per_chunk / 4;
+    float4 cosine[has_rope(program) ? quads : 1], sine[has_rope(program) ? quads : 1];
 
     __device__ __forceinline__ std::int32_t length() const {
         if (row >= p.layout.rows) {
@@ -77,17 +78,26 @@ struct HeldRows {
             } else if constexpr (vector && vectors_ahead) {
                 load_chunks(its.tensor, false, of_all[known_of_all]);
             } else if constexpr (its.op == RowOp::rope) {
-                ask_for_angles(its.tensor);
+                load_angles(its.tensor);
             }
             load_operands<i + 1, known + (matrix ? 1 : 0), known_of_all + (vector ? 1 : 0)>();
         }
     }
-    /// Into the L2: in registers they would take more than the row.
-    __device__ __forceinline__ void ask_for_angles(int tensor) const {
-        constexpr int floats_of_line = 128 / sizeof(float);
-        const float* angles = reinterpret_cast<const float*>(p.tensors[tensor]) + row * p.head;
-        if (row < p.layout.rows && lane * floats_of_line < p.head) {
-            ptx::prefetch_global_l2(angles + lane * floats_of_line);
+    /// Lanes and columns of a head are powers of two, and a head lies in the lanes of a row: a
+    /// thread turns the same columns of every head it holds a chunk of.
+    __device__ __forceinline__ int column_of_head() const {
+        return lane * per_chunk & (p.head - 1);
+    }
+    __device__ __forceinline__ bool is_upper() const { return column_of_head() >= p.head / 2; }
+    __device__ __forceinline__ void load_angles(int tensor) {
+        const auto* of_row = reinterpret_cast<const float*>(p.tensors[tensor]) + row * p.head;
+        const auto* cosines = reinterpret_cast<const float4*>(
+            of_row + (is_upper() ? column_of_head() - p.head / 2 : column_of_head()));
+        const auto* sines = cosines + p.head / 8;
+#pragma unroll
+        for (int q = 0; q < quads; ++q) {
+            cosine[q] = in_row > 0 ? __ldg(cosines + q) : make_float4(0, 0, 0, 0);
+            sine[q] = in_row > 0 ? __ldg(sines + q) : make_float4(0, 0, 0, 0);
         }
     }
 
@@ -142,27 +152,17 @@ struct HeldRows {
     }
 
     /// Halves of heads, whose partners lie in other lanes of the warp.
-    __device__ __forceinline__ void rope(int tensor) {
-        const int half = p.head / 2;
-        const int apart = half / per_chunk;
-        const auto* angles = reinterpret_cast<const float*>(p.tensors[tensor]) + row * p.head;
+    __device__ __forceinline__ void rope() {
+        const int apart = p.head / 2 / per_chunk;
+        const bool upper = is_upper();
 #pragma unroll
         for (int c = 0; c < chunks; ++c) {
-            const int column = number(c) * per_chunk & (p.head - 1);
-            const bool upper = column >= half;
-            const auto* cosines =
-                reinterpret_cast<const float4*>(angles + (upper ? column - half : column));
-            const auto* sines = cosines + half / 4;
-            const bool there = is_there(c);
 #pragma unroll
-            for (int q = 0; q < per_chunk / 4; ++q) {
-                const float4 none = make_float4(0, 0, 0, 0);
-                const float4 cosine = there ? __ldg(cosines + q) : none;
-                const float4 sine = there ? __ldg(sines + q) : none;
-                turn_element(x[c][4 * q], cosine.x, sine.x, apart, upper);
-                turn_element(x[c][4 * q + 1], cosine.y, sine.y, apart, upper);
-                turn_element(x[c][4 * q + 2], cosine.z, sine.z, apart, upper);
-                turn_element(x[c][4 * q + 3], cosine.w, sine.w, apart, upper);
+            for (int q = 0; q < quads; ++q) {
+                turn_element(x[c][4 * q], cosine[q].x, sine[q].x, apart, upper);
+                turn_element(x[c][4 * q + 1], cosine[q].y, sine[q].y, apart, upper);
+                turn_element(x[c][4 * q + 2], cosine[q].z, sine[q].z, apart, upper);
+                turn_element(x[c][4 * q + 3], cosine[q].w, sine[q].w, apart, upper);
             }
         }
     }
@@ -199,7 +199,7 @@ struct HeldRows {
                 }
                 with<its.op>(of_all[its_own]);
             } else if constexpr (its.op == RowOp::rope) {
-                rope(its.tensor);
+                rope();
             } else if constexpr (its.op == RowOp::store) {
                 store(its.tensor);
             } else {

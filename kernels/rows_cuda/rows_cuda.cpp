@@ -80,7 +80,7 @@ double slots_of(RowOp op) {
         case RowOp::sigmoid: return counted(5, "over_one_plus");
         case RowOp::tanh: return counted(20, "tanhf");
         case RowOp::exp: return counted(2, "ex2 and its product");
-        case RowOp::rope: return counted(7, "shuffle, two angles, two products, a choice");
+        case RowOp::rope: return counted(4, "shuffle, two products, a choice");
         case RowOp::relu: return counted(2, "compared and chosen");
         case RowOp::reduce_max: return counted(4, "compared, NaN kept, row's end");
         case RowOp::reduce_sum:
@@ -120,6 +120,7 @@ constexpr double slots_of_exchange = counted(10, "over_row");
 constexpr double slots_of_thread = counted(30, "its row and place, parameters, the way out");
 constexpr double slots_of_chunk = counted(2, "whether it is there, its load and store");
 constexpr double slots_of_operand = counted(12, "a chunk of another matrix: the same, and zeros");
+constexpr double slots_of_angles = counted(20, "their place in the head, loads");
 constexpr double slots_of_reduction = counted(25, "barrier, what warps left, its finish");
 struct Amounts {
     double slots = 0;     ///< of a thread, for all it holds of a row
@@ -137,6 +138,7 @@ Amounts amounts_of(const RowProgram& program, const Tile& tile, std::int64_t per
         a.slots += (slots_of(step.op) + rounded) * elements + (compiled ? 0 : slots_of_step);
         a.specials += specials_of(step.op) * elements;
         a.slots += takes_matrix(step.op) ? slots_of_operand * tile.chunks : 0;
+        a.slots += step.op == RowOp::rope ? slots_of_angles : 0;
         if (is_reduction(step.op)) {
             a.slots += slots_of_reduction + slots_of_exchange * (tile.lanes > 32 ? 2 : 1);
         }
@@ -145,8 +147,7 @@ Amounts amounts_of(const RowProgram& program, const Tile& tile, std::int64_t per
 }
 
 /// What a row waits for behind its own chunks. Where no code knows the chain each step loads its
-/// operand; else all come at once, but for angles, which were asked for, and in the widest tile for
-/// what is the same for all rows.
+/// operand; else all come at once, but in the widest tile for what is the same for all rows.
 void add_operand_waits(const RowProgram& program, const Tile& tile, bool compiled, double rows,
                        Counts& c) {
     double far = 0, near = 0;
@@ -154,7 +155,7 @@ void add_operand_waits(const RowProgram& program, const Tile& tile, bool compile
         const bool angles = step.op == RowOp::rope;
         const bool vector = takes_vector(step.op);
         far += !compiled && (angles || takes_matrix(step.op)) ? 1 : 0;
-        near += (compiled ? angles || (vector && is_widest(tile)) : vector) ? 1 : 0;
+        near += vector && (!compiled || is_widest(tile)) ? 1 : 0;
     }
     for (const auto& [times, latency] :
          {std::pair(far, "latency.dram"), std::pair(near, "latency.l2")}) {

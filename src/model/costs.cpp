@@ -258,12 +258,28 @@ PowerDraw Builder::draw_at_highest(const RereadSplit& rereads) const {
 }
 
 void Builder::settle_clock(const RereadSplit& rereads) {
-    out.clock = device.power.sets_clock() ? clock_within_limit(device, draw_at_highest(rereads))
-                                          : clock_under_load(device, matrix_share());
+    double slower = 1;
+    if (device.power.sets_clock()) {
+        out.clock = clock_within_limit(device, draw_at_highest(rereads));
+        slower = device.clock_hz / out.clock;
+    } else {
+        // Between the highest and that of nothing but products; what else a launch moves may draw
+        // so much that the board cannot keep even that.
+        out.clock = clock_under_load(device, matrix_share());
+        const double lasting = device.sustained_clock_hz;
+        if (device.power.known() && lasting > 0) {
+            PowerDraw draw = draw_at_highest(rereads);  // from rates that hold at this clock
+            draw.chip_w *= device.clock_hz / out.clock;
+            draw.memory_w *= device.clock_hz / out.clock;
+            if (const double kept = clock_within_limit(device, draw); kept < lasting) {
+                out.clock = kept;
+                slower = lasting / kept;
+            }
+        }
+    }
     for (StepCosts& step : out.steps) {
         step.clock = step.counted == nullptr ? 0 : out.clock;
     }
-    const double slower = device.power.sets_clock() ? device.clock_hz / out.clock : 1;
     for (std::size_t i = 0; i < out.resources; ++i) {
         if (!goes_by_unit_clock(out.names[i])) {
             continue;

@@ -10,4 +10,9 @@ inline constexpr Constant limiter_share =
     manual("limiter.share", 0.6,
            "bench/limiter.py, the rule by which hardware counters name a limiter; it is older");
 
+/// Without such a resource: units that hold no CTA for more than this share of a time limit it.
+inline constexpr Constant idle_limit =
+    manual("limiter.idle", 0.4,
+           "bench/limiter.py, the rule by which hardware counters name a limiter; it is older");
+
 }  // namespace raceline

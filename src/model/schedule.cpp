@@ -21,6 +21,8 @@ namespace {
 struct Terms {
     std::vector<std::pair<std::string_view, double>> list;
     double longest = 0, clock = 0;  // of the launches: seconds of the longest one, and its clock
+    double scheduled = 0;           // seconds of all schedules
+    double idle = 0;                // of these, those in which a unit is empty
 
     [[nodiscard]] double sum() const {
         double seconds = 0;
@@ -79,6 +81,21 @@ Layout layout_of(const Device& device, const Counts& counts, const LaunchCase& h
             .balanced_order = counts.balanced_order};
 }
 
+// The share of a schedule in which a unit, on average, holds no CTA. CTAs go to empty units first.
+double idle_share(const Layout& layout) {
+    const auto units = static_cast<double>(layout.units);
+    const auto filled = [&](std::int64_t ctas) {
+        return std::min(1.0, static_cast<double>(ctas) / units);
+    };
+    const std::int64_t before_last = (layout.ctas - 1) / layout.slots;
+    if (before_last == 0) {
+        // A unit of one CTA is done when this one is, and the launch when the heaviest one is.
+        return 1 - filled(layout.ctas) / (layout.ctas <= layout.units ? layout.imbalance : 1);
+    }
+    const auto whole = static_cast<double>(before_last);
+    return (1 - filled(layout.ctas - before_last * layout.slots)) / (whole + 1);
+}
+
 // Latency is what the schedule takes longer than if every load were there when it is needed.
 // Returns the launch's seconds, floors left out.
 double add_launch(const Device& device, const Counts& counts, const LaunchCase& how,
@@ -93,15 +110,19 @@ double add_launch(const Device& device, const Counts& counts, const LaunchCase& 
     }
     terms.add("tail", busy.tail);
     terms.add("latency", real.ideal + real.tail - busy.ideal - busy.tail);
-    if (const double seconds = real.ideal + real.tail; seconds >= terms.longest) {
+    const double seconds = real.ideal + real.tail;
+    if (seconds >= terms.longest) {
         terms.longest = seconds;
         terms.clock = costs.clock;
     }
-    return real.ideal + real.tail;
+    terms.scheduled += seconds;
+    terms.idle += seconds * idle_share(layout);
+    return seconds;
 }
 
 // A resource limits if it decides for most of the time; else what is waited for does, if that is
-// most of the rest. The parts of launching count as one.
+// most of the rest. The parts of launching count as one. What is waited for is the tail where units
+// hold no CTA for so long that counters would say so, else latency.
 std::string_view limiter_of(const Terms& terms) {
     struct Largest {
         std::string_view name = "launch";
@@ -129,7 +150,10 @@ std::string_view limiter_of(const Terms& terms) {
         waiting.seconds >= (all - resource.seconds) / 2 || waiting.seconds > resource.seconds;
     const bool by_resource =
         resource.seconds > 0 && (resource.seconds >= limiter_share * all || !waits);
-    return by_resource ? resource.name : waiting.name;
+    if (by_resource || waiting.name == "launch") {
+        return by_resource ? resource.name : waiting.name;
+    }
+    return terms.idle > idle_limit * terms.scheduled ? "tail" : "latency";
 }
 
 Terms terms_of(const Device& device, std::span<const Counts> launches, const LaunchCase& how) {

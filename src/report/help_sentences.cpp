@@ -17,6 +17,12 @@ std::string waiting_sentence(const ProblemAnswer& answer) {
     if (limiter == "launch") {
         return "Launching limits it: fewer launches would help, or more work in each.";
     }
+    const std::int64_t units = fill.a_unit > 0 ? fill.at_once / fill.a_unit : 0;
+    if (limiter == "tail" && fill.ctas < units) {
+        return fmt::format("Its grid limits it: {} leave {} of {} units without one.",
+                           counted_text(static_cast<std::size_t>(fill.ctas), "CTA"),
+                           units - fill.ctas, units);
+    }
     if (limiter == "tail" && fill.imbalance > 1.1) {
         return fmt::format(
             "Its tile limits it: the heaviest of {} CTAs has {} times the mean work, and the "

@@ -32,6 +32,9 @@ Device with_all_rates(Device device, double factor) {
     }
     device.clock_hz *= factor;
     device.sustained_clock_hz *= factor;
+    // With the watts that it takes: else the board's limit would take back what it gives.
+    Power& power = device.power;
+    power.limit_w = power.idle_w + factor * (power.limit_w - power.idle_w);
     return device;
 }
 

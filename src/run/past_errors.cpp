@@ -98,7 +98,12 @@ std::vector<double> PastErrors::errors_near(std::string_view kernel, const Devic
 double PastErrors::expected(std::string_view kernel, const Device& device, bool cold,
                             double seconds) const {
     const std::vector<double> errors = errors_near(kernel, device, cold, seconds);
-    return errors.empty() ? seconds : seconds / (1 + quantile(errors, 0.5));
+    if (errors.empty()) {
+        return seconds;
+    }
+    const double low = quantile(errors, 0.25), high = quantile(errors, 0.75);
+    const double agreed = low > 0 ? low : high < 0 ? high : 0;
+    return seconds / (1 + agreed);
 }
 
 const PastErrors& committed_errors() {

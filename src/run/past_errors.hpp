@@ -29,14 +29,15 @@ public:
     [[nodiscard]] std::optional<Interval> band(std::string_view kernel, const Device& device,
                                                bool cold, double seconds) const;
 
-    /// What a prediction comes to once the median of 20 errors is taken out, whatever their regime:
-    /// only of the newest models that make up 20. Of these, of predictions up to twice or half as
-    /// long the newest models' first, and of one model the nearest; then the nearest of the others,
-    /// by ratio. Unchanged if there are not 20 in all. What is printed as expected, and what
+    /// What a prediction comes to once that much of its error is taken out as three of four among
+    /// 20 errors agree on, whatever their regime: only of the newest models that make up 20. Of
+    /// these, of predictions up to twice or half as long the newest models' first, and of one model
+    /// the nearest; then the nearest of the others, by ratio. Unchanged if there are not 20 in all,
+    /// or if a fourth is too long and a fourth too short. What is printed as expected, and what
     /// engines are compared by: one whose predictions are a third low should not win by a tenth.
     [[nodiscard]] double expected(std::string_view kernel, const Device& device, bool cold,
                                   double seconds) const;
-    /// The errors whose median that is, in ascending order; empty if it takes nothing out.
+    /// These 20, in ascending order; empty if there are not so many.
     [[nodiscard]] std::vector<double> errors_near(std::string_view kernel, const Device& device,
                                                   bool cold, double seconds) const;
 

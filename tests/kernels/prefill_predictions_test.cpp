@@ -103,7 +103,10 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Held{"mma_training", "prefill_mma", "-compare-prefill_mma-", "", 108, 0.06, 0.15},
         Held{"mma_random", "prefill_mma", "-random-", "", 121, 0.12, 0.32},
-        Held{"sm90_tiles", "prefill_sm90", "-prefill_sm90-tiles-", "3d1ff90bf28f", 480, 0.06, 0.28},
+        // 6 % before the watts of L2 and DRAM counted for the clock, which its constants had not
+        // known.
+        Held{"sm90_tiles", "prefill_sm90", "-prefill_sm90-tiles-", "3d1ff90bf28f", 480, 0.066,
+             0.28},
         Held{"sm90_random", "prefill_sm90", "-random-", "3d1ff90bf28f", 31, 0.07, 0.22},
         Held{"sm90_random_earlier", "prefill_sm90", "-random-", "81037e17bda6", 24, 0.07, 0.22},
         Held{"sm90_random_before", "prefill_sm90", "-random-", "8b1b73d27634", 24, 0.05, 0.22},

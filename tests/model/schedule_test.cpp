@@ -125,6 +125,26 @@ TEST(Waves, UnitsWithoutACtaAreTail) {
     EXPECT_EQ(full.limiter, "dram");
 }
 
+// What is waited for goes by whether units hold a CTA, as counters see it: of a chain of waits in
+// few CTAs more of them would help, whatever each of them waits for.
+TEST(Waves, WaitingIsTailWhereMostUnitsAreEmpty) {
+    const auto limiter_of = [](std::int64_t ctas, double imbalance) {
+        Counts counts = equal_ctas({{"flop.fma.fp32", 1e3}}, ctas);
+        counts.imbalance = imbalance;
+        counts.steps = {{"chain", 1, {{"flop.fma.fp32", 1e3}}, "latency.dram"}};
+        Device device = gpu10();
+        device.rates["latency.dram"].value = 10 * us;
+        return predict_one(device, counts).limiter;
+    };
+    EXPECT_EQ(limiter_of(5, 1), "tail");
+    EXPECT_EQ(limiter_of(7, 1), "latency") << "three of ten are empty";
+    EXPECT_EQ(limiter_of(10, 1), "latency");
+    EXPECT_EQ(limiter_of(10, 2), "tail") << "on average they are done at half of the time";
+    // Slots for 4 on each unit: 41 CTAs are a full wave and one of a single unit.
+    EXPECT_EQ(limiter_of(41, 1), "tail") << "half of the time nine of ten are empty";
+    EXPECT_EQ(limiter_of(44, 1), "latency");
+}
+
 // A causal triangle: mean 1 µs, heaviest 2 µs, 16 CTAs on 4 cores.
 Counts triangle(bool balanced, std::int64_t ctas) {
     Counts counts = counts_of({{"flop.fma.fp32", 1e6 * static_cast<double>(ctas)}}, ctas);
@@ -365,6 +385,29 @@ TEST(Clock, MultiplyAddsDrawPowerAndSlowDownWithTheClock) {
     EXPECT_NEAR(within.seconds, at_highest / share, at_highest * 1e-3);
     device.power.joules["op.issue"] = 1e-15;  // it holds the multiply-adds, and is next to nothing
     EXPECT_NEAR(predict_one(device, counts).seconds, at_highest, tiny);
+}
+
+// Where probes have seen the clock of products alone: what a launch moves beside them may draw so
+// much that the board cannot keep that clock either. Where it can, watts change nothing.
+TEST(Clock, WattsMayLeaveLessThanTheLastingClock) {
+    Device device = gpu10();
+    device.clock_hz = 2000e6;
+    device.sustained_clock_hz = 1500e6;
+    device.rates["flop.wgmma.bf16"].clock_hz = 1500e6;
+    device.power.decides = false;
+    device.power.limit_w = 100;
+    device.power.idle_w = 20;
+    const double flops = 100e6;
+    const Counts counts = equal_ctas({{"flop.wgmma.bf16", flops / 10}}, 10);
+    const Prediction unlimited = predict_one(device, counts);
+    ASSERT_DOUBLE_EQ(unlimited.sm_clock_hz, 1500e6);
+    const double a_watt = unlimited.seconds / flops;  // joules of a flop that draws one at 1.5 GHz
+    device.power.joules = {{"flop.wgmma.bf16", 79 * a_watt}};
+    EXPECT_DOUBLE_EQ(predict_one(device, counts).seconds, unlimited.seconds);
+    device.power.joules = {{"flop.wgmma.bf16", 100 * a_watt}};
+    const Prediction held_down = predict_one(device, counts);
+    EXPECT_NEAR(held_down.sm_clock_hz, 1500e6 * 80 / 100, 1e4);
+    EXPECT_NEAR(held_down.seconds, unlimited.seconds * 100 / 80, unlimited.seconds * 1e-3);
 }
 
 TEST(Predict, AMissingResourceIsNamed) {

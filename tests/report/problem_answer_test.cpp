@@ -177,7 +177,8 @@ TEST(WhatHelps, KnowsHowFullTheDeviceIs) {
     EXPECT_LT(answer.helps.fill.waves(), 0.1);
     EXPECT_GE(answer.helps.fill.at_once, 132);
     EXPECT_THAT(testing::PrintToString(help_sentences(answer)),
-                AllOf(HasSubstr("Latency limits it"), HasSubstr("more of them would help")));
+                AllOf(HasSubstr("16 CTAs leave 116 of 132 units without one"),
+                      HasSubstr("more of them would help")));
 }
 
 TEST(WhatHelps, SaysWhatAGraphSaves) {
