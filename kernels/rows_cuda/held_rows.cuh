@@ -4,6 +4,7 @@
 // memory, and what the next CTA reads is asked for when one has ended, not when all have.
 #pragma once
 
+#include "gpu/ptx/prefetch_l2.cuh"
 #include "kernels/rows_cuda/row_parts.cuh"
 #include "workload/compiled_chains.hpp"
 
@@ -26,6 +27,9 @@ struct HeldRows {
     /// The widest tile has no registers for them while a row is reduced.
     static constexpr bool vectors_ahead = !is_widest(tile);
     static constexpr bool flat = !knows_rows(program);
+    /// One chunk needs no more angles at a time than it turns, and where a row is reduced first
+    /// most threads of an SM would have no registers for them.
+    static constexpr bool angles_ahead = chunks > 1;
 
     const Params& p;
     float* partial;  ///< two rows of 32 floats in shared memory
@@ -78,7 +82,7 @@ struct HeldRows {
             } else if constexpr (vector && vectors_ahead) {
                 load_chunks(its.tensor, false, of_all[known_of_all]);
             } else if constexpr (its.op == RowOp::rope) {
-                load_angles(its.tensor);
+                angles_ahead ? load_angles(its.tensor) : ask_for_angles(its.tensor);
             }
             load_operands<i + 1, known + (matrix ? 1 : 0), known_of_all + (vector ? 1 : 0)>();
         }
@@ -98,6 +102,15 @@ struct HeldRows {
         for (int q = 0; q < quads; ++q) {
             cosine[q] = in_row > 0 ? __ldg(cosines + q) : make_float4(0, 0, 0, 0);
             sine[q] = in_row > 0 ? __ldg(sines + q) : make_float4(0, 0, 0, 0);
+        }
+    }
+
+    /// Into the L2, until they are loaded.
+    __device__ __forceinline__ void ask_for_angles(int tensor) const {
+        constexpr int floats_of_line = 128 / sizeof(float);
+        const float* angles = reinterpret_cast<const float*>(p.tensors[tensor]) + row * p.head;
+        if (row < p.layout.rows && lane * floats_of_line < p.head) {
+            ptx::prefetch_global_l2(angles + lane * floats_of_line);
         }
     }
 
@@ -199,6 +212,9 @@ struct HeldRows {
                 }
                 with<its.op>(of_all[its_own]);
             } else if constexpr (its.op == RowOp::rope) {
+                if constexpr (!angles_ahead) {
+                    load_angles(its.tensor);
+                }
                 rope();
             } else if constexpr (its.op == RowOp::store) {
                 store(its.tensor);

@@ -147,7 +147,8 @@ Amounts amounts_of(const RowProgram& program, const Tile& tile, std::int64_t per
 }
 
 /// What a row waits for behind its own chunks. Where no code knows the chain each step loads its
-/// operand; else all come at once, but in the widest tile for what is the same for all rows.
+/// operand; else all come at once, but for the angles of a single chunk, which were asked for, and
+/// in the widest tile for what is the same for all rows.
 void add_operand_waits(const RowProgram& program, const Tile& tile, bool compiled, double rows,
                        Counts& c) {
     double far = 0, near = 0;
@@ -155,7 +156,9 @@ void add_operand_waits(const RowProgram& program, const Tile& tile, bool compile
         const bool angles = step.op == RowOp::rope;
         const bool vector = takes_vector(step.op);
         far += !compiled && (angles || takes_matrix(step.op)) ? 1 : 0;
-        near += vector && (!compiled || is_widest(tile)) ? 1 : 0;
+        const bool late =
+            angles ? compiled && tile.chunks == 1 : vector && (!compiled || is_widest(tile));
+        near += late ? 1 : 0;
     }
     for (const auto& [times, latency] :
          {std::pair(far, "latency.dram"), std::pair(near, "latency.l2")}) {

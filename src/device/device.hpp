@@ -34,7 +34,8 @@ struct Power {
     std::map<std::string, double, std::less<>> joules;
     std::string source;
     /// False where probes have seen the clock under lasting products: the line between it and the
-    /// highest then stands, with which constants of that board's engines were fitted.
+    /// highest then stands, with which constants of that board's engines were fitted, unless the
+    /// watts leave less than its lower end.
     bool decides = true;
 
     [[nodiscard]] bool known() const { return limit_w > 0 && idle_w > 0 && !joules.empty(); }
