@@ -123,8 +123,7 @@ void require_its_options(const Picture& picture, const Options& options) {
     require(picture.over || options.over.empty(), Status::invalid_argument,
             "--over {}: only sweep runs over a field; {} does not", options.over, picture.name);
     require(picture.bounded || !options.all, Status::invalid_argument,
-            "--all: roofline and compare leave out a part of many receipts; {} does not",
-            picture.name);
+            "--all: only roofline and compare draw more with it, not {}", picture.name);
 }
 
 // Room is left for the line that asks for the next command.

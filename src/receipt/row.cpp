@@ -116,6 +116,7 @@ Json make_row(const RowContext& context, std::string_view kind, std::string_view
 
 std::string row_hash(const Json& row) {
     // The text of the row without its hash, put together so that no row is copied for it.
+    require_spellings(row);  // names the place in the row
     std::string text = "{";
     for (const auto& [name, value] : row.items()) {
         if (name != "hash") {

@@ -266,11 +266,11 @@ std::string answers_table(std::span<const ProblemAnswer> answers, const TextStyl
     const bool uncalibrated = std::ranges::any_of(answers, [](const ProblemAnswer& answer) {
         return answer.explained.prediction.calibrated.left_out;
     });
-    TextTable table({shape_column("shape", 5), text_column("kernel"), limiter_column(6),
+    TextTable table({shape_column("shape", 4), text_column("kernel"), limiter_column(6),
                      number_column(uncalibrated ? "uncalibrated model" : "expected"),
-                     text_column("band", 3), number_column("model", 2), number_column("bound"),
-                     number_column("of bound", 5), limiter_column(4, "bound's limiter"),
-                     number_column("FLOP/B", 1), number_column("ridge", 1), text_column("rates", 1),
+                     text_column("band", 2), number_column("model", 2), number_column("bound"),
+                     number_column("of bound", 5), limiter_column(3, "bound's limiter"),
+                     number_column("FLOP/B", 4), number_column("ridge", 4), text_column("rates", 1),
                      text_column("tile", 1)});
     const auto roofline_of = [](const SpeedOfLight& bound) {
         return std::array{

@@ -130,7 +130,7 @@ struct CaseColumn {
 
 // How long columns stay where a table is too wide: the verdict of a run longest.
 struct Keep {
-    static constexpr int tiles = 1, roofline = 2, errors_of_gate = 3, of_memory = 4, bounds = 5,
+    static constexpr int tiles = 1, errors_of_gate = 2, of_memory = 3, bounds = 4, roofline = 5,
                          spread = 6, of_bound = 7, rates = 8, limiters = 9, predictions = 10,
                          errors = 11;
 };
@@ -225,7 +225,7 @@ std::string table_text(const std::vector<CaseColumn>& columns, std::span<const C
 std::vector<CaseColumn> case_columns(CaseTable::Columns columns, std::span<const CaseLine> lines,
                                      double dram_read) {
     std::vector<CaseColumn> all{
-        {shape_column("shape", Keep::of_bound), [](const CaseLine& line) { return line.shape; }},
+        {shape_column("shape", Keep::roofline), [](const CaseLine& line) { return line.shape; }},
         {text_column("kernel"), [](const CaseLine& line) { return line.kernel; }},
         tile_column(lines)};
     if (columns == CaseTable::Columns::all) {
@@ -289,7 +289,7 @@ std::string prediction_text(std::span<const CaseLine> cases, bool uncalibrated,
                             const TextStyle& style) {
     const std::vector<CaseLine> lines = under_bounds(cases);
     const std::string source = source_of_all(lines);
-    TextTable::Column names = shape_column("problem / kernel", Keep::limiters);
+    TextTable::Column names = shape_column("problem / kernel", Keep::roofline);
     names.shortened = short_name;
     std::vector<CaseColumn> columns{{names, [](const CaseLine& line) { return line.kernel; }}};
     append(columns, roofline_columns());

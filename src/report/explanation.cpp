@@ -63,9 +63,8 @@ std::string calibration_text(const Prediction& p, const std::vector<Constant>& c
             p.calibrated.hash.substr(0, 12), format_seconds(p.uncalibrated_seconds));
     }
     if (p.calibrated.errors > 0) {
-        text += fmt::format(
-            "expected: what three of four among {} committed errors agree on taken out, set {}\n",
-            p.calibrated.errors, p.calibrated.errors_hash.substr(0, 12));
+        text += fmt::format("expected: less what 3 in 4 of {} committed errors share, set {}\n",
+                            p.calibrated.errors, p.calibrated.errors_hash.substr(0, 12));
     }
     return text;
 }

@@ -60,6 +60,7 @@ private:
     std::vector<std::set<std::string>> keys_;
 };
 
+// JSON has no spelling for NaN and infinities; nlohmann would write null, which reads as "absent".
 bool all_finite(const Json& value) {
     return value.is_structured() ? std::ranges::all_of(value, all_finite)
                                  : !value.is_number_float() || std::isfinite(value.get<double>());
@@ -97,12 +98,14 @@ Json parse_json(std::string_view text, std::string_view where) {
     }
 }
 
-std::string dump_json(const Json& value) {
-    // JSON has no spelling for NaN and infinities; nlohmann would write null, which reads as
-    // "absent".
+void require_spellings(const Json& value) {
     if (!all_finite(value)) {
         require_finite(value, "");
     }
+}
+
+std::string dump_json(const Json& value) {
+    require_spellings(value);
     try {
         return value.dump();
     } catch (const Json::exception& e) {

@@ -13,6 +13,9 @@ using Json = nlohmann::ordered_json;
 /// Parse one document. `where` names the source in the error ("devices/h200.json", "line 7").
 Json parse_json(std::string_view text, std::string_view where);
 
+/// Refuses NaN and infinities anywhere in it, and names the place. Throws Error(internal).
+void require_spellings(const Json& value);
+
 /// One line, no spaces, shortest round-trip numbers; NaN and infinities are refused.
 std::string dump_json(const Json& value);
 

@@ -182,7 +182,7 @@ TEST_F(PredictCommand, predictions_of_a_run_are_computed_again_from_its_file) {
 // A row or a table of stand-ins must not pass for the model's own answer, nor keep its tile.
 TEST_F(PredictCommand, predict_uncalibrated_says_so_and_chooses_its_own_tile) {
     const std::string words =
-        "predict --device h200 --kernel prefill_sm90 --shape h=16,q=4096,k=4096,d=128,dtype=bf16";
+        "predict --device h200 --kernel prefill_sm90 --shape h=16,q=4096,k=4096,d=64,dtype=bf16";
     const auto prediction_row = [&](const std::string& more) {
         const Outcome run = box.run(words + more);
         EXPECT_EQ(run.exit, 0) << run.err;
