@@ -142,7 +142,7 @@ TEST(PlotMistakes, are_one_sentence_each) {
             "trajectory and ladder show one case; roofline shows all of its receipts");
     refused("plot compare --track decode " + training, "--track decode");
     refused("plot ladder --over batch " + training, "only sweep runs over a field");
-    refused("plot sweep --all " + training, "--all: roofline and compare leave out a part");
+    refused("plot sweep --all " + training, "--all: only roofline and compare draw more with it");
     const std::string folder = source + "/receipts/h200";
     refused("plot roofline " + folder, folder + " is a folder; name the receipt files in it");
     refused("diff " + folder + " " + training, folder + " is a folder");

@@ -249,12 +249,13 @@ TEST_F(Charts, pictures_of_many_receipts_are_bounded_and_say_so) {
     std::set<std::string> fresh;
     for (const TimedPeer& peer : rows.peers) {
         if (!peer.stale) {
-            fresh.insert(peer.kernel);
+            fresh.insert(peer.kernel + " on " + peer.device);
         }
     }
     for (const Panel& panel : compare.panels) {
         const std::string kernel = panel.title.substr(0, panel.title.find(' '));
-        EXPECT_FALSE(panel.title.find("stale") != std::string::npos && fresh.contains(kernel))
+        const std::string on_device = panel.title.substr(0, panel.title.find(" at "));
+        EXPECT_FALSE(panel.title.find("stale") != std::string::npos && fresh.contains(on_device))
             << panel.title;
         std::map<double, double> least;  // by row
         for (const Series& series : panel.series) {

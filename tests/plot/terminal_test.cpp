@@ -276,7 +276,7 @@ TEST_F(TerminalPicture, words_of_a_roofline_cover_no_mark) {
         roofline_chart(read_timed_rows({receipt("cpu/2026-11-22-quickstart-f13186e093fd.jsonl.gz"),
                                         receipt("cpu/2026-11-22-ceilings-f13186e093fd.jsonl.gz")})),
         roofline_chart(
-            read_timed_rows({receipt(h200 + "8-random-903665518-35dcd76ecc7b.jsonl.gz")}))};
+            read_timed_rows({receipt(h200 + "8-random-3701766645-dca479f5bbed.jsonl.gz")}))};
     std::size_t within = 0;
     for (const Chart& chart : charts) {
         for (const TerminalSize terminal :
