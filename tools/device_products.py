@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What holds large products of cuBLASLt down: the kernel that PyTorch's library takes, its cycles and pipes by ncu, its
-time alone and in a lasting row, and the clock and watts of that row. One line a product, tab-separated, on the output.
+time alone and in a lasting row, and the clock and watts of that row. One line a product, tab-separated, on the output. Of
+short products clock and watts are read when the row has ended: they show the highest clock.
 
     python3 tools/device_products.py [--fp32] [--ncu]
 
@@ -27,8 +28,6 @@ TYPE = torch.float32 if FP32 else torch.bfloat16
 METRICS = {
     "gpu__time_duration.sum": "ncu_ns",
     "sm__cycles_elapsed.max": "cycles",
-    "sm__inst_executed_pipe_tensor_op_gmma.avg.pct_of_peak_sustained_elapsed": "gmma_inst_pct",
-    "sm__pipe_tensor_op_gmma_cycles_active.avg.pct_of_peak_sustained_elapsed": "gmma_pct",
     "sm__pipe_tensor_cycles_active.avg.pct_of_peak_sustained_elapsed": "tensor_pct",
     "sm__cycles_active.avg": "active",
     "lts__t_bytes.sum": "l2_bytes",
