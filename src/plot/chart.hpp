@@ -70,6 +70,9 @@ struct ChartText {
     bool backed = false;     ///< on white, above marks
     bool under = false;      ///< of words along a line: below it, not above
     double lines_below = 0;  ///< so many lines of words below its place
+    /// Of words right of the axes: the height that they speak of, where they stand elsewhere. A
+    /// line joins the two.
+    std::optional<double> speaks_of = {};
 };
 
 struct Panel {

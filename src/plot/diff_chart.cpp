@@ -89,14 +89,14 @@ std::string own_name(const TimedCase& one, const Shared& shared) {
 }
 
 // Letters of the longest name beside the axes: more would leave the bars too little of the picture.
-constexpr std::size_t most_letters = 48;
+constexpr std::size_t most_letters = 84;
 
 // Names that are longer lose their middle; where two would then be one, they get numbers.
 void cap(std::vector<std::string>& names) {
     std::map<std::string, int> times;
     for (std::string& name : names) {
         if (letters(name) > most_letters) {
-            constexpr std::size_t end = 18;
+            constexpr std::size_t end = 36;
             const std::size_t begin = most_letters - end - 5;  // room for "…" and a number
             name = name.substr(0, begin) + "…" + name.substr(name.size() - end);
             if (const int n = ++times[name]; n > 1) {
@@ -218,7 +218,7 @@ Chart diff_chart(const ReceiptDiff& all, Shown shown) {
     add_changes(diff, Change::faster, "faster", Colour::blue, Mark::circle, panel);
     add_changes(diff, Change::same, "the same", Colour::grey, Mark::square, panel);
     add_changes(diff, Change::slower, "slower", Colour::vermillion, Mark::triangle, panel);
-    chart.width = std::max(1100.0, panel.left_margin + 480);
+    chart.width = std::max(1100.0, 2 * panel.left_margin + 40);
     chart.height = std::max(360.0, 170 + 18 * static_cast<double>(diff.cases.size()));
     chart.panels.push_back(std::move(panel));
     return chart;

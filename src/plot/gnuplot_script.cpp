@@ -63,6 +63,17 @@ std::string label_text(const Chart& chart, const Panel& panel, const Place& plac
         colour_code(text.colour));
 }
 
+// The line between a roof's end, at the right end of the axes, and words that speak of it.
+std::string leader_text(const Panel& panel, const ChartText& text) {
+    if (!text.speaks_of) {
+        return "";
+    }
+    const double gap = std::pow(text.x / panel.x.high, 0.8);
+    return fmt::format(
+        "set arrow from first {:.10g},{:.10g} to first {:.10g},{:.10g} nohead lc rgb '{}' lw 0.8\n",
+        panel.x.high, *text.speaks_of, panel.x.high * gap, text.y, colour_code(Colour::grey));
+}
+
 // One block of numbers a series: x, y, and the ends of the interval.
 std::string data_block(const std::string& name, const Series& series) {
     std::string text = name + " << END\n";
@@ -130,7 +141,7 @@ std::string frame_text(const Chart& chart, const Panel& panel, const Place& plac
         text += "set grid lc rgb '#cfcfcf' lt 1 lw 0.8\n";
     }
     for (const ChartText& label : panel.texts) {
-        text += label_text(chart, panel, place, label);
+        text += label_text(chart, panel, place, label) + leader_text(panel, label);
     }
     return text;
 }
@@ -210,7 +221,7 @@ std::string bars_of(const Panel& panel, std::size_t index) {
 
 std::string panel_text(const Chart& chart, std::size_t index, bool terminal, TerminalSize size) {
     const Panel& panel = chart.panels[index];
-    std::string text = "unset label\n";
+    std::string text = "unset label\nunset arrow\n";
     if (!panel.missing.empty()) {
         return terminal ? text + fmt::format("print {}\n", single_quoted(panel.missing))
                         : text + missing_text(panel, place_of(chart, index));

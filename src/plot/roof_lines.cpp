@@ -12,26 +12,52 @@
 namespace raceline {
 namespace {
 
+// Pixels between the end of a roof and its name, which a line crosses.
+constexpr double leader_width = 16;
+
 std::string engine_name(const Roof& roof) {
     return fmt::format("{} {}{}", roof.name, format_si(roof.rate, "FLOP/s"),
                        roof.measured ? "" : " (datasheet)");
 }
 
-// Heights of names beside roofs of these rates, the lowest first: apart from each other and within
-// the panel.
+// Names that touch each other, as one block: the lines of it, and the mean height that puts each
+// nearest to its roof.
+struct NameBlock {
+    double lines, lowest;  // `lowest`: the height of its first name, in lines
+};
+
+// Heights of names beside roofs of these rates, the lowest first: apart from each other, within the
+// panel, and together as near to their roofs as that allows.
 std::vector<double> heights_of(const Panel& panel, const std::vector<Roof>& engines,
                                const Place& place) {
-    const double apart = std::pow(panel.y.high / panel.y.low, line_share(place));
-    std::vector<double> heights;
-    heights.reserve(engines.size());
+    const double apart = line_share(place);
+    std::vector<NameBlock> blocks;
     for (const Roof& roof : engines) {
-        heights.push_back(heights.empty() ? roof.rate
-                                          : std::max(roof.rate, heights.back() * apart));
+        NameBlock block{1, share_of(panel.y, roof.rate) / apart};
+        while (!blocks.empty() && blocks.back().lowest + blocks.back().lines > block.lowest) {
+            const NameBlock below = blocks.back();
+            blocks.pop_back();
+            const double lines = below.lines + block.lines;
+            // Each name asks for a lowest one of the block; their mean.
+            block.lowest =
+                (below.lowest * below.lines + (block.lowest - below.lines) * block.lines) / lines;
+            block.lines = lines;
+        }
+        blocks.push_back(block);
     }
-    double most = panel.y.high;
+    std::vector<double> heights;
+    for (const NameBlock& block : blocks) {
+        for (double i = 0; i < block.lines; ++i) {
+            heights.push_back(block.lowest + i);
+        }
+    }
+    double most = 1 / apart;
     for (double& height : std::views::reverse(heights)) {
         height = std::min(height, most);
-        most = height / apart;
+        most = height - 1;
+    }
+    for (double& height : heights) {
+        height = panel.y.low * std::pow(panel.y.high / panel.y.low, height * apart);
     }
     return heights;
 }
@@ -148,17 +174,19 @@ void make_room_for_names(Panel& panel, const std::vector<Roof>& engines) {
     for (const Roof& roof : engines) {
         longest = std::max(longest, letters(engine_name(roof)));
     }
-    panel.right_margin = 24 + letter_width * static_cast<double>(longest);
+    panel.right_margin = 24 + leader_width + letter_width * static_cast<double>(longest);
 }
 
 void add_engine_names(Panel& panel, const std::vector<Roof>& engines, const Place& place) {
     const std::vector<double> heights = heights_of(panel, engines, place);
     for (std::size_t i = 0; i < engines.size(); ++i) {
-        panel.texts.push_back({.x = panel.x.high * 1.03,
+        const double off = std::pow(panel.x.high / panel.x.low, (leader_width + 3) / place.width);
+        panel.texts.push_back({.x = panel.x.high * off,
                                .y = heights[i],
                                .text = engine_name(engines[i]),
                                .colour = Colour::black,
-                               .align = Align::left});
+                               .align = Align::left,
+                               .speaks_of = engines[i].rate});
     }
 }
 

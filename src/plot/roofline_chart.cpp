@@ -4,15 +4,14 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <functional>
 #include <limits>
 #include <map>
 #include <set>
-#include <tuple>
 
 #include "plot/charts.hpp"
 #include "plot/panel_room.hpp"
 #include "plot/roof_lines.hpp"
+#include "plot/roofline_choice.hpp"
 #include "plot/roofline_gap.hpp"
 #include "plot/roofline_points.hpp"
 #include "plot/roofs.hpp"
@@ -302,55 +301,6 @@ std::vector<DrawPanel> panels_by_kernel(const std::vector<RooflineGroups>& kerne
     return panels;
 }
 
-// More panels, or marks of more groups on them, are no picture to look at, but one to search.
-constexpr std::size_t most_panels = 8;
-constexpr std::size_t most_groups_of_panels = 24;
-
-// What is drawn of many kernels, and a sentence on what is not.
-struct Bounded {
-    RooflineGroups groups;
-    std::string note = {};
-};
-
-using CasesOfKernel = std::pair<std::pair<std::string, std::string>, std::size_t>;
-
-// By device and kernel, those with most cases first.
-std::vector<CasesOfKernel> kernels_by_cases(const RooflineGroups& groups) {
-    std::map<std::pair<std::string, std::string>, std::size_t> cases;
-    for (const auto& [group, points] : groups) {
-        cases[{group.device, group.kernel}] += points.size();
-    }
-    std::vector<CasesOfKernel> order(cases.begin(), cases.end());
-    std::ranges::sort(order, [](const CasesOfKernel& x, const CasesOfKernel& y) {
-        return std::tie(y.second, x.first) < std::tie(x.second, y.first);
-    });
-    return order;
-}
-
-Bounded bounded_groups(const TimedRows& rows, Shown shown) {
-    const RooflineGroups all = roofline_groups(rows);
-    if (shown == Shown::all ||
-        (kernels_by_cases(all).size() <= most_panels && all.size() <= most_groups_of_panels)) {
-        return {all};
-    }
-    RooflineGroups groups = newest_groups(rows);
-    const std::vector<CasesOfKernel> order = kernels_by_cases(groups);
-    std::erase_if(groups, [&](const auto& one) {
-        const std::pair of(one.first.device, one.first.kernel);
-        return std::ranges::find(order, of, &CasesOfKernel::first) - order.begin() >=
-               static_cast<std::ptrdiff_t>(most_panels);
-    });
-    const std::string kernels =
-        order.size() > most_panels
-            ? fmt::format("{} of {} kernels{} are drawn, those with most cases, each", most_panels,
-                          order.size(), differ(all, &RooflineGroup::device) ? " of a device" : "")
-            : "Each";
-    std::string note =
-        fmt::format("{} case at its newest commit: {} of {} times. --all draws the others too.",
-                    kernels, count_points(groups), count_points(all));
-    return {std::move(groups), std::move(note)};
-}
-
 // Copies have no place on a roofline: embedding, stores.
 std::string note_of_idle(const TimedRows& rows) {
     std::set<std::string> kernels;
@@ -387,7 +337,7 @@ void add_shared_memory_note(Chart& chart, const std::vector<Roofs>& all) {
 }  // namespace
 
 Chart roofline_chart(const TimedRows& rows, Shown shown) {
-    const auto [groups, left_out] = bounded_groups(rows, shown);
+    const auto [groups, left_out] = chosen_groups(rows, shown);
     std::map<std::string, DeviceName> devices = devices_of(rows);
     if (!left_out.empty()) {  // the title names those that are drawn
         std::erase_if(devices, [&](const auto& device) {

@@ -102,9 +102,14 @@ bool slopes(const RooflinePoint& point) {
     return memory && point.bound.empty();
 }
 
+// Whether the line ends on the roof of another resource than the limiter, which is nearer.
+bool is_nearest(const RooflinePoint& point) {
+    return point.by_resource && point.bound.empty() && point.limiter != point.predicted_limiter;
+}
+
 // What the dotted line ends on, and whatever else a reader has to know to believe the speed-up:
-// whose rate a bound has, that the roof of another resource is nearer, and a limiter that has no
-// roof or whose roof is higher than what no program passes.
+// whose rate a bound has, how far its limiter's own roof is where another is nearer, and a limiter
+// that has no roof or whose roof is higher than what no program passes.
 std::string gap_title(const RooflinePoint& point, bool drawn) {
     const std::string end = point.bound.empty() ? point.limiter
                             : point.bound == "launch"
@@ -114,10 +119,6 @@ std::string gap_title(const RooflinePoint& point, bool drawn) {
     std::string title =
         fmt::format("{}× left to {}{}", format_fixed(point.limit / point.measured, 2), end,
                     drawn ? "" : " (short bar)");
-    if (!point.nearer.empty()) {
-        title += fmt::format(", {}× to {}", format_fixed(point.nearer_limit / point.measured, 2),
-                             point.nearer);
-    }
     // A datasheet's rate is no roof of the chart: the gap to the limiter's, which is, stands
     // beside.
     if (point.bound_of_datasheet && point.limiter_limit > 0) {
@@ -125,9 +126,15 @@ std::string gap_title(const RooflinePoint& point, bool drawn) {
                                    format_fixed(point.limiter_limit / point.measured, 2),
                                    point.predicted_limiter);
     }
-    const bool named =
-        point.by_resource && (point.bound.empty() || point.bound == point.predicted_limiter);
-    return title + (named ? "" : "; limited by " + point.predicted_limiter);
+    const std::string& named = point.bound.empty() ? point.limiter : point.bound;
+    if (point.by_resource && named == point.predicted_limiter) {
+        return title;
+    }
+    return is_nearest(point)
+               ? title + fmt::format(", {}× to its limiter {}",
+                                     format_fixed(point.limiter_limit / point.measured, 2),
+                                     point.predicted_limiter)
+               : title + "; limited by " + point.predicted_limiter;
 }
 
 }  // namespace
@@ -136,18 +143,21 @@ std::string gaps_key(const std::vector<RooflineGroups>& panels) {
     bool any = false;
     bool no_roof = false;
     bool bounded = false;
+    bool nearest = false;
     for (const RooflineGroups& groups : panels) {
         for (const auto& [group, point] : widest_gaps(groups)) {
             any = true;
             no_roof |= !point->by_resource && point->bound.empty();
             bounded |= !point->bound.empty();
+            nearest |= is_nearest(*point);
         }
     }
     if (!any) {
         return "";
     }
     return std::string(" Dotted: the widest gap of each kernel to ") +
-           (no_roof || bounded ? "what the legend names: " : "") + "the roof of its limiter" +
+           (no_roof || bounded || nearest ? "what the legend names: " : "") +
+           "the roof of its limiter" + (nearest ? ", or of another resource that is nearer" : "") +
            (no_roof ? ", or of its busiest resource where the limiter (latency, a launch, the tail "
                       "of the last wave) has none"
                     : "") +

@@ -12,23 +12,23 @@
 namespace raceline {
 namespace {
 
-// The roof of what limits it: of its predicted limiter, else of its busiest resource.
+// The roof of what limits it: of its predicted limiter, or of its busiest resource where the
+// limiter has none, or where that roof is clearly nearer, for no program passes the nearest one.
 void set_limit(const Prediction& predicted, double flops, RooflinePoint& point) {
     const Roofline& roof = predicted.layer1;
     const auto of_limiter = roof.seconds.find(predicted.limiter);
     point.predicted_limiter = predicted.limiter;
     point.by_resource = of_limiter != roof.seconds.end();
-    if (point.by_resource && of_limiter->second > 0) {
-        point.limit = flops / of_limiter->second;
+    constexpr double about_the_same = 1.02;
+    const double least = roof.bound_seconds;
+    const double own = point.by_resource ? of_limiter->second : 0;
+    if (own > 0 && least < own * about_the_same) {
+        point.limit = flops / own;
         point.limiter = predicted.limiter;
-    } else if (roof.bound_seconds > 0) {
-        point.limit = flops / roof.bound_seconds;
+    } else if (least > 0) {
+        point.limit = flops / least;
         point.limiter = roof.limiter;
-    }
-    if (point.limiter != roof.limiter && roof.bound_seconds > 0 &&
-        flops / roof.bound_seconds < point.limit) {
-        point.nearer = roof.limiter;
-        point.nearer_limit = flops / roof.bound_seconds;
+        point.limiter_limit = own > 0 ? flops / own : 0;
     }
 }
 
@@ -44,7 +44,9 @@ std::pair<double, std::string> bound_of(const SpeedOfLight& bound, const Predict
     return {launch == terms.end() ? 0 : launch->second, "launch"};
 }
 
-RooflinePoint point_of(const TimedCase& one) {
+}  // namespace
+
+RooflinePoint roofline_point(const TimedCase& one) {
     const double flops = one.workload.flops();
     RooflinePoint point;
     point.written = one.written;
@@ -59,15 +61,12 @@ RooflinePoint point_of(const TimedCase& one) {
         // What no program reaches is not left.
         const auto [least, by] = bound_of(one.bound, *one.predicted);
         if (least > 0 && point.limit > flops / least) {
-            point.limiter_limit = point.by_resource ? point.limit : 0;
+            if (point.by_resource && point.limiter_limit <= 0) {
+                point.limiter_limit = point.limit;
+            }
             point.limit = flops / least;
             point.bound = by;
             point.bound_of_datasheet = by == one.bound.limiter && one.bound.rates == "datasheet";
-        }
-        constexpr double about_the_same = 1.02;
-        if (point.nearer_limit * about_the_same > point.limit) {
-            point.nearer.clear();
-            point.nearer_limit = 0;
         }
         for (const auto& [resource, seconds] : roof.seconds) {
             point.asked.insert(resource);
@@ -75,6 +74,8 @@ RooflinePoint point_of(const TimedCase& one) {
     }
     return point;
 }
+
+namespace {
 
 // Rates whose marks lie on each other.
 bool is_near(double rate, double other) {
@@ -158,30 +159,9 @@ void make_room_for_shifts(Panel& panel, const RooflineGroups& groups, const Plac
 RooflineGroups roofline_groups(const TimedRows& rows) {
     RooflineGroups groups;
     for (const TimedCase& one : rows.cases) {
-        const RooflinePoint point = point_of(one);
+        const RooflinePoint point = roofline_point(one);
         if (point.intensity > 0 && point.measured > 0) {
             groups[{one.device, one.commit, one.kernel, way_of(one)}].push_back(point);
-        }
-    }
-    return groups;
-}
-
-RooflineGroups newest_groups(const TimedRows& rows) {
-    const auto case_of = [](const TimedCase& one) {
-        return std::tuple(one.device, one.kernel, one.shape, way_of(one));
-    };
-    std::map<std::tuple<std::string, std::string, std::string, std::string>, const TimedCase*>
-        newest;
-    for (const TimedCase& one : rows.cases) {
-        const TimedCase*& known = newest[case_of(one)];
-        known = known == nullptr || known->written < one.written ? &one : known;
-    }
-    RooflineGroups groups;
-    for (const TimedCase& one : rows.cases) {
-        const RooflinePoint point = point_of(one);
-        if (point.intensity > 0 && point.measured > 0 &&
-            newest.at(case_of(one))->commit == one.commit) {
-            groups[{one.device, "", one.kernel, way_of(one)}].push_back(point);
         }
     }
     return groups;

@@ -16,21 +16,19 @@ namespace raceline {
 struct RooflinePoint {
     double intensity = 0;                           ///< flop per byte of DRAM
     double predicted = 0, measured = 0, limit = 0;  ///< flop/s; 0: not known
-    /// The resource of `limit`: the predicted limiter, or where that has no roof the busiest one.
+    /// The resource of `limit`: the predicted limiter, or the busiest one where that has no roof or
+    /// the busiest one's is clearly lower.
     std::string limiter;
     /// Whether the predicted limiter is a resource: neither launches, nor latency, nor the tail of
     /// the last wave, of which none has a roof to come nearer to.
     bool by_resource = false;
     std::string predicted_limiter;
-    /// The busiest resource and its rate, where that is clearly lower than `limit`; else "" and 0.
-    std::string nearer;
-    double nearer_limit = 0;
     /// What no program can beat, where that is lower than `limit`, which it replaces: "launch" for
     /// the floor of one, a resource, or "".
     std::string bound;
     /// Whether the rate behind `bound` is the datasheet's, which measured roofs lie below.
     bool bound_of_datasheet = false;
-    /// What the limiter's own roof allows, where `bound` replaced it as `limit`; else 0.
+    /// What the predicted limiter's own roof allows, where a lower one is `limit`; else 0.
     double limiter_limit = 0;
     std::string written;  ///< when it was measured
     /// How many groups of its panel with a newer case of its kernel at this intensity do about the
@@ -47,12 +45,10 @@ struct RooflineGroup {
 };
 using RooflineGroups = std::map<RooflineGroup, std::vector<RooflinePoint>>;
 
+RooflinePoint roofline_point(const TimedCase& one);
+
 /// Cases without an intensity or a rate are left out.
 RooflineGroups roofline_groups(const TimedRows& rows);
-
-/// The same of each kernel, shape and way of launching at its newest commit alone; the groups then
-/// have no commit.
-RooflineGroups newest_groups(const TimedRows& rows);
 
 std::size_t count_points(const RooflineGroups& groups);
 

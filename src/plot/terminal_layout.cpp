@@ -30,11 +30,17 @@ int widest_tick(const Axis& axis) {
     return widest;
 }
 
+// In front of a name that has no room beside its roof: where that is.
+const std::string arrow_up = "↑ ";
+const std::string arrow_down = "↓ ";
+const std::string no_arrow = "  ";
+
 // Words that stand right of the axes.
 int widest_beside(const Panel& panel) {
     int widest = 0;
     for (const ChartText& text : panel.texts) {
-        widest = text.x > panel.x.high ? std::max(widest, width_of(text.text)) : widest;
+        const int arrow = text.speaks_of ? width_of(arrow_up) : 0;
+        widest = text.x > panel.x.high ? std::max(widest, arrow + width_of(text.text)) : widest;
     }
     return widest;
 }
@@ -142,6 +148,25 @@ bool put_along(Cells& cells, const Panel& panel, const AxesCells& axes, const Ch
     return false;
 }
 
+// Right of the axes, as near to its height as possible, and pointing to what it speaks of.
+bool put_beside(Cells& cells, TerminalLayout& layout, const Panel& panel, const AxesCells& axes,
+                const ChartText& text) {
+    const int low = axes.first_row + 1;
+    const int high = axes.last_row;
+    const auto row_of = [&](double y) {
+        return std::clamp(cell_of(panel.y, y, axes.first_row, high), low, high);
+    };
+    const std::string room = text.speaks_of ? no_arrow : "";
+    if (!cells.put(axes.last_column + 2, row_of(text.y), room + text.text, low, high)) {
+        return false;
+    }
+    if (CellText& put = layout.words.back(); text.speaks_of) {
+        const int own = row_of(*text.speaks_of);
+        put.text = (own > put.row ? arrow_up : own < put.row ? arrow_down : no_arrow) + text.text;
+    }
+    return true;
+}
+
 // Near its place. A cell is twice as high as it is wide.
 bool put_near(Cells& cells, const Panel& panel, const AxesCells& axes, const ChartText& text) {
     constexpr int farthest = 8;
@@ -233,13 +258,9 @@ TerminalLayout terminal_layout(const Panel& given, TerminalSize size) {
         }
     }
     for (const ChartText& text : panel.texts) {
-        const int row = cell_of(panel.y, text.y, axes.first_row, axes.last_row);
-        const bool found =
-            text.x > panel.x.high
-                ? cells.put(last_column + 2, std::clamp(row, axes.first_row + 1, axes.last_row),
-                            text.text, axes.first_row + 1, axes.last_row)
-            : text.towards ? put_along(cells, panel, axes, text)
-                           : put_near(cells, panel, axes, text);
+        const bool found = text.x > panel.x.high ? put_beside(cells, layout, panel, axes, text)
+                           : text.towards        ? put_along(cells, panel, axes, text)
+                                                 : put_near(cells, panel, axes, text);
         if (!found) {
             layout.without_room.push_back(text.text);
         }

