@@ -143,7 +143,10 @@ function rooflineExtent(points, roofs) {
     else if (Math.max(...xs) < ridge) ys.push(Math.max(...xs) * slope);
   }
   const most = Math.max(...ys);
-  const engines = roofs.engines.map(([, , rate]) => rate).filter(rate => points.length === 0 || rate < 100 * most);
+  // Engines far above all points stay out, but for the nearest one and where it begins.
+  const above = Math.min(...roofs.engines.map(([, , rate]) => rate).filter(rate => rate > most));
+  if (slope > 0 && isFinite(above)) xs.push(3 * above / slope);
+  const engines = roofs.engines.map(([, , rate]) => rate).filter(rate => points.length === 0 || rate < 100 * most || rate === above);
   return {low: Math.min(...xs) / 1.6, high: Math.max(...xs) * 2.2, yLow: Math.min(...ys) / 2, yHigh: Math.max(most, ...engines) * 1.8};
 }
 

@@ -285,6 +285,9 @@ class Charts(Sections):
                     self.assertIn("no operations that a roofline counts", browser.get("document.getElementById('roofline-said').textContent"))
                     continue
                 browser.see("roofline-chart", "(c => c && c.view && c.points.every(p => raceline.casesLeft().includes(p.of)))(raceline.page.charts['roofline-chart'])")
+                # However far above the marks the engines are, one roof closes the chart.
+                engines = browser.get("raceline.page.charts['roofline-chart'].spec.data.find(d => d.name === 'labels').values.length")
+                self.assertGreater(engines, 0, (device, kernel))
                 for name, y, low, high in browser.get("""(({spec}) => { const [low, high] = spec.scales.find(s => s.name === "y").domain;
                         return spec.data.find(d => d.name === "labels").values.map(l => [l.name, l.y, low, high]); })(raceline.page.charts["roofline-chart"])"""):
                     self.assertTrue(low < y < high, (device, kernel, name, y, low, high))
