@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <fmt/format.h>
-#include <functional>
 #include <map>
 #include <set>
 #include <tuple>
@@ -77,8 +76,9 @@ std::vector<KernelOn> by_operation(const RooflineGroups& groups, const TimedRows
     }
     std::vector<std::tuple<bool, std::size_t, KernelOn>> order;  // most cases first
     for (auto& [operation, kernels] : of_operation) {
-        std::ranges::stable_sort(kernels, std::greater{},
-                                 [&](const KernelOn& kernel) { return cases.at(kernel); });
+        std::ranges::sort(kernels, {}, [&](const KernelOn& kernel) {
+            return std::pair(~cases.at(kernel), kernel);
+        });
         for (std::size_t i = 0; i < kernels.size(); ++i) {
             order.emplace_back(i > 0, ~cases.at(kernels[i]), kernels[i]);
         }
