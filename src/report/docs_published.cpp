@@ -55,7 +55,8 @@ void add_lines(TextTable& table, DocsEvidence& evidence, const Json& entry) {
                 ? workload.flops() / one.at("published_flops_per_second").get<double>()
                 : one.value("published_seconds", 0.0);
         const double bound = speed_of_light(device, workload, how).seconds;
-        table.add({device.name, "`" + format_shape(workload) + "`",
+        const std::string list = entry.value("list", 1) > 1 ? ", second list" : "";
+        table.add({device.name + list, "`" + format_shape(workload) + "`",
                    "`" + std::string(kernel.name) + "`", format_seconds(best.prediction.seconds),
                    fmt::format("{:.2f}", quotient), format_seconds(now),
                    before > 0 ? format_seconds(before) : "", format_seconds(bound),
