@@ -217,6 +217,9 @@ void scale_power(Device& device, const Reference& reference) {
     Power& own = device.power;
     own.idle_w = known.idle_w * own.limit_w / known.limit_w;
     own.voltage_slope = known.voltage_slope * clocks / volts;
+    // With the die, the clock and the watts of the reference it keeps the clock that was seen
+    // there.
+    own.decides = known.decides || !same_die || clocks != 1 || own.limit_w != known.limit_w;
     own.source = fmt::format("probe of {} x {:.2f}", reference.id, factor);
     for (const auto& [id, joules] : known.joules) {
         const bool memory = id.starts_with("byte.dram");
@@ -242,7 +245,9 @@ void scale_by_clock(Device& device, const std::string& id, const Reference& refe
     const double reached = measured->second.value / measured->second.clock_hz /
                            (stated->second.value / stated->second.clock_hz);
     const double at_highest = reached * rate.value * device.clock_hz / rate.clock_hz;
-    const double clock = clock_within_limit(device, draw_of(device, id, at_highest));
+    const double clock = device.power.sets_clock()
+                             ? clock_within_limit(device, draw_of(device, id, at_highest))
+                             : measured->second.clock_hz;
     const std::string by = clock < device.clock_hz
                                ? fmt::format("{} at {:.2f} GHz in {:.0f} W", reference.id,
                                              clock / 1e9, device.power.limit_w)

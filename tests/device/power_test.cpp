@@ -73,7 +73,12 @@ TEST(Power, OneDieGivesOneAnswerButForClocksMemoryAndLimit) {
     const Device gh200 = committed("gh200");
     const Device pcie = committed("h100-pcie");
     const char* products = "flop.wgmma.bf16";
-    EXPECT_NEAR(gh200.rates.at(products).value / h200.rates.at(products).value, 1, 0.1);
+    for (const char* engine : {products, "flop.wgmma.e4m3", "flop.mma.bf16", "flop.mma.fp16"}) {
+        EXPECT_NEAR(gh200.rates.at(engine).value / h200.rates.at(engine).value, 1, 0.01) << engine;
+    }
+    EXPECT_NEAR(gh200.sustained_clock_hz / h200.sustained_clock_hz, 1, 0.01);
+    EXPECT_FALSE(gh200.power.sets_clock()) << "its die was seen with as many watts";
+    EXPECT_TRUE(pcie.power.sets_clock());
     EXPECT_DOUBLE_EQ(gh200.power.joules.at(products), h200.power.joules.at(products));
     // Half the watts: fewer SMs at a lower clock.
     EXPECT_LT(pcie.rates.at(products).clock_hz, 0.9 * gh200.rates.at(products).clock_hz);
