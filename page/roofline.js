@@ -23,6 +23,8 @@ function ofRoofText(one, long) {
   const share = one.limiter_bound / one.measured;
   return long ? `${percent(share)} of the limiter ${one.limiter}; ${of}, the busiest resource${above(Math.max(share, one.bound / one.measured))}` : `${percent(share)} of ${one.limiter}`;
 }
+/** Why a device has no ceilings although rows state those of other machines of its name. */
+const unstatedText = "The predictions of this device rest on ceilings that no row of this page states; rows state only those of other machines of its name";
 const shareOfRoof = one => (one.limiter_bound > 0 ? one.limiter_bound : one.bound) / one.measured;
 
 function tellCase(point) {
@@ -118,6 +120,7 @@ function missingRoofs() {
   const memory = roofs.memory.filter(([, resource]) => resource === levelOf(chosen.level).roof);
   const shown = [...memory, ...roofs.engines];
   const how = "name a file of its ceilings, which `raceline measure` writes, beside the receipts";
+  if (shown.length === 0 && roofs.unstated) return `${unstatedText}, so that no roof is drawn: ${how}.`;
   if (shown.length === 0 && roofs.sets > 1) return `The rows of this device rest on ${roofs.sets} sets of ceilings, as those of several machines do, so that no roof is drawn: a page of the files of one has them.`;
   if (shown.length === 0) return `No ceiling of this device is known, so that no roof is drawn: ${how}.`;
   const lacks = [...(memory.length === 0 ? [levelOf(chosen.level).title] : []), ...(roofs.engines.length === 0 ? ["its engines"] : [])];

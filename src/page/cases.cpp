@@ -270,7 +270,8 @@ Json roofs_json(const TimedRows& rows) {
         const Roofs roofs = roofs_of(label, device, rows);
         all[label] = {{"memory", roof_list(roofs.memory)},
                       {"engines", roof_list(roofs.engines)},
-                      {"sets", roofs.sets}};
+                      {"sets", roofs.sets},
+                      {"unstated", roofs.unstated}};
     }
     return all;
 }

@@ -84,7 +84,7 @@ Json left_files_json(std::span<const PastFile> left);
 /// Peers beside ours.
 Json peers_json(const TimedRows& rows, const ReceiptText& text);
 /// By device label: {"memory": [[name, resource, rate, measured]], "engines": likewise, "sets":
-/// Roofs::sets}.
+/// Roofs::sets, "unstated": Roofs::unstated}.
 Json roofs_json(const TimedRows& rows);
 /// [{name, title, reference, devices: {label: [{rung, changes, evidence, lesson, lines, verdict,
 /// shown}]}}], with the code in [{path, text}] by rung.
