@@ -106,6 +106,13 @@ PageContent read(const PageRequest& request) {
     return content;
 }
 
+// Whether any part but the what-if panel and the list of rows has anything.
+bool shows_something(const PageContent& content) {
+    return !content.rows.cases.empty() || !content.rows.peers.empty() ||
+           !content.rows.ceilings.empty() || !content.card.scored_rows().empty() ||
+           !content.left.empty();
+}
+
 Json broken_json(const Scorecard& card) {
     Json broken = Json::array();
     for (const Finding& finding : card.broken()) {
@@ -124,6 +131,7 @@ Json page_json(const PageRequest& request, const PageContent& content, NumberedT
               {"commit", build_info::git_commit()},
               {"made", request.made},
               {"files", text.files()},
+              {"indexes", content.indexes},
               {"refused", content.refused},
               {"notes", rows.notes},
               {"broken", broken_json(card)},
@@ -229,6 +237,7 @@ Page page_html(const PageRequest& request) {
     Page page{.html = std::string(source(request.sources, "page/page.html")),
               .files = content.text.files().size(),
               .indexes = content.indexes,
+              .shows_something = shows_something(content),
               .refused = {}};
     replace(page.html, "/* page.css */", std::string(source(request.sources, "page/page.css")));
     replace(page.html, "<!-- data -->", data);
