@@ -83,7 +83,7 @@ std::pair<double, double> cells_of(const Axis& axis, double at, int columns) {
 // Of places those whose names have a cell between them on an axis of so many cells, the roundest
 // first.
 std::vector<double> apart(const Axis& axis, std::vector<double> places, int columns) {
-    std::ranges::stable_sort(places, {}, roundness);
+    std::ranges::sort(places, {}, [](double at) { return std::pair(roundness(at), at); });
     std::vector<double> some;
     for (const double at : places) {
         const auto [begin, end] = cells_of(axis, at, columns);

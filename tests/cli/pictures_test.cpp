@@ -86,6 +86,21 @@ TEST_F(Plot, what_a_picture_of_a_device_leaves_out_stands_in_it_and_on_stderr) {
     }
 }
 
+TEST_F(Plot, all_lines_of_a_sweep_are_drawn_with_all) {
+    const Sandbox box;
+    const std::string files =
+        training + " " + source +
+        "/receipts/h200/2026-11-22-compare-prefill_mma-4780f87e724b.jsonl.gz " + source +
+        "/receipts/h200/2026-11-23-compare-4b2ec0278ce6.jsonl.gz";
+    const Outcome some = box.run("plot sweep " + files);
+    EXPECT_EQ(some.exit, 0) << some.err;
+    EXPECT_THAT(some.err, HasSubstr("--all draws them too."));
+    const Outcome all = box.run("plot sweep --all " + files);
+    EXPECT_EQ(all.exit, 0) << all.err;
+    EXPECT_THAT(all.err, Not(HasSubstr("--all")));
+    EXPECT_GT(all.out.size(), some.out.size());
+}
+
 TEST_F(Plot, a_corrupt_file_is_drawn_as_far_as_it_can_be_read) {
     const std::string rows = stored_text(training);
     box_.write("half.jsonl", rows.substr(0, rows.size() / 2) + "\n{\"kind\":1}\n");
@@ -142,7 +157,8 @@ TEST(PlotMistakes, are_one_sentence_each) {
             "trajectory and ladder show one case; roofline shows all of its receipts");
     refused("plot compare --track decode " + training, "--track decode");
     refused("plot ladder --over batch " + training, "only sweep runs over a field");
-    refused("plot sweep --all " + training, "--all: only roofline and compare draw more with it");
+    refused("plot scorecard --all " + training,
+            "--all: only roofline, compare and sweep draw more with it");
     const std::string folder = source + "/receipts/h200";
     refused("plot roofline " + folder, folder + " is a folder; name the receipt files in it");
     refused("diff " + folder + " " + training, folder + " is a folder");
