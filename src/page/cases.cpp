@@ -122,6 +122,9 @@ Json case_json(const TimedCase& one, const ReceiptText& text, const Device* devi
                 {"comparison", one.interleaved},
                 {"row", place_json(text, one.id)},
                 {"prediction_row", place_json(text, one.prediction_id)}};
+    if (one.workload.flops() <= 0) {  // its rate is that of its compulsory bytes
+        result["bytes"] = one.workload.bytes_read() + one.workload.bytes_written();
+    }
     if (one.predicted) {
         add_prediction(result, *one.predicted);
     }
