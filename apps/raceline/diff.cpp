@@ -2,6 +2,8 @@
 // `raceline diff`: two receipt files or commits, case by case.
 #include <algorithm>
 #include <filesystem>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <string_view>
 #include <vector>
 
@@ -23,6 +25,22 @@ bool is_commit(std::string_view text) {
            text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
+// What to name in the place of a name that git knows: it is asked for none, since receipts may lie
+// where there is no repository.
+std::string how_to_name_commits() {
+    constexpr std::size_t most = 6;
+    std::vector<std::string> commits = commits_in("receipts");
+    if (commits.empty()) {
+        return "";
+    }
+    const std::size_t more = commits.size() > most ? commits.size() - most : 0;
+    commits.resize(commits.size() - more);
+    return fmt::format(
+        "; names of git, as HEAD or a branch, are not resolved; receipts/ has rows "
+        "of {}{}, the newest first",
+        fmt::join(commits, ", "), more > 0 ? fmt::format(" and {} more commits", more) : "");
+}
+
 TimedRows side_called(const std::string& name) {
     std::error_code ignored;
     if (std::filesystem::exists(name, ignored)) {
@@ -30,9 +48,21 @@ TimedRows side_called(const std::string& name) {
         return read_timed_rows({name});
     }
     require(is_commit(name), Status::invalid_argument,
-            "{} is neither a file nor the beginning of a commit, which is seven hex digits or more",
-            name);
+            "{} is neither a file nor the beginning of a commit, which is seven hex digits or "
+            "more{}",
+            name, is_commit(name) ? "" : how_to_name_commits());
     return timed_rows_of_commit("receipts", name);
+}
+
+// Two sides that share no case are the wrong two.
+int exit_of(const ReceiptDiff& diff) {
+    if (!diff.cases.empty()) {
+        return exit_ok;
+    }
+    say("raceline: {} and {} have no case in common, and nothing was compared: name two sides that "
+        "timed the same kernels on the same shapes, device and way of launching",
+        diff.before, diff.after);
+    return exit_usage;
 }
 
 }  // namespace
@@ -48,13 +78,13 @@ int run_diff(const Options& options) {
     diff.after = names[1];
     if (!options.output.empty()) {
         draw(diff_chart(diff, options.all ? Shown::all : Shown::most_useful), options);
-        return exit_ok;
+        return exit_of(diff);
     }
     for (const std::string& note : diff.notes) {
         say("{}", note);
     }
     fmt::print("{}", diff_text(diff, stdout_style(options)));
-    return exit_ok;
+    return exit_of(diff);
 }
 
 }  // namespace raceline::cli

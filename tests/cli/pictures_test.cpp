@@ -177,6 +177,36 @@ TEST(PlotMistakes, without_gnuplot_it_says_how_to_get_it) {
     EXPECT_FALSE(fs::exists(box.path("x.svg")));
 }
 
+// Receipts know commits by their digits; a name that git would resolve gets those that they hold.
+TEST(DiffCommand, names_the_commits_of_the_receipts_where_a_side_is_none) {
+    const Sandbox box;
+    fs::create_directories(box.path("receipts/h200"));
+    fs::copy(training, box.path("receipts/h200/a.jsonl.gz"));
+    fs::copy(source + "/receipts/h200/2026-11-21-from-scratch-12c3875edbd2.jsonl.gz",
+             box.path("receipts/h200/b.jsonl.gz"));
+    for (const std::string name : {"HEAD", "HEAD~1", "main"}) {
+        const Outcome run = box.run("diff " + name + " 4b2ec02");
+        EXPECT_EQ(run.exit, 2) << name;
+        EXPECT_THAT(run.err, StartsWith("raceline: " + name + " is neither a file nor the"));
+        EXPECT_THAT(run.err, HasSubstr("receipts/ has rows of 4b2ec0278ce6, 12c3875edbd2, the "
+                                       "newest first"));
+    }
+    const Outcome elsewhere = box.run("diff HEAD " + training, "env -C /");
+    EXPECT_EQ(elsewhere.exit, 2);
+    EXPECT_THAT(elsewhere.err, Not(HasSubstr("receipts/ has rows")));
+}
+
+TEST(DiffCommand, of_sides_without_a_case_in_common_exits_with_2) {
+    const Sandbox box;
+    const std::string other =
+        source + "/receipts/h200/2026-11-21-from-scratch-12c3875edbd2.jsonl.gz";
+    const Outcome run = box.run("diff " + training + " " + other);
+    EXPECT_EQ(run.exit, 2);
+    EXPECT_THAT(run.out, HasSubstr("No case was timed on both sides."));
+    EXPECT_THAT(run.err, HasSubstr("have no case in common, and nothing was compared"));
+    EXPECT_EQ(box.run("diff " + training + " " + training).exit, 0);
+}
+
 TEST(DiffCommand, prints_a_table_of_two_files) {
     const Sandbox box;
     const std::string folder = source + "/receipts/h200/2026-11-21-";
