@@ -7,6 +7,7 @@
 
 #include "device/catalog.hpp"
 #include "page/page_parts.hpp"
+#include "plot/peer_looks.hpp"
 #include "plot/roofs.hpp"
 #include "registry/registry.hpp"
 #include "report/first_sight.hpp"
@@ -237,12 +238,15 @@ Json cases_json(const TimedRows& rows, const ReceiptText& text, const Scorecard&
 
 Json peers_json(const TimedRows& rows, const ReceiptText& text) {
     Json peers = Json::array();
-    for (const TimedPeer& peer : rows.peers) {
+    const std::vector<std::size_t> looks = peer_numbers(rows.peers);
+    for (std::size_t i = 0; i < rows.peers.size(); ++i) {
+        const TimedPeer& peer = rows.peers[i];
         peers.push_back({{"device", peer.device},
                          {"kernel", peer.kernel},
                          {"shape", peer.shape},
                          {"peer", peer.peer},
                          {"form", peer.form},
+                         {"look", looks[i]},
                          {"ratio", peer.ratio},
                          {"low", peer.ratio_low},
                          {"high", peer.ratio_high},

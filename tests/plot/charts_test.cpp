@@ -15,6 +15,7 @@
 
 #include "other_rows.hpp"
 #include "plot/gnuplot_script.hpp"
+#include "plot/peer_looks.hpp"
 #include "plot/placement.hpp"
 #include "receipt/stored_text.hpp"
 #include "report/written_runs.hpp"
@@ -221,6 +222,33 @@ TEST_F(Charts, extreme_times_are_left_out_and_counted) {
     leave_out_extremes(chart);
     EXPECT_THAT(chart.notes, Contains(HasSubstr("not drawn: beyond what any device reaches")));
     EXPECT_EQ(series_called(chart.panels.at(0), "cpu_flash").points.size(), 1U);
+}
+
+// Whatever stands beside it: a picture of one file, of another one, and the page.
+TEST_F(Charts, a_peer_has_one_look_everywhere) {
+    const Chart training = compare_chart(read_timed_rows({compare_file}));
+    const Chart e4m3 = compare_chart(
+        read_timed_rows({receipt("h200/2026-11-23-compare-e4m3-4b2ec0278ce6.jsonl.gz")}));
+    const Series& among = series_called(training.panels[0], "fa3");
+    const Series& alone = series_called(e4m3.panels[0], "fa3");
+    EXPECT_EQ(among.colour, alone.colour);
+    EXPECT_EQ(among.mark, alone.mark);
+    EXPECT_NE(among.colour, series_called(training.panels[0], "fa2").colour);
+    // Of all receipts no two look alike, and none of one kernel share a colour.
+    const TimedRows all = read_timed_rows(stored_receipts(receipt("")));
+    const std::vector<std::size_t> numbers = peer_numbers(all.peers);
+    std::map<std::pair<Colour, Mark>, std::string> looks;
+    std::map<std::pair<std::string, Colour>, std::string> colours;
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+        const TimedPeer& peer = all.peers[i];
+        // Forms of PyTorch on a CPU are peers of their own.
+        const std::string name =
+            peer.peer + (peer.peer == "torch_cpu" ? " " + peer_form(peer) : "");
+        const Colour colour = peer_colour(numbers[i]);
+        EXPECT_EQ(looks.try_emplace({colour, peer_mark(numbers[i])}, name).first->second, name);
+        EXPECT_EQ(colours.try_emplace({peer.kernel, colour}, name).first->second, name);
+    }
+    EXPECT_GE(looks.size(), 10U);
 }
 
 // Whole devices are no picture to look through: part of them is drawn, by a rule that a note
