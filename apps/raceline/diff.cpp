@@ -4,12 +4,15 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "options.hpp"
 #include "plot/charts.hpp"
 #include "receipt/named_file.hpp"
+#include "receipt/rows.hpp"
 #include "report/receipt_diff.hpp"
 #include "support/check.hpp"
 #include "support/file_names.hpp"
@@ -54,14 +57,29 @@ TimedRows side_called(const std::string& name) {
     return timed_rows_of_commit("receipts", name);
 }
 
-// Two sides that share no case are the wrong two.
-int exit_of(const ReceiptDiff& diff) {
+// Whether a side has times, of which none has settled: nothing is wrong with its rows.
+bool is_noisy(const TimedRows& side) {
+    return side.cases.empty() && std::ranges::any_of(side.rows, [](const Json& row) {
+               return row.at("kind") == MeasurementRow::kind ||
+                      row.at("kind") == ComparisonRow::kind;
+           });
+}
+
+// Two sides that share no case are the wrong two, unless their times were too noisy to count.
+int exit_of(const ReceiptDiff& diff, bool noisy) {
     if (!diff.cases.empty()) {
         return exit_ok;
     }
-    say("raceline: {} and {} have no case in common, and nothing was compared: name two sides that "
-        "timed the same kernels on the same shapes, device and way of launching",
-        diff.before, diff.after);
+    const std::string both = fmt::format("{} and {}", diff.before, diff.after);
+    if (noisy) {
+        say("raceline: no time of a side of {} has settled, and nothing was compared: measure it "
+            "again where the machine is quieter, or give it more --max-seconds",
+            both);
+        return exit_ok;
+    }
+    say("raceline: {} have no case in common, and nothing was compared: name two sides that timed "
+        "the same kernels on the same shapes, device and way of launching",
+        both);
     return exit_usage;
 }
 
@@ -72,19 +90,22 @@ int run_diff(const Options& options) {
             "diff takes two sides, receipt files or commits, and {}",
             given_text(options.files.size()));
     require_picture_output(options);
-    ReceiptDiff diff = diff_of(side_called(options.files[0]), side_called(options.files[1]));
+    TimedRows before = side_called(options.files[0]);
+    TimedRows after = side_called(options.files[1]);
+    const bool noisy = is_noisy(before) || is_noisy(after);
+    ReceiptDiff diff = diff_of(std::move(before), std::move(after));
     const std::vector<std::string> names = short_names(options.files);
     diff.before = names[0];
     diff.after = names[1];
     if (!options.output.empty()) {
         draw(diff_chart(diff, options.all ? Shown::all : Shown::most_useful), options);
-        return exit_of(diff);
+        return exit_of(diff, noisy);
     }
     for (const std::string& note : diff.notes) {
         say("{}", note);
     }
     fmt::print("{}", diff_text(diff, stdout_style(options)));
-    return exit_of(diff);
+    return exit_of(diff, noisy);
 }
 
 }  // namespace raceline::cli

@@ -91,7 +91,7 @@ int run_page(const Options& options) {
         out == 0 ? "" : fmt::format(" {} left out,", counted_text(out, "file")),
         format_si(static_cast<double>(page.html.size()), "B"));
     if (!page.shows_something) {
-        say("{}: nothing can be drawn: no sound row has a timed case, a comparison or a ceiling; "
+        say("{}: nothing can be drawn: no sound row has a time, a comparison or a ceiling; "
             "the page says what is wrong",
             options.html);
         return exit_usage;

@@ -106,10 +106,13 @@ PageContent read(const PageRequest& request) {
     return content;
 }
 
-// Whether any part but the what-if panel and the list of rows has anything.
+// Whether the files have anything that the page is for. A time that has not settled is drawn
+// nowhere, but nothing is wrong with its row, and the page counts it.
 bool shows_something(const PageContent& content) {
-    return !content.rows.cases.empty() || !content.rows.peers.empty() ||
-           !content.rows.ceilings.empty() || !content.card.scored_rows().empty() ||
+    const bool timed = std::ranges::any_of(content.rows.rows, [](const Json& row) {
+        return row.at("kind") == MeasurementRow::kind || row.at("kind") == ComparisonRow::kind;
+    });
+    return timed || !content.rows.ceilings.empty() || !content.card.scored_rows().empty() ||
            !content.left.empty();
 }
 

@@ -3,9 +3,11 @@
 #include <filesystem>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "cli/program.hpp"
 #include "plot/gnuplot.hpp"
+#include "receipt/file.hpp"
 #include "receipt/stored_text.hpp"
 
 namespace raceline::test {
@@ -205,6 +207,20 @@ TEST(DiffCommand, of_sides_without_a_case_in_common_exits_with_2) {
     EXPECT_THAT(run.out, HasSubstr("No case was timed on both sides."));
     EXPECT_THAT(run.err, HasSubstr("have no case in common, and nothing was compared"));
     EXPECT_EQ(box.run("diff " + training + " " + training).exit, 0);
+    // Times that were too noisy to count are no wrong input.
+    ReceiptWriter writer(box.path("noisy.jsonl"));
+    for (Json row : read_receipts(training).rows) {
+        row.erase("hash");
+        row.erase("prev");
+        if (row.at("kind") == "measurement") {
+            row["measurement"]["unsettled"] = true;
+        }
+        writer.append(std::move(row));
+    }
+    const Outcome noisy = box.run("diff noisy.jsonl " + training);
+    EXPECT_EQ(noisy.exit, 0) << noisy.err;
+    EXPECT_THAT(noisy.err, HasSubstr("has settled, and nothing was compared"));
+    EXPECT_EQ(box.run("report --html noisy.html noisy.jsonl").exit, 0);
 }
 
 TEST(DiffCommand, prints_a_table_of_two_files) {
