@@ -10,8 +10,9 @@ const palettes = {
   light: ["#0072b2", "#d55e00", "#009e73", "#c46f9d", "#6b4400", "#7733dd"],
 };
 const palette = () => palettes[document.documentElement.dataset.theme];
-const shapes = ["circle", "square", "triangle-up", "diamond", "triangle-down", "cross"];
-/** Colour and mark repeat as late as they can. */
+/** In the order of src/plot/chart.cpp, whose pentagon is a cross here. */
+const shapes = ["circle", "square", "triangle-up", "triangle-down", "diamond", "cross"];
+/** Colour and mark repeat as late as they can; as peer_colour() and peer_mark() of src/plot/peer_looks.cpp. */
 function lookOf(i) {
   const colours = palette();
   return {colour: colours[i % colours.length], shape: shapes[(i + Math.floor(i / colours.length)) % shapes.length]};

@@ -78,7 +78,7 @@ function firstDiff(sides) {
 
 const tileChange = ({before, after}) => before.tile === after.tile ? after.tile : `${before.tile} → ${after.tile}`;
 const errorOf = one => one.predicted === undefined ? undefined : one.predicted / one.measured - 1;
-const errorColumn = (name, title, of) => ({name, title, number: true, of: pair => errorOf(of(pair)) === undefined ? undefined : Math.abs(errorOf(of(pair))),
+const errorColumn = (name, title, of) => ({name, title, number: true, bySize: true, of: pair => errorOf(of(pair)) === undefined ? undefined : Math.abs(errorOf(of(pair))),
                                            show: pair => errorOf(of(pair)) === undefined ? "—" : rowLink(signedPercent(errorOf(of(pair))), of(pair).row)});
 
 function showDiff() {

@@ -80,7 +80,7 @@ function showPeers() {
   const names = unique(rows.map(peer => peer.name));
   // Each peer a little lower than the one before, so that marks of close ratios stay apart.
   const apart = 7, step = 30 + apart * (names.length - 1);
-  const points = rows.filter(peer => [peer.ratio, peer.low, peer.high].every(drawable)).map(peer => ({of: peer, x: peer.ratio, y: peer.shape, down: 22 + apart * names.indexOf(peer.name), look: lookOf(names.indexOf(peer.name))}));
+  const points = rows.filter(peer => [peer.ratio, peer.low, peer.high].every(drawable)).map(peer => ({of: peer, x: peer.ratio, y: peer.shape, down: 22 + apart * names.indexOf(peer.name), look: lookOf(peer.look)}));
   const faster = rows.filter(peer => peer.low > 1), slower = rows.filter(peer => peer.high < 1);
   const within = rows.filter(peer => !faster.includes(peer) && !slower.includes(peer));
   const link = (some, what) => rowsLink(String(some.length), "peers-table", what, some);
@@ -92,7 +92,7 @@ function showPeers() {
     `${rows.length < ours.length ? ` ${plural(ours.length - rows.length, "comparison")} at other commits can be chosen above.` : ""}` +
     `${rows.length > points.length ? ` ${plural(rows.length - points.length, "comparison")} not drawn: a ratio is beyond what two programs can differ by.` : ""}`);
   byId("peers-chart").setAttribute("aria-label", `Peers. ${byId("peers-said").textContent}`);
-  legend("peers-legend", [...names.map((name, i) => [name, lookOf(i), true]),
+  legend("peers-legend", [...names.map(name => [name, lookOf(rows.find(peer => peer.name === name).look), true]),
     ...(stale > 0 ? [["stale: our kernel has changed since", {colour: ink(), shape: "circle"}, false]] : [])]);
   sortableTable(byId("peers-table"), "Comparisons", [
     textColumn("shape", "Shape", true),

@@ -24,7 +24,9 @@ function showProvenance() {
     make("p", {}, "A calibrated one was fitted to measurements of the kernel that it predicts, and has a stand-in that was not."),
     ...(without.length ? [make("p", {}, `Counts of the code and rates of the device alone, no named constant: ${without.map(one => one.kernel).join(", ")}.`)] : []),
     ...of.map(one => make("details", {}, make("summary", {}, make("strong", {}, one.kernel), `, ${plural(one.constants.length, "constant")}, ${one.constants.filter(c => c.origin === "calibrated").length} calibrated`), make("div", {}))));
-  sortableTable(byId("rates-table"), `Ceilings of ${provenanceChosen.device}`, [
+  const unstated = page.data.roofs[provenanceChosen.device]?.unstated && rates[provenanceChosen.device].length === 0;
+  if (unstated) byId("rates-table").replaceChildren(make("p", {class: "note", id: "rates-unstated"}, `${unstatedText}, so that none stand here.`));
+  else sortableTable(byId("rates-table"), `Ceilings of ${provenanceChosen.device}`, [
     textColumn("resource", "Resource"),
     numberColumn("value", "Value", one => rowLink(quantity(one.value, one.resource), one.row)),
     numberColumn("datasheet", "Datasheet", one => quantity(one.datasheet, one.resource)),

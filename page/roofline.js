@@ -23,7 +23,12 @@ function ofRoofText(one, long) {
   const share = one.limiter_bound / one.measured;
   return long ? `${percent(share)} of the limiter ${one.limiter}; ${of}, the busiest resource${above(Math.max(share, one.bound / one.measured))}` : `${percent(share)} of ${one.limiter}`;
 }
+/** Why a device has no ceilings although rows state those of other machines of its name. */
+const unstatedText = "The predictions of this device rest on ceilings that no row of this page states; rows state only those of other machines of its name";
 const shareOfRoof = one => (one.limiter_bound > 0 ? one.limiter_bound : one.bound) / one.measured;
+
+/** Operations in a second; of a case without any, as an embedding, the bytes that it has to move. */
+const rateText = one => one.flops > 0 ? si(one.flops / one.measured, "FLOP/s") : one.bytes > 0 ? si(one.bytes / one.measured, "B/s") : "—";
 
 function tellCase(point) {
   const one = point.of;
@@ -34,7 +39,7 @@ function tellCase(point) {
     ["error", one.predicted === undefined ? "not known" : signedPercent(one.predicted / one.measured - 1)],
     ["limiter", one.limiter ?? "not known"],
     ["of roof", ofRoofText(one, true)],
-    ["rate", si(one.flops / one.measured, "FLOP/s")],
+    ["rate", rateText(one)],
     ...(one.sight ? [["class", one.sight]] : []),
     ["call", one.way],
     ["written", writtenText(one)],
@@ -118,6 +123,7 @@ function missingRoofs() {
   const memory = roofs.memory.filter(([, resource]) => resource === levelOf(chosen.level).roof);
   const shown = [...memory, ...roofs.engines];
   const how = "name a file of its ceilings, which `raceline measure` writes, beside the receipts";
+  if (shown.length === 0 && roofs.unstated) return `${unstatedText}, so that no roof is drawn: ${how}.`;
   if (shown.length === 0 && roofs.sets > 1) return `The rows of this device rest on ${roofs.sets} sets of ceilings, as those of several machines do, so that no roof is drawn: a page of the files of one has them.`;
   if (shown.length === 0) return `No ceiling of this device is known, so that no roof is drawn: ${how}.`;
   const lacks = [...(memory.length === 0 ? [levelOf(chosen.level).title] : []), ...(roofs.engines.length === 0 ? ["its engines"] : [])];
@@ -310,13 +316,13 @@ const caseColumns = (several, way) => [
   numberColumn("measured", "Measured", one => rowLink(seconds(one.measured), one.row)),
   ...(several ? [way] : []),
   numberColumn("predicted", "Predicted", one => rowLink(seconds(one.predicted), one.prediction_row)),
-  {name: "error", title: "Error", number: true, of: one => one.predicted === undefined ? undefined : Math.abs(one.predicted / one.measured - 1),
+  {name: "error", title: "Error", number: true, bySize: true, of: one => one.predicted === undefined ? undefined : Math.abs(one.predicted / one.measured - 1),
    show: one => one.predicted === undefined ? "—" : rowLink(signedPercent(one.predicted / one.measured - 1), one.row)},
   {name: "roof", title: "Of roof", number: true, of: one => one.bound > 0 ? shareOfRoof(one) : undefined,
    show: one => one.bound > 0 ? rowLink(ofRoofText(one, false), one.prediction_row) : "—"},
   textColumn("limiter", "Limiter"),
   {name: "sight", title: "Class", of: one => one.sight, show: one => one.sight || (one.comparison ? "of a comparison" : "—")},
-  {name: "rate", title: "Rate", number: true, of: one => one.flops / one.measured, show: one => rowLink(si(one.flops / one.measured, "FLOP/s"), one.row)},
+  {name: "rate", title: "Rate", number: true, of: one => one.flops > 0 ? one.flops / one.measured : undefined, show: one => rowLink(rateText(one), one.row)},
   writtenColumn,
   {name: "suite", title: "Suite", of: one => one.suite, show: one => suiteName(one.suite)},
   textColumn("tile", "Tile"),

@@ -78,10 +78,10 @@ async function showScoredRows(group, number, beside) {
     {name: "shape", title: "Shape", wide: true, of: row => row.shape, show: row => breakable(row.shape)},
     {name: "measured", title: "Measured", number: true, of: row => row.measured, show: row => linkTo(seconds(row.measured), row.place, row.left)},
     {name: "predicted", title: "Predicted", number: true, of: row => row.predicted, show: row => linkTo(seconds(row.predicted), row.place, row.left)},
-    {name: "error", title: "Error", number: true, of: errorBy("predicted"), show: row => linkTo(signedPercent(row.predicted / row.measured - 1), row.place, row.left)},
+    {name: "error", title: "Error", number: true, bySize: true, of: errorBy("predicted"), show: row => linkTo(signedPercent(row.predicted / row.measured - 1), row.place, row.left)},
     ...other.flatMap(name => [
       {name, title: wordsOf(name), number: true, of: row => row[name], show: row => linkTo(seconds(row[name]), row.place, row.left)},
-      {name: "other_error", title: "Its error", number: true, of: errorBy(name), show: row => linkTo(signedPercent(row[name] / row.measured - 1), row.place, row.left)}]),
+      {name: "other_error", title: "Its error", number: true, bySize: true, of: errorBy(name), show: row => linkTo(signedPercent(row[name] / row.measured - 1), row.place, row.left)}]),
     ...(beside === "limiter" ? [textColumn("limiter", "Limiter"), textColumn("counted", "By counters")] : []),
     {name: "place", title: "Receipt", wide: true, of: row => row.place ? `0 ${row.place}` : `1 ${row.left[0]}`, show: placeText},
     ...(beside === "limiter" ? [] : [textColumn("limiter", "Limiter")]),

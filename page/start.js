@@ -2,10 +2,11 @@
 // The beginning: what the page rests on, then every part, and the colours.
 
 function showMissing() {
-  const {files, refused, notes, broken, version, commit, made, cases} = page.data;
+  const {files, indexes, refused, notes, broken, version, commit, made, cases} = page.data;
   byId("made").textContent = `Written ${made.slice(0, 10)} by raceline ${version} of commit ${commit.slice(0, 12)}`;
   const missing = [];
-  if (files.length === 0 && refused.length === 0) missing.push("No receipt file was given, and there is none.");
+  if (files.length === 0 && indexes > 0) missing.push("No receipt file is on this page but an index of files that left the tree: their times stand in the scorecard and the ladder, and there is no row to draw.");
+  else if (files.length === 0 && refused.length === 0) missing.push("No receipt file was given, and there is none.");
   // The sentence names its file.
   for (const [path, why] of refused) missing.push(why.includes(path) ? `${why}. Nothing of it is on this page.` : `${path}: ${why}. Nothing of it is on this page.`);
   for (const file of files) {

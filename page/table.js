@@ -31,7 +31,8 @@ function onlyNote(where) {
 }
 
 /**
- * `columns`: [{name, title, of: row => value to sort by, show: row => text or node, number, wide, long}].
+ * `columns`: [{name, title, of: row => value to sort by, show: row => text or node, number, wide, long, bySize}]. What is
+ * sorted `bySize`, whatever its sign, says so.
  * Sorted by `by` at first, largest first if `down`. `least` columns have room in any window.
  */
 function sortableTable(where, caption, columns, given, {by = columns[0].name, down = false, least = 2} = {}) {
@@ -53,13 +54,14 @@ function sortableTable(where, caption, columns, given, {by = columns[0].name, do
     const sorted = column.name === state.by;
     return make("th", {scope: "col", class: column.number ? "n" : null, "data-column": column.name,
                        "aria-sort": sorted ? (state.down ? "descending" : "ascending") : null},
-      make("button", {type: "button", click: () => {
+      make("button", {type: "button", title: column.bySize ? `sorted ${bySizeText}` : null, click: () => {
         state.down = sorted ? !state.down : Boolean(column.number);
         state.by = column.name;
         state.first = 0;
         draw();
         where.querySelector(`th[data-column="${column.name}"] button`).focus();
-      }}, column.title + (sorted ? (state.down ? " ▼" : " ▲") : "")));
+      }}, column.title + (sorted ? (state.down ? " ▼" : " ▲") : ""),
+        ...(sorted && column.bySize ? [" ", make("span", {class: "faint"}, "by size")] : [])));
   };
   const draw = () => {
     const sorted = [...rows].sort(compare);
@@ -108,10 +110,13 @@ function sortableTable(where, caption, columns, given, {by = columns[0].name, do
   }
 }
 
+/** How errors are sorted: one of −30 % is larger than one of +20 %. */
+const bySizeText = "by size, whatever the sign";
+
 /** A way to sort by columns that have no room; it is shown where there are such. */
 function sortChoice(columns, state, chosen) {
   const select = make("select", {change: () => chosen(columns.find(column => column.name === select.value))},
-    columns.map(({name, title}) => make("option", {value: name, selected: name === state.by}, title)));
+    columns.map(({name, title, bySize}) => make("option", {value: name, selected: name === state.by}, bySize ? `${title}, ${bySizeText}` : title)));
   return make("div", {class: "controls by"}, make("label", {}, "Sort by", select));
 }
 

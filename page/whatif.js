@@ -96,12 +96,27 @@ function ask(asked) {
   return JSON.parse(whatIf.model.ccall("raceline_what_if", "string", ["string"], [JSON.stringify(asked)]));
 }
 
-function bars(entries, limit) {
+/** `limits` says of a name whether its bar is the limiter's. */
+function bars(id, entries, limits) {
   const most = Math.max(...entries.map(([, value]) => value ?? 0), 1e-12);
-  return make("div", {class: "bars"}, entries.flatMap(([name, value]) => [
-    make("span", {}, name === limit ? make("strong", {}, name) : name),
-    make("div", {class: name === limit ? "bar limit" : "bar", style: `width:${Math.max(0.3, 100 * value / most)}%`, "aria-hidden": "true"}),
+  return make("div", {id, class: "bars"}, entries.flatMap(([name, value]) => [
+    make("span", {}, limits(name) ? make("strong", {}, name) : name),
+    make("div", {class: limits(name) ? "bar limit" : "bar", style: `width:${Math.max(0.3, 100 * value / most)}%`, "aria-hidden": "true"}),
     make("span", {}, seconds(value))]));
+}
+
+/** Whether a term is the limiter, or a part of it: the parts of launching count as one (src/model/schedule.cpp). */
+const limitsAsTerm = limiter => name => name === limiter || (limiter === "launch" && name.startsWith("launch."));
+
+/** Where the limiter has no bar among the terms or among the resources, why, and where it is. */
+function limiterText({limiter, terms, resources}) {
+  const among = terms.some(([name, value]) => value !== 0 && limitsAsTerm(limiter)(name));
+  if (limiter in resources && among) return "";
+  const where = among ? "; its bar, with its name in bold, is among the terms" : "";
+  if (limiter === "tail" && !among) return "The limiter tail has no bar: units hold no work for so much of the time, which no term counts by itself.";
+  if (["tail", "latency", "launch"].includes(limiter)) return `The limiter ${limiter} is no resource and has no ceiling${where}.`;
+  return limiter in resources ? `The limiter ${limiter} has no term of its own: its work lies beside others.`
+    : `The work of the limiter ${limiter} is not counted by itself here${where}.`;
 }
 
 /** Origins of rates that a probe measured on the device itself, in the words of src/device/rate_origin.cpp: this build's, or those of a row or a file of the page. */
@@ -169,10 +184,11 @@ function showAnswer(answer) {
     make("p", {class: "verdict", id: "whatif-verdict"}, ...(best ? verdictOf(best, call) : [noTime(call, refused, rungs)]),
       ...(bound.limiter ? ["No program is faster than ", make("span", {id: "whatif-bound"}, seconds(bound.seconds)), `, bound by ${bound.limiter}.`] : ["Nothing is known that bounds it."])),
     make("p", {id: "whatif-origin"}, ratesText(best, bound)),
-    ...(best ? [make("h3", {}, "Terms of its time"), bars(best.terms.filter(([, value]) => value !== 0), null)] : []),
+    ...(best ? [make("h3", {}, "Terms of its time"), bars("whatif-terms", best.terms.filter(([, value]) => value !== 0), limitsAsTerm(best.limiter))] : []),
     // A shape without work has none.
     ...(best && Object.keys(best.resources).length > 0
-      ? [make("h3", {}, "Work over ceiling, by resource"), bars(Object.entries(best.resources).sort((a, b) => b[1] - a[1]), best.limiter)] : []),
+      ? [make("h3", {}, "Work over ceiling, by resource"), bars("whatif-resources", Object.entries(best.resources).sort((a, b) => b[1] - a[1]), name => name === best.limiter)] : []),
+    ...(best && limiterText(best) ? [make("p", {id: "whatif-limiter-where"}, limiterText(best))] : []),
     make("h3", {}, "Kernels"),
     ...(shorter.length > 0 ? [make("p", {id: "whatif-shorter"}, `The model's own time of ${shorter.map(one => one.kernel).join(" and of ")} is shorter. ` +
       "The API compares times less the errors of earlier predictions; of kernels that are then nearly as fast it runs the one that keeps the device least busy.")] : []),
@@ -281,6 +297,7 @@ function ceilingSliders() {
       else whatIf.ceilings[id] = scale;
       output.textContent = quantity(rate.value * scale, id);
       slider.setAttribute("aria-valuetext", output.textContent);
+      origin.textContent = scale === 1 ? originOf(rate) : `assumed: ${digits(scale)} times ${quantity(rate.value, id)}, which is ${originOf(rate)}`;
       askSoon();
     }});
     const origin = make("span", {class: "faint origin"}, originOf(rate));

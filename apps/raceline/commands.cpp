@@ -370,7 +370,7 @@ void add_plot_command(CLI::App& app, Options& o, std::vector<Command>& commands)
         ->type_name("FIELD");
     plot->add_flag(
         "--all", o.all,
-        "roofline, compare: all kernels, commits and shapes, however long the picture is "
+        "roofline, compare, sweep: all kernels, commits and shapes, however long the picture is "
         "(default: a part of it, and a note on its rule)");
     plot->footer(
         "Without -o the picture is drawn in the terminal.\n\n"

@@ -60,6 +60,17 @@ void say_of_none(const Page& page, const Options& options) {
         page.refused.size() > 1 ? fmt::format("; and {} more", page.refused.size() - 1) : "");
 }
 
+// "3 receipt files, 1 index".
+std::string parts_of(const Page& page) {
+    const std::string files = counted_text(page.files, "receipt file");
+    if (page.indexes == 0) {
+        return files;
+    }
+    const std::string indexes =
+        page.indexes == 1 ? "1 index" : fmt::format("{} indexes", page.indexes);
+    return page.files == 0 ? indexes : files + ", " + indexes;
+}
+
 }  // namespace
 
 int run_page(const Options& options) {
@@ -76,9 +87,15 @@ int run_page(const Options& options) {
         say("{}", why);
     }
     const std::size_t out = page.refused.size();
-    say("{}: {},{} {}", options.html, counted_text(page.files, "receipt file"),
+    say("{}: {},{} {}", options.html, parts_of(page),
         out == 0 ? "" : fmt::format(" {} left out,", counted_text(out, "file")),
         format_si(static_cast<double>(page.html.size()), "B"));
+    if (!page.shows_something) {
+        say("{}: nothing can be drawn: no sound row has a time, a comparison or a ceiling; "
+            "the page says what is wrong",
+            options.html);
+        return exit_usage;
+    }
     return exit_ok;
 }
 

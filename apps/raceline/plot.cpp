@@ -97,8 +97,8 @@ const std::array pictures{
             true},
     Picture{"compare", [](const Options& o) { return compare_chart(rows_of(o), shown_of(o)); },
             false, false, true},
-    Picture{"sweep", [](const Options& o) { return sweep_chart(rows_of(o), o.over); }, false,
-            true}};
+    Picture{"sweep", [](const Options& o) { return sweep_chart(rows_of(o), o.over, shown_of(o)); },
+            false, true, true}};
 
 const Picture& picture_called(const std::string& name) {
     std::vector<std::string_view> names;
@@ -123,7 +123,7 @@ void require_its_options(const Picture& picture, const Options& options) {
     require(picture.over || options.over.empty(), Status::invalid_argument,
             "--over {}: only sweep runs over a field; {} does not", options.over, picture.name);
     require(picture.bounded || !options.all, Status::invalid_argument,
-            "--all: only roofline and compare draw more with it, not {}", picture.name);
+            "--all: only roofline, compare and sweep draw more with it, not {}", picture.name);
 }
 
 // Room is left for the line that asks for the next command.

@@ -7,6 +7,7 @@
 
 #include "device/catalog.hpp"
 #include "page/page_parts.hpp"
+#include "plot/peer_looks.hpp"
 #include "plot/roofs.hpp"
 #include "registry/registry.hpp"
 #include "report/first_sight.hpp"
@@ -122,6 +123,9 @@ Json case_json(const TimedCase& one, const ReceiptText& text, const Device* devi
                 {"comparison", one.interleaved},
                 {"row", place_json(text, one.id)},
                 {"prediction_row", place_json(text, one.prediction_id)}};
+    if (one.workload.flops() <= 0) {  // its rate is that of its compulsory bytes
+        result["bytes"] = one.workload.bytes_read() + one.workload.bytes_written();
+    }
     if (one.predicted) {
         add_prediction(result, *one.predicted);
     }
@@ -234,12 +238,15 @@ Json cases_json(const TimedRows& rows, const ReceiptText& text, const Scorecard&
 
 Json peers_json(const TimedRows& rows, const ReceiptText& text) {
     Json peers = Json::array();
-    for (const TimedPeer& peer : rows.peers) {
+    const std::vector<std::size_t> looks = peer_numbers(rows.peers);
+    for (std::size_t i = 0; i < rows.peers.size(); ++i) {
+        const TimedPeer& peer = rows.peers[i];
         peers.push_back({{"device", peer.device},
                          {"kernel", peer.kernel},
                          {"shape", peer.shape},
                          {"peer", peer.peer},
                          {"form", peer.form},
+                         {"look", looks[i]},
                          {"ratio", peer.ratio},
                          {"low", peer.ratio_low},
                          {"high", peer.ratio_high},
@@ -270,7 +277,8 @@ Json roofs_json(const TimedRows& rows) {
         const Roofs roofs = roofs_of(label, device, rows);
         all[label] = {{"memory", roof_list(roofs.memory)},
                       {"engines", roof_list(roofs.engines)},
-                      {"sets", roofs.sets}};
+                      {"sets", roofs.sets},
+                      {"unstated", roofs.unstated}};
     }
     return all;
 }

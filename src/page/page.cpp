@@ -106,6 +106,16 @@ PageContent read(const PageRequest& request) {
     return content;
 }
 
+// Whether the files have anything that the page is for. A time that has not settled is drawn
+// nowhere, but nothing is wrong with its row, and the page counts it.
+bool shows_something(const PageContent& content) {
+    const bool timed = std::ranges::any_of(content.rows.rows, [](const Json& row) {
+        return row.at("kind") == MeasurementRow::kind || row.at("kind") == ComparisonRow::kind;
+    });
+    return timed || !content.rows.ceilings.empty() || !content.card.scored_rows().empty() ||
+           !content.left.empty();
+}
+
 Json broken_json(const Scorecard& card) {
     Json broken = Json::array();
     for (const Finding& finding : card.broken()) {
@@ -124,6 +134,7 @@ Json page_json(const PageRequest& request, const PageContent& content, NumberedT
               {"commit", build_info::git_commit()},
               {"made", request.made},
               {"files", text.files()},
+              {"indexes", content.indexes},
               {"refused", content.refused},
               {"notes", rows.notes},
               {"broken", broken_json(card)},
@@ -229,6 +240,7 @@ Page page_html(const PageRequest& request) {
     Page page{.html = std::string(source(request.sources, "page/page.html")),
               .files = content.text.files().size(),
               .indexes = content.indexes,
+              .shows_something = shows_something(content),
               .refused = {}};
     replace(page.html, "/* page.css */", std::string(source(request.sources, "page/page.css")));
     replace(page.html, "<!-- data -->", data);

@@ -29,6 +29,7 @@ struct Page {
     std::string html;
     std::size_t files = 0;             ///< receipt files that are on it
     std::size_t indexes = 0;           ///< indexes that are on it
+    bool shows_something = false;      ///< a time, a comparison, a ceiling or a figure
     std::vector<std::string> refused;  ///< of each that is not, why, in a sentence
 };
 

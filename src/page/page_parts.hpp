@@ -81,10 +81,10 @@ Json short_number(double value, int digits = 6);
 Json scored_json(const Scorecard& card, const ReceiptText& text, NumberedTexts& texts);
 /// By path of a file that left the tree: [a commit that has it, its SHA-256].
 Json left_files_json(std::span<const PastFile> left);
-/// Peers beside ours.
+/// Peers beside ours; `look` is the number of the peer's look (plot/peer_looks.hpp).
 Json peers_json(const TimedRows& rows, const ReceiptText& text);
 /// By device label: {"memory": [[name, resource, rate, measured]], "engines": likewise, "sets":
-/// Roofs::sets}.
+/// Roofs::sets, "unstated": Roofs::unstated}.
 Json roofs_json(const TimedRows& rows);
 /// [{name, title, reference, devices: {label: [{rung, changes, evidence, lesson, lines, verdict,
 /// shown}]}}], with the code in [{path, text}] by rung.

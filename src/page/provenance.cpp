@@ -10,6 +10,7 @@
 #include "device/device_state.hpp"
 #include "device/rate_origin.hpp"
 #include "page/page_parts.hpp"
+#include "plot/roofs.hpp"
 #include "registry/registry.hpp"
 #include "report/explanation.hpp"
 #include "report/first_sight.hpp"
@@ -162,12 +163,21 @@ Device with_ceilings(Device device, const std::map<std::string, double>& measure
     return device;
 }
 
+// A device whose predictions rest on ceilings that no row states has none here either: those of
+// another machine of its name are not its own.
+bool is_unstated(const std::string& label, const DeviceName& name, const TimedRows& rows) {
+    return roofs_of(label, name, rows).unstated;
+}
+
 // Devices as the rows have them: of the last row that says all of one, else the datasheet's with
 // the ceilings that the rows measured.
 std::map<std::string, Device> own_devices(const TimedRows& rows, KnownDevices& devices) {
     std::map<std::string, Device> own;
     for (const auto& [label, states] : rows.stated) {
-        own.emplace(label, last_stated(rows, label)->device);
+        const Device& device = last_stated(rows, label)->device;
+        if (!is_unstated(label, {device.id, device.name, device.driver}, rows)) {
+            own.emplace(label, device);
+        }
     }
     for (const auto& [label, name] : devices_of(rows)) {
         const auto measured = rows.ceilings.find(label);
@@ -191,8 +201,12 @@ Json provenance_json(const TimedRows& rows, const ReceiptText& text, KnownDevice
         if (const Device* device = devices.of(label, name)) {
             const auto own = ceilings.find(label);
             const StatedDevice* stated = last_stated(rows, label);
+            Device shown = *device;
+            if (is_unstated(label, name, rows)) {
+                shown.rates.clear();
+            }
             rates[label] =
-                rates_json({.device = *device, .state = stated == nullptr ? "" : stated->id},
+                rates_json({.device = shown, .state = stated == nullptr ? "" : stated->id},
                            own == ceilings.end() ? OwnCeilings{} : own->second, text);
         }
     }

@@ -57,9 +57,12 @@ Chart ladder_chart(const TimedRows& rows, std::string_view track, const std::str
 
 /// Measured and predicted time over the one field in which workloads differ: seqlen_q, seqlen_k,
 /// batch and so on; `length` moves both lengths together, `length-of-same-tokens` the batch
-/// against them. `field` empty: the one over which most cases line up. Throws
+/// against them. `field` empty: the one over which most cases line up, and as many further ones on
+/// panels of their own as show the kernels of the API that have no line there. Of more than twelve
+/// lines of a field those of sweep_lines.hpp are shown; all stand on panels of twelve. Throws
 /// Error(invalid_argument) for a field that no workload has.
-Chart sweep_chart(const TimedRows& rows, const std::string& field);
+Chart sweep_chart(const TimedRows& rows, const std::string& field,
+                  Shown shown = Shown::most_useful);
 /// What it can run over.
 std::vector<std::string_view> sweep_fields();
 

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "plot/charts.hpp"
+#include "plot/peer_looks.hpp"
 
 namespace raceline {
 namespace {
@@ -132,7 +133,7 @@ TimedRows bounded(const TimedRows& rows) {
 
 // How a peer was called, without the names of the kernels that ran: these stand in its row.
 std::string name_of(const TimedPeer& peer, bool forms) {
-    return peer.peer + (forms ? " " + peer.form.substr(0, peer.form.find(':')) : "");
+    return peer.peer + (forms ? " " + peer_form(peer) : "");
 }
 
 // A peer that was called in several ways on one shape is told apart by them.
@@ -143,15 +144,13 @@ bool has_forms(const TimedRows& rows) {
     });
 }
 
-// A number for each peer, so that it looks the same in all panels.
+// The number of each peer's look by its name here, of several forms the least.
 std::map<std::string, std::size_t> numbers_of(const TimedRows& rows, bool forms) {
+    const std::vector<std::size_t> all = peer_numbers(rows.peers);
     std::map<std::string, std::size_t> numbers;
-    for (const TimedPeer& peer : rows.peers) {
-        numbers.try_emplace(name_of(peer, forms));
-    }
-    std::size_t next = 0;
-    for (auto& [name, number] : numbers) {
-        number = next++;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        const auto known = numbers.try_emplace(name_of(rows.peers[i], forms), all[i]).first;
+        known->second = std::min(known->second, all[i]);
     }
     return numbers;
 }
@@ -197,8 +196,8 @@ void add_peers(Panel& panel, const Peers& peers, const std::map<std::string, dou
         std::string title = name;
         for (const bool stale : {false, true}) {
             Series series{.title = title,
-                          .colour = nth_colour(numbers.at(name)),
-                          .mark = nth_mark(numbers.at(name)),
+                          .colour = peer_colour(numbers.at(name)),
+                          .mark = peer_mark(numbers.at(name)),
                           .filled = !stale,
                           .bars = Bars::along_x,
                           .points = {}};

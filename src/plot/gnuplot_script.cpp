@@ -164,10 +164,20 @@ std::string cell_text(const Panel& given, TerminalSize size) {
         "reverse\nset title {}{}\n",
         layout.size.columns, layout.size.rows, layout.left, layout.right, layout.bottom, layout.top,
         std::max<std::size_t>(1, layout.legend.rows), single_quoted(panel.title), above);
-    text += axis_text(panel.x, 'x') + axis_text(panel.y, 'y');
+    const int across = layout.size.columns - layout.left - layout.right;
+    text += axis_text(panel.x, 'x', across) + axis_text(panel.y, 'y');
     for (const CellText& word : layout.words) {
         text += fmt::format("set label {} at character {},{} left front\n",
                             single_quoted(word.text), word.column, word.row);
+    }
+    return text;
+}
+
+// A sentence below or above a drawing in a terminal, in lines as wide as it.
+std::string printed(const std::string& sentence, TerminalSize size) {
+    std::string text;
+    for (const std::string& line : broken_lines(sentence, static_cast<std::size_t>(size.columns))) {
+        text += fmt::format("print {}\n", single_quoted(line));
     }
     return text;
 }
@@ -223,7 +233,7 @@ std::string panel_text(const Chart& chart, std::size_t index, bool terminal, Ter
     const Panel& panel = chart.panels[index];
     std::string text = "unset label\nunset arrow\n";
     if (!panel.missing.empty()) {
-        return terminal ? text + fmt::format("print {}\n", single_quoted(panel.missing))
+        return terminal ? text + printed(panel.missing, size)
                         : text + missing_text(panel, place_of(chart, index));
     }
     text += terminal ? cell_text(panel, size) : frame_text(chart, panel, place_of(chart, index));
@@ -252,7 +262,7 @@ std::string panel_text(const Chart& chart, std::size_t index, bool terminal, Ter
     if (terminal) {
         for (const std::string& said :
              {hidden_marks(panel, size), words_without_room(panel, size)}) {
-            text += said.empty() ? "" : fmt::format("print {}\n", single_quoted(said));
+            text += said.empty() ? "" : printed(said, size);
         }
     }
     return text;
@@ -282,12 +292,7 @@ std::string terminal_text(const Chart& chart, PictureForm form, TerminalSize siz
 // Title, key and notes; in a terminal they are printed, for the drawing needs its rows.
 std::string printed_heading(const Chart& chart, TerminalSize size) {
     std::string text = "set print '-'\n";
-    const auto print = [&](const std::string& sentence) {
-        for (const std::string& line :
-             broken_lines(sentence, static_cast<std::size_t>(size.columns))) {
-            text += fmt::format("print {}\n", single_quoted(line));
-        }
-    };
+    const auto print = [&](const std::string& sentence) { text += printed(sentence, size); };
     print(chart.title);
     if (!chart.key.empty()) {
         print(chart.key + letters_key(chart));

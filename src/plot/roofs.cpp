@@ -96,6 +96,9 @@ void add_stated_roofs(Roofs& roofs, const TimedRows& rows) {
         add_device_roofs(roofs, last_stated(rows, roofs.device)->device, false);
     } else if (sets.size() == 1 && states->second.contains(*sets.begin())) {
         add_device_roofs(roofs, states->second.at(*sets.begin()).device, false);
+    } else {
+        roofs.unstated = std::ranges::none_of(
+            sets, [&](const std::string& set) { return states->second.contains(set); });
     }
 }
 
@@ -121,6 +124,7 @@ Roofs roofs_of(const std::string& device, const DeviceName& name, const TimedRow
         roofs.memory.clear();
         roofs.engines.clear();
         add_known_roofs(roofs, name);
+        roofs.unstated = roofs.unstated && incomplete(roofs);
     }
     sort_roofs(roofs);
     return roofs;
@@ -135,6 +139,12 @@ Roofs roofs_of(const Device& device) {
 }
 
 std::string missing_roofs(const Roofs& roofs) {
+    if (incomplete(roofs) && roofs.unstated) {
+        return fmt::format(
+            "{}: its predictions rest on ceilings that no row states; rows state only those of "
+            "other machines of this name, so it has no roofs; name a file of its ceilings",
+            roofs.device);
+    }
     if (incomplete(roofs) && roofs.sets > 1) {
         return fmt::format(
             "{}: its rows rest on {} sets of ceilings, as those of several machines do, so it has "

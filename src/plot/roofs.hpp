@@ -22,6 +22,9 @@ struct Roofs {
     /// Sets of measured ceilings that the device's rows rest on; of more than one none is drawn,
     /// since the rows do not say whether it is one machine.
     std::size_t sets = 0;
+    /// Whether its predictions rest on ceilings that no row states, while rows state those of other
+    /// machines of its name.
+    bool unstated = false;
 };
 
 /// Ceilings that the rows hold of `device` (its label there), else those that all its predictions

@@ -19,8 +19,11 @@
 namespace raceline {
 namespace {
 
+// Of a case without operations, as an embedding, its compulsory bytes.
 std::string rate_cell(const CaseLine& line) {
-    return line.measured > 0 ? format_si(line.flops / line.measured, "FLOP/s") : "";
+    return line.measured <= 0 ? ""
+           : line.flops > 0   ? format_si(line.flops / line.measured, "FLOP/s")
+                              : format_si(line.bytes / line.measured, "B/s");
 }
 
 // Declared compulsory bytes over the measured ceiling. Over 100 % is a cache, never "good".

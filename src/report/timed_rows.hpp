@@ -80,6 +80,10 @@ TimedRows timed_rows_of(std::vector<Json> rows);
 /// read.
 TimedRows timed_rows_of_commit(const std::string& receipts, const std::string& commit);
 
+/// Commits that the rows of all device folders under `receipts` were measured at, in twelve hex
+/// digits, the one that was measured last first. None where there is no such folder.
+std::vector<std::string> commits_in(const std::string& receipts);
+
 /// The device that the prediction of a case rests on, where a row says all of it.
 const Device* stated_device_of(const TimedRows& rows, const TimedCase& one);
 /// Of several that rows state of a device the one that was written last.

@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <string>
+#include <tuple>
 
 #include "cli/program.hpp"
 #include "receipt/stored_text.hpp"
@@ -60,7 +62,7 @@ TEST_F(Compressed, receipts_are_reported_as_plain_ones_are) {
     for (const char* words :
          {"report a.jsonl", "report a.jsonl b.jsonl", "report --json a.jsonl",
           "report --check a.jsonl", "report --repredict a.jsonl", "report --scorecard a.jsonl",
-          "report --ladder a.jsonl", "diff a.jsonl b.jsonl"}) {
+          "report --ladder a.jsonl", "diff a.jsonl a.jsonl"}) {
         expect_the_same(words);
     }
 }
@@ -208,7 +210,7 @@ TEST_F(Compressed, a_damaged_file_of_a_tree_takes_no_other_with_it) {
     // What counts rows as evidence does not pass over them.
     EXPECT_EQ(box_.run("report --scorecard").exit, 2);
     // A page of no named file is written, says so, and is bad input as without --html; an empty
-    // file, and an index, can be read.
+    // file, and an index, can be read. Of the first the page has nothing, of the second figures.
     box_.write("text.jsonl", "some text\n");
     box_.write("empty.jsonl", "");
     fs::create_directories(box_.path("left"));
@@ -224,13 +226,33 @@ TEST_F(Compressed, a_damaged_file_of_a_tree_takes_no_other_with_it) {
         EXPECT_TRUE(fs::exists(box_.path("x.html"))) << none;
         EXPECT_EQ(box_.run("report " + none).exit, 2) << none;
     }
-    for (const char* one : {"empty.jsonl", "left/index.jsonl"}) {
+    for (const auto& [one, parts, exit] : {std::tuple("empty.jsonl", "1 receipt file", 2),
+                                           std::tuple("left/index.jsonl", "1 index", 0)}) {
         const Outcome alone = box_.run(std::string("report --html x.html ") + one);
-        EXPECT_EQ(alone.exit, 0) << alone.err;
+        EXPECT_EQ(alone.exit, exit) << alone.err;
+        EXPECT_THAT(alone.err, StartsWith(std::string("x.html: ") + parts + ", "));
+        EXPECT_EQ(alone.err.find("nothing can be drawn") != std::string::npos, exit == 2);
         const Outcome mixed = box_.run("report --html x.html text.jsonl " + cut + " " + one);
-        EXPECT_EQ(mixed.exit, 0) << mixed.err;
+        EXPECT_EQ(mixed.exit, exit) << mixed.err;
         EXPECT_THAT(mixed.err, HasSubstr(", 2 files left out, "));
     }
+}
+
+// A script that asks for a page has to notice that no row of its file counted.
+TEST_F(Compressed, a_page_of_unsound_rows_alone_exits_with_2) {
+    std::string rows = Sandbox::read(box_.path("plain/a.jsonl"));
+    for (const std::string member : {"\"seconds_median\":", "\"seconds\":", "\"value\":"}) {
+        for (std::size_t at = rows.find(member); at != std::string::npos;
+             at = rows.find(member, at + 1)) {
+            rows.insert(at + member.size(), "1");
+        }
+    }
+    box_.write("changed.jsonl", rows);
+    const Outcome page = box_.run("report --html y.html changed.jsonl");
+    EXPECT_EQ(page.exit, 2);
+    EXPECT_THAT(page.err, HasSubstr("y.html: nothing can be drawn"));
+    EXPECT_TRUE(fs::exists(box_.path("y.html")));
+    EXPECT_EQ(box_.run("report --html z.html plain/a.jsonl").exit, 0);
 }
 
 TEST_F(Compressed, rows_are_written_to_plain_files_alone) {

@@ -3,9 +3,11 @@
 #include <filesystem>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "cli/program.hpp"
 #include "plot/gnuplot.hpp"
+#include "receipt/file.hpp"
 #include "receipt/stored_text.hpp"
 
 namespace raceline::test {
@@ -86,6 +88,21 @@ TEST_F(Plot, what_a_picture_of_a_device_leaves_out_stands_in_it_and_on_stderr) {
     }
 }
 
+TEST_F(Plot, all_lines_of_a_sweep_are_drawn_with_all) {
+    const Sandbox box;
+    const std::string files =
+        training + " " + source +
+        "/receipts/h200/2026-11-22-compare-prefill_mma-4780f87e724b.jsonl.gz " + source +
+        "/receipts/h200/2026-11-23-compare-4b2ec0278ce6.jsonl.gz";
+    const Outcome some = box.run("plot sweep " + files);
+    EXPECT_EQ(some.exit, 0) << some.err;
+    EXPECT_THAT(some.err, HasSubstr("--all draws them too."));
+    const Outcome all = box.run("plot sweep --all " + files);
+    EXPECT_EQ(all.exit, 0) << all.err;
+    EXPECT_THAT(all.err, Not(HasSubstr("--all")));
+    EXPECT_GT(all.out.size(), some.out.size());
+}
+
 TEST_F(Plot, a_corrupt_file_is_drawn_as_far_as_it_can_be_read) {
     const std::string rows = stored_text(training);
     box_.write("half.jsonl", rows.substr(0, rows.size() / 2) + "\n{\"kind\":1}\n");
@@ -142,7 +159,8 @@ TEST(PlotMistakes, are_one_sentence_each) {
             "trajectory and ladder show one case; roofline shows all of its receipts");
     refused("plot compare --track decode " + training, "--track decode");
     refused("plot ladder --over batch " + training, "only sweep runs over a field");
-    refused("plot sweep --all " + training, "--all: only roofline and compare draw more with it");
+    refused("plot scorecard --all " + training,
+            "--all: only roofline, compare and sweep draw more with it");
     const std::string folder = source + "/receipts/h200";
     refused("plot roofline " + folder, folder + " is a folder; name the receipt files in it");
     refused("diff " + folder + " " + training, folder + " is a folder");
@@ -159,6 +177,50 @@ TEST(PlotMistakes, without_gnuplot_it_says_how_to_get_it) {
     EXPECT_EQ(run.exit, 2);
     EXPECT_THAT(run.err, HasSubstr("apt-get install gnuplot-nox"));
     EXPECT_FALSE(fs::exists(box.path("x.svg")));
+}
+
+// Receipts know commits by their digits; a name that git would resolve gets those that they hold.
+TEST(DiffCommand, names_the_commits_of_the_receipts_where_a_side_is_none) {
+    const Sandbox box;
+    fs::create_directories(box.path("receipts/h200"));
+    fs::copy(training, box.path("receipts/h200/a.jsonl.gz"));
+    fs::copy(source + "/receipts/h200/2026-11-21-from-scratch-12c3875edbd2.jsonl.gz",
+             box.path("receipts/h200/b.jsonl.gz"));
+    for (const std::string name : {"HEAD", "HEAD~1", "main"}) {
+        const Outcome run = box.run("diff " + name + " 4b2ec02");
+        EXPECT_EQ(run.exit, 2) << name;
+        EXPECT_THAT(run.err, StartsWith("raceline: " + name + " is neither a file nor the"));
+        EXPECT_THAT(run.err, HasSubstr("receipts/ has rows of 4b2ec0278ce6, 12c3875edbd2, the "
+                                       "newest first"));
+    }
+    const Outcome elsewhere = box.run("diff HEAD " + training, "env -C /");
+    EXPECT_EQ(elsewhere.exit, 2);
+    EXPECT_THAT(elsewhere.err, Not(HasSubstr("receipts/ has rows")));
+}
+
+TEST(DiffCommand, of_sides_without_a_case_in_common_exits_with_2) {
+    const Sandbox box;
+    const std::string other =
+        source + "/receipts/h200/2026-11-21-from-scratch-12c3875edbd2.jsonl.gz";
+    const Outcome run = box.run("diff " + training + " " + other);
+    EXPECT_EQ(run.exit, 2);
+    EXPECT_THAT(run.out, HasSubstr("No case was timed on both sides."));
+    EXPECT_THAT(run.err, HasSubstr("have no case in common, and nothing was compared"));
+    EXPECT_EQ(box.run("diff " + training + " " + training).exit, 0);
+    // Times that were too noisy to count are no wrong input.
+    ReceiptWriter writer(box.path("noisy.jsonl"));
+    for (Json row : read_receipts(training).rows) {
+        row.erase("hash");
+        row.erase("prev");
+        if (row.at("kind") == "measurement") {
+            row["measurement"]["unsettled"] = true;
+        }
+        writer.append(std::move(row));
+    }
+    const Outcome noisy = box.run("diff noisy.jsonl " + training);
+    EXPECT_EQ(noisy.exit, 0) << noisy.err;
+    EXPECT_THAT(noisy.err, HasSubstr("has settled, and nothing was compared"));
+    EXPECT_EQ(box.run("report --html noisy.html noisy.jsonl").exit, 0);
 }
 
 TEST(DiffCommand, prints_a_table_of_two_files) {

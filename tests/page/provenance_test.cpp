@@ -157,6 +157,40 @@ TEST_F(Provenance, ceilings_of_a_cpu_are_those_that_the_row_of_its_device_states
     }
 }
 
+// Rows that state another machine of its name say nothing of the one that these predictions rest
+// on: no part of the page may show its ceilings as theirs.
+TEST_F(Provenance, a_device_whose_ceilings_no_row_states_has_none_in_any_part) {
+    const std::string device = "cpu (AMD EPYC)";
+    const std::string file = receipts + "cpu/2026-11-25-quickstart-10ce1dc4c1bd.jsonl.gz";
+    for (const std::size_t machines : {1U, 2U}) {
+        std::vector<Json> rows = read_receipts(file).rows;
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+            if (rows[i].contains("prediction")) {
+                rows[i]["prediction"]["rates_id"] =
+                    "of another " + std::to_string(i / 2 % machines);
+            }
+        }
+        const TimedRows read = timed_rows_of(rows);
+        ASSERT_TRUE(read.stated.contains(device));
+        const Json roofs = roofs_json(read).at(device);
+        EXPECT_EQ(roofs.at("sets"), machines);
+        EXPECT_TRUE(roofs.at("unstated").get<bool>());
+        EXPECT_TRUE(roofs.at("memory").empty() && roofs.at("engines").empty());
+        const std::string why =
+            missing_roofs(roofs_of(device, read.cases.front().about.device, read));
+        EXPECT_NE(why.find("no row states"), std::string::npos) << why;
+        KnownDevices devices(read);
+        EXPECT_TRUE(provenance_json(read, ReceiptText(), devices).at("rates").at(device).empty());
+        EXPECT_FALSE(what_if_json(read, devices).at("devices").contains(device));
+    }
+    // As they were written all of them have it.
+    const TimedRows stated =
+        read_timed_rows({receipts + "cpu/2026-11-25-quickstart-10ce1dc4c1bd.jsonl.gz"});
+    KnownDevices known(stated);
+    EXPECT_FALSE(roofs_json(stated).at(device).at("unstated").get<bool>());
+    EXPECT_TRUE(what_if_json(stated, known).at("devices").contains(device));
+}
+
 // Rows of devices say all of one as it was when they were written: rates that were measured since
 // are not among theirs.
 TEST_F(Provenance, what_if_asks_about_the_devices_that_predict_asks_about) {

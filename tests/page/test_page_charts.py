@@ -238,7 +238,7 @@ class Charts(Sections):
                 self.assertEqual(drawn, named)
                 said = browser.get("document.getElementById('roofline-said').textContent")
                 if not named:
-                    self.assertRegex(said, "No ceiling of this device is known|is not known|rest on [0-9]+ sets of ceilings")
+                    self.assertRegex(said, "No ceiling of this device is known|is not known|rest on [0-9]+ sets of ceilings|rest on ceilings that no row of this page states")
         # A core's own L2 is what cpu_flash counts, and nobody counts the last level.
         self.assertIn(("cpu", "l2"), levels)
         self.assertNotIn(("cpu", "llc"), levels)
@@ -296,21 +296,26 @@ class Charts(Sections):
         self.assertGreater(names, 20)
 
     def test_a_device_without_roofs_says_so(self):
-        roofless = {name: roofs["sets"] for name, roofs in browser.get("raceline.page.data.roofs").items() if not roofs["engines"]}
+        roofless = {name: roofs for name, roofs in browser.get("raceline.page.data.roofs").items() if not roofs["engines"]}
         self.assertTrue(roofless)
         # Machines of one name that rows tell apart have roofs each.
         self.assertLessEqual({"cpu (AMD EPYC, 256-bit SIMD, 512 KiB of L2)", "cpu (AMD EPYC, 512-bit SIMD, 1 MiB of L2)"},
                              set(browser.get("Object.keys(raceline.page.data.roofs)")) - set(roofless))
-        # Of those that rows do not tell apart one roof would be false.
-        several = min(roofless)
-        before = roofless[several]
-        self.addCleanup(lambda: browser.do(f"raceline.page.data.roofs[{json.dumps(several)}].sets = {before}"))
-        browser.do(f"raceline.page.data.roofs[{json.dumps(several)}].sets = 3")
-        roofless[several] = 3
-        for device, sets in roofless.items():
+        def said(device):
             browser.choose("choose-device", device)
-            self.assertIn(f"The rows of this device rest on {sets} sets of ceilings" if sets > 1 else "No ceiling of this device is known, so that no roof is drawn",
-                          browser.get("document.getElementById('roofline-said').textContent"))
+            return browser.get("document.getElementById('roofline-said').textContent")
+        # Of one whose ceilings no row states; the section of ceilings says the same.
+        unstated = next(name for name, roofs in roofless.items() if roofs["unstated"])
+        words = "The predictions of this device rest on ceilings that no row of this page states"
+        self.assertIn(words, said(unstated))
+        browser.choose("provenance-device", unstated)
+        self.assertIn(words, browser.get("document.getElementById('rates-unstated').textContent"))
+        # Of those that rows do not tell apart one roof would be false; of others nothing is known.
+        self.addCleanup(lambda: browser.do(f"raceline.page.data.roofs[{json.dumps(unstated)}] = {json.dumps(roofless[unstated])}"))
+        for sets, words in ((3, "The rows of this device rest on 3 sets of ceilings"), (0, "No ceiling of this device is known, so that no roof is drawn")):
+            browser.do(f"Object.assign(raceline.page.data.roofs[{json.dumps(unstated)}], {{sets: {sets}, unstated: false}})")
+            self.assertIn(words, said(unstated))
+            said("h200")
         browser.choose("choose-device", "h200")
         self.assertNotIn("not known", browser.get("document.getElementById('roofline-said').textContent"))
 

@@ -25,6 +25,27 @@ class Comparisons(Sections):
         axis = browser.get("raceline.page.charts['peers-chart'].spec.axes[0]")
         self.assertTrue(axis["grid"] and 1 in axis["values"], axis)
 
+    def test_a_peer_has_the_look_of_pictures_whatever_stands_beside_it(self):
+        def looks():
+            browser.see("peers-chart", "raceline.page.charts['peers-chart'] && raceline.page.charts['peers-chart'].view")
+            drawn = browser.get("raceline.page.charts['peers-chart'].points.map(p => [p.of.peer, p.look.colour, p.look.shape])")
+            return {peer: (colour, shape) for peer, colour, shape in drawn}
+        light = browser.get("raceline.palettes.light")
+        # nth_colour() and nth_mark() of src/plot/chart.cpp for the numbers of src/plot/peer_looks.cpp.
+        wanted = {"cudnn": (light[0], "circle"), "fa2": (light[1], "square"), "fa3": (light[2], "triangle-up"), "fa4": (light[3], "triangle-down"),
+                  "flashinfer": (light[4], "diamond"), "xqa": (light[5], "cross"), "flashinfer_decode": (light[4], "cross")}
+        seen = set()
+        for device, kernel in (("h200", "prefill_sm90"), ("h200", "prefill_sm90_fp8"), ("h200", "prefill_mma"), ("h100-sxm", "decode_sm90")):
+            browser.choose("peers-device", device)
+            browser.choose("peers-kernel", kernel)
+            browser.choose("peers-commit", "")
+            for peer, look in looks().items():
+                self.assertEqual(look, wanted[peer], f"{peer} beside {kernel}")
+                seen.add(peer)
+        self.assertEqual(seen, set(wanted))
+        legend = browser.get("[...document.querySelectorAll('#peers-legend span')].map(s => [s.textContent.split(',')[0], s.querySelector('path').getAttribute('stroke')])")
+        self.assertEqual({name: colour for name, colour in legend if name in wanted}, {name: wanted[name][0] for name in looks()})
+
     def test_the_legend_says_that_stale_peers_are_hollow(self):
         kernel = browser.get("(p => [p.device, p.kernel])(raceline.page.data.peers.find(peer => peer.stale))")
         browser.choose("peers-device", kernel[0])

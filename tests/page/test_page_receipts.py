@@ -31,11 +31,11 @@ class Receipts(unittest.TestCase):
         self.page = pathlib.Path(self.folder.name) / "page.html"
         self.text = stored_text(QUICKSTART)
 
-    def show(self, text):
+    def show(self, text, code=0):
         """The page of a file with this text."""
         receipts = pathlib.Path(self.folder.name) / "r.jsonl"
         receipts.write_text(text)
-        self.show_files(receipts)
+        self.show_files(receipts, code=code)
 
     def show_files(self, *receipts, code=0):
         done = report(self.page, *receipts)
@@ -52,7 +52,7 @@ class Receipts(unittest.TestCase):
         self.assertNotIn("unfinished", browser.get(MISSING))
 
     def test_an_empty_file(self):
-        self.show("")
+        self.show("", code=2)
         self.assertIn("no rows, the file is empty", browser.get(MISSING))
         self.assertIn("No case to draw", browser.get("document.getElementById('roofline-said').textContent"))
         self.assertEqual(browser.get("document.querySelectorAll('#roofline-chart svg').length"), 0)
@@ -62,17 +62,25 @@ class Receipts(unittest.TestCase):
         # The model needs no receipts.
         browser.see("whatif-body", "document.getElementById('whatif-limiter')")
 
+    def test_an_index_alone(self):
+        self.show_files(pathlib.Path(SOURCE) / "receipts/index.jsonl")
+        said = browser.get(MISSING)
+        self.assertIn("an index of files that left the tree", said)
+        self.assertNotIn("No receipt file was given", said)
+        # What the sentence promises.
+        self.assertIn("prefill_sm90", browser.get("document.getElementById('scorecard-body').textContent"))
+
     def test_a_file_that_was_cut_off(self):
         lines = self.text.splitlines(keepends=True)
         self.show("".join(lines[:7]) + lines[7][:200])
         self.assertIn("its last line is unfinished", browser.get(MISSING))
         self.assertIn("7 sound rows", browser.get(MISSING))
-        self.show(lines[0][:200])
+        self.show(lines[0][:200], code=2)
         self.assertIn("so that it has no row", browser.get(MISSING))
         self.assertNotIn("empty", browser.get(MISSING))
 
     def test_rows_that_were_taken_out(self):
-        self.show("".join(line for line in self.text.splitlines(keepends=True) if '"kind":"prediction"' not in line))
+        self.show("".join(line for line in self.text.splitlines(keepends=True) if '"kind":"prediction"' not in line), code=2)
         self.assertIn("rows were removed, inserted, changed or re-ordered", browser.get(MISSING))
         self.assertIn("further findings", browser.get(MISSING))
         self.assertEqual(browser.get("raceline.page.data.cases.length"), 0)

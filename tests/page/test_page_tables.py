@@ -54,6 +54,31 @@ class Tables(Sections):
             self.assertEqual(tiles, sorted(tiles))
         browser.look()
 
+    def test_errors_are_sorted_by_their_size_and_the_column_says_so(self):
+        self.show_all()
+        head = "document.querySelector('#cases-table th[data-column=error] button')"
+        self.assertEqual(browser.get(f"[{head}.title, {head}.textContent]"), ["sorted by size, whatever the sign", "Error"])
+        self.assertIn("Error, by size, whatever the sign", browser.get("[...document.querySelectorAll('#cases-table .by option')].map(o => o.textContent)"))
+        browser.do(f"{head}.click()")
+        self.assertEqual(browser.get(f"{head}.textContent"), "Error ▼ by size")
+        errors = [float(row["error"].replace("−", "-").rstrip(" %")) for row in self.table("cases-table") if "%" in row["error"]]
+        self.assertEqual([abs(error) for error in errors], sorted(map(abs, errors), reverse=True))
+        self.assertGreater(len({error > 0 for error in errors}), 1)
+        # Other columns say nothing of it.
+        self.assertEqual(browser.get("document.querySelector('#cases-table th[data-column=measured] button').title"), "")
+
+    def test_the_rate_of_a_case_without_operations_is_that_of_its_bytes(self):
+        self.show_all()
+        browser.choose("choose-kernel", "embedding_cuda")
+        rates = [row["rate"] for row in self.table("cases-table")]
+        self.assertGreater(len(rates), 3)
+        for rate in rates:
+            self.assertRegex(rate, r"^[0-9.]+ [GT]B/s$")
+        told = dict(browser.get("raceline.tellCase({of: raceline.page.data.cases.find(c => c.shape.startsWith('op=embedding'))})"))
+        self.assertRegex(told["rate"], r"^[0-9.]+ [GT]B/s$")
+        browser.choose("choose-kernel", "prefill_sm90")
+        self.assertRegex(self.table("cases-table")[0]["rate"], r" [GT]FLOP/s$")
+
     def test_commits_of_one_case_have_marks_of_their_own(self):
         self.show_all()
         browser.choose("choose-kernel", "prefill_sm90")

@@ -20,7 +20,7 @@ def setUpModule():
     # The model needs no receipts.
     (pathlib.Path(folder.name) / "none.jsonl").write_text("")
     done = report(page, pathlib.Path(folder.name) / "none.jsonl")
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 2, done.stderr  # nothing else is on the page
     browser = the_browser()
 
 
@@ -193,6 +193,34 @@ class WhatIf(unittest.TestCase):
         self.assertNotIn("byte.dram_read", origin())
         self.choose("ceiling-byte.dram_read", "-1")
         self.assertIn("Ceilings that were moved are assumed", origin())
+
+    def test_the_limiter_has_a_bar_or_a_sentence_that_says_where_it_is(self):
+        bold = "[...document.querySelectorAll(`#whatif-${arguments[0]} strong`)].map(name => name.textContent)"
+        where = "document.getElementById('whatif-limiter-where')?.textContent ?? ''"
+        def limiter():
+            return browser.get("document.getElementById('whatif-limiter').textContent")
+        # A resource with bars in both lists.
+        self.choose("whatif-shape", "b=64,h=32/8,q=1,k=8192,d=128,dtype=bf16")
+        self.assertEqual([limiter(), browser.get(bold, "terms"), browser.get(bold, "resources"), browser.get(where)], ["dram", ["dram"], ["dram"], ""])
+        # What is waited for is a term and no resource.
+        self.choose("whatif-shape", "h=4,q=2048,k=2048,d=64,dtype=fp32")
+        self.assertEqual([limiter(), browser.get(bold, "terms"), browser.get(bold, "resources")], ["latency", ["latency"], []])
+        self.assertEqual(browser.get(where), "The limiter latency is no resource and has no ceiling; its bar, with its name in bold, is among the terms.")
+        # A resource of which the work is counted within another's.
+        self.choose("whatif-shape", "b=32,h=32,q=512,k=512,d=64,dtype=bf16")
+        self.choose("ceiling-byte.l2_link", "-3")
+        self.assertEqual([limiter(), browser.get(bold, "terms"), browser.get(bold, "resources")], ["byte.l2_link", ["byte.l2_link"], []])
+        self.assertIn("The work of the limiter byte.l2_link is not counted by itself here; its bar", browser.get(where))
+
+    def test_a_ceiling_that_was_moved_does_not_keep_its_origin(self):
+        def origin():
+            return browser.get("document.getElementById('ceiling-byte.dram_read').parentElement.querySelector('.origin').textContent")
+        self.choose("whatif-device", "h200")
+        before = origin()
+        self.choose("ceiling-byte.dram_read", "-1")
+        self.assertRegex(origin(), f"^assumed: 0.5 times [0-9.]+ TB/s, which is {before}$")
+        self.choose("ceiling-byte.dram_read", "0")
+        self.assertEqual(origin(), before)
 
     def test_rates_that_a_row_of_the_page_measured_are_no_datasheets(self):
         own = pathlib.Path(folder.name) / "own.html"

@@ -15,6 +15,7 @@
 
 #include "other_rows.hpp"
 #include "plot/gnuplot_script.hpp"
+#include "plot/peer_looks.hpp"
 #include "plot/placement.hpp"
 #include "receipt/stored_text.hpp"
 #include "report/written_runs.hpp"
@@ -223,6 +224,33 @@ TEST_F(Charts, extreme_times_are_left_out_and_counted) {
     EXPECT_EQ(series_called(chart.panels.at(0), "cpu_flash").points.size(), 1U);
 }
 
+// Whatever stands beside it: a picture of one file, of another one, and the page.
+TEST_F(Charts, a_peer_has_one_look_everywhere) {
+    const Chart training = compare_chart(read_timed_rows({compare_file}));
+    const Chart e4m3 = compare_chart(
+        read_timed_rows({receipt("h200/2026-11-23-compare-e4m3-4b2ec0278ce6.jsonl.gz")}));
+    const Series& among = series_called(training.panels[0], "fa3");
+    const Series& alone = series_called(e4m3.panels[0], "fa3");
+    EXPECT_EQ(among.colour, alone.colour);
+    EXPECT_EQ(among.mark, alone.mark);
+    EXPECT_NE(among.colour, series_called(training.panels[0], "fa2").colour);
+    // Of all receipts no two look alike, and none of one kernel share a colour.
+    const TimedRows all = read_timed_rows(stored_receipts(receipt("")));
+    const std::vector<std::size_t> numbers = peer_numbers(all.peers);
+    std::map<std::pair<Colour, Mark>, std::string> looks;
+    std::map<std::pair<std::string, Colour>, std::string> colours;
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+        const TimedPeer& peer = all.peers[i];
+        // Forms of PyTorch on a CPU are peers of their own.
+        const std::string name =
+            peer.peer + (peer.peer == "torch_cpu" ? " " + peer_form(peer) : "");
+        const Colour colour = peer_colour(numbers[i]);
+        EXPECT_EQ(looks.try_emplace({colour, peer_mark(numbers[i])}, name).first->second, name);
+        EXPECT_EQ(colours.try_emplace({peer.kernel, colour}, name).first->second, name);
+    }
+    EXPECT_GE(looks.size(), 10U);
+}
+
 // Whole devices are no picture to look through: part of them is drawn, by a rule that a note
 // states.
 TEST_F(Charts, pictures_of_many_receipts_are_bounded_and_say_so) {
@@ -409,6 +437,97 @@ TEST_F(Charts, sweep_finds_the_field_and_follows_changes_of_the_tile) {
                             Field(&ChartPoint::x, 2048), Field(&ChartPoint::x, 4096),
                             Field(&ChartPoint::x, 8192), Field(&ChartPoint::x, 16384)));
     EXPECT_THROW(static_cast<void>(sweep_chart(rows, "colour")), Error);
+}
+
+std::vector<std::string> titles_of(const Panel& panel) {
+    std::vector<std::string> titles;
+    for (const Series& series : panel.series) {
+        if (!series.title.empty()) {
+            titles.push_back(series.title);
+        }
+    }
+    return titles;
+}
+
+// A device has many kernels and commits: each kernel of the API is there as it was measured last.
+TEST_F(Charts, a_sweep_of_a_whole_device_begins_with_every_kernel_of_the_api) {
+    std::vector<std::string> files;
+    for (const std::string& file : stored_receipts(receipt(""))) {
+        if (file.find("/h200/") != std::string::npos) {
+            files.push_back(file);
+        }
+    }
+    const TimedRows rows = read_timed_rows(files);
+    const Chart chart = sweep_chart(rows, "");
+    std::vector<std::string> titles;
+    for (const Panel& panel : chart.panels) {
+        const std::vector<std::string> here = titles_of(panel);
+        EXPECT_LE(here.size(), 12U) << panel.title;
+        titles.insert(titles.end(), here.begin(), here.end());
+    }
+    for (const char* kernel : {"prefill_sm90 ", "prefill_sm90_fp8 ", "prefill_mma ", "decode_sm90 ",
+                               "adam_cuda ", "linear_cublaslt "}) {
+        EXPECT_THAT(titles, Contains(testing::StartsWith(kernel)));
+    }
+    // Of one kernel and case the commit that was measured last: that of the newest row.
+    std::string newest;
+    std::string commit;
+    for (const TimedCase& one : rows.cases) {
+        if (one.kernel == "prefill_sm90" && one.workload.headdim == 128 &&
+            one.workload.heads_q == 16 && one.workload.batch * one.workload.seqlen_q == 16384 &&
+            one.workload.seqlen_q == one.workload.seqlen_k && one.written > newest) {
+            newest = one.written;
+            commit = one.commit.substr(0, 8);
+        }
+    }
+    EXPECT_THAT(titles, Contains(testing::AllOf(testing::StartsWith("prefill_sm90 h=16,d=128"),
+                                                HasSubstr(" at " + commit))));
+    EXPECT_EQ(std::ranges::count_if(titles,
+                                    [](const std::string& title) {
+                                        return title.starts_with(
+                                            "prefill_sm90 h=16,d=128,dtype=bf16 at ");
+                                    }),
+              1);
+    EXPECT_THAT(chart.notes.front(),
+                testing::MatchesRegex("[0-9]+ of [0-9]+ lines are drawn: the newest of a kernel "
+                                      "and case, .* Left out: [0-9]+ at another commit .*, [0-9]+ "
+                                      "of other cases, and all of .*wmma.* --all draws them "
+                                      "too\\."));
+    // All of them stand on panels in which each has a look of its own.
+    const Chart all = sweep_chart(rows, "", Shown::all);
+    EXPECT_THAT(all.notes, testing::Not(Contains(HasSubstr("--all"))));
+    std::size_t lines = 0;
+    std::set<std::string> panels;
+    for (const Panel& panel : all.panels) {
+        EXPECT_TRUE(panels.insert(panel.title).second) << panel.title;
+        std::set<std::pair<Colour, Mark>> looks;
+        for (const Series& series : panel.series) {
+            if (!series.title.empty()) {
+                EXPECT_TRUE(looks.insert({series.colour, series.mark}).second) << series.title;
+            }
+        }
+        EXPECT_LE(looks.size(), 12U);
+        lines += looks.size();
+    }
+    const std::string& note = chart.notes.front();
+    EXPECT_EQ(std::to_string(lines),
+              note.substr(note.find(" of ") + 4, note.find(" lines") - note.find(" of ") - 4));
+    EXPECT_GT(lines, titles.size());
+}
+
+// Over a field that was asked for only its lines are drawn; others are named.
+TEST_F(Charts, a_sweep_over_one_field_names_kernels_that_have_lines_over_others) {
+    const TimedRows rows =
+        read_timed_rows({training_file, receipt("h200/2026-11-23-compare-decode_sm90-"
+                                                "b29739d91fca.jsonl.gz")});
+    const Chart asked = sweep_chart(rows, "length-of-same-tokens");
+    EXPECT_EQ(asked.panels.size(), 1U);
+    EXPECT_THAT(asked.notes, Contains("Kernels of the API with lines over another field alone: "
+                                      "decode_sm90 (--over seqlen_k)."));
+    const Chart both = sweep_chart(rows, "");
+    ASSERT_EQ(both.panels.size(), 2U);
+    EXPECT_EQ(both.title, "Time over one field on h200");
+    EXPECT_THAT(both.panels[1].title, HasSubstr("decode_sm90 over seqlen_k"));
 }
 
 // Operations beside attention have sizes of their own, and no length that could be asked for.

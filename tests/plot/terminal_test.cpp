@@ -39,9 +39,8 @@ class TerminalPicture : public testing::Test {
     }
 
 protected:
-    static std::vector<std::string> drawn(const Chart& chart) {
-        std::istringstream text(
-            drawn_by_gnuplot(gnuplot_script(chart, PictureForm::terminal, size)));
+    static std::vector<std::string> drawn(const Chart& chart, TerminalSize in = size) {
+        std::istringstream text(drawn_by_gnuplot(gnuplot_script(chart, PictureForm::terminal, in)));
         std::vector<std::string> lines;
         for (std::string line; std::getline(text, line);) {
             lines.push_back(line);
@@ -113,6 +112,60 @@ TEST_F(TerminalPicture, every_sign_of_a_comparison_is_explained) {
     EXPECT_THAT(lines, Contains(HasSubstr(" A  cudnn        B  fa2          C  fa3 ")));
 }
 
+// Names of ratios stand apart, and 1 is among them, however few cells the axis has.
+TEST_F(TerminalPicture, names_of_ratios_do_not_run_into_each_other) {
+    std::size_t names = 0;
+    for (const char* file : {"cpu/2026-11-21-torch-d1ca717f26ff.jsonl.gz",
+                             "h200/2026-11-23-compare-4b2ec0278ce6.jsonl.gz",
+                             "h200/2026-11-23-compare-e4m3-4b2ec0278ce6.jsonl.gz"}) {
+        const Chart chart = compare_chart(read_timed_rows({receipt(file)}));
+        for (const int columns : {60, 80, 100, 160}) {
+            const std::vector<std::string> lines = drawn(chart, {.columns = columns, .rows = 24});
+            std::size_t axes = 0;
+            for (std::size_t i = 1; i < lines.size(); ++i) {
+                if (lines[i - 1].find("+-----") == std::string::npos ||
+                    lines[i].find("×") == std::string::npos) {
+                    continue;
+                }
+                std::istringstream words(lines[i]);
+                std::vector<std::string> all;
+                for (std::string word; words >> word;) {
+                    EXPECT_THAT(word, testing::MatchesRegex("[0-9]+(\\.[0-9]+)?×"))
+                        << lines[i] << " of " << file << " in " << columns;
+                    all.push_back(word);
+                }
+                EXPECT_THAT(all, Contains("1×")) << lines[i];
+                EXPECT_GE(all.size(), 2U) << lines[i];
+                names += all.size();
+                ++axes;
+            }
+            EXPECT_EQ(axes, chart.panels.size()) << file << " in " << columns;
+        }
+    }
+    EXPECT_GT(names, 40U);
+}
+
+// What stands below a drawing, or in its place, is as wide as the drawing.
+TEST_F(TerminalPicture, sentences_are_as_wide_as_the_terminal) {
+    const std::vector<Chart> charts{
+        sweep_chart(read_timed_rows({receipt(
+                        "h200/2026-11-23-prefill_sm90-training-16k-4b2ec0278ce6.jsonl.gz")}),
+                    ""),
+        compare_chart(read_timed_rows({receipt("h200/2026-11-23-compare-4b2ec0278ce6.jsonl.gz")})),
+        sweep_chart(timed_rows_of({}), "")};
+    std::size_t sentences = 0;
+    for (const Chart& chart : charts) {
+        // Their axes have room in this width, so that no line needs more.
+        constexpr TerminalSize narrow{.columns = 90, .rows = 24};
+        for (const std::string& line : drawn(chart, narrow)) {
+            const std::string words = line.substr(0, line.find_last_not_of(' ') + 1);
+            EXPECT_LE(letters(words), 90U) << line;
+            sentences += line.find("under") < line.size() || line.find("Nothing to draw") == 0;
+        }
+    }
+    EXPECT_GT(sentences, 3U);
+}
+
 TEST_F(TerminalPicture, kernels_of_a_roofline_are_letters_that_the_legend_has) {
     const std::string training = "-training-16k-4b2ec0278ce6.jsonl.gz";
     const Chart chart =
@@ -169,7 +222,7 @@ TEST_F(TerminalPicture, a_sweep_has_a_letter_for_each_line_or_says_what_hides_it
     EXPECT_EQ(axes.find_first_of("*#$%@&="), std::string::npos) << axes;
     const std::size_t said = all.find("Marks that none is seen of: ");
     ASSERT_LT(said, all.size()) << all;
-    const std::string hidden = all.substr(said, all.find('\n', said) - said);
+    const std::string hidden = all.substr(said);  // to the end: it may have several lines
     std::size_t under = 0;
     for (const char letter : {'A', 'B', 'C', 'D', 'E', 'F'}) {
         const bool seen = axes.find(letter) != std::string::npos;

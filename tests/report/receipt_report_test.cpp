@@ -10,6 +10,7 @@
 #include <sstream>
 #include <unistd.h>
 
+#include "device/catalog.hpp"
 #include "model/prediction.hpp"
 #include "receipt/rows.hpp"
 #include "receipt/stored_text.hpp"
@@ -96,6 +97,25 @@ std::string accuracy_line(const std::string& text, const std::string& sight) {
 }
 
 // Kernels, regimes and classes have a line each, and no line is of several.
+// An embedding moves bytes and computes nothing: 0 FLOP/s says nothing of it.
+TEST(CaseTable, the_rate_of_a_case_without_operations_is_that_of_its_bytes) {
+    CaseTable table(datasheet_device("h200"));
+    CaseLine line;
+    line.kernel = "embedding_cuda";
+    line.shape = "op=embedding,tokens=583,vocab=32000,d=4096,dtype=fp16";
+    line.bytes = 8e6;
+    line.measured = 4e-6;
+    table.add(line);
+    const std::string moved = table.str(CaseTable::Columns::all, {.columns = 0});
+    EXPECT_NE(moved.find("2.00 TB/s"), std::string::npos) << moved;
+    EXPECT_EQ(moved.find("FLOP/s"), std::string::npos) << moved;
+    line.flops = 8e6;
+    CaseTable computing(datasheet_device("h200"));
+    computing.add(line);
+    EXPECT_NE(computing.str(CaseTable::Columns::all, {.columns = 0}).find("2.00 TFLOP/s"),
+              std::string::npos);
+}
+
 TEST(CaseAccuracy, pools_nothing) {
     const auto line = [](const char* kernel, double predicted, double measured,
                          std::optional<Sight> sight) {

@@ -54,6 +54,16 @@ TEST(SizeSweep, NamesTheCrossing) {
                 HasSubstr("dram bounds it everywhere"));
 }
 
+// What computes nothing has the rate of its bytes.
+TEST(SizeSweep, OfAnOperationWithoutWorkHasTheRateOfItsBytes) {
+    Device device = datasheet_device("h200");
+    apply_committed_rates(device);
+    const std::string text = size_sweep_text("op=embedding,vocab=50257,d=4096", DType::bf16,
+                                             parse_size_range("tokens=1024:65536"), device, graph);
+    EXPECT_THAT(text, HasSubstr(" TB/s"));
+    EXPECT_THAT(text, testing::Not(HasSubstr("0 FLOP/s")));
+}
+
 // A row has the time that `predict` says first of that size.
 TEST(SizeSweep, HasTheExpectedTime) {
     Device device = datasheet_device("h200");
