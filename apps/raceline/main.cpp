@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Calls one command and turns what went wrong into a sentence and an exit code.
+#include <csignal>
 #include <exception>
 #include <new>
 #include <system_error>
@@ -65,6 +66,8 @@ int run_and_explain(int argc, const char* const* argv) {
 int main(int argc, char** argv) {
     using namespace raceline::cli;
     open_standard_streams();
+    std::signal(SIGXFSZ,
+                SIG_IGN);  // a limit of a file's size is an error of writing, like a full disk
     const int code = run_and_explain(argc, argv);
     const bool arrived = stdout_complete();
     return arrived && (code != exit_ok || stderr_complete()) ? code : exit_usage;

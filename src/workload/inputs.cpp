@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <fmt/format.h>
 #include <limits>
 #include <new>
 #include <numeric>
 #include <unistd.h>
 
 #include "support/check.hpp"
+#include "support/out_of_memory.hpp"
 #include "workload/block_table.hpp"
 #include "workload/normal.hpp"
 #include "workload/nvfp4.hpp"
@@ -331,11 +333,12 @@ Inputs make_inputs(const Workload& workload, const InputOptions& options) {
                 workload.heads_q * workload.headdim);
         return build(workload, options);
     } catch (const std::bad_alloc&) {
-        fail(Status::unsupported, "inputs of {:.1f} GB do not fit this machine's memory",
-             bytes / 1e9);
+        // A limit of the process may be far below the machine's memory.
+        throw OutOfMemory(fmt::format(
+            "inputs of {:.1f} GB do not fit the memory that this process gets", bytes / 1e9));
     } catch (const std::length_error&) {
-        fail(Status::unsupported, "inputs of {:.1f} GB do not fit this machine's memory",
-             bytes / 1e9);
+        throw OutOfMemory(fmt::format(
+            "inputs of {:.1f} GB do not fit the memory that this process gets", bytes / 1e9));
     }
 }
 

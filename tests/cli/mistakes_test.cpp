@@ -53,6 +53,19 @@ TEST_F(Mistakes, output_that_does_not_arrive_is_exit_2_from_every_command) {
     EXPECT_EQ(box.run("predict --device nowhere", with("2>/dev/full")).exit, 3);
 }
 
+// A limit of the process may be far below the memory of the machine, which is asked beforehand.
+TEST_F(Mistakes, a_limit_of_memory_is_a_refusal_and_no_failed_gate) {
+    for (const char* command : {"check", "bench"}) {
+        const Outcome outcome =
+            box.run(std::string(command) +
+                        " --device cpu --tile best --shape b=8,h=32,q=1,k=20000,d=128,dtype=fp32",
+                    "bash -c 'ulimit -v 3000000; exec \"$0\" \"$@\"'");
+        EXPECT_EQ(outcome.exit, 2) << command;
+        EXPECT_THAT(outcome.out + outcome.err, HasSubstr("GB"));
+        EXPECT_THAT(outcome.out + outcome.err, testing::Not(HasSubstr("FAIL")));
+    }
+}
+
 TEST_F(Mistakes, a_closed_stdout_is_not_the_receipt_file) {
     const std::string bench = "bench --receipts r.jsonl --max-seconds 0.01";
     ASSERT_EQ(box.run(bench + with_tiny, with(">&-")).exit, 2);

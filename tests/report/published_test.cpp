@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The list of published times that predictions are held against: what it names is there, and no
 // published time is under the bound.
+#include <cmath>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 
 #include "device/catalog.hpp"
 #include "model/speed_of_light.hpp"
 #include "registry/registry.hpp"
+#include "report/docs_tables.hpp"
 #include "support/json.hpp"
 #include "workload/shape_grammar.hpp"
 
@@ -56,7 +59,29 @@ TEST(Published, names_three_shapes_a_device_that_its_kernel_can_be_predicted_on)
     }
 }
 
-// The two things that the list is there to show. A library that beats the bound of the problem has
+// Of today's model; what it said when the figures were not yet copied stands beside them.
+TEST(Published, times_are_within_a_quarter_but_for_those_of_blackwell) {
+    DocsEvidence evidence(RACELINE_SOURCE_DIR);
+    std::istringstream table(docs_published(evidence));
+    std::size_t rows = 0;
+    bool blackwell = false;
+    for (std::string line; std::getline(table, line);) {
+        const std::size_t end = line.rfind(" % |");
+        if (end == std::string::npos) {
+            blackwell = line.starts_with("**") ? line.find("B200") != std::string::npos : blackwell;
+            continue;
+        }
+        const std::size_t begin = line.rfind("| ", end) + 2;
+        const double percent = std::stod(line.substr(begin, end - begin));
+        if (!blackwell) {
+            EXPECT_LE(std::abs(percent), 25) << line;
+            ++rows;
+        }
+    }
+    EXPECT_EQ(rows, 21U);
+}
+
+// A library that beats the bound of the problem has
 // found a fault in the device's rates.
 TEST(Published, no_published_time_is_under_the_bound) {
     const Json list = published();
