@@ -4,8 +4,8 @@
     python3 tools/serving_batches.py PROGRAM [--batches 2000] [--seconds 550] [--seed 1] [--workers 1] [--log FILE]
 
 Each suite `serving:SEED` is checked by the gate: every element against float64, on draws that it chooses.
-The log has a line a batch: suite, workload as JSON, bytes of keys and values, passed, and the largest error as a
-part of its limit. The last line sums up. Workers check suites side by side on one GPU. Exit status: 0 if none was wrong, 1 otherwise, 2 if nothing was checked.
+The log has a line a batch: suite, which of its cases, bytes of keys and values, passed, and the largest error as a
+part of its limit; of a wrong one the workload as JSON. The last line sums up. Workers check suites side by side on one GPU. Exit status: 0 if none was wrong, 1 otherwise, 2 if nothing was checked.
 """
 
 import argparse
@@ -63,15 +63,15 @@ class Tally:
 
     def add(self, seed, rows, cut):
         with self.lock:
-            for row in rows:
+            for number, row in enumerate(rows, 1):
                 proof = row["correctness"]
                 size = cache_bytes(row["workload"])
                 self.count += 1
                 self.large += size > LARGE
                 self.wrong += not proof["passed"]
                 self.worst = max(self.worst, of_limit(proof))
-                print(f"serving:{seed}", json.dumps(row["workload"], separators=(",", ":")), int(size),
-                      "passed" if proof["passed"] else "WRONG", f"{of_limit(proof):.2f}", sep="\t", file=self.log)
+                verdict = "passed" if proof["passed"] else "WRONG " + json.dumps(row["workload"])
+                print(f"serving:{seed}", number, int(size), verdict, f"{of_limit(proof):.2f}", sep="\t", file=self.log)
             if cut:
                 print(f"serving:{seed}\tended before its last batch", file=self.log)
                 self.wrong += 1
