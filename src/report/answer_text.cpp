@@ -6,7 +6,6 @@
 #include <cmath>
 #include <fmt/format.h>
 #include <map>
-#include <set>
 
 #include "report/case_columns.hpp"
 #include "report/help_sentences.hpp"
@@ -65,6 +64,18 @@ std::string caveats_text(const ProblemAnswer& answer, const TextStyle& style) {
     return text;
 }
 
+// The clock is a result: what the board keeps under this kernel. Of a CPU it is the stated one.
+std::string clock_text(const Prediction& p, const Device& device) {
+    const double ghz = 1e-9;
+    const std::string clock = fmt::format("{:.2f} GHz", p.sm_clock_hz * ghz);
+    constexpr double the_same = 0.995;
+    if (p.sm_clock_hz >= the_same * device.clock_hz) {
+        return clock + ", the highest stated";
+    }
+    const std::string of = fmt::format("{}, of {:.2f} at most", clock, device.clock_hz * ghz);
+    return device.power.limit_w > 0 ? fmt::format("{}, in {:.0f} W", of, device.power.limit_w) : of;
+}
+
 std::string head_of(const ProblemAnswer& answer, const Device& device, const TextStyle& style) {
     const Case& which = answer.which;
     const Prediction& p = answer.explained.prediction;
@@ -77,7 +88,10 @@ std::string head_of(const ProblemAnswer& answer, const Device& device, const Tex
                       style) +
            caveats_text(answer, style) + named_line("limiter", p.limiter, Ink::limiter, style) +
            named_line("tile", which.kernel->tile_text(which.tile), Ink::hint, style) +
-           named_line("rates", origins_text(answer.explained.rates), Ink::hint, style);
+           named_line("rates", origins_text(answer.explained.rates), Ink::hint, style) +
+           (device.kind == DeviceKind::cpu || p.sm_clock_hz <= 0
+                ? ""
+                : named_line("clock", clock_text(p, device), Ink::hint, style));
 }
 
 // Of a call without work, where a launch counts as nothing, too.
@@ -277,7 +291,7 @@ std::string answers_table(std::span<const ProblemAnswer> answers, const TextStyl
             bound.arithmetic_intensity > 0 ? format_number(bound.arithmetic_intensity) : "",
             bound.ridge > 0 ? format_number(bound.ridge) : ""};
     };
-    std::set<std::string> origins;
+    RateOrigins origins;
     std::map<std::string, std::size_t> refusals, elsewhere;
     std::size_t too_large = 0, without_floor = 0;
     for (const ProblemAnswer& answer : answers) {
@@ -286,7 +300,7 @@ std::string answers_table(std::span<const ProblemAnswer> answers, const TextStyl
         if (!answer.served()) {
             ++refusals[answer.refusal];
             const auto [intensity, ridge] = roofline_of(answer.bound);
-            origins.insert(answer.bound.rates);
+            origins.add(answer.bound.rates, "bounds");
             table.add({shape, "none", "", "", "", "", bound, "", answer.bound.limiter, intensity,
                        ridge, answer.bound.rates, ""});
             continue;
@@ -299,7 +313,7 @@ std::string answers_table(std::span<const ProblemAnswer> answers, const TextStyl
         without_floor += answer.without_floor ? 1 : 0;
         const auto [intensity, ridge] = roofline_of(answer.bound);
         const std::string rates = origins_text(answer.explained.rates);
-        origins.insert(rates);
+        origins.add(rates, std::string(answer.which.kernel->name));
         table.add(
             {shape, std::string(answer.which.kernel->name), p.limiter,
              time_text(uncalibrated ? p.seconds : p.expected_seconds),
@@ -312,9 +326,8 @@ std::string answers_table(std::span<const ProblemAnswer> answers, const TextStyl
              answer.which.kernel->tile_text(answer.which.tile)});
     }
     std::string text = table.str(style);
-    origins.erase("");
-    text +=
-        origins.empty() ? "" : paragraph(fmt::format("rates: {}", fmt::join(origins, "; ")), style);
+    const std::string rates = origins.text();
+    text += rates.empty() ? "" : paragraph("rates: " + rates, style);
     for (const auto& [reason, count] : refusals) {
         text += paragraph(
             fmt::format("no kernel of the API serves {}: {}", counted_text(count, "shape"), reason),

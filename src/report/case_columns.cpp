@@ -5,13 +5,15 @@
 #include <charconv>
 #include <cstdint>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <limits>
 #include <utility>
+#include <vector>
 
 namespace raceline {
 namespace {
 
-constexpr std::size_t least_shape = 32;  // characters of a line of one
+constexpr std::size_t least_shape = 24;  // characters of a line of one
 constexpr std::string_view type_field = "dtype=";
 
 Ink limiter_ink(std::string_view cell) {
@@ -96,6 +98,35 @@ TextTable::Column limiter_column(int priority, std::string title) {
 
 std::string time_text(double seconds) {
     return seconds > 0 ? format_seconds(seconds) : "";
+}
+
+void RateOrigins::add(const std::string& rates, const std::string& kernel) {
+    if (!rates.empty()) {
+        ++kernels_[rates][kernel];
+    }
+}
+
+std::string RateOrigins::text() const {
+    if (kernels_.size() < 2) {
+        return kernels_.empty() ? "" : kernels_.begin()->first;
+    }
+    std::map<std::string, int> kinds;  // of a kernel's rows
+    for (const auto& [rates, kernels] : kernels_) {
+        for (const auto& [kernel, rows] : kernels) {
+            ++kinds[kernel];
+        }
+    }
+    std::vector<std::string> parts;
+    for (const auto& [rates, kernels] : kernels_) {
+        std::vector<std::string> names;
+        for (const auto& [kernel, rows] : kernels) {
+            names.push_back(kinds.at(kernel) > 1
+                                ? fmt::format("{} ({})", kernel, counted_text(rows, "row"))
+                                : kernel);
+        }
+        parts.push_back(fmt::format("{} of {}", rates, fmt::join(names, ", ")));
+    }
+    return fmt::format("{}", fmt::join(parts, "; "));
 }
 
 }  // namespace raceline

@@ -2,6 +2,8 @@
 // Columns that several tables of cases have.
 #pragma once
 
+#include <cstddef>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -26,5 +28,18 @@ std::string short_shape(std::string_view shape);
 
 /// pass, hit, faster: good; FAIL, missed, slower: bad.
 Ink verdict_ink(std::string_view cell);
+
+/// What the rates of a table's rows are (origins_text), by kernel: where rows differ, a sentence
+/// under the table says whose are which, for there a column of rates may have no room.
+class RateOrigins {
+public:
+    void add(const std::string& rates, const std::string& kernel);  ///< of one row; "" counts not
+    /// "committed", "committed of prefill_sm90; committed + datasheet of simt", or "".
+    [[nodiscard]] std::string text() const;
+
+private:
+    std::map<std::string, std::map<std::string, std::size_t>>
+        kernels_;  // rows, by rates and kernel
+};
 
 }  // namespace raceline

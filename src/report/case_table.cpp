@@ -276,11 +276,13 @@ std::vector<CaseLine> under_bounds(std::span<const CaseLine> lines) {
     return all;
 }
 
-// Where all rates come from one source, it is said once, under the table.
-std::string source_of_all(std::span<const CaseLine> lines) {
-    const bool same = std::ranges::all_of(
-        lines, [&](const CaseLine& line) { return line.rates == lines.front().rates; });
-    return same && !lines.empty() ? lines.front().rates : "";
+// Under the table: whose rates are which.
+std::string sources_of(std::span<const CaseLine> lines) {
+    RateOrigins origins;
+    for (const CaseLine& line : lines) {
+        origins.add(line.refusal.empty() ? line.rates : "", line.kernel);
+    }
+    return origins.text();
 }
 
 // Names of problems are as long as shapes, and cut as these.
@@ -291,7 +293,9 @@ std::string short_name(std::string_view name) {
 std::string prediction_text(std::span<const CaseLine> cases, bool uncalibrated,
                             const TextStyle& style) {
     const std::vector<CaseLine> lines = under_bounds(cases);
-    const std::string source = source_of_all(lines);
+    const std::string sources = sources_of(cases);
+    const bool mixed = std::ranges::any_of(
+        cases, [&](const CaseLine& line) { return line.rates != cases.front().rates; });
     TextTable::Column names = shape_column("problem / kernel", Keep::roofline);
     names.shortened = short_name;
     std::vector<CaseColumn> columns{{names, [](const CaseLine& line) { return line.kernel; }}};
@@ -307,13 +311,13 @@ std::string prediction_text(std::span<const CaseLine> cases, bool uncalibrated,
                          {text_column("band", Keep::bounds), band_text}});
     }
     columns.push_back(predicted_column(uncalibrated ? "uncalibrated model" : "model"));
-    if (source.empty()) {
+    if (mixed) {
         columns.push_back(
             {text_column("rates", Keep::tiles), [](const CaseLine& line) { return line.rates; }});
     }
     columns.push_back(tile_column(cases));
     return table_text(columns, lines, style) +
-           (source.empty() || lines.empty() ? "" : fmt::format("rates: {}\n", source));
+           (sources.empty() ? "" : paragraph("rates: " + sources, style));
 }
 
 }  // namespace

@@ -298,6 +298,53 @@ TEST(AnswersTable, HasARowForEachProblemAndALineForEachReason) {
     EXPECT_LE(widest(answers_table(std::span(answers).first(2), {.columns = 100})), 100U);
 }
 
+// At a hundred columns, of suites with long shapes and long names.
+TEST(AnswersTable, KeepsTheRooflineWhereItIsNarrow) {
+    const Device h200 = committed("h200");
+    for (const char* suite :
+         {"llama3-8b", "deepseek-v3", "serving:5", "operations:7", "random:3"}) {
+        std::vector<ProblemAnswer> answers;
+        for (const Workload& workload : make_suite(suite).workloads) {
+            Case one;
+            one.workload = workload;
+            one.options.how.launch_path = "graph";
+            answers.push_back(answer_on(h200, one));
+        }
+        std::istringstream text(answers_table(answers, {.columns = 100}));
+        std::string heading;
+        std::getline(text, heading);
+        std::string rest(std::istreambuf_iterator<char>(text), {});
+        for (const char* column : {"limiter", "of bound", "FLOP/B", "ridge"}) {
+            EXPECT_TRUE(heading.find(column) != std::string::npos ||
+                        rest.find(std::string("in all rows: ") + column) != std::string::npos)
+                << suite << ": " << column << "\n"
+                << heading;
+        }
+    }
+}
+
+TEST(RateOrigins, SayWhoseAreWhich) {
+    RateOrigins origins;
+    EXPECT_EQ(origins.text(), "");
+    origins.add("committed", "prefill_sm90");
+    origins.add("", "none");
+    EXPECT_EQ(origins.text(), "committed");
+    origins.add("committed + datasheet", "simt");
+    EXPECT_EQ(origins.text(), "committed of prefill_sm90; committed + datasheet of simt");
+    origins.add("committed", "simt");
+    EXPECT_EQ(origins.text(),
+              "committed of prefill_sm90, simt (1 row); committed + datasheet of simt (1 row)");
+}
+
+TEST(AnswerText, SaysWhatClockTheWattsLeave) {
+    const Device l4 = committed("l4");
+    EXPECT_THAT(answer_text(answer_on(l4, problem(prefill)), l4, {}),
+                testing::ContainsRegex("clock +1\\.[0-9]+ GHz, of 2\\.04 at most, in 72 W"));
+    const Device h200 = committed("h200");
+    EXPECT_THAT(answer_text(answer_on(h200, problem(decode)), h200, {}),
+                testing::ContainsRegex("clock +1\\.[0-9]+ GHz"));
+}
+
 TEST(ShortShape, SaysOfLongListsWhatTheyAre) {
     EXPECT_EQ(short_shape("h=8/1,q=1,k=3000;17;1024;2048;4096;1;777,d=64,dtype=bf16,page=16"),
               "h=8/1,q=1,k=1…4096(7),d=64,bf16,page=16");
