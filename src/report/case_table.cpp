@@ -282,6 +282,9 @@ std::string sources_of(std::span<const CaseLine> lines) {
     for (const CaseLine& line : lines) {
         origins.add(line.refusal.empty() ? line.rates : "", line.kernel);
     }
+    if (origins.text().empty() && !lines.empty()) {
+        origins.add(lines.front().bound.rates, "bounds");  // nothing else stands there
+    }
     return origins.text();
 }
 
