@@ -183,6 +183,7 @@ function showAnswer(answer) {
   where.replaceChildren(
     make("p", {class: "verdict", id: "whatif-verdict"}, ...(best ? verdictOf(best, call) : [noTime(call, refused, rungs)]),
       ...(bound.limiter ? ["No program is faster than ", make("span", {id: "whatif-bound"}, seconds(bound.seconds)), `, bound by ${bound.limiter}.`] : ["Nothing is known that bounds it."])),
+    ...(best?.caveats ?? []).map(caveat => make("p", {class: "note caveat"}, caveat)),
     make("p", {id: "whatif-origin"}, ratesText(best, bound)),
     ...(best ? [make("h3", {}, "Terms of its time"), bars("whatif-terms", best.terms.filter(([, value]) => value !== 0), limitsAsTerm(best.limiter))] : []),
     // A shape without work has none.

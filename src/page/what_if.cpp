@@ -13,6 +13,7 @@
 #include "model/speed_of_light.hpp"
 #include "model/work_rates.hpp"
 #include "registry/registry.hpp"
+#include "run/memory_need.hpp"
 #include "tune/best_tile.hpp"
 #include "workload/shape_grammar.hpp"
 
@@ -39,6 +40,22 @@ Json bound_json(const SpeedOfLight& bound) {
             {"ridge", bound.ridge}};
 }
 
+// What must be known before the time is taken for one, as `raceline predict` says it.
+Json caveats_json(const Kernel& kernel, const TileChoice& choice, const Workload& workload,
+                  const Device& device) {
+    Json caveats = Json::array();
+    if (const std::string why = why_too_large(kernel, choice.tile, workload, device);
+        !why.empty()) {
+        caveats.push_back("A call would be refused: " + why + ".");
+    }
+    if (lacks_launch_floor(device, choice.prediction.seconds)) {
+        caveats.push_back(
+            "No launch floor of this board is known, so a short call takes some microseconds "
+            "more.");
+    }
+    return caveats;
+}
+
 Json answer_json(const Kernel& kernel, const TileChoice& choice, const Workload& workload,
                  const Device& device) {
     const Prediction& p = choice.prediction;
@@ -57,6 +74,7 @@ Json answer_json(const Kernel& kernel, const TileChoice& choice, const Workload&
             {"bound_seconds", p.layer1.bound_seconds},
             {"arithmetic_intensity", p.layer1.arithmetic_intensity},
             {"terms", std::move(terms)},
+            {"caveats", caveats_json(kernel, choice, workload, device)},
             {"resources", std::move(resources)},
             {"rates", rates_of(device, kernel.counts(workload, choice.tile, device))}};
 }

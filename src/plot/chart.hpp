@@ -42,6 +42,9 @@ struct Series {
     /// colours, shows its points as small letters of that one.
     Mark beside = Mark::none;
     Bars bars = Bars::none;
+    /// A line that has to be seen over marks: on white in a picture, and of colons in a terminal,
+    /// where lines are of letters that others have too.
+    bool over_marks = false;
     std::vector<ChartPoint> points;
 };
 
@@ -73,6 +76,8 @@ struct ChartText {
     /// Of words right of the axes: the height that they speak of, where they stand elsewhere. A
     /// line joins the two.
     std::optional<double> speaks_of = {};
+    /// Of other words: the place that they speak of. A line joins the two where they are apart.
+    std::optional<std::pair<double, double>> led_from = {};
 };
 
 struct Panel {

@@ -109,7 +109,7 @@ void cap(std::vector<std::string>& names) {
 std::string way_of(const TimedCase& one) {
     const LaunchCase& launch = one.about.launch;
     return fmt::format("{}, {}, {}", launch.cold ? "cold" : "warm", launch.launch_path,
-                       one.interleaved ? "in turns" : launch.regime);
+                       one.interleaved ? "in turns with a peer" : launch.regime);
 }
 
 // Kernel and shape; where these do not tell cases apart, tile and device too, then the way of
@@ -120,12 +120,12 @@ std::vector<std::string> names_of(const ReceiptDiff& diff, const Shared& shared)
         names.push_back(own_name(one.after, shared));
     }
     const auto add_to_repeats = [&](const auto& more) {
-        std::map<std::string, int> times;
-        for (const std::string& name : names) {
-            ++times[name];
+        std::map<std::string, std::set<std::string>> told;  // what it says of those of one name
+        for (std::size_t i = 0; i < names.size(); ++i) {
+            told[names[i]].insert(more(diff.cases[i].after));
         }
         for (std::size_t i = 0; i < names.size(); ++i) {
-            if (times.at(names[i]) > 1) {
+            if (told.at(names[i]).size() > 1) {
                 names[i] += (names[i].empty() ? "" : " ") + more(diff.cases[i].after);
             }
         }

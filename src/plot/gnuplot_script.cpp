@@ -63,21 +63,57 @@ std::string label_text(const Chart& chart, const Panel& panel, const Place& plac
         colour_code(text.colour));
 }
 
-// The line between a roof's end, at the right end of the axes, and words that speak of it.
-std::string leader_text(const Panel& panel, const ChartText& text) {
-    if (!text.speaks_of) {
+std::string line_between(std::pair<double, double> from, std::pair<double, double> to,
+                         Colour colour) {
+    return fmt::format(
+        "set arrow from first {:.10g},{:.10g} to first {:.10g},{:.10g} nohead front lc rgb '{}' lw "
+        "0.8\n",
+        from.first, from.second, to.first, to.second, colour_code(colour));
+}
+
+// The line between words and what they speak of: a roof's end, at the right end of the axes, or a
+// place that they had to leave.
+std::string leader_text(const Panel& panel, const Place& place, const ChartText& text) {
+    if (text.speaks_of) {
+        const double gap = std::pow(text.x / panel.x.high, 0.8);
+        return line_between({panel.x.high, *text.speaks_of}, {panel.x.high * gap, text.y},
+                            Colour::grey);
+    }
+    if (!text.led_from) {
         return "";
     }
-    const double gap = std::pow(text.x / panel.x.high, 0.8);
-    return fmt::format(
-        "set arrow from first {:.10g},{:.10g} to first {:.10g},{:.10g} nohead lc rgb '{}' lw 0.8\n",
-        panel.x.high, *text.speaks_of, panel.x.high * gap, text.y, colour_code(Colour::grey));
+    const auto [x, y] = *text.led_from;
+    const double right = (share_of(panel.x, text.x) - share_of(panel.x, x)) * place.width;
+    const double up = (share_of(panel.y, text.y) - share_of(panel.y, y)) * place.height;
+    constexpr double apart = 1.5 * line_height;
+    if (std::hypot(right, up) < apart) {
+        return "";
+    }
+    // To the nearer edge of the words.
+    const double half = line_share(place) / 2 * (up > 0 ? -1 : 1);
+    return line_between({x, y}, {text.x, text.y * std::pow(panel.y.high / panel.y.low, half)},
+                        text.colour);
+}
+
+// As many points on a line between two as show it in a terminal.
+std::vector<ChartPoint> colons_of(const Series& series) {
+    const ChartPoint& from = series.points.at(0);
+    const ChartPoint& to = series.points.at(1);
+    std::vector<ChartPoint> points;
+    constexpr int parts = 64;
+    for (int i = 0; i <= parts; ++i) {
+        const double along = static_cast<double>(i) / parts;
+        points.push_back(
+            {from.x * std::pow(to.x / from.x, along), from.y * std::pow(to.y / from.y, along)});
+    }
+    return points;
 }
 
 // One block of numbers a series: x, y, and the ends of the interval.
-std::string data_block(const std::string& name, const Series& series) {
+std::string data_block(const std::string& name, const Series& series, bool terminal) {
     std::string text = name + " << END\n";
-    for (const ChartPoint& point : series.points) {
+    for (const ChartPoint& point :
+         terminal&& series.over_marks ? colons_of(series) : series.points) {
         if (!std::isfinite(point.x) || !std::isfinite(point.y)) {
             text += "\n";
         } else if (series.bars == Bars::none) {
@@ -99,6 +135,9 @@ bool only_marks(const Series& series) {
 std::string look_of(const Series& series, Letters* letters) {
     if (letters != nullptr && only_marks(series)) {
         return letters_look(series, *letters);
+    }
+    if (letters != nullptr && series.over_marks) {
+        return "with points pt ':'";
     }
     const std::string_view colour = colour_code(series.colour);
     const std::string line =
@@ -141,7 +180,16 @@ std::string frame_text(const Chart& chart, const Panel& panel, const Place& plac
         text += "set grid lc rgb '#cfcfcf' lt 1 lw 0.8\n";
     }
     for (const ChartText& label : panel.texts) {
-        text += label_text(chart, panel, place, label) + leader_text(panel, label);
+        text += label_text(chart, panel, place, label) + leader_text(panel, place, label);
+    }
+    return text;
+}
+
+// A sentence below or above a drawing in a terminal, in lines as wide as it.
+std::string printed(const std::string& sentence, TerminalSize size) {
+    std::string text;
+    for (const std::string& line : broken_lines(sentence, static_cast<std::size_t>(size.columns))) {
+        text += fmt::format("print {}\n", single_quoted(line));
     }
     return text;
 }
@@ -157,7 +205,14 @@ std::string cell_text(const Panel& given, TerminalSize size) {
     }
     // Above the title of the y axis, which stands at the left in the first row above the axes.
     const std::string_view above = given.y.title.empty() ? "" : " offset character 0,1";
-    std::string text = fmt::format(
+    std::string text;
+    const auto room =
+        static_cast<std::size_t>(layout.size.columns - 2 * std::max(layout.left, layout.right));
+    if (letters(panel.title) > room) {  // it stands over the middle of the axes, and would be cut
+        text = printed(panel.title, layout.size);
+        panel.title.clear();
+    }
+    text += fmt::format(
         "set terminal dumb size {},{} noenhanced mono\n"
         "set lmargin {}\nset rmargin {}\nset bmargin {}\nset tmargin {}\n"
         "set key at screen 0.5, character 0 center bottom vertical maxrows {} samplen 2 Left "
@@ -169,15 +224,6 @@ std::string cell_text(const Panel& given, TerminalSize size) {
     for (const CellText& word : layout.words) {
         text += fmt::format("set label {} at character {},{} left front\n",
                             single_quoted(word.text), word.column, word.row);
-    }
-    return text;
-}
-
-// A sentence below or above a drawing in a terminal, in lines as wide as it.
-std::string printed(const std::string& sentence, TerminalSize size) {
-    std::string text;
-    for (const std::string& line : broken_lines(sentence, static_cast<std::size_t>(size.columns))) {
-        text += fmt::format("print {}\n", single_quoted(line));
     }
     return text;
 }
@@ -247,8 +293,12 @@ std::string panel_text(const Chart& chart, std::size_t index, bool terminal, Ter
         const Series& series = panel.series[i];
         if (is_drawn(series) && !(terminal && is_ground(series))) {
             const std::string name = fmt::format("$p{}s{}", index, i);
-            blocks += data_block(name, series);
+            blocks += data_block(name, series, terminal);
             const bool among_bars = !bars.empty() && series.mark == Mark::none;
+            if (series.over_marks && !terminal) {
+                plots += fmt::format("{}{} with lines lc rgb '#ffffff' lw {:.3g} notitle",
+                                     separator, name, series.width + 2);
+            }
             plots += fmt::format("{}{} {} {}", separator, name,
                                  among_bars ? line_among_bars_look()
                                             : look_of(series, terminal ? &letters : nullptr),

@@ -131,7 +131,9 @@ Chart chart_of(const TimedRows& rows, const LadderTrack& track, const std::strin
         chart.notes = {no_rung_text(rows, track)};
         chart.height = height_of_missing;
     } else if (common != wanted) {
-        chart.notes.push_back(fmt::format("No rung of these receipts was measured on {}.", wanted));
+        chart.notes.push_back(
+            fmt::format("No rung of these receipts was measured on {}; drawn is {}.", wanted,
+                        common.empty() ? "each on the shape that it was measured on" : common));
     }
     if (const std::string others = other_shapes(climbs, common); !others.empty()) {
         chart.notes.push_back(fmt::format(

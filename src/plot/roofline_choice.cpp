@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <map>
 #include <set>
 #include <tuple>
@@ -116,9 +117,17 @@ ChosenGroups chosen_groups(const TimedRows& rows, Shown shown) {
                   "each",
                   most_panels, order.size(), devices ? " of a device" : "")
             : "Each";
+    std::set<std::string> absent;
+    for (const auto& [group, points] : all) {
+        absent.insert(group.device);
+    }
+    for (const auto& [group, points] : groups) {
+        absent.erase(group.device);
+    }
     std::string note =
-        fmt::format("{} case at its newest commit: {} of {} times. --all draws the others too.",
-                    kernels, count_points(groups), count_points(all));
+        fmt::format("{} case at its newest commit: {} of {} times{}. --all draws the others too.",
+                    kernels, count_points(groups), count_points(all),
+                    absent.empty() ? "" : fmt::format("; none is of {}", fmt::join(absent, ", ")));
     return {std::move(groups), std::move(note)};
 }
 

@@ -175,6 +175,7 @@ ChartText add_gap(Panel& panel, const RooflinePoint& point, const Roofs& roofs, 
                             .colour = colour,
                             .line = Line::dotted,
                             .width = 2,
+                            .over_marks = true,
                             .points = {{x, point.measured}, {x, y}}});
     if (!drawn) {
         const double wide = std::pow(panel.x.high / panel.x.low, 0.008);
@@ -192,7 +193,8 @@ ChartText add_gap(Panel& panel, const RooflinePoint& point, const Roofs& roofs, 
             .text = format_fixed(left, 2) + "×" + (point.bound_of_datasheet ? " (datasheet)" : ""),
             .colour = colour,
             .align = Align::centre,
-            .backed = true};
+            .backed = true,
+            .led_from = std::pair(x, y)};
 }
 
 void add_gap_words(Panel& panel, ChartText words, const Place& place) {

@@ -43,9 +43,7 @@ void explain(ProblemAnswer& answer, const Device& device, Calibration calibratio
     }
     answer.too_large =
         why_too_large(*answer.which.kernel, answer.which.tile, answer.which.workload, device);
-    constexpr double short_call = 50e-6;
-    answer.without_floor = device.kind == DeviceKind::cuda && p.seconds < short_call &&
-                           !device.rates.contains("floor.launch_graph");
+    answer.without_floor = lacks_launch_floor(device, p.seconds);
     sort_longest_first(answer.terms);
     sort_longest_first(answer.beside);
     answer.helps = what_helps(answer.which, device, calibration);

@@ -39,4 +39,10 @@ std::string why_too_large(const Kernel& kernel, int tile, const Workload& worklo
                              format_si(needed, "B"), device.id, format_si(there, "B"));
 }
 
+bool lacks_launch_floor(const Device& device, double seconds) {
+    constexpr double short_call = 50e-6;
+    return device.kind == DeviceKind::cuda && seconds < short_call &&
+           !device.rates.contains("floor.launch_graph");
+}
+
 }  // namespace raceline

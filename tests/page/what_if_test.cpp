@@ -50,6 +50,19 @@ void expect_order(const Json& answer, const Workload& workload, const Device& de
     }
 }
 
+// A time that nobody can have is no answer by itself.
+TEST(WhatIf, SaysWhatMustBeKnownBeforeATimeIsTaken) {
+    const auto caveats = [](const std::string& shape, const char* id) {
+        return ask(shape, committed(id)).at("kernels").at(0).at("caveats").dump();
+    };
+    EXPECT_NE(
+        caveats("b=1024,h=128/8,q=1,k=1000000,d=128,dtype=bf16", "h200").find("would be refused"),
+        std::string::npos);
+    EXPECT_NE(caveats("op=linear,m=1,n=1,k=1,dtype=bf16", "b200").find("No launch floor"),
+              std::string::npos);
+    EXPECT_EQ(caveats("b=4,h=32/8,q=1,k=1000,d=128,dtype=bf16", "h200"), "[]");
+}
+
 TEST(WhatIf, AnswersAsPredictDoes) {
     const Device device = committed("h200");
     const LaunchCase how{.cold = true, .launch_path = "graph"};

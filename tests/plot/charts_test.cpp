@@ -79,6 +79,15 @@ TEST_F(Charts, a_diff_says_once_what_all_rows_share_and_caps_names) {
     for (const auto& [place, name] : panel.y.ticks) {
         EXPECT_THAT(name, testing::Not(HasSubstr("q=512"))) << "stands in the title";
     }
+    // Of two rows that only their ways of launching tell apart no name has the tile or the device.
+    ReceiptDiff twice = diff;
+    twice.cases.resize(1);
+    twice.cases.push_back(twice.cases.front());
+    twice.cases.back().after.interleaved = !twice.cases.back().after.interleaved;
+    const Chart of_twice = diff_chart(twice);
+    for (const auto& [place, name] : of_twice.panels.at(0).y.ticks) {
+        EXPECT_THAT(name, testing::MatchesRegex("(cold|warm), [a-z]+, [a-z ]+"));
+    }
     for (CaseDiff& one : diff.cases) {
         one.after.kernel += std::string(90, 'x') + "_same_end_of_all";
         one.after.kernel = "begins_the_same_with_many_letters_" + one.after.kernel;

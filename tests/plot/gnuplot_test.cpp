@@ -47,6 +47,47 @@ Chart two_series() {
     return chart;
 }
 
+// Marks hide a dotted line, and letters of lines are those of others: gaps have neither fault.
+TEST(GnuplotScript, lines_over_marks_stand_on_white_or_are_colons) {
+    Chart chart = two_series();
+    chart.panels[0].series.push_back({.title = "2.00× left to dram",
+                                      .line = Line::dotted,
+                                      .width = 2,
+                                      .over_marks = true,
+                                      .points = {{10, 2e-4}, {10, 4e-4}}});
+    EXPECT_THAT(gnuplot_script(chart, PictureForm::svg),
+                HasSubstr("$p0s2 with lines lc rgb '#ffffff' lw 4 notitle"));
+    const std::string terminal = gnuplot_script(chart, PictureForm::terminal);
+    EXPECT_THAT(terminal, HasSubstr("$p0s2 with points pt ':' title '2.00× left to dram'"));
+    const std::size_t begin = terminal.find("$p0s2 << END");
+    const std::size_t end = terminal.find("END\n", terminal.find('\n', begin));
+    EXPECT_GT(std::count(terminal.begin() + static_cast<std::ptrdiff_t>(begin),
+                         terminal.begin() + static_cast<std::ptrdiff_t>(end), '\n'),
+              40);
+}
+
+TEST(GnuplotScript, words_that_had_to_leave_their_place_are_led_back_to_it) {
+    Chart chart = two_series();
+    give_axes_room(chart, 600, 360);
+    const double far = chart.panels[0].y.high * 0.9;
+    chart.panels[0].texts = {{.x = 20, .y = far, .text = "2×", .led_from = std::pair(20.0, 2e-4)}};
+    EXPECT_THAT(gnuplot_script(chart, PictureForm::svg),
+                HasSubstr("set arrow from first 20,0.0002 to first 20,"));
+    chart.panels[0].texts[0].y = 2.1e-4;
+    EXPECT_THAT(gnuplot_script(chart, PictureForm::svg), testing::Not(HasSubstr("set arrow from")));
+}
+
+TEST(GnuplotScript, a_title_wider_than_a_terminal_is_printed_whole) {
+    Chart chart = two_series();
+    chart.panels[0].title = std::string(70, 'w') + " end";
+    const std::string script = gnuplot_script(chart, PictureForm::terminal, {80, 24});
+    EXPECT_THAT(script, HasSubstr("set title ''"));
+    EXPECT_THAT(script, HasSubstr("print '" + std::string(70, 'w')));
+    chart.panels[0].title = "short";
+    EXPECT_THAT(gnuplot_script(chart, PictureForm::terminal, {80, 24}),
+                HasSubstr("set title 'short'"));
+}
+
 // A step between ticks of a logarithmic axis is a factor: below 1 there would be none.
 TEST(GnuplotScript, a_narrow_logarithmic_axis_has_ticks) {
     Chart chart = two_series();
