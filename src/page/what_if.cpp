@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "model/work_rates.hpp"
 #include "registry/registry.hpp"
 #include "run/memory_need.hpp"
+#include "support/text_table.hpp"
 #include "tune/best_tile.hpp"
 #include "workload/shape_grammar.hpp"
 
@@ -41,14 +43,17 @@ Json bound_json(const SpeedOfLight& bound) {
 }
 
 // What must be known before the time is taken for one, as `raceline predict` says it.
-Json caveats_json(const Kernel& kernel, const TileChoice& choice, const Workload& workload,
-                  const Device& device) {
+Json caveats_json(double seconds, const Workload& workload, const Device& device) {
     Json caveats = Json::array();
-    if (const std::string why = why_too_large(kernel, choice.tile, workload, device);
-        !why.empty()) {
-        caveats.push_back("A call would be refused: " + why + ".");
+    const double needed = memory_of_tensors(workload, device);
+    const auto there = static_cast<double>(device.memory_bytes);
+    if (there > 0 && needed > there) {
+        caveats.push_back(
+            fmt::format("A call would be refused: its inputs and outputs need {} of "
+                        "memory, and {} has {}; take a smaller shape.",
+                        format_si(needed, "B"), device.id, format_si(there, "B")));
     }
-    if (lacks_launch_floor(device, choice.prediction.seconds)) {
+    if (lacks_launch_floor(device, seconds)) {
         caveats.push_back(
             "No launch floor of this board is known, so a short call takes some microseconds "
             "more.");
@@ -74,7 +79,7 @@ Json answer_json(const Kernel& kernel, const TileChoice& choice, const Workload&
             {"bound_seconds", p.layer1.bound_seconds},
             {"arithmetic_intensity", p.layer1.arithmetic_intensity},
             {"terms", std::move(terms)},
-            {"caveats", caveats_json(kernel, choice, workload, device)},
+            {"caveats", caveats_json(p.seconds, workload, device)},
             {"resources", std::move(resources)},
             {"rates", rates_of(device, kernel.counts(workload, choice.tile, device))}};
 }

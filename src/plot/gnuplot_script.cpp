@@ -297,7 +297,7 @@ std::string panel_text(const Chart& chart, std::size_t index, bool terminal, Ter
             const bool among_bars = !bars.empty() && series.mark == Mark::none;
             if (series.over_marks && !terminal) {
                 plots += fmt::format("{}{} with lines lc rgb '#ffffff' lw {:.3g} notitle",
-                                     separator, name, series.width + 2);
+                                     separator, name, series.width);
             }
             plots += fmt::format("{}{} {} {}", separator, name,
                                  among_bars ? line_among_bars_look()

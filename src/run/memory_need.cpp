@@ -19,14 +19,19 @@ double attention_inputs(const Workload& w) {
 
 }  // namespace
 
-double memory_needed(const Kernel& kernel, int tile, const Workload& workload,
-                     const Device& device) {
+double memory_of_tensors(const Workload& workload, const Device& device) {
     const double inputs =
         workload.is_attention() ? attention_inputs(workload) : bytes_of_inputs(workload);
     const double outputs =
         workload.is_attention() ? workload.bytes_out() : bytes_of_outputs(workload);
     const double kept = device.kind == DeviceKind::cpu ? 2 : 1;
-    return kept * inputs + outputs + static_cast<double>(kernel.workspace(workload, tile, device));
+    return kept * inputs + outputs;
+}
+
+double memory_needed(const Kernel& kernel, int tile, const Workload& workload,
+                     const Device& device) {
+    return memory_of_tensors(workload, device) +
+           static_cast<double>(kernel.workspace(workload, tile, device));
 }
 
 std::string why_too_large(const Kernel& kernel, int tile, const Workload& workload,

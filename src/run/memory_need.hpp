@@ -13,6 +13,10 @@ namespace raceline {
 double memory_needed(const Kernel& kernel, int tile, const Workload& workload,
                      const Device& device);
 
+/// The same without the workspace, whose bytes a kernel counts in std::size_t, which has 32 bits in
+/// WebAssembly.
+double memory_of_tensors(const Workload& workload, const Device& device);
+
 /// Why the call cannot run there for want of memory, with both numbers of bytes, or "". A device
 /// whose memory is not known has enough.
 std::string why_too_large(const Kernel& kernel, int tile, const Workload& workload,

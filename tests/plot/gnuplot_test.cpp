@@ -56,7 +56,7 @@ TEST(GnuplotScript, lines_over_marks_stand_on_white_or_are_colons) {
                                       .over_marks = true,
                                       .points = {{10, 2e-4}, {10, 4e-4}}});
     EXPECT_THAT(gnuplot_script(chart, PictureForm::svg),
-                HasSubstr("$p0s2 with lines lc rgb '#ffffff' lw 4 notitle"));
+                HasSubstr("$p0s2 with lines lc rgb '#ffffff' lw 2 notitle"));
     const std::string terminal = gnuplot_script(chart, PictureForm::terminal);
     EXPECT_THAT(terminal, HasSubstr("$p0s2 with points pt ':' title '2.00× left to dram'"));
     const std::size_t begin = terminal.find("$p0s2 << END");
