@@ -133,8 +133,8 @@ struct CaseColumn {
 
 // How long columns stay where a table is too wide: the verdict of a run longest.
 struct Keep {
-    static constexpr int tiles = 1, errors_of_gate = 2, of_memory = 3, bounds = 4, roofline = 5,
-                         spread = 6, of_bound = 7, rates = 8, limiters = 9, predictions = 10,
+    static constexpr int tiles = 1, errors_of_gate = 2, of_memory = 3, spread = 4, rates = 5,
+                         bounds = 6, roofline = 7, of_bound = 8, limiters = 9, predictions = 10,
                          errors = 11;
 };
 

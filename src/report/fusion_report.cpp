@@ -111,6 +111,12 @@ std::string scores_text(const Fusion& fusion, const Device& device, const Fusion
         fusion.scores <= cache ? "so that it may stay there" : "so that it does not fit");
 }
 
+// What the bound is of the measured time, or of the predicted one.
+std::string share_of_time(double bound, const FusionTime& time) {
+    const double taken = time.measured > 0 ? time.measured : time.predicted;
+    return bound > 0 && taken > 0 ? format_percent(bound / taken) : "";
+}
+
 }  // namespace
 
 FusionBounds bounds_of(const Fusion& fusion, const Device& device, const LaunchCase& how) {
@@ -167,18 +173,22 @@ std::string fusion_text(const Fusion& fusion, const Device& device, const Launch
     const bool measured = sum_of(parts, &FusionTime::measured) > 0 || fused.measured > 0;
     TextTable table(
         std::string(
-            "step | >?4 reads | >?4 writes | >?3 FLOP/B | ?6 limiter | >bound | ?5 kernel | ") +
+            "step | >?4 reads | >?4 writes | >?6 FLOP/B | >?6 ridge | ?7 limiter | >bound | >?6 of "
+            "bound | ?5 kernel | ") +
         (measured ? ">predicted | >measured" : ">predicted"));
     const auto add = [&](std::string name, double read, double written, double flops,
                          const SpeedOfLight* bound, double seconds, const FusionTime& time) {
-        std::vector<std::string> cells{std::move(name),
-                                       bytes_text(read),
-                                       bytes_text(written),
-                                       intensity_text(flops, read + written),
-                                       bound != nullptr ? bound->limiter : "",
-                                       time_text(seconds),
-                                       time.kernel,
-                                       time_text(time.predicted)};
+        std::vector<std::string> cells{
+            std::move(name),
+            bytes_text(read),
+            bytes_text(written),
+            intensity_text(flops, read + written),
+            bound != nullptr && bound->ridge > 0 ? format_number(bound->ridge) : "",
+            bound != nullptr ? bound->limiter : "",
+            time_text(seconds),
+            share_of_time(seconds, time),
+            time.kernel,
+            time_text(time.predicted)};
         if (measured) {
             cells.push_back(time_text(time.measured));
         }

@@ -35,6 +35,8 @@ TEST(FusionReport, AFusedChainIsBoundByFewerBytes) {
     EXPECT_GT(times[0].predicted + times[1].predicted, times[2].predicted);
     const std::string text = fusion_text(fusion, device, graph, times);
     EXPECT_THAT(text, HasSubstr("one after the other"));
+    EXPECT_THAT(text, testing::ContainsRegex("FLOP/B +ridge +limiter +bound +of bound"));
+    EXPECT_THAT(text, testing::ContainsRegex("fused .* 14\\.3  dram .* [89][0-9] %  rows_cuda"));
     EXPECT_THAT(text, HasSubstr("1.67× by the bound"));
     EXPECT_THAT(text, Not(HasSubstr("measured")));
 }
