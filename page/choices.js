@@ -15,10 +15,11 @@ const isEngine = name => page.data.what_if.kernels.some(([kernel, , ladder]) => 
 
 const casesHere = () => page.data.cases.filter(one => one.device === chosen.device);
 
-/** The commit whose rows were written last; of those that have a case to draw, if one has. */
+/** The commit whose rows were written last; of those that have a case to draw, and one of a suite, if one has. */
 function newestOf(cases) {
   const drawn = cases.filter(one => drawable(one.ai.dram) && drawable(one.flops / one.measured));
-  return (drawn.length > 0 ? drawn : cases).reduce((last, one) => last && last.written >= one.written ? last : one, undefined)?.commit;
+  const ofSuites = drawn.filter(one => one.suite);
+  return [ofSuites, drawn, cases].find(some => some.length > 0)?.reduce((last, one) => last && last.written >= one.written ? last : one, undefined)?.commit;
 }
 
 function casesLeft() {

@@ -64,6 +64,21 @@ std::string caveats_text(const ProblemAnswer& answer, const TextStyle& style) {
     return text;
 }
 
+// What the rates are, and of those that another device's share scales how far: "datasheet x h200:
+// byte.l2 0.89, flop.mma.bf16 0.96".
+std::string rates_text(const std::map<std::string, std::string>& rates) {
+    std::vector<std::string> scaled;
+    constexpr std::string_view begin = "datasheet x ";
+    for (const auto& [resource, origin] : rates) {
+        const std::size_t of = origin.find(" of ");
+        if (origin.starts_with(begin) && of != std::string::npos) {
+            scaled.push_back(resource + ' ' + origin.substr(begin.size(), of - begin.size()));
+        }
+    }
+    const std::string kinds = origins_text(rates);
+    return scaled.empty() ? kinds : fmt::format("{}: {}", kinds, fmt::join(scaled, ", "));
+}
+
 // The clock is a result: what the board keeps under this kernel. Of a CPU it is the stated one.
 std::string clock_text(const Prediction& p, const Device& device) {
     const double ghz = 1e-9;
@@ -88,7 +103,7 @@ std::string head_of(const ProblemAnswer& answer, const Device& device, const Tex
                       style) +
            caveats_text(answer, style) + named_line("limiter", p.limiter, Ink::limiter, style) +
            named_line("tile", which.kernel->tile_text(which.tile), Ink::hint, style) +
-           named_line("rates", origins_text(answer.explained.rates), Ink::hint, style) +
+           named_line("rates", rates_text(answer.explained.rates), Ink::hint, style) +
            (device.kind == DeviceKind::cpu || p.sm_clock_hz <= 0
                 ? ""
                 : named_line("clock", clock_text(p, device), Ink::hint, style));

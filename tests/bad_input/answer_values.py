@@ -29,7 +29,7 @@ def check_row(row: Any, about: str) -> None:
         return
     bound = row.get("bound")
     least = 0.0
-    if isinstance(bound, dict) and bound["seconds"] == 0 and bound["rates"] == "":
+    if isinstance(bound, dict) and bound["seconds"] == 0 and bound.get("rates") == "":
         # A call of nothing but a launch, whose time no rate of this device tells.
         require(bound["limiter"] == "launch" and bound["memory_seconds"] == bound["compute_seconds"] == 0,
                 f"{about}: a bound of 0 for a call that has work")

@@ -103,7 +103,13 @@ class Programs(unittest.TestCase):
 
         answer_values.check_row(row(), "a row")
         answer_values.check_row({"kind": "refusal"}, "a row")
-        faults = [row(seconds=0.5), row(expected_seconds=0.5), row(seconds=math.nan), row(seconds=None), row(band=[0.0, 1.0]),
+        # A call of nothing but a launch whose time no rate tells.
+        nothing = {"seconds": 0.0, "memory_seconds": 0.0, "compute_seconds": 0.0, "launch_seconds": 0.0,
+                   "limiter": "launch", "rates": ""}
+        answer_values.check_row({"bound": nothing, "prediction": {"seconds": 0.0}}, "a row")
+        answer_values.check_row({"bound": nothing}, "a row")
+        faults = [{"bound": {**nothing, "memory_seconds": 1.0}}, {"bound": nothing, "prediction": {"seconds": 1.0}},
+                  {"bound": {**nothing, "limiter": "dram"}}, row(seconds=0.5), row(expected_seconds=0.5), row(seconds=math.nan), row(seconds=None), row(band=[0.0, 1.0]),
                   row(layer2={"launch": -1e-9}), row(least=0.0), row(least=math.inf), row(least=0.4),
                   {"measurement": {"seconds_median": 1.0, "seconds_low": 0.0, "seconds_high": 1.0}},
                   {"of_roof": math.inf, "bound_seconds": 1.0, "compute_seconds": 1.0, "memory_seconds": 0.0}]

@@ -340,6 +340,9 @@ TEST(AnswerText, SaysWhatClockTheWattsLeave) {
     const Device l4 = committed("l4");
     EXPECT_THAT(answer_text(answer_on(l4, problem(prefill)), l4, {}),
                 testing::ContainsRegex("clock +1\\.[0-9]+ GHz, of 2\\.04 at most, in 72 W"));
+    EXPECT_THAT(answer_text(answer_on(l4, problem(prefill)), l4, {}),
+                testing::ContainsRegex("rates .*datasheet x h200: .*flop.mma.bf16 [01]\\.[0-9]+"))
+        << "how far a datasheet's rate is scaled, for each resource";
     const Device h200 = committed("h200");
     EXPECT_THAT(answer_text(answer_on(h200, problem(decode)), h200, {}),
                 testing::ContainsRegex("clock +1\\.[0-9]+ GHz"));
