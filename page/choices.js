@@ -15,7 +15,7 @@ const isEngine = name => page.data.what_if.kernels.some(([kernel, , ladder]) => 
 
 const casesHere = () => page.data.cases.filter(one => one.device === chosen.device);
 
-/** The commit whose rows were written last; of those that have a case to draw, and one of a suite, if one has. */
+/** The newest commit with a case of a suite that can be drawn; without one, of any case that can, and else of any case. */
 function newestOf(cases) {
   const drawn = cases.filter(one => drawable(one.ai.dram) && drawable(one.flops / one.measured));
   const ofSuites = drawn.filter(one => one.suite);

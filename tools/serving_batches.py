@@ -5,7 +5,8 @@
 
 Each suite `serving:SEED` is checked by the gate: every element against float64, on draws that it chooses.
 The log has a line a batch: suite, which of its cases, bytes of keys and values, passed, and the largest error as a
-part of its limit; of a wrong one the workload as JSON. The last line sums up. Workers check suites side by side on one GPU. Exit status: 0 if none was wrong, 1 otherwise, 2 if nothing was checked.
+part of its limit; of a wrong one the workload as JSON. The last line sums up. Workers check suites
+side by side on one GPU. Exit status: 0 if none was wrong, 1 otherwise, 2 if nothing was checked.
 """
 
 import argparse

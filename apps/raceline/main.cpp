@@ -66,8 +66,8 @@ int run_and_explain(int argc, const char* const* argv) {
 int main(int argc, char** argv) {
     using namespace raceline::cli;
     open_standard_streams();
-    std::signal(SIGXFSZ,
-                SIG_IGN);  // a limit of a file's size is an error of writing, like a full disk
+    // A limit of a file's size is an error of writing, like a full disk.
+    std::signal(SIGXFSZ, SIG_IGN);
     const int code = run_and_explain(argc, argv);
     const bool arrived = stdout_complete();
     return arrived && (code != exit_ok || stderr_complete()) ? code : exit_usage;
