@@ -49,7 +49,7 @@ if(build_page_model)
        ${PROJECT_SOURCE_DIR}/src/device/*.cpp ${PROJECT_SOURCE_DIR}/src/tune/*.cpp
        ${PROJECT_SOURCE_DIR}/src/support/*.cpp ${PROJECT_SOURCE_DIR}/src/page/what_if.cpp
        ${PROJECT_SOURCE_DIR}/src/api/engine_*.cpp ${PROJECT_SOURCE_DIR}/src/run/past_errors.cpp
-       ${PROJECT_SOURCE_DIR}/src/run/memory_need.cpp
+       ${PROJECT_SOURCE_DIR}/src/run/memory_need.cpp ${PROJECT_SOURCE_DIR}/src/run/call_caveats.cpp
        ${PROJECT_SOURCE_DIR}/page/model/*)
   # Debian's tools look for their JavaScript packages here; another node than Debian's does not.
   set(emscripten_environment ${CMAKE_COMMAND} -E env NODE_PATH=/usr/share/nodejs)

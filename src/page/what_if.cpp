@@ -14,8 +14,8 @@
 #include "model/speed_of_light.hpp"
 #include "model/work_rates.hpp"
 #include "registry/registry.hpp"
+#include "run/call_caveats.hpp"
 #include "run/memory_need.hpp"
-#include "support/text_table.hpp"
 #include "tune/best_tile.hpp"
 #include "workload/shape_grammar.hpp"
 
@@ -45,18 +45,12 @@ Json bound_json(const SpeedOfLight& bound) {
 // What must be known before the time is taken for one, as `raceline predict` says it.
 Json caveats_json(double seconds, const Workload& workload, const Device& device) {
     Json caveats = Json::array();
-    const double needed = memory_of_tensors(workload, device);
-    const auto there = static_cast<double>(device.memory_bytes);
-    if (there > 0 && needed > there) {
-        caveats.push_back(
-            fmt::format("A call would be refused: its inputs and outputs need {} of "
-                        "memory, and {} has {}; take a smaller shape.",
-                        format_si(needed, "B"), device.id, format_si(there, "B")));
+    if (const std::string why = why_too_large(memory_of_tensors(workload, device), device);
+        !why.empty()) {
+        caveats.push_back(fmt::format("But a call would be refused: {}.", why));
     }
     if (lacks_launch_floor(device, seconds)) {
-        caveats.push_back(
-            "No launch floor of this board is known, so a short call takes some microseconds "
-            "more.");
+        caveats.push_back(fmt::format("But {}.", launch_floor_unknown));
     }
     return caveats;
 }

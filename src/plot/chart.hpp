@@ -73,10 +73,8 @@ struct ChartText {
     bool backed = false;     ///< on white, above marks
     bool under = false;      ///< of words along a line: below it, not above
     double lines_below = 0;  ///< so many lines of words below its place
-    /// Of words right of the axes: the height that they speak of, where they stand elsewhere. A
-    /// line joins the two.
-    std::optional<double> speaks_of = {};
-    /// Of other words: the place that they speak of. A line joins the two where they are apart.
+    /// The place that words speak of, where they may stand elsewhere: a line joins the two. Of
+    /// words right of the axes it is the end of a roof, and a terminal has an arrow.
     std::optional<std::pair<double, double>> led_from = {};
 };
 

@@ -74,15 +74,14 @@ std::string line_between(std::pair<double, double> from, std::pair<double, doubl
 // The line between words and what they speak of: a roof's end, at the right end of the axes, or a
 // place that they had to leave.
 std::string leader_text(const Panel& panel, const Place& place, const ChartText& text) {
-    if (text.speaks_of) {
-        const double gap = std::pow(text.x / panel.x.high, 0.8);
-        return line_between({panel.x.high, *text.speaks_of}, {panel.x.high * gap, text.y},
-                            Colour::grey);
-    }
     if (!text.led_from) {
         return "";
     }
     const auto [x, y] = *text.led_from;
+    if (text.x > panel.x.high) {  // not quite to the first letter
+        const double gap = std::pow(text.x / panel.x.high, 0.8);
+        return line_between({x, y}, {panel.x.high * gap, text.y}, Colour::grey);
+    }
     const double right = (share_of(panel.x, text.x) - share_of(panel.x, x)) * place.width;
     const double up = (share_of(panel.y, text.y) - share_of(panel.y, y)) * place.height;
     constexpr double apart = 1.5 * line_height;

@@ -186,7 +186,7 @@ void add_engine_names(Panel& panel, const std::vector<Roof>& engines, const Plac
                                .text = engine_name(engines[i]),
                                .colour = Colour::black,
                                .align = Align::left,
-                               .speaks_of = engines[i].rate});
+                               .led_from = std::pair(panel.x.high, engines[i].rate)});
     }
 }
 

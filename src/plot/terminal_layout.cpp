@@ -39,7 +39,7 @@ const std::string no_arrow = "  ";
 int widest_beside(const Panel& panel) {
     int widest = 0;
     for (const ChartText& text : panel.texts) {
-        const int arrow = text.speaks_of ? width_of(arrow_up) : 0;
+        const int arrow = text.led_from ? width_of(arrow_up) : 0;
         widest = text.x > panel.x.high ? std::max(widest, arrow + width_of(text.text)) : widest;
     }
     return widest;
@@ -156,12 +156,12 @@ bool put_beside(Cells& cells, TerminalLayout& layout, const Panel& panel, const 
     const auto row_of = [&](double y) {
         return std::clamp(cell_of(panel.y, y, axes.first_row, high), low, high);
     };
-    const std::string room = text.speaks_of ? no_arrow : "";
+    const std::string room = text.led_from ? no_arrow : "";
     if (!cells.put(axes.last_column + 2, row_of(text.y), room + text.text, low, high)) {
         return false;
     }
-    if (CellText& put = layout.words.back(); text.speaks_of) {
-        const int own = row_of(*text.speaks_of);
+    if (CellText& put = layout.words.back(); text.led_from) {
+        const int own = row_of(text.led_from->second);
         put.text = (own > put.row ? arrow_up : own < put.row ? arrow_down : no_arrow) + text.text;
     }
     return true;

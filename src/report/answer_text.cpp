@@ -9,6 +9,7 @@
 
 #include "report/case_columns.hpp"
 #include "report/help_sentences.hpp"
+#include "run/call_caveats.hpp"
 #include "support/text_table.hpp"
 #include "workload/shape_grammar.hpp"
 
@@ -43,9 +44,6 @@ std::string expected_text(const Prediction& p) {
     return format_seconds(p.expected_seconds) + band;
 }
 
-constexpr const char* floor_unknown =
-    "no launch floor of this board is known, so a short call takes some microseconds more";
-
 // What a reader must know before he takes the time for one.
 std::string caveats_text(const ProblemAnswer& answer, const TextStyle& style) {
     std::string text;
@@ -59,7 +57,7 @@ std::string caveats_text(const ProblemAnswer& answer, const TextStyle& style) {
         add("a call would be refused: " + answer.too_large);
     }
     if (answer.without_floor) {
-        add(floor_unknown);
+        add(launch_floor_unknown);
     }
     return text;
 }
@@ -333,10 +331,7 @@ std::string answers_table(std::span<const ProblemAnswer> answers, const TextStyl
             {shape, std::string(answer.which.kernel->name), p.limiter,
              time_text(uncalibrated ? p.seconds : p.expected_seconds),
              p.band ? format_seconds(p.band->low) + " to " + format_seconds(p.band->high) : "",
-             time_text(p.seconds), bound,
-             p.seconds > 0 && answer.bound.seconds > 0
-                 ? format_percent(answer.bound.seconds / p.seconds)
-                 : "",
+             time_text(p.seconds), bound, share_of_bound(answer.bound.seconds, p.seconds),
              answer.bound.limiter, intensity, ridge, rates,
              answer.which.kernel->tile_text(answer.which.tile)});
     }
@@ -355,9 +350,9 @@ std::string answers_table(std::span<const ProblemAnswer> answers, const TextStyl
                           style);
     }
     if (without_floor > 0) {
-        text += paragraph(
-            fmt::format("of {}: {}", counted_text(without_floor, "short call"), floor_unknown),
-            style);
+        text += paragraph(fmt::format("of {}: {}", counted_text(without_floor, "short call"),
+                                      launch_floor_unknown),
+                          style);
     }
     for (const auto& [reason, count] : elsewhere) {
         text += paragraph(

@@ -100,6 +100,16 @@ std::string time_text(double seconds) {
     return seconds > 0 ? format_seconds(seconds) : "";
 }
 
+std::string share_of_bound(double bound, double seconds) {
+    return bound > 0 && seconds > 0 ? format_percent(bound / seconds) : "";
+}
+
+std::string achieved_rate(double flops, double bytes, double seconds) {
+    return seconds <= 0 ? ""
+           : flops > 0  ? format_si(flops / seconds, "FLOP/s")
+                        : format_si(bytes / seconds, "B/s");
+}
+
 void RateOrigins::add(const std::string& rates, const std::string& kernel) {
     if (!rates.empty()) {
         ++kernels_[rates][kernel];

@@ -26,6 +26,13 @@ std::string time_text(double seconds);
 /// without its field: "h=8/1,q=1,k=1…4096(8),d=64,bf16".
 std::string short_shape(std::string_view shape);
 
+/// What a bound is of a time, "93 %", or nothing where either is not known.
+std::string share_of_bound(double bound, double seconds);
+
+/// Operations in a second; of what has none, as an embedding, the bytes that it has to move.
+/// Nothing where no time is known.
+std::string achieved_rate(double flops, double bytes, double seconds);
+
 /// pass, hit, faster: good; FAIL, missed, slower: bad.
 Ink verdict_ink(std::string_view cell);
 

@@ -19,11 +19,8 @@
 namespace raceline {
 namespace {
 
-// Of a case without operations, as an embedding, its compulsory bytes.
 std::string rate_cell(const CaseLine& line) {
-    return line.measured <= 0 ? ""
-           : line.flops > 0   ? format_si(line.flops / line.measured, "FLOP/s")
-                              : format_si(line.bytes / line.measured, "B/s");
+    return achieved_rate(line.flops, line.bytes, line.measured);
 }
 
 // Declared compulsory bytes over the measured ceiling. Over 100 % is a cache, never "good".
@@ -144,9 +141,7 @@ std::string number_text(double value) {
 
 // What the bound is of the time that was taken, or of the predicted one.
 std::string of_bound_text(const CaseLine& line) {
-    const double seconds = line.measured > 0 ? line.measured : line.predicted;
-    return line.bound.seconds > 0 && seconds > 0 ? format_percent(line.bound.seconds / seconds)
-                                                 : "";
+    return share_of_bound(line.bound.seconds, line.measured > 0 ? line.measured : line.predicted);
 }
 
 std::vector<CaseColumn> roofline_columns() {

@@ -111,12 +111,6 @@ std::string scores_text(const Fusion& fusion, const Device& device, const Fusion
         fusion.scores <= cache ? "so that it may stay there" : "so that it does not fit");
 }
 
-// What the bound is of the measured time, or of the predicted one.
-std::string share_of_time(double bound, const FusionTime& time) {
-    const double taken = time.measured > 0 ? time.measured : time.predicted;
-    return bound > 0 && taken > 0 ? format_percent(bound / taken) : "";
-}
-
 }  // namespace
 
 FusionBounds bounds_of(const Fusion& fusion, const Device& device, const LaunchCase& how) {
@@ -186,7 +180,7 @@ std::string fusion_text(const Fusion& fusion, const Device& device, const Launch
             bound != nullptr && bound->ridge > 0 ? format_number(bound->ridge) : "",
             bound != nullptr ? bound->limiter : "",
             time_text(seconds),
-            share_of_time(seconds, time),
+            share_of_bound(seconds, time.measured > 0 ? time.measured : time.predicted),
             time.kernel,
             time_text(time.predicted)};
         if (measured) {

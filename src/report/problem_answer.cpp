@@ -10,6 +10,7 @@
 #include "device/catalog.hpp"
 #include "model/speed_of_light.hpp"
 #include "registry/registry.hpp"
+#include "run/call_caveats.hpp"
 #include "run/memory_need.hpp"
 
 namespace raceline {

@@ -10,6 +10,7 @@
 
 #include "api/engine_choice.hpp"
 #include "model/speed_of_light.hpp"
+#include "report/case_columns.hpp"
 #include "run/run_case.hpp"
 #include "support/check.hpp"
 #include "support/text_table.hpp"
@@ -40,12 +41,6 @@ std::int64_t last_limited_by(const std::string& limiter, std::int64_t low, std::
     return low;
 }
 
-// Of a problem without operations, as an embedding, its compulsory bytes.
-std::string rate_text(const Workload& w, double seconds) {
-    return w.flops() > 0 ? format_si(w.flops() / seconds, "FLOP/s")
-                         : format_si((w.bytes_read() + w.bytes_written()) / seconds, "B/s");
-}
-
 void add_row(TextTable& table, std::int64_t size, const Workload& w, const Device& device,
              const LaunchCase& how) {
     const SpeedOfLight bound = speed_of_light(device, w, how);
@@ -64,7 +59,8 @@ void add_row(TextTable& table, std::int64_t size, const Workload& w, const Devic
         cells.insert(cells.end(), {std::string(choice.kernel->name), prediction.limiter,
                                    format_seconds(prediction.expected_seconds),
                                    format_seconds(prediction.seconds),
-                                   rate_text(w, prediction.expected_seconds)});
+                                   achieved_rate(w.flops(), w.bytes_read() + w.bytes_written(),
+                                                 prediction.expected_seconds)});
     } catch (const Error& error) {
         if (error.status() != Status::unsupported) {
             throw;

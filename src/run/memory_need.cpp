@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/memory_need.hpp"
 
-#include <fmt/format.h>
-
-#include "support/text_table.hpp"
+#include "run/call_caveats.hpp"
 #include "workload/operation.hpp"
 
 namespace raceline {
@@ -36,18 +34,7 @@ double memory_needed(const Kernel& kernel, int tile, const Workload& workload,
 
 std::string why_too_large(const Kernel& kernel, int tile, const Workload& workload,
                           const Device& device) {
-    const double needed = memory_needed(kernel, tile, workload, device);
-    const auto there = static_cast<double>(device.memory_bytes);
-    return there <= 0 || needed <= there
-               ? std::string()
-               : fmt::format("it needs {} of memory, and {} has {}; take a smaller shape",
-                             format_si(needed, "B"), device.id, format_si(there, "B"));
-}
-
-bool lacks_launch_floor(const Device& device, double seconds) {
-    constexpr double short_call = 50e-6;
-    return device.kind == DeviceKind::cuda && seconds < short_call &&
-           !device.rates.contains("floor.launch_graph");
+    return why_too_large(memory_needed(kernel, tile, workload, device), device);
 }
 
 }  // namespace raceline

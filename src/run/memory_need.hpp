@@ -22,8 +22,4 @@ double memory_of_tensors(const Workload& workload, const Device& device);
 std::string why_too_large(const Kernel& kernel, int tile, const Workload& workload,
                           const Device& device);
 
-/// Whether a call of so many seconds is short, and on a GPU whose launch floor nobody measured, so
-/// that it counts as nothing.
-bool lacks_launch_floor(const Device& device, double seconds);
-
 }  // namespace raceline

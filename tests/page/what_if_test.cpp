@@ -58,7 +58,7 @@ TEST(WhatIf, SaysWhatMustBeKnownBeforeATimeIsTaken) {
     EXPECT_NE(
         caveats("b=1024,h=128/8,q=1,k=1000000,d=128,dtype=bf16", "h200").find("would be refused"),
         std::string::npos);
-    EXPECT_NE(caveats("op=linear,m=1,n=1,k=1,dtype=bf16", "b200").find("No launch floor"),
+    EXPECT_NE(caveats("op=linear,m=1,n=1,k=1,dtype=bf16", "b200").find("no launch floor"),
               std::string::npos);
     EXPECT_EQ(caveats("b=4,h=32/8,q=1,k=1000,d=128,dtype=bf16", "h200"), "[]");
 }

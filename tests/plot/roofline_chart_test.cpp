@@ -527,13 +527,13 @@ TEST_F(RooflineChart, a_line_leads_from_each_engine_s_roof_to_its_name) {
     std::vector<double> heights;
     for (const ChartText& text : panel.texts) {
         if (text.x > panel.x.high) {
-            ASSERT_TRUE(text.speaks_of) << text.text;
+            ASSERT_TRUE(text.led_from) << text.text;
             const auto at = [&](double y) { return share_of(panel.y, y) / line_share(place); };
-            shifts.push_back(at(text.y) - at(*text.speaks_of));
+            shifts.push_back(at(text.y) - at(text.led_from->second));
             heights.push_back(at(text.y));
             EXPECT_THAT(script,
                         HasSubstr(fmt::format("set arrow from first {:.10g},{:.10g} to first ",
-                                              panel.x.high, *text.speaks_of)));
+                                              panel.x.high, text.led_from->second)));
         }
     }
     ASSERT_EQ(heights.size(), 7U);
@@ -552,13 +552,13 @@ TEST_F(RooflineChart, in_a_terminal_arrows_lead_from_names_to_roofs) {
     const TerminalLayout layout = terminal_layout(chart.panels.at(0), size);
     std::map<std::string, std::string> arrows;
     for (const ChartText& text : chart.panels.at(0).texts) {
-        if (!text.speaks_of) {
+        if (text.x <= chart.panels.at(0).x.high) {
             continue;
         }
         const auto word = std::ranges::find_if(
             layout.words, [&](const CellText& one) { return one.text.ends_with(text.text); });
         ASSERT_NE(word, layout.words.end()) << text.text;
-        Series roof{.title = {}, .colour = Colour::grey, .points = {{1, *text.speaks_of}}};
+        Series roof{.title = {}, .colour = Colour::grey, .points = {{1, text.led_from->second}}};
         const int own = terminal_cells(chart.panels.at(0), size, roof).at(0).second;
         const std::string arrow = word->row == own ? "  " : word->row < own ? "↑ " : "↓ ";
         EXPECT_EQ(word->text, arrow + text.text);
