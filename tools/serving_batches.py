@@ -5,8 +5,10 @@
 
 Each suite `serving:SEED` is checked by the gate: every element against float64, on draws that it chooses.
 The log has a line a batch: suite, which of its cases, bytes of keys and values, passed, and the largest error as a
-part of its limit; of a wrong one the workload as JSON. The last line sums up. Workers check suites
-side by side on one GPU. Exit status: 0 if none was wrong, 1 otherwise, 2 if nothing was checked.
+part of its limit; of one that failed the gate's reason and the workload as JSON. Workers check suites side by side on
+one GPU, where memory may not suffice for all: a suite in which a batch failed is checked once more, alone, at the end,
+under the same limits of the gate. What fails there too is wrong. The last line sums up, and says how many batches failed
+beside others and passed alone. Exit status: 0 if none was wrong, 1 otherwise, 2 if nothing was checked.
 """
 
 import argparse
@@ -59,23 +61,44 @@ class Tally:
     def __init__(self, log):
         self.log = log
         self.lock = threading.Lock()
-        self.count = self.large = self.wrong = 0
+        self.count = self.large = self.wrong = self.passed_alone = 0
         self.worst = 0.0
+        self.failed = {}  # by seed, how many batches of the suite failed
 
     def add(self, seed, rows, cut):
+        """Of a suite beside others."""
         with self.lock:
-            for number, row in enumerate(rows, 1):
-                proof = row["correctness"]
-                size = cache_bytes(row["workload"])
-                self.count += 1
-                self.large += size > LARGE
-                self.wrong += not proof["passed"]
-                self.worst = max(self.worst, of_limit(proof))
-                verdict = "passed" if proof["passed"] else "WRONG " + json.dumps(row["workload"])
-                print(f"serving:{seed}", number, int(size), verdict, f"{of_limit(proof):.2f}", sep="\t", file=self.log)
-            if cut:
-                print(f"serving:{seed}\tended before its last batch", file=self.log)
-                self.wrong += 1
+            self._write(seed, rows, cut)
+            failed = sum(not row["correctness"]["passed"] for row in rows) + cut
+            if failed:
+                self.failed[seed] = failed
+            else:
+                self._count(rows)
+
+    def add_alone(self, seed, rows, cut):
+        """Of one in which something had failed beside others."""
+        print(f"serving:{seed}\talone", file=self.log)
+        self._write(seed, rows, cut)
+        self._count(rows)
+        wrong = sum(not row["correctness"]["passed"] for row in rows) + cut
+        self.wrong += wrong
+        self.passed_alone += max(0, self.failed.pop(seed) - wrong)
+
+    def _write(self, seed, rows, cut):
+        for number, row in enumerate(rows, 1):
+            proof = row["correctness"]
+            verdict = "passed"
+            if not proof["passed"]:
+                verdict = f"FAILED: {proof['why']} {json.dumps(row['workload'])}"
+            print(f"serving:{seed}", number, int(cache_bytes(row["workload"])), verdict, f"{of_limit(proof):.2f}",
+                  sep="\t", file=self.log)
+        if cut:
+            print(f"serving:{seed}\tended before its last batch", file=self.log)
+
+    def _count(self, rows):
+        self.count += len(rows)
+        self.large += sum(cache_bytes(row["workload"]) > LARGE for row in rows)
+        self.worst = max([self.worst, *(of_limit(row["correctness"]) for row in rows)])
 
 
 def main():
@@ -94,23 +117,28 @@ def main():
         return args.seconds - (time.monotonic() - begun)
 
     seeds = itertools.count(args.seed)
+    reserved = 1 + args.seconds / 8  # for suites that are checked again
     with open(args.log, "w", encoding="utf-8") as log:
         tally = Tally(log)
 
         def work():
-            while tally.count < args.batches and left() > 1:
+            while tally.count < args.batches and left() > reserved:
                 with tally.lock:
                     seed = next(seeds)
-                rows, ended = checked(args.program, args.kernel, seed, left())
-                tally.add(seed, rows, cut=not ended and left() > 1)
+                rows, ended = checked(args.program, args.kernel, seed, left() - reserved)
+                tally.add(seed, rows, cut=not ended and left() > reserved + 1)
 
         workers = [threading.Thread(target=work) for _ in range(args.workers)]
         for worker in workers:
             worker.start()
         for worker in workers:
             worker.join()
+        for seed in list(tally.failed):
+            rows, ended = checked(args.program, args.kernel, seed, max(1, left()))
+            tally.add_alone(seed, rows, cut=not ended)
         said = (f"{tally.count} batches of {args.kernel}, {tally.large} of them over 1 GB, {tally.wrong} wrong, largest "
-                f"error {tally.worst:.2f} of its limit, {time.monotonic() - begun:.0f} s")
+                f"error {tally.worst:.2f} of its limit; {tally.passed_alone} failed beside others and passed alone; "
+                f"{time.monotonic() - begun:.0f} s")
         print(said, file=log)
     print(said)
     return 2 if tally.count == 0 else int(tally.wrong > 0)

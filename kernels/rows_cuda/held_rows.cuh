@@ -10,11 +10,24 @@
 
 namespace raceline::kernels::rows_cuda {
 
-/// Of the first `end` steps of a program, how many take such an operand.
-template <class Takes>
-constexpr int operands_before(const RowProgram& program, int end, Takes takes) {
-    return static_cast<int>(
-        std::ranges::count_if(program.steps().first(end), takes, &RowInstruction::op));
+/// What a launch is given. Few bytes: an SM that has not run the kernel yet fetches them line by
+/// line before anything else, and the program is known.
+template <int tensor_count>
+struct HeldParams {
+    std::int64_t rows, width;
+    std::int64_t elements;  ///< of the matrix
+    std::int32_t pieces;    ///< of a row, where these are dealt out
+    std::int32_t head;      ///< columns that rope turns together
+    float eps;
+    char* tensors[tensor_count];
+};
+
+template <std::size_t chain>
+using ParamsOf = HeldParams<compiled_programs[chain].result + 1>;
+
+/// The compiler may not keep what it has computed of these.
+__device__ __forceinline__ void forget_results_of(uint4& v) {
+    asm volatile("" : "+r"(v.x), "+r"(v.y), "+r"(v.z), "+r"(v.w));
 }
 
 template <DType type, std::size_t chain, int index>
@@ -22,20 +35,22 @@ struct HeldRows {
     static constexpr Tile tile = tile_list[index];
     static constexpr RowProgram program = compiled_programs[chain];
     static constexpr int lanes = tile.lanes, chunks = tile.chunks, per_chunk = gpu::chunk_of<type>;
-    static constexpr int matrices = 1 + operands_before(program, program.size, takes_matrix);
-    static constexpr int vectors = operands_before(program, program.size, takes_vector);
+    static constexpr int matrices = 1 + steps_before(program, program.size, takes_matrix);
+    static constexpr int vectors = steps_before(program, program.size, takes_vector);
     /// The widest tile has no registers for them while a row is reduced.
     static constexpr bool vectors_ahead = !is_widest(tile);
     static constexpr bool flat = !knows_rows(program);
+    static constexpr bool in_pieces = deals_out_pieces(program);
     /// One chunk needs no more angles at a time than it turns, and where a row is reduced first
     /// most threads of an SM would have no registers for them.
-    static constexpr bool angles_ahead = chunks > 1;
+    static constexpr bool angles_ahead = chunks > 1 || in_pieces;
 
-    const Params& p;
+    const ParamsOf<chain>& p;
     float* partial;  ///< two rows of 32 floats in shared memory
     int lane;
     std::int64_t row;
-    std::int32_t in_row = 0;  ///< elements of this row
+    std::int64_t first;       ///< element of the row that this piece begins with
+    std::int32_t in_row = 0;  ///< elements of this piece
     int turn = 0;
     uint4 raw[matrices][chunks];
     uint4 of_all[vectors_ahead && vectors > 0 ? vectors : 1]
@@ -43,16 +58,26 @@ struct HeldRows {
     float x[chunks][per_chunk];
     static constexpr int quads = per_chunk / 4;
     float4 cosine[has_rope(program) ? quads : 1], sine[has_rope(program) ? quads : 1];
+    /// What the reductions have left, of a row whose elements are computed again from it.
+    float left[recomputed_reductions(program, type) + 1];
 
     __device__ __forceinline__ std::int32_t length() const {
-        if (row >= p.layout.rows) {
+        if (row >= p.rows) {
             return 0;
         }
         if constexpr (flat) {
-            const std::int64_t left = p.layout.elements - row * p.layout.width;
-            return static_cast<std::int32_t>(left < p.layout.width ? left : p.layout.width);
+            const std::int64_t behind = p.elements - row * p.width;
+            return static_cast<std::int32_t>(behind < p.width ? behind : p.width);
+        } else if constexpr (in_pieces) {
+            constexpr std::int64_t held = static_cast<std::int64_t>(lanes) * chunks * per_chunk;
+            return static_cast<std::int32_t>(p.width - first < held ? p.width - first : held);
         }
-        return static_cast<std::int32_t>(p.layout.width);
+        return static_cast<std::int32_t>(p.width);
+    }
+    /// Where the piece stands in a tensor that has a row of its own for each (`by_row`), or one.
+    __device__ __forceinline__ char* at(int tensor, bool by_row) const {
+        return p.tensors[tensor] +
+               ((by_row ? row * p.width : 0) + (in_pieces ? first : 0)) * gpu::width_of<type>;
     }
     __device__ __forceinline__ int number(int chunk) const { return chunk * lanes + lane; }
     __device__ __forceinline__ bool is_there(int chunk) const {
@@ -62,8 +87,7 @@ struct HeldRows {
     /// Of this row, or of the one that is the same for all.
     __device__ __forceinline__ void load_chunks(int tensor, bool by_row,
                                                 uint4 (&to)[chunks]) const {
-        const auto* from = reinterpret_cast<const uint4*>(
-            p.tensors[tensor] + (by_row ? row * p.layout.width * gpu::width_of<type> : 0));
+        const auto* from = reinterpret_cast<const uint4*>(at(tensor, by_row));
 #pragma unroll
         for (int c = 0; c < chunks; ++c) {
             to[c] = is_there(c) ? __ldg(from + number(c)) : make_uint4(0, 0, 0, 0);
@@ -109,13 +133,13 @@ struct HeldRows {
     __device__ __forceinline__ void ask_for_angles(int tensor) const {
         constexpr int floats_of_line = 128 / sizeof(float);
         const float* angles = reinterpret_cast<const float*>(p.tensors[tensor]) + row * p.head;
-        if (row < p.layout.rows && lane * floats_of_line < p.head) {
+        if (row < p.rows && lane * floats_of_line < p.head) {
             ptx::prefetch_global_l2(angles + lane * floats_of_line);
         }
     }
 
     __device__ __forceinline__ void store(int tensor) const {
-        char* to = p.tensors[tensor] + row * p.layout.width * gpu::width_of<type>;
+        char* to = at(tensor, true);
 #pragma unroll
         for (int c = 0; c < chunks; ++c) {
             if (is_there(c)) {
@@ -185,6 +209,35 @@ struct HeldRows {
         v = fmaf(v, cosine, upper ? turned : -turned);
     }
 
+    __device__ __forceinline__ void widen_row() {
+#pragma unroll
+        for (int c = 0; c < chunks; ++c) {
+            gpu::widen<type>(raw[0][c], x[c]);
+        }
+    }
+    /// The elements once more, as they were before reduction `end`, from the row as it was loaded:
+    /// while the lanes wait for each other that takes half the registers, and an SM has more rows
+    /// on their way.
+    template <int end>
+    __device__ __forceinline__ void recompute() {
+#pragma unroll
+        for (int c = 0; c < chunks; ++c) {
+            forget_results_of(raw[0][c]);
+        }
+        widen_row();
+        again<end>();
+    }
+    template <int end, int i = 0, int reductions = 0>
+    __device__ __forceinline__ void again() {
+        if constexpr (i < end) {
+            constexpr RowOp op = program.list[i].op;
+            if constexpr (!is_reduction(op)) {
+                each<op>(left[reductions - 1]);
+            }
+            again<end, i + 1, reductions + (is_reduction(op) ? 1 : 0)>();
+        }
+    }
+
     /// Step `i` and those behind it.
     template <int i = 0>
     __device__ __forceinline__ void run_from(float statistic) {
@@ -200,13 +253,17 @@ struct HeldRows {
                 } else {
                     all = over_row<lanes>(mine, Sum(), partial, turn++);
                 }
-                statistic = finished(its.finish, all, static_cast<float>(p.layout.width), p.eps);
+                statistic = finished(its.finish, all, static_cast<float>(p.width), p.eps);
+                if constexpr (is_recomputed(program, type, i)) {
+                    constexpr int its_own = reductions_before(program, i);
+                    left[its_own] = statistic;
+                    recompute<i>();
+                }
             } else if constexpr (takes_matrix(its.op)) {
-                constexpr int its_own = 1 + operands_before(program, i, takes_matrix);
+                constexpr int its_own = 1 + steps_before(program, i, takes_matrix);
                 with<its.op>(raw[its_own]);
             } else if constexpr (takes_vector(its.op)) {
-                constexpr int its_own =
-                    vectors_ahead ? operands_before(program, i, takes_vector) : 0;
+                constexpr int its_own = vectors_ahead ? steps_before(program, i, takes_vector) : 0;
                 if constexpr (!vectors_ahead) {
                     load_chunks(its.tensor, false, of_all[its_own]);
                 }
@@ -229,28 +286,33 @@ struct HeldRows {
         in_row = length();
         load_chunks(0, true, raw[0]);
         load_operands();
-#pragma unroll
-        for (int c = 0; c < chunks; ++c) {
-            gpu::widen<type>(raw[0][c], x[c]);
-        }
+        widen_row();
         run_from(0.0F);
     }
 };
 
 template <DType type, std::size_t chain, int index>
-__global__ void __launch_bounds__(tile_list[index].threads, residents_of(tile_list[index]))
-    held_rows(const __grid_constant__ Params p) {
+__global__ void __launch_bounds__(tile_list[index].threads,
+                                  residents_of(tile_list[index], compiled_programs[chain]))
+    held_rows(const __grid_constant__ ParamsOf<chain> p) {
     constexpr Tile tile = tile_list[index];
     constexpr int together = tile.threads / tile.lanes;
     __shared__ float partial[64];
-    const std::int64_t row =
-        static_cast<std::int64_t>(blockIdx.x) * together + threadIdx.x / tile.lanes;
+    std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * together + threadIdx.x / tile.lanes;
+    std::int64_t first = 0;
+    if constexpr (deals_out_pieces(compiled_programs[chain])) {
+        const auto piece = static_cast<unsigned>(row), pieces = static_cast<unsigned>(p.pieces);
+        row = piece / pieces;
+        first = static_cast<std::int64_t>(piece % pieces) * tile.lanes * tile.chunks *
+                gpu::chunk_of<type>;
+    }
     // Lanes of a half warp behind the last row go along with nothing: they exchange with the
     // others.
-    if (tile.lanes >= 32 && row >= p.layout.rows) {
+    if (tile.lanes >= 32 && row >= p.rows) {
         return;
     }
-    HeldRows<type, chain, index> rows{p, partial, static_cast<int>(threadIdx.x) % tile.lanes, row};
+    HeldRows<type, chain, index> rows{p, partial, static_cast<int>(threadIdx.x) % tile.lanes, row,
+                                      first};
     rows.run();
 }
 

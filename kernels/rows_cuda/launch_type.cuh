@@ -2,6 +2,8 @@
 // The launch of one type's chains: each type is compiled by itself (rows_bf16.cu and its siblings).
 #pragma once
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "kernels/rows_cuda/held_rows.cuh"
@@ -27,17 +29,26 @@ void launch_read(const Params& p, int units, void* stream) {
 template <DType type, int index, std::size_t chain>
 void launch_held(const Params& p, void* stream) {
     constexpr Tile tile = tile_list[index];
-    if constexpr (knows_rows(compiled_programs[chain]) || is_flat(tile)) {
-        const LaunchShape shape{dim3(static_cast<unsigned>(ctas_of(p.layout, tile))), tile.threads,
-                                0, stream};
-        enqueue("rows_cuda", held_rows<type, chain, index>, shape, p);
+    if constexpr (has_code(compiled_programs[chain], tile)) {
+        const auto ctas = static_cast<unsigned>(held_ctas_of(p.layout, tile));
+        ParamsOf<chain> held{p.layout.rows,
+                             p.layout.width,
+                             p.layout.elements,
+                             static_cast<std::int32_t>(p.layout.pieces),
+                             p.head,
+                             p.eps,
+                             {}};
+        std::copy_n(p.tensors, std::size(held.tensors), held.tensors);
+        enqueue("rows_cuda", held_rows<type, chain, index>,
+                LaunchShape{dim3(ctas), tile.threads, 0, stream}, held);
     }
 }
 
 template <DType type, int index, std::size_t... chain>
 void launch_tile(const Params& p, int units, void* stream, std::index_sequence<chain...>) {
     const std::size_t known = compiled_index(p.program);
-    if (known == sizeof...(chain) || !p.aligned || p.layout.pieces > 1) {
+    if (known == sizeof...(chain) || !p.aligned || !has_code(p.program, tile_list[index]) ||
+        (p.layout.pieces > 1 && !deals_out_pieces(p.program))) {
         launch_read<type, index>(p, units, stream);
         return;
     }

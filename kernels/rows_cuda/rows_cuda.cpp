@@ -31,6 +31,12 @@ std::int64_t element_bytes(const Workload& w) {
     return static_cast<std::int64_t>(bytes_of(w.dtype));
 }
 
+/// Whether a chain has code that knows it, for rows of whole chunks.
+bool is_compiled(const RowProgram& program, const Workload& w) {
+    return compiled_index(program) < compiled_programs.size() &&
+           w.extent(grid_width) * element_bytes(w) % 16 == 0;
+}
+
 std::string supports(const Workload& w, const Tile& tile, const Device& device) {
     if (device.kind != DeviceKind::cuda) {
         return "it needs a CUDA device";
@@ -46,18 +52,23 @@ std::string supports(const Workload& w, const Tile& tile, const Device& device) 
     if (!knows_rows(program) && !is_flat(tile)) {
         return "its elements do not know their row: CTAs of 256 threads take them as they lie";
     }
+    if (is_compiled(program, w) && !has_code(program, tile)) {
+        return "its elements do not know their row: a thread takes one chunk of them";
+    }
     if (has_rope(program) && d > static_cast<std::uint64_t>(tile.lanes) * chunk) {
         return fmt::format("heads of {} columns lie in more lanes than the {} of a row", d,
                            tile.lanes);
     }
     const std::int64_t held = held_by(tile, element_bytes(w));
-    if (knows_rows(program) && w.extent(grid_width) > held && !is_widest(tile)) {
+    if (has_reductions(program) && w.extent(grid_width) > held && !is_widest(tile)) {
         return fmt::format("a row of {} is wider than the {} elements that its threads hold",
                            w.extent(grid_width), held);
     }
     const RowLayout layout =
         layout_of(program, w.extent(grid_rows), w.extent(grid_width), tile, element_bytes(w));
-    return ctas_of(layout, tile) <= most_ctas ? "" : "it counts CTAs in 31 bits";
+    const bool fits = ctas_of(layout, tile) <= most_ctas &&
+                      (!deals_out_pieces(program) || layout.rows * layout.pieces <= most_ctas);
+    return fits ? "" : "it counts CTAs in 31 bits";
 }
 
 /// More where results are rounded to fp32: expf scales and brings two parts together, and a
@@ -156,8 +167,8 @@ void add_operand_waits(const RowProgram& program, const Tile& tile, bool compile
         const bool angles = step.op == RowOp::rope;
         const bool vector = takes_vector(step.op);
         far += !compiled && (angles || takes_matrix(step.op)) ? 1 : 0;
-        const bool late =
-            angles ? compiled && tile.chunks == 1 : vector && (!compiled || is_widest(tile));
+        const bool late = angles ? compiled && tile.chunks == 1 && !deals_out_pieces(program)
+                                 : vector && (!compiled || is_widest(tile));
         near += late ? 1 : 0;
     }
     for (const auto& [times, latency] :
@@ -173,9 +184,9 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     const RowLayout layout =
         layout_of(program, w.extent(grid_rows), w.extent(grid_width), tile, element_bytes(w));
     const double passes = layout.pieces > 1 ? 1 + static_cast<double>(reductions_of(program)) : 1;
-    const bool compiled = compiled_index(program) < compiled_programs.size() &&
-                          w.extent(grid_width) * element_bytes(w) % 16 == 0 && layout.pieces == 1;
-    const int residents = compiled ? residents_of(tile) : residents_reading(tile);
+    const bool dealt_out = deals_out_pieces(program);
+    const bool compiled = is_compiled(program, w) && (layout.pieces == 1 || dealt_out);
+    const int residents = compiled ? residents_of(tile, program) : residents_reading(tile);
     const Amounts each = amounts_of(program, tile, 16 / element_bytes(w), w.dtype, compiled);
     const auto rows = static_cast<double>(layout.rows);
     const double turns = static_cast<double>(layout.pieces) * passes;
@@ -187,6 +198,17 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     c.work["byte.dram_read"] = read;
     c.work["byte.dram_write"] = written;
     c.work["byte.l2"] = read * passes + written;
+    c.ctas = compiled ? held_ctas_of(layout, tile)
+                      : ctas_reading(layout, tile, std::max(1, device.units));
+    if (compiled && dealt_out && has_rope(program)) {
+        // Angles come once for each row that a CTA has a part of.
+        const double angles = static_cast<double>(w.extent("d")) * sizeof(float);
+        c.work["byte.l2"] += std::max(0.0, static_cast<double>(c.ctas) - rows) * angles;
+        // The path of L1 is that of shared memory: each thread reads as many as it has columns.
+        c.work["byte.smem_lsu"] =
+            read + written +
+            threads * 2 * sizeof(float) * static_cast<double>(16 / element_bytes(w));
+    }
     c.work["flop.fma.fp32"] = w.flops();
     c.work["op.issue"] = threads * each.slots;
     if (each.specials > 0) {
@@ -197,17 +219,18 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
         const double open = row * static_cast<double>(std::max(1, device.units) * residents);
         c.reread = {{.bytes = (passes - 1) * read, .footprint = open, .by_same_unit = true}};
     }
-    c.ctas =
-        compiled ? ctas_of(layout, tile) : ctas_reading(layout, tile, std::max(1, device.units));
     c.threads = tile.threads;
     c.registers = registers_of(tile, residents);  // the launch bound
     c.smem_bytes = static_cast<std::int64_t>(sizeof(float)) *
                    (64 + static_cast<std::int64_t>(tile.threads / 32 * 2 * longest_row_chain));
-    c.bytes_in_flight = 16.0 * tile.threads * tile.chunks;
+    // Code that knows the chain asks for all operands at once.
+    c.bytes_in_flight =
+        compiled ? read / static_cast<double>(c.ctas) : 16.0 * tile.threads * tile.chunks;
     c.balanced_order = true;
     const double together = tile.threads / tile.lanes;
-    const double of_cta = std::ceil(rows / together / static_cast<double>(c.ctas));
-    const double turns_of_cta = of_cta * turns;
+    const double pieces = compiled ? static_cast<double>(layout.pieces) : 1;
+    const double of_cta = std::ceil(rows * pieces / together / static_cast<double>(c.ctas));
+    const double turns_of_cta = of_cta * turns / pieces;
     c.steps.push_back({"row", turns_of_cta, c.work * (together / rows / turns), "latency.dram"});
     if (has_reductions(program)) {
         // Lanes exchange their sums five or ten times: about as long as L2 takes to answer.
@@ -215,8 +238,8 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
             {"reductions", of_cta * static_cast<double>(reductions_of(program)), {}, "latency.l2"});
     }
     add_operand_waits(program, tile, compiled, turns_of_cta, c);
-    c.overlap = {
-        {"byte.dram_read", "byte.dram_write", "byte.l2", "flop.fma.fp32", "op.issue", "op.ex2"}};
+    c.overlap = {{"byte.dram_read", "byte.dram_write", "byte.l2", "byte.smem_lsu", "flop.fma.fp32",
+                  "op.issue", "op.ex2"}};
     add_cold_code(c, device, residents);
     return one_launch(std::move(c));
 }

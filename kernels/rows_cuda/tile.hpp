@@ -20,24 +20,83 @@ struct Tile {
 };
 // Narrow rows by half warps and warps, wide ones by CTAs; a row that is wider than all lanes of the
 // last tile hold is gone over several times. Of a matrix whose elements do not know their row,
-// `flat` ones alone.
-inline constexpr std::array tile_list{Tile{256, 16, 1},   Tile{256, 32, 1},  Tile{256, 32, 2},
-                                      Tile{256, 32, 4},   Tile{128, 128, 2}, Tile{128, 128, 4},
-                                      Tile{256, 256, 1},  Tile{256, 256, 2}, Tile{256, 256, 4},
-                                      Tile{512, 512, 2},  Tile{512, 512, 4}, Tile{1024, 1024, 2},
-                                      Tile{1024, 1024, 4}};
+// `flat` ones alone. Of tiles that the model holds to be equal the first is taken, which is that of
+// fewer chunks: so measured of short calls (receipts/h200/logs/2026-11-28-rows-tiles.tsv).
+inline constexpr std::array tile_list{
+    Tile{256, 32, 1},  Tile{256, 256, 1}, Tile{256, 16, 1},    Tile{256, 32, 2}, Tile{256, 256, 2},
+    Tile{128, 128, 2}, Tile{512, 512, 2}, Tile{1024, 1024, 2}, Tile{256, 32, 4}, Tile{128, 128, 4},
+    Tile{256, 256, 4}, Tile{512, 512, 4}, Tile{1024, 1024, 4}};
 constexpr bool is_flat(const Tile& tile) {
     return tile.threads == 256 && tile.lanes == 256;
 }
-
-/// CTAs that an SM has room for: what holds the registers of a thread down.
-constexpr int residents_of(const Tile& tile) {
-    const int threads = tile.chunks == 1 ? 1536 : tile.chunks == 2 ? 1280 : 768;
-    return threads < tile.threads ? 1 : threads / tile.threads;
+/// Whether code that knows a chain is compiled for a tile. Where elements do not know their row a
+/// thread takes one chunk and ends: with more it was up to 8 % slower, at no size faster
+/// (receipts/h200/logs/2026-11-28-rows-tiles.tsv).
+constexpr bool has_code(const RowProgram& program, const Tile& tile) {
+    return knows_rows(program) || (is_flat(tile) && tile.chunks == 1);
 }
-/// Where no code knows the chain, half as many: every step's registers count.
+
+/// Of the first `end` steps of a program, how many are such.
+template <class Is>
+constexpr int steps_before(const RowProgram& program, int end, Is is) {
+    return static_cast<int>(
+        std::ranges::count_if(program.steps().first(static_cast<std::size_t>(end)),
+                              [&](const RowInstruction& step) { return is(step.op); }));
+}
+constexpr int reductions_before(const RowProgram& program, int end) {
+    return steps_before(program, end, is_reduction);
+}
+
+/// Whether rows are cut among CTAs: elements know their row, but not each other.
+constexpr bool deals_out_pieces(const RowProgram& program) {
+    return knows_rows(program) && !has_reductions(program);
+}
+
+/// Whether a thread needs no more registers for a row than for what it loads of it and of one row
+/// that is the same for all.
+constexpr bool is_light(const RowProgram& program) {
+    return has_reductions(program) && !has_rope(program) &&
+           steps_before(program, program.size, takes_matrix) == 0 &&
+           steps_before(program, program.size, takes_vector) <= 1;
+}
+/// Whether the elements are computed again behind reduction `i`, from the row as it was loaded,
+/// which takes half the registers of their fp32: where little was done to them before.
+constexpr bool is_recomputed(const RowProgram& program, DType type, int i) {
+    const auto is_little = [](RowOp op) { return is_reduction(op) || op == RowOp::add_statistic; };
+    return type != DType::fp32 && steps_before(program, program.size, takes_vector) <= 1 &&
+           is_reduction(program.list[static_cast<std::size_t>(i)].op) &&
+           steps_before(program, i, is_little) == i;
+}
+constexpr int recomputed_reductions(const RowProgram& program, DType type) {
+    int count = 0;
+    for (int i = 0; i < program.size; ++i) {
+        count += is_recomputed(program, type, i) ? 1 : 0;
+    }
+    return count;
+}
+
+/// Threads that hold so many chunks each, of an SM: what holds their registers down.
+struct ThreadsOfSm {
+    int one, two, four;
+
+    [[nodiscard]] constexpr int residents(const Tile& tile) const {
+        const int threads = tile.chunks == 1 ? one : tile.chunks == 2 ? two : four;
+        return std::max(1, threads / tile.threads);
+    }
+};
+constexpr int residents_of(const Tile& tile, const RowProgram& program) {
+    if (!knows_rows(program)) {
+        return ThreadsOfSm{2048, 1280, 768}.residents(tile);
+    }
+    if (is_light(program)) {
+        return ThreadsOfSm{1536, 1536, 1280}.residents(tile);
+    }
+    const bool angles_ahead = has_rope(program) && deals_out_pieces(program);
+    return ThreadsOfSm{angles_ahead ? 1280 : 1536, 1280, 768}.residents(tile);
+}
+/// Where no code knows the chain every step's registers count.
 constexpr int residents_reading(const Tile& tile) {
-    return std::max(1, residents_of(tile) / 2);
+    return ThreadsOfSm{768, 640, 384}.residents(tile);
 }
 /// Registers of a thread where an SM has room for so many CTAs.
 constexpr int registers_of(const Tile& tile, int residents) {
@@ -77,13 +136,19 @@ inline std::int64_t ctas_of(const RowLayout& layout, const Tile& tile) {
     const std::int64_t together = tile.threads / tile.lanes;
     return (layout.rows + together - 1) / together;
 }
+/// Of code that knows the chain: pieces of rows one after the other, where there are several. That
+/// code has chains whose elements know each other on rows of one piece alone.
+inline std::int64_t held_ctas_of(const RowLayout& layout, const Tile& tile) {
+    const std::int64_t together = tile.threads / tile.lanes;
+    return (layout.rows * layout.pieces + together - 1) / together;
+}
 /// Where no code knows the chain CTAs stay and take row after row.
 inline std::int64_t ctas_reading(const RowLayout& layout, const Tile& tile, int units) {
     return std::min(ctas_of(layout, tile),
                     static_cast<std::int64_t>(units) * residents_reading(tile));
 }
 
-/// Of a grid's first dimension.
+/// Of a grid's first dimension; and of pieces, by whose number threads find their row.
 inline constexpr std::int64_t most_ctas = (std::int64_t{1} << 31) - 1;
 
 }  // namespace raceline::kernels::rows_cuda
