@@ -109,6 +109,12 @@ void add_receipts(CLI::App& command, Options& o, const char* help) {
     command.add_option("--receipts", o.receipts, help)->type_name("FILE");
 }
 
+// Of commands that make rows: where they go.
+void add_rows(CLI::App& command, Options& o, const char* receipts) {
+    add_receipts(command, o, receipts);
+    add_json(command, o);
+}
+
 // A command that has all its options; its help ends with `footer`.
 void add(std::vector<Command>& commands, CLI::App& command, int (*run)(const Options&),
          std::string footer) {
@@ -175,8 +181,7 @@ void add_case_commands(CLI::App& app, Options& o, std::vector<Command>& commands
     auto* predict = app.add_subcommand("predict", "Limiter and time, before anything runs");
     add_cases(*predict, o, "best");
     add_device(*predict, o, "any name in `raceline devices` (default: cuda if live, else cpu)");
-    add_receipts(*predict, o, "append prediction rows to this file (default: none is written)");
-    add_json(*predict, o);
+    add_rows(*predict, o, "append prediction rows to this file (default: none is written)");
     predict->add_flag("-v,--verbose", o.verbose,
                       "below what the API would run, also show all kernels, their tiles, and why "
                       "some cannot run the problem");
@@ -207,8 +212,7 @@ void add_case_commands(CLI::App& app, Options& o, std::vector<Command>& commands
 
     auto* check =
         add_running(app, o, "check", "Check kernels against float64; nothing is timed", "all");
-    add_receipts(*check, o, "append check rows to this file (default: none is written)");
-    add_json(*check, o);
+    add_rows(*check, o, "append check rows to this file (default: none is written)");
     add(commands, *check, run_check,
         shapes_and_suites_help() +
             "Examples:\n"
@@ -227,8 +231,7 @@ void add_case_commands(CLI::App& app, Options& o, std::vector<Command>& commands
                 3600, o.max_seconds);
     add_fusion(*bench, o,
                "a chain of operations and its sizes: runs its parts and the fused chain");
-    add_receipts(*bench, o, "receipt file (default: a new one in the user's state folder)");
-    add_json(*bench, o);
+    add_rows(*bench, o, "receipt file (default: a new one in the user's state folder)");
     add(commands, *bench, run_bench,
         shapes_and_suites_help() +
             "Examples:\n"
