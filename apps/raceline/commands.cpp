@@ -4,6 +4,7 @@
 #include <cmath>
 #include <fmt/ranges.h>
 #include <limits>
+#include <utility>
 
 #include "completion.hpp"
 #include "help.hpp"
@@ -108,6 +109,19 @@ void add_receipts(CLI::App& command, Options& o, const char* help) {
     command.add_option("--receipts", o.receipts, help)->type_name("FILE");
 }
 
+// Of commands that make rows: where they go.
+void add_rows(CLI::App& command, Options& o, const char* receipts) {
+    add_receipts(command, o, receipts);
+    add_json(command, o);
+}
+
+// A command that has all its options; its help ends with `footer`.
+void add(std::vector<Command>& commands, CLI::App& command, int (*run)(const Options&),
+         std::string footer) {
+    command.footer(std::move(footer));
+    commands.push_back({&command, run});
+}
+
 constexpr const char* live_help =
     "cuda, cpu, a name in `raceline devices` that is live, or replay:FILE (default: cuda if live, "
     "else cpu)";
@@ -118,8 +132,8 @@ void add_listing_commands(CLI::App& app, Options& o, std::vector<Command>& comma
     add_device(*devices, o, "only this one, with every rate and its source");
     add_rates(*devices, o);
     add_layout(*devices, o);
-    devices->footer("Examples:\n  raceline devices\n  raceline devices --device h200");
-    commands.push_back({devices, run_devices});
+    add(commands, *devices, run_devices,
+        "Examples:\n  raceline devices\n  raceline devices --device h200");
 
     auto* kernels = app.add_subcommand("kernels", "Kernels of this build, their tiles and rungs");
     add_json(*kernels, o);
@@ -129,10 +143,9 @@ void add_listing_commands(CLI::App& app, Options& o, std::vector<Command>& comma
         ->expected(2)
         ->type_name("RUNG");
     add_layout(*kernels, o);
-    kernels->footer(
+    add(commands, *kernels, run_kernels,
         "Examples:\n  raceline kernels\n  raceline kernels --json\n"
         "  raceline kernels --diff gqa gqa_ilp");
-    commands.push_back({kernels, run_kernels});
 
     auto* measure = app.add_subcommand(
         "measure", "Measure this machine's highest rates and keep them in the user's cache");
@@ -150,8 +163,7 @@ void add_listing_commands(CLI::App& app, Options& o, std::vector<Command>& comma
         ->excludes("--threads");
     add_receipts(*measure, o, "also append the ceilings to this receipt file");
     add_layout(*measure, o);
-    measure->footer("Examples:\n  raceline measure --if-missing --device cpu");
-    commands.push_back({measure, run_measure});
+    add(commands, *measure, run_measure, "Examples:\n  raceline measure --if-missing --device cpu");
 }
 
 // A command that runs cases on a live device. `tiles`: which of them, unless the user says so.
@@ -169,8 +181,7 @@ void add_case_commands(CLI::App& app, Options& o, std::vector<Command>& commands
     auto* predict = app.add_subcommand("predict", "Limiter and time, before anything runs");
     add_cases(*predict, o, "best");
     add_device(*predict, o, "any name in `raceline devices` (default: cuda if live, else cpu)");
-    add_receipts(*predict, o, "append prediction rows to this file (default: none is written)");
-    add_json(*predict, o);
+    add_rows(*predict, o, "append prediction rows to this file (default: none is written)");
     predict->add_flag("-v,--verbose", o.verbose,
                       "below what the API would run, also show all kernels, their tiles, and why "
                       "some cannot run the problem");
@@ -189,27 +200,25 @@ void add_case_commands(CLI::App& app, Options& o, std::vector<Command>& commands
                      "vary a size of one shape, as in m=1:4096, to see how the limiter changes")
         ->type_name("RANGE");
     add_layout(*predict, o);
-    predict->footer(
+    add(commands, *predict, run_predict,
         shapes_and_suites_help() +
-        "Examples:\n"
-        "  raceline predict --device h200 --shape b=64,h=32/8,q=1,k=8192,d=128\n"
-        "  raceline predict --device h200 -v --shape h=16,q=4096,k=4096,d=128,dtype=bf16\n"
-        "  raceline predict --device h200 --explain --shape h=16,q=4096,k=4096,d=128\n"
-        "  raceline predict --device h200 --fuse add+rmsnorm,n=8192x4096\n"
-        "  raceline predict --device h200 --op linear,n=4096,k=4096 --over m=1:4096\n"
-        "  raceline predict --device cpu --suite quickstart");
-    commands.push_back({predict, run_predict});
+            "Examples:\n"
+            "  raceline predict --device h200 --shape b=64,h=32/8,q=1,k=8192,d=128\n"
+            "  raceline predict --device h200 -v --shape h=16,q=4096,k=4096,d=128,dtype=bf16\n"
+            "  raceline predict --device h200 --explain --shape h=16,q=4096,k=4096,d=128\n"
+            "  raceline predict --device h200 --fuse add+rmsnorm,n=8192x4096\n"
+            "  raceline predict --device h200 --op linear,n=4096,k=4096 --over m=1:4096\n"
+            "  raceline predict --device cpu --suite quickstart");
 
     auto* check =
         add_running(app, o, "check", "Check kernels against float64; nothing is timed", "all");
-    add_receipts(*check, o, "append check rows to this file (default: none is written)");
-    add_json(*check, o);
-    check->footer(
+    add_rows(*check, o, "append check rows to this file (default: none is written)");
+    add(commands, *check, run_check,
         shapes_and_suites_help() +
-        "Examples:\n"
-        "  raceline check --device cpu --shape b=1,h=4/2,q=33,k=65,d=64,causal\n"
-        "  raceline check --device cpu --kernel cpu_flash --shape b=2,h=2,q=1,k=300,d=64,page=16");
-    commands.push_back({check, run_check});
+            "Examples:\n"
+            "  raceline check --device cpu --shape b=1,h=4/2,q=33,k=65,d=64,causal\n"
+            "  raceline check --device cpu --kernel cpu_flash --shape "
+            "b=2,h=2,q=1,k=300,d=64,page=16");
 
     auto* bench = add_running(
         app, o, "bench",
@@ -222,13 +231,12 @@ void add_case_commands(CLI::App& app, Options& o, std::vector<Command>& commands
                 3600, o.max_seconds);
     add_fusion(*bench, o,
                "a chain of operations and its sizes: runs its parts and the fused chain");
-    add_receipts(*bench, o, "receipt file (default: a new one in the user's state folder)");
-    add_json(*bench, o);
-    bench->footer(shapes_and_suites_help() +
-                  "Examples:\n"
-                  "  raceline bench --device cpu --shape b=1,h=2,q=128,k=128,d=64,dtype=fp32\n"
-                  "  raceline bench --suite quickstart");
-    commands.push_back({bench, run_bench});
+    add_rows(*bench, o, "receipt file (default: a new one in the user's state folder)");
+    add(commands, *bench, run_bench,
+        shapes_and_suites_help() +
+            "Examples:\n"
+            "  raceline bench --device cpu --shape b=1,h=2,q=128,k=128,d=64,dtype=fp32\n"
+            "  raceline bench --suite quickstart");
 }
 
 void add_report_command(CLI::App& app, Options& o, std::vector<Command>& commands) {
@@ -278,13 +286,12 @@ void add_report_command(CLI::App& app, Options& o, std::vector<Command>& command
         ->excludes(scorecard);
     add_json(*report, o);
     add_layout(*report, o);
-    report->footer(
+    add(commands, *report, run_report,
         "Examples:\n  raceline report --help\n  raceline report --check FILE.jsonl\n"
         "  raceline report --repredict FILE.jsonl\n"
         "  raceline report --scorecard FILE.jsonl\n  raceline report --ladder\n"
         "  raceline report --html page.html FILE.jsonl\n"
         "  raceline report --docs --check README.md");
-    commands.push_back({report, run_report});
 }
 
 void add_amount(CLI::App& command, const char* name, double& into, const char* help) {
@@ -339,11 +346,10 @@ void add_point_command(CLI::App& app, Options& o, std::vector<Command>& commands
                     "one object per point on stdout, one per line, and nothing else");
     add_output(*point, o);
     add_layout(*point, o);
-    point->footer(
+    add(commands, *point, run_point,
         "Examples:\n"
         "  raceline point --flops 1.4e11 --bytes 1e8 --seconds 250e-6 --engine bf16 --device h200\n"
         "  raceline point --bytes 6.7e7 --seconds 30e-6 --memory dram_copy --device h200");
-    commands.push_back({point, run_point});
 }
 
 void add_plot_command(CLI::App& app, Options& o, std::vector<Command>& commands) {
@@ -372,12 +378,11 @@ void add_plot_command(CLI::App& app, Options& o, std::vector<Command>& commands)
         "--all", o.all,
         "roofline, compare, sweep: all kernels, commits and shapes, however long the picture is "
         "(default: a part of it, and a note on its rule)");
-    plot->footer(
+    add(commands, *plot, run_plot,
         "Without -o the picture is drawn in the terminal.\n\n"
         "Examples:\n  raceline plot roofline FILE.jsonl\n"
         "  raceline plot roofline FILE.jsonl -o roofline.svg\n"
         "  raceline plot scorecard FILE.jsonl -o scorecard.png --keep-script");
-    commands.push_back({plot, run_plot});
 }
 
 void add_diff_command(CLI::App& app, Options& o, std::vector<Command>& commands) {
@@ -392,8 +397,7 @@ void add_diff_command(CLI::App& app, Options& o, std::vector<Command>& commands)
                    "all cases in the picture of -o (default: the eighty that changed most)")
         ->needs("--output");
     add_layout(*diff, o);
-    diff->footer("Examples:\n  raceline diff FILE.jsonl FILE.jsonl");
-    commands.push_back({diff, run_diff});
+    add(commands, *diff, run_diff, "Examples:\n  raceline diff FILE.jsonl FILE.jsonl");
 }
 
 void add_shell_commands(CLI::App& app, Options& o, std::vector<Command>& commands) {
@@ -403,16 +407,14 @@ void add_shell_commands(CLI::App& app, Options& o, std::vector<Command>& command
         ->add_option("shell", o.shell,
                      "bash, zsh or fish; `cmake --install` puts all three where shells look")
         ->type_name("SHELL");
-    completion->footer(
+    add(commands, *completion, run_completion,
         "Examples:\n  raceline completion bash\n  raceline completion zsh\n"
         "  raceline completion fish\n\n"
         "In bash, for this session: source <(raceline completion bash)");
-    commands.push_back({completion, run_completion});
 
     auto* help = app.add_subcommand("help", "What a command does, and its options");
     help->add_option("command", o.topic, "a command (default: all of them)")->type_name("COMMAND");
-    help->footer("Examples:\n  raceline help\n  raceline help predict");
-    commands.push_back({help, nullptr});
+    add(commands, *help, nullptr, "Examples:\n  raceline help\n  raceline help predict");
 }
 
 }  // namespace

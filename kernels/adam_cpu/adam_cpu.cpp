@@ -6,15 +6,11 @@
 #include "kernels/adam_cpu/tile.hpp"
 #include "model/constant.hpp"
 #include "model/one_pass.hpp"
-#include "registry/kernel.hpp"
+#include "registry/operation_kernel.hpp"
 #include "workload/operation.hpp"
 
 namespace raceline::kernels::adam_cpu {
 namespace {
-
-std::string supports(const Workload& /*w*/, const Tile& /*tile*/, const Device& device) {
-    return device.kind == DeviceKind::cpu ? "" : "it runs on CPUs";
-}
 
 constexpr Constant quotient_and_root =
     assumed("adam_cpu.quotient_and_root", 22,
@@ -36,18 +32,11 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& /*
                          counted(8, "step") + quotient_and_root + put(w.dtype) + 2 * put(state) +
                          (master ? put(DType::fp32) : 0);
     return {one_pass_in_turns(w, "blocks", {{"op.simd", slots * static_cast<double>(elements)}},
-                              (elements - 1) / parameters_of_task + 1, tile.stream != 0)};
+                              (elements - 1) / elements_of_task + 1, tile.stream != 0)};
 }
-
-const KernelRecord<Tile> record{
-    .name = "adam_cpu",
-    .summary = "one step of Adam in one pass, on CPUs",
-    .engine = Engine::cpu,
-    .tiles = std::span<const Tile>(tile_list),
-    .functions = {supports, counts, computed_in_fp32, no_workspace<Tile>},
-    .op = "adam"};
 
 }  // namespace
 }  // namespace raceline::kernels::adam_cpu
 
-RACELINE_OPERATION_KERNEL(adam_cpu, record)
+RACELINE_OPERATION_KERNEL(adam_cpu, record_of("adam", "one step of Adam in one pass, on CPUs",
+                                              Engine::cpu, tile_list, all_on_cpus<Tile>, counts))

@@ -10,23 +10,12 @@
 #include <algorithm>
 #include <hwy/cache_control.h>
 #include <hwy/highway.h>
-#include <omp.h>
 
 #include "cpu/simd/group-inl.hpp"
 #include "device/device.hpp"
+#include "kernels/adam_cpu/call.hpp"
 #include "kernels/adam_cpu/tile.hpp"
-#include "workload/adam_step.hpp"
-
-#ifndef RACELINE_ADAM_CPU_CALL
-#define RACELINE_ADAM_CPU_CALL
-namespace raceline::kernels::adam_cpu {
-struct Call {
-    const OperationArgs& args;
-    AdamStep step;
-    bool stream;
-};
-}  // namespace raceline::kernels::adam_cpu
-#endif
+#include "registry/deal_out.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace raceline::kernels::adam_cpu::HWY_NAMESPACE {
@@ -109,11 +98,10 @@ void launch(const OperationArgs& args, int tile, const Device& device, void* /*w
             void* /*stream*/) {
     const Call call{args, adam_step_of(args),
                     tile_list.at(static_cast<std::size_t>(tile)).stream != 0};
-    const std::int64_t elements = args.extents[0] * args.extents[1];
-#pragma omp parallel for schedule(dynamic) num_threads(std::max(1, device.units))
-    for (std::int64_t first = 0; first < elements; first += parameters_of_task) {
-        HWY_DYNAMIC_DISPATCH(run_task)(call, first, std::min(elements, first + parameters_of_task));
-    }
+    deal_out(device, args.extents[0] * args.extents[1], elements_of_task,
+             [&](std::int64_t first, std::int64_t end) {
+                 HWY_DYNAMIC_DISPATCH(run_task)(call, first, end);
+             });
 }
 }  // namespace raceline::kernels::adam_cpu
 #endif

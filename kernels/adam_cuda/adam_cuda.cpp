@@ -6,7 +6,7 @@
 #include "kernels/adam_cuda/tile.hpp"
 #include "model/constant.hpp"
 #include "model/one_pass.hpp"
-#include "registry/kernel.hpp"
+#include "registry/operation_kernel.hpp"
 #include "workload/operation.hpp"
 
 namespace raceline::kernels::adam_cuda {
@@ -40,19 +40,11 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     Counts c = one_wave_pass(w, work, ctas_of(parameters_of(w), tile), tile.threads);
     c.registers = registers;  // the launch bound
     c.bytes_in_flight = w.bytes_read() / parameters * per_thread * tile.threads;
-    add_cold_code(c, device, resident_threads / tile.threads);
-    return one_launch(std::move(c));
+    return one_cold_launch(std::move(c), device, resident_threads / tile.threads);
 }
-
-const KernelRecord<Tile> record{
-    .name = "adam_cuda",
-    .summary = "one step of Adam in one pass, on any GPU",
-    .engine = Engine::cuda,
-    .tiles = std::span<const Tile>(tile_list),
-    .functions = {supports, counts, computed_in_fp32, no_workspace<Tile>},
-    .op = "adam"};
 
 }  // namespace
 }  // namespace raceline::kernels::adam_cuda
 
-RACELINE_OPERATION_KERNEL(adam_cuda, record)
+RACELINE_OPERATION_KERNEL(adam_cuda, record_of("adam", "one step of Adam in one pass, on any GPU",
+                                               Engine::cuda, tile_list, supports, counts))

@@ -4,14 +4,10 @@
 
 #include "kernels/combine_cpu/tile.hpp"
 #include "model/one_pass.hpp"
-#include "registry/kernel.hpp"
+#include "registry/operation_kernel.hpp"
 
 namespace raceline::kernels::combine_cpu {
 namespace {
-
-std::string supports(const Workload& /*w*/, const Tile& /*tile*/, const Device& device) {
-    return device.kind == DeviceKind::cpu ? "" : "it runs on CPUs";
-}
 
 std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& /*device*/) {
     const std::int64_t rows = w.extent("rows") * w.extent("heads");
@@ -19,16 +15,9 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& /*
                      true)};
 }
 
-const KernelRecord<Tile> record{
-    .name = "combine_cpu",
-    .summary = "partial results as one, on CPUs",
-    .engine = Engine::cpu,
-    .tiles = std::span<const Tile>(tile_list),
-    .functions = {supports, counts, computed_in_fp32, no_workspace<Tile>},
-    .op = "combine"};
-
 }  // namespace
 
 }  // namespace raceline::kernels::combine_cpu
 
-RACELINE_OPERATION_KERNEL(combine_cpu, record)
+RACELINE_OPERATION_KERNEL(combine_cpu, record_of("combine", "partial results as one, on CPUs",
+                                                 Engine::cpu, tile_list, all_on_cpus<Tile>, counts))

@@ -5,7 +5,7 @@
 
 #include "kernels/combine_cuda/tile.hpp"
 #include "model/one_pass.hpp"
-#include "registry/kernel.hpp"
+#include "registry/operation_kernel.hpp"
 
 namespace raceline::kernels::combine_cuda {
 namespace {
@@ -35,19 +35,15 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     Counts c = one_wave_pass(w, work, (rows_of(w) + rows_of_cta - 1) / rows_of_cta, tile.threads);
     c.registers = registers_of(tile.at_once);  // the launch bound
     c.bytes_in_flight = 16.0 * tile.threads * tile.at_once;
-    add_cold_code(c, device, residents(tile.at_once) * most_threads / tile.threads);
-    return one_launch(std::move(c));
+    return one_cold_launch(std::move(c), device,
+                           residents(tile.at_once) * most_threads / tile.threads);
 }
-
-const KernelRecord<Tile> record{
-    .name = "combine_cuda",
-    .summary = "partial results as one, on any GPU: one pass, 16 bytes of all parts at a time",
-    .engine = Engine::cuda,
-    .tiles = std::span<const Tile>(tile_list),
-    .functions = {supports, counts, computed_in_fp32, no_workspace<Tile>},
-    .op = "combine"};
 
 }  // namespace
 }  // namespace raceline::kernels::combine_cuda
 
-RACELINE_OPERATION_KERNEL(combine_cuda, record)
+RACELINE_OPERATION_KERNEL(
+    combine_cuda,
+    record_of("combine",
+              "partial results as one, on any GPU: one pass, 16 bytes of all parts at a time",
+              Engine::cuda, tile_list, supports, counts))

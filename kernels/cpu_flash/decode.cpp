@@ -22,23 +22,17 @@ HWY_BEFORE_NAMESPACE();
 namespace raceline::kernels::cpu_flash::HWY_NAMESPACE {
 
 /// What all heads and chunks of one task share.
-struct Decode {
-    const Task& task;
-    const AttentionCall& args;
+struct Decode : TaskCall {
     DecodeScratch at;
-    std::int64_t rows, chunk;  ///< rows of a head; keys of a chunk
-    std::size_t headdim, headdim_v;
+    std::int64_t rows, chunk;     ///< rows of a head; keys of a chunk
     CacheRows k, v;               ///< of the task's first head
     std::int64_t k_next, v_next;  ///< bytes from head to head
 
     explicit Decode(const Task& t)
-        : task(t),
-          args(*t.args),
+        : TaskCall(t),
           at(*t.problem),
           rows(t.work_tile.rows),
           chunk(decode_chunk(t.head1 - t.head0, rows)),
-          headdim(static_cast<std::size_t>(args.headdim)),
-          headdim_v(static_cast<std::size_t>(args.headdim_v)),
           k(cache_rows(args, args.k, t.work_tile.sequence, t.head0)),
           v(cache_rows(args, args.v, t.work_tile.sequence, t.head0)) {
         const auto bytes = static_cast<std::int64_t>(bytes_of(args.kv_dtype));

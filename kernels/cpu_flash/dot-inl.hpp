@@ -91,10 +91,8 @@ struct DotEngine {
         const __m512i interleave = _mm512_load_si512(order.data());
         Vec peak[vectors];
         Vec sum[vectors];
-        for (int v = 0; v < vectors; ++v) {
-            peak[v] = hn::Load(d, state.peak + v * kLanes);
-            sum[v] = hn::Load(d, state.sum + v * kLanes);
-        }
+        load_lanes(state.peak, peak);
+        load_lanes(state.sum, sum);
         const Vec scale = hn::Set(d, factor);
         for (std::size_t j = 0; j < keys; j += 2) {
             const float* from = scores + j * vectors * kLanes;

@@ -176,6 +176,15 @@ HWY_INLINE void raise_peak(const float* scores, std::size_t keys, float factor,
     }
 }
 
+/// Vectors of lanes that lie one behind the other.
+template <int vectors>
+HWY_INLINE void load_lanes(const float* from, Vec (&to)[vectors]) {
+    const F d;
+    for (int v = 0; v < vectors; ++v) {
+        to[v] = hn::Load(d, from + v * kLanes);
+    }
+}
+
 /// Scores -> exponentials, in place, and their sums.
 template <int vectors>
 HWY_INLINE void exponentials(float* scores, std::size_t keys, float factor,
@@ -183,10 +192,8 @@ HWY_INLINE void exponentials(float* scores, std::size_t keys, float factor,
     const F d;
     Vec peak[vectors];
     Vec sum[vectors];
-    for (int v = 0; v < vectors; ++v) {
-        peak[v] = hn::Load(d, state.peak + v * kLanes);
-        sum[v] = hn::Load(d, state.sum + v * kLanes);
-    }
+    load_lanes(state.peak, peak);
+    load_lanes(state.sum, sum);
     const Vec scale = hn::Set(d, factor);
     for (std::size_t j = 0; j < keys; ++j) {
         for (int v = 0; v < vectors; ++v) {

@@ -129,6 +129,20 @@ struct Task {
     float* partials;  ///< slots of `slot_stride` floats
     std::int64_t slot_stride;
 };
+
+/// A task and what all its parts read of its call.
+struct TaskCall {
+    const Task& task;
+    const AttentionCall& args;
+    std::size_t headdim, headdim_v;
+
+    explicit TaskCall(const Task& its)
+        : task(its),
+          args(*its.args),
+          headdim(static_cast<std::size_t>(args.headdim)),
+          headdim_v(static_cast<std::size_t>(args.headdim_v)) {}
+};
+
 void run_prefill(const Task& task);
 void run_decode(const Task& task);
 

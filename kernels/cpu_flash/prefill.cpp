@@ -21,23 +21,17 @@ HWY_BEFORE_NAMESPACE();
 namespace raceline::kernels::cpu_flash::HWY_NAMESPACE {
 
 /// What all panels and blocks of one task and head share.
-struct Work {
-    const Task& task;
-    const AttentionCall& args;
+struct Work : TaskCall {
     std::int64_t head;  ///< K/V head
     PrefillScratch at;
     ScoreForm form;
     CacheScales scales;
-    std::size_t headdim, headdim_v;
 
     Work(const Task& t, std::int64_t h)
-        : task(t),
-          args(*t.args),
+        : TaskCall(t),
           head(h),
           at(t.tile_rows, t.tile_keys, args.headdim, args.headdim_v),
-          scales(cache_scales(args, t.work_tile.sequence, h)),
-          headdim(static_cast<std::size_t>(args.headdim)),
-          headdim_v(static_cast<std::size_t>(args.headdim_v)) {
+          scales(cache_scales(args, t.work_tile.sequence, h)) {
         form = score_form(args, scales.k);
     }
     [[nodiscard]] float* floats(std::int64_t offset) const { return task.scratch + offset; }

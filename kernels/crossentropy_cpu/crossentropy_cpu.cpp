@@ -5,15 +5,11 @@
 #include "kernels/crossentropy_cpu/tile.hpp"
 #include "model/constant.hpp"
 #include "model/one_pass.hpp"
-#include "registry/kernel.hpp"
+#include "registry/operation_kernel.hpp"
 #include "workload/operation.hpp"
 
 namespace raceline::kernels::crossentropy_cpu {
 namespace {
-
-std::string supports(const Workload& /*w*/, const Tile& /*tile*/, const Device& device) {
-    return device.kind == DeviceKind::cpu ? "" : "it runs on CPUs";
-}
 
 std::vector<Counts> counts(const Workload& w, const Tile& /*tile*/, const Device& /*device*/) {
     const std::int64_t rows = w.extent(grid_rows);
@@ -27,15 +23,10 @@ std::vector<Counts> counts(const Workload& w, const Tile& /*tile*/, const Device
     return {one_pass_in_turns(w, "row", {{"op.simd", slots * elements}}, rows, true)};
 }
 
-const KernelRecord<Tile> record{
-    .name = "crossentropy_cpu",
-    .summary = "cross-entropy in one pass over the logits, on CPUs",
-    .engine = Engine::cpu,
-    .tiles = std::span<const Tile>(tile_list),
-    .functions = {supports, counts, computed_in_fp32, no_workspace<Tile>},
-    .op = "crossentropy"};
-
 }  // namespace
 }  // namespace raceline::kernels::crossentropy_cpu
 
-RACELINE_OPERATION_KERNEL(crossentropy_cpu, record)
+RACELINE_OPERATION_KERNEL(crossentropy_cpu,
+                          record_of("crossentropy",
+                                    "cross-entropy in one pass over the logits, on CPUs",
+                                    Engine::cpu, tile_list, all_on_cpus<Tile>, counts))

@@ -7,7 +7,7 @@
 #include "kernels/crossentropy_cuda/tile.hpp"
 #include "model/constant.hpp"
 #include "model/one_pass.hpp"
-#include "registry/kernel.hpp"
+#include "registry/operation_kernel.hpp"
 #include "workload/operation.hpp"
 
 namespace raceline::kernels::crossentropy_cuda {
@@ -69,19 +69,13 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     c.steps.push_back({"sums", 1, {}, "latency.l2"});
     c.steps.push_back({"target", 1, {}, "latency.dram"});
     c.steps.push_back({"target's logit", 1, {}, "latency.l2"});
-    add_cold_code(c, device, resident_threads / tile.threads);
-    return one_launch(std::move(c));
+    return one_cold_launch(std::move(c), device, resident_threads / tile.threads);
 }
-
-const KernelRecord<Tile> record{
-    .name = "crossentropy_cuda",
-    .summary = "cross-entropy in one pass over the logits, on any GPU",
-    .engine = Engine::cuda,
-    .tiles = std::span<const Tile>(tile_list),
-    .functions = {supports, counts, computed_in_fp32, no_workspace<Tile>},
-    .op = "crossentropy"};
 
 }  // namespace
 }  // namespace raceline::kernels::crossentropy_cuda
 
-RACELINE_OPERATION_KERNEL(crossentropy_cuda, record)
+RACELINE_OPERATION_KERNEL(crossentropy_cuda,
+                          record_of("crossentropy",
+                                    "cross-entropy in one pass over the logits, on any GPU",
+                                    Engine::cuda, tile_list, supports, counts))

@@ -4,14 +4,10 @@
 
 #include "kernels/embedding_cpu/tile.hpp"
 #include "model/one_pass.hpp"
-#include "registry/kernel.hpp"
+#include "registry/operation_kernel.hpp"
 
 namespace raceline::kernels::embedding_cpu {
 namespace {
-
-std::string supports(const Workload& /*w*/, const Tile& /*tile*/, const Device& device) {
-    return device.kind == DeviceKind::cpu ? "" : "it runs on CPUs";
-}
 
 std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& /*device*/) {
     Counts c = one_pass(w, "rows", {}, (w.extent("tokens") - 1) / tile.rows + 1, tile.stream != 0);
@@ -23,15 +19,9 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& /*
     return {c};
 }
 
-const KernelRecord<Tile> record{
-    .name = "embedding_cpu",
-    .summary = "rows of a table by index, on CPUs",
-    .engine = Engine::cpu,
-    .tiles = std::span<const Tile>(tile_list),
-    .functions = {supports, counts, computed_in_fp32, no_workspace<Tile>},
-    .op = "embedding"};
-
 }  // namespace
 }  // namespace raceline::kernels::embedding_cpu
 
-RACELINE_OPERATION_KERNEL(embedding_cpu, record)
+RACELINE_OPERATION_KERNEL(embedding_cpu,
+                          record_of("embedding", "rows of a table by index, on CPUs", Engine::cpu,
+                                    tile_list, all_on_cpus<Tile>, counts))

@@ -14,6 +14,7 @@
 #include "cpu/simd/stream-inl.hpp"
 #include "device/device.hpp"
 #include "kernels/embedding_cpu/tile.hpp"
+#include "registry/deal_out.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace raceline::kernels::embedding_cpu::HWY_NAMESPACE {
@@ -44,12 +45,9 @@ HWY_EXPORT(copy_rows);
 void launch(const OperationArgs& args, int tile, const Device& device, void* /*workspace*/,
             void* /*stream*/) {
     const Tile& shape = tile_list.at(static_cast<std::size_t>(tile));
-    const std::int64_t rows = args.tensors[2].rows;
-#pragma omp parallel for schedule(dynamic) num_threads(std::max(1, device.units))
-    for (std::int64_t first = 0; first < rows; first += shape.rows) {
-        HWY_DYNAMIC_DISPATCH(copy_rows)(args, first, std::min(rows, first + shape.rows),
-                                        shape.stream != 0);
-    }
+    deal_out(device, args.tensors[2].rows, shape.rows, [&](std::int64_t first, std::int64_t end) {
+        HWY_DYNAMIC_DISPATCH(copy_rows)(args, first, end, shape.stream != 0);
+    });
 }
 }  // namespace raceline::kernels::embedding_cpu
 #endif

@@ -6,7 +6,7 @@
 #include "kernels/embedding_cuda/tile.hpp"
 #include "model/constant.hpp"
 #include "model/one_pass.hpp"
-#include "registry/kernel.hpp"
+#include "registry/operation_kernel.hpp"
 
 namespace raceline::kernels::embedding_cuda {
 namespace {
@@ -39,19 +39,12 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     c.bytes_in_flight = static_cast<double>(unit) * tile.threads * tile.at_once;
     c.steps.front().repeat = 2;  // the index, then the row
     c.steps.front().work = c.work * (1 / c.steps.front().repeat / static_cast<double>(c.ctas));
-    add_cold_code(c, device, resident_threads / tile.threads);
-    return one_launch(std::move(c));
+    return one_cold_launch(std::move(c), device, resident_threads / tile.threads);
 }
-
-const KernelRecord<Tile> record{
-    .name = "embedding_cuda",
-    .summary = "rows of a table by index, on any GPU",
-    .engine = Engine::cuda,
-    .tiles = std::span<const Tile>(tile_list),
-    .functions = {supports, counts, computed_in_fp32, no_workspace<Tile>},
-    .op = "embedding"};
 
 }  // namespace
 }  // namespace raceline::kernels::embedding_cuda
 
-RACELINE_OPERATION_KERNEL(embedding_cuda, record)
+RACELINE_OPERATION_KERNEL(embedding_cuda,
+                          record_of("embedding", "rows of a table by index, on any GPU",
+                                    Engine::cuda, tile_list, supports, counts))

@@ -4,7 +4,6 @@
 // What it chose for a problem is kept.
 #include <compare>
 #include <cublasLt.h>
-#include <dlfcn.h>
 #include <map>
 #include <mutex>
 #include <string>
@@ -12,6 +11,7 @@
 #include "device/device.hpp"
 #include "kernels/linear_cublaslt/tile.hpp"
 #include "raceline/error.hpp"
+#include "support/shared_library.hpp"
 
 namespace raceline::kernels::linear_cublaslt {
 namespace {
@@ -30,26 +30,16 @@ struct Library {
     bool loaded = false;
 
     Library() {
-        void* shared = dlopen("libcublasLt.so.13", RTLD_NOW | RTLD_LOCAL);
-        shared = shared != nullptr ? shared : dlopen("libcublasLt.so.12", RTLD_NOW | RTLD_LOCAL);
-        if (shared == nullptr) {
-            return;
-        }
-        bool all = true;
-        const auto find = [&](auto& function, const char* name) {
-            function =
-                reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(shared, name));
-            all = all && function != nullptr;
-        };
-        find(Create, "cublasLtCreate");
-        find(MatmulDescCreate, "cublasLtMatmulDescCreate");
-        find(MatmulDescSetAttribute, "cublasLtMatmulDescSetAttribute");
-        find(MatrixLayoutCreate, "cublasLtMatrixLayoutCreate");
-        find(MatmulPreferenceCreate, "cublasLtMatmulPreferenceCreate");
-        find(MatmulPreferenceSetAttribute, "cublasLtMatmulPreferenceSetAttribute");
-        find(MatmulAlgoGetHeuristic, "cublasLtMatmulAlgoGetHeuristic");
-        find(Matmul, "cublasLtMatmul");
-        loaded = all && Create(&handle) == CUBLAS_STATUS_SUCCESS;
+        const SharedLibrary shared{"libcublasLt.so.13", "libcublasLt.so.12"};
+        loaded =
+            shared.find(Create, "cublasLtCreate") &&
+            shared.find(MatmulDescCreate, "cublasLtMatmulDescCreate") &&
+            shared.find(MatmulDescSetAttribute, "cublasLtMatmulDescSetAttribute") &&
+            shared.find(MatrixLayoutCreate, "cublasLtMatrixLayoutCreate") &&
+            shared.find(MatmulPreferenceCreate, "cublasLtMatmulPreferenceCreate") &&
+            shared.find(MatmulPreferenceSetAttribute, "cublasLtMatmulPreferenceSetAttribute") &&
+            shared.find(MatmulAlgoGetHeuristic, "cublasLtMatmulAlgoGetHeuristic") &&
+            shared.find(Matmul, "cublasLtMatmul") && Create(&handle) == CUBLAS_STATUS_SUCCESS;
     }
 };
 

@@ -13,7 +13,7 @@
 #include "model/constant.hpp"
 #include "model/one_pass.hpp"
 #include "model/rates.hpp"
-#include "registry/kernel.hpp"
+#include "registry/operation_kernel.hpp"
 #include "workload/operation.hpp"
 
 namespace raceline::kernels::linear_cublaslt {
@@ -300,23 +300,17 @@ std::vector<Counts> counts(const Workload& w, const Tile& /*tile*/, const Device
     c.steps.push_back({"result", 1, {{"byte.dram_write", written / ctas}}, ""});
     c.overlap = {
         {engine, "op.issue", "byte.dram_read", "byte.l2", "byte.smem_mma", "byte.smem_lsu"}};
-    add_cold_code(c, device, 1, fetches_of_library);
-    return one_launch(std::move(c));
+    return one_cold_launch(std::move(c), device, 1, fetches_of_library);
 }
 
 std::size_t workspace(const Workload& /*w*/, const Tile& /*tile*/, const Device& /*device*/) {
     return scratch_bytes;
 }
 
-const KernelRecord<Tile> record{
-    .name = "linear_cublaslt",
-    .summary = "matrix products with the library's epilogues, by cuBLASLt",
-    .engine = Engine::cuda,
-    .tiles = std::span<const Tile>(tile_list),
-    .functions = {supports, counts, computed_in_fp32, workspace},
-    .op = "linear"};
-
 }  // namespace
 }  // namespace raceline::kernels::linear_cublaslt
 
-RACELINE_OPERATION_KERNEL(linear_cublaslt, record)
+RACELINE_OPERATION_KERNEL(linear_cublaslt,
+                          record_of("linear",
+                                    "matrix products with the library's epilogues, by cuBLASLt",
+                                    Engine::cuda, tile_list, supports, counts, workspace))

@@ -6,17 +6,13 @@
 #include <cstdint>
 #include <string>
 
-#include "registry/kernel.hpp"
+#include "registry/common_tiles.hpp"
 #include "workload/row_chain.hpp"
 
 namespace raceline::kernels::linear_cublaslt {
 
-struct Tile {
-    std::int32_t library;  ///< 1: tiles and splits are the library's to choose
-
-    static constexpr std::array<TileField, 1> fields{"library"};
-};
-inline constexpr std::array tile_list{Tile{1}};
+using Tile = LibraryTile;
+inline constexpr std::array tile_list = library_tiles;
 
 /// Scratch that the library may use, as its documentation advises for Hopper.
 inline constexpr std::size_t scratch_bytes = std::size_t{32} << 20;

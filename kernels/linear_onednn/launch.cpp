@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // oneDNN's matrix product with its post-ops, by dlopen: the library is large, and who computes no
 // product on a CPU does not need it. A primitive is made once a problem and kept.
-#include <dlfcn.h>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -10,6 +9,7 @@
 #include "device/device.hpp"
 #include "kernels/linear_onednn/tile.hpp"
 #include "support/check.hpp"
+#include "support/shared_library.hpp"
 
 #if __has_include(<oneapi/dnnl/dnnl.h>)
 #include <oneapi/dnnl/dnnl.h>
@@ -48,35 +48,27 @@ struct Library {
     bool loaded = false;
 
     Library() {
-        void* handle = dlopen("libdnnl.so.2", RTLD_NOW | RTLD_LOCAL);
-        if (handle == nullptr) {
-            return;
-        }
-        bool all = true;
-        const auto find = [&](auto& function, const char* name) {
-            function =
-                reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(handle, name));
-            all = all && function != nullptr;
-        };
-        find(engine_create, "dnnl_engine_create");
-        find(stream_create, "dnnl_stream_create");
-        find(primitive_attr_create, "dnnl_primitive_attr_create");
-        find(primitive_attr_set_scratchpad_mode, "dnnl_primitive_attr_set_scratchpad_mode");
-        find(primitive_attr_set_post_ops, "dnnl_primitive_attr_set_post_ops");
-        find(post_ops_create, "dnnl_post_ops_create");
-        find(post_ops_append_eltwise, "dnnl_post_ops_append_eltwise");
-        find(post_ops_append_binary, "dnnl_post_ops_append_binary");
-        find(memory_desc_init_by_strides, "dnnl_memory_desc_init_by_strides");
-        find(matmul_desc_init, "dnnl_matmul_desc_init");
-        find(primitive_desc_create, "dnnl_primitive_desc_create");
-        find(primitive_desc_query_md, "dnnl_primitive_desc_query_md");
-        find(memory_desc_get_size, "dnnl_memory_desc_get_size");
-        find(primitive_create, "dnnl_primitive_create");
-        find(memory_create, "dnnl_memory_create");
-        find(memory_set_data_handle, "dnnl_memory_set_data_handle");
-        find(primitive_execute, "dnnl_primitive_execute");
-        find(stream_wait, "dnnl_stream_wait");
-        loaded = all && engine_create(&engine, dnnl_cpu, 0) == dnnl_success &&
+        const SharedLibrary shared{"libdnnl.so.2"};
+        loaded = shared.find(engine_create, "dnnl_engine_create") &&
+                 shared.find(stream_create, "dnnl_stream_create") &&
+                 shared.find(primitive_attr_create, "dnnl_primitive_attr_create") &&
+                 shared.find(primitive_attr_set_scratchpad_mode,
+                             "dnnl_primitive_attr_set_scratchpad_mode") &&
+                 shared.find(primitive_attr_set_post_ops, "dnnl_primitive_attr_set_post_ops") &&
+                 shared.find(post_ops_create, "dnnl_post_ops_create") &&
+                 shared.find(post_ops_append_eltwise, "dnnl_post_ops_append_eltwise") &&
+                 shared.find(post_ops_append_binary, "dnnl_post_ops_append_binary") &&
+                 shared.find(memory_desc_init_by_strides, "dnnl_memory_desc_init_by_strides") &&
+                 shared.find(matmul_desc_init, "dnnl_matmul_desc_init") &&
+                 shared.find(primitive_desc_create, "dnnl_primitive_desc_create") &&
+                 shared.find(primitive_desc_query_md, "dnnl_primitive_desc_query_md") &&
+                 shared.find(memory_desc_get_size, "dnnl_memory_desc_get_size") &&
+                 shared.find(primitive_create, "dnnl_primitive_create") &&
+                 shared.find(memory_create, "dnnl_memory_create") &&
+                 shared.find(memory_set_data_handle, "dnnl_memory_set_data_handle") &&
+                 shared.find(primitive_execute, "dnnl_primitive_execute") &&
+                 shared.find(stream_wait, "dnnl_stream_wait") &&
+                 engine_create(&engine, dnnl_cpu, 0) == dnnl_success &&
                  stream_create(&stream, engine, dnnl_stream_default_flags) == dnnl_success;
     }
 };

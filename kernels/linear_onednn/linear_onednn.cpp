@@ -7,7 +7,7 @@
 #include "kernels/linear_onednn/tile.hpp"
 #include "model/constant.hpp"
 #include "model/one_pass.hpp"
-#include "registry/kernel.hpp"
+#include "registry/operation_kernel.hpp"
 #include "workload/operation.hpp"
 
 namespace raceline::kernels::linear_onednn {
@@ -72,24 +72,14 @@ std::vector<Counts> counts(const Workload& w, const Tile& /*tile*/, const Device
     return {one_pass(w, "product", std::move(work), tasks, false)};
 }
 
-/// bf16 products are added in fp32.
-Precision precision(const Workload& w) {
-    return computed_in_fp32(w);
-}
-
 std::size_t workspace(const Workload& w, const Tile& /*tile*/, const Device& device) {
     return device.live ? scratch_bytes(chain_of(w).product) : 0;
 }
 
-const KernelRecord<Tile> record{
-    .name = "linear_onednn",
-    .summary = "matrix products with elementwise steps behind them, by oneDNN",
-    .engine = Engine::cpu,
-    .tiles = std::span<const Tile>(tile_list),
-    .functions = {supports, counts, precision, workspace},
-    .op = "linear"};
-
 }  // namespace
 }  // namespace raceline::kernels::linear_onednn
 
-RACELINE_OPERATION_KERNEL(linear_onednn, record)
+RACELINE_OPERATION_KERNEL(linear_onednn,
+                          record_of("linear",
+                                    "matrix products with elementwise steps behind them, by oneDNN",
+                                    Engine::cpu, tile_list, supports, counts, workspace))

@@ -8,17 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "registry/kernel.hpp"
+#include "registry/common_tiles.hpp"
 #include "workload/row_chain.hpp"
 
 namespace raceline::kernels::linear_onednn {
 
-struct Tile {
-    std::int32_t library;  ///< 1: blocks and threads are the library's to choose
-
-    static constexpr std::array<TileField, 1> fields{"library"};
-};
-inline constexpr std::array tile_list{Tile{1}};
+using Tile = LibraryTile;
+inline constexpr std::array tile_list = library_tiles;
 
 /// A product and the steps behind it.
 struct Product {

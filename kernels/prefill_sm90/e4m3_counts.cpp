@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "kernels/prefill_sm90/counts.hpp"
+#include "kernels/prefill_sm90/share.hpp"
 
 namespace raceline::kernels::prefill_sm90_fp8 {
 namespace {
@@ -165,12 +166,8 @@ BlockWork block_work_of(const Workload& w, const Tile& t) {
 }  // namespace
 
 schedule::Share share_of(const Workload& w, const schedule::Plan& plan, const Tile& tile) {
-    return schedule::share_of(
-        w, plan, tile, [&](int warpgroups) { return clocks_of_block(tile, false, warpgroups); },
-        [&](int warpgroups, double masked) {
-            return clocks_between_tiles(tile, warpgroups) +
-                   masked * clocks_of_mask(tile, warpgroups);
-        });
+    return hopper::share_of(
+        w, plan, tile, [&](int warpgroups) { return clocks_of_block(tile, false, warpgroups); });
 }
 
 std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& device) {

@@ -17,25 +17,10 @@
 
 #include "cpu/simd/group-inl.hpp"
 #include "device/device.hpp"
-#include "kernels/rows_cpu/layout.hpp"
+#include "kernels/rows_cpu/call.hpp"
+#include "registry/deal_out.hpp"
 #include "workload/compiled_chains.hpp"
 #include "workload/row_program.hpp"
-
-#ifndef RACELINE_ROWS_CPU_CALL
-#define RACELINE_ROWS_CPU_CALL
-namespace raceline::kernels::rows_cpu {
-/// One launch, as every target runs it.
-struct Call {
-    const OperationArgs& args;
-    RowProgram program;
-    std::size_t chain;  ///< its number among those that are compiled
-    Layout layout;
-    std::int64_t head;
-    float eps;
-    bool stream;
-};
-}  // namespace raceline::kernels::rows_cpu
-#endif
 
 HWY_BEFORE_NAMESPACE();
 namespace raceline::kernels::rows_cpu::HWY_NAMESPACE {
@@ -385,13 +370,11 @@ void launch(const OperationArgs& args, int tile, const Device& device, void* wor
                     head,
                     static_cast<float>(args.scalars[0]),
                     shape.stream != 0};
-#pragma omp parallel for schedule(dynamic) num_threads(std::max(1, device.units))
-    for (std::int64_t task = 0; task < call.layout.tasks(); ++task) {
+    deal_out(device, call.layout.tasks(), 1, [&](std::int64_t task, std::int64_t /*end*/) {
+        const auto thread = static_cast<std::size_t>(omp_get_thread_num());
         HWY_DYNAMIC_DISPATCH(run_task)(
-            call, task,
-            static_cast<std::byte*>(workspace) +
-                static_cast<std::size_t>(omp_get_thread_num()) * call.layout.scratch_bytes());
-    }
+            call, task, static_cast<std::byte*>(workspace) + thread * call.layout.scratch_bytes());
+    });
 }
 }  // namespace raceline::kernels::rows_cpu
 #endif

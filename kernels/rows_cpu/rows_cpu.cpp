@@ -5,7 +5,7 @@
 #include "kernels/rows_cpu/layout.hpp"
 #include "model/constant.hpp"
 #include "model/one_pass.hpp"
-#include "registry/kernel.hpp"
+#include "registry/operation_kernel.hpp"
 #include "workload/operation.hpp"
 
 namespace raceline::kernels::rows_cpu {
@@ -21,10 +21,6 @@ RowProgram program_of(const Workload& w) {
 
 Layout layout_of(const Workload& w) {
     return rows_cpu::layout_of(program_of(w), w.extent(grid_rows), w.extent(grid_width));
-}
-
-std::string supports(const Workload& /*w*/, const Tile& /*tile*/, const Device& device) {
-    return device.kind == DeviceKind::cpu ? "" : "it runs on CPUs";
 }
 
 /// A division of a vector of floats keeps its unit busy for so many cycles, in which two plain
@@ -103,15 +99,10 @@ std::size_t workspace(const Workload& w, const Tile& /*tile*/, const Device& dev
     return static_cast<std::size_t>(std::max(1, device.units)) * layout_of(w).scratch_bytes();
 }
 
-const KernelRecord<Tile> record{
-    .name = "rows_cpu",
-    .summary = "chains of elementwise steps, norms, softmax and rope in one pass, on CPUs",
-    .engine = Engine::cpu,
-    .tiles = std::span<const Tile>(tile_list),
-    .functions = {supports, counts, computed_in_fp32, workspace},
-    .op = "rows"};
-
 }  // namespace
 }  // namespace raceline::kernels::rows_cpu
 
-RACELINE_OPERATION_KERNEL(rows_cpu, record)
+RACELINE_OPERATION_KERNEL(
+    rows_cpu,
+    record_of("rows", "chains of elementwise steps, norms, softmax and rope in one pass, on CPUs",
+              Engine::cpu, tile_list, all_on_cpus<Tile>, counts, workspace))

@@ -10,7 +10,7 @@
 #include "kernels/rows_cuda/tile.hpp"
 #include "model/constant.hpp"
 #include "model/one_pass.hpp"
-#include "registry/kernel.hpp"
+#include "registry/operation_kernel.hpp"
 #include "workload/compiled_chains.hpp"
 #include "workload/operation.hpp"
 
@@ -240,19 +240,14 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     add_operand_waits(program, tile, compiled, turns_of_cta, c);
     c.overlap = {{"byte.dram_read", "byte.dram_write", "byte.l2", "byte.smem_lsu", "flop.fma.fp32",
                   "op.issue", "op.ex2"}};
-    add_cold_code(c, device, residents);
-    return one_launch(std::move(c));
+    return one_cold_launch(std::move(c), device, residents);
 }
-
-const KernelRecord<Tile> record{
-    .name = "rows_cuda",
-    .summary = "chains of elementwise steps, norms, softmax and rope in one pass, on any GPU",
-    .engine = Engine::cuda,
-    .tiles = std::span<const Tile>(tile_list),
-    .functions = {supports, counts, computed_in_fp32, no_workspace<Tile>},
-    .op = "rows"};
 
 }  // namespace
 }  // namespace raceline::kernels::rows_cuda
 
-RACELINE_OPERATION_KERNEL(rows_cuda, record)
+RACELINE_OPERATION_KERNEL(
+    rows_cuda,
+    record_of("rows",
+              "chains of elementwise steps, norms, softmax and rope in one pass, on any GPU",
+              Engine::cuda, tile_list, supports, counts))

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "support/check.hpp"
+#include "workload/answer_by_rows.hpp"
 #include "workload/inputs.hpp"
 #include "workload/normal.hpp"
 #include "workload/operation.hpp"
@@ -110,34 +111,13 @@ double value(const Workload& w, const OperationData& in, std::size_t tensor, std
     return r(kept - r(rate * r(m / root)));
 }
 
-template <class Round>
-std::vector<double> values(const Workload& w, const OperationData& in, std::size_t tensor,
-                           std::span<const std::int64_t> rows, const Round& round) {
-    const std::int64_t width = w.extent(grid_width);
-    std::vector<double> all(rows.size() * width);
-#pragma omp parallel for schedule(static)
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        for (std::int64_t c = 0; c < width; ++c) {
-            all[i * width + c] = value(w, in, tensor, rows[i] * width + c, round);
-        }
+constexpr auto values = [](const Workload& w, const OperationData& in, std::size_t tensor,
+                           std::int64_t row, const auto& round, std::span<double> its) {
+    const std::int64_t width = std::ssize(its);
+    for (std::int64_t c = 0; c < width; ++c) {
+        its[c] = value(w, in, tensor, row * width + c, round);
     }
-    return all;
-}
-
-std::vector<double> answer(const Workload& w, const OperationData& in, std::size_t tensor,
-                           std::span<const std::int64_t> rows) {
-    return values(w, in, tensor, rows, [](double x) { return x; });
-}
-
-std::vector<double> rounded(const Workload& w, const OperationData& in, std::size_t tensor,
-                            std::span<const std::int64_t> rows, const Precision& precision) {
-    std::vector<double> all =
-        values(w, in, tensor, rows, [&](double x) { return round_to(x, precision.accumulators); });
-    for (double& x : all) {
-        x = round_to(x, rounding_of(in.tensors[tensor].dtype));
-    }
-    return all;
-}
+};
 
 std::size_t some_element(const Workload& w, std::uint64_t seed) {
     const auto count = static_cast<std::uint64_t>(w.extent(grid_rows) * w.extent(grid_width));
@@ -170,20 +150,9 @@ double operations(const Workload& w) {
            static_cast<double>(w.extent(grid_width));
 }
 
-const OperationRecord record{.name = "adam",
-                             .summary = "one step of Adam with decoupled weight decay",
-                             .examples = examples,
-                             .fields = fields,
-                             .validate = validate,
-                             .tensors = tensors,
-                             .draws = draws,
-                             .inputs = inputs,
-                             .answer = answer,
-                             .rounded = rounded,
-                             .mutations = mutations,
-                             .bytes_read = bytes_of_inputs,
-                             .bytes_written = bytes_of_outputs,
-                             .operations = operations};
+const OperationRecord record = record_of(
+    "adam", "one step of Adam with decoupled weight decay", {examples, fields, draws, mutations},
+    {validate, tensors, inputs, answer_by_rows<values>, rounded_by_rows<values>, operations});
 
 }  // namespace
 }  // namespace raceline::operations::adam

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstring>
 
+#include "workload/answer_by_rows.hpp"
 #include "workload/inputs.hpp"
 #include "workload/normal.hpp"
 #include "workload/operation.hpp"
@@ -57,23 +58,19 @@ template <class Of>
 std::vector<double> rows_by(const Workload& w, const OperationData& data, std::size_t tensor,
                             std::span<const std::int64_t> rows, const Of& of) {
     const Inputs in = inputs_of(w, data);
-    const std::int64_t width = tensor == lse ? 1 : w.headdim_v;
-    std::vector<double> values(rows.size() * width);
-#pragma omp parallel for schedule(dynamic)
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        std::int64_t token = rows[i] / w.heads_q;
+    return each_row(rows, tensor == lse ? 1 : w.headdim_v, [&](std::int64_t at, auto its) {
+        std::int64_t token = at / w.heads_q;
         std::int64_t sequence = 0;
         while (sequence + 1 < w.batch && token >= w.length_q(sequence)) {
             token -= w.length_q(sequence++);
         }
-        const OracleRow row = of(in, sequence, token, rows[i] % w.heads_q);
+        const OracleRow row = of(in, sequence, token, at % w.heads_q);
         if (tensor == lse) {
-            values[i] = row.lse;
+            its.front() = row.lse;
         } else {
-            std::copy(row.out.begin(), row.out.end(), values.data() + i * width);
+            std::ranges::copy(row.out, its.begin());
         }
-    }
-    return values;
+    });
 }
 
 std::vector<double> answer(const Workload& w, const OperationData& data, std::size_t tensor,
@@ -132,21 +129,10 @@ double operations(const Workload& w) {
     return w.flops();
 }
 
-const OperationRecord record{.name = "attention",
-                             .summary = "softmax(scale * Q K^T) V, by query heads and KV heads",
-                             .examples = examples,
-                             .fields = attention_fields(),
-                             .validate = raceline::validate,
-                             .tensors = tensors,
-                             .draws = all_draws,
-                             .inputs = inputs,
-                             .answer = answer,
-                             .rounded = rounded,
-                             .mutations = mutations,
-                             .bytes_read = bytes_read,
-                             .bytes_written = bytes_written,
-                             .operations = operations,
-                             .matrix_products = true};
+const OperationRecord record = with_matrix_products(record_of(
+    "attention", "softmax(scale * Q K^T) V, by query heads and KV heads",
+    {examples, attention_fields(), all_draws, mutations},
+    {raceline::validate, tensors, inputs, answer, rounded, operations, bytes_read, bytes_written}));
 
 }  // namespace
 }  // namespace raceline::operations::attention

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "support/check.hpp"
+#include "workload/answer_by_rows.hpp"
 #include "workload/inputs.hpp"
 #include "workload/normal.hpp"
 #include "workload/operation.hpp"
@@ -116,51 +117,27 @@ Combined combined(const Workload& w, const OperationData& in, std::int64_t row,
     return result;
 }
 
-template <class Round>
-std::vector<double> values(const Workload& w, const OperationData& in, std::size_t tensor,
-                           std::span<const std::int64_t> rows, const Round& round) {
-    const auto width = static_cast<std::size_t>(tensor == lse ? 1 : w.extent("d"));
-    std::vector<double> all(rows.size() * width);
-#pragma omp parallel for schedule(static)
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        const Combined row = combined(w, in, rows[i], round);
-        if (tensor == lse) {
-            all[i] = row.lse;
-            continue;
-        }
-        for (std::size_t c = 0; c < width; ++c) {
-            double sum = 0;
-            for (std::size_t part = 0; part < row.weights.size(); ++part) {
-                const auto stored =
-                    (static_cast<std::int64_t>(part) * rows_of(w) + rows[i]) * w.extent("d") +
-                    static_cast<std::int64_t>(c);
-                // A part without keys counts for nothing, whatever it left.
-                sum = row.weights[part] == 0 &&
-                              in.at(lse_parts, static_cast<std::int64_t>(part) * rows_of(w) +
-                                                   rows[i]) == -infinity
-                          ? sum
-                          : round(sum + row.weights[part] * in.at(out_parts, stored));
+constexpr auto values = [](const Workload& w, const OperationData& in, std::size_t tensor,
+                           std::int64_t row, const auto& round, std::span<double> its) {
+    const Combined of_row = combined(w, in, row, round);
+    if (tensor == lse) {
+        its.front() = of_row.lse;
+        return;
+    }
+    const std::int64_t width = std::ssize(its);
+    for (std::int64_t c = 0; c < width; ++c) {
+        double sum = 0;
+        for (std::int64_t part = 0; part < std::ssize(of_row.weights); ++part) {
+            const double weight = of_row.weights[part];
+            const std::int64_t stored = part * rows_of(w) + row;
+            // A part without keys counts for nothing, whatever it left.
+            if (weight != 0 || in.at(lse_parts, stored) != -infinity) {
+                sum = round(sum + weight * in.at(out_parts, stored * width + c));
             }
-            all[i * width + c] = row.sum == 0 ? 0 : sum / row.sum;
         }
+        its[c] = of_row.sum == 0 ? 0 : sum / of_row.sum;
     }
-    return all;
-}
-
-std::vector<double> answer(const Workload& w, const OperationData& in, std::size_t tensor,
-                           std::span<const std::int64_t> rows) {
-    return values(w, in, tensor, rows, [](double x) { return x; });
-}
-
-std::vector<double> rounded(const Workload& w, const OperationData& in, std::size_t tensor,
-                            std::span<const std::int64_t> rows, const Precision& precision) {
-    std::vector<double> all =
-        values(w, in, tensor, rows, [&](double x) { return round_to(x, precision.accumulators); });
-    for (double& x : all) {
-        x = round_to(x, tensor == lse ? Rounding::fp32 : precision.output);
-    }
-    return all;
-}
+};
 
 constexpr std::array mutations{
     Mutation{"row_of_zeros",
@@ -181,20 +158,10 @@ double operations(const Workload& w) {
     return 2.0 * static_cast<double>(w.extent("parts") * rows_of(w) * w.extent("d"));
 }
 
-const OperationRecord record{.name = "combine",
-                             .summary = "partial results of attention over disjoint keys, as one",
-                             .examples = examples,
-                             .fields = fields,
-                             .validate = validate,
-                             .tensors = tensors,
-                             .draws = draws,
-                             .inputs = inputs,
-                             .answer = answer,
-                             .rounded = rounded,
-                             .mutations = mutations,
-                             .bytes_read = bytes_of_inputs,
-                             .bytes_written = bytes_of_outputs,
-                             .operations = operations};
+const OperationRecord record = record_of(
+    "combine", "partial results of attention over disjoint keys, as one",
+    {examples, fields, draws, mutations},
+    {validate, tensors, inputs, answer_by_rows<values>, rounded_by_rows<values>, operations});
 
 }  // namespace
 }  // namespace raceline::operations::combine

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "support/check.hpp"
+#include "workload/answer_by_rows.hpp"
 #include "workload/inputs.hpp"
 #include "workload/normal.hpp"
 #include "workload/operation.hpp"
@@ -57,9 +58,8 @@ OperationData inputs(const Workload& w, std::uint64_t seed, Draw draw) {
     return in;
 }
 
-template <class Round>
-double value(const Workload& w, const OperationData& in, std::size_t tensor, std::int64_t row,
-             const Round& round) {
+constexpr auto values = [](const Workload& w, const OperationData& in, std::size_t tensor,
+                           std::int64_t row, const auto& round, std::span<double> its) {
     const std::int64_t width = w.extent(grid_width);
     double largest = in.at(logits, row * width);
     for (std::int64_t i = 0; i < width; ++i) {
@@ -70,31 +70,10 @@ double value(const Workload& w, const OperationData& in, std::size_t tensor, std
     for (std::int64_t i = 0; i < width; ++i) {
         sum = round(sum + round(std::exp(round(in.at(logits, row * width + i) - largest))));
     }
-    const double its = round(largest + round(std::log(sum)));
-    return tensor == lse ? its : round(its - in.at(logits, row * width + in.index(targets, row)));
-}
-
-template <class Round>
-std::vector<double> values(const Workload& w, const OperationData& in, std::size_t tensor,
-                           std::span<const std::int64_t> rows, const Round& round) {
-    std::vector<double> all(rows.size());
-#pragma omp parallel for schedule(static)
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        all[i] = value(w, in, tensor, rows[i], round);
-    }
-    return all;
-}
-
-std::vector<double> answer(const Workload& w, const OperationData& in, std::size_t tensor,
-                           std::span<const std::int64_t> rows) {
-    return values(w, in, tensor, rows, [](double x) { return x; });
-}
-
-std::vector<double> rounded(const Workload& w, const OperationData& in, std::size_t tensor,
-                            std::span<const std::int64_t> rows, const Precision& precision) {
-    return values(w, in, tensor, rows,
-                  [&](double x) { return round_to(x, precision.accumulators); });
-}
+    const double total = round(largest + round(std::log(sum)));
+    const double target = in.at(logits, row * width + in.index(targets, row));
+    its.front() = tensor == lse ? total : round(total - target);
+};
 
 void change_one(StoredOutputs& outputs, std::size_t output, std::uint64_t seed, double factor) {
     std::byte* stored = outputs[output].data();
@@ -117,20 +96,10 @@ double operations(const Workload& w) {
            static_cast<double>(w.extent(grid_width));
 }
 
-const OperationRecord record{.name = "crossentropy",
-                             .summary = "cross-entropy of each row of logits with its target",
-                             .examples = examples,
-                             .fields = fields,
-                             .validate = validate,
-                             .tensors = tensors,
-                             .draws = draws,
-                             .inputs = inputs,
-                             .answer = answer,
-                             .rounded = rounded,
-                             .mutations = mutations,
-                             .bytes_read = bytes_of_inputs,
-                             .bytes_written = bytes_of_outputs,
-                             .operations = operations};
+const OperationRecord record = record_of(
+    "crossentropy", "cross-entropy of each row of logits with its target",
+    {examples, fields, draws, mutations},
+    {validate, tensors, inputs, answer_by_rows<values>, rounded_by_rows<values>, operations});
 
 }  // namespace
 }  // namespace raceline::operations::crossentropy

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "support/check.hpp"
+#include "workload/answer_by_rows.hpp"
 #include "workload/inputs.hpp"
 #include "workload/normal.hpp"
 #include "workload/operation.hpp"
@@ -39,23 +40,13 @@ std::vector<TensorSpec> tensors(const Workload& w) {
             {"out", w.dtype, tokens, w.extent("d"), true}};
 }
 
-std::vector<double> answer(const Workload& w, const OperationData& in, std::size_t /*tensor*/,
-                           std::span<const std::int64_t> rows) {
-    const std::int64_t d = w.extent("d");
-    std::vector<double> all(rows.size() * d);
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        const std::int64_t from = in.index(ids, rows[i]);
-        for (std::int64_t c = 0; c < d; ++c) {
-            all[i * d + c] = in.at(table, from * d + c);
-        }
+constexpr auto values = [](const Workload& /*w*/, const OperationData& in, std::size_t /*tensor*/,
+                           std::int64_t row, const auto& /*round*/, std::span<double> its) {
+    const std::int64_t from = in.index(ids, row) * std::ssize(its);
+    for (std::int64_t c = 0; c < std::ssize(its); ++c) {
+        its[c] = in.at(table, from + c);
     }
-    return all;
-}
-
-std::vector<double> rounded(const Workload& w, const OperationData& in, std::size_t tensor,
-                            std::span<const std::int64_t> rows, const Precision& /*precision*/) {
-    return answer(w, in, tensor, rows);
-}
+};
 
 constexpr std::array mutations{
     Mutation{"rows_swapped",
@@ -84,20 +75,10 @@ double operations(const Workload& /*w*/) {
     return 0;
 }
 
-const OperationRecord record{.name = "embedding",
-                             .summary = "rows of a table, gathered by index",
-                             .examples = examples,
-                             .fields = fields,
-                             .validate = validate,
-                             .tensors = tensors,
-                             .draws = draws,
-                             .inputs = normal_inputs,
-                             .answer = answer,
-                             .rounded = rounded,
-                             .mutations = mutations,
-                             .bytes_read = bytes_read,
-                             .bytes_written = bytes_of_outputs,
-                             .operations = operations};
+const OperationRecord record = record_of("embedding", "rows of a table, gathered by index",
+                                         {examples, fields, draws, mutations},
+                                         {validate, tensors, normal_inputs, answer_by_rows<values>,
+                                          rounded_by_rows<values>, operations, bytes_read});
 
 }  // namespace
 }  // namespace raceline::operations::embedding

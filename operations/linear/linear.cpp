@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "support/check.hpp"
+#include "workload/answer_by_rows.hpp"
 #include "workload/inputs.hpp"
 #include "workload/normal.hpp"
 #include "workload/operation.hpp"
@@ -167,16 +168,14 @@ std::vector<double> values(const Workload& w, const OperationData& in,
     for (std::int64_t i = 0; i < n * k; ++i) {
         b[i] = static_cast<float>(in.at(weights, by_rows ? i : i % k * n + i / k));
     }
-    std::vector<double> all(rows.size() * n);
-#pragma omp parallel for schedule(dynamic)
-    for (std::size_t r = 0; r < rows.size(); ++r) {
+    return each_row(rows, n, [&](std::int64_t row, std::span<double> its) {
         std::vector<double> x(k);
         for (std::int64_t i = 0; i < k; ++i) {
-            x[i] = in.at(0, rows[r] * k + i);
+            x[i] = in.at(0, row * k + i);
         }
         std::size_t operand = 1;
         for (const RowStep step : parts.before) {
-            run.apply(step, rows[r], operand, x);
+            run.apply(step, row, operand, x);
             operand += tensors_of(form_of(step).operand);
         }
         std::vector<double> y(n);
@@ -189,12 +188,11 @@ std::vector<double> values(const Workload& w, const OperationData& in,
         }
         operand = weights + 1;
         for (const RowStep step : parts.after) {
-            run.apply(step, rows[r], operand, y);
+            run.apply(step, row, operand, y);
             operand += tensors_of(form_of(step).operand);
         }
-        std::ranges::copy(y, all.begin() + static_cast<std::ptrdiff_t>(r) * n);
-    }
-    return all;
+        std::ranges::copy(y, its.begin());
+    });
 }
 
 struct RoundTo {
@@ -253,23 +251,11 @@ double operations(const Workload& w) {
     return 2 * m * n * k + m * k * sum(parts.before) + m * n * sum(parts.after);
 }
 
-const OperationRecord record{.name = "linear",
-                             .summary = "a matrix product, with steps before and after it",
-                             .examples = examples,
-                             .fields = fields,
-                             .validate = validate,
-                             .tensors = tensors,
-                             .draws = draws,
-                             .inputs = normal_inputs,
-                             .answer = answer,
-                             .rounded = rounded,
-                             .mutations = mutations,
-                             .bytes_read = bytes_of_inputs,
-                             .bytes_written = bytes_of_outputs,
-                             .operations = operations,
-                             .matrix_products = true,
-                             .chain = &form,
-                             .codes = codes};
+const OperationRecord record = with_matrix_products(
+    with_chain(record_of("linear", "a matrix product, with steps before and after it",
+                         {examples, fields, draws, mutations},
+                         {validate, tensors, normal_inputs, answer, rounded, operations}),
+               form, codes));
 
 }  // namespace
 }  // namespace raceline::operations::linear

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "support/check.hpp"
+#include "workload/answer_by_rows.hpp"
 #include "workload/inputs.hpp"
 #include "workload/normal.hpp"
 #include "workload/operation.hpp"
@@ -190,14 +191,12 @@ OperationData inputs(const Workload& w, std::uint64_t seed, Draw draw) {
     return in;
 }
 
-/// Output tensor `tensor` of row `row`.
-template <class Round>
-std::vector<double> output_row(const Workload& w, const OperationData& in,
-                               const RowAnswer<Round>& run, std::int64_t row, std::size_t tensor) {
-    const std::int64_t width = w.extent(grid_width);
-    std::vector<double> x(width);
-    for (std::int64_t i = 0; i < width; ++i) {
-        x[i] = in.at(0, row * width + i);
+constexpr auto values = [](const Workload& w, const OperationData& in, std::size_t tensor,
+                           std::int64_t row, const auto& round, std::span<double> its) {
+    const RowAnswer run(in, round, w.extent("d"), w.scalar("eps"));
+    std::vector<double> x(its.size());
+    for (std::int64_t i = 0; i < std::ssize(x); ++i) {
+        x[i] = in.at(0, row * std::ssize(x) + i);
     }
     std::size_t next = 1;
     for (const RowStep step : chain_of(w)) {
@@ -207,36 +206,8 @@ std::vector<double> output_row(const Workload& w, const OperationData& in,
         run.apply(step, row, next, x);
         next += tensors_of(form_of(step).operand);
     }
-    return x;
-}
-
-template <class Round>
-std::vector<double> values(const Workload& w, const OperationData& in, std::size_t tensor,
-                           std::span<const std::int64_t> rows, const Round& round) {
-    const std::int64_t width = w.extent(grid_width);
-    std::vector<double> all(rows.size() * width);
-    const RowAnswer<Round> run(in, round, w.extent("d"), w.scalar("eps"));
-#pragma omp parallel for schedule(static)
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        std::ranges::copy(output_row(w, in, run, rows[i], tensor), all.begin() + i * width);
-    }
-    return all;
-}
-
-std::vector<double> answer(const Workload& w, const OperationData& in, std::size_t tensor,
-                           std::span<const std::int64_t> rows) {
-    return values(w, in, tensor, rows, [](double x) { return x; });
-}
-
-std::vector<double> rounded(const Workload& w, const OperationData& in, std::size_t tensor,
-                            std::span<const std::int64_t> rows, const Precision& precision) {
-    std::vector<double> all =
-        values(w, in, tensor, rows, [&](double x) { return round_to(x, precision.accumulators); });
-    for (double& x : all) {
-        x = round_to(x, precision.output);
-    }
-    return all;
-}
+    std::ranges::copy(x, its.begin());
+};
 
 /// The last output, and where its row `row` begins.
 std::byte* row_of(const Workload& w, StoredOutputs& outputs, std::int64_t row) {
@@ -283,22 +254,12 @@ double operations(const Workload& w) {
            static_cast<double>(w.extent(grid_width));
 }
 
-const OperationRecord record{.name = "rows",
-                             .summary = "a chain of steps on each row of a matrix",
-                             .examples = examples,
-                             .fields = fields,
-                             .validate = validate,
-                             .tensors = tensors,
-                             .draws = draws,
-                             .inputs = inputs,
-                             .answer = answer,
-                             .rounded = rounded,
-                             .mutations = mutations,
-                             .bytes_read = bytes_read,
-                             .bytes_written = bytes_written,
-                             .operations = operations,
-                             .chain = &form,
-                             .codes = codes};
+const OperationRecord record =
+    with_chain(record_of("rows", "a chain of steps on each row of a matrix",
+                         {examples, fields, draws, mutations},
+                         {validate, tensors, inputs, answer_by_rows<values>,
+                          rounded_by_rows<values>, operations, bytes_read, bytes_written}),
+               form, codes);
 
 }  // namespace
 }  // namespace raceline::operations::rows

@@ -124,9 +124,7 @@ void Call::run(nb::handle out_tensor, nb::handle lse_tensor, std::uintptr_t work
     launch(execution);
 }
 
-ForwardCall::ForwardCall(nb::dict given, nb::object stream) {
-    const Inputs inputs{std::move(given), std::move(stream)};
-    tensors_.reserve(11);
+ForwardCall::ForwardCall(const Inputs& inputs) {
     const Tensor& q = keep(inputs.tensor("q"));
     const Tensor& k = keep(inputs.tensor("k"));
     const Tensor& v = keep(inputs.tensor("v"));

@@ -28,7 +28,7 @@ struct Inputs {
 
 class Call {
 public:
-    Call() = default;
+    Call() { tensors_.reserve(most_tensors); }
     Call(const Call&) = delete;
     Call& operator=(const Call&) = delete;
     virtual ~Call() = default;
@@ -56,43 +56,50 @@ protected:
     const Tensor& keep(Tensor tensor);
     void set_out_shape(const Tensor& q, const Tensor& v);
 
+    /// No call keeps more: what `keep` gave stays where it is.
+    static constexpr std::size_t most_tensors = 11;
     std::vector<Tensor> tensors_;
     std::vector<std::int64_t> out_shape_;
 };
 
+/// A call with the library's own arguments.
+template <class Args>
+class CallOf : public Call {
+protected:
+    TensorView& out() override { return args_.out; }
+    TensorView& lse() override { return args_.lse; }
+
+    Args args_;
+};
+
 /// raceline::forward. Names: q k v sinks cu_seqlens_q cu_seqlens_k (host), device_cu_seqlens_q
 /// device_cu_seqlens_k q_scale k_scale v_scale, and the options.
-class ForwardCall final : public Call {
+class ForwardCall final : public CallOf<ForwardArgs> {
 public:
-    ForwardCall(nb::dict given, nb::object stream);
+    explicit ForwardCall(const Inputs& inputs);
     std::string predict(const std::string& device) const override;
     std::string key() const override;
 
 protected:
     std::size_t workspace(Place place) const override { return forward_workspace(args_, place); }
     void launch(const Execution& execution) override { forward(args_, execution); }
-    TensorView& out() override { return args_.out; }
-    TensorView& lse() override { return args_.lse; }
 
 private:
     void read_prefix_sums(const Inputs& inputs);
     void read_scales(const Inputs& inputs);
-    ForwardArgs args_;
 };
 
 /// raceline::decode. Names: q k_cache v_cache sinks tree block_table seqlens max_seqlen k_scale
 /// v_scale checked, and the options.
-class DecodeCall final : public Call {
+class DecodeCall final : public CallOf<DecodeArgs> {
 public:
-    DecodeCall(nb::dict given, nb::object stream);
+    explicit DecodeCall(const Inputs& inputs);
     std::string predict(const std::string& device) const override;
     std::string key() const override;
 
 protected:
     std::size_t workspace(Place place) const override { return decode_workspace(args_, place); }
     void launch(const Execution& execution) override { decode(args_, execution); }
-    TensorView& out() override { return args_.out; }
-    TensorView& lse() override { return args_.lse; }
 
 private:
     void read_cache(const Inputs& inputs);
@@ -100,13 +107,12 @@ private:
     void read_lengths(const Inputs& inputs);
     /// seqlens where the host can see them, else nothing.
     [[nodiscard]] std::span<const std::int32_t> host_lengths() const;
-    DecodeArgs args_;
 };
 
 /// raceline::combine. Names: out_parts lse_parts sinks.
-class CombineCall final : public Call {
+class CombineCall final : public CallOf<CombineArgs> {
 public:
-    CombineCall(nb::dict given, nb::object stream);
+    explicit CombineCall(const Inputs& inputs);
     /// Refused: a shape says the same.
     std::string predict(const std::string& device) const override;
     std::string key() const override;
@@ -114,11 +120,6 @@ public:
 protected:
     std::size_t workspace(Place /*place*/) const override { return 0; }
     void launch(const Execution& execution) override { combine(args_, execution); }
-    TensorView& out() override { return args_.out; }
-    TensorView& lse() override { return args_.lse; }
-
-private:
-    CombineArgs args_;
 };
 
 }  // namespace raceline::python

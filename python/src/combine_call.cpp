@@ -14,9 +14,7 @@ namespace {
 
 }  // namespace
 
-CombineCall::CombineCall(nb::dict given, nb::object stream) {
-    const Inputs inputs{std::move(given), std::move(stream)};
-    tensors_.reserve(3);
+CombineCall::CombineCall(const Inputs& inputs) {
     const Tensor& parts = keep(inputs.tensor("out_parts"));
     const Tensor& lses = keep(inputs.tensor("lse_parts"));
     if (parts.shape.size() != 4) {

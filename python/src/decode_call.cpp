@@ -25,9 +25,7 @@ const std::int32_t* table_rows(const Tensor& table, std::int64_t batch) {
 
 }  // namespace
 
-DecodeCall::DecodeCall(nb::dict given, nb::object stream) {
-    const Inputs inputs{std::move(given), std::move(stream)};
-    tensors_.reserve(9);
+DecodeCall::DecodeCall(const Inputs& inputs) {
     const Tensor& q = keep(inputs.tensor("q"));
     const Tensor& k = keep(inputs.tensor("k_cache"));
     const Tensor& v = keep(inputs.tensor("v_cache"));

@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "call.hpp"
 #include "devices.hpp"
@@ -60,6 +61,17 @@ void translate(const std::exception_ptr& thrown, void*) {
     }
 }
 
+template <class Kind>
+void bind_kind(nb::module_& module, const char* name) {
+    nb::class_<Kind, Call>(module, name)
+        .def(
+            "__init__",
+            [](Kind* self, nb::dict given, nb::object stream) {
+                new (self) Kind({std::move(given), std::move(stream)});
+            },
+            nb::arg("given"), nb::arg("stream").none());
+}
+
 void bind_call(nb::module_& module) {
     nb::class_<Call>(module, "Call", "A checked call.")
         .def_prop_ro("out_shape",
@@ -74,12 +86,9 @@ void bind_call(nb::module_& module) {
         .def_prop_ro("workspace_bytes", &Call::workspace_bytes)
         .def("run", &Call::run, nb::arg("out"), nb::arg("lse").none(), nb::arg("workspace"),
              nb::arg("workspace_bytes"), nb::arg("stream"));
-    nb::class_<ForwardCall, Call>(module, "ForwardCall")
-        .def(nb::init<nb::dict, nb::object>(), nb::arg("given"), nb::arg("stream").none());
-    nb::class_<DecodeCall, Call>(module, "DecodeCall")
-        .def(nb::init<nb::dict, nb::object>(), nb::arg("given"), nb::arg("stream").none());
-    nb::class_<CombineCall, Call>(module, "CombineCall")
-        .def(nb::init<nb::dict, nb::object>(), nb::arg("given"), nb::arg("stream").none());
+    bind_kind<ForwardCall>(module, "ForwardCall");
+    bind_kind<DecodeCall>(module, "DecodeCall");
+    bind_kind<CombineCall>(module, "CombineCall");
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <span>
+#include <utility>
 
 #include "support/build_info.hpp"
 #include "support/one_line.hpp"
@@ -62,15 +63,19 @@ std::span<const std::int32_t> prefix_sums(const std::int32_t* sums, std::int64_t
     return {sums, static_cast<std::size_t>(count)};
 }
 
-// What has a row a query, and the options, which both calls have.
-template <class Known, class Args>
-void read_rows(const Known& known, Args& args) {
+// A call as the caller's struct has it, and the part of its arguments that both calls have: what
+// has a row a query, and the options.
+template <class Args, class Given>
+std::pair<Given, Args> read_rows(const Given* given) {
+    const Given known = read_struct(given, "args");
+    Args args;
     args.q = read_tensor(known.q, "q");
     args.out = read_tensor(known.out, "out");
     if (known.lse != nullptr) {
         args.lse = read_tensor(known.lse, "lse");
     }
     args.options = read_options(known.options);
+    return {known, std::move(args)};
 }
 
 }  // namespace
@@ -113,9 +118,7 @@ Place place_of(std::int32_t number) {
 }
 
 ForwardArgs read_forward(const rl_forward_args* given) {
-    const rl_forward_args known = read_struct(given, "args");
-    ForwardArgs args;
-    read_rows(known, args);
+    auto [known, args] = read_rows<ForwardArgs>(given);
     args.k = read_tensor(known.k, "k");
     args.v = read_tensor(known.v, "v");
     args.cu_seqlens_q = prefix_sums(known.cu_seqlens_q, known.cu_seqlens_count, "cu_seqlens_q");
@@ -125,13 +128,11 @@ ForwardArgs read_forward(const rl_forward_args* given) {
     args.q_scale = known.q_scale;
     args.k_scale = known.k_scale;
     args.v_scale = known.v_scale;
-    return args;
+    return std::move(args);
 }
 
 DecodeArgs read_decode(const rl_decode_args* given) {
-    const rl_decode_args known = read_struct(given, "args");
-    DecodeArgs args;
-    read_rows(known, args);
+    auto [known, args] = read_rows<DecodeArgs>(given);
     args.k_cache = read_tensor(known.k_cache, "k_cache");
     args.v_cache = read_tensor(known.v_cache, "v_cache");
     args.seqlens_k = known.seqlens_k;
@@ -147,7 +148,7 @@ DecodeArgs read_decode(const rl_decode_args* given) {
     if (known.v_token_scale != nullptr) {
         args.v_token_scale = read_tensor(known.v_token_scale, "v_token_scale");
     }
-    return args;
+    return std::move(args);
 }
 
 CombineArgs read_combine(const rl_combine_args* given) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "api/call.hpp"
@@ -104,18 +105,27 @@ void check_queries(const DecodeArgs& args, const Workload& w) {
     }
 }
 
+// A call's numbers where the host can read them: those of a GPU in `copy`.
+template <class T>
+std::span<const T> on_host(const T* numbers, std::size_t count, const Execution& execution,
+                           std::vector<T>& copy) {
+    if (execution.place != Place::cuda) {
+        return {numbers, count};
+    }
+    copy.resize(count);
+    read_device_memory(copy.data(), numbers, count * sizeof(T), execution.stream);
+    return copy;
+}
+
 // Used lengths, as a host copy: those of the call or, without any, max_seqlen_k for all.
 std::vector<std::int32_t> host_lengths(const DecodeArgs& args, const Execution& execution,
                                        const Workload& w) {
     std::vector<std::int32_t> lengths(static_cast<std::size_t>(w.batch),
                                       static_cast<std::int32_t>(w.seqlen_k));
     if (args.seqlens_k != nullptr && !lengths.empty()) {
-        if (execution.place == Place::cuda) {
-            read_device_memory(lengths.data(), args.seqlens_k,
-                               lengths.size() * sizeof(std::int32_t), execution.stream);
-        } else {
-            std::copy_n(args.seqlens_k, lengths.size(), lengths.begin());
-        }
+        std::vector<std::int32_t> copy;
+        std::ranges::copy(on_host(args.seqlens_k, lengths.size(), execution, copy),
+                          lengths.begin());
     }
     return lengths;
 }
@@ -124,15 +134,9 @@ void check_words(const DecodeArgs& args, const Execution& execution, const Workl
     if (args.tree == nullptr) {
         return;
     }
-    const auto count = static_cast<std::size_t>(w.tokens_q());
     std::vector<std::uint32_t> copy;
-    const std::uint32_t* words = args.tree;
-    if (execution.place == Place::cuda) {
-        copy.resize(count);
-        read_device_memory(copy.data(), words, count * sizeof(std::uint32_t), execution.stream);
-        words = copy.data();
-    }
-    check_tree({words, count}, w.seqlen_q);
+    check_tree(on_host(args.tree, static_cast<std::size_t>(w.tokens_q()), execution, copy),
+               w.seqlen_q);
 }
 
 // Checked mode: what only the data can tell.
@@ -144,14 +148,8 @@ void check_data(const DecodeArgs& args, const Execution& execution, const Worklo
     }
     const auto count = static_cast<std::size_t>(w.batch * args.block_table_stride);
     std::vector<std::int32_t> copy;
-    const std::int32_t* table = args.block_table;
-    if (execution.place == Place::cuda) {
-        copy.resize(count);
-        read_device_memory(copy.data(), table, count * sizeof(std::int32_t), execution.stream);
-        table = copy.data();
-    }
-    check_pages(lengths, {table, count}, args.block_table_stride, w.page_size,
-                args.k_cache.shape[0]);
+    check_pages(lengths, on_host(args.block_table, count, execution, copy), args.block_table_stride,
+                w.page_size, args.k_cache.shape[0]);
 }
 
 void check_memory(const DecodeArgs& args, const Execution& execution, Call& call,

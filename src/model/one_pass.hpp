@@ -59,14 +59,16 @@ inline Counts one_pass_in_turns(const Workload& w, std::string step, Work work, 
 inline constexpr Constant cold_fetches =
     assumed("operations.cold_fetches", 1, "the first line alone, from memory");
 
-/// CTAs of the first wave alone find it there. `residents`: CTAs that a unit has room for.
-inline void add_cold_code(Counts& c, const Device& device, int residents,
-                          double fetches = cold_fetches) {
+/// One launch, of which CTAs of the first wave alone find no code. `residents`: CTAs that a unit
+/// has room for.
+inline std::vector<Counts> one_cold_launch(Counts c, const Device& device, int residents,
+                                           double fetches = cold_fetches) {
     const double first = static_cast<double>(std::max(1, device.units) * std::max(1, residents));
     c.steps.push_back({.name = "code",
                        .repeat = fetches * std::min(1.0, first / static_cast<double>(c.ctas)),
                        .work = {},
                        .waits = "latency.dram"});
+    return one_launch(std::move(c));
 }
 
 /// The same on a GPU: every CTA waits for its loads once.

@@ -319,46 +319,48 @@ Panel panel_of_times(const LadderView& view, const Climb& climb) {
     return panel;
 }
 
-void say_missing(Chart& chart) {
-    Panel panel;
-    panel.missing = missing_text(chart);
-    chart.panels.push_back(std::move(panel));
+/// The view's chart with a panel for each climb, one below the other, or with one that says what is
+/// missing.
+Chart chart_of_climbs(const LadderView& view,
+                      Panel (&panel_of)(const LadderView& view, const Climb& climb)) {
+    Chart chart = view.chart;
+    if (view.climbs.empty()) {
+        Panel panel;
+        panel.missing = missing_text(chart);
+        chart.panels.push_back(std::move(panel));
+        return chart;
+    }
+    for (const Climb& climb : view.climbs) {
+        chart.panels.push_back(panel_of(view, climb));
+    }
+    chart.columns = 1;
+    return chart;
 }
 
 }  // namespace
 
 Chart trajectory_chart(const TimedRows& rows, std::string_view name, const std::string& wanted) {
-    LadderView view = view_of(rows, name, wanted, "How the ladder climbs");
-    Chart chart = view.chart;
-    if (view.climbs.empty()) {
-        say_missing(chart);
-        return chart;
+    const LadderView view = view_of(rows, name, wanted, "How the ladder climbs");
+    Chart chart = chart_of_climbs(view, climbing_panel);
+    if (!view.climbs.empty()) {
+        chart.key +=
+            " Under each rung its speed-up over the one that it changes, predicted in brackets.";
+        // Words stand below marks: axes have to be high.
+        give_axes_room(chart, 600, 420);
     }
-    chart.key +=
-        " Under each rung its speed-up over the one that it changes, predicted in brackets.";
-    for (const Climb& climb : view.climbs) {
-        chart.panels.push_back(climbing_panel(view, climb));
-    }
-    chart.columns = 1;
-    // Words stand below marks: axes have to be high.
-    give_axes_room(chart, 600, 420);
     return chart;
 }
 
 Chart ladder_chart(const TimedRows& rows, std::string_view name, const std::string& wanted) {
-    LadderView view = view_of(rows, name, wanted, "Time of each rung");
-    Chart chart = view.chart;
-    if (view.climbs.empty()) {
-        say_missing(chart);
-        return chart;
+    const LadderView view = view_of(rows, name, wanted, "Time of each rung");
+    Chart chart = chart_of_climbs(view, panel_of_times);
+    if (!view.climbs.empty()) {
+        double height = 0;
+        for (const Panel& panel : chart.panels) {
+            height += panel.height;
+        }
+        chart.height = std::max(360.0, 80 + height);
     }
-    double height = 0;
-    for (const Climb& climb : view.climbs) {
-        chart.panels.push_back(panel_of_times(view, climb));
-        height += chart.panels.back().height;
-    }
-    chart.columns = 1;
-    chart.height = std::max(360.0, 80 + height);
     return chart;
 }
 

@@ -10,9 +10,13 @@ namespace {
 constexpr std::size_t alignment = 256;  // of every tensor, as cudaMalloc gives
 constexpr unsigned char poison = 0xFF;
 
-template <class T>
-std::size_t bytes_in(const std::vector<T>& values) {
-    return values.size() * sizeof(T);
+/// `of` each input beside Q, K and V, in the order of CudaArena::Part.
+template <class Of>
+auto of_structure(const Inputs& in, const Of& of) {
+    return std::array{of(in.sinks),         of(in.tree),         of(in.cu_seqlens_q),
+                      of(in.cu_seqlens_k),  of(in.seqlens_k),    of(in.block_table),
+                      of(in.k_scale),       of(in.v_scale),      of(in.q_scale),
+                      of(in.k_token_scale), of(in.v_token_scale)};
 }
 }  // namespace
 
@@ -39,22 +43,12 @@ bool equal_on_device(const std::vector<SamePlaces>& places) {
 
 CudaArena::Layout CudaArena::make_layout(const Workload& w, const Inputs& in) {
     Layout layout;
-    layout.bytes = {in.q_bytes,
-                    in.k_bytes,
-                    in.v_bytes,
-                    bytes_in(in.sinks),
-                    bytes_in(in.tree),
-                    bytes_in(in.cu_seqlens_q),
-                    bytes_in(in.cu_seqlens_k),
-                    bytes_in(in.seqlens_k),
-                    bytes_in(in.block_table),
-                    bytes_in(in.k_scale),
-                    bytes_in(in.v_scale),
-                    bytes_in(in.q_scale),
-                    bytes_in(in.k_token_scale),
-                    bytes_in(in.v_token_scale),
-                    in.out_elements * static_cast<std::size_t>(bytes_of(w.out_dtype())),
-                    in.lse_elements * sizeof(float)};
+    const auto sizes =
+        of_structure(in, [](const auto& values) { return values.size() * sizeof(values[0]); });
+    layout.bytes = {in.q_bytes, in.k_bytes, in.v_bytes};
+    std::ranges::copy(sizes, layout.bytes.begin() + sinks);
+    layout.bytes[o] = in.out_elements * static_cast<std::size_t>(bytes_of(w.out_dtype()));
+    layout.bytes[l] = in.lse_elements * sizeof(float);
     for (std::size_t part = 0; part < parts; ++part) {
         layout.offset[part] = layout.total;
         const std::size_t end = layout.total + layout.bytes[part] + red_zone_bytes;
@@ -76,23 +70,11 @@ CudaArena::CudaArena(const Workload& workload, const Inputs& inputs, int count)
 }
 
 std::array<const void*, CudaArena::parts> CudaArena::sources() const {
-    const Inputs& in = inputs_;
-    return {in.q.data(),
-            in.k.data(),
-            in.v.data(),
-            in.sinks.data(),
-            in.tree.data(),
-            in.cu_seqlens_q.data(),
-            in.cu_seqlens_k.data(),
-            in.seqlens_k.data(),
-            in.block_table.data(),
-            in.k_scale.data(),
-            in.v_scale.data(),
-            in.q_scale.data(),
-            in.k_token_scale.data(),
-            in.v_token_scale.data(),
-            nullptr,
-            nullptr};
+    std::array<const void*, parts> all{inputs_.q.data(), inputs_.k.data(), inputs_.v.data()};
+    const auto structure =
+        of_structure(inputs_, [](const auto& values) -> const void* { return values.data(); });
+    std::ranges::copy(structure, all.begin() + sinks);
+    return all;
 }
 
 std::byte* CudaArena::at(int index, Part part) const {

@@ -87,6 +87,9 @@ struct Mutation {
 
 inline constexpr std::array<std::string_view, 1> forward_only{"forward"};
 
+double bytes_of_inputs(const Workload& workload);   ///< of all input tensors
+double bytes_of_outputs(const Workload& workload);  ///< of all output tensors
+
 /// The record that an operation's folder writes. Functions are references and data is Required, so
 /// that a forgotten field is a compile error. Functions get workloads that were validated.
 struct OperationRecord {
@@ -127,6 +130,57 @@ struct OperationRecord {
     std::vector<std::int32_t> (*codes)(const Workload&) = nullptr;
 };
 
+/// What a record lists.
+struct OperationLists {
+    Required<std::span<const std::string_view>> examples;
+    Required<std::span<const OperationField>> fields;
+    Required<std::span<const Draw>> draws;
+    Required<std::span<const Mutation>> mutations;
+};
+
+/// What a record computes, by what needs which: shapes, inputs, answers, costs.
+struct OperationFunctions {
+    void (&validate)(const Workload&);
+    std::vector<TensorSpec> (&tensors)(const Workload&);
+    OperationData (&inputs)(const Workload&, std::uint64_t seed, Draw draw);
+    std::vector<double> (&answer)(const Workload&, const OperationData&, std::size_t tensor,
+                                  std::span<const std::int64_t> rows);
+    std::vector<double> (&rounded)(const Workload&, const OperationData&, std::size_t tensor,
+                                   std::span<const std::int64_t> rows, const Precision&);
+    double (&operations)(const Workload&);
+    double (&bytes_read)(const Workload&) = bytes_of_inputs;
+    double (&bytes_written)(const Workload&) = bytes_of_outputs;
+};
+
+/// A record of what every operation has.
+constexpr OperationRecord record_of(std::string_view name, std::string_view summary,
+                                    const OperationLists& lists, const OperationFunctions& of) {
+    return {name,
+            summary,
+            lists.examples,
+            lists.fields,
+            of.validate,
+            of.tensors,
+            lists.draws,
+            of.inputs,
+            of.answer,
+            of.rounded,
+            lists.mutations,
+            of.bytes_read,
+            of.bytes_written,
+            of.operations};
+}
+constexpr OperationRecord with_matrix_products(OperationRecord record) {
+    record.matrix_products = true;
+    return record;
+}
+constexpr OperationRecord with_chain(OperationRecord record, const ChainForm& chain,
+                                     std::vector<std::int32_t> (&codes)(const Workload&)) {
+    record.chain = &chain;
+    record.codes = codes;
+    return record;
+}
+
 /// Every operation in operations/, sorted by name.
 std::span<const OperationRecord* const> all_operations();
 
@@ -155,9 +209,6 @@ std::span<const Draw> draws_of(const Workload& workload);
 /// plus 1/2; peaked: 4 times as large; non_finite: NaN and infinities in a few places. Indices are
 /// drawn evenly, and keep to their range in every draw.
 OperationData normal_inputs(const Workload& workload, std::uint64_t seed, Draw draw);
-
-double bytes_of_inputs(const Workload& workload);   ///< of all input tensors
-double bytes_of_outputs(const Workload& workload);  ///< of all output tensors
 
 /// The arguments of a launch, with one address a tensor.
 OperationArgs make_operation_args(const Workload& workload, std::span<void* const> addresses);

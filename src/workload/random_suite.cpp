@@ -26,14 +26,8 @@ void draw_options(ShapeDraw& draw, Workload& w) {
     constexpr std::array types{DType::fp32, DType::bf16, DType::bf16, DType::fp32, DType::fp16};
     w.dtype = types[static_cast<std::size_t>(draw.between(0, 4))];
     w.kv_dtype = w.dtype;
-    if (draw.one_in(5)) {
-        w.window = Window{.left = draw.between(31, 600), .right = -1};
-        w.mask = Mask::causal;
-    }
-    if (draw.one_in(8)) {
-        w.softcap = static_cast<double>(draw.of(std::array<std::int64_t, 3>{20, 30, 50}));
-    }
-    w.sinks = draw.one_in(8);
+    draw_window(draw, w, 5, 31, 600);
+    draw_softcap_and_sinks(draw, w, 8);
     if (draw.one_in(3)) {
         w.page_size = draw.of(std::array<std::int64_t, 4>{16, 32, 64, 128});
     }

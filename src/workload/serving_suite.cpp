@@ -43,14 +43,8 @@ void draw_served_options(ShapeDraw& draw, Workload& w) {
     if (!draw.one_in(4)) {
         w.page_size = draw.of(std::array<std::int64_t, 7>{16, 16, 64, 64, 128, 256, 48});
     }
-    if (draw.one_in(6)) {
-        w.window = Window{.left = draw.between(100, 8191), .right = -1};
-        w.mask = Mask::causal;
-    }
-    if (draw.one_in(8)) {
-        w.softcap = static_cast<double>(draw.of(std::array<std::int64_t, 3>{20, 30, 50}));
-    }
-    w.sinks = draw.one_in(6);
+    draw_window(draw, w, 6, 100, 8191);
+    draw_softcap_and_sinks(draw, w, 6);
 }
 
 double served_bytes(const Workload& w) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "workload/normal.hpp"
+#include "workload/workload.hpp"
 
 namespace raceline {
 
@@ -40,5 +41,22 @@ private:
     std::uint64_t key_;
     std::uint64_t counter_ = 0;
 };
+
+/// One call in `odds` has a window, of `least` to `most` older keys.
+inline void draw_window(ShapeDraw& draw, Workload& w, std::int64_t odds, std::int64_t least,
+                        std::int64_t most) {
+    if (draw.one_in(odds)) {
+        w.window = Window{.left = draw.between(least, most), .right = -1};
+        w.mask = Mask::causal;
+    }
+}
+
+/// One call in eight has a softcap, one in `odds` has sinks.
+inline void draw_softcap_and_sinks(ShapeDraw& draw, Workload& w, std::int64_t odds) {
+    if (draw.one_in(8)) {
+        w.softcap = static_cast<double>(draw.of(std::array<std::int64_t, 3>{20, 30, 50}));
+    }
+    w.sinks = draw.one_in(odds);
+}
 
 }  // namespace raceline
