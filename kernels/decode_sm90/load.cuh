@@ -153,15 +153,25 @@ struct Loader {
         ptx::st_shared_v4_u32(to, make_uint4(words[0], words[1], words[2], words[3]));
     }
 
+    /// What a lane copies of each row, which row it begins with, where that is, and how many bytes
+    /// its next one is away.
+    struct Lane {
+        std::int32_t chunk, first_row;
+        std::int64_t lanes_own, step;
+    };
+    __device__ __forceinline__ Lane lane_of(const Source& from) const {
+        const auto lane = static_cast<std::int32_t>(threadIdx.x % 32);
+        const std::int32_t chunk = lane % tile.chunks();
+        const std::int32_t first_row = lane / tile.chunks();
+        return {chunk, first_row, first_row * from.row_bytes + 16 * chunk,
+                rows_at_once * from.row_bytes};
+    }
+
     /// Block `at`, all of whose keys are seen: one copy a piece and nothing else. A page is looked
     /// up for 16 keys at a time. Columns that the tensor does not have become zeros.
     __device__ __forceinline__ void copy_plain(const Source& from, std::uint32_t to,
                                                int columns) const {
-        const auto lane = static_cast<std::int32_t>(threadIdx.x % 32);
-        const std::int32_t chunk = lane % tile.chunks();
-        const std::int32_t first_row = lane / tile.chunks();
-        const std::int64_t lanes_own = first_row * from.row_bytes + 16 * chunk;
-        const std::int64_t step = rows_at_once * from.row_bytes;
+        const auto [chunk, first_row, lanes_own, step] = lane_of(from);
         const int bytes = chunk * 16 / element < columns ? 16 : 0;
         const char* piece = row(from, at * tile.keys) + lanes_own;
 #pragma unroll
@@ -178,11 +188,7 @@ struct Loader {
     /// 0 times V's would not be 0. The page of a run without a seen key is not looked up.
     __device__ __forceinline__ void copy_edge(const Source& from, std::uint32_t to,
                                               int columns) const {
-        const auto lane = static_cast<std::int32_t>(threadIdx.x % 32);
-        const std::int32_t chunk = lane % tile.chunks();
-        const std::int32_t first_row = lane / tile.chunks();
-        const std::int64_t lanes_own = first_row * from.row_bytes + 16 * chunk;
-        const std::int64_t step = rows_at_once * from.row_bytes;
+        const auto [chunk, first_row, lanes_own, step] = lane_of(from);
         const bool exists = chunk * 16 / element < columns;
 #pragma unroll 1
         for (int run = 0; run < tile.keys; run += run_keys) {

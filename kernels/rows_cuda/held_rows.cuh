@@ -148,28 +148,6 @@ struct HeldRows {
         }
     }
 
-    template <RowOp op>
-    __device__ __forceinline__ void each(float statistic) {
-#pragma unroll
-        for (int c = 0; c < chunks; ++c) {
-#pragma unroll
-            for (int e = 0; e < per_chunk; ++e) {
-                x[c][e] = applied<type, op>(x[c][e], statistic);
-            }
-        }
-    }
-    template <RowOp op>
-    __device__ __forceinline__ void with(const uint4 (&operands)[chunks]) {
-#pragma unroll
-        for (int c = 0; c < chunks; ++c) {
-            float operand[per_chunk];
-            gpu::widen<type>(operands[c], operand);
-#pragma unroll
-            for (int e = 0; e < per_chunk; ++e) {
-                x[c][e] = applied<type, op>(x[c][e], operand[e]);
-            }
-        }
-    }
     /// Of the chunks of the row alone, each by itself first: sums that do not wait for each other.
     template <RowOp op>
     __device__ __forceinline__ float over_mine() const {
@@ -232,7 +210,7 @@ struct HeldRows {
         if constexpr (i < end) {
             constexpr RowOp op = program.list[i].op;
             if constexpr (!is_reduction(op)) {
-                each<op>(left[reductions - 1]);
+                apply_to_all<type, op>(x, left[reductions - 1]);
             }
             again<end, i + 1, reductions + (is_reduction(op) ? 1 : 0)>();
         }
@@ -261,13 +239,13 @@ struct HeldRows {
                 }
             } else if constexpr (takes_matrix(its.op)) {
                 constexpr int its_own = 1 + steps_before(program, i, takes_matrix);
-                with<its.op>(raw[its_own]);
+                apply_chunks<type, its.op>(x, raw[its_own]);
             } else if constexpr (takes_vector(its.op)) {
                 constexpr int its_own = vectors_ahead ? steps_before(program, i, takes_vector) : 0;
                 if constexpr (!vectors_ahead) {
                     load_chunks(its.tensor, false, of_all[its_own]);
                 }
-                with<its.op>(of_all[its_own]);
+                apply_chunks<type, its.op>(x, of_all[its_own]);
             } else if constexpr (its.op == RowOp::rope) {
                 if constexpr (!angles_ahead) {
                     load_angles(its.tensor);
@@ -276,7 +254,7 @@ struct HeldRows {
             } else if constexpr (its.op == RowOp::store) {
                 store(its.tensor);
             } else {
-                each<its.op>(statistic);
+                apply_to_all<type, its.op>(x, statistic);
             }
             run_from<i + 1>(statistic);
         }

@@ -59,13 +59,7 @@ struct Piece {
 
     template <RowOp op>
     __device__ __forceinline__ void each(float statistic = 0) {
-#pragma unroll
-        for (int c = 0; c < chunks; ++c) {
-#pragma unroll
-            for (int e = 0; e < per_chunk; ++e) {
-                x[c][e] = applied<type, op>(x[c][e], statistic);
-            }
-        }
+        apply_to_all<type, op>(x, statistic);
     }
 
     template <RowOp op>
@@ -75,15 +69,7 @@ struct Piece {
         for (int c = 0; c < chunks; ++c) {
             raw[c] = load_one(tensor, takes_matrix(op), c);
         }
-#pragma unroll
-        for (int c = 0; c < chunks; ++c) {
-            float operand[per_chunk];
-            gpu::widen<type>(raw[c], operand);
-#pragma unroll
-            for (int e = 0; e < per_chunk; ++e) {
-                x[c][e] = applied<type, op>(x[c][e], operand[e]);
-            }
-        }
+        apply_chunks<type, op>(x, raw);
     }
 
     /// Of the elements of the row alone: what stands behind its end does not count.

@@ -101,6 +101,31 @@ __device__ __forceinline__ float applied(float v, [[maybe_unused]] float other) 
     }
 }
 
+/// The same for the chunks that a thread holds: with the statistic, or with an operand's chunks.
+template <DType type, RowOp op, int chunks, int per_chunk>
+__device__ __forceinline__ void apply_to_all(float (&x)[chunks][per_chunk], float statistic) {
+#pragma unroll
+    for (int c = 0; c < chunks; ++c) {
+#pragma unroll
+        for (int e = 0; e < per_chunk; ++e) {
+            x[c][e] = applied<type, op>(x[c][e], statistic);
+        }
+    }
+}
+template <DType type, RowOp op, int chunks, int per_chunk>
+__device__ __forceinline__ void apply_chunks(float (&x)[chunks][per_chunk],
+                                             const uint4 (&operands)[chunks]) {
+#pragma unroll
+    for (int c = 0; c < chunks; ++c) {
+        float operand[per_chunk];
+        gpu::widen<type>(operands[c], operand);
+#pragma unroll
+        for (int e = 0; e < per_chunk; ++e) {
+            x[c][e] = applied<type, op>(x[c][e], operand[e]);
+        }
+    }
+}
+
 /// What a reduction starts with, and one more element of it.
 __device__ __forceinline__ float start_of(RowOp op) {
     return op == RowOp::reduce_max ? -INFINITY : 0.0F;
