@@ -67,6 +67,7 @@ foreach(tree kernels ladder)
   foreach(folder ${folders})
     raceline_kernel(${tree} ${folder})
   endforeach()
+  raceline_records_of_gpus(${tree})
 endforeach()
 
 # The generator is a host program of its own: it must exist before anything else is compiled.
