@@ -59,14 +59,20 @@ function(raceline_compile_in_batches target size)
   endif()
 endfunction()
 
-# With RACELINE_PCH the targets that are compiled in batches share precompiled headers, one set for each
-# level of optimisation. Files that are compiled alone, as timed loops are, read headers themselves.
+# With RACELINE_PCH kernels and what is compiled in batches share precompiled headers, one set for each
+# level of optimisation. Loops of probes, which are compiled alone, read headers themselves.
 set(RACELINE_HEADERS <algorithm> <array> <charconv> <cmath> <cstdint> <filesystem> <fmt/format.h>
     <fmt/ranges.h> <fstream> <functional> <limits> <map> <memory> <nlohmann/json.hpp> <numeric>
     <optional> <set> <span> <sstream> <string> <string_view> <tuple> <utility> <vector>)
 function(raceline_precompile_headers)
   if(NOT RACELINE_PCH)
     return()
+  endif()
+  # The first is for ccache. And g++ forgets that precompiled headers are the system's: it warns of
+  # what it inlines from them. Other builds show the warnings that count.
+  set(gnu_only)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    set(gnu_only -fpch-preprocess -w)
   endif()
   get_property(targets GLOBAL PROPERTY RACELINE_PRECOMPILED)
   foreach(target ${targets})
@@ -88,14 +94,10 @@ function(raceline_precompile_headers)
       if(NOT level STREQUAL "-O3")
         raceline_compile_at(${level} ${headers})
       endif()
-      if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")  # for ccache
-        target_compile_options(${headers} PRIVATE -fpch-preprocess)
-      endif()
+      target_compile_options(${headers} PRIVATE ${gnu_only})
       target_precompile_headers(${headers} PRIVATE ${RACELINE_HEADERS})
     endif()
-    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-      target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
-    endif()
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${gnu_only}>)
     target_precompile_headers(${target} REUSE_FROM ${headers})
   endforeach()
 endfunction()
@@ -270,6 +272,7 @@ function(raceline_kernel tree folder)
     add_library(kernel_${folder_name} OBJECT ${host})
     raceline_host_options(kernel_${folder_name})
     raceline_one_simd_target(kernel_${folder_name})
+    set_property(GLOBAL APPEND PROPERTY RACELINE_PRECOMPILED kernel_${folder_name})
     if(tree STREQUAL "ladder")
       raceline_compile_quickly(kernel_${folder_name})
     endif()
