@@ -19,11 +19,13 @@ help:
 	@echo "make format    rewrite the tree with clang-format"
 	@echo "RACELINE_NO_INSTALL=1 names missing packages instead of installing them"
 
-# It compiles what it runs: without a GPU the kernels of the CPU. `make test` compiles all.
+# It compiles what it runs: without a GPU the kernels of the CPU, and these for this CPU. Presets say
+# RACELINE_SIMD=all, so that `make test` compiles all, in the same folder too.
 DEMO_PRESET ?= $(if $(wildcard /dev/nvidia[0-9]* /dev/dxg),auto,cpu)
 demo:
 	@tools/bootstrap.sh build
-	@test -f $(BUILD)/build.ninja || cmake --preset $(DEMO_PRESET) -B $(BUILD) -DBUILD_TESTING=OFF
+	@test -f $(BUILD)/build.ninja || cmake --preset $(DEMO_PRESET) -B $(BUILD) -DBUILD_TESTING=OFF \
+	    -DRACELINE_SIMD=native -DRACELINE_PCH=ON
 	@cmake --build $(BUILD) --target raceline_cli -j $(JOBS)
 	@$(BUILD)/raceline measure --if-missing
 	@$(BUILD)/raceline bench --suite quickstart
@@ -38,7 +40,8 @@ test:
 # The receipts behind each table are named in docs/evidence.json.
 docs:
 	@tools/bootstrap.sh docs
-	@test -f $(BUILD)/build.ninja || cmake --preset auto -B $(BUILD) -DBUILD_TESTING=OFF
+	@if test -f $(BUILD)/build.ninja; \
+	    then cmake -S . -B $(BUILD) -DRACELINE_SIMD=all; else cmake --preset auto -B $(BUILD) -DBUILD_TESTING=OFF; fi
 	@cmake --build $(BUILD) --target raceline_cli -j $(JOBS)
 	@if $(BUILD)/raceline kernels | grep -q 'predicted only'; \
 	    then echo "without CUDA: docs/machine_code.json stays"; \

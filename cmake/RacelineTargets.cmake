@@ -6,12 +6,25 @@ file(MAKE_DIRECTORY ${generated})
 foreach(module support receipt timing workload device probe model registry run tune api report plot)
   raceline_module(${module})
 endforeach()
-target_include_directories(rl_support PRIVATE ${ZLIB_INCLUDE_DIRS})
 foreach(module device registry report plot)
   raceline_compile_quickly(rl_${module})
 endforeach()
-# Every row of every receipt goes through it, which is a loop: a tenth of `raceline report` at -Og.
+# Every row of every receipt goes through these, which is a loop: a tenth of `raceline report` at -Og.
 raceline_compile_at(-O1 rl_receipt)
+raceline_compile_at(-O1 rl_support)
+# Of modules whose other files compute answers, are timed or call what is: what is run once a case.
+raceline_part(workload suites -Og benchmark_suites operation_suites random_suite serving_suite suites
+              tool_suites)
+raceline_part(run reports -Og call_caveats case_seconds ceiling_run commit_build memory_need past_errors
+              point_json point_names repredict replay_backend row_errors run_case verdict)
+raceline_part(api reports -Og c_check c_receipt c_timing engine_memory point predict sizes)
+# What tools/residuals.cpp needs too, compiled once for both.
+raceline_part(support base -O1 fmt gzip nearest sha256)
+target_include_directories(rl_support_base PRIVATE ${ZLIB_INCLUDE_DIRS})
+raceline_part(receipt past -O1 index_line past_measurement residuals rows stored_text)
+raceline_part(workload shapes -O1 operation operation_shape plainest shape_field shape_format
+              shape_grammar tree validation workload)
+raceline_part(report sight -Og first_sight)
 
 foreach(module support receipt timing workload device probe model registry run tune api report plot)
   raceline_compile_in_batches(rl_${module} 12)
@@ -21,7 +34,7 @@ set(timed arithmetic dot_bf16 dram memory team vector)
 list(TRANSFORM timed PREPEND ${PROJECT_SOURCE_DIR}/src/probe/)
 list(TRANSFORM timed APPEND .cpp)
 set_source_files_properties(${timed} ${PROJECT_SOURCE_DIR}/src/timing/cpu_clock.cpp
-                            PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+                            PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON)
 
 file(GLOB records CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/operations/*/*.cpp)
 set(folders)
@@ -30,9 +43,15 @@ foreach(record ${records})
   list(APPEND folders ${folder})
 endforeach()
 list(REMOVE_DUPLICATES folders)
+add_library(operations OBJECT)
+raceline_host_options(operations)
+raceline_compile_in_batches(operations 12)
+target_link_libraries(operations PRIVATE OpenMP::OpenMP_CXX)
 foreach(folder ${folders})
   raceline_operation(${folder})
 endforeach()
+target_sources(rl_workload PRIVATE $<TARGET_OBJECTS:operations>)
+set_property(GLOBAL APPEND PROPERTY RACELINE_OBJECTS $<TARGET_OBJECTS:operations>)
 
 # What the rungs of a track share on the host.
 file(GLOB tracks LIST_DIRECTORIES true CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/ladder/*)
@@ -67,6 +86,7 @@ foreach(tree kernels ladder)
   foreach(folder ${folders})
     raceline_kernel(${tree} ${folder})
   endforeach()
+  raceline_records_of_gpus(${tree})
 endforeach()
 
 # The generator is a host program of its own: it must exist before anything else is compiled.
@@ -82,20 +102,23 @@ add_custom_command(
   COMMAND embed files ${generated}/embedded_files.cpp ${PROJECT_SOURCE_DIR} embedded_files ${data}
   DEPENDS embed ${data_files} VERBATIM)
 
-# The errors of earlier predictions, of which bands are made, and what was measured. Not
-# through rl_receipt, which a sanitizer would slow down: it reads every committed receipt.
-add_executable(collect_residuals tools/residuals.cpp src/receipt/residuals.cpp
-               src/receipt/past_measurement.cpp src/receipt/index_line.cpp src/receipt/rows.cpp
-               src/report/first_sight.cpp src/workload/operation.cpp
-               src/workload/operation_shape.cpp src/workload/plainest.cpp src/workload/tree.cpp
-               src/workload/shape_field.cpp src/workload/shape_format.cpp
-               src/workload/shape_grammar.cpp src/workload/validation.cpp src/workload/workload.cpp
-               src/support/nearest.cpp src/support/sha256.cpp src/support/fmt.cpp
-               src/support/gzip.cpp src/receipt/stored_text.cpp)
+# The errors of earlier predictions, of which bands are made, and what was measured. A sanitizer would
+# slow down what it shares with the library: it reads every committed receipt.
+set(shared rl_support_base rl_receipt_past rl_workload_shapes rl_report_sight)
+set(shared_code)
+foreach(part ${shared})
+  if(RACELINE_SANITIZE OR RACELINE_FUZZ)
+    get_target_property(files ${part} SOURCES)
+    list(APPEND shared_code ${files})
+  else()
+    list(APPEND shared_code $<TARGET_OBJECTS:${part}>)
+  endif()
+endforeach()
+add_executable(collect_residuals tools/residuals.cpp ${shared_code})
 raceline_compile_quickly(collect_residuals)
 raceline_compile_in_batches(collect_residuals 12)
 target_include_directories(collect_residuals PRIVATE src include ${LIBMD_INCLUDE})
-target_link_libraries(collect_residuals PRIVATE ${LIBMD_LIBRARY} ZLIB::ZLIB)
+target_link_libraries(collect_residuals PRIVATE ${LIBMD_LIBRARY} ZLIB::ZLIB OpenMP::OpenMP_CXX)
 file(GLOB receipts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/receipts/*/*.jsonl
      ${PROJECT_SOURCE_DIR}/receipts/*/*.jsonl.gz
      ${PROJECT_SOURCE_DIR}/receipts/index.jsonl ${PROJECT_SOURCE_DIR}/receipts/manifest.jsonl)
@@ -103,6 +126,13 @@ add_custom_command(
   OUTPUT ${generated}/residuals.cpp
   COMMAND collect_residuals ${generated}/residuals.cpp ${PROJECT_SOURCE_DIR}/receipts
   DEPENDS collect_residuals ${receipts} VERBATIM)
+
+# Receipts and `raceline --version` name it, and machine code is compared among builds of one type.
+set(build_type ${CMAKE_BUILD_TYPE})
+if(RACELINE_SIMD_TARGET)
+  target_compile_definitions(rl_device PRIVATE RACELINE_SIMD_TARGET=HWY_${RACELINE_SIMD_TARGET})
+  string(APPEND build_type ", ${RACELINE_SIMD_TARGET} alone")
+endif()
 
 # Hashes and the git state are looked at in every build; files change only if their content does.
 get_property(kernels GLOBAL PROPERTY RACELINE_KERNELS)
@@ -114,7 +144,7 @@ add_custom_target(build_info_files
           -DEMBED=$<TARGET_FILE:embed> -DKERNELS=${kernel_list}
           -DOPERATIONS=${operation_list} -DVERSION=${PROJECT_VERSION}
           "-DCOMPILER=${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}"
-          -DBUILD_TYPE=${CMAKE_BUILD_TYPE} "-DCUDA=${CUDAToolkit_VERSION}"
+          "-DBUILD_TYPE=${build_type}" "-DCUDA=${CUDAToolkit_VERSION}"
           -P ${PROJECT_SOURCE_DIR}/tools/build_info.cmake
   BYPRODUCTS ${generated}/build_info.cpp ${generated}/kernels.inc ${generated}/operations.inc
   DEPENDS embed VERBATIM)

@@ -69,8 +69,15 @@ void answer_help(const CLI::App& app, const std::vector<Command>& commands, Comm
     }
 }
 
+// A build with one SIMD target says so; any other is told by its version alone.
+std::string version_line() {
+    const std::string build(build_info::build_type());
+    return "raceline " + std::string(build_info::version()) +
+           (build.find(',') == std::string::npos ? "" : " (" + build + ")");
+}
+
 void set_up(CLI::App& app) {
-    app.set_version_flag("--version", "raceline " + std::string(build_info::version()));
+    app.set_version_flag("--version", version_line());
     app.require_subcommand(1);
     app.footer(
         "Exit codes: 0 fine, 1 a check failed, 2 wrong usage or input, 3 no such device; 130 or "

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
 #include <hwy/targets.h>
 #include <nlohmann/json.hpp>
 
@@ -6,14 +7,28 @@
 #include "device/cpu_topology.hpp"
 #include "device/datasheet.hpp"
 #include "device/known_value.hpp"
+#include "support/build_info.hpp"
 #include "support/check.hpp"
 
 namespace raceline {
 namespace {
 
 // The kernels dispatch through Highway, so its answer is what counts, not cpuid alone.
+std::int64_t usable_targets() {
+    const std::int64_t targets = hwy::SupportedTargets();
+#ifdef RACELINE_SIMD_TARGET
+    require((targets & RACELINE_SIMD_TARGET) != 0, Status::unsupported,
+            "this program is a build of {}, made for the CPU of another machine: this one lacks "
+            "those instructions; build it here, or with -DRACELINE_SIMD=all",
+            build_info::build_type());
+    return targets & RACELINE_SIMD_TARGET;
+#else
+    return targets;
+#endif
+}
+
 int widest_vector_bits() {
-    const auto targets = hwy::SupportedTargets();
+    const std::int64_t targets = usable_targets();
     if ((targets & (HWY_AVX3 | HWY_AVX3_DL)) != 0) {
         return 512;
     }

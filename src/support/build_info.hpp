@@ -11,9 +11,10 @@ namespace raceline::build_info {
 std::string_view version();     ///< "0.1.0"
 std::string_view git_commit();  ///< 40 hex digits, or "unknown" outside a checkout
 bool git_dirty();
-std::string_view compiler();    ///< "GNU 12.2.0"
-std::string_view build_type();  ///< "Release"
-std::string_view cuda();        ///< "13.0", or "" in a build without CUDA
+std::string_view compiler();  ///< "GNU 12.2.0"
+/// "Release", or "Release, AVX2 alone" where kernels of the CPU have one SIMD target.
+std::string_view build_type();
+std::string_view cuda();  ///< "13.0", or "" in a build without CUDA
 std::string_view
 model_hash();  ///< SHA-256 over src/model and src/schedule, comments and white space removed
 
