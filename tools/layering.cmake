@@ -226,7 +226,7 @@ macro(check_imports file place reach)
 endmacro()
 
 set(patterns)
-foreach(tree src operations kernels ladder gpu apps python/src python/raceline bench)
+foreach(tree src operations kernels ladder cpu gpu apps python/src python/raceline bench)
   foreach(ending h hpp cuh c cpp cu inc py pyi)
     list(APPEND patterns ${SOURCE}/${tree}/*.${ending})
   endforeach()

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which keys a query row sees, on host and device: the one place where lengths and a window become
-// indices. Includes nothing that a device translation unit may not see.
+// Which keys a query row sees, on host and device: where lengths and a window become indices for
+// plans, gate and the Hopper and CPU engines. Includes nothing that a device translation unit may
+// not see. `simt`, the ladder and gpu/tile/row_tile.cuh have forms of their own of the same window.
 #pragma once
 
 #include <cstdint>

@@ -30,6 +30,7 @@ forbid(src/support/json.cpp "#include <model/counts.hpp>" "includes model/counts
 forbid(kernels/cpu_flash/cpu_flash.cpp "#include \"kernels/simt/tile.hpp\""
        "includes kernels/simt/tile.hpp")
 forbid(kernels/simt/simt.cpp "#include \"run/gate.hpp\"" "includes run/gate.hpp")
+forbid(cpu/simd/elements-inl.hpp "#include \"run/gate.hpp\"" "includes run/gate.hpp")
 forbid(ladder/prefill/online/online.cpp "#include \"ladder/decode/gqa/gqa.hpp\""
        "includes ladder/decode/gqa/gqa.hpp")
 forbid(ladder/decode/gqa/gqa.cpp "#include \"kernels/simt/tile.hpp\""
