@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mask, from its words to the keys that a row sees: the function that folds it and the Band that
-// turns it into indices, against the definition key by key.
+// The mask, from its words to the keys that a row sees: the function that folds it and the Band
+// that turns it into indices, against the definition key by key.
 #include "workload/band.hpp"
 
 #include <gtest/gtest.h>
