@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "registry/common_tiles.hpp"
+#include "registry/stream_tile.hpp"
 
 namespace raceline::kernels::adam_cpu {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "registry/common_tiles.hpp"
+#include "registry/library_tile.hpp"
 #include "workload/row_chain.hpp"
 
 namespace raceline::kernels::linear_cublaslt {

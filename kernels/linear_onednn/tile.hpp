@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "registry/common_tiles.hpp"
+#include "registry/library_tile.hpp"
 #include "workload/row_chain.hpp"
 
 namespace raceline::kernels::linear_onednn {

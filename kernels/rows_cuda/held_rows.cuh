@@ -41,9 +41,7 @@ struct HeldRows {
     static constexpr bool vectors_ahead = !is_widest(tile);
     static constexpr bool flat = !knows_rows(program);
     static constexpr bool in_pieces = deals_out_pieces(program);
-    /// One chunk needs no more angles at a time than it turns, and where a row is reduced first
-    /// most threads of an SM would have no registers for them.
-    static constexpr bool angles_ahead = chunks > 1 || in_pieces;
+    static constexpr bool angles_ahead = has_angles_ahead(program, chunks);
 
     const ParamsOf<chain>& p;
     float* partial;  ///< two rows of 32 floats in shared memory

@@ -167,7 +167,7 @@ void add_operand_waits(const RowProgram& program, const Tile& tile, bool compile
         const bool angles = step.op == RowOp::rope;
         const bool vector = takes_vector(step.op);
         far += !compiled && (angles || takes_matrix(step.op)) ? 1 : 0;
-        const bool late = angles ? compiled && tile.chunks == 1 && !deals_out_pieces(program)
+        const bool late = angles ? compiled && !has_angles_ahead(program, tile.chunks)
                                  : vector && (!compiled || is_widest(tile));
         near += late ? 1 : 0;
     }

@@ -75,6 +75,13 @@ constexpr int recomputed_reductions(const RowProgram& program, DType type) {
     return count;
 }
 
+/// Whether a thread of so many chunks asks for its angles with its row. One chunk needs no more at
+/// a time than it turns, and where a row is reduced first an SM's threads have no registers for
+/// them.
+constexpr bool has_angles_ahead(const RowProgram& program, int chunks) {
+    return chunks > 1 || deals_out_pieces(program);
+}
+
 /// Threads that hold so many chunks each, of an SM: what holds their registers down.
 struct ThreadsOfSm {
     int one, two, four;
@@ -91,8 +98,8 @@ constexpr int residents_of(const Tile& tile, const RowProgram& program) {
     if (is_light(program)) {
         return ThreadsOfSm{1536, 1536, 1280}.residents(tile);
     }
-    const bool angles_ahead = has_rope(program) && deals_out_pieces(program);
-    return ThreadsOfSm{angles_ahead ? 1280 : 1536, 1280, 768}.residents(tile);
+    const bool holds_angles = has_rope(program) && has_angles_ahead(program, 1);
+    return ThreadsOfSm{holds_angles ? 1280 : 1536, 1280, 768}.residents(tile);
 }
 /// Where no code knows the chain every step's registers count.
 constexpr int residents_reading(const Tile& tile) {
