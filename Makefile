@@ -47,7 +47,7 @@ docs:
 	    then echo "without CUDA: docs/machine_code.json stays"; \
 	    else tools/machine_code.py $(BUILD)/raceline && cmake --build $(BUILD) --target raceline_cli -j $(JOBS); fi
 	@$(BUILD)/raceline report --docs README.md $$(git ls-files 'docs/*.md')
-	@$(BUILD)/raceline report --ladder receipts/index.jsonl receipts/*/*-ladder-*.jsonl.gz \
+	@$(BUILD)/raceline report --ladder receipts/index.jsonl* receipts/*/*-ladder-*.jsonl.gz \
 	    receipts/*/*-from-scratch-*.jsonl.gz >$(BUILD)/ladder.md
 	@cp $(BUILD)/ladder.md docs/ladder.md
 	@tools/pictures.sh $(BUILD)/raceline docs/pictures

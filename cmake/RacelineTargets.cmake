@@ -27,7 +27,7 @@ raceline_part(workload shapes -O1 operation operation_shape plainest shape_field
 raceline_part(report sight -Og first_sight)
 
 foreach(module support receipt timing workload device probe model registry run tune api report plot)
-  raceline_compile_in_batches(rl_${module} 12)
+  raceline_compile_in_batches(rl_${module})
 endforeach()
 # Loops that are timed are compiled alone: what they become must not depend on their neighbours.
 set(timed arithmetic dot_bf16 dram memory team vector)
@@ -45,7 +45,7 @@ endforeach()
 list(REMOVE_DUPLICATES folders)
 add_library(operations OBJECT)
 raceline_host_options(operations)
-raceline_compile_in_batches(operations 12)
+raceline_compile_in_batches(operations)
 target_link_libraries(operations PRIVATE OpenMP::OpenMP_CXX)
 foreach(folder ${folders})
   raceline_operation(${folder})
@@ -116,12 +116,12 @@ foreach(part ${shared})
 endforeach()
 add_executable(collect_residuals tools/residuals.cpp ${shared_code})
 raceline_compile_quickly(collect_residuals)
-raceline_compile_in_batches(collect_residuals 12)
+raceline_compile_in_batches(collect_residuals)
 target_include_directories(collect_residuals PRIVATE src include ${LIBMD_INCLUDE})
 target_link_libraries(collect_residuals PRIVATE ${LIBMD_LIBRARY} ZLIB::ZLIB OpenMP::OpenMP_CXX)
 file(GLOB receipts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/receipts/*/*.jsonl
      ${PROJECT_SOURCE_DIR}/receipts/*/*.jsonl.gz
-     ${PROJECT_SOURCE_DIR}/receipts/index.jsonl ${PROJECT_SOURCE_DIR}/receipts/manifest.jsonl)
+     ${PROJECT_SOURCE_DIR}/receipts/index.jsonl* ${PROJECT_SOURCE_DIR}/receipts/manifest.jsonl)
 add_custom_command(
   OUTPUT ${generated}/residuals.cpp
   COMMAND collect_residuals ${generated}/residuals.cpp ${PROJECT_SOURCE_DIR}/receipts

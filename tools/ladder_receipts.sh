@@ -18,7 +18,7 @@ print(row["device"]["id"], row["written"][:10], row["git"]["commit"][:12])' "$fi
     echo "receipts/$device/$date-$(basename "$file" .jsonl)-$commit.jsonl"
 done
 "$(dirname "$program")/receipt_index" manifest
-"$program" report --ladder receipts/index.jsonl receipts/*/*-ladder-*.jsonl.gz \
+"$program" report --ladder receipts/index.jsonl* receipts/*/*-ladder-*.jsonl.gz \
     receipts/*/*-from-scratch-*.jsonl.gz >docs/ladder.md.new
 mv docs/ladder.md.new docs/ladder.md
 git status --short docs receipts

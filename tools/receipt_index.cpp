@@ -8,6 +8,8 @@
 //   receipt_index retire [--commit C] FILE...   the file leaves the tree: its line goes to the
 //                                          index; C (default HEAD) must have the file as it is
 //   receipt_index restore FILE...          a file that left comes back, compressed
+//   receipt_index seal                     the lines of index.jsonl move to index.jsonl.gz; HEAD
+//                                          must have them
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -105,16 +107,21 @@ void restore(CommittedReceipts& receipts, const std::string& file) {
     const auto line = std::ranges::find_if(
         receipts.index(), [&](const raceline::Json& one) { return one.at("path") == file; });
     require(line != receipts.index().end(), Status::invalid_argument,
-            "{}: not in receipts/index.jsonl, so it cannot come back", file);
+            "{}: not in the index, so it cannot come back", file);
     const auto commit = line->at("commit").get<std::string>();
     require_plain(commit);
     receipts.restore(file, output_of("git cat-file blob " + commit + ":" + file));
     std::cout << file << " is back from " << commit << '\n';
 }
 
+void seal(CommittedReceipts& receipts) {
+    require_in_commit(raceline::index_file, "HEAD");
+    std::cout << receipts.seal() << " lines moved to " << raceline::sealed_index_file << '\n';
+}
+
 int usage() {
     std::cerr << "usage: receipt_index check | manifest [FILE...] | compress FILE... | "
-                 "retire [--commit C] FILE... | restore FILE...\n";
+                 "retire [--commit C] FILE... | restore FILE... | seal\n";
     return 2;
 }
 
@@ -141,6 +148,10 @@ int main(int argc, char** argv) try {
     }
     if (words[0] == "retire" && !files.empty()) {
         retire(receipts, files);
+        return 0;
+    }
+    if (words[0] == "seal" && files.empty()) {
+        seal(receipts);
         return 0;
     }
     if (words[0] == "compress" && !files.empty()) {

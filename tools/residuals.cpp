@@ -10,10 +10,12 @@
 #include <iostream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include "receipt/past_measurement.hpp"
+#include "receipt/stored_text.hpp"
 #include "report/first_sight.hpp"
 #include "workload/operation.hpp"
 
@@ -60,8 +62,10 @@ void write_files(std::ostream& out, const std::string& folder) {
            "    static constexpr auto all = std::to_array<EmbeddedReceipt>({\n";
     // An array has one element at least; this one has no file's hashes.
     out << "        {\"\", \"\", \"\", 0},\n";
-    for (const char* name : {"manifest.jsonl", "index.jsonl"}) {
-        std::ifstream in(folder + "/" + name);
+    std::vector<std::string> lists = raceline::stored_indexes(folder);
+    lists.insert(lists.begin(), folder + "/manifest.jsonl");
+    for (const std::string& name : lists) {
+        std::istringstream in(raceline::stored_text(name));
         for (std::string text; std::getline(in, text);) {
             const auto line = nlohmann::json::parse(text);
             out << "        {" << line.at("path") << ", " << line.at("first_hash") << ", "

@@ -23,9 +23,7 @@ namespace fs = std::filesystem;
 // Of a folder of the form of receipts/: the files of each device; the index lists those that left.
 void take_tree(const std::string& folder, PageRequest& request) {
     request.receipts = stored_receipts(folder);
-    if (std::string index = stored_index(folder); !index.empty()) {
-        request.indexes.push_back(std::move(index));
-    }
+    request.indexes = stored_indexes(folder);
 }
 
 PageRequest request_of(const Options& options) {

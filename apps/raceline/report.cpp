@@ -149,7 +149,7 @@ int run_report(const Options& options) {
     std::vector<PastFile> left;  // files that left the work tree: the page needs their first sights
     for (const std::string& file : files) {
         if (options.ladder && is_index_name(file)) {
-            left = read_past(file);
+            std::ranges::move(read_past(file), std::back_inserter(left));
         } else {
             report.add(file, options.check ? &trees.of(file) : nullptr);
         }

@@ -18,13 +18,12 @@
 #include "receipt/manifest.hpp"
 #include "receipt/stored_text.hpp"
 #include "support/check.hpp"
+#include "support/gzip.hpp"
 #include "support/text_table.hpp"
 
 namespace raceline {
 namespace {
 
-constexpr const char* manifest_path = "receipts/manifest.jsonl";
-constexpr const char* index_path = "receipts/index.jsonl";
 constexpr const char* machine_code_path = "docs/machine_code.json";
 
 std::string text_of(const Json& line, const char* member) {
@@ -68,7 +67,7 @@ std::string rows_text(std::size_t count) {
 std::filesystem::path root_above(std::filesystem::path folder) {
     std::error_code none;
     for (;; folder = folder.parent_path()) {
-        if (std::filesystem::exists(folder / manifest_path, none)) {
+        if (std::filesystem::exists(folder / manifest_file, none)) {
             return folder;
         }
         if (folder == folder.parent_path()) {
@@ -126,6 +125,9 @@ CommittedEvidence::CommittedEvidence(std::string root,
         const CommittedReceipts receipts(root_);
         manifest_ = receipts.manifest();
         index_ = receipts.index();
+        for (std::size_t i = 0; i < index_.size(); ++i) {
+            index_places_.push_back(receipts.place_of_line(i));
+        }
         history_ = std::make_unique<GitHistory>(root_);
         remembered_ = remembered_in(root_);
     }
@@ -153,7 +155,7 @@ void CommittedEvidence::know(const Json& line, bool in_manifest) {
                           line.at("last_hash").get<std::string>(),
                           line.at("rows").get<std::size_t>(), in_manifest});
     } catch (const Json::exception& e) {
-        fail(Status::corrupt, "{}: the line of {}: {}", in_manifest ? manifest_path : index_path,
+        fail(Status::corrupt, "{}: the line of {}: {}", in_manifest ? manifest_file : index_file,
              text_of(line, "path"), e.what());
     }
 }
@@ -283,26 +285,29 @@ std::vector<CommittedEvidence::LostLine> CommittedEvidence::lost_lines() const {
     for (const Json& line : index_) {
         index_now.insert(dump_json(line));
     }
-    for (const std::string& text : history_->lines_ever_in(index_path)) {
-        const Json line = parse_json(text, index_path);
+    for (const std::string& text : history_->lines_ever_in(index_file)) {
+        const Json line = parse_json(text, index_file);
         if (!index_now.contains(dump_json(line)) && !is_kept(line, manifest_, index_)) {
             const std::string path = text_of(line, "path");
-            lost.push_back({index_path, line_about(index_, path),
+            const std::size_t number = line_about(index_, path);
+            const auto [file, there] =
+                number > 0 ? index_places_[number - 1] : CommittedReceipts::Place{index_file, 0};
+            lost.push_back({file, there,
                             fmt::format("the line of {} is not as a commit has it: lines of the "
                                         "index are never changed, and `receipt_index restore` is "
                                         "the only way out of it",
                                         path)});
         }
     }
-    for (const std::string& text : history_->lines_ever_in(manifest_path)) {
-        const Json line = parse_json(text, manifest_path);
+    for (const std::string& text : history_->lines_ever_in(manifest_file)) {
+        const Json line = parse_json(text, manifest_file);
         const auto still = [&](const Json& now) { return same_file(now, line); };
         const std::string path = text_of(line, "path");
         const std::size_t number = line_about(manifest_, path);
         const bool replaced = may_change(path) && number > 0;
         if (!replaced && std::ranges::none_of(manifest_, still) &&
             std::ranges::none_of(index_, still)) {
-            lost.push_back({manifest_path, number,
+            lost.push_back({manifest_file, number,
                             fmt::format("the line of {} is not as a commit has it, and the index "
                                         "does not repeat it: `receipt_index retire` is the only "
                                         "way out of the manifest",
@@ -318,18 +323,22 @@ std::vector<CommittedEvidence::LostLine> CommittedEvidence::wrong_lines() const 
         return wrong;
     }
     std::set<std::string> older;
-    std::istringstream before(history_->file_before(index_path, commits_looked_at));
-    for (std::string text; std::getline(before, text);) {
-        older.insert(text);
+    for (const char* file : {sealed_index_file, index_file}) {
+        const std::string content = history_->file_before(file, commits_looked_at);
+        std::istringstream before(is_gzip(content) ? gunzip(content, file) : content);
+        for (std::string text; std::getline(before, text);) {
+            older.insert(text);
+        }
     }
     std::vector<Json> lines;
-    std::vector<std::size_t> numbers;
+    std::vector<CommittedReceipts::Place> places;
     int newest_schema = 1;
     for (std::size_t i = 0; i < index_.size(); ++i) {
         // Else a new line could say less by calling itself an old one.
         if (const int schema = index_[i].value("schema", 0);
             schema < newest_schema || schema > index_schema) {
-            wrong.push_back({index_path, i + 1,
+            const auto [file, number] = index_places_[i];
+            wrong.push_back({file, number,
                              fmt::format("{}: its line in the index is of schema {}, behind one of "
                                          "schema {}",
                                          text_of(index_[i], "path"), schema, newest_schema)});
@@ -338,11 +347,12 @@ std::vector<CommittedEvidence::LostLine> CommittedEvidence::wrong_lines() const 
         }
         if (!older.contains(dump_json(index_[i]))) {
             lines.push_back(index_[i]);
-            numbers.push_back(i + 1);
+            places.push_back(index_places_[i]);
         }
     }
     for (auto& [place, what] : lines_unlike_their_files(lines, *history_)) {
-        wrong.push_back({index_path, numbers[place], std::move(what)});
+        const auto [file, number] = places[place];
+        wrong.push_back({file, number, std::move(what)});
     }
     return wrong;
 }

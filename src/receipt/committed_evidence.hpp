@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "receipt/file.hpp"
+#include "receipt/manifest.hpp"
 #include "support/build_info.hpp"
 
 namespace raceline {
@@ -73,6 +74,7 @@ private:
     void check_commits(const ReceiptFile& file, bool committed, Answer& answer) const;
     std::string root_;
     std::vector<Json> manifest_, index_;
+    std::vector<CommittedReceipts::Place> index_places_;  ///< of the lines of index_
     /// Hashes of sources of each kernel whose machine code the tree remembers.
     std::map<std::string, std::set<std::string>> remembered_;
     std::vector<Known> known_;

@@ -4,8 +4,11 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <ranges>
+#include <span>
 #include <sstream>
 #include <utility>
 
@@ -24,9 +27,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* manifest_name = "receipts/manifest.jsonl";
-constexpr const char* index_name = "receipts/index.jsonl";
-
 std::vector<Json> read_lines(const fs::path& path) {
     std::vector<Json> lines;
     if (!fs::exists(path)) {
@@ -44,6 +44,14 @@ std::vector<Json> read_lines(const fs::path& path) {
                 Status::corrupt, "{}: has no path", where);
     }
     return lines;
+}
+
+std::string text_of_lines(std::span<const Json> lines) {
+    std::string text;
+    for (const Json& line : lines) {
+        text += dump_json(line) + '\n';
+    }
+    return text;
 }
 
 std::string path_of(const Json& line) {
@@ -128,8 +136,23 @@ Json line_of_left_file(std::string_view path, std::string_view content, std::str
 
 CommittedReceipts::CommittedReceipts(std::string root)
     : root_(std::move(root)),
-      manifest_(read_lines(fs::path(root_) / manifest_name)),
-      index_(read_lines(fs::path(root_) / index_name)) {}
+      manifest_(read_lines(fs::path(root_) / manifest_file)),
+      index_(read_lines(fs::path(root_) / sealed_index_file)),
+      sealed_(index_.size()) {
+    std::ranges::move(read_lines(fs::path(root_) / index_file), std::back_inserter(index_));
+}
+
+CommittedReceipts::Place CommittedReceipts::place_of_line(std::size_t place) const {
+    return place < sealed_ ? Place{sealed_index_file, place + 1}
+                           : Place{index_file, place - sealed_ + 1};
+}
+
+std::size_t CommittedReceipts::seal() {
+    const std::size_t moved = index_.size() - sealed_;
+    sealed_ = index_.size();
+    write_index();
+    return moved;
+}
 
 std::vector<std::string> CommittedReceipts::paths_in_tree() const {
     std::vector<std::string> paths;
@@ -228,7 +251,7 @@ void CommittedReceipts::retire(const std::string& path, std::string_view commit)
             dump_json(*known));
     if (find(index_, path) == nullptr) {
         const Json kept = line_of_left_file(path, content, commit);
-        AppendedFile file((fs::path(root_) / index_name).string());
+        AppendedFile file((fs::path(root_) / index_file).string());
         const AppendedFile::Lock lock(file);
         file.append(dump_json(kept) + '\n', file.size());
         index_.push_back(kept);
@@ -288,8 +311,11 @@ void CommittedReceipts::restore(const std::string& path, std::string_view conten
     std::erase_if(manifest_, [&](const Json& other) { return path_of(other) == stored; });
     manifest_.push_back(std::move(line));
     write_manifest();
-    std::erase_if(index_, [&](const Json& other) { return path_of(other) == path; });
-    write_lines(index_name, index_);
+    const auto is_back = [&](const Json& other) { return path_of(other) == path; };
+    sealed_ -= static_cast<std::size_t>(
+        std::ranges::count_if(index_ | std::views::take(sealed_), is_back));
+    std::erase_if(index_, is_back);
+    write_index();
 }
 
 void CommittedReceipts::store(const std::string& path, const std::string& text) const {
@@ -300,15 +326,16 @@ void CommittedReceipts::store(const std::string& path, const std::string& text) 
 
 void CommittedReceipts::write_manifest() {
     std::ranges::sort(manifest_, {}, path_of);
-    write_lines(manifest_name, manifest_);
+    write_whole_file((fs::path(root_) / manifest_file).string(), text_of_lines(manifest_));
 }
 
-void CommittedReceipts::write_lines(const char* name, const std::vector<Json>& lines) const {
-    std::string text;
-    for (const Json& line : lines) {
-        text += dump_json(line) + '\n';
+// The sealed file first: stopped between, lines stand twice, which a check says, and none is lost.
+void CommittedReceipts::write_index() const {
+    const std::span<const Json> all(index_);
+    if (sealed_ > 0 || fs::exists(fs::path(root_) / sealed_index_file)) {
+        store(sealed_index_file, text_of_lines(all.first(sealed_)));
     }
-    write_whole_file((fs::path(root_) / name).string(), text);
+    write_whole_file((fs::path(root_) / index_file).string(), text_of_lines(all.subspan(sealed_)));
 }
 
 }  // namespace raceline

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// receipts/manifest.jsonl names every receipt file in the work tree; receipts/index.jsonl every one
-// that left it, with what later predictions need of it. Together they are all committed evidence.
+// receipts/manifest.jsonl names every receipt file in the work tree; the index every one that left
+// it, with what later predictions need of it. Together they are all committed evidence. The index
+// is two files, read as one: index.jsonl takes new lines, index.jsonl.gz has those that were
+// sealed.
 #pragma once
 
 #include <string>
@@ -11,6 +13,11 @@
 #include "support/json.hpp"
 
 namespace raceline {
+
+/// From the root of a tree.
+inline constexpr const char* manifest_file = "receipts/manifest.jsonl";
+inline constexpr const char* index_file = "receipts/index.jsonl";
+inline constexpr const char* sealed_index_file = "receipts/index.jsonl.gz";
 
 /// What the manifest says of a file with this content, plain or compressed: {path, sha256, rows,
 /// first_hash, last_hash}, all of its text. Throws Error(corrupt) if a line is no valid row, or
@@ -35,7 +42,14 @@ public:
     explicit CommittedReceipts(std::string root);
 
     [[nodiscard]] const std::vector<Json>& manifest() const { return manifest_; }
+    /// Sealed lines first.
     [[nodiscard]] const std::vector<Json>& index() const { return index_; }
+    /// Where the line of the index at `place` stands: its file and its number in it, from 1.
+    struct Place {
+        const char* file;
+        std::size_t line;
+    };
+    [[nodiscard]] Place place_of_line(std::size_t place) const;
     /// Every receipt file in a subfolder of receipts/, sorted.
     [[nodiscard]] std::vector<std::string> paths_in_tree() const;
 
@@ -70,13 +84,19 @@ public:
     /// not in the manifest or not as it says.
     void retire(const std::string& path, std::string_view commit);
 
+    /// Moves every line of index.jsonl behind those of index.jsonl.gz, as it is. Returns how many.
+    /// That every one is committed, the caller has seen: later checks look for lines in commits of
+    /// index.jsonl.
+    std::size_t seal();
+
 private:
     [[nodiscard]] Json line_of_file(const std::string& path) const;
     void store(const std::string& path, const std::string& text) const;
     void write_manifest();
-    void write_lines(const char* name, const std::vector<Json>& lines) const;
+    void write_index() const;
     std::string root_;
     std::vector<Json> manifest_, index_;
+    std::size_t sealed_ = 0;  ///< of index_, from the first on
 };
 
 }  // namespace raceline

@@ -156,9 +156,7 @@ std::vector<PastFile> read_past_of_tree(const std::string& folder) {
         std::ranges::move(read_past(path), std::back_inserter(all));
     };
     std::ranges::for_each(stored_receipts(folder), add);
-    if (const std::string index = stored_index(folder); !index.empty()) {
-        add(index);
-    }
+    std::ranges::for_each(stored_indexes(folder), add);
     std::ranges::sort(all, {}, [](const PastFile& file) {
         // Files are named by the way they were found, lines of the index from the tree's root.
         const fs::path path(file.path);

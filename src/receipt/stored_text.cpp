@@ -92,14 +92,15 @@ std::vector<std::string> stored_receipts(const std::string& folder) {
     return paths;
 }
 
-std::string stored_index(const std::string& folder) {
+std::vector<std::string> stored_indexes(const std::string& folder) {
     namespace fs = std::filesystem;
-    for (const char* file : {"index.jsonl", "index.jsonl.gz"}) {
+    std::vector<std::string> paths;
+    for (const char* file : {"index.jsonl.gz", "index.jsonl"}) {
         if (const fs::path path = fs::path(folder) / file; fs::exists(path)) {
-            return path.string();
+            paths.push_back(path.string());
         }
     }
-    return "";
+    return paths;
 }
 
 }  // namespace raceline

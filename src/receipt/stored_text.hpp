@@ -28,7 +28,8 @@ std::string_view plain_name(std::string_view path);
 /// The receipt files in the folders of devices of a folder of the form of receipts/, sorted.
 std::vector<std::string> stored_receipts(const std::string& folder);
 
-/// The index of such a folder, "" if it has none.
-std::string stored_index(const std::string& folder);
+/// The files of the index of such a folder, the older lines first: index.jsonl.gz, to which
+/// `receipt_index seal` moves lines, then index.jsonl. Those that are there.
+std::vector<std::string> stored_indexes(const std::string& folder);
 
 }  // namespace raceline

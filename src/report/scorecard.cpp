@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
@@ -78,9 +79,7 @@ void Scorecard::add_tree(const std::string& folder) {
         "in the tree's root, or name receipt files",
         folder);
     std::vector<std::string> paths = stored_receipts(folder);
-    if (std::string index = stored_index(folder); !index.empty()) {
-        paths.push_back(std::move(index));
-    }
+    std::ranges::move(stored_indexes(folder), std::back_inserter(paths));
     for (const std::string& path : paths) {
         try {
             add(path);

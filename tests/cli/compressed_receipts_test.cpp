@@ -111,7 +111,7 @@ TEST_F(Compressed, a_page_carries_the_text_of_its_rows) {
 }
 
 TEST_F(Compressed, an_index_may_be_compressed) {
-    const std::string text = Sandbox::read(source + "/receipts/index.jsonl");
+    const std::string text = stored_text(source + "/receipts/index.jsonl.gz");
     box_.write("plain/index.jsonl", text);
     box_.write("packed/index.jsonl.gz", gzip(text));
     for (const char* words : {"report --ladder ", "report --scorecard "}) {

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What tests of the sections of the page share: the page of the committed receipts in a browser, tables, the mouse."""
 import json
-import pathlib
 import subprocess
 import time
 import unittest
@@ -10,6 +9,11 @@ from browser import SOURCE, committed_page, stored_text, the_browser
 
 TIP = "document.getElementById('tip')"
 browser = page = None
+
+
+def index_lines():
+    """Of each file that left the tree, the line of the index."""
+    return [json.loads(line) for file in ("index.jsonl.gz", "index.jsonl") for line in stored_text(f"receipts/{file}").splitlines()]
 
 
 def start():
@@ -110,7 +114,7 @@ class Sections(unittest.TestCase):
         """The command that is shown prints the one row of the file that was written then."""
         browser.wait("document.getElementById('row').open && document.getElementById('git-command')")
         command = browser.get("document.getElementById('git-command').textContent")
-        line = next(line for line in map(json.loads, (pathlib.Path(SOURCE) / "receipts/index.jsonl").read_text().splitlines()) if line["path"] == file)
+        line = next(line for line in index_lines() if line["path"] == file)
         self.assertIn(f"git show {line['commit']}:{file}", command)
         self.assertIn(line["sha256"], browser.get("document.getElementById('row-hash').textContent"))
         if subprocess.run(["git", "cat-file", "-e", line["commit"]], cwd=SOURCE, capture_output=True).returncode == 0:  # of a whole clone

@@ -63,7 +63,7 @@ class Receipts(unittest.TestCase):
         browser.see("whatif-body", "document.getElementById('whatif-limiter')")
 
     def test_an_index_alone(self):
-        self.show_files(pathlib.Path(SOURCE) / "receipts/index.jsonl")
+        self.show_files(pathlib.Path(SOURCE) / "receipts/index.jsonl.gz")
         said = browser.get(MISSING)
         self.assertIn("an index of files that left the tree", said)
         self.assertNotIn("No receipt file was given", said)

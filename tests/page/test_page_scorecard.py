@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The scorecard of the page of the committed receipts."""
 import json
-import pathlib
 import unittest
 
-from browser import SOURCE, only_looks
-from sections import Sections, start
+from browser import only_looks
+from sections import Sections, index_lines, start
 
 
 def setUpModule():
@@ -95,10 +94,7 @@ class Scorecard(Sections):
         self.assertGreater(on_page["on"], 0)
 
     def test_rows_of_files_that_left_the_tree_say_which_file_and_commit_hold_them(self):
-        index = {}
-        for line in (pathlib.Path(SOURCE) / "receipts/index.jsonl").read_text().splitlines():
-            file = json.loads(line)
-            index[file["path"]] = file["commit"]
+        index = {line["path"]: line["commit"] for line in index_lines()}
         groups = browser.get("raceline.page.data.scorecard.groups.length")
         counted = browser.driver.execute_async_script("""const done = arguments[1];
             Promise.all([...Array(arguments[0]).keys()].map(raceline.scoredRows)).then(all => done(all.map(rows =>

@@ -288,6 +288,38 @@ TEST_F(Evidence, a_line_of_the_index_that_was_changed_or_removed_is_refused) {
     EXPECT_THAT(lost()[1] + lost()[0], HasSubstr("receipts/index.jsonl:0: the line of"));
 }
 
+TEST_F(Evidence, a_sealed_line_of_the_index_that_was_changed_or_removed_is_refused) {
+    CommittedReceipts(root_).retire(first, commit_of_files());
+    commit_all("2026-01-04T00:00:00Z");
+    CommittedReceipts(root_).seal();
+    EXPECT_THAT(lost(), IsEmpty());
+    EXPECT_THAT(wrong(), IsEmpty());
+    commit_all("2026-01-05T00:00:00Z");
+    EXPECT_THAT(lost(), IsEmpty());
+    const std::string sealed = root_ + "/" + sealed_index_file;
+    std::string text = stored_text(sealed);
+    text.replace(text.find("0.0001"), 6, "0.0002");
+    write(sealed, gzip(text));
+    EXPECT_THAT(lost(),
+                ElementsAre(StartsWith("receipts/index.jsonl.gz:1: the line of receipts/cpu/")));
+    EXPECT_THAT(wrong(),
+                ElementsAre(StartsWith("receipts/index.jsonl.gz:1: receipts/cpu/2026-01-01")));
+    write(sealed, gzip(""));
+    EXPECT_THAT(testing::PrintToString(lost()), HasSubstr("receipts/index.jsonl:0: the line of"));
+}
+
+TEST_F(Evidence, a_sealed_line_is_as_old_as_its_line_was) {
+    CommittedReceipts(root_).retire(first, commit_of_files());
+    replace_in(index, "0.0001", "0.0002");
+    commit_all("2026-01-04T00:00:00Z");
+    CommittedReceipts(root_).seal();
+    for (int i = 0; i < CommittedEvidence::commits_looked_at; ++i) {
+        EXPECT_EQ(wrong().size(), 1U) << i;
+        commit_all("2026-01-05T00:00:00Z");
+    }
+    EXPECT_THAT(wrong(), IsEmpty());
+}
+
 TEST_F(Evidence, a_line_of_the_manifest_that_was_changed_or_removed_is_refused) {
     const std::string hash = CommittedReceipts(root_).manifest()[0].at("last_hash");
     replace_in(manifest, hash, std::string(64, 'a'));

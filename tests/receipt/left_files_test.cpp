@@ -77,8 +77,7 @@ TEST_F(DirtyFiles, are_all_that_left_with_rows_of_a_changed_tree) {
 
 TEST_F(DirtyFiles, make_their_cases_seen_and_count_for_nothing_else) {
     std::size_t found = 0;
-    for (const PastFile& file :
-         read_past(std::string(RACELINE_SOURCE_DIR) + "/receipts/index.jsonl")) {
+    for (const PastFile& file : read_past_of_tree(RACELINE_SOURCE_DIR "/receipts")) {
         const bool listed = std::ranges::find(dirty_files(), file.path) != dirty_files().end();
         for (const PastMeasurement& m : file.measurements) {
             EXPECT_EQ(m.counts, !listed) << file.path;

@@ -117,6 +117,40 @@ TEST_F(Manifest, a_file_that_leaves_hands_its_line_to_the_index) {
     EXPECT_EQ(now[0].measurements.size(), 1U);
 }
 
+TEST_F(Manifest, sealed_lines_are_those_of_before_and_still_count) {
+    CommittedReceipts(root_).retire(run, "c0ffee");
+    const std::vector<Json> lines = CommittedReceipts(root_).index();
+    const std::vector<PastFile> before = read_past_of_tree(root_ + "/receipts");
+    EXPECT_EQ(CommittedReceipts(root_).seal(), 1U);
+    EXPECT_EQ(read(root_ + "/receipts/index.jsonl"), "");
+    EXPECT_EQ(stored_text(root_ + "/receipts/index.jsonl.gz"), dump_json(lines[0]) + "\n");
+    EXPECT_EQ(CommittedReceipts(root_).index(), lines);
+    EXPECT_THAT(disagreements(), IsEmpty());
+    EXPECT_EQ(read_past_of_tree(root_ + "/receipts")[0].measurements, before[0].measurements);
+    EXPECT_EQ(CommittedReceipts(root_).seal(), 0U);
+    // A later one stands behind it, in the file for new lines.
+    CommittedReceipts(root_).retire(ceilings, "c0ffee");
+    const CommittedReceipts after(root_);
+    ASSERT_EQ(after.index().size(), 2U);
+    EXPECT_EQ(after.index()[0], lines[0]);
+    EXPECT_EQ(after.place_of_line(0).file, std::string("receipts/index.jsonl.gz"));
+    EXPECT_EQ(after.place_of_line(1).file, std::string("receipts/index.jsonl"));
+    EXPECT_EQ(after.place_of_line(1).line, 1U);
+}
+
+TEST_F(Manifest, a_sealed_file_comes_back) {
+    const std::string text = read(root_ + "/" + run);
+    CommittedReceipts(root_).retire(run, "c0ffee");
+    CommittedReceipts(root_).retire(ceilings, "c0ffee");
+    CommittedReceipts(root_).seal();
+    CommittedReceipts(root_).restore(run, text);
+    const CommittedReceipts after(root_);
+    EXPECT_THAT(after.disagreements(), IsEmpty());
+    ASSERT_EQ(after.index().size(), 1U);
+    EXPECT_EQ(after.place_of_line(0).file, std::string("receipts/index.jsonl.gz"));
+    EXPECT_EQ(read(root_ + "/receipts/index.jsonl"), "");
+}
+
 TEST_F(Manifest, the_index_only_grows) {
     CommittedReceipts(root_).retire(run, "c0ffee");
     const auto text = [&] {

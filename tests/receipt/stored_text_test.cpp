@@ -19,6 +19,7 @@ namespace {
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::Not;
 
 namespace fs = std::filesystem;
@@ -131,9 +132,11 @@ TEST_F(Stored, files_of_a_folder_are_found_in_order_and_its_lists_apart) {
     EXPECT_THAT(stored_receipts(path("receipts")),
                 ElementsAre(path("receipts/cpu/z.jsonl.gz"), path("receipts/h200/a.jsonl.gz"),
                             path("receipts/h200/b.jsonl")));
-    EXPECT_EQ(stored_index(path("receipts")), "");
+    EXPECT_THAT(stored_indexes(path("receipts")), IsEmpty());
+    write(path("receipts/index.jsonl"), "");
     write(path("receipts/index.jsonl.gz"), gzip(""));
-    EXPECT_EQ(stored_index(path("receipts")), path("receipts/index.jsonl.gz"));
+    EXPECT_THAT(stored_indexes(path("receipts")),
+                ElementsAre(path("receipts/index.jsonl.gz"), path("receipts/index.jsonl")));
 }
 
 }  // namespace
