@@ -37,8 +37,7 @@ struct HeldRows {
     static constexpr int lanes = tile.lanes, chunks = tile.chunks, per_chunk = gpu::chunk_of<type>;
     static constexpr int matrices = 1 + steps_before(program, program.size, takes_matrix);
     static constexpr int vectors = steps_before(program, program.size, takes_vector);
-    /// The widest tile has no registers for them while a row is reduced.
-    static constexpr bool vectors_ahead = !is_widest(tile);
+    static constexpr bool vectors_ahead = holds_vectors(tile);
     static constexpr bool flat = !knows_rows(program);
     static constexpr bool in_pieces = deals_out_pieces(program);
     static constexpr bool angles_ahead = has_angles_ahead(program, chunks);

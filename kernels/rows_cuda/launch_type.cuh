@@ -15,21 +15,23 @@ namespace raceline::kernels::rows_cuda {
 template <DType type, int index>
 void launch_read(const Params& p, int units, void* stream) {
     constexpr Tile tile = tile_list[index];
-    const auto ctas = static_cast<unsigned>(ctas_reading(p.layout, tile, units));
-    const LaunchShape shape{dim3(ctas), tile.threads, 0, stream};
-    if constexpr (is_widest(tile)) {
-        if (p.layout.pieces > 1 && p.first_reduction < p.program.size) {
-            enqueue("rows_cuda", read_rows<type, index, false>, shape, p);
-            return;
+    if constexpr (!is_longest(tile)) {  // which has chains that are known alone
+        const auto ctas = static_cast<unsigned>(ctas_reading(p.layout, tile, units));
+        const LaunchShape shape{dim3(ctas), tile.threads, 0, stream};
+        if constexpr (is_widest(tile)) {
+            if (p.layout.pieces > 1 && p.first_reduction < p.program.size) {
+                enqueue("rows_cuda", read_rows<type, index, false>, shape, p);
+                return;
+            }
         }
+        enqueue("rows_cuda", read_rows<type, index, true>, shape, p);
     }
-    enqueue("rows_cuda", read_rows<type, index, true>, shape, p);
 }
 
 template <DType type, int index, std::size_t chain>
 void launch_held(const Params& p, void* stream) {
     constexpr Tile tile = tile_list[index];
-    if constexpr (has_code(compiled_programs[chain], tile)) {
+    if constexpr (has_code(compiled_programs[chain], type, tile)) {
         const auto ctas = static_cast<unsigned>(held_ctas_of(p.layout, tile));
         ParamsOf<chain> held{p.layout.rows,
                              p.layout.width,
@@ -47,7 +49,7 @@ void launch_held(const Params& p, void* stream) {
 template <DType type, int index, std::size_t... chain>
 void launch_tile(const Params& p, int units, void* stream, std::index_sequence<chain...>) {
     const std::size_t known = compiled_index(p.program);
-    if (known == sizeof...(chain) || !p.aligned || !has_code(p.program, tile_list[index]) ||
+    if (known == sizeof...(chain) || !p.aligned || !has_code(p.program, type, tile_list[index]) ||
         (p.layout.pieces > 1 && !deals_out_pieces(p.program))) {
         launch_read<type, index>(p, units, stream);
         return;

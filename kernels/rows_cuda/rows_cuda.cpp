@@ -52,7 +52,11 @@ std::string supports(const Workload& w, const Tile& tile, const Device& device) 
     if (!knows_rows(program) && !is_flat(tile)) {
         return "its elements do not know their row: CTAs of 256 threads take them as they lie";
     }
-    if (is_compiled(program, w) && !has_code(program, tile)) {
+    if (is_longest(tile) && !(is_compiled(program, w) && has_code(program, w.dtype, tile))) {
+        return "rows of eight chunks a thread are those of a known chain in fp32 that reduces one "
+               "matrix";
+    }
+    if (is_compiled(program, w) && !has_code(program, w.dtype, tile)) {
         return "its elements do not know their row: a thread takes one chunk of them";
     }
     if (has_rope(program) && d > static_cast<std::uint64_t>(tile.lanes) * chunk) {
@@ -159,7 +163,7 @@ Amounts amounts_of(const RowProgram& program, const Tile& tile, std::int64_t per
 
 /// What a row waits for behind its own chunks. Where no code knows the chain each step loads its
 /// operand; else all come at once, but for the angles of a single chunk, which were asked for, and
-/// in the widest tile for what is the same for all rows.
+/// in the two widest tiles for what is the same for all rows.
 void add_operand_waits(const RowProgram& program, const Tile& tile, bool compiled, double rows,
                        Counts& c) {
     double far = 0, near = 0;
@@ -168,7 +172,7 @@ void add_operand_waits(const RowProgram& program, const Tile& tile, bool compile
         const bool vector = takes_vector(step.op);
         far += !compiled && (angles || takes_matrix(step.op)) ? 1 : 0;
         const bool late = angles ? compiled && !has_angles_ahead(program, tile.chunks)
-                                 : vector && (!compiled || is_widest(tile));
+                                 : vector && (!compiled || !holds_vectors(tile));
         near += late ? 1 : 0;
     }
     for (const auto& [times, latency] :

@@ -19,23 +19,18 @@ struct Tile {
     static constexpr std::array<TileField, 3> fields{"threads", "lanes", "chunks"};
 };
 // Narrow rows by half warps and warps, wide ones by CTAs; a row that is wider than all lanes of the
-// last tile hold is gone over several times. Of a matrix whose elements do not know their row,
-// `flat` ones alone. Of tiles that the model holds to be equal the first is taken, which is that of
-// fewer chunks: so measured of short calls (receipts/h200/logs/2026-11-28-rows-tiles.tsv).
-inline constexpr std::array tile_list{
-    Tile{256, 32, 1},  Tile{256, 256, 1}, Tile{256, 16, 1},    Tile{256, 32, 2}, Tile{256, 256, 2},
-    Tile{128, 128, 2}, Tile{512, 512, 2}, Tile{1024, 1024, 2}, Tile{256, 32, 4}, Tile{128, 128, 4},
-    Tile{256, 256, 4}, Tile{512, 512, 4}, Tile{1024, 1024, 4}};
+// last tile that has code for its chain hold is gone over several times. Of a matrix whose elements
+// do not know their row, `flat` ones alone. Of tiles that the model holds to be equal the first is
+// taken, which is that of fewer chunks: so measured of short calls
+// (receipts/h200/logs/2026-11-28-rows-tiles.tsv).
+inline constexpr std::array tile_list{Tile{256, 32, 1},    Tile{256, 256, 1},   Tile{256, 16, 1},
+                                      Tile{256, 32, 2},    Tile{256, 256, 2},   Tile{128, 128, 2},
+                                      Tile{512, 512, 2},   Tile{1024, 1024, 2}, Tile{256, 32, 4},
+                                      Tile{128, 128, 4},   Tile{256, 256, 4},   Tile{512, 512, 4},
+                                      Tile{1024, 1024, 4}, Tile{1024, 1024, 8}};
 constexpr bool is_flat(const Tile& tile) {
     return tile.threads == 256 && tile.lanes == 256;
 }
-/// Whether code that knows a chain is compiled for a tile. Where elements do not know their row a
-/// thread takes one chunk and ends: with more it was up to 8 % slower, at no size faster
-/// (receipts/h200/logs/2026-11-28-rows-tiles.tsv).
-constexpr bool has_code(const RowProgram& program, const Tile& tile) {
-    return knows_rows(program) || (is_flat(tile) && tile.chunks == 1);
-}
-
 /// Of the first `end` steps of a program, how many are such.
 template <class Is>
 constexpr int steps_before(const RowProgram& program, int end, Is is) {
@@ -50,6 +45,31 @@ constexpr int reductions_before(const RowProgram& program, int end) {
 /// Whether rows are cut among CTAs: elements know their row, but not each other.
 constexpr bool deals_out_pieces(const RowProgram& program) {
     return knows_rows(program) && !has_reductions(program);
+}
+
+/// The one tile that goes over a row several times.
+constexpr bool is_widest(const Tile& tile) {
+    return tile.threads == 1024 && tile.chunks == 4;
+}
+/// The one tile that holds more than the widest one, where that needs few enough registers.
+constexpr bool is_longest(const Tile& tile) {
+    return tile.chunks == 8;
+}
+/// Whether a thread has registers for rows that are the same for all while its own is reduced.
+constexpr bool holds_vectors(const Tile& tile) {
+    return tile.threads * tile.chunks < 4096;
+}
+
+/// Whether code that knows a chain is compiled for a tile. Where elements do not know their row a
+/// thread takes one chunk and ends: with more it was up to 8 % slower, at no size faster
+/// (receipts/h200/logs/2026-11-28-rows-tiles.tsv). Eight chunks fit in a thread's registers where
+/// they are fp32 as they were loaded, and one matrix is all that is loaded.
+constexpr bool has_code(const RowProgram& program, DType type, const Tile& tile) {
+    if (is_longest(tile)) {
+        return type == DType::fp32 && has_reductions(program) && !has_rope(program) &&
+               steps_before(program, program.size, takes_matrix) == 0;
+    }
+    return knows_rows(program) || (is_flat(tile) && tile.chunks == 1);
 }
 
 /// Whether a thread needs no more registers for a row than for what it loads of it and of one row
@@ -84,10 +104,13 @@ constexpr bool has_angles_ahead(const RowProgram& program, int chunks) {
 
 /// Threads that hold so many chunks each, of an SM: what holds their registers down.
 struct ThreadsOfSm {
-    int one, two, four;
+    int one, two, four, eight = 1024;
 
     [[nodiscard]] constexpr int residents(const Tile& tile) const {
-        const int threads = tile.chunks == 1 ? one : tile.chunks == 2 ? two : four;
+        const int threads = tile.chunks == 1   ? one
+                            : tile.chunks == 2 ? two
+                            : tile.chunks == 4 ? four
+                                               : eight;
         return std::max(1, threads / tile.threads);
     }
 };
@@ -108,10 +131,6 @@ constexpr int residents_reading(const Tile& tile) {
 /// Registers of a thread where an SM has room for so many CTAs.
 constexpr int registers_of(const Tile& tile, int residents) {
     return 65536 / (residents * tile.threads) / 8 * 8;
-}
-/// The one tile that goes over a row several times.
-constexpr bool is_widest(const Tile& tile) {
-    return tile.threads == 1024 && tile.chunks == 4;
 }
 
 /// Elements of a row that its lanes hold at a time.
