@@ -106,7 +106,7 @@ void cap(std::vector<std::string>& names) {
     }
 }
 
-std::string way_of(const TimedCase& one) {
+std::string way_of_launching(const TimedCase& one) {
     const LaunchCase& launch = one.about.launch;
     return fmt::format("{}, {}, {}", launch.cold ? "cold" : "warm", launch.launch_path,
                        one.interleaved ? "in turns with a peer" : launch.regime);
@@ -132,7 +132,7 @@ std::vector<std::string> names_of(const ReceiptDiff& diff, const Shared& shared)
     };
     add_to_repeats([](const TimedCase& one) { return tile_fields(one.about.tile); });
     add_to_repeats([](const TimedCase& one) { return "on " + one.device; });
-    add_to_repeats(way_of);
+    add_to_repeats(way_of_launching);
     cap(names);
     return names;
 }

@@ -44,8 +44,8 @@ std::string shape_without_type(Workload w) {
     return format_shape(w);
 }
 
-std::string percent(double part) {
-    return fmt::format("{:.1f} %", 100 * part);
+std::string with_a_decimal(double part) {
+    return format_percent(part, 1);
 }
 
 std::string signed_percent(double part) {
@@ -144,9 +144,10 @@ std::string docs_accuracy(DocsEvidence& evidence, const DocsBlock& block) {
         for (std::size_t i = 0; i < predicted.size(); ++i) {
             largest = std::max(largest, std::abs(predicted[i] / measured[i] - 1));
         }
-        table.add({"`" + kernel + "`", std::to_string(a.count), percent(a.median_absolute),
-                   percent(a.p90_absolute), signed_percent(a.bias), percent(a.within_10),
-                   percent(a.within_20), percent(largest)});
+        table.add({"`" + kernel + "`", std::to_string(a.count), with_a_decimal(a.median_absolute),
+                   with_a_decimal(a.p90_absolute), signed_percent(a.bias),
+                   with_a_decimal(a.within_10), with_a_decimal(a.within_20),
+                   with_a_decimal(largest)});
     }
     return docs_heading(samples) + "\n\nErrors of the model's own time, `seconds`.\n\n" +
            table.markdown();
@@ -182,7 +183,7 @@ std::string median_error(const std::vector<DocsSample>& samples) {
             measured.push_back(sample.measured->seconds_median);
         }
     }
-    return percent(accuracy(predicted, measured).median_absolute);
+    return with_a_decimal(accuracy(predicted, measured).median_absolute);
 }
 
 std::string figure(const std::vector<DocsSample>& samples, const std::string& of) {

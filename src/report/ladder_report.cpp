@@ -65,14 +65,11 @@ std::string own_code(const Kernel& kernel) {
                                                before, kernel.name);
 }
 
-std::string percent(double share) {
-    return format_signed_percent(share);
-}
-
 std::string last_text(const RungCase& c) {
-    return c.measured_last > 0 ? fmt::format("{} ({})", format_seconds(c.measured_last),
-                                             percent(c.predicted_last / c.measured_last - 1))
-                               : "";
+    return c.measured_last > 0
+               ? fmt::format("{} ({})", format_seconds(c.measured_last),
+                             format_signed_percent(c.predicted_last / c.measured_last - 1))
+               : "";
 }
 
 std::vector<std::string> line_of(const Kernel& kernel, const std::vector<RungCase>& cases,
@@ -89,7 +86,7 @@ std::vector<std::string> line_of(const Kernel& kernel, const std::vector<RungCas
         line.insert(
             line.end(),
             {seconds_text(c->predicted) + other, seconds_text(c->measured),
-             timed ? percent(c->predicted / c->measured - 1) : "", last_text(*c),
+             timed ? format_signed_percent(c->predicted / c->measured - 1) : "", last_text(*c),
              c->speedup_predicted() > 0 ? fmt::format("{:.2f}×", c->speedup_predicted()) : "",
              c->speedup_measured() > 0 ? fmt::format("{:.2f}×", c->speedup_measured()) : "",
              c->counted ? c->counted->predicted_limiter : c->limiter,
