@@ -85,7 +85,7 @@ Offers words_at_cursor(UnfinishedLine& line) {
         Offers words = takes_a_value(option) ? values_of(*option, line) : Offers();
         line.word.insert(0, name + "=");
         for (Offer& word : words) {
-            word.text = word.text == files ? word.text : name + "=" + word.text;
+            word.text = word.text == any_file ? word.text : name + "=" + word.text;
         }
         return words;
     }
@@ -144,7 +144,7 @@ std::string completions_text(const CLI::App& app, int /*argc*/, const char* cons
         for (const Offer& word : words_at_cursor(line)) {
             // In capital letters or small ones, as the program reads them.
             const bool fits = same_word(word.text.substr(0, line.word.size()), line.word);
-            if (word.text == files || fits) {
+            if (word.text == any_file || fits) {
                 text += word.meaning.empty() ? word.text : word.text + "\t" + word.meaning;
                 text += '\n';
             }

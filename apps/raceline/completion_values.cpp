@@ -140,7 +140,7 @@ constexpr std::array types{
     TypeOfValue{"FIELD", fields_of_sweeps},
     TypeOfValue{"COMMAND", commands_of},
     TypeOfValue{"SHELL", [](const UnfinishedLine&) { return plain_words(shells()); }},
-    TypeOfValue{"FILE", [](const UnfinishedLine&) { return Offers{{std::string(files), ""}}; }},
+    TypeOfValue{"FILE", [](const UnfinishedLine&) { return Offers{{std::string(any_file), ""}}; }},
     TypeOfValue{"NUMBER", nothing},
     TypeOfValue{"RANGE", ranges_of},
     TypeOfValue{"SECONDS", nothing},

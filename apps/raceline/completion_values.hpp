@@ -10,7 +10,7 @@
 namespace raceline::cli {
 
 /// Stands for a file, which the shell knows best.
-inline constexpr std::string_view files = ":files";
+inline constexpr std::string_view any_file = ":files";
 
 /// What may stand somewhere, and what it means.
 struct Offer {

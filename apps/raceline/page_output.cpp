@@ -16,7 +16,7 @@
 namespace raceline::cli {
 namespace {
 
-using Words = std::vector<std::string>;
+using WordList = std::vector<std::string>;
 
 // They write nothing, unless one of `writes_or_reads` asks for it.
 constexpr std::array looks_up{std::string_view("predict"), std::string_view("devices"),
@@ -25,13 +25,13 @@ constexpr std::array writes_or_reads{std::string_view("--receipts"), std::string
                                      std::string_view("--color"), std::string_view("--wide")};
 
 struct PageCommand {
-    Words words;       // without the program's name
+    WordList words;       // without the program's name
     std::string grep;  // empty: all lines
 };
 
 PageCommand parse_command(const std::string& text) {
     std::istringstream in(text);
-    Words all{std::istream_iterator<std::string>(in), {}};
+    WordList all{std::istream_iterator<std::string>(in), {}};
     PageCommand command;
     if (const auto pipe = std::ranges::find(all, "|"); pipe != all.end()) {
         require(std::distance(pipe, all.end()) == 3 && pipe[1] == "grep", Status::invalid_argument,
@@ -48,7 +48,7 @@ PageCommand parse_command(const std::string& text) {
 }
 
 // What it prints must not depend on the machine.
-void require_same_everywhere(const Words& words, const std::string& text) {
+void require_same_everywhere(const WordList& words, const std::string& text) {
     for (const std::string_view option : writes_or_reads) {
         require(std::ranges::none_of(words, [&](const auto& w) { return w.starts_with(option); }),
                 Status::invalid_argument, "a command of a page takes no {}: '{}'", option, text);
@@ -84,7 +84,7 @@ std::string lines_with(const std::string& text, const std::string& word) {
 std::string in_shell_lines(const std::string& text) {
     constexpr std::size_t columns = 80, indent = 4;
     std::istringstream in(text);
-    const Words words{std::istream_iterator<std::string>(in), {}};
+    const WordList words{std::istream_iterator<std::string>(in), {}};
     std::string all, line;
     for (auto at = words.begin(); at != words.end(); ++at) {
         std::string word = *at;
@@ -108,7 +108,7 @@ std::string page_output(const DocsBlock& block) {
     const std::string& text = block.at("command");
     const PageCommand command = parse_command(text);
     require_same_everywhere(command.words, text);
-    Words words{"env",
+    WordList words{"env",
                 "-u",
                 "NO_COLOR",
                 "COLUMNS=80",
