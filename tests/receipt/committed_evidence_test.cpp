@@ -11,6 +11,7 @@
 #include "receipt/git_history.hpp"
 #include "receipt/left_files.hpp"
 #include "receipt/manifest.hpp"
+#include "receipt/stored_text.hpp"
 #include "support/gzip.hpp"
 #include "support/subprocess.hpp"
 #include "tests/receipt/example_rows.hpp"
