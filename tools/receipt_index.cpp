@@ -115,7 +115,9 @@ void restore(CommittedReceipts& receipts, const std::string& file) {
 }
 
 void seal(CommittedReceipts& receipts) {
-    require_in_commit(raceline::index_file, "HEAD");
+    if (std::filesystem::exists(raceline::index_file)) {
+        require_in_commit(raceline::index_file, "HEAD");
+    }
     std::cout << receipts.seal() << " lines moved to " << raceline::sealed_index_file << '\n';
 }
 

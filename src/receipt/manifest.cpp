@@ -330,12 +330,18 @@ void CommittedReceipts::write_manifest() {
 }
 
 // The sealed file first: stopped between, lines stand twice, which a check says, and none is lost.
+// A file without lines is none.
 void CommittedReceipts::write_index() const {
     const std::span<const Json> all(index_);
     if (sealed_ > 0 || fs::exists(fs::path(root_) / sealed_index_file)) {
         store(sealed_index_file, text_of_lines(all.first(sealed_)));
     }
-    write_whole_file((fs::path(root_) / index_file).string(), text_of_lines(all.subspan(sealed_)));
+    const fs::path plain = fs::path(root_) / index_file;
+    if (sealed_ < all.size()) {
+        write_whole_file(plain.string(), text_of_lines(all.subspan(sealed_)));
+    } else {
+        fs::remove(plain);
+    }
 }
 
 }  // namespace raceline
