@@ -7,7 +7,8 @@
 #   OUT=folder tools/device_decode_peers.sh run ARCHIVE LIBRARY [suite ...]    there: PyTorch, nvcc, ninja
 #
 # `run` unpacks into build-peers/, compiles the kernels of both side by side (they are compiled at first use),
-# then compares on each suite, which starts no further shape after BUDGET seconds (default 120). A shared
+# then compares on each suite, which starts no further shape after BUDGET seconds (default 120); ONLY=d=64
+# takes shapes whose text contains that. A shared
 # library carried beside ours (libhwy.so.1) is found there. What is packed keeps its licence and never
 # enters this project.
 set -eu
@@ -74,7 +75,7 @@ for suite in $suites; do
     rm -f "$rows"
     timeout --signal=INT --kill-after=20 $((${BUDGET:-120} + 60)) "$python" bench/compare.py \
         --library "$library" --suite "$suite" --peers flashinfer_decode,xqa --receipts "$rows" \
-        --seconds "${BUDGET:-120}" 2>&1 | tee "$out/$suite.log"
+        --seconds "${BUDGET:-120}" --only "${ONLY:-}" 2>&1 | tee "$out/$suite.log"
     [ "${PIPESTATUS[0]}" = 0 ] || status=1
     xz -9e <"$rows" >"$out/$suite.jsonl.xz"
 done
