@@ -10,7 +10,7 @@ set -eu
 cd "$(dirname "$0")/.."
 
 build="g++ cmake ninja-build libhwy-dev libcli11-dev nlohmann-json3-dev libfmt-dev libmd-dev"
-build="$build libjs-vega zlib1g-dev libcsv-dev"
+build="$build libjs-vega zlib1g-dev libcsv-dev gnuplot-nox"
 # Not needed to build, but a second build takes a fraction with it: CMake uses it where it is found.
 if [ "${RACELINE_NO_INSTALL:-0}" != 1 ] && ! command -v ccache >/dev/null 2>&1; then
     build="$build ccache"
@@ -24,8 +24,8 @@ python3 -c 'import os, sysconfig; os.stat(sysconfig.get_path("include") + "/Pyth
     headers=" python3-dev"
 tested="$build libgtest-dev libgmock-dev libdnnl-dev git"
 page="$build emscripten"
-test="$tested emscripten chromium chromium-driver fonts-dejavu-core gnuplot-nox doxygen zsh fish$venv$headers"
-docs="$build gnuplot-nox doxygen git$venv"
+test="$tested emscripten chromium chromium-driver fonts-dejavu-core doxygen zsh fish$venv$headers"
+docs="$build doxygen git$venv"
 sanitize="$tested clang-19 libomp-19-dev libclang-rt-19-dev llvm-19"
 lint="$sanitize clang-format-19 clang-tidy-19$venv"
 python="$page binutils$venv"

@@ -25,7 +25,7 @@ constexpr std::array writes_or_reads{std::string_view("--receipts"), std::string
                                      std::string_view("--color"), std::string_view("--wide")};
 
 struct PageCommand {
-    WordList words;       // without the program's name
+    WordList words;    // without the program's name
     std::string grep;  // empty: all lines
 };
 
@@ -109,12 +109,12 @@ std::string page_output(const DocsBlock& block) {
     const PageCommand command = parse_command(text);
     require_same_everywhere(command.words, text);
     WordList words{"env",
-                "-u",
-                "NO_COLOR",
-                "COLUMNS=80",
-                "CUDA_VISIBLE_DEVICES=",
-                "XDG_CACHE_HOME=/nonexistent",
-                this_program()};
+                   "-u",
+                   "NO_COLOR",
+                   "COLUMNS=80",
+                   "CUDA_VISIBLE_DEVICES=",
+                   "XDG_CACHE_HOME=/nonexistent",
+                   this_program()};
     words.insert(words.end(), command.words.begin(), command.words.end());
     const std::optional<std::string> all = output_of(words);
     if (!all) {

@@ -20,8 +20,9 @@ std::vector<std::string> device_ids();  ///< sorted names of devices/*.json, com
 /// Exact names only: an "NVIDIA H200 NVL" has other clocks and must not pass for an H200.
 std::optional<std::string> device_id_of(std::string_view runtime_name);
 
-/// The id that somebody means by `name`: an id or a vendor's name in capital letters or small ones,
-/// with or without hyphens and spaces ("H200", "nvidia h200", "RTX 4090"). Throws Error(no_device)
+/// The id that somebody means by `name`: an id, a vendor's name or one that a driver reports, in
+/// capital letters or small ones, with or without hyphens and spaces ("H200", "nvidia h200",
+/// "RTX 4090", "NVIDIA H100 80GB HBM3"). Throws Error(no_device)
 /// with the nearest one, or with all of a family of which it may be any ("a100").
 std::string device_called(std::string_view name);
 

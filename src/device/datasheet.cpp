@@ -226,12 +226,16 @@ std::string squeezed(std::string_view name) {
     return text;
 }
 
-// Whether a device's id, its vendor's name of it, or that without the vendor is the same.
+// Whether a device's id, its vendor's name of it, one that a driver reports, or one of these
+// without the vendor is the same.
 bool is_called(const std::string& id, const std::string& wanted) {
     const Json object = datasheet_json(id);
-    const auto full = object.at("name").get<std::string>();
-    return squeezed(id) == wanted || squeezed(full) == wanted ||
-           squeezed(full.substr(std::min(full.find(' '), full.size()))) == wanted;
+    auto names = object.value("runtime_names", std::vector<std::string>());
+    names.push_back(object.at("name").get<std::string>());
+    return squeezed(id) == wanted || std::ranges::any_of(names, [&](const std::string& full) {
+               return squeezed(full) == wanted ||
+                      squeezed(full.substr(std::min(full.find(' '), full.size()))) == wanted;
+           });
 }
 
 }  // namespace

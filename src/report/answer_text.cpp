@@ -200,8 +200,10 @@ std::string terms_text(const ProblemAnswer& answer, const TextStyle& style) {
                 rest.share += term.share;
             }
         }
-        // What lies beside others sums to nothing.
-        text += !beside && rest.seconds > 0 ? term_line(rest, layout, false, false, style) : "";
+        // What lies beside others sums to nothing, and what is left of a difference is none.
+        constexpr double rounding = 1e-9;
+        text +=
+            !beside && rest.share > rounding ? term_line(rest, layout, false, false, style) : "";
     };
     put(answer.terms, false);
     const bool any_beside = std::ranges::any_of(

@@ -75,7 +75,7 @@ void Scorecard::add(const std::string& path) {
 void Scorecard::add_tree(const std::string& folder) {
     require(
         fs::is_directory(folder), Status::invalid_argument,
-        "{}: no such folder; without files --scorecard reads receipts/ of a source tree: run it "
+        "{}: no such folder; without files the scorecard is of receipts/ in a source tree: run it "
         "in the tree's root, or name receipt files",
         folder);
     std::vector<std::string> paths = stored_receipts(folder);

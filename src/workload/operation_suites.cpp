@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 
 #include "support/check.hpp"
 #include "support/nearest.hpp"
@@ -103,14 +104,19 @@ constexpr std::array models{DecoderModel{"llama3-8b", 4096, 32, 8, 128, 14336, f
                             DecoderModel{"qwen3-8b", 4096, 32, 8, 128, 12288, true}};
 
 const DecoderModel& find_model(std::string_view name) {
-    const auto* const found = std::ranges::find(models, name, &DecoderModel::name);
+    std::string small(name);
+    std::ranges::transform(small, small.begin(), [](char c) {
+        return static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    });
+    const auto* const found = std::ranges::find(models, small, &DecoderModel::name);
     if (found != models.end()) {
         return *found;
     }
     const std::vector<std::string_view> names = layer_models();
     const std::string_view near = nearest(name.substr(0, 40), names);
-    fail(Status::invalid_argument, "no layer of {} is known{}; there are: {}", in_quotes(name),
-         near.empty() ? "" : fmt::format(": did you mean '{}'?", near), fmt::join(names, " "));
+    fail(Status::invalid_argument, "no layer of {} is known{} {}", in_quotes(name),
+         near.empty() ? "; there are:" : fmt::format(": did you mean '{}'? There are:", near),
+         fmt::join(names, " "));
 }
 
 /// Sequences, new tokens of each, and keys that each has then.

@@ -103,6 +103,12 @@ TEST_F(Terminal, no_table_of_a_pipe_is_wider_than_a_hundred_columns) {
     }
 }
 
+TEST_F(Terminal, what_rounding_leaves_of_the_parts_is_no_part) {
+    const Outcome run = box->run("predict --device h200 --op rmsnorm,n=8192x4096,dtype=bf16");
+    EXPECT_THAT(run.out, HasSubstr("part by part"));
+    EXPECT_THAT(run.out, Not(HasSubstr("e-2")));
+}
+
 TEST_F(Terminal, notes_are_wrapped_in_a_terminal_and_whole_in_a_pipe) {
     if (!has_script()) {
         GTEST_SKIP() << "no script command";

@@ -259,6 +259,10 @@ TEST(Datasheet, DevicesAreCalledByIdAndByTheirVendorsName) {
                                    {"A100-80", "a100-80"},
                                    {"a100_80", "a100-80"},
                                    {"MI300X", "mi300x"},
+                                   {"NVIDIA H100 80GB HBM3", "h100-sxm"},
+                                   {"Tesla T4", "t4"},
+                                   {"V100-SXM2-16GB", "v100"},
+                                   {"NVIDIA GH200 480GB", "gh200"},
                                    {"CPU", "cpu"}}) {
         EXPECT_EQ(refusal_of_device(name), std::string("accepted as ") + id) << name;
     }
@@ -268,6 +272,8 @@ TEST(Datasheet, DevicesAreCalledByIdAndByTheirVendorsName) {
     EXPECT_EQ(refusal_of_device("A100"),
               "device 'A100' may be any of a100-40, a100-80: name one of them");
     EXPECT_THAT(refusal_of_device("h100"), HasSubstr("h100-pcie, h100-sxm"));
+    // Another board with other clocks.
+    EXPECT_THAT(refusal_of_device("NVIDIA H200 NVL"), HasSubstr("is not known"));
     EXPECT_THAT(refusal_of_device("h20O"), HasSubstr("did you mean 'h200'?"));
     // Only what parts a name may be left out of it.
     for (const char* name : {"", "!!h200??", "h€200", "\xffh200", "h,200"}) {

@@ -67,6 +67,7 @@ TEST(OperationSuites, ALayerIsItsPartsInOrder) {
         products += w.op == "linear" ? w.flops() : 0;
     }
     EXPECT_NEAR(products / 4096 / 2, 218e6, 1e6);
+    EXPECT_EQ(make_suite("layer:Llama3-8B:prefill=4096").workloads, prefill);
     const auto decode = make_suite("layer:qwen3-8b:decode=64x8192").workloads;
     EXPECT_EQ(format_shape(decode[2]), "op=rmsnorm+rope,n=2560x128,dtype=bf16");
     EXPECT_EQ(format_shape(decode[3]), "b=64,h=32/8,q=1,k=8192,d=128,dtype=bf16,causal");
