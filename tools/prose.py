@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Refuses what a stranger would have to read twice, in pages, help texts and messages.
 
-Pages are README.md and docs/**/*.md; texts are the string literals of apps/ and src/. Refused are
+Pages are README.md, SECURITY.md, CONTRIBUTING.md and docs/**/*.md; texts are the string literals of apps/ and src/. Refused are
 
 - a paragraph of more than 90 words, and a sentence of more than 35;
 - a table that is wider than 100 columns once its cells are padded, and a line of code that is;
@@ -191,7 +191,8 @@ def misspelt(paths: list[Path]) -> list[tuple[Path, Fault]]:
 
 
 def files() -> list[Path]:
-    listed = subprocess.run(["git", "ls-files", "README.md", "docs", "apps", "src"], cwd=ROOT,
+    read = ["README.md", "SECURITY.md", "CONTRIBUTING.md", "docs", "apps", "src"]
+    listed = subprocess.run(["git", "ls-files", *read], cwd=ROOT,
                             capture_output=True, text=True, check=True).stdout.split()
     return [ROOT / name for name in listed if Path(name).suffix in (".md", ".cpp", ".hpp")
             and (ROOT / name).exists()]
