@@ -37,8 +37,12 @@ endfunction()
 
 # Code that is run once a command and not in a loop: what -O3 would add is time to compile it, a
 # quarter to a half of it. Of -O1, -Og leaves out a fifth more of g++'s time; to clang they are the
-# same. The last -O counts; builds with less than -O2 keep theirs.
+# same. The last -O counts; builds with less than -O2 keep theirs. With RACELINE_PCH, which is for a
+# first build, -Og stands for -O1 as well: one set of headers less, and a tenth more of `raceline report`.
 function(raceline_compile_at level target)
+  if(RACELINE_PCH)
+    set(level -Og)
+  endif()
   string(TOUPPER "${CMAKE_BUILD_TYPE}" build_type)
   if(CMAKE_CXX_FLAGS_${build_type} MATCHES "-O[23]")
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${level}>)
@@ -315,7 +319,7 @@ function(raceline_records_of_gpus tree)
   if(host)
     add_library(${tree}_of_gpus OBJECT ${host})
     raceline_host_options(${tree}_of_gpus)
-    if(tree STREQUAL "ladder")
+    if(tree STREQUAL "ladder" OR RACELINE_PCH)
       raceline_compile_quickly(${tree}_of_gpus)
     endif()
     raceline_compile_in_batches(${tree}_of_gpus)

@@ -66,6 +66,14 @@ foreach(track ${tracks})
   endif()
 endforeach()
 
+# Its headers may come after the first build: a command that differs is run again, and no cache of
+# compiled files takes the one for the other.
+find_file(RACELINE_ONEDNN_HEADER oneapi/dnnl/dnnl.h)
+if(RACELINE_ONEDNN_HEADER)
+  set_source_files_properties(${PROJECT_SOURCE_DIR}/kernels/linear_onednn/launch.cpp
+                              PROPERTIES COMPILE_DEFINITIONS RACELINE_HAS_ONEDNN)
+endif()
+
 foreach(tree kernels ladder)
   # Files are globbed, so that a new folder re-runs CMake on the next build.
   set(folders */)

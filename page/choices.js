@@ -15,11 +15,18 @@ const isEngine = name => page.data.what_if.kernels.some(([kernel, , ladder]) => 
 
 const casesHere = () => page.data.cases.filter(one => one.device === chosen.device);
 
-/** The newest commit with a case of a suite that can be drawn; without one, of any case that can, and else of any case. */
+/**
+ * The newest commit with more than ten cases of a suite that can be drawn; without one, with any such case, with any case
+ * that can be drawn, and else with any.
+ */
 function newestOf(cases) {
   const drawn = cases.filter(one => drawable(one.ai.dram) && drawable(one.flops / one.measured));
   const ofSuites = drawn.filter(one => one.suite);
-  return [ofSuites, drawn, cases].find(some => some.length > 0)?.reduce((last, one) => last && last.written >= one.written ? last : one, undefined)?.commit;
+  const counts = new Map();
+  const group = one => `${one.commit} ${one.suite}`;
+  for (const one of ofSuites) counts.set(group(one), (counts.get(group(one)) ?? 0) + 1);
+  const ofLarge = ofSuites.filter(one => counts.get(group(one)) > 10);
+  return [ofLarge, ofSuites, drawn, cases].find(some => some.length > 0)?.reduce((last, one) => last && last.written >= one.written ? last : one, undefined)?.commit;
 }
 
 function casesLeft() {
@@ -33,8 +40,8 @@ function casesLeft() {
 }
 
 /**
- * A device begins with all of its cases, if they are few; else with kernels of the API, at their newest commit, in the suite
- * that has most cases there: as much of this as leaves few.
+ * A device begins with all of its cases, if they are few; else with kernels of the API and at their newest commit, as much of
+ * this as leaves few, in the suite that has most cases there.
  */
 function beginWith(device) {
   Object.assign(chosen, {device, suite: "", kernel: "", commit: ""});
@@ -48,8 +55,9 @@ function beginWith(device) {
       }
       chosen.suite = [...counts].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1))[0]?.[0] ?? "";
     }];
+  const isLarge = casesLeft().length > fewCases;
   for (const step of narrower) {
-    if (casesLeft().length > fewCases) step();
+    if (casesLeft().length > fewCases || (isLarge && step === narrower.at(-1))) step();
   }
 }
 
@@ -133,7 +141,7 @@ function showShown(here) {
   const others = page.data.cases.length - here.length;
   const elsewhere = others > 0 ? ` Other devices have ${plural(others, "case")}.` : "";
   const of = [kernel === allEngines ? "kernels of the API, without rungs of the ladder" : kernel, suite && `suite ${suite}`,
-              commit && left.length > 0 && `commit ${commitName(commitsOf(left)[0])}${commit === newestCommit ? ", the newest of these" : ""}`].filter(Boolean);
+              commit && left.length > 0 && `commit ${commitName(commitsOf(left)[0])}${commit === newestCommit ? ", the newest with a suite of more than ten" : ""}`].filter(Boolean);
   const more = here.length - left.length;
   const button = (id, text, press) => make("button", {type: "button", id, click: press}, text);
   byId("roofline-shown").replaceChildren(

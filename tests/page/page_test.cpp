@@ -175,7 +175,7 @@ TEST(PageColumns, ObjectsHaveTheirMembersAndNoOthers) {
 // Of the committed receipts: a row here has its place, one that left the tree its file and commit.
 TEST(ScoredRows, EachOpensOrSaysWhereItIs) {
     const std::string folder = std::string(RACELINE_SOURCE_DIR) + "/receipts";
-    const std::string index = folder + "/index.jsonl";
+    const std::string index = folder + "/index.jsonl.gz";
     const std::string file = folder + "/cpu/2026-11-22-quickstart-f13186e093fd.jsonl.gz";
     ReceiptText text;
     text.add(file);

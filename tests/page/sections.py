@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What tests of the sections of the page share: the page of the committed receipts in a browser, tables, the mouse."""
 import json
+import pathlib
 import subprocess
 import time
 import unittest
@@ -13,7 +14,8 @@ browser = page = None
 
 def index_lines():
     """Of each file that left the tree, the line of the index."""
-    return [json.loads(line) for file in ("index.jsonl.gz", "index.jsonl") for line in stored_text(f"receipts/{file}").splitlines()]
+    files = sorted((pathlib.Path(SOURCE) / "receipts").glob("index.jsonl*"))
+    return [json.loads(line) for file in files for line in stored_text(file).splitlines()]
 
 
 def start():

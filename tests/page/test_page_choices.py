@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the roofline of the committed receipts begins with, what it says of the rest, and choices that give way."""
+import collections
 import re
 import unittest
 
@@ -43,7 +44,9 @@ class Choices(Sections):
         self.assertEqual({kernel for kernel, _, _ in points} & rungs, set())
         self.assertEqual(len({suite for _, suite, _ in points}), 1)
         self.assertEqual(len({commit for _, _, commit in points}), 1)
-        newest = max((case for case in every if case[0] not in rungs and case[1]), key=lambda case: case[3])
+        groups = collections.Counter((case[1], case[2]) for case in every)
+        # Some of a suite's cases cannot be drawn: of those left out of a run of eleven nothing is known here.
+        newest = max((case for case in every if case[0] not in rungs and case[1] and groups[case[1], case[2]] > 10), key=lambda case: case[3])
         self.assertEqual(points[0][2], newest[2])
         # Of the newest commit the suite that has most.
         self.assertGreater(len(points), 10)
