@@ -71,7 +71,7 @@ endforeach()
 find_file(RACELINE_ONEDNN_HEADER oneapi/dnnl/dnnl.h)
 if(RACELINE_ONEDNN_HEADER)
   set_source_files_properties(${PROJECT_SOURCE_DIR}/kernels/linear_onednn/launch.cpp
-                              PROPERTIES COMPILE_DEFINITIONS RACELINE_HAS_ONEDNN)
+                              PROPERTIES COMPILE_DEFINITIONS RACELINE_ONEDNN_IS_INSTALLED)
 endif()
 
 foreach(tree kernels ladder)
