@@ -51,7 +51,7 @@ function beginWith(device) {
     () => {
       const counts = new Map();
       for (const {suite, ai, flops, measured} of casesLeft()) {
-        if (drawable(ai.dram) && drawable(flops / measured)) counts.set(suite, (counts.get(suite) ?? 0) + 1);
+        if (suite && drawable(ai.dram) && drawable(flops / measured)) counts.set(suite, (counts.get(suite) ?? 0) + 1);
       }
       chosen.suite = [...counts].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1))[0]?.[0] ?? "";
     }];
@@ -141,7 +141,7 @@ function showShown(here) {
   const others = page.data.cases.length - here.length;
   const elsewhere = others > 0 ? ` Other devices have ${plural(others, "case")}.` : "";
   const of = [kernel === allEngines ? "kernels of the API, without rungs of the ladder" : kernel, suite && `suite ${suite}`,
-              commit && left.length > 0 && `commit ${commitName(commitsOf(left)[0])}${commit === newestCommit ? ", the newest with a suite of more than ten" : ""}`].filter(Boolean);
+              commit && left.length > 0 && `commit ${commitName(commitsOf(left)[0])}${commit === newestCommit ? ", the newest of a large suite" : ""}`].filter(Boolean);
   const more = here.length - left.length;
   const button = (id, text, press) => make("button", {type: "button", id, click: press}, text);
   byId("roofline-shown").replaceChildren(

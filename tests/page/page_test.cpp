@@ -7,6 +7,7 @@
 #include <fstream>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -15,6 +16,7 @@
 #include "page/receipt_text.hpp"
 #include "page/row_columns.hpp"
 #include "raceline/error.hpp"
+#include "receipt/stored_text.hpp"
 
 namespace raceline {
 namespace {
@@ -155,7 +157,7 @@ TEST_F(ReceiptTexts, AFileThatIsNotThereIsAnError) {
 // How many files of an index hold measurements.
 std::size_t measured_files(const std::string& index) {
     std::size_t files = 0;
-    std::ifstream lines(index);
+    std::istringstream lines(stored_text(index));
     for (std::string line; std::getline(lines, line);) {
         const Json file = Json::parse(line);
         const auto& kinds = file.at("kinds");
