@@ -13,7 +13,7 @@
 namespace raceline {
 namespace {
 
-constexpr std::int64_t block = 256;  // keys gathered at a time: a (d, 256) block stays in cache
+constexpr std::int64_t key_block = 256;  // keys gathered at a time: a (d, 256) block stays in cache
 constexpr Precision exact{Rounding::fp64, Rounding::fp64, Rounding::fp64, Rounding::fp64,
                           Rounding::fp64};
 
@@ -37,11 +37,11 @@ struct Piece {
 std::vector<Piece> pieces_of(std::int64_t first, std::int64_t last, const Variant& variant) {
     std::vector<Piece> pieces;
     const std::int64_t start = first + variant.start(std::max<std::int64_t>(0, last - first));
-    for (std::int64_t at = start; at < last; at += block) {
-        pieces.push_back({at, std::min(block, last - at)});
+    for (std::int64_t at = start; at < last; at += key_block) {
+        pieces.push_back({at, std::min(key_block, last - at)});
     }
-    for (std::int64_t at = first; at < start; at += block) {
-        pieces.push_back({at, std::min(block, start - at)});
+    for (std::int64_t at = first; at < start; at += key_block) {
+        pieces.push_back({at, std::min(key_block, start - at)});
     }
     return pieces;
 }
