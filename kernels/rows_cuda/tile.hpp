@@ -51,6 +51,8 @@ constexpr bool deals_out_pieces(const RowProgram& program) {
 constexpr bool is_widest(const Tile& tile) {
     return tile.threads == 1024 && tile.chunks == 4;
 }
+inline constexpr int widest_index =
+    static_cast<int>(std::ranges::find_if(tile_list, is_widest) - tile_list.begin());
 /// The one tile that holds more than the widest one, where that needs few enough registers.
 constexpr bool is_longest(const Tile& tile) {
     return tile.chunks == 8;

@@ -228,9 +228,9 @@ void ReceiptReport::check_bound(const std::string& path, std::size_t number, con
                          about.launch.cold ? least->resource : "the operations")});
     } else {
         findings_.push_back({path, number,
-                             fmt::format("{}, less than the {} that its ceilings allow: they were "
-                                         "measured too low; `raceline measure` on a quiet machine "
-                                         "measures them again",
+                             fmt::format("{}, less than the {} that its ceilings allow: one was "
+                                         "measured too low, or the time is wrong; `raceline "
+                                         "measure` on a quiet machine measures ceilings again",
                                          what, format_seconds(bound))});
     }
 }

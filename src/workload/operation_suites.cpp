@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 
 #include "support/check.hpp"
 #include "support/nearest.hpp"
@@ -104,11 +103,8 @@ constexpr std::array models{DecoderModel{"llama3-8b", 4096, 32, 8, 128, 14336, f
                             DecoderModel{"qwen3-8b", 4096, 32, 8, 128, 12288, true}};
 
 const DecoderModel& find_model(std::string_view name) {
-    std::string small(name);
-    std::ranges::transform(small, small.begin(), [](char c) {
-        return static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    });
-    const auto* const found = std::ranges::find(models, small, &DecoderModel::name);
+    const auto* const found = std::ranges::find_if(
+        models, [&](const DecoderModel& model) { return same_word(model.name, name); });
     if (found != models.end()) {
         return *found;
     }

@@ -45,7 +45,6 @@ class Choices(Sections):
         self.assertEqual(len({suite for _, suite, _ in points}), 1)
         self.assertEqual(len({commit for _, _, commit in points}), 1)
         groups = collections.Counter((case[1], case[2]) for case in every)
-        # Some of a suite's cases cannot be drawn: of those left out of a run of eleven nothing is known here.
         newest = max((case for case in every if case[0] not in rungs and case[1] and groups[case[1], case[2]] > 10), key=lambda case: case[3])
         self.assertEqual(points[0][2], newest[2])
         # Of the newest commit the suite that has most.

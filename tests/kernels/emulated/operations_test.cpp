@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernels of operations beside attention on an emulated GPU, in every tile: rows that are
 // shorter than what a thread holds, end inside of a chunk, or are wider than all threads hold.
+#include <cstddef>
 #include <gtest/gtest.h>
+#include <limits>
+#include <numeric>
+#include <string>
+#include <vector>
 
 #include "registry/registry.hpp"
 #include "run/backend.hpp"
 #include "tests/proof/proof.hpp"
+#include "workload/operation.hpp"
 #include "workload/shape_grammar.hpp"
 
 namespace raceline {
@@ -61,6 +67,35 @@ TEST(EmulatedRows, wide_rows_are_read_again_for_each_reduction) {
     EXPECT_GE(check_all("rows_cuda", {"op=add+rmsnorm+softmax,n=3x40000,dtype=bf16",
                                       "op=layernorm+store+silu,n=2x33001,dtype=fp32"}),
               2);
+}
+
+TEST(EmulatedRows, wide_rows_of_known_chains_are_held_by_one_cta) {
+    EXPECT_GE(check_all("rows_cuda",
+                        {"op=rmsnorm,n=2x16640,dtype=fp32", "op=layernorm,n=1x28672,dtype=fp32"}),
+              4);
+}
+
+// A tile is chosen by shape. This one has code for aligned rows alone.
+TEST(EmulatedRows, the_tile_of_eight_chunks_takes_any_address) {
+    const Device device = test::small_hopper_gpu(2);
+    const Kernel& kernel = find_kernel("rows_cuda");
+    const Workload w = parse_shape("op=softmax,n=2x16640,dtype=fp32");
+    const int tile = kernel.tile_count() - 1;
+    ASSERT_NE(kernel.tile_text(tile).find("chunks=8"), std::string::npos);
+    ASSERT_EQ(kernel.why_not(w, tile, device), "");
+    constexpr std::size_t width = 16640, odd = 1;
+    std::vector<float> in(2 * width + odd);
+    std::vector<float> out(2 * width + odd, std::numeric_limits<float>::quiet_NaN());
+    for (std::size_t i = 0; i < 2 * width; ++i) {
+        in[odd + i] = static_cast<float>(i % 7);
+    }
+    const std::vector<void*> addresses{in.data() + odd, out.data() + odd};
+    kernel.enqueue(make_operation_args(w, addresses), tile, device, nullptr, nullptr);
+    for (std::size_t row = 0; row < 2; ++row) {
+        const auto begin = out.begin() + static_cast<std::ptrdiff_t>(odd + row * width);
+        const auto end = begin + static_cast<std::ptrdiff_t>(width);
+        EXPECT_NEAR(std::accumulate(begin, end, 0.0), 1, 1e-4) << row;
+    }
 }
 
 TEST(EmulatedRows, every_elementwise_step) {
