@@ -132,6 +132,13 @@ Offers values_of_field(const UnfinishedShape& shape, const std::string& written)
         }
         return words;
     }
+    for (const ShapeField& field : shape_fields()) {
+        if (same_word(shape.field, field.name)) {
+            for (const std::string_view choice : field.choices) {
+                words.push_back({std::string(choice), ""});
+            }
+        }
+    }
     const OperationRecord& operation = *named_operation(shape.operation()).record;
     if (same_word(shape.field, "pass")) {
         for (const std::string_view pass : operation.passes) {

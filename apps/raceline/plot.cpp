@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <functional>
+#include <sstream>
 #include <string>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -136,6 +137,18 @@ TerminalSize terminal_size() {
         .rows = known ? std::max(least_rows, static_cast<int>(size.ws_row) - 4) : rows_of_a_file};
 }
 
+// gnuplot begins each drawing with a form feed, and fills lines with spaces.
+std::string lines_of_terminal(const std::string& drawing) {
+    std::string text;
+    std::istringstream lines(drawing);
+    for (std::string line; std::getline(lines, line);) {
+        std::erase(line, '\f');
+        line.erase(line.find_last_not_of(' ') + 1);
+        text += line + "\n";
+    }
+    return text;
+}
+
 }  // namespace
 
 std::vector<std::string> picture_names() {
@@ -158,8 +171,8 @@ void draw(Chart chart, const Options& options) {
     }
     if (options.output.empty()) {
         chart.notes.clear();
-        fmt::print("{}",
-                   drawn_by_gnuplot(gnuplot_script(chart, PictureForm::terminal, terminal_size())));
+        fmt::print("{}", lines_of_terminal(drawn_by_gnuplot(
+                             gnuplot_script(chart, PictureForm::terminal, terminal_size()))));
         return;
     }
     const std::string script = gnuplot_script(chart, picture_form(options.output));
@@ -185,8 +198,15 @@ int run_plot(const Options& options) {
     require_its_options(picture, options);
     require_picture_output(options);
     std::ranges::for_each(options.files, require_receipts);
-    draw(picture.chart(options), options);
-    return exit_ok;
+    const Chart chart = picture.chart(options);
+    draw(chart, options);
+    if (!draws_nothing(chart)) {
+        return exit_ok;
+    }
+    if (!options.output.empty()) {
+        say("{}", chart.panels.front().missing);
+    }
+    return exit_usage;
 }
 
 }  // namespace raceline::cli

@@ -237,12 +237,18 @@ double elements_of_waves(const Sizes& s, const Shape& tile, std::int64_t outputs
     const auto units = static_cast<double>(std::max(1, device.units));
     const auto m = static_cast<double>(s.m);
     const auto n = static_cast<double>(s.n);
+    // The result with what its last tiles have beyond it: no side of a block is longer.
+    const auto whole_m = static_cast<double>(in_parts(s.m, tile.rows) * tile.rows);
+    const auto whole_n = static_cast<double>(in_parts(s.n, tile.columns) * tile.columns);
     const double area = units * static_cast<double>(tile.rows * tile.columns);
-    // No side of the block is longer than the result's.
-    const double rows = std::min(m, std::max(std::sqrt(area), area / n));
-    const double columns = std::min(n, area / rows);
-    return std::ceil(static_cast<double>(outputs) / units) * (rows + columns) *
-           static_cast<double>(s.k);
+    const double rows = std::min(whole_m, std::max(std::sqrt(area), area / whole_n));
+    const double columns = std::min(whole_n, area / rows);
+    const double waves = std::ceil(static_cast<double>(outputs) / units);
+    // A row of blocks reads the weights once, and a column of them the inputs, even if the last
+    // wave is not full.
+    const double of_inputs = std::min(waves * rows, m * std::ceil(n / columns));
+    const double of_weights = std::min(waves * columns, n * std::ceil(m / rows));
+    return (of_inputs + of_weights) * static_cast<double>(s.k);
 }
 
 std::vector<Counts> counts(const Workload& w, const Tile& /*tile*/, const Device& device) {

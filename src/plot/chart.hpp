@@ -122,6 +122,9 @@ std::vector<double> ratio_places(double low, double high);
 /// Takes points out that no axis can show, and says in a note how many there were.
 void leave_out_extremes(Chart& chart);
 
+/// Whether all panels say what is missing instead of drawing anything.
+bool draws_nothing(const Chart& chart);
+
 /// Lets an axis show all of `values` that are drawable, with room at both ends. Only positive ones
 /// count on a logarithmic axis; without any it shows 1 to 10 (0 to 1 where it is not logarithmic).
 void fit(Axis& axis, const std::vector<double>& values, double room = 0.06);

@@ -47,13 +47,23 @@ std::vector<std::string> peers_of(const std::vector<DocsSample>& samples) {
     return peers;
 }
 
+std::string version_in_words(const std::string& name, const std::string& version) {
+    const std::size_t digits = std::min(version.find_first_not_of("0123456789"), version.size());
+    if (name != "cudnn" || digits < 5) {
+        return version;
+    }
+    const int number = std::stoi(version.substr(0, digits));
+    return fmt::format("{}.{}.{}{}", number / 10000, number / 100 % 100, number % 100,
+                       version.substr(digits));
+}
+
 std::string peer_versions(const std::vector<DocsSample>& samples) {
     std::string text;
     for (const std::string& name : peers_of(samples)) {
         const auto first = std::find_if(samples.begin(), samples.end(),
                                         [&](const DocsSample& s) { return s.peer->name == name; });
         text += fmt::format("{}{} {}", text.empty() ? "" : ", ", peer_title(name),
-                            first->peer->version);
+                            version_in_words(name, first->peer->version));
     }
     return text;
 }

@@ -18,6 +18,8 @@ struct Compared {
 Compared settled_rows(DocsEvidence& evidence, const DocsBlock& block);
 
 std::string peer_title(const std::string& name);  ///< "fa3" is FlashAttention-3
+/// cuDNN gives its version as one number: "91900 in PyTorch" is "9.19.0 in PyTorch".
+std::string version_in_words(const std::string& name, const std::string& version);
 /// In the order of their first rows.
 std::vector<std::string> peers_of(const std::vector<DocsSample>& samples);
 /// Titles and versions of all peers, separated by commas.

@@ -52,7 +52,7 @@ double seconds_in_cache(const Fusion& fusion, const Device& device, const Launch
 }
 
 std::string intensity_text(double flops, double bytes) {
-    return bytes > 0 ? fmt::format("{:.3g}", flops / bytes) : "";
+    return bytes > 0 ? format_number(flops / bytes) : "";
 }
 
 std::string bytes_text(double bytes) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 
+#include "model/limiter_share.hpp"
 #include "report/answer_text.hpp"
 #include "support/text_table.hpp"
 
@@ -37,8 +38,9 @@ std::string waiting_sentence(const ProblemAnswer& answer) {
     }
     if (limiter == "latency") {
         return fmt::format(
-            "Latency limits it: steps of a CTA wait for one another, and {} does not "
-            "hide that.",
+            "Latency limits it: no resource is busy for {} of the time. Steps of a CTA wait for one "
+            "another, and {} does not hide that.",
+            format_percent(limiter_share),
             fill.a_unit == 1 ? std::string("one CTA a unit")
                              : fmt::format("having {} a unit", fill.a_unit));
     }

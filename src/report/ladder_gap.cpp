@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "registry/registry.hpp"
+#include "report/docs_peers.hpp"
 #include "report/ladder_data.hpp"
 #include "support/text_table.hpp"
 #include "workload/shape_grammar.hpp"
@@ -85,8 +86,9 @@ TimedKernel of_peer(const Json& step, std::span<const Json> rows, const Workload
     for (const Json* row : by_time(rows, "comparison")) {
         const Json& peer = row->at("peer");
         if (is_about(*row, workload) && peer.at("name") == step.at("peer")) {
-            last = {peer.at("name").get<std::string>(), peer.at("version").get<std::string>(),
-                    Json(), peer.at("seconds_median").get<double>()};
+            const auto name = peer.at("name").get<std::string>();
+            last = {name, version_in_words(name, peer.at("version").get<std::string>()), Json(),
+                    peer.at("seconds_median").get<double>()};
         }
     }
     return last;

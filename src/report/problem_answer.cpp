@@ -60,11 +60,18 @@ std::string some_of(const std::vector<std::string_view>& names) {
                              names.size() - (most - 1));
 }
 
+// "it needs a Hopper GPU", of several: "each needs a Hopper GPU".
+std::string reason_of(std::size_t kernels, const std::string& reason) {
+    constexpr std::string_view it = "it ";
+    return kernels > 1 && reason.starts_with(it) ? "each " + reason.substr(it.size()) : reason;
+}
+
 // "decode_sm90: it takes up to 16 query tokens a sequence; simt, prefill_mma: ..."
 std::string refusal_of(const Workload& workload, const Device& device) {
     std::string text;
     for (const auto& [reason, kernels] : api::reasons_of_engines(workload, device)) {
-        text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", some_of(kernels), reason);
+        text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", some_of(kernels),
+                            reason_of(kernels.size(), reason));
     }
     return text;
 }
@@ -91,7 +98,8 @@ std::string made_for_others(const ProblemAnswer& answer, const Device& device) {
         });
         if (!made.empty()) {
             return fmt::format("{} {} this problem on other devices, not on this one: {}",
-                               some_of(made), made.size() == 1 ? "takes" : "take", reason);
+                               some_of(made), made.size() == 1 ? "takes" : "take",
+                               reason_of(made.size(), reason));
         }
     }
     return "";

@@ -23,17 +23,20 @@ constexpr auto bad = Status::invalid_argument;
 
 constexpr std::string_view none = "none";
 
+constexpr std::array<std::string_view, 2> what_has_a_scale{"head", "token"};
+constexpr std::array<std::string_view, 2> accuracies{"accurate", "fast"};
+
 // What the parser does with a field stands behind the class that does it; this says what there is.
 constexpr std::array grammar{
     ShapeField{"b", "b=4", "sequences in the batch", "1, or as many as a list has", "batch"},
     ShapeField{"h", "h=32/8", "query heads / KV heads", "", "heads"},
-    ShapeField{"q", "q=1", "query tokens a sequence; q=1;5;7 one length each", "k", "seqlen_q"},
-    ShapeField{"k", "k=8192", "keys a sequence; k=100;2048;7 one length each", "q", "seqlen_k"},
+    ShapeField{"q", "q=1", "query tokens a sequence; 'q=1;5;7' one length each", "k", "seqlen_q"},
+    ShapeField{"k", "k=8192", "keys a sequence; 'k=100;2048;7' one length each", "q", "seqlen_k"},
     ShapeField{"d", "d=192/128", "head dim of Q and K / of V", "", "headdim head_dim"},
     ShapeField{"mla", "mla=512+64", "in the place of d: columns of one latent cache", none, ""},
     ShapeField{"kv", "kv=e4m3", "type of the cache", "dtype", "kv_dtype"},
     ShapeField{"scales", "scales=token", "what of an e4m3 cache has a scale: head or token", "head",
-               ""},
+               "", false, what_has_a_scale},
     ShapeField{"full", "full", "no mask", "full", ""},
     ShapeField{"causal", "causal", "a query sees keys up to its own", "full", ""},
     ShapeField{"window", "window=1023:0", "keys to the left : right; inf opens a side", none, ""},
@@ -43,7 +46,7 @@ constexpr std::array grammar{
     ShapeField{"page", "page=64", "paged cache: tokens a page", none, "page_size"},
     ShapeField{"tree", "tree=7", "seed of trees of speculated tokens", none, ""},
     ShapeField{"accuracy", "accuracy=fast", "fast: a kernel may give up accuracy for speed",
-               "accurate", ""},
+               "accurate", "", false, accuracies},
     ShapeField{"dtype", "dtype=bf16", "type of Q and the output", "bf16, or --dtype", "type", true},
     ShapeField{"op", "op=attention", "the operation", "attention", "", true},
     ShapeField{"pass", "pass=forward", "its pass", "forward", "", true}};
@@ -343,8 +346,7 @@ Accuracy accuracy_named(std::string_view text) {
 }
 
 Accuracy parse_accuracy(std::string_view text) {
-    constexpr std::array<std::string_view, 2> words{"accurate", "fast"};
-    const std::string_view word = same_among(text, words);
+    const std::string_view word = same_among(text, accuracies);
     return accuracy_named(word.empty() ? text : word);
 }
 

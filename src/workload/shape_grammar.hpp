@@ -21,6 +21,7 @@ struct ShapeField {
     std::string_view fallback;  ///< what it is if left out; empty: it is required
     std::string_view aliases;   ///< other names that are read, with spaces between them
     bool of_all = false;        ///< dtype, op and pass: every operation has it
+    std::span<const std::string_view> choices{};  ///< of a field that takes one of a few words
 };
 
 /// All of them, in the order in which help lists them. There is no other list.

@@ -104,6 +104,10 @@ TEST(Completion, goes_on_with_a_shape) {
     EXPECT_THAT(offered("raceline predict --shape h=8,dty"), ElementsAre("h=8,dtype="));
     EXPECT_THAT(offered("raceline predict --shape h=8,dtype=b"), ElementsAre("h=8,dtype=bf16"));
     EXPECT_THAT(offered("raceline predict --shape h=8,caus"), ElementsAre("h=8,causal"));
+    EXPECT_THAT(offered("raceline predict --shape h=8,scales="),
+                ElementsAre("h=8,scales=head", "h=8,scales=token"));
+    EXPECT_THAT(offered("raceline predict --shape h=8,accuracy=f"),
+                ElementsAre("h=8,accuracy=fast"));
 }
 
 // The names after the last comma of what is offered: "d" of "op=linear,d=".

@@ -113,7 +113,7 @@ TEST(ProblemAnswer, SaysInOneLineWhyNothingRuns) {
     const ProblemAnswer answer = answer_on(mi300x, problem(decode));
     EXPECT_EQ(answer.which.kernel, nullptr);
     EXPECT_FALSE(answer.served());
-    EXPECT_THAT(answer.refusal, HasSubstr("it runs on CUDA GPUs, not on mi300x"));
+    EXPECT_THAT(answer.refusal, HasSubstr("each runs on CUDA GPUs, not on mi300x"));
     EXPECT_THAT(answer.refusal, AllOf(Not(HasSubstr("\n")), Not(HasSubstr("combine"))));
     EXPECT_GT(answer.bound.seconds, 0);
     const std::string text = answer_text(answer, mi300x, {});
@@ -262,7 +262,8 @@ TEST(AnswerText, SaysWhereAKernelIsMadeForOtherDevices) {
     const Device b200 = committed("b200");
     const ProblemAnswer far = answer_on(b200, problem(decode));
     EXPECT_THAT(far.made_for_others,
-                AllOf(HasSubstr("decode_sm90"), HasSubstr("Hopper"), Not(HasSubstr("cpu_flash"))));
+                AllOf(HasSubstr("decode_sm90, prefill_sm90 take this problem"),
+                      HasSubstr("each needs a Hopper GPU"), Not(HasSubstr("cpu_flash"))));
     EXPECT_THAT(answer_text(far, b200, {}), HasSubstr("What the device can do is the bound below"));
     EXPECT_THAT(answers_table(std::array{far, far}, {}),
                 HasSubstr("of 2 shapes look at the bound: decode_sm90"));
