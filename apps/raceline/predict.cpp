@@ -144,11 +144,12 @@ void print_all(const Options& options, const Device& device, std::span<const Gro
 std::vector<RanCase> cases_of(std::span<const ProblemAnswer> answers) {
     std::vector<RanCase> cases;
     for (const ProblemAnswer& answer : answers) {
+        CaseResult result;
+        result.refusal = answer.refusal;
         if (answer.served()) {
-            CaseResult result;
             result.explained = answer.explained;
-            cases.emplace_back(answer.which, result);
         }
+        cases.emplace_back(answer.which, result);
     }
     return cases;
 }

@@ -3,9 +3,12 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <string>
 #include <vector>
 
 #include "model/speed_of_light.hpp"
+#include "run/call_caveats.hpp"
 #include "support/text_table.hpp"
 #include "workload/operation_shape.hpp"
 #include "workload/shape_grammar.hpp"
@@ -70,14 +73,16 @@ std::string layer_text(std::span<const std::pair<Case, CaseResult>> ran, const D
     const std::vector<Part> parts = parts_of(ran, device);
     const bool measured = std::ranges::any_of(parts, [](const Part& p) { return p.measured > 0; });
     Part sum;
-    bool all = true;
+    bool all_measured = measured;
+    std::size_t missing_parts = 0;
     for (const Part& part : parts) {
-        sum.bound += part.bound;
+        sum.bound += part.predicted > 0 ? part.bound : 0;
         sum.predicted += part.predicted;
         sum.expected += part.expected;
         sum.launches += part.launches;
         sum.measured += part.measured;
-        all = all && part.predicted > 0 && (!measured || part.measured > 0);
+        all_measured = all_measured && part.measured > 0;
+        missing_parts += part.predicted > 0 ? 0 : 1;
     }
     TextTable table(std::string("part | kernel | >bound | >expected | >model | >share") +
                     (measured ? " | >measured" : ""));
@@ -87,29 +92,51 @@ std::string layer_text(std::span<const std::pair<Case, CaseResult>> ran, const D
                                        format_seconds(part.bound),
                                        part.predicted > 0 ? format_seconds(part.expected) : "",
                                        part.predicted > 0 ? format_seconds(part.predicted) : "",
-                                       format_percent(part.expected / sum.expected)};
+                                       part.predicted > 0 && missing_parts == 0
+                                           ? format_percent(part.expected / sum.expected)
+                                           : ""};
         if (measured) {
             cells.push_back(part.measured > 0 ? format_seconds(part.measured) : "");
         }
         table.add(std::move(cells));
     };
+    std::vector<std::string> missing;
+    double bounds_of_missing = 0;
     for (const Part& part : parts) {
         const std::string name = part.which->workload.is_attention()
                                      ? "attention"
                                      : name_of_operation(part.which->workload);
+        if (part.predicted == 0) {
+            missing.push_back(name);
+            bounds_of_missing += part.bound;
+        }
         add(name, part.predicted > 0 ? part.which->kernel->name : "none", part);
     }
-    add("the layer", "", sum);
+    add(missing_parts == 0 ? "the layer" : "parts with a kernel", "", sum);
     std::string text = table.str(style);
-    text += fmt::format(
-        "{} parts, shares of the expected time; {} of the model's are gaps between launches\n",
-        parts.size(), format_seconds(sum.launches));
-    if (measured && all) {
+    const bool without_floor = std::ranges::any_of(parts, [&](const Part& part) {
+        return part.predicted > 0 && lacks_launch_floor(device, part.predicted);
+    });
+    text += fmt::format("{} parts{}{}\n", parts.size(),
+                        missing.empty() ? ", shares of the expected time" : "",
+                        without_floor ? ""
+                                      : fmt::format("; {} of the model's are gaps between launches",
+                                                    format_seconds(sum.launches)));
+    if (!missing.empty()) {
+        text += paragraph(fmt::format("this is not the whole layer: no kernel here runs {} ({}), "
+                                      "which take {} or more by their bounds",
+                                      counted_text(missing.size(), "part"),
+                                      fmt::join(missing, ", "), format_seconds(bounds_of_missing)),
+                          style);
+    }
+    if (without_floor) {
+        text += paragraph(fmt::format("the sum is too low: {}", launch_floor_unknown), style);
+    }
+    if (all_measured && missing.empty()) {
         text += fmt::format("the model's time over the measured: {:.3f}\n",
                             sum.predicted / sum.measured);
-    }
-    if (!all) {
-        text += "parts without a time are missing in the sum\n";
+    } else if (measured) {
+        text += "parts without a measured time are missing in the measured sum\n";
     }
     return text;
 }
