@@ -147,6 +147,9 @@ __device__ __forceinline__ void run_row(const Params& p, std::int64_t row, int l
     const std::int64_t before = row * p.layout.width;
     const std::int64_t left = p.layout.elements - before;
     const std::int64_t length = left < p.layout.width ? left : p.layout.width;
+    // Lanes of a half warp behind the last row go along with nothing: they exchange with the
+    // others.
+    const std::int64_t walked = lanes < 32 ? p.layout.width : length;
     constexpr std::int64_t at_once = static_cast<std::int64_t>(lanes) * chunks * piece.per_chunk;
     const RowInstruction* list = p.program.list.data();
     float statistic = 0;
@@ -156,7 +159,7 @@ __device__ __forceinline__ void run_row(const Params& p, std::int64_t row, int l
         const bool reduces = end < p.program.size;
         const RowOp op = reduces ? list[end].op : RowOp::store;
         float mine = start_of(op);
-        for (std::int64_t first = 0; first < length; first += at_once) {
+        for (std::int64_t first = 0; first < walked; first += at_once) {
             if (!held || from == 0) {
                 piece.first = first;
                 piece.in_row =
@@ -206,9 +209,11 @@ __global__ void __launch_bounds__(tile_list[index].threads, residents_reading(ti
     __shared__ float statistics[tile.threads / 32][2 * longest_row_chain];
     const int lane = static_cast<int>(threadIdx.x) % tile.lanes;
     const int group = static_cast<int>(threadIdx.x) / tile.lanes;
+    constexpr int of_warp = tile.lanes < 32 ? 32 / tile.lanes : 1;  // rows of a warp
     int turn = 0;
     for (std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * together + group;
-         row < p.layout.rows; row += static_cast<std::int64_t>(gridDim.x) * together) {
+         row - group % of_warp < p.layout.rows;
+         row += static_cast<std::int64_t>(gridDim.x) * together) {
         run_row<type, tile.lanes, tile.chunks, held>(p, row, lane, partial,
                                                      statistics[threadIdx.x / 32], turn);
     }

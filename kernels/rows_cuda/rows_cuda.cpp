@@ -31,10 +31,13 @@ std::int64_t element_bytes(const Workload& w) {
     return static_cast<std::int64_t>(bytes_of(w.dtype));
 }
 
+bool is_whole(const RowProgram& program, const Workload& w) {
+    return has_whole_chunks(program, w.extent(grid_rows), w.extent(grid_width), element_bytes(w));
+}
+
 /// Whether a chain has code that knows it, for rows of whole chunks.
 bool is_compiled(const RowProgram& program, const Workload& w) {
-    return compiled_index(program) < compiled_programs.size() &&
-           w.extent(grid_width) * element_bytes(w) % 16 == 0;
+    return compiled_index(program) < compiled_programs.size() && is_whole(program, w);
 }
 
 std::string supports(const Workload& w, const Tile& tile, const Device& device) {
@@ -137,17 +140,21 @@ constexpr double slots_of_chunk = counted(2, "whether it is there, its load and 
 constexpr double slots_of_operand = counted(12, "a chunk of another matrix: the same, and zeros");
 constexpr double slots_of_angles = counted(20, "their place in the head, loads");
 constexpr double slots_of_reduction = counted(25, "barrier, what warps left, its finish");
+/// A chunk that is not whole, or not at a multiple of 16 bytes, goes element by element.
+constexpr double slots_of_lone_element =
+    counted(4, "its bounds, its load, put into its word") + counted(3, "its bounds, its store");
 struct Amounts {
     double slots = 0;     ///< of a thread, for all it holds of a row
     double specials = 0;  ///< likewise
 };
 
 Amounts amounts_of(const RowProgram& program, const Tile& tile, std::int64_t per_chunk, DType type,
-                   bool compiled) {
+                   bool compiled, bool whole) {
     Amounts a;
     const auto elements = static_cast<double>(tile.chunks * per_chunk);
     a.slots = slots_of_thread + slots_of_chunk * tile.chunks +
-              counted(3, "loaded, widened, packed") * elements;
+              counted(3, "loaded, widened, packed") * elements +
+              (whole ? 0 : slots_of_lone_element * elements);
     for (const RowInstruction& step : program.steps()) {
         const double rounded = type == DType::fp32 ? slots_to_fp32(step.op) : 0;
         a.slots += (slots_of(step.op) + rounded) * elements + (compiled ? 0 : slots_of_step);
@@ -191,7 +198,8 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     const bool dealt_out = deals_out_pieces(program);
     const bool compiled = is_compiled(program, w) && (layout.pieces == 1 || dealt_out);
     const int residents = compiled ? residents_of(tile, program) : residents_reading(tile);
-    const Amounts each = amounts_of(program, tile, 16 / element_bytes(w), w.dtype, compiled);
+    const bool whole = is_whole(program, w);
+    const Amounts each = amounts_of(program, tile, 16 / element_bytes(w), w.dtype, compiled, whole);
     const auto rows = static_cast<double>(layout.rows);
     const double turns = static_cast<double>(layout.pieces) * passes;
     const double threads = rows * turns * tile.lanes;
@@ -212,6 +220,13 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
         c.work["byte.smem_lsu"] =
             read + written +
             threads * 2 * sizeof(float) * static_cast<double>(16 / element_bytes(w));
+    }
+    if (!whole) {
+        // The lanes of a warp stand 16 bytes apart: for each element of a chunk they touch all its
+        // lines again. L1 has them then, but it sends every store on.
+        const auto times = static_cast<double>(16 / element_bytes(w));
+        c.work["byte.smem_lsu"] = times * (read * passes + written);
+        c.work["byte.l2"] += (times - 1) * written;
     }
     c.work["flop.fma.fp32"] = w.flops();
     c.work["op.issue"] = threads * each.slots;

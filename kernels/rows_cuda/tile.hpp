@@ -140,6 +140,13 @@ constexpr std::int64_t held_by(const Tile& tile, std::int64_t element_bytes) {
     return static_cast<std::int64_t>(tile.lanes) * tile.chunks * 16 / element_bytes;
 }
 
+/// Whether every chunk is whole: of each row, or of the matrix where elements do not know their
+/// row.
+constexpr bool has_whole_chunks(const RowProgram& program, std::int64_t rows, std::int64_t width,
+                                std::int64_t element_bytes) {
+    return (knows_rows(program) ? width : rows * width) * element_bytes % 16 == 0;
+}
+
 /// Rows as the kernel sees them: of a program whose elements do not need to know their row the
 /// matrix is one long row, cut to what the lanes hold.
 struct RowLayout {

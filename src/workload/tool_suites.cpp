@@ -231,6 +231,49 @@ Shapes decode_grid(std::string_view rest) {
     return shapes;
 }
 
+/// What decode-grid has none of: other head dims, pages and scales, more query tokens, trees.
+Shapes decode_odd() {
+    Shapes shapes;
+    for (const char* d : {"72", "80", "88", "96", "104", "112", "120", "136", "192", "120/128"}) {
+        shapes.push_back(fmt::format("b=64,h=32/8,q=1,k=8192,d={},dtype=bf16", d));
+    }
+    for (const char* rest : {"page=7", "page=16", "page=24", "page=128", "kv=e4m3,page=7",
+                             "kv=e4m3,scales=token", "kv=e4m3,scales=token,page=64"}) {
+        shapes.push_back(fmt::format("b=64,h=32/8,q=1,k=8192,d=128,dtype=bf16,{}", rest));
+    }
+    for (const char* tokens : {"h=32/8,q=4", "h=32/8,q=8", "h=32/8,q=16", "h=64/8,q=3"}) {
+        shapes.push_back(fmt::format("b=64,{},k=8192,d=128,dtype=bf16,causal", tokens));
+    }
+    for (const char* tree : {"b=64,h=32/8,q=4,k=8192,d=128", "b=8,h=32/8,q=16,k=8192,d=128,page=64",
+                             "h=64/8,q=8,k=4096,d=128"}) {
+        shapes.push_back(fmt::format("{},dtype=bf16,tree=1", tree));
+    }
+    return shapes;
+}
+
+/// What suite `operations` has none of: rows of odd width and wider than a CTA holds, chains
+/// without code of their own, products of a few rows by wide weights.
+Shapes operations_odd() {
+    Shapes shapes;
+    for (const char* rows :
+         {"rmsnorm,n=8192x4095,dtype=bf16", "softmax,n=8192x4095,dtype=fp32",
+          "relu,n=65536x4095,dtype=bf16", "relu,n=65537x4095,dtype=bf16",
+          "rmsnorm,n=1024x100000,dtype=bf16", "layernorm,n=1024x100000,dtype=bf16",
+          "softmax,n=1024x100000,dtype=bf16", "layernorm,n=512x250000,dtype=fp32",
+          "rmsnorm,n=512x1000000,dtype=bf16", "square+rmsnorm,n=300001x64,dtype=bf16",
+          "layernorm+tanh,n=16384x8192,dtype=bf16", "layernorm+gelu,n=16384x8192,dtype=bf16",
+          "sub,n=32768x4096,dtype=bf16", "add+add+add,n=32768x4096,dtype=bf16",
+          "sigmoid,n=32768x4096,dtype=bf16", "gain+bias,n=32768x4096,dtype=bf16"}) {
+        shapes.push_back(fmt::format("op={}", rows));
+    }
+    for (const char* product :
+         {"m=1,n=128256,k=4096", "m=4,n=128256,k=4096", "m=1,n=57344,k=8192", "m=3,n=40000,k=8192",
+          "m=16,n=57344,k=8192", "m=129,n=14336,k=4096"}) {
+        shapes.push_back(fmt::format("op=linear,{},dtype=bf16", product));
+    }
+    return shapes;
+}
+
 /// Partial results of a few tokens and of many: 8 parts of 1 MB to 1 GB, other numbers and types.
 Shapes combine() {
     return {"op=combine,parts=8,rows=16,heads=32,d=128,dtype=bf16",
@@ -279,12 +322,15 @@ Shapes sanitizer_operations() {
     return {"op=add+store+rmsnorm,n=7x129,dtype=bf16", "op=softmax,n=3x5130,dtype=fp32",
             "op=layernorm,n=2x33001,dtype=fp16",       "op=rmsnorm+rope,n=30x128,d=128,dtype=bf16",
             "op=adam,n=7x333,dtype=bf16,master=fp32",  "op=embedding,tokens=33,vocab=100,d=768",
-            "op=crossentropy,n=5x5025,dtype=bf16"};
+            "op=crossentropy,n=5x5025,dtype=bf16",     "op=square+rmsnorm,n=33x64,dtype=bf16"};
 }
 
 constexpr std::array measuring{
     SuiteEntry{"operations", "operations beside attention, at sizes that memory has to serve",
                operation_shapes},
+    SuiteEntry{"operations-odd",
+               "odd and very wide rows, chains without code of their own, products of a few rows",
+               operations_odd},
     SuiteEntry{"combine", "partial results of attention over disjoint keys, 2 to 64 parts",
                combine},
     SuiteEntry{"decode-grid",
@@ -298,6 +344,8 @@ constexpr std::array measuring{
                +[] { return decode_grid(",kv=e4m3,page=64"); }},
     SuiteEntry{"decode-grid-e4m3-token", "decode-grid-e4m3 with a scale for each token and KV head",
                +[] { return decode_grid(",kv=e4m3,scales=token"); }},
+    SuiteEntry{"decode-odd", "other head dims, pages and scales, more query tokens, trees",
+               decode_odd},
     SuiteEntry{"lengths", "of training-16k 1024, 4096 and 16,384 tokens a sequence",
                +[] { return training_lengths({1024, 4096, 16384}, "dtype=bf16"); }},
     SuiteEntry{"lengths-ends", "of training-16k the shortest and the longest sequences",

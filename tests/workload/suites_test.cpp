@@ -173,6 +173,8 @@ TEST(Suites, ThoseOfToolsHoldTheirTypesAlone) {
         {"lengths-long-fast", {DType::e4m3}},
         {"lengths-longest", {DType::bf16}},
         {"ladder-wide", {DType::fp16}},
+        {"operations-odd", {DType::bf16, DType::fp32}},
+        {"decode-odd", {DType::bf16}},
         {"decode-grid", {DType::bf16}},
         {"decode-grid-paged", {DType::bf16}},
         {"decode-grid-e4m3", {DType::bf16}},

@@ -63,6 +63,24 @@ TEST(EmulatedRows, chains_with_code_of_their_own) {
               104);
 }
 
+// An odd number of rows leaves half of the last warp without one, where lanes exchange all the
+// same.
+TEST(EmulatedRows, half_a_warp_without_a_row_goes_along) {
+    EXPECT_GE(check_all("rows_cuda",
+                        {"op=square+rmsnorm,n=5x64,dtype=bf16", "op=rmsnorm,n=3x61,dtype=bf16",
+                         "op=square+rmsnorm+rope,n=7x64,d=64,dtype=bf16",
+                         "op=square+softmax,n=33x24,dtype=fp32"}),
+              30);
+}
+
+// Elements that do not know their row are dealt out in whole chunks, however wide a row is.
+TEST(EmulatedRows, odd_rows_of_steps_that_know_none_fill_whole_chunks) {
+    EXPECT_GE(
+        check_all("rows_cuda", {"op=relu,n=8x51,dtype=bf16", "op=silu+mul,n=4x1001,dtype=fp32",
+                                "op=add,n=3x51,dtype=bf16", "op=gelu,n=1x4099,dtype=fp16"}),
+        4);
+}
+
 TEST(EmulatedRows, wide_rows_are_read_again_for_each_reduction) {
     EXPECT_GE(check_all("rows_cuda", {"op=add+rmsnorm+softmax,n=3x40000,dtype=bf16",
                                       "op=layernorm+store+silu,n=2x33001,dtype=fp32"}),
