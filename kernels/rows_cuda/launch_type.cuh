@@ -12,19 +12,19 @@
 
 namespace raceline::kernels::rows_cuda {
 
-template <DType type, int index>
+template <DType type, int index, bool aligned>
 void launch_read(const Params& p, int units, void* stream) {
     constexpr Tile tile = tile_list[index];
-    if constexpr (!is_longest(tile)) {  // which has chains that are known alone
+    if constexpr (reads_any_chain(tile)) {
         const auto ctas = static_cast<unsigned>(ctas_reading(p.layout, tile, units));
         const LaunchShape shape{dim3(ctas), tile.threads, 0, stream};
-        if constexpr (is_widest(tile)) {
+        if constexpr (reads_wide_rows(tile)) {
             if (p.layout.pieces > 1 && p.first_reduction < p.program.size) {
-                enqueue("rows_cuda", read_rows<type, index, false>, shape, p);
+                enqueue("rows_cuda", read_rows<type, index, false, aligned>, shape, p);
                 return;
             }
         }
-        enqueue("rows_cuda", read_rows<type, index, true>, shape, p);
+        enqueue("rows_cuda", read_rows<type, index, true, aligned>, shape, p);
     }
 }
 
@@ -51,7 +51,11 @@ void launch_tile(const Params& p, int units, void* stream, std::index_sequence<c
     const std::size_t known = compiled_index(p.program);
     if (known == sizeof...(chain) || !p.aligned || !has_code(p.program, type, tile_list[index]) ||
         (p.layout.pieces > 1 && !deals_out_pieces(p.program))) {
-        launch_read<type, index>(p, units, stream);
+        if (p.aligned) {
+            launch_read<type, index, true>(p, units, stream);
+        } else {
+            launch_read<type, index, false>(p, units, stream);
+        }
         return;
     }
     ((chain == known ? launch_held<type, index, chain>(p, stream) : void()), ...);

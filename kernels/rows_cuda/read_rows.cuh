@@ -9,10 +9,12 @@
 
 namespace raceline::kernels::rows_cuda {
 
-/// A thread's part of a piece of a row, and what it knows of the row.
-template <DType type, int lanes, int chunks>
+/// A thread's part of a piece of a row, and what it knows of the row. `aligned`: chunks are whole
+/// and lie at multiples of 16 bytes.
+template <DType type, int lanes, int chunks, bool aligned>
 struct Piece {
     static constexpr int per_chunk = gpu::chunk_of<type>;
+    static constexpr std::int64_t at_once = static_cast<std::int64_t>(lanes) * chunks * per_chunk;
 
     const Params& p;
     std::int64_t row;
@@ -32,16 +34,25 @@ struct Piece {
     }
 
     __device__ __forceinline__ uint4 load_one(int tensor, bool by_row, int c) const {
-        return is_there(c) ? gpu::load_chunk<type>(at(tensor, by_row), number(c), in_row, p.aligned)
+        return is_there(c) ? gpu::load_chunk<type>(at(tensor, by_row), number(c), in_row, aligned)
                            : make_uint4(0, 0, 0, 0);
     }
 
-    __device__ __forceinline__ void load() {
-        uint4 raw[chunks];
+    /// Moves on to what begins at element `from` of row `to`.
+    __device__ __forceinline__ void move(std::int64_t to, std::int64_t from) {
+        row = to;
+        first = from;
+        const std::int64_t left = p.layout.elements - row * p.layout.width;
+        const std::int64_t length = (left < p.layout.width ? left : p.layout.width) - first;
+        in_row = static_cast<std::int32_t>(length < 0 ? 0 : length < at_once ? length : at_once);
+    }
+    __device__ __forceinline__ void load(uint4 (&raw)[chunks]) const {
 #pragma unroll
         for (int c = 0; c < chunks; ++c) {
             raw[c] = load_one(0, true, c);
         }
+    }
+    __device__ __forceinline__ void take(const uint4 (&raw)[chunks]) {
 #pragma unroll
         for (int c = 0; c < chunks; ++c) {
             gpu::widen<type>(raw[c], x[c]);
@@ -52,7 +63,7 @@ struct Piece {
 #pragma unroll
         for (int c = 0; c < chunks; ++c) {
             if (is_there(c)) {
-                gpu::store_chunk<type>(at(tensor, true), number(c), in_row, p.aligned, x[c]);
+                gpu::store_chunk<type>(at(tensor, true), number(c), in_row, aligned, x[c]);
             }
         }
     }
@@ -79,7 +90,7 @@ struct Piece {
         for (int c = 0; c < chunks; ++c) {
 #pragma unroll
             for (int e = 0; e < per_chunk; ++e) {
-                if (number(c) * per_chunk + e < in_row) {
+                if (aligned ? is_there(c) : number(c) * per_chunk + e < in_row) {
                     result = reduced<op>(result, x[c][e]);
                 }
             }
@@ -139,18 +150,20 @@ struct Piece {
     }
 };
 
-/// One row. `held`: its lanes hold it from the first step to the last.
-template <DType type, int lanes, int chunks, bool held>
-__device__ __forceinline__ void run_row(const Params& p, std::int64_t row, int lane, float* partial,
-                                        float* statistics, int& turn) {
-    Piece<type, lanes, chunks> piece{p, row, 0, 0, lane, {}};
-    const std::int64_t before = row * p.layout.width;
-    const std::int64_t left = p.layout.elements - before;
+/// One row. `held`: its lanes hold it from the first step to the last. The piece that they take
+/// next is in `ahead`, and they ask for the one behind it: it comes while the steps go over this
+/// one.
+template <DType type, int lanes, int chunks, bool held, bool aligned>
+__device__ __forceinline__ void run_row(const Params& p, std::int64_t row, std::int64_t next_row,
+                                        int lane, float* partial, float* statistics, int& turn,
+                                        uint4 (&ahead)[chunks]) {
+    using Part = Piece<type, lanes, chunks, aligned>;
+    Part piece{p, row, 0, 0, lane, {}};
+    const std::int64_t left = p.layout.elements - row * p.layout.width;
     const std::int64_t length = left < p.layout.width ? left : p.layout.width;
     // Lanes of a half warp behind the last row go along with nothing: they exchange with the
     // others.
     const std::int64_t walked = lanes < 32 ? p.layout.width : length;
-    constexpr std::int64_t at_once = static_cast<std::int64_t>(lanes) * chunks * piece.per_chunk;
     const RowInstruction* list = p.program.list.data();
     float statistic = 0;
     int from = 0;   // where this pass begins, of a row that is held
@@ -159,12 +172,17 @@ __device__ __forceinline__ void run_row(const Params& p, std::int64_t row, int l
         const bool reduces = end < p.program.size;
         const RowOp op = reduces ? list[end].op : RowOp::store;
         float mine = start_of(op);
-        for (std::int64_t first = 0; first < walked; first += at_once) {
+        for (std::int64_t first = 0; first < walked; first += Part::at_once) {
             if (!held || from == 0) {
-                piece.first = first;
-                piece.in_row =
-                    static_cast<std::int32_t>(length - first < at_once ? length - first : at_once);
-                piece.load();
+                piece.move(row, first);
+                piece.take(ahead);
+                Part behind{p, row, 0, 0, lane, {}};
+                if (first + Part::at_once < walked) {
+                    behind.move(row, first + Part::at_once);
+                } else {
+                    behind.move(!held && reduces ? row : next_row, 0);
+                }
+                behind.load(ahead);
             }
             int done = 0;
             for (int i = held ? from : 0; i < end; ++i) {
@@ -200,22 +218,26 @@ __device__ __forceinline__ void run_row(const Params& p, std::int64_t row, int l
     }
 }
 
-template <DType type, int index, bool held>
+template <DType type, int index, bool held, bool aligned>
 __global__ void __launch_bounds__(tile_list[index].threads, residents_reading(tile_list[index]))
     read_rows(const __grid_constant__ Params p) {
     constexpr Tile tile = tile_list[index];
     constexpr int together = tile.threads / tile.lanes;
+    constexpr int of_warp = tile.lanes < 32 ? 32 / tile.lanes : 1;  // rows of a warp
     __shared__ float partial[64];
     __shared__ float statistics[tile.threads / 32][2 * longest_row_chain];
     const int lane = static_cast<int>(threadIdx.x) % tile.lanes;
     const int group = static_cast<int>(threadIdx.x) / tile.lanes;
-    constexpr int of_warp = tile.lanes < 32 ? 32 / tile.lanes : 1;  // rows of a warp
+    const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * together;
+    std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * together + group;
+    uint4 ahead[tile.chunks];
+    Piece<type, tile.lanes, tile.chunks, aligned> its{p, row, 0, 0, lane, {}};
+    its.move(row, 0);
+    its.load(ahead);
     int turn = 0;
-    for (std::int64_t row = static_cast<std::int64_t>(blockIdx.x) * together + group;
-         row - group % of_warp < p.layout.rows;
-         row += static_cast<std::int64_t>(gridDim.x) * together) {
-        run_row<type, tile.lanes, tile.chunks, held>(p, row, lane, partial,
-                                                     statistics[threadIdx.x / 32], turn);
+    for (; row - group % of_warp < p.layout.rows; row += stride) {
+        run_row<type, tile.lanes, tile.chunks, held, aligned>(
+            p, row, row + stride, lane, partial, statistics[threadIdx.x / 32], turn, ahead);
     }
 }
 

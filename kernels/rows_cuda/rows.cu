@@ -24,8 +24,8 @@ void launch(const OperationArgs& args, int tile, const Device& device, void* /*w
         p.aligned = p.aligned && reinterpret_cast<std::uintptr_t>(p.tensors[i]) % 16 == 0;
     }
     // A tile is chosen by shape; one that has chains of aligned rows alone may get others.
-    if (!p.aligned && is_longest(tile_list.at(static_cast<std::size_t>(tile)))) {
-        tile = widest_index;
+    if (!p.aligned && !reads_any_chain(tile_list.at(static_cast<std::size_t>(tile)))) {
+        tile = wide_rows_index;
     }
     p.layout = layout_of(p.program, args.extents[0], args.extents[1],
                          tile_list.at(static_cast<std::size_t>(tile)), bytes);

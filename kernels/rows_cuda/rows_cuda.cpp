@@ -59,6 +59,9 @@ std::string supports(const Workload& w, const Tile& tile, const Device& device) 
         return "rows of eight chunks a thread are those of a known chain in fp32 that reduces one "
                "matrix";
     }
+    if (!is_compiled(program, w) && !reads_any_chain(tile)) {
+        return "its threads have registers for rows of known chains alone";
+    }
     if (is_compiled(program, w) && !has_code(program, w.dtype, tile)) {
         return "its elements do not know their row: a thread takes one chunk of them";
     }
@@ -67,7 +70,7 @@ std::string supports(const Workload& w, const Tile& tile, const Device& device) 
                            tile.lanes);
     }
     const std::int64_t held = held_by(tile, element_bytes(w));
-    if (has_reductions(program) && w.extent(grid_width) > held && !is_widest(tile)) {
+    if (has_reductions(program) && w.extent(grid_width) > held && !reads_wide_rows(tile)) {
         return fmt::format("a row of {} is wider than the {} elements that its threads hold",
                            w.extent(grid_width), held);
     }
@@ -242,7 +245,8 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     c.registers = registers_of(tile, residents);  // the launch bound
     c.smem_bytes = static_cast<std::int64_t>(sizeof(float)) *
                    (64 + static_cast<std::int64_t>(tile.threads / 32 * 2 * longest_row_chain));
-    // Code that knows the chain asks for all operands at once.
+    // Code that knows the chain asks for all operands at once; other code for the next piece, while
+    // it goes over one.
     c.bytes_in_flight =
         compiled ? read / static_cast<double>(c.ctas) : 16.0 * tile.threads * tile.chunks;
     c.balanced_order = true;
@@ -250,7 +254,13 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     const double pieces = compiled ? static_cast<double>(layout.pieces) : 1;
     const double of_cta = std::ceil(rows * pieces / together / static_cast<double>(c.ctas));
     const double turns_of_cta = of_cta * turns / pieces;
-    c.steps.push_back({"row", turns_of_cta, c.work * (together / rows / turns), "latency.dram"});
+    const Work of_turn = c.work * (together / rows / turns);
+    if (compiled) {
+        c.steps.push_back({"row", turns_of_cta, of_turn, "latency.dram"});
+    } else {
+        c.steps.push_back({"first piece", 1, {}, "latency.dram"});
+        c.steps.push_back({"row", turns_of_cta, of_turn, ""});
+    }
     if (has_reductions(program)) {
         // Lanes exchange their sums five or ten times: about as long as L2 takes to answer.
         c.steps.push_back(

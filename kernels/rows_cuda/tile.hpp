@@ -18,8 +18,8 @@ struct Tile {
 
     static constexpr std::array<TileField, 3> fields{"threads", "lanes", "chunks"};
 };
-// Narrow rows by half warps and warps, wide ones by CTAs; a row that is wider than all lanes of the
-// last tile that has code for its chain hold is gone over several times. Of a matrix whose elements
+// Narrow rows by half warps and warps, wide ones by CTAs; a row that is wider than all lanes of
+// the last tile that has code for its chain hold is gone over several times, by one of them. Of a matrix whose elements
 // do not know their row, `flat` ones alone. Of tiles that the model holds to be equal the first is
 // taken, which is that of fewer chunks: so measured of short calls
 // (receipts/h200/logs/2026-11-28-rows-tiles.tsv).
@@ -47,19 +47,24 @@ constexpr bool deals_out_pieces(const RowProgram& program) {
     return knows_rows(program) && !has_reductions(program);
 }
 
-/// The one tile that goes over a row several times.
-constexpr bool is_widest(const Tile& tile) {
-    return tile.threads == 1024 && tile.chunks == 4;
+/// The one tile that goes over a row several times, if none holds it: in it a thread has registers
+/// for any step and for what it reads ahead.
+constexpr bool reads_wide_rows(const Tile& tile) {
+    return tile.threads == 512 && tile.chunks == 2;
 }
-inline constexpr int widest_index =
-    static_cast<int>(std::ranges::find_if(tile_list, is_widest) - tile_list.begin());
-/// The one tile that holds more than the widest one, where that needs few enough registers.
+inline constexpr int wide_rows_index =
+    static_cast<int>(std::ranges::find_if(tile_list, reads_wide_rows) - tile_list.begin());
+/// The one tile that holds the most, where that needs few enough registers.
 constexpr bool is_longest(const Tile& tile) {
     return tile.chunks == 8;
 }
+/// Whether a thread has registers for the steps of any chain. The others hold rows of known ones.
+constexpr bool reads_any_chain(const Tile& tile) {
+    return tile.threads * tile.chunks < 4096;
+}
 /// Whether a thread has registers for rows that are the same for all while its own is reduced.
 constexpr bool holds_vectors(const Tile& tile) {
-    return tile.threads * tile.chunks < 4096;
+    return reads_any_chain(tile);
 }
 
 /// Whether code that knows a chain is compiled for a tile. Where elements do not know their row a

@@ -45,7 +45,7 @@ TEST(EmulatedRows, every_tile_holds_rows_of_any_width) {
                   {"op=rmsnorm,n=5x200,dtype=bf16", "op=softmax,n=3x513,dtype=fp32",
                    "op=layernorm,n=9x1024,dtype=fp16", "op=add+store+rmsnorm,n=7x129,dtype=bf16",
                    "op=softmax+bias,n=2x8,dtype=bf16", "op=add+add+mul,n=3x77,dtype=bf16"}),
-        59);
+        56);
 }
 
 // Rows of whole chunks, which take the code that knows the chain: of half warps, warps and CTAs.
@@ -122,7 +122,7 @@ TEST(EmulatedRows, every_elementwise_step) {
                          "op=silu,n=3x50,dtype=fp32", "op=sigmoid+tanh,n=3x50,dtype=fp32",
                          "op=exp,n=3x50,dtype=fp32", "op=square+sub,n=3x50,dtype=fp32",
                          "op=gain+bias,n=3x50,dtype=fp16", "op=gelu+mul,n=5x4096,dtype=bf16"}),
-              32);
+              31);
 }
 
 // Rows of several pieces, the last of them shorter, where a CTA has pieces of two rows.
