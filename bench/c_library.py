@@ -40,7 +40,9 @@ class DecodeArgs(c.Structure):
                 ("max_seqlen_k", c.c_int64), ("block_table", c.c_void_p),
                 ("block_table_stride", c.c_int64), ("k_scale", c.c_void_p),
                 ("v_scale", c.c_void_p), ("tree", c.c_void_p),
-                ("k_token_scale", c.POINTER(Tensor)), ("v_token_scale", c.POINTER(Tensor))]
+                ("k_token_scale", c.POINTER(Tensor)), ("v_token_scale", c.POINTER(Tensor)),
+                ("cu_seqlens_count", c.c_int64), ("cu_seqlens_q", c.c_void_p),
+                ("max_seqlen_q", c.c_int64)]
 
 
 # What a contender runs: puts work on a stream, returns 0.

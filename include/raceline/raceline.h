@@ -152,6 +152,14 @@ typedef struct rl_decode_args {
      * GPUs only Hopper takes them, four at a time if tokens are adjacent (stride 1). */
     const rl_tensor* k_token_scale;
     const rl_tensor* v_token_scale;
+    /* Sequences with different numbers of new tokens: q, out, lse and tree are packed, (total, ...)
+     * in the place of (batch, seqlen_q, ...). cu_seqlens_q has the prefix sums of these numbers,
+     * from 0 to the total, on the device of the call. A GPU call does not wait for them. On a CPU,
+     * and with options.checked, wrong sums are refused; elsewhere the answer is undefined. */
+    int64_t cu_seqlens_count; /* batch + 1, or 0: q is not packed */
+    const int32_t* cu_seqlens_q;
+    int64_t max_seqlen_q; /* the host's upper bound of a sequence's new tokens; 0: 16, or the total
+                           * if that is less */
 } rl_decode_args;
 
 /* Bytes of workspace that the call needs. Nothing else is written. */
@@ -213,8 +221,9 @@ RL_API rl_status rl_devices(char** json);
  * case and prediction {seconds, limiter, layer1, layer2, ...}; too_large, a clause, where a call
  * would be refused for want of memory. device: an id of rl_devices; null or
  * "": this machine. kernel: a name; null or "": the one that a call would run. Data pointers may be
- * null. Lengths in seqlens_k are not read: all count as max_seqlen_k. Only a shape can give them,
- * as in "k=100;200,page=16". */
+ * null. Lengths in seqlens_k are not read: all count as max_seqlen_k. Nor are the sums in
+ * cu_seqlens_q: one sequence counts as max_seqlen_q tokens, the others share the rest. Only a shape
+ * can give lengths, as in "q=4;1,k=100;200,page=16". */
 RL_API rl_status rl_predict_shape(const char* shape, const char* device, const char* kernel,
                                   char** json);
 RL_API rl_status rl_predict_forward(const rl_forward_args* args, const char* device, char** json);

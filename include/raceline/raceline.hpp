@@ -125,6 +125,17 @@ void forward(const ForwardArgs& args, const Execution& execution);
 /// sinks). If a cache has fewer keys than there are new tokens, its keys are those of the last
 /// ones. A bit at or above seqlen_q is refused on a CPU, and on a GPU with options.checked;
 /// otherwise it is ignored.
+///
+/// Sequences may have different numbers of new tokens. q, out, lse and tree are then packed,
+/// without a dimension for the batch: q is (total, heads_q, headdim), and `cu_seqlens_q` has the
+/// prefix sums of the numbers of tokens. A sequence may have none. seqlen_q is then each sequence's
+/// own number.
+///
+/// The sums stay on the device of the call: a GPU call does not wait, and a captured graph can be
+/// replayed with other sums of the same total. Plans, workspace and predictions go by
+/// `max_seqlen_q` alone: one sequence has that many tokens, the others have an even share of the
+/// rest, at least one each. On a CPU, and on a GPU with options.checked, wrong sums are refused.
+/// Elsewhere the answer to wrong sums is undefined.
 struct DecodeArgs {
     TensorView q;        ///< (batch, seqlen_q, heads_q, headdim)
     TensorView k_cache;  ///< (batch, capacity, heads_kv, headdim), or pages first as v_cache
@@ -148,6 +159,14 @@ struct DecodeArgs {
     /// and data there are none.
     TensorView k_token_scale;
     TensorView v_token_scale;  ///< the same of v_cache
+
+    /// Prefix sums of the numbers of new tokens, from 0 to the total, on the device of the call.
+    /// Null: all sequences have seqlen_q.
+    const std::int32_t* cu_seqlens_q = nullptr;
+    std::int64_t cu_seqlens_count = 0;  ///< batch + 1; 0: q is not packed
+    /// With cu_seqlens_q: the host's upper bound of a sequence's new tokens. 0: 16, or the total if
+    /// that is less.
+    std::int64_t max_seqlen_q = 0;
 };
 /// Bytes of workspace that `decode` needs for these arguments. Throws what `decode` throws.
 std::size_t decode_workspace(const DecodeArgs& args, Place place);

@@ -148,6 +148,9 @@ DecodeArgs read_decode(const rl_decode_args* given) {
     if (known.v_token_scale != nullptr) {
         args.v_token_scale = read_tensor(known.v_token_scale, "v_token_scale");
     }
+    args.cu_seqlens_q = known.cu_seqlens_q;
+    args.cu_seqlens_count = known.cu_seqlens_count;
+    args.max_seqlen_q = known.max_seqlen_q;
     return std::move(args);
 }
 

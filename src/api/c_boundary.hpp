@@ -54,6 +54,7 @@ inline constexpr std::array known_sizes<rl_forward_args>{offsetof(rl_forward_arg
                                                          sizeof(rl_forward_args)};
 template <>
 inline constexpr std::array known_sizes<rl_decode_args>{offsetof(rl_decode_args, tree),
+                                                        offsetof(rl_decode_args, cu_seqlens_count),
                                                         sizeof(rl_decode_args)};
 template <>
 inline constexpr std::array known_sizes<rl_options>{offsetof(rl_options, accuracy),

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <span>
+#include <string_view>
+#include <vector>
 
 #include "api/tensor_checks.hpp"
 #include "raceline/raceline.hpp"
@@ -20,8 +22,8 @@ struct Call {
 };
 
 /// Checks everything that can be known without running, and translates. Throws
-/// Error(invalid_argument) with a sentence; reads no tensor. On a CPU decode reads `seqlens_k`; in
-/// checked mode it reads seqlens_k and the block table wherever they are.
+/// Error(invalid_argument) with a sentence; reads no tensor. On a CPU decode reads `seqlens_k` and
+/// `cu_seqlens_q`; in checked mode it reads these and the block table wherever they are.
 Call check_forward(const ForwardArgs& args, Place place, Pointers pointers);
 Call check_decode(const DecodeArgs& args, const Execution& execution, Pointers pointers);
 
@@ -37,11 +39,25 @@ void check_compute_dtype(const TensorView& q);
 /// Query heads must be a positive multiple of KV heads; head dims at least 1.
 void check_heads(const Workload& workload);
 
+/// A tensor's pointer and strides; `fixed` tensors are (batch, seqlen, heads, headdim), others
+/// packed.
+TensorArg argument_of(const TensorView& view, bool fixed);
+/// Prefix sums, on the host, from 0 to the packed total of `tensor`. Fills the lengths and returns
+/// the longest.
+std::int64_t read_prefix_sums(std::string_view name, std::span<const std::int32_t> sums,
+                              std::string_view tensor, std::int64_t total,
+                              std::vector<std::int64_t>& lengths);
+/// The numbers of new tokens of a decode call's sequences, from a host copy of its cu_seqlens_q.
+std::vector<std::int64_t> read_query_lengths(const DecodeArgs& args,
+                                             std::span<const std::int32_t> sums);
+
 /// Pages that the sequences use must exist: `lengths` and `table` are host copies.
 void check_pages(std::span<const std::int32_t> lengths, std::span<const std::int32_t> table,
                  std::int64_t table_stride, std::int64_t page_size, std::int64_t pages);
 /// Words of a tree of `tokens` new tokens a sequence may have bits for those alone.
 void check_tree(std::span<const std::uint32_t> words, std::int64_t tokens);
+/// The same of packed words, of sequences with these numbers of new tokens.
+void check_packed_tree(std::span<const std::uint32_t> words, std::span<const std::int64_t> tokens);
 /// Used lengths must be 0 to `longest`.
 void check_lengths(std::span<const std::int32_t> lengths, std::int64_t longest);
 

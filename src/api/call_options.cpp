@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What forward and decode share.
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
@@ -65,6 +66,31 @@ void apply_lse(const TensorView& lse, bool fixed, AttentionArgs& args) {
     args.lse_head_stride = kernel_stride(lse, seq + 1);
 }
 
+TensorArg argument_of(const TensorView& view, bool fixed) {
+    const std::size_t seq = fixed ? 1 : 0;
+    return {view.data, fixed ? kernel_stride(view, 0) : 0, kernel_stride(view, seq),
+            kernel_stride(view, seq + 1)};
+}
+
+std::int64_t read_prefix_sums(std::string_view name, std::span<const std::int32_t> sums,
+                              std::string_view tensor, std::int64_t total,
+                              std::vector<std::int64_t>& lengths) {
+    require(sums.front() == 0, bad, "{}[0] is {}; prefix sums start at 0", name, sums.front());
+    std::int64_t longest = 0;
+    lengths.reserve(sums.size() - 1);
+    for (std::size_t b = 0; b + 1 < sums.size(); ++b) {
+        require(sums[b + 1] >= sums[b], bad,
+                "{0}[{1}] is {2} after {3}: sequence {4} would have a negative length; prefix "
+                "sums must not fall",
+                name, b + 1, sums[b + 1], sums[b], b);
+        lengths.push_back(std::int64_t{sums[b + 1]} - sums[b]);
+        longest = std::max(longest, lengths.back());
+    }
+    require(sums.back() == total, bad, "{} ends at {}; it must end at {}'s {} tokens", name,
+            sums.back(), tensor, total);
+    return longest;
+}
+
 void check_compute_dtype(const TensorView& q) {
     require(q.dtype == DType::fp32 || q.dtype == DType::fp16 || q.dtype == DType::bf16, bad,
             "q has dtype {}; queries are fp32, fp16 or bf16", name_of(q.dtype));
@@ -92,6 +118,20 @@ void check_tree(std::span<const std::uint32_t> words, std::int64_t tokens) {
             "tree[{}][{}] is {:#x}, with bit {} set; {} new tokens a sequence have bits 0 to {}",
             static_cast<std::int64_t>(i) / tokens, static_cast<std::int64_t>(i) % tokens, words[i],
             width - 1, tokens, tokens - 1);
+    }
+}
+
+void check_packed_tree(std::span<const std::uint32_t> words, std::span<const std::int64_t> tokens) {
+    std::size_t word = 0;
+    for (std::size_t b = 0; b < tokens.size(); ++b) {
+        for (std::int64_t i = 0; i < tokens[b]; ++i, ++word) {
+            const auto width = static_cast<std::int64_t>(std::bit_width(words[word]));
+            require(
+                width <= tokens[b], bad,
+                "tree[{}] is {:#x}, with bit {} set; the {} new tokens of sequence {} have bits "
+                "0 to {}",
+                word, words[word], width - 1, tokens[b], b, tokens[b] - 1);
+        }
     }
 }
 

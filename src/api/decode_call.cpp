@@ -7,11 +7,15 @@
 #include "api/call.hpp"
 #include "api/refusal.hpp"
 #include "support/check.hpp"
+#include "workload/band.hpp"
 
 namespace raceline::api {
 namespace {
 
 constexpr std::int64_t longest_sequence = std::numeric_limits<std::int32_t>::max();
+constexpr std::int64_t most_sequences = 1'000'000;
+// New tokens of a sequence, at most, where the caller gives no bound: what decode_sm90 takes.
+constexpr std::int64_t default_tokens = 16;
 
 void check_types(const DecodeArgs& args) {
     check_compute_dtype(args.q);
@@ -96,7 +100,81 @@ void check_caches(const DecodeArgs& args, Workload& w) {
     w.seqlen_k = args.max_seqlen_k;
 }
 
+bool is_packed(const DecodeArgs& args) {
+    return args.cu_seqlens_count != 0;
+}
+
+std::int64_t most_tokens(const DecodeArgs& args) {
+    return args.max_seqlen_q == 0 ? default_tokens : args.max_seqlen_q;
+}
+
+// Batch and new tokens of a packed q; where the sums are, the host need not be. Whichever sequences
+// are long, keys are read for each: nobody is without a token in what plans and predictions go by.
+void read_packed_sizes(const DecodeArgs& args, Workload& w) {
+    const std::int64_t total = args.q.shape[0];
+    w.batch = args.cu_seqlens_count - 1;
+    require(w.batch >= 0 && w.batch <= most_sequences, bad,
+            "cu_seqlens_count is {}; it must be batch + 1, at most {}", args.cu_seqlens_count,
+            most_sequences + 1);
+    require(total <= longest_sequence, bad, "q has {} tokens; prefix sums count up to {}", total,
+            longest_sequence);
+    require(args.max_seqlen_q >= 0, bad, "max_seqlen_q is {}; it must be 0 (16 at most) or more",
+            args.max_seqlen_q);
+    const std::int64_t bound = most_tokens(args);
+    w.seqlen_q = std::min(bound, total);
+    require(w.seqlen_q * w.batch >= total, bad,
+            "max_seqlen_q is {}; the {} tokens of q need {} sequences of so many, cu_seqlens_q has "
+            "{}",
+            bound, total, divide_up(total, bound), w.batch);
+    if (total > 0) {
+        const std::int64_t others = std::max<std::int64_t>(w.batch - 1, 1);
+        const std::int64_t share = std::max<std::int64_t>(divide_up(total - w.seqlen_q, others), 1);
+        w.seqlens_q.assign(static_cast<std::size_t>(w.batch), share);
+        w.seqlens_q.front() = w.seqlen_q;
+    }
+}
+
+// What belongs to a packed q alone.
+void check_packing(const DecodeArgs& args) {
+    const bool packed = is_packed(args);
+    require(packed || args.cu_seqlens_q == nullptr, bad,
+            "cu_seqlens_q is given, but cu_seqlens_count is 0; it must be batch + 1");
+    require(packed || args.max_seqlen_q == 0, bad,
+            "max_seqlen_q is {} without cu_seqlens_q; it is for a packed q", args.max_seqlen_q);
+}
+
+void read_sizes(const DecodeArgs& args, Workload& w) {
+    const bool packed = is_packed(args);
+    const std::size_t heads = packed ? 1 : 2;
+    w.heads_q = args.q.shape[heads];
+    w.headdim = args.q.shape[heads + 1];
+    if (packed) {
+        read_packed_sizes(args, w);
+    } else {
+        w.batch = args.q.shape[0];
+        w.seqlen_q = args.q.shape[1];
+    }
+    w.heads_kv = args.k_cache.shape[2];
+    w.headdim_v = args.v_cache.shape[3];
+    w.dtype = args.q.dtype;
+    w.kv_dtype = args.k_cache.dtype;
+}
+
+// Of q, packed or not: words of a tree, rows of an output's head.
+std::int64_t tokens_of(const DecodeArgs& args) {
+    return is_packed(args) ? args.q.shape[0] : args.q.shape[0] * args.q.shape[1];
+}
+
 void check_queries(const DecodeArgs& args, const Workload& w) {
+    if (is_packed(args)) {
+        const std::int64_t total = args.q.shape[0];
+        check_shape("out", args.out, {total, w.heads_q, w.headdim_v},
+                    "(total, heads_q, headdim_v)");
+        if (args.lse.data != nullptr) {
+            check_shape("lse", args.lse, {total, w.heads_q}, "(total, heads_q)");
+        }
+        return;
+    }
     check_shape("out", args.out, {w.batch, w.seqlen_q, w.heads_q, w.headdim_v},
                 "(batch, seqlen_q, heads_q, headdim_v)");
     if (args.lse.data != nullptr) {
@@ -130,13 +208,26 @@ std::vector<std::int32_t> host_lengths(const DecodeArgs& args, const Execution& 
     return lengths;
 }
 
-void check_words(const DecodeArgs& args, const Execution& execution, const Workload& w) {
+// The sums of a packed q, and the words of a tree, which its tokens must have bits for.
+void check_tokens(const DecodeArgs& args, const Execution& execution, const Workload& w) {
+    std::vector<std::int64_t> lengths;
+    if (is_packed(args)) {
+        std::vector<std::int32_t> copy;
+        lengths = read_query_lengths(
+            args, on_host(args.cu_seqlens_q, static_cast<std::size_t>(args.cu_seqlens_count),
+                          execution, copy));
+    }
     if (args.tree == nullptr) {
         return;
     }
     std::vector<std::uint32_t> copy;
-    check_tree(on_host(args.tree, static_cast<std::size_t>(w.tokens_q()), execution, copy),
-               w.seqlen_q);
+    const auto words =
+        on_host(args.tree, static_cast<std::size_t>(tokens_of(args)), execution, copy);
+    if (is_packed(args)) {
+        check_packed_tree(words, lengths);
+    } else {
+        check_tree(words, w.seqlen_q);
+    }
 }
 
 // Checked mode: what only the data can tell.
@@ -168,16 +259,18 @@ void check_memory(const DecodeArgs& args, const Execution& execution, Call& call
     const MemoryRange table = optional("block_table", args.block_table, entries);
     const MemoryRange k_scale = optional("k_scale", args.k_scale, w.batch * w.heads_kv);
     const MemoryRange v_scale = optional("v_scale", args.v_scale, w.batch * w.heads_kv);
-    const MemoryRange tree = optional("tree", args.tree, w.tokens_q());
+    const MemoryRange tree = optional("tree", args.tree, tokens_of(args));
+    const MemoryRange sums = check_array("cu_seqlens_q", args.cu_seqlens_q, args.cu_seqlens_count,
+                                         sizeof(*args.cu_seqlens_q));
     check_apart(call.out, {q, k, v, sinks, lengths, table, k_scale, v_scale, scales.k, scales.v,
-                           tree, call.lse});
+                           tree, sums, call.lse});
     check_apart(call.lse,
-                {q, k, v, sinks, lengths, table, k_scale, v_scale, scales.k, scales.v, tree});
+                {q, k, v, sinks, lengths, table, k_scale, v_scale, scales.k, scales.v, tree, sums});
     if (execution.place == Place::cpu && args.seqlens_k != nullptr) {
         check_lengths({args.seqlens_k, static_cast<std::size_t>(w.batch)}, w.seqlen_k);
     }
     if (execution.place == Place::cpu || args.options.checked) {
-        check_words(args, execution, w);
+        check_tokens(args, execution, w);
     }
     if (args.options.checked) {
         check_data(args, execution, w);
@@ -185,15 +278,14 @@ void check_memory(const DecodeArgs& args, const Execution& execution, Call& call
 }
 
 void fill_arguments(const DecodeArgs& args, Call& call) {
-    const auto argument = [](const TensorView& view) {
-        return TensorArg{view.data, kernel_stride(view, 0), kernel_stride(view, 1),
-                         kernel_stride(view, 2)};
-    };
+    const bool packed = is_packed(args);
     AttentionCall& a = call.args;
-    a.q = argument(args.q);
-    a.k = argument(args.k_cache);
-    a.v = argument(args.v_cache);
-    a.out = argument(args.out);
+    a.q = argument_of(args.q, !packed);
+    a.k = argument_of(args.k_cache, true);
+    a.v = argument_of(args.v_cache, true);
+    a.out = argument_of(args.out, !packed);
+    a.cu_seqlens_q = args.cu_seqlens_q;
+    a.tokens_q = packed ? args.q.shape[0] : 0;
     a.seqlens_k = args.seqlens_k;
     a.block_table = args.block_table;
     a.block_table_stride = args.block_table == nullptr ? 0 : args.block_table_stride;
@@ -208,30 +300,36 @@ void fill_arguments(const DecodeArgs& args, Call& call) {
     };
     a.k_token_scale = scale(args.k_token_scale);
     a.v_token_scale = scale(args.v_token_scale);
-    apply_lse(args.lse, true, a);
+    apply_lse(args.lse, !packed, a);
 }
 
 }  // namespace
 
+std::vector<std::int64_t> read_query_lengths(const DecodeArgs& args,
+                                             std::span<const std::int32_t> sums) {
+    std::vector<std::int64_t> lengths;
+    const std::int64_t longest =
+        read_prefix_sums("cu_seqlens_q", sums, "q", args.q.shape[0], lengths);
+    require(longest <= most_tokens(args), bad,
+            "max_seqlen_q is {}{}; cu_seqlens_q has a sequence of {} tokens", most_tokens(args),
+            args.max_seqlen_q == 0 ? " where none is given" : "", longest);
+    return lengths;
+}
+
 Call check_decode(const DecodeArgs& args, const Execution& execution, Pointers pointers) {
-    const MemoryRange q = check_view("q", args.q, 4, pointers);
+    check_packing(args);
+    const std::size_t rank = is_packed(args) ? 3 : 4;
+    const MemoryRange q = check_view("q", args.q, rank, pointers);
     const MemoryRange k = check_view("k_cache", args.k_cache, 4, pointers);
     const MemoryRange v = check_view("v_cache", args.v_cache, 4, pointers);
     Call call;
-    call.out = check_output("out", args.out, 4, pointers);
+    call.out = check_output("out", args.out, rank, pointers);
     if (args.lse.data != nullptr) {
-        call.lse = check_lse(args.lse, 3, pointers);
+        call.lse = check_lse(args.lse, rank - 1, pointers);
     }
     check_types(args);
     Workload& w = call.workload;
-    w.batch = args.q.shape[0];
-    w.seqlen_q = args.q.shape[1];
-    w.heads_q = args.q.shape[2];
-    w.headdim = args.q.shape[3];
-    w.heads_kv = args.k_cache.shape[2];
-    w.headdim_v = args.v_cache.shape[3];
-    w.dtype = args.q.dtype;
-    w.kv_dtype = args.k_cache.dtype;
+    read_sizes(args, w);
     check_heads(w);
     check_caches(args, w);
     check_queries(args, w);

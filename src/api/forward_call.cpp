@@ -1,32 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-
 #include "api/call.hpp"
 #include "api/refusal.hpp"
 #include "support/check.hpp"
 
 namespace raceline::api {
 namespace {
-
-// Prefix sums from 0 to the packed total; fills the lengths and returns the longest.
-std::int64_t read_prefix_sums(std::string_view name, std::span<const std::int32_t> sums,
-                              std::string_view tensor, std::int64_t total,
-                              std::vector<std::int64_t>& lengths) {
-    require(sums.front() == 0, bad, "{}[0] is {}; prefix sums start at 0", name, sums.front());
-    std::int64_t longest = 0;
-    lengths.reserve(sums.size() - 1);
-    for (std::size_t b = 0; b + 1 < sums.size(); ++b) {
-        require(sums[b + 1] >= sums[b], bad,
-                "{0}[{1}] is {2} after {3}: sequence {4} would have a negative length; prefix "
-                "sums must not fall",
-                name, b + 1, sums[b + 1], sums[b], b);
-        lengths.push_back(std::int64_t{sums[b + 1]} - sums[b]);
-        longest = std::max(longest, lengths.back());
-    }
-    require(sums.back() == total, bad, "{} ends at {}; it must end at {}'s {} tokens", name,
-            sums.back(), tensor, total);
-    return longest;
-}
 
 void read_lengths(const ForwardArgs& args, Place place, Pointers pointers, Call& call) {
     const auto& sums_q = args.cu_seqlens_q;
@@ -47,12 +25,6 @@ void read_lengths(const ForwardArgs& args, Place place, Pointers pointers, Call&
     call.args.cu_seqlens_k = on_gpu ? args.device_cu_seqlens_k : sums_k.data();
     call.args.tokens_q = args.q.shape[0];
     call.args.tokens_k = args.k.shape[0];
-}
-
-TensorArg argument(const TensorView& view, bool ragged) {
-    const std::size_t seq = ragged ? 0 : 1;
-    return {view.data, ragged ? 0 : kernel_stride(view, 0), kernel_stride(view, seq),
-            kernel_stride(view, seq + 1)};
 }
 
 void check_types(const ForwardArgs& args) {
@@ -147,10 +119,10 @@ Call check_forward(const ForwardArgs& args, Place place, Pointers pointers) {
     check_shapes(args, w, ragged);
     apply_options(args.options, call);
     apply_sizes(call);
-    call.args.q = argument(args.q, ragged);
-    call.args.k = argument(args.k, ragged);
-    call.args.v = argument(args.v, ragged);
-    call.args.out = argument(args.out, ragged);
+    call.args.q = argument_of(args.q, !ragged);
+    call.args.k = argument_of(args.k, !ragged);
+    call.args.v = argument_of(args.v, !ragged);
+    call.args.out = argument_of(args.out, !ragged);
     apply_lse(args.lse, !ragged, call.args);
     call.args.q_scale = args.q_scale;
     call.args.k_scale = args.k_scale;

@@ -29,14 +29,18 @@ Device named_device(const std::string& name) {
                                     : datasheet_device(id);
 }
 
-// With the used lengths of a cache in the place of its bound.
-Workload with_lengths(Workload workload, std::span<const std::int32_t> seqlens_k) {
-    if (!seqlens_k.empty()) {
-        check_lengths(seqlens_k, workload.seqlen_k);
-        workload.seqlens_k.assign(seqlens_k.begin(), seqlens_k.end());
-        workload.seqlen_k = std::ranges::max(workload.seqlens_k);
-        validate(workload);
+// With known lengths in the place of their bounds.
+Workload with_lengths(Workload workload, const KnownLengths& lengths) {
+    if (!lengths.q.empty()) {
+        workload.seqlens_q = lengths.q;
+        workload.seqlen_q = std::ranges::max(lengths.q);
     }
+    if (!lengths.k.empty()) {
+        check_lengths(lengths.k, workload.seqlen_k);
+        workload.seqlens_k.assign(lengths.k.begin(), lengths.k.end());
+        workload.seqlen_k = std::ranges::max(workload.seqlens_k);
+    }
+    validate(workload);
     return workload;
 }
 
@@ -70,8 +74,7 @@ Device device_of_prediction(const std::string& name, int threads) {
 
 PredictedCase predict_workload(const Workload& workload, const std::string& device_name,
                                const std::string& kernel, int threads,
-                               const std::string& launch_path,
-                               std::span<const std::int32_t> seqlens_k) {
+                               const std::string& launch_path, const KnownLengths& lengths) {
     validate(workload);
     require(threads >= 0, Status::invalid_argument, "threads is {}; it must be 0 (all) or more",
             threads);
@@ -93,7 +96,7 @@ PredictedCase predict_workload(const Workload& workload, const std::string& devi
     Case& which = predicted.which;
     which.kernel = choice.kernel;
     which.tile = choice.tile;
-    which.workload = with_lengths(workload, seqlens_k);
+    which.workload = with_lengths(workload, lengths);
     which.options.how = launch_case(device, threads);
     if (!launch_path.empty()) {
         const bool known = launch_path == "graph" || launch_path == "stream";
@@ -112,7 +115,7 @@ PredictedCase predict_forward_case(const ForwardArgs& args, const std::string& d
 }
 
 PredictedCase predict_decode_case(const DecodeArgs& args, const std::string& device,
-                                  std::span<const std::int32_t> lengths) {
+                                  const KnownLengths& lengths) {
     const Call call = check_decode(args, {}, Pointers::ignored);
     return predict_workload(call.workload, device, args.options.backend, args.options.threads, {},
                             lengths);

@@ -18,18 +18,24 @@ struct PredictedCase {
     ExplainedPrediction explained;
 };
 
+/// Lengths that a prediction knows and a call does not look at when it chooses; empty: the
+/// workload's.
+struct KnownLengths {
+    std::vector<std::int64_t> q;      ///< new tokens of each sequence
+    std::span<const std::int32_t> k;  ///< used lengths of a cache
+};
+
 /// The kernel and tile that the API would choose on that device (or the named kernel, ladder rungs
 /// too, with its best tile), predicted with the best rates known. `device` as in raceline.hpp.
-/// `launch_path` "": that of a call; it changes the time, never the choice. Nor do `seqlens_k`,
-/// used lengths of a cache, which a call does not look at when it chooses; empty: the workload's.
+/// `launch_path` "": that of a call; it changes the time, never the choice. Nor do `lengths`.
 PredictedCase predict_workload(const Workload& workload, const std::string& device,
                                const std::string& kernel, int threads,
                                const std::string& launch_path = {},
-                               std::span<const std::int32_t> seqlens_k = {});
+                               const KnownLengths& lengths = {});
 PredictedCase predict_forward_case(const ForwardArgs& args, const std::string& device);
-/// `lengths`: a host copy of args.seqlens_k, which is not read here; empty: all are max_seqlen_k.
+/// `lengths`: from host copies of args.seqlens_k and args.cu_seqlens_q, which are not read here.
 PredictedCase predict_decode_case(const DecodeArgs& args, const std::string& device,
-                                  std::span<const std::int32_t> lengths = {});
+                                  const KnownLengths& lengths = {});
 PredictedCase predict_shape_case(const std::string& shape, const std::string& device,
                                  const std::string& kernel);
 

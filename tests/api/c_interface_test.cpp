@@ -203,21 +203,11 @@ TEST_F(CForward, KeepsSentencesApartByThread) {
 
 TEST(CDecode, GivesTheAnswerOfTheCppInterface) {
     WorkloadCall call("b=2,h=8/2,q=1,k=90;41,d=64,dtype=bf16,page=16,causal");
-    const DecodeArgs good = call.decode_args();
-    const rl_tensor q = c_view(good.q), k = c_view(good.k_cache), v = c_view(good.v_cache),
-                    out = c_view(good.out);
+    const tests::CDecodeCall same(call.decode_args());
     rl_options options = RL_INIT(rl_options);
     options.causal = options.checked = 1;
-    rl_decode_args args = RL_INIT(rl_decode_args);
-    args.q = &q;
-    args.k_cache = &k;
-    args.v_cache = &v;
-    args.out = &out;
+    rl_decode_args args = same.args;
     args.options = &options;
-    args.seqlens_k = good.seqlens_k;
-    args.max_seqlen_k = good.max_seqlen_k;
-    args.block_table = good.block_table;
-    args.block_table_stride = good.block_table_stride;
     std::size_t bytes = 0;
     ASSERT_EQ(rl_decode_workspace(&args, RL_CPU, &bytes), RL_OK) << rl_last_error();
     const tests::Workspace workspace(bytes);
@@ -235,12 +225,37 @@ TEST(CDecode, GivesTheAnswerOfTheCppInterface) {
         << rl_last_error();
     EXPECT_EQ(std::memcmp(twin.out.data(), call.out.data(), call.out.size()), 0);
     const rl_decode_args good_args = args;
-    expect_known_sizes_only(args, {offsetof(rl_decode_args, tree), sizeof(rl_decode_args)},
+    expect_known_sizes_only(args,
+                            {offsetof(rl_decode_args, tree),
+                             offsetof(rl_decode_args, cu_seqlens_count), sizeof(rl_decode_args)},
                             [&](const rl_decode_args* given) {
                                 return rl_decode(given, RL_CPU, nullptr,
                                                  workspace.execution.workspace, bytes);
                             });
     args = good_args;
+}
+
+TEST(CDecode, TakesPackedQueries) {
+    const char* const shape = "b=3,h=8/2,q=5;0;2,k=90;3;41,d=64,dtype=bf16,page=16";
+    WorkloadCall call(shape), twin(shape);
+    const tests::CDecodeCall same(call.decode_args());
+    rl_decode_args args = same.args;
+    std::size_t bytes = 0;
+    ASSERT_EQ(rl_decode_workspace(&args, RL_CPU, &bytes), RL_OK) << rl_last_error();
+    const tests::Workspace workspace(bytes);
+    const auto run = [&] {
+        return rl_decode(&args, RL_CPU, nullptr, workspace.execution.workspace, bytes);
+    };
+    ASSERT_EQ(run(), RL_OK) << rl_last_error();
+    tests::run(twin.decode_args());
+    EXPECT_EQ(std::memcmp(twin.out.data(), call.out.data(), call.out.size()), 0);
+    args.max_seqlen_q = 4;
+    EXPECT_EQ(run(), RL_INVALID_ARGUMENT);
+    EXPECT_THAT(rl_last_error(), HasSubstr("cu_seqlens_q has a sequence of 5 tokens"));
+    // A program built against the header before the sums came has a packed q for nobody.
+    args.struct_size = offsetof(rl_decode_args, cu_seqlens_count);
+    EXPECT_EQ(run(), RL_INVALID_ARGUMENT);
+    EXPECT_THAT(rl_last_error(), HasSubstr("q has 3 sizes and 3 strides; this call takes 4"));
 }
 
 }  // namespace

@@ -134,6 +134,77 @@ const DecodeFault decode_faults[] = {
 INSTANTIATE_TEST_SUITE_P(Faults, RefusedDecode, testing::ValuesIn(decode_faults),
                          name_of_fault<testing::TestParamInfo<DecodeFault>>);
 
+class RefusedPackedDecode : public testing::TestWithParam<DecodeFault> {};
+
+TEST_P(RefusedPackedDecode, LeavesTheOutputAlone) {
+    WorkloadCall call("b=3,h=4/2,q=2;1;4,k=40;17;9,d=64,dtype=fp32,page=16");
+    DecodeArgs args = call.decode_args();
+    GetParam().plant(call, args);
+    expect_refused(call, args, ample(), GetParam().status, GetParam().said);
+}
+
+const DecodeFault packed_faults[] = {
+    {"FirstNotZero", [](WorkloadCall& c, DecodeArgs&) { c.inputs.cu_seqlens_q[0] = 1; },
+     "cu_seqlens_q[0] is 1; prefix sums start at 0"},
+    {"Falls", [](WorkloadCall& c, DecodeArgs&) { c.inputs.cu_seqlens_q[2] = 1; },
+     "cu_seqlens_q[2] is 1 after 2: sequence 1 would have a negative length"},
+    {"EndsElsewhere", [](WorkloadCall& c, DecodeArgs&) { c.inputs.cu_seqlens_q[3] = 6; },
+     "cu_seqlens_q ends at 6; it must end at q's 7 tokens"},
+    {"BoundTooSmall", [](WorkloadCall&, DecodeArgs& a) { a.max_seqlen_q = 3; },
+     "max_seqlen_q is 3; cu_seqlens_q has a sequence of 4 tokens"},
+    {"BoundTooSmallForAll", [](WorkloadCall&, DecodeArgs& a) { a.max_seqlen_q = 2; },
+     "max_seqlen_q is 2; the 7 tokens of q need 4 sequences of so many, cu_seqlens_q has 3"},
+    {"NegativeBound", [](WorkloadCall&, DecodeArgs& a) { a.max_seqlen_q = -1; },
+     "max_seqlen_q is -1"},
+    {"NegativeCount", [](WorkloadCall&, DecodeArgs& a) { a.cu_seqlens_count = -3; },
+     "cu_seqlens_count is -3; it must be batch + 1"},
+    {"HugeCount", [](WorkloadCall&, DecodeArgs& a) { a.cu_seqlens_count = most; },
+     "cu_seqlens_count is 9223372036854775807"},
+    {"NoSequences", [](WorkloadCall&, DecodeArgs& a) { a.cu_seqlens_count = 1; },
+     "cu_seqlens_q has 0"},
+    {"SumsWithoutCount", [](WorkloadCall&, DecodeArgs& a) { a.cu_seqlens_count = 0; },
+     "cu_seqlens_q is given, but cu_seqlens_count is 0; it must be batch + 1"},
+    {"BoundWithoutCount",
+     [](WorkloadCall&, DecodeArgs& a) {
+         a.cu_seqlens_count = 0;
+         a.cu_seqlens_q = nullptr;
+     },
+     "max_seqlen_q is 4 without cu_seqlens_q"},
+    {"CountWithoutSums", [](WorkloadCall&, DecodeArgs& a) { a.cu_seqlens_q = nullptr; },
+     "cu_seqlens_q is a null pointer; it must point to 16 bytes"},
+    {"NotPacked",
+     [](WorkloadCall&, DecodeArgs& a) {
+         a.q.shape.insert(a.q.shape.begin(), 1);
+         a.q.strides.insert(a.q.strides.begin(), 0);
+     },
+     "q has 4 sizes and 4 strides; this call takes 3 of each"},
+    {"OutputNotPacked", [](WorkloadCall&, DecodeArgs& a) { a.out.shape[0] = 6; },
+     "out has shape (6, 4, 64); it must be (total, heads_q, headdim_v) = (7, 4, 64)"},
+    {"SumsOfThree", [](WorkloadCall&, DecodeArgs& a) { a.lse.shape[0] = 6; },
+     "lse has shape (6, 4); it must be (total, heads_q) = (7, 4)"},
+    {"OutputOverSums",
+     [](WorkloadCall& c, DecodeArgs& a) {
+         a.cu_seqlens_q = reinterpret_cast<const std::int32_t*>(c.out.data());
+     },
+     "out overlaps cu_seqlens_q in memory"},
+    {"TreeBitOfNoToken",
+     [](WorkloadCall&, DecodeArgs& a) {
+         static const std::uint32_t words[7] = {1, 3, 2, 1, 3, 5, 9};
+         a.tree = words;
+     },
+     "tree[2] is 0x2, with bit 1 set; the 1 new tokens of sequence 1 have bits 0 to 0"},
+};
+INSTANTIATE_TEST_SUITE_P(Faults, RefusedPackedDecode, testing::ValuesIn(packed_faults),
+                         name_of_fault<testing::TestParamInfo<DecodeFault>>);
+
+TEST(DecodeRefusals, ASequenceAboveTheDefaultBound) {
+    WorkloadCall call("b=2,h=2,q=17;3,k=40;40,d=64,dtype=fp32,page=16");
+    DecodeArgs args = call.decode_args();
+    args.max_seqlen_q = 0;
+    expect_refused(call, args, ample(), Status::invalid_argument,
+                   "max_seqlen_q is 16 where none is given; cu_seqlens_q has a sequence of 17");
+}
+
 TEST(DecodeRefusals, MoreTokensThanAWordHasBits) {
     WorkloadCall call("b=1,h=2,q=33,k=40,d=64,dtype=fp32");
     DecodeArgs args = call.decode_args();

@@ -55,6 +55,7 @@ public:
             decode_args.options.sinks = sinks;
             decode_args.seqlens_k = place_list(in.seqlens_k);
             decode_args.tree = place_list(in.tree);
+            decode_args.cu_seqlens_q = place_list(in.cu_seqlens_q);
             decode_args.block_table = place_list(in.block_table);
             decode_args.k_scale = place_list(in.k_scale);
             decode_args.v_scale = place_list(in.v_scale);
@@ -181,6 +182,9 @@ INSTANTIATE_TEST_SUITE_P(
                     "b=3,h=16/2,q=1,k=1000;17;513,d=128,dtype=bf16,page=16",
                     "b=2,h=8/2,q=1,k=300;70,d=64,dtype=bf16,kv=e4m3,page=64",
                     "b=2,h=8/2,q=1,k=300;70,d=64,dtype=bf16,kv=e4m3,scales=token,page=64",
+                    "b=3,h=16/2,q=4;0;16,k=1000;17;513,d=128,dtype=bf16,page=16,causal",
+                    "b=3,h=8/2,q=6;1;3,k=300;70;9,d=64,dtype=bf16,page=64,tree=3",
+                    "b=2,h=8/2,q=40;3,k=300;70,d=64,dtype=fp16,page=64,causal",
                     "b=1,h=16/1,q=1,k=133,mla=512+64,dtype=bf16",
                     "b=1,h=2,q=20,k=10,d=64,dtype=fp16,causal"));
 

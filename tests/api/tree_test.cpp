@@ -13,7 +13,6 @@
 namespace raceline {
 namespace {
 
-using tests::c_view;
 using tests::Layout;
 using tests::WorkloadCall;
 
@@ -98,19 +97,8 @@ TEST(Tree, PredictionsTakeADrawnOneInItsPlace) {
 TEST(CTree, GivesTheAnswerOfTheCppInterface) {
     const char* const shape = "b=2,h=8/2,q=5,k=90;41,d=64,dtype=bf16,page=16,tree=8";
     WorkloadCall call(shape);
-    const DecodeArgs good = call.decode_args();
-    const rl_tensor q = c_view(good.q), k = c_view(good.k_cache), v = c_view(good.v_cache),
-                    out = c_view(good.out);
-    rl_decode_args args = RL_INIT(rl_decode_args);
-    args.q = &q;
-    args.k_cache = &k;
-    args.v_cache = &v;
-    args.out = &out;
-    args.seqlens_k = good.seqlens_k;
-    args.max_seqlen_k = good.max_seqlen_k;
-    args.block_table = good.block_table;
-    args.block_table_stride = good.block_table_stride;
-    args.tree = good.tree;
+    const tests::CDecodeCall given(call.decode_args());
+    rl_decode_args args = given.args;
     std::size_t bytes = 0;
     ASSERT_EQ(rl_decode_workspace(&args, RL_CPU, &bytes), RL_OK) << rl_last_error();
     const tests::Workspace workspace(bytes);

@@ -63,8 +63,11 @@ struct WorkloadCall {
           out(arranged_size(inputs.out_elements, workload.headdim_v, workload.out_dtype())),
           lse(inputs.lse_elements * sizeof(float)) {
         // Garbage behind the last token, which kernels get from the gate, is refused by a call.
-        for (std::uint32_t& word : inputs.tree) {
-            word &= 0xFFFFFFFFU >> (32 - workload.seqlen_q);
+        std::size_t at = 0;
+        for (std::int64_t b = 0; b < workload.batch && !inputs.tree.empty(); ++b) {
+            for (std::int64_t i = 0; i < workload.length_q(b); ++i) {
+                inputs.tree[at++] &= 0xFFFFFFFFU >> (32 - workload.length_q(b));
+            }
         }
     }
 
@@ -90,12 +93,11 @@ struct WorkloadCall {
             args.cu_seqlens_q = sums_q;
             args.cu_seqlens_k = sums_k;
         }
-        args.q = view(q.data(), w.dtype, w.tokens_q(), w.seqlen_q, w.heads_q, w.headdim);
-        args.k = view(k.data(), w.kv_dtype, w.tokens_k(), w.seqlen_k, w.heads_kv, w.headdim);
-        args.v = view(v.data(), w.kv_dtype, w.tokens_k(), w.seqlen_k, w.heads_kv, w.headdim_v);
-        args.out =
-            view(out.data(), w.out_dtype(), w.tokens_q(), w.seqlen_q, w.heads_q, w.headdim_v);
-        args.lse = lse_view();
+        set_queries(args, w.ragged());
+        args.k =
+            view(k.data(), w.kv_dtype, w.tokens_k(), w.seqlen_k, w.heads_kv, w.headdim, w.ragged());
+        args.v = view(v.data(), w.kv_dtype, w.tokens_k(), w.seqlen_k, w.heads_kv, w.headdim_v,
+                      w.ragged());
         const auto or_null = [](const auto& scales) {
             return scales.empty() ? nullptr : scales.data();
         };
@@ -111,8 +113,12 @@ struct WorkloadCall {
     DecodeArgs decode_args() {
         const Workload& w = workload;
         DecodeArgs args;
-        args.q = view(q.data(), w.dtype, w.tokens_q(), w.seqlen_q, w.heads_q, w.headdim);
-        args.out = view(out.data(), w.dtype, w.tokens_q(), w.seqlen_q, w.heads_q, w.headdim_v);
+        set_queries(args, !inputs.cu_seqlens_q.empty());
+        if (!inputs.cu_seqlens_q.empty()) {
+            args.cu_seqlens_q = inputs.cu_seqlens_q.data();
+            args.cu_seqlens_count = w.batch + 1;
+            args.max_seqlen_q = w.seqlen_q;
+        }
         const std::int64_t slots = w.page_size != 0 ? w.page_size : w.seqlen_k;
         const auto rows =
             static_cast<std::int64_t>(static_cast<double>(inputs.k.size()) / bytes_of(w.kv_dtype) /
@@ -121,7 +127,6 @@ struct WorkloadCall {
         args.v_cache =
             w.mla ? args.k_cache : view(v.data(), w.kv_dtype, rows, slots, w.heads_kv, w.headdim_v);
         args.v_cache.shape[3] = w.headdim_v;
-        args.lse = lse_view();
         args.seqlens_k = inputs.seqlens_k.empty() ? nullptr : inputs.seqlens_k.data();
         args.max_seqlen_k = w.seqlen_k;
         if (w.page_size != 0) {
@@ -217,9 +222,20 @@ private:
         return to;
     }
 
+    template <class Args>
+    void set_queries(Args& args, bool packed_tokens) {
+        const Workload& w = workload;
+        args.q =
+            view(q.data(), w.dtype, w.tokens_q(), w.seqlen_q, w.heads_q, w.headdim, packed_tokens);
+        args.out = view(out.data(), w.out_dtype(), w.tokens_q(), w.seqlen_q, w.heads_q, w.headdim_v,
+                        packed_tokens);
+        args.lse = lse_view(packed_tokens);
+    }
+
     [[nodiscard]] TensorView view(void* data, DType dtype, std::int64_t tokens, std::int64_t seqlen,
-                                  std::int64_t heads, std::int64_t width) const {
-        if (workload.ragged() && workload.page_size == 0) {
+                                  std::int64_t heads, std::int64_t width,
+                                  bool packed_tokens = false) const {
+        if (packed_tokens) {
             return TensorView::contiguous(data, dtype, {tokens, heads, width});
         }
         const std::int64_t batch = seqlen == 0 ? workload.batch : tokens / seqlen;
@@ -231,9 +247,9 @@ private:
         return whole;
     }
 
-    TensorView lse_view() {
+    TensorView lse_view(bool packed_tokens) {
         const Workload& w = workload;
-        if (w.ragged() && w.page_size == 0) {
+        if (packed_tokens) {
             return TensorView::contiguous(lse.data(), DType::fp32, {w.tokens_q(), w.heads_q});
         }
         return TensorView::contiguous(lse.data(), DType::fp32, {w.batch, w.seqlen_q, w.heads_q});
