@@ -114,11 +114,14 @@ def decode(
     backend: str | None = None,
     checked: bool | None = None,
     tree: Any = None,
+    cu_seqlens_q: Any = None,
+    max_seqlen_q: int | None = None,
 ) -> Any:
     """One or a few new tokens of each sequence against its cache.
 
     Args:
-        q: (batch, seqlen_q, heads_q, headdim), float32, float16 or bfloat16.
+        q: (batch, seqlen_q, heads_q, headdim), or packed (total tokens, heads_q, headdim) with
+            cu_seqlens_q; float32, float16 or bfloat16.
         k_cache: (batch, capacity, heads_kv, headdim) or, with a block table, (pages, page_size,
             heads_kv, headdim); of q's dtype or float8_e4m3fn. The new tokens are already in it.
         v_cache: like k_cache with headdim_v. A view of the first columns of k_cache makes the two
@@ -147,7 +150,21 @@ def decode(
             it is ignored. A token that sees no key gets 0 and an LSE of -inf (or of its sink, if
             there are sinks).
 
-    Returns, raises: as `attention`; lse is (batch, seqlen_q, heads_q).
+            With cu_seqlens_q it is (total tokens,), and seqlen_q is each sequence's own number of
+            tokens.
+        cu_seqlens_q: (batch + 1,) int32, for sequences with different numbers of new tokens, which
+            may be 0: the prefix sums of these numbers, from 0 to the total. It is on the device of
+            q, where it stays: a call on a GPU does not wait for it, and a captured graph can be
+            replayed with other sums of the same total.
+
+            Wrong sums are refused on a CPU and where `checked`; unchecked, on a GPU, the answer to
+            them is undefined.
+        max_seqlen_q: with cu_seqlens_q, upper bound of a sequence's new tokens, by which the call is
+            planned. None: their maximum on a CPU; on a GPU 16, or the total if that is less. Give it
+            on a GPU if you know it; where it is above 16, you must.
+
+    Returns, raises: as `attention`; lse is (batch, seqlen_q, heads_q). With cu_seqlens_q they are
+    (total tokens, heads_q, headdim_v) and (total tokens, heads_q).
     """
     if is_torch(q) and not _operators().nobody_watches(
         q, k_cache, v_cache, sinks, k_scale, v_scale
@@ -156,12 +173,12 @@ def decode(
             q, k_cache, v_cache, block_table=block_table, seqlens=seqlens, max_seqlen=max_seqlen,
             causal=causal, window=window, scale=scale, softcap=softcap, sinks=sinks,
             k_scale=k_scale, v_scale=v_scale, return_lse=return_lse, backend=backend,
-            checked=checked, tree=tree,
+            checked=checked, tree=tree, cu_seqlens_q=cu_seqlens_q, max_seqlen_q=max_seqlen_q,
         )
     library = library_of("q", q)
     given = decode_inputs(
         q, k_cache, v_cache, block_table, seqlens, max_seqlen, sinks, k_scale, v_scale, causal,
-        window, scale, softcap, backend, checked, tree,
+        window, scale, softcap, backend, checked, tree, cu_seqlens_q, max_seqlen_q,
     )
     return run(library, _core.DecodeCall, q, given, return_lse)
 

@@ -38,14 +38,15 @@ def forward_inputs(
 def decode_inputs(
     q: Any, k_cache: Any, v_cache: Any, block_table: Any, seqlens: Any, max_seqlen: Any, sinks: Any,
     k_scale: Any, v_scale: Any, causal: Any, window: Any, scale: Any, softcap: Any, backend: Any,
-    checked: Any, tree: Any,
+    checked: Any, tree: Any, cu_seqlens_q: Any, max_seqlen_q: Any,
 ) -> dict[str, Any]:
     """Everything that `_core.DecodeCall` reads, by name."""
     return {
         **_views(q=q, k_cache=k_cache, v_cache=v_cache, block_table=block_table, seqlens=seqlens,
-                 sinks=sinks, k_scale=k_scale, v_scale=v_scale, tree=tree),
-        "max_seqlen": max_seqlen, "causal": causal, "window": window, "scale": scale,
-        "softcap": softcap, "backend": backend, "checked": checked,
+                 sinks=sinks, k_scale=k_scale, v_scale=v_scale, tree=tree,
+                 cu_seqlens_q=cu_seqlens_q),
+        "max_seqlen": max_seqlen, "max_seqlen_q": max_seqlen_q, "causal": causal, "window": window,
+        "scale": scale, "softcap": softcap, "backend": backend, "checked": checked,
     }
 
 

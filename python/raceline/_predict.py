@@ -112,6 +112,7 @@ def predict(
     device: str | None = None,
     dtype: Any = None,
     kv_dtype: Any = None,
+    max_seqlen_q: int | None = None,
 ) -> Prediction:
     """Predicts the time of the call that has the same arguments; runs and writes nothing.
 
@@ -126,9 +127,10 @@ def predict(
         q, k, v, k_cache, v_cache: tensors, or their shapes as tuples of int.
         block_table, seqlens, sinks, q_scale, k_scale, v_scale, tree: tensors, or with shapes their
             shape (seqlens: use max_seqlen); sinks=True stands for (heads_q,), tree=True for
-            (batch, seqlen_q). The contents of a tree are not read: a random tree is predicted
+            that of q without its last two sizes. The contents of a tree are not read: a random tree is predicted
             instead.
-        cu_seqlens_q, cu_seqlens_k: with shapes: sequences of int.
+        cu_seqlens_q, cu_seqlens_k: with shapes: sequences of int. A call of `decode` has the first
+            alone.
         return_lse: changes nothing; it is accepted so that a call of `attention` can be copied.
         device: an id of `devices()`; "cpu" for this machine's processor; None: where the tensors
             are, and for shapes this machine (its GPU if it has one).
@@ -142,7 +144,8 @@ def predict(
     that this form of the call does not take.
 
     If the lengths of a cache are on the host, the prediction uses them. If they are on a GPU, or only
-    shapes are given, every length counts as max_seqlen.
+    shapes are given, every length counts as max_seqlen. If cu_seqlens_q of a decode call is on a GPU,
+    one sequence counts as max_seqlen_q tokens, and the others have an even share of the rest.
 
     The first prediction of a shape takes milliseconds. It is cached: the same one then takes
     microseconds, until this user's measured rates change. Source: docs/model.md.
@@ -150,10 +153,9 @@ def predict(
     if not isinstance(return_lse, bool):
         raise TypeError(f"return_lse is {kind_of(return_lse)}; it must be True or False")
     decode_only = {"k_cache": k_cache, "v_cache": v_cache, "block_table": block_table,
-                   "seqlens": seqlens, "max_seqlen": max_seqlen,
+                   "seqlens": seqlens, "max_seqlen": max_seqlen, "max_seqlen_q": max_seqlen_q,
                    "tree": None if tree is False else tree}
-    forward_only = {"cu_seqlens_q": cu_seqlens_q, "cu_seqlens_k": cu_seqlens_k, "q_scale": q_scale,
-                    "accuracy": accuracy}
+    forward_only = {"cu_seqlens_k": cu_seqlens_k, "q_scale": q_scale, "accuracy": accuracy}
     shape_only = {"dtype": dtype, "kv_dtype": kv_dtype}
     if isinstance(q, str):
         _refuse(
@@ -161,7 +163,7 @@ def predict(
             "'h=32/8,q=1,k=8192,d=128,dtype=fp16,causal'",
             {"k": k, "v": v, "causal": causal, "window": window,
              "scale": scale, "softcap": softcap, "sinks": sinks, "k_scale": k_scale,
-             "v_scale": v_scale, **shape_only, **decode_only, **forward_only},
+             "v_scale": v_scale, "cu_seqlens_q": cu_seqlens_q, **shape_only, **decode_only, **forward_only},
         )
         return _core.predicted_shape(_memory, q, device, backend, Prediction)
     causal = False if causal is None else causal
@@ -183,7 +185,8 @@ def predict(
     v = k if v is None else v
     if decoding:
         call = _decode_call(like, q, k, v, block_table, seqlens, max_seqlen, sinks, k_scale,
-                            v_scale, causal, window, scale, softcap, backend, tree)
+                            v_scale, causal, window, scale, softcap, backend, tree, cu_seqlens_q,
+                            max_seqlen_q)
     else:
         call = _forward_call(like, q, k, v, sinks, cu_seqlens_q, cu_seqlens_k, q_scale, k_scale,
                              v_scale, causal, window, scale, softcap, backend,
@@ -270,11 +273,12 @@ def _forward_call(
 def _decode_call(
     like: Library | _Shapes, q: Any, k: Any, v: Any, block_table: Any, seqlens: Any,
     max_seqlen: Any, sinks: Any, k_scale: Any, v_scale: Any, causal: Any, window: Any, scale: Any,
-    softcap: Any, backend: Any, tree: Any,
+    softcap: Any, backend: Any, tree: Any, cu_seqlens_q: Any, max_seqlen_q: Any,
 ) -> Any:
     if isinstance(like, Library):
         given = decode_inputs(q, k, v, block_table, seqlens, max_seqlen, sinks, k_scale, v_scale,
-                              causal, window, scale, softcap, backend, False, tree)
+                              causal, window, scale, softcap, backend, False, tree, cu_seqlens_q,
+                              max_seqlen_q)
         return _core.DecodeCall(given, like.stream(q))
     if seqlens is not None:
         raise TypeError("seqlens must be None with q as a shape; give max_seqlen")
@@ -285,11 +289,12 @@ def _decode_call(
         "sinks": _sink_shape(like, sinks, q),
         "block_table": like.optional("block_table", block_table, "int32"),
         "seqlens": None, "max_seqlen": max_seqlen,
+        "cu_seqlens_q": _sums("cu_seqlens_q", cu_seqlens_q), "max_seqlen_q": max_seqlen_q,
         "k_scale": like.optional("k_scale", k_scale, "fp32"),
         "v_scale": like.optional("v_scale", v_scale, "fp32"),
         "causal": causal, "window": window, "scale": scale, "softcap": softcap, "backend": backend,
         "checked": False,
-        "tree": like.optional("tree", tuple(q[:2]) if tree is True else tree or None, "uint32"),
+        "tree": like.optional("tree", tuple(q[:-2]) if tree is True else tree or None, "uint32"),
     }
     return _core.DecodeCall(given, None)
 

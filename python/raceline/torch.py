@@ -52,7 +52,8 @@ def decode(
     softcap: float | None = None, sinks: torch.Tensor | None = None,
     k_scale: torch.Tensor | None = None, v_scale: torch.Tensor | None = None,
     return_lse: bool = False, backend: str | None = None, checked: bool | None = None,
-    tree: torch.Tensor | None = None,
+    tree: torch.Tensor | None = None, cu_seqlens_q: torch.Tensor | None = None,
+    max_seqlen_q: int | None = None,
 ) -> Any:
     """`raceline.decode` through its operator."""
     out, lse = _decode(
@@ -63,6 +64,7 @@ def decode(
         _flag("causal", causal), _window(window), _number("scale", scale),
         _number("softcap", softcap), _flag("return_lse", return_lse), _text("backend", backend),
         None if checked is None else _flag("checked", checked), _tensor("tree", tree),
+        _tensor("cu_seqlens_q", cu_seqlens_q), _integer("max_seqlen_q", max_seqlen_q),
     )
     return (out, lse) if return_lse else out
 
@@ -192,9 +194,11 @@ def _decode(
     v_scale: Optional[torch.Tensor], causal: bool, window: Optional[Sequence[int]],
     scale: Optional[float], softcap: Optional[float], return_lse: bool, backend: Optional[str],
     checked: Optional[bool], tree: Optional[torch.Tensor] = None,
+    cu_seqlens_q: Optional[torch.Tensor] = None, max_seqlen_q: Optional[int] = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     given = decode_inputs(q, k_cache, v_cache, block_table, seqlens, max_seqlen, sinks, k_scale,
-                          v_scale, causal, window, scale, softcap, backend, checked, tree)
+                          v_scale, causal, window, scale, softcap, backend, checked, tree, cu_seqlens_q,
+                          max_seqlen_q)
     return _pair(run(library_of("q", q), _core.DecodeCall, q, given, return_lse), q)
 
 
@@ -235,9 +239,11 @@ def _(
     v_scale: Optional[torch.Tensor], causal: bool, window: Optional[Sequence[int]],
     scale: Optional[float], softcap: Optional[float], return_lse: bool, backend: Optional[str],
     checked: Optional[bool], tree: Optional[torch.Tensor] = None,
+    cu_seqlens_q: Optional[torch.Tensor] = None, max_seqlen_q: Optional[int] = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     return _fake(return_lse, q=q, k_cache=k_cache, v_cache=v_cache, sinks=sinks, seqlens=seqlens,
-                 block_table=block_table, k_scale=k_scale, v_scale=v_scale, tree=tree)
+                 block_table=block_table, k_scale=k_scale, v_scale=v_scale, tree=tree,
+                 cu_seqlens_q=cu_seqlens_q)
 
 
 @_combine.register_fake

@@ -89,8 +89,8 @@ private:
     void read_scales(const Inputs& inputs);
 };
 
-/// raceline::decode. Names: q k_cache v_cache sinks tree block_table seqlens max_seqlen k_scale
-/// v_scale checked, and the options.
+/// raceline::decode. Names: q k_cache v_cache sinks tree block_table seqlens max_seqlen
+/// cu_seqlens_q max_seqlen_q k_scale v_scale checked, and the options.
 class DecodeCall final : public CallOf<DecodeArgs> {
 public:
     explicit DecodeCall(const Inputs& inputs);
@@ -105,8 +105,11 @@ private:
     void read_cache(const Inputs& inputs);
     void read_scales(const Inputs& inputs);
     void read_lengths(const Inputs& inputs);
-    /// seqlens where the host can see them, else nothing.
+    void read_prefix_sums(const Inputs& inputs);
+    [[nodiscard]] std::int64_t batch() const;
+    /// seqlens and cu_seqlens_q where the host can see them, else nothing.
     [[nodiscard]] std::span<const std::int32_t> host_lengths() const;
+    [[nodiscard]] std::span<const std::int32_t> host_sums() const;
 };
 
 /// raceline::combine. Names: out_parts lse_parts sinks.

@@ -23,18 +23,23 @@ const std::int32_t* table_rows(const Tensor& table, std::int64_t batch) {
     return int32_array(rows, 2);
 }
 
+void require_rank(const Tensor& tensor, std::size_t rank, const char* why = "") {
+    if (tensor.shape.size() != rank) {
+        raise_value_error(fmt::format("{} has {} dimensions; it must have {}{}", tensor.name,
+                                      tensor.shape.size(), rank, why));
+    }
+}
+
 }  // namespace
 
 DecodeCall::DecodeCall(const Inputs& inputs) {
     const Tensor& q = keep(inputs.tensor("q"));
     const Tensor& k = keep(inputs.tensor("k_cache"));
     const Tensor& v = keep(inputs.tensor("v_cache"));
-    for (const Tensor* tensor : {&q, &k, &v}) {
-        if (tensor->shape.size() != 4) {
-            raise_value_error(fmt::format("{} has {} dimensions; it must have 4", tensor->name,
-                                          tensor->shape.size()));
-        }
-    }
+    const bool packed = inputs.has("cu_seqlens_q");
+    require_rank(q, packed ? 3 : 4, packed ? " with cu_seqlens_q" : "");
+    require_rank(k, 4);
+    require_rank(v, 4);
     args_.q = view_of(q);
     args_.k_cache = view_of(k);
     args_.v_cache = view_of(v);
@@ -45,13 +50,15 @@ DecodeCall::DecodeCall(const Inputs& inputs) {
         inputs.has("checked") ? read_bool("checked", inputs.at("checked")) : host;
     set_out_shape(q, v);
     if (inputs.has("sinks")) {
-        args_.options.sinks = float_array(keep(inputs.tensor("sinks")), {q.shape[2]});
+        args_.options.sinks = float_array(keep(inputs.tensor("sinks")), {q.shape[packed ? 1 : 2]});
     }
+    read_prefix_sums(inputs);
     read_cache(inputs);
     read_scales(inputs);
     read_lengths(inputs);
     if (inputs.has("tree")) {
-        args_.tree = word_array(keep(inputs.tensor("tree")), {q.shape[0], q.shape[1]});
+        // A word a token, (batch, seqlen_q) or packed.
+        args_.tree = word_array(keep(inputs.tensor("tree")), {q.shape.begin(), q.shape.end() - 2});
     }
 }
 
@@ -59,14 +66,14 @@ void DecodeCall::read_cache(const Inputs& inputs) {
     args_.max_seqlen_k = tensors_[1].shape[1];
     if (inputs.has("block_table")) {
         const Tensor& table = keep(inputs.tensor("block_table"));
-        args_.block_table = table_rows(table, tensors_[0].shape[0]);
+        args_.block_table = table_rows(table, batch());
         args_.block_table_stride = table.shape[0] > 1 ? table.strides[0] : table.shape[1];
         args_.max_seqlen_k *= table.shape[1];
     }
 }
 
 void DecodeCall::read_scales(const Inputs& inputs) {
-    const std::vector<std::int64_t> shape{tensors_[0].shape[0], tensors_[1].shape[2]};
+    const std::vector<std::int64_t> shape{batch(), tensors_[1].shape[2]};
     const auto read = [&](const char* name, const float*& of_heads, TensorView& of_tokens) {
         if (!inputs.has(name)) {
             return;
@@ -83,10 +90,54 @@ void DecodeCall::read_scales(const Inputs& inputs) {
 }
 
 std::span<const std::int32_t> DecodeCall::host_lengths() const {
-    const Tensor& q = tensors_.front();
-    return q.place == Place::cpu && args_.seqlens_k != nullptr
-               ? std::span(args_.seqlens_k, static_cast<std::size_t>(q.shape[0]))
+    return tensors_.front().place == Place::cpu && args_.seqlens_k != nullptr
+               ? std::span(args_.seqlens_k, static_cast<std::size_t>(batch()))
                : std::span<const std::int32_t>();
+}
+
+std::span<const std::int32_t> DecodeCall::host_sums() const {
+    return tensors_.front().place == Place::cpu
+               ? std::span(args_.cu_seqlens_q, static_cast<std::size_t>(args_.cu_seqlens_count))
+               : std::span<const std::int32_t>();
+}
+
+std::int64_t DecodeCall::batch() const {
+    return args_.cu_seqlens_count > 0 ? args_.cu_seqlens_count - 1 : tensors_.front().shape[0];
+}
+
+// As with the lengths of caches: where the host can see the sums, the bound is their longest
+// sequence. Elsewhere the library has one.
+void DecodeCall::read_prefix_sums(const Inputs& inputs) {
+    const bool bounded = inputs.has("max_seqlen_q");
+    if (!inputs.has("cu_seqlens_q")) {
+        if (bounded) {
+            raise_value_error("max_seqlen_q is given without cu_seqlens_q; it is for a packed q");
+        }
+        return;
+    }
+    const Tensor& sums = keep(inputs.tensor("cu_seqlens_q"));
+    args_.cu_seqlens_q = int32_array(sums, 1);
+    args_.cu_seqlens_count = sums.shape[0];
+    if (args_.cu_seqlens_count == 0) {
+        raise_value_error("cu_seqlens_q is empty; it needs batch + 1 entries");
+    }
+    if (bounded) {
+        args_.max_seqlen_q = read_integer("max_seqlen_q", inputs.at("max_seqlen_q"));
+        if (args_.max_seqlen_q < 1) {
+            raise_value_error(
+                fmt::format("max_seqlen_q is {}; it must be 1 or more", args_.max_seqlen_q));
+        }
+        return;
+    }
+    const std::span<const std::int32_t> host = host_sums();
+    if (host.size() > 1) {
+        // A total that they do not reach is refused for that, not for the bound.
+        args_.max_seqlen_q = (tensors_.front().shape[0] + batch() - 1) / batch();
+    }
+    for (std::size_t b = 1; b < host.size(); ++b) {
+        args_.max_seqlen_q =
+            std::max(args_.max_seqlen_q, std::int64_t{host[b]} - std::int64_t{host[b - 1]});
+    }
 }
 
 // The bound that plans go by: given, or the longest of the lengths where the host can see them, or
@@ -96,12 +147,11 @@ void DecodeCall::read_lengths(const Inputs& inputs) {
     if (inputs.has("seqlens")) {
         const Tensor& lengths = keep(inputs.tensor("seqlens"));
         args_.seqlens_k = int32_array(lengths, 1);
-        const std::int64_t batch = tensors_[0].shape[0];
-        if (lengths.shape[0] != batch) {
+        if (lengths.shape[0] != batch()) {
             raise_value_error(
                 fmt::format("seqlens has {} entries; it must have one for each of "
                             "q's {} sequences",
-                            lengths.shape[0], batch));
+                            lengths.shape[0], batch()));
         }
         if (!host_lengths().empty()) {
             args_.max_seqlen_k = std::max(0, std::ranges::max(host_lengths()));

@@ -74,11 +74,18 @@ std::string ForwardCall::predict(const std::string& device) const {
 std::string DecodeCall::key() const {
     Workload workload = api::check_decode(args_, {}, api::Pointers::ignored).workload;
     workload.seqlens_k.assign(host_lengths().begin(), host_lengths().end());
+    if (!host_sums().empty()) {
+        workload.seqlens_q = api::read_query_lengths(args_, host_sums());
+    }
     return key_of(workload, args_.options.backend);
 }
 
 std::string DecodeCall::predict(const std::string& device) const {
-    return text_of(api::predict_decode_case(args_, device, host_lengths()));
+    api::KnownLengths lengths{.q = {}, .k = host_lengths()};
+    if (!host_sums().empty()) {
+        lengths.q = api::read_query_lengths(args_, host_sums());
+    }
+    return text_of(api::predict_decode_case(args_, device, lengths));
 }
 
 std::string predict_shape(const std::string& shape, const std::string& device,

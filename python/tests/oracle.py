@@ -75,6 +75,17 @@ def cached(q, k_cache, v_cache, seqlens, block_table=None, tree=None, **options)
     return np.stack(outs), np.stack(lses)
 
 
+def cached_packed(q, k_cache, v_cache, cu_q, seqlens, block_table=None, tree=None, **options):
+    """Decode of a packed q: each sequence by itself."""
+    parts = []
+    for b, (first, end) in enumerate(zip(cu_q, cu_q[1:])):
+        table = None if block_table is None else block_table[b : b + 1]
+        caches = (k_cache, v_cache) if table is not None else (k_cache[b : b + 1], v_cache[b : b + 1])
+        words = None if tree is None else tree[None, first:end]
+        parts.append(cached(q[None, first:end], *caches, seqlens[b : b + 1], table, words, **options))
+    return np.concatenate([p[0][0] for p in parts]), np.concatenate([p[1][0] for p in parts])
+
+
 def error(out, reference):
     """Relative RMS."""
     out = np.asarray(out).astype(np.float64)

@@ -70,6 +70,23 @@ def test_graph_replay_of_decode_follows_the_lengths(qkv):
         oracle.check(out.double().cpu().numpy(), reference, "bfloat16")
 
 
+def test_graph_replay_of_decode_follows_the_numbers_of_new_tokens(qkv):
+    _, k, v = qkv
+    steps = torch.randn(12, 8, 128, device="cuda", dtype=k.dtype)
+    sums = torch.tensor([0, 5, 12], device="cuda", dtype=torch.int32)
+    graph, out = capture(lambda: raceline.decode(steps, k, v, cu_seqlens_q=sums, causal=True))
+    for values in ([0, 5, 12], [0, 12, 12], [0, 1, 12]):
+        sums.copy_(torch.tensor(values))
+        graph.replay()
+        assert torch.equal(out, raceline.decode(steps, k, v, cu_seqlens_q=sums, causal=True))
+        host = [x.double().cpu().numpy() for x in (steps, k, v)]
+        reference = oracle.cached_packed(*host, values, [k.shape[1]] * 2, causal=True)[0]
+        oracle.check(out.double().cpu().numpy(), reference, "bfloat16")
+    wrong = torch.tensor([0, 5, 11], device="cuda", dtype=torch.int32)
+    with pytest.raises(ValueError, match="cu_seqlens_q ends at 11"):
+        raceline.decode(steps, k, v, cu_seqlens_q=wrong, causal=True, checked=True)
+
+
 def test_compiled_with_cuda_graphs(qkv):
     q, k, v = qkv
     compiled = torch.compile(

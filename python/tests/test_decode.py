@@ -79,6 +79,90 @@ def test_trees_that_are_refused(normal, tree, more, error, said):
         raceline.decode(q, k, k, tree=tree, **more)
 
 
+@pytest.fixture
+def packed(normal):
+    """Ten tokens of four sequences, one without any, over pages of 16."""
+    k, v = normal(12, 16, 2, 32), normal(12, 16, 2, 48)
+    table = int32([3, 1, 0], [5, 9, 9], [2, 4, 6], [7, 8, 10])
+    return normal(10, 8, 32), k, v, int32(0, 3, 3, 4, 10), {"block_table": table,
+                                                           "seqlens": int32(40, 7, 33, 48)}
+
+
+@pytest.mark.parametrize("bound", [None, 6, 16, 1000])
+@pytest.mark.parametrize("options", [{"causal": True}, {"window": (9, 0), "softcap": 3.0}], ids=str)
+def test_different_numbers_of_new_tokens(packed, bound, options):
+    q, k, v, sums, where = packed
+    out, lse = raceline.decode(q, k, v, cu_seqlens_q=sums, max_seqlen_q=bound, return_lse=True,
+                               **where, **options)
+    reference, lses = oracle.cached_packed(q, k, v, sums, where["seqlens"], where["block_table"],
+                                           **options)
+    assert out.shape == (10, 8, 48) and lse.shape == (10, 8)
+    oracle.check(out, reference)
+    oracle.check_lse(lse, lses)
+    one = {name: x[2:3] for name, x in where.items()}
+    alone = raceline.decode(q[None, 3:4], k, v, **one, **options)
+    assert np.allclose(out[3:4], alone[0], atol=1e-5)
+    other = sums.copy()
+    other[1:3] = 2
+    wrong = raceline.decode(q, k, v, cu_seqlens_q=other, **where, **options)
+    assert oracle.error(wrong, reference) > 1e-3
+
+
+def test_different_numbers_of_new_tokens_over_contiguous_caches(normal):
+    q, k, v, sums = normal(5, 4, 32), normal(3, 40, 2, 32), normal(3, 40, 2, 32), int32(0, 1, 5, 5)
+    sinks = normal(4)
+    out = raceline.decode(q, k, v, cu_seqlens_q=sums, causal=True, sinks=sinks)
+    oracle.check(out, oracle.cached_packed(q, k, v, sums, [40] * 3, causal=True, sinks=sinks)[0])
+
+
+def test_trees_of_different_numbers_of_new_tokens(packed, rng):
+    q, k, v, sums, where = packed
+    tree = np.array([rng.integers(0, 2 ** n) for n in (3, 3, 3, 1, 6, 6, 6, 6, 6, 6)], np.uint32)
+    out = raceline.decode(q, k, v, cu_seqlens_q=sums, tree=tree, **where)
+    oracle.check(out, oracle.cached_packed(q, k, v, sums, where["seqlens"], where["block_table"],
+                                           tree)[0])
+    tree[3] = 2
+    with pytest.raises(ValueError, match=r"tree\[3\] is 0x2, with bit 1 set; the 1 new tokens of "
+                                         "sequence 2"):
+        raceline.decode(q, k, v, cu_seqlens_q=sums, tree=tree, **where)
+
+
+def test_no_new_tokens(normal):
+    k = normal(2, 40, 2, 32)
+    out, lse = raceline.decode(normal(0, 4, 32), k, k, cu_seqlens_q=int32(0, 0, 0), return_lse=True)
+    assert out.shape == (0, 4, 32) and lse.shape == (0, 4)
+
+
+@pytest.mark.parametrize("given, kind, said", [
+    ({"cu_seqlens_q": int32(1, 3, 3, 4, 10)}, ValueError, r"cu_seqlens_q\[0\] is 1; prefix sums"),
+    ({"cu_seqlens_q": int32(0, 3, 2, 4, 10)}, ValueError, r"cu_seqlens_q\[2\] is 2 after 3"),
+    ({"cu_seqlens_q": int32(0, 3, 3, 4, 9)}, ValueError, "cu_seqlens_q ends at 9; it must end at q"),
+    ({"cu_seqlens_q": int32(0, 1, 1, 1, 1)}, ValueError, "cu_seqlens_q ends at 1"),
+    ({"cu_seqlens_q": int32(0, 3, 4, 10)}, ValueError, "block_table has 4 rows"),
+    ({"cu_seqlens_q": int32()}, ValueError, "cu_seqlens_q is empty"),
+    ({"cu_seqlens_q": int32([0, 3, 3, 4, 10])}, ValueError, "cu_seqlens_q has shape"),
+    ({"cu_seqlens_q": np.array([0, 3, 3, 4, 10])}, TypeError, "cu_seqlens_q has dtype int64"),
+    ({"cu_seqlens_q": [0, 3, 3, 4, 10]}, TypeError, "cu_seqlens_q is"),
+    ({"cu_seqlens_q": None}, ValueError, "q has 3 dimensions; it must have 4"),
+    ({"max_seqlen_q": 5}, ValueError, "max_seqlen_q is 5; cu_seqlens_q has a sequence of 6 tokens"),
+    ({"max_seqlen_q": 2}, ValueError, "max_seqlen_q is 2; the 10 tokens of q need 5 sequences"),
+    ({"max_seqlen_q": 0}, ValueError, "max_seqlen_q is 0; it must be 1 or more"),
+    ({"max_seqlen_q": 2.5}, TypeError, "max_seqlen_q"),
+    ({"tree": np.ones((1, 10), np.uint32)}, ValueError, "tree has shape"),
+], ids=lambda x: str(x)[:40])
+def test_packed_calls_that_are_refused(packed, given, kind, said):
+    q, k, v, sums, where = packed
+    with pytest.raises(kind, match=said):
+        raceline.decode(q, k, v, **{"cu_seqlens_q": sums, **where, **given})
+
+
+def test_what_goes_with_a_packed_q_alone(caches):
+    with pytest.raises(ValueError, match="max_seqlen_q is given without cu_seqlens_q"):
+        raceline.decode(*caches, max_seqlen_q=1)
+    with pytest.raises(ValueError, match="q has 4 dimensions; it must have 3 with cu_seqlens_q"):
+        raceline.decode(*caches, cu_seqlens_q=int32(0, 1, 2, 3))
+
+
 def test_an_empty_sequence(caches):
     q, k, v = caches
     out, lse = raceline.decode(q, k, v, seqlens=int32(5, 0, 7), return_lse=True)

@@ -52,6 +52,31 @@ def test_decode_forms(normal):
     assert once is not apart and once.workload != apart.workload
 
 
+def test_packed_decode():
+    shapes = {"k_cache": (999, 64, 8, 128), "block_table": (4, 128), "device": "h200",
+              "causal": True}
+    known = raceline.predict((12, 32, 128), cu_seqlens_q=[0, 1, 9, 9, 12], **shapes)
+    assert known.workload["seqlens_q"] == [1, 8, 0, 3] and known.kernel == "decode_sm90"
+    tree = raceline.predict((12, 32, 128), cu_seqlens_q=[0, 1, 9, 9, 12], tree=True,
+                            **{**shapes, "causal": False})
+    assert tree.workload["tree"] == 1 and tree.kernel == "decode_sm90_tree"
+    assert raceline.predict((12, 32, 128), cu_seqlens_q=[0, 3, 6, 9, 12], **shapes) is not known
+    with pytest.raises(ValueError, match="cu_seqlens_q ends at 11"):
+        raceline.predict((12, 32, 128), cu_seqlens_q=[0, 1, 9, 9, 11], **shapes)
+    with pytest.raises(NotImplementedError, match="up to 16 query tokens"):
+        raceline.predict((40, 32, 128), cu_seqlens_q=[0, 1, 19, 19, 40], backend="decode_sm90",
+                         **shapes)
+    with pytest.raises(TypeError, match="cu_seqlens_k does not go with what `decode` takes"):
+        raceline.predict((12, 32, 128), cu_seqlens_q=[0, 12], cu_seqlens_k=[0, 12], **shapes)
+
+
+def test_packed_decode_of_tensors(normal):
+    q, k = normal(7, 8, 64), normal(2, 90, 2, 64)
+    sums, lengths = np.array([0, 5, 7], np.int32), np.array([90, 8], np.int32)
+    made = raceline.predict(q, k_cache=k, v_cache=k.copy(), seqlens=lengths, cu_seqlens_q=sums)
+    assert made.workload["seqlens_q"] == [5, 2] and made.workload["seqlens_k"] == [90, 8]
+
+
 def test_ragged_lengths_count():
     shape = ((300, 8, 64), (300, 2, 64))
     even = raceline.predict(*shape, cu_seqlens_q=[0, 150, 300], cu_seqlens_k=[0, 150, 300],
@@ -156,7 +181,8 @@ REFUSED = [
     # So would these beside tensors, or in a call of decode.
     ("dtype", TypeError, lambda: raceline.predict(X, X, X, dtype="fp32")),
     ("accuracy", TypeError, lambda: raceline.predict(X, X, X, max_seqlen=3, accuracy="fast")),
-    ("cu_seqlens_q", TypeError, lambda: raceline.predict(X, X, X, max_seqlen=3, cu_seqlens_q=X)),
+    ("cu_seqlens_k", TypeError, lambda: raceline.predict(X, X, X, max_seqlen=3, cu_seqlens_k=X)),
+    ("cu_seqlens_q", TypeError, lambda: raceline.predict(WORDS, cu_seqlens_q=[0, 1])),
     ("k_cache", TypeError, lambda: raceline.predict(X, X, k_cache=X)),
     # Shapes hold whole numbers that fit.
     ("q", TypeError, lambda: raceline.predict((1.0, 2, 3, 4), (1, 2, 3, 4))),

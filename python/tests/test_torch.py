@@ -277,6 +277,26 @@ def test_a_tree_of_new_tokens(randn, device):
     assert torch.equal(compiled(q, k, v, tree), out)
 
 
+@pytest.mark.parametrize("dtype", DTYPES, ids=name)
+def test_different_numbers_of_new_tokens(randn, device, dtype):
+    q, k, v = randn(7, 8, 64, dtype=dtype), *(randn(3, 96, 2, 64, dtype=dtype) for _ in "kv")
+    sums, lengths = (torch.tensor(x, dtype=torch.int32, device=device)
+                     for x in ([0, 5, 5, 7], [96, 16, 61]))
+    reference, lses = oracle.cached_packed(*map(numpy, (q, k, v)), sums.tolist(), lengths.tolist(),
+                                           causal=True)
+
+    def call(q, k, v, sums):
+        return raceline.decode(q, k, v, seqlens=lengths, max_seqlen=96, causal=True,
+                               cu_seqlens_q=sums, max_seqlen_q=5, return_lse=True)
+
+    torch.compiler.reset()
+    for run in (call, torch.compile(call, fullgraph=True, backend="aot_eager")):
+        out, lse = run(q, k, v, sums)
+        assert out.dtype == dtype and out.device == q.device
+        oracle.check(numpy(out), reference, name(dtype))
+        oracle.check_lse(lse.cpu().numpy(), lses, name(dtype))
+
+
 def test_gradients_raise_and_their_absence_costs_nothing(randn):
     x = randn(1, 8, 2, 64)
     leaf = x.clone().requires_grad_()
@@ -311,6 +331,8 @@ def samples(randn, device, dtype=torch.bfloat16):
         (decode, (q[:, :1], *pages, table, lengths, 64, None, None, None, *rest, True, None, False)),
         (decode, (q[:, :3], k, v, None, lengths, 40, None, None, None, *rest, True, None, None,
                   torch.tensor([[1, 3, 5], [1, 2, 7]], dtype=torch.int32, device=device))),
+        (decode, (q[0], k, v, None, lengths, 40, None, None, None, True, None, None, None, True, None,
+                  None, None, sums, 17)),
         (combine, (randn(3, 9, 4, 64, dtype=dtype), randn(3, 9, 4), None, None, False)),
         (combine, (randn(3, 9, 4, 64), randn(3, 9, 4), randn(4), torch.float16, True)),
     ]
