@@ -12,5 +12,6 @@
 using namespace raceline;
 extern void *q, *k, *v, *o, *l, *out, *scratch, *stream;
 extern void* addresses[8];
+extern const std::int32_t* sums;
 extern std::size_t bytes;
 extern std::int64_t batch, seqlen, heads_q, heads_kv, heads, headdim, parts, rows;
