@@ -95,7 +95,7 @@ typedef struct rl_options {
     double softcap;      /* 0: none */
     const float* sinks;  /* heads_q logits on the device of the call, or null */
     const char* backend; /* a kernel's name; null or "": chosen by the model */
-    int32_t checked; /* decode: reads lengths, block table and tree, refuses what is out of range */
+    int32_t checked; /* decode: reads lengths, sums, table and tree, refuses what is out of range */
     int32_t threads; /* CPU; 0: all */
     int32_t accuracy; /* RL_ACCURATE or RL_FAST */
 } rl_options;

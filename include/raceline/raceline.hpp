@@ -47,8 +47,8 @@ struct AttentionOptions {
     const float* sinks = nullptr;  ///< heads_q logits on the same device, or null
     std::string backend;           ///< a kernel's name; empty: chosen by the model
 
-    /// Decode: checks the block table and the tree before running, and refuses a page index or a
-    /// bit that is out of range. On a GPU this synchronises.
+    /// Decode: checks lengths, prefix sums, block table and tree before running, and refuses what
+    /// is out of range. On a GPU this synchronises.
     bool checked = false;
     int threads = 0;                         ///< CPU; 0: all
     Accuracy accuracy = Accuracy::accurate;  ///< fast: a kernel may trade accuracy for speed

@@ -139,8 +139,8 @@ def decode(
             are adjacent (stride 1).
         return_lse: also return the log-sum-exp of each row.
         backend: a kernel's name; None: the one with the least predicted time.
-        checked: refuse out-of-range pages, lengths and bits of a tree before running. On a GPU this
-            waits for the stream. None: only on a CPU.
+        checked: refuse out-of-range pages, lengths, sums and bits of a tree before running. On a GPU
+            this waits for the stream. None: only on a CPU.
         tree: (batch, seqlen_q) uint32 or int32, for at most 32 speculated tokens a sequence. Bit j
             of a token's word is set if it sees new token j, which stands seqlen_q - j before the
             end of its sequence's keys. Older keys are seen by all. Without causal and window, which

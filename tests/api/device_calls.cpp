@@ -188,6 +188,49 @@ INSTANTIATE_TEST_SUITE_P(
                     "b=1,h=16/1,q=1,k=133,mla=512+64,dtype=bf16",
                     "b=1,h=2,q=20,k=10,d=64,dtype=fp16,causal"));
 
+TEST(OnDevice, a_replayed_graph_follows_the_numbers_of_new_tokens) {
+    DeviceCall call("b=3,h=16/2,q=4;0;16,k=1000;17;513,d=128,dtype=bf16,page=16,causal");
+    auto* const on_device = const_cast<std::int32_t*>(call.decode_args.cu_seqlens_q);
+    const cuda::Stream stream;
+    call.enqueue(stream.get());
+    stream.synchronize();
+    std::vector<std::byte> before = call.download();
+    const cuda::Graph graph(stream, [&](void* s, int) { call.enqueue(s); }, 1);
+    for (const std::vector<std::int32_t>& sums :
+         {std::vector<std::int32_t>{0, 16, 16, 20}, {0, 5, 9, 20}, {0, 7, 20, 20}}) {
+        cuda::upload(on_device, sums.data(), sums.size() * sizeof(std::int32_t));
+        call.poison();
+        cuda::synchronize();
+        graph.launch(stream);
+        stream.synchronize();
+        const std::vector<std::byte> replayed = call.download();
+        EXPECT_NE(replayed, before);
+        call.poison();
+        cuda::synchronize();
+        call.enqueue(stream.get());
+        stream.synchronize();
+        before = call.download();
+        EXPECT_EQ(replayed, before);
+    }
+}
+
+TEST(OnDevice, wrong_sums_are_refused_where_checked) {
+    DeviceCall call("b=3,h=16/2,q=4;0;16,k=1000;17;513,d=128,dtype=bf16,page=16,causal");
+    const std::vector<std::int32_t> sums{0, 5, 3, 20};
+    call.decode_args.cu_seqlens_q =
+        call.mirror().place(const_cast<std::int32_t*>(sums.data()), sums.size() * 4);
+    call.decode_args.options.checked = true;
+    try {
+        call.enqueue(nullptr);
+        FAIL() << "sums that fall were accepted";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.status(), Status::invalid_argument);
+        EXPECT_NE(std::string(error.what()).find("cu_seqlens_q[2] is 3 after 5"), std::string::npos)
+            << error.what();
+    }
+    EXPECT_TRUE(call.untouched());
+}
+
 TEST(OnDevice, eight_bit_tensors_with_scales_on_hopper) {
     if (live_cuda().value().compute_capability != 90) {
         GTEST_SKIP() << "no other GPU has a forward for e4m3";
