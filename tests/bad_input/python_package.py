@@ -70,7 +70,7 @@ SHAPES = ["(1, 5, 2, 8)", "(1, 2**31, 2, 8)", "(2**70, 5, 2, 8)", "(1.0, 5, 2, 8
 ATTENTION = ["causal", "window", "scale", "softcap", "sinks", "cu_seqlens_q", "cu_seqlens_k", "q_scale",
              "k_scale", "v_scale", "return_lse", "backend", "accuracy"]
 DECODE = ["block_table", "seqlens", "max_seqlen", "causal", "window", "scale", "softcap", "sinks",
-          "k_scale", "v_scale", "return_lse", "backend", "checked"]
+          "k_scale", "v_scale", "return_lse", "backend", "checked", "cu_seqlens_q", "max_seqlen_q"]
 PREDICT = sorted({*ATTENTION, *DECODE, "k_cache", "v_cache", "device", "dtype", "kv_dtype"} - {"checked"})
 POINT = ["flops", "bytes", "seconds", "engine", "memory", "device"]
 

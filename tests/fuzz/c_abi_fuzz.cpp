@@ -2,6 +2,7 @@
 // libFuzzer over raceline.h: whatever a caller writes into the structs and texts, a call returns a
 // status, keeps a sentence if it failed, and touches its outputs only if it did not. Tensors that
 // would leave the memory behind them lose their pointer: what lies there only the caller can know.
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstdlib>
@@ -173,15 +174,19 @@ void fuzz_decode(FuzzedDataProvider& data) {
     const bool paged = data.ConsumeBool();
     const std::int64_t first = paged ? 5 : s.batch;
     const std::int32_t cache = data.ConsumeBool() ? s.dtype : RL_E4M3;
-    const rl_tensor q = tensor_from(data, inputs[0].data(), s.dtype, 4,
-                                    {s.batch, s.seqlen_q, s.heads_q, s.headdim});
+    const bool packed = data.ConsumeBool();
+    const auto queries = [&](void* memory, std::int64_t width) {
+        return packed
+                   ? tensor_from(data, memory, s.dtype, 3, {s.seqlen_q, s.heads_q, width, 0})
+                   : tensor_from(data, memory, s.dtype, 4, {s.batch, s.seqlen_q, s.heads_q, width});
+    };
+    const rl_tensor q = queries(inputs[0].data(), s.headdim);
     const rl_tensor k =
         tensor_from(data, inputs[1].data(), cache, 4, {first, s.seqlen_k, s.heads_kv, s.headdim});
     const rl_tensor v =
         tensor_from(data, inputs[2].data(), cache, 4, {first, s.seqlen_k, s.heads_kv, s.headdim_v});
-    const rl_tensor out = tensor_from(data, outputs[0].data(), s.dtype, 4,
-                                      {s.batch, s.seqlen_q, s.heads_q, s.headdim_v});
-    std::vector<std::int32_t> lengths, table;
+    const rl_tensor out = queries(outputs[0].data(), s.headdim_v);
+    std::vector<std::int32_t> lengths, table, sums;
     // As many entries as the largest batch that a mutated q can have with memory behind it.
     for (int b = 0; b < 4; ++b) {
         lengths.push_back(data.ConsumeIntegralInRange<std::int32_t>(-1, 40));
@@ -205,6 +210,20 @@ void fuzz_decode(FuzzedDataProvider& data) {
     args.max_seqlen_k = size_from(data);
     args.block_table = paged && stride > 0 ? table.data() : nullptr;
     args.block_table_stride = stride;
+    if (packed) {
+        for (int b = 0; b < 5; ++b) {
+            sums.push_back(data.ConsumeIntegralInRange<std::int32_t>(-1, 40));
+        }
+        args.cu_seqlens_count = data.ConsumeIntegralInRange<std::int64_t>(-1, 5);
+        args.cu_seqlens_q = sums.data();
+        args.max_seqlen_q = size_from(data);
+        if (args.cu_seqlens_count > 1 && data.ConsumeBool()) {  // others are refused at once
+            std::sort(sums.begin(), sums.end());
+            sums[0] = 0;
+            sums[static_cast<std::size_t>(args.cu_seqlens_count) - 1] =
+                static_cast<std::int32_t>(s.seqlen_q);
+        }
+    }
     const rl_status status =
         rl_decode(&args, RL_CPU, nullptr, scratch.data(), data.ConsumeBool() ? 0 : arena_bytes);
     check_status(status);
