@@ -1,21 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <limits>
 #include <span>
 #include <vector>
 
 #include "api/call.hpp"
+#include "api/packed_queries.hpp"
 #include "api/refusal.hpp"
 #include "support/check.hpp"
-#include "workload/band.hpp"
 
 namespace raceline::api {
 namespace {
-
-constexpr std::int64_t longest_sequence = std::numeric_limits<std::int32_t>::max();
-constexpr std::int64_t most_sequences = 1'000'000;
-// New tokens of a sequence, at most, where the caller gives no bound: what decode_sm90 takes.
-constexpr std::int64_t default_tokens = 16;
 
 void check_types(const DecodeArgs& args) {
     check_compute_dtype(args.q);
@@ -100,49 +94,6 @@ void check_caches(const DecodeArgs& args, Workload& w) {
     w.seqlen_k = args.max_seqlen_k;
 }
 
-bool is_packed(const DecodeArgs& args) {
-    return args.cu_seqlens_count != 0;
-}
-
-std::int64_t most_tokens(const DecodeArgs& args) {
-    return args.max_seqlen_q == 0 ? default_tokens : args.max_seqlen_q;
-}
-
-// Batch and new tokens of a packed q; where the sums are, the host need not be. Whichever sequences
-// are long, keys are read for each: nobody is without a token in what plans and predictions go by.
-void read_packed_sizes(const DecodeArgs& args, Workload& w) {
-    const std::int64_t total = args.q.shape[0];
-    w.batch = args.cu_seqlens_count - 1;
-    require(w.batch >= 0 && w.batch <= most_sequences, bad,
-            "cu_seqlens_count is {}; it must be batch + 1, at most {}", args.cu_seqlens_count,
-            most_sequences + 1);
-    require(total <= longest_sequence, bad, "q has {} tokens; prefix sums count up to {}", total,
-            longest_sequence);
-    require(args.max_seqlen_q >= 0, bad, "max_seqlen_q is {}; it must be 0 (16 at most) or more",
-            args.max_seqlen_q);
-    const std::int64_t bound = most_tokens(args);
-    w.seqlen_q = std::min(bound, total);
-    require(w.seqlen_q * w.batch >= total, bad,
-            "max_seqlen_q is {}; the {} tokens of q need {} sequences of so many, cu_seqlens_q has "
-            "{}",
-            bound, total, divide_up(total, bound), w.batch);
-    if (total > 0) {
-        const std::int64_t others = std::max<std::int64_t>(w.batch - 1, 1);
-        const std::int64_t share = std::max<std::int64_t>(divide_up(total - w.seqlen_q, others), 1);
-        w.seqlens_q.assign(static_cast<std::size_t>(w.batch), share);
-        w.seqlens_q.front() = w.seqlen_q;
-    }
-}
-
-// What belongs to a packed q alone.
-void check_packing(const DecodeArgs& args) {
-    const bool packed = is_packed(args);
-    require(packed || args.cu_seqlens_q == nullptr, bad,
-            "cu_seqlens_q is given, but cu_seqlens_count is 0; it must be batch + 1");
-    require(packed || args.max_seqlen_q == 0, bad,
-            "max_seqlen_q is {} without cu_seqlens_q; it is for a packed q", args.max_seqlen_q);
-}
-
 void read_sizes(const DecodeArgs& args, Workload& w) {
     const bool packed = is_packed(args);
     const std::size_t heads = packed ? 1 : 2;
@@ -158,11 +109,6 @@ void read_sizes(const DecodeArgs& args, Workload& w) {
     w.headdim_v = args.v_cache.shape[3];
     w.dtype = args.q.dtype;
     w.kv_dtype = args.k_cache.dtype;
-}
-
-// Of q, packed or not: words of a tree, rows of an output's head.
-std::int64_t tokens_of(const DecodeArgs& args) {
-    return is_packed(args) ? args.q.shape[0] : args.q.shape[0] * args.q.shape[1];
 }
 
 void check_queries(const DecodeArgs& args, const Workload& w) {
@@ -304,17 +250,6 @@ void fill_arguments(const DecodeArgs& args, Call& call) {
 }
 
 }  // namespace
-
-std::vector<std::int64_t> read_query_lengths(const DecodeArgs& args,
-                                             std::span<const std::int32_t> sums) {
-    std::vector<std::int64_t> lengths;
-    const std::int64_t longest =
-        read_prefix_sums("cu_seqlens_q", sums, "q", args.q.shape[0], lengths);
-    require(longest <= most_tokens(args), bad,
-            "max_seqlen_q is {}{}; cu_seqlens_q has a sequence of {} tokens", most_tokens(args),
-            args.max_seqlen_q == 0 ? " where none is given" : "", longest);
-    return lengths;
-}
 
 Call check_decode(const DecodeArgs& args, const Execution& execution, Pointers pointers) {
     check_packing(args);
