@@ -205,11 +205,34 @@ struct Loader {
             }
         }
     }
+    /// Page and place in it of each key of block `at` that is seen: each lane looks one key in 32
+    /// up, all at once, since a page may end anywhere.
+    struct Places {
+        static constexpr int each = (tile.keys + 31) / 32;
+        std::int32_t page[each], inside[each];
+    };
+    __device__ __forceinline__ Places look_up() const {
+        Places places{};
+#pragma unroll
+        for (int n = 0; n < Places::each; ++n) {
+            const std::int32_t key = at * tile.keys + 32 * n + static_cast<int>(threadIdx.x % 32);
+            places.inside[n] = key;
+            if (k.pages != nullptr && key >= first && key < last) {
+                const std::int32_t number =
+                    p.page_shift >= 0 ? key >> p.page_shift : key / p.args.page_size;
+                places.page[n] = k.pages[number];
+                places.inside[n] = key - number * p.args.page_size;
+            }
+        }
+        return places;
+    }
     /// Any block, K and V, where keys or pages are not aligned.
     __device__ __forceinline__ void copy_any(std::uint32_t to) const {
+        constexpr unsigned all = 0xFFFFFFFFU;
         const auto lane = static_cast<std::int32_t>(threadIdx.x % 32);
         const std::int32_t chunk = lane % tile.chunks();
         const std::int32_t column = chunk * 16 / element;
+        const Places places = look_up();
 #pragma unroll 1
         for (int r = lane / tile.chunks(); r < 2 * tile.keys; r += rows_at_once) {
             const bool values = r >= tile.keys;
@@ -221,7 +244,18 @@ struct Loader {
             const bool seen = key >= first && key < last && column < columns;
             const std::uint32_t place =
                 to + (values ? tile.block_bytes() : 0) + swizzled<tile>(row_of_block, chunk);
-            const char* start = seen ? row(from, key) + 16 * chunk : from.base;
+            std::int32_t page = __shfl_sync(all, places.page[0], row_of_block % 32);
+            std::int32_t inside = __shfl_sync(all, places.inside[0], row_of_block % 32);
+            if constexpr (Places::each > 1) {
+                const std::int32_t page_above = __shfl_sync(all, places.page[1], row_of_block % 32);
+                const std::int32_t inside_above =
+                    __shfl_sync(all, places.inside[1], row_of_block % 32);
+                page = row_of_block < 32 ? page : page_above;
+                inside = row_of_block < 32 ? inside : inside_above;
+            }
+            const char* start =
+                seen ? from.base + page * from.page_bytes + inside * from.row_bytes + 16 * chunk
+                     : from.base;
             if (p.by_hand) {
                 copy_elements(place, start, seen ? columns - column : 0);
             } else {

@@ -6,8 +6,8 @@
 
 Importing registers the implementation. It serves prefill and generation with the model's own cache
 (dynamic or static), grouped heads, sliding windows, softcap, sinks, padded batches (their tokens are
-packed, so padding costs nothing) and packed ones. Attention weights are not returned, and there is
-no dropout and no backward pass.
+packed first, which copies the cache in every layer) and packed ones. Attention weights are not
+returned, and there is no dropout and no backward pass.
 """
 
 from __future__ import annotations

@@ -41,8 +41,10 @@ inline constexpr Constant time_of_64 = probe("rows.time_of_64_bytes", 1.55, piec
 
 /// Lines that a row of so many bytes touches, in the mean over rows side by side, over those that
 /// it fills. The rest of a line is a neighbour's, who asks for it when it has left the cache. That
-/// it has is assumed: rows of 96 and 192 bytes had it in the calls that were measured, while the
-/// probe, whose neighbours read at the same time, took 1.4 and 1.2 times a whole row's time.
+/// it has was chosen with measured calls at hand, of rows of 96 and 192 bytes: the probe, whose
+/// neighbours read at the same time, took 1.4 and 1.2 times a whole row's time. Rows of 144 to 240
+/// bytes came later and were predicted within 7 % (suite `decode-odd`,
+/// receipts/h200/2026-11-29-decode-odd-f09570c8fd1c.jsonl.gz).
 inline double lines_of_row(std::int64_t bytes) {
     constexpr std::int64_t line = 128;
     const std::int64_t rows = line / std::gcd(line, bytes);
@@ -53,10 +55,10 @@ inline double lines_of_row(std::int64_t bytes) {
     return static_cast<double>(lines * line) / static_cast<double>(rows * bytes);
 }
 
-/// Time of keys and values, over that of the same bytes at DRAM's ceiling, where a CTA reads the
-/// rows of `heads` KV heads that stand side by side.
-inline double time_of_rows(const Workload& w, std::int64_t heads) {
-    const auto bytes = std::llround(static_cast<double>(w.headdim * heads) * bytes_of(w.kv_dtype));
+/// Time of the keys or of the values, of so many columns a head, over that of the same bytes at
+/// DRAM's ceiling, where a CTA reads the rows of `heads` KV heads that stand side by side.
+inline double time_of_rows(const Workload& w, std::int64_t columns, std::int64_t heads) {
+    const auto bytes = std::llround(static_cast<double>(columns * heads) * bytes_of(w.kv_dtype));
     if (bytes <= 0 || heads >= w.heads_kv) {
         return time_of_256;  // nothing lies between
     }
@@ -67,8 +69,12 @@ inline double time_of_rows(const Workload& w, std::int64_t heads) {
 
 /// Not more bytes, but the time of more: they take DRAM's time, and no cache helps.
 inline void add_time_of_rows(Counts& c, const Workload& w, std::int64_t heads) {
-    c.reread.push_back(
-        {w.bytes_kv() * (time_of_rows(w, heads) - 1), std::numeric_limits<double>::infinity()});
+    const auto keys = static_cast<double>(w.headdim), values = static_cast<double>(w.headdim_v);
+    const double times = keys + values > 0 ? (keys * time_of_rows(w, w.headdim, heads) +
+                                              values * time_of_rows(w, w.headdim_v, heads)) /
+                                                 (keys + values)
+                                           : 1;
+    c.reread.push_back({w.bytes_kv() * (times - 1), std::numeric_limits<double>::infinity()});
 }
 
 /// CTAs that work on one head walk its keys at the same time and share each pass; passes of
