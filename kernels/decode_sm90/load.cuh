@@ -205,7 +205,7 @@ struct Loader {
             }
         }
     }
-    /// Page and place in it of each key of block `at` that is seen: each lane looks one key in 32
+    /// Page and place in it of the keys of block `at` that are seen: each lane looks one key in 32
     /// up, all at once, since a page may end anywhere.
     struct Places {
         static constexpr int each = (tile.keys + 31) / 32;
@@ -216,23 +216,44 @@ struct Loader {
 #pragma unroll
         for (int n = 0; n < Places::each; ++n) {
             const std::int32_t key = at * tile.keys + 32 * n + static_cast<int>(threadIdx.x % 32);
-            places.inside[n] = key;
-            if (k.pages != nullptr && key >= first && key < last) {
-                const std::int32_t number =
+            if (key >= first && key < last) {
+                const std::int32_t page =
                     p.page_shift >= 0 ? key >> p.page_shift : key / p.args.page_size;
-                places.page[n] = k.pages[number];
-                places.inside[n] = key - number * p.args.page_size;
+                places.page[n] = k.pages[page];
+                places.inside[n] = key - page * p.args.page_size;
             }
         }
         return places;
     }
-    /// Any block, K and V, where keys or pages are not aligned.
+    /// Block `at` in pages of any size, all or some of whose keys are seen.
+    __device__ __forceinline__ void copy_pages(const Source& from, const Places& places,
+                                               std::uint32_t to, int columns) const {
+        constexpr unsigned all_lanes = 0xFFFFFFFFU;
+        constexpr int keys = tile.keys < 32 ? tile.keys : 32;
+        const auto [chunk, first_row, lanes_own, step] = lane_of(from);
+        const bool exists = chunk * 16 / element < columns;
+        const char* base = from.base + 16 * chunk;
+#pragma unroll
+        for (int n = 0; n < Places::each; ++n) {
+#pragma unroll 4
+            for (int r = 0; r < keys; r += rows_at_once) {
+                const std::int32_t row_of_block = 32 * n + r + first_row;
+                const std::int32_t page = __shfl_sync(all_lanes, places.page[n], r + first_row);
+                const std::int32_t inside = __shfl_sync(all_lanes, places.inside[n], r + first_row);
+                const std::int32_t key = at * tile.keys + row_of_block;
+                const bool seen = exists && key >= first && key < last;
+                copy_16<tile>(
+                    to + swizzled<tile>(row_of_block, chunk),
+                    seen ? base + page * from.page_bytes + inside * from.row_bytes : from.base,
+                    seen ? 16 : 0);
+            }
+        }
+    }
+    /// Any block, K and V, where keys are not aligned.
     __device__ __forceinline__ void copy_any(std::uint32_t to) const {
-        constexpr unsigned all = 0xFFFFFFFFU;
         const auto lane = static_cast<std::int32_t>(threadIdx.x % 32);
         const std::int32_t chunk = lane % tile.chunks();
         const std::int32_t column = chunk * 16 / element;
-        const Places places = look_up();
 #pragma unroll 1
         for (int r = lane / tile.chunks(); r < 2 * tile.keys; r += rows_at_once) {
             const bool values = r >= tile.keys;
@@ -244,18 +265,7 @@ struct Loader {
             const bool seen = key >= first && key < last && column < columns;
             const std::uint32_t place =
                 to + (values ? tile.block_bytes() : 0) + swizzled<tile>(row_of_block, chunk);
-            std::int32_t page = __shfl_sync(all, places.page[0], row_of_block % 32);
-            std::int32_t inside = __shfl_sync(all, places.inside[0], row_of_block % 32);
-            if constexpr (Places::each > 1) {
-                const std::int32_t page_above = __shfl_sync(all, places.page[1], row_of_block % 32);
-                const std::int32_t inside_above =
-                    __shfl_sync(all, places.inside[1], row_of_block % 32);
-                page = row_of_block < 32 ? page : page_above;
-                inside = row_of_block < 32 ? inside : inside_above;
-            }
-            const char* start =
-                seen ? from.base + page * from.page_bytes + inside * from.row_bytes + 16 * chunk
-                     : from.base;
+            const char* start = seen ? row(from, key) + 16 * chunk : from.base;
             if (p.by_hand) {
                 copy_elements(place, start, seen ? columns - column : 0);
             } else {
@@ -301,6 +311,10 @@ struct Loader {
             } else if (p.plain) {
                 copy_edge(k, to, p.args.headdim);
                 copy_edge(v, to + tile.block_bytes(), p.args.headdim_v);
+            } else if (tile.headdim < 256 && !p.by_hand) {  // wider tiles have no registers for it
+                const Places places = look_up();
+                copy_pages(k, places, to, p.args.headdim);
+                copy_pages(v, places, to + tile.block_bytes(), p.args.headdim_v);
             } else {
                 copy_any(to);
             }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "kernels/rows_cuda/held_rows.cuh"
+#include "kernels/rows_cuda/read_flat.cuh"
 #include "kernels/rows_cuda/read_rows.cuh"
 #include "registry/enqueue.cuh"
 
@@ -15,6 +16,14 @@ namespace raceline::kernels::rows_cuda {
 template <DType type, int index, bool aligned>
 void launch_read(const Params& p, int units, void* stream) {
     constexpr Tile tile = tile_list[index];
+    if constexpr (is_flat(tile) && tile.chunks == 1) {
+        if (!knows_rows(p.program)) {
+            const auto ctas = static_cast<unsigned>(ctas_of(p.layout, tile));
+            enqueue("rows_cuda", read_flat<type, aligned>,
+                    LaunchShape{dim3(ctas), tile.threads, 0, stream}, p);
+            return;
+        }
+    }
     if constexpr (reads_any_chain(tile)) {
         const auto ctas = static_cast<unsigned>(ctas_reading(p.layout, tile, units));
         const LaunchShape shape{dim3(ctas), tile.threads, 0, stream};

@@ -52,8 +52,9 @@ std::string supports(const Workload& w, const Tile& tile, const Device& device) 
             "its rope turns heads of a power of two from {} to {} columns in {}, not of {}",
             2 * chunk, 32 * chunk, name_of(w.dtype), d);
     }
-    if (!knows_rows(program) && !is_flat(tile)) {
-        return "its elements do not know their row: CTAs of 256 threads take them as they lie";
+    if (!knows_rows(program) && !(is_flat(tile) && tile.chunks == 1)) {
+        return "its elements do not know their row: CTAs of 256 threads take them as they lie, a "
+               "chunk each";
     }
     if (is_longest(tile) && !(is_compiled(program, w) && has_code(program, w.dtype, tile))) {
         return "rows of eight chunks a thread are those of a known chain in fp32 that reduces one "
@@ -61,9 +62,6 @@ std::string supports(const Workload& w, const Tile& tile, const Device& device) 
     }
     if (!is_compiled(program, w) && !reads_any_chain(tile)) {
         return "its threads have registers for rows of known chains alone";
-    }
-    if (is_compiled(program, w) && !has_code(program, w.dtype, tile)) {
-        return "its elements do not know their row: a thread takes one chunk of them";
     }
     if (has_rope(program) && d > static_cast<std::uint64_t>(tile.lanes) * chunk) {
         return fmt::format("heads of {} columns lie in more lanes than the {} of a row", d,
@@ -146,6 +144,8 @@ constexpr double slots_of_reduction = counted(25, "barrier, what warps left, its
 /// A chunk that is not whole, or not at a multiple of 16 bytes, goes element by element.
 constexpr double slots_of_lone_element =
     counted(4, "its bounds, its load, put into its word") + counted(3, "its bounds, its store");
+/// CTAs that stay count in 64 bits, and have the places of every step ready before the first.
+constexpr double slots_of_places = counted(150, "read_rows: this piece and the next, by the SASS");
 struct Amounts {
     double slots = 0;     ///< of a thread, for all it holds of a row
     double specials = 0;  ///< likewise
@@ -200,9 +200,14 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     const double passes = layout.pieces > 1 ? 1 + static_cast<double>(reductions_of(program)) : 1;
     const bool dealt_out = deals_out_pieces(program);
     const bool compiled = is_compiled(program, w) && (layout.pieces == 1 || dealt_out);
-    const int residents = compiled ? residents_of(tile, program) : residents_reading(tile);
+    const bool flat = !knows_rows(program);
+    const bool stays = !compiled && !flat;  // its CTAs take row after row
+    const int residents = compiled ? residents_of(tile, program)
+                          : flat   ? residents_reading_flat
+                                   : residents_reading(tile);
     const bool whole = is_whole(program, w);
-    const Amounts each = amounts_of(program, tile, 16 / element_bytes(w), w.dtype, compiled, whole);
+    Amounts each = amounts_of(program, tile, 16 / element_bytes(w), w.dtype, compiled, whole);
+    each.slots += stays ? slots_of_places : 0;
     const auto rows = static_cast<double>(layout.rows);
     const double turns = static_cast<double>(layout.pieces) * passes;
     const double threads = rows * turns * tile.lanes;
@@ -213,8 +218,8 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     c.work["byte.dram_read"] = read;
     c.work["byte.dram_write"] = written;
     c.work["byte.l2"] = read * passes + written;
-    c.ctas = compiled ? held_ctas_of(layout, tile)
-                      : ctas_reading(layout, tile, std::max(1, device.units));
+    c.ctas =
+        stays ? ctas_reading(layout, tile, std::max(1, device.units)) : held_ctas_of(layout, tile);
     if (compiled && dealt_out && has_rope(program)) {
         // Angles come once for each row that a CTA has a part of.
         const double angles = static_cast<double>(w.extent("d")) * sizeof(float);
@@ -245,22 +250,19 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     c.registers = registers_of(tile, residents);  // the launch bound
     c.smem_bytes = static_cast<std::int64_t>(sizeof(float)) *
                    (64 + static_cast<std::int64_t>(tile.threads / 32 * 2 * longest_row_chain));
-    // Code that knows the chain asks for all operands at once; other code for the next piece, while
-    // it goes over one.
+    // CTAs that stay ask for the next piece while they go over one, others for all that they take.
     c.bytes_in_flight =
-        compiled ? read / static_cast<double>(c.ctas) : 16.0 * tile.threads * tile.chunks;
+        stays ? 16.0 * tile.threads * tile.chunks : read / static_cast<double>(c.ctas);
     c.balanced_order = true;
     const double together = tile.threads / tile.lanes;
     const double pieces = compiled ? static_cast<double>(layout.pieces) : 1;
     const double of_cta = std::ceil(rows * pieces / together / static_cast<double>(c.ctas));
     const double turns_of_cta = of_cta * turns / pieces;
     const Work of_turn = c.work * (together / rows / turns);
-    if (compiled) {
-        c.steps.push_back({"row", turns_of_cta, of_turn, "latency.dram"});
-    } else {
+    if (stays) {
         c.steps.push_back({"first piece", 1, {}, "latency.dram"});
-        c.steps.push_back({"row", turns_of_cta, of_turn, ""});
     }
+    c.steps.push_back({"row", turns_of_cta, of_turn, stays ? "" : "latency.dram"});
     if (has_reductions(program)) {
         // Lanes exchange their sums five or ten times: about as long as L2 takes to answer.
         c.steps.push_back(

@@ -19,17 +19,18 @@ struct Tile {
     static constexpr std::array<TileField, 3> fields{"threads", "lanes", "chunks"};
 };
 // Narrow rows by half warps and warps, wide ones by CTAs; a row that is wider than all lanes of
-// the last tile that has code for its chain hold is gone over several times, by one of them. Of a matrix whose elements
-// do not know their row, `flat` ones alone. Of tiles that the model holds to be equal the first is
-// taken, which is that of fewer chunks: so measured of short calls
+// the last tile that has code for its chain hold is gone over several times, by one of them. Of a
+// matrix whose elements do not know their row, `flat` ones alone. Of tiles that the model holds to
+// be equal the first is taken, which is that of fewer chunks: so measured of short calls
 // (receipts/h200/logs/2026-11-28-rows-tiles.tsv).
 inline constexpr std::array tile_list{Tile{256, 32, 1},    Tile{256, 256, 1},   Tile{256, 16, 1},
                                       Tile{256, 32, 2},    Tile{256, 256, 2},   Tile{128, 128, 2},
                                       Tile{512, 512, 2},   Tile{1024, 1024, 2}, Tile{256, 32, 4},
                                       Tile{128, 128, 4},   Tile{256, 256, 4},   Tile{512, 512, 4},
                                       Tile{1024, 1024, 4}, Tile{1024, 1024, 8}};
+inline constexpr int flat_threads = 256;
 constexpr bool is_flat(const Tile& tile) {
-    return tile.threads == 256 && tile.lanes == 256;
+    return tile.threads == flat_threads && tile.lanes == flat_threads;
 }
 /// Of the first `end` steps of a program, how many are such.
 template <class Is>
@@ -135,6 +136,8 @@ constexpr int residents_of(const Tile& tile, const RowProgram& program) {
 constexpr int residents_reading(const Tile& tile) {
     return ThreadsOfSm{768, 640, 384}.residents(tile);
 }
+/// The same of chains whose elements do not know their row.
+inline constexpr int residents_reading_flat = 6;
 /// Registers of a thread where an SM has room for so many CTAs.
 constexpr int registers_of(const Tile& tile, int residents) {
     return 65536 / (residents * tile.threads) / 8 * 8;

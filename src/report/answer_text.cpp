@@ -53,6 +53,10 @@ std::string caveats_text(const ProblemAnswer& answer, const TextStyle& style) {
     if (!answer.made_for_others.empty()) {
         add(answer.made_for_others + ". What the device can do is the bound below, not this time");
     }
+    if (answer.others_refuse) {
+        add("it is far from the bound, and other kernels of this device do not take this problem; "
+            "-v says why");
+    }
     if (!answer.too_large.empty()) {
         add("a call would be refused: " + answer.too_large);
     }

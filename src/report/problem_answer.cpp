@@ -105,6 +105,15 @@ std::string made_for_others(const ProblemAnswer& answer, const Device& device) {
     return "";
 }
 
+// Whether a call runs something slow where a problem of other sizes would get a faster kernel.
+bool others_refuse(const ProblemAnswer& answer, const Device& device) {
+    constexpr double far = 3, long_enough = 20e-6;
+    const double seconds = answer.explained.prediction.seconds;
+    return answer.made_for_others.empty() && device.kind == DeviceKind::cuda &&
+           seconds > long_enough && seconds > far * answer.bound.seconds &&
+           !api::reasons_of_engines(answer.which.workload, device).empty();
+}
+
 }  // namespace
 
 ProblemAnswer answer_case(const Case& which, const Device& device, Calibration calibration) {
@@ -135,6 +144,7 @@ ProblemAnswer answer_problem(const Case& problem, const Device& device, const De
     if (answer.refusal.empty()) {
         explain(answer, device, calibration);
         answer.made_for_others = made_for_others(answer, device);
+        answer.others_refuse = others_refuse(answer, device);
     } else {
         answer.refusal = fmt::format("{}: {}", engine->kernel->name, answer.refusal);
         answer.which.kernel = nullptr;

@@ -33,6 +33,8 @@ struct ProblemAnswer {
     /// Kernels that take this problem on other devices, and why not on this one, in a sentence;
     /// where the kernel is far from the bound. Empty: there are none.
     std::string made_for_others;
+    /// The kernel is far from the bound, and others of this device do not take this problem.
+    bool others_refuse = false;
     std::string too_large;  ///< why a call of it would be refused there for want of memory, or ""
     /// A short call on a board whose launch floor is not known: it counts as nothing.
     bool without_floor = false;

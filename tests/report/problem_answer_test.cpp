@@ -273,6 +273,16 @@ TEST(AnswerText, SaysWhereAKernelIsMadeForOtherDevices) {
         << "rows_cpu is for no GPU";
 }
 
+// Columns that are no multiple of eight leave the fast kernels, which a reader should know.
+TEST(AnswerText, SaysThatFasterKernelsDoNotTakeTheProblem) {
+    const Device h200 = committed("h200");
+    const ProblemAnswer odd = answer_on(h200, problem("b=64,h=32/8,q=1,k=8192,d=100"));
+    EXPECT_TRUE(odd.others_refuse);
+    EXPECT_THAT(answer_text(odd, h200, {}), HasSubstr("-v says why"));
+    EXPECT_FALSE(answer_on(h200, problem("b=64,h=32/8,q=1,k=8192,d=104")).others_refuse);
+    EXPECT_FALSE(answer_on(h200, problem("h=8,q=1,k=8,d=100")).others_refuse) << "a short call";
+}
+
 // The longest term has the longest bar, and the bars of two terms are as their shares.
 TEST(AnswerText, DrawsBarsAsLongAsTheirShares) {
     const Device h200 = committed("h200");
