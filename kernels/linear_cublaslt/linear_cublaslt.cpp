@@ -217,10 +217,16 @@ Shape shape_of(const Sizes& s, DType dtype, const Chip& chip) {
 // next step. The longer the rows, the more of DRAM's time that takes: whole rows over pieces, both
 // as the probe's threads read them (order 1 in the log), since the library's own copies are bulk.
 // That this is the quotient to take was decided with measured products at hand.
-constexpr std::string_view pieces_log = "receipts/h200/logs/2026-11-28-dram-pieces.tsv";
-constexpr Constant in_short_rows = probe("linear_cublaslt.pieces_in_1_KiB", 1.055, pieces_log);
-constexpr Constant in_rows = probe("linear_cublaslt.pieces_in_4_KiB", 1.085, pieces_log);
-constexpr Constant in_long_rows = probe("linear_cublaslt.pieces_in_16_KiB", 1.17, pieces_log);
+constexpr std::string_view by_products =
+    "probed, and chosen among its quotients with measured products at hand "
+    "(receipts/h200/logs/2026-11-28-dram-pieces.tsv)";
+constexpr std::string_view of_bulk = "bulk copies, which reach DRAM's ceiling";
+constexpr Constant in_short_rows =
+    calibrated("linear_cublaslt.pieces_in_1_KiB", 1.055, by_products, 1, of_bulk);
+constexpr Constant in_rows =
+    calibrated("linear_cublaslt.pieces_in_4_KiB", 1.085, by_products, 1, of_bulk);
+constexpr Constant in_long_rows =
+    calibrated("linear_cublaslt.pieces_in_16_KiB", 1.17, by_products, 1, of_bulk);
 
 double time_of_pieces(double bytes_of_row) {
     // Halfway between those that the probe read.

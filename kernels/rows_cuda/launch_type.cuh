@@ -16,14 +16,6 @@ namespace raceline::kernels::rows_cuda {
 template <DType type, int index, bool aligned>
 void launch_read(const Params& p, int units, void* stream) {
     constexpr Tile tile = tile_list[index];
-    if constexpr (is_flat(tile) && tile.chunks == 1) {
-        if (!knows_rows(p.program)) {
-            const auto ctas = static_cast<unsigned>(ctas_of(p.layout, tile));
-            enqueue("rows_cuda", read_flat<type, aligned>,
-                    LaunchShape{dim3(ctas), tile.threads, 0, stream}, p);
-            return;
-        }
-    }
     if constexpr (reads_any_chain(tile)) {
         const auto ctas = static_cast<unsigned>(ctas_reading(p.layout, tile, units));
         const LaunchShape shape{dim3(ctas), tile.threads, 0, stream};
@@ -34,6 +26,17 @@ void launch_read(const Params& p, int units, void* stream) {
             }
         }
         enqueue("rows_cuda", read_rows<type, index, true, aligned>, shape, p);
+    }
+}
+
+template <DType type>
+void launch_flat(const Params& p, const Tile& tile, void* stream) {
+    const LaunchShape shape{dim3(static_cast<unsigned>(ctas_of(p.layout, tile))), tile.threads, 0,
+                            stream};
+    if (p.aligned_tensors) {
+        enqueue("rows_cuda", read_flat<type, true>, shape, p);
+    } else {
+        enqueue("rows_cuda", read_flat<type, false>, shape, p);
     }
 }
 
@@ -60,7 +63,9 @@ void launch_tile(const Params& p, int units, void* stream, std::index_sequence<c
     const std::size_t known = compiled_index(p.program);
     if (known == sizeof...(chain) || !p.aligned || !has_code(p.program, type, tile_list[index]) ||
         (p.layout.pieces > 1 && !deals_out_pieces(p.program))) {
-        if (p.aligned) {
+        if (!knows_rows(p.program)) {
+            launch_flat<type>(p, tile_list[index], stream);
+        } else if (p.aligned) {
             launch_read<type, index, true>(p, units, stream);
         } else {
             launch_read<type, index, false>(p, units, stream);

@@ -8,6 +8,8 @@
 
 namespace raceline::kernels::rows_cuda {
 
+/// `aligned`: tensors begin at multiples of 16 bytes, and all chunks but the matrix's last are
+/// whole.
 template <DType type, bool aligned>
 struct Chunk {
     const Params& p;
@@ -18,11 +20,14 @@ struct Chunk {
     __device__ __forceinline__ char* at(int tensor) const {
         return p.tensors[tensor] + first * gpu::width_of<type>;
     }
+    [[nodiscard]] __device__ __forceinline__ bool is_whole() const {
+        return aligned && count == gpu::chunk_of<type>;
+    }
     __device__ __forceinline__ void load(int tensor, uint4 (&raw)[1]) const {
-        raw[0] = gpu::load_chunk<type>(at(tensor), 0, count, aligned);
+        raw[0] = gpu::load_chunk<type>(at(tensor), 0, count, is_whole());
     }
     __device__ __forceinline__ void store(int tensor) const {
-        gpu::store_chunk<type>(at(tensor), 0, count, aligned, x[0]);
+        gpu::store_chunk<type>(at(tensor), 0, count, is_whole(), x[0]);
     }
     template <RowOp op>
     __device__ __forceinline__ void each() {

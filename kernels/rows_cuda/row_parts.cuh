@@ -20,7 +20,8 @@ struct Params {
     std::int32_t head;             ///< columns that rope turns together
     std::int32_t first_reduction;  ///< number of the first reduction, or of the end
     float eps;
-    bool aligned;  ///< rows of all tensors begin at multiples of 16 bytes
+    bool aligned_tensors;  ///< all of them begin at multiples of 16 bytes
+    bool aligned;          ///< and so do their rows, where elements know theirs
 };
 
 inline constexpr unsigned all_lanes = 0xFFFFFFFFU;

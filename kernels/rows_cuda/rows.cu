@@ -18,11 +18,14 @@ void launch(const OperationArgs& args, int tile, const Device& device, void* /*w
     const std::int64_t bytes = args.dtype == DType::fp32 ? 4 : 2;
     p.head = static_cast<std::int32_t>(args.extents[2]);
     p.eps = static_cast<float>(args.scalars[0]);
-    p.aligned = has_whole_chunks(p.program, args.extents[0], args.extents[1], bytes);
+    p.aligned_tensors = true;
     for (std::int32_t i = 0; i <= p.program.result; ++i) {
         p.tensors[i] = static_cast<char*>(args.tensors.at(static_cast<std::size_t>(i)).data);
-        p.aligned = p.aligned && reinterpret_cast<std::uintptr_t>(p.tensors[i]) % 16 == 0;
+        p.aligned_tensors =
+            p.aligned_tensors && reinterpret_cast<std::uintptr_t>(p.tensors[i]) % 16 == 0;
     }
+    p.aligned =
+        p.aligned_tensors && has_whole_chunks(p.program, args.extents[0], args.extents[1], bytes);
     // A tile is chosen by shape; one that has chains of aligned rows alone may get others.
     if (!p.aligned && !reads_any_chain(tile_list.at(static_cast<std::size_t>(tile)))) {
         tile = wide_rows_index;

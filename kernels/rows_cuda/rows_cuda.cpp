@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <fmt/format.h>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -131,6 +132,7 @@ double specials_of(RowOp op) {
 
 /// Instructions of a warp to decode a step and to address a chunk, where no code knows the chain.
 constexpr double slots_of_step = counted(12, "loop over the program, switch, address");
+constexpr double slots_of_step_of_rows = counted(24, "the same with places in 64 bits");
 /// Of a reduction among lanes: five exchanges and sums, twice where a row has several warps.
 constexpr double slots_of_exchange = counted(10, "over_row");
 // Beside the steps' elements: round numbers, chosen so that the sums meet the instructions that a
@@ -142,33 +144,73 @@ constexpr double slots_of_operand = counted(12, "a chunk of another matrix: the 
 constexpr double slots_of_angles = counted(20, "their place in the head, loads");
 constexpr double slots_of_reduction = counted(25, "barrier, what warps left, its finish");
 /// A chunk that is not whole, or not at a multiple of 16 bytes, goes element by element.
-constexpr double slots_of_lone_element =
-    counted(4, "its bounds, its load, put into its word") + counted(3, "its bounds, its store");
+constexpr double slots_of_lone_element = counted(17, "its bounds, place, load, put into its word") +
+                                         counted(13, "its bounds, place, store");
 /// CTAs that stay count in 64 bits, and have the places of every step ready before the first.
-constexpr double slots_of_places = counted(150, "read_rows: this piece and the next, by the SASS");
+constexpr double slots_of_places =
+    counted(150, "read_rows, a row of one piece: this and the next, by SASS");
+// Their warps are few, and each waits for its own instruction before the next.
+constexpr Constant dependent_clocks = calibrated(
+    "rows_cuda.dependent_clocks", 6,
+    "chosen with times of operations-odd at hand, those of 54bc5a0d, of chains without own code", 4,
+    "a dependent instruction of most arithmetic: CUDA C++ Programming Guide, multiprocessor level");
 struct Amounts {
     double slots = 0;     ///< of a thread, for all it holds of a row
     double specials = 0;  ///< likewise
 };
 
-Amounts amounts_of(const RowProgram& program, const Tile& tile, std::int64_t per_chunk, DType type,
-                   bool compiled, bool whole) {
+/// How a thread goes over what it has of a row.
+struct Reading {
+    double elements, chunks;
+    double lanes;
+    DType type;
+    double slots_of_a_step;  ///< where no code knows the chain
+    bool whole;              ///< chunks are
+};
+
+/// Of steps that are done one after the other. `again`: the row was gone over before for every
+/// reduction but the last step, and these are known.
+Amounts amounts_of(std::span<const RowInstruction> steps, const Reading& reading, bool again) {
     Amounts a;
-    const auto elements = static_cast<double>(tile.chunks * per_chunk);
-    a.slots = slots_of_thread + slots_of_chunk * tile.chunks +
-              counted(3, "loaded, widened, packed") * elements +
-              (whole ? 0 : slots_of_lone_element * elements);
-    for (const RowInstruction& step : program.steps()) {
-        const double rounded = type == DType::fp32 ? slots_to_fp32(step.op) : 0;
-        a.slots += (slots_of(step.op) + rounded) * elements + (compiled ? 0 : slots_of_step);
-        a.specials += specials_of(step.op) * elements;
-        a.slots += takes_matrix(step.op) ? slots_of_operand * tile.chunks : 0;
-        a.slots += step.op == RowOp::rope ? slots_of_angles : 0;
-        if (is_reduction(step.op)) {
-            a.slots += slots_of_reduction + slots_of_exchange * (tile.lanes > 32 ? 2 : 1);
+    a.slots = slots_of_thread + slots_of_chunk * reading.chunks +
+              counted(3, "loaded, widened, packed") * reading.elements +
+              (reading.whole ? 0 : slots_of_lone_element * reading.elements);
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+        const RowOp op = steps[i].op;
+        a.slots += reading.slots_of_a_step;
+        if (again && is_reduction(op) && i + 1 < steps.size()) {
+            continue;
+        }
+        const double rounded = reading.type == DType::fp32 ? slots_to_fp32(op) : 0;
+        a.slots += (slots_of(op) + rounded) * reading.elements;
+        a.specials += specials_of(op) * reading.elements;
+        a.slots += takes_matrix(op) ? slots_of_operand * reading.chunks : 0;
+        a.slots += op == RowOp::rope ? slots_of_angles : 0;
+        if (is_reduction(op)) {
+            a.slots += slots_of_reduction + slots_of_exchange * (reading.lanes > 32 ? 2 : 1);
         }
     }
     return a;
+}
+
+/// The mean over the times that a row is gone over: once up to each reduction, and once to its end.
+Amounts amounts_of_passes(const RowProgram& program, const Reading& reading) {
+    const std::span<const RowInstruction> steps = program.steps();
+    Amounts sum;
+    double passes = 0;
+    const auto add = [&](std::size_t count) {
+        const Amounts one = amounts_of(steps.first(count), reading, true);
+        sum.slots += one.slots;
+        sum.specials += one.specials;
+        ++passes;
+    };
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+        if (is_reduction(steps[i].op)) {
+            add(i + 1);
+        }
+    }
+    add(steps.size());
+    return {sum.slots / passes, sum.specials / passes};
 }
 
 /// What a row waits for behind its own chunks. Where no code knows the chain each step loads its
@@ -205,9 +247,19 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     const int residents = compiled ? residents_of(tile, program)
                           : flat   ? residents_reading_flat
                                    : residents_reading(tile);
-    const bool whole = is_whole(program, w);
-    Amounts each = amounts_of(program, tile, 16 / element_bytes(w), w.dtype, compiled, whole);
-    each.slots += stays ? slots_of_places : 0;
+    const bool whole = flat || is_whole(program, w);  // of flat ones all chunks but one
+    const auto per_chunk = static_cast<double>(16 / element_bytes(w));
+    const Reading reading{tile.chunks * per_chunk,
+                          static_cast<double>(tile.chunks),
+                          static_cast<double>(tile.lanes),
+                          w.dtype,
+                          compiled ? 0
+                          : flat   ? slots_of_step
+                                   : slots_of_step_of_rows,
+                          whole};
+    Amounts each = passes > 1 ? amounts_of_passes(program, reading)
+                              : amounts_of(program.steps(), reading, false);
+    each.slots += stays && passes == 1 ? slots_of_places : 0;
     const auto rows = static_cast<double>(layout.rows);
     const double turns = static_cast<double>(layout.pieces) * passes;
     const double threads = rows * turns * tile.lanes;
@@ -262,7 +314,9 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     if (stays) {
         c.steps.push_back({"first piece", 1, {}, "latency.dram"});
     }
-    c.steps.push_back({"row", turns_of_cta, of_turn, stays ? "" : "latency.dram"});
+    // What is put together element by element waits for its loads.
+    c.steps.push_back({"row", turns_of_cta, of_turn, stays && whole ? "" : "latency.dram"});
+    c.steps.back().clocks = stays ? each.slots * dependent_clocks : 0;
     if (has_reductions(program)) {
         // Lanes exchange their sums five or ten times: about as long as L2 takes to answer.
         c.steps.push_back(
