@@ -29,7 +29,7 @@ step_operations() {
 step_decode() {
     rm -f "$rows/decode-odd.jsonl"
     into "$rows/decode-odd.jsonl" bench.log 240 "$program" bench --device cuda --kernel decode_sm90 \
-        --suite decode-odd --max-seconds 0.05
+        --kernel decode_sm90_tree --suite decode-odd --max-seconds 0.05
 }
 
 step_edges() {
