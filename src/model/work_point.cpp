@@ -53,7 +53,8 @@ std::string_view without_first_word(std::string_view id) {
     require(!given.empty(), Status::invalid_argument, "{} is missing; {} has {}", name, device.name,
             words.empty() ? "none" : fmt::format("{}", fmt::join(words, ", ")));
     const std::string_view whole = nearest(given, ids);
-    const std::string_view meant = whole.empty() ? nearest(given, words) : without_first_word(whole);
+    const std::string_view meant =
+        whole.empty() ? nearest(given, words) : without_first_word(whole);
     fail(Status::invalid_argument, "{} is '{}', of which {} has no rate{}; it has {}", name, given,
          device.name, meant.empty() ? "" : fmt::format(": did you mean '{}'?", meant),
          words.empty() ? "none" : fmt::format("{}", fmt::join(words, ", ")));

@@ -10,6 +10,12 @@
 namespace raceline {
 namespace {
 
+// Suites of what is rare on purpose: their errors say nothing of a usual call's, and the other way
+// round.
+bool is_of_odd_suite(const PastMeasurement& m) {
+    return m.suite.ends_with("-odd");
+}
+
 std::string case_key(const PastMeasurement& m) {
     return m.device.dump() + m.case_key();
 }
@@ -52,7 +58,7 @@ void count_newer_models(std::vector<Dated>& all) {
 std::vector<Residual> residuals_of(std::span<const PastMeasurement> measurements) {
     std::map<std::string, Dated> newest;  // by case
     for (const PastMeasurement& m : measurements) {
-        if (m.kind != "measurement" || m.model.empty() || !m.counts) {
+        if (m.kind != "measurement" || m.model.empty() || !m.counts || is_of_odd_suite(m)) {
             continue;
         }
         try {

@@ -111,7 +111,10 @@ bool others_refuse(const ProblemAnswer& answer, const Device& device) {
     const double seconds = answer.explained.prediction.seconds;
     return answer.made_for_others.empty() && device.kind == DeviceKind::cuda &&
            seconds > long_enough && seconds > far * answer.bound.seconds &&
-           !api::reasons_of_engines(answer.which.workload, device).empty();
+           std::ranges::any_of(api::reasons_of_engines(answer.which.workload, device),
+                               [](const auto& reason) {
+                                   return find_kernel(reason.second.front()).engine == Engine::cuda;
+                               });
 }
 
 }  // namespace

@@ -85,5 +85,18 @@ TEST_F(Residuals, OnlyProvenAndTimedCasesWithTheirPrediction) {
     EXPECT_TRUE(residuals_of(rows).empty());
 }
 
+// What is rare on purpose says nothing of a usual call.
+TEST_F(Residuals, LeaveOutSuitesOfOddCases) {
+    add("a", "2026-01-01T00:00:00Z", 3e-4, 4e-4);
+    for (Json& row : rows) {
+        row["suite"] = "operations";
+    }
+    ASSERT_EQ(residuals_of(rows).size(), 1U);
+    for (Json& row : rows) {
+        row["suite"] = "operations-odd";
+    }
+    EXPECT_EQ(residuals_of(rows).size(), 0U);
+}
+
 }  // namespace
 }  // namespace raceline

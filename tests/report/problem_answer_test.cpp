@@ -281,6 +281,8 @@ TEST(AnswerText, SaysThatFasterKernelsDoNotTakeTheProblem) {
     EXPECT_THAT(answer_text(odd, h200, {}), HasSubstr("-v says why"));
     EXPECT_FALSE(answer_on(h200, problem("b=64,h=32/8,q=1,k=8192,d=104")).others_refuse);
     EXPECT_FALSE(answer_on(h200, problem("h=8,q=1,k=8,d=100")).others_refuse) << "a short call";
+    EXPECT_FALSE(answer_on(h200, problem("op=layernorm,n=512x100000,dtype=bf16")).others_refuse)
+        << "there is no other";
 }
 
 // The longest term has the longest bar, and the bars of two terms are as their shares.
