@@ -46,7 +46,7 @@ TEST_F(PredictCommand, predict_answers_with_what_the_api_would_run) {
         box.run("predict --device mi300x --shape h=8,q=1,k=4096,d=128,dtype=bf16 --wide");
     ASSERT_EQ(other.exit, 0) << other.err;
     EXPECT_THAT(other.out, AllOf(HasSubstr("No kernel of the API serves it: "),
-                                 HasSubstr("it runs on CUDA GPUs, not on mi300x"),
+                                 HasSubstr("each runs on CUDA GPUs, not on mi300x"),
                                  HasSubstr("Bound of the problem: ")));
 }
 
