@@ -133,7 +133,8 @@ Offers values_of_field(const UnfinishedShape& shape, const std::string& written)
         return words;
     }
     for (const ShapeField& field : shape_fields()) {
-        if (same_word(shape.field, field.name)) {
+        const bool has = field.of_all || shape.operation() == Workload{}.op;
+        if (has && same_word(shape.field, field.name)) {
             for (const std::string_view choice : field.choices) {
                 words.push_back({std::string(choice), ""});
             }

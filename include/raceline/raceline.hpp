@@ -133,9 +133,9 @@ void forward(const ForwardArgs& args, const Execution& execution);
 ///
 /// The sums stay on the device of the call: a GPU call does not wait, and a captured graph can be
 /// replayed with other sums of the same total. Plans, workspace and predictions go by
-/// `max_seqlen_q` alone: one sequence has that many tokens, the others have an even share of the
-/// rest, at least one each. On a CPU, and on a GPU with options.checked, wrong sums are refused.
-/// Elsewhere the answer to wrong sums is undefined.
+/// `max_seqlen_q`, the total and the batch: one sequence has that many tokens, the others have an
+/// even share of the rest, at least one each. On a CPU, and on a GPU with options.checked, wrong
+/// sums are refused. Elsewhere the answer to wrong sums is undefined.
 struct DecodeArgs {
     TensorView q;        ///< (batch, seqlen_q, heads_q, headdim)
     TensorView k_cache;  ///< (batch, capacity, heads_kv, headdim), or pages first as v_cache

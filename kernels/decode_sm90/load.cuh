@@ -249,7 +249,7 @@ struct Loader {
             }
         }
     }
-    /// Any block, K and V, where keys are not aligned.
+    /// Any block, K and V, where keys are not aligned; at head dim 256 also in pages of any size.
     __device__ __forceinline__ void copy_any(std::uint32_t to) const {
         const auto lane = static_cast<std::int32_t>(threadIdx.x % 32);
         const std::int32_t chunk = lane % tile.chunks();

@@ -21,7 +21,7 @@ struct Params {
     std::int32_t first_reduction;  ///< number of the first reduction, or of the end
     float eps;
     bool aligned_tensors;  ///< all of them begin at multiples of 16 bytes
-    bool aligned;          ///< and so do their rows, where elements know theirs
+    bool aligned;          ///< and all chunks are whole: of rows, or of a matrix without rows
 };
 
 inline constexpr unsigned all_lanes = 0xFFFFFFFFU;

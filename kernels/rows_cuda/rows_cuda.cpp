@@ -302,9 +302,10 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     c.registers = registers_of(tile, residents);  // the launch bound
     c.smem_bytes = static_cast<std::int64_t>(sizeof(float)) *
                    (64 + static_cast<std::int64_t>(tile.threads / 32 * 2 * longest_row_chain));
-    // CTAs that stay ask for the next piece while they go over one, others for all that they take.
+    // Code that knows the chain asks for all operands at once. Other code asks for the next piece
+    // while it goes over one, or for one matrix after the other.
     c.bytes_in_flight =
-        stays ? 16.0 * tile.threads * tile.chunks : read / static_cast<double>(c.ctas);
+        compiled ? read / static_cast<double>(c.ctas) : 16.0 * tile.threads * tile.chunks;
     c.balanced_order = true;
     const double together = tile.threads / tile.lanes;
     const double pieces = compiled ? static_cast<double>(layout.pieces) : 1;

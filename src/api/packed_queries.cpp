@@ -2,6 +2,7 @@
 #include "api/packed_queries.hpp"
 
 #include <algorithm>
+#include <string_view>
 
 #include "api/call.hpp"
 #include "api/refusal.hpp"
@@ -17,6 +18,10 @@ constexpr std::int64_t default_tokens = 16;
 
 std::int64_t most_tokens(const DecodeArgs& args) {
     return args.max_seqlen_q == 0 ? default_tokens : args.max_seqlen_q;
+}
+
+std::string_view not_given(const DecodeArgs& args) {
+    return args.max_seqlen_q == 0 ? " where none is given" : "";
 }
 
 }  // namespace
@@ -41,10 +46,10 @@ void check_packing(const DecodeArgs& args) {
 // are long, keys are read for each: nobody is without a token in what plans and predictions go by.
 void read_packed_sizes(const DecodeArgs& args, Workload& w) {
     const std::int64_t total = args.q.shape[0];
-    w.batch = args.cu_seqlens_count - 1;
-    require(w.batch >= 0 && w.batch <= most_sequences, bad,
+    require(args.cu_seqlens_count >= 1 && args.cu_seqlens_count <= most_sequences + 1, bad,
             "cu_seqlens_count is {}; it must be batch + 1, at most {}", args.cu_seqlens_count,
             most_sequences + 1);
+    w.batch = args.cu_seqlens_count - 1;
     require(total <= longest_sequence, bad, "q has {} tokens; prefix sums count up to {}", total,
             longest_sequence);
     require(args.max_seqlen_q >= 0, bad, "max_seqlen_q is {}; it must be 0 (16 at most) or more",
@@ -52,9 +57,9 @@ void read_packed_sizes(const DecodeArgs& args, Workload& w) {
     const std::int64_t bound = most_tokens(args);
     w.seqlen_q = std::min(bound, total);
     require(w.seqlen_q * w.batch >= total, bad,
-            "max_seqlen_q is {}; the {} tokens of q need {} sequences of so many, cu_seqlens_q has "
-            "{}",
-            bound, total, divide_up(total, bound), w.batch);
+            "max_seqlen_q is {}{}; the {} tokens of q need {} sequences of so many, cu_seqlens_q "
+            "has {}",
+            bound, not_given(args), total, total / bound + (total % bound == 0 ? 0 : 1), w.batch);
     if (total > 0) {
         const std::int64_t others = std::max<std::int64_t>(w.batch - 1, 1);
         const std::int64_t share = std::max<std::int64_t>(divide_up(total - w.seqlen_q, others), 1);
@@ -70,7 +75,7 @@ std::vector<std::int64_t> read_query_lengths(const DecodeArgs& args,
         read_prefix_sums("cu_seqlens_q", sums, "q", args.q.shape[0], lengths);
     require(longest <= most_tokens(args), bad,
             "max_seqlen_q is {}{}; cu_seqlens_q has a sequence of {} tokens", most_tokens(args),
-            args.max_seqlen_q == 0 ? " where none is given" : "", longest);
+            not_given(args), longest);
     return lengths;
 }
 

@@ -87,8 +87,9 @@ void leave_out_extremes(Chart& chart) {
 }
 
 bool draws_nothing(const Chart& chart) {
-    return std::ranges::all_of(chart.panels,
-                               [](const Panel& panel) { return !panel.missing.empty(); });
+    return !chart.panels.empty() && std::ranges::all_of(chart.panels, [](const Panel& panel) {
+        return !panel.missing.empty();
+    });
 }
 
 void fit(Axis& axis, const std::vector<double>& values, double room) {

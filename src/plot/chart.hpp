@@ -122,7 +122,7 @@ std::vector<double> ratio_places(double low, double high);
 /// Takes points out that no axis can show, and says in a note how many there were.
 void leave_out_extremes(Chart& chart);
 
-/// Whether all panels say what is missing instead of drawing anything.
+/// Whether there are panels, and all say what is missing instead of drawing anything.
 bool draws_nothing(const Chart& chart);
 
 /// Lets an axis show all of `values` that are drawable, with room at both ends. Only positive ones

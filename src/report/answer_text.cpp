@@ -54,7 +54,7 @@ std::string caveats_text(const ProblemAnswer& answer, const TextStyle& style) {
         add(answer.made_for_others + ". What the device can do is the bound below, not this time");
     }
     if (answer.others_refuse) {
-        add("it is far from the bound, and other kernels of this device do not take this problem; "
+        add("it is far from the bound: the kernels with a matrix engine do not take this problem; "
             "-v says why");
     }
     if (!answer.too_large.empty()) {

@@ -107,7 +107,9 @@ std::string layer_text(std::span<const std::pair<Case, CaseResult>> ran, const D
                                      ? "attention"
                                      : name_of_operation(part.which->workload);
         if (part.predicted == 0) {
-            missing.push_back(name);
+            if (std::ranges::find(missing, name) == missing.end()) {
+                missing.push_back(name);
+            }
             bounds_of_missing += part.bound;
         }
         add(name, part.predicted > 0 ? part.which->kernel->name : "none", part);
@@ -125,8 +127,8 @@ std::string layer_text(std::span<const std::pair<Case, CaseResult>> ran, const D
     if (!missing.empty()) {
         text += paragraph(fmt::format("this is not the whole layer: no kernel here runs {} ({}), "
                                       "which take {} or more by their bounds",
-                                      counted_text(missing.size(), "part"),
-                                      fmt::join(missing, ", "), format_seconds(bounds_of_missing)),
+                                      counted_text(missing_parts, "part"), fmt::join(missing, ", "),
+                                      format_seconds(bounds_of_missing)),
                           style);
     }
     if (without_floor) {

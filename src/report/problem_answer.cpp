@@ -105,12 +105,16 @@ std::string made_for_others(const ProblemAnswer& answer, const Device& device) {
     return "";
 }
 
-// Whether a call runs something slow where a problem of other sizes would get a faster kernel.
+// Whether a call runs far from the bound and without a matrix engine, for want of a kernel that has
+// one: a problem of other sizes or types would get it.
 bool others_refuse(const ProblemAnswer& answer, const Device& device) {
     constexpr double far = 3, long_enough = 20e-6;
-    const double seconds = answer.explained.prediction.seconds;
-    return answer.made_for_others.empty() && device.kind == DeviceKind::cuda &&
-           seconds > long_enough && seconds > far * answer.bound.seconds &&
+    const Prediction& prediction = answer.explained.prediction;
+    const bool multiplies = std::ranges::any_of(prediction.layer1.seconds, [](const auto& term) {
+        return term.first.starts_with("flop.") && !term.first.starts_with("flop.fma.");
+    });
+    return answer.made_for_others.empty() && device.kind == DeviceKind::cuda && !multiplies &&
+           prediction.seconds > long_enough && prediction.seconds > far * answer.bound.seconds &&
            std::ranges::any_of(api::reasons_of_engines(answer.which.workload, device),
                                [](const auto& reason) {
                                    return find_kernel(reason.second.front()).engine == Engine::cuda;

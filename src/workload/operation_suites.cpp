@@ -131,11 +131,9 @@ LayerCall parse_call(std::string_view text) {
     }
     constexpr std::array<std::string_view, 2> passes{"prefill", "decode"};
     const std::string_view near = nearest(pass, passes);
-    require(
-        pass == "decode" && times != std::string_view::npos, Status::invalid_argument,
-        "a layer's call is {}{}; it must be prefill=TOKENS or decode=SEQUENCESxKEYS",
-        in_quotes(text),
-        near.empty() || near == pass ? "" : fmt::format(": did you mean '{}={}'?", near, value));
+    require(pass == "decode" && times != std::string_view::npos, Status::invalid_argument,
+            "a layer's call is {}{}; it must be prefill=TOKENS or decode=SEQUENCESxKEYS",
+            in_quotes(text), near.empty() || near == pass ? "" : fmt::format(" ({}?)", near));
     const LayerCall call{parse_count(pass, value.substr(0, times)), 1,
                          parse_count(pass, value.substr(times + 1))};
     require(call.batch > 0 && call.keys > 0, Status::invalid_argument,

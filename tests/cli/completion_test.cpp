@@ -108,6 +108,7 @@ TEST(Completion, goes_on_with_a_shape) {
                 ElementsAre("h=8,scales=head", "h=8,scales=token"));
     EXPECT_THAT(offered("raceline predict --shape h=8,accuracy=f"),
                 ElementsAre("h=8,accuracy=fast"));
+    EXPECT_THAT(offered("raceline predict --op rmsnorm,n=4x4,scales="), IsEmpty());
 }
 
 // The names after the last comma of what is offered: "d" of "op=linear,d=".

@@ -283,6 +283,8 @@ TEST(AnswerText, SaysThatFasterKernelsDoNotTakeTheProblem) {
     EXPECT_FALSE(answer_on(h200, problem("h=8,q=1,k=8,d=100")).others_refuse) << "a short call";
     EXPECT_FALSE(answer_on(h200, problem("op=layernorm,n=512x100000,dtype=bf16")).others_refuse)
         << "there is no other";
+    EXPECT_FALSE(answer_on(h200, problem("b=8,h=64/8,q=16,k=8192,d=128,causal")).others_refuse)
+        << "the fast kernel runs";
 }
 
 // The longest term has the longest bar, and the bars of two terms are as their shares.

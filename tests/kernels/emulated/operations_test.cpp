@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernels of operations beside attention on an emulated GPU, in every tile: rows that are
 // shorter than what a thread holds, end inside of a chunk, or are wider than all threads hold.
+#include <cmath>
 #include <cstddef>
 #include <gtest/gtest.h>
 #include <limits>
@@ -62,9 +63,10 @@ TEST(EmulatedRows, chains_with_code_of_their_own) {
 // An odd number of rows leaves half of the last warp without one, where lanes exchange all the
 // same.
 TEST(EmulatedRows, half_a_warp_without_a_row_goes_along) {
-    check_all("rows_cuda", {"op=square+rmsnorm,n=5x64,dtype=bf16", "op=rmsnorm,n=3x61,dtype=bf16",
-                            "op=square+rmsnorm+rope,n=7x64,d=64,dtype=bf16",
-                            "op=square+softmax,n=33x24,dtype=fp32"});
+    check_all("rows_cuda",
+              {"op=square+rmsnorm,n=5x64,dtype=bf16", "op=square+rmsnorm,n=99x64,dtype=bf16",
+               "op=rmsnorm,n=3x61,dtype=bf16", "op=square+rmsnorm+rope,n=7x64,d=64,dtype=bf16",
+               "op=square+softmax,n=33x24,dtype=fp32"});
 }
 
 // Elements that do not know their row are dealt out in whole chunks, however wide a row is.
@@ -103,6 +105,34 @@ TEST(EmulatedRows, the_tile_of_eight_chunks_takes_any_address) {
         const auto begin = out.begin() + static_cast<std::ptrdiff_t>(odd + row * width);
         const auto end = begin + static_cast<std::ptrdiff_t>(width);
         EXPECT_NEAR(std::accumulate(begin, end, 0.0), 1, 1e-4) << row;
+    }
+}
+
+// A flat chain is read in chunks of 16 bytes where tensors allow it, and element by element else.
+TEST(EmulatedRows, flat_chains_take_any_address) {
+    const Kernel& kernel = find_kernel("rows_cuda");
+    const Workload w = parse_shape("op=sub+tanh,n=3x77,dtype=fp32");
+    const Device device = test::small_hopper_gpu(2);
+    constexpr std::size_t count = 3 * 77;
+    for (const std::size_t odd : {0, 1}) {
+        std::vector<float> a(count + odd), b(count + odd);
+        std::vector<float> out(count + odd + 4, 9.0F);
+        for (std::size_t i = 0; i < count; ++i) {
+            a[odd + i] = static_cast<float>(i % 7);
+            b[odd + i] = static_cast<float>(i % 5);
+        }
+        for (int tile = 0; tile < kernel.tile_count(); ++tile) {
+            if (!kernel.why_not(w, tile, device).empty()) {
+                continue;
+            }
+            const std::vector<void*> addresses{a.data() + odd, b.data() + odd, out.data() + odd};
+            kernel.enqueue(make_operation_args(w, addresses), tile, device, nullptr, nullptr);
+            for (std::size_t i = 0; i < count; ++i) {
+                EXPECT_NEAR(out[odd + i], std::tanh(a[odd + i] - b[odd + i]), 1e-6)
+                    << odd << ' ' << i;
+            }
+            EXPECT_EQ(out[odd + count], 9.0F) << "what stands behind the matrix";
+        }
     }
 }
 
