@@ -21,8 +21,8 @@ struct Residual {
 
 /// One for each case (device, kernel, tile, workload, launch) that was predicted, passed the gate
 /// and has a time; of several measurements the one written last. Measurements without their
-/// prediction are passed over, those of comparisons, in which a peer ran between, and those of suites
-/// whose name ends in "-odd".
+/// prediction are passed over, those of comparisons, in which a peer ran between, and those of
+/// suites whose name ends in "-odd".
 std::vector<Residual> residuals_of(std::span<const PastMeasurement> measurements);
 /// Of a file's rows, without those of a form that this version does not know.
 std::vector<Residual> residuals_of(std::span<const Json> rows);
