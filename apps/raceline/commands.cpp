@@ -379,9 +379,8 @@ void add_plot_command(CLI::App& app, Options& o, std::vector<Command>& commands)
         "roofline, compare, sweep: all kernels, commits and shapes, however long the picture is "
         "(default: a part of it, and a note on its rule)");
     add(commands, *plot, run_plot,
-        "Without -o the picture is drawn in the terminal. Where the receipts have nothing for it "
-        "the "
-        "exit code is 2.\n\n"
+        "Without -o the picture is drawn in the terminal. Where the receipts have nothing for "
+        "it the exit code is 2.\n\n"
         "Examples:\n  raceline plot roofline FILE.jsonl\n"
         "  raceline plot roofline FILE.jsonl -o roofline.svg\n"
         "  raceline plot scorecard FILE.jsonl -o scorecard.png --keep-script");

@@ -58,11 +58,11 @@ Work block_work(const Workload& w, const Tile& t) {
                           keys / 8 * counted(35, "scale, maximum, exponentials, sum, packing") +
                           counted(113, "the loop, the limits of a block, votes, exchanges");
     if (w.page_size > 0) {
-        instructions += w.page_size % run_keys == 0 ? 2 * keys / run_keys * instructions_of_lookup
-                        : t.headdim < 256
-                            ? instructions_of_lookup +
-                                  words * counted(18, "copy_pages: a row's place from two lanes")
-                            : words * counted(95, "copy_any: a row looked up, by the SASS");
+        instructions +=
+            w.page_size % run_keys == 0 ? 2 * keys / run_keys * instructions_of_lookup
+            : t.headdim < 256
+                ? instructions_of_lookup + words * counted(23, "copy_pages: a row's place, by SASS")
+                : words * counted(72, "copy_any: a row looked up, by SASS");
     }
     if (w.softcap > 0) {
         instructions += keys / 8 * counted(60, "tanh_anywhere of a lane's four scores, tanh.cuh");

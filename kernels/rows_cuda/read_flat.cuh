@@ -12,6 +12,7 @@ namespace raceline::kernels::rows_cuda {
 /// whole.
 template <DType type, bool aligned>
 struct Chunk {
+    static constexpr bool in_rows = false;
     const Params& p;
     std::int64_t first;  ///< element of the matrix
     std::int32_t count;  ///< elements that the chunk has
@@ -30,30 +31,14 @@ struct Chunk {
         gpu::store_chunk<type>(at(tensor), 0, count, is_whole(), x[0]);
     }
     template <RowOp op>
-    __device__ __forceinline__ void each() {
-        apply_to_all<type, op>(x, 0.0F);
+    __device__ __forceinline__ void each(float statistic = 0) {
+        apply_to_all<type, op>(x, statistic);
     }
     template <RowOp op>
     __device__ __forceinline__ void with(int tensor) {
         uint4 raw[1];
         load(tensor, raw);
         apply_chunks<type, op>(x, raw);
-    }
-    __device__ __forceinline__ void step(const RowInstruction& its) {
-        switch (its.op) {
-            case RowOp::relu: each<RowOp::relu>(); break;
-            case RowOp::gelu: each<RowOp::gelu>(); break;
-            case RowOp::silu: each<RowOp::silu>(); break;
-            case RowOp::sigmoid: each<RowOp::sigmoid>(); break;
-            case RowOp::tanh: each<RowOp::tanh>(); break;
-            case RowOp::exp: each<RowOp::exp>(); break;
-            case RowOp::square: each<RowOp::square>(); break;
-            case RowOp::add_matrix: with<RowOp::add_matrix>(its.tensor); break;
-            case RowOp::sub_matrix: with<RowOp::sub_matrix>(its.tensor); break;
-            case RowOp::mul_matrix: with<RowOp::mul_matrix>(its.tensor); break;
-            case RowOp::store: store(its.tensor); break;
-            default: break;  // the others know rows
-        }
     }
 };
 
@@ -74,7 +59,7 @@ __global__ void __launch_bounds__(flat_threads, residents_reading_flat)
     gpu::widen<type>(raw[0], chunk.x[0]);
 #pragma unroll 1
     for (int i = 0; i < p.program.size; ++i) {
-        chunk.step(p.program.list[static_cast<std::size_t>(i)]);
+        take_step(chunk, p.program.list[static_cast<std::size_t>(i)], 0.0F);
     }
     chunk.store(p.program.result);
 }

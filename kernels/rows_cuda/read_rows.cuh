@@ -13,6 +13,7 @@ namespace raceline::kernels::rows_cuda {
 /// and lie at multiples of 16 bytes.
 template <DType type, int lanes, int chunks, bool aligned>
 struct Piece {
+    static constexpr bool in_rows = true;
     static constexpr int per_chunk = gpu::chunk_of<type>;
     static constexpr std::int64_t at_once = static_cast<std::int64_t>(lanes) * chunks * per_chunk;
 
@@ -119,28 +120,6 @@ struct Piece {
         }
     }
 
-    __device__ __forceinline__ void step(const RowInstruction& its, float statistic) {
-        switch (its.op) {
-            case RowOp::relu: each<RowOp::relu>(); break;
-            case RowOp::gelu: each<RowOp::gelu>(); break;
-            case RowOp::silu: each<RowOp::silu>(); break;
-            case RowOp::sigmoid: each<RowOp::sigmoid>(); break;
-            case RowOp::tanh: each<RowOp::tanh>(); break;
-            case RowOp::exp: each<RowOp::exp>(); break;
-            case RowOp::square: each<RowOp::square>(); break;
-            case RowOp::add_matrix: with<RowOp::add_matrix>(its.tensor); break;
-            case RowOp::sub_matrix: with<RowOp::sub_matrix>(its.tensor); break;
-            case RowOp::mul_matrix: with<RowOp::mul_matrix>(its.tensor); break;
-            case RowOp::add_vector: with<RowOp::add_vector>(its.tensor); break;
-            case RowOp::mul_vector: with<RowOp::mul_vector>(its.tensor); break;
-            case RowOp::add_statistic: each<RowOp::add_statistic>(statistic); break;
-            case RowOp::mul_statistic: each<RowOp::mul_statistic>(statistic); break;
-            case RowOp::rope: rope(its.tensor); break;
-            case RowOp::store: store(its.tensor); break;
-            default: break;
-        }
-    }
-
     __device__ __forceinline__ float reduce(RowOp op, float so_far) const {
         if (op == RowOp::reduce_max) {
             return over_mine<RowOp::reduce_max>(so_far);
@@ -192,7 +171,7 @@ __device__ __forceinline__ void run_row(const Params& p, std::int64_t row, std::
                     }
                     continue;
                 }
-                piece.step(list[i], statistic);
+                take_step(piece, list[i], statistic);
             }
             if (reduces) {
                 mine = piece.reduce(op, mine);

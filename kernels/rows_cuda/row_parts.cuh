@@ -127,6 +127,54 @@ __device__ __forceinline__ void apply_chunks(float (&x)[chunks][per_chunk],
     }
 }
 
+/// One step of a chain on what a thread holds, where no code knows the chain. Reductions are not
+/// among them, and what needs to know its row is for those that hold rows.
+template <class Part>
+__device__ __forceinline__ void take_step(Part& part, const RowInstruction& its,
+                                          [[maybe_unused]] float statistic) {
+    switch (its.op) {
+        case RowOp::relu: part.template each<RowOp::relu>(); break;
+        case RowOp::gelu: part.template each<RowOp::gelu>(); break;
+        case RowOp::silu: part.template each<RowOp::silu>(); break;
+        case RowOp::sigmoid: part.template each<RowOp::sigmoid>(); break;
+        case RowOp::tanh: part.template each<RowOp::tanh>(); break;
+        case RowOp::exp: part.template each<RowOp::exp>(); break;
+        case RowOp::square: part.template each<RowOp::square>(); break;
+        case RowOp::add_matrix: part.template with<RowOp::add_matrix>(its.tensor); break;
+        case RowOp::sub_matrix: part.template with<RowOp::sub_matrix>(its.tensor); break;
+        case RowOp::mul_matrix: part.template with<RowOp::mul_matrix>(its.tensor); break;
+        case RowOp::store: part.store(its.tensor); break;
+        case RowOp::add_vector:
+            if constexpr (Part::in_rows) {
+                part.template with<RowOp::add_vector>(its.tensor);
+            }
+            break;
+        case RowOp::mul_vector:
+            if constexpr (Part::in_rows) {
+                part.template with<RowOp::mul_vector>(its.tensor);
+            }
+            break;
+        case RowOp::add_statistic:
+            if constexpr (Part::in_rows) {
+                part.template each<RowOp::add_statistic>(statistic);
+            }
+            break;
+        case RowOp::mul_statistic:
+            if constexpr (Part::in_rows) {
+                part.template each<RowOp::mul_statistic>(statistic);
+            }
+            break;
+        case RowOp::rope:
+            if constexpr (Part::in_rows) {
+                part.rope(its.tensor);
+            }
+            break;
+        case RowOp::reduce_max:
+        case RowOp::reduce_sum:
+        case RowOp::reduce_squares: break;
+    }
+}
+
 /// What a reduction starts with, and one more element of it.
 __device__ __forceinline__ float start_of(RowOp op) {
     return op == RowOp::reduce_max ? -INFINITY : 0.0F;

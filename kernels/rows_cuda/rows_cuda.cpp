@@ -132,6 +132,8 @@ double specials_of(RowOp op) {
 
 /// Instructions of a warp to decode a step and to address a chunk, where no code knows the chain.
 constexpr double slots_of_step = counted(12, "loop over the program, switch, address");
+// Round numbers, chosen so that sums come near the instructions that a profiler counted (not times;
+// receipts/h200/2026-11-29-operations-odd-54bc5a0da3fd).
 constexpr double slots_of_step_of_rows = counted(24, "the same with places in 64 bits");
 /// Of a reduction among lanes: five exchanges and sums, twice where a row has several warps.
 constexpr double slots_of_exchange = counted(10, "over_row");
@@ -143,7 +145,8 @@ constexpr double slots_of_chunk = counted(2, "whether it is there, its load and 
 constexpr double slots_of_operand = counted(12, "a chunk of another matrix: the same, and zeros");
 constexpr double slots_of_angles = counted(20, "their place in the head, loads");
 constexpr double slots_of_reduction = counted(25, "barrier, what warps left, its finish");
-/// A chunk that is not whole, or not at a multiple of 16 bytes, goes element by element.
+/// A chunk that is not whole, or not at a multiple of 16 bytes, goes element by element. Chosen
+/// likewise.
 constexpr double slots_of_lone_element = counted(17, "its bounds, place, load, put into its word") +
                                          counted(13, "its bounds, place, store");
 /// CTAs that stay count in 64 bits, and have the places of every step ready before the first.

@@ -39,12 +39,17 @@ inline constexpr Constant time_of_256 = probe("rows.time_of_256_bytes", 1.04, pi
 inline constexpr Constant time_of_128 = probe("rows.time_of_128_bytes", 1.055, pieces_log);
 inline constexpr Constant time_of_64 = probe("rows.time_of_64_bytes", 1.55, pieces_log);
 
+/// The rest of a row's first and last line is a neighbour's. This share of it is read again, for
+/// the neighbour asks when it has left the cache. Rows of 144 to 240 bytes were measured later, and
+/// predicted within 8 % (receipts/h200/2026-11-29-decode-odd-f09570c8fd1c.jsonl.gz). The probe's
+/// neighbours read at the same time: its rows of 192 bytes took 1.135 times as long as whole lines.
+inline constexpr Constant of_neighbours =
+    calibrated("rows.neighbours_of_a_line", 1,
+               "chosen with measured calls at hand, whose rows have 96 and 192 bytes", 0.4,
+               "rows of 192 bytes, receipts/h200/logs/2026-11-28-dram-pieces.tsv");
+
 /// Lines that a row of so many bytes touches, in the mean over rows side by side, over those that
-/// it fills. The rest of a line is a neighbour's, who asks for it when it has left the cache. That
-/// it has was chosen with measured calls at hand, of rows of 96 and 192 bytes: the probe, whose
-/// neighbours read at the same time, took 1.4 and 1.2 times a whole row's time. Rows of 144 to 240
-/// bytes came later and were predicted within 7 % (suite `decode-odd`,
-/// receipts/h200/2026-11-29-decode-odd-f09570c8fd1c.jsonl.gz).
+/// it fills.
 inline double lines_of_row(std::int64_t bytes) {
     constexpr std::int64_t line = 128;
     const std::int64_t rows = line / std::gcd(line, bytes);
@@ -64,7 +69,7 @@ inline double time_of_rows(const Workload& w, std::int64_t columns, std::int64_t
     }
     return bytes <= 64    ? time_of_64
            : bytes == 128 ? time_of_128
-                          : time_of_256 * lines_of_row(bytes);
+                          : time_of_256 * (1 + of_neighbours * (lines_of_row(bytes) - 1));
 }
 
 /// Not more bytes, but the time of more: they take DRAM's time, and no cache helps.

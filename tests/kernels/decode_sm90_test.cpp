@@ -103,6 +103,26 @@ TEST(DecodeSm90Counts, dram_has_what_the_call_cannot_do_without) {
     }
 }
 
+// What reading again costs stands last: of keys and of values, each by its own columns.
+TEST(DecodeSm90Counts, rows_that_share_lines_take_longer_keys_and_values_apart) {
+    const Device h200 = datasheet_device("h200");
+    const auto times = [&](const char* d) {
+        const Workload w = parse_shape(std::string("b=64,h=32/8,q=1,k=8192,dtype=bf16,d=") + d);
+        for (int tile = 0; tile < find_kernel("decode_sm90").tile_count(); ++tile) {
+            if (find_kernel("decode_sm90").why_not(w, tile, h200).empty()) {
+                const Counts main = find_kernel("decode_sm90").counts(w, tile, h200).front();
+                return 1 + main.reread.back().bytes / w.bytes_kv();
+            }
+        }
+        return 0.0;
+    };
+    EXPECT_NEAR(times("128"), 1.04, 1e-9);
+    EXPECT_GT(times("120"), 1.4);
+    const double both = (120 * times("120") + 128 * times("128")) / 248;
+    EXPECT_NEAR(times("120/128"), both, 1e-9);
+    EXPECT_NEAR(times("128/120"), both, 1e-9);
+}
+
 // One long sequence and short ones, whose units have a block of 64 keys each: 8 x 438 and 48 blocks
 // on 132 CTAs, an end weighing as much as 8 blocks. The 4,000 make 31 of a part: of the long
 // sequence's units a part has as many blocks, or it has four short units.

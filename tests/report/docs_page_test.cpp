@@ -15,6 +15,7 @@
 #include "receipt/row.hpp"
 #include "registry/registry.hpp"
 #include "report/docs_evidence.hpp"
+#include "report/docs_peers.hpp"
 #include "report/docs_tables.hpp"
 #include "support/check.hpp"
 #include "workload/shape_grammar.hpp"
@@ -412,6 +413,12 @@ TEST(DocsPages, shares_of_the_copy_ceiling_leave_no_run_of_operations_out) {
         }
     }
     EXPECT_GE(files, 20);
+}
+
+TEST(DocsPeers, cudnn_has_a_version_of_three_numbers) {
+    EXPECT_EQ(version_in_words("cudnn", "91900 in PyTorch 2.11.0"), "9.19.0 in PyTorch 2.11.0");
+    EXPECT_EQ(version_in_words("cudnn", "8907"), "8907") << "the numbering of before 9";
+    EXPECT_EQ(version_in_words("fa3", "025110"), "025110");
 }
 
 // To mend it: make docs. What commands print is compared by the program (test_cli, DocsOutput).

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// What products are said to move.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "device/catalog.hpp"
+#include "registry/registry.hpp"
+#include "workload/shape_grammar.hpp"
+
+namespace raceline {
+namespace {
+
+// One row by many columns is padded to a tile of several rows. Its weights are read once all the
+// same, however many waves of CTAs that takes.
+TEST(LinearCounts, a_product_of_few_rows_reads_its_weights_once) {
+    for (const char* device : {"h200", "a100-80"}) {
+        for (const char* sizes : {"n=57344,k=8192", "n=128256,k=4096", "n=40000,k=8192"}) {
+            for (const int m : {1, 3, 8}) {
+                const Workload w =
+                    parse_shape(fmt::format("op=linear,m={},{},dtype=bf16", m, sizes));
+                const Counts c =
+                    find_kernel("linear_cublaslt").counts(w, 0, datasheet_device(device)).front();
+                EXPECT_LE(c.reread.front().bytes, 0.01 * w.bytes_read())
+                    << device << ' ' << m << ' ' << sizes;
+            }
+        }
+    }
+}
+
+}  // namespace
+}  // namespace raceline
