@@ -69,6 +69,10 @@ Ceiling ceiling_from_json(const Json& object);
 /// unit than its resource has, or of a size that no machine's has.
 void check_ceiling(const Ceiling& ceiling);
 
+/// Whether a ceiling is more than 3 % above units x rate per clock x clock: the clock was read in
+/// another moment than the rate, or the probe is wrong.
+bool is_above_limit(const Ceiling& ceiling);
+
 /// Fingerprint of the very machine (name, cores, driver; memory size) that a cache entry must
 /// match.
 std::string device_fingerprint(const Device& device);

@@ -54,6 +54,10 @@ Ceiling ceiling_from_json(const Json& object) {
     return ceiling;
 }
 
+bool is_above_limit(const Ceiling& ceiling) {
+    return ceiling.limit > 0 && ceiling.value > limit_tolerance * ceiling.limit;
+}
+
 void check_ceiling(const Ceiling& ceiling) {
     require(std::isfinite(ceiling.value) && ceiling.value > 0, Status::internal,
             "ceiling {}: the probe gave {}, which is not a rate above 0", ceiling.resource,
@@ -71,8 +75,7 @@ void check_ceiling(const Ceiling& ceiling) {
                 format_quantity(kind->least, ceiling.unit),
                 format_quantity(kind->most, ceiling.unit));
     }
-    require(ceiling.limit <= 0 || ceiling.value <= limit_tolerance * ceiling.limit,
-            Status::internal,
+    require(!is_above_limit(ceiling), Status::internal,
             "ceiling {}: {} is {} above units x rate per clock x clock = {}; at most 3 % is "
             "accepted, so "
             "the probe or its clock is wrong",

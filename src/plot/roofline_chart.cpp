@@ -355,7 +355,8 @@ Chart roofline_chart(const TimedRows& rows, Shown shown) {
     }
     Chart chart{.title = "Roofline" + (devices.empty() ? "" : ": " + devices_text(devices))};
     if (groups.empty()) {
-        chart.notes.emplace_back("No measured case in these receipts.");
+        chart.notes.emplace_back(left_out.empty() ? "No measured case in these receipts."
+                                                  : "No case is left to draw.");
     } else {
         chart.key = "Hollow: predicted before the run; filled: measured." + gaps_key(panels);
     }

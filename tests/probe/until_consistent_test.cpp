@@ -46,5 +46,24 @@ TEST(UntilConsistent, contradictions_that_stay_are_refused) {
     EXPECT_EQ(runs, 3);
 }
 
+TEST(UntilConsistent, what_is_above_its_limit_is_measured_again) {
+    int runs = 0;
+    const auto probe = [&](int last_wrong) {
+        return probe_until_consistent([&, last_wrong] {
+            ++runs;
+            Ceiling ceiling = rate("flop.fma.fp32", runs <= last_wrong ? 92e9 : 84e9);
+            ceiling.limit = 86e9;
+            return std::vector{ceiling};
+        });
+    };
+    const auto ceilings = probe(1);
+    EXPECT_EQ(runs, 2);
+    ASSERT_EQ(ceilings.size(), 1U);
+    EXPECT_EQ(ceilings.at(0).value, 84e9);
+    runs = 0;
+    EXPECT_THROW((void)probe(3), Error);
+    EXPECT_EQ(runs, 3);
+}
+
 }  // namespace
 }  // namespace raceline
