@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstddef>
 #include <cuda_runtime.h>
-#include <string>
 
-#include "raceline/error.hpp"
+#include "support/cuda_check.cuh"
 
 namespace raceline::api {
 
@@ -12,14 +11,9 @@ void read_device_memory(void* host, const void* device, std::size_t bytes, void*
 
 void read_device_memory(void* host, const void* device, std::size_t bytes, void* stream) {
     auto* const in_order = static_cast<cudaStream_t>(stream);
-    cudaError_t error = cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, in_order);
-    if (error == cudaSuccess) {
-        error = cudaStreamSynchronize(in_order);
-    }
-    if (error != cudaSuccess) {
-        throw Error(Status::internal, std::string("checked mode could not read device memory: ") +
-                                          cudaGetErrorString(error));
-    }
+    constexpr const char* who = "checked mode: reading device memory";
+    check_cuda(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, in_order), who);
+    check_cuda(cudaStreamSynchronize(in_order), who);
 }
 
 }  // namespace raceline::api

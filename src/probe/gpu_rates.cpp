@@ -102,18 +102,18 @@ void probe_wgmma(GpuSetting& with, const NamedType& type, std::vector<Ceiling>& 
 
 void probe_mma(GpuSetting& with, const NamedType& type, std::vector<Ceiling>& out) {
     const cuda::DeviceBuffer operands = random_operands(type);
-    struct Shape {
+    struct CtaShape {
         int ctas_per_sm, threads;
     };
     GpuPass best;
-    Shape chosen{};
-    const auto loop_of = [&](Shape shape) {
+    CtaShape chosen{};
+    const auto loop_of = [&](CtaShape shape) {
         return [&, shape](int rounds, GpuSpan* span, void* stream) {
             return with.kernels.mma(type.type, shape.ctas_per_sm * with.device.units, shape.threads,
                                     rounds, operands.data(), span, stream);
         };
     };
-    for (const Shape shape : {Shape{1, 128}, {1, 256}, {2, 128}, {2, 256}}) {
+    for (const CtaShape shape : {CtaShape{1, 128}, {1, 256}, {2, 128}, {2, 256}}) {
         const auto pass = with.timer.best_loop(
             loop_of(shape), 0.001,
             fmt::format("{} CTAs an SM of {} threads", shape.ctas_per_sm, shape.threads));

@@ -36,6 +36,16 @@ constexpr auto held() {
     }
 }
 
+/// Null where it is not compiled: then nothing refers to it, and it need not link.
+template <bool compiled, class Held, auto its>
+[[maybe_unused]] Held launch_if() {
+    if constexpr (compiled) {
+        return held<its>();
+    } else {
+        return nullptr;
+    }
+}
+
 }  // namespace raceline
 
 // One declaration a folder. `launch` is declared for all and referenced only where it is compiled,
@@ -44,14 +54,6 @@ constexpr auto held() {
     namespace raceline::kernels::name {                         \
     Kernel kernel();                                            \
     void launch(const Args&, int, const Device&, void*, void*); \
-    template <bool compiled>                                    \
-    HeldLaunch<Args> launch_if() {                              \
-        if constexpr (compiled) {                               \
-            return held<&launch>();                             \
-        } else {                                                \
-            return nullptr;                                     \
-        }                                                       \
-    }                                                           \
     }
 #include "kernels.inc"
 #undef X
@@ -170,12 +172,11 @@ std::string_view code_hash_of(const Kernel& kernel, const Device& device) {
 std::span<const Kernel> all_kernels() {
     static const std::vector<Kernel> kernels = [] {
         std::vector<Kernel> list;
-#define X(id, in_ladder, has_launch, Args, lines, hash)             \
-    list.push_back(kernels::id::kernel());                          \
-    list.back().ladder = in_ladder;                                 \
-    take_launch(list.back(), kernels::id::launch_if<has_launch>()); \
-    list.back().own_lines = lines;                                  \
-    list.back().source_hash = hash;
+#define X(id, in_ladder, has_launch, Args, lines, hash)            \
+    list.push_back(kernels::id::kernel());                         \
+    list.back().ladder = in_ladder, list.back().own_lines = lines; \
+    list.back().source_hash = hash;                                \
+    take_launch(list.back(), launch_if<has_launch, HeldLaunch<Args>, &kernels::id::launch>());
 #include "kernels.inc"
 #undef X
         return list;

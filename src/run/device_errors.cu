@@ -63,7 +63,7 @@ __device__ void compare_lse(const Answers& exact, const Outputs& outputs, std::i
 
 /// A warp a row: its scale, then the errors of its elements.
 __global__ void __launch_bounds__(warps * 32)
-    element_errors(const __grid_constant__ Problem p, const __grid_constant__ Answers exact,
+    element_errors(const __grid_constant__ DrawnCall p, const __grid_constant__ Answers exact,
                    const __grid_constant__ Outputs outputs, float* errors, std::int64_t rows,
                    Found* found) {
     const int lane = static_cast<int>(threadIdx.x) % 32;
@@ -115,7 +115,7 @@ __global__ void __launch_bounds__(warps * 32)
 /// Errors e of rows along the value v of a key that they see: |e · v| / |v| of each row, and
 /// |sum of e · v| / (|v| √n) of the n rows of the tile that see it.
 __global__ void __launch_bounds__(threads)
-    aligned_errors(const __grid_constant__ Problem p, const float* errors, Found* found) {
+    aligned_errors(const __grid_constant__ DrawnCall p, const float* errors, Found* found) {
     extern __shared__ float memory[];
     __shared__ float inverse[tile_keys];
     __shared__ float sums[16][tile_keys];  // of four rows each
@@ -191,7 +191,7 @@ __global__ void __launch_bounds__(threads)
 }
 
 /// Whether float64 says which outputs of the row are finite. A warp a row; `values` are few.
-__device__ bool is_judged(const Problem& p, const Answers& exact, const RowTile& tile,
+__device__ bool is_judged(const DrawnCall& p, const Answers& exact, const RowTile& tile,
                           const PlacedRow& at, int row_in_tile, const BadValue* values, int count,
                           int lane) {
     const SeenKeys its_keys = p.row_keys[at.token];
@@ -227,7 +227,7 @@ __device__ bool is_judged(const Problem& p, const Answers& exact, const RowTile&
 }
 
 __global__ void __launch_bounds__(warps * 32)
-    finite_errors(const __grid_constant__ Problem p, const __grid_constant__ Answers exact,
+    finite_errors(const __grid_constant__ DrawnCall p, const __grid_constant__ Answers exact,
                   const __grid_constant__ Outputs outputs, const BadValue* values, int count,
                   Found* found) {
     const RowTile tile = p.tiles[blockIdx.x];
@@ -272,7 +272,7 @@ __global__ void different(const unsigned* a, const unsigned* b, std::int64_t wor
 
 }  // namespace
 
-void compare(const Problem& problem, const Answers& exact, const Outputs& outputs, float* errors,
+void compare(const DrawnCall& problem, const Answers& exact, const Outputs& outputs, float* errors,
              std::int64_t rows, Found* found) {
     if (rows == 0) {
         return;
@@ -285,7 +285,7 @@ void compare(const Problem& problem, const Answers& exact, const Outputs& output
     cuda::check_launch("the gate's errors along values");
 }
 
-void compare_finite(const Problem& problem, const Answers& exact, const Outputs& outputs,
+void compare_finite(const DrawnCall& problem, const Answers& exact, const Outputs& outputs,
                     const BadValue* values, int value_count, std::int64_t rows, Found* found) {
     if (rows == 0) {
         return;

@@ -263,7 +263,7 @@ device_gate::Found DeviceDraw::run_comparison(const device_gate::Outputs& output
 }
 
 Errors DeviceDraw::errors_of_rounding(const device_gate::Steps& steps, std::int64_t first_channel) {
-    device_gate::Problem rounded = problem_;
+    device_gate::DrawnCall rounded = problem_;
     Gathered own;
     if (first_channel != 0 || rounds_operands(steps.precision.products)) {
         own = gather(steps.precision.products, first_channel);

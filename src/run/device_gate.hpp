@@ -64,7 +64,7 @@ private:
     Draw draw_;
     DeviceInputs inputs_;
     Tables tables_;
-    device_gate::Problem problem_{};
+    device_gate::DrawnCall problem_{};
     std::int64_t rows_ = 0, scattering_ = 0;
     int bad_values_ = 0;
     Gathered operands_;

@@ -33,7 +33,7 @@ struct KeyOrder {
 /// The logits of a tile's rows against blocks of keys.
 template <class T, Sum kind>
 struct Scorer {
-    const Problem& p;
+    const DrawnCall& p;
     const Steps& steps;
     const RowTile& tile;
     T* memory;
@@ -43,7 +43,7 @@ struct Scorer {
     int depth;                          ///< padded head dim
     std::int64_t rows_from, keys_from;  ///< of the tile, in Operands
 
-    __device__ __forceinline__ Scorer(const Problem& problem, const Steps& how, const RowTile& of,
+    __device__ __forceinline__ Scorer(const DrawnCall& problem, const Steps& how, const RowTile& of,
                                       T* shared)
         : p(problem), steps(how), tile(of), memory(shared) {
         const int ty = static_cast<int>(threadIdx.x) / 16;
@@ -119,7 +119,7 @@ __device__ __forceinline__ double larger(double a, double b) {
 
 template <class T, Sum kind>
 __global__ void __launch_bounds__(threads)
-    find_largest(const __grid_constant__ Problem p, const __grid_constant__ Steps steps,
+    find_largest(const __grid_constant__ DrawnCall p, const __grid_constant__ Steps steps,
                  const __grid_constant__ Answers to) {
     extern __shared__ double shared[];
     const RowTile tile = p.tiles[blockIdx.x];
@@ -177,7 +177,7 @@ __device__ __forceinline__ void add_in_order(const float (&exponentials)[4][4], 
 template <class T, Sum kind>
 __device__ __forceinline__ void finish(const Scorer<T, kind>& scorer, const Steps& steps,
                                        RowSums<T>& sums, int column, const Answers& to) {
-    const Problem& p = scorer.p;
+    const DrawnCall& p = scorer.p;
     const double value_scale = scorer.accumulated(scale_of(p.v_scale, p, scorer.tile));
     const double divisor = kind == Sum::e4m3 ? steps.probability_scale : 1;
     const auto add = [](double a, double b) { return a + b; };
@@ -228,7 +228,7 @@ __device__ __forceinline__ void finish(const Scorer<T, kind>& scorer, const Step
 
 template <class T, Sum kind>
 __global__ void __launch_bounds__(threads)
-    answer(const __grid_constant__ Problem p, const __grid_constant__ Steps steps,
+    answer(const __grid_constant__ DrawnCall p, const __grid_constant__ Steps steps,
            const __grid_constant__ Answers to) {
     extern __shared__ double shared[];
     constexpr bool exact = sizeof(T) == sizeof(double);
@@ -317,7 +317,7 @@ __global__ void __launch_bounds__(threads)
 }
 
 /// Rows of a packed tensor (tokens or slots, heads, width) to (sequence, head, token), padded.
-__global__ void gather_rows(const __grid_constant__ Problem p, const void* from, DType dtype,
+__global__ void gather_rows(const __grid_constant__ DrawnCall p, const void* from, DType dtype,
                             float* to, float* mean_squares, std::int64_t tokens,
                             const std::int64_t* starts, const std::int64_t* slots, int heads,
                             int together, int pitch_from, int width, Rounding products,
@@ -363,7 +363,7 @@ __global__ void gather_rows(const __grid_constant__ Problem p, const void* from,
 }
 
 template <class T, Sum kind>
-void launch(const Problem& problem, const Steps& steps, const Answers& answers) {
+void launch(const DrawnCall& problem, const Steps& steps, const Answers& answers) {
     if (problem.tile_count == 0) {
         return;
     }
@@ -383,7 +383,7 @@ void launch(const Problem& problem, const Steps& steps, const Answers& answers) 
 
 }  // namespace
 
-void gather(const Problem& p, const Operands& to, Rounding products, std::int64_t first_channel) {
+void gather(const DrawnCall& p, const Operands& to, Rounding products, std::int64_t first_channel) {
     constexpr unsigned blocks = 4096;
     constexpr unsigned wide = 256;
     const int group = p.heads_q / p.heads_kv;
@@ -402,11 +402,11 @@ bool serves(const Precision& precision) {
            precision.accumulators == Rounding::e4m3_sum;
 }
 
-void answer_exactly(const Problem& problem, const Answers& answers) {
+void answer_exactly(const DrawnCall& problem, const Answers& answers) {
     launch<double, Sum::nearest>(problem, {}, answers);
 }
 
-void answer_rounded(const Problem& problem, const Steps& steps, const Answers& answers) {
+void answer_rounded(const DrawnCall& problem, const Steps& steps, const Answers& answers) {
     switch (steps.precision.accumulators) {
         case Rounding::fp32_rz: launch<float, Sum::toward_zero>(problem, steps, answers); break;
         case Rounding::e4m3_sum: launch<float, Sum::e4m3>(problem, steps, answers); break;

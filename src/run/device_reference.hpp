@@ -38,7 +38,7 @@ constexpr std::int64_t padded(std::int64_t width) {
 }
 
 /// One draw of a problem in device memory. All pointers are device addresses.
-struct Problem {
+struct DrawnCall {
     const void *q, *k, *v;  ///< packed: (tokens, heads, width), caches by slot; MLA: v is k
     DType dtype, kv_dtype;
     const RowTile* tiles;
@@ -57,7 +57,7 @@ struct Problem {
 
 /// Fills the operands (at the addresses in `to`): tokens × heads rows of padded widths. Elements
 /// are rounded to `products`; channels of Q and K begin at `first_channel`.
-void gather(const Problem& problem, const Operands& to, Rounding products,
+void gather(const DrawnCall& problem, const Operands& to, Rounding products,
             std::int64_t first_channel);
 
 /// Where answers go, by row (query token × heads_q + head). T of `out` is double or float.
@@ -80,9 +80,9 @@ struct Steps {
 bool serves(const Precision& precision);
 
 /// Both enqueue on the default stream. float64, and sums in double.
-void answer_exactly(const Problem& problem, const Answers& answers);
+void answer_exactly(const DrawnCall& problem, const Answers& answers);
 /// The same in float, rounded.
-void answer_rounded(const Problem& problem, const Steps& steps, const Answers& answers);
+void answer_rounded(const DrawnCall& problem, const Steps& steps, const Answers& answers);
 
 /// What a comparison finds; device memory, cleared by the host to `nothing_found`.
 struct Found {
@@ -107,7 +107,7 @@ struct Outputs {
 };
 /// Errors of every element, relative to its row's scale, into `errors` (rows, padded width) and
 /// `found`; then errors along each key's value.
-void compare(const Problem& problem, const Answers& exact, const Outputs& outputs, float* errors,
+void compare(const DrawnCall& problem, const Answers& exact, const Outputs& outputs, float* errors,
              std::int64_t rows, Found* found);
 
 /// A value that is not finite, as a key of one sequence and KV head.
@@ -117,7 +117,7 @@ struct BadValue {
 };
 /// Compares which outputs are finite. Rows for which float64 is no measure are left out: those that
 /// mask one of `values`, give it a weight under 2^-126, or have keys but no weight at all.
-void compare_finite(const Problem& problem, const Answers& exact, const Outputs& outputs,
+void compare_finite(const DrawnCall& problem, const Answers& exact, const Outputs& outputs,
                     const BadValue* values, int value_count, std::int64_t rows, Found* found);
 
 /// Number of 4-byte words in which two buffers differ, added to *count (device memory).

@@ -10,22 +10,22 @@ namespace {
 }
 }  // namespace
 
-void gather(const Problem&, const Operands&, Rounding, std::int64_t) {
+void gather(const DrawnCall&, const Operands&, Rounding, std::int64_t) {
     refuse();
 }
 bool serves(const Precision&) {
     return false;
 }
-void answer_exactly(const Problem&, const Answers&) {
+void answer_exactly(const DrawnCall&, const Answers&) {
     refuse();
 }
-void answer_rounded(const Problem&, const Steps&, const Answers&) {
+void answer_rounded(const DrawnCall&, const Steps&, const Answers&) {
     refuse();
 }
-void compare(const Problem&, const Answers&, const Outputs&, float*, std::int64_t, Found*) {
+void compare(const DrawnCall&, const Answers&, const Outputs&, float*, std::int64_t, Found*) {
     refuse();
 }
-void compare_finite(const Problem&, const Answers&, const Outputs&, const BadValue*, int,
+void compare_finite(const DrawnCall&, const Answers&, const Outputs&, const BadValue*, int,
                     std::int64_t, Found*) {
     refuse();
 }

@@ -276,11 +276,11 @@ static_assert(value_pitch <= 2 * pitch<double>);
 struct PlacedRow {
     std::int64_t token;  ///< over the batch; -1: the tile has no such row
     std::int32_t head;
-    [[nodiscard]] __device__ __forceinline__ std::int64_t index(const Problem& p) const {
+    [[nodiscard]] __device__ __forceinline__ std::int64_t index(const DrawnCall& p) const {
         return token * p.heads_q + head;
     }
 };
-__device__ __forceinline__ PlacedRow place(const Problem& p, const RowTile& tile, int r) {
+__device__ __forceinline__ PlacedRow place(const DrawnCall& p, const RowTile& tile, int r) {
     if (r >= tile.rows) {
         return {-1, 0};
     }
@@ -291,16 +291,16 @@ __device__ __forceinline__ PlacedRow place(const Problem& p, const RowTile& tile
 }
 
 /// First row of the tile's sequence and KV head in Operands, and its first key.
-__device__ __forceinline__ std::int64_t first_row(const Problem& p, const RowTile& tile) {
+__device__ __forceinline__ std::int64_t first_row(const DrawnCall& p, const RowTile& tile) {
     const std::int64_t length = p.start_q[tile.sequence + 1] - p.start_q[tile.sequence];
     return p.start_q[tile.sequence] * p.heads_q + tile.head_kv * length * (p.heads_q / p.heads_kv);
 }
-__device__ __forceinline__ std::int64_t first_key(const Problem& p, const RowTile& tile) {
+__device__ __forceinline__ std::int64_t first_key(const DrawnCall& p, const RowTile& tile) {
     const std::int64_t length = p.start_k[tile.sequence + 1] - p.start_k[tile.sequence];
     return p.start_k[tile.sequence] * p.heads_kv + tile.head_kv * length;
 }
 
-__device__ __forceinline__ double scale_of(const float* scales, const Problem& p,
+__device__ __forceinline__ double scale_of(const float* scales, const DrawnCall& p,
                                            const RowTile& tile) {
     return scales != nullptr
                ? static_cast<double>(scales[tile.sequence * p.heads_kv + tile.head_kv])

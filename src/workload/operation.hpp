@@ -216,9 +216,9 @@ OperationArgs make_operation_args(const Workload& workload, std::span<void* cons
 }  // namespace raceline
 
 /// Ends an operation's record file. NAME is the folder's name; RECORD a `const OperationRecord`.
-#define RACELINE_OPERATION(NAME, RECORD)             \
-    namespace raceline::operations::NAME {           \
-    const ::raceline::OperationRecord& operation() { \
-        return RECORD;                               \
-    }                                                \
+// clang-format off
+#define RACELINE_OPERATION(NAME, RECORD)                              \
+    namespace raceline::operations::NAME {                            \
+    const ::raceline::OperationRecord& operation() { return RECORD; } \
     }
+// clang-format on
