@@ -21,6 +21,9 @@ namespace {
 std::vector<NamedPoint> points_of(const Options& options) {
     const WorkPoint& given = options.point;
     if (options.files.empty()) {
+        require(given.flops != 0 || given.bytes != 0, Status::invalid_argument,
+                "point needs --flops, --bytes or a file of points, as in `raceline point --flops "
+                "1.4e11 --bytes 1e8`");
         return {{options.name.empty() ? "point" : options.name, given}};
     }
     require(options.files.size() == 1, Status::invalid_argument, "point takes one file, and {}",

@@ -44,7 +44,10 @@ std::string extra_sentence(const CLI::App& command, const CLI::ParseError& error
         return error.what();
     }
     if (!rest.front().starts_with('-')) {
-        return fmt::format("{} takes no word '{}'", command.get_name(), rest.front());
+        const bool of_shape = rest.front().find('=') != std::string::npos;
+        return fmt::format(
+            "{} takes no word '{}'{}", command.get_name(), rest.front(),
+            of_shape ? "; a shape's fields stand side by side, with commas between" : "");
     }
     const std::string word = rest.front().substr(0, rest.front().find('='));
     std::vector<std::string> names;

@@ -274,6 +274,21 @@ std::string bars_of(const Panel& panel, std::size_t index) {
     return plots;
 }
 
+// Letters once more, over the colons of lines that a picture draws over its marks: in a terminal
+// one cell holds one sign, and a mark says more than a piece of its line.
+std::string letters_over_colons(const Panel& panel, std::size_t index, Letters& letters) {
+    std::string plots;
+    const bool any_colons = std::ranges::any_of(
+        panel.series, [](const Series& series) { return series.over_marks && is_drawn(series); });
+    for (std::size_t i = 0; any_colons && i < panel.series.size(); ++i) {
+        if (const Series& series = panel.series[i]; is_drawn(series) && is_marked(series)) {
+            plots +=
+                fmt::format("{}$p{}s{} {} notitle", separator, index, i, look_of(series, &letters));
+        }
+    }
+    return plots;
+}
+
 std::string panel_text(const Chart& chart, std::size_t index, bool terminal, TerminalSize size) {
     const Panel& panel = chart.panels[index];
     std::string text = "unset label\nunset arrow\n";
@@ -305,7 +320,7 @@ std::string panel_text(const Chart& chart, std::size_t index, bool terminal, Ter
         }
     }
     // gnuplot draws no axes without anything to plot.
-    plots = bars + plots;
+    plots = bars + plots + (terminal ? letters_over_colons(panel, index, letters) : "");
     text +=
         blocks + "plot " + (plots.empty() ? "NaN notitle" : plots.substr(separator.size())) + "\n";
     if (terminal) {

@@ -153,7 +153,9 @@ std::string missing_roofs(const Roofs& roofs) {
     }
     if (incomplete(roofs)) {
         return fmt::format(
-            "{}: its ceilings are not known, so it has no roofs; name a file of its ceilings",
+            "{}: its ceilings are not known, so it has no roofs; name a file of its ceilings, or "
+            "run "
+            "`raceline measure` and then bench again",
             roofs.device);
     }
     return std::ranges::all_of(roofs.engines, &Roof::measured)

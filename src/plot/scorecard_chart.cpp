@@ -258,8 +258,11 @@ Chart nothing_scored(const Scorecard& card) {
                 .width = 1100,
                 .height = height_of_missing};
     chart.panels.emplace_back().missing =
-        "Nothing to draw: no settled measurement of a clean tree stands here with its prediction. "
-        "`raceline bench --receipts FILE` writes both.";
+        std::string(
+            "Nothing to draw: no settled measurement of a clean tree stands here with its "
+            "prediction. ") +
+        (card.left_out().dirty > 0 ? "Build from committed sources, then measure again."
+                                   : "`raceline bench --receipts FILE` writes both.");
     return chart;
 }
 

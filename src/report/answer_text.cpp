@@ -25,6 +25,9 @@ std::string named_line(std::string_view name, const std::string& text, Ink ink,
                        const TextStyle& style) {
     constexpr std::size_t column = 10;
     const std::size_t room = style.columns > 2 * column ? style.columns - column : 0;
+    if (text.empty()) {
+        return "";
+    }
     std::string lines;
     for (const std::string& line : broken_lines(text, room)) {
         lines +=
@@ -337,7 +340,8 @@ std::string answers_table(std::span<const ProblemAnswer> answers, const TextStyl
             {shape, std::string(answer.which.kernel->name), p.limiter,
              time_text(uncalibrated ? p.seconds : p.expected_seconds),
              p.band ? format_seconds(p.band->low) + " to " + format_seconds(p.band->high) : "",
-             time_text(p.seconds), bound, share_of_bound(answer.bound.seconds, p.seconds),
+             time_text(p.seconds), bound,
+             share_of_bound(answer.bound.seconds, uncalibrated ? p.seconds : p.expected_seconds),
              answer.bound.limiter, intensity, ridge, rates,
              answer.which.kernel->tile_text(answer.which.tile)});
     }

@@ -144,6 +144,11 @@ std::string of_bound_text(const CaseLine& line) {
     return share_of_bound(line.bound.seconds, line.measured > 0 ? line.measured : line.predicted);
 }
 
+// Of a prediction alone: of the time that is expected, which the table shows.
+std::string of_expected_text(const CaseLine& line) {
+    return share_of_bound(line.bound.seconds, line.expected);
+}
+
 std::vector<CaseColumn> roofline_columns() {
     return {{limiter_column(Keep::limiters), [](const CaseLine& line) { return line.limiter; }},
             {number_column("FLOP/B", Keep::roofline),
@@ -302,7 +307,8 @@ std::string prediction_text(std::span<const CaseLine> cases, bool uncalibrated,
                       [](const CaseLine& line) {
                           return line.predicted > 0 ? "" : time_text(line.bound.seconds);
                       }},
-                     of_bound_column()});
+                     {number_column("of bound", Keep::of_bound),
+                      uncalibrated ? of_bound_text : of_expected_text}});
     if (!uncalibrated) {
         append(columns, {{number_column("expected"),
                           [](const CaseLine& line) { return time_text(line.expected); }},

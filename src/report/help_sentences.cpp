@@ -20,9 +20,9 @@ std::string waiting_sentence(const ProblemAnswer& answer) {
     }
     const std::int64_t units = fill.a_unit > 0 ? fill.at_once / fill.a_unit : 0;
     if (limiter == "tail" && fill.ctas < units) {
-        return fmt::format("Its grid limits it: {} leave {} of {} units without one.",
+        return fmt::format("Its grid limits it: {} {} {} of {} units without one.",
                            counted_text(static_cast<std::size_t>(fill.ctas), "CTA"),
-                           units - fill.ctas, units);
+                           fill.ctas == 1 ? "leaves" : "leave", units - fill.ctas, units);
     }
     if (limiter == "tail" && fill.imbalance > 1.1) {
         return fmt::format(
@@ -67,6 +67,12 @@ std::string gain_text(double saved) {
 
 // A term that was hidden so far has no bar: it says what it is.
 std::string instead_text(const RateGain& gain, const ProblemAnswer& answer) {
+    constexpr double the_same = 0.995, ghz = 1e-9;
+    const double clock = answer.explained.prediction.sm_clock_hz;
+    if (clock > 0 && gain.clock_hz < the_same * clock) {
+        return fmt::format(": the board's power then allows {:.2f} GHz, not {:.2f}",
+                           gain.clock_hz * ghz, clock * ghz);
+    }
     if (gain.in_place.empty()) {
         return "";
     }
@@ -90,7 +96,9 @@ std::vector<std::string> help_sentences(const ProblemAnswer& answer) {
     if (p.seconds <= 0) {
         return sentences;  // of nothing there is no share
     }
-    for (const std::string& waiting : {waiting_sentence(answer), empty_sentence(helps.fill)}) {
+    const std::string empty =
+        answer.bound.arithmetic_intensity > 0 ? empty_sentence(helps.fill) : "";
+    for (const std::string& waiting : {waiting_sentence(answer), empty}) {
         if (!waiting.empty()) {
             sentences.push_back(waiting);
         }
@@ -99,9 +107,13 @@ std::vector<std::string> help_sentences(const ProblemAnswer& answer) {
     const RateGain* gain = limiting != helps.rates.end() ? &*limiting
                            : helps.rates.empty()         ? nullptr
                                                          : &helps.rates.front();
-    if (gain != nullptr) {
+    if (gain != nullptr && gain->resource != p.limiter && gain->saved < least_share) {
+        sentences.emplace_back("No rate that is 10 % higher saves time by itself.");
+    } else if (gain != nullptr) {
         sentences.push_back(fmt::format("A 10 % higher rate of {} saves {}{}.", gain->resource,
                                         gain_text(gain->saved), instead_text(*gain, answer)));
+    }
+    if (gain != nullptr) {
         sentences.push_back(fmt::format("All rates and the clock 10 % higher save {}.",
                                         gain_text(helps.saved_by_all)));
     }

@@ -110,7 +110,8 @@ WhatHelps what_helps(const Case& which, const Device& device, Calibration calibr
     WhatHelps helps;
     for (const auto& [resource, busy] : now.layer1.seconds) {
         const Prediction then = predict(with_rate_of(device, resource, more), launches, how);
-        helps.rates.push_back({resource, then.seconds, saved(then.seconds), grown_term(now, then)});
+        helps.rates.push_back(
+            {resource, then.seconds, saved(then.seconds), grown_term(now, then), then.sm_clock_hz});
     }
     // Equal gains in the order of their names. (std::stable_sort uses what clang calls deprecated.)
     std::ranges::sort(helps.rates, [](const RateGain& a, const RateGain& b) {

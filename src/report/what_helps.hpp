@@ -17,6 +17,7 @@ struct RateGain {
     double seconds = 0;
     double saved = 0;      ///< of the time without it, a fraction
     std::string in_place;  ///< the term that grew most instead, where that is not next to nothing
+    double clock_hz = 0;   ///< what the board's power allows with it; 0 where no power is modelled
 };
 
 /// How the launch that takes longest lies on the device.

@@ -59,6 +59,9 @@ TEST(GnuplotScript, lines_over_marks_stand_on_white_or_are_colons) {
                 HasSubstr("$p0s2 with lines lc rgb '#ffffff' lw 2 notitle"));
     const std::string terminal = gnuplot_script(chart, PictureForm::terminal);
     EXPECT_THAT(terminal, HasSubstr("$p0s2 with points pt ':' title '2.00× left to dram'"));
+    // A cell holds one sign: letters come last, so that no mark is lost under colons.
+    EXPECT_LT(terminal.rfind("$p0s2 with points pt ':'"), terminal.rfind("$p0s1 with points"));
+    EXPECT_THAT(terminal.substr(terminal.rfind("$p0s1 with points")), HasSubstr("notitle"));
     const std::size_t begin = terminal.find("$p0s2 << END");
     const std::size_t end = terminal.find("END\n", terminal.find('\n', begin));
     EXPECT_GT(std::count(terminal.begin() + static_cast<std::ptrdiff_t>(begin),

@@ -24,8 +24,8 @@ Device one_core() {
     return device;
 }
 
-// The best of three quick probes within their limits serves the tests that look at values. They ask for relations that
-// hold by factors, so that neighbours on the machine cannot break them.
+// The best of three quick probes within their limits serves the tests that look at values. They ask
+// for relations that hold by factors, so that neighbours on the machine cannot break them.
 const std::map<std::string, Ceiling>& quick() {
     static const std::map<std::string, Ceiling> ceilings = [] {
         std::map<std::string, Ceiling> found;
