@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // `raceline kernels --diff`: what a rung of the ladder changes of another one. That is what its own
-// files hold.
+// files hold, without the lines that every file has.
+#include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
 #include <string>
+#include <string_view>
 
 #include "options.hpp"
 #include "registry/registry.hpp"
@@ -23,6 +25,35 @@ const Kernel& rung_called(const std::string& name) {
     return kernel;
 }
 
+// Lines that a file needs to be compiled, and that teach nothing.
+bool is_frame(std::string_view line) {
+    return line.starts_with("// SPDX-") || line.starts_with("#include ") ||
+           line.starts_with("#pragma once") || line.starts_with("using namespace ") ||
+           (line.starts_with("namespace ") && line.ends_with("{")) ||
+           line.starts_with("}  // namespace");
+}
+
+// A rung's file without its frame, and without the record that is printed above it. Of several
+// empty lines one stays, and none at either end.
+std::string own_lines(std::string_view content) {
+    std::string own;
+    bool in_record = false, gap = false;
+    while (!content.empty()) {
+        const std::string_view line = content.substr(0, content.find('\n'));
+        content.remove_prefix(std::min(line.size() + 1, content.size()));
+        in_record = in_record || line.starts_with("constexpr Rung rung{");
+        if (in_record) {
+            in_record = line != "};";
+        } else if (line.empty()) {
+            gap = true;
+        } else if (!is_frame(line)) {
+            own += fmt::format("{}{}\n", gap && !own.empty() ? "\n" : "", line);
+            gap = false;
+        }
+    }
+    return own;
+}
+
 }  // namespace
 
 void print_lesson(const std::string& before, const std::string& after, const TextStyle& style) {
@@ -37,10 +68,13 @@ void print_lesson(const std::string& before, const std::string& after, const Tex
                                  : fmt::format("its predecessor is {}", now.rung->predecessor));
     }
     fmt::print("{}", paragraph(fmt::format("To be seen: {}.", now.rung->evidence), style));
+    fmt::print("{}", paragraph("Its own files follow, without licence, includes, namespaces and "
+                               "the record of the words above.",
+                               style));
     for (const build_info::EmbeddedFile& file : build_info::ladder_sources()) {
         const fs::path path{std::string(file.path)};
         if (path.parent_path().filename() == now.name) {
-            fmt::print("\n== {}\n\n{}", path.filename().string(), file.content);
+            fmt::print("\n== {}\n\n{}", path.filename().string(), own_lines(file.content));
         }
     }
 }
