@@ -47,7 +47,7 @@ PICTURES = {
 
 
 # The receipt of each device alone that holds most: each is a picture that somebody will ask for. All of them in a browser
-# would take longer than the four minutes of CI: tests/plot/roofline_chart_test.cpp places the words of every receipt
+# would take longer than the four minutes of CI: tests/plot/roofline_words_test.cpp places the words of every receipt
 # without one.
 TIMED = [file for file in sorted(pathlib.Path(SOURCE).resolve().glob("receipts/*/2*.jsonl*"), key=lambda file: (len(stored_text(file)), file))
          if any(f'"kind":"{kind}"' in stored_text(file) for kind in ("measurement", "comparison"))]

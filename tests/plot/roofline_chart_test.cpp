@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Points, roofs and gaps of rooflines, from the committed receipts and from rows written by hand.
+// Points, roofs and panels of rooflines, from the committed receipts and from rows written by hand.
 #include <algorithm>
-#include <cmath>
-#include <filesystem>
-#include <fmt/format.h>
 #include <fstream>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,37 +11,23 @@
 
 #include "device/catalog.hpp"
 #include "plot/charts.hpp"
-#include "plot/gnuplot_script.hpp"
+#include "plot/drawn_receipts.hpp"
 #include "plot/other_rows.hpp"
 #include "plot/placement.hpp"
 #include "plot/roof_lines.hpp"
-#include "plot/roofline_points.hpp"
 #include "plot/roofs.hpp"
-#include "plot/terminal_layout.hpp"
 #include "receipt/stored_text.hpp"
 #include "report/written_runs.hpp"
-#include "support/check.hpp"
 
 namespace raceline {
 namespace {
 
+using test::ladder_file;
+using test::receipt;
+using test::series_called;
+using test::training_file;
 using testing::Contains;
 using testing::HasSubstr;
-
-std::string receipt(const std::string& name) {
-    return std::string(RACELINE_SOURCE_DIR) + "/receipts/" + name;
-}
-const std::string training_file =
-    receipt("h200/2026-11-23-prefill_sm90-training-16k-4b2ec0278ce6.jsonl.gz");
-const std::string ladder_file = receipt("h200/2026-11-21-ladder-12c3875edbd2.jsonl.gz");
-
-const Series& series_called(const Panel& panel, const std::string& title) {
-    const auto found = std::ranges::find(panel.series, title, &Series::title);
-    if (found == panel.series.end()) {
-        throw std::runtime_error("no series " + title);
-    }
-    return *found;
-}
 
 class RooflineChart : public test::WrittenRuns {};
 
@@ -238,44 +221,6 @@ TEST_F(RooflineChart, a_roofline_of_many_kernels_has_a_panel_for_each) {
     EXPECT_TRUE(titles.contains("naive"));
 }
 
-// Of one panel, of many, of several devices; a receipt at a time and all together.
-TEST_F(RooflineChart, no_words_stand_on_others_or_leave_their_diagonal) {
-    std::vector<std::vector<std::string>> pictures{{}};
-    for (const std::string& file : stored_receipts(receipt(""))) {
-        pictures.push_back({file});
-        pictures.front().push_back(file);
-    }
-    pictures.push_back({receipt("cpu/2026-11-22-quickstart-f13186e093fd.jsonl.gz"), training_file});
-    std::size_t words = 0;
-    for (const std::vector<std::string>& files : pictures) {
-        const Chart chart = roofline_chart(read_timed_rows(files));
-        for (std::size_t i = 0; i < chart.panels.size(); ++i) {
-            const Panel& panel = chart.panels[i];
-            const Place place = place_of(chart, i);
-            for (std::size_t a = 0; a < panel.texts.size(); ++a) {
-                const Box box = box_of(panel, place, panel.texts[a]);
-                // Names right of the axes may touch: their lines are as high as they are.
-                const bool beside = panel.texts[a].x > panel.x.high;
-                for (std::size_t b = a + 1; b < panel.texts.size(); ++b) {
-                    EXPECT_FALSE(!beside && overlap(box, box_of(panel, place, panel.texts[b])))
-                        << files.front() << " " << panel.title << ": " << panel.texts[a].text
-                        << " and " << panel.texts[b].text;
-                }
-                for (const auto& [x, y] : box) {
-                    EXPECT_LE(y, place.height + 0.51 * line_height)
-                        << files.front() << " " << panel.title << ": " << panel.texts[a].text;
-                    EXPECT_GT(x, 0) << files.front() << " " << panel.texts[a].text;
-                    // Names of engines stand right of the axes, all else between their ends.
-                    EXPECT_TRUE(beside || x < place.width)
-                        << files.front() << " " << panel.title << ": " << panel.texts[a].text;
-                }
-                ++words;
-            }
-        }
-    }
-    EXPECT_GT(words, 400U);
-}
-
 // Of a whole device the kernels with most cases are drawn, each case at its newest commit.
 TEST_F(RooflineChart, a_roofline_of_many_kernels_is_bounded_and_says_so) {
     const TimedRows rows = read_timed_rows(stored_receipts(receipt("")));
@@ -371,229 +316,6 @@ TEST_F(RooflineChart, the_roof_of_shared_memory_says_that_it_holds_for_both_dire
                 testing::Not(Contains(HasSubstr("SMEM"))));
 }
 
-// A line that ends in the middle of nowhere would be read as one that ends on the nearest roof.
-TEST_F(RooflineChart, every_gap_ends_on_a_roof_of_its_limiter_or_on_a_bar) {
-    std::size_t on_roofs = 0;
-    std::size_t on_bars = 0;
-    const std::string cpu_file = receipt("cpu/2026-11-22-quickstart-f13186e093fd.jsonl.gz");
-    for (const std::string& file : {training_file, ladder_file, cpu_file}) {
-        for (const Panel& panel : roofline_chart(read_timed_rows({file})).panels) {
-            for (const Series& gap : panel.series) {
-                if (gap.title.find("× left to ") == std::string::npos) {
-                    continue;
-                }
-                const ChartPoint& end = gap.points.at(1);
-                const auto passes = [&](const Series& line) {
-                    const bool straight = line.line == Line::solid && line.points.size() == 2;
-                    const bool own = line.width == 3 && line.colour == gap.colour;
-                    if (!straight || (line.colour != Colour::grey && !own)) {
-                        return false;
-                    }
-                    const auto& [from, to] = std::pair(line.points[0], line.points[1]);
-                    const double along = std::log(end.x / from.x) / std::log(to.x / from.x);
-                    const double y = from.y * std::pow(to.y / from.y, along);
-                    return along > 0 && along < 1 && std::abs(y / end.y - 1) < 0.03 &&
-                           own == (gap.title.find("(short bar)") != std::string::npos);
-                };
-                EXPECT_TRUE(std::ranges::any_of(panel.series, passes))
-                    << file << " " << panel.title << " " << gap.title;
-                const bool bar = gap.title.find("bar") != std::string::npos;
-                ++(bar ? on_bars : on_roofs);
-            }
-        }
-    }
-    EXPECT_GT(on_roofs, 0U);
-    EXPECT_GT(on_bars, 0U);
-}
-
-std::vector<std::string> titles_of(const TimedRows& rows) {
-    std::vector<std::string> found;
-    for (const Panel& panel : roofline_chart(rows).panels) {
-        std::ranges::transform(panel.series, std::back_inserter(found), &Series::title);
-    }
-    return found;
-}
-
-// No program is faster than the floor of its launch, however far a roof of memory is.
-TEST_F(RooflineChart, a_gap_ends_where_no_program_is_faster) {
-    p_.layer1.seconds = {{"dram", 1e-7}};
-    p_.limiter = "launch";
-    p_.layer2 = {{"launch", 2.5e-6}, {"dram", 1e-7}};
-    run(4e-6, 5e-6);
-    TimedRows rows = read_timed_rows({path()});
-    EXPECT_THAT(titles_of(rows),
-                Contains("2.00× left to the floor of the launch (short bar); limited by launch"));
-    // What the row says of its problem goes before the terms of the kernel.
-    SpeedOfLight& bound = rows.cases.at(0).bound;
-    bound.seconds = 4e-6;
-    bound.limiter = "flop.mma.fp16";
-    EXPECT_THAT(
-        titles_of(rows),
-        Contains("1.25× left to the bound by flop.mma.fp16 (short bar); limited by launch"));
-    bound.seconds = 5e-8;
-    bound.limiter = "dram";
-    EXPECT_THAT(titles_of(rows), Contains("50.00× left to dram (short bar); limited by launch"));
-}
-
-// A datasheet's rate is no roof of the chart: beside it stands the gap to the limiter's own.
-TEST_F(RooflineChart, beside_a_datasheet_bound_stands_the_gap_to_the_roof_of_the_limiter) {
-    p_.layer1.seconds = {{"dram", 2.5e-6}};
-    p_.limiter = "dram";
-    run(4e-6, 5e-6);
-    TimedRows rows = read_timed_rows({path()});
-    SpeedOfLight& bound = rows.cases.at(0).bound;
-    bound.seconds = 4e-6;
-    bound.limiter = "flop.mma.fp16";
-    bound.rates = "datasheet";
-    EXPECT_THAT(titles_of(rows),
-                Contains("1.25× left to the bound by flop.mma.fp16 at its datasheet's rate (short "
-                         "bar), 2.00× to the roof of its limiter dram"));
-    std::vector<std::string> words;
-    const Chart chart = roofline_chart(rows);
-    for (const ChartText& text : chart.panels.at(0).texts) {
-        words.push_back(text.text);
-    }
-    EXPECT_THAT(words, Contains("1.25× (datasheet)"));
-}
-
-// Latency, a launch and the tail have no roof: the key does not say that lines lead to it.
-TEST_F(RooflineChart, the_key_says_what_gaps_end_on) {
-    const std::string roof = " Dotted: the widest gap of each kernel to the roof of its limiter.";
-    p_.layer1.seconds = {{"dram", 4e-6}};
-    p_.limiter = "dram";
-    run(5e-6, 8e-6);
-    EXPECT_THAT(roofline_chart(read_timed_rows({path()})).key, HasSubstr(roof));
-    for (const char* limiter : {"latency", "launch", "tail"}) {
-        p_.limiter = limiter;
-        const std::string file = std::string(limiter) + ".jsonl";
-        run(5e-6, 8e-6, file);
-        TimedRows rows = read_timed_rows({path(file)});
-        const std::string none = roofline_chart(rows).key;
-        EXPECT_THAT(none, HasSubstr("what the legend names: the roof of its limiter, or of its "
-                                    "busiest resource where the limiter"));
-        EXPECT_THAT(none, testing::Not(HasSubstr("no program")));
-        rows.cases.at(0).bound.seconds = 6e-6;
-        rows.cases.at(0).bound.limiter = "launch";
-        EXPECT_THAT(roofline_chart(rows).key,
-                    HasSubstr("the roof of its limiter, or what no program passes"));
-    }
-    TimedRows rows = read_timed_rows({path()});
-    rows.cases.at(0).predicted.reset();
-    EXPECT_THAT(roofline_chart(rows).key, testing::Not(HasSubstr("Dotted")));
-}
-
-TEST_F(RooflineChart, no_gap_of_the_committed_receipts_promises_what_no_program_reaches) {
-    std::size_t bounded = 0;
-    for (const std::string& file : stored_receipts(receipt(""))) {
-        for (const TimedCase& one : read_timed_rows({file}).cases) {
-            if (!(one.bound.seconds > 0) || !(one.workload.flops() > 0)) {
-                continue;
-            }
-            TimedRows alone;
-            alone.cases = {one};
-            for (const auto& [group, points] : roofline_groups(alone)) {
-                const double most = one.workload.flops() / one.bound.seconds;
-                EXPECT_LE(points.at(0).limit, most * (1 + 1e-9)) << file << " " << one.shape;
-                bounded += points.at(0).bound.empty() ? 0 : 1;
-            }
-        }
-    }
-    EXPECT_GT(bounded, 100U);
-}
-
-// The resource that takes the most time of its own need not be the one that a kernel waits for, but
-// no program passes its roof.
-TEST_F(RooflineChart, a_gap_leads_to_the_predicted_limiter_or_to_a_nearer_roof) {
-    p_.layer1.seconds = {{"dram", 1e-6}, {"op.ex2", 8e-7}};
-    p_.limiter = "op.ex2";
-    run(3e-6, 4e-6);
-    EXPECT_THAT(titles_of(read_timed_rows({path()})),
-                Contains("4.00× left to dram (short bar), 5.00× to its limiter op.ex2"));
-    p_.limiter = "tail";
-    which_.workload.seqlen_k = 4096;
-    run(3e-6, 4e-6, "tail.jsonl");
-    EXPECT_THAT(titles_of(read_timed_rows({path("tail.jsonl")})),
-                Contains("4.00× left to dram (short bar); limited by tail"));
-}
-
-// Where engines lie close to each other, a name stands beside the roof of another: a line says
-// whose it is. No name is farther from its roof than the names of its neighbours make it.
-TEST_F(RooflineChart, a_line_leads_from_each_engine_s_roof_to_its_name) {
-    const Chart chart = roofline_chart(read_timed_rows({training_file}));
-    const Panel& panel = chart.panels.at(0);
-    const Place place = place_of(chart, 0);
-    const std::string script = gnuplot_script(chart, PictureForm::svg);
-    std::vector<double> shifts;  // in lines
-    std::vector<double> heights;
-    for (const ChartText& text : panel.texts) {
-        if (text.x > panel.x.high) {
-            ASSERT_TRUE(text.led_from) << text.text;
-            const auto at = [&](double y) { return share_of(panel.y, y) / line_share(place); };
-            shifts.push_back(at(text.y) - at(text.led_from->second));
-            heights.push_back(at(text.y));
-            EXPECT_THAT(script,
-                        HasSubstr(fmt::format("set arrow from first {:.10g},{:.10g} to first ",
-                                              panel.x.high, text.led_from->second)));
-        }
-    }
-    ASSERT_EQ(heights.size(), 7U);
-    for (std::size_t i = 1; i < heights.size(); ++i) {
-        EXPECT_GT(heights[i] - heights[i - 1], 0.99);
-    }
-    EXPECT_NEAR(shifts.front(), 0, 1e-6) << "fma.fp32 has no neighbour";
-    const auto [down, up] = std::ranges::minmax(shifts);
-    EXPECT_LT(down, -0.5);
-    EXPECT_GT(up, 0.5) << "a block of names has its middle at that of its roofs";
-}
-
-TEST_F(RooflineChart, in_a_terminal_arrows_lead_from_names_to_roofs) {
-    const Chart chart = roofline_chart(read_timed_rows({training_file}));
-    const TerminalSize size{100, 20};
-    const TerminalLayout layout = terminal_layout(chart.panels.at(0), size);
-    std::map<std::string, std::string> arrows;
-    for (const ChartText& text : chart.panels.at(0).texts) {
-        if (text.x <= chart.panels.at(0).x.high) {
-            continue;
-        }
-        const auto word = std::ranges::find_if(
-            layout.words, [&](const CellText& one) { return one.text.ends_with(text.text); });
-        ASSERT_NE(word, layout.words.end()) << text.text;
-        Series roof{.title = {}, .colour = Colour::grey, .points = {{1, text.led_from->second}}};
-        const int own = terminal_cells(chart.panels.at(0), size, roof).at(0).second;
-        const std::string arrow = word->row == own ? "  " : word->row < own ? "↑ " : "↓ ";
-        EXPECT_EQ(word->text, arrow + text.text);
-        arrows[arrow] += text.text;
-    }
-    EXPECT_EQ(arrows.size(), 3U) << "too much room to try all";
-}
-
-// Of two devices roofs lie close to each other: what stands on one is no more to be read.
-TEST_F(RooflineChart, speed_ups_stand_beside_roofs_and_bars) {
-    const Chart chart = roofline_chart(read_timed_rows(
-        {receipt("h100-sxm/2026-11-23-prefill_sm90-training-16k-be8691d8caad.jsonl.gz"),
-         training_file}));
-    const Panel& panel = chart.panels.at(0);
-    const Place place = place_of(chart, 0);
-    std::vector<Box> lines = boxes_of_roofs(panel, place);
-    EXPECT_GT(lines.size(), 6U);
-    for (const Series& series : panel.series) {
-        if (series.width == 3) {
-            lines.push_back(box_of_line(panel, place, series));
-        }
-    }
-    std::size_t words = 0;
-    for (const ChartText& text : panel.texts) {
-        if (text.text.ends_with("×") || text.text.ends_with("× (datasheet)")) {
-            ++words;
-            const Box box = box_of(panel, place, text);
-            EXPECT_TRUE(std::ranges::none_of(lines, [&](const Box& line) {
-                return overlap(box, line);
-            })) << text.text;
-        }
-    }
-    EXPECT_EQ(words, 2U);
-}
-
 TEST_F(RooflineChart, says_which_cases_have_no_place_on_it) {
     const Chart chart = roofline_chart(
         read_timed_rows({receipt("h200/2026-11-28-operations-903665520-35dcd76ecc7b.jsonl.gz")}));
@@ -601,47 +323,6 @@ TEST_F(RooflineChart, says_which_cases_have_no_place_on_it) {
                                                "operations that a roofline counts."));
     const Chart attention = roofline_chart(read_timed_rows({training_file}));
     EXPECT_THAT(attention.notes, testing::Not(testing::Contains(testing::HasSubstr("not drawn"))));
-}
-
-// Nor does a roof of another device strike the name of one through.
-TEST_F(RooflineChart, names_of_memory_stand_off_all_roofs) {
-    const std::string h200 = "h200/2026-11-23-prefill_sm90-training-16k-";
-    const std::vector<std::vector<std::string>> pictures{
-        {receipt("h100-sxm/2026-11-23-prefill_sm90-training-16k-be8691d8caad.jsonl.gz"),
-         receipt(h200 + "2928e4d6c6d4.jsonl.gz"), training_file},
-        {receipt("cpu/2026-11-22-quickstart-f13186e093fd.jsonl.gz"),
-         receipt("cpu/2026-11-22-ceilings-f13186e093fd.jsonl.gz")}};
-    for (const std::vector<std::string>& files : pictures) {
-        const Chart chart = roofline_chart(read_timed_rows(files));
-        const Panel& panel = chart.panels.at(0);
-        const Place place = place_of(chart, 0);
-        const std::vector<Box> roofs = boxes_of_roofs(panel, place);
-        std::size_t names = 0;
-        for (const ChartText& text : panel.texts) {
-            if (text.towards) {
-                ++names;
-                const Box box = box_of(panel, place, text);
-                EXPECT_TRUE(std::ranges::none_of(roofs, [&](const Box& roof) {
-                    return overlap(box, roof);
-                })) << text.text;
-            }
-        }
-        EXPECT_GT(names, 3U);
-    }
-}
-
-TEST_F(RooflineChart, the_gap_of_a_launch_is_labelled_only_where_no_resource_limits) {
-    p_.layer1.seconds = {{"dram", 1e-7}};
-    p_.limiter = "launch";
-    run(4e-6, 5e-6);
-    EXPECT_THAT(titles_of(read_timed_rows({path()})), Contains(HasSubstr("; limited by launch")));
-    p_.limiter = "dram";
-    p_.layer1.seconds = {{"dram", 4e-6}};
-    which_.workload.seqlen_k = 4096;
-    run(5e-6, 8e-6);
-    const std::vector<std::string> titles = titles_of(read_timed_rows({path()}));
-    EXPECT_THAT(titles, Contains("2.00× left to dram (short bar)"));
-    EXPECT_THAT(titles, testing::Not(Contains(HasSubstr("limited by"))));
 }
 
 TEST_F(RooflineChart, several_devices_and_commits_have_marks_of_their_own) {
