@@ -39,7 +39,9 @@ step_edges() {
 
 step_races() {
     local shape
-    for shape in ${SHAPES:-b=1,h=8/2,q=1,k=700,d=64,dtype=bf16,kv=e4m3 b=3,h=4/2,q=2,k=100\;517\;7,d=64,dtype=bf16,kv=e4m3,page=16,causal}; do
+    run 300 races.log compute-sanitizer --tool racecheck "$program" check --device cuda \
+        --kernel decode_sm90 --tile "$tile" --suite sanitizer-decode-e4m3
+    for shape in ${SHAPES:-}; do
         run 150 races.log compute-sanitizer --tool racecheck "$program" check --device cuda \
             --kernel decode_sm90 --tile "$tile" --shape "$shape"
     done

@@ -390,6 +390,12 @@ constexpr std::array checking{
                                  "b=2,h=4/2,q=1,k=300,d=128,dtype=bf16,kv=e4m3,page=64",
                                  "b=1,h=2,q=1,k=130,d=256,dtype=bf16"};
                }},
+    SuiteEntry{"sanitizer-decode-e4m3", "caches in e4m3, contiguous, ragged and in pages",
+               +[] {
+                   return Shapes{
+                       "b=1,h=8/2,q=1,k=700,d=64,dtype=bf16,kv=e4m3",
+                       "b=3,h=4/2,q=2,k=100;517;7,d=64,dtype=bf16,kv=e4m3,page=16,causal"};
+               }},
     SuiteEntry{"sanitizer-e4m3", "small prefill in e4m3",
                +[] { return sanitizer_prefill("e4m3", "e4m3"); }},
     SuiteEntry{"sanitizer-ladder", "small prefill in fp16", sanitizer_ladder},

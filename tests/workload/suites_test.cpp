@@ -193,6 +193,7 @@ TEST(Suites, ThoseOfToolsHoldTheirTypesAlone) {
         {"sanitizer-operations", {DType::bf16, DType::fp16, DType::fp32}},
         {"sanitizer", {DType::bf16, DType::fp16}},
         {"sanitizer-decode", {DType::bf16, DType::fp16}},
+        {"sanitizer-decode-e4m3", {DType::bf16}},
         {"sanitizer-e4m3", {DType::e4m3}},
         {"sanitizer-ladder", {DType::fp16}},
         {"sanitizer-portable", {DType::fp32, DType::fp16, DType::bf16}},
