@@ -146,7 +146,7 @@ TEST_F(Point, refusals_are_one_sentence) {
         EXPECT_THAT(run.err, HasSubstr(said)) << words;
         EXPECT_EQ(run.out, "") << words;
     };
-    refused("", "flops and bytes are 0");
+    refused("", "point needs --flops, --bytes or a file of points");
     refused("--flops 1e9", "engine is missing; NVIDIA H200 has");
     refused("--flops 1e9 --engine bf1", "did you mean");
     refused("--flops -1 --engine bf16", "--flops: '-1' is no number of 0 or more, such as 250e-6");
