@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <fmt/ranges.h>
+#include <iterator>
 #include <span>
 #include <string>
 
 #include "device/catalog.hpp"
 #include "device/ceiling_checks.hpp"
 #include "support/check.hpp"
+#include "support/text_table.hpp"
 
 namespace raceline {
 namespace {
@@ -19,16 +21,11 @@ auto find(std::vector<Ceiling>& ceilings, const std::string& resource) {
     return std::ranges::find(ceilings, resource, &Ceiling::resource);
 }
 
-// Takes out what no unit can do, and names it: its clock was read while another one held.
-std::vector<std::string> take_above_limit(std::vector<Ceiling>& ceilings) {
-    std::vector<std::string> taken;
-    std::erase_if(ceilings, [&](const Ceiling& ceiling) {
-        const bool above = is_above_limit(ceiling);
-        if (above) {
-            taken.push_back(ceiling.resource);
-        }
-        return above;
-    });
+// Takes out what no unit can do: its clock was read while another one held.
+std::vector<Ceiling> take_above_limit(std::vector<Ceiling>& ceilings) {
+    std::vector<Ceiling> taken;
+    std::ranges::copy_if(ceilings, std::back_inserter(taken), is_above_limit);
+    std::erase_if(ceilings, is_above_limit);
     return taken;
 }
 
@@ -53,13 +50,15 @@ std::vector<Ceiling> probe_until_consistent(const std::function<std::vector<Ceil
     std::vector<std::string> reasons;
     for (int attempt = 0; attempt < most_attempts; ++attempt) {
         std::vector<Ceiling> measured = probe();
-        const std::vector<std::string> above = take_above_limit(measured);
+        const std::vector<Ceiling> above = take_above_limit(measured);
         best = better_of(best, measured);
         reasons = contradictions(best);
-        for (const std::string& resource : above) {
-            if (find(best, resource) == best.end()) {
-                reasons.push_back(fmt::format(
-                    "{} is above what its units do at the clock that was read", resource));
+        for (const Ceiling& ceiling : above) {
+            if (find(best, ceiling.resource) == best.end()) {
+                reasons.push_back(
+                    fmt::format("{} is {}, above the {} of its units at the clock that was read",
+                                ceiling.resource, format_quantity(ceiling.value, ceiling.unit),
+                                format_quantity(ceiling.limit, ceiling.unit)));
             }
         }
         if (reasons.empty()) {

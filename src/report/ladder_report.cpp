@@ -60,9 +60,10 @@ std::string scratch_text(const Kernel& kernel, const Workload& w, const std::str
 std::string own_code(const Kernel& kernel) {
     const std::string_view before = kernel.rung->predecessor;
     std::string text = fmt::format("Own code: {} lines", kernel.own_lines);
-    return before.empty() ? text + "."
-                          : text + fmt::format("; `raceline kernels --diff {} {}` prints them.",
-                                               before, kernel.name);
+    return before.empty()
+               ? text + "."
+               : text + fmt::format("; `raceline kernels --diff {} {}` prints the lesson.", before,
+                                    kernel.name);
 }
 
 std::string last_text(const RungCase& c) {

@@ -159,6 +159,7 @@ TEST_F(Mistakes, one_line_says_what_was_meant) {
     refused("predict --device h20O", "did you mean 'h200'?", 3);
     refused("predict --shape hh=8,q=1,k=8,d=64", "'hh' is unknown");
     refused("predict --color purple", "--color 'purple' does not exist; there are auto");
+    refused("predict --shape h=8 q=1", "takes no word 'q=1'; a shape's fields stand side by side");
     refused("help pedict", "command 'pedict' does not exist: did you mean 'predict'?");
     refused("bnech", "command 'bnech' does not exist: did you mean 'bench'?");
     refused("--foo", "no option '--foo'; `raceline --help` lists the commands");

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <numeric>
@@ -179,6 +180,23 @@ TEST(WhatHelps, KnowsHowFullTheDeviceIs) {
     EXPECT_THAT(testing::PrintToString(help_sentences(answer)),
                 AllOf(HasSubstr("16 CTAs leave 116 of 132 units without one"),
                       HasSubstr("more of them would help")));
+    EXPECT_THAT(testing::PrintToString(help_sentences(
+                    answer_on(committed("h200"), problem("op=rmsnorm,n=8192,dtype=bf16")))),
+                HasSubstr("1 CTA leaves 131 of 132 units without one"));
+}
+
+// A rate that the board cannot feed lowers the clock, and with it all that waits.
+TEST(WhatHelps, NamesTheClockThatTheBoardsPowerAllows) {
+    const Device h200 = committed("h200");
+    const ProblemAnswer answer =
+        answer_on(h200, problem("b=4,h=32,q=2048,k=2048,d=256,dtype=bf16"));
+    const auto gain = std::ranges::find(answer.helps.rates, "flop.wgmma.bf16", &RateGain::resource);
+    ASSERT_NE(gain, answer.helps.rates.end());
+    EXPECT_LT(gain->clock_hz, answer.explained.prediction.sm_clock_hz);
+    EXPECT_THAT(testing::PrintToString(help_sentences(answer)),
+                HasSubstr(fmt::format("the board's power then allows {:.2f} GHz, not {:.2f}",
+                                      gain->clock_hz * 1e-9,
+                                      answer.explained.prediction.sm_clock_hz * 1e-9)));
 }
 
 TEST(WhatHelps, SaysWhatAGraphSaves) {
@@ -311,6 +329,17 @@ TEST(AnswersTable, HasARowForEachProblemAndALineForEachReason) {
     EXPECT_THAT(text, testing::ContainsRegex("none .*flop.mfma.bf16"));
     EXPECT_THAT(text, HasSubstr("no kernel of the API serves 2 shapes: decode_sm90,"));
     EXPECT_LE(widest(answers_table(std::span(answers).first(2), {.columns = 100})), 100U);
+}
+
+// The share stands beside the expected time, and is of it.
+TEST(AnswersTable, HasTheBoundsShareOfTheExpectedTime) {
+    const ProblemAnswer answer = answer_on(committed("h200"), problem(prefill));
+    const Prediction& p = answer.explained.prediction;
+    const double bound = answer.bound.seconds;
+    ASSERT_NE(format_percent(bound / p.expected_seconds), format_percent(bound / p.seconds));
+    const std::string text = answers_table(std::array{answer}, {});
+    EXPECT_THAT(text, HasSubstr(" " + format_percent(bound / p.expected_seconds) + " "));
+    EXPECT_THAT(text, testing::Not(HasSubstr(" " + format_percent(bound / p.seconds) + " ")));
 }
 
 // At a hundred columns, of suites with long shapes and long names.
