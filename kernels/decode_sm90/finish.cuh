@@ -100,26 +100,37 @@ struct Meeting {
                warp * tile_rows;
     }
     /// The rows of this warp that are `half` in number from row `half · which` on.
-    template <int which>
-    __device__ __forceinline__ void give(const Rows<tile>& r) const {
+    template <int which, int eights>
+    __device__ __forceinline__ void give(const Rows<tile, eights>& r) const {
         const int lane = static_cast<int>(threadIdx.x % 32);
         const int warp = static_cast<int>(threadIdx.x / 32);
-        float* to = out(warp, lane / 4);
-#pragma unroll
-        for (int j = 0; j < tile.headdim / 8; ++j) {
-#pragma unroll
-            for (int e = 0; e < 2; ++e) {
-                float x = r.out[j][2 * which + e];
-                if constexpr (tile.token_scales != 0) {
-                    x *= r.largest_scale;
-                }
-                to[output_column<tile>(lane, j, e)] = x;
-            }
+        float factor = 1;
+        if constexpr (tile.token_scales != 0) {
+            factor = r.largest_scale;
         }
-        float sum = r.sum[which] + __shfl_xor_sync(0xFFFFFFFFU, r.sum[which], 1);
-        sum += __shfl_xor_sync(0xFFFFFFFFU, sum, 2);
-        if (lane % 4 == 0) {
-            sums(warp)[half * which + lane / 4] = {r.base[which], sum};
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+            float* to = out(warp, row_of_lane(i));
+#pragma unroll
+            for (int j = 0; j < tile.headdim / 16; ++j) {
+                const float low = r.out[j][which][i] * factor;
+                const float high = r.out[j][which][i + 2] * factor;
+                if constexpr (tile.eight_bits != 0) {  // neighbours
+                    *reinterpret_cast<float2*>(to + output_column<tile>(lane, j, i)) =
+                        make_float2(low, high);
+                } else {
+                    to[output_column<tile>(lane, j, i)] = low;
+                    to[output_column<tile>(lane, j, i + 2)] = high;
+                }
+            }
+            float sum = r.sum[2 * which + i];
+#pragma unroll
+            for (int distance = 4; distance < 32; distance *= 2) {
+                sum += __shfl_xor_sync(0xFFFFFFFFU, sum, distance);
+            }
+            if (lane < 4) {
+                sums(warp)[half * which + row_of_lane(i)] = {r.base[2 * which + i], sum};
+            }
         }
     }
     /// Sums of a row, of all warps from `warp` on that share a head.
@@ -148,9 +159,10 @@ struct Meeting {
 
 /// The rows of a unit's part, of the warps that share a head combined and written. `part`: of the
 /// line.
-template <Tile tile, bool bf16>
-__device__ __forceinline__ void finish(const Params& p, const Walk& walk, const Rows<tile>& r,
-                                       float* memory, std::int32_t part) {
+template <Tile tile, bool bf16, int eights>
+__device__ __forceinline__ void finish(const Params& p, const Walk& walk,
+                                       const Rows<tile, eights>& r, float* memory,
+                                       std::int32_t part) {
     constexpr int half = Meeting<tile>::half;
     // Warps that share a head write a row each; one that has a head for itself writes all of them.
     constexpr int threads_of_row = tile.sharers() > 1 ? tile.threads() / half : 32;
@@ -165,12 +177,12 @@ __device__ __forceinline__ void finish(const Params& p, const Walk& walk, const 
     const AttentionArgs& a = p.args;
     const std::int32_t rows = walk.sequence.band.length_q * p.group - walk.row_tile * tile_rows;
 #pragma unroll 1
-    for (int which = 0; which < 2 && which * half < rows; ++which) {
+    for (int which = 0; which < eights && which * half < rows; ++which) {
         meeting.wait();  // what met here before has been read
         if (which == 0) {
             meeting.template give<0>(r);
         } else {
-            meeting.template give<1>(r);
+            meeting.template give<eights - 1>(r);
         }
         meeting.wait();
 #pragma unroll 1

@@ -11,7 +11,8 @@
 namespace raceline::kernels::decode_sm90 {
 
 /// index: of the tile in `tiles`; a struct of a namespace cannot be a parameter of a __global__.
-template <int index, bool bf16, class Params = decode_sm90::Params>
+/// eights: rows of a unit, at most, by eight.
+template <int index, bool bf16, int eights, class Params = decode_sm90::Params>
 __global__ void __launch_bounds__(tiles[index].threads(), tiles[index].residents)
     forward(const __grid_constant__ Params p) {
     constexpr Tile tile = tiles[index];
@@ -73,7 +74,7 @@ __global__ void __launch_bounds__(tiles[index].threads(), tiles[index].residents
         loader.fetch();
     }
     ptx::griddepcontrol_launch_dependents();  // what combines the parts may get ready
-    Rows<tile> rows;
+    Rows<tile, eights> rows;
     Walk ended{};
     Parts parts = task.parts();
     const bool by_unit = task.of_unit > 0;
@@ -82,10 +83,10 @@ __global__ void __launch_bounds__(tiles[index].threads(), tiles[index].residents
 #pragma unroll 1
     while (true) {
         if (more) {  // a unit's Q is on its way while the outputs of the one before meet
-            load_query<tile, bf16>(p, walk, rows);
+            load_query<tile, bf16, eights>(p, walk, rows);
         }
         if (pending) {
-            finish<tile, bf16>(p, ended, rows,
+            finish<tile, bf16, eights>(p, ended, rows,
                                reinterpret_cast<float*>(dynamic_shared + tile.ring_bytes()), part);
             if constexpr (tile.launches == 1) {
                 auto* const told = reinterpret_cast<std::int32_t*>(dynamic_shared + tile.told_at());
@@ -105,7 +106,7 @@ __global__ void __launch_bounds__(tiles[index].threads(), tiles[index].residents
                 prepare_arrivals(p, parts);
             }
         }
-        clear_sums(rows);
+        clear_sums<tile>(rows);
         const Band& band = walk.sequence.band;
         const std::int32_t plain_from = band.begin(band.length_q - 1);
         // Under a tree, new keys are looked at one by one.
@@ -124,7 +125,7 @@ __global__ void __launch_bounds__(tiles[index].threads(), tiles[index].residents
                 block * tile.keys < plain_from || (block + 1) * tile.keys > plain_to;
             const auto* scales = reinterpret_cast<const float*>(dynamic_shared + scales_at +
                                                                 stage * tile.scale_bytes());
-            add_block<tile, bf16>(p, rows, ring + stage * 2 * tile.block_bytes(), scales, block,
+            add_block<tile, bf16, eights>(p, rows, ring + stage * 2 * tile.block_bytes(), scales, block,
                                   masked);
             stage = stage + 1 == tile.stages ? 0 : stage + 1;
         }
@@ -144,7 +145,7 @@ void enqueue(const char* who, void (*code)(Params), const LaunchShape& shape,
 
 template <int tile, int variant>
 auto Instances::code() -> void (*)(Params) {
-    return forward < tile, variant == 1 > ;
+    return forward < tile, variant % 2 == 1, variant < 2 ? 2 : 1 > ;
 }
 
 }  // namespace raceline::kernels::decode_sm90

@@ -67,7 +67,8 @@ void launch(const AttentionCall& args, int tile, const Device& device, void* wor
         return;  // no query anywhere: nothing to write
     }
     const Params params = make_params(args, plan, shape, workspace);
-    launch_instance<Instances>(tile, Instances::variant(args.dtype == DType::bf16), params,
+    const bool few = has_few_rows(args.seqlen_q, params.group);
+    launch_instance<Instances>(tile, Instances::variant(args.dtype == DType::bf16, few), params,
                                {dim3(static_cast<unsigned>(plan.ctas)), shape.threads(),
                                 static_cast<std::size_t>(shape.shared_bytes()), stream});
     if (shape.launches == 2 && plan.ctas > 1) {

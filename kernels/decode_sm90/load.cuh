@@ -102,12 +102,16 @@ struct Loader {
         at = walk.block + turn<tile>();
     }
 
+    /// Entry of the table that holds a key.
+    __device__ __forceinline__ std::int32_t page_of(std::int32_t key) const {
+        return p.page_shift >= 0 ? key >> p.page_shift : key / p.args.page_size;
+    }
     /// Address of a key that is seen.
     __device__ __forceinline__ const char* row(const Source& from, std::int32_t key) const {
         if (from.pages == nullptr) {
             return from.base + key * from.row_bytes;
         }
-        const std::int32_t page = p.page_shift >= 0 ? key >> p.page_shift : key / p.args.page_size;
+        const std::int32_t page = page_of(key);
         const std::int32_t inside = key - page * p.args.page_size;
         return from.base + from.pages[page] * from.page_bytes + inside * from.row_bytes;
     }
@@ -167,20 +171,66 @@ struct Loader {
                 rows_at_once * from.row_bytes};
     }
 
-    /// Block `at`, all of whose keys are seen: one copy a piece and nothing else. A page is looked
-    /// up for 16 keys at a time. Columns that the tensor does not have become zeros.
-    __device__ __forceinline__ void copy_plain(const Source& from, std::uint32_t to,
-                                               int columns) const {
+    /// Where the runs of 16 keys of block `at` begin: page, and key in it. All of them are looked up
+    /// at once, for keys, values and scales.
+    struct Runs {
+        static constexpr int count = tile.keys / run_keys;
+        std::int32_t page[count], inside[count];
+
+        __device__ __forceinline__ const char* start(const Source& from, int n) const {
+            const char* base = from.pages == nullptr ? from.base
+                                                     : from.base + page[n] * from.page_bytes;
+            return base + inside[n] * from.row_bytes;
+        }
+    };
+    __device__ __forceinline__ Runs look_up_runs() const {
+        Runs runs{};
+#pragma unroll
+        for (int n = 0; n < Runs::count; ++n) {
+            const std::int32_t key = at * tile.keys + n * run_keys;
+            runs.inside[n] = key;
+            if (k.pages != nullptr) {
+                const std::int32_t page = page_of(key);
+                runs.page[n] = k.pages[page];
+                runs.inside[n] = key - page * p.args.page_size;
+            }
+        }
+        return runs;
+    }
+    /// Block `at`, all of whose keys are seen: one copy a piece and nothing else. Columns that the
+    /// tensor does not have become zeros.
+    __device__ __forceinline__ void copy_plain(const Source& from, const Runs& runs,
+                                               std::uint32_t to, int columns) const {
         const auto [chunk, first_row, lanes_own, step] = lane_of(from);
         const int bytes = chunk * 16 / element < columns ? 16 : 0;
-        const char* piece = row(from, at * tile.keys) + lanes_own;
+        const char* piece = runs.start(from, 0) + lanes_own;
 #pragma unroll
         for (int r = 0; r < tile.keys; r += rows_at_once) {
             if (r > 0 && r % run_keys == 0 && from.pages != nullptr) {
-                piece = row(from, at * tile.keys + r) + lanes_own;
+                piece = runs.start(from, r / run_keys) + lanes_own;
             }
             copy_16<tile>(to + swizzled<tile>(first_row + r, chunk), piece, bytes);
             piece += step;
+        }
+    }
+    /// Scales of such a block, where those of four keys are one piece: of its keys by the first
+    /// lanes, of its values by the next.
+    __device__ __forceinline__ void copy_scales_plain(const Runs& runs, std::uint32_t to) const {
+        constexpr int pieces = tile.keys / 4;
+        const auto lane = static_cast<std::int32_t>(threadIdx.x % 32);
+        const bool values = lane >= pieces;
+        const std::int32_t key = 4 * (values ? lane - pieces : lane);
+        const ScaleArg &of_k = p.k_token_scale, &of_v = p.v_token_scale;
+        const Source from = source(ScaleArg{
+            values ? of_v.data : of_k.data, values ? of_v.batch_stride : of_k.batch_stride,
+            values ? of_v.seq_stride : of_k.seq_stride, values ? of_v.head_stride : of_k.head_stride});
+        const char* start = runs.start(from, 0);
+#pragma unroll
+        for (int n = 1; n < Runs::count; ++n) {
+            start = key / run_keys == n ? runs.start(from, n) : start;
+        }
+        if (lane < 2 * pieces) {
+            ptx::cp_async_cg_16(to + 16 * lane, start + key % run_keys * from.row_bytes, 16);
         }
     }
     /// Block `at`, not all of whose keys are seen, such as a sequence's last one; else as
@@ -217,8 +267,7 @@ struct Loader {
         for (int n = 0; n < Places::each; ++n) {
             const std::int32_t key = at * tile.keys + 32 * n + static_cast<int>(threadIdx.x % 32);
             if (key >= first && key < last) {
-                const std::int32_t page =
-                    p.page_shift >= 0 ? key >> p.page_shift : key / p.args.page_size;
+                const std::int32_t page = page_of(key);
                 places.page[n] = k.pages[page];
                 places.inside[n] = key - page * p.args.page_size;
             }
@@ -280,12 +329,6 @@ struct Loader {
         const auto lane = static_cast<std::int32_t>(threadIdx.x % 32);
         const std::int32_t begin = at * tile.keys;
         const Source from = source(t);
-        if (p.scales_in_chunks && begin >= first && begin + tile.keys <= last) [[likely]] {
-            if (lane < tile.keys / 4) {
-                ptx::cp_async_cg_16(to + 16 * lane, row(from, begin + 4 * lane), 16);
-            }
-            return;
-        }
 #pragma unroll 1
         for (std::int32_t n = lane; n < tile.keys; n += 32) {
             const std::int32_t key = begin + n;
@@ -304,10 +347,17 @@ struct Loader {
         }
         if (!ended) {
             const std::uint32_t to = ring + stage * 2 * tile.block_bytes();
+            const std::uint32_t scales_to = scales + stage * tile.scale_bytes();
             const std::int32_t key = at * tile.keys;
+            bool has_scales = tile.token_scales == 0;
             if (p.plain && key >= first && key + tile.keys <= last) [[likely]] {
-                copy_plain(k, to, p.args.headdim);
-                copy_plain(v, to + tile.block_bytes(), p.args.headdim_v);
+                const Runs runs = look_up_runs();
+                copy_plain(k, runs, to, p.args.headdim);
+                copy_plain(v, runs, to + tile.block_bytes(), p.args.headdim_v);
+                if (tile.token_scales != 0 && p.scales_in_chunks) {
+                    copy_scales_plain(runs, scales_to);
+                    has_scales = true;
+                }
             } else if (p.plain) {
                 copy_edge(k, to, p.args.headdim);
                 copy_edge(v, to + tile.block_bytes(), p.args.headdim_v);
@@ -318,10 +368,9 @@ struct Loader {
             } else {
                 copy_any(to);
             }
-            if constexpr (tile.token_scales != 0) {
-                const std::uint32_t place = scales + stage * tile.scale_bytes();
-                copy_scales(p.k_token_scale, place);
-                copy_scales(p.v_token_scale, place + tile.scale_bytes() / 2);
+            if (!has_scales) {
+                copy_scales(p.k_token_scale, scales_to);
+                copy_scales(p.v_token_scale, scales_to + tile.scale_bytes() / 2);
             }
             at += tile.sharers();
         }

@@ -117,6 +117,11 @@ constexpr std::int32_t row_tiles_of(std::int32_t tokens, std::int32_t group) {
     return (tokens * group + tile_rows - 1) / tile_rows;
 }
 
+/// Whether no unit has more than eight rows, whose products, softmax and ends take half the time.
+constexpr bool has_few_rows(std::int64_t tokens, std::int64_t group) {
+    return 2 * tokens * group <= tile_rows;
+}
+
 /// Of sequences of one length.
 constexpr Cuts cuts_of_equal(std::int32_t units, std::int32_t blocks, std::int32_t ctas,
                              const CutRule& rule) {
@@ -175,8 +180,9 @@ struct TreeParams : Params {
 template <class Params>
 inline constexpr bool has_tree = std::is_same_v<Params, TreeParams>;
 
-/// Compiled: every tile for queries in fp16 and in bf16, the second variant.
-struct Instances : InstancesOf<Params, tiles, 2> {
+/// Compiled: every tile for queries in fp16 and in bf16, and for units of up to eight rows by
+/// itself.
+struct Instances : InstancesOf<Params, tiles, 4> {
     static constexpr std::string_view engine = "decode_sm90";
     template <int tile, int variant>
     static auto code() -> void (*)(Params);

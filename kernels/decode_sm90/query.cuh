@@ -29,11 +29,11 @@ __device__ __forceinline__ float product_scale(const Params& p, const Walk& walk
     return scale * (a.k_scale != nullptr ? a.k_scale[at] : 1.0F);
 }
 
-/// Row i of a lane's two: a word is two neighbouring columns, those behind the tensor's last zero.
-/// `paired`: they can be read as one.
+/// A row of Q: a word is two neighbouring columns, those behind the tensor's last zero. `paired`:
+/// they can be read as one.
 template <Tile tile, bool paired>
-__device__ __forceinline__ void load_row(const std::uint16_t* row, int columns, int i,
-                                         std::uint32_t (&q)[tile.headdim / 16][4]) {
+__device__ __forceinline__ void load_row(const std::uint16_t* row, int columns,
+                                         std::uint32_t (&q)[tile.headdim / 16][2]) {
     const int lane = static_cast<int>(threadIdx.x % 32);
 #pragma unroll
     for (int step = 0; step < tile.headdim / 16; ++step) {
@@ -49,22 +49,20 @@ __device__ __forceinline__ void load_row(const std::uint16_t* row, int columns, 
                     word = row[column] | static_cast<std::uint32_t>(row[column + 1]) << 16;
                 }
             }
-            q[step][2 * w + i] = word;
+            q[step][w] = word;
         }
     }
 }
 
-/// Words in bf16 of one row of a quad as words in fp16: multiplied by a power of two that puts the
+/// Words in bf16 of a row of a quad as words in fp16: multiplied by a power of two that puts the
 /// row's largest element between 2^8 and 2^9. Returns what undoes that.
 template <int steps>
-__device__ __forceinline__ float to_fp16(std::uint32_t (&q)[steps][4], int row) {
+__device__ __forceinline__ float to_fp16(std::uint32_t (&q)[steps][2]) {
     std::uint32_t largest = 0;
 #pragma unroll
-    for (int step = 0; step < steps; ++step) {
-#pragma unroll
-        for (int w = row; w < 4; w += 2) {
-            largest = larger(largest, larger(q[step][w] & 0x7FFFU, q[step][w] >> 16 & 0x7FFFU));
-        }
+    for (int w = 0; w < 2 * steps; ++w) {
+        const std::uint32_t two = q[w / 2][w % 2];
+        largest = larger(largest, larger(two & 0x7FFFU, two >> 16 & 0x7FFFU));
     }
     largest = larger(largest, __shfl_xor_sync(0xFFFFFFFFU, largest, 1));
     largest = larger(largest, __shfl_xor_sync(0xFFFFFFFFU, largest, 2));
@@ -73,13 +71,10 @@ __device__ __forceinline__ float to_fp16(std::uint32_t (&q)[steps][4], int row) 
     const int power = exponent > 16 && exponent < 255 ? 127 + 8 - exponent : 0;
     const float factor = __uint_as_float(static_cast<std::uint32_t>(127 + power) << 23);
 #pragma unroll
-    for (int step = 0; step < steps; ++step) {
-#pragma unroll
-        for (int w = row; w < 4; w += 2) {
-            const float low = __uint_as_float(q[step][w] << 16);
-            const float high = __uint_as_float(q[step][w] & 0xFFFF0000U);
-            q[step][w] = packed<false>(low * factor, high * factor);
-        }
+    for (int w = 0; w < 2 * steps; ++w) {
+        std::uint32_t& two = q[w / 2][w % 2];
+        two = packed<false>(__uint_as_float(two << 16) * factor,
+                            __uint_as_float(two & 0xFFFF0000U) * factor);
     }
     return __uint_as_float(static_cast<std::uint32_t>(127 - power) << 23);
 }
@@ -99,17 +94,32 @@ __device__ __forceinline__ void see_tree(const TreeParams& p, const Sequence& s,
     }
 }
 
-/// A unit's rows: Q, and what each sees.
-template <Tile tile, bool bf16, class Params>
-__device__ __forceinline__ void load_query(const Params& p, const Walk& walk, Rows<tile>& r) {
+/// A unit's rows: Q, and what each sees. A quad holds a row of Q; of logits and outputs a lane has
+/// other rows (row_of_lane).
+template <Tile tile, bool bf16, int eights, class Params>
+__device__ __forceinline__ void load_query(const Params& p, const Walk& walk,
+                                           Rows<tile, eights>& r) {
     const AttentionArgs& a = p.args;
     const Sequence& s = walk.sequence;
     const int lane = static_cast<int>(threadIdx.x % 32);
     const std::int32_t head = walk.own_head<tile>();
     const float scale = product_scale(p, walk, head);
 #pragma unroll
-    for (int i = 0; i < 2; ++i) {
-        const Row row = row_of(p, walk, head, lane / 4 + 8 * i);
+    for (int n = 0; n < eights; ++n) {
+        const Row row = row_of(p, walk, head, lane / 4 + 8 * n);
+        const std::uint16_t* from =
+            static_cast<const std::uint16_t*>(a.q.data) + s.q_index * a.q.batch_stride +
+            (s.q_token + row.token) * a.q.seq_stride + row.head * a.q.head_stride;
+        const int columns = row.exists ? a.headdim : 0;
+        if (p.paired_q) [[likely]] {
+            load_row<tile, true>(from, columns, r.q[n]);
+        } else {
+            load_row<tile, false>(from, columns, r.q[n]);
+        }
+    }
+#pragma unroll
+    for (int i = 0; i < 2 * eights; ++i) {
+        const Row row = row_of(p, walk, head, row_of_lane(i));
         if constexpr (has_tree<Params>) {
             see_tree(p, s, row, r.from[i], r.to[i]);
         } else {
@@ -117,27 +127,24 @@ __device__ __forceinline__ void load_query(const Params& p, const Walk& walk, Ro
             r.to[i] = row.exists ? s.band.end(row.token) : 0;
         }
         r.scale[i] = scale;
-        const std::uint16_t* from =
-            static_cast<const std::uint16_t*>(a.q.data) + s.q_index * a.q.batch_stride +
-            (s.q_token + row.token) * a.q.seq_stride + row.head * a.q.head_stride;
-        const int columns = row.exists ? a.headdim : 0;
-        if (p.paired_q) [[likely]] {
-            load_row<tile, true>(from, columns, i, r.q);
-        } else {
-            load_row<tile, false>(from, columns, i, r.q);
-        }
     }
     if constexpr (tile.eight_bits != 0 && bf16) {
-        r.scale[0] *= to_fp16(r.q, 0);
-        r.scale[1] *= to_fp16(r.q, 1);
+#pragma unroll
+        for (int n = 0; n < eights; ++n) {
+            const float factor = to_fp16(r.q[n]);
+#pragma unroll
+            for (int i = 0; i < 2; ++i) {  // from the quad that holds the row
+                r.scale[2 * n + i] *= __shfl_sync(0xFFFFFFFFU, factor, 4 * row_of_lane(i));
+            }
+        }
     }
 }
 
 /// Nothing has been added up.
-template <Tile tile>
-__device__ __forceinline__ void clear_sums(Rows<tile>& r) {
+template <Tile tile, int eights>
+__device__ __forceinline__ void clear_sums(Rows<tile, eights>& r) {
 #pragma unroll
-    for (int i = 0; i < 2; ++i) {
+    for (int i = 0; i < 2 * eights; ++i) {
         r.base[i] = -INFINITY;
         r.sum[i] = 0;
     }
@@ -147,10 +154,10 @@ __device__ __forceinline__ void clear_sums(Rows<tile>& r) {
         r.inverse_scale = 0x1p100F;
     }
 #pragma unroll
-    for (int j = 0; j < tile.headdim / 8; ++j) {
+    for (int j = 0; j < tile.headdim / 16; ++j) {
 #pragma unroll
-        for (int i = 0; i < 4; ++i) {
-            r.out[j][i] = 0;
+        for (int i = 0; i < 4 * eights; ++i) {
+            r.out[j][i / 4][i % 4] = 0;
         }
     }
 }

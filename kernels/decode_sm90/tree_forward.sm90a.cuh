@@ -9,7 +9,7 @@ namespace raceline::kernels::decode_sm90_tree {
 
 template <int tile, int variant>
 auto Instances::code() -> void (*)(Params) {
-    return decode_sm90::forward < tile, variant == 1, Params > ;
+    return decode_sm90::forward < tile, variant == 1, 2, Params > ;
 }
 
 }  // namespace raceline::kernels::decode_sm90_tree
