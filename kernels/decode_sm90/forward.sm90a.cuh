@@ -86,8 +86,8 @@ __global__ void __launch_bounds__(tiles[index].threads(), tiles[index].residents
             load_query<tile, bf16, eights>(p, walk, rows);
         }
         if (pending) {
-            finish<tile, bf16, eights>(p, ended, rows,
-                               reinterpret_cast<float*>(dynamic_shared + tile.ring_bytes()), part);
+            finish<tile, bf16, eights>(
+                p, ended, rows, reinterpret_cast<float*>(dynamic_shared + tile.ring_bytes()), part);
             if constexpr (tile.launches == 1) {
                 auto* const told = reinterpret_cast<std::int32_t*>(dynamic_shared + tile.told_at());
                 if (!ended.whole() && last_to_arrive(p, parts, told)) {
@@ -125,8 +125,8 @@ __global__ void __launch_bounds__(tiles[index].threads(), tiles[index].residents
                 block * tile.keys < plain_from || (block + 1) * tile.keys > plain_to;
             const auto* scales = reinterpret_cast<const float*>(dynamic_shared + scales_at +
                                                                 stage * tile.scale_bytes());
-            add_block<tile, bf16, eights>(p, rows, ring + stage * 2 * tile.block_bytes(), scales, block,
-                                  masked);
+            add_block<tile, bf16, eights>(p, rows, ring + stage * 2 * tile.block_bytes(), scales,
+                                          block, masked);
             stage = stage + 1 == tile.stages ? 0 : stage + 1;
         }
         ended = walk;

@@ -171,15 +171,15 @@ struct Loader {
                 rows_at_once * from.row_bytes};
     }
 
-    /// Where the runs of 16 keys of block `at` begin: page, and key in it. All of them are looked up
-    /// at once, for keys, values and scales.
+    /// Where the runs of 16 keys of block `at` begin: page, and key in it. All of them are looked
+    /// up at once, for keys, values and scales.
     struct Runs {
         static constexpr int count = tile.keys / run_keys;
         std::int32_t page[count], inside[count];
 
         __device__ __forceinline__ const char* start(const Source& from, int n) const {
-            const char* base = from.pages == nullptr ? from.base
-                                                     : from.base + page[n] * from.page_bytes;
+            const char* base =
+                from.pages == nullptr ? from.base : from.base + page[n] * from.page_bytes;
             return base + inside[n] * from.row_bytes;
         }
     };
@@ -213,25 +213,18 @@ struct Loader {
             piece += step;
         }
     }
-    /// Scales of such a block, where those of four keys are one piece: of its keys by the first
-    /// lanes, of its values by the next.
-    __device__ __forceinline__ void copy_scales_plain(const Runs& runs, std::uint32_t to) const {
-        constexpr int pieces = tile.keys / 4;
+    /// Where a lane finds its piece of the scales of such a block, those of four keys: of its keys
+    /// the first lanes, of its values the next.
+    static constexpr int scale_pieces = tile.keys / 4;
+    __device__ __forceinline__ const char* scales_of_lane() const {
         const auto lane = static_cast<std::int32_t>(threadIdx.x % 32);
-        const bool values = lane >= pieces;
-        const std::int32_t key = 4 * (values ? lane - pieces : lane);
+        const bool values = lane >= scale_pieces;
         const ScaleArg &of_k = p.k_token_scale, &of_v = p.v_token_scale;
-        const Source from = source(ScaleArg{
-            values ? of_v.data : of_k.data, values ? of_v.batch_stride : of_k.batch_stride,
-            values ? of_v.seq_stride : of_k.seq_stride, values ? of_v.head_stride : of_k.head_stride});
-        const char* start = runs.start(from, 0);
-#pragma unroll
-        for (int n = 1; n < Runs::count; ++n) {
-            start = key / run_keys == n ? runs.start(from, n) : start;
-        }
-        if (lane < 2 * pieces) {
-            ptx::cp_async_cg_16(to + 16 * lane, start + key % run_keys * from.row_bytes, 16);
-        }
+        const Source from = source(ScaleArg{values ? of_v.data : of_k.data,
+                                            values ? of_v.batch_stride : of_k.batch_stride,
+                                            values ? of_v.seq_stride : of_k.seq_stride,
+                                            values ? of_v.head_stride : of_k.head_stride});
+        return row(from, at * tile.keys + 4 * (lane % scale_pieces));
     }
     /// Block `at`, not all of whose keys are seen, such as a sequence's last one; else as
     /// copy_plain, in runs of 16 keys. Keys that are not seen become zeros: they may hold NaN, and
@@ -349,15 +342,18 @@ struct Loader {
             const std::uint32_t to = ring + stage * 2 * tile.block_bytes();
             const std::uint32_t scales_to = scales + stage * tile.scale_bytes();
             const std::int32_t key = at * tile.keys;
+            const bool in_pieces = tile.token_scales != 0 && p.scales_in_chunks;
             bool has_scales = tile.token_scales == 0;
             if (p.plain && key >= first && key + tile.keys <= last) [[likely]] {
+                const auto lane = static_cast<std::int32_t>(threadIdx.x % 32);
                 const Runs runs = look_up_runs();
+                const char* its_scales = in_pieces ? scales_of_lane() : nullptr;
                 copy_plain(k, runs, to, p.args.headdim);
                 copy_plain(v, runs, to + tile.block_bytes(), p.args.headdim_v);
-                if (tile.token_scales != 0 && p.scales_in_chunks) {
-                    copy_scales_plain(runs, scales_to);
-                    has_scales = true;
+                if (in_pieces && lane < 2 * scale_pieces) {
+                    ptx::cp_async_cg_16(scales_to + 16 * lane, its_scales, 16);
                 }
+                has_scales = has_scales || in_pieces;
             } else if (p.plain) {
                 copy_edge(k, to, p.args.headdim);
                 copy_edge(v, to + tile.block_bytes(), p.args.headdim_v);

@@ -6,9 +6,9 @@
 
 #include <cmath>
 #include <cuda_fp16.h>
-#include <cuda_fp8.h>
 
 #include "gpu/ptx/approx_ftz_f32.cuh"
+#include "gpu/ptx/cvt_f16x2_e4m3x4.cuh"
 #include "gpu/ptx/ldmatrix.cuh"
 #include "gpu/ptx/mma_m16n8.cuh"
 #include "gpu/ptx/movmatrix.cuh"
@@ -83,11 +83,9 @@ constexpr int output_column(int lane, int j, int e) {
 
 using gpu::packed;
 
-/// Two values in e4m3, in the low half, as fp16.
-__device__ __forceinline__ std::uint32_t widened(std::uint32_t two) {
-    const __half2_raw raw =
-        __nv_cvt_fp8x2_to_halfraw2(static_cast<__nv_fp8x2_storage_t>(two), __NV_E4M3);
-    return raw.x | static_cast<std::uint32_t>(raw.y) << 16;
+/// Four values in e4m3 as fp16, the lower two first.
+__device__ __forceinline__ void widen(std::uint32_t four, std::uint32_t& low, std::uint32_t& high) {
+    ptx::cvt_f16x2_e4m3x4(low, high, four);
 }
 
 /// d += a · b for each eight rows. `b`: of each, as Rows::q and Probabilities hold it.
@@ -136,9 +134,9 @@ __device__ __forceinline__ void scores(const Rows<tile, eights>& r, std::uint32_
                 ptx::ldmatrix_x4(x, k + swizzled<tile>(row, step + other));
 #pragma unroll
                 for (int c = 0; c < 2; ++c) {
-                    const std::uint32_t a[4] = {
-                        widened(x[2 * c] & 0xFFFFU), widened(x[2 * c + 1] & 0xFFFFU),
-                        widened(x[2 * c] >> 16), widened(x[2 * c + 1] >> 16)};
+                    std::uint32_t a[4];
+                    widen(x[2 * c], a[0], a[2]);
+                    widen(x[2 * c + 1], a[1], a[3]);
                     multiply<in_bf16>(score[pair], a, of_step(step + c));
                 }
             } else {
@@ -169,10 +167,9 @@ __device__ __forceinline__ void add_values(Rows<tile, eights>& r, std::uint32_t 
 #pragma unroll
                 for (int c = 0; c < 2; ++c) {
                     // Two columns of two keys: into one word a column.
-                    const std::uint32_t low = __byte_perm(x[2 * c], 0, 0x3120);
-                    const std::uint32_t high = __byte_perm(x[2 * c + 1], 0, 0x3120);
-                    const std::uint32_t a[4] = {widened(low & 0xFFFFU), widened(low >> 16),
-                                                widened(high & 0xFFFFU), widened(high >> 16)};
+                    std::uint32_t a[4];
+                    widen(__byte_perm(x[2 * c], 0, 0x3120), a[0], a[1]);
+                    widen(__byte_perm(x[2 * c + 1], 0, 0x3120), a[2], a[3]);
                     multiply<in_bf16>(r.out[chunk + c], a, of_keys);
                 }
             } else {
@@ -232,8 +229,7 @@ __device__ __forceinline__ void scale_probabilities(Rows<tile, eights>& r, const
 
 /// Whether the lane's row i sees a key, under a tree.
 template <Tile tile, int eights>
-__device__ __forceinline__ bool sees_in_tree(const Rows<tile, eights>& r, int i,
-                                             std::int32_t key) {
+__device__ __forceinline__ bool sees_in_tree(const Rows<tile, eights>& r, int i, std::int32_t key) {
     return key < r.from[i] || bit_is_set(static_cast<std::uint32_t>(r.to[i]), key - r.from[i]);
 }
 
