@@ -22,19 +22,20 @@ __global__ void __launch_bounds__(tiles[index].threads(), tiles[index].residents
     constexpr RuleOf<tile> rule;
     const auto part = static_cast<std::int32_t>(blockIdx.x);
     const bool held = has_held_lengths(p);
+    const bool early = held || has_shared_owns(p);
     Lengths lengths{};
     if (!p.uniform) {
         ask_for_pages(p);
     }
     if (held) {
         lengths = read_lengths(p);
-    } else if (!p.uniform) {
+    } else if (!p.uniform && !early) {
         ptx::griddepcontrol_wait();
     }
     Task task{};
     Walk walk;
 #pragma unroll 1
-    for (bool known = !held;; known = true) {
+    for (bool known = !early;; known = true) {
         const Owns owns = owns_of(p, lengths, rule(), dynamic_shared);
         task = task_of(p, rule, lengths, owns, part);
         walk.begin(p, rule(), lengths, task.from, task.count);
@@ -42,11 +43,15 @@ __global__ void __launch_bounds__(tiles[index].threads(), tiles[index].residents
             break;
         }
         ptx::griddepcontrol_wait();
-        const Lengths now = read_lengths(p);
-        if (__all_sync(0xFFFFFFFFU, now == lengths) != 0) {
+        if (held) {
+            const Lengths now = read_lengths(p);
+            if (__all_sync(0xFFFFFFFFU, now == lengths) != 0) {
+                break;
+            }
+            lengths = now;
+        } else if (!has_other_owns(p, rule(), owns, walk.index, walk.sequence)) {
             break;
         }
-        lengths = now;
     }
     if (has_shared_owns(p)) {
         __syncthreads();  // copies come where the plan was read from

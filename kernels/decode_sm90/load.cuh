@@ -49,8 +49,16 @@ __device__ __forceinline__ void copy_16(std::uint32_t to, const char* from, int 
     }
 }
 
+/// Where a lane finds its pieces of a unit's scales.
+template <bool token_scales>
+struct LaneScales {};
+template <>
+struct LaneScales<true> {
+    Source scale_source;
+};
+
 template <Tile tile>
-struct Loader {
+struct Loader : LaneScales<tile.token_scales != 0> {
     static constexpr int element = tile.eight_bits != 0 ? 1 : 2;
     static constexpr int rows_at_once = 32 / tile.chunks();
     const Params& p;
@@ -69,11 +77,10 @@ struct Loader {
         take_up();
     }
 
-    __device__ __forceinline__ Source source(const TensorArg& t) const {
+    __device__ __forceinline__ Source source(const TensorArg& t, std::int32_t head) const {
         const AttentionArgs& a = p.args;
         const Sequence& s = walk.sequence;
-        const auto* data =
-            static_cast<const char*>(t.data) + walk.own_head<tile>() * t.head_stride * element;
+        const auto* data = static_cast<const char*>(t.data) + head * t.head_stride * element;
         if (a.block_table != nullptr) {
             return {data, t.seq_stride * element, t.batch_stride * element,
                     a.block_table + walk.index * a.block_table_stride};
@@ -93,12 +100,26 @@ struct Loader {
         return {data + (s.k_index * t.batch_stride + s.k_token * t.seq_stride) * bytes,
                 t.seq_stride * bytes, 0, nullptr};
     }
+    /// The KV head whose rows a lane copies, of whole blocks. Where heads are read side by side a
+    /// warp copies keys of all of them: what lies together in memory is asked for together.
+    __device__ __forceinline__ std::int32_t copied_head() const {
+        return tile.heads() > 1
+                   ? walk.head + static_cast<std::int32_t>(threadIdx.x % 32) / tile.chunks()
+                   : walk.own_head<tile>();
+    }
+    /// Of the head that this warp works on.
+    __device__ __forceinline__ Source own_source(const TensorArg& t, const Source& copied) const {
+        return tile.heads() > 1 ? source(t, walk.own_head<tile>()) : copied;
+    }
     __device__ __forceinline__ void take_up() {
         const Band& band = walk.sequence.band;
         first = band.begin(0);
         last = larger(0, band.end(band.length_q - 1));
-        k = source(p.args.k);
-        v = source(p.args.v);
+        k = source(p.args.k, copied_head());
+        v = source(p.args.v, copied_head());
+        if constexpr (tile.token_scales != 0) {
+            this->scale_source = source_of_scales();
+        }
         at = walk.block + turn<tile>();
     }
 
@@ -128,8 +149,9 @@ struct Loader {
         const std::int32_t begin = larger(first, walk.block * tile.keys);
         const std::int32_t end = smaller(last, smaller(walk.end * tile.keys, begin + keys));
         const bool values = threadIdx.x % 2 != 0;
-        const char* base = values ? v.base : k.base;
-        const std::int64_t row_bytes = values ? v.row_bytes : k.row_bytes;
+        const Source from = own_source(values ? p.args.v : p.args.k, values ? v : k);
+        const char* base = from.base;
+        const std::int64_t row_bytes = from.row_bytes;
         const int columns = values ? p.args.headdim_v : p.args.headdim;
 #pragma unroll 1
         for (auto key = begin + static_cast<std::int32_t>(threadIdx.x % askers / 2); key < end;
@@ -213,18 +235,59 @@ struct Loader {
             piece += step;
         }
     }
-    /// Where a lane finds its piece of the scales of such a block, those of four keys: of its keys
-    /// the first lanes, of its values the next.
-    static constexpr int scale_pieces = tile.keys / 4;
-    __device__ __forceinline__ const char* scales_of_lane() const {
+    /// The same of all heads of the unit: a warp copies each `warps`th key of all of them, into the
+    /// rings of the warps that work on these heads.
+    __device__ __forceinline__ void copy_side_by_side(const TensorArg& t, const Source& from,
+                                                      const Runs& runs, std::uint32_t to,
+                                                      int columns) const {
+        constexpr int heads_at_once = smaller(tile.heads(), 32 / tile.chunks());
         const auto lane = static_cast<std::int32_t>(threadIdx.x % 32);
-        const bool values = lane >= scale_pieces;
+        const auto warp = static_cast<std::int32_t>(threadIdx.x / 32);
+        const std::int32_t chunk = lane % tile.chunks();
+        const std::int32_t head = lane / tile.chunks();
+        const int bytes = chunk * 16 / element < columns ? 16 : 0;
+        const std::int64_t next_heads = heads_at_once * t.head_stride * element;
+        const std::int64_t lanes_own = warp * from.row_bytes + 16 * chunk;
+        const std::int64_t step = tile.warps * from.row_bytes;
+        // `to` is of this warp's ring.
+        const std::uint32_t ring_of_head =
+            to + (head - warp) * tile.stages * 2 * tile.block_bytes();
+        const char* piece = runs.start(from, 0) + lanes_own;
+#pragma unroll
+        for (int r = 0; r < tile.keys; r += tile.warps) {
+            if (r > 0 && r % run_keys == 0 && from.pages != nullptr) {
+                piece = runs.start(from, r / run_keys) + lanes_own;
+            }
+#pragma unroll
+            for (int n = 0; n < tile.heads(); n += heads_at_once) {
+                copy_16<tile>(ring_of_head + n * tile.stages * 2 * tile.block_bytes() +
+                                  swizzled<tile>(r + warp, chunk),
+                              piece + n / heads_at_once * next_heads, bytes);
+            }
+            piece += step;
+        }
+    }
+    /// Scales of such a block, where those of four keys are one piece: of its keys by the first
+    /// lanes, of its values by the next.
+    static constexpr int scale_pieces = tile.keys / 4;
+    __device__ __forceinline__ Source source_of_scales() const {
+        const bool values = threadIdx.x % 32 >= scale_pieces;
         const ScaleArg &of_k = p.k_token_scale, &of_v = p.v_token_scale;
-        const Source from = source(ScaleArg{values ? of_v.data : of_k.data,
-                                            values ? of_v.batch_stride : of_k.batch_stride,
-                                            values ? of_v.seq_stride : of_k.seq_stride,
-                                            values ? of_v.head_stride : of_k.head_stride});
-        return row(from, at * tile.keys + 4 * (lane % scale_pieces));
+        return source(ScaleArg{values ? of_v.data : of_k.data,
+                               values ? of_v.batch_stride : of_k.batch_stride,
+                               values ? of_v.seq_stride : of_k.seq_stride,
+                               values ? of_v.head_stride : of_k.head_stride});
+    }
+    /// A lane's piece; null where there are none, or where scales are copied one by one.
+    __device__ __forceinline__ const char* scales_of_lane() const {
+        if constexpr (tile.token_scales != 0) {
+            const auto lane = static_cast<std::int32_t>(threadIdx.x % 32);
+            return p.scales_in_chunks
+                       ? row(this->scale_source, at * tile.keys + 4 * (lane % scale_pieces))
+                       : nullptr;
+        } else {
+            return nullptr;
+        }
     }
     /// Block `at`, not all of whose keys are seen, such as a sequence's last one; else as
     /// copy_plain, in runs of 16 keys. Keys that are not seen become zeros: they may hold NaN, and
@@ -292,7 +355,8 @@ struct Loader {
         }
     }
     /// Any block, K and V, where keys are not aligned; at head dim 256 also in pages of any size.
-    __device__ __forceinline__ void copy_any(std::uint32_t to) const {
+    __device__ __forceinline__ void copy_any(const Source& keys, const Source& its_values,
+                                             std::uint32_t to) const {
         const auto lane = static_cast<std::int32_t>(threadIdx.x % 32);
         const std::int32_t chunk = lane % tile.chunks();
         const std::int32_t column = chunk * 16 / element;
@@ -300,8 +364,9 @@ struct Loader {
         for (int r = lane / tile.chunks(); r < 2 * tile.keys; r += rows_at_once) {
             const bool values = r >= tile.keys;
             const std::int32_t row_of_block = values ? r - tile.keys : r;
-            const Source from{values ? v.base : k.base, values ? v.row_bytes : k.row_bytes,
-                              values ? v.page_bytes : k.page_bytes, k.pages};
+            const Source from{values ? its_values.base : keys.base,
+                              values ? its_values.row_bytes : keys.row_bytes,
+                              values ? its_values.page_bytes : keys.page_bytes, k.pages};
             const std::int32_t columns = values ? p.args.headdim_v : p.args.headdim;
             const std::int32_t key = at * tile.keys + row_of_block;
             const bool seen = key >= first && key < last && column < columns;
@@ -342,27 +407,34 @@ struct Loader {
             const std::uint32_t to = ring + stage * 2 * tile.block_bytes();
             const std::uint32_t scales_to = scales + stage * tile.scale_bytes();
             const std::int32_t key = at * tile.keys;
-            const bool in_pieces = tile.token_scales != 0 && p.scales_in_chunks;
             bool has_scales = tile.token_scales == 0;
             if (p.plain && key >= first && key + tile.keys <= last) [[likely]] {
                 const auto lane = static_cast<std::int32_t>(threadIdx.x % 32);
                 const Runs runs = look_up_runs();
-                const char* its_scales = in_pieces ? scales_of_lane() : nullptr;
-                copy_plain(k, runs, to, p.args.headdim);
-                copy_plain(v, runs, to + tile.block_bytes(), p.args.headdim_v);
-                if (in_pieces && lane < 2 * scale_pieces) {
-                    ptx::cp_async_cg_16(scales_to + 16 * lane, its_scales, 16);
+                const char* its_scales = scales_of_lane();
+                if constexpr (tile.heads() > 1) {
+                    copy_side_by_side(p.args.k, k, runs, to, p.args.headdim);
+                    copy_side_by_side(p.args.v, v, runs, to + tile.block_bytes(), p.args.headdim_v);
+                } else {
+                    copy_plain(k, runs, to, p.args.headdim);
+                    copy_plain(v, runs, to + tile.block_bytes(), p.args.headdim_v);
                 }
-                has_scales = has_scales || in_pieces;
+                if (its_scales != nullptr) {
+                    has_scales = true;
+                    if (lane < 2 * scale_pieces) {
+                        ptx::cp_async_cg_16(scales_to + 16 * lane, its_scales, 16);
+                    }
+                }
             } else if (p.plain) {
-                copy_edge(k, to, p.args.headdim);
-                copy_edge(v, to + tile.block_bytes(), p.args.headdim_v);
+                copy_edge(own_source(p.args.k, k), to, p.args.headdim);
+                copy_edge(own_source(p.args.v, v), to + tile.block_bytes(), p.args.headdim_v);
             } else if (tile.headdim < 256 && !p.by_hand) {  // wider tiles have no registers for it
                 const Places places = look_up();
-                copy_pages(k, places, to, p.args.headdim);
-                copy_pages(v, places, to + tile.block_bytes(), p.args.headdim_v);
+                copy_pages(own_source(p.args.k, k), places, to, p.args.headdim);
+                copy_pages(own_source(p.args.v, v), places, to + tile.block_bytes(),
+                           p.args.headdim_v);
             } else {
-                copy_any(to);
+                copy_any(own_source(p.args.k, k), own_source(p.args.v, v), to);
             }
             if (!has_scales) {
                 copy_scales(p.k_token_scale, scales_to);

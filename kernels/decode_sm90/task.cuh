@@ -45,6 +45,25 @@ __device__ __forceinline__ Lengths read_lengths(const Params& p) {
     return {length_at(a.cu_seqlens_q, lane, a.batch + 1),
             length_at(a.cu_seqlens_k, lane, a.batch + 1), length_at(a.seqlens_k, lane, a.batch)};
 }
+/// As sequence_of, past the L1.
+__device__ __forceinline__ Sequence sequence_past_l1(const Params& p, std::int32_t b) {
+    const AttentionArgs& a = p.args;
+    Sequence s{p.band, 0, b, 0, b};
+    if (a.cu_seqlens_q != nullptr) {
+        s.q_token = length_at(a.cu_seqlens_q, b, a.batch + 1);
+        s.q_index = 0;
+        s.band.length_q = length_at(a.cu_seqlens_q, b + 1, a.batch + 1) - s.q_token;
+    }
+    if (a.cu_seqlens_k != nullptr) {
+        s.k_token = length_at(a.cu_seqlens_k, b, a.batch + 1);
+        s.k_index = 0;
+        s.band.length_k = length_at(a.cu_seqlens_k, b + 1, a.batch + 1) - s.k_token;
+    }
+    if (a.seqlens_k != nullptr) {
+        s.band.length_k = length_at(a.seqlens_k, b, a.batch);
+    }
+    return s;
+}
 /// As sequence_of, of lengths that lanes hold. To be asked by a whole warp, for any sequences.
 __device__ __forceinline__ Sequence held_sequence(const Params& p, const Lengths& lengths,
                                                   std::int32_t b) {
@@ -65,14 +84,18 @@ __device__ __forceinline__ Sequence held_sequence(const Params& p, const Lengths
     }
     return s;
 }
+/// For what is planned before the launch in front has ended.
 __device__ __forceinline__ Sequence sequence_of(const Params& p, const Lengths& lengths,
                                                 std::int32_t b) {
-    return has_held_lengths(p) ? held_sequence(p, lengths, b) : sequence_of(p, b);
+    return p.uniform             ? sequence_of(p, b)
+           : has_held_lengths(p) ? held_sequence(p, lengths, b)
+                                 : sequence_past_l1(p, b);
 }
 /// Units of a sequence, and the blocks of each. None behind the batch's last sequence and of one
 /// without queries.
 struct Own {
     std::int32_t units = 0, blocks = 0;
+    bool operator==(const Own&) const = default;
 };
 __device__ __forceinline__ Own own_of(const Params& p, const Sequence& s, CutRule rule) {
     return {p.args.heads_kv / rule.heads * row_tiles_of(s.band.length_q, p.group),
@@ -107,10 +130,25 @@ __device__ __forceinline__ Owns owns_of(const Params& p, const Lengths& lengths,
 #pragma unroll 1
     for (auto b = static_cast<std::int32_t>(threadIdx.x); b < p.args.batch;
          b += static_cast<std::int32_t>(blockDim.x)) {
-        all[b] = own_of(p, sequence_of(p, b), rule);
+        all[b] = own_of(p, sequence_past_l1(p, b), rule);
     }
     __syncthreads();
     return {{}, all};
+}
+/// Whether memory now says something else than `owns` and of the sequence `b`, where a plan begins,
+/// than `sequence`. To be asked by all threads of the CTA, which get the same answer.
+__device__ __forceinline__ bool has_other_owns(const Params& p, CutRule rule, const Owns& owns,
+                                               std::int32_t b, const Sequence& sequence) {
+    const Sequence now = sequence_past_l1(p, smaller(b, p.args.batch - 1));
+    bool other = now.q_token != sequence.q_token || now.k_token != sequence.k_token ||
+                 now.band.length_q != sequence.band.length_q ||
+                 now.band.length_k != sequence.band.length_k;
+#pragma unroll 1
+    for (auto at = static_cast<std::int32_t>(threadIdx.x); at < p.args.batch;
+         at += static_cast<std::int32_t>(blockDim.x)) {
+        other = other || !(own_of(p, sequence_past_l1(p, at), rule) == owns.shared[at]);
+    }
+    return __syncthreads_or(other ? 1 : 0) != 0;
 }
 
 /// Asks for the page table before the launch in front has ended. What that one still writes of it

@@ -214,6 +214,16 @@ inline float __fmul_rn(float a, float b) {
 inline void __syncthreads() {
     raceline::test::Machine::get().sync_threads();
 }
+/// Fibers run one at a time.
+inline int __syncthreads_or(int mine) {
+    static int any = 0;
+    __syncthreads();
+    any = 0;
+    __syncthreads();
+    any |= mine;
+    __syncthreads();
+    return any;
+}
 inline std::size_t __cvta_generic_to_shared(const void* pointer) {
     return raceline::test::Machine::get().address_of(pointer);
 }
