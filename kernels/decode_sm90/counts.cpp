@@ -21,13 +21,17 @@ constexpr double slot = 2;
 // sequence.
 constexpr double instructions_to_first_copy = counted(281, "cuts, place, walk, loader");
 constexpr double instructions_of_plan = counted(512, "ragged_part");
-constexpr double instructions_of_query = counted(293, "load_query, clear_sums");
+constexpr double instructions_of_query = counted(80, "load_query, clear_sums, by SASS: rows apart");
+constexpr double instructions_of_eight_rows = counted(145, "load_query, clear_sums, by SASS");
 constexpr double instructions_of_finish = counted(231, "finish, up to eight rows");
 // A profiler's count of what was executed, a warp, on batches of units of one block each:
 // receipts/h100-sxm/logs/2026-11-26-decode_sm90-counters.txt.
 constexpr double instructions_of_next = counted(218, "to the next unit, by walk and loader");
-constexpr double instructions_to_fp16 = counted(320, "Q in bf16 to fp16, head dim 128");
-constexpr double instructions_of_lookup = counted(20, "a run of 16 keys: its page");
+constexpr double instructions_to_fp16 =
+    counted(168, "eight rows of Q in bf16 to fp16, head dim 128, by SASS");
+// Likewise of blocks, a warp: receipts/h200/logs/2026-11-29-decode_sm90-counters.txt.
+constexpr double instructions_of_lookup =
+    counted(16, "a run of 16 keys: its page, for K, V and scales");
 constexpr double instructions_of_combine = counted(264, "combine, behind its wait");
 constexpr double instructions_of_part = counted(36, "combine, a part of a row");
 // Where the CTA that ends last combines.
@@ -40,42 +44,51 @@ constexpr Constant dependent_clocks = calibrated(
     "chosen with times of decode-grid at hand, those of the program before ea30c71", 4,
     "a dependent instruction of most arithmetic: CUDA C++ Programming Guide, multiprocessor level");
 
+/// Rows that the code of a call works on, by eight: a tree's has all 16.
+double eights_of(const Workload& w) {
+    return w.tree == 0 && has_few_rows(w.seqlen_q, w.group()) ? 1 : 2;
+}
+
 // One block of keys of one warp.
 Work block_work(const Workload& w, const Tile& t) {
     const double keys = t.keys;
     const double bytes = 2.0 * t.block_bytes();
     const bool widens = t.eight_bits != 0;
     const std::string flop = std::string("flop.mma.") + (widens ? "fp16" : name_of(w.dtype));
-    const double products = 2.0 * keys / 8 * t.headdim / 16;
+    const double eights = eights_of(w);
+    const double rows = 8 * eights;
+    const double products = 2.0 * keys / 16 * t.headdim / 16 * eights;
     Work work;
-    work[flop] = products * 2 * tile_rows * 8 * 16;
-    work["op.ex2"] = tile_rows * keys;
-    work["flop.fma.fp32"] = slot * tile_rows * keys * counted(4, "scale, maximum, shift, sum");
+    work[flop] = products * 2 * 16 * 8 * 16;
+    work["op.ex2"] = rows * keys;
+    work["flop.fma.fp32"] = slot * rows * keys * counted(4, "scale, maximum, shift, sum");
     work["byte.smem_lsu"] = 2 * bytes;  // as copies land, and as fragments are read
     work["byte.l2"] = keys * static_cast<double>(w.headdim + w.headdim_v) * bytes_of(w.kv_dtype);
     const double words = bytes / 512;  // what a warp copies, or reads as fragments, at once
-    double instructions = products + words * (1 + counted(7, "address, copy")) +
-                          keys / 8 * counted(35, "scale, maximum, exponentials, sum, packing") +
-                          counted(113, "the loop, the limits of a block, votes, exchanges");
+    double instructions =
+        products + words * (1 + counted(7, "address, copy")) +
+        keys / 8 * eights * counted(12, "scale, maximum, exponentials, sum, packing, by SASS") +
+        counted(162, "the loop, the limits of a block") + eights * counted(16, "votes, rows");
     if (w.page_size > 0) {
         instructions +=
-            w.page_size % run_keys == 0 ? 2 * keys / run_keys * instructions_of_lookup
+            w.page_size % run_keys == 0 ? keys / run_keys * instructions_of_lookup
             : t.headdim < 256
                 ? instructions_of_lookup + words * counted(23, "copy_pages: a row's place, by SASS")
                 : words * counted(72, "copy_any: a row looked up, by SASS");
     }
     if (w.softcap > 0) {
-        instructions += keys / 8 * counted(60, "tanh_anywhere of a lane's four scores, tanh.cuh");
-        work["op.ex2"] += 2 * tile_rows * keys;
-        work["flop.fma.fp32"] += slot * tile_rows * keys * counted(11, "tanh.cuh");
+        instructions +=
+            keys / 8 * eights * counted(30, "tanh_anywhere of a lane's two scores, tanh.cuh");
+        work["op.ex2"] += 2 * rows * keys;
+        work["flop.fma.fp32"] += slot * rows * keys * counted(11, "tanh.cuh");
     }
     if (widens) {
-        instructions += bytes / 128 * counted(3.1, "conversions and their operands");
+        instructions += bytes / 128 * counted(2.5, "conversions and their operands, by SASS");
     }
     if (t.token_scales != 0) {
-        instructions += keys / 8 * counted(14, "scales of eight keys and values, by the source") +
-                        counted(40, "copies of scales, their largest, by the source");
-        work["flop.fma.fp32"] += slot * tile_rows * keys * counted(2, "a key's scale, a value's");
+        instructions += keys / 8 * (4 + 4 * eights) * counted(1, "by SASS") +
+                        counted(71, "copies of scales, their largest");
+        work["flop.fma.fp32"] += slot * rows * keys * counted(2, "a key's scale, a value's");
         work["byte.l2"] += t.scale_bytes();
         work["byte.smem_lsu"] += 2.0 * t.scale_bytes();
     }
@@ -154,7 +167,8 @@ double halves_of(const Workload& w) {
 double instructions_of_unit(const Workload& w, const Tile& t) {
     const bool converts = t.eight_bits != 0 && w.dtype == DType::bf16;
     return instructions_of_query + instructions_of_next +
-           (converts ? instructions_to_fp16 * t.headdim / 128 : 0);
+           eights_of(w) * (instructions_of_eight_rows +
+                           (converts ? instructions_to_fp16 * t.headdim / 128 : 0));
 }
 
 Counts main_launch(const Workload& w, const Tile& t, const Cut& cut) {
@@ -165,7 +179,7 @@ Counts main_launch(const Workload& w, const Tile& t, const Cut& cut) {
     const double row_bytes = t.heads() * static_cast<double>(w.headdim_v) * sizeof(float);
     const double partial_bytes = 2 * parts * tile_rows * row_bytes;
     const double query_bytes =
-        t.warps * tile_rows * static_cast<double>(w.headdim) * bytes_of(w.dtype);
+        t.warps * 8 * eights_of(w) * static_cast<double>(w.headdim) * bytes_of(w.dtype);
     const Work block = block_work(w, t);
 
     Counts c;

@@ -2,7 +2,6 @@
 // What the registry calls: fills the kernel's parameters and enqueues the tile's launches.
 #include <bit>
 #include <cstddef>
-#include <cstdlib>
 
 #include "kernels/decode_sm90/params.hpp"
 #include "registry/enqueue.cuh"
@@ -68,7 +67,7 @@ void launch(const AttentionCall& args, int tile, const Device& device, void* wor
         return;  // no query anywhere: nothing to write
     }
     const Params params = make_params(args, plan, shape, workspace);
-    const bool few = has_few_rows(args.seqlen_q, params.group) && std::getenv("RL_WIDE") == nullptr;
+    const bool few = has_few_rows(args.seqlen_q, params.group);
     launch_instance<Instances>(tile, Instances::variant(args.dtype == DType::bf16, few), params,
                                {dim3(static_cast<unsigned>(plan.ctas)), shape.threads(),
                                 static_cast<std::size_t>(shape.shared_bytes()), stream});
