@@ -74,7 +74,8 @@ void launch_held(const Params& p, void* stream) {
 template <DType type, int index, std::size_t... chain>
 void launch_tile(const Params& p, int units, void* stream, std::index_sequence<chain...>) {
     const std::size_t known = compiled_index(p.program);
-    if (known == sizeof...(chain) || p.access != Access::whole || !has_code(p.program, type, tile_list[index]) ||
+    if (known == sizeof...(chain) || p.access != Access::whole ||
+        !has_code(p.program, type, tile_list[index]) ||
         (p.layout.pieces > 1 && !deals_out_pieces(p.program))) {
         if (!knows_rows(p.program)) {
             launch_flat<type>(p, tile_list[index], stream);

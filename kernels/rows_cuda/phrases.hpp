@@ -33,10 +33,9 @@ constexpr Phrases phrases_of(const RowProgram& program) {
         RowInstruction phrase = *first;
         const std::int32_t length = instructions_of(phrase.op);
         // The first operand among them; a bias stands behind its gain.
-        const RowInstruction* const operand =
-            std::find_if(first, first + length, [](const RowInstruction& its) {
-                return !is_reduction(its.op) && its.tensor != 0;
-            });
+        const RowInstruction* const operand = std::find_if(
+            first, first + length,
+            [](const RowInstruction& its) { return !is_reduction(its.op) && its.tensor != 0; });
         phrase.tensor = operand == first + length ? 0 : operand->tensor;
         phrases.list[static_cast<std::size_t>(phrases.size++)] = phrase;
         i += length;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rows that are wider than their lanes hold, of any chain that reduces them, read step by step: once
-// for each reduction and once more to the end, a piece at a time. Every thread reads the program
-// from constant memory and all take the same way.
+// Rows that are wider than their lanes hold, of any chain that reduces them, read step by step:
+// once for each reduction and once more to the end, a piece at a time. Every thread reads the
+// program from constant memory and all take the same way.
 #pragma once
 
 #include "kernels/rows_cuda/row_piece.cuh"

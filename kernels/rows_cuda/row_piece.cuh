@@ -51,41 +51,33 @@ struct Piece {
         return number(chunk) * per_chunk + per_chunk <= in_row;
     }
     __device__ __forceinline__ bool is_inner(int chunk) const {
-        return access == Access::whole
-                   ? is_there(chunk)
-                   : number(chunk) * per_chunk >= begin && is_before_end(chunk);
+        return access == Access::whole ? is_there(chunk)
+                                       : number(chunk) * per_chunk >= begin && is_before_end(chunk);
     }
     __device__ __forceinline__ bool is_of_row(int chunk, int element) const {
         const int position = number(chunk) * per_chunk + element;
         return position >= begin && position < in_row;
     }
 
-    /// Also a neighbour's elements, but none behind the matrix.
-    __device__ __forceinline__ uint4 load_shifted(int tensor, int c) const {
-        const char* from = at(tensor, true);
-        if (row + 1 < p.layout.rows || is_before_end(c)) {
-            return __ldg(reinterpret_cast<const uint4*>(from) + number(c));
+    /// Chunk `c` of what begins at `from`, in a matrix or in a row that is the same for all. Also a
+    /// neighbour's elements, but none behind the matrix.
+    __device__ __forceinline__ uint4 load_one(const char* from, int tensor, bool by_row,
+                                              int c) const {
+        const int position = number(c) * per_chunk;
+        if constexpr (access != Access::shifted) {
+            return gpu::load_chunk<type>(from, number(c), in_row, access == Access::whole);
+        } else if (!by_row) {
+            return load_of_vector<type>(p.tensors[tensor], first + position, shift, p.layout.width);
         }
-        return load_elements<type>(from + 16 * number(c), 0, in_row - number(c) * per_chunk);
-    }
-    __device__ __forceinline__ uint4 load_one(int tensor, bool by_row, int c) const {
-        if (!is_there(c)) {
-            return make_uint4(0, 0, 0, 0);
-        }
-        if constexpr (access == Access::shifted) {
-            return by_row
-                       ? load_shifted(tensor, c)
-                       : load_of_vector<type>(p.tensors[tensor], first + number(c) * per_chunk,
-                                              shift, p.layout.width);
-        } else {
-            return gpu::load_chunk<type>(at(tensor, by_row), number(c), in_row,
-                                         access == Access::whole);
-        }
+        return row + 1 < p.layout.rows || is_before_end(c)
+                   ? __ldg(reinterpret_cast<const uint4*>(from) + number(c))
+                   : load_head<type>(from + 16 * number(c), in_row - position);
     }
     __device__ __forceinline__ void load(int tensor, bool by_row, uint4 (&raw)[chunks]) const {
+        const char* from = at(tensor, by_row);
 #pragma unroll
         for (int c = 0; c < chunks; ++c) {
-            raw[c] = load_one(tensor, by_row, c);
+            raw[c] = is_there(c) ? load_one(from, tensor, by_row, c) : make_uint4(0, 0, 0, 0);
         }
     }
     __device__ __forceinline__ void take(const uint4 (&raw)[chunks]) {
@@ -152,22 +144,27 @@ struct Piece {
 #pragma unroll
         for (int c = 0; c < chunks; ++c) {
             if (is_there(c)) {
-                const float of_chunk = is_inner(c) ? over_chunk<op, true>(c) : over_chunk<op, false>(c);
-                result = op == RowOp::reduce_max ? Largest()(result, of_chunk) : result + of_chunk;
+                const float of_chunk =
+                    is_inner(c) ? over_chunk<op, true>(c) : over_chunk<op, false>(c);
+                result = both<op>(result, of_chunk);
             }
         }
         return result;
     }
+    template <RowOp op>
+    __device__ __forceinline__ static float both(float a, float b) {
+        return op == RowOp::reduce_max ? Largest()(a, b) : a + b;
+    }
     template <RowOp op, bool inner>
     __device__ __forceinline__ float over_chunk(int c) const {
-        float result = start_of(op);
+        float results[2] = {start_of(op), start_of(op)};
 #pragma unroll
         for (int e = 0; e < per_chunk; ++e) {
             if (inner || is_of_row(c, e)) {
-                result = reduced<op>(result, x[c][e]);
+                results[e % 2] = reduced<op>(results[e % 2], x[c][e]);
             }
         }
-        return result;
+        return both<op>(results[0], results[1]);
     }
     __device__ __forceinline__ float reduce(RowOp op, float so_far) const {
         if (op == RowOp::reduce_max) {

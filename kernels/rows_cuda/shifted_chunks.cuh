@@ -9,47 +9,45 @@
 
 namespace raceline::kernels::rows_cuda {
 
+/// The first `count` elements of a chunk, of which what stands behind may not be read; 0 for the
+/// others. In words of up to eight bytes: none waits for another.
 template <DType type>
-inline constexpr int bits_of = 8 * gpu::width_of<type>;
-
-/// Elements `begin` to `end` of the chunk at `from`, which need not be a multiple of 16; 0 for the
-/// others. In a loop: few chunks are taken so, and each copy of the code would be long.
-template <DType type>
-__device__ __forceinline__ uint4 load_elements(const char* from, int begin, int end) {
-    std::uint64_t low = 0, high = 0;
-#pragma unroll 1
-    for (int e = gpu::chunk_of<type> - 1; e >= 0; --e) {
-        std::uint64_t bits = 0;
-        if (e >= begin && e < end) {
-            if constexpr (type == DType::fp32) {
-                bits = reinterpret_cast<const std::uint32_t*>(from)[e];
-            } else {
-                bits = reinterpret_cast<const std::uint16_t*>(from)[e];
-            }
-        }
-        high = high << bits_of<type> | low >> (64 - bits_of<type>);
-        low = low << bits_of<type> | bits;
+__device__ __forceinline__ uint4 load_head(const char* from, int count) {
+    const int bytes = count * gpu::width_of<type>;
+    if (bytes == 16) {
+        return __ldg(reinterpret_cast<const uint4*>(from));
     }
-    return make_uint4(static_cast<std::uint32_t>(low), static_cast<std::uint32_t>(low >> 32),
-                      static_cast<std::uint32_t>(high), static_cast<std::uint32_t>(high >> 32));
+    uint2 eight = make_uint2(0, 0);
+    std::uint32_t four = 0, two = 0;
+    if ((bytes & 8) != 0) {
+        eight = __ldg(reinterpret_cast<const uint2*>(from));
+    }
+    if ((bytes & 4) != 0) {
+        four = __ldg(reinterpret_cast<const std::uint32_t*>(from + (bytes & 8)));
+    }
+    if ((bytes & 2) != 0) {
+        two = __ldg(reinterpret_cast<const std::uint16_t*>(from + (bytes & 12)));
+    }
+    const std::uint32_t first = (bytes & 4) != 0 ? four : two;
+    const std::uint32_t second = (bytes & 4) != 0 ? two : 0;
+    return (bytes & 8) != 0 ? make_uint4(eight.x, eight.y, first, second)
+                            : make_uint4(first, second, 0, 0);
 }
 
 /// Stores elements `begin` to `end` of a chunk; the others are a neighbour's.
 template <DType type>
 __device__ __forceinline__ void store_elements(char* to, uint4 chunk, int begin, int end) {
-    std::uint64_t low = chunk.x | static_cast<std::uint64_t>(chunk.y) << 32;
-    std::uint64_t high = chunk.z | static_cast<std::uint64_t>(chunk.w) << 32;
-#pragma unroll 1
+    const std::uint32_t words[4] = {chunk.x, chunk.y, chunk.z, chunk.w};
+#pragma unroll
     for (int e = 0; e < gpu::chunk_of<type>; ++e) {
         if (e >= begin && e < end) {
             if constexpr (type == DType::fp32) {
-                reinterpret_cast<std::uint32_t*>(to)[e] = static_cast<std::uint32_t>(low);
+                reinterpret_cast<std::uint32_t*>(to)[e] = words[e];
             } else {
-                reinterpret_cast<std::uint16_t*>(to)[e] = static_cast<std::uint16_t>(low);
+                reinterpret_cast<std::uint16_t*>(to)[e] =
+                    static_cast<std::uint16_t>(words[e / 2] >> (16 * (e % 2)));
             }
         }
-        low = low >> bits_of<type> | high << (64 - bits_of<type>);
-        high >>= bits_of<type>;
     }
 }
 
@@ -65,7 +63,7 @@ template <DType type>
 __device__ __forceinline__ uint4 joined(uint4 before, uint4 after, int shift) {
     const std::uint32_t words[8] = {before.x, before.y, before.z, before.w,
                                     after.x,  after.y,  after.z,  after.w};
-    const int bits = shift * bits_of<type>;
+    const int bits = 8 * shift * gpu::width_of<type>;
     const bool by_two = (bits & 64) != 0, by_one = (bits & 32) != 0;
     std::uint32_t even[6], ours[5];
 #pragma unroll
@@ -93,16 +91,19 @@ __device__ __forceinline__ uint4 load_of_vector(const char* vector, std::int64_t
                                                 int shift, std::int64_t width) {
     constexpr int per_chunk = gpu::chunk_of<type>;
     const char* from = vector + position * gpu::width_of<type>;
-    const std::int64_t column = position - shift;
-    if (column >= 0 && position + per_chunk <= width) {
+    const uint4 none = make_uint4(0, 0, 0, 0);
+    const bool has_before = position > 0 && shift > 0;
+    if (position + per_chunk <= width) {
         const auto* chunk = reinterpret_cast<const uint4*>(from);
-        const uint4 after = __ldg(chunk);
-        return joined<type>(shift == 0 ? after : __ldg(chunk - 1), after, shift);
+        return joined<type>(has_before ? __ldg(chunk - 1) : none, __ldg(chunk), shift);
     }
-    const std::int64_t left = width - column;
-    return load_elements<type>(from - shift * gpu::width_of<type>,
-                               static_cast<int>(column < 0 ? -column : 0),
-                               static_cast<int>(left < per_chunk ? left : per_chunk));
+    // The vector ends in this chunk or in the one before.
+    const auto left = static_cast<int>(width - position);
+    if (left > 0) {
+        return joined<type>(has_before ? __ldg(reinterpret_cast<const uint4*>(from) - 1) : none,
+                            load_head<type>(from, left), shift);
+    }
+    return joined<type>(load_head<type>(from - 16, left + per_chunk), none, shift);
 }
 
 }  // namespace raceline::kernels::rows_cuda

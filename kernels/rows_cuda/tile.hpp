@@ -23,11 +23,11 @@ struct Tile {
 // matrix whose elements do not know their row, `flat` ones alone. Of tiles that the model holds to
 // be equal the first is taken, which is that of fewer chunks: so measured of short calls
 // (receipts/h200/logs/2026-11-28-rows-tiles.tsv).
-inline constexpr std::array tile_list{Tile{256, 32, 1},    Tile{256, 256, 1},   Tile{256, 16, 1},
-                                      Tile{256, 32, 2},    Tile{256, 256, 2},   Tile{128, 128, 2},
-                                      Tile{512, 512, 2},   Tile{1024, 1024, 2}, Tile{256, 32, 4},
-                                      Tile{128, 128, 4},   Tile{256, 256, 4},   Tile{512, 512, 4},
-                                      Tile{1024, 1024, 4}, Tile{1024, 1024, 8}};
+inline constexpr std::array tile_list{Tile{256, 32, 1},  Tile{256, 256, 1},   Tile{256, 16, 1},
+                                      Tile{256, 8, 1},   Tile{256, 32, 2},    Tile{256, 256, 2},
+                                      Tile{128, 128, 2}, Tile{512, 512, 2},   Tile{1024, 1024, 2},
+                                      Tile{256, 32, 4},  Tile{128, 128, 4},   Tile{256, 256, 4},
+                                      Tile{512, 512, 4}, Tile{1024, 1024, 4}, Tile{1024, 1024, 8}};
 inline constexpr int flat_threads = 256;
 constexpr bool is_flat(const Tile& tile) {
     return tile.threads == flat_threads && tile.lanes == flat_threads;
@@ -84,6 +84,12 @@ constexpr bool holds_vectors(const Tile& tile) {
     return reads_any_chain(tile);
 }
 
+/// The one tile of rows so narrow that half a warp would be idle in part: code that knows no chain
+/// has most to gain there.
+constexpr bool is_narrowest(const Tile& tile) {
+    return tile.lanes == 8;
+}
+
 /// Whether code that knows a chain is compiled for a tile. Where elements do not know their row a
 /// thread takes one chunk and ends: with more it was up to 8 % slower, at no size faster
 /// (receipts/h200/logs/2026-11-28-rows-tiles.tsv). Eight chunks fit in a thread's registers where
@@ -93,7 +99,7 @@ constexpr bool has_code(const RowProgram& program, DType type, const Tile& tile)
         return type == DType::fp32 && has_reductions(program) && !has_rope(program) &&
                steps_before(program, program.size, takes_matrix) == 0;
     }
-    return knows_rows(program) || (is_flat(tile) && tile.chunks == 1);
+    return knows_rows(program) ? !is_narrowest(tile) : is_flat(tile) && tile.chunks == 1;
 }
 
 /// Whether a thread needs no more registers for a row than for what it loads of it and of one row
@@ -153,8 +159,10 @@ constexpr int residents_stepping(const Tile& tile, DType type, Access access) {
     if (access == Access::lone) {
         return ThreadsOfSm{768, 512, 384}.residents(tile);
     }
-    // A chunk has half as many elements in fp32.
-    return ThreadsOfSm{1536, 1024, type == DType::fp32 ? 1024 : 768}.residents(tile);
+    // A chunk has half as many elements in fp32, and two chunks are joined for one of a vector.
+    return access == Access::whole || type == DType::fp32
+               ? ThreadsOfSm{1536, 1280, 1024}.residents(tile)
+               : ThreadsOfSm{1280, 1024, 768}.residents(tile);
 }
 /// and of wider ones, a piece of which is read ahead.
 constexpr int residents_reading(const Tile& tile) {
