@@ -153,9 +153,7 @@ constexpr double slots_of_chunk = counted(2, "whether it is there, its load and 
 constexpr double slots_of_operand = counted(12, "a chunk of another matrix: the same, and zeros");
 constexpr double slots_of_angles = counted(20, "their place in the head, loads");
 constexpr double slots_of_reduction = counted(25, "barrier, what warps left, its finish");
-/// Code that reads steps counts in 64 bits; of a row that is held in all its steps once.
-constexpr double slots_of_places =
-    counted(150, "read_rows, a row of one piece: this and the next, by SASS");
+/// Code that reads the steps of a held row counts in 64 bits.
 constexpr double slots_of_held_places = counted(35, "step_rows, by SASS");
 constexpr double slots_of_phrase =
     counted(14, "step_rows, by SASS: loop, its operation and tensor, ways of the switch");
