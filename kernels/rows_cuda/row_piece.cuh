@@ -59,25 +59,63 @@ struct Piece {
         return position >= begin && position < in_row;
     }
 
-    /// Chunk `c` of what begins at `from`, in a matrix or in a row that is the same for all. Also a
-    /// neighbour's elements, but none behind the matrix.
-    __device__ __forceinline__ uint4 load_one(const char* from, int tensor, bool by_row,
-                                              int c) const {
-        const int position = number(c) * per_chunk;
-        if constexpr (access != Access::shifted) {
-            return gpu::load_chunk<type>(from, number(c), in_row, access == Access::whole);
-        } else if (!by_row) {
-            return load_of_vector<type>(p.tensors[tensor], first + position, shift, p.layout.width);
-        }
-        return row + 1 < p.layout.rows || is_before_end(c)
-                   ? __ldg(reinterpret_cast<const uint4*>(from) + number(c))
-                   : load_head<type>(from + 16 * number(c), in_row - position);
-    }
     __device__ __forceinline__ void load(int tensor, bool by_row, uint4 (&raw)[chunks]) const {
-        const char* from = at(tensor, by_row);
+        if constexpr (access != Access::shifted) {
+            const char* from = at(tensor, by_row);
+#pragma unroll
+            for (int c = 0; c < chunks; ++c) {
+                raw[c] = is_there(c) ? gpu::load_chunk<type>(from, number(c), in_row,
+                                                             access == Access::whole)
+                                     : make_uint4(0, 0, 0, 0);
+            }
+        } else {
+            by_row ? load_shifted(tensor, raw) : load_vector(tensor, raw);
+        }
+    }
+    /// Also neighbours' elements, but none behind the matrix: only its last row can end with it.
+    __device__ __forceinline__ void load_shifted(int tensor, uint4 (&raw)[chunks]) const {
+        const char* from = at(tensor, true);
+        const bool last = row + 1 >= p.layout.rows;
 #pragma unroll
         for (int c = 0; c < chunks; ++c) {
-            raw[c] = is_there(c) ? load_one(from, tensor, by_row, c) : make_uint4(0, 0, 0, 0);
+            const bool can = is_there(c) && (!last || is_before_end(c));
+            raw[c] = can ? __ldg(reinterpret_cast<const uint4*>(from) + number(c))
+                         : make_uint4(0, 0, 0, 0);
+        }
+        if (last) {
+#pragma unroll
+            for (int c = 0; c < chunks; ++c) {
+                if (is_there(c) && !is_before_end(c)) {
+                    raw[c] = load_head<type>(from + 16 * number(c), in_row - number(c) * per_chunk);
+                }
+            }
+        }
+    }
+    /// A row that is the same for all has its chunks elsewhere: two are joined for one of ours. Of
+    /// two of ours all four at once.
+    __device__ __forceinline__ void load_vector(int tensor, uint4 (&raw)[chunks]) const {
+        constexpr int batch = chunks < 2 ? 1 : 2;
+        static_assert(chunks % batch == 0);
+        const char* from = p.tensors[tensor] + first * gpu::width_of<type>;
+        const std::int64_t behind = p.layout.width - first;
+        const auto end = static_cast<int>(behind < at_once ? behind : at_once);
+#pragma unroll
+        for (int c = 0; c < chunks; c += batch) {
+            TwoChunks<type> two[batch];
+#pragma unroll
+            for (int b = 0; b < batch; ++b) {
+                const int position = number(c + b) * per_chunk;
+                two[b].load(from, position, is_there(c + b) ? end : -1, shift,
+                            first + position > 0);
+            }
+#pragma unroll
+            for (int b = 0; b < batch; ++b) {
+                const int position = number(c + b) * per_chunk;
+                if (is_there(c + b) && position + per_chunk > end) {
+                    two[b].load_end(from, position, end);
+                }
+                raw[c + b] = joined<type>(two[b].before, two[b].after, shift);
+            }
         }
     }
     __device__ __forceinline__ void take(const uint4 (&raw)[chunks]) {

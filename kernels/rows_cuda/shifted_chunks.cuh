@@ -84,26 +84,30 @@ __device__ __forceinline__ uint4 joined(uint4 before, uint4 after, int shift) {
     return make_uint4(result[0], result[1], result[2], result[3]);
 }
 
-/// What stands in a vector of `width` elements for the chunk at `position` of a row whose first
-/// element has position `shift`. The vector begins at a multiple of 16 bytes.
+/// The two chunks of a vector that one of a row is joined from, whose first element has position
+/// `shift`. `from` is a multiple of 16 bytes; the vector ends at position `end` behind it.
 template <DType type>
-__device__ __forceinline__ uint4 load_of_vector(const char* vector, std::int64_t position,
-                                                int shift, std::int64_t width) {
-    constexpr int per_chunk = gpu::chunk_of<type>;
-    const char* from = vector + position * gpu::width_of<type>;
-    const uint4 none = make_uint4(0, 0, 0, 0);
-    const bool has_before = position > 0 && shift > 0;
-    if (position + per_chunk <= width) {
-        const auto* chunk = reinterpret_cast<const uint4*>(from);
-        return joined<type>(has_before ? __ldg(chunk - 1) : none, __ldg(chunk), shift);
+struct TwoChunks {
+    static constexpr int per_chunk = gpu::chunk_of<type>;
+    uint4 before, after;
+
+    /// Those that are whole. `has_before`: something stands before position 0.
+    __device__ __forceinline__ void load(const char* from, int position, int end, int shift,
+                                         bool has_before) {
+        const auto* chunk = reinterpret_cast<const uint4*>(from + position * gpu::width_of<type>);
+        const uint4 none = make_uint4(0, 0, 0, 0);
+        before = has_before && shift > 0 && position <= end ? __ldg(chunk - 1) : none;
+        after = position + per_chunk <= end ? __ldg(chunk) : none;
     }
-    // The vector ends in this chunk or in the one before.
-    const auto left = static_cast<int>(width - position);
-    if (left > 0) {
-        return joined<type>(has_before ? __ldg(reinterpret_cast<const uint4*>(from) - 1) : none,
-                            load_head<type>(from, left), shift);
+    /// The one in which the vector ends.
+    __device__ __forceinline__ void load_end(const char* from, int position, int end) {
+        const char* chunk = from + position * gpu::width_of<type>;
+        if (position < end) {
+            after = load_head<type>(chunk, end - position);
+        } else if (position > end) {
+            before = load_head<type>(chunk - 16, end - position + per_chunk);
+        }
     }
-    return joined<type>(load_head<type>(from - 16, left + per_chunk), none, shift);
-}
+};
 
 }  // namespace raceline::kernels::rows_cuda
