@@ -96,6 +96,7 @@ double slots_to_fp32(RowOp op) {
         case RowOp::silu:
         case RowOp::sigmoid: return counted(6, "expf") + counted(8, "quotient");
         case RowOp::exp: return counted(6, "expf");
+        case RowOp::tanh: return counted(8, "tanhf");
         default: return 0;
     }
 }
@@ -106,7 +107,7 @@ double slots_of(RowOp op) {
         case RowOp::gelu: return counted(8, "gelu: inner, ex2, sum, reciprocal, product");
         case RowOp::silu:
         case RowOp::sigmoid: return counted(5, "over_one_plus");
-        case RowOp::tanh: return counted(20, "tanhf");
+        case RowOp::tanh: return counted(12, "series, ex2, reciprocal, a choice");
         case RowOp::exp: return counted(2, "ex2 and its product");
         case RowOp::rope: return counted(4, "shuffle, two products, a choice");
         case RowOp::relu: return counted(2, "compared and chosen");
