@@ -68,6 +68,10 @@ std::string supports(const Workload& w, const Tile& tile, const Device& device) 
     if (!is_compiled(program, w) && !reads_any_chain(tile)) {
         return "its threads have registers for rows of known chains alone";
     }
+    if (knows_rows(program) && !is_whole(program, w) &&
+        !steps_through_rows(tile, Access::shifted)) {
+        return "rows that begin inside a chunk have no code in CTAs of 128 threads";
+    }
     if (has_rope(program) && d > static_cast<std::uint64_t>(tile.lanes) * chunk) {
         return fmt::format("heads of {} columns lie in more lanes than the {} of a row", d,
                            tile.lanes);

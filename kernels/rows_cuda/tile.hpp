@@ -74,10 +74,13 @@ constexpr bool is_longest(const Tile& tile) {
 constexpr bool reads_any_chain(const Tile& tile) {
     return tile.threads * tile.chunks < 4096;
 }
-/// Whether a tile has code that reads the steps of rows which lie so.
+/// Whether a tile has code that reads the steps of rows which lie so. Code of shifted rows is long
+/// to compile: what CTAs of 128 threads hold, others do too.
 constexpr bool steps_through_rows(const Tile& tile, Access access) {
-    return access == Access::lone ? reads_wide_rows(tile) || takes_lone_rows(tile)
-                                  : reads_any_chain(tile);
+    if (access == Access::lone) {
+        return reads_wide_rows(tile) || takes_lone_rows(tile);
+    }
+    return reads_any_chain(tile) && (access == Access::whole || tile.threads != 128);
 }
 /// Whether a thread has registers for rows that are the same for all while its own is reduced.
 constexpr bool holds_vectors(const Tile& tile) {
