@@ -9,23 +9,36 @@
 #include "kernels/rows_cuda/held_rows.cuh"
 #include "kernels/rows_cuda/read_flat.cuh"
 #include "kernels/rows_cuda/read_rows.cuh"
+#include "kernels/rows_cuda/step_rows.cuh"
 #include "registry/enqueue.cuh"
 
 namespace raceline::kernels::rows_cuda {
 
-template <DType type, int index, bool aligned>
-void launch_read(const Params& p, int units, void* stream) {
+inline StepParams step_params(const Params& p) {
+    StepParams steps{p, phrases_of(p.program), p.program.result, 0,
+                     1.0F / static_cast<float>(p.layout.width)};
+    for (const RowInstruction& its : p.program.steps()) {
+        steps.matrices |= takes_matrix(its.op) ? 1U << its.tensor : 0U;
+    }
+    return steps;
+}
+
+/// Of a chain that no code knows: on rows that lie in the lanes of a tile, or wider ones.
+template <DType type, int index, Access access>
+void launch_steps(const Params& p, int units, void* stream) {
     constexpr Tile tile = tile_list[index];
-    if constexpr (reads_any_chain(tile)) {
-        const auto ctas = static_cast<unsigned>(ctas_reading(p.layout, tile, units));
-        const LaunchShape shape{dim3(ctas), tile.threads, 0, stream};
+    if constexpr (steps_through_rows(tile, access)) {
         if constexpr (reads_wide_rows(tile)) {
-            if (p.layout.pieces > 1 && p.first_reduction < p.program.size) {
-                enqueue("rows_cuda", read_rows<type, index, false, aligned>, shape, p);
+            if (p.layout.pieces > 1 && has_reductions(p.program)) {
+                const auto ctas = static_cast<unsigned>(ctas_reading(p.layout, tile, units));
+                enqueue("rows_cuda", read_rows<type, index, access>,
+                        LaunchShape{dim3(ctas), tile.threads, 0, stream}, p);
                 return;
             }
         }
-        enqueue("rows_cuda", read_rows<type, index, true, aligned>, shape, p);
+        const auto ctas = static_cast<unsigned>(held_ctas_of(p.layout, tile));
+        enqueue("rows_cuda", step_rows<type, index, access>,
+                LaunchShape{dim3(ctas), tile.threads, 0, stream}, step_params(p));
     }
 }
 
@@ -33,7 +46,7 @@ template <DType type>
 void launch_flat(const Params& p, const Tile& tile, void* stream) {
     const LaunchShape shape{dim3(static_cast<unsigned>(ctas_of(p.layout, tile))), tile.threads, 0,
                             stream};
-    if (p.aligned_tensors) {
+    if (p.access != Access::lone) {
         enqueue("rows_cuda", read_flat<type, true>, shape, p);
     } else {
         enqueue("rows_cuda", read_flat<type, false>, shape, p);
@@ -61,14 +74,17 @@ void launch_held(const Params& p, void* stream) {
 template <DType type, int index, std::size_t... chain>
 void launch_tile(const Params& p, int units, void* stream, std::index_sequence<chain...>) {
     const std::size_t known = compiled_index(p.program);
-    if (known == sizeof...(chain) || !p.aligned || !has_code(p.program, type, tile_list[index]) ||
+    if (known == sizeof...(chain) || p.access != Access::whole ||
+        !has_code(p.program, type, tile_list[index]) ||
         (p.layout.pieces > 1 && !deals_out_pieces(p.program))) {
         if (!knows_rows(p.program)) {
             launch_flat<type>(p, tile_list[index], stream);
-        } else if (p.aligned) {
-            launch_read<type, index, true>(p, units, stream);
+        } else if (p.access == Access::whole) {
+            launch_steps<type, index, Access::whole>(p, units, stream);
+        } else if (p.access == Access::shifted) {
+            launch_steps<type, index, Access::shifted>(p, units, stream);
         } else {
-            launch_read<type, index, false>(p, units, stream);
+            launch_steps<type, index, Access::lone>(p, units, stream);
         }
         return;
     }

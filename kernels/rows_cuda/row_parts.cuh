@@ -13,15 +13,18 @@
 
 namespace raceline::kernels::rows_cuda {
 
-struct Params {
-    RowProgram program;
+/// What a launch is given of its matrices.
+struct RowPlaces {
     char* tensors[OperationArgs::most];
     RowLayout layout;
-    std::int32_t head;             ///< columns that rope turns together
-    std::int32_t first_reduction;  ///< number of the first reduction, or of the end
+    std::int32_t head;  ///< columns that rope turns together
     float eps;
-    bool aligned_tensors;  ///< all of them begin at multiples of 16 bytes
-    bool aligned;          ///< and all chunks are whole: of rows, or of a matrix without rows
+};
+/// Where the program is not known when it is compiled.
+struct Params : RowPlaces {
+    RowProgram program;
+    std::int32_t first_reduction;  ///< number of the first reduction, or of the end
+    Access access;                 ///< of a flat program: of the matrix as one row
 };
 
 inline constexpr unsigned all_lanes = 0xFFFFFFFFU;
@@ -74,6 +77,21 @@ __device__ __forceinline__ float over_one_plus(float x, float y) {
     return type == DType::fp32 ? x / sum : x * ptx::rcp_approx_ftz_f32(sum);
 }
 
+/// Of a hyperbola. In 16 bits: near 0 a power series, off by a share of 2^-22 where it ends; else
+/// 1 - 2 / (1 + e^2x), whose share is below 2^-19 from there on.
+template <DType type>
+__device__ __forceinline__ float tangent(float x) {
+    if constexpr (type == DType::fp32) {
+        return tanhf(x);
+    }
+    constexpr float near = 0.125F;
+    const float square = x * x;
+    const float series = fmaf(x * square, fmaf(square, 2.0F / 15.0F, -1.0F / 3.0F), x);
+    const float far =
+        fmaf(-2.0F, ptx::rcp_approx_ftz_f32(1.0F + exponential<type>(2.0F * x)), 1.0F);
+    return fabsf(x) < near ? series : far;
+}
+
 /// What becomes of an element; `other` is the operand's, or the statistic.
 template <DType type, RowOp op>
 __device__ __forceinline__ float applied(float v, [[maybe_unused]] float other) {
@@ -87,7 +105,7 @@ __device__ __forceinline__ float applied(float v, [[maybe_unused]] float other) 
     } else if constexpr (op == RowOp::sigmoid) {
         return over_one_plus<type>(1.0F, v);
     } else if constexpr (op == RowOp::tanh) {
-        return tanhf(v);
+        return tangent<type>(v);
     } else if constexpr (op == RowOp::exp) {
         return exponential<type>(v);
     } else if constexpr (op == RowOp::square) {

@@ -18,17 +18,18 @@ void launch(const OperationArgs& args, int tile, const Device& device, void* /*w
     const std::int64_t bytes = args.dtype == DType::fp32 ? 4 : 2;
     p.head = static_cast<std::int32_t>(args.extents[2]);
     p.eps = static_cast<float>(args.scalars[0]);
-    p.aligned_tensors = true;
+    bool aligned = true;  // all tensors begin at multiples of 16 bytes
     for (std::int32_t i = 0; i <= p.program.result; ++i) {
         p.tensors[i] = static_cast<char*>(args.tensors.at(static_cast<std::size_t>(i)).data);
-        p.aligned_tensors =
-            p.aligned_tensors && reinterpret_cast<std::uintptr_t>(p.tensors[i]) % 16 == 0;
+        aligned = aligned && reinterpret_cast<std::uintptr_t>(p.tensors[i]) % 16 == 0;
     }
-    p.aligned =
-        p.aligned_tensors && has_whole_chunks(p.program, args.extents[0], args.extents[1], bytes);
-    // A tile is chosen by shape; one that has chains of aligned rows alone may get others.
-    if (!p.aligned && !reads_any_chain(tile_list.at(static_cast<std::size_t>(tile)))) {
-        tile = wide_rows_index;
+    const bool whole = has_whole_chunks(p.program, args.extents[0], args.extents[1], bytes);
+    p.access = !aligned ? Access::lone : whole ? Access::whole : Access::shifted;
+    // A tile is chosen by shape. Few have code for tensors that begin anywhere.
+    if (p.access == Access::lone && knows_rows(p.program)) {
+        const std::int64_t held = held_by(tile_list[lone_rows_index], bytes);
+        tile = most_positions(args.extents[1], bytes, whole) <= held ? lone_rows_index
+                                                                     : wide_rows_index;
     }
     p.layout = layout_of(p.program, args.extents[0], args.extents[1],
                          tile_list.at(static_cast<std::size_t>(tile)), bytes);

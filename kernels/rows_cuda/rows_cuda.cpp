@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/rows_cuda/phrases.hpp"
 #include "kernels/rows_cuda/tile.hpp"
 #include "model/constant.hpp"
 #include "model/one_pass.hpp"
@@ -61,17 +62,28 @@ std::string supports(const Workload& w, const Tile& tile, const Device& device) 
         return "rows of eight chunks a thread are those of a known chain in fp32 that reduces one "
                "matrix";
     }
+    if (is_narrowest(tile) && is_compiled(program, w)) {
+        return "rows of known chains lie in half a warp or more";
+    }
     if (!is_compiled(program, w) && !reads_any_chain(tile)) {
         return "its threads have registers for rows of known chains alone";
+    }
+    if (knows_rows(program) && !is_whole(program, w) &&
+        !steps_through_rows(tile, Access::shifted)) {
+        return "rows that begin inside a chunk have no code in CTAs of 128 threads";
     }
     if (has_rope(program) && d > static_cast<std::uint64_t>(tile.lanes) * chunk) {
         return fmt::format("heads of {} columns lie in more lanes than the {} of a row", d,
                            tile.lanes);
     }
     const std::int64_t held = held_by(tile, element_bytes(w));
-    if (has_reductions(program) && w.extent(grid_width) > held && !reads_wide_rows(tile)) {
-        return fmt::format("a row of {} is wider than the {} elements that its threads hold",
-                           w.extent(grid_width), held);
+    const std::int64_t positions =
+        most_positions(w.extent(grid_width), element_bytes(w), is_whole(program, w));
+    if (has_reductions(program) && positions > held && !reads_wide_rows(tile)) {
+        return fmt::format(
+            "a row of {} is wider than the {} elements that its threads hold{}",
+            w.extent(grid_width), held,
+            positions > w.extent(grid_width) ? " where it begins inside a chunk" : "");
     }
     const RowLayout layout =
         layout_of(program, w.extent(grid_rows), w.extent(grid_width), tile, element_bytes(w));
@@ -88,6 +100,7 @@ double slots_to_fp32(RowOp op) {
         case RowOp::silu:
         case RowOp::sigmoid: return counted(6, "expf") + counted(8, "quotient");
         case RowOp::exp: return counted(6, "expf");
+        case RowOp::tanh: return counted(8, "tanhf");
         default: return 0;
     }
 }
@@ -98,7 +111,7 @@ double slots_of(RowOp op) {
         case RowOp::gelu: return counted(8, "gelu: inner, ex2, sum, reciprocal, product");
         case RowOp::silu:
         case RowOp::sigmoid: return counted(5, "over_one_plus");
-        case RowOp::tanh: return counted(20, "tanhf");
+        case RowOp::tanh: return counted(12, "series, ex2, reciprocal, a choice");
         case RowOp::exp: return counted(2, "ex2 and its product");
         case RowOp::rope: return counted(4, "shuffle, two products, a choice");
         case RowOp::relu: return counted(2, "compared and chosen");
@@ -145,13 +158,15 @@ constexpr double slots_of_chunk = counted(2, "whether it is there, its load and 
 constexpr double slots_of_operand = counted(12, "a chunk of another matrix: the same, and zeros");
 constexpr double slots_of_angles = counted(20, "their place in the head, loads");
 constexpr double slots_of_reduction = counted(25, "barrier, what warps left, its finish");
-/// A chunk that is not whole, or not at a multiple of 16 bytes, goes element by element. Chosen
-/// likewise.
-constexpr double slots_of_lone_element = counted(17, "its bounds, place, load, put into its word") +
-                                         counted(13, "its bounds, place, store");
-/// CTAs that stay count in 64 bits, and have the places of every step ready before the first.
-constexpr double slots_of_places =
-    counted(150, "read_rows, a row of one piece: this and the next, by SASS");
+/// Code that reads the steps of a held row counts in 64 bits.
+constexpr double slots_of_held_places = counted(35, "step_rows, by SASS");
+constexpr double slots_of_phrase =
+    counted(14, "step_rows, by SASS: loop, its operation and tensor, ways of the switch");
+constexpr double slots_of_passing = counted(2, "whether a warp has any of a chunk, each step");
+/// Where rows begin inside a chunk.
+constexpr double slots_of_shifted_chunk = counted(12, "whether it is inner, of the last row");
+constexpr double slots_of_joined_chunk =
+    counted(15, "joined") + counted(20, "bounds of the vector, two loads");
 // Their warps are few, and each waits for its own instruction before the next.
 constexpr Constant dependent_clocks = calibrated(
     "rows_cuda.dependent_clocks", 6,
@@ -168,7 +183,6 @@ struct Reading {
     double lanes;
     DType type;
     double slots_of_a_step;  ///< where no code knows the chain
-    bool whole;              ///< chunks are
 };
 
 /// Of steps that are done one after the other. `again`: the row was gone over before for every
@@ -176,8 +190,7 @@ struct Reading {
 Amounts amounts_of(std::span<const RowInstruction> steps, const Reading& reading, bool again) {
     Amounts a;
     a.slots = slots_of_thread + slots_of_chunk * reading.chunks +
-              counted(3, "loaded, widened, packed") * reading.elements +
-              (reading.whole ? 0 : slots_of_lone_element * reading.elements);
+              counted(3, "loaded, widened, packed") * reading.elements;
     for (std::size_t i = 0; i < steps.size(); ++i) {
         const RowOp op = steps[i].op;
         a.slots += reading.slots_of_a_step;
@@ -216,18 +229,102 @@ Amounts amounts_of_passes(const RowProgram& program, const Reading& reading) {
     return {sum.slots / passes, sum.specials / passes};
 }
 
-/// What a row waits for behind its own chunks. Where no code knows the chain each step loads its
-/// operand; else all come at once, but for the angles of a single chunk, which were asked for, and
-/// in the two widest tiles for what is the same for all rows.
-void add_operand_waits(const RowProgram& program, const Tile& tile, bool compiled, double rows,
+/// Which code runs a call. compiled: it knows the chain (held_rows.cuh). flat, held, wide: it reads
+/// the steps (read_flat.cuh, step_rows.cuh, read_rows.cuh).
+enum class Way { compiled, flat, held, wide };
+
+Way way_of(const RowProgram& program, const Workload& w, const RowLayout& layout) {
+    const bool together = layout.pieces > 1 && has_reductions(program);
+    if (is_compiled(program, w) && !together) {
+        return Way::compiled;
+    }
+    return !knows_rows(program) ? Way::flat : together ? Way::wide : Way::held;
+}
+
+int residents_on(Way way, const RowProgram& program, const Workload& w, const Tile& tile) {
+    switch (way) {
+        case Way::compiled: return residents_of(tile, program);
+        case Way::flat: return residents_reading_flat;
+        case Way::wide: return residents_reading(tile);
+        case Way::held: break;
+    }
+    return residents_stepping(tile, w.dtype,
+                              is_whole(program, w) ? Access::whole : Access::shifted);
+}
+
+/// Chunks of a thread that its warp goes over, of a row or piece of so many: in the mean.
+double chunks_gone_over(const Tile& tile, std::int64_t chunks_of_row) {
+    std::int64_t of_warps = 0;
+    const std::int64_t warp = std::min(32, tile.lanes);
+    for (std::int32_t c = 0; c < tile.chunks; ++c) {
+        const std::int64_t there = std::clamp<std::int64_t>(
+            chunks_of_row - static_cast<std::int64_t>(c) * tile.lanes, 0, tile.lanes);
+        of_warps += (there + warp - 1) / warp * warp;
+    }
+    return std::max(1.0, static_cast<double>(of_warps) / static_cast<double>(tile.lanes));
+}
+
+/// Of a row that its lanes hold while they read the steps.
+Amounts amounts_held(const RowProgram& program, const Workload& w, const Tile& tile,
+                     const RowLayout& layout) {
+    const bool whole = is_whole(program, w);
+    const std::int64_t per_chunk = 16 / element_bytes(w);
+    const std::int64_t positions =
+        most_positions(layout.width, element_bytes(w), whole) / layout.pieces;
+    const double chunks = chunks_gone_over(tile, (positions + per_chunk - 1) / per_chunk);
+    Amounts each = amounts_of(program.steps(),
+                              Reading{chunks * static_cast<double>(per_chunk), chunks,
+                                      static_cast<double>(tile.lanes), w.dtype, 0},
+                              false);
+    each.slots += slots_of_held_places + slots_of_phrase * phrases_of(program).size;
+    if (tile.chunks > 1) {
+        each.slots += slots_of_passing * tile.chunks * program.size;
+    }
+    if (!whole) {
+        const double vectors = steps_before(program, program.size, takes_vector);
+        each.slots +=
+            chunks * (slots_of_shifted_chunk * (1 + static_cast<double>(reductions_of(program))) +
+                      slots_of_joined_chunk * vectors);
+    }
+    return each;
+}
+
+/// Of a thread, each time that it goes over what it has of a row.
+Amounts amounts_on(Way way, const RowProgram& program, const Workload& w, const Tile& tile,
+                   const RowLayout& layout) {
+    if (way == Way::held) {
+        return amounts_held(program, w, tile, layout);
+    }
+    const Reading reading{static_cast<double>(tile.chunks * (16 / element_bytes(w))),
+                          static_cast<double>(tile.chunks), static_cast<double>(tile.lanes),
+                          w.dtype,
+                          way == Way::compiled ? 0
+                          : way == Way::flat   ? slots_of_step
+                                               : slots_of_step_of_rows};
+    if (way != Way::wide) {
+        return amounts_of(program.steps(), reading, false);
+    }
+    Amounts each = amounts_of_passes(program, reading);
+    each.slots += is_whole(program, w) ? 0 : slots_of_shifted_chunk * tile.chunks;
+    return each;
+}
+
+/// What a row waits for behind its own chunks. Code that knows the chain asks for all at once, but
+/// for the angles of a single chunk, which were asked for, and in the two widest tiles for what is
+/// the same for all rows. Other code loads an operand in its step; of rows that are held those of
+/// other matrices were asked for.
+void add_operand_waits(const RowProgram& program, const Tile& tile, Way way, double rows,
                        Counts& c) {
+    const bool compiled = way == Way::compiled;
     double far = 0, near = 0;
     for (const RowInstruction& step : program.steps()) {
         const bool angles = step.op == RowOp::rope;
+        const bool matrix = takes_matrix(step.op);
         const bool vector = takes_vector(step.op);
-        far += !compiled && (angles || takes_matrix(step.op)) ? 1 : 0;
-        const bool late = angles ? compiled && !has_angles_ahead(program, tile.chunks)
-                                 : vector && (!compiled || !holds_vectors(tile));
+        far += !compiled && (angles || (matrix && way != Way::held)) ? 1 : 0;
+        const bool late = angles   ? compiled && !has_angles_ahead(program, tile.chunks)
+                          : matrix ? way == Way::held
+                                   : vector && (!compiled || !holds_vectors(tile));
         near += late ? 1 : 0;
     }
     for (const auto& [times, latency] :
@@ -238,31 +335,33 @@ void add_operand_waits(const RowProgram& program, const Tile& tile, bool compile
     }
 }
 
+/// What passes L1 and L2 beside whole chunks where rows begin inside of one: a sector more at the
+/// ends of each row, two chunks joined for one of a vector, and the row's elements in the chunks
+/// that it shares stored alone, about as many as a chunk has.
+void add_shifted_traffic(const RowProgram& program, const Workload& w, double passes, Counts& c) {
+    constexpr double sector = 32, line = 128;
+    const auto rows = static_cast<double>(w.extent(grid_rows));
+    const double row = static_cast<double>(w.extent(grid_width) * element_bytes(w));
+    const double vectors = steps_before(program, program.size, takes_vector);
+    const double matrices = 1 + steps_before(program, program.size, takes_matrix);
+    const double results =
+        1 + steps_before(program, program.size, [](RowOp op) { return op == RowOp::store; });
+    const double alone = results * static_cast<double>(16 / element_bytes(w));
+    c.work["byte.l2"] += rows * (sector * matrices * passes + sector * alone);
+    c.work["byte.smem_lsu"] =
+        w.bytes_read() * passes + w.bytes_written() + rows * (2 * vectors * row + line * alone);
+}
+
 std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& device) {
     const RowProgram program = program_of(w);
     const RowLayout layout =
         layout_of(program, w.extent(grid_rows), w.extent(grid_width), tile, element_bytes(w));
     const double passes = layout.pieces > 1 ? 1 + static_cast<double>(reductions_of(program)) : 1;
-    const bool dealt_out = deals_out_pieces(program);
-    const bool compiled = is_compiled(program, w) && (layout.pieces == 1 || dealt_out);
-    const bool flat = !knows_rows(program);
-    const bool stays = !compiled && !flat;  // its CTAs take row after row
-    const int residents = compiled ? residents_of(tile, program)
-                          : flat   ? residents_reading_flat
-                                   : residents_reading(tile);
-    const bool whole = flat || is_whole(program, w);  // of flat ones all chunks but one
-    const auto per_chunk = static_cast<double>(16 / element_bytes(w));
-    const Reading reading{tile.chunks * per_chunk,
-                          static_cast<double>(tile.chunks),
-                          static_cast<double>(tile.lanes),
-                          w.dtype,
-                          compiled ? 0
-                          : flat   ? slots_of_step
-                                   : slots_of_step_of_rows,
-                          whole};
-    Amounts each = passes > 1 ? amounts_of_passes(program, reading)
-                              : amounts_of(program.steps(), reading, false);
-    each.slots += stays && passes == 1 ? slots_of_places : 0;
+    const Way way = way_of(program, w, layout);
+    const bool compiled = way == Way::compiled;
+    const bool stays = way == Way::wide;  // its CTAs take row after row
+    const int residents = residents_on(way, program, w, tile);
+    const Amounts each = amounts_on(way, program, w, tile, layout);
     const auto rows = static_cast<double>(layout.rows);
     const double turns = static_cast<double>(layout.pieces) * passes;
     const double threads = rows * turns * tile.lanes;
@@ -275,7 +374,7 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     c.work["byte.l2"] = read * passes + written;
     c.ctas =
         stays ? ctas_reading(layout, tile, std::max(1, device.units)) : held_ctas_of(layout, tile);
-    if (compiled && dealt_out && has_rope(program)) {
+    if (compiled && deals_out_pieces(program) && has_rope(program)) {
         // Angles come once for each row that a CTA has a part of.
         const double angles = static_cast<double>(w.extent("d")) * sizeof(float);
         c.work["byte.l2"] += std::max(0.0, static_cast<double>(c.ctas) - rows) * angles;
@@ -284,12 +383,8 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
             read + written +
             threads * 2 * sizeof(float) * static_cast<double>(16 / element_bytes(w));
     }
-    if (!whole) {
-        // The lanes of a warp stand 16 bytes apart: for each element of a chunk they touch all its
-        // lines again. L1 has them then, but it sends every store on.
-        const auto times = static_cast<double>(16 / element_bytes(w));
-        c.work["byte.smem_lsu"] = times * (read * passes + written);
-        c.work["byte.l2"] += (times - 1) * written;
+    if (way != Way::flat && !is_whole(program, w)) {
+        add_shifted_traffic(program, w, passes, c);
     }
     c.work["flop.fma.fp32"] = w.flops();
     c.work["op.issue"] = threads * each.slots;
@@ -303,30 +398,30 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     }
     c.threads = tile.threads;
     c.registers = registers_of(tile, residents);  // the launch bound
-    c.smem_bytes = static_cast<std::int64_t>(sizeof(float)) *
-                   (64 + static_cast<std::int64_t>(tile.threads / 32 * 2 * longest_row_chain));
-    // Code that knows the chain asks for all operands at once. Other code asks for the next piece
+    c.smem_bytes =
+        static_cast<std::int64_t>(sizeof(float)) *
+        (64 + (stays ? static_cast<std::int64_t>(tile.threads / 32 * 2 * longest_row_chain) : 0));
+    // Code of rows that are held asks for all operands at once. Other code asks for the next piece
     // while it goes over one, or for one matrix after the other.
-    c.bytes_in_flight =
-        compiled ? read / static_cast<double>(c.ctas) : 16.0 * tile.threads * tile.chunks;
+    c.bytes_in_flight = compiled || way == Way::held ? read / static_cast<double>(c.ctas)
+                                                     : 16.0 * tile.threads * tile.chunks;
     c.balanced_order = true;
     const double together = tile.threads / tile.lanes;
-    const double pieces = compiled ? static_cast<double>(layout.pieces) : 1;
+    const double pieces = stays ? 1 : static_cast<double>(layout.pieces);
     const double of_cta = std::ceil(rows * pieces / together / static_cast<double>(c.ctas));
     const double turns_of_cta = of_cta * turns / pieces;
     const Work of_turn = c.work * (together / rows / turns);
     if (stays) {
         c.steps.push_back({"first piece", 1, {}, "latency.dram"});
     }
-    // What is put together element by element waits for its loads.
-    c.steps.push_back({"row", turns_of_cta, of_turn, stays && whole ? "" : "latency.dram"});
+    c.steps.push_back({"row", turns_of_cta, of_turn, stays ? "" : "latency.dram"});
     c.steps.back().clocks = stays ? each.slots * dependent_clocks : 0;
     if (has_reductions(program)) {
         // Lanes exchange their sums five or ten times: about as long as L2 takes to answer.
         c.steps.push_back(
             {"reductions", of_cta * static_cast<double>(reductions_of(program)), {}, "latency.l2"});
     }
-    add_operand_waits(program, tile, compiled, turns_of_cta, c);
+    add_operand_waits(program, tile, way, turns_of_cta, c);
     c.overlap = {{"byte.dram_read", "byte.dram_write", "byte.l2", "byte.smem_lsu", "flop.fma.fp32",
                   "op.issue", "op.ex2"}};
     return one_cold_launch(std::move(c), device, residents);

@@ -23,11 +23,11 @@ struct Tile {
 // matrix whose elements do not know their row, `flat` ones alone. Of tiles that the model holds to
 // be equal the first is taken, which is that of fewer chunks: so measured of short calls
 // (receipts/h200/logs/2026-11-28-rows-tiles.tsv).
-inline constexpr std::array tile_list{Tile{256, 32, 1},    Tile{256, 256, 1},   Tile{256, 16, 1},
-                                      Tile{256, 32, 2},    Tile{256, 256, 2},   Tile{128, 128, 2},
-                                      Tile{512, 512, 2},   Tile{1024, 1024, 2}, Tile{256, 32, 4},
-                                      Tile{128, 128, 4},   Tile{256, 256, 4},   Tile{512, 512, 4},
-                                      Tile{1024, 1024, 4}, Tile{1024, 1024, 8}};
+inline constexpr std::array tile_list{Tile{256, 32, 1},  Tile{256, 256, 1},   Tile{256, 16, 1},
+                                      Tile{256, 8, 1},   Tile{256, 32, 2},    Tile{256, 256, 2},
+                                      Tile{128, 128, 2}, Tile{512, 512, 2},   Tile{1024, 1024, 2},
+                                      Tile{256, 32, 4},  Tile{128, 128, 4},   Tile{256, 256, 4},
+                                      Tile{512, 512, 4}, Tile{1024, 1024, 4}, Tile{1024, 1024, 8}};
 inline constexpr int flat_threads = 256;
 constexpr bool is_flat(const Tile& tile) {
     return tile.threads == flat_threads && tile.lanes == flat_threads;
@@ -48,6 +48,11 @@ constexpr bool deals_out_pieces(const RowProgram& program) {
     return knows_rows(program) && !has_reductions(program);
 }
 
+/// How the chunks of rows are reached. whole: each has 16 bytes of one row. shifted: tensors begin
+/// at multiples of 16 bytes, rows anywhere, so that the first and the last chunk of a row have
+/// elements of others. lone: tensors begin anywhere, and elements are loaded one by one.
+enum class Access { whole, shifted, lone };
+
 /// The one tile that goes over a row several times, if none holds it: in it a thread has registers
 /// for any step and for what it reads ahead.
 constexpr bool reads_wide_rows(const Tile& tile) {
@@ -55,6 +60,12 @@ constexpr bool reads_wide_rows(const Tile& tile) {
 }
 inline constexpr int wide_rows_index =
     static_cast<int>(std::ranges::find_if(tile_list, reads_wide_rows) - tile_list.begin());
+/// Beside it, the one that takes lone elements of narrow rows.
+constexpr bool takes_lone_rows(const Tile& tile) {
+    return tile.lanes == 32 && tile.chunks == 2;
+}
+inline constexpr int lone_rows_index =
+    static_cast<int>(std::ranges::find_if(tile_list, takes_lone_rows) - tile_list.begin());
 /// The one tile that holds the most, where that needs few enough registers.
 constexpr bool is_longest(const Tile& tile) {
     return tile.chunks == 8;
@@ -63,9 +74,23 @@ constexpr bool is_longest(const Tile& tile) {
 constexpr bool reads_any_chain(const Tile& tile) {
     return tile.threads * tile.chunks < 4096;
 }
+/// Whether a tile has code that reads the steps of rows which lie so. Code of shifted rows is long
+/// to compile: what CTAs of 128 threads hold, others do too.
+constexpr bool steps_through_rows(const Tile& tile, Access access) {
+    if (access == Access::lone) {
+        return reads_wide_rows(tile) || takes_lone_rows(tile);
+    }
+    return reads_any_chain(tile) && (access == Access::whole || tile.threads != 128);
+}
 /// Whether a thread has registers for rows that are the same for all while its own is reduced.
 constexpr bool holds_vectors(const Tile& tile) {
     return reads_any_chain(tile);
+}
+
+/// The one tile of rows so narrow that half a warp would be idle in part: code that knows no chain
+/// has most to gain there.
+constexpr bool is_narrowest(const Tile& tile) {
+    return tile.lanes == 8;
 }
 
 /// Whether code that knows a chain is compiled for a tile. Where elements do not know their row a
@@ -77,7 +102,7 @@ constexpr bool has_code(const RowProgram& program, DType type, const Tile& tile)
         return type == DType::fp32 && has_reductions(program) && !has_rope(program) &&
                steps_before(program, program.size, takes_matrix) == 0;
     }
-    return knows_rows(program) || (is_flat(tile) && tile.chunks == 1);
+    return knows_rows(program) ? !is_narrowest(tile) : is_flat(tile) && tile.chunks == 1;
 }
 
 /// Whether a thread needs no more registers for a row than for what it loads of it and of one row
@@ -132,7 +157,17 @@ constexpr int residents_of(const Tile& tile, const RowProgram& program) {
     const bool holds_angles = has_rope(program) && has_angles_ahead(program, 1);
     return ThreadsOfSm{holds_angles ? 1280 : 1536, 1280, 768}.residents(tile);
 }
-/// Where no code knows the chain every step's registers count.
+/// Where no code knows the chain every step's registers count: of rows that their lanes hold,
+constexpr int residents_stepping(const Tile& tile, DType type, Access access) {
+    if (access == Access::lone) {
+        return ThreadsOfSm{768, 512, 384}.residents(tile);
+    }
+    // A chunk has half as many elements in fp32, and two chunks are joined for one of a vector.
+    return access == Access::whole || type == DType::fp32
+               ? ThreadsOfSm{1536, 1280, 1024}.residents(tile)
+               : ThreadsOfSm{1280, 1024, 768}.residents(tile);
+}
+/// and of wider ones, a piece of which is read ahead.
 constexpr int residents_reading(const Tile& tile) {
     return ThreadsOfSm{768, 640, 384}.residents(tile);
 }
@@ -155,6 +190,11 @@ constexpr bool has_whole_chunks(const RowProgram& program, std::int64_t rows, st
     return (knows_rows(program) ? width : rows * width) * element_bytes % 16 == 0;
 }
 
+/// Elements of the chunks that a row has a part of, where it begins at the worst place.
+constexpr std::int64_t most_positions(std::int64_t width, std::int64_t element_bytes, bool whole) {
+    return width + (whole ? 0 : 16 / element_bytes - 1);
+}
+
 /// Rows as the kernel sees them: of a program whose elements do not need to know their row the
 /// matrix is one long row, cut to what the lanes hold.
 struct RowLayout {
@@ -166,7 +206,9 @@ struct RowLayout {
 inline RowLayout layout_of(const RowProgram& program, std::int64_t rows, std::int64_t width,
                            const Tile& tile, std::int64_t element_bytes) {
     const std::int64_t held = held_by(tile, element_bytes);
-    RowLayout layout{rows, width, rows * width, (width + held - 1) / held};
+    const std::int64_t positions =
+        most_positions(width, element_bytes, has_whole_chunks(program, rows, width, element_bytes));
+    RowLayout layout{rows, width, rows * width, (positions + held - 1) / held};
     if (!knows_rows(program)) {
         layout.width = held;
         layout.rows = (layout.elements + held - 1) / held;
@@ -179,13 +221,13 @@ inline std::int64_t ctas_of(const RowLayout& layout, const Tile& tile) {
     const std::int64_t together = tile.threads / tile.lanes;
     return (layout.rows + together - 1) / together;
 }
-/// Of code that knows the chain: pieces of rows one after the other, where there are several. That
-/// code has chains whose elements know each other on rows of one piece alone.
+/// Pieces of rows one after the other, where there are several. Chains whose elements know each
+/// other are held in rows of one piece alone.
 inline std::int64_t held_ctas_of(const RowLayout& layout, const Tile& tile) {
     const std::int64_t together = tile.threads / tile.lanes;
     return (layout.rows * layout.pieces + together - 1) / together;
 }
-/// Where no code knows the chain CTAs stay and take row after row.
+/// Where rows are wider than their lanes hold CTAs stay and take row after row.
 inline std::int64_t ctas_reading(const RowLayout& layout, const Tile& tile, int units) {
     return std::min(ctas_of(layout, tile),
                     static_cast<std::int64_t>(units) * residents_reading(tile));

@@ -204,6 +204,9 @@ template <class T>
 T __ldg(const T* from) {
     return *from;
 }
+inline float rsqrtf(float x) {
+    return static_cast<float>(1 / std::sqrt(static_cast<double>(x)));
+}
 inline int __clz(int x) {
     return x == 0 ? 32 : __builtin_clz(static_cast<unsigned>(x));
 }

@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernels of operations beside attention on an emulated GPU, in every tile: rows that are
 // shorter than what a thread holds, end inside of a chunk, or are wider than all threads hold.
+#include <array>
 #include <cmath>
 #include <cstddef>
+#include <cuda_fp16.h>
 #include <gtest/gtest.h>
 #include <limits>
 #include <numeric>
 #include <string>
 #include <vector>
 
+#include "kernels/rows_cuda/phrases.hpp"
 #include "registry/registry.hpp"
 #include "run/backend.hpp"
 #include "tests/proof/proof.hpp"
@@ -58,6 +61,120 @@ TEST(EmulatedRows, chains_with_code_of_their_own) {
          "op=rmsnorm,n=33x128,dtype=bf16", "op=rope,n=5x256,d=64,dtype=bf16",
          "op=add+rmsnorm,n=3x2056,dtype=bf16", "op=rmsnorm+rope,n=35x128,d=128,dtype=bf16",
          "op=add+store+rmsnorm,n=7x136,dtype=fp16", "op=add+store+layernorm,n=3x264,dtype=fp32"});
+}
+
+// Rows that begin anywhere in a chunk, and end anywhere: a vector has to be joined for each place,
+// also one that is shorter than a chunk.
+TEST(EmulatedRows, rows_begin_and_end_inside_of_chunks) {
+    check_all("rows_cuda",
+              {"op=layernorm+gain,n=9x131,dtype=bf16", "op=rmsnorm+bias,n=9x7,dtype=fp16",
+               "op=layernorm,n=9x5,dtype=bf16", "op=rmsnorm,n=9x1,dtype=bf16",
+               "op=softmax+gain,n=5x3,dtype=fp32", "op=layernorm,n=5x2049,dtype=fp32",
+               "op=gain+sub+bias,n=9x1031,dtype=bf16", "op=add+store+rmsnorm,n=9x253,dtype=fp16",
+               "op=layernorm+tanh,n=3x4095,dtype=bf16"});
+}
+TEST(EmulatedRows, wide_rows_begin_and_end_inside_of_chunks) {
+    check_all("rows_cuda", {"op=rmsnorm+bias,n=9x8195,dtype=bf16", "op=rmsnorm,n=9x8191,dtype=bf16",
+                            "op=softmax+store+gain,n=5x8197,dtype=fp32"});
+}
+
+// Rows of an operation on tensors that begin `odd` elements behind a multiple of 16 bytes, in every
+// tile; nothing before or behind the result may change.
+void check_places(const char* shape, std::size_t odd) {
+    const Device device = test::small_hopper_gpu(2);
+    const Kernel& kernel = find_kernel("rows_cuda");
+    const Workload w = parse_shape(shape);
+    const auto rows = static_cast<std::size_t>(w.extent(grid_rows));
+    const auto width = static_cast<std::size_t>(w.extent(grid_width));
+    alignas(16) static std::array<float, 8192> in{}, gain{}, out{};
+    for (std::size_t i = 0; i < rows * width; ++i) {
+        in[odd + i] = static_cast<float>(i % 7) - 2;
+    }
+    for (std::size_t i = 0; i < width; ++i) {
+        gain[odd + i] = static_cast<float>(i % 5);
+    }
+    const std::size_t begin = 8 + odd;
+    for (int tile = 0; tile < kernel.tile_count(); ++tile) {
+        if (!kernel.why_not(w, tile, device).empty()) {
+            continue;
+        }
+        out.fill(9);
+        const std::vector<void*> addresses{&in[odd], &gain[odd], &out[begin]};
+        kernel.enqueue(make_operation_args(w, addresses), tile, device, nullptr, nullptr);
+        for (std::size_t i = 0; i < rows * width; ++i) {
+            const float expected = in[odd + i] * gain[odd + i % width];
+            EXPECT_EQ(out[begin + i], expected) << kernel.tile_text(tile) << ' ' << i;
+        }
+        EXPECT_EQ(out[begin - 1], 9) << kernel.tile_text(tile);
+        EXPECT_EQ(out[begin + rows * width], 9) << kernel.tile_text(tile);
+    }
+}
+
+TEST(EmulatedRows, rows_take_any_address_and_leave_what_stands_around_them) {
+    for (const std::size_t odd : {0, 1}) {
+        check_places("op=gain,n=5x70,dtype=fp32", odd);   // narrow
+        check_places("op=gain,n=3x601,dtype=fp32", odd);  // wider than the warps of lone rows
+        check_places("op=gain,n=2x3000,dtype=fp32", odd);
+    }
+}
+
+// Half of what fp16 can tell apart, also where e^2x is nearly 1.
+TEST(EmulatedRows, tanh_is_as_close_as_its_type) {
+    const Device device = test::small_hopper_gpu(2);
+    const Kernel& kernel = find_kernel("rows_cuda");
+    constexpr std::size_t count = 2048;
+    const Workload w = parse_shape("op=tanh,n=1x2048,dtype=fp16");
+    alignas(16) static std::array<__half, count> in{}, out{};
+    for (std::size_t i = 0; i < count; ++i) {
+        const double size = std::exp2(-13 + 16 * static_cast<double>(i) / count);
+        in[i] = __float2half(static_cast<float>(i % 2 == 0 ? size : -size));
+    }
+    const std::vector<void*> addresses{in.data(), out.data()};
+    for (int tile = 0; tile < kernel.tile_count(); ++tile) {
+        if (!kernel.why_not(w, tile, device).empty()) {
+            continue;
+        }
+        kernel.enqueue(make_operation_args(w, addresses), tile, device, nullptr, nullptr);
+        for (std::size_t i = 0; i < count; ++i) {
+            const double x = __half2float(in[i]), exact = std::tanh(x);
+            EXPECT_NEAR(__half2float(out[i]), exact, std::fabs(exact) * 0x1.08p-11) << x;
+        }
+    }
+}
+
+// What code that knows no chain reads: a norm or softmax is one instruction.
+TEST(EmulatedRows, a_norm_is_read_as_one_instruction) {
+    namespace rows = kernels::rows_cuda;
+    using enum RowStep;
+    constexpr std::array chain{add, layernorm, tanh, softmax, rmsnorm, store, bias};
+    const rows::Phrases phrases = rows::phrases_of(row_program(chain));
+    const std::vector<RowInstruction> expected{{RowOp::add_matrix, RowFinish::none, 1},
+                                               {RowOp::reduce_sum, RowFinish::negative_mean, 2},
+                                               {RowOp::tanh, RowFinish::none, 0},
+                                               {RowOp::reduce_max, RowFinish::negated, 0},
+                                               {RowOp::reduce_squares, RowFinish::inverse_root, 4},
+                                               {RowOp::store, RowFinish::none, 5},
+                                               {RowOp::add_vector, RowFinish::none, 6}};
+    EXPECT_EQ(std::vector(phrases.list.begin(), phrases.list.begin() + phrases.size), expected);
+}
+
+// Rows of eight chunks fill eight lanes; code that knows the chain has half a warp for them.
+TEST(EmulatedRows, narrow_rows_of_unknown_chains_have_eight_lanes) {
+    const Device device = test::small_hopper_gpu(2);
+    const Kernel& kernel = find_kernel("rows_cuda");
+    int narrow = 0;
+    while (kernel.tile_text(narrow).find("lanes=8,") == std::string::npos) {
+        ++narrow;
+    }
+    const auto why_not = [&](const char* shape) {
+        return kernel.why_not(parse_shape(shape), narrow, device);
+    };
+    EXPECT_EQ(why_not("op=square+rmsnorm,n=5x64,dtype=bf16"), "");
+    EXPECT_NE(why_not("op=rmsnorm,n=5x64,dtype=bf16").find("half a warp"), std::string::npos);
+    EXPECT_NE(why_not("op=square+rmsnorm,n=5x72,dtype=bf16").find("wider"), std::string::npos);
+    // 63 elements have a part of nine chunks, if they begin at the last of one.
+    EXPECT_NE(why_not("op=square+rmsnorm,n=5x63,dtype=bf16").find("inside a chunk"),
+              std::string::npos);
 }
 
 // An odd number of rows leaves half of the last warp without one, where lanes exchange all the
