@@ -268,6 +268,8 @@ Chart nothing_scored(const Scorecard& card) {
 
 }  // namespace
 
+// A page of a code host shows pictures some 830 pixels wide: what is wider has letters too small to
+// be read there.
 Chart scorecard_chart(const Scorecard& card) {
     const std::vector<ScoredRow> rows = card.scored_rows();
     if (rows.empty()) {
@@ -282,11 +284,13 @@ Chart scorecard_chart(const Scorecard& card) {
     Chart chart{.title = "Predictions against measurements",
                 .key = "Marks in the same place are drawn once; the legend counts all of them.",
                 .notes = notes_of(card, rows.size()),
-                .width = 1440,
-                .height = 600};
+                .columns = 2,
+                .width = 840,
+                .height = 960};
     chart.panels = {predicted_over_measured(fresh, times, rows.size(), "first sight"),
                     predicted_over_measured(seen, times, rows.size(), "seen before"),
                     errors_by_regime(card.overall_scores())};
+    chart.panels.back().width = 2;  // below the others, as wide as both
     return chart;
 }
 

@@ -96,6 +96,31 @@ Device with_rate_of(Device device, std::string_view resource, double factor) {
     return device;
 }
 
+std::optional<HiddenWork> work_behind_limiter(const Case& which, const Device& device,
+                                              const Prediction& prediction) {
+    const auto among_resources = [&](std::string_view name) {
+        return std::ranges::any_of(prediction.layer1.seconds, [&](const auto& resource) {
+            return resource.first == name;
+        });
+    };
+    if (!among_resources(prediction.limiter)) {
+        return std::nullopt;
+    }
+    const ConstantWatch watch(prediction.calibrated.left_out
+                                  ? ConstantWatch::Calibrated::stand_in
+                                  : ConstantWatch::Calibrated::value);
+    const auto launches = which.kernel->counts(which.workload, which.tile, device);
+    const Prediction then = predict(with_rate_of(device, prediction.limiter, more), launches,
+                                    which.options.how);
+    const std::string name = grown_term(prediction, then);
+    const bool has_rate = std::ranges::any_of(
+        device.rates, [&](const auto& rate) { return is_rate_of(rate.first, name); });
+    if (among_resources(name) || !has_rate || term_seconds(prediction, name) > 0) {
+        return std::nullopt;
+    }
+    return HiddenWork{.resource = name, .seconds = term_seconds(then, name)};
+}
+
 WhatHelps what_helps(const Case& which, const Device& device, Calibration calibration) {
     const ConstantWatch watch(calibration == Calibration::used
                                   ? ConstantWatch::Calibrated::value

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,17 @@ struct WhatHelps {
     double graph_seconds = 0;      ///< launched by a graph; 0: it is, or there are none
     LaunchFill fill;
 };
+
+/// Work that lies wholly beside the terms of a prediction, and is among none of its resources: it
+/// is seen only where the limiter is faster.
+struct HiddenWork {
+    std::string resource;
+    double seconds = 0;
+};
+
+/// The work that takes the limiter's place where a tenth more is done of it.
+std::optional<HiddenWork> work_behind_limiter(const Case& which, const Device& device,
+                                              const Prediction& prediction);
 
 /// The device with `factor` times the rate of a resource of predictions ("flop.wgmma.bf16",
 /// "dram"), of the whole device and of a unit, lasting and burst.

@@ -379,7 +379,7 @@ TEST_F(TerminalPicture, words_without_room_stand_in_a_sentence) {
     for (const std::string& line : drawn(chart)) {
         all += line + "\n";
     }
-    EXPECT_THAT(all, HasSubstr("\nWhere marks leave no room for the words: DRAM 1 TB/s.\n"));
+    EXPECT_THAT(all, HasSubstr("\nWords that have no room in the drawing: DRAM 1 TB/s.\n"));
 }
 
 }  // namespace
