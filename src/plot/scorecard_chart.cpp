@@ -55,15 +55,15 @@ void add_regimes(Panel& panel) {
                                 .line = Line::dotted,
                                 .points = {{to, panel.y.low}, {to, panel.y.high}}});
         // The first one begins at the axis: its middle may be too close to it.
-        panel.texts.push_back(
-            {.x = i == 0 ? from * std::pow(panel.x.high / panel.x.low, 0.01)
-                         : std::sqrt(from * std::min(to, panel.x.high)),
-             .y = panel.y.low * std::pow(panel.y.high / panel.y.low, i == 1 ? 0.92 : 0.97),
-             .text = std::string(regime_words.at(i)),
-             .colour = Colour::black,
-             .align = i == 0 ? Align::left : Align::centre,
-             .towards = {},
-             .backed = true});
+        panel.texts.push_back({.x = i == 0 ? from * std::pow(panel.x.high / panel.x.low, 0.01)
+                                           : std::sqrt(from * std::min(to, panel.x.high)),
+                               .y = panel.y.low * std::pow(panel.y.high / panel.y.low, 0.97),
+                               .text = std::string(regime_words.at(i)),
+                               .colour = Colour::black,
+                               .align = i == 0 ? Align::left : Align::centre,
+                               .towards = {},
+                               .backed = true,
+                               .lines_below = i == 1 ? 1.05 : 0});
         from = to;
     }
 }

@@ -83,7 +83,7 @@ std::string explanation(const Case& which, const Device& device,
         fmt::format("{} on {}, {}", format_shape(which.workload), device.id, which.kernel->name);
     return fmt::format("\n{}\n{}{}\n\n{}\n{}{}", inked(heading, Ink::heading, style),
                        paragraph(which.kernel->tile_text(which.tile), style), times_text(p),
-                       terms_text(p, work_behind_limiter(which, device, p), style),
+                       terms_text(p, hidden_work(which, device, p), style),
                        constants_text(explained.constants, style),
                        calibration_text(p, explained.constants));
 }

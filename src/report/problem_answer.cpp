@@ -42,7 +42,7 @@ void explain(ProblemAnswer& answer, const Device& device, Calibration calibratio
             answer.beside.push_back({resource, others, others / p.seconds});
         }
     }
-    if (const auto behind = work_behind_limiter(answer.which, device, p)) {
+    if (const auto behind = hidden_work(answer.which, device, p)) {
         answer.beside.push_back({behind->resource, behind->seconds, behind->seconds / p.seconds});
     }
     answer.too_large =

@@ -41,15 +41,16 @@ struct WhatHelps {
 };
 
 /// Work that lies wholly beside the terms of a prediction, and is among none of its resources: it
-/// is seen only where the limiter is faster.
+/// decides for nothing until another resource is faster.
 struct HiddenWork {
     std::string resource;
     double seconds = 0;
 };
 
-/// The work that takes the limiter's place where a tenth more is done of it.
-std::optional<HiddenWork> work_behind_limiter(const Case& which, const Device& device,
-                                              const Prediction& prediction);
+/// The work that takes the place of the busiest resource, the limiter if that is one, where the
+/// device does a tenth more of it.
+std::optional<HiddenWork> hidden_work(const Case& which, const Device& device,
+                                      const Prediction& prediction);
 
 /// The device with `factor` times the rate of a resource of predictions ("flop.wgmma.bf16",
 /// "dram"), of the whole device and of a unit, lasting and burst.
