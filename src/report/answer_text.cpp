@@ -254,7 +254,7 @@ std::string term_meaning(std::string_view term) {
         {"latency", "waits that nothing hides"},
         {"dram", "DRAM traffic"},
         {"byte.l2", "L2 traffic"},
-        {"byte.l2_link", "traffic between the halves of the L2"},
+        {"byte.l2_link", "L2 traffic between halves"},
         {"byte.llc", "last-level cache traffic"},
         {"byte.l1", "L1 loads"},
         {"byte.smem_lsu", "shared memory loads"},

@@ -99,7 +99,8 @@ TEST(ProblemAnswer, ExplainsAllOfTheTimeLongestFirst) {
             std::ranges::is_sorted(answer.terms, std::ranges::greater{}, &TimeTerm::seconds));
         // What lies beside has no large part in the sum.
         for (const TimeTerm& term : answer.beside) {
-            EXPECT_LE(term.seconds, p.layer1.seconds.at(term.name));
+            const auto whole = p.layer1.seconds.find(term.name);  // hidden work is none of these
+            EXPECT_LE(term.seconds, whole == p.layer1.seconds.end() ? p.seconds : whole->second);
             for (const auto& [name, seconds] : p.layer2) {
                 if (name == term.name) {
                     EXPECT_LT(seconds, term.seconds) << name;
@@ -282,7 +283,7 @@ TEST(AnswerText, HasABarOfWorkThatIsHidden) {
         EXPECT_THAT(text, HasSubstr(": byte.l2_link takes its place."));
         const std::string beside = text.substr(text.find("beside what stands above"));
         EXPECT_THAT(beside, AllOf(testing::ContainsRegex("\n  byte.l2_link +░"),
-                                  HasSubstr("traffic between the halves of the L2\n")));
+                                  HasSubstr("L2 traffic between halves\n")));
         EXPECT_THAT(explanation(answer.which, h200, answer.explained),
                     testing::ContainsRegex("\nbyte.l2_link +" + format_seconds(hidden->seconds)));
     }
@@ -369,8 +370,8 @@ TEST(AnswersTable, SaysRatesOfAllRowsOnce) {
         EXPECT_EQ(text.find("rates"), text.rfind("rates")) << text;
         EXPECT_THAT(text, HasSubstr("\nrates: committed + datasheet\n"));
     }
-    const std::vector<ProblemAnswer> mixed{alike.front(), answer_on(h200, problem(prefill))};
-    ASSERT_NE(origins_text(mixed[0].explained.rates), origins_text(mixed[1].explained.rates));
+    const std::vector<ProblemAnswer> mixed{alike.front(),
+                                           answer_on(committed("mi300x"), problem(decode))};
     EXPECT_THAT(answers_table(mixed, {}), testing::ContainsRegex("ridge +rates +tile"));
 }
 
