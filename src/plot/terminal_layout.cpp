@@ -322,9 +322,9 @@ TerminalLayout terminal_layout(const Panel& given, TerminalSize size) {
     for (const ChartText& text : panel.texts) {
         const bool beside = text.x > panel.x.high;
         const bool found = beside && layout.right == margin ? false
-                           : beside ? put_beside(cells, layout, panel, axes, text)
-                           : text.towards        ? put_along(cells, panel, axes, text)
-                                                 : put_near(cells, panel, axes, text);
+                           : beside       ? put_beside(cells, layout, panel, axes, text)
+                           : text.towards ? put_along(cells, panel, axes, text)
+                                          : put_near(cells, panel, axes, text);
         if (!found) {
             layout.without_room.push_back(text.text);
         }

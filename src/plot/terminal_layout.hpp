@@ -23,7 +23,7 @@ struct CellText {
 };
 
 struct TerminalLayout {
-    TerminalSize size;  ///< rows: as many as all names need
+    TerminalSize size;                             ///< rows: as many as all names need
     int left = 0, right = 0, bottom = 0, top = 0;  ///< cells around the axes
     bool names_above = false;  ///< those of rows stand above them, as the y axis has no room
     Legend legend = {};

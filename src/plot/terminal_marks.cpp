@@ -124,9 +124,9 @@ std::string words_without_room(const Panel& panel, TerminalSize size) {
             return series.title.find(word) != std::string::npos;
         });
     });
-    return words.empty() ? ""
-                         : fmt::format("Words that have no room in the drawing: {}.",
-                                       fmt::join(words, ", "));
+    return words.empty()
+               ? ""
+               : fmt::format("Words that have no room in the drawing: {}.", fmt::join(words, ", "));
 }
 
 std::string letters_key(const Chart& chart) {

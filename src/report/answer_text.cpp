@@ -321,11 +321,18 @@ std::string answers_table(std::span<const ProblemAnswer> answers, const TextStyl
     });
     const RateOrigins origins = origins_of(answers);
     std::vector<TextTable::Column> columns{
-        shape_column("shape", 4), text_column("kernel"), limiter_column(6),
-        number_column(uncalibrated ? "uncalibrated model" : "expected"), text_column("band", 2),
-        number_column("model", 2), number_column("bound"), number_column("of bound", 5),
-        limiter_column(3, "bound's limiter"), number_column("FLOP/B", 4),
-        number_column("ridge", 4), text_column("tile", 1)};
+        shape_column("shape", 4),
+        text_column("kernel"),
+        limiter_column(6),
+        number_column(uncalibrated ? "uncalibrated model" : "expected"),
+        text_column("band", 2),
+        number_column("model", 2),
+        number_column("bound"),
+        number_column("of bound", 5),
+        limiter_column(3, "bound's limiter"),
+        number_column("FLOP/B", 4),
+        number_column("ridge", 4),
+        text_column("tile", 1)};
     if (origins.mixed()) {  // else the line below the table says it of all rows
         columns.insert(columns.end() - 1, text_column("rates", 1));
     }
@@ -361,8 +368,7 @@ std::string answers_table(std::span<const ProblemAnswer> answers, const TextStyl
         too_large += answer.too_large.empty() ? 0 : 1;
         without_floor += answer.without_floor ? 1 : 0;
         const auto [intensity, ridge] = roofline_of(answer.bound);
-        add(
-            {shape, std::string(answer.which.kernel->name), p.limiter,
+        add({shape, std::string(answer.which.kernel->name), p.limiter,
              time_text(uncalibrated ? p.seconds : p.expected_seconds),
              p.band ? format_seconds(p.band->low) + " to " + format_seconds(p.band->high) : "",
              time_text(p.seconds), bound,

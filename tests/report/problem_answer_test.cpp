@@ -293,6 +293,13 @@ TEST(AnswerText, HasABarOfWorkThatIsHidden) {
     EXPECT_THAT(answer_text(by_products, h200, {}), HasSubstr(": latency takes its place"));
 }
 
+// What takes a limiter's place and has no bar, as idle units had none, says what it is.
+TEST(AnswerText, ExplainsATermWithoutABar) {
+    const Device h100 = committed("h100-sxm");
+    EXPECT_THAT(answer_text(answer_on(h100, problem("op=rope,n=5916x128,dtype=fp16")), h100, {}),
+                HasSubstr("tail (idle units at the end, hidden until then) takes its place"));
+}
+
 // A time far from the bound for want of a kernel says nothing of the device.
 TEST(AnswerText, SaysWhereAKernelIsMadeForOtherDevices) {
     const Device b200 = committed("b200");
