@@ -94,7 +94,7 @@ def table(instructions, least):
     """Lines of text: stretches with at least this share of the samples, then all reasons."""
     total = sum(at.samples for at in instructions)
     lines = [f"{len(instructions)} instructions, {total} samples",
-             "  from   long  run by warps   share  waits, % of all samples | operations"]
+             "  from   long  run by warps    share  waits, % of all samples | operations"]
     everything = collections.Counter()
     for at in instructions:
         everything.update(at.reasons)
@@ -104,7 +104,7 @@ def table(instructions, least):
         waits = [f"{name} {100 * count / total:.1f}" for name, count in s.reasons.most_common(5)
                  if count >= 0.002 * total]
         does = [f"{name} {s.operations[name]}" for name in TELLING if s.operations[name]]
-        lines.append(f"{s.first:6d} {s.length:6d} {s.executed:13d} {100 * s.samples / total:6.1f}%  "
+        lines.append(f"{s.first:6d} {s.length:6d} {s.executed:13d} {100 * s.samples / total:6.1f} %  "
                      f"{', '.join(waits)} | {', '.join(does)}")
     if total > 0:
         lines.append("all: " + ", ".join(f"{name} {100 * count / total:.1f}"

@@ -74,6 +74,9 @@ void put_rows(const Group& group, const Options& options, const Device& device,
         const CaseResult& result = group.results[i];
         if (result.explained) {
             PredictionRow row = prediction_row(one, device, *result.explained);
+            if (const auto hidden = hidden_work(one, device, result.explained->prediction)) {
+                row.more["hidden"] = {{hidden->resource, hidden->seconds}};
+            }
             if (options.explain) {
                 row.more["constants"] = constants_to_json(result.explained->constants);
             }

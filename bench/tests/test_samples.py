@@ -49,8 +49,8 @@ class Samples(unittest.TestCase):
         lines = samples.table(samples.read(PAGE), 0.1)
         self.assertEqual(lines[0], "5 instructions, 100 samples")
         self.assertEqual(len(lines), 5)
-        self.assertRegex(lines[2], r"1 +2 +1000 +80\.0%  wait 70\.0, no_inst 10\.0 \| HGMMA 1$")
-        self.assertRegex(lines[3], r"18\.0%  no_inst 18\.0 \| STG 1$")
+        self.assertRegex(lines[2], r"1 +2 +1000 +80\.0 %  wait 70\.0, no_inst 10\.0 \| HGMMA 1$")
+        self.assertRegex(lines[3], r"18\.0 %  no_inst 18\.0 \| STG 1$")
         self.assertEqual(lines[4], "all: wait 71.0, no_inst 29.0")
 
     def test_a_launch_without_samples_has_no_shares(self):

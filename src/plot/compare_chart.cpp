@@ -9,6 +9,7 @@
 
 #include "plot/charts.hpp"
 #include "plot/peer_looks.hpp"
+#include "report/docs_peers.hpp"
 
 namespace raceline {
 namespace {
@@ -136,6 +137,17 @@ std::string name_of(const TimedPeer& peer, bool forms) {
     return peer.peer + (forms ? " " + peer_form(peer) : "");
 }
 
+// The same in a legend: "FlashAttention-3", not "fa3". Where two of its peers have one title, their
+// short names tell them apart.
+std::string legend_name(const TimedPeer& peer, const Peers& all, bool forms) {
+    const std::string title = peer_title(peer.peer);
+    const bool shared = std::ranges::any_of(all, [&](const TimedPeer* other) {
+        return other->peer != peer.peer && peer_title(other->peer) == title;
+    });
+    return title + (shared ? fmt::format(" ({})", peer.peer) : "") +
+           (forms ? " " + peer_form(peer) : "");
+}
+
 // A peer that was called in several ways on one shape is told apart by them.
 bool has_forms(const TimedRows& rows) {
     std::set<std::tuple<std::string, std::string, std::string, std::string, std::string>> seen;
@@ -193,7 +205,7 @@ void add_peers(Panel& panel, const Peers& peers, const std::map<std::string, dou
     double i = 0;
     for (const auto& [name, of_peer] : by_name) {
         const double shift = 0.72 * ((count - 1) / 2 - i++) / std::max(1.0, count);
-        std::string title = name;
+        std::string title = legend_name(*of_peer.front(), peers, forms);
         for (const bool stale : {false, true}) {
             Series series{.title = title,
                           .colour = peer_colour(numbers.at(name)),

@@ -196,11 +196,13 @@ std::string printed(const std::string& sentence, TerminalSize size) {
 // The same in a terminal, where each cell holds one letter.
 std::string cell_text(const Panel& given, TerminalSize size) {
     const TerminalLayout layout = terminal_layout(given, size);
-    Panel panel = given;
-    panel.y = terminal_rows(given.y);
+    Panel panel = terminal_panel(given);
     panel.y.title.clear();  // gnuplot has no cells for it
     for (auto& [at, name] : panel.x.ticks) {
         name.clear();  // stands among the layout's words
+    }
+    for (auto& [at, name] : panel.y.ticks) {
+        name = layout.names_above ? "" : name;
     }
     // Above the title of the y axis, which stands at the left in the first row above the axes.
     const std::string_view above = given.y.title.empty() ? "" : " offset character 0,1";
@@ -290,7 +292,7 @@ std::string letters_over_colons(const Panel& panel, std::size_t index, Letters& 
 }
 
 std::string panel_text(const Chart& chart, std::size_t index, bool terminal, TerminalSize size) {
-    const Panel& panel = chart.panels[index];
+    const Panel panel = terminal ? terminal_panel(chart.panels[index]) : chart.panels[index];
     std::string text = "unset label\nunset arrow\n";
     if (!panel.missing.empty()) {
         return terminal ? text + printed(panel.missing, size)

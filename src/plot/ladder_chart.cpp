@@ -114,6 +114,19 @@ std::string no_rung_text(const TimedRows& rows, const LadderTrack& track) {
                                                     fmt::join(others, " and "), others.front()));
 }
 
+// Those of the receipts. Where rungs that are drawn are stale, a sentence says how many, and none
+// counts the stale rows of all files beside it.
+void add_notes(Chart& chart, const std::vector<std::string>& of_receipts, std::size_t stale) {
+    if (stale > 0) {
+        chart.notes.push_back(
+            fmt::format("The code of {} has changed since these times were taken.",
+                        counted_text(stale, "rung")));
+    }
+    std::ranges::copy_if(of_receipts, std::back_inserter(chart.notes), [&](std::string_view note) {
+        return stale == 0 || !note.ends_with(stale_note);
+    });
+}
+
 // A chart's title, and what its receipts do not say.
 Chart chart_of(const TimedRows& rows, const LadderTrack& track, const std::string& wanted,
                const std::string& common, const std::vector<Climb>& climbs, std::string_view what) {
@@ -139,12 +152,7 @@ Chart chart_of(const TimedRows& rows, const LadderTrack& track, const std::strin
         chart.notes.push_back(fmt::format(
             "With *: rungs that these receipts have on another shape only: {}.", others));
     }
-    if (stale > 0) {
-        chart.notes.push_back(
-            fmt::format("The code of {} has changed since these times were taken.",
-                        counted_text(stale, "rung")));
-    }
-    chart.notes.insert(chart.notes.end(), rows.notes.begin(), rows.notes.end());
+    add_notes(chart, rows.notes, stale);
     return chart;
 }
 
@@ -214,6 +222,58 @@ void add_step_text(Panel& panel, const RungStep& step, double x, double y) {
                                .towards = {},
                                .backed = true,
                                .lines_below = 2.25});
+    }
+}
+
+// Whether a line of the panel runs through the box.
+bool is_crossed(const Panel& panel, const Place& place, const Box& box) {
+    return std::ranges::any_of(panel.series, [&](const Series& series) {
+        for (std::size_t i = 0; i + 1 < series.points.size(); ++i) {
+            Series piece;
+            piece.points = {series.points[i], series.points[i + 1]};
+            if (overlap(box, box_of_line(panel, place, piece, 2))) {
+                return true;
+            }
+        }
+        return false;
+    });
+}
+
+// Whether words stand there on no line and on no other words; those of one rung stand below each
+// other, a line apart.
+bool has_room(const Panel& panel, const Place& place, const ChartText& text, double rung) {
+    const Box box = box_of(panel, place, text);
+    return !is_crossed(panel, place, box) &&
+           std::ranges::none_of(panel.texts, [&](const ChartText& other) {
+               return other.x != rung && overlap(box, box_of(panel, place, other));
+           });
+}
+
+// Moves the words of each rung to the side as little as lets them stand beside the lines.
+void move_off_lines(Panel& panel, const Place& place) {
+    constexpr double step = 4, most = 60;  // pixels
+    const double pixel = (panel.x.high - panel.x.low) / place.width;
+    for (const auto& [rung, name] : panel.x.ticks) {
+        std::vector<ChartText*> words;
+        for (ChartText& text : panel.texts) {
+            if (text.x == rung) {
+                words.push_back(&text);
+            }
+        }
+        const auto fits_at = [&, at = rung](double shift) {
+            return std::ranges::all_of(words, [&](const ChartText* text) {
+                ChartText moved = *text;
+                moved.x = at + shift * pixel;
+                return has_room(panel, place, moved, at);
+            });
+        };
+        double shift = 0;
+        while (std::abs(shift) <= most && !fits_at(shift)) {
+            shift = shift > 0 ? -shift : step - shift;
+        }
+        for (ChartText* text : words) {
+            text->x += std::abs(shift) <= most ? shift * pixel : 0;
+        }
     }
 }
 
@@ -347,6 +407,9 @@ Chart trajectory_chart(const TimedRows& rows, std::string_view name, const std::
             " Under each rung its speed-up over the one that it changes, predicted in brackets.";
         // Words stand below marks: axes have to be high.
         give_axes_room(chart, 600, 420);
+        for (std::size_t i = 0; i < chart.panels.size(); ++i) {
+            move_off_lines(chart.panels[i], place_of(chart, i));
+        }
     }
     return chart;
 }

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "plot/placement.hpp"
+#include "support/text_style.hpp"
 
 namespace raceline {
 namespace {
@@ -34,6 +35,10 @@ int widest_tick(const Axis& axis) {
 const std::string arrow_up = "↑ ";
 const std::string arrow_down = "↓ ";
 const std::string no_arrow = "  ";
+
+std::vector<std::string> name_lines(const std::string& name, const TerminalLayout& layout) {
+    return broken_lines(name, static_cast<std::size_t>(layout.size.columns));
+}
 
 // Words that stand right of the axes.
 int widest_beside(const Panel& panel) {
@@ -207,10 +212,14 @@ int rows_of_names(const Panel& panel, int columns) {
     return std::clamp(widest_tick(panel.x) / share + 1, 1, static_cast<int>(panel.x.ticks.size()));
 }
 
-}  // namespace
+bool has_named_rows(const Axis& y) {
+    return !y.ticks.empty() && !y.logarithmic;
+}
 
+// One that whose ticks have names a unit apart, as those of shapes and rungs, gets a row for each
+// unit, and one above and below.
 Axis terminal_rows(Axis y) {
-    if (!y.ticks.empty() && !y.logarithmic) {
+    if (has_named_rows(y)) {
         const auto [low, high] =
             std::ranges::minmax(y.ticks, {}, [](const auto& t) { return t.first; });
         y.low = std::floor(low.first) - 1;
@@ -219,15 +228,64 @@ Axis terminal_rows(Axis y) {
     return y;
 }
 
-TerminalLayout terminal_layout(const Panel& given, TerminalSize size) {
+constexpr int margin = 3;  // of axes without names beside them
+constexpr int least_columns = 16;
+
+// Columns around the axes. Names that leave these too little room stand elsewhere: those of rows
+// above them, those right of the axes in a sentence.
+void set_columns(TerminalLayout& layout, const Panel& panel, TerminalSize size) {
+    constexpr int enough_columns = 24;
+    layout.left = widest_tick(panel.y) + margin;
+    layout.right = std::max(margin, widest_beside(panel) + 2);
+    if (has_named_rows(panel.y) && layout.left + enough_columns + layout.right > size.columns) {
+        layout.left = margin;
+        layout.names_above = true;
+    }
+    if (layout.left + least_columns + layout.right > size.columns) {
+        layout.right = margin;
+    }
+    layout.size.columns = std::max(size.columns, layout.left + layout.right + least_columns);
+}
+
+// Of names above their rows, each in as many lines as the longest one needs.
+std::size_t lines_of_names(const TerminalLayout& layout, const Axis& y) {
+    std::size_t most = 0;
+    for (const auto& [at, name] : y.ticks) {
+        most = std::max(most, name_lines(name, layout).size());
+    }
+    return layout.names_above ? most : 0;
+}
+
+void put_names_above(TerminalLayout& layout, const Axis& y, const AxesCells& axes) {
+    for (const auto& [at, name] : y.ticks) {
+        const std::vector<std::string> lines = name_lines(name, layout);
+        int row = cell_of(y, at, axes.first_row, axes.last_row) + static_cast<int>(lines.size());
+        for (const std::string& line : lines) {
+            layout.words.push_back({0, row--, line});
+        }
+    }
+}
+
+}  // namespace
+
+Panel terminal_panel(const Panel& given) {
     Panel panel = given;
     panel.y = terminal_rows(given.y);
-    constexpr int least_columns = 24;
+    for (Series& series : panel.series) {
+        for (ChartPoint& point : series.points) {
+            if (has_named_rows(panel.y) && is_marked(series)) {
+                point.y = std::round(point.y);
+            }
+        }
+    }
+    return panel;
+}
+
+TerminalLayout terminal_layout(const Panel& given, TerminalSize size) {
+    const Panel panel = terminal_panel(given);
     constexpr int least_rows = 8;
     TerminalLayout layout;
-    layout.left = widest_tick(panel.y) + 3;
-    layout.right = std::max(3, widest_beside(panel) + 2);
-    layout.size.columns = std::max(size.columns, layout.left + layout.right + least_columns);
+    set_columns(layout, panel, size);
     constexpr double sample = 8;  // with the space around it
     layout.legend = legend_of(panel, layout.size.columns, 1, sample);
     const int legend = std::max(1, static_cast<int>(layout.legend.rows));
@@ -235,10 +293,11 @@ TerminalLayout terminal_layout(const Panel& given, TerminalSize size) {
     layout.bottom = 1 + names + (panel.x.title.empty() ? 0 : 1) + legend + 1;
     layout.top = (panel.title.empty() ? 1 : 2) + (panel.y.title.empty() ? 0 : 1);
     // gnuplot gives a legend as high as the axes more columns than it has room for.
+    const int rows_of_name = 1 + static_cast<int>(lines_of_names(layout, panel.y));
     const int rows =
         panel.y.ticks.empty()
             ? std::max({least_rows, legend + 1, size.rows - layout.top - layout.bottom})
-            : static_cast<int>(std::lround(panel.y.high - panel.y.low)) + 1;
+            : rows_of_name * static_cast<int>(std::lround(panel.y.high - panel.y.low)) + 1;
     layout.size.rows = rows + layout.top + layout.bottom;
 
     Cells cells(layout);
@@ -252,15 +311,20 @@ TerminalLayout terminal_layout(const Panel& given, TerminalSize size) {
         cells.put(column, layout.bottom - 1, name, layout.bottom - names, layout.bottom - 1);
     }
     const AxesCells axes{layout.left, last_column, layout.bottom, last_row};
+    if (layout.names_above) {
+        put_names_above(layout, panel.y, axes);
+    }
     for (const Series& series : panel.series) {
         if (is_marked(series)) {
             cells.keep_free(cells_of(panel, axes, series));
         }
     }
     for (const ChartText& text : panel.texts) {
-        const bool found = text.x > panel.x.high ? put_beside(cells, layout, panel, axes, text)
-                           : text.towards        ? put_along(cells, panel, axes, text)
-                                                 : put_near(cells, panel, axes, text);
+        const bool beside = text.x > panel.x.high;
+        const bool found = beside && layout.right == margin ? false
+                           : beside       ? put_beside(cells, layout, panel, axes, text)
+                           : text.towards ? put_along(cells, panel, axes, text)
+                                          : put_near(cells, panel, axes, text);
         if (!found) {
             layout.without_room.push_back(text.text);
         }

@@ -23,19 +23,20 @@ struct CellText {
 };
 
 struct TerminalLayout {
-    TerminalSize size;  ///< at least what was asked for: all words have room
+    TerminalSize size;                             ///< rows: as many as all names need
     int left = 0, right = 0, bottom = 0, top = 0;  ///< cells around the axes
+    bool names_above = false;  ///< those of rows stand above them, as the y axis has no room
     Legend legend = {};
     /// Title of the y axis, names of ticks where there are any on the x axis, and the panel's
     /// texts, each as near to its place as marks and others leave it room.
     std::vector<CellText> words;
-    /// Texts for which marks leave no room near their places.
+    /// Texts that have no room near their places.
     std::vector<std::string> without_room;
 };
 
-/// The y axis as a terminal shows it: one whose ticks have names a unit apart, as those of shapes
-/// and rungs, gets a row for each unit, so that every mark stands in the row of its name.
-Axis terminal_rows(Axis y);
+/// A panel as a terminal shows it: where ticks of the y axis have names a unit apart, as those of
+/// shapes and rungs, every mark stands in the row of its name.
+Panel terminal_panel(const Panel& given);
 
 /// Whether its points are letters in a terminal.
 bool is_marked(const Series& series);
@@ -43,7 +44,7 @@ bool is_marked(const Series& series);
 /// `size`: what the terminal has. Each name of the y axis gets a line of its own.
 TerminalLayout terminal_layout(const Panel& given, TerminalSize size);
 
-/// Column and row of each mark of a series, of a panel whose y axis is that of terminal_rows().
+/// Column and row of each mark of a series, both as terminal_panel() has them.
 using TerminalCell = std::pair<int, int>;
 std::vector<TerminalCell> terminal_cells(const Panel& panel, TerminalSize size,
                                          const Series& series);

@@ -106,8 +106,7 @@ bool has_bars_along_x(const Panel& panel) {
 }
 
 std::string hidden_marks(const Panel& given, TerminalSize size) {
-    Panel panel = given;
-    panel.y = terminal_rows(given.y);
+    const Panel panel = terminal_panel(given);
     const LetterCells all = letter_cells(panel, size);
     std::map<TerminalCell, char> shown;
     for (const auto& [letter, cells] : all) {
@@ -125,9 +124,9 @@ std::string words_without_room(const Panel& panel, TerminalSize size) {
             return series.title.find(word) != std::string::npos;
         });
     });
-    return words.empty() ? ""
-                         : fmt::format("Where marks leave no room for the words: {}.",
-                                       fmt::join(words, ", "));
+    return words.empty()
+               ? ""
+               : fmt::format("Words that have no room in the drawing: {}.", fmt::join(words, ", "));
 }
 
 std::string letters_key(const Chart& chart) {

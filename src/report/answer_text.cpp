@@ -254,7 +254,7 @@ std::string term_meaning(std::string_view term) {
         {"latency", "waits that nothing hides"},
         {"dram", "DRAM traffic"},
         {"byte.l2", "L2 traffic"},
-        {"byte.l2_link", "traffic between the halves of the L2"},
+        {"byte.l2_link", "L2 traffic between halves"},
         {"byte.llc", "last-level cache traffic"},
         {"byte.l1", "L1 loads"},
         {"byte.smem_lsu", "shared memory loads"},
@@ -298,22 +298,56 @@ std::string answer_text(const ProblemAnswer& answer, const Device& device, const
     return text + titled_sentence("Bound of the problem", bound_text(answer.bound), style);
 }
 
+namespace {
+
+RateOrigins origins_of(std::span<const ProblemAnswer> answers) {
+    RateOrigins origins;
+    for (const ProblemAnswer& answer : answers) {
+        if (answer.served()) {
+            origins.add(origins_text(answer.explained.rates),
+                        std::string(answer.which.kernel->name));
+        } else {
+            origins.add(answer.bound.rates, "bounds");
+        }
+    }
+    return origins;
+}
+
+}  // namespace
+
 std::string answers_table(std::span<const ProblemAnswer> answers, const TextStyle& style) {
     const bool uncalibrated = std::ranges::any_of(answers, [](const ProblemAnswer& answer) {
         return answer.explained.prediction.calibrated.left_out;
     });
-    TextTable table({shape_column("shape", 4), text_column("kernel"), limiter_column(6),
-                     number_column(uncalibrated ? "uncalibrated model" : "expected"),
-                     text_column("band", 2), number_column("model", 2), number_column("bound"),
-                     number_column("of bound", 5), limiter_column(3, "bound's limiter"),
-                     number_column("FLOP/B", 4), number_column("ridge", 4), text_column("rates", 1),
-                     text_column("tile", 1)});
+    const RateOrigins origins = origins_of(answers);
+    std::vector<TextTable::Column> columns{
+        shape_column("shape", 4),
+        text_column("kernel"),
+        limiter_column(6),
+        number_column(uncalibrated ? "uncalibrated model" : "expected"),
+        text_column("band", 2),
+        number_column("model", 2),
+        number_column("bound"),
+        number_column("of bound", 5),
+        limiter_column(3, "bound's limiter"),
+        number_column("FLOP/B", 4),
+        number_column("ridge", 4),
+        text_column("tile", 1)};
+    if (origins.mixed()) {  // else the line below the table says it of all rows
+        columns.insert(columns.end() - 1, text_column("rates", 1));
+    }
+    TextTable table(columns);
+    const auto add = [&](std::vector<std::string> cells, const std::string& rates) {
+        if (origins.mixed()) {
+            cells.insert(cells.end() - 1, rates);
+        }
+        table.add(std::move(cells));
+    };
     const auto roofline_of = [](const SpeedOfLight& bound) {
         return std::array{
             bound.arithmetic_intensity > 0 ? format_number(bound.arithmetic_intensity) : "",
             bound.ridge > 0 ? format_number(bound.ridge) : ""};
     };
-    RateOrigins origins;
     std::map<std::string, std::size_t> refusals, elsewhere;
     std::size_t too_large = 0, without_floor = 0;
     for (const ProblemAnswer& answer : answers) {
@@ -322,9 +356,9 @@ std::string answers_table(std::span<const ProblemAnswer> answers, const TextStyl
         if (!answer.served()) {
             ++refusals[answer.refusal];
             const auto [intensity, ridge] = roofline_of(answer.bound);
-            origins.add(answer.bound.rates, "bounds");
-            table.add({shape, "none", "", "", "", "", bound, "", answer.bound.limiter, intensity,
-                       ridge, answer.bound.rates, ""});
+            add({shape, "none", "", "", "", "", bound, "", answer.bound.limiter, intensity, ridge,
+                 ""},
+                answer.bound.rates);
             continue;
         }
         const Prediction& p = answer.explained.prediction;
@@ -334,16 +368,14 @@ std::string answers_table(std::span<const ProblemAnswer> answers, const TextStyl
         too_large += answer.too_large.empty() ? 0 : 1;
         without_floor += answer.without_floor ? 1 : 0;
         const auto [intensity, ridge] = roofline_of(answer.bound);
-        const std::string rates = origins_text(answer.explained.rates);
-        origins.add(rates, std::string(answer.which.kernel->name));
-        table.add(
-            {shape, std::string(answer.which.kernel->name), p.limiter,
+        add({shape, std::string(answer.which.kernel->name), p.limiter,
              time_text(uncalibrated ? p.seconds : p.expected_seconds),
              p.band ? format_seconds(p.band->low) + " to " + format_seconds(p.band->high) : "",
              time_text(p.seconds), bound,
              share_of_bound(answer.bound.seconds, uncalibrated ? p.seconds : p.expected_seconds),
-             answer.bound.limiter, intensity, ridge, rates,
-             answer.which.kernel->tile_text(answer.which.tile)});
+             answer.bound.limiter, intensity, ridge,
+             answer.which.kernel->tile_text(answer.which.tile)},
+            origins_text(answer.explained.rates));
     }
     std::string text = table.str(style);
     const std::string rates = origins.text();

@@ -43,6 +43,8 @@ public:
     void add(const std::string& rates, const std::string& kernel);  ///< of one row; "" counts not
     /// "committed", "committed of prefill_sm90; committed + datasheet of simt", or "".
     [[nodiscard]] std::string text() const;
+    /// Whether rows differ, so that each has to say its own.
+    [[nodiscard]] bool mixed() const { return kernels_.size() > 1; }
 
 private:
     std::map<std::string, std::map<std::string, std::size_t>>

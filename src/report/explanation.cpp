@@ -5,13 +5,15 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "report/what_helps.hpp"
 #include "support/text_table.hpp"
 #include "workload/shape_grammar.hpp"
 
 namespace raceline {
 namespace {
 
-std::string terms_text(const Prediction& p, const TextStyle& style) {
+std::string terms_text(const Prediction& p, const std::optional<HiddenWork>& hidden,
+                       const TextStyle& style) {
     TextTable terms("term | >time | >of the model's");
     for (const auto& [name, seconds] : p.layer2) {
         terms.add({name, format_seconds(seconds), format_percent(seconds / p.seconds, 1)});
@@ -19,6 +21,9 @@ std::string terms_text(const Prediction& p, const TextStyle& style) {
     TextTable resources("resource | >work / ceiling");
     for (const auto& [name, seconds] : p.layer1.seconds) {
         resources.add({name, format_seconds(seconds)});
+    }
+    if (hidden) {
+        resources.add({hidden->resource, format_seconds(hidden->seconds)});
     }
     return terms.str(style) + "\n" + resources.str(style);
 }
@@ -78,7 +83,8 @@ std::string explanation(const Case& which, const Device& device,
         fmt::format("{} on {}, {}", format_shape(which.workload), device.id, which.kernel->name);
     return fmt::format("\n{}\n{}{}\n\n{}\n{}{}", inked(heading, Ink::heading, style),
                        paragraph(which.kernel->tile_text(which.tile), style), times_text(p),
-                       terms_text(p, style), constants_text(explained.constants, style),
+                       terms_text(p, hidden_work(which, device, p), style),
+                       constants_text(explained.constants, style),
                        calibration_text(p, explained.constants));
 }
 

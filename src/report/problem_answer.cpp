@@ -42,6 +42,9 @@ void explain(ProblemAnswer& answer, const Device& device, Calibration calibratio
             answer.beside.push_back({resource, others, others / p.seconds});
         }
     }
+    if (const auto behind = hidden_work(answer.which, device, p)) {
+        answer.beside.push_back({behind->resource, behind->seconds, behind->seconds / p.seconds});
+    }
     answer.too_large =
         why_too_large(*answer.which.kernel, answer.which.tile, answer.which.workload, device);
     answer.without_floor = lacks_launch_floor(device, p.seconds);

@@ -72,7 +72,7 @@ public:
         note(left_out_.unsettled_compared,
              "left out: a comparison in which ours or the peer's time is not settled");
         note(left_out_.unpredicted, "without a prediction");
-        note(left_out_.stale, "stale: the kernel has changed since");
+        note(left_out_.stale, stale_note);
         name_machines(all_, machines_of({&all_}));
         return std::move(all_);
     }

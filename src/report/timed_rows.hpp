@@ -52,6 +52,9 @@ struct StatedDevice {
     std::string id, written;  ///< of the row
 };
 
+/// What the note on stale rows says of them, behind their number.
+inline constexpr std::string_view stale_note = "stale: the kernel has changed since";
+
 /// All of some files. Unsettled and refused times are in neither list, but are counted in `notes`.
 struct TimedRows {
     std::vector<TimedCase> cases;

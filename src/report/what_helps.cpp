@@ -60,6 +60,27 @@ std::string grown_term(const Prediction& before, const Prediction& after) {
     return name;
 }
 
+bool is_resource_of(const Prediction& prediction, std::string_view name) {
+    return std::ranges::any_of(prediction.layer1.seconds,
+                               [&](const auto& resource) { return resource.first == name; });
+}
+
+// The limiter, or where no resource limits the one that decides for most of the time; or "".
+std::string busiest_resource(const Prediction& prediction) {
+    if (is_resource_of(prediction, prediction.limiter)) {
+        return prediction.limiter;
+    }
+    std::string name;
+    double most = 0;
+    for (const auto& [term, seconds] : prediction.layer2) {
+        if (is_resource_of(prediction, term) && seconds > most) {
+            most = seconds;
+            name = term;
+        }
+    }
+    return name;
+}
+
 LaunchFill fill_of(const Device& device, std::span<const Counts> launches, const LaunchCase& how) {
     const Counts* longest = nullptr;
     double most = -1;
@@ -94,6 +115,26 @@ Device with_rate_of(Device device, std::string_view resource, double factor) {
         }
     }
     return device;
+}
+
+std::optional<HiddenWork> hidden_work(const Case& which, const Device& device,
+                                      const Prediction& prediction) {
+    const std::string busiest = busiest_resource(prediction);
+    if (busiest.empty()) {
+        return std::nullopt;
+    }
+    const ConstantWatch watch(prediction.calibrated.left_out ? ConstantWatch::Calibrated::stand_in
+                                                             : ConstantWatch::Calibrated::value);
+    const auto launches = which.kernel->counts(which.workload, which.tile, device);
+    const Prediction then =
+        predict(with_rate_of(device, busiest, more), launches, which.options.how);
+    const std::string name = grown_term(prediction, then);
+    const bool has_rate = std::ranges::any_of(
+        device.rates, [&](const auto& rate) { return is_rate_of(rate.first, name); });
+    if (is_resource_of(prediction, name) || !has_rate || term_seconds(prediction, name) > 0) {
+        return std::nullopt;
+    }
+    return HiddenWork{.resource = name, .seconds = term_seconds(then, name)};
 }
 
 WhatHelps what_helps(const Case& which, const Device& device, Calibration calibration) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,18 @@ struct WhatHelps {
     double graph_seconds = 0;      ///< launched by a graph; 0: it is, or there are none
     LaunchFill fill;
 };
+
+/// Work that lies wholly beside the terms of a prediction, and is among none of its resources: it
+/// decides for nothing until another resource is faster.
+struct HiddenWork {
+    std::string resource;
+    double seconds = 0;
+};
+
+/// The work that takes the place of the busiest resource, the limiter if that is one, where the
+/// device does a tenth more of it.
+std::optional<HiddenWork> hidden_work(const Case& which, const Device& device,
+                                      const Prediction& prediction);
 
 /// The device with `factor` times the rate of a resource of predictions ("flop.wgmma.bf16",
 /// "dram"), of the whole device and of a unit, lasting and burst.

@@ -23,6 +23,7 @@ std::size_t widest_cell(const Column& column, const Rows& rows, std::size_t at) 
 }
 
 // Gives the cells of a column their shorter forms, but for those that another cell would share.
+// Whether any lost what its shorter form does not tell: then that has an ellipsis.
 bool shorten(const Column& column, Rows& rows, std::size_t at) {
     std::map<std::string, std::string> longer;  // by short form; empty: of several cells
     for (const auto& row : rows) {
@@ -31,15 +32,15 @@ bool shorten(const Column& column, Rows& rows, std::size_t at) {
             known->second.clear();
         }
     }
-    bool any = false;
+    bool any_lost = false;
     for (auto& row : rows) {
         std::string text = column.shortened(row[at]);
         if (text != row[at] && longer.at(text) == row[at]) {
             row[at] = std::move(text);
-            any = true;
+            any_lost = any_lost || row[at].find("…") != std::string::npos;
         }
     }
-    return any;
+    return any_lost;
 }
 
 // The longest part of a column's cells that is broken only inside of a word.

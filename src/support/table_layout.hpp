@@ -17,7 +17,7 @@ struct TableLayout {
     };
     std::vector<Shown> shown;            ///< in the order of the table
     std::vector<std::string> left_out;   ///< titles, in the order of the table
-    std::vector<std::string> shortened;  ///< titles of columns of which cells were shortened
+    std::vector<std::string> shortened;  ///< titles of columns of which cells lost something
     /// "title = cell" of columns whose cell is the same in all rows, and stands in none.
     std::vector<std::string> same;
 };

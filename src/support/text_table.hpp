@@ -26,7 +26,8 @@ public:
         std::size_t least = 0;
         int broken_before = 0;
         /// A shorter form of a cell, taken where the table is too wide, unless two rows would look
-        /// the same for it.
+        /// the same for it. What does not tell all that the cell does has an ellipsis, and a remark
+        /// below the table says so.
         std::string (*shortened)(std::string_view cell) = nullptr;
         Ink (*ink)(std::string_view cell) = nullptr;
     };

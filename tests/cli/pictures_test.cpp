@@ -7,6 +7,7 @@
 
 #include "cli/program.hpp"
 #include "plot/gnuplot.hpp"
+#include "plot/placement.hpp"
 #include "receipt/file.hpp"
 #include "receipt/stored_text.hpp"
 
@@ -116,6 +117,35 @@ TEST_F(Plot, a_corrupt_file_is_drawn_as_far_as_it_can_be_read) {
     EXPECT_THAT(Sandbox::read(box_.path("out.svg")), HasSubstr("broken lines left out"));
     box_.write("text.jsonl", "hello\n");
     EXPECT_EQ(box_.run("plot roofline text.jsonl").exit, 2);
+}
+
+// A code host shows pictures of README.md some 830 pixels wide: of letters 12 pixels high ten are
+// left where a picture is at most 996 pixels wide.
+TEST_F(Plot, pictures_of_the_readme_have_letters_that_can_be_read) {
+    const std::string readme = Sandbox::read(source + "/README.md");
+    std::size_t pictures = 0;
+    constexpr std::string_view folder = "(docs/pictures/";
+    for (auto at = readme.find(folder); at != std::string::npos; at = readme.find(folder, at + 1)) {
+        const std::string name = readme.substr(at + 1, readme.find(')', at) - at - 1);
+        const std::string svg = Sandbox::read(source + "/" + name);
+        const std::string_view box = "viewBox=\"0 0 ";
+        EXPECT_LE(std::stoi(svg.substr(svg.find(box) + box.size())), 996) << name;
+        EXPECT_THAT(svg, HasSubstr("font-size=\"12.00\"")) << name;
+        ++pictures;
+    }
+    EXPECT_EQ(pictures, 2U);
+}
+
+TEST_F(Plot, no_picture_in_the_terminal_is_wider_than_its_columns) {
+    for (const std::string columns : {"60", "80", "100"}) {
+        for (const std::string& words : {"roofline " + training, "compare " + compare}) {
+            const Outcome run = box_.run("plot " + words, "COLUMNS=" + columns);
+            ASSERT_EQ(run.exit, 0) << run.err;
+            for (const std::string& line : run.lines()) {
+                EXPECT_LE(letters(line), std::stoul(columns)) << line;
+            }
+        }
+    }
 }
 
 TEST_F(Plot, pictures_of_the_pages_are_those_of_their_receipts) {

@@ -50,6 +50,24 @@ TEST_F(PredictCommand, predict_answers_with_what_the_api_would_run) {
                                  HasSubstr("Bound of the problem: ")));
 }
 
+// What would take the limiter's place is in rows as it is in the text.
+TEST_F(PredictCommand, rows_have_the_work_that_is_hidden) {
+    const Outcome run = box.run(
+        "predict --device h200 --shape b=64,h=32/8,q=1,k=8192,d=128,dtype=bf16 "
+        "--kernel decode_sm90 --json");
+    ASSERT_EQ(run.exit, 0) << run.err;
+    std::size_t rows = 0;
+    for (const std::string& line : run.lines()) {
+        const Json row = Json::parse(line);
+        if (row.at("kind") == "prediction") {
+            EXPECT_EQ(row.at("hidden").size(), 1U);
+            EXPECT_GT(row.at("hidden").at("byte.l2_link").get<double>(), 0);
+            ++rows;
+        }
+    }
+    EXPECT_GE(rows, 1U);
+}
+
 // An L4 has 24 GiB; these keys and values alone are 34 GB.
 TEST_F(PredictCommand, predict_says_where_a_call_does_not_fit_into_memory) {
     const std::string command = "predict --device l4 --shape b=64,h=32/8,q=1,k=131072,d=128";

@@ -234,6 +234,26 @@ TEST_F(Charts, scorecard_keeps_first_sight_and_misses_apart) {
     EXPECT_THAT(model.points, Contains(Field(&ChartPoint::y, testing::DoubleNear(50, 1e-9))));
 }
 
+// A code host shows it some 830 pixels wide: of a wider one the letters shrink.
+TEST_F(Charts, scorecard_is_as_wide_as_a_page_shows_it) {
+    Scorecard card;
+    card.add_tree(std::string(RACELINE_SOURCE_DIR) + "/receipts");
+    const Chart chart = scorecard_chart(card);
+    EXPECT_LE(chart.width, 840);
+    const Place first = place_of(chart, 0);
+    const Place errors = place_of(chart, 2);
+    EXPECT_GT(first.width, 280);
+    EXPECT_GT(first.height, 250);
+    EXPECT_LT(errors.top, first.bottom) << "below the others";
+    EXPECT_GT(errors.width, 700);
+    // Names of regimes stand beside each other, not on each other.
+    for (std::size_t i = 0; i < chart.panels.size(); ++i) {
+        const std::vector<Box> boxes = boxes_of_words(chart.panels[i], place_of(chart, i));
+        ASSERT_EQ(boxes.size(), 3U);
+        EXPECT_FALSE(overlap(boxes[0], boxes[1]) || overlap(boxes[1], boxes[2])) << i;
+    }
+}
+
 // Hits are more, and what is drawn last is seen: still no hit stands under a miss.
 TEST_F(Charts, hits_are_drawn_over_misses_which_are_smaller) {
     Scorecard card;
@@ -292,7 +312,7 @@ TEST_F(Charts, a_file_named_twice_counts_once) {
     EXPECT_EQ(twice.rows.size(), once.rows.size());
     EXPECT_EQ(twice.peers.size(), once.peers.size());
     const Chart chart = compare_chart(twice);
-    EXPECT_EQ(series_called(chart.panels.at(0), "fa2").points.size(), 36U);
+    EXPECT_EQ(series_called(chart.panels.at(0), "FlashAttention-2").points.size(), 36U);
     // Nobody looks for a legend below so many shapes.
     EXPECT_TRUE(chart.panels[0].legend_above);
     const Place place = place_of(chart, 0);

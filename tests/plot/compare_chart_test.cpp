@@ -10,6 +10,7 @@
 #include "plot/peer_looks.hpp"
 #include "plot/placement.hpp"
 #include "receipt/stored_text.hpp"
+#include "report/docs_peers.hpp"
 #include "report/written_runs.hpp"
 
 namespace raceline {
@@ -71,8 +72,8 @@ TEST_F(CompareChart, comparisons_of_two_commits_have_panels_of_their_own) {
     EXPECT_THAT(chart.panels[1].title, HasSubstr("stale"));
     EXPECT_THAT(chart.panels[2].title, HasSubstr("prefill_mma"));
     // A peer looks the same in all of them.
-    const Series& first = series_called(chart.panels[0], "fa2");
-    const Series& last = series_called(chart.panels[2], "fa2");
+    const Series& first = series_called(chart.panels[0], "FlashAttention-2");
+    const Series& last = series_called(chart.panels[2], "FlashAttention-2");
     EXPECT_EQ(first.colour, last.colour);
     EXPECT_EQ(first.mark, last.mark);
 }
@@ -82,11 +83,11 @@ TEST_F(CompareChart, a_peer_has_one_look_everywhere) {
     const Chart training = compare_chart(read_timed_rows({compare_file}));
     const Chart e4m3 = compare_chart(
         read_timed_rows({receipt("h200/2026-11-23-compare-e4m3-4b2ec0278ce6.jsonl.gz")}));
-    const Series& among = series_called(training.panels[0], "fa3");
-    const Series& alone = series_called(e4m3.panels[0], "fa3");
+    const Series& among = series_called(training.panels[0], "FlashAttention-3");
+    const Series& alone = series_called(e4m3.panels[0], "FlashAttention-3");
     EXPECT_EQ(among.colour, alone.colour);
     EXPECT_EQ(among.mark, alone.mark);
-    EXPECT_NE(among.colour, series_called(training.panels[0], "fa2").colour);
+    EXPECT_NE(among.colour, series_called(training.panels[0], "FlashAttention-2").colour);
     // Of all receipts no two look alike, and none of one kernel share a colour.
     const TimedRows all = read_timed_rows(stored_receipts(receipt("")));
     const std::vector<std::size_t> numbers = peer_numbers(all.peers);
@@ -104,12 +105,26 @@ TEST_F(CompareChart, a_peer_has_one_look_everywhere) {
     EXPECT_GE(looks.size(), 10U);
 }
 
+// "FlashInfer" is the title of two programs: where both are drawn, their short names stand behind.
+TEST_F(CompareChart, peers_of_one_title_are_told_apart) {
+    TimedRows rows = read_timed_rows({compare_file});
+    for (TimedPeer& peer : rows.peers) {
+        peer.peer = peer.peer == "cudnn" ? "flashinfer_decode" : peer.peer;
+    }
+    const Chart chart = compare_chart(rows);
+    const Panel& panel = chart.panels.at(0);
+    EXPECT_EQ(series_called(panel, "FlashInfer (flashinfer)").points.size(), 36U);
+    EXPECT_EQ(series_called(panel, "FlashInfer (flashinfer_decode)").points.size(), 36U);
+    EXPECT_EQ(series_called(panel, "FlashAttention-3").points.size(), 36U);
+}
+
 TEST_F(CompareChart, compare_has_a_point_for_each_shape_and_peer) {
     const TimedRows rows = read_timed_rows({compare_file});
     const Chart chart = compare_chart(rows);
     const Panel& panel = chart.panels.at(0);
     EXPECT_EQ(panel.y.ticks.size(), 36U);
-    for (const char* peer : {"cudnn", "fa2", "fa3", "fa4", "flashinfer"}) {
+    for (const char* peer :
+         {"cuDNN", "FlashAttention-2", "FlashAttention-3", "FlashAttention-4", "FlashInfer"}) {
         const Series& series = series_called(panel, peer);
         ASSERT_EQ(series.points.size(), 36U) << peer;
         for (const ChartPoint& point : series.points) {
@@ -121,7 +136,7 @@ TEST_F(CompareChart, compare_has_a_point_for_each_shape_and_peer) {
     }
     // The first row of the file, as it stands there.
     const TimedPeer& first = rows.peers.at(0);
-    EXPECT_THAT(series_called(panel, first.peer).points,
+    EXPECT_THAT(series_called(panel, peer_title(first.peer)).points,
                 Contains(Field(&ChartPoint::x, first.ratio)));
 }
 

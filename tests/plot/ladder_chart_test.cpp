@@ -91,6 +91,45 @@ TEST(LadderChart, names_the_device_that_its_times_are_of) {
     }
 }
 
+// Speed-ups stand under their rungs, beside the lines that join these.
+TEST(LadderChart, no_line_runs_through_words) {
+    const TimedRows rows = timed_rows_of(rows_of_ladder());
+    std::size_t words = 0;
+    for (const char* track : {"prefill", "decode"}) {
+        const Chart chart = trajectory_chart(rows, track, "");
+        const Panel& panel = chart.panels.at(0);
+        const Place place = place_of(chart, 0);
+        for (const ChartText& text : panel.texts) {
+            for (const Series& series : panel.series) {
+                for (std::size_t i = 0; i + 1 < series.points.size(); ++i) {
+                    Series piece;
+                    piece.points = {series.points[i], series.points[i + 1]};
+                    EXPECT_FALSE(
+                        overlap(box_of(panel, place, text), box_of_line(panel, place, piece)))
+                        << text.text << " in " << chart.title;
+                }
+            }
+            ++words;
+        }
+    }
+    EXPECT_GT(words, 20U);
+}
+
+// Of the rungs that are drawn, not of all rows of the files beside that.
+TEST(LadderChart, says_once_what_is_stale) {
+    const TimedRows rows = timed_rows_of(rows_of_ladder());
+    const auto on_stale = [](const Chart& chart) {
+        return std::ranges::count_if(chart.notes, [](const std::string& note) {
+            return note.ends_with(stale_note) || note.find("has changed since these times") < 99;
+        });
+    };
+    ASSERT_THAT(rows.notes, Contains(testing::EndsWith(stale_note)));
+    const Chart climb = trajectory_chart(rows, "prefill", "");
+    EXPECT_EQ(on_stale(climb), 1);
+    EXPECT_THAT(climb.notes, Contains(HasSubstr("rung has changed since these times")));
+    EXPECT_EQ(on_stale(ladder_chart(rows, "decode", "")), 1);
+}
+
 TEST(LadderChart, says_of_which_other_track_rungs_were_measured) {
     std::vector<Json> rows = rows_of_ladder();
     std::set<std::string_view> prefill;

@@ -109,7 +109,9 @@ TEST_F(TerminalPicture, every_sign_of_a_comparison_is_explained) {
         ++rows;
     }
     EXPECT_EQ(rows, 36U);
-    EXPECT_THAT(lines, Contains(HasSubstr(" A  cudnn        B  fa2          C  fa3 ")));
+    EXPECT_THAT(
+        lines,
+        Contains(HasSubstr(" A  cuDNN              B  FlashAttention-2   C  FlashAttention-3 ")));
 }
 
 // Names of ratios stand apart, and 1 is among them, however few cells the axis has.
@@ -164,6 +166,57 @@ TEST_F(TerminalPicture, sentences_are_as_wide_as_the_terminal) {
         }
     }
     EXPECT_GT(sentences, 3U);
+}
+
+// Long names of shapes and of roofs leave their places where a terminal is narrow.
+TEST_F(TerminalPicture, no_line_is_wider_than_the_terminal) {
+    const std::string training = "-training-16k-4b2ec0278ce6.jsonl.gz";
+    const TimedRows ladder =
+        read_timed_rows({receipt("h200/2026-11-21-ladder-12c3875edbd2.jsonl.gz")});
+    const TimedRows compared =
+        read_timed_rows({receipt("h200/2026-11-23-compare-4b2ec0278ce6.jsonl.gz")});
+    const std::vector<Chart> charts{
+        compare_chart(compared), roofline_chart(compared),
+        roofline_chart(read_timed_rows({receipt("h200/2026-11-23-prefill_mma" + training),
+                                        receipt("h200/2026-11-23-prefill_sm90" + training),
+                                        receipt("h200/2026-11-23-prefill_sm90_fp8" + training)})),
+        trajectory_chart(ladder, "decode", ""), ladder_chart(ladder, "decode", "")};
+    std::size_t lines = 0;
+    for (const int columns : {40, 60, 80, 100}) {
+        for (const Chart& chart : charts) {
+            for (const std::string& line : drawn(chart, {.columns = columns, .rows = 24})) {
+                const std::string words = line.substr(0, line.find_last_not_of(" \f") + 1);
+                EXPECT_LE(letters(words), static_cast<std::size_t>(columns)) << line;
+                ++lines;
+            }
+        }
+    }
+    EXPECT_GT(lines, 500U);
+}
+
+// Where names have no room beside the axes, each stands above the row of its marks.
+TEST_F(TerminalPicture, marks_of_a_narrow_comparison_stand_below_the_names_of_their_shapes) {
+    const Chart chart =
+        compare_chart(read_timed_rows({receipt("h200/2026-11-23-compare-4b2ec0278ce6.jsonl.gz")}));
+    for (const int columns : {25, 60}) {
+        const std::vector<std::string> lines = drawn(chart, {.columns = columns, .rows = 24});
+        std::size_t rows = 0;
+        for (const auto& [y, name] : chart.panels.at(0).y.ticks) {
+            const std::string end = name.substr(name.find(",d="));  // of a name in two lines, too
+            std::size_t at = 0;
+            while (at < lines.size() && !(lines[at].starts_with(name) ||
+                                          (columns < 60 && lines[at].starts_with(end.substr(1)) &&
+                                           name.starts_with(lines[at - 1].substr(0, 12))))) {
+                ++at;
+            }
+            ASSERT_LT(at + 1, lines.size()) << name << " in " << columns;
+            EXPECT_NE(lines[at + 1].find('B'), std::string::npos) << lines[at + 1];
+            EXPECT_EQ(lines[at + 1].find_first_not_of(" ABCDE|+-"), std::string::npos)
+                << lines[at + 1];
+            ++rows;
+        }
+        EXPECT_EQ(rows, 36U);
+    }
 }
 
 TEST_F(TerminalPicture, kernels_of_a_roofline_are_letters_that_the_legend_has) {
@@ -379,7 +432,7 @@ TEST_F(TerminalPicture, words_without_room_stand_in_a_sentence) {
     for (const std::string& line : drawn(chart)) {
         all += line + "\n";
     }
-    EXPECT_THAT(all, HasSubstr("\nWhere marks leave no room for the words: DRAM 1 TB/s.\n"));
+    EXPECT_THAT(all, HasSubstr("\nWords that have no room in the drawing: DRAM 1 TB/s.\n"));
 }
 
 }  // namespace

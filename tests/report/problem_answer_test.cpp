@@ -17,6 +17,7 @@
 #include "registry/registry.hpp"
 #include "report/answer_text.hpp"
 #include "report/case_columns.hpp"
+#include "report/explanation.hpp"
 #include "report/help_sentences.hpp"
 #include "support/text_table.hpp"
 #include "workload/shape_grammar.hpp"
@@ -98,7 +99,8 @@ TEST(ProblemAnswer, ExplainsAllOfTheTimeLongestFirst) {
             std::ranges::is_sorted(answer.terms, std::ranges::greater{}, &TimeTerm::seconds));
         // What lies beside has no large part in the sum.
         for (const TimeTerm& term : answer.beside) {
-            EXPECT_LE(term.seconds, p.layer1.seconds.at(term.name));
+            const auto whole = p.layer1.seconds.find(term.name);  // hidden work is none of these
+            EXPECT_LE(term.seconds, whole == p.layer1.seconds.end() ? p.seconds : whole->second);
             for (const auto& [name, seconds] : p.layer2) {
                 if (name == term.name) {
                     EXPECT_LT(seconds, term.seconds) << name;
@@ -265,14 +267,37 @@ TEST(AnswerText, ShowsAllOfTheTime) {
     }
 }
 
-// What takes a limiter's place and has no bar says what it is.
-TEST(AnswerText, ExplainsATermWithoutABar) {
+// What takes a limiter's place and decides for nothing until then stands beside the other work.
+TEST(AnswerText, HasABarOfWorkThatIsHidden) {
     const Device h200 = committed("h200");
-    EXPECT_THAT(answer_text(answer_on(h200, problem(decode)), h200, {}),
-                HasSubstr("byte.l2_link (traffic between the halves of the L2, hidden until then) "
-                          "takes its place"));
-    EXPECT_THAT(answer_text(answer_on(h200, problem(prefill)), h200, {}),
-                HasSubstr(": latency takes its place"));
+    for (const char* shape : {decode, "h=32/8,q=1,k=8192,d=128,dtype=bf16"}) {
+        const ProblemAnswer answer = answer_on(h200, problem(shape));
+        const Prediction& p = answer.explained.prediction;
+        ASSERT_FALSE(std::ranges::count(answer.terms, "byte.l2_link", &TimeTerm::name)) << shape;
+        const auto hidden = std::ranges::find(answer.beside, "byte.l2_link", &TimeTerm::name);
+        ASSERT_NE(hidden, answer.beside.end()) << shape;
+        EXPECT_GT(hidden->seconds, 0);
+        EXPECT_LT(hidden->seconds, p.seconds);
+        EXPECT_DOUBLE_EQ(hidden->share, hidden->seconds / p.seconds);
+        const std::string text = answer_text(answer, h200, {.columns = 140});
+        EXPECT_THAT(text, HasSubstr(": byte.l2_link takes its place."));
+        const std::string beside = text.substr(text.find("beside what stands above"));
+        EXPECT_THAT(beside, AllOf(testing::ContainsRegex("\n  byte.l2_link +░"),
+                                  HasSubstr("L2 traffic between halves\n")));
+        EXPECT_THAT(explanation(answer.which, h200, answer.explained),
+                    testing::ContainsRegex("\nbyte.l2_link +" + format_seconds(hidden->seconds)));
+    }
+    const ProblemAnswer by_products = answer_on(h200, problem(prefill));
+    EXPECT_FALSE(std::ranges::count(by_products.beside, "latency", &TimeTerm::name))
+        << "a wait is no work beside others";
+    EXPECT_THAT(answer_text(by_products, h200, {}), HasSubstr(": latency takes its place"));
+}
+
+// What takes a limiter's place and has no bar, as idle units had none, says what it is.
+TEST(AnswerText, ExplainsATermWithoutABar) {
+    const Device h100 = committed("h100-sxm");
+    EXPECT_THAT(answer_text(answer_on(h100, problem("op=rope,n=5916x128,dtype=fp16")), h100, {}),
+                HasSubstr("tail (idle units at the end, hidden until then) takes its place"));
 }
 
 // A time far from the bound for want of a kernel says nothing of the device.
@@ -340,6 +365,21 @@ TEST(AnswersTable, HasTheBoundsShareOfTheExpectedTime) {
     const std::string text = answers_table(std::array{answer}, {});
     EXPECT_THAT(text, HasSubstr(" " + format_percent(bound / p.expected_seconds) + " "));
     EXPECT_THAT(text, testing::Not(HasSubstr(" " + format_percent(bound / p.seconds) + " ")));
+}
+
+// What all rows rest on is said once, in the line below the table.
+TEST(AnswersTable, SaysRatesOfAllRowsOnce) {
+    const Device h200 = committed("h200");
+    const std::vector<ProblemAnswer> alike{answer_on(h200, problem(decode)),
+                                           answer_on(h200, problem("h=8,q=1,k=64,d=64"))};
+    for (const std::size_t columns : {0U, 60U, 100U}) {
+        const std::string text = answers_table(alike, {.columns = columns});
+        EXPECT_EQ(text.find("rates"), text.rfind("rates")) << text;
+        EXPECT_THAT(text, HasSubstr("\nrates: committed + datasheet\n"));
+    }
+    const std::vector<ProblemAnswer> mixed{alike.front(),
+                                           answer_on(committed("mi300x"), problem(decode))};
+    EXPECT_THAT(answers_table(mixed, {}), testing::ContainsRegex("ridge +rates +tile"));
 }
 
 // At a hundred columns, of suites with long shapes and long names.

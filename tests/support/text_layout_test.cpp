@@ -111,7 +111,20 @@ TEST(TextTable, OneRowKeepsWhatItSays) {
 }
 
 std::string first_letter(std::string_view cell) {
-    return std::string(cell.substr(0, 1));
+    return std::string(cell.substr(0, 1)) + "…";
+}
+
+std::string without_plus(std::string_view cell) {
+    return std::string(cell.substr(cell.starts_with('+') ? 1 : 0));
+}
+
+// Whose shorter forms tell all that the cells did lacks nothing.
+TEST(TextTable, SaysNothingOfShorterFormsThatLoseNothing) {
+    TextTable table("name | >time");
+    table.column("name").shortened = without_plus;
+    table.add({"+alpha", "1 s"});
+    table.add({"+beta", "2 s"});
+    EXPECT_EQ(table.str({.columns = 11}), "name   time\n-----  ----\nalpha   1 s\nbeta    2 s\n");
 }
 
 // Two rows that would look the same keep their long cells.
@@ -124,7 +137,7 @@ TEST(TextTable, ShortensOnlyWhatStaysApart) {
     table.add({"alpha-alpha-alpha", "4 s"});
     const std::string text = table.str({.columns = 21});
     EXPECT_THAT(text,
-                AllOf(HasSubstr("\na    "), HasSubstr("beta-beta-beta"), HasSubstr("shortened:")));
+                AllOf(HasSubstr("\na…   "), HasSubstr("beta-beta-beta"), HasSubstr("shortened:")));
     EXPECT_THAT(table.str({.columns = 23}), Not(HasSubstr("shortened")));
 }
 
