@@ -86,8 +86,9 @@ Work block_work(const Workload& w, const Tile& t) {
         instructions += bytes / 128 * counted(2.5, "conversions and their operands, by SASS");
     }
     if (t.token_scales != 0) {
-        instructions += keys / 8 * (4 + 4 * eights) * counted(1, "by SASS") +
-                        counted(71, "copies of scales, their largest");
+        instructions +=
+            keys / 8 * (1 + eights) * counted(4, "scales of eight keys and values, by SASS") +
+            counted(71, "copies of scales, their largest");
         work["flop.fma.fp32"] += slot * rows * keys * counted(2, "a key's scale, a value's");
         work["byte.l2"] += t.scale_bytes();
         work["byte.smem_lsu"] += 2.0 * t.scale_bytes();

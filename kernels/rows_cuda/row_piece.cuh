@@ -138,9 +138,10 @@ struct Piece {
         }
     }
 
-    /// Warps whose lanes have nothing of a chunk go past it.
+    /// Warps whose lanes have nothing of a chunk go past it, where there are many: to ask costs the
+    /// others time.
     __device__ __forceinline__ bool goes_over(int chunk) const {
-        return chunks == 1 || is_there(chunk);
+        return chunks <= 2 || is_there(chunk);
     }
     template <RowOp op>
     __device__ __forceinline__ void each(float statistic = 0) {
