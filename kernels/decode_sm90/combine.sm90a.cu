@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Second launch: units whose keys several CTAs have read. One CTA a cut of the line brings the
-// parts of the unit that the cut goes through to their common maximum, row by row: some warps a row
-// take its parts in turn, lanes take columns.
+// Second launch: units whose keys several CTAs have read. One CTA a unit brings its parts to their
+// common maximum, row by row: some warps a row take its parts in turn, lanes take columns.
 #include "gpu/ptx/griddepcontrol.cuh"
 #include "kernels/decode_sm90/params.hpp"
 #include "kernels/decode_sm90/parts.cuh"
@@ -62,44 +61,32 @@ __device__ __forceinline__ std::int32_t rows_at_once(std::int32_t rows) {
     return at_once;
 }
 
+/// One CTA a part: it combines the unit that begins there and goes on, as the launch in front has
+/// left it, so that nothing is planned twice. heads: of a unit.
 template <int headdim, bool bf16>
 __global__ void __launch_bounds__(combine_threads)
-    combine(const __grid_constant__ Params p, const __grid_constant__ CutRule rule) {
+    combine(const __grid_constant__ Params p, const std::int32_t heads) {
     const AttentionArgs& a = p.args;
     extern __shared__ __align__(16) char dynamic_shared[];
     auto& meeting = *reinterpret_cast<PartsMeeting<columns_of(headdim)>*>(dynamic_shared);
     ptx::griddepcontrol_launch_dependents();  // the next call may get ready
-    // One CTA a unit of several parts: that of its first one.
-    const auto part = static_cast<std::int32_t>(blockIdx.x);
-    // The launch in front has waited for all that write lengths.
-    const Lengths lengths = has_held_lengths(p) ? read_lengths(p) : Lengths{};
-    const Owns owns = owns_of(p, lengths, rule, dynamic_shared);
-    const Task task = task_of(p, [=] { return rule; }, lengths, owns, part);
-    Walk walk{};
-    Parts parts{};
-    bool splits = task.count > 0;
-    if (splits && task.of_unit > 0) {
-        walk.begin(p, rule, lengths, task.from, 1);
-        parts = task.parts();
-        splits = parts.first == part && parts.last > part;
-    } else if (splits) {  // the unit of the part's last block, if it began here and goes on
-        const std::int32_t end = task.line.begin(part + 1);
-        const Place last = place_of(p, rule, owns, end - 1);
-        walk.begin(p, rule, lengths, last, 1);
-        const std::int32_t begin = end - 1 - last.block;
-        const std::int32_t behind = begin + walk.unit.count();
-        splits = last.block >= 0 && begin >= end - task.count && behind > end;
-        parts = {part, task.line.part_of(behind - 1)};
-    }
     ptx::griddepcontrol_wait();  // by all CTAs: who waits for this launch waits for the one before
-    if (!splits) {
+    const auto part = static_cast<std::int32_t>(blockIdx.x);
+    const CutUnit unit = p.cut_units[part];
+    if (unit.last < 0) {
         return;
     }
+    const Parts parts{part, unit.last};
+    Walk walk{};
+    walk.sequence = sequence_of(p, unit.sequence);
+    walk.index = unit.sequence;
+    walk.head = unit.head;
+    walk.row_tile = unit.row_tile;
     constexpr int columns = columns_of(headdim);
     const auto warp = static_cast<std::int32_t>(threadIdx.x / 32);
     const auto lane = static_cast<int>(threadIdx.x % 32);
     const std::int32_t rows_of_head = rows_of(p, walk);
-    const std::int32_t rows = rows_of_head * rule.heads;
+    const std::int32_t rows = rows_of_head * heads;
     const std::int32_t sharers = combine_warps / rows_at_once(rows);
 #pragma unroll 1
     for (std::int32_t first = 0; first < rows; first += combine_warps / sharers) {
@@ -111,7 +98,7 @@ __global__ void __launch_bounds__(combine_threads)
 #pragma unroll 4
         for (std::int32_t part = parts.first + warp % sharers; exists && part <= parts.last;
              part += sharers) {
-            const std::int32_t slot = parts.slot(part, row_of_head, rule.heads, own);
+            const std::int32_t slot = parts.slot(part, row_of_head, heads, own);
             float4 x[columns];
 #pragma unroll
             for (int c = 0; c < columns; ++c) {
@@ -167,11 +154,11 @@ void launch_combine(const Params& params, const Tile& tile, void* stream) {
     const dim3 grid(static_cast<unsigned>(params.ctas - 1));
     with_value<64, 128, 256>(tile.headdim, [&](auto headdim) {
         constexpr std::size_t meeting = sizeof(PartsMeeting<columns_of(decltype(headdim)::value)>);
-        const std::size_t plan = a.batch <= most_shared_owns ? a.batch * sizeof(Own) : 0;
-        const LaunchShape shape{grid, combine_threads, larger(meeting, plan), stream};
+        const LaunchShape shape{grid, combine_threads, meeting, stream};
         const auto code = a.dtype == DType::bf16 ? combine<decltype(headdim)::value, true>
                                                  : combine<decltype(headdim)::value, false>;
-        enqueue_overlapping("decode_sm90: combining", code, shape, params, CutRule(tile));
+        enqueue_overlapping("decode_sm90: combining", code, shape, params,
+                            std::int32_t{tile.heads()});
     });
 }
 

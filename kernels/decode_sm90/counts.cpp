@@ -119,21 +119,21 @@ Split split_of(const Workload& w, const Tile& t, const Cut& cut) {
     return split;
 }
 
-// What comes before the first copy where the device alone knows the lengths. Those of a small batch
-// are read before the launch in front has ended, and behind it only once more; of a larger one a
-// warp sums them, finds a share and finds its place, 32 sequences at a time.
+// What comes before the first copy where the device alone knows the lengths. A batch that fits is
+// planned before the launch in front has ended, and lengths are read behind it only once more; of a
+// larger one a warp sums them, finds a share and finds its place, 32 sequences at a time.
 void add_lengths(const Workload& w, Counts& c) {
     const bool paged = w.page_size > 0;
     if (!w.ragged() && !paged) {
         return;
     }
     constexpr double passes = share_attempts;
-    const bool held = w.batch < 32;
+    const bool early = w.batch <= most_shared_owns;
     Step lengths{"lengths",
-                 held ? 1 : passes * std::ceil(static_cast<double>(w.batch) / 32),
+                 early ? 1 : passes * std::ceil(static_cast<double>(w.batch) / 32),
                  {},
                  "latency.l2"};
-    lengths.clocks = held ? 0 : instructions_of_plan / passes * dependent_clocks;
+    lengths.clocks = early ? 0 : instructions_of_plan / passes * dependent_clocks;
     c.steps.insert(c.steps.begin(), lengths);
     if (paged) {
         c.steps.insert(c.steps.begin() + 1, Step{"pages", 1, {}, "latency.l2"});
@@ -239,7 +239,7 @@ Counts combine_launch(const Workload& w, const Tile& t, const Cut& cut, const De
     c.smem_bytes = static_cast<std::int64_t>(combine_threads) * 16 * divide_up(t.headdim, 128);
     c.bytes_in_flight = split.in_bytes;
     c.steps = {
-        {"lengths", 1, {}, "latency.l2"},
+        {"unit", w.ragged() || w.page_size > 0 ? 2.0 : 1.0, {}, "latency.l2"},
         {"parts", turns, {{"byte.l2", split.in_bytes / std::max(1.0, turns)}}, "latency.l2"}};
     c.steps[0].clocks =
         (instructions_of_combine + in_turn * instructions_of_part) * dependent_clocks;

@@ -59,6 +59,9 @@ __global__ void __launch_bounds__(tiles[index].threads(), tiles[index].residents
     // More CTAs than parts, no query anywhere, or nothing but a pad.
     if (task.count == 0 || walk.empty()) {
         ptx::griddepcontrol_wait();  // who waits for this launch waits for the one before
+        if (tile.launches == 2 && threadIdx.x == 0) {
+            p.cut_units[part] = {0, 0, 0, -1};
+        }
         return;
     }
 
@@ -137,6 +140,15 @@ __global__ void __launch_bounds__(tiles[index].threads(), tiles[index].residents
         ended = walk;
         pending = true;
         more = walk.next(p, rule());
+    }
+    if constexpr (tile.launches == 2) {
+        if (threadIdx.x == 0) {
+            const bool goes_on = ended.block == ended.unit.first && ended.end < ended.unit.last;
+            p.cut_units[part] = {ended.index, ended.head, ended.row_tile,
+                                 !goes_on  ? -1
+                                 : by_unit ? parts.last
+                                           : parts_of(task.line, ended, part).last};
+        }
     }
 }
 

@@ -52,7 +52,8 @@ Params make_params(const AttentionCall& a, const Plan& plan, const Tile& tile, v
     p.partial_out = reinterpret_cast<float*>(address);
     const auto rows = static_cast<std::ptrdiff_t>(plan.ctas) * 2 * tile.heads() * tile_rows;
     p.partial_sums = p.partial_out + rows * tile.headdim;
-    p.arrivals = reinterpret_cast<std::uint64_t*>(p.partial_sums + rows * 2);
+    p.cut_units = reinterpret_cast<CutUnit*>(p.partial_sums + rows * 2);
+    p.arrivals = reinterpret_cast<std::uint64_t*>(p.cut_units + plan.ctas);
     p.k_token_scale = a.k_token_scale;
     p.v_token_scale = a.v_token_scale;
     p.scales_in_chunks = in_fours(a.k_token_scale, a) && in_fours(a.v_token_scale, a);

@@ -117,6 +117,10 @@ constexpr std::int32_t row_tiles_of(std::int32_t tokens, std::int32_t group) {
     return (tokens * group + tile_rows - 1) / tile_rows;
 }
 
+/// Sequences of different lengths that are planned with before the launch in front has ended: a CTA
+/// keeps what each of them has in shared memory.
+inline constexpr std::int32_t most_shared_owns = 1024;
+
 /// Whether no unit has more than eight rows, whose products, softmax and ends take half the time.
 constexpr bool has_few_rows(std::int64_t tokens, std::int64_t group) {
     return 2 * tokens * group <= tile_rows;
@@ -146,6 +150,11 @@ constexpr Blocks blocks_of(const Band& band, std::int32_t keys) {
     return blocks.count() > 0 ? blocks : Blocks{0, 1};
 }
 
+/// A unit that begins in a part and goes on to part `last`; below 0: the part has none.
+struct alignas(16) CutUnit {
+    std::int32_t sequence, head, row_tile, last;
+};
+
 /// A unit is a sequence, a KV head (or several side by side, as the tile says) and up to
 /// `tile_rows` of their rows: its keys are read from first to last. All units' blocks stand in one
 /// line, each unit's behind a pad, and the line is cut into parts, one a CTA. The cuts follow from
@@ -168,6 +177,7 @@ struct Params {
     float cap_inner;             ///< scale / cap, or 0 without a softcap
     float* partial_out;   ///< (ctas, 2, heads and headdim of the tile: heads, tile_rows, headdim)
     float* partial_sums;  ///< (ctas, 2, heads, tile_rows, 2): base, sum
+    CutUnit* cut_units;   ///< (ctas): of each part the last unit, for the second launch
     std::uint64_t* arrivals;  ///< (ctas): CTAs that have left their part (last_arriver.cuh)
     ScaleArg k_token_scale, v_token_scale;  ///< null data: none (attention_call.hpp)
     bool scales_in_chunks;  ///< those of four keys of a block stand in an aligned piece of 16 bytes
@@ -210,7 +220,7 @@ inline Plan make_plan(const Tile& tile, const Device& device) {
     const auto ctas = static_cast<std::size_t>(plan.ctas);
     plan.workspace_bytes =
         ctas * 2 * tile.heads() * tile_rows * (tile.headdim + 2) * sizeof(float) +
-        ctas * sizeof(std::uint64_t) + 16;
+        ctas * (sizeof(CutUnit) + sizeof(std::uint64_t)) + 16;
     return plan;
 }
 

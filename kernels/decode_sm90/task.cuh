@@ -108,9 +108,6 @@ struct Owns {
     Own held;
     const Own* shared = nullptr;
 };
-/// Sequences of which a CTA keeps it in shared memory.
-inline constexpr std::int32_t most_shared_owns = 1024;
-
 __device__ __forceinline__ bool has_shared_owns(const Params& p) {
     return !p.uniform && !has_held_lengths(p) && p.args.batch <= most_shared_owns;
 }
