@@ -72,10 +72,11 @@ struct Piece {
             by_row ? load_shifted(tensor, raw) : load_vector(tensor, raw);
         }
     }
-    /// Also neighbours' elements, but none behind the matrix: only its last row can end with it.
+    /// Also neighbours' elements, but none behind the matrix: a row's last chunk may reach there if
+    /// fewer elements than a chunk's stand behind the row.
     __device__ __forceinline__ void load_shifted(int tensor, uint4 (&raw)[chunks]) const {
         const char* from = at(tensor, true);
-        const bool last = row + 1 >= p.layout.rows;
+        const bool last = (p.layout.rows - 1 - row) * p.layout.width < per_chunk - 1;
 #pragma unroll
         for (int c = 0; c < chunks; ++c) {
             const bool can = is_there(c) && (!last || is_before_end(c));
@@ -141,7 +142,7 @@ struct Piece {
     /// Warps whose lanes have nothing of a chunk go past it, where there are many: to ask costs the
     /// others time.
     __device__ __forceinline__ bool goes_over(int chunk) const {
-        return chunks <= 2 || is_there(chunk);
+        return !skips_chunks(chunks) || is_there(chunk);
     }
     template <RowOp op>
     __device__ __forceinline__ void each(float statistic = 0) {

@@ -254,6 +254,9 @@ int residents_on(Way way, const RowProgram& program, const Workload& w, const Ti
 
 /// Chunks of a thread that its warp goes over, of a row or piece of so many: in the mean.
 double chunks_gone_over(const Tile& tile, std::int64_t chunks_of_row) {
+    if (!skips_chunks(tile.chunks)) {
+        return tile.chunks;
+    }
     std::int64_t of_warps = 0;
     const std::int64_t warp = std::min(32, tile.lanes);
     for (std::int32_t c = 0; c < tile.chunks; ++c) {
@@ -277,7 +280,7 @@ Amounts amounts_held(const RowProgram& program, const Workload& w, const Tile& t
                                       static_cast<double>(tile.lanes), w.dtype, 0},
                               false);
     each.slots += slots_of_held_places + slots_of_phrase * phrases_of(program).size;
-    if (tile.chunks > 1) {
+    if (skips_chunks(tile.chunks)) {
         each.slots += slots_of_passing * tile.chunks * program.size;
     }
     if (!whole) {

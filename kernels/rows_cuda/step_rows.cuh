@@ -17,8 +17,9 @@ struct StepParams : RowPlaces {
     float inverse_width;
 };
 
-/// A reduction's result as the elements use it. In 16 bits a quotient and a root are approximated,
-/// far below the type's rounding.
+/// A reduction's result as the elements use it. In 16 bits what elements are multiplied by is
+/// approximated, far below the type's rounding. A mean is not: a row of equal elements less its
+/// mean must be zeros, which the variance would make large.
 template <DType type>
 __device__ __forceinline__ float finished_for(RowFinish finish, float value, const StepParams& p) {
     if constexpr (type == DType::fp32) {
@@ -26,7 +27,7 @@ __device__ __forceinline__ float finished_for(RowFinish finish, float value, con
     }
     switch (finish) {
         case RowFinish::negated: return -value;
-        case RowFinish::negative_mean: return -value * p.inverse_width;
+        case RowFinish::negative_mean: return -value / static_cast<float>(p.layout.width);
         case RowFinish::inverse: return ptx::rcp_approx_ftz_f32(value);
         case RowFinish::inverse_root: return rsqrtf(fmaf(value, p.inverse_width, p.eps));
         case RowFinish::none: break;

@@ -53,6 +53,11 @@ constexpr bool deals_out_pieces(const RowProgram& program) {
 /// elements of others. lone: tensors begin anywhere, and elements are loaded one by one.
 enum class Access { whole, shifted, lone };
 
+/// Whether a warp asks of each chunk that it holds whether its lanes have any of it.
+constexpr bool skips_chunks(int chunks) {
+    return chunks > 2;
+}
+
 /// The one tile that goes over a row several times, if none holds it: in it a thread has registers
 /// for any step and for what it reads ahead.
 constexpr bool reads_wide_rows(const Tile& tile) {
