@@ -319,12 +319,18 @@ Shapes edges_operations() {
 }
 
 Shapes sanitizer_operations() {
-    return {"op=add+store+rmsnorm,n=7x129,dtype=bf16", "op=softmax,n=3x5130,dtype=fp32",
-            "op=layernorm,n=2x33001,dtype=fp16",       "op=rmsnorm+rope,n=30x128,d=128,dtype=bf16",
-            "op=adam,n=7x333,dtype=bf16,master=fp32",  "op=embedding,tokens=33,vocab=100,d=768",
-            "op=crossentropy,n=5x5025,dtype=bf16",     "op=square+rmsnorm,n=33x64,dtype=bf16",
-            "op=square+rmsnorm,n=7001x64,dtype=bf16",  "op=sub+tanh,n=7x129,dtype=bf16",
-            "op=rmsnorm,n=3x1,dtype=bf16",             "op=gain+bias,n=5x3,dtype=bf16",
+    return {"op=add+store+rmsnorm,n=7x129,dtype=bf16",
+            "op=softmax,n=3x5130,dtype=fp32",
+            "op=layernorm,n=2x33001,dtype=fp16",
+            "op=rmsnorm+rope,n=30x128,d=128,dtype=bf16",
+            "op=adam,n=7x333,dtype=bf16,master=fp32",
+            "op=embedding,tokens=33,vocab=100,d=768",
+            "op=crossentropy,n=5x5025,dtype=bf16",
+            "op=square+rmsnorm,n=33x64,dtype=bf16",
+            "op=square+rmsnorm,n=7001x64,dtype=bf16",
+            "op=sub+tanh,n=7x129,dtype=bf16",
+            "op=rmsnorm,n=3x1,dtype=bf16",
+            "op=gain+bias,n=5x3,dtype=bf16",
             "op=layernorm+tanh,n=5x4095,dtype=bf16"};
 }
 

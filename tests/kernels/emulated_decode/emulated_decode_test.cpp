@@ -63,7 +63,7 @@ TEST(EmulatedDecodeSm90, takes_any_strides_and_addresses) {
             }
         }
     }
-    EXPECT_EQ(checked, 33);
+    EXPECT_EQ(checked, 76);
 }
 
 // One that is as good as none: scores next to 0, not the products themselves.
