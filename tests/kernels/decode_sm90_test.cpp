@@ -204,8 +204,9 @@ TEST(DecodeSm90, serves_the_calls_of_a_decoder) {
     }
 }
 
-// Head dim 256 keeps addresses on the stack, up to 66 registers of them over a cache in e4m3; so
-// does, of six registers, head dim 128 where the last CTA combines and every key has a scale.
+// With 16 rows a unit, head dim 256 keeps registers on the stack, most over a cache in e4m3; so
+// does, of six registers, head dim 128 where the last CTA combines and every key has a scale. With
+// eight rows none does.
 TEST(DecodeSm90Report, no_other_tile_spills) {
     const std::filesystem::path objects =
         std::string(RACELINE_BINARY_DIR) + "/CMakeFiles/kernel_decode_sm90_sm90a.dir";
@@ -225,7 +226,9 @@ TEST(DecodeSm90Report, no_other_tile_spills) {
                               name.find("7forwardILi9E") != std::string::npos ||
                               name.find("7forwardILi22E") != std::string::npos;
             const bool tight = name.find("7forwardILi21E") != std::string::npos;
-            EXPECT_LE(report.stack_bytes, wide ? 264 : tight ? 32 : 0) << name;
+            const bool few = name.find("ELb0ELi1E") != std::string::npos ||
+                             name.find("ELb1ELi1E") != std::string::npos;
+            EXPECT_LE(report.stack_bytes, few ? 0 : wide ? 496 : tight ? 32 : 0) << name;
             ++functions;
         }
     }
