@@ -130,20 +130,16 @@ TEST(EmulatedDecodeSm90, plans_again_where_lengths_were_still_written) {
 // The same of more sequences than a warp has lanes, each cut by itself.
 TEST(EmulatedDecodeSm90, plans_many_sequences_again_where_lengths_were_still_written) {
     using Before = std::uint32_t (*)(std::uint32_t);
-    const Before all[] = {[](std::uint32_t) { return 0U; },
-                          [](std::uint32_t after) { return after / 2 + 3; },
+    const Before all[] = {[](std::uint32_t after) { return after / 2 + 3; },
                           [](std::uint32_t after) { return ~after; }};
     const Kernel& kernel = find_kernel("decode_sm90");
-    const Device device = test::small_hopper_gpu(100);
-    for (const char* shape : {"b=33,h=4/2,q=1,k=150,d=64,dtype=bf16,page=16",
-                              "b=200,h=1,q=1,k=40,d=64,dtype=bf16,page=16"}) {
-        const Workload w = parse_shape(shape);
-        ASSERT_EQ(kernel.why_not(w, 0, device), "");
-        for (const Before before : all) {
-            test::in_front = {.before = before};
-            const Correctness verdict = test::run_emulated(kernel, w, 0, device);
-            EXPECT_TRUE(verdict.passed) << shape << ": " << verdict.why;
-        }
+    const Device device = test::small_hopper_gpu(40);
+    const Workload w = parse_shape("b=33,h=1,q=1,k=80,d=64,dtype=bf16,page=16");
+    ASSERT_EQ(kernel.why_not(w, 0, device), "");
+    for (const Before before : all) {
+        test::in_front = {.before = before};
+        const Correctness verdict = test::run_emulated(kernel, w, 0, device);
+        EXPECT_TRUE(verdict.passed) << verdict.why;
     }
     test::in_front = {};
 }
