@@ -140,8 +140,8 @@ class Plots(unittest.TestCase):
             with self.subTest(name):
                 self.draw(name)
                 words = self.browser.do(WORDS)
-                titles = [word for word in words if "left to" in word[0] or word[0] in ("cudnn", "fa2", "fa3", "fa4", "flashinfer", "measured")
-                          or word[0].startswith(("prefill_sm90", "at "))]
+                titles = [word for word in words if "left to" in word[0] or word[0] in ("cuDNN", "FlashInfer", "measured")
+                          or word[0].startswith(("prefill_sm90", "at ", "FlashAttention"))]
                 self.assertGreater(len(titles), 1)
                 marks = self.browser.do(MARKS)
                 self.assertGreater(len(marks), 20)
