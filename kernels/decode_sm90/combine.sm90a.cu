@@ -96,9 +96,9 @@ __global__ void __launch_bounds__(combine_threads)
         const std::int32_t row_of_head = row_of_unit - own * rows_of_head;
         Total<columns> total;
 #pragma unroll 4
-        for (std::int32_t part = parts.first + warp % sharers; exists && part <= parts.last;
-             part += sharers) {
-            const std::int32_t slot = parts.slot(part, row_of_head, heads, own);
+        for (std::int32_t from = parts.first + warp % sharers; exists && from <= parts.last;
+             from += sharers) {
+            const std::int32_t slot = parts.slot(from, row_of_head, heads, own);
             float4 x[columns];
 #pragma unroll
             for (int c = 0; c < columns; ++c) {

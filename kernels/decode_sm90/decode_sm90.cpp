@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Attention of few query tokens over a cache, for Hopper: each warp streams keys through a ring of
-// its own, products by mma.sync with the heads of a group packed into one matrix tile.
+// its own and multiplies them by the heads of a group, packed together, with mma.sync.
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -65,10 +65,6 @@ std::string supports(const Workload& w, const Tile& tile, const Device& device) 
     if (w.heads_kv % tile.heads() != 0) {
         return "this tile reads " + std::to_string(tile.heads()) + " KV heads side by side, " +
                std::to_string(w.heads_kv) + " are no multiple";
-    }
-    if (w.page_size > 0 && tile.token_scales != 0 && tile.heads() > 1 && tile.keys == run_keys) {
-        // Measured, not predicted: receipts/h200/logs/2026-11-29-decode_sm90-transposed.txt.
-        return "this tile reads a contiguous cache: in pages others are faster by 6 to 10 percent";
     }
     if (length_of_line(w, tile) > std::numeric_limits<std::int32_t>::max() / 2) {
         return "it counts blocks of keys in 31 bits";

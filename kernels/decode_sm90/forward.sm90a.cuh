@@ -37,7 +37,7 @@ __global__ void __launch_bounds__(tiles[index].threads(), tiles[index].residents
 #pragma unroll 1
     for (bool known = !early;; known = true) {
         const Owns owns = owns_of(p, lengths, rule(), dynamic_shared);
-        task = task_of(p, rule, lengths, owns, part);
+        task = task_of(p, rule, owns, part);
         walk.begin(p, rule(), lengths, task.from, task.count);
         if (known) {
             break;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Blocks of K and V from global memory to a warp's own ring of stages. Copies run ahead of the
+// Blocks of K and V from global memory to a warp's ring of stages. Copies run ahead of the
 // products through the ends of units, so that memory is never left idle.
 #pragma once
 
@@ -30,11 +30,20 @@ __device__ __forceinline__ std::int32_t turn() {
     return tile.sharers() > 1 ? static_cast<std::int32_t>(threadIdx.x / 32) : 0;
 }
 
+/// Where a key stands in pages: page, and key in it.
+struct InPage {
+    std::int32_t page, inside;
+};
+
 /// Where a sequence's keys of one head lie.
 struct Source {
     const char* base;  ///< of its key 0, or of its head in page 0
     std::int64_t row_bytes, page_bytes;
     const std::int32_t* pages;  ///< of this sequence; null: contiguous
+
+    [[nodiscard]] __device__ __forceinline__ const char* at(InPage key) const {
+        return base + key.page * page_bytes + key.inside * row_bytes;
+    }
 };
 
 /// A key's row may be shorter than what the L2 gets at once, and its neighbours belong to other
@@ -123,18 +132,13 @@ struct Loader : LaneScales<tile.token_scales != 0> {
         at = walk.block + turn<tile>();
     }
 
-    /// Entry of the table that holds a key.
-    __device__ __forceinline__ std::int32_t page_of(std::int32_t key) const {
-        return p.page_shift >= 0 ? key >> p.page_shift : key / p.args.page_size;
+    __device__ __forceinline__ InPage in_page(std::int32_t key) const {
+        const std::int32_t entry = p.page_shift >= 0 ? key >> p.page_shift : key / p.args.page_size;
+        return {k.pages[entry], key - entry * p.args.page_size};
     }
     /// Address of a key that is seen.
     __device__ __forceinline__ const char* row(const Source& from, std::int32_t key) const {
-        if (from.pages == nullptr) {
-            return from.base + key * from.row_bytes;
-        }
-        const std::int32_t page = page_of(key);
-        const std::int32_t inside = key - page * p.args.page_size;
-        return from.base + from.pages[page] * from.page_bytes + inside * from.row_bytes;
+        return from.pages == nullptr ? from.base + key * from.row_bytes : from.at(in_page(key));
     }
 
     /// Asks for the part's first keys before the launch in front has ended. What that one still
@@ -193,16 +197,15 @@ struct Loader : LaneScales<tile.token_scales != 0> {
                 rows_at_once * from.row_bytes};
     }
 
-    /// Where the runs of 16 keys of block `at` begin: page, and key in it. All of them are looked
-    /// up at once, for keys, values and scales.
+    /// Where the runs of 16 keys of block `at` begin: in pages, or keys of the sequence. All of
+    /// them are looked up at once, for keys, values and scales.
     struct Runs {
         static constexpr int count = tile.keys / run_keys;
-        std::int32_t page[count], inside[count];
+        InPage begin[count];
 
         __device__ __forceinline__ const char* start(const Source& from, int n) const {
-            const char* base =
-                from.pages == nullptr ? from.base : from.base + page[n] * from.page_bytes;
-            return base + inside[n] * from.row_bytes;
+            return from.pages == nullptr ? from.base + begin[n].inside * from.row_bytes
+                                         : from.at(begin[n]);
         }
     };
     __device__ __forceinline__ Runs look_up_runs() const {
@@ -210,61 +213,42 @@ struct Loader : LaneScales<tile.token_scales != 0> {
 #pragma unroll
         for (int n = 0; n < Runs::count; ++n) {
             const std::int32_t key = at * tile.keys + n * run_keys;
-            runs.inside[n] = key;
-            if (k.pages != nullptr) {
-                const std::int32_t page = page_of(key);
-                runs.page[n] = k.pages[page];
-                runs.inside[n] = key - page * p.args.page_size;
-            }
+            runs.begin[n] = k.pages == nullptr ? InPage{0, key} : in_page(key);
         }
         return runs;
     }
     /// Block `at`, all of whose keys are seen: one copy a piece and nothing else. Columns that the
-    /// tensor does not have become zeros.
-    __device__ __forceinline__ void copy_plain(const Source& from, const Runs& runs,
-                                               std::uint32_t to, int columns) const {
-        const auto [chunk, first_row, lanes_own, step] = lane_of(from);
-        const int bytes = chunk * 16 / element < columns ? 16 : 0;
-        const char* piece = runs.start(from, 0) + lanes_own;
-#pragma unroll
-        for (int r = 0; r < tile.keys; r += rows_at_once) {
-            if (r > 0 && r % run_keys == 0 && from.pages != nullptr) {
-                piece = runs.start(from, r / run_keys) + lanes_own;
-            }
-            copy_16<tile>(to + swizzled<tile>(first_row + r, chunk), piece, bytes);
-            piece += step;
-        }
-    }
-    /// The same of all heads of the unit: a warp copies each `warps`th key of all of them, into the
-    /// rings of the warps that work on these heads.
-    __device__ __forceinline__ void copy_side_by_side(const TensorArg& t, const Source& from,
-                                                      const Runs& runs, std::uint32_t to,
-                                                      int columns) const {
+    /// tensor does not have become zeros. Where heads are read side by side a warp copies each
+    /// `warps`th key of all of them, into the rings of the warps that work on these heads.
+    __device__ __forceinline__ void copy_plain(const TensorArg& t, const Source& from,
+                                               const Runs& runs, std::uint32_t to,
+                                               int columns) const {
+        constexpr bool side_by_side = tile.heads() > 1;
         constexpr int heads_at_once = smaller(tile.heads(), 32 / tile.chunks());
+        constexpr int rows = side_by_side ? tile.warps : rows_at_once;
+        constexpr int ring_of_warp = tile.stages * 2 * tile.block_bytes();
         const auto lane = static_cast<std::int32_t>(threadIdx.x % 32);
         const auto warp = static_cast<std::int32_t>(threadIdx.x / 32);
         const std::int32_t chunk = lane % tile.chunks();
-        const std::int32_t head = lane / tile.chunks();
+        const std::int32_t head_or_row = lane / tile.chunks();
+        const std::int32_t first_row = side_by_side ? warp : head_or_row;
         const int bytes = chunk * 16 / element < columns ? 16 : 0;
-        const std::int64_t next_heads = heads_at_once * t.head_stride * element;
-        const std::int64_t lanes_own = warp * from.row_bytes + 16 * chunk;
-        const std::int64_t step = tile.warps * from.row_bytes;
-        // `to` is of this warp's ring.
-        const std::uint32_t ring_of_head =
-            to + (head - warp) * tile.stages * 2 * tile.block_bytes();
+        const std::int64_t lanes_own = first_row * from.row_bytes + 16 * chunk;
+        if constexpr (side_by_side) {
+            to += (head_or_row - warp) * ring_of_warp;  // it was this warp's
+        }
         const char* piece = runs.start(from, 0) + lanes_own;
 #pragma unroll
-        for (int r = 0; r < tile.keys; r += tile.warps) {
+        for (int r = 0; r < tile.keys; r += rows) {
             if (r > 0 && r % run_keys == 0 && from.pages != nullptr) {
                 piece = runs.start(from, r / run_keys) + lanes_own;
             }
 #pragma unroll
-            for (int n = 0; n < tile.heads(); n += heads_at_once) {
-                copy_16<tile>(ring_of_head + n * tile.stages * 2 * tile.block_bytes() +
-                                  swizzled<tile>(r + warp, chunk),
-                              piece + n / heads_at_once * next_heads, bytes);
+            for (int head = 0; head < tile.heads(); head += heads_at_once) {
+                copy_16<tile>(to + head * ring_of_warp + swizzled<tile>(first_row + r, chunk),
+                              piece + head * t.head_stride * element, bytes);
             }
-            piece += step;
+            piece += rows * from.row_bytes;
         }
     }
     /// Scales of such a block, where those of four keys are one piece: of its keys by the first
@@ -311,11 +295,11 @@ struct Loader : LaneScales<tile.token_scales != 0> {
             }
         }
     }
-    /// Page and place in it of the keys of block `at` that are seen: each lane looks one key in 32
-    /// up, all at once, since a page may end anywhere.
+    /// The keys of block `at` that are seen, in pages: each lane looks one key in 32 up, all at
+    /// once, since a page may end anywhere.
     struct Places {
         static constexpr int each = (tile.keys + 31) / 32;
-        std::int32_t page[each], inside[each];
+        InPage of[each];
     };
     __device__ __forceinline__ Places look_up() const {
         Places places{};
@@ -323,9 +307,7 @@ struct Loader : LaneScales<tile.token_scales != 0> {
         for (int n = 0; n < Places::each; ++n) {
             const std::int32_t key = at * tile.keys + 32 * n + static_cast<int>(threadIdx.x % 32);
             if (key >= first && key < last) {
-                const std::int32_t page = page_of(key);
-                places.page[n] = k.pages[page];
-                places.inside[n] = key - page * p.args.page_size;
+                places.of[n] = in_page(key);
             }
         }
         return places;
@@ -343,8 +325,9 @@ struct Loader : LaneScales<tile.token_scales != 0> {
 #pragma unroll 4
             for (int r = 0; r < keys; r += rows_at_once) {
                 const std::int32_t row_of_block = 32 * n + r + first_row;
-                const std::int32_t page = __shfl_sync(all_lanes, places.page[n], r + first_row);
-                const std::int32_t inside = __shfl_sync(all_lanes, places.inside[n], r + first_row);
+                const std::int32_t page = __shfl_sync(all_lanes, places.of[n].page, r + first_row);
+                const std::int32_t inside =
+                    __shfl_sync(all_lanes, places.of[n].inside, r + first_row);
                 const std::int32_t key = at * tile.keys + row_of_block;
                 const bool seen = exists && key >= first && key < last;
                 copy_16<tile>(
@@ -395,7 +378,8 @@ struct Loader : LaneScales<tile.token_scales != 0> {
         }
     }
 
-    /// Starts copying this warp's next block into the next stage. Without one the group is empty.
+    /// Starts copying the next block into the next stage: this warp's, or where heads are read side
+    /// by side its share of all heads'. Without one the group is empty.
     __device__ __forceinline__ void fetch() {
         while (!ended && at >= walk.end) {
             ended = !walk.next(p, CutRule(tile));
@@ -412,13 +396,8 @@ struct Loader : LaneScales<tile.token_scales != 0> {
                 const auto lane = static_cast<std::int32_t>(threadIdx.x % 32);
                 const Runs runs = look_up_runs();
                 const char* its_scales = scales_of_lane();
-                if constexpr (tile.heads() > 1) {
-                    copy_side_by_side(p.args.k, k, runs, to, p.args.headdim);
-                    copy_side_by_side(p.args.v, v, runs, to + tile.block_bytes(), p.args.headdim_v);
-                } else {
-                    copy_plain(k, runs, to, p.args.headdim);
-                    copy_plain(v, runs, to + tile.block_bytes(), p.args.headdim_v);
-                }
+                copy_plain(p.args.k, k, runs, to, p.args.headdim);
+                copy_plain(p.args.v, v, runs, to + tile.block_bytes(), p.args.headdim_v);
                 if (its_scales != nullptr) {
                     has_scales = true;
                     if (lane < 2 * scale_pieces) {

@@ -33,11 +33,14 @@ __device__ __forceinline__ bool has_held_lengths(const Params& p) {
     return !p.uniform && p.args.batch < 32;
 }
 /// Past the L1, which would keep what was there before the launch in front had ended.
+struct LoadPastL1 {
+    __device__ __forceinline__ std::int32_t operator()(const std::int32_t* word) const {
+        return static_cast<std::int32_t>(ptx::ld_global_cg_u32(word));
+    }
+};
 __device__ __forceinline__ std::int32_t length_at(const std::int32_t* lengths, std::int32_t b,
                                                   std::int32_t count) {
-    return lengths != nullptr && b < count
-               ? static_cast<std::int32_t>(ptx::ld_global_cg_u32(lengths + b))
-               : 0;
+    return lengths != nullptr && b < count ? LoadPastL1()(lengths + b) : 0;
 }
 __device__ __forceinline__ Lengths read_lengths(const Params& p) {
     const AttentionArgs& a = p.args;
@@ -45,23 +48,10 @@ __device__ __forceinline__ Lengths read_lengths(const Params& p) {
     return {length_at(a.cu_seqlens_q, lane, a.batch + 1),
             length_at(a.cu_seqlens_k, lane, a.batch + 1), length_at(a.seqlens_k, lane, a.batch)};
 }
-/// As sequence_of, past the L1.
+/// As sequence_of, past the L1. b: of a sequence of the batch.
 __device__ __forceinline__ Sequence sequence_past_l1(const Params& p, std::int32_t b) {
-    const AttentionArgs& a = p.args;
     Sequence s{p.band, 0, b, 0, b};
-    if (a.cu_seqlens_q != nullptr) {
-        s.q_token = length_at(a.cu_seqlens_q, b, a.batch + 1);
-        s.q_index = 0;
-        s.band.length_q = length_at(a.cu_seqlens_q, b + 1, a.batch + 1) - s.q_token;
-    }
-    if (a.cu_seqlens_k != nullptr) {
-        s.k_token = length_at(a.cu_seqlens_k, b, a.batch + 1);
-        s.k_index = 0;
-        s.band.length_k = length_at(a.cu_seqlens_k, b + 1, a.batch + 1) - s.k_token;
-    }
-    if (a.seqlens_k != nullptr) {
-        s.band.length_k = length_at(a.seqlens_k, b, a.batch);
-    }
+    schedule::place_in_batch(s, p.args, b, LoadPastL1());
     return s;
 }
 /// As sequence_of, of lengths that lanes hold. To be asked by a whole warp, for any sequences.
@@ -143,7 +133,7 @@ __device__ __forceinline__ bool has_other_owns(const Params& p, CutRule rule, co
 #pragma unroll 1
     for (auto at = static_cast<std::int32_t>(threadIdx.x); at < p.args.batch;
          at += static_cast<std::int32_t>(blockDim.x)) {
-        other = other || !(own_of(p, sequence_past_l1(p, at), rule) == owns.shared[at]);
+        other |= !(own_of(p, sequence_past_l1(p, at), rule) == owns.shared[at]);
     }
     return __syncthreads_or(other ? 1 : 0) != 0;
 }
@@ -264,9 +254,10 @@ __device__ __forceinline__ Place place_of(const Params& p, CutRule rule, const O
 
 /// What a part of a call with different lengths is: of a sequence the `offset`th part, each of its
 /// units having `of_unit`, each unit cut by itself; with 0 of them the line of `length` is cut. No
-/// sequence: nothing behind the last part, or no query anywhere.
+/// sequence: nothing behind the last part, or no query anywhere. `blocks`: of each of its units, as
+/// the cuts count them; lengths that are read again may be others by then.
 struct RaggedPart {
-    std::int32_t sequence, offset, of_unit, length;
+    std::int32_t sequence, offset, of_unit, length, blocks;
 };
 /// The rule of a tile that is known.
 template <Tile tile>
@@ -292,7 +283,7 @@ __device__ __noinline__ RaggedPart ragged_part(const Params& p, GetRule get_rule
     units = __reduce_add_sync(all_lanes, units);
     const std::int32_t length = units * rule.pad + blocks;
     if (units == 0 || units > p.ctas) {
-        return {units == 0 ? -1 : 0, 0, 0, length};
+        return {units == 0 ? -1 : 0, 0, 0, length, 0};
     }
     std::int32_t share = 0, parts = 0, longest = 0;
 #pragma unroll 1
@@ -313,18 +304,17 @@ __device__ __noinline__ RaggedPart ragged_part(const Params& p, GetRule get_rule
     }
     longest = __reduce_max_sync(all_lanes, longest);
     if (!rule.by_units(longest, Cuts(blocks, p.ctas, rule.least()))) {
-        return {0, 0, 0, length};
+        return {0, 0, 0, length, 0};
     }
     const Found found = find(p, rule, owns, part,
                              [=](Own own) { return own.units * rule.parts(own.blocks, share); });
     return {found.own.units > 0 ? found.sequence : -1, found.offset,
-            rule.parts(found.own.blocks, share), length};
+            rule.parts(found.own.blocks, share), length, found.own.blocks};
 }
 
 /// Of sequences of different lengths.
 template <class GetRule>
-__device__ __forceinline__ Task ragged_task(const Params& p, GetRule get_rule,
-                                            const Lengths& lengths, const Owns& owns,
+__device__ __forceinline__ Task ragged_task(const Params& p, GetRule get_rule, const Owns& owns,
                                             std::int32_t part) {
     const CutRule rule = get_rule();
     const RaggedPart found = ragged_part(p, get_rule, owns, part);
@@ -335,8 +325,7 @@ __device__ __forceinline__ Task ragged_task(const Params& p, GetRule get_rule,
     if (found.of_unit > 0) {
         task.from = {found.sequence, found.offset / found.of_unit, 0};
         const std::int32_t of_run = found.offset - task.from.unit * found.of_unit;
-        const Sequence sequence = sequence_of(p, lengths, found.sequence);
-        const Cuts cuts(blocks_of(sequence.band, rule.keys).count(), found.of_unit, 1);
+        const Cuts cuts(found.blocks, found.of_unit, 1);
         task.first = part - of_run;
         task.from.block = cuts.begin(of_run);
         task.count = cuts.begin(of_run + 1) - task.from.block;
@@ -350,10 +339,10 @@ __device__ __forceinline__ Task ragged_task(const Params& p, GetRule get_rule,
 
 /// What a part is; nothing behind the last one. Of sequences of one length the host knows the cuts.
 template <class GetRule>
-__device__ __forceinline__ Task task_of(const Params& p, GetRule get_rule, const Lengths& lengths,
-                                        const Owns& owns, std::int32_t part) {
+__device__ __forceinline__ Task task_of(const Params& p, GetRule get_rule, const Owns& owns,
+                                        std::int32_t part) {
     if (!p.uniform) {
-        return ragged_task(p, get_rule, lengths, owns, part);
+        return ragged_task(p, get_rule, owns, part);
     }
     Task task{p.cuts, {}, 0, 0, p.cuts.of_unit};
     if (part < p.cuts.parts) {

@@ -9,7 +9,7 @@
 
 namespace raceline::kernels::decode_sm90 {
 
-/// Rows of a matrix tile: (query token, head of the group) pairs of one KV head, token by token.
+/// Rows of a unit, at most: (query token, head of the group) pairs of one KV head, token by token.
 inline constexpr int tile_rows = 16;
 /// Keys that must lie in one page for copies of whole blocks. Pages of other sizes are copied piece
 /// by piece.
@@ -60,7 +60,7 @@ struct Tile {
     }
 };
 
-inline constexpr std::array<Tile, 25> tiles{{
+inline constexpr std::array<Tile, 24> tiles{{
     {64, 32, 8, 3, 1, 0, 2, 0, 0},  {64, 32, 4, 3, 2, 0, 2, 0, 0},  {128, 32, 4, 3, 1, 0, 2, 0, 0},
     {128, 16, 4, 3, 2, 0, 2, 0, 0}, {256, 16, 4, 3, 1, 0, 2, 0, 0}, {64, 64, 8, 3, 1, 1, 2, 0, 0},
     {64, 64, 4, 3, 2, 1, 2, 0, 0},  {128, 64, 4, 3, 1, 1, 2, 0, 0}, {128, 32, 4, 3, 2, 1, 2, 0, 0},
@@ -69,7 +69,6 @@ inline constexpr std::array<Tile, 25> tiles{{
     {64, 32, 8, 3, 1, 0, 2, 8, 0},  {64, 64, 8, 3, 1, 1, 2, 8, 0},  {128, 32, 4, 3, 2, 1, 2, 4, 0},
     {64, 64, 8, 3, 1, 1, 2, 0, 1},  {64, 64, 8, 3, 1, 1, 2, 8, 1},  {128, 32, 6, 4, 1, 1, 2, 0, 1},
     {128, 32, 6, 4, 1, 1, 1, 0, 1}, {256, 16, 4, 3, 1, 1, 2, 0, 1}, {64, 32, 8, 3, 1, 1, 1, 0, 0},
-    {128, 16, 8, 5, 1, 1, 2, 8, 1},
 }};
 
 /// Bytes of shared memory that an SM has for its CTAs, and that the system takes of each (CUDA C++
@@ -77,11 +76,17 @@ inline constexpr std::array<Tile, 25> tiles{{
 inline constexpr int shared_of_sm = 233472;
 inline constexpr int shared_of_system = 1024;
 
+/// Heads side by side: lanes of a warp fill whole keys of all of them, and warps the runs of 16
+/// keys that lie in one page.
+constexpr bool valid_together(const Tile& t) {
+    return t.together == t.warps && t.launches == 2 && t.together * t.chunks() % 32 == 0 &&
+           run_keys % t.warps == 0;
+}
 constexpr bool valid(const Tile& t) {
     return t.headdim % 64 == 0 && t.headdim <= 256 && t.keys % run_keys == 0 && t.stages >= 2 &&
-           t.chunks() >= 4 && t.chunks() <= 32 && t.threads() * 8 % tile_rows == 0 &&
-           (t.launches == 1 || t.launches == 2) && (t.token_scales == 0 || t.eight_bits != 0) &&
-           (t.together == 0 || (t.together == t.warps && t.launches == 2)) &&
+           t.chunks() >= 4 && t.chunks() <= 32 && (t.launches == 1 || t.launches == 2) &&
+           (t.token_scales == 0 || (t.eight_bits != 0 && t.keys <= 64)) &&  // a lane a piece
+           (t.together == 0 || valid_together(t)) &&
            t.residents * (t.shared_bytes() + shared_of_system) <= shared_of_sm;
 }
 static_assert([] {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What both ways to run a chain share: what a launch is given, sums over the lanes of a row, and
+// What all ways to run a chain share: what a launch is given, sums over the lanes of a row, and
 // what each step does to an element.
 #pragma once
 
@@ -120,27 +120,38 @@ __device__ __forceinline__ float applied(float v, [[maybe_unused]] float other) 
     }
 }
 
-/// The same for the chunks that a thread holds: with the statistic, or with an operand's chunks.
-template <DType type, RowOp op, int chunks, int per_chunk>
-__device__ __forceinline__ void apply_to_all(float (&x)[chunks][per_chunk], float statistic) {
+struct EveryChunk {
+    __device__ constexpr bool operator()(int /*chunk*/) const { return true; }
+};
+
+/// The same for the chunks that a thread holds, those that `goes_over` says: with the statistic, or
+/// with an operand's chunks.
+template <DType type, RowOp op, int chunks, int per_chunk, class GoesOver = EveryChunk>
+__device__ __forceinline__ void apply_to_all(float (&x)[chunks][per_chunk], float statistic,
+                                             GoesOver goes_over = {}) {
 #pragma unroll
     for (int c = 0; c < chunks; ++c) {
+        if (goes_over(c)) {
 #pragma unroll
-        for (int e = 0; e < per_chunk; ++e) {
-            x[c][e] = applied<type, op>(x[c][e], statistic);
+            for (int e = 0; e < per_chunk; ++e) {
+                x[c][e] = applied<type, op>(x[c][e], statistic);
+            }
         }
     }
 }
-template <DType type, RowOp op, int chunks, int per_chunk>
+template <DType type, RowOp op, int chunks, int per_chunk, class GoesOver = EveryChunk>
 __device__ __forceinline__ void apply_chunks(float (&x)[chunks][per_chunk],
-                                             const uint4 (&operands)[chunks]) {
+                                             const uint4 (&operands)[chunks],
+                                             GoesOver goes_over = {}) {
 #pragma unroll
     for (int c = 0; c < chunks; ++c) {
-        float operand[per_chunk];
-        gpu::widen<type>(operands[c], operand);
+        if (goes_over(c)) {
+            float operand[per_chunk];
+            gpu::widen<type>(operands[c], operand);
 #pragma unroll
-        for (int e = 0; e < per_chunk; ++e) {
-            x[c][e] = applied<type, op>(x[c][e], operand[e]);
+            for (int e = 0; e < per_chunk; ++e) {
+                x[c][e] = applied<type, op>(x[c][e], operand[e]);
+            }
         }
     }
 }

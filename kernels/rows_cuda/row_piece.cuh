@@ -146,29 +146,11 @@ struct Piece {
     }
     template <RowOp op>
     __device__ __forceinline__ void each(float statistic = 0) {
-#pragma unroll
-        for (int c = 0; c < chunks; ++c) {
-            if (goes_over(c)) {
-#pragma unroll
-                for (int e = 0; e < per_chunk; ++e) {
-                    x[c][e] = applied<type, op>(x[c][e], statistic);
-                }
-            }
-        }
+        apply_to_all<type, op>(x, statistic, [this](int c) { return goes_over(c); });
     }
     template <RowOp op>
     __device__ __forceinline__ void with_chunks(const uint4 (&operands)[chunks]) {
-#pragma unroll
-        for (int c = 0; c < chunks; ++c) {
-            if (goes_over(c)) {
-                float operand[per_chunk];
-                gpu::widen<type>(operands[c], operand);
-#pragma unroll
-                for (int e = 0; e < per_chunk; ++e) {
-                    x[c][e] = applied<type, op>(x[c][e], operand[e]);
-                }
-            }
-        }
+        apply_chunks<type, op>(x, operands, [this](int c) { return goes_over(c); });
     }
     template <RowOp op>
     __device__ __forceinline__ void with(int tensor) {

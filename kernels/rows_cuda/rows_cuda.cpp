@@ -1,23 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Chains of rows on a GPU: record and counts.
-#include <algorithm>
+// Chains of rows on a GPU: record, and which of them it serves.
 #include <bit>
-#include <cmath>
 #include <fmt/format.h>
-#include <span>
-#include <utility>
+#include <string_view>
 #include <vector>
 
-#include "kernels/rows_cuda/phrases.hpp"
-#include "kernels/rows_cuda/tile.hpp"
-#include "model/constant.hpp"
-#include "model/one_pass.hpp"
+#include "kernels/rows_cuda/counts.hpp"
 #include "registry/operation_kernel.hpp"
 #include "workload/compiled_chains.hpp"
 #include "workload/operation.hpp"
 
 namespace raceline::kernels::rows_cuda {
-namespace {
 
 RowProgram program_of(const Workload& w) {
     const std::vector<std::string_view> names = steps_of(w.word("steps"));
@@ -29,18 +22,15 @@ RowProgram program_of(const Workload& w) {
     return row_program(chain);
 }
 
-std::int64_t element_bytes(const Workload& w) {
-    return static_cast<std::int64_t>(bytes_of(w.dtype));
-}
-
 bool is_whole(const RowProgram& program, const Workload& w) {
     return has_whole_chunks(program, w.extent(grid_rows), w.extent(grid_width), element_bytes(w));
 }
 
-/// Whether a chain has code that knows it, for rows of whole chunks.
 bool is_compiled(const RowProgram& program, const Workload& w) {
     return compiled_index(program) < compiled_programs.size() && is_whole(program, w);
 }
+
+namespace {
 
 std::string supports(const Workload& w, const Tile& tile, const Device& device) {
     if (device.kind != DeviceKind::cuda) {
@@ -90,344 +80,6 @@ std::string supports(const Workload& w, const Tile& tile, const Device& device) 
     const bool fits = ctas_of(layout, tile) <= most_ctas &&
                       (!deals_out_pieces(program) || layout.rows * layout.pieces <= most_ctas);
     return fits ? "" : "it counts CTAs in 31 bits";
-}
-
-/// More where results are rounded to fp32: expf scales and brings two parts together, and a
-/// quotient is refined.
-double slots_to_fp32(RowOp op) {
-    switch (op) {
-        case RowOp::gelu: return counted(6, "expf") + counted(12, "quotient");
-        case RowOp::silu:
-        case RowOp::sigmoid: return counted(6, "expf") + counted(8, "quotient");
-        case RowOp::exp: return counted(6, "expf");
-        case RowOp::tanh: return counted(8, "tanhf");
-        default: return 0;
-    }
-}
-
-/// Instructions of a thread for one element of a step.
-double slots_of(RowOp op) {
-    switch (op) {
-        case RowOp::gelu: return counted(8, "gelu: inner, ex2, sum, reciprocal, product");
-        case RowOp::silu:
-        case RowOp::sigmoid: return counted(5, "over_one_plus");
-        case RowOp::tanh: return counted(12, "series, ex2, reciprocal, a choice");
-        case RowOp::exp: return counted(2, "ex2 and its product");
-        case RowOp::rope: return counted(4, "shuffle, two products, a choice");
-        case RowOp::relu: return counted(2, "compared and chosen");
-        case RowOp::reduce_max: return counted(4, "compared, NaN kept, row's end");
-        case RowOp::reduce_sum:
-        case RowOp::reduce_squares: return counted(2, "added, row's end");
-        case RowOp::store: return counted(1, "packed");
-        case RowOp::add_matrix:
-        case RowOp::sub_matrix:
-        case RowOp::mul_matrix:
-        case RowOp::add_vector:
-        case RowOp::mul_vector: return counted(2, "widened, added");
-        case RowOp::square:
-        case RowOp::add_statistic:
-        case RowOp::mul_statistic: return 1;
-    }
-    return 0;
-}
-
-/// Exponentials of the special function unit, and its reciprocals, an element.
-double specials_of(RowOp op) {
-    switch (op) {
-        case RowOp::gelu:
-        case RowOp::silu:
-        case RowOp::sigmoid:
-        case RowOp::tanh: return 2;
-        case RowOp::exp: return 1;
-        default: return 0;
-    }
-}
-
-/// Instructions of a warp to decode a step and to address a chunk, where no code knows the chain.
-constexpr double slots_of_step = counted(12, "loop over the program, switch, address");
-// Round numbers, chosen so that sums come near the instructions that a profiler counted (not times;
-// receipts/h200/2026-11-29-operations-odd-54bc5a0da3fd).
-constexpr double slots_of_step_of_rows = counted(24, "the same with places in 64 bits");
-/// Of a reduction among lanes: five exchanges and sums, twice where a row has several warps.
-constexpr double slots_of_exchange = counted(10, "over_row");
-// Beside the steps' elements: round numbers, chosen so that the sums meet the instructions that a
-// profiler counted (not times; receipts/h200/2026-11-27-operations-*-2ed4b9a6823e). Of rows that
-// came later it counted 0.95 to 1.1 times these, 1.3 times where gelu is rounded to fp32.
-constexpr double slots_of_thread = counted(30, "its row and place, parameters, the way out");
-constexpr double slots_of_chunk = counted(2, "whether it is there, its load and store");
-constexpr double slots_of_operand = counted(12, "a chunk of another matrix: the same, and zeros");
-constexpr double slots_of_angles = counted(20, "their place in the head, loads");
-constexpr double slots_of_reduction = counted(25, "barrier, what warps left, its finish");
-/// Code that reads the steps of a held row counts in 64 bits.
-constexpr double slots_of_held_places = counted(35, "step_rows, by SASS");
-constexpr double slots_of_phrase =
-    counted(14, "step_rows, by SASS: loop, its operation and tensor, ways of the switch");
-constexpr double slots_of_passing = counted(2, "whether a warp has any of a chunk, each step");
-/// Where rows begin inside a chunk.
-constexpr double slots_of_shifted_chunk = counted(12, "whether it is inner, of the last row");
-constexpr double slots_of_joined_chunk =
-    counted(15, "joined") + counted(20, "bounds of the vector, two loads");
-// Their warps are few, and each waits for its own instruction before the next.
-constexpr Constant dependent_clocks = calibrated(
-    "rows_cuda.dependent_clocks", 6,
-    "chosen with times of operations-odd at hand, those of 54bc5a0d, of chains without own code", 4,
-    "a dependent instruction of most arithmetic: CUDA C++ Programming Guide, multiprocessor level");
-struct Amounts {
-    double slots = 0;     ///< of a thread, for all it holds of a row
-    double specials = 0;  ///< likewise
-};
-
-/// How a thread goes over what it has of a row.
-struct Reading {
-    double elements, chunks;
-    double lanes;
-    DType type;
-    double slots_of_a_step;  ///< where no code knows the chain
-};
-
-/// Of steps that are done one after the other. `again`: the row was gone over before for every
-/// reduction but the last step, and these are known.
-Amounts amounts_of(std::span<const RowInstruction> steps, const Reading& reading, bool again) {
-    Amounts a;
-    a.slots = slots_of_thread + slots_of_chunk * reading.chunks +
-              counted(3, "loaded, widened, packed") * reading.elements;
-    for (std::size_t i = 0; i < steps.size(); ++i) {
-        const RowOp op = steps[i].op;
-        a.slots += reading.slots_of_a_step;
-        if (again && is_reduction(op) && i + 1 < steps.size()) {
-            continue;
-        }
-        const double rounded = reading.type == DType::fp32 ? slots_to_fp32(op) : 0;
-        a.slots += (slots_of(op) + rounded) * reading.elements;
-        a.specials += specials_of(op) * reading.elements;
-        a.slots += takes_matrix(op) ? slots_of_operand * reading.chunks : 0;
-        a.slots += op == RowOp::rope ? slots_of_angles : 0;
-        if (is_reduction(op)) {
-            a.slots += slots_of_reduction + slots_of_exchange * (reading.lanes > 32 ? 2 : 1);
-        }
-    }
-    return a;
-}
-
-/// The mean over the times that a row is gone over: once up to each reduction, and once to its end.
-Amounts amounts_of_passes(const RowProgram& program, const Reading& reading) {
-    const std::span<const RowInstruction> steps = program.steps();
-    Amounts sum;
-    double passes = 0;
-    const auto add = [&](std::size_t count) {
-        const Amounts one = amounts_of(steps.first(count), reading, true);
-        sum.slots += one.slots;
-        sum.specials += one.specials;
-        ++passes;
-    };
-    for (std::size_t i = 0; i < steps.size(); ++i) {
-        if (is_reduction(steps[i].op)) {
-            add(i + 1);
-        }
-    }
-    add(steps.size());
-    return {sum.slots / passes, sum.specials / passes};
-}
-
-/// Which code runs a call. compiled: it knows the chain (held_rows.cuh). flat, held, wide: it reads
-/// the steps (read_flat.cuh, step_rows.cuh, read_rows.cuh).
-enum class Way { compiled, flat, held, wide };
-
-Way way_of(const RowProgram& program, const Workload& w, const RowLayout& layout) {
-    const bool together = layout.pieces > 1 && has_reductions(program);
-    if (is_compiled(program, w) && !together) {
-        return Way::compiled;
-    }
-    return !knows_rows(program) ? Way::flat : together ? Way::wide : Way::held;
-}
-
-int residents_on(Way way, const RowProgram& program, const Workload& w, const Tile& tile) {
-    switch (way) {
-        case Way::compiled: return residents_of(tile, program);
-        case Way::flat: return residents_reading_flat;
-        case Way::wide: return residents_reading(tile);
-        case Way::held: break;
-    }
-    return residents_stepping(tile, w.dtype,
-                              is_whole(program, w) ? Access::whole : Access::shifted);
-}
-
-/// Chunks of a thread that its warp goes over, of a row or piece of so many: in the mean.
-double chunks_gone_over(const Tile& tile, std::int64_t chunks_of_row) {
-    if (!skips_chunks(tile.chunks)) {
-        return tile.chunks;
-    }
-    std::int64_t of_warps = 0;
-    const std::int64_t warp = std::min(32, tile.lanes);
-    for (std::int32_t c = 0; c < tile.chunks; ++c) {
-        const std::int64_t there = std::clamp<std::int64_t>(
-            chunks_of_row - static_cast<std::int64_t>(c) * tile.lanes, 0, tile.lanes);
-        of_warps += (there + warp - 1) / warp * warp;
-    }
-    return std::max(1.0, static_cast<double>(of_warps) / static_cast<double>(tile.lanes));
-}
-
-/// Of a row that its lanes hold while they read the steps.
-Amounts amounts_held(const RowProgram& program, const Workload& w, const Tile& tile,
-                     const RowLayout& layout) {
-    const bool whole = is_whole(program, w);
-    const std::int64_t per_chunk = 16 / element_bytes(w);
-    const std::int64_t positions =
-        most_positions(layout.width, element_bytes(w), whole) / layout.pieces;
-    const double chunks = chunks_gone_over(tile, (positions + per_chunk - 1) / per_chunk);
-    Amounts each = amounts_of(program.steps(),
-                              Reading{chunks * static_cast<double>(per_chunk), chunks,
-                                      static_cast<double>(tile.lanes), w.dtype, 0},
-                              false);
-    each.slots += slots_of_held_places + slots_of_phrase * phrases_of(program).size;
-    if (skips_chunks(tile.chunks)) {
-        each.slots += slots_of_passing * tile.chunks * program.size;
-    }
-    if (!whole) {
-        const double vectors = steps_before(program, program.size, takes_vector);
-        each.slots +=
-            chunks * (slots_of_shifted_chunk * (1 + static_cast<double>(reductions_of(program))) +
-                      slots_of_joined_chunk * vectors);
-    }
-    return each;
-}
-
-/// Of a thread, each time that it goes over what it has of a row.
-Amounts amounts_on(Way way, const RowProgram& program, const Workload& w, const Tile& tile,
-                   const RowLayout& layout) {
-    if (way == Way::held) {
-        return amounts_held(program, w, tile, layout);
-    }
-    const Reading reading{static_cast<double>(tile.chunks * (16 / element_bytes(w))),
-                          static_cast<double>(tile.chunks), static_cast<double>(tile.lanes),
-                          w.dtype,
-                          way == Way::compiled ? 0
-                          : way == Way::flat   ? slots_of_step
-                                               : slots_of_step_of_rows};
-    if (way != Way::wide) {
-        return amounts_of(program.steps(), reading, false);
-    }
-    Amounts each = amounts_of_passes(program, reading);
-    each.slots += is_whole(program, w) ? 0 : slots_of_shifted_chunk * tile.chunks;
-    return each;
-}
-
-/// What a row waits for behind its own chunks. Code that knows the chain asks for all at once, but
-/// for the angles of a single chunk, which were asked for, and in the two widest tiles for what is
-/// the same for all rows. Other code loads an operand in its step; of rows that are held those of
-/// other matrices were asked for.
-void add_operand_waits(const RowProgram& program, const Tile& tile, Way way, double rows,
-                       Counts& c) {
-    const bool compiled = way == Way::compiled;
-    double far = 0, near = 0;
-    for (const RowInstruction& step : program.steps()) {
-        const bool angles = step.op == RowOp::rope;
-        const bool matrix = takes_matrix(step.op);
-        const bool vector = takes_vector(step.op);
-        far += !compiled && (angles || (matrix && way != Way::held)) ? 1 : 0;
-        const bool late = angles   ? compiled && !has_angles_ahead(program, tile.chunks)
-                          : matrix ? way == Way::held
-                                   : vector && (!compiled || !holds_vectors(tile));
-        near += late ? 1 : 0;
-    }
-    for (const auto& [times, latency] :
-         {std::pair(far, "latency.dram"), std::pair(near, "latency.l2")}) {
-        if (times > 0) {
-            c.steps.push_back({"operands", times * rows, {}, latency});
-        }
-    }
-}
-
-/// What passes L1 and L2 beside whole chunks where rows begin inside of one: a sector more at the
-/// ends of each row, two chunks joined for one of a vector, and the row's elements in the chunks
-/// that it shares stored alone, about as many as a chunk has.
-void add_shifted_traffic(const RowProgram& program, const Workload& w, double passes, Counts& c) {
-    constexpr double sector = 32, line = 128;
-    const auto rows = static_cast<double>(w.extent(grid_rows));
-    const double row = static_cast<double>(w.extent(grid_width) * element_bytes(w));
-    const double vectors = steps_before(program, program.size, takes_vector);
-    const double matrices = 1 + steps_before(program, program.size, takes_matrix);
-    const double results =
-        1 + steps_before(program, program.size, [](RowOp op) { return op == RowOp::store; });
-    const double alone = results * static_cast<double>(16 / element_bytes(w));
-    c.work["byte.l2"] += rows * (sector * matrices * passes + sector * alone);
-    c.work["byte.smem_lsu"] =
-        w.bytes_read() * passes + w.bytes_written() + rows * (2 * vectors * row + line * alone);
-}
-
-std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& device) {
-    const RowProgram program = program_of(w);
-    const RowLayout layout =
-        layout_of(program, w.extent(grid_rows), w.extent(grid_width), tile, element_bytes(w));
-    const double passes = layout.pieces > 1 ? 1 + static_cast<double>(reductions_of(program)) : 1;
-    const Way way = way_of(program, w, layout);
-    const bool compiled = way == Way::compiled;
-    const bool stays = way == Way::wide;  // its CTAs take row after row
-    const int residents = residents_on(way, program, w, tile);
-    const Amounts each = amounts_on(way, program, w, tile, layout);
-    const auto rows = static_cast<double>(layout.rows);
-    const double turns = static_cast<double>(layout.pieces) * passes;
-    const double threads = rows * turns * tile.lanes;
-    const double read = w.bytes_read();
-    const double written = w.bytes_written();
-    Counts c;
-    c.launch = "main";
-    c.work["byte.dram_read"] = read;
-    c.work["byte.dram_write"] = written;
-    c.work["byte.l2"] = read * passes + written;
-    c.ctas =
-        stays ? ctas_reading(layout, tile, std::max(1, device.units)) : held_ctas_of(layout, tile);
-    if (compiled && deals_out_pieces(program) && has_rope(program)) {
-        // Angles come once for each row that a CTA has a part of.
-        const double angles = static_cast<double>(w.extent("d")) * sizeof(float);
-        c.work["byte.l2"] += std::max(0.0, static_cast<double>(c.ctas) - rows) * angles;
-        // The path of L1 is that of shared memory: each thread reads as many as it has columns.
-        c.work["byte.smem_lsu"] =
-            read + written +
-            threads * 2 * sizeof(float) * static_cast<double>(16 / element_bytes(w));
-    }
-    if (way != Way::flat && !is_whole(program, w)) {
-        add_shifted_traffic(program, w, passes, c);
-    }
-    c.work["flop.fma.fp32"] = w.flops();
-    c.work["op.issue"] = threads * each.slots;
-    if (each.specials > 0) {
-        c.work["op.ex2"] = threads * each.specials;
-    }
-    if (passes > 1) {
-        const double row = static_cast<double>(layout.width * element_bytes(w));
-        const double open = row * static_cast<double>(std::max(1, device.units) * residents);
-        c.reread = {{.bytes = (passes - 1) * read, .footprint = open, .by_same_unit = true}};
-    }
-    c.threads = tile.threads;
-    c.registers = registers_of(tile, residents);  // the launch bound
-    c.smem_bytes =
-        static_cast<std::int64_t>(sizeof(float)) *
-        (64 + (stays ? static_cast<std::int64_t>(tile.threads / 32 * 2 * longest_row_chain) : 0));
-    // Code of rows that are held asks for all operands at once. Other code asks for the next piece
-    // while it goes over one, or for one matrix after the other.
-    c.bytes_in_flight = compiled || way == Way::held ? read / static_cast<double>(c.ctas)
-                                                     : 16.0 * tile.threads * tile.chunks;
-    c.balanced_order = true;
-    const double together = tile.threads / tile.lanes;
-    const double pieces = stays ? 1 : static_cast<double>(layout.pieces);
-    const double of_cta = std::ceil(rows * pieces / together / static_cast<double>(c.ctas));
-    const double turns_of_cta = of_cta * turns / pieces;
-    const Work of_turn = c.work * (together / rows / turns);
-    if (stays) {
-        c.steps.push_back({"first piece", 1, {}, "latency.dram"});
-    }
-    c.steps.push_back({"row", turns_of_cta, of_turn, stays ? "" : "latency.dram"});
-    c.steps.back().clocks = stays ? each.slots * dependent_clocks : 0;
-    if (has_reductions(program)) {
-        // Lanes exchange their sums five or ten times: about as long as L2 takes to answer.
-        c.steps.push_back(
-            {"reductions", of_cta * static_cast<double>(reductions_of(program)), {}, "latency.l2"});
-    }
-    add_operand_waits(program, tile, way, turns_of_cta, c);
-    c.overlap = {{"byte.dram_read", "byte.dram_write", "byte.l2", "byte.smem_lsu", "flop.fma.fp32",
-                  "op.issue", "op.ex2"}};
-    return one_cold_launch(std::move(c), device, residents);
 }
 
 }  // namespace

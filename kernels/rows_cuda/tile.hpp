@@ -13,7 +13,7 @@ namespace raceline::kernels::rows_cuda {
 
 struct Tile {
     std::int32_t threads;  ///< of a CTA
-    std::int32_t lanes;    ///< threads that share a row: a warp, or all of the CTA
+    std::int32_t lanes;    ///< threads that share a row: part of a warp, a warp, or the CTA
     std::int32_t chunks;   ///< of 16 bytes that a thread holds of its row
 
     static constexpr std::array<TileField, 3> fields{"threads", "lanes", "chunks"};
