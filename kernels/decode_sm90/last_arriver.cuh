@@ -57,9 +57,15 @@ __device__ __forceinline__ void combine_parts(const Params& p, const Walk& walk,
     const std::int32_t sharer = lane / lanes_of_row;
     const std::int32_t column = lane % lanes_of_row * 4;
     const std::int32_t rows = rows_of(p, walk);
+    // Heads of a unit have a row each, then the next one.
+    constexpr int rows_of_part = 2 * tile.heads() * tile_rows;
 #pragma unroll 1
-    for (auto here = static_cast<std::int32_t>(threadIdx.x / 32); here < rows; here += tile.warps) {
-        const Row row = row_of(p, walk, walk.head, here);
+    for (auto at = static_cast<std::int32_t>(threadIdx.x / 32); at < rows * tile.heads();
+         at += tile.warps) {
+        const std::int32_t own = at % tile.heads();
+        const std::int32_t here = at / tile.heads();
+        const std::int32_t head = walk.head + own;
+        const Row row = row_of(p, walk, head, here);
         const RowAddress to = address_of(a, walk.sequence, row);
         RowSum total{-INFINITY, 0};
         float4 out[columns];
@@ -70,26 +76,29 @@ __device__ __forceinline__ void combine_parts(const Params& p, const Walk& walk,
 #pragma unroll 1
         for (std::int32_t from = parts.first; from <= parts.last; from += 32) {  // a lane a part
             const std::int32_t count = smaller(32, parts.last + 1 - from);
-            const RowSum mine =
-                lane < count ? sum_of(p, parts.slot(from + lane, here)) : RowSum{-INFINITY, 0};
+            const RowSum mine = lane < count
+                                    ? sum_of(p, parts.slot(from + lane, here, tile.heads(), own))
+                                    : RowSum{-INFINITY, 0};
             float factor = 0;
 #pragma unroll 1
             for (std::int32_t i = 0; i < count; i += at_once * sharers) {
-                const float* its_own = p.partial_out + column +
-                                       (2 * (from + i + sharer) * tile_rows + here) * tile.headdim;
+                const float* its_own =
+                    p.partial_out + column +
+                    ((from + i + sharer) * rows_of_part + own * tile_rows + here) * tile.headdim;
                 float4 x[at_once][columns];
 #pragma unroll
                 for (int u = 0; u < at_once; ++u) {
                     const std::int32_t part = i + u * sharers + sharer;
                     // As Parts::slot has it: of the first part, which stands first, behind its
                     // first rows.
-                    const int behind = u == 0 && from + part == parts.first ? tile_rows : 0;
-                    const float* at =
-                        its_own + (u * sharers * 2 * tile_rows + behind) * tile.headdim;
+                    const int behind = u == 0 && from + part == parts.first ? rows_of_part / 2 : 0;
+                    const float* from_part =
+                        its_own + (u * sharers * rows_of_part + behind) * tile.headdim;
 #pragma unroll
                     for (int c = 0; c < columns; ++c) {
-                        x[u][c] = part < count ? *reinterpret_cast<const float4*>(at + 128 * c)
-                                               : make_float4(0, 0, 0, 0);
+                        x[u][c] = part < count
+                                      ? *reinterpret_cast<const float4*>(from_part + 128 * c)
+                                      : make_float4(0, 0, 0, 0);
                     }
                 }
                 if (i == 0) {  // while they come
@@ -131,7 +140,7 @@ __device__ __forceinline__ void combine_parts(const Params& p, const Walk& walk,
             out[0].z += __shfl_xor_sync(0xFFFFFFFFU, out[0].z, lanes_of_row);
             out[0].w += __shfl_xor_sync(0xFFFFFFFFU, out[0].w, lanes_of_row);
         }
-        const RowEnd end = end_of(a, total, row.head, v_scale_of(a, walk.index, walk.head));
+        const RowEnd end = end_of(a, total, row.head, v_scale_of(a, walk.index, head));
 #pragma unroll
         for (int c = 0; c < columns; ++c) {
             if (sharer == 0) {

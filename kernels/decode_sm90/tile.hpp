@@ -48,10 +48,11 @@ struct Tile {
         return warps * (tile_rows / 2 * meeting_pitch() * 4 + tile_rows * 8);
     }
     [[nodiscard]] constexpr int ring_bytes() const { return warps * stages * 2 * block_bytes(); }
-    /// Where one thread tells the others whether their CTA is the last one of a unit.
-    [[nodiscard]] constexpr int told_at() const { return ring_bytes() + meeting_bytes(); }
+    /// Where one thread tells the others whether their CTA is the last one of a unit: behind the
+    /// first row that meets, where rows are kept apart.
+    [[nodiscard]] constexpr int told_at() const { return ring_bytes() + headdim * 4; }
     /// Scales of a warp's blocks: of each stage those of its keys, then those of its values.
-    [[nodiscard]] constexpr int scales_at() const { return told_at() + (launches == 1 ? 16 : 0); }
+    [[nodiscard]] constexpr int scales_at() const { return ring_bytes() + meeting_bytes(); }
     [[nodiscard]] constexpr int scale_bytes() const {
         return token_scales != 0 ? 2 * keys * static_cast<int>(sizeof(float)) : 0;
     }
@@ -60,7 +61,7 @@ struct Tile {
     }
 };
 
-inline constexpr std::array<Tile, 24> tiles{{
+inline constexpr std::array<Tile, 32> tiles{{
     {64, 32, 8, 3, 1, 0, 2, 0, 0},  {64, 32, 4, 3, 2, 0, 2, 0, 0},  {128, 32, 4, 3, 1, 0, 2, 0, 0},
     {128, 16, 4, 3, 2, 0, 2, 0, 0}, {256, 16, 4, 3, 1, 0, 2, 0, 0}, {64, 64, 8, 3, 1, 1, 2, 0, 0},
     {64, 64, 4, 3, 2, 1, 2, 0, 0},  {128, 64, 4, 3, 1, 1, 2, 0, 0}, {128, 32, 4, 3, 2, 1, 2, 0, 0},
@@ -69,6 +70,9 @@ inline constexpr std::array<Tile, 24> tiles{{
     {64, 32, 8, 3, 1, 0, 2, 8, 0},  {64, 64, 8, 3, 1, 1, 2, 8, 0},  {128, 32, 4, 3, 2, 1, 2, 4, 0},
     {64, 64, 8, 3, 1, 1, 2, 0, 1},  {64, 64, 8, 3, 1, 1, 2, 8, 1},  {128, 32, 6, 4, 1, 1, 2, 0, 1},
     {128, 32, 6, 4, 1, 1, 1, 0, 1}, {256, 16, 4, 3, 1, 1, 2, 0, 1}, {64, 32, 8, 3, 1, 1, 1, 0, 0},
+    {128, 16, 4, 3, 2, 0, 1, 0, 0}, {64, 32, 4, 3, 2, 0, 1, 0, 0},  {64, 32, 8, 3, 1, 0, 1, 8, 0},
+    {128, 32, 4, 3, 2, 1, 1, 0, 0}, {128, 32, 4, 3, 2, 1, 1, 4, 0}, {64, 64, 8, 3, 1, 1, 1, 8, 0},
+    {64, 64, 4, 3, 2, 1, 1, 0, 0},  {128, 64, 4, 3, 1, 1, 1, 0, 0},
 }};
 
 /// Bytes of shared memory that an SM has for its CTAs, and that the system takes of each (CUDA C++
@@ -79,8 +83,7 @@ inline constexpr int shared_of_system = 1024;
 /// Heads side by side: lanes of a warp fill whole keys of all of them, and warps the runs of 16
 /// keys that lie in one page.
 constexpr bool valid_together(const Tile& t) {
-    return t.together == t.warps && t.launches == 2 && t.together * t.chunks() % 32 == 0 &&
-           run_keys % t.warps == 0;
+    return t.together == t.warps && t.together * t.chunks() % 32 == 0 && run_keys % t.warps == 0;
 }
 constexpr bool valid(const Tile& t) {
     return t.headdim % 64 == 0 && t.headdim <= 256 && t.keys % run_keys == 0 && t.stages >= 2 &&
