@@ -18,7 +18,7 @@ rows=build-odd
 mkdir -p "$out" "$rows"
 # shellcheck source=tools/device_run.sh
 . tools/device_run.sh
-tile=${TILE:-headdim=64,keys=32,warps=8,stages=3,residents=1,eight_bits=1,launches=1,together=0,token_scales=0}
+tile=${TILE:-headdim=64,keys=32,warps=8,stages=3,residents=1,eight_bits=1,together=0,token_scales=0}
 
 step_operations() {
     rm -f "$rows/operations-odd.jsonl"

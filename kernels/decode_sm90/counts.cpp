@@ -34,10 +34,7 @@ constexpr double instructions_to_fp16 =
 // Likewise of blocks, a warp: receipts/h200/logs/2026-11-29-decode_sm90-counters.txt.
 constexpr double instructions_of_lookup =
     counted(16, "a run of 16 keys: its page, for K, V and scales");
-constexpr double instructions_of_combine =
-    counted(32, "combine: the unit's record, its sequence, by SASS") + counted(264, "the rest");
-constexpr double instructions_of_part = counted(36, "combine, a part of a row");
-// Where the CTA that ends last combines.
+// The CTA that ends last combines.
 constexpr double instructions_of_arrival = counted(30, "last_to_arrive");
 constexpr double instructions_of_row = counted(212, "combine_parts, but for its parts");
 constexpr double instructions_of_turn = counted(255, "combine_parts, 16 parts of a row");
@@ -155,13 +152,17 @@ void add_last_arriver(const Split& split, const Tile& t, Counts& c) {
         return;
     }
     const double rows = std::ceil(split.rows / t.warps);
-    const double turns = rows * std::ceil(split.of_unit / parts_of_turn);
+    const double columns = t.headdim > 128 ? 2 : 1;
+    const double turns = split.of_unit <= parts_of_turn / columns / rows_of_few_parts(t)
+                             ? std::ceil(rows / rows_of_few_parts(t))
+                             : rows * std::ceil(split.of_unit / parts_of_turn * columns);
     c.work["byte.l2"] += split.units * split.in_bytes;
     for (const char* way : {"arrive", "told"}) {
         c.steps.push_back({way, 1, {}, "latency.l2"});
         c.steps.back().clocks = instructions_of_arrival / 2 * dependent_clocks;
     }
     c.steps.push_back({"parts", turns, {{"byte.l2", split.in_bytes / turns}}, "latency.l2"});
+    c.steps.back().in_a_row = true;  // a unit's end, while no block is left to read
     c.steps.back().clocks =
         (instructions_of_turn + instructions_of_row * rows / turns) * dependent_clocks;
 }
@@ -180,7 +181,7 @@ double instructions_of_unit(const Workload& w, const Tile& t) {
                            (converts ? instructions_to_fp16 * t.headdim / 128 : 0));
 }
 
-Counts main_launch(const Workload& w, const Tile& t, const Cut& cut) {
+Counts launch_of(const Workload& w, const Tile& t, const Cut& cut) {
     const Totals totals = totals_of(w, t);
     const double blocks = static_cast<double>(totals.blocks) * t.heads();
     const double parts = cut.parts;
@@ -223,35 +224,10 @@ Counts main_launch(const Workload& w, const Tile& t, const Cut& cut) {
     c.steps[2].clocks = block.at("op.issue") / lanes * dependent_clocks;
     c.steps.back().clocks = instructions_of_finish * halves_of(w) * dependent_clocks;
     add_lengths(w, t.threads(), c);
-    if (t.launches == 1) {
-        add_last_arriver(split_of(w, t, cut), t, c);
-    }
+    add_last_arriver(split_of(w, t, cut), t, c);
     c.overlap = {{std::string("flop.mma.") + (t.eight_bits != 0 ? "fp16" : name_of(w.dtype)),
                   "op.ex2", "flop.fma.fp32", "op.issue", "byte.smem_lsu", "byte.l2",
                   "byte.dram_read", "byte.dram_write"}};
-    return c;
-}
-
-Counts combine_launch(const Workload& w, const Tile& t, const Cut& cut, const Device& device) {
-    const Split split = split_of(w, t, cut);
-    const double in_turn = std::ceil(split.of_unit * split.rows / (combine_threads / 32.0));
-    const double turns = std::ceil(in_turn / 4);
-    Counts c;
-    c.launch = "combine";
-    c.work["byte.l2"] = split.units * split.in_bytes + w.bytes_out();
-    c.work["byte.dram_write"] = w.bytes_out();
-    c.ctas = std::max(1, make_plan(t, device).ctas - 1);
-    c.threads = combine_threads;
-    c.warps_counted = true;
-    c.registers = static_cast<int>(counted(57, "the compiler's report, head dim 256"));
-    c.smem_bytes = static_cast<std::int64_t>(combine_threads) * 16 * divide_up(t.headdim, 128);
-    c.bytes_in_flight = split.in_bytes;
-    c.steps = {
-        {"unit", w.ragged() || w.page_size > 0 ? 2.0 : 1.0, {}, "latency.l2"},
-        {"parts", turns, {{"byte.l2", split.in_bytes / std::max(1.0, turns)}}, "latency.l2"}};
-    c.steps[0].clocks =
-        (instructions_of_combine + in_turn * instructions_of_part) * dependent_clocks;
-    c.overlap = {{"byte.l2", "byte.dram_write"}};
     return c;
 }
 
@@ -267,12 +243,7 @@ std::int64_t length_of_line(const Workload& w, const Tile& tile) {
 }
 
 std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& device) {
-    const Cut cut = cut_of(w, tile, device);
-    std::vector<Counts> launches{main_launch(w, tile, cut)};
-    if (tile.launches == 2) {
-        launches.push_back(combine_launch(w, tile, cut, device));
-    }
-    return launches;
+    return {launch_of(w, tile, cut_of(w, tile, device))};
 }
 
 }  // namespace raceline::kernels::decode_sm90

@@ -59,9 +59,6 @@ __global__ void __launch_bounds__(tiles[index].threads(), tiles[index].residents
     // More CTAs than parts, no query anywhere, or nothing but a pad.
     if (task.count == 0 || walk.empty()) {
         ptx::griddepcontrol_wait();  // who waits for this launch waits for the one before
-        if (tile.launches == 2 && threadIdx.x == 0) {
-            p.cut_units[part] = {0, 0, 0, -1};
-        }
         return;
     }
 
@@ -81,7 +78,7 @@ __global__ void __launch_bounds__(tiles[index].threads(), tiles[index].residents
     for (int stage = 0; stage + 1 < tile.stages; ++stage) {
         loader.fetch();
     }
-    ptx::griddepcontrol_launch_dependents();  // what combines the parts may get ready
+    ptx::griddepcontrol_launch_dependents();  // the next call may get ready
     Rows<tile, eights> rows;
     Walk ended{};
     Parts parts = task.parts();
@@ -96,23 +93,19 @@ __global__ void __launch_bounds__(tiles[index].threads(), tiles[index].residents
         if (pending) {
             finish<tile, bf16, eights>(
                 p, ended, rows, reinterpret_cast<float*>(dynamic_shared + tile.ring_bytes()), part);
-            if constexpr (tile.launches == 1) {
-                auto* const told = reinterpret_cast<std::int32_t*>(dynamic_shared + tile.told_at());
-                if (!ended.whole() && last_to_arrive(p, parts, told)) {
-                    combine_parts<tile, bf16>(p, ended, parts);
-                }
+            auto* const told = reinterpret_cast<std::int32_t*>(dynamic_shared + tile.told_at());
+            if (!ended.whole() && last_to_arrive(p, parts, told)) {
+                combine_parts<tile, bf16>(p, ended, parts);
             }
         }
         if (!more) {
             break;
         }
-        if constexpr (tile.launches == 1) {
-            if (!by_unit) {
-                parts = parts_of(task.line, walk, part);
-            }
-            if (!walk.whole() && threadIdx.x == 0) {
-                prepare_arrivals(p, parts);
-            }
+        if (!by_unit) {
+            parts = parts_of(task.line, walk, part);
+        }
+        if (!walk.whole() && threadIdx.x == 0) {
+            prepare_arrivals(p, parts);
         }
         clear_sums<tile>(rows);
         const Band& band = walk.sequence.band;
@@ -140,15 +133,6 @@ __global__ void __launch_bounds__(tiles[index].threads(), tiles[index].residents
         ended = walk;
         pending = true;
         more = walk.next(p, rule());
-    }
-    if constexpr (tile.launches == 2) {
-        if (threadIdx.x == 0) {
-            const bool goes_on = ended.block == ended.unit.first && ended.end < ended.unit.last;
-            p.cut_units[part] = {ended.index, ended.head, ended.row_tile,
-                                 !goes_on  ? -1
-                                 : by_unit ? parts.last
-                                           : parts_of(task.line, ended, part).last};
-        }
     }
 }
 

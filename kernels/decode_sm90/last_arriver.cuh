@@ -3,6 +3,8 @@
 // unit, and the one that comes last brings all of them together. Nobody waits for anybody.
 #pragma once
 
+#include <type_traits>
+
 #include "gpu/ptx/atom_global_u64.cuh"
 #include "kernels/decode_sm90/parts.cuh"
 
@@ -43,113 +45,144 @@ __device__ __forceinline__ bool last_to_arrive(const Params& p, Parts parts, std
     return *told != 0;
 }
 
-/// All parts of a unit, combined and written: a warp a row, four columns a lane. Of rows that are
-/// shorter than a warp's columns, parts are dealt out to its halves.
-template <Tile tile, bool bf16>
-__device__ __forceinline__ void combine_parts(const Params& p, const Walk& walk, Parts parts) {
+/// Some rows of a unit, of all its parts: a warp has each `warps`th one from `at` on, heads of the
+/// unit in turn. Four columns a lane; of rows that are shorter than a warp's columns, parts are
+/// dealt out to its halves.
+template <Tile tile, bool bf16, int number>
+__device__ __forceinline__ void combine_rows(const Params& p, const Walk& walk, Parts parts,
+                                             std::int32_t at, std::int32_t rows) {
     constexpr int lanes_of_row = tile.headdim < 128 ? tile.headdim / 4 : 32;
     constexpr int sharers = 32 / lanes_of_row;
     constexpr int columns = tile.headdim / 4 / lanes_of_row;
     // Loads under way: for all parts of one of eight units on 132 SMs, each cut by itself.
-    constexpr int at_once = 16 / sharers / columns;
+    constexpr int at_once = 16 / sharers / columns / number;
     const AttentionArgs& a = p.args;
     const auto lane = static_cast<std::int32_t>(threadIdx.x % 32);
     const std::int32_t sharer = lane / lanes_of_row;
     const std::int32_t column = lane % lanes_of_row * 4;
-    const std::int32_t rows = rows_of(p, walk);
-    // Heads of a unit have a row each, then the next one.
-    constexpr int rows_of_part = 2 * tile.heads() * tile_rows;
-#pragma unroll 1
-    for (auto at = static_cast<std::int32_t>(threadIdx.x / 32); at < rows * tile.heads();
-         at += tile.warps) {
-        const std::int32_t own = at % tile.heads();
-        const std::int32_t here = at / tile.heads();
-        const std::int32_t head = walk.head + own;
-        const Row row = row_of(p, walk, head, here);
-        const RowAddress to = address_of(a, walk.sequence, row);
-        RowSum total{-INFINITY, 0};
-        float4 out[columns];
+    RowSum total[number];
+    float4 out[number][columns];
+#pragma unroll
+    for (int r = 0; r < number; ++r) {
+        total[r] = {-INFINITY, 0};
 #pragma unroll
         for (int c = 0; c < columns; ++c) {
-            out[c] = make_float4(0, 0, 0, 0);
+            out[r][c] = make_float4(0, 0, 0, 0);
+        }
+    }
+    const auto of_unit = [&](int r) { return at + r * tile.warps; };
+    const auto slot = [&](std::int32_t part, int r) {
+        return parts.slot(part, of_unit(r) / tile.heads(), tile.heads(), of_unit(r) % tile.heads());
+    };
+#pragma unroll 1
+    for (std::int32_t from = parts.first; from <= parts.last; from += 32) {  // a lane a part
+        const std::int32_t count = smaller(32, parts.last + 1 - from);
+        float factor[number];
+        RowSum mine[number];
+#pragma unroll
+        for (int r = 0; r < number; ++r) {
+            mine[r] = lane < count && of_unit(r) < rows ? sum_of(p, slot(from + lane, r))
+                                                        : RowSum{-INFINITY, 0};
         }
 #pragma unroll 1
-        for (std::int32_t from = parts.first; from <= parts.last; from += 32) {  // a lane a part
-            const std::int32_t count = smaller(32, parts.last + 1 - from);
-            const RowSum mine = lane < count
-                                    ? sum_of(p, parts.slot(from + lane, here, tile.heads(), own))
-                                    : RowSum{-INFINITY, 0};
-            float factor = 0;
-#pragma unroll 1
-            for (std::int32_t i = 0; i < count; i += at_once * sharers) {
-                const float* its_own =
-                    p.partial_out + column +
-                    ((from + i + sharer) * rows_of_part + own * tile_rows + here) * tile.headdim;
-                float4 x[at_once][columns];
+        for (std::int32_t i = 0; i < count; i += at_once * sharers) {
+            float4 x[number][at_once][columns];
+#pragma unroll
+            for (int r = 0; r < number; ++r) {
 #pragma unroll
                 for (int u = 0; u < at_once; ++u) {
                     const std::int32_t part = i + u * sharers + sharer;
-                    // As Parts::slot has it: of the first part, which stands first, behind its
-                    // first rows.
-                    const int behind = u == 0 && from + part == parts.first ? rows_of_part / 2 : 0;
-                    const float* from_part =
-                        its_own + (u * sharers * rows_of_part + behind) * tile.headdim;
+                    const bool exists = part < count && of_unit(r) < rows;
+                    const float* its_own =
+                        p.partial_out + column + (exists ? slot(from + part, r) : 0) * tile.headdim;
 #pragma unroll
                     for (int c = 0; c < columns; ++c) {
-                        x[u][c] = part < count
-                                      ? *reinterpret_cast<const float4*>(from_part + 128 * c)
-                                      : make_float4(0, 0, 0, 0);
+                        x[r][u][c] = exists ? *reinterpret_cast<const float4*>(its_own + 128 * c)
+                                            : make_float4(0, 0, 0, 0);
                     }
                 }
+            }
+#pragma unroll
+            for (int r = 0; r < number; ++r) {
                 if (i == 0) {  // while they come
-                    float highest = fmaxf(total.base, mine.base);
+                    float highest = fmaxf(total[r].base, mine[r].base);
 #pragma unroll
                     for (int distance = 16; distance > 0; distance /= 2) {
                         highest = fmaxf(highest, __shfl_xor_sync(0xFFFFFFFFU, highest, distance));
                     }
-                    factor = factor_of(mine, highest);
+                    factor[r] = factor_of(mine[r], highest);
                     // Of a row whose keys gave no number the base is -inf, and its sum must stay.
-                    float sum = mine.base == -INFINITY ? mine.sum : mine.sum * factor;
+                    float sum = mine[r].base == -INFINITY ? mine[r].sum : mine[r].sum * factor[r];
 #pragma unroll
                     for (int distance = 16; distance > 0; distance /= 2) {
                         sum += __shfl_xor_sync(0xFFFFFFFFU, sum, distance);
                     }
-                    const float keep = factor_of(total, highest);
-                    total.sum = (total.base == -INFINITY ? total.sum : total.sum * keep) + sum;
-                    total.base = highest;
+                    const float keep = factor_of(total[r], highest);
+                    total[r].sum =
+                        (total[r].base == -INFINITY ? total[r].sum : total[r].sum * keep) + sum;
+                    total[r].base = highest;
 #pragma unroll
                     for (int c = 0; c < columns; ++c) {
-                        out[c] = scaled(out[c], keep);
+                        out[r][c] = scaled(out[r][c], keep);
                     }
                 }
 #pragma unroll
                 for (int u = 0; u < at_once; ++u) {
                     const std::int32_t part = i + u * sharers + sharer;
-                    const float any = __shfl_sync(0xFFFFFFFFU, factor, part % 32);
+                    const float any = __shfl_sync(0xFFFFFFFFU, factor[r], part % 32);
                     const float its = part < count ? any : 0;
 #pragma unroll
                     for (int c = 0; c < columns; ++c) {
-                        out[c] = add_scaled(out[c], its, x[u][c]);
+                        out[r][c] = add_scaled(out[r][c], its, x[r][u][c]);
                     }
                 }
             }
         }
+    }
+#pragma unroll
+    for (int r = 0; r < number; ++r) {
         if constexpr (sharers == 2) {
-            out[0].x += __shfl_xor_sync(0xFFFFFFFFU, out[0].x, lanes_of_row);
-            out[0].y += __shfl_xor_sync(0xFFFFFFFFU, out[0].y, lanes_of_row);
-            out[0].z += __shfl_xor_sync(0xFFFFFFFFU, out[0].z, lanes_of_row);
-            out[0].w += __shfl_xor_sync(0xFFFFFFFFU, out[0].w, lanes_of_row);
+            out[r][0].x += __shfl_xor_sync(0xFFFFFFFFU, out[r][0].x, lanes_of_row);
+            out[r][0].y += __shfl_xor_sync(0xFFFFFFFFU, out[r][0].y, lanes_of_row);
+            out[r][0].z += __shfl_xor_sync(0xFFFFFFFFU, out[r][0].z, lanes_of_row);
+            out[r][0].w += __shfl_xor_sync(0xFFFFFFFFU, out[r][0].w, lanes_of_row);
         }
-        const RowEnd end = end_of(a, total, row.head, v_scale_of(a, walk.index, head));
+        if (of_unit(r) >= rows) {
+            break;
+        }
+        const std::int32_t head = walk.head + of_unit(r) % tile.heads();
+        const Row row = row_of(p, walk, head, of_unit(r) / tile.heads());
+        const RowAddress to = address_of(a, walk.sequence, row);
+        const RowEnd end = end_of(a, total[r], row.head, v_scale_of(a, walk.index, head));
 #pragma unroll
         for (int c = 0; c < columns; ++c) {
             if (sharer == 0) {
-                store_four<bf16>(p, to.out, column + 128 * c, scaled(out[c], end.factor));
+                store_four<bf16>(p, to.out, column + 128 * c, scaled(out[r][c], end.factor));
             }
         }
         if (lane == 0 && a.lse != nullptr) {
             a.lse[to.lse] = end.lse;
         }
+    }
+}
+
+/// All parts of a unit, combined and written.
+template <Tile tile, bool bf16>
+__device__ __forceinline__ void combine_parts(const Params& p, const Walk& walk, Parts parts) {
+    constexpr int at_once = rows_of_few_parts(tile);
+    constexpr int few = 16 / at_once / (tile.headdim > 128 ? 2 : 1);
+    const std::int32_t rows = rows_of(p, walk) * tile.heads();
+    const auto warp = static_cast<std::int32_t>(threadIdx.x / 32);
+    const auto each = [&](auto number) {
+#pragma unroll 1
+        for (std::int32_t at = warp; at < rows; at += decltype(number)::value * tile.warps) {
+            combine_rows<tile, bf16, decltype(number)::value>(p, walk, parts, at, rows);
+        }
+    };
+    if (parts.last - parts.first < few && rows > tile.warps) {
+        each(std::integral_constant<int, at_once>{});
+    } else {
+        each(std::integral_constant<int, 1>{});
     }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the registry calls: fills the kernel's parameters and enqueues the tile's launches.
+// What the registry calls: fills the kernel's parameters and enqueues it.
 #include <bit>
 #include <cstddef>
 
@@ -52,8 +52,7 @@ Params make_params(const AttentionCall& a, const Plan& plan, const Tile& tile, v
     p.partial_out = reinterpret_cast<float*>(address);
     const auto rows = static_cast<std::ptrdiff_t>(plan.ctas) * 2 * tile.heads() * tile_rows;
     p.partial_sums = p.partial_out + rows * tile.headdim;
-    p.cut_units = reinterpret_cast<CutUnit*>(p.partial_sums + rows * 2);
-    p.arrivals = reinterpret_cast<std::uint64_t*>(p.cut_units + plan.ctas);
+    p.arrivals = reinterpret_cast<std::uint64_t*>(p.partial_sums + rows * 2);
     p.k_token_scale = a.k_token_scale;
     p.v_token_scale = a.v_token_scale;
     p.scales_in_chunks = in_fours(a.k_token_scale, a) && in_fours(a.v_token_scale, a);
@@ -72,9 +71,6 @@ void launch(const AttentionCall& args, int tile, const Device& device, void* wor
     launch_instance<Instances>(tile, Instances::variant(args.dtype == DType::bf16, few), params,
                                {dim3(static_cast<unsigned>(plan.ctas)), shape.threads(),
                                 static_cast<std::size_t>(shape.shared_bytes()), stream});
-    if (shape.launches == 2 && plan.ctas > 1) {
-        launch_combine(params, shape, stream);
-    }
 }
 
 }  // namespace raceline::kernels::decode_sm90

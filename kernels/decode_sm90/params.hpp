@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the device code of decode_sm90 gets, what of it is compiled, and how a call is cut up. Both
-// launches and the workspace query read the same.
+// What the device code of decode_sm90 gets, what of it is compiled, and how a call is cut up. The
+// launch and the workspace query read the same.
 #pragma once
 
 #include <cstddef>
@@ -150,11 +150,6 @@ constexpr Blocks blocks_of(const Band& band, std::int32_t keys) {
     return blocks.count() > 0 ? blocks : Blocks{0, 1};
 }
 
-/// A unit that begins in a part and goes on to part `last`; below 0: the part has none.
-struct alignas(16) CutUnit {
-    std::int32_t sequence, head, row_tile, last;
-};
-
 /// A unit is a sequence, a KV head (or several side by side, as the tile says) and up to
 /// `tile_rows` of their rows: its keys are read from first to last. All units' blocks stand in one
 /// line, each unit's behind a pad, and the line is cut into parts, one a CTA. The cuts follow from
@@ -177,7 +172,6 @@ struct Params {
     float cap_inner;             ///< scale / cap, or 0 without a softcap
     float* partial_out;   ///< (ctas, 2, heads and headdim of the tile: heads, tile_rows, headdim)
     float* partial_sums;  ///< (ctas, 2, heads, tile_rows, 2): base, sum
-    CutUnit* cut_units;   ///< (ctas): of each part the last unit, for the second launch
     std::uint64_t* arrivals;  ///< (ctas): CTAs that have left their part (last_arriver.cuh)
     ScaleArg k_token_scale, v_token_scale;  ///< null data: none (attention_call.hpp)
     bool scales_in_chunks;  ///< those of four keys of a block stand in an aligned piece of 16 bytes
@@ -189,6 +183,11 @@ struct TreeParams : Params {
 };
 template <class Params>
 inline constexpr bool has_tree = std::is_same_v<Params, TreeParams>;
+
+/// How many rows of a unit a warp brings together at a time where few parts of them are there.
+constexpr int rows_of_few_parts(const Tile& tile) {
+    return tile.headdim > 128 ? 2 : 4;
+}
 
 /// Compiled: every tile for queries in fp16 and in bf16, and for units of up to eight rows by
 /// itself.
@@ -206,13 +205,6 @@ struct Plan {
 /// Of a call and the plan of its launch.
 Params make_params(const AttentionCall& call, const Plan& plan, const Tile& tile, void* workspace);
 
-/// Enqueues the combination of parts of sequences that several CTAs have worked on. `tile` is that
-/// of the launch before; `stream` is a cudaStream_t.
-void launch_combine(const Params& params, const Tile& tile, void* stream);
-
-/// Threads of a CTA of the second launch.
-inline constexpr int combine_threads = 512;
-
 /// The workspace's size depends on the device and the tile alone.
 inline Plan make_plan(const Tile& tile, const Device& device) {
     Plan plan{};
@@ -220,7 +212,7 @@ inline Plan make_plan(const Tile& tile, const Device& device) {
     const auto ctas = static_cast<std::size_t>(plan.ctas);
     plan.workspace_bytes =
         ctas * 2 * tile.heads() * tile_rows * (tile.headdim + 2) * sizeof(float) +
-        ctas * (sizeof(CutUnit) + sizeof(std::uint64_t)) + 16;
+        ctas * sizeof(std::uint64_t) + 16;
     return plan;
 }
 

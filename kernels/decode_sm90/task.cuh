@@ -312,11 +312,38 @@ __device__ __noinline__ RaggedPart ragged_part(const Params& p, GetRule get_rule
             rule.parts(found.own.blocks, share), length, found.own.blocks};
 }
 
+/// Of units that all have as many blocks, `units` of them a sequence.
+__device__ __forceinline__ Task equal_task(const Cuts& cuts, CutRule rule, Own own,
+                                           std::int32_t part) {
+    Task task{cuts, {}, 0, 0, cuts.of_unit};
+    if (part < cuts.parts) {
+        const std::int32_t begin = cuts.begin(part);
+        const std::int32_t pad = cuts.by_units() ? 0 : rule.pad;
+        const std::int32_t each = pad + own.blocks;
+        const std::int32_t unit = begin / each;
+        task.from.sequence = unit / own.units;
+        task.from.unit = unit - task.from.sequence * own.units;
+        task.from.block = begin - unit * each - pad;
+        task.count = cuts.begin(part + 1) - begin;
+        task.first = task.of_unit > 0 ? part - part % task.of_unit : 0;
+    }
+    return task;
+}
+
 /// Of sequences of different lengths.
 template <class GetRule>
 __device__ __forceinline__ Task ragged_task(const Params& p, GetRule get_rule, const Owns& owns,
                                             std::int32_t part) {
     const CutRule rule = get_rule();
+    if (has_held_lengths(p)) {
+        const Own first{__shfl_sync(0xFFFFFFFFU, owns.held.units, 0),
+                        __shfl_sync(0xFFFFFFFFU, owns.held.blocks, 0)};
+        const bool behind = static_cast<std::int32_t>(threadIdx.x % 32) >= p.args.batch;
+        if (__all_sync(0xFFFFFFFFU, behind || owns.held == first) != 0 && first.units > 0) {
+            return equal_task(cuts_of_equal(p.args.batch * first.units, first.blocks, p.ctas, rule),
+                              rule, first, part);
+        }
+    }
     const RaggedPart found = ragged_part(p, get_rule, owns, part);
     Task task{Cuts(found.length, p.ctas, rule.least()), {}, 0, 0, found.of_unit};
     if (found.sequence < 0) {

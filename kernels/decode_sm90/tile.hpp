@@ -24,14 +24,13 @@ struct Tile {
     std::int32_t stages;      ///< blocks of K and V of a warp that shared memory holds
     std::int32_t residents;   ///< CTAs of an SM
     std::int32_t eight_bits;  ///< 1: of a cache in e4m3; 0: of one in Q's type
-    std::int32_t launches;    ///< 2: one of its own combines parts; 1: the CTA that ends last does
     std::int32_t together;    ///< KV heads that are read side by side, a warp a head; 0: one by one
     std::int32_t token_scales;  ///< 1: every key and value has a scale, e4m3 alone
 
     bool operator==(const Tile&) const = default;
-    static constexpr std::array<TileField, 9> fields{"headdim",  "keys",      "warps",
-                                                     "stages",   "residents", "eight_bits",
-                                                     "launches", "together",  "token_scales"};
+    static constexpr std::array<TileField, 8> fields{"headdim",  "keys",        "warps",
+                                                     "stages",   "residents",   "eight_bits",
+                                                     "together", "token_scales"};
     [[nodiscard]] constexpr int threads() const { return 32 * warps; }
     /// KV heads of a unit.
     [[nodiscard]] constexpr int heads() const { return together > 0 ? together : 1; }
@@ -61,18 +60,14 @@ struct Tile {
     }
 };
 
-inline constexpr std::array<Tile, 32> tiles{{
-    {64, 32, 8, 3, 1, 0, 2, 0, 0},  {64, 32, 4, 3, 2, 0, 2, 0, 0},  {128, 32, 4, 3, 1, 0, 2, 0, 0},
-    {128, 16, 4, 3, 2, 0, 2, 0, 0}, {256, 16, 4, 3, 1, 0, 2, 0, 0}, {64, 64, 8, 3, 1, 1, 2, 0, 0},
-    {64, 64, 4, 3, 2, 1, 2, 0, 0},  {128, 64, 4, 3, 1, 1, 2, 0, 0}, {128, 32, 4, 3, 2, 1, 2, 0, 0},
-    {256, 32, 4, 3, 1, 1, 2, 0, 0}, {128, 32, 4, 3, 1, 0, 1, 0, 0}, {128, 16, 8, 3, 1, 0, 1, 0, 0},
-    {64, 32, 8, 3, 1, 0, 1, 0, 0},  {128, 32, 8, 3, 1, 1, 1, 0, 0}, {64, 64, 8, 3, 1, 1, 1, 0, 0},
-    {64, 32, 8, 3, 1, 0, 2, 8, 0},  {64, 64, 8, 3, 1, 1, 2, 8, 0},  {128, 32, 4, 3, 2, 1, 2, 4, 0},
-    {64, 64, 8, 3, 1, 1, 2, 0, 1},  {64, 64, 8, 3, 1, 1, 2, 8, 1},  {128, 32, 6, 4, 1, 1, 2, 0, 1},
-    {128, 32, 6, 4, 1, 1, 1, 0, 1}, {256, 16, 4, 3, 1, 1, 2, 0, 1}, {64, 32, 8, 3, 1, 1, 1, 0, 0},
-    {128, 16, 4, 3, 2, 0, 1, 0, 0}, {64, 32, 4, 3, 2, 0, 1, 0, 0},  {64, 32, 8, 3, 1, 0, 1, 8, 0},
-    {128, 32, 4, 3, 2, 1, 1, 0, 0}, {128, 32, 4, 3, 2, 1, 1, 4, 0}, {64, 64, 8, 3, 1, 1, 1, 8, 0},
-    {64, 64, 4, 3, 2, 1, 1, 0, 0},  {128, 64, 4, 3, 1, 1, 1, 0, 0},
+inline constexpr std::array<Tile, 19> tiles{{
+    {64, 32, 8, 3, 1, 0, 0, 0},  {64, 32, 4, 3, 2, 0, 0, 0},  {64, 32, 8, 3, 1, 0, 8, 0},
+    {128, 32, 4, 3, 1, 0, 0, 0}, {128, 16, 4, 3, 2, 0, 0, 0}, {128, 16, 8, 3, 1, 0, 0, 0},
+    {256, 16, 4, 3, 1, 0, 0, 0}, {64, 64, 8, 3, 1, 1, 0, 0},  {64, 64, 4, 3, 2, 1, 0, 0},
+    {64, 32, 8, 3, 1, 1, 0, 0},  {64, 64, 8, 3, 1, 1, 8, 0},  {128, 32, 4, 3, 2, 1, 0, 0},
+    {128, 32, 8, 3, 1, 1, 0, 0}, {128, 32, 4, 3, 2, 1, 4, 0}, {256, 32, 4, 3, 1, 1, 0, 0},
+    {64, 64, 8, 3, 1, 1, 0, 1},  {64, 64, 8, 3, 1, 1, 8, 1},  {128, 32, 6, 4, 1, 1, 0, 1},
+    {256, 16, 4, 3, 1, 1, 0, 1},
 }};
 
 /// Bytes of shared memory that an SM has for its CTAs, and that the system takes of each (CUDA C++
@@ -87,7 +82,7 @@ constexpr bool valid_together(const Tile& t) {
 }
 constexpr bool valid(const Tile& t) {
     return t.headdim % 64 == 0 && t.headdim <= 256 && t.keys % run_keys == 0 && t.stages >= 2 &&
-           t.chunks() >= 4 && t.chunks() <= 32 && (t.launches == 1 || t.launches == 2) &&
+           t.chunks() >= 4 && t.chunks() <= 32 &&
            (t.token_scales == 0 || (t.eight_bits != 0 && t.keys <= 64)) &&  // a lane a piece
            (t.together == 0 || valid_together(t)) &&
            t.residents * (t.shared_bytes() + shared_of_system) <= shared_of_sm;

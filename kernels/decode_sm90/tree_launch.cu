@@ -20,9 +20,6 @@ void launch(const AttentionCall& call, int tile, const Device& device, void* wor
     launch_instance<Instances>(tile, Instances::variant(call.dtype == DType::bf16), params,
                                {dim3(static_cast<unsigned>(plan.ctas)), shape.threads(),
                                 static_cast<std::size_t>(shape.shared_bytes()), stream});
-    if (shape.launches == 2 && plan.ctas > 1) {
-        launch_combine(params, shape, stream);
-    }
 }
 
 }  // namespace raceline::kernels::decode_sm90_tree

@@ -10,6 +10,6 @@ namespace raceline::kernels::decode_sm90_tree {
 
 using decode_sm90::Tile;
 
-inline constexpr std::array<Tile, 32> tiles{decode_sm90::tiles};
+inline constexpr std::array<Tile, 19> tiles{decode_sm90::tiles};
 
 }  // namespace raceline::kernels::decode_sm90_tree

@@ -203,6 +203,7 @@ void Builder::add_steps(const RereadSplit& rereads) {
         const Step& step = counts.steps[s];
         StepCosts& costs = out.steps.emplace_back();
         costs.repeat = step.repeat;
+        costs.in_a_row = step.in_a_row;
         costs.wait_seconds = step.waits.empty() ? 0 : loaded_seconds(device, step.waits);
         add_work(costs.costs, step.work, 1);
         const double share = traffic_total > 0 ? traffic[s] / traffic_total

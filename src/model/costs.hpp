@@ -31,6 +31,7 @@ struct Costs {
 
 struct StepCosts {
     double repeat = 1;
+    bool in_a_row = false;
     double wait_seconds = 0;  ///< a latency paid at each repeat
     Costs costs;              ///< of one repeat
     bool streams = false;     ///< the kernel names DRAM reads of it

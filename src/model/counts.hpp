@@ -37,6 +37,8 @@ struct Step {
     /// Empty: the model lets them queue at the unit's busiest resource.
     // GCC warns of aggregates that leave out a member without an initializer.
     std::vector<double> clocks_together{};  // NOLINT(readability-redundant-member-init)
+    /// Its repeats stand one behind the other. False: other steps lie between them.
+    bool in_a_row = false;
 
     /// With so many CTAs on the unit; where the kernel knows fewer, as with those.
     [[nodiscard]] double clocks_among(std::int64_t ctas) const {

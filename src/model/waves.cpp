@@ -64,7 +64,8 @@ SerialTime serial_time(const LaunchCosts& costs, std::int64_t units, bool with_l
             (with_latency ? std::max(one.seconds, step.chain_seconds(residents)) + step.wait_seconds
                           : one.seconds);
         result.seconds += all;
-        const double once = all / std::max(1.0, step.repeat);  // of a loop one turn is left
+        // Of a loop over several steps one turn is left.
+        const double once = step.in_a_row ? all : all / std::max(1.0, step.repeat);
         if (!reads) {  // nothing comes until the first reads do
             result.before_memory += step.streams && with_latency ? step.wait_seconds : 0;
         }

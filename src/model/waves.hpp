@@ -22,8 +22,8 @@ struct Layout {
 struct SerialTime {
     double seconds = 0;
     /// Before the first step that reads DRAM, with the latency that this one waits for, and behind
-    /// the last one, where steps name those reads; of a step that repeats once, since the others
-    /// may lie between reads.
+    /// the last one, where steps name those reads; of a step whose repeats do not stand in a row
+    /// one, since the others may lie between reads.
     double before_memory = 0, after_memory = 0;
     Seconds by_resource{};  ///< of the chains; without latency they sum to seconds
 };

@@ -237,6 +237,19 @@ TEST(Latency, MemoryIdlesUntilTheFirstReadsAreThere) {
     EXPECT_NEAR(predict_one(device, counts).seconds, 40.5 * us, tiny);
 }
 
+// Steps behind the last read leave memory idle: of a loop over several steps the last turn, of one
+// whose turns stand in a row all of them.
+TEST(Latency, MemoryIdlesWhileTheLastCtaEnds) {
+    Device device = gpu10();
+    device.rates["latency.l2"].value = 250e-9;
+    Counts counts = counts_of({{"byte.dram_read", 40e6}}, 40);
+    counts.threads = 128;
+    counts.steps = {{"load", 8, {{"byte.dram_read", 1e6 / 8}}, ""}, {"end", 4, {}, "latency.l2"}};
+    EXPECT_NEAR(predict_one(device, counts).seconds, 40.25 * us, tiny);
+    counts.steps.back().in_a_row = true;
+    EXPECT_NEAR(predict_one(device, counts).seconds, 41 * us, tiny);
+}
+
 TEST(Latency, AWaitIsThatOfACtaAmongOthersWhereItIsKnown) {
     Device device = gpu10();
     device.rates["latency.dram"].value = 500e-9;

@@ -56,7 +56,7 @@ TEST(EmulatedDecodeTree, NewKeysMayLieAcrossBlocksAndParts) {
             }
         }
     }
-    EXPECT_EQ(checked, 8 * 3 * 3);
+    EXPECT_EQ(checked, 8 * 3 * 2);
 }
 
 }  // namespace
