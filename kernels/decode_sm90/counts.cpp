@@ -243,7 +243,7 @@ std::int64_t length_of_line(const Workload& w, const Tile& tile) {
 }
 
 std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& device) {
-    return {launch_of(w, tile, cut_of(w, tile, device))};
+    return one_launch(launch_of(w, tile, cut_of(w, tile, device)));
 }
 
 }  // namespace raceline::kernels::decode_sm90
