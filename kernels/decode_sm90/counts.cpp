@@ -38,7 +38,6 @@ constexpr double instructions_of_lookup =
 constexpr double instructions_of_arrival = counted(30, "last_to_arrive");
 constexpr double instructions_of_row = counted(212, "combine_parts, but for its parts");
 constexpr double instructions_of_turn = counted(255, "combine_parts, 16 parts of a row");
-constexpr double parts_of_turn = counted(16, "combine_parts");
 constexpr Constant dependent_clocks = calibrated(
     "decode_sm90.dependent_clocks", 5,
     "chosen with times of decode-grid at hand, those of the program before ea30c71", 4,
@@ -123,8 +122,8 @@ Split split_of(const Workload& w, const Tile& t, const Cut& cut) {
 
 // What comes before the first copy where the device alone knows the lengths. A batch that fits is
 // planned before the launch in front has ended. Behind it lengths are compared: by lanes that hold
-// them, or by each thread for some sequences in turn. Of a
-// larger one a warp sums them, finds a share and finds its place, 32 sequences at a time.
+// them, or by each thread for some sequences in turn. Of a larger one a warp sums them, finds a
+// share and finds its place, 32 sequences at a time.
 void add_lengths(const Workload& w, double threads, Counts& c) {
     const bool paged = w.page_size > 0;
     if (!w.ragged() && !paged) {
@@ -152,10 +151,9 @@ void add_last_arriver(const Split& split, const Tile& t, Counts& c) {
         return;
     }
     const double rows = std::ceil(split.rows / t.warps);
-    const double columns = t.headdim > 128 ? 2 : 1;
-    const double turns = split.of_unit <= parts_of_turn / columns / rows_of_few_parts(t)
+    const double turns = split.of_unit <= few_parts(t)
                              ? std::ceil(rows / rows_of_few_parts(t))
-                             : rows * std::ceil(split.of_unit / parts_of_turn * columns);
+                             : rows * std::ceil(split.of_unit / parts_at_once(t));
     c.work["byte.l2"] += split.units * split.in_bytes;
     for (const char* way : {"arrive", "told"}) {
         c.steps.push_back({way, 1, {}, "latency.l2"});

@@ -187,6 +187,8 @@ Cut cut_of(const Workload& w, const Tile& tile, const Device& device) {
     }
     const CutRule rule(tile);
     const std::int32_t ctas = make_plan(tile, device).ctas;
+    // The device goes by what it sees: up to 31 sequences of equal lengths are cut alike there even
+    // if the call says that they may differ, and more of them by the rule of different ones.
     return w.ragged() ? cut_ragged(all, ctas, rule) : cut_equal(all, ctas, rule);
 }
 

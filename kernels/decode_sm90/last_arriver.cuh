@@ -55,7 +55,7 @@ __device__ __forceinline__ void combine_rows(const Params& p, const Walk& walk, 
     constexpr int sharers = 32 / lanes_of_row;
     constexpr int columns = tile.headdim / 4 / lanes_of_row;
     // Loads under way: for all parts of one of eight units on 132 SMs, each cut by itself.
-    constexpr int at_once = 16 / sharers / columns / number;
+    constexpr int at_once = parts_at_once(tile) / sharers / number;
     const AttentionArgs& a = p.args;
     const auto lane = static_cast<std::int32_t>(threadIdx.x % 32);
     const std::int32_t sharer = lane / lanes_of_row;
@@ -169,8 +169,6 @@ __device__ __forceinline__ void combine_rows(const Params& p, const Walk& walk, 
 /// All parts of a unit, combined and written.
 template <Tile tile, bool bf16>
 __device__ __forceinline__ void combine_parts(const Params& p, const Walk& walk, Parts parts) {
-    constexpr int at_once = rows_of_few_parts(tile);
-    constexpr int few = 16 / at_once / (tile.headdim > 128 ? 2 : 1);
     const std::int32_t rows = rows_of(p, walk) * tile.heads();
     const auto warp = static_cast<std::int32_t>(threadIdx.x / 32);
     const auto each = [&](auto number) {
@@ -179,8 +177,8 @@ __device__ __forceinline__ void combine_parts(const Params& p, const Walk& walk,
             combine_rows<tile, bf16, decltype(number)::value>(p, walk, parts, at, rows);
         }
     };
-    if (parts.last - parts.first < few && rows > tile.warps) {
-        each(std::integral_constant<int, at_once>{});
+    if (parts.last - parts.first < few_parts(tile) && rows > tile.warps) {
+        each(std::integral_constant<int, rows_of_few_parts(tile)>{});
     } else {
         each(std::integral_constant<int, 1>{});
     }

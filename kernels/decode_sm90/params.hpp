@@ -184,9 +184,16 @@ struct TreeParams : Params {
 template <class Params>
 inline constexpr bool has_tree = std::is_same_v<Params, TreeParams>;
 
-/// How many rows of a unit a warp brings together at a time where few parts of them are there.
+/// Rows of a unit that a warp brings together at a time, a lane a part: `parts_at_once` parts of
+/// one row, or all of several rows of a unit that has `few_parts` at most.
+constexpr int parts_at_once(const Tile& tile) {
+    return tile.headdim > 128 ? 8 : 16;
+}
 constexpr int rows_of_few_parts(const Tile& tile) {
     return tile.headdim > 128 ? 2 : 4;
+}
+constexpr int few_parts(const Tile& tile) {
+    return parts_at_once(tile) / rows_of_few_parts(tile);
 }
 
 /// Compiled: every tile for queries in fp16 and in bf16, and for units of up to eight rows by

@@ -183,8 +183,8 @@ struct Parts {
     std::int32_t first, last;
     /// Of a row of the `own`th head of a unit of `heads`.
     [[nodiscard]] __device__ __forceinline__ std::int32_t slot(std::int32_t part, std::int32_t row,
-                                                               std::int32_t heads = 1,
-                                                               std::int32_t own = 0) const {
+                                                               std::int32_t heads,
+                                                               std::int32_t own) const {
         // Of the first part the unit's keys are the last ones, of the others the first ones.
         return ((2 * part + (part == first ? 1 : 0)) * heads + own) * tile_rows + row;
     }
@@ -330,7 +330,8 @@ __device__ __forceinline__ Task equal_task(const Cuts& cuts, CutRule rule, Own o
     return task;
 }
 
-/// Of sequences of different lengths.
+/// Of sequences whose lengths the device alone knows. Equal ones of a small batch are cut as the
+/// host cuts them.
 template <class GetRule>
 __device__ __forceinline__ Task ragged_task(const Params& p, GetRule get_rule, const Owns& owns,
                                             std::int32_t part) {

@@ -171,7 +171,7 @@ TEST(DecodeSm90, workspace_depends_on_device_and_tile_alone) {
 TEST(DecodeSm90, says_what_it_does_not_take) {
     const Device h200 = datasheet_device("h200");
     const Kernel& kernel = find_kernel("decode_sm90");
-    const auto why = [&](const char* shape) { return kernel.why_not(parse_shape(shape), 2, h200); };
+    const auto why = [&](const char* shape) { return kernel.why_not(parse_shape(shape), 3, h200); };
     EXPECT_EQ(why("h=32/8,q=1,k=8192,d=128,dtype=bf16"), "");
     EXPECT_EQ(why("h=32/8,q=17,k=8192,d=128,dtype=bf16"),
               "it takes up to 16 query tokens a sequence");
@@ -184,7 +184,7 @@ TEST(DecodeSm90, says_what_it_does_not_take) {
               "tiles of head dim 64 serve head dims 64 and 64");
     EXPECT_EQ(why("h=32/8,q=1,k=8192,d=260,dtype=bf16"),
               "head dims 260 and 260 must be multiples of 8");
-    EXPECT_EQ(kernel.why_not(parse_shape("h=32/8,q=1,k=8192,d=128,dtype=bf16"), 2,
+    EXPECT_EQ(kernel.why_not(parse_shape("h=32/8,q=1,k=8192,d=128,dtype=bf16"), 3,
                              datasheet_device("a100-80")),
               "it needs a Hopper GPU (compute capability 9.0)");
 }
@@ -204,7 +204,8 @@ TEST(DecodeSm90, serves_the_calls_of_a_decoder) {
 }
 
 // With 16 rows a unit, head dim 256 keeps registers on the stack, most over a cache in e4m3; so
-// does, of two registers, head dim 128 with blocks of 32 keys in 16 bits. With eight rows none does.
+// does, of two registers, head dim 128 with blocks of 32 keys in 16 bits. With eight rows none
+// does.
 TEST(DecodeSm90Report, no_other_tile_spills) {
     const std::filesystem::path objects =
         std::string(RACELINE_BINARY_DIR) + "/CMakeFiles/kernel_decode_sm90_sm90a.dir";

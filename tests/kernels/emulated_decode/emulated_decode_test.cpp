@@ -81,7 +81,8 @@ TEST(EmulatedDecodeSm90, combines_more_parts_than_a_warp_has_lanes) {
     int checked = 0;
     for (const char* shape :
          {"b=1,h=16/1,q=1,k=9600,d=128,dtype=bf16", "b=1,h=3/1,q=1,k=9600,d=64,dtype=fp16,sinks",
-          "b=1,h=2/1,q=1,k=19100,d=128,dtype=bf16,kv=e4m3"}) {
+          "b=1,h=2/1,q=1,k=19100,d=128,dtype=bf16,kv=e4m3", "b=1,h=2/1,q=1,k=5000,d=256,dtype=bf16",
+          "b=1,h=8/8,q=1,k=9600,d=64,dtype=bf16"}) {
         const Workload w = parse_shape(shape);
         for (int tile = 0; tile < kernel.tile_count(); ++tile) {
             if (kernel.why_not(w, tile, device).empty()) {
@@ -92,7 +93,7 @@ TEST(EmulatedDecodeSm90, combines_more_parts_than_a_warp_has_lanes) {
             }
         }
     }
-    EXPECT_EQ(checked, 7);
+    EXPECT_EQ(checked, 11);
 }
 
 // The launch in front may write lengths until it ends; what a CTA planned before counts no more.
@@ -177,7 +178,7 @@ TEST(EmulatedDecodeSm90, finds_its_workspace_as_any_call_left_it) {
         const std::string heads = std::to_string(8 * kv) + "/" + std::to_string(2 * kv);
         for (const int what : {0, 1, 2, 3}) {
             if (what < 3 && tile > 0) {
-                continue;  // one way of garbage is enough for each
+                continue;  // all ways at the first tile, one at the others
             }
             std::vector<std::byte> workspace;
             for (const std::string& sizes :
@@ -216,6 +217,9 @@ INSTANTIATE_TEST_SUITE_P(
         "b=1,h=4/2,q=1,k=211,d=80/72,dtype=bf16", "b=1,h=2,q=2,k=100,d=40,dtype=fp16,causal",
         // Lengths that differ, none among them; packed; in pages, also of odd sizes.
         "b=4,h=4/2,q=1,k=0;700;1;64,d=128,dtype=bf16,page=64",
+        // Equal lengths on the device: fewer units than CTAs, and more.
+        "b=3,h=4/1,q=1,k=300,d=64,dtype=bf16,page=16",
+        "b=5,h=8/4,q=1,k=200,d=128,dtype=bf16,page=16",
         // More than 31 sequences are planned from shared memory.
         "b=40,h=4/2,q=1,k=50,d=64,dtype=bf16,page=16",
         "b=34,h=2/"
