@@ -145,7 +145,7 @@ TEST(EmulatedDecodeSm90, plans_many_sequences_again_where_lengths_were_still_wri
     test::in_front = {};
 }
 
-/// Whatever a workspace holds at first: nothing, NaN, numbers, words that look as if they counted.
+/// Whatever a workspace holds at first: nothing, NaN, any words, small numbers.
 std::vector<std::byte> workspace_of(std::size_t bytes, int what) {
     std::vector<std::byte> memory(bytes, what == 0 ? std::byte{0} : std::byte{0xFF});
     std::mt19937_64 random(11);
