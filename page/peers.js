@@ -26,8 +26,10 @@ function peersSpec(points, shapesShown, width, step) {
   };
 }
 
-/** How the peer was called, without the names of the kernels that ran: these stand in its row. */
-const peerName = peer => peer.form ? `${peer.peer}, ${peer.form.split(":")[0]}` : peer.peer;
+/** A peer's name in full. Where two of `all` have the same, their short names tell them apart. */
+const peerTitle = (peer, all) => all.some(other => other.title === peer.title && other.peer !== peer.peer) ? `${peer.title} (${peer.peer})` : peer.title;
+/** And how it was called, without the names of the kernels that ran: these stand in its row. */
+const peerName = (peer, all) => peer.form ? `${peerTitle(peer, all)}, ${peer.form.split(":")[0]}` : peerTitle(peer, all);
 
 /** The commits that cases or comparisons were measured at, the newest first: {commit, written, stale, n}. */
 function commitsOf(measured) {
@@ -76,7 +78,7 @@ function showPeers() {
     choice("peers-kernel", "Kernel of ours", kernels.map(name => [name, name]), changed("kernel"), peersChosen.kernel),
     choice("peers-commit", "Measured at commit", [...commits.map(one => [one.commit, commitText(one, "comparison")]), ...(commits.length > 1 ? [["", "all of them"]] : [])],
       changed("commit"), peersChosen.commit));
-  const rows = ours.filter(peer => peersChosen.commit === "" || peer.commit === peersChosen.commit).map(peer => ({...peer, name: peerName(peer)}));
+  const rows = ours.filter(peer => peersChosen.commit === "" || peer.commit === peersChosen.commit).map((peer, _, all) => ({...peer, name: peerName(peer, all)}));
   const names = unique(rows.map(peer => peer.name));
   // Each peer a little lower than the one before, so that marks of close ratios stay apart.
   const apart = 7, step = 30 + apart * (names.length - 1);

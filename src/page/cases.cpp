@@ -10,6 +10,7 @@
 #include "plot/peer_looks.hpp"
 #include "plot/roofs.hpp"
 #include "registry/registry.hpp"
+#include "report/docs_peers.hpp"
 #include "report/first_sight.hpp"
 #include "report/receipt_diff.hpp"
 #include "support/check.hpp"
@@ -245,6 +246,7 @@ Json peers_json(const TimedRows& rows, const ReceiptText& text) {
                          {"kernel", peer.kernel},
                          {"shape", peer.shape},
                          {"peer", peer.peer},
+                         {"title", peer_title(peer.peer)},
                          {"form", peer.form},
                          {"look", looks[i]},
                          {"ratio", peer.ratio},
