@@ -23,33 +23,25 @@ struct FollowedSequence : Sequence {
     bool followed;
 };
 
-struct LoadWord {
-    __device__ __forceinline__ std::int32_t operator()(const std::int32_t* word) const {
-        return *word;
-    }
-};
-
-/// Where sequence b differs from what the longest lengths say, in a batch whose lengths do. `load`
-/// reads a word of them.
-template <class Kind, class Load = LoadWord>
-__device__ __forceinline__ void place_in_batch(Kind& s, const AttentionArgs& a, std::int32_t b,
-                                               Load load = {}) {
+/// Where sequence b differs from what the longest lengths say, in a batch whose lengths do.
+template <class Kind>
+__device__ __forceinline__ void place_in_batch(Kind& s, const AttentionArgs& a, std::int32_t b) {
     constexpr bool says_followed = std::is_same_v<Kind, FollowedSequence>;
     if (a.cu_seqlens_q != nullptr) {
-        s.q_token = load(a.cu_seqlens_q + b);
+        s.q_token = a.cu_seqlens_q[b];
         s.q_index = 0;
-        s.band.length_q = load(a.cu_seqlens_q + b + 1) - s.q_token;
+        s.band.length_q = a.cu_seqlens_q[b + 1] - s.q_token;
     }
     if (a.cu_seqlens_k != nullptr) {
-        s.k_token = load(a.cu_seqlens_k + b);
+        s.k_token = a.cu_seqlens_k[b];
         s.k_index = 0;
-        s.band.length_k = load(a.cu_seqlens_k + b + 1) - s.k_token;
+        s.band.length_k = a.cu_seqlens_k[b + 1] - s.k_token;
         if constexpr (says_followed) {
             s.followed = true;
         }
     }
     if (a.seqlens_k != nullptr) {
-        s.band.length_k = load(a.seqlens_k + b);
+        s.band.length_k = a.seqlens_k[b];
         if constexpr (says_followed) {
             s.followed = true;
         }

@@ -50,8 +50,22 @@ __device__ __forceinline__ Lengths read_lengths(const Params& p) {
 }
 /// As sequence_of, past the L1. b: of a sequence of the batch.
 __device__ __forceinline__ Sequence sequence_past_l1(const Params& p, std::int32_t b) {
+    const AttentionArgs& a = p.args;
+    const LoadPastL1 load;
     Sequence s{p.band, 0, b, 0, b};
-    schedule::place_in_batch(s, p.args, b, LoadPastL1());
+    if (a.cu_seqlens_q != nullptr) {
+        s.q_token = load(a.cu_seqlens_q + b);
+        s.q_index = 0;
+        s.band.length_q = load(a.cu_seqlens_q + b + 1) - s.q_token;
+    }
+    if (a.cu_seqlens_k != nullptr) {
+        s.k_token = load(a.cu_seqlens_k + b);
+        s.k_index = 0;
+        s.band.length_k = load(a.cu_seqlens_k + b + 1) - s.k_token;
+    }
+    if (a.seqlens_k != nullptr) {
+        s.band.length_k = load(a.seqlens_k + b);
+    }
     return s;
 }
 /// As sequence_of, of lengths that lanes hold. To be asked by a whole warp, for any sequences.

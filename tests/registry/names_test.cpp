@@ -88,7 +88,7 @@ TEST_F(Names, a_tile_is_found_by_older_names_of_its_fields) {
 TEST(TileFields, need_not_be_named_where_they_are_0) {
     const Kernel& kernel = find_kernel("decode_sm90");
     TileFields fields = kernel.tile(0);
-    for (const std::string_view last : {"token_scales", "together"}) {
+    for (const std::string_view last : {"token_scales", "together", "eight_bits"}) {
         ASSERT_EQ(fields.back(), (std::pair<std::string_view, std::int64_t>{last, 0}));
         fields.pop_back();
         EXPECT_EQ(kernel.find_tile(fields), 0);
