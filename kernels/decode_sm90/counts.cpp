@@ -34,10 +34,10 @@ constexpr double instructions_to_fp16 =
 // Likewise of blocks, a warp: receipts/h200/logs/2026-11-29-decode_sm90-counters.txt.
 constexpr double instructions_of_lookup =
     counted(16, "a run of 16 keys: its page, for K, V and scales");
-// The CTA that ends last combines.
+// The CTA that ends last combines. Counted when it took one row at a time; not again since.
 constexpr double instructions_of_arrival = counted(30, "last_to_arrive");
-constexpr double instructions_of_row = counted(212, "combine_parts, but for its parts");
-constexpr double instructions_of_turn = counted(255, "combine_parts, 16 parts of a row");
+constexpr double instructions_of_row = counted(212, "combine_rows, but for its parts");
+constexpr double instructions_of_turn = counted(255, "combine_rows, 16 parts of a row");
 constexpr Constant dependent_clocks = calibrated(
     "decode_sm90.dependent_clocks", 5,
     "chosen with times of decode-grid at hand, those of the program before ea30c71", 4,

@@ -33,14 +33,12 @@ __device__ __forceinline__ bool has_held_lengths(const Params& p) {
     return !p.uniform && p.args.batch < 32;
 }
 /// Past the L1, which would keep what was there before the launch in front had ended.
-struct LoadPastL1 {
-    __device__ __forceinline__ std::int32_t operator()(const std::int32_t* word) const {
-        return static_cast<std::int32_t>(ptx::ld_global_cg_u32(word));
-    }
-};
+__device__ __forceinline__ std::int32_t load_past_l1(const std::int32_t* word) {
+    return static_cast<std::int32_t>(ptx::ld_global_cg_u32(word));
+}
 __device__ __forceinline__ std::int32_t length_at(const std::int32_t* lengths, std::int32_t b,
                                                   std::int32_t count) {
-    return lengths != nullptr && b < count ? LoadPastL1()(lengths + b) : 0;
+    return lengths != nullptr && b < count ? load_past_l1(lengths + b) : 0;
 }
 __device__ __forceinline__ Lengths read_lengths(const Params& p) {
     const AttentionArgs& a = p.args;
@@ -48,23 +46,23 @@ __device__ __forceinline__ Lengths read_lengths(const Params& p) {
     return {length_at(a.cu_seqlens_q, lane, a.batch + 1),
             length_at(a.cu_seqlens_k, lane, a.batch + 1), length_at(a.seqlens_k, lane, a.batch)};
 }
-/// As sequence_of, past the L1. b: of a sequence of the batch.
+/// As sequence_of, past the L1. b: of a sequence of the batch. Written out, since another way to
+/// read in place_in_batch, which all engines share, changed prefill's machine code.
 __device__ __forceinline__ Sequence sequence_past_l1(const Params& p, std::int32_t b) {
     const AttentionArgs& a = p.args;
-    const LoadPastL1 load;
     Sequence s{p.band, 0, b, 0, b};
     if (a.cu_seqlens_q != nullptr) {
-        s.q_token = load(a.cu_seqlens_q + b);
+        s.q_token = load_past_l1(a.cu_seqlens_q + b);
         s.q_index = 0;
-        s.band.length_q = load(a.cu_seqlens_q + b + 1) - s.q_token;
+        s.band.length_q = load_past_l1(a.cu_seqlens_q + b + 1) - s.q_token;
     }
     if (a.cu_seqlens_k != nullptr) {
-        s.k_token = load(a.cu_seqlens_k + b);
+        s.k_token = load_past_l1(a.cu_seqlens_k + b);
         s.k_index = 0;
-        s.band.length_k = load(a.cu_seqlens_k + b + 1) - s.k_token;
+        s.band.length_k = load_past_l1(a.cu_seqlens_k + b + 1) - s.k_token;
     }
     if (a.seqlens_k != nullptr) {
-        s.band.length_k = load(a.seqlens_k + b);
+        s.band.length_k = load_past_l1(a.seqlens_k + b);
     }
     return s;
 }
