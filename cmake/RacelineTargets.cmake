@@ -13,18 +13,18 @@ endforeach()
 raceline_compile_at(-O1 rl_receipt)
 raceline_compile_at(-O1 rl_support)
 # Of modules whose other files compute answers, are timed or call what is: what is run once a case.
-raceline_part(workload suites -Og benchmark_suites operation_suites random_suite serving_suite suites
+raceline_part(workload suites -O1 benchmark_suites operation_suites random_suite serving_suite suites
               tool_suites)
-raceline_part(run reports -Og call_caveats case_seconds ceiling_run commit_build memory_need past_errors
+raceline_part(run reports -O1 call_caveats case_seconds ceiling_run commit_build memory_need past_errors
               point_json point_names repredict replay_backend row_errors run_case verdict)
-raceline_part(api reports -Og c_check c_receipt c_timing engine_memory point predict sizes)
+raceline_part(api reports -O1 c_check c_receipt c_timing engine_memory point predict)
 # What tools/residuals.cpp needs too, compiled once for both.
 raceline_part(support base -O1 fmt gzip nearest sha256)
 target_include_directories(rl_support_base PRIVATE ${ZLIB_INCLUDE_DIRS})
 raceline_part(receipt past -O1 index_line past_measurement residuals rows stored_text)
 raceline_part(workload shapes -O1 operation operation_shape plainest shape_field shape_format
               shape_grammar tree validation workload)
-raceline_part(report sight -Og first_sight)
+raceline_part(report sight -O1 first_sight)
 
 foreach(module support receipt timing workload device probe model registry run tune api report plot)
   raceline_compile_in_batches(rl_${module})

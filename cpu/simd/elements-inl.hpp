@@ -212,6 +212,38 @@ RACELINE_SIMD_INLINE Vec load(const void* at) {
     }
 }
 
+/// What load_pair_e4m3() leaves to its caller: its floats are elements divided by this.
+#if HWY_TARGET <= HWY_AVX2 || HWY_TARGET == HWY_NEON
+inline constexpr float kE4m3Unit = 256;
+#else
+inline constexpr float kE4m3Unit = 1;
+#endif
+
+/// 2 kLanes elements of e4m3 as floats, each divided by kE4m3Unit. Where the CPU widens fp16 that
+/// is half of the operations: the bits of e4m3, moved by seven places, are those of the fp16 that
+/// is 2^8 times smaller, and all ones stand for NaN in both.
+RACELINE_SIMD_INLINE void load_pair_e4m3(const std::byte* at, Vec& a, Vec& b) {
+#if HWY_TARGET <= HWY_AVX2 || HWY_TARGET == HWY_NEON
+    const F d;
+    const hn::Repartition<std::int16_t, F> words;
+    const hn::Rebind<std::int8_t, decltype(words)> stored;
+    const auto wide =
+        hn::PromoteTo(words, hn::LoadU(stored, reinterpret_cast<const std::int8_t*>(at)));
+    const auto moved =
+        hn::And(hn::ShiftLeft<7>(wide), hn::Set(words, static_cast<std::int16_t>(0xBF80)));
+    const auto size = hn::Set(words, std::int16_t{0x3F80});
+    const auto nan = hn::VecFromMask(words, hn::Eq(hn::And(moved, size), size));
+    const hn::Repartition<hwy::float16_t, F> halves;
+    const hn::Half<decltype(halves)> half;
+    const auto both = hn::BitCast(halves, hn::Or(moved, nan));
+    a = hn::PromoteTo(d, hn::LowerHalf(half, both));
+    b = hn::PromoteTo(d, hn::UpperHalf(half, both));
+#else
+    a = load<DType::e4m3>(at);
+    b = load<DType::e4m3>(at + kLanes);
+#endif
+}
+
 template <DType type>
 HWY_INLINE void convert_row(const std::byte* from, std::size_t count, float* to) {
     constexpr auto bytes = static_cast<std::size_t>(bytes_of(type));

@@ -20,7 +20,8 @@ struct Params {
     std::int32_t parts, rows;    ///< rows: times heads
     std::int32_t chunks, lanes;  ///< of 16 bytes of a row; threads that share one, a power of two
     std::int32_t lanes_shift;
-    bool aligned_parts, aligned_out;
+    std::int64_t to_next_part;  ///< bytes
+    bool aligned_out;
 };
 
 using gpu::chunk_of;
@@ -33,22 +34,24 @@ struct Sums {
     float out[elements];
 };
 
-/// Adds parts `first` and following. One whose LSE is -inf has seen no key and counts for nothing,
-/// whatever it left as output; NaN goes through.
-template <DType type, int at_once>
-__device__ __forceinline__ void add_parts(const Params& p, int first, const char* row,
-                                          const float* lse, int chunk, Sums<chunk_of<type>>& s) {
+/// Adds parts `first` and following; `row` and `lse` go on to the part behind them. `whole`: every
+/// chunk is one aligned load; with a choice at each load the compiler puts branches between them,
+/// and fewer are under way. One whose LSE is -inf has seen no key and counts for nothing, whatever
+/// it left as output; NaN goes through.
+template <DType type, int at_once, bool whole>
+__device__ __forceinline__ void add_parts(const Params& p, int first, const char*& row,
+                                          const float*& lse, int chunk, Sums<chunk_of<type>>& s) {
     constexpr int elements = chunk_of<type>;
-    const CombineStrides& apart = p.call.of_out_parts;
     uint4 x[at_once];
     float its[at_once];
 #pragma unroll
     for (int i = 0; i < at_once; ++i) {
         const bool there = first + i < p.parts;
-        its[i] = there ? __ldg(lse + (first + i) * p.call.of_lse_parts.part) : -INFINITY;
-        x[i] = there ? gpu::load_chunk<type>(row + (first + i) * apart.part * width_of<type>, chunk,
-                                             p.call.headdim, p.aligned_parts)
+        its[i] = there ? __ldg(lse) : -INFINITY;
+        x[i] = there ? gpu::load_chunk<type>(row, chunk, p.call.headdim, whole)
                      : make_uint4(0, 0, 0, 0);
+        row += p.to_next_part;
+        lse += p.call.of_lse_parts.part;
     }
     float highest = s.base;
 #pragma unroll
@@ -78,7 +81,7 @@ __device__ __forceinline__ void add_parts(const Params& p, int first, const char
     }
 }
 
-template <DType type, DType out_type, int at_once>
+template <DType type, DType out_type, int at_once, bool whole>
 __global__ void __launch_bounds__(most_threads, residents(at_once))
     combine(const __grid_constant__ Params p) {
     constexpr int elements = chunk_of<type>;
@@ -102,9 +105,11 @@ __global__ void __launch_bounds__(most_threads, residents(at_once))
         Sums<elements> s{};
         s.base = c.sinks != nullptr ? c.sinks[head] : -INFINITY;
         s.sum = s.base == -INFINITY ? 0.0F : 1.0F;
+        const char* its_row = parts;
+        const float* its_lse = lse;
 #pragma unroll 1
         for (int first = 0; first < p.parts; first += at_once) {
-            add_parts<type, at_once>(p, first, parts, lse, chunk, s);
+            add_parts<type, at_once, whole>(p, first, its_row, its_lse, chunk, s);
         }
         const float factor = s.sum == 0 ? 0.0F : 1.0F / s.sum;
 #pragma unroll
@@ -126,21 +131,32 @@ bool whole_chunks(const void* data, const CombineStrides& strides, std::int64_t 
            strides.head % elements == 0;
 }
 
-template <DType type, DType out_type>
+template <DType type, DType out_type, bool whole>
 void launch_types(const Params& p, const Tile& tile, void* stream) {
     const std::int32_t rows_of_cta = tile.threads / p.lanes;
     const LaunchShape shape{dim3(static_cast<unsigned>((p.rows - 1) / rows_of_cta + 1)),
                             tile.threads, 0, stream};
-    enqueue("combine_cuda",
-            tile.at_once == 4 ? combine<type, out_type, 4> : combine<type, out_type, 8>, shape, p);
+    enqueue(
+        "combine_cuda",
+        tile.at_once == 4 ? combine<type, out_type, 4, whole> : combine<type, out_type, 8, whole>,
+        shape, p);
 }
 
-template <DType type>
+template <DType type, bool whole>
 void launch_type(const Params& p, const Tile& tile, void* stream) {
     switch (p.call.out_dtype) {
-        case DType::fp16: launch_types<type, DType::fp16>(p, tile, stream); break;
-        case DType::bf16: launch_types<type, DType::bf16>(p, tile, stream); break;
-        default: launch_types<type, DType::fp32>(p, tile, stream); break;
+        case DType::fp16: launch_types<type, DType::fp16, whole>(p, tile, stream); break;
+        case DType::bf16: launch_types<type, DType::bf16, whole>(p, tile, stream); break;
+        default: launch_types<type, DType::fp32, whole>(p, tile, stream); break;
+    }
+}
+
+template <bool whole>
+void launch_loads(const Params& p, const Tile& tile, void* stream) {
+    switch (p.call.parts_dtype) {
+        case DType::fp16: launch_type<DType::fp16, whole>(p, tile, stream); break;
+        case DType::bf16: launch_type<DType::bf16, whole>(p, tile, stream); break;
+        default: launch_type<DType::fp32, whole>(p, tile, stream); break;
     }
 }
 
@@ -156,6 +172,7 @@ void launch(const OperationArgs& args, int tile, const Device& /*device*/, void*
     }
     const std::int64_t bytes = c.parts_dtype == DType::fp32 ? 4 : 2;
     const std::int64_t elements = 16 / bytes;
+    p.to_next_part = c.of_out_parts.part * bytes;
     p.by_heads = schedule::Divider(static_cast<std::int32_t>(c.heads));
     p.parts = static_cast<std::int32_t>(c.parts);
     p.rows = static_cast<std::int32_t>(c.rows * c.heads);
@@ -165,14 +182,11 @@ void launch(const OperationArgs& args, int tile, const Device& /*device*/, void*
         ++p.lanes_shift;
     }
     const std::uintptr_t stored = elements * (c.out_dtype == DType::fp32 ? 4 : 2);
-    p.aligned_parts = whole_chunks(c.out_parts, c.of_out_parts, c.headdim, elements, 16);
     p.aligned_out = whole_chunks(c.out, c.of_out, c.headdim, elements, stored < 16 ? stored : 16);
     const Tile& shape = tile_list.at(static_cast<std::size_t>(tile));
-    switch (c.parts_dtype) {
-        case DType::fp16: launch_type<DType::fp16>(p, shape, stream); break;
-        case DType::bf16: launch_type<DType::bf16>(p, shape, stream); break;
-        default: launch_type<DType::fp32>(p, shape, stream); break;
-    }
+    whole_chunks(c.out_parts, c.of_out_parts, c.headdim, elements, 16)
+        ? launch_loads<true>(p, shape, stream)
+        : launch_loads<false>(p, shape, stream);
 }
 
 }  // namespace raceline::kernels::combine_cuda

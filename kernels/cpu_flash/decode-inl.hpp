@@ -21,8 +21,6 @@ HWY_BEFORE_NAMESPACE();
 namespace raceline::kernels::cpu_flash::HWY_NAMESPACE {
 
 inline constexpr std::size_t kUnit = 2 * kLanes;
-/// How far ahead of a load its stream is asked for, in bytes.
-inline constexpr std::size_t kAhead = 2048;
 // Rows that share a load of K or V; their accumulators have to stay in registers.
 inline constexpr int kRowsAtOnce = kVectorsMost == 4 ? 4 : 2;
 static_assert(kStreams == 4, "sums are taken four keys at once");
@@ -36,6 +34,18 @@ struct RowBlock {
     std::size_t stride;  ///< floats from row to row
     HWY_INLINE float* row(int r) const { return data + static_cast<std::size_t>(r) * stride; }
 };
+
+/// Keeps a loaded vector in a register where several rows use it. Left to itself the compiler loads
+/// it anew for each product, and then ports of loads are the limit, not those of multiply-adds.
+/// Where loads come from memory that was no faster.
+template <int rows>
+HWY_INLINE void keep([[maybe_unused]] Vec& v) {
+#if HWY_ARCH_X86 && HWY_TARGET != HWY_EMU128 && HWY_TARGET != HWY_SCALAR
+    if constexpr (rows > 1) {
+        asm("" : "+v"(v.raw));
+    }
+#endif
+}
 
 /// Puts whole units of `row` into the order of registers (`order(i)` is the element at place i), or
 /// back.
@@ -78,6 +88,10 @@ HWY_INLINE void store_sums(Vec a, Vec b, Vec c, Vec e, float* to) {
 template <DType type>
 struct Widened {
     static constexpr auto bytes = static_cast<std::size_t>(bytes_of(type));
+    /// Where loads cost more than the products of the rows that share them, a step of more rows
+    /// than that is widened first. With bf16 and fp16, two operations a vector, that was a quarter
+    /// slower.
+    static constexpr bool widens = type == DType::e4m3;
 
     /// bf16 comes apart into even and odd elements, for that is one operation a vector. Q is
     /// brought into this order and the output back.
@@ -86,10 +100,20 @@ struct Widened {
         if constexpr (type == DType::bf16) {
             reorder(row, count, false, order);
         }
+        times_unit(row, count);
     }
     static void unpack_output(float* row, std::size_t count) {
         if constexpr (type == DType::bf16) {
             reorder(row, count, true, order);
+        }
+        times_unit(row, count);
+    }
+    /// What the elements of K and V are divided by as they are loaded comes back here, once a row.
+    static void times_unit(float* row, std::size_t count) {
+        if constexpr (type == DType::e4m3 && simd::HWY_NAMESPACE::kE4m3Unit != 1) {
+            for (std::size_t c = 0; c < count; ++c) {
+                row[c] *= simd::HWY_NAMESPACE::kE4m3Unit;
+            }
         }
     }
     static void pack_weights(float* /*p*/, std::size_t /*count*/) {}
@@ -101,6 +125,8 @@ struct Widened {
             const auto both = hn::LoadU(du, reinterpret_cast<const std::uint32_t*>(at));
             a = hn::BitCast(d, hn::ShiftLeft<16>(both));
             b = hn::BitCast(d, hn::And(both, hn::Set(du, 0xFFFF0000U)));
+        } else if constexpr (type == DType::e4m3) {
+            load_pair_e4m3(at, a, b);
         } else {
             a = load<type>(at);
             b = load<type>(at + kLanes * bytes);
@@ -130,7 +156,7 @@ struct Widened {
         }
     }
 
-    template <int rows, bool rest>
+    template <int rows, bool streamed, bool rest>
     static HWY_INLINE void dot_unit(const StepRows& k, std::size_t c, std::size_t columns,
                                     RowBlock q, Vec (&sum)[rows][kStreams]) {
         const F d;
@@ -139,7 +165,12 @@ struct Widened {
             Vec a;
             Vec b;
             load_at<rest>(k[i], c, columns, a, b);
-            ask_ahead(k[i] + c * bytes);
+            if constexpr (streamed) {
+                ask_ahead(k[i] + c * bytes);
+            } else {
+                keep<rows>(a);
+                keep<rows>(b);
+            }
             RACELINE_UNROLL
             for (int r = 0; r < rows; ++r) {
                 sum[r][i] = hn::MulAdd(a, hn::Load(d, q.row(r) + c), sum[r][i]);
@@ -148,8 +179,9 @@ struct Widened {
         }
     }
 
-    /// scores[r][i] = q[r] · k[i]; rows of q are whole units.
-    template <int rows>
+    /// scores[r][i] = q[r] · k[i]; rows of q are whole units. `streamed`: K
+    /// comes from memory and is asked for ahead; if not, it is in the L1 cache.
+    template <int rows, bool streamed>
     static RACELINE_SIMD_INLINE void dots(const StepRows& k, std::size_t columns, RowBlock q,
                                           RowBlock scores) {
         const F d;
@@ -163,10 +195,10 @@ struct Widened {
         }
         const std::size_t whole = columns / kUnit * kUnit;
         for (std::size_t c = 0; c < whole; c += kUnit) {
-            dot_unit<rows, false>(k, c, columns, q, sum);
+            dot_unit<rows, streamed, false>(k, c, columns, q, sum);
         }
         if (whole < columns) {
-            dot_unit<rows, true>(k, whole, columns, q, sum);
+            dot_unit<rows, streamed, true>(k, whole, columns, q, sum);
         }
         RACELINE_UNROLL
         for (int r = 0; r < rows; ++r) {
@@ -174,7 +206,32 @@ struct Widened {
         }
     }
 
-    template <int rows, bool rest>
+    /// The rows of a step as floats, for products of more rows than share a load: each is widened
+    /// once. `to` is kStreams rows of `stride` floats.
+    static RACELINE_SIMD_INLINE void widen(const StepRows& from, std::size_t columns, float* to,
+                                           std::size_t stride) {
+        const F d;
+        const std::size_t whole = columns / kUnit * kUnit;
+        const auto unit = [&]<bool rest>(std::size_t c) {
+            RACELINE_UNROLL
+            for (int i = 0; i < kStreams; ++i) {
+                Vec a;
+                Vec b;
+                load_at<rest>(from[i], c, columns, a, b);
+                ask_ahead(from[i] + c * bytes);
+                hn::Store(a, d, to + static_cast<std::size_t>(i) * stride + c);
+                hn::Store(b, d, to + static_cast<std::size_t>(i) * stride + c + kLanes);
+            }
+        };
+        for (std::size_t c = 0; c < whole; c += kUnit) {
+            unit.template operator()<false>(c);
+        }
+        if (whole < columns) {
+            unit.template operator()<true>(whole);
+        }
+    }
+
+    template <int rows, bool streamed, bool rest>
     static HWY_INLINE void weigh_unit(const StepRows& v, std::size_t c, std::size_t columns,
                                       const Vec (&weight)[rows][kStreams], RowBlock out) {
         const F d;
@@ -189,7 +246,12 @@ struct Widened {
             Vec a;
             Vec b;
             load_at<rest>(v[i], c, columns, a, b);
-            ask_ahead(v[i] + c * bytes);
+            if constexpr (streamed) {
+                ask_ahead(v[i] + c * bytes);
+            } else {
+                keep<rows>(a);
+                keep<rows>(b);
+            }
             RACELINE_UNROLL
             for (int r = 0; r < rows; ++r) {
                 sum[r][0] = hn::MulAdd(weight[r][i], a, sum[r][0]);
@@ -204,7 +266,7 @@ struct Widened {
     }
 
     /// out[r] += sum over i of the r-th row's weight of this step's key i times v[i].
-    template <int rows>
+    template <int rows, bool streamed>
     static RACELINE_SIMD_INLINE void weigh(const StepRows& v, std::size_t columns, RowBlock weights,
                                            std::size_t step, RowBlock out) {
         const F d;
@@ -218,10 +280,10 @@ struct Widened {
         }
         const std::size_t whole = columns / kUnit * kUnit;
         for (std::size_t c = 0; c < whole; c += kUnit) {
-            weigh_unit<rows, false>(v, c, columns, weight, out);
+            weigh_unit<rows, streamed, false>(v, c, columns, weight, out);
         }
         if (whole < columns) {
-            weigh_unit<rows, true>(v, whole, columns, weight, out);
+            weigh_unit<rows, streamed, true>(v, whole, columns, weight, out);
         }
     }
 };

@@ -177,33 +177,58 @@ HWY_INLINE void by_rows(std::int64_t rows, const Function& f) {
     }
 }
 
-/// One step of one head: its K rows against the rows of Q, or its V rows into the output.
+/// One step of one head: its K rows against the rows of Q, or its V rows into the output. See
+/// Widened for `streamed`.
 struct HeadStep {
     const Decode& w;
     const StepRows& cache;  ///< of K or of V
     std::int64_t head;
     std::size_t step;
+    std::size_t columns;
 };
-template <class Engine>
+template <class Engine, bool streamed>
 struct DotStep : HeadStep {
     template <int rows>
     HWY_INLINE void run(std::int64_t r) const {
         RowBlock scores = w.scores(head, r);
         scores.data += step * kStreams;
-        Engine::template dots<rows>(cache, w.headdim, w.q(head, r), scores);
+        Engine::template dots<rows, streamed>(cache, columns, w.q(head, r), scores);
     }
 };
-template <class Engine>
+template <class Engine, bool streamed>
 struct WeighStep : HeadStep {
     template <int rows>
     HWY_INLINE void run(std::int64_t r) const {
-        Engine::template weigh<rows>(cache, w.headdim_v, w.scores(head, r), step, w.out(head, r));
+        Engine::template weigh<rows, streamed>(cache, columns, w.scores(head, r), step,
+                                               w.out(head, r));
     }
 };
 
+/// A head's step for all its rows, widened first if the engine says so.
+template <class Engine, template <class, bool> class Step>
+HWY_INLINE void run_rows(const HeadStep& of) {
+    const Decode& w = of.w;
+    if constexpr (Engine::widens) {
+        if (w.rows > kRowsAtOnce) {
+            const auto stride = static_cast<std::size_t>(w.at.wide_row);
+            float* const wide = w.task.scratch + w.at.wide;
+            Engine::widen(of.cache, of.columns, wide, stride);
+            StepRows rows;
+            for (std::size_t i = 0; i < kStreams; ++i) {
+                rows[i] = reinterpret_cast<const std::byte*>(wide + i * stride);
+            }
+            const std::size_t whole = (of.columns + kUnit - 1) / kUnit * kUnit;
+            return by_rows(w.rows,
+                           Step<Widened<DType::fp32>, false>{{w, rows, of.head, of.step, whole}});
+        }
+    }
+    by_rows(w.rows, Step<Engine, true>{of});
+}
+
 /// All steps of a chunk, each for all heads: where heads lie side by side, memory is read in order.
-template <class Step>
-void run_steps(const Decode& w, const Chunk& chunk, const CacheRows& cache, std::int64_t next) {
+template <class Engine, template <class, bool> class Step>
+void run_steps(const Decode& w, const Chunk& chunk, const CacheRows& cache, std::int64_t next,
+               std::size_t columns) {
     const std::byte* at[kDecodeChunkMost];
     chunk.list(cache, at);
     const std::int64_t heads = w.task.head1 - w.task.head0;
@@ -211,7 +236,7 @@ void run_steps(const Decode& w, const Chunk& chunk, const CacheRows& cache, std:
         const std::byte* const* first = at + kStreams * j;
         StepRows rows{first[0], first[1], first[2], first[3]};
         for (std::int64_t h = 0; h < heads; ++h) {
-            by_rows(w.rows, Step{{w, rows, h, static_cast<std::size_t>(j)}});
+            run_rows<Engine, Step>({w, rows, h, static_cast<std::size_t>(j), columns});
             for (auto& row : rows) {
                 row += next;
             }
@@ -241,7 +266,7 @@ void decode(const Task& task) {
     }
     for (std::int64_t key = work_tile.key0; key < work_tile.key1; key += w.chunk) {
         const Chunk chunk(key, std::min(work_tile.key1, key + w.chunk));
-        run_steps<DotStep<Engine>>(w, chunk, w.k, w.k_next);
+        run_steps<Engine, DotStep>(w, chunk, w.k, w.k_next, w.headdim);
         for (std::int64_t h = 0; h < heads; ++h) {
             const std::int64_t head = task.head0 + h;
             const CacheScales scales = cache_scales(*task.args, work_tile.sequence, head);
@@ -254,7 +279,7 @@ void decode(const Task& task) {
                 Engine::pack_weights(w.scores(h, r).data, static_cast<std::size_t>(w.chunk));
             }
         }
-        run_steps<WeighStep<Engine>>(w, chunk, w.v, w.v_next);
+        run_steps<Engine, WeighStep>(w, chunk, w.v, w.v_next, w.headdim_v);
     }
     for (std::int64_t h = 0; h < heads; ++h) {
         for (std::int64_t r = 0; r < w.rows; ++r) {

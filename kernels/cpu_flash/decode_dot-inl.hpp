@@ -19,6 +19,8 @@ namespace raceline::kernels::cpu_flash::HWY_NAMESPACE {
 #if HWY_TARGET == HWY_AVX3 && HWY_ARCH_X86
 /// Q is exact in bf16; weights are rounded to it.
 struct Pairs {
+    static constexpr bool widens = false;
+
     /// A unit of 32 columns interleaved with that of another key: in every block of 128 bits the
     /// lower four columns go to the first vector, the upper four to the second.
     static std::size_t order(std::size_t i) {
@@ -42,7 +44,7 @@ struct Pairs {
         return _mm512_maskz_loadu_epi16((__mmask32{1} << (columns - c)) - 1, row + c * 2);
     }
 
-    template <int rows>
+    template <int rows, bool /*streamed*/>
     RACELINE_DOT_TARGET static HWY_NOINLINE void dots(const StepRows& k, std::size_t columns,
                                                       RowBlock q, RowBlock scores) {
         __m512 sum[rows][kStreams];
@@ -76,7 +78,7 @@ struct Pairs {
         }
     }
 
-    template <int rows>
+    template <int rows, bool /*streamed*/>
     RACELINE_DOT_TARGET static HWY_NOINLINE void weigh(const StepRows& v, std::size_t columns,
                                                        RowBlock weights, std::size_t step,
                                                        RowBlock out) {

@@ -69,6 +69,9 @@ constexpr std::int64_t slot_floats(std::int64_t rows, std::int64_t headdim_v) {
 /// gives, with four all of it.
 inline constexpr std::int64_t kStreams = 4;
 
+/// How far ahead of a load its stream is asked for, in bytes.
+inline constexpr std::size_t kAhead = 2048;
+
 inline constexpr std::int64_t kDecodeChunkMost = 1024;
 
 /// Keys of a chunk: K of all of them is read, then V. Long, since every stream starts anew with the
@@ -84,6 +87,7 @@ inline std::int64_t decode_chunk(std::int64_t heads, std::int64_t rows) {
 struct DecodeScratch {
     std::int64_t q_row, out_row;
     std::int64_t q = 0, out, peak, sum, head_stride;
+    std::int64_t wide_row, wide;  ///< kStreams rows of K or V as floats
     std::int64_t scores, total;
 
     explicit DecodeScratch(const TaskProblem& p) {
@@ -95,7 +99,9 @@ struct DecodeScratch {
         peak = out + rows * out_row;
         sum = peak + whole_lines(rows);
         head_stride = sum + whole_lines(rows);
-        scores = head_stride * heads;
+        wide_row = spread_row(std::max(q_row, out_row));
+        wide = head_stride * heads;
+        scores = wide + kStreams * wide_row;
         // Whatever part of the heads and rows a task has, its chunk is never longer than this; the
         // least chunk of all of them is. Combining keeps one output row here.
         constexpr std::int64_t least = 64;

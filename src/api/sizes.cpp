@@ -146,6 +146,36 @@ struct SizeModel::State {
         const std::unique_lock held(lock);
         return decisions.try_emplace(bucket, made).first->second;
     }
+
+    /// `w` is a copy of `shape` whose sizes that vary are whatever was asked for last.
+    [[nodiscard]] SizeTime at(std::span<const std::int64_t> sizes, Workload& w) const {
+        require(sizes.size() == slots.size(), Status::invalid_argument,
+                "{} sizes were given for {} that vary", sizes.size(), slots.size());
+        for (std::size_t i = 0; i < sizes.size(); ++i) {
+            require(sizes[i] >= 0, Status::invalid_argument, "size {} is {}: it must be 0 or more",
+                    i, sizes[i]);
+            slots[i].set(w, sizes[i]);
+        }
+        w.is_attention() ? validate(w) : find_operation(w.op).validate(w);
+        const ProblemWork work = work_of(w);
+        SizeTime time;
+        time.bound_seconds = bound_seconds(bound, work);
+        SizeDecision made = decision(sizes, w);
+        if (made.kernel != nullptr && !made.kernel->why_not(w, made.tile, device).empty()) {
+            made = decide(w);  // what serves most of these sizes does not serve this one
+        }
+        if (made.kernel == nullptr) {
+            time.limiter = lasting(device, speed_of_light(device, bound, work).limiter);
+            return time;
+        }
+        const std::vector<Counts> launches = made.kernel->counts(w, made.tile, device);
+        const LimitedTime predicted = predict_time(device, launches, how);
+        time.seconds = predicted.seconds;
+        time.kernel = made.kernel->name;
+        time.tile = made.tile;
+        time.limiter = lasting(device, predicted.limiter);
+        return time;
+    }
 };
 
 SizeModel::SizeModel(const std::string& shape, std::vector<std::string> varying,
@@ -172,35 +202,8 @@ SizeModel::SizeModel(SizeModel&&) noexcept = default;
 SizeModel& SizeModel::operator=(SizeModel&&) noexcept = default;
 
 SizeTime SizeModel::at(std::span<const std::int64_t> sizes) const {
-    const State& s = *state_;
-    require(sizes.size() == s.slots.size(), Status::invalid_argument,
-            "{} sizes were given for {} that vary", sizes.size(), s.slots.size());
-    Workload w = s.shape;
-    for (std::size_t i = 0; i < sizes.size(); ++i) {
-        require(sizes[i] >= 0, Status::invalid_argument, "size {} is {}: it must be 0 or more", i,
-                sizes[i]);
-        s.slots[i].set(w, sizes[i]);
-    }
-    w.is_attention() ? validate(w) : find_operation(w.op).validate(w);
-    const ProblemWork work = work_of(w);
-    SizeTime time;
-    time.bound_seconds = bound_seconds(s.bound, work);
-    SizeDecision decision = s.decision(sizes, w);
-    if (decision.kernel != nullptr &&
-        !decision.kernel->why_not(w, decision.tile, s.device).empty()) {
-        decision = s.decide(w);  // what serves most of these sizes does not serve this one
-    }
-    if (decision.kernel == nullptr) {
-        time.limiter = lasting(s.device, speed_of_light(s.device, s.bound, work).limiter);
-        return time;
-    }
-    const std::vector<Counts> launches = decision.kernel->counts(w, decision.tile, s.device);
-    const LimitedTime predicted = predict_time(s.device, launches, s.how);
-    time.seconds = predicted.seconds;
-    time.kernel = decision.kernel->name;
-    time.tile = decision.tile;
-    time.limiter = lasting(s.device, predicted.limiter);
-    return time;
+    Workload w = state_->shape;
+    return state_->at(sizes, w);
 }
 
 std::vector<SizeTime> SizeModel::at_all(std::span<const std::int64_t> sizes, int threads) const {
@@ -209,14 +212,17 @@ std::vector<SizeTime> SizeModel::at_all(std::span<const std::int64_t> sizes, int
             "{} sizes are no whole number of points of {}", sizes.size(), each);
     std::vector<SizeTime> times(sizes.size() / each);
     std::exception_ptr first;
-#pragma omp parallel for schedule(dynamic, 64) \
-    num_threads(threads > 0 ? threads : omp_get_num_procs())
-    for (std::size_t i = 0; i < times.size(); ++i) {
-        try {
-            times[i] = at(sizes.subspan(i * each, each));
-        } catch (...) {
+#pragma omp parallel num_threads(threads > 0 ? threads : omp_get_num_procs())
+    {
+        Workload w = state_->shape;
+#pragma omp for schedule(dynamic, 64)
+        for (std::size_t i = 0; i < times.size(); ++i) {
+            try {
+                times[i] = state_->at(sizes.subspan(i * each, each), w);
+            } catch (...) {
 #pragma omp critical(raceline_sizes)
-            first = first ? first : std::current_exception();
+                first = first ? first : std::current_exception();
+            }
         }
     }
     if (first) {
