@@ -153,14 +153,20 @@ Amounts amounts_of_passes(const RowProgram& program, const Reading& reading) {
     return {sum.slots / passes, sum.specials / passes};
 }
 
-/// Which code runs a call. compiled: it knows the chain (held_rows.cuh). flat, held, wide: it reads
-/// the steps (read_flat.cuh, step_rows.cuh, read_rows.cuh).
-enum class Way { compiled, flat, held, wide };
+/// Which code runs a call. compiled, kept: it knows the chain (held_rows.cuh, kept_rows.cuh). flat,
+/// held, wide: it reads the steps (read_flat.cuh, step_rows.cuh, read_rows.cuh).
+enum class Way { compiled, kept, flat, held, wide };
 
-Way way_of(const RowProgram& program, const Workload& w, const RowLayout& layout) {
+Way way_of(const RowProgram& program, const Workload& w, const RowLayout& layout,
+           const Device& device) {
     const bool together = layout.pieces > 1 && has_reductions(program);
-    if (is_compiled(program, w) && !together) {
-        return Way::compiled;
+    if (is_compiled(program, w)) {
+        if (!together) {
+            return Way::compiled;
+        }
+        if (keeps_row(program, w.extent(grid_width), element_bytes(w), device.smem_bytes_per_cta)) {
+            return Way::kept;
+        }
     }
     return !knows_rows(program) ? Way::flat : together ? Way::wide : Way::held;
 }
@@ -168,6 +174,7 @@ Way way_of(const RowProgram& program, const Workload& w, const RowLayout& layout
 int residents_on(Way way, const RowProgram& program, const Workload& w, const Tile& tile) {
     switch (way) {
         case Way::compiled: return residents_of(tile, program);
+        case Way::kept: return 1;
         case Way::flat: return residents_reading_flat;
         case Way::wide: return residents_reading(tile);
         case Way::held: break;
@@ -279,6 +286,52 @@ void add_shifted_traffic(const RowProgram& program, const Workload& w, double pa
         w.bytes_read() * passes + w.bytes_written() + rows * (2 * vectors * row + line * alone);
 }
 
+/// Of rows that are kept in shared memory: each comes from memory once, is gone over there for
+/// every further reduction, and goes out once more from there, while the next one begins to come.
+std::vector<Counts> counts_kept(const RowProgram& program, const Workload& w, const Tile& tile,
+                                const Device& device) {
+    const auto rows = static_cast<double>(w.extent(grid_rows));
+    const double row = static_cast<double>(w.extent(grid_width) * element_bytes(w));
+    const double chunks = std::ceil(row / 16 / tile.threads);
+    const Reading reading{chunks * static_cast<double>(16 / element_bytes(w)), chunks,
+                          static_cast<double>(tile.lanes), w.dtype, 0};
+    const Amounts of_pass = amounts_of_passes(program, reading);
+    const auto reductions = static_cast<double>(reductions_of(program));
+    const double vectors = steps_before(program, program.size, takes_vector);
+    Counts c;
+    c.launch = "main";
+    c.ctas = ctas_keeping(w.extent(grid_rows), std::max(1, device.units));
+    c.threads = tile.threads;
+    c.registers = registers_of(tile, 1);
+    c.smem_bytes = static_cast<std::int64_t>(row) + kept_beside;
+    c.bytes_in_flight = 16.0 * tile.threads * kept_ahead;
+    c.balanced_order = true;
+    const auto pass = [&](double read, double written) {
+        Work work;
+        work["byte.dram_read"] = read;
+        work["byte.dram_write"] = written;
+        work["byte.l2"] = read + written + (written > 0 ? vectors * row : 0);
+        work["byte.smem_lsu"] = row + (read > 0 ? row : 0);
+        work["op.issue"] = tile.threads * of_pass.slots;
+        work["op.ex2"] = tile.threads * of_pass.specials;
+        return work;
+    };
+    const Work first = pass(row, 0), further = pass(0, 0), last = pass(0, row);
+    const double of_cta = std::ceil(rows / static_cast<double>(c.ctas));
+    c.steps.push_back({"row comes", of_cta, first, "latency.dram"});
+    if (reductions > 1) {
+        c.steps.push_back({"row is gone over", of_cta * (reductions - 1), further, ""});
+    }
+    c.steps.push_back({"row goes", of_cta, last, ""});
+    // Lanes exchange their sums ten times: about as long as L2 takes to answer.
+    c.steps.push_back({"reductions", of_cta * reductions, {}, "latency.l2"});
+    c.work = first * rows + further * (rows * (reductions - 1)) + last * rows;
+    c.work["flop.fma.fp32"] = w.flops();
+    c.overlap = {{"byte.dram_read", "byte.dram_write", "byte.l2", "byte.smem_lsu", "flop.fma.fp32",
+                  "op.issue", "op.ex2"}};
+    return one_cold_launch(std::move(c), device, 1);
+}
+
 }  // namespace
 
 std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& device) {
@@ -286,7 +339,10 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     const RowLayout layout =
         layout_of(program, w.extent(grid_rows), w.extent(grid_width), tile, element_bytes(w));
     const double passes = layout.pieces > 1 ? 1 + static_cast<double>(reductions_of(program)) : 1;
-    const Way way = way_of(program, w, layout);
+    const Way way = way_of(program, w, layout, device);
+    if (way == Way::kept) {
+        return counts_kept(program, w, tile, device);
+    }
     const bool compiled = way == Way::compiled;
     const bool stays = way == Way::wide;  // its CTAs take row after row
     const int residents = residents_on(way, program, w, tile);

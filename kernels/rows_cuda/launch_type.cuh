@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "kernels/rows_cuda/held_rows.cuh"
+#include "kernels/rows_cuda/kept_rows.cuh"
 #include "kernels/rows_cuda/read_flat.cuh"
 #include "kernels/rows_cuda/read_rows.cuh"
 #include "kernels/rows_cuda/step_rows.cuh"
@@ -71,9 +72,29 @@ void launch_held(const Params& p, void* stream) {
     }
 }
 
+template <DType type, std::size_t chain>
+void launch_kept(const Params& p, int units, void* stream) {
+    constexpr RowProgram program = compiled_programs[chain];
+    if constexpr (keeps_row(program, 0, 0, kept_beside)) {
+        KeptParams<program.result + 1> kept{p.layout.rows, p.layout.width, p.eps, {}};
+        std::copy_n(p.tensors, std::size(kept.tensors), kept.tensors);
+        const auto bytes = static_cast<std::size_t>(p.layout.width) * gpu::width_of<type>;
+        enqueue("rows_cuda", kept_rows<type, chain>,
+                LaunchShape{dim3(static_cast<unsigned>(ctas_keeping(p.layout.rows, units))),
+                            tile_list[wide_rows_index].threads, bytes, stream},
+                kept);
+    }
+}
+
 template <DType type, int index, std::size_t... chain>
 void launch_tile(const Params& p, int units, void* stream, std::index_sequence<chain...>) {
     const std::size_t known = compiled_index(p.program);
+    if constexpr (index == wide_rows_index) {
+        if (p.kept) {
+            ((chain == known ? launch_kept<type, chain>(p, units, stream) : void()), ...);
+            return;
+        }
+    }
     if (known == sizeof...(chain) || p.access != Access::whole ||
         !has_code(p.program, type, tile_list[index]) ||
         (p.layout.pieces > 1 && !deals_out_pieces(p.program))) {

@@ -65,6 +65,19 @@ constexpr bool reads_wide_rows(const Tile& tile) {
 }
 inline constexpr int wide_rows_index =
     static_cast<int>(std::ranges::find_if(tile_list, reads_wide_rows) - tile_list.begin());
+/// A thread of that tile has so many chunks on their way where the row is kept in shared memory
+/// (kept_rows.cuh): 64 KiB of an SM.
+inline constexpr int kept_ahead = 8;
+/// Bytes of a CTA's shared memory beside the row.
+inline constexpr std::int64_t kept_beside = 64 * sizeof(float);
+/// Whether a row of one matrix, which is reduced, is kept there.
+constexpr bool keeps_row(const RowProgram& program, std::int64_t width, std::int64_t element_bytes,
+                         std::int64_t smem_of_cta) {
+    return has_reductions(program) && !has_rope(program) &&
+           steps_before(program, program.size, takes_matrix) == 0 &&
+           steps_before(program, program.size, [](RowOp op) { return op == RowOp::store; }) == 0 &&
+           width * element_bytes + kept_beside <= smem_of_cta;
+}
 /// Beside it, the one that takes lone elements of narrow rows.
 constexpr bool takes_lone_rows(const Tile& tile) {
     return tile.lanes == 32 && tile.chunks == 2;
@@ -236,6 +249,11 @@ inline std::int64_t held_ctas_of(const RowLayout& layout, const Tile& tile) {
 inline std::int64_t ctas_reading(const RowLayout& layout, const Tile& tile, int units) {
     return std::min(ctas_of(layout, tile),
                     static_cast<std::int64_t>(units) * residents_reading(tile));
+}
+
+/// One of an SM where each keeps a row.
+inline std::int64_t ctas_keeping(std::int64_t rows, int units) {
+    return std::min(rows, static_cast<std::int64_t>(units));
 }
 
 /// Of a grid's first dimension; and of pieces, by whose number threads find their row.
