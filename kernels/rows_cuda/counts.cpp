@@ -325,6 +325,10 @@ std::vector<Counts> counts_kept(const RowProgram& program, const Workload& w, co
     c.steps.push_back({"row goes", of_cta, last, ""});
     // Lanes exchange their sums ten times: about as long as L2 takes to answer.
     c.steps.push_back({"reductions", of_cta * reductions, {}, "latency.l2"});
+    if (vectors > 0) {
+        // What is the same for all rows is loaded on the way out, of two chunks at a time.
+        c.steps.push_back({"operands", of_cta * chunks / 2, {}, "latency.l2"});
+    }
     c.work = first * rows + further * (rows * (reductions - 1)) + last * rows;
     c.work["flop.fma.fp32"] = w.flops();
     c.overlap = {{"byte.dram_read", "byte.dram_write", "byte.l2", "byte.smem_lsu", "flop.fma.fp32",
