@@ -212,10 +212,12 @@ TEST(EmulatedRows, wide_rows_of_known_chains_are_held_by_one_cta) {
               {"op=rmsnorm,n=2x16640,dtype=fp32", "op=layernorm,n=1x28672,dtype=fp32"});
 }
 
-// More rows than CTAs, since a CTA asks for its next row early; the last round of chunks is not whole.
+// More rows than CTAs, since a CTA asks for its next row early; the last round of chunks is not
+// whole.
 TEST(EmulatedRows, wide_rows_of_known_chains_are_kept_in_shared_memory) {
-    check_all("rows_cuda", {"op=rmsnorm,n=5x40008,dtype=bf16", "op=layernorm,n=3x33280,dtype=fp16",
-                            "op=softmax,n=5x40000,dtype=bf16", "op=layernorm,n=3x16640,dtype=fp32"});
+    check_all("rows_cuda",
+              {"op=rmsnorm,n=5x40008,dtype=bf16", "op=layernorm,n=3x33280,dtype=fp16",
+               "op=softmax,n=5x40000,dtype=bf16", "op=layernorm,n=3x16640,dtype=fp32"});
 }
 
 // A tile is chosen by shape. This one has code for aligned rows alone.
