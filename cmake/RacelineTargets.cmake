@@ -155,7 +155,7 @@ add_custom_target(build_info_files
           "-DBUILD_TYPE=${build_type}" "-DCUDA=${CUDAToolkit_VERSION}"
           -P ${PROJECT_SOURCE_DIR}/tools/build_info.cmake
   BYPRODUCTS ${generated}/build_info.cpp ${generated}/kernels.inc ${generated}/operations.inc
-  DEPENDS embed VERBATIM)
+  DEPENDS embed COMMENT "Writing what the program knows of its build" VERBATIM)
 
 add_library(rl_build_info STATIC ${generated}/build_info.cpp ${generated}/embedded_files.cpp
             ${generated}/residuals.cpp)

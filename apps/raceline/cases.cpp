@@ -31,6 +31,10 @@ namespace {
 
 // "3 of 19 cases were measured, and are kept in run.jsonl"
 std::string kept_sentence(const Run& run, int ran, std::size_t all) {
+    if (ran == 0) {
+        return fmt::format("none of {} was {}: nothing was kept", counted_text(all, "case"),
+                           run.done);
+    }
     return fmt::format(
         "{} of {} {} {}{}", ran, counted_text(all, "case"), ran == 1 ? "was" : "were", run.done,
         run.file.empty() ? "; no receipt file was named"

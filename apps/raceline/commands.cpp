@@ -217,8 +217,7 @@ void add_case_commands(CLI::App& app, Options& o, std::vector<Command>& commands
         shapes_and_suites_help() +
             "Examples:\n"
             "  raceline check --device cpu --shape b=1,h=4/2,q=33,k=65,d=64,causal\n"
-            "  raceline check --device cpu --kernel cpu_flash --shape "
-            "b=2,h=2,q=1,k=300,d=64,page=16");
+            "  raceline check --kernel cpu_flash --shape b=2,h=2,q=1,k=300,d=64,page=16");
 
     auto* bench = add_running(
         app, o, "bench",
@@ -348,8 +347,8 @@ void add_point_command(CLI::App& app, Options& o, std::vector<Command>& commands
     add_layout(*point, o);
     add(commands, *point, run_point,
         "Examples:\n"
-        "  raceline point --flops 1.4e11 --bytes 1e8 --seconds 250e-6 --engine bf16 --device h200\n"
-        "  raceline point --bytes 6.7e7 --seconds 30e-6 --memory dram_copy --device h200");
+        "  raceline point --flops 1e11 --bytes 1e8 --seconds 3e-4 --engine bf16 --device h200\n"
+        "  raceline point --bytes 7e7 --seconds 3e-5 --memory dram_copy --device h200");
 }
 
 void add_plot_command(CLI::App& app, Options& o, std::vector<Command>& commands) {

@@ -17,6 +17,7 @@
 #include "selection.hpp"
 #include "support/nearest.hpp"
 #include "workload/operation.hpp"
+#include "workload/operation_suites.hpp"
 #include "workload/shape_grammar.hpp"
 #include "workload/suites.hpp"
 
@@ -83,8 +84,10 @@ Offers suites_of(const UnfinishedLine& /*line*/) {
     words.push_back({"random:", "and a seed"});
     words.push_back({"serving:", "and a seed"});
     words.push_back({"operations:", "and a seed"});
-    words.push_back({"layer:llama3-8b:prefill=", "and a number of tokens"});
-    words.push_back({"layer:llama3-8b:decode=", "and sequences x keys"});
+    for (const std::string_view model : layer_models()) {
+        words.push_back({fmt::format("layer:{}:prefill=", model), "and a number of tokens"});
+        words.push_back({fmt::format("layer:{}:decode=", model), "and sequences x keys"});
+    }
     return words;
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "workload/operation.hpp"
+#include "workload/operation_suites.hpp"
 #include "workload/shape_grammar.hpp"
 #include "workload/suites.hpp"
 
@@ -145,12 +146,12 @@ std::string suites_help() {
     return fmt::format(
         "Suites:\n"
         "benchmarks\t{} random:SEED serving:SEED operations:SEED\n"
-        "a decoder layer\tlayer:MODEL:prefill=TOKENS layer:MODEL:decode=SEQUENCESxKEYS\n"
+        "a decoder layer\tlayer:MODEL:prefill=TOKENS layer:MODEL:decode=SEQUENCESxKEYS; MODEL: {}\n"
         "measured by tools/\t{}\n"
         "checked by tools/\t{}\n"
         "NAME:128\tthe part of one of these with head dims over 64, up to 128\n"
         "docs/shapes.md says what is in each.\n\n",
-        fmt::join(suite_names(SuiteGroup::benchmark), " "),
+        fmt::join(suite_names(SuiteGroup::benchmark), " "), fmt::join(layer_models(), " "),
         fmt::join(suite_names(SuiteGroup::measurement), " "),
         fmt::join(suite_names(SuiteGroup::check), " "));
 }

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "receipt_files.hpp"
 
+#include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <system_error>
+#include <utility>
 
 #include "receipt/file.hpp"
 #include "receipt/stored_text.hpp"
@@ -12,20 +15,28 @@ namespace raceline::cli {
 
 namespace fs = std::filesystem;
 
-std::string newest_receipt() {
+std::vector<std::string> receipts_newest_first() {
     const fs::path folder = fs::path(default_receipt_path("any")).parent_path();
-    fs::path newest;
+    std::vector<std::pair<fs::file_time_type, std::string>> found;
     std::error_code none;
     for (const auto& entry : fs::directory_iterator(folder, none)) {
         // One without a byte is of a run that was refused, or ended before its first row.
-        const bool receipt = is_receipt_name(entry.path().string()) && entry.file_size(none) > 0;
-        if (receipt && (newest.empty() || entry.last_write_time() > fs::last_write_time(newest))) {
-            newest = entry.path();
+        if (is_receipt_name(entry.path().string()) && entry.file_size(none) > 0) {
+            found.emplace_back(entry.last_write_time(), entry.path().string());
         }
     }
-    require(!newest.empty(), Status::invalid_argument,
+    require(!found.empty(), Status::invalid_argument,
             "no receipts in {}: run `raceline bench` first, or name a file", folder.string());
-    return newest.string();
+    std::ranges::sort(found, std::greater());
+    std::vector<std::string> names;
+    for (auto& [time, name] : found) {
+        names.push_back(std::move(name));
+    }
+    return names;
+}
+
+std::string newest_receipt() {
+    return receipts_newest_first().front();
 }
 
 }  // namespace raceline::cli

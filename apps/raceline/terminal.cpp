@@ -85,7 +85,15 @@ void print_row(const Json& row) {
     require(written, Status::io, "stdout cannot be written: the row was lost");
 }
 
-Progress::Progress(int total) : total_(total), shown_(isatty(STDERR_FILENO) == 1) {}
+namespace {
+// Such a terminal cannot clear a line.
+bool is_dumb() {
+    const char* const term = std::getenv("TERM");
+    return term != nullptr && std::string_view(term) == "dumb";
+}
+}  // namespace
+
+Progress::Progress(int total) : total_(total), shown_(isatty(STDERR_FILENO) == 1 && !is_dumb()) {}
 
 Progress::~Progress() {
     clear();

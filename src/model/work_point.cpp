@@ -56,7 +56,7 @@ std::string_view without_first_word(std::string_view id) {
     const std::string_view meant =
         whole.empty() ? nearest(given, words) : without_first_word(whole);
     fail(Status::invalid_argument, "{} is '{}', of which {} has no rate{}; it has {}", name, given,
-         device.name, meant.empty() ? "" : fmt::format(": did you mean '{}'?", meant),
+         device.name, meant.empty() ? "" : fmt::format(" (did you mean '{}'?)", meant),
          words.empty() ? "none" : fmt::format("{}", fmt::join(words, ", ")));
 }
 

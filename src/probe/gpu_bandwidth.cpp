@@ -4,6 +4,7 @@
 
 #include "probe/gpu_steps.hpp"
 #include "support/check.hpp"
+#include "support/text_table.hpp"
 
 namespace raceline::probe {
 namespace {
@@ -19,8 +20,8 @@ std::size_t dram_footprint(const GpuTimer& timer) {
 }
 
 std::string words(const GpuGrid& grid, const Device& device, const char* how) {
-    return fmt::format("{}, {} CTAs an SM of {} threads, {} vectors of 16 bytes a thread", how,
-                       grid.ctas / device.units, grid.threads, grid.unroll);
+    return fmt::format("{}, {} an SM of {} threads, {} vectors of 16 bytes a thread", how,
+                       counted_text(grid.ctas / device.units, "CTA"), grid.threads, grid.unroll);
 }
 
 // Grids with about the same bytes in flight, spread differently over CTAs, threads and unroll.

@@ -4,13 +4,14 @@
 
 #include "probe/gpu_steps.hpp"
 #include "support/check.hpp"
+#include "support/text_table.hpp"
 
 namespace raceline::probe {
 namespace {
 
 std::string words(const GpuGrid& grid, const Device& device) {
-    return fmt::format("{} CTAs an SM of {} threads, {} independent chains",
-                       grid.ctas / device.units, grid.threads, grid.unroll);
+    return fmt::format("{} an SM of {} threads, {} independent chains",
+                       counted_text(grid.ctas / device.units, "CTA"), grid.threads, grid.unroll);
 }
 
 // From few threads with long chains to many with short ones.
@@ -116,7 +117,8 @@ void probe_mma(GpuSetting& with, const NamedType& type, std::vector<Ceiling>& ou
     for (const CtaShape shape : {CtaShape{1, 128}, {1, 256}, {2, 128}, {2, 256}}) {
         const auto pass = with.timer.best_loop(
             loop_of(shape), 0.001,
-            fmt::format("{} CTAs an SM of {} threads", shape.ctas_per_sm, shape.threads));
+            fmt::format("{} an SM of {} threads", counted_text(shape.ctas_per_sm, "CTA"),
+                        shape.threads));
         if (pass.rate > best.rate) {
             best = pass;
             chosen = shape;

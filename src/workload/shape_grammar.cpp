@@ -351,14 +351,16 @@ Accuracy parse_accuracy(std::string_view text) {
 }
 
 DType dtype_named(std::string_view text) {
-    std::string known;
+    std::vector<std::string_view> known;
     for (const DTypeNames& type : names_of_types) {
         if (text == name_of(type.dtype)) {
             return type.dtype;
         }
-        known += fmt::format("{}{}", known.empty() ? "" : ", ", name_of(type.dtype));
+        known.push_back(name_of(type.dtype));
     }
-    fail(bad, "dtype {} is unknown: {} are accepted", in_quotes(text), known);
+    const std::string_view near = nearest(text.substr(0, 40), known);
+    fail(bad, "dtype {} is unknown{}: {} are accepted", in_quotes(text),
+         near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near), fmt::join(known, ", "));
 }
 
 std::optional<DType> find_dtype(std::string_view text) {

@@ -3,6 +3,7 @@
 // plain file, and refuses what cannot be unpacked in one sentence.
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <filesystem>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,6 +11,7 @@
 #include <tuple>
 
 #include "cli/program.hpp"
+#include "plot/gnuplot.hpp"
 #include "receipt/stored_text.hpp"
 #include "support/gzip.hpp"
 
@@ -18,6 +20,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
 
 namespace fs = std::filesystem;
@@ -149,6 +152,24 @@ TEST_F(Compressed, the_newest_receipt_may_be_compressed) {
     const Outcome run = box_.run("report");
     EXPECT_EQ(run.exit, 0) << run.err;
     EXPECT_THAT(run.err, HasSubstr("run.jsonl.gz"));
+}
+
+// The newest run may have been interrupted before anything settled: then there is one to draw
+// beside.
+TEST_F(Compressed, a_picture_without_a_file_is_of_the_newest_run_that_has_something_to_draw) {
+    if (!gnuplot_is_there()) {
+        GTEST_SKIP() << "no gnuplot in PATH";
+    }
+    fs::create_directories(box_.path("state/raceline"));
+    fs::copy(training, box_.path("state/raceline/good.jsonl.gz"));
+    const std::string rows = stored_text(training);
+    const std::string empty = box_.path("state/raceline/later.jsonl");
+    box_.write("state/raceline/later.jsonl", rows.substr(0, rows.find('\n') + 1));
+    fs::last_write_time(empty, fs::file_time_type::clock::now() + std::chrono::hours(1));
+    const Outcome run = box_.run("plot roofline -o x.svg");
+    EXPECT_EQ(run.exit, 0) << run.err;
+    EXPECT_THAT(run.err, AllOf(HasSubstr("good.jsonl.gz, the newest run with a settled"),
+                               Not(HasSubstr("later.jsonl"))));
 }
 
 TEST_F(Compressed, what_cannot_be_unpacked_is_refused_in_one_sentence) {

@@ -103,6 +103,13 @@ TEST_F(Terminal, no_table_of_a_pipe_is_wider_than_a_hundred_columns) {
     }
 }
 
+// What limits a kernel is what a run is for; the error is what two other columns differ by.
+TEST_F(Terminal, a_narrow_table_keeps_the_limiter) {
+    const Outcome run = box->run("bench --max-seconds 0.01" + with_tiny, "COLUMNS=80 ");
+    EXPECT_THAT(run.out, HasSubstr("limiter")) << run.out;
+    EXPECT_LE(widest_table(run), 80U) << run.out;
+}
+
 TEST_F(Terminal, what_rounding_leaves_of_the_parts_is_no_part) {
     const Outcome run = box->run("predict --device h200 --op rmsnorm,n=8192x4096,dtype=bf16");
     EXPECT_THAT(run.out, HasSubstr("part by part"));
