@@ -60,9 +60,16 @@ Chart scorecard_of(const Options& options) {
     return chart;
 }
 
-// Without a file the newest run that has anything to draw: the last one may have been interrupted,
-// or disturbed from end to end.
-TimedRows rows_of(const Options& options) {
+bool has_cases(const TimedRows& rows) {
+    return !rows.cases.empty();
+}
+bool has_peers(const TimedRows& rows) {
+    return !rows.peers.empty();
+}
+
+// Without a file the newest run that has what a picture draws: the last one may have been
+// interrupted, or disturbed from end to end, or be of another kind.
+TimedRows rows_of(const Options& options, bool (*has_any)(const TimedRows&) = has_cases) {
     if (!options.files.empty()) {
         return read_timed_rows(options.files);
     }
@@ -70,13 +77,17 @@ TimedRows rows_of(const Options& options) {
     std::vector<std::string> files = receipts_newest_first();
     files.resize(std::min(files.size(), most));
     for (const std::string& file : files) {
-        TimedRows rows = read_timed_rows({file});
-        if (!rows.cases.empty() || !rows.peers.empty()) {
+        TimedRows rows;
+        try {
+            rows = read_timed_rows({file});
+        } catch (const Error&) {
+            continue;  // it was cut; if all were, the newest says so below
+        }
+        if (has_any(rows)) {
             rows.notes.insert(
                 rows.notes.begin(),
-                fmt::format(
-                    "Of {}{}.", file,
-                    file == files.front() ? "" : ", the newest run with a settled measurement"));
+                fmt::format("Of {}{}.", file,
+                            file == files.front() ? "" : ", the newest run that has any of it"));
             return rows;
         }
     }
@@ -115,7 +126,8 @@ const std::array pictures{
     Picture{"ladder",
             [](const Options& o) { return ladder_chart(rows_of(o), track_of(o), shape_of(o)); },
             true},
-    Picture{"compare", [](const Options& o) { return compare_chart(rows_of(o), shown_of(o)); },
+    Picture{"compare",
+            [](const Options& o) { return compare_chart(rows_of(o, has_peers), shown_of(o)); },
             false, false, true},
     Picture{"sweep", [](const Options& o) { return sweep_chart(rows_of(o), o.over, shown_of(o)); },
             false, true, true}};

@@ -326,7 +326,8 @@ std::vector<Counts> counts_kept(const RowProgram& program, const Workload& w, co
     // Lanes exchange their sums ten times: about as long as L2 takes to answer.
     c.steps.push_back({"reductions", of_cta * reductions, {}, "latency.l2"});
     if (vectors > 0) {
-        // What is the same for all rows is loaded on the way out, of two chunks at a time.
+        // What is the same for all rows is loaded on the way out, all of it for two chunks at a
+        // time. Counted from the code, when rows without this wait had come out too fast.
         c.steps.push_back({"operands", of_cta * chunks / 2, {}, "latency.l2"});
     }
     c.work = first * rows + further * (rows * (reductions - 1)) + last * rows;

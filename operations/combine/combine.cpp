@@ -52,7 +52,7 @@ std::vector<TensorSpec> tensors(const Workload& w) {
             {"lse_parts", DType::fp32, parts, rows_of(w)},
             {"sinks", DType::fp32, w.extent("sinks"), w.extent("heads")},
             {"out", w.dtype, rows_of(w), w.extent("d"), true},
-            {"lse", DType::fp32, rows_of(w), 1, true}};
+            {"lse", DType::fp32, rows_of(w), 1, true, 0, true}};
 }
 
 /// Where a part has seen no key of a row: of every fifth row but in one part, and of non-finite

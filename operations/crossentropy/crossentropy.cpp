@@ -37,8 +37,8 @@ std::vector<TensorSpec> tensors(const Workload& w) {
     const std::int64_t width = w.extent(grid_width);
     return {{"logits", w.dtype, rows, width},
             {"targets", DType::fp32, rows, 1, false, width},
-            {"loss", DType::fp32, rows, 1, true},
-            {"lse", DType::fp32, rows, 1, true}};
+            {"loss", DType::fp32, rows, 1, true, 0, true},
+            {"lse", DType::fp32, rows, 1, true, 0, true}};
 }
 
 // A target that is itself an outlier would have a loss near 0, of which only rounding is left: its

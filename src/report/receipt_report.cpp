@@ -192,6 +192,11 @@ double ReceiptReport::predicted_bound(const std::string& prediction_id) {
     if (found == predictions_.end()) {
         return 0;
     }
+    // Which code a library runs, and so what it executes, is guessed: that bounds nothing. What the
+    // problem itself takes bounds it all the same.
+    if (found->second.about.tile.contains("library")) {
+        return 0;
+    }
     const Prediction& prediction = found->second.prediction;
     if (std::ranges::any_of(miscounted, [&](std::string_view model) {
             return prediction.model_hash.starts_with(model);

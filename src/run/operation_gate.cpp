@@ -44,10 +44,12 @@ std::vector<std::int64_t> rows_to_judge(const TensorSpec& tensor, double operati
     return {chosen.begin(), chosen.end()};
 }
 
-/// The root mean square of a row of the answer.
-double scale_of_row(std::span<const double> row) {
+/// The root mean square of a row of the answer, of logarithms at least 1.
+double scale_of_row(const TensorSpec& tensor, std::span<const double> row) {
     const double squares = std::inner_product(row.begin(), row.end(), row.begin(), 0.0);
-    return std::sqrt(squares / static_cast<double>(std::max<std::size_t>(1, row.size())));
+    const double rms =
+        std::sqrt(squares / static_cast<double>(std::max<std::size_t>(1, row.size())));
+    return tensor.logarithm ? std::max(1.0, rms) : rms;
 }
 
 std::span<const double> values_of_row(const std::vector<double>& values, std::size_t i,
@@ -89,8 +91,9 @@ std::vector<double> by_blocks(std::span<const std::int64_t> rows, std::int64_t w
     return values;
 }
 
-void add_errors(std::span<const double> got, std::span<const double> exact, Comparison& to) {
-    const double scale = scale_of_row(exact);
+void add_errors(const TensorSpec& tensor, std::span<const double> got,
+                std::span<const double> exact, Comparison& to) {
+    const double scale = scale_of_row(tensor, exact);
     for (std::size_t c = 0; c < got.size(); ++c) {
         // Infinities that are right, such as the logarithm of nothing, are no error.
         const bool same = got[c] == exact[c];
@@ -186,7 +189,7 @@ Correctness OperationAnswers::judge_output(Output& output, const Precision& prec
         return verdict_of_values(std::move(why), std::numeric_limits<double>::quiet_NaN());
     }
     Comparison found = errors_of_rows(std::ssize(output.rows), [&](std::int64_t i, Comparison& to) {
-        add_errors(load_row(tensor, stored, output.rows[i]),
+        add_errors(tensor, load_row(tensor, stored, output.rows[i]),
                    values_of_row(output.exact, i, tensor.width), to);
     });
     found.width = tensor.width;
@@ -236,7 +239,8 @@ const Reference& OperationAnswers::reference(Output& output, const Precision& pr
             });
         errors.push_back(
             errors_of_rows(std::ssize(output.rows), [&](std::int64_t i, Comparison& to) {
-                add_errors(values_of_row(rounded, i, width), values_of_row(exact, i, width), to);
+                add_errors(spec(output), values_of_row(rounded, i, width),
+                           values_of_row(exact, i, width), to);
             }).kernel);
     }
     output.references.emplace_back(precision, reference_of(errors, static_cast<double>(elements)));

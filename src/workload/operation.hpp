@@ -56,6 +56,9 @@ struct TensorSpec {
     bool output = false;
     /// Over 0: int32 indices from 0 to below this, in the bits of dtype fp32.
     std::int64_t indices_below = 0;
+    /// The logarithm of a sum of exponentials. The sum is off by a share of it, so that errors of
+    /// the logarithm count as shares of max(1, |x|), not of an |x| that may be near 0.
+    bool logarithm = false;
 
     [[nodiscard]] std::int64_t elements() const { return rows * width; }
     /// Of 64 bits where an address has 32, as in WebAssembly: tensors are predicted there that no

@@ -183,6 +183,15 @@ TEST_F(Report, a_case_faster_than_its_ceilings_is_a_finding) {
     EXPECT_TRUE(report.broken().empty());
 }
 
+// What a library's code executes is guessed.
+TEST_F(Report, what_is_predicted_of_a_library_bounds_nothing) {
+    which_.kernel = &find_kernel("linear_onednn");
+    which_.tile = 0;
+    which_.workload = parse_shape("op=linear,m=3,n=40,k=33");
+    write(1e-3, 1.2e-3, 1e-3);
+    EXPECT_TRUE(read().findings().empty());
+}
+
 TEST_F(Report, a_row_of_an_older_kernel_is_marked_and_never_a_finding) {
     write(1e-3, 0.9e-3, 1e-3, true);
     const ReceiptReport report = read();

@@ -3,6 +3,7 @@
 // that a record calls wrong.
 #include "run/operation_gate.hpp"
 
+#include <cmath>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -110,6 +111,28 @@ TEST(OperationGate, FindsWhatWasNeverWritten) {
               "element 6 of row 1 of 'out' was never written, or is NaN");
     stored.pop_back();
     EXPECT_THROW(judge(answers, precision_of(w.dtype), stored), Error);
+}
+
+// An LSE is the logarithm of a sum that is off by a share of it: near 0 it is off by about as much
+// as elsewhere.
+TEST(OperationGate, ALogarithmNearZeroIsJudgedAsAShareOfOne) {
+    const Workload w = parse_shape("op=combine,parts=2,rows=9,heads=5,d=8,dtype=fp32");
+    OperationData in = find_operation("combine").inputs(w, 3, Draw::plain);
+    constexpr std::size_t lse_parts = 1, rows = 45, row = 7;
+    for (const std::size_t part : {0U, 1U}) {
+        store_element(in.data[lse_parts].data(), DType::fp32, part * rows + row,
+                      std::log(0.5) + 1e-3);
+    }
+    OperationAnswers answers(w, std::move(in));
+    const Precision precision = precision_of(DType::fp32);
+    StoredOutputs outputs = answers.right_outputs(precision);
+    std::byte* lse = outputs.at(1).data();
+    const double right = load_element(lse, DType::fp32, row);
+    EXPECT_NEAR(right, 1e-3, 1e-6);
+    store_element(lse, DType::fp32, row, right + 1.5e-7);
+    EXPECT_TRUE(judge(answers, precision, outputs).passed);
+    store_element(lse, DType::fp32, row, right + 1e-3);
+    EXPECT_FALSE(judge(answers, precision, outputs).passed);
 }
 
 TEST(OperationGate, FindsAnInfinityThatShouldNotBe) {
