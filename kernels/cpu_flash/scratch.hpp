@@ -100,12 +100,12 @@ struct DecodeScratch {
         sum = peak + whole_lines(rows);
         head_stride = sum + whole_lines(rows);
         wide_row = spread_row(std::max(q_row, out_row));
-        wide = head_stride * heads;
-        scores = wide + kStreams * wide_row;
+        scores = head_stride * heads;
         // Whatever part of the heads and rows a task has, its chunk is never longer than this; the
         // least chunk of all of them is. Combining keeps one output row here.
         constexpr std::int64_t least = 64;
-        total = scores + std::max({std::int64_t{8192}, heads * rows * least, out_row});
+        wide = scores + whole_lines(std::max({std::int64_t{8192}, heads * rows * least, out_row}));
+        total = wide + kStreams * wide_row;
     }
 };
 
