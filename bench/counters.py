@@ -115,20 +115,19 @@ def counters_of(launches, predicted, rates=None, cold=True):
     calls = calls_of(launches)
     peaks = limiter.busy_shares(launches)
     shares = {**peaks, **limiter.memory_shares(launches, rates or {}, cold)}
-    resident = limiter.weighted(launches, limiter.RESIDENT)
-    resident = None if resident is None else resident / 100
-    busiest = limiter.name_limiter(shares, resident)
+    resident, started = limiter.resident_share(launches), limiter.started_share(launches)
+    busiest = limiter.name_limiter(shares, resident, started)
     engines = list(predicted["layer1"])
     one_call = launches[:len(launches) // calls]
     stalls = {reason: limiter.weighted(launches, metric)
               for reason, metric in limiter.STALLS.items()}
     return {
         "limiter": limiter.as_model_id(busiest, engines),
-        "limiter_of_peaks": limiter.as_model_id(limiter.name_limiter(peaks, resident), engines),
+        "limiter_of_peaks": limiter.as_model_id(limiter.name_limiter(peaks, resident, started), engines),
         "busy": {limiter.as_model_id(name, engines): share for name, share in shares.items()},
         "of_peaks": {name: peaks[name] for name in shares if shares[name] != peaks.get(name)
                      and name in peaks},
-        "threshold": limiter.BUSY, "resident": resident, "calls": calls,
+        "threshold": limiter.BUSY, "resident": resident, "started": started, "calls": calls,
         "seconds": sum(x[limiter.DURATION] for x in launches) / calls,
         "totals": {name: sum_ / calls for name, sum_ in limiter.totals(launches).items()},
         "stalls": {reason: value for reason, value in stalls.items() if value is not None},

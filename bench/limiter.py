@@ -17,8 +17,10 @@ percents alone; later ones keep that verdict as `limiter_of_peaks`."""
 
 # A resource at this share of its peak or more is the limiter: the busiest one, the first of equals.
 BUSY = 0.60
-# Without one: SMs that hold no CTA for more than this share of the time are the limiter (the
-# model's `tail`: not enough CTAs), else warps that wait are (its `latency`).
+# Without one: SMs that hold no CTA while others do, for more than this share of the time, are the
+# limiter (the model's `tail`: not enough CTAs), else warps that wait are (its `latency`). Time in
+# which no SM holds one is the launch itself. It does not count: under the profiler a launch takes
+# some 2 us, several times what it takes in a graph. Rows before 2026-11-30 counted it as idle SMs.
 IDLE = 0.40
 
 PEAK = ".avg.pct_of_peak_sustained_elapsed"
@@ -38,6 +40,8 @@ PIPES = {
 BANKS = "l1tex__data_bank_reads" + PEAK
 DATA_PIPE = "l1tex__data_pipe_lsu_wavefronts" + PEAK
 RESIDENT = "sm__cycles_active" + PEAK  # time in which an SM holds a CTA
+LONGEST_RESIDENT = "sm__cycles_active.max"  # that of the SM that holds one longest, and
+ELAPSED = "sm__cycles_elapsed.max"          # all time, both in clocks
 DURATION = "gpu__time_duration.sum"
 
 # What is added up over a call's launches. Stores are what SMs sent to the L2. ncu empties the caches
@@ -70,8 +74,8 @@ STALLS = {reason: f"smsp__average_warps_issue_stalled_{reason}_per_issue_active.
 def metrics():
     """All counters to ask for."""
     pipes = [name + PEAK for names in PIPES.values() for name in names]
-    return [DURATION, *pipes, BANKS, RESIDENT, *TOTALS.values(), *LAUNCH.values(),
-            *STALLS.values()]
+    return [DURATION, *pipes, BANKS, RESIDENT, LONGEST_RESIDENT, ELAPSED, *TOTALS.values(),
+            *LAUNCH.values(), *STALLS.values()]
 
 
 def weighted(launches, metric):
@@ -134,14 +138,32 @@ def busy_shares(launches):
     return shares
 
 
-def name_limiter(shares, resident):
-    """The limiter that shares of peaks and of the SMs' time with a CTA name."""
+def resident_share(launches):
+    """Share of the time in which an SM holds a CTA, in the mean of all SMs; None without a
+    counter."""
+    percent = weighted(launches, RESIDENT)
+    return None if percent is None else percent / 100
+
+
+def started_share(launches):
+    """Share of the time in which the SM that holds a CTA longest does: the rest is launches that
+    start and end. None where this profiler does not count it."""
+    if any(not x.get(ELAPSED) or x.get(LONGEST_RESIDENT) is None for x in launches):
+        return None
+    seconds = sum(x[DURATION] for x in launches)
+    return sum(x[DURATION] * x[LONGEST_RESIDENT] / x[ELAPSED] for x in launches) / seconds
+
+
+def name_limiter(shares, resident, started=None):
+    """The limiter that shares of peaks name, and of the time in which SMs hold a CTA: in the mean
+    (`resident`), and the one that does longest (`started`, all of it where nobody counted)."""
     if not shares:
         raise ValueError("no counter tells how busy any resource was")
     busiest = max(shares, key=shares.get)
     if shares[busiest] >= BUSY:
         return busiest
-    return "tail" if resident is not None and 1 - resident > IDLE else "latency"
+    idle = 0 if resident is None else (1 if started is None else started) - resident
+    return "tail" if idle > IDLE else "latency"
 
 
 def as_model_id(resource, predicted):

@@ -9,7 +9,8 @@
 namespace raceline::kernels::rows_cuda {
 
 /// Positions count from the first chunk that the row has a part of. Where rows do not begin at
-/// multiples of 16 bytes, the first `shift` of them are elements of the row before.
+/// multiples of 16 bytes, the first `shift` of them are elements of the row before. A row whose end
+/// lies in one chunk more than its lanes hold has that end in their place, in the first chunk.
 template <DType type, int lanes, int chunks, Access access>
 struct Piece {
     static constexpr bool in_rows = true;
@@ -24,6 +25,7 @@ struct Piece {
     std::int32_t shift;   ///< of the row
     std::int32_t begin;   ///< of the row in the piece: what stands before is a neighbour's
     std::int32_t in_row;  ///< end of the row in the piece, or of the piece
+    std::int32_t wrapped;  ///< elements at the end of the row that stand first in the piece
     float x[chunks][per_chunk];
 
     /// Moves on to what begins at position `from` of row `to`.
@@ -35,6 +37,9 @@ struct Piece {
         begin = first == 0 ? shift : 0;
         const std::int64_t left = row < p.layout.rows ? p.layout.width + shift - first : 0;
         in_row = static_cast<std::int32_t>(left < 0 ? 0 : left < at_once ? left : at_once);
+        wrapped = access == Access::shifted && p.layout.width <= at_once && left > at_once
+                      ? static_cast<std::int32_t>(left - at_once)
+                      : 0;
     }
 
     /// Where the piece begins in a tensor that has a row of its own for each (`by_row`), or one.
@@ -56,7 +61,7 @@ struct Piece {
     }
     __device__ __forceinline__ bool is_of_row(int chunk, int element) const {
         const int position = number(chunk) * per_chunk + element;
-        return position >= begin && position < in_row;
+        return position < wrapped || (position >= begin && position < in_row);
     }
 
     __device__ __forceinline__ void load(int tensor, bool by_row, uint4 (&raw)[chunks]) const {
@@ -91,6 +96,10 @@ struct Piece {
                 }
             }
         }
+        if (wrapped > 0 && lane == 0) {
+            const auto* end = from + at_once * gpu::width_of<type>;
+            raw[0] = with_head<type>(load_head<type>(end, wrapped), raw[0], shift);
+        }
     }
     /// A row that is the same for all has its chunks elsewhere: two are joined for one of ours. Of
     /// two of ours all four at once.
@@ -115,6 +124,9 @@ struct Piece {
                 if (is_there(c + b) && position + per_chunk > end) {
                     two[b].load_end(from, position, end);
                 }
+                if (wrapped > 0 && position == 0) {
+                    two[b].load_last(from, end, at_once);
+                }
                 raw[c + b] = joined<type>(two[b].before, two[b].after, shift);
             }
         }
@@ -133,8 +145,12 @@ struct Piece {
                 gpu::store_chunk<type>(to, number(c), in_row, access != Access::lone, x[c]);
             } else if (access == Access::shifted && is_there(c)) {
                 const int position = number(c) * per_chunk;
-                store_elements<type>(to + 16 * number(c), packed_chunk<type>(x[c]),
-                                     begin - position, in_row - position);
+                const uint4 packed = packed_chunk<type>(x[c]);
+                store_elements<type>(to + 16 * number(c), packed, begin - position,
+                                     in_row - position);
+                if (wrapped > 0 && position == 0) {
+                    store_elements<type>(to + at_once * gpu::width_of<type>, packed, 0, wrapped);
+                }
             }
         }
     }

@@ -29,8 +29,7 @@ void launch(const OperationArgs& args, int tile, const Device& device, void* /*w
     // A tile is chosen by shape. Few have code for tensors that begin anywhere.
     if (p.access == Access::lone && knows_rows(p.program)) {
         const std::int64_t held = held_by(tile_list[lone_rows_index], bytes);
-        tile = most_positions(args.extents[1], bytes, whole) <= held ? lone_rows_index
-                                                                     : wide_rows_index;
+        tile = args.extents[1] <= held ? lone_rows_index : wide_rows_index;
     }
     p.layout = layout_of(p.program, args.extents[0], args.extents[1],
                          tile_list.at(static_cast<std::size_t>(tile)), bytes);

@@ -67,13 +67,9 @@ std::string supports(const Workload& w, const Tile& tile, const Device& device) 
                            tile.lanes);
     }
     const std::int64_t held = held_by(tile, element_bytes(w));
-    const std::int64_t positions =
-        most_positions(w.extent(grid_width), element_bytes(w), is_whole(program, w));
-    if (has_reductions(program) && positions > held && !reads_wide_rows(tile)) {
-        return fmt::format(
-            "a row of {} is wider than the {} elements that its threads hold{}",
-            w.extent(grid_width), held,
-            positions > w.extent(grid_width) ? " where it begins inside a chunk" : "");
+    if (has_reductions(program) && w.extent(grid_width) > held && !reads_wide_rows(tile)) {
+        return fmt::format("a row of {} is wider than the {} elements that its threads hold",
+                           w.extent(grid_width), held);
     }
     const RowLayout layout =
         layout_of(program, w.extent(grid_rows), w.extent(grid_width), tile, element_bytes(w));

@@ -34,6 +34,20 @@ __device__ __forceinline__ uint4 load_head(const char* from, int count) {
                             : make_uint4(first, second, 0, 0);
 }
 
+/// A chunk whose first `count` elements are replaced by another's.
+template <DType type>
+__device__ __forceinline__ uint4 with_head(uint4 head, uint4 chunk, int count) {
+    const auto mask = [bits = 8 * count * gpu::width_of<type>](int word) {
+        const int ours = bits - 32 * word;
+        return ours <= 0 ? 0U : ours >= 32 ? 0xFFFFFFFFU : (1U << ours) - 1;
+    };
+    const auto mixed = [&](std::uint32_t a, std::uint32_t b, int word) {
+        return (a & mask(word)) | (b & ~mask(word));
+    };
+    return make_uint4(mixed(head.x, chunk.x, 0), mixed(head.y, chunk.y, 1),
+                      mixed(head.z, chunk.z, 2), mixed(head.w, chunk.w, 3));
+}
+
 /// Stores elements `begin` to `end` of a chunk; the others are a neighbour's.
 template <DType type>
 __device__ __forceinline__ void store_elements(char* to, uint4 chunk, int begin, int end) {
@@ -107,6 +121,13 @@ struct TwoChunks {
         } else if (position > end) {
             before = load_head<type>(chunk - 16, end - position + per_chunk);
         }
+    }
+    /// For the first chunk of a row that has its end there: what stands before is the vector's last
+    /// of `held` positions.
+    __device__ __forceinline__ void load_last(const char* from, int end, std::int64_t held) {
+        const std::int64_t position = held - per_chunk;
+        before = load_head<type>(from + position * gpu::width_of<type>,
+                                 end - static_cast<int>(position));
     }
 };
 

@@ -212,6 +212,12 @@ constexpr bool has_whole_chunks(const RowProgram& program, std::int64_t rows, st
 constexpr std::int64_t most_positions(std::int64_t width, std::int64_t element_bytes, bool whole) {
     return width + (whole ? 0 : 16 / element_bytes - 1);
 }
+/// Pieces of a row whose lanes hold so many elements at a time. A row of no more is one, wherever
+/// it begins: its end goes into the room before its begin.
+constexpr std::int64_t pieces_of(std::int64_t width, std::int64_t element_bytes, bool whole,
+                                 std::int64_t held) {
+    return width <= held ? 1 : (most_positions(width, element_bytes, whole) + held - 1) / held;
+}
 
 /// Rows as the kernel sees them: of a program whose elements do not need to know their row the
 /// matrix is one long row, cut to what the lanes hold.
@@ -224,9 +230,8 @@ struct RowLayout {
 inline RowLayout layout_of(const RowProgram& program, std::int64_t rows, std::int64_t width,
                            const Tile& tile, std::int64_t element_bytes) {
     const std::int64_t held = held_by(tile, element_bytes);
-    const std::int64_t positions =
-        most_positions(width, element_bytes, has_whole_chunks(program, rows, width, element_bytes));
-    RowLayout layout{rows, width, rows * width, (positions + held - 1) / held};
+    const bool whole = has_whole_chunks(program, rows, width, element_bytes);
+    RowLayout layout{rows, width, rows * width, pieces_of(width, element_bytes, whole, held)};
     if (!knows_rows(program)) {
         layout.width = held;
         layout.rows = (layout.elements + held - 1) / held;
