@@ -9,6 +9,7 @@
 
 #include "kernels/rows_cuda/phrases.hpp"
 #include "model/constant.hpp"
+#include "model/occupancy.hpp"
 #include "model/one_pass.hpp"
 #include "workload/compiled_chains.hpp"
 #include "workload/operation.hpp"
@@ -164,7 +165,7 @@ Way way_of(const RowProgram& program, const Workload& w, const RowLayout& layout
         if (!together) {
             return Way::compiled;
         }
-        if (keeps_row(program, w.extent(grid_width), element_bytes(w), device.smem_bytes_per_cta)) {
+        if (kept_layout(program, w.extent(grid_width) * element_bytes(w), device).cluster > 0) {
             return Way::kept;
         }
     }
@@ -174,7 +175,7 @@ Way way_of(const RowProgram& program, const Workload& w, const RowLayout& layout
 int residents_on(Way way, const RowProgram& program, const Workload& w, const Tile& tile) {
     switch (way) {
         case Way::compiled: return residents_of(tile, program);
-        case Way::kept: return 1;
+        case Way::kept: return kept_residents;
         case Way::flat: return residents_reading_flat;
         case Way::wide: return residents_reading(tile);
         case Way::held: break;
@@ -287,54 +288,53 @@ void add_shifted_traffic(const RowProgram& program, const Workload& w, double pa
 }
 
 /// Of rows that are kept in shared memory: each comes from memory once, is gone over there for
-/// every further reduction, and goes out once more from there, while the next one begins to come.
+/// every reduction and once more to the end, while the next one comes behind it.
 std::vector<Counts> counts_kept(const RowProgram& program, const Workload& w, const Tile& tile,
-                                const Device& device) {
+                                const KeptLayout& layout, const Device& device) {
     const auto rows = static_cast<double>(w.extent(grid_rows));
-    const double row = static_cast<double>(w.extent(grid_width) * element_bytes(w));
-    const double chunks = std::ceil(row / 16 / tile.threads);
+    const std::int64_t bytes = w.extent(grid_width) * element_bytes(w);
+    const auto row = static_cast<double>(bytes);
+    const double chunks =
+        std::ceil(static_cast<double>(chunks_of_section(bytes / 16, layout.cluster)) / tile.threads);
     const Reading reading{chunks * static_cast<double>(16 / element_bytes(w)), chunks,
                           static_cast<double>(tile.lanes), w.dtype, 0};
     const Amounts of_pass = amounts_of_passes(program, reading);
     const auto reductions = static_cast<double>(reductions_of(program));
+    const double passes = reductions + 1;
     const double vectors = steps_before(program, program.size, takes_vector);
     Counts c;
     c.launch = "main";
-    c.ctas = ctas_keeping(w.extent(grid_rows), std::max(1, device.units));
+    c.cluster = layout.cluster;
+    c.ctas = std::min(w.extent(grid_rows) * layout.cluster,
+                      slots(std::max(1, device.units), layout.residents, layout.cluster));
     c.threads = tile.threads;
-    c.registers = registers_of(tile, 1);
-    c.smem_bytes = static_cast<std::int64_t>(row) + kept_beside;
-    c.bytes_in_flight = 16.0 * tile.threads * kept_ahead;
+    c.registers = registers_of(tile, kept_residents);
+    c.smem_bytes = kept_bytes(bytes, layout.cluster);
+    c.bytes_in_flight = row / layout.cluster;
     c.balanced_order = true;
-    const auto pass = [&](double read, double written) {
-        Work work;
-        work["byte.dram_read"] = read;
-        work["byte.dram_write"] = written;
-        work["byte.l2"] = read + written + (written > 0 ? vectors * row : 0);
-        work["byte.smem_lsu"] = row + (read > 0 ? row : 0);
-        work["op.issue"] = tile.threads * of_pass.slots;
-        work["op.ex2"] = tile.threads * of_pass.specials;
-        return work;
-    };
-    const Work first = pass(row, 0), further = pass(0, 0), last = pass(0, row);
-    const double of_cta = std::ceil(rows / static_cast<double>(c.ctas));
-    c.steps.push_back({"row comes", of_cta, first, "latency.dram"});
-    if (reductions > 1) {
-        c.steps.push_back({"row is gone over", of_cta * (reductions - 1), further, ""});
-    }
-    c.steps.push_back({"row goes", of_cta, last, ""});
-    // Lanes exchange their sums ten times: about as long as L2 takes to answer.
-    c.steps.push_back({"reductions", of_cta * reductions, {}, "latency.l2"});
+    Work of_row;
+    of_row["byte.dram_read"] = row;
+    of_row["byte.dram_write"] = row;
+    of_row["byte.l2"] = row * (2 + vectors);
+    // Copied there, read in each pass; results and what is the same for all rows take the same way.
+    of_row["byte.smem_lsu"] = row * (1 + passes + 1 + vectors);
+    of_row["op.issue"] = layout.cluster * tile.threads * of_pass.slots * passes;
+    of_row["op.ex2"] = layout.cluster * tile.threads * of_pass.specials * passes;
+    const double of_cta = std::ceil(rows * layout.cluster / static_cast<double>(c.ctas));
+    c.steps.push_back({"first row", 1, {}, "latency.dram"});
+    c.steps.push_back({"row", of_cta, of_row * (1.0 / layout.cluster), ""});
+    // Lanes exchange their sums ten times: about as long as L2 takes to answer; so does a cluster.
+    c.steps.push_back(
+        {"reductions", of_cta * reductions * (layout.cluster > 1 ? 2 : 1), {}, "latency.l2"});
     if (vectors > 0) {
-        // What is the same for all rows is loaded on the way out, all of it for two chunks at a
-        // time. Counted from the code, when rows without this wait had come out too fast.
-        c.steps.push_back({"operands", of_cta * chunks / 2, {}, "latency.l2"});
+        // What is the same for all rows is loaded on the way out, for four chunks at a time.
+        c.steps.push_back({"operands", of_cta * std::ceil(chunks / 4), {}, "latency.l2"});
     }
-    c.work = first * rows + further * (rows * (reductions - 1)) + last * rows;
+    c.work = of_row * rows;
     c.work["flop.fma.fp32"] = w.flops();
     c.overlap = {{"byte.dram_read", "byte.dram_write", "byte.l2", "byte.smem_lsu", "flop.fma.fp32",
                   "op.issue", "op.ex2"}};
-    return one_cold_launch(std::move(c), device, 1);
+    return one_cold_launch(std::move(c), device, layout.residents);
 }
 
 }  // namespace
@@ -346,7 +346,9 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     const double passes = layout.pieces > 1 ? 1 + static_cast<double>(reductions_of(program)) : 1;
     const Way way = way_of(program, w, layout, device);
     if (way == Way::kept) {
-        return counts_kept(program, w, tile, device);
+        return counts_kept(
+            program, w, tile,
+            kept_layout(program, w.extent(grid_width) * element_bytes(w), device), device);
     }
     const bool compiled = way == Way::compiled;
     const bool stays = way == Way::wide;  // its CTAs take row after row

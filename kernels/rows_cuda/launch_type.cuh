@@ -12,6 +12,7 @@
 #include "kernels/rows_cuda/read_rows.cuh"
 #include "kernels/rows_cuda/step_rows.cuh"
 #include "registry/enqueue.cuh"
+#include "registry/enqueue_clusters.cuh"
 
 namespace raceline::kernels::rows_cuda {
 
@@ -72,17 +73,27 @@ void launch_held(const Params& p, void* stream) {
     }
 }
 
+/// Clusters stay and take row after row: as many as run at once.
 template <DType type, std::size_t chain>
 void launch_kept(const Params& p, int units, void* stream) {
     constexpr RowProgram program = compiled_programs[chain];
-    if constexpr (keeps_row(program, 0, 0, kept_beside)) {
-        KeptParams<program.result + 1> kept{p.layout.rows, p.layout.width, p.eps, {}};
+    if constexpr (has_kept_code(program)) {
+        const int cluster = p.kept.cluster;
+        const std::int64_t row = p.layout.width * gpu::width_of<type>;
+        KeptParams<program.result + 1> kept{p.layout.rows, p.layout.width, cluster, p.eps, {}};
         std::copy_n(p.tensors, std::size(kept.tensors), kept.tensors);
-        const auto bytes = static_cast<std::size_t>(p.layout.width) * gpu::width_of<type>;
-        enqueue("rows_cuda", kept_rows<type, chain>,
-                LaunchShape{dim3(static_cast<unsigned>(ctas_keeping(p.layout.rows, units))),
-                            tile_list[wide_rows_index].threads, bytes, stream},
-                kept);
+        LaunchShape shape{dim3(static_cast<unsigned>(cluster)), tile_list[wide_rows_index].threads,
+                          static_cast<std::size_t>(kept_bytes(row, cluster)), stream};
+        const auto code = kept_rows<type, chain>;
+        const std::int64_t at_once = cluster == 1
+                                         ? std::int64_t{units} * p.kept.residents
+                                         : most_clusters("rows_cuda", code, shape, cluster);
+        shape.grid.x *= static_cast<unsigned>(std::min(p.layout.rows, at_once));
+        if (cluster == 1) {
+            enqueue("rows_cuda", code, shape, kept);
+        } else {
+            enqueue_in_clusters("rows_cuda", code, shape, cluster, kept);
+        }
     }
 }
 
@@ -90,7 +101,7 @@ template <DType type, int index, std::size_t... chain>
 void launch_tile(const Params& p, int units, void* stream, std::index_sequence<chain...>) {
     const std::size_t known = compiled_index(p.program);
     if constexpr (index == wide_rows_index) {
-        if (p.kept) {
+        if (p.kept.cluster > 0) {
             ((chain == known ? launch_kept<type, chain>(p, units, stream) : void()), ...);
             return;
         }

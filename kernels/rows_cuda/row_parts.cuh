@@ -25,7 +25,7 @@ struct Params : RowPlaces {
     RowProgram program;
     std::int32_t first_reduction;  ///< number of the first reduction, or of the end
     Access access;                 ///< of a flat program: of the matrix as one row
-    bool kept;                     ///< rows stay in shared memory (kept_rows.cuh)
+    KeptLayout kept;               ///< of rows that stay in shared memory (kept_rows.cuh)
 };
 
 inline constexpr unsigned all_lanes = 0xFFFFFFFFU;

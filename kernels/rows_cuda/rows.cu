@@ -38,9 +38,10 @@ void launch(const OperationArgs& args, int tile, const Device& device, void* /*w
         p.first_reduction =
             is_reduction(p.program.list[static_cast<std::size_t>(i)].op) ? i : p.first_reduction;
     }
-    p.kept = tile == wide_rows_index && p.layout.pieces > 1 && p.access == Access::whole &&
-             compiled_index(p.program) < compiled_programs.size() &&
-             keeps_row(p.program, args.extents[1], bytes, device.smem_bytes_per_cta);
+    if (tile == wide_rows_index && p.layout.pieces > 1 && p.access == Access::whole &&
+        compiled_index(p.program) < compiled_programs.size()) {
+        p.kept = kept_layout(p.program, args.extents[1] * bytes, device);
+    }
     const int units = std::max(1, device.units);
     switch (args.dtype) {
         case DType::fp16: launch_type<DType::fp16>(p, tile, units, stream); break;

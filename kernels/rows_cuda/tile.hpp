@@ -65,18 +65,50 @@ constexpr bool reads_wide_rows(const Tile& tile) {
 }
 inline constexpr int wide_rows_index =
     static_cast<int>(std::ranges::find_if(tile_list, reads_wide_rows) - tile_list.begin());
-/// A thread of that tile has so many chunks on their way where the row is kept in shared memory
-/// (kept_rows.cuh): 64 KiB of an SM.
-inline constexpr int kept_ahead = 8;
-/// Bytes of a CTA's shared memory beside the row.
-inline constexpr std::int64_t kept_beside = 64 * sizeof(float);
-/// Whether a row of one matrix, which is reduced, is kept there.
-constexpr bool keeps_row(const RowProgram& program, std::int64_t width, std::int64_t element_bytes,
-                         std::int64_t smem_of_cta) {
+/// Rows kept in shared memory (kept_rows.cuh): the bytes of a CTA beside its section of the row, the
+/// most CTAs that keep one together, and the CTAs of an SM that registers have room for.
+inline constexpr int most_kept_cluster = 16;
+inline constexpr std::int64_t kept_beside = (64 + 2 * most_kept_cluster) * sizeof(float);
+inline constexpr int kept_residents = 2;
+/// Chunks of a CTA's section of a row, of which the last may have fewer.
+constexpr int chunks_of_section(std::int64_t chunks_of_row, int cluster) {
+    return static_cast<int>((chunks_of_row + cluster - 1) / cluster);
+}
+constexpr std::int64_t kept_bytes(std::int64_t row_bytes, int cluster) {
+    return std::int64_t{16} * chunks_of_section(row_bytes / 16, cluster) + kept_beside;
+}
+
+/// Whether there is code that keeps rows of a program: of one matrix, which is reduced.
+constexpr bool has_kept_code(const RowProgram& program) {
     return has_reductions(program) && !has_rope(program) &&
            steps_before(program, program.size, takes_matrix) == 0 &&
-           steps_before(program, program.size, [](RowOp op) { return op == RowOp::store; }) == 0 &&
-           width * element_bytes + kept_beside <= smem_of_cta;
+           steps_before(program, program.size, [](RowOp op) { return op == RowOp::store; }) == 0;
+}
+
+/// How such rows are kept.
+struct KeptLayout {
+    int cluster = 0;    ///< CTAs that keep a row; 0: they cannot
+    int residents = 1;  ///< CTAs of an SM
+};
+/// The fewest CTAs of which an SM has room for two, so that one of another row reads while one
+/// waits or writes; else the fewest that hold the row. Clusters of more than eight CTAs leave SMs
+/// idle where the parts of the chip have no multiple of as many.
+inline KeptLayout kept_layout(const RowProgram& program, std::int64_t row_bytes,
+                              const Device& device) {
+    const int most = !has_kept_code(program) ? 0 : device.compute_capability < 90 ? 1 : most_kept_cluster;
+    constexpr std::int64_t reserved = 1024;  // of each CTA by the driver
+    for (int cluster = 1; cluster <= std::min(most, 8); cluster *= 2) {
+        if (kept_residents * (kept_bytes(row_bytes, cluster) + reserved) <=
+            device.smem_bytes_per_unit) {
+            return {cluster, kept_residents};
+        }
+    }
+    for (int cluster = 1; cluster <= most; cluster *= 2) {
+        if (kept_bytes(row_bytes, cluster) <= device.smem_bytes_per_cta) {
+            return {cluster, 1};
+        }
+    }
+    return {};
 }
 /// Beside it, the one that takes lone elements of narrow rows.
 constexpr bool takes_lone_rows(const Tile& tile) {
@@ -254,11 +286,6 @@ inline std::int64_t held_ctas_of(const RowLayout& layout, const Tile& tile) {
 inline std::int64_t ctas_reading(const RowLayout& layout, const Tile& tile, int units) {
     return std::min(ctas_of(layout, tile),
                     static_cast<std::int64_t>(units) * residents_reading(tile));
-}
-
-/// One of an SM where each keeps a row.
-inline std::int64_t ctas_keeping(std::int64_t rows, int units) {
-    return std::min(rows, static_cast<std::int64_t>(units));
 }
 
 /// Of a grid's first dimension; and of pieces, by whose number threads find their row.

@@ -2,7 +2,9 @@
 // A GPU for tests on machines without one: the kernels' own source compiled for the host, every
 // thread of a CTA a fiber, CTAs one after the other. Fibers run in random order between barriers,
 // so that a missing barrier gives a wrong answer; shared memory starts as NaN and has a guard
-// behind it. Rounding differs from a GPU only where the kernel asks for an approximation.
+// behind it. CTAs of a cluster run side by side; of those the kernel must have all its shared memory
+// in the dynamic block, since other variables are one for all. Rounding differs from a GPU only
+// where the kernel asks for an approximation.
 #pragma once
 
 #include <algorithm>
@@ -47,6 +49,11 @@ namespace raceline::test {
 
 constexpr std::size_t most_shared_bytes = 232448;  // of a Hopper CTA
 constexpr std::size_t guard_floats = 64;
+constexpr std::size_t most_ctas_together = 16;  // of a cluster
+/// Of the dynamic shared memory of a CTA and of its neighbour in the cluster.
+constexpr std::size_t floats_between_ctas = most_shared_bytes / sizeof(float) + guard_floats;
+/// What `extern __shared__` names: a block for each CTA that runs.
+alignas(1024) inline float shared_block[most_ctas_together * floats_between_ctas];
 
 class Machine {
 public:
@@ -54,11 +61,13 @@ public:
         static Machine machine;
         return machine;
     }
-    void run_cta(unsigned threads, std::function<void()> body);
+    /// `ctas` of so many threads each, of which blockIdx.x has the first's number.
+    void run_ctas(unsigned ctas, unsigned threads, std::function<void()> body);
     void wait_for_cta() { pause(Waits::for_cta); }
     void wait_for_warp() { pause(Waits::for_warp); }
+    void wait_for_cluster() { pause(Waits::for_cluster); }
     float exchange(float mine, int lanes) {
-        const unsigned me = threadIdx.x;
+        const unsigned me = current_;
         slots_[me] = mine;
         wait_for_warp();
         const float theirs = slots_[me ^ static_cast<unsigned>(lanes)];
@@ -66,12 +75,47 @@ public:
         return theirs;
     }
 
+    /// The dynamic shared memory of a CTA of the cluster, and of the one that runs.
+    static float* shared_of(std::size_t cta) { return shared_block + cta * floats_between_ctas; }
+    float* shared() { return shared_of(current_ / threads_); }
+    void store_of_cta(std::uint32_t address, std::uint32_t cta, float value) {
+        std::memcpy(reinterpret_cast<char*>(shared_of(cta)) + address, &value, sizeof(value));
+    }
+    /// cp.async: a copy lands as late as its wait allows, and until then its target holds NaN, so
+    /// that a wait too few gives a wrong answer.
+    void copy_late(std::uint32_t to, const void* from, int bytes) {
+        Fiber& me = fibers_[current_];
+        char* target = reinterpret_cast<char*>(shared()) + to;
+        std::memset(target, 0xFF, 16);
+        me.copies.push_back({target, from, static_cast<std::size_t>(bytes), me.groups});
+    }
+    void commit_copies() { ++fibers_[current_].groups; }
+    void wait_for_copies(int pending) {
+        Fiber& me = fibers_[current_];
+        std::erase_if(me.copies, [&](const Copy& copy) {
+            const bool lands = copy.group + pending < me.groups;
+            if (lands) {
+                std::memset(copy.to, 0, 16);
+                std::memcpy(copy.to, copy.from, copy.bytes);
+            }
+            return lands;
+        });
+    }
+
 private:
-    enum class Waits { for_nothing, for_cta, for_warp, for_ever };
+    enum class Waits { for_nothing, for_cta, for_warp, for_cluster, for_ever };
+    struct Copy {
+        void* to;
+        const void* from;
+        std::size_t bytes;
+        int group;
+    };
     struct Fiber {
         ucontext_t context{};
         std::vector<char> stack = std::vector<char>(96 * 1024);
         Waits waits = Waits::for_nothing;
+        std::vector<Copy> copies;
+        int groups = 0;
     };
 
     static void enter() {
@@ -86,16 +130,22 @@ private:
     }
     bool step(const std::vector<unsigned>& order);
     bool release_warps(bool all);
+    bool release_ctas();
     bool all_wait(Waits waits) const {
         return std::all_of(fibers_.begin(), fibers_.end(),
                            [&](const Fiber& f) { return f.waits == waits; });
+    }
+    void release_all() {
+        for (Fiber& f : fibers_) {
+            f.waits = Waits::for_nothing;
+        }
     }
 
     std::vector<Fiber> fibers_;
     std::vector<float> slots_;
     std::function<void()> body_;
     ucontext_t scheduler_{};
-    unsigned current_ = 0;
+    unsigned current_ = 0, threads_ = 1, first_cta_ = 0;
     std::mt19937 random_{1};
 };
 
@@ -104,7 +154,8 @@ inline bool Machine::step(const std::vector<unsigned>& order) {
     for (const unsigned i : order) {
         if (fibers_[i].waits == Waits::for_nothing) {
             current_ = i;
-            threadIdx = {i, 0, 0};
+            threadIdx = {i % threads_, 0, 0};
+            blockIdx.x = first_cta_ + i / threads_;
             swapcontext(&scheduler_, &fibers_[i].context);
             ran = true;
         }
@@ -127,16 +178,35 @@ inline bool Machine::release_warps(bool all) {
     return released;
 }
 
-inline void Machine::run_cta(unsigned threads, std::function<void()> body) {
-    body_ = std::move(body);
-    slots_.assign(threads, 0);
-    if (fibers_.size() != threads) {
-        fibers_ = std::vector<Fiber>(threads);
+// CTAs all of whose threads wait at their barrier go on.
+inline bool Machine::release_ctas() {
+    bool released = false;
+    for (std::size_t cta = 0; cta < fibers_.size(); cta += threads_) {
+        const auto first = fibers_.begin() + static_cast<std::ptrdiff_t>(cta);
+        const auto last = first + threads_;
+        if (std::all_of(first, last, [](const Fiber& f) { return f.waits == Waits::for_cta; })) {
+            std::for_each(first, last, [](Fiber& f) { f.waits = Waits::for_nothing; });
+            released = true;
+        }
     }
-    std::vector<unsigned> order(threads);
-    for (unsigned i = 0; i < threads; ++i) {
+    return released;
+}
+
+inline void Machine::run_ctas(unsigned ctas, unsigned threads, std::function<void()> body) {
+    body_ = std::move(body);
+    threads_ = threads;
+    first_cta_ = blockIdx.x;
+    const unsigned count = ctas * threads;
+    slots_.assign(count, 0);
+    if (fibers_.size() != count) {
+        fibers_ = std::vector<Fiber>(count);
+    }
+    std::vector<unsigned> order(count);
+    for (unsigned i = 0; i < count; ++i) {
         Fiber& f = fibers_[i];
         f.waits = Waits::for_nothing;
+        f.copies.clear();
+        f.groups = 0;
         getcontext(&f.context);
         f.context.uc_stack.ss_sp = f.stack.data();
         f.context.uc_stack.ss_size = f.stack.size();
@@ -146,51 +216,63 @@ inline void Machine::run_cta(unsigned threads, std::function<void()> body) {
     while (!all_wait(Waits::for_ever)) {
         std::shuffle(order.begin(), order.end(), random_);
         const bool ran = step(order);
-        if (!release_warps(!ran) && !ran) {
-            if (!all_wait(Waits::for_cta)) {
-                throw std::logic_error("threads of a CTA wait at different barriers");
+        if (!release_warps(!ran) && !ran && !release_ctas()) {
+            if (!all_wait(Waits::for_cluster)) {
+                throw std::logic_error("threads of a CTA or cluster wait at different barriers");
             }
-            for (Fiber& f : fibers_) {
-                f.waits = Waits::for_nothing;
-            }
+            release_all();
         }
     }
+    blockIdx.x = first_cta_;
 }
 
-/// What `extern __shared__` names: one block for all kernels, since one CTA runs at a time.
-alignas(1024) inline float shared_block[most_shared_bytes / sizeof(float) + guard_floats];
 template <class T>
 T* dynamic_shared() {
-    return reinterpret_cast<T*>(shared_block);
+    return reinterpret_cast<T*>(Machine::get().shared());
 }
 
-/// Stands in for kernel<<<grid, threads, bytes, stream>>>.
+/// Stands in for kernel<<<grid, threads, bytes, stream>>>, and for a launch in clusters.
 template <class Kernel>
-auto enqueue(Kernel kernel, dim3 grid, unsigned threads, std::size_t bytes = 0,
-             void* /*stream*/ = nullptr) {
+auto enqueue_in_clusters(Kernel kernel, dim3 grid, unsigned threads, std::size_t bytes,
+                         unsigned cluster) {
     return [=](auto... args) {
         gridDim = grid;
         blockDim = dim3(threads);
         const std::size_t floats = bytes / sizeof(float);
-        float* memory = dynamic_shared<float>();
         for (blockIdx.z = 0; blockIdx.z < grid.z; ++blockIdx.z) {
             for (blockIdx.y = 0; blockIdx.y < grid.y; ++blockIdx.y) {
-                for (blockIdx.x = 0; blockIdx.x < grid.x; ++blockIdx.x) {
-                    std::fill_n(memory, floats, std::nanf(""));
-                    std::fill_n(memory + floats, guard_floats, 12345.0F);
-                    Machine::get().run_cta(threads, [&] { kernel(args...); });
-                    if (std::count(memory + floats, memory + floats + guard_floats, 12345.0F) !=
-                        static_cast<std::ptrdiff_t>(guard_floats)) {
-                        throw std::logic_error("a CTA wrote past its shared memory");
+                for (blockIdx.x = 0; blockIdx.x < grid.x; blockIdx.x += cluster) {
+                    for (unsigned cta = 0; cta < cluster; ++cta) {
+                        float* memory = Machine::shared_of(cta);
+                        std::fill_n(memory, floats, std::nanf(""));
+                        std::fill_n(memory + floats, guard_floats, 12345.0F);
+                    }
+                    Machine::get().run_ctas(cluster, threads, [&] { kernel(args...); });
+                    for (unsigned cta = 0; cta < cluster; ++cta) {
+                        const float* guard = Machine::shared_of(cta) + floats;
+                        if (std::count(guard, guard + guard_floats, 12345.0F) !=
+                            static_cast<std::ptrdiff_t>(guard_floats)) {
+                            throw std::logic_error("a CTA wrote past its shared memory");
+                        }
                     }
                 }
             }
         }
     };
 }
+template <class Kernel>
+auto enqueue(Kernel kernel, dim3 grid, unsigned threads, std::size_t bytes = 0,
+             void* /*stream*/ = nullptr) {
+    return enqueue_in_clusters(kernel, grid, threads, bytes, 1);
+}
 
 }  // namespace raceline::test
 
+inline std::size_t __cvta_generic_to_shared(const void* address) {
+    return static_cast<std::size_t>(static_cast<const char*>(address) -
+                                    reinterpret_cast<const char*>(
+                                        raceline::test::Machine::get().shared()));
+}
 inline void __syncthreads() {
     raceline::test::Machine::get().wait_for_cta();
 }

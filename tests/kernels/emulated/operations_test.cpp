@@ -21,8 +21,9 @@ namespace raceline {
 namespace {
 
 // Runs each shape in every tile that serves it, of which there must be one.
-void check_all(const char* name, std::initializer_list<const char*> shapes) {
-    const auto backend = make_cpu_backend(test::small_hopper_gpu(2));
+void check_all(const char* name, std::initializer_list<const char*> shapes,
+               const Device& device = test::small_hopper_gpu(2)) {
+    const auto backend = make_cpu_backend(device);
     const Kernel& kernel = find_kernel(name);
     CaseOptions options;
     options.seed = 23;
@@ -225,6 +226,19 @@ TEST(EmulatedRows, wide_rows_of_known_chains_are_kept_in_shared_memory) {
     check_all("rows_cuda",
               {"op=rmsnorm,n=5x40008,dtype=bf16", "op=layernorm,n=3x33280,dtype=fp16",
                "op=softmax,n=5x40000,dtype=bf16", "op=layernorm,n=3x16640,dtype=fp32"});
+}
+
+// SMs with less shared memory: two and four CTAs keep a row, the last one fewer chunks of it.
+TEST(EmulatedRows, wide_rows_of_known_chains_are_kept_by_clusters) {
+    Device device = test::small_hopper_gpu(2);
+    device.smem_bytes_per_cta = 40 * 1024;
+    device.smem_bytes_per_unit = 88 * 1024;
+    check_all("rows_cuda",
+              {"op=rmsnorm,n=5x40008,dtype=bf16", "op=layernorm,n=3x40008,dtype=fp16",
+               "op=softmax,n=5x16644,dtype=fp32"},
+              device);
+    device.smem_bytes_per_unit = 50 * 1024;
+    check_all("rows_cuda", {"op=layernorm,n=5x40008,dtype=bf16"}, device);
 }
 
 // A tile is chosen by shape. This one has code for aligned rows alone.
