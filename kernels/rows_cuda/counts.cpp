@@ -288,7 +288,7 @@ void add_shifted_traffic(const RowProgram& program, const Workload& w, double pa
 }
 
 /// Of rows that are kept in shared memory: each comes from memory once, is gone over there for
-/// every reduction and once more to the end, while the next one comes behind it.
+/// every reduction, or pair of them, and once more to the end, while the next one comes behind it.
 std::vector<Counts> counts_kept(const RowProgram& program, const Workload& w, const Tile& tile,
                                 const KeptLayout& layout, const Device& device) {
     const auto rows = static_cast<double>(w.extent(grid_rows));
@@ -300,7 +300,7 @@ std::vector<Counts> counts_kept(const RowProgram& program, const Workload& w, co
                           static_cast<double>(tile.lanes), w.dtype, 0};
     const Amounts of_pass = amounts_of_passes(program, reading);
     const auto reductions = static_cast<double>(reductions_of(program));
-    const double passes = reductions + 1;
+    const double passes = reductions + 1 - (pair_of(program).at > 0 ? 1 : 0);
     const double vectors = steps_before(program, program.size, takes_vector);
     Counts c;
     c.launch = "main";
@@ -326,10 +326,6 @@ std::vector<Counts> counts_kept(const RowProgram& program, const Workload& w, co
     // Lanes exchange their sums ten times: about as long as L2 takes to answer; so does a cluster.
     c.steps.push_back(
         {"reductions", of_cta * reductions * (layout.cluster > 1 ? 2 : 1), {}, "latency.l2"});
-    if (vectors > 0) {
-        // What is the same for all rows is loaded on the way out, for four chunks at a time.
-        c.steps.push_back({"operands", of_cta * std::ceil(chunks / 4), {}, "latency.l2"});
-    }
     c.work = of_row * rows;
     c.work["flop.fma.fp32"] = w.flops();
     c.overlap = {{"byte.dram_read", "byte.dram_write", "byte.l2", "byte.smem_lsu", "flop.fma.fp32",

@@ -3,7 +3,8 @@
 // chunks of 16 bytes that are too wide for the registers of a CTA. A cluster of CTAs keeps a row in
 // its shared memory, a section each; a single CTA does where it has room. A thread copies, reduces
 // and stores chunks of its own, so that it asks for the next row's chunks as soon as it has stored
-// this one's, and waits for others only where sums meet.
+// this one's, and waits for others only where sums meet. Statistics of a norm or softmax are taken
+// while the row comes in: memory would wait while lanes went over it once more.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +25,65 @@ struct KeptParams {
     char* tensors[tensor_count];
 };
 
+/// What a thread has seen of a softmax: the sum is of exponentials of elements less the largest.
+template <DType type, int per_chunk>
+struct SoftmaxSoFar {
+    float largest = -INFINITY, sum = 0;
+
+    __device__ __forceinline__ static float share(float v, float largest) {
+        return exponential<type>(v - (largest == -INFINITY ? 0.0F : largest));
+    }
+    __device__ __forceinline__ void add(const float (&x)[per_chunk]) {
+        float now = largest;
+#pragma unroll
+        for (int e = 0; e < per_chunk; ++e) {
+            now = Largest()(now, x[e]);
+        }
+        float of_chunk = 0;
+#pragma unroll
+        for (int e = 0; e < per_chunk; ++e) {
+            of_chunk += share(x[e], now);
+        }
+        sum = sum * share(largest, now) + of_chunk;
+        largest = now;
+    }
+    [[nodiscard]] __device__ __forceinline__ float first() const { return largest; }
+    /// The sum, had it been taken with the row's statistic, which is its largest element negated.
+    [[nodiscard]] __device__ __forceinline__ float second(float statistic) const {
+        return sum * share(largest, -statistic);
+    }
+};
+/// And of a variance: chunks are merged as T. Chan, G. Golub and R. LeVeque do ("Updating Formulae
+/// and a Pairwise Algorithm for Computing Sample Variances", 1979).
+template <int per_chunk>
+struct VarianceSoFar {
+    float sum = 0, count = 0, mean = 0, squares = 0;
+
+    __device__ __forceinline__ void add(const float (&x)[per_chunk]) {
+        float of_chunk = 0;
+#pragma unroll
+        for (int e = 0; e < per_chunk; ++e) {
+            of_chunk += x[e];
+        }
+        sum += of_chunk;
+        const float mean_of_chunk = of_chunk / per_chunk;
+#pragma unroll
+        for (int e = 0; e < per_chunk; ++e) {
+            squares = fmaf(x[e] - mean_of_chunk, x[e] - mean_of_chunk, squares);
+        }
+        const float apart = mean_of_chunk - mean;
+        const float share = per_chunk * ptx::rcp_approx_ftz_f32(count + per_chunk);
+        squares = fmaf(apart * apart, count * share, squares);
+        mean = fmaf(apart, share, mean);
+        count += per_chunk;
+    }
+    [[nodiscard]] __device__ __forceinline__ float first() const { return sum; }
+    /// The squares, had they been of elements plus the statistic, the row's mean negated.
+    [[nodiscard]] __device__ __forceinline__ float second(float statistic) const {
+        return fmaf((mean + statistic) * (mean + statistic), count, squares);
+    }
+};
+
 template <DType type, std::size_t chain>
 struct KeptRow {
     static constexpr RowProgram program = compiled_programs[chain];
@@ -31,6 +91,10 @@ struct KeptRow {
     static constexpr int per_chunk = gpu::chunk_of<type>;
     /// A thread's copies of a row are waited for in so many groups, in the order of its chunks.
     static constexpr int groups = 4;
+    static constexpr int vectors = steps_before(program, program.size, takes_vector);
+    /// Chunks that a thread stores while what is the same for all rows is on its way for as many.
+    static constexpr int at_once = vectors > 1 ? 2 : 4;
+    using Operands = uint4[vectors > 0 ? vectors : 1][at_once];
     using Params = KeptParams<compiled_programs[chain].result + 1>;
 
     const Params& p;
@@ -40,7 +104,7 @@ struct KeptRow {
     int rank;          ///< among them
     int first;         ///< chunk of the row that the section begins with
     int of_section;    ///< its chunks
-    int of_group;      ///< as many as a group of all threads has
+    int of_group;      ///< those of a group of all threads, a multiple of what they take at a time
     int turn = 0;
     float left[reductions_before(program, program.size) + 1];  ///< what reductions have left
     float x[1][per_chunk];
@@ -55,7 +119,8 @@ struct KeptRow {
         sums = partial + 64;
         first = rank * section;
         of_section = min(max(of_row - first, 0), section);
-        of_group = (section + threads * groups - 1) / (threads * groups) * threads;
+        constexpr int step = threads * at_once;
+        of_group = (section + step * groups - 1) / (step * groups) * step;
     }
 
     __device__ __forceinline__ const uint4* section_of(std::int64_t row, int tensor) const {
@@ -83,49 +148,73 @@ struct KeptRow {
         ptx::cp_async_commit_group();
     }
 
-    /// Steps before `end` on the elements of one chunk, with what earlier reductions have left.
-    template <int end, int i = 0, int reductions = 0>
-    __device__ __forceinline__ void steps_to(int chunk) {
+    /// Steps from `i` to before `end` on the elements of one chunk, with what reductions have left.
+    template <int end, int i = 0>
+    __device__ __forceinline__ void steps_to(const Operands& operands, int of_operands) {
         if constexpr (i < end) {
+            constexpr RowOp op = program.list[i].op;
+            constexpr int reductions = reductions_before(program, i);
+            if constexpr (takes_vector(op)) {
+                constexpr int its_own = steps_before(program, i, takes_vector);
+                const uint4 operand[1] = {operands[its_own][of_operands]};
+                apply_chunks<type, op>(x, operand);
+            } else if constexpr (!is_reduction(op)) {
+                apply_to_all<type, op>(x, left[reductions > 0 ? reductions - 1 : 0]);
+            }
+            steps_to<end, i + 1>(operands, of_operands);
+        }
+    }
+    /// Of the chunks that a thread stores from `begin` on, what is the same for all rows.
+    template <int i = 0>
+    __device__ __forceinline__ void load_operands(int begin, Operands& operands) const {
+        if constexpr (i < program.size) {
             constexpr RowInstruction its = program.list[i];
             if constexpr (takes_vector(its.op)) {
-                const uint4 operand[1] = {__ldg(section_of(0, its.tensor) + chunk)};
-                apply_chunks<type, its.op>(x, operand);
-            } else if constexpr (!is_reduction(its.op)) {
-                apply_to_all<type, its.op>(x, left[reductions > 0 ? reductions - 1 : 0]);
+                constexpr int its_own = steps_before(program, i, takes_vector);
+                const auto* from = section_of(0, its.tensor);
+#pragma unroll
+                for (int a = 0; a < at_once; ++a) {
+                    const int chunk = begin + a * threads;
+                    if (chunk < of_section) {
+                        operands[its_own][a] = __ldg(from + chunk);
+                    }
+                }
             }
-            steps_to<end, i + 1, reductions + (is_reduction(its.op) ? 1 : 0)>(chunk);
+            load_operands<i + 1>(begin, operands);
         }
     }
 
-    /// One chunk's elements up to reduction `i`, added to what a thread has found so far.
-    template <int i>
-    __device__ __forceinline__ float reduced_with(float so_far, int chunk) {
-        constexpr RowOp op = program.list[i].op;
-        gpu::widen<type>(kept[chunk], x[0]);
-        steps_to<i>(chunk);
-        float of_chunk = start_of(op);
-#pragma unroll
-        for (int e = 0; e < per_chunk; ++e) {
-            of_chunk = reduced<op>(of_chunk, x[0][e]);
-        }
-        return op == RowOp::reduce_max ? Largest()(so_far, of_chunk) : so_far + of_chunk;
-    }
-    /// Over the thread's chunks; the first reduction takes them as they come.
-    template <int i, bool arriving, int group = 0>
-    __device__ __forceinline__ float over_mine(float so_far) {
-        if constexpr (group == groups) {
-            return so_far;
-        } else {
+    /// Calls `add` with each of the thread's chunks widened, as they come or all at once.
+    template <bool arriving, int group = 0, class Add>
+    __device__ __forceinline__ void each_chunk(const Add& add) {
+        if constexpr (group < groups) {
             if constexpr (arriving) {
                 ptx::cp_async_wait_group<groups - 1 - group>();
             }
 #pragma unroll 2
             for (int chunk = begin_of(group); chunk < end_of(group); chunk += threads) {
-                so_far = reduced_with<i>(so_far, chunk);
+                gpu::widen<type>(kept[chunk], x[0]);
+                add();
             }
-            return over_mine<i, arriving, group + 1>(so_far);
+            each_chunk<arriving, group + 1>(add);
         }
+    }
+    /// One reduction over the thread's chunks.
+    template <int i>
+    __device__ __forceinline__ float over_mine() {
+        constexpr RowOp op = program.list[i].op;
+        static_assert(steps_before(program, i, takes_vector) == 0);
+        float so_far = start_of(op);
+        each_chunk<reductions_before(program, i) == 0>([&] {
+            steps_to<i>({}, 0);
+            float of_chunk = start_of(op);
+#pragma unroll
+            for (int e = 0; e < per_chunk; ++e) {
+                of_chunk = reduced<op>(of_chunk, x[0][e]);
+            }
+            so_far = op == RowOp::reduce_max ? Largest()(so_far, of_chunk) : so_far + of_chunk;
+        });
+        return so_far;
     }
     /// Over the row. One barrier is enough here too, since two rows of sums are used in turn.
     template <class Operator>
@@ -149,37 +238,72 @@ struct KeptRow {
         return all;
     }
 
-    /// Reduction `i`, if there is one, and those behind it; then the row's end.
-    template <int i = 0>
-    __device__ __forceinline__ void run_from(std::int64_t row, std::int64_t next) {
-        if constexpr (i == program.size) {
-            finish(row, next);
+    /// What reduction `i` leaves, of the lanes' parts.
+    template <int i>
+    __device__ __forceinline__ void leave(float mine) {
+        constexpr RowInstruction its = program.list[i];
+        float all = 0;
+        if constexpr (its.op == RowOp::reduce_max) {
+            all = over_cluster(mine, Largest());
         } else {
-            constexpr RowInstruction its = program.list[i];
-            if constexpr (is_reduction(its.op)) {
-                constexpr int before = reductions_before(program, i);
-                const float mine = over_mine<i, before == 0>(start_of(its.op));
-                float all = 0;
-                if constexpr (its.op == RowOp::reduce_max) {
-                    all = over_cluster(mine, Largest());
+            all = over_cluster(mine, Sum());
+        }
+        constexpr int its_own = reductions_before(program, i);
+        left[its_own] =
+            finished(its.finish, all, static_cast<float>(p.width), p.eps);
+    }
+    template <int i, class SoFar>
+    __device__ __forceinline__ void leave_pair() {
+        SoFar so_far;
+        each_chunk<true>([&] { so_far.add(x[0]); });
+        leave<i>(so_far.first());
+        leave<pair_of(program).at>(so_far.second(left[0]));
+    }
+    /// Reduction `i`, if there is one, and those behind it.
+    template <int i = 0>
+    __device__ __forceinline__ void reduce_from() {
+        if constexpr (i < program.size) {
+            constexpr RowOp op = program.list[i].op;
+            constexpr ReductionPair pair = pair_of(program);
+            if constexpr (i == 0 && pair.at > 0) {
+                if constexpr (pair.of_softmax) {
+                    leave_pair<i, SoftmaxSoFar<type, per_chunk>>();
                 } else {
-                    all = over_cluster(mine, Sum());
+                    leave_pair<i, VarianceSoFar<per_chunk>>();
                 }
-                left[before] = finished(its.finish, all, static_cast<float>(p.width), p.eps);
+                reduce_from<pair.at + 1>();
+            } else {
+                if constexpr (is_reduction(op)) {
+                    leave<i>(over_mine<i>());
+                }
+                reduce_from<i + 1>();
             }
-            run_from<i + 1>(row, next);
         }
     }
     /// Stores the result group by group, and asks for the next row's in its place.
-    __device__ __forceinline__ void finish(std::int64_t row, std::int64_t next) {
+    __device__ __forceinline__ void finish(std::int64_t row, std::int64_t next, Operands& ahead) {
         char* to = p.tensors[program.result] + row * p.width * gpu::width_of<type> +
                    16 * static_cast<std::int64_t>(first);
         for (int group = 0; group < groups; ++group) {
-#pragma unroll 4
-            for (int chunk = begin_of(group); chunk < end_of(group); chunk += threads) {
-                gpu::widen<type>(kept[chunk], x[0]);
-                steps_to<program.size>(chunk);
-                gpu::store_chunk<type>(to, chunk, p.width, true, x[0]);
+            for (int begin = begin_of(group); begin < end_of(group); begin += at_once * threads) {
+                Operands here;
+#pragma unroll
+                for (int v = 0; v < vectors; ++v) {
+#pragma unroll
+                    for (int a = 0; a < at_once; ++a) {
+                        here[v][a] = ahead[v][a];
+                    }
+                }
+                load_operands(begin + at_once * threads, ahead);
+#pragma unroll
+                for (int a = 0; a < at_once; ++a) {
+                    const int chunk = begin + a * threads;
+                    if (chunk < of_section) {
+                        gpu::widen<type>(kept[chunk], x[0]);
+                        steps_to<program.size>(here, a);
+                        gpu::store_chunk<type>(to, chunk, p.width, true, x[0]);
+                    }
+                }
             }
             ask(next, group);
         }
@@ -194,7 +318,10 @@ struct KeptRow {
         }
         const std::int64_t clusters = gridDim.x / p.cluster;
         for (std::int64_t row = blockIdx.x / p.cluster; row < p.rows; row += clusters) {
-            run_from(row, row + clusters);
+            Operands ahead;
+            load_operands(static_cast<int>(threadIdx.x), ahead);
+            reduce_from();
+            finish(row, row + clusters, ahead);
         }
     }
 };

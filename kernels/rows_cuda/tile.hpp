@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <initializer_list>
 
 #include "registry/kernel.hpp"
 #include "workload/row_program.hpp"
@@ -85,27 +86,56 @@ constexpr bool has_kept_code(const RowProgram& program) {
            steps_before(program, program.size, [](RowOp op) { return op == RowOp::store; }) == 0;
 }
 
+/// The first two reductions, where the second one's elements are the first's less its result: of a
+/// softmax their exponentials, of a variance their squares. Both are taken in one pass. `at` is the
+/// number of the second; 0: there is no such pair.
+struct ReductionPair {
+    int at = 0;
+    bool of_softmax = false;
+};
+constexpr ReductionPair pair_of(const RowProgram& program) {
+    const auto begins = [&](std::initializer_list<RowOp> ops) {
+        return program.size >= static_cast<int>(ops.size()) &&
+               std::equal(ops.begin(), ops.end(), program.list.begin(),
+                          [](RowOp op, const RowInstruction& its) { return op == its.op; });
+    };
+    using enum RowOp;
+    if (begins({reduce_max, add_statistic, exp, reduce_sum})) {
+        return {3, true};
+    }
+    return {begins({reduce_sum, add_statistic, reduce_squares}) ? 2 : 0, false};
+}
+
 /// How such rows are kept.
 struct KeptLayout {
     int cluster = 0;    ///< CTAs that keep a row; 0: they cannot
     int residents = 1;  ///< CTAs of an SM
 };
-/// The fewest CTAs of which an SM has room for two, so that one of another row reads while one
-/// waits or writes; else the fewest that hold the row. Clusters of more than eight CTAs leave SMs
-/// idle where the parts of the chip have no multiple of as many.
+/// One CTA or two, where an SM has room for two of them, so that one of another row reads while one
+/// waits or writes; else the fewest that hold the row, since barriers of larger clusters cost more
+/// than a second CTA an SM gains. Sixteen were faster than eight (1 MB rows, an H200:
+/// receipts/h200/logs/2026-11-29-rows-clusters.txt).
 inline KeptLayout kept_layout(const RowProgram& program, std::int64_t row_bytes,
                               const Device& device) {
-    const int most = !has_kept_code(program) ? 0 : device.compute_capability < 90 ? 1 : most_kept_cluster;
+    if (!has_kept_code(program)) {
+        return {};
+    }
+    const int has = device.compute_capability;
+    const int most = has < 90 ? 1 : has < 120 ? most_kept_cluster : 8;
     constexpr std::int64_t reserved = 1024;  // of each CTA by the driver
-    for (int cluster = 1; cluster <= std::min(most, 8); cluster *= 2) {
-        if (kept_residents * (kept_bytes(row_bytes, cluster) + reserved) <=
-            device.smem_bytes_per_unit) {
+    const auto serves = [&](int cluster, int residents) {
+        const std::int64_t bytes = kept_bytes(row_bytes, cluster);
+        return cluster <= most && bytes <= device.smem_bytes_per_cta &&
+               (residents == 1 || residents * (bytes + reserved) <= device.smem_bytes_per_unit);
+    };
+    for (const int cluster : {1, 2}) {
+        if (serves(cluster, kept_residents)) {
             return {cluster, kept_residents};
         }
     }
-    for (int cluster = 1; cluster <= most; cluster *= 2) {
-        if (kept_bytes(row_bytes, cluster) <= device.smem_bytes_per_cta) {
-            return {cluster, 1};
+    for (const int cluster : {1, 2, 4, most > 8 ? 16 : 8}) {
+        if (serves(cluster, 1)) {
+            return {cluster, serves(cluster, kept_residents) ? kept_residents : 1};
         }
     }
     return {};
