@@ -6,6 +6,7 @@
 #include "kernels/combine_cuda/tile.hpp"
 #include "model/one_pass.hpp"
 #include "registry/operation_kernel.hpp"
+#include "registry/why_not.hpp"
 
 namespace raceline::kernels::combine_cuda {
 namespace {
@@ -15,13 +16,9 @@ std::int64_t rows_of(const Workload& w) {
 }
 
 std::string supports(const Workload& w, const Tile& /*tile*/, const Device& device) {
-    if (device.kind != DeviceKind::cuda) {
-        return "it needs a CUDA device";
-    }
-    if (rows_of(w) > most_rows) {
-        return "it counts rows times heads in 31 bits";
-    }
-    return {};
+    const std::string reason = why_not_cuda(device);
+    return !reason.empty() || rows_of(w) <= most_rows ? reason
+                                                      : "it counts rows times heads in 31 bits";
 }
 
 std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& device) {

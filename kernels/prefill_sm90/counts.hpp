@@ -86,9 +86,6 @@ Counts main_counts(const MainLaunch& launch, const schedule::BlockWork& of_block
 std::vector<Counts> launches_of(std::vector<Counts> before, const schedule::Plan& plan,
                                 Counts main);
 
-/// "" or why a device is not Hopper.
-std::string why_not_hopper(const Device& device);
-
 // What both engines share: the loop of e4m3 does the same as that of 16 bits, whose machine code
 // was read.
 inline constexpr std::string_view of_loop =
