@@ -14,14 +14,15 @@
 #include "model/one_pass.hpp"
 #include "model/rates.hpp"
 #include "registry/operation_kernel.hpp"
+#include "registry/why_not.hpp"
 #include "workload/operation.hpp"
 
 namespace raceline::kernels::linear_cublaslt {
 namespace {
 
 std::string supports(const Workload& w, const Tile& /*tile*/, const Device& device) {
-    if (device.kind != DeviceKind::cuda) {
-        return "it needs a CUDA device";
+    if (const std::string reason = why_not_cuda(device); !reason.empty()) {
+        return reason;
     }
     bool behind = false;
     Epilogue epilogue;
