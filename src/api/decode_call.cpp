@@ -113,19 +113,11 @@ void read_sizes(const DecodeArgs& args, Workload& w) {
 
 void check_queries(const DecodeArgs& args, const Workload& w) {
     if (is_packed(args)) {
-        const std::int64_t total = args.q.shape[0];
-        check_shape("out", args.out, {total, w.heads_q, w.headdim_v},
-                    "(total, heads_q, headdim_v)");
-        if (args.lse.data != nullptr) {
-            check_shape("lse", args.lse, {total, w.heads_q}, "(total, heads_q)");
-        }
-        return;
-    }
-    check_shape("out", args.out, {w.batch, w.seqlen_q, w.heads_q, w.headdim_v},
-                "(batch, seqlen_q, heads_q, headdim_v)");
-    if (args.lse.data != nullptr) {
-        check_shape("lse", args.lse, {w.batch, w.seqlen_q, w.heads_q},
-                    "(batch, seqlen_q, heads_q)");
+        check_outputs(args.out, args.lse, {args.q.shape[0], w.heads_q, w.headdim_v},
+                      "(total, heads_q, headdim_v)", "(total, heads_q)");
+    } else {
+        check_outputs(args.out, args.lse, {w.batch, w.seqlen_q, w.heads_q, w.headdim_v},
+                      "(batch, seqlen_q, heads_q, headdim_v)", "(batch, seqlen_q, heads_q)");
     }
 }
 
