@@ -7,6 +7,7 @@
 
 #include "registry/cuda_limits.hpp"
 #include "registry/kernel.hpp"
+#include "support/rounding.hpp"
 
 namespace raceline::kernels::adam_cuda {
 
@@ -27,7 +28,7 @@ inline constexpr int registers = registers_beside(resident_threads);
 
 constexpr std::int64_t ctas_of(std::int64_t parameters, const Tile& tile) {
     const std::int64_t together = std::int64_t{tile.threads} * per_thread;
-    return (parameters + together - 1) / together;
+    return divide_up(parameters, together);
 }
 
 }  // namespace raceline::kernels::adam_cuda

@@ -7,6 +7,7 @@
 #include "model/one_pass.hpp"
 #include "registry/operation_kernel.hpp"
 #include "registry/why_not.hpp"
+#include "support/rounding.hpp"
 
 namespace raceline::kernels::combine_cuda {
 namespace {
@@ -29,7 +30,7 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     const auto parts = static_cast<double>(w.extent("parts"));
     const double elements = parts * static_cast<double>(rows_of(w) * w.extent("d"));
     const Work work{{"flop.fma.fp32", 2 * elements}, {"op.ex2", parts * threads}};
-    Counts c = one_wave_pass(w, work, (rows_of(w) + rows_of_cta - 1) / rows_of_cta, tile.threads);
+    Counts c = one_wave_pass(w, work, divide_up(rows_of(w), rows_of_cta), tile.threads);
     c.registers = registers_of(tile.at_once);  // the launch bound
     c.bytes_in_flight = 16.0 * tile.threads * tile.at_once;
     return one_cold_launch(std::move(c), device,

@@ -7,6 +7,7 @@
 
 #include "registry/cuda_limits.hpp"
 #include "registry/kernel.hpp"
+#include "support/rounding.hpp"
 
 namespace raceline::kernels::embedding_cuda {
 
@@ -31,7 +32,7 @@ constexpr std::int64_t unit_of(std::int64_t row_bytes) {
 
 constexpr std::int64_t ctas_of(std::int64_t tokens, std::int64_t row_bytes, const Tile& tile) {
     const std::int64_t together = std::int64_t{tile.threads} * tile.at_once;
-    return (tokens * (row_bytes / unit_of(row_bytes)) + together - 1) / together;
+    return divide_up(tokens * (row_bytes / unit_of(row_bytes)), together);
 }
 
 }  // namespace raceline::kernels::embedding_cuda
