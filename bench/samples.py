@@ -7,7 +7,7 @@
 
 as a table of stretches, straight pieces of code that run equally often: how many instructions, how
 often a warp runs them, their share of all samples, what warps waited for there (per cent of all
-samples), and what the code does. A stretch between two items or behind a barrier is told by how
+samples), and what the code does. A stretch between two work tiles or behind a barrier is told by how
 often it runs. Samples count warps that wait for each other too: a share is no share of the time.
 Needs Python alone. Errors: a file without a kernel's source, status 1."""
 

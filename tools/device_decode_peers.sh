@@ -51,17 +51,14 @@ LD_LIBRARY_PATH=$here${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 XDG_STATE_HOME=$(mktemp -d)
 export PYTHONPATH LD_LIBRARY_PATH XDG_STATE_HOME PYTHONUNBUFFERED=1 PYTHONWARNINGS=ignore MAX_JOBS=4
 
-# Kernels differ by head dim, group and the cache's type.
 echo "== compiling"
 started=$SECONDS
-for heads in h=4/1,d=128 h=8/1,d=128 h=1,d=128 h=1,d=64; do
-    for cache in bf16 e4m3; do
-        for peer in flashinfer_decode xqa; do
-            timeout 300 "$python" bench/compare.py --library "$library" --peers "$peer" --no-profiler \
-                --receipts "$XDG_STATE_HOME/$peer-$heads-$cache.jsonl" --shape-seconds 0.05 \
-                --shape "b=1,$heads,q=1,k=128,dtype=bf16,kv=$cache,page=64" \
-                >"$out/compile-$peer-${heads//[\/=,]/_}-$cache.log" 2>&1 &
-        done
+for shape in $("$python" tools/suite_shapes.py "$library" warm-up-decode); do
+    for peer in flashinfer_decode xqa; do
+        log=$peer-${shape//[\/=,]/_}
+        timeout 300 "$python" bench/compare.py --library "$library" --peers "$peer" --no-profiler \
+            --receipts "$XDG_STATE_HOME/$log.jsonl" --shape-seconds 0.05 --shape "$shape" \
+            >"$out/compile-$log.log" 2>&1 &
     done
 done
 wait

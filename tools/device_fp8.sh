@@ -114,7 +114,7 @@ step_profile() {
         rows=192,keys=96,stages=4,turns=0,promote=0,prepared=1; do
         run 40 profile.log "$ncu" --clock-control none --metrics "$metrics" -k regex:^forward \
             --launch-skip 2 --launch-count 1 "$program" bench "${kernel[@]}" --launch-path stream \
-            --max-seconds 0.02 --shape b=1,h=16,q=16384,k=16384,d=128,dtype=e4m3 \
+            --max-seconds 0.02 --suite lengths-longest-full:128 --dtype e4m3 \
             --tile "headdim=128,$tile" --receipts "$XDG_CACHE_HOME/p.jsonl" </dev/null
     done
 }

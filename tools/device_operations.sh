@@ -73,10 +73,10 @@ step_layers() {
 }
 
 step_fuse() {
-    local chain
-    for chain in add+rmsnorm,n=16384x4096 silu+mul,n=16384x14336 rmsnorm+rope,n=524288x128 \
-        linear+bias+gelu,m=4096,n=14336,k=4096 rmsnorm+linear+silu,m=4096,n=4096,k=4096; do
-        run 60 fuse.log "$program" bench --device cuda --fuse "$chain" --receipts "$rows/fuse.jsonl"
+    local shape
+    for shape in $("$python" tools/suite_shapes.py "$library" fused-chains); do
+        run 60 fuse.log "$program" bench --device cuda --fuse "${shape#op=}" \
+            --receipts "$rows/fuse.jsonl"
     done
     bring fuse.log "$rows/fuse.jsonl"
 }

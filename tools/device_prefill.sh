@@ -70,13 +70,13 @@ step_counters() {
         --program "$program" --library "$library" --suite lengths-ends --seconds 100
 }
 
-# under_ncu SECONDS LOG SHAPE TILE OPTION...: one launch of a call, alone, under the profiler `ncu`.
+# under_ncu SECONDS LOG SUITE TILE OPTION...: one launch of a call, alone, under the profiler `ncu`.
 under_ncu() {
-    local limit=$1 log=$2 shape=$3 tile=$4
+    local limit=$1 log=$2 suite=$3 tile=$4
     shift 4
     run "$limit" "$log" "$ncu" --clock-control none -k regex:^forward --launch-skip 2 \
         --launch-count 1 "$@" "$program" bench "${kernel[@]}" --launch-path stream \
-        --max-seconds 0.02 --shape "$shape,dtype=bf16" ${tile:+--tile "$tile"} \
+        --max-seconds 0.02 --suite "$suite" ${tile:+--tile "$tile"} \
         --receipts "$XDG_CACHE_HOME/profiled.jsonl" </dev/null
 }
 
@@ -84,7 +84,7 @@ under_ncu() {
 # for. Inputs are cold (ncu empties the caches). Clocks are left alone: a profiled launch stands
 # alone and runs faster than many in a row.
 step_profile() {
-    local ncu shape tile reason metrics
+    local ncu suite tile reason metrics
     ncu=$(find_tool ncu)
     if [ -z "$ncu" ]; then
         echo "ncu: not found" | tee -a "$out/profile.log"
@@ -102,50 +102,51 @@ step_profile() {
         mio_throttle dispatch_stall sleeping not_selected membar no_instruction branch_resolve; do
         metrics+=,smsp__average_warps_issue_stalled_${reason}_per_issue_active.ratio
     done
-    while read -r shape tile; do
-        under_ncu 40 profile.log "$shape" "$tile" --metrics "$metrics"
+    while read -r suite tile; do
+        under_ncu 40 profile.log "$suite" "$tile" --metrics "$metrics"
     done < <("profiled_$name")
 }
 
 # Of the same launches samples of the program counter, as a table of stretches of code.
 step_samples() {
-    local ncu shape tile number=0 file
+    local ncu suite tile number=0 file
     ncu=$(find_tool ncu)
     if [ -z "$ncu" ]; then
         echo "ncu: not found" | tee -a "$out/samples.log"
         return
     fi
-    while read -r shape tile; do
+    while read -r suite tile; do
         number=$((number + 1))
         file=$XDG_CACHE_HOME/samples-$number
-        under_ncu 60 samples.log "$shape" "$tile" --section SourceCounters \
+        under_ncu 60 samples.log "$suite" "$tile" --section SourceCounters \
             --warp-sampling-interval 0 --warp-sampling-buffer-size 536870912 -f -o "$file" &&
             "$ncu" --import "$file.ncu-rep" --page source --print-source sass --csv >"$file.csv" &&
             run 20 samples.log "$python" bench/samples.py "$file.csv"
     done < <("profiled_$name")
 }
 
-# Shape and tile of what the last two look at; no tile: the one that a call would get.
+# Of what the last two look at, the suite's part, which is one shape, and the tile; no tile: the one
+# that a call would get.
 profiled_prefill_sm90() {
     cat <<'END'
-b=1,h=32,q=16384,k=16384,d=64 headdim=64,rows=192,keys=128,stages=2,turns=1
-b=1,h=32,q=16384,k=16384,d=64 headdim=64,rows=256,keys=64,stages=4,turns=0
-b=1,h=16,q=16384,k=16384,d=128 headdim=128,rows=192,keys=64,stages=3,turns=0
-b=1,h=8,q=16384,k=16384,d=256 headdim=256,rows=128,keys=64,stages=2,turns=0
-b=32,h=16,q=512,k=512,d=128
-b=32,h=16,q=512,k=512,d=128,causal
-b=32,h=8,q=512,k=512,d=256
-b=32,h=8,q=512,k=512,d=256,causal
+lengths-longest-full:64 headdim=64,rows=192,keys=128,stages=2,turns=1
+lengths-longest-full:64 headdim=64,rows=256,keys=64,stages=4,turns=0
+lengths-longest-full:128 headdim=128,rows=192,keys=64,stages=3,turns=0
+lengths-longest-full:256 headdim=256,rows=128,keys=64,stages=2,turns=0
+lengths-shortest-full:128
+lengths-shortest-causal:128
+lengths-shortest-full:256
+lengths-shortest-causal:256
 END
 }
 profiled_prefill_mma() {
     cat <<'END'
-b=1,h=32,q=16384,k=16384,d=64 headdim=64,rows=128,keys=64,stages=2,q_registers=0,residents=3
-b=1,h=32,q=16384,k=16384,d=64 headdim=64,rows=128,keys=64,stages=2,q_registers=1
-b=1,h=16,q=16384,k=16384,d=128 headdim=128,rows=128,keys=64,warps=4,stages=2
-b=1,h=16,q=16384,k=16384,d=128 headdim=128,rows=256
-b=1,h=8,q=16384,k=16384,d=256 headdim=256,rows=64,keys=64
-b=1,h=8,q=16384,k=16384,d=256 headdim=256,rows=128,keys=64
+lengths-longest-full:64 headdim=64,rows=128,keys=64,stages=2,q_registers=0,residents=3
+lengths-longest-full:64 headdim=64,rows=128,keys=64,stages=2,q_registers=1
+lengths-longest-full:128 headdim=128,rows=128,keys=64,warps=4,stages=2
+lengths-longest-full:128 headdim=128,rows=256
+lengths-longest-full:256 headdim=256,rows=64,keys=64
+lengths-longest-full:256 headdim=256,rows=128,keys=64
 END
 }
 

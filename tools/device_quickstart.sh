@@ -67,11 +67,11 @@ step_sanitize() {
     sanitize 90 sanitizer.log "$program" check --device cuda "${kernels[@]}" --suite sanitizer-portable
 }
 
-# profile LAUNCHES KERNEL NAMES SHAPE: with what step_profile has set.
+# profile LAUNCHES KERNEL NAMES SUITE: with what step_profile has set.
 profile() {
     run 90 "$log" "$ncu" --set detailed --metrics "$metrics" -k "regex:$3" --launch-count "$1" \
         "$program" bench --device cuda --kernel "$2" --launch-path stream --max-seconds 0.05 \
-        --shape "$4" --receipts "$XDG_CACHE_HOME/profile.jsonl"
+        --suite "$4" --receipts "$XDG_CACHE_HOME/profile.jsonl"
 }
 
 step_profile() {
@@ -88,9 +88,9 @@ step_profile() {
     metrics+=,l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum
     metrics+=,l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum
     metrics+=,l1tex__data_pipe_lsu_wavefronts_mem_shared.sum
-    profile 2 simt '^(forward|merge)$' b=4,h=32/8,q=1,k=8192,d=128,dtype=bf16
-    profile 1 simt '^forward$' h=4,q=2048,k=2048,d=64,dtype=fp32
-    profile 3 naive '^(scores|softmax|outputs)$' h=4,q=2048,k=2048,d=64,dtype=fp32
+    profile 2 simt '^(forward|merge)$' portable-profile:128
+    profile 1 simt '^forward$' portable-profile:64
+    profile 3 naive '^(scores|softmax|outputs)$' portable-profile:64
 }
 
 # What would be too large to bring home keeps its end, which holds the verdict.

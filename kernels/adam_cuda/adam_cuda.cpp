@@ -7,6 +7,7 @@
 #include "model/constant.hpp"
 #include "model/one_pass.hpp"
 #include "registry/operation_kernel.hpp"
+#include "registry/why_not.hpp"
 #include "workload/operation.hpp"
 
 namespace raceline::kernels::adam_cuda {
@@ -17,10 +18,10 @@ std::int64_t parameters_of(const Workload& w) {
 }
 
 std::string supports(const Workload& w, const Tile& tile, const Device& device) {
-    if (device.kind != DeviceKind::cuda) {
-        return "it needs a CUDA device";
-    }
-    return ctas_of(parameters_of(w), tile) <= most_ctas ? "" : "it counts CTAs in 31 bits";
+    const std::string reason = why_not_cuda(device);
+    return !reason.empty() || ctas_of(parameters_of(w), tile) <= most_ctas
+               ? reason
+               : "it counts CTAs in 31 bits";
 }
 
 /// Instructions of a thread, which has eight parameters: a profiler's count of what was executed

@@ -5,7 +5,9 @@
 #include <array>
 #include <cstdint>
 
+#include "registry/cuda_limits.hpp"
 #include "registry/kernel.hpp"
+#include "support/rounding.hpp"
 
 namespace raceline::kernels::adam_cuda {
 
@@ -22,14 +24,11 @@ inline constexpr int unit = 4, units = 2;
 inline constexpr int per_thread = unit * units;
 /// Threads that an SM has room for: what holds the registers of a thread down.
 inline constexpr int resident_threads = 1024;
-inline constexpr int registers = 65536 / resident_threads;
+inline constexpr int registers = registers_beside(resident_threads);
 
 constexpr std::int64_t ctas_of(std::int64_t parameters, const Tile& tile) {
     const std::int64_t together = std::int64_t{tile.threads} * per_thread;
-    return (parameters + together - 1) / together;
+    return divide_up(parameters, together);
 }
-
-/// Of a grid's first dimension.
-inline constexpr std::int64_t most_ctas = (std::int64_t{1} << 31) - 1;
 
 }  // namespace raceline::kernels::adam_cuda

@@ -6,6 +6,8 @@
 #include "kernels/combine_cuda/tile.hpp"
 #include "model/one_pass.hpp"
 #include "registry/operation_kernel.hpp"
+#include "registry/why_not.hpp"
+#include "support/rounding.hpp"
 
 namespace raceline::kernels::combine_cuda {
 namespace {
@@ -15,13 +17,9 @@ std::int64_t rows_of(const Workload& w) {
 }
 
 std::string supports(const Workload& w, const Tile& /*tile*/, const Device& device) {
-    if (device.kind != DeviceKind::cuda) {
-        return "it needs a CUDA device";
-    }
-    if (rows_of(w) > most_rows) {
-        return "it counts rows times heads in 31 bits";
-    }
-    return {};
+    const std::string reason = why_not_cuda(device);
+    return !reason.empty() || rows_of(w) <= most_rows ? reason
+                                                      : "it counts rows times heads in 31 bits";
 }
 
 std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& device) {
@@ -32,7 +30,7 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     const auto parts = static_cast<double>(w.extent("parts"));
     const double elements = parts * static_cast<double>(rows_of(w) * w.extent("d"));
     const Work work{{"flop.fma.fp32", 2 * elements}, {"op.ex2", parts * threads}};
-    Counts c = one_wave_pass(w, work, (rows_of(w) + rows_of_cta - 1) / rows_of_cta, tile.threads);
+    Counts c = one_wave_pass(w, work, divide_up(rows_of(w), rows_of_cta), tile.threads);
     c.registers = registers_of(tile.at_once);  // the launch bound
     c.bytes_in_flight = 16.0 * tile.threads * tile.at_once;
     return one_cold_launch(std::move(c), device,

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 
+#include "registry/cuda_limits.hpp"
 #include "registry/kernel.hpp"
 
 namespace raceline::kernels::combine_cuda {
@@ -25,7 +26,7 @@ constexpr int residents(int at_once) {
 }
 
 constexpr int registers_of(int at_once) {
-    return 65536 / (most_threads * residents(at_once)) / 8 * 8;
+    return registers_beside(most_threads * residents(at_once));
 }
 /// Rows times heads are counted in 31 bits.
 inline constexpr std::int64_t most_rows = (std::int64_t{1} << 31) - 1;

@@ -8,6 +8,7 @@
 #include "model/constant.hpp"
 #include "model/one_pass.hpp"
 #include "registry/operation_kernel.hpp"
+#include "registry/why_not.hpp"
 #include "workload/operation.hpp"
 
 namespace raceline::kernels::crossentropy_cuda {
@@ -20,10 +21,9 @@ constexpr Constant exponential = assumed("crossentropy_cuda.exponential", 18,
                                          "clocks of a special function: no source for Hopper");
 
 std::string supports(const Workload& w, const Tile& /*tile*/, const Device& device) {
-    if (device.kind != DeviceKind::cuda) {
-        return "it needs a CUDA device";
-    }
-    return w.extent(grid_rows) <= most_ctas ? "" : "it counts rows in 31 bits";
+    const std::string reason = why_not_cuda(device);
+    return !reason.empty() || w.extent(grid_rows) <= most_ctas ? reason
+                                                               : "it counts rows in 31 bits";
 }
 
 /// Thread-level instructions of a turn of the loop, by the compiler's PTX without its moves.

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 
+#include "registry/cuda_limits.hpp"
 #include "registry/kernel.hpp"
 
 namespace raceline::kernels::crossentropy_cuda {
@@ -19,9 +20,6 @@ inline constexpr std::array tile_list{Tile{512, 2}, Tile{256, 2}, Tile{128, 2}, 
                                       Tile{256, 4}};
 inline constexpr int most_threads = 512;
 inline constexpr int resident_threads = 1024;
-inline constexpr int registers = 65536 / resident_threads;
-
-/// Of a grid's first dimension.
-inline constexpr std::int64_t most_ctas = (std::int64_t{1} << 31) - 1;
+inline constexpr int registers = registers_beside(resident_threads);
 
 }  // namespace raceline::kernels::crossentropy_cuda

@@ -17,10 +17,7 @@ struct Alike {
 
 std::int64_t blocks_of_sequence(const Workload& w, const Tile& tile, const Problem& problem,
                                 std::int64_t b) {
-    Band band = problem.band();
-    band.length_q = static_cast<std::int32_t>(w.length_q(b));
-    band.length_k = static_cast<std::int32_t>(w.length_k(b));
-    return blocks_of(band, tile.keys).count();
+    return blocks_of(band_of(w, problem.band(), b), tile.keys).count();
 }
 
 std::vector<Alike> units_of(const Workload& w, const Tile& tile) {

@@ -8,6 +8,7 @@
 #include "kernels/decode_sm90/params.hpp"
 #include "kernels/decode_sm90/tree_tile.hpp"
 #include "registry/kernel.hpp"
+#include "registry/why_not.hpp"
 #include "schedule/plan.hpp"
 
 namespace raceline::kernels::decode_sm90 {
@@ -35,24 +36,16 @@ std::string why_not_asked(const Workload& w) {
 }
 
 std::string supports(const Workload& w, const Tile& tile, const Device& device) {
-    if (device.kind != DeviceKind::cuda || device.compute_capability != 90) {
-        return "it needs a Hopper GPU (compute capability 9.0)";
+    for (const std::string& reason : {why_not_hopper(device), why_not_asked(w)}) {
+        if (!reason.empty()) {
+            return reason;
+        }
     }
-    if (const std::string reason = why_not_asked(w); !reason.empty()) {
-        return reason;
-    }
-    const std::string dims =
-        "head dims " + std::to_string(w.headdim) + " and " + std::to_string(w.headdim_v);
     const std::int64_t granule = 16 / static_cast<std::int64_t>(bytes_of(w.kv_dtype));
-    if (w.headdim % granule != 0 || w.headdim_v % granule != 0) {
-        return dims + " must be multiples of " + std::to_string(granule);
-    }
-    const std::int32_t width = width_for(w.headdim, w.headdim_v);
-    if (width == 0) {
-        return dims + " are over 256";
-    }
-    if (width != tile.headdim) {
-        return "tiles of head dim " + std::to_string(width) + " serve " + dims;
+    if (const std::string reason = why_not_widths(
+            w, granule, HeadDim{width_for(w.headdim, w.headdim_v)}, HeadDim{tile.headdim});
+        !reason.empty()) {
+        return reason;
     }
     if ((w.kv_dtype == DType::e4m3) != (tile.eight_bits != 0)) {
         return tile.eight_bits != 0 ? "this tile reads a cache in e4m3"

@@ -68,8 +68,8 @@ void launch(const OperationArgs& args, int tile, const Device& /*device*/, void*
     p.of_row = row_bytes / unit;
     p.units = tokens * p.of_row;
     const std::int64_t together = std::int64_t{its.threads} * its.at_once;
-    const LaunchShape shape{dim3(static_cast<unsigned>((p.units + together - 1) / together)),
-                            its.threads, 0, stream};
+    const LaunchShape shape{dim3(static_cast<unsigned>(divide_up(p.units, together))), its.threads,
+                            0, stream};
     switch (unit) {
         case 16: launch_units<uint4>(p, its, shape); break;
         case 8: launch_units<uint2>(p, its, shape); break;

@@ -7,6 +7,7 @@
 #include "model/constant.hpp"
 #include "model/one_pass.hpp"
 #include "registry/operation_kernel.hpp"
+#include "registry/why_not.hpp"
 
 namespace raceline::kernels::embedding_cuda {
 namespace {
@@ -16,11 +17,9 @@ std::int64_t row_bytes(const Workload& w) {
 }
 
 std::string supports(const Workload& w, const Tile& tile, const Device& device) {
-    if (device.kind != DeviceKind::cuda) {
-        return "it needs a CUDA device";
-    }
-    return ctas_of(w.extent("tokens"), row_bytes(w), tile) <= most_ctas
-               ? ""
+    const std::string reason = why_not_cuda(device);
+    return !reason.empty() || ctas_of(w.extent("tokens"), row_bytes(w), tile) <= most_ctas
+               ? reason
                : "it counts CTAs in 31 bits";
 }
 

@@ -5,7 +5,9 @@
 #include <array>
 #include <cstdint>
 
+#include "registry/cuda_limits.hpp"
 #include "registry/kernel.hpp"
+#include "support/rounding.hpp"
 
 namespace raceline::kernels::embedding_cuda {
 
@@ -17,7 +19,7 @@ struct Tile {
 };
 inline constexpr std::array tile_list{Tile{256, 4}, Tile{256, 1}};
 inline constexpr int resident_threads = 2048;
-inline constexpr int registers = 65536 / resident_threads;
+inline constexpr int registers = registers_beside(resident_threads);
 
 /// Bytes that a thread copies at a time: the most of 16, 8, 4, 2 and 1 that rows are multiples of.
 constexpr std::int64_t unit_of(std::int64_t row_bytes) {
@@ -30,10 +32,7 @@ constexpr std::int64_t unit_of(std::int64_t row_bytes) {
 
 constexpr std::int64_t ctas_of(std::int64_t tokens, std::int64_t row_bytes, const Tile& tile) {
     const std::int64_t together = std::int64_t{tile.threads} * tile.at_once;
-    return (tokens * (row_bytes / unit_of(row_bytes)) + together - 1) / together;
+    return divide_up(tokens * (row_bytes / unit_of(row_bytes)), together);
 }
-
-/// Of a grid's first dimension.
-inline constexpr std::int64_t most_ctas = (std::int64_t{1} << 31) - 1;
 
 }  // namespace raceline::kernels::embedding_cuda

@@ -61,13 +61,14 @@ void must(cublasStatus_t status, const char* what) {
                                                  " gives " + std::to_string(status));
 }
 
-struct Problem {
+/// What an algorithm is chosen for.
+struct ProductKey {
     std::int64_t m, n, k;
     DType dtype;
     bool by_rows;  ///< weights are (n, k), as a linear layer's; else (k, n)
     Epilogue epilogue;
 
-    auto operator<=>(const Problem&) const = default;
+    auto operator<=>(const ProductKey&) const = default;
 };
 
 struct Plan {
@@ -104,7 +105,7 @@ cublasLtMatrixLayout_t matrix(DType dtype, std::int64_t rows, std::int64_t colum
     return layout;
 }
 
-void choose(const Problem& p, const void* bias, Plan& plan) {
+void choose(const ProductKey& p, const void* bias, Plan& plan) {
     const Library& lt = library();
     // Sums of fp32 products stay in fp32: TF32 would be another, less accurate operation.
     must(lt.MatmulDescCreate(&plan.product, CUBLAS_COMPUTE_32F, CUDA_R_32F), "a product");
@@ -131,13 +132,13 @@ void choose(const Problem& p, const void* bias, Plan& plan) {
     plan.algorithm = best.algo;
 }
 
-Plan& plan_of(const Problem& problem, const void* bias) {
+Plan& plan_of(const ProductKey& key, const void* bias) {
     static std::mutex lock;
-    static std::map<Problem, Plan> all;
+    static std::map<ProductKey, Plan> all;
     const std::scoped_lock held(lock);
-    Plan& plan = all[problem];
+    Plan& plan = all[key];
     if (plan.product == nullptr) {
-        choose(problem, bias, plan);
+        choose(key, bias, plan);
     }
     return plan;
 }
@@ -146,8 +147,8 @@ Plan& plan_of(const Problem& problem, const void* bias) {
 
 void launch(const OperationArgs& args, int /*tile*/, const Device& /*device*/, void* workspace,
             void* stream) {
-    Problem p{args.extents[0], args.extents[1],     args.extents[2],
-              args.dtype,      args.codes[0] == -1, {}};
+    ProductKey p{args.extents[0], args.extents[1],     args.extents[2],
+                 args.dtype,      args.codes[0] == -1, {}};
     const void* bias = nullptr;
     const void* added = nullptr;
     std::size_t tensor = 2;

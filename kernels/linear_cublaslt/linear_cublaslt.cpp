@@ -14,14 +14,16 @@
 #include "model/one_pass.hpp"
 #include "model/rates.hpp"
 #include "registry/operation_kernel.hpp"
+#include "registry/why_not.hpp"
+#include "support/rounding.hpp"
 #include "workload/operation.hpp"
 
 namespace raceline::kernels::linear_cublaslt {
 namespace {
 
 std::string supports(const Workload& w, const Tile& /*tile*/, const Device& device) {
-    if (device.kind != DeviceKind::cuda) {
-        return "it needs a CUDA device";
+    if (const std::string reason = why_not_cuda(device); !reason.empty()) {
+        return reason;
     }
     bool behind = false;
     Epilogue epilogue;
@@ -100,17 +102,13 @@ constexpr auto most_results =
     256 * static_cast<std::int64_t>(counted(156, "192x208 is the largest of its kernels' names"));
 constexpr std::int64_t most_waves = 4;
 
-constexpr std::int64_t in_parts(std::int64_t all, std::int64_t part) {
-    return (all + part - 1) / part;
-}
-
 std::int64_t tiles(const Sizes& s, const Shape& tile) {
-    return in_parts(s.m, tile.rows) * in_parts(s.n, tile.columns);
+    return divide_up(s.m, tile.rows) * divide_up(s.n, tile.columns);
 }
 
 std::int64_t splits_of(std::int64_t outputs, std::int64_t k, std::int64_t units) {
     // Where tiles are few, k is split among the units that are left.
-    const std::int64_t steps = in_parts(k, columns_of_step);
+    const std::int64_t steps = divide_up(k, columns_of_step);
     return std::clamp<std::int64_t>(units / std::max<std::int64_t>(1, outputs), 1, steps);
 }
 
@@ -127,7 +125,7 @@ double operands_of(const Sizes& s, const Shape& tile, bool hopper) {
         const std::int64_t most = across > 1 ? in_cluster / 2 : in_cluster;
         return static_cast<double>(hopper ? std::min(most, along) : 1);
     };
-    const std::int64_t below = in_parts(s.m, tile.rows), beside = in_parts(s.n, tile.columns);
+    const std::int64_t below = divide_up(s.m, tile.rows), beside = divide_up(s.n, tile.columns);
     return static_cast<double>(tile.rows) / shared_by(beside, below) +
            static_cast<double>(tile.columns) / shared_by(below, beside);
 }
@@ -135,7 +133,7 @@ double operands_of(const Sizes& s, const Shape& tile, bool hopper) {
 /// Elements that the matrix engine reads from shared memory for one column of k: each product of 64
 /// columns takes these and all rows.
 double elements_of_products(const Shape& tile) {
-    return static_cast<double>(in_parts(tile.columns, columns_of_product) *
+    return static_cast<double>(divide_up(tile.columns, columns_of_product) *
                                (columns_of_product + tile.rows));
 }
 
@@ -169,7 +167,7 @@ double seconds_of(const Sizes& s, const Shape& tile, double bytes, const Chip& c
     const auto results = static_cast<double>(tile.rows * tile.columns);
     const double fed = chip.hopper ? elements_of_products(tile) * k * bytes : 0;
     const double sums = splits > 1 ? 2 * sizeof(float) * results : 0;
-    return static_cast<double>(in_parts(outputs * splits, chip.units)) *
+    return static_cast<double>(divide_up(outputs * splits, chip.units)) *
            (chip.wait +
             std::max({over(2 * results * k, chip.flops), over(fed, chip.smem_bytes),
                       over(operands_of(s, tile, chip.hopper) * k * bytes + sums, chip.l2_bytes)}));
@@ -196,13 +194,13 @@ Shape shape_of(const Sizes& s, DType dtype, const Chip& chip) {
     constexpr std::int64_t most_columns = 256;
     for (std::int64_t columns = columns_of_product; columns <= most_columns;
          columns += columns_of_product) {
-        const std::int64_t beside = in_parts(s.n, columns);
+        const std::int64_t beside = divide_up(s.n, columns);
         const std::int64_t most =
             std::min(most_rows, most_results / columns / rows_of_product * rows_of_product);
         std::int64_t last = 0;
         for (std::int64_t waves = 1; waves <= most_waves; ++waves) {
             const std::int64_t below = std::max<std::int64_t>(1, waves * chip.units / beside);
-            const std::int64_t exact = in_parts(in_parts(s.m, below), rows_of_product);
+            const std::int64_t exact = divide_up(divide_up(s.m, below), rows_of_product);
             const std::int64_t rows = std::min(most, rows_of_product * exact);
             if (rows != last) {
                 consider({rows, columns});
@@ -244,8 +242,8 @@ double elements_of_waves(const Sizes& s, const Shape& tile, std::int64_t outputs
     const auto m = static_cast<double>(s.m);
     const auto n = static_cast<double>(s.n);
     // The result with what its last tiles have beyond it: no side of a block is longer.
-    const auto whole_m = static_cast<double>(in_parts(s.m, tile.rows) * tile.rows);
-    const auto whole_n = static_cast<double>(in_parts(s.n, tile.columns) * tile.columns);
+    const auto whole_m = static_cast<double>(round_up(s.m, tile.rows));
+    const auto whole_n = static_cast<double>(round_up(s.n, tile.columns));
     const double area = units * static_cast<double>(tile.rows * tile.columns);
     const double rows = std::min(whole_m, std::max(std::sqrt(area), area / whole_n));
     const double columns = std::min(whole_n, area / rows);
@@ -266,7 +264,7 @@ std::vector<Counts> counts(const Workload& w, const Tile& /*tile*/, const Device
     const Chip chip = chip_of(device, engine);
     const Shape tile = shape_of(s, w.dtype, chip);
     const std::int64_t outputs = tiles(s, tile);
-    const std::int64_t steps = in_parts(k, columns_of_step);
+    const std::int64_t steps = divide_up(k, columns_of_step);
     const std::int64_t splits = splits_of(outputs, k, chip.units);
     const auto ctas = static_cast<double>(outputs * splits);
     const double bytes = bytes_of(w.dtype);

@@ -159,10 +159,7 @@ Share share_of(const Workload& w, const Plan& plan, const Tile& tile) {
         return share;
     }
     for (std::int64_t b = 0; b < w.batch; ++b) {
-        Band band = plan.band;
-        band.length_q = static_cast<std::int32_t>(w.length_q(b));
-        band.length_k = static_cast<std::int32_t>(w.length_k(b));
-        add_sequence(share, band, tile, static_cast<double>(w.heads_q));
+        add_sequence(share, band_of(w, plan.band, b), tile, static_cast<double>(w.heads_q));
     }
     return share;
 }

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 
+#include "registry/cuda_limits.hpp"
 #include "registry/kernel.hpp"
 
 namespace raceline::kernels::prefill_mma {
@@ -97,7 +98,6 @@ constexpr int all_shared_bytes(const Tile& tile) {
 }
 
 constexpr bool valid(const Tile& t) {
-    constexpr int most_shared = 232448;       // of a CTA on Hopper (CUDA C++ Programming Guide)
     constexpr int most_registers = 255;       // of a thread
     const int copied_rows = t.threads() / 8;  // that one pass of all threads copies
     const int held =
@@ -108,7 +108,7 @@ constexpr bool valid(const Tile& t) {
            t.warp_keys() % 16 == 0 && t.warp_columns() % slab_columns == 0 &&
            t.rows % copied_rows == 0 && t.keys % copied_rows == 0 && t.stages >= 1 &&
            t.stages <= 2 && t.residents * t.threads() <= 1536 && held < most_registers &&
-           all_shared_bytes(t) <= most_shared;
+           all_shared_bytes(t) <= most_smem_bytes;
 }
 static_assert(std::ranges::all_of(tiles, valid));
 

@@ -51,10 +51,4 @@ std::vector<Counts> launches_of(std::vector<Counts> before, const schedule::Plan
     return before;
 }
 
-std::string why_not_hopper(const Device& device) {
-    return device.kind != DeviceKind::cuda || device.compute_capability != 90
-               ? "it needs a Hopper GPU (compute capability 9.0)"
-               : "";
-}
-
 }  // namespace raceline::kernels::hopper

@@ -86,9 +86,6 @@ Counts main_counts(const MainLaunch& launch, const schedule::BlockWork& of_block
 std::vector<Counts> launches_of(std::vector<Counts> before, const schedule::Plan& plan,
                                 Counts main);
 
-/// "" or why a device is not Hopper.
-std::string why_not_hopper(const Device& device);
-
 // What both engines share: the loop of e4m3 does the same as that of 16 bits, whose machine code
 // was read.
 inline constexpr std::string_view of_loop =
@@ -96,7 +93,7 @@ inline constexpr std::string_view of_loop =
 inline constexpr Constant chain_of_block = code("prefill_sm90.block.chain", 257, of_loop);
 inline constexpr Constant mask_of_key =
     calibrated("prefill_sm90.mask_of_key", 3.5,
-               "clock() between items under a causal mask, times of "
+               "clock() between work tiles under a causal mask, times of "
                "receipts/h200/2026-11-22-random-20261130-1f24940c08f4",
                0.5, "64 selections of a thread for a block of 128 keys, by the compiled code");
 

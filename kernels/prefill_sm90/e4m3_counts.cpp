@@ -36,7 +36,7 @@ constexpr Constant waits_alternating =
     code("prefill_sm90_fp8.block.waits_alternating", 5,
          "waits in the alternating loop, but for chunks of values");
 constexpr Constant maximum_of_key =
-    code("prefill_sm90_fp8.block.maximum_of_key", 1.5, "maxima of an item's first block");
+    code("prefill_sm90_fp8.block.maximum_of_key", 1.5, "maxima of a work tile's first block");
 constexpr Constant exchanges = code("prefill_sm90_fp8.block.exchanges", 6,
                                     "exchanges between lanes for the maxima of a first block");
 constexpr Constant work_tile_column =

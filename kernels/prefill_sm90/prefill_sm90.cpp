@@ -55,20 +55,7 @@ std::string why_not_e4m3(const Workload& w) {
     return {};
 }
 
-std::string why_not_tiled(const Workload& w, const Tile& tile) {
-    const std::string dims = HeadDims{w.headdim, w.headdim_v}.text();
-    if (w.headdim % 16 != 0 || w.headdim_v % 16 != 0) {  // what the copy engine strides by
-        return dims + " must be multiples of 16";
-    }
-    const std::int32_t width = width_for(w.headdim, w.headdim_v);
-    if (width == 0) {
-        return dims + " are over 256";
-    }
-    if (width != tile.headdim) {
-        return "tiles of head dim " + std::to_string(width) + " serve " + dims;
-    }
-    return {};
-}
+constexpr std::int64_t copied_elements = 16;  // what the copy engine strides by
 
 std::string why_not_accurate(const Workload& w, const Tile& tile) {
     if (tile.accurate() || w.accuracy == Accuracy::fast) {
@@ -85,7 +72,9 @@ std::string why_not_accurate(const Workload& w, const Tile& tile) {
 std::string supports(const Workload& w, const Tile& tile, const Device& device) {
     for (const std::string& reason :
          {why_not_hopper(device), why_not_e4m3(w), why_not_contiguous(w),
-          w.softcap > 0 ? std::string("it has no softcap") : std::string(), why_not_tiled(w, tile),
+          w.softcap > 0 ? std::string("it has no softcap") : std::string(),
+          why_not_widths(w, copied_elements, HeadDim{width_for(w.headdim, w.headdim_v)},
+                         HeadDim{tile.headdim}),
           why_not_accurate(w, tile), why_not_counted(w, tile.rows)}) {
         if (!reason.empty()) {
             return reason;

@@ -9,6 +9,8 @@
 
 #include <cstdint>
 
+#include "registry/cuda_limits.hpp"
+
 namespace raceline::kernels::hopper {
 
 /// Columns of 16 bits in one 128-byte row of swizzled shared memory, and bytes of such a row.
@@ -61,9 +63,8 @@ constexpr SharedLayout layout_of(const Tile& tile, int q_stages, int out_buffers
 }
 /// Dynamic shared memory may start at any multiple of 16 and is rounded up to the swizzle's 1024.
 inline constexpr int shared_slack = 1024 - 16;
-inline constexpr int most_shared = 232448;  // of a CTA on Hopper (CUDA C++ Programming Guide)
 constexpr bool fits(const SharedLayout& layout) {
-    return layout.bytes + shared_slack <= most_shared;
+    return layout.bytes + shared_slack <= most_smem_bytes;
 }
 /// What a launch asks for.
 template <class Tile>
@@ -81,7 +82,8 @@ constexpr bool stores_boxes(const Tile& tile) {
 template <class Tile>
 constexpr bool fits_cta(const Tile& t) {
     const RegisterSplit r = register_split(t);
-    return t.rows % 64 == 0 && t.keys <= 256 && t.stages >= 2 && shared_bytes(t) <= most_shared &&
+    return t.rows % 64 == 0 && t.keys <= 256 && t.stages >= 2 &&
+           shared_bytes(t) <= most_smem_bytes &&
            128 * (r.producer + t.warpgroups() * r.matrix) <= r.entry * t.threads();
 }
 

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "support/rounding.hpp"
+
 namespace raceline::kernels::simt {
 
 /// Keys [first, last); first == last if none.
@@ -18,9 +20,6 @@ constexpr std::int64_t smaller(std::int64_t a, std::int64_t b) {
 }
 constexpr std::int64_t larger(std::int64_t a, std::int64_t b) {
     return a > b ? a : b;
-}
-constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) {
-    return (a + b - 1) / b;
 }
 
 /// Lengths of one sequence and its mask; a negative side of the window is unbounded. As

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "registry/enqueue.cuh"
+#include "support/rounding.hpp"
 #include "workload/attention_args.hpp"
 
 namespace raceline::kernels::tracks {
@@ -17,7 +18,7 @@ extern __shared__ float4 dynamic_shared[];  ///< of the CTA
 
 /// Blocks of `each` that hold so many elements.
 inline unsigned blocks(std::int64_t elements, std::int64_t each) {
-    return static_cast<unsigned>((elements + each - 1) / each);
+    return static_cast<unsigned>(divide_up(elements, each));
 }
 /// CTAs with `rows` query rows of one head each.
 inline unsigned row_tiles(const AttentionArgs& a, int rows) {

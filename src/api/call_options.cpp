@@ -7,6 +7,7 @@
 #include "api/call.hpp"
 #include "api/refusal.hpp"
 #include "support/check.hpp"
+#include "support/rounding.hpp"
 #include "workload/inputs.hpp"
 
 namespace raceline::api {
@@ -138,7 +139,7 @@ void check_packed_tree(std::span<const std::uint32_t> words, std::span<const std
 void check_pages(std::span<const std::int32_t> lengths, std::span<const std::int32_t> table,
                  std::int64_t table_stride, std::int64_t page_size, std::int64_t pages) {
     for (std::size_t b = 0; b < lengths.size(); ++b) {
-        const std::int64_t used = (lengths[b] + page_size - 1) / page_size;
+        const std::int64_t used = divide_up(lengths[b], page_size);
         for (std::int64_t i = 0; i < used; ++i) {
             // What stands past the used entries is nobody's business.
             const std::int32_t page =

@@ -7,6 +7,7 @@
 #include "api/packed_queries.hpp"
 #include "api/refusal.hpp"
 #include "support/check.hpp"
+#include "support/rounding.hpp"
 
 namespace raceline::api {
 namespace {
@@ -74,10 +75,10 @@ void check_caches(const DecodeArgs& args, Workload& w) {
                 cache[1]);
         w.page_size = cache[1];
         // Divided, not multiplied: a stride near the type's end must not overflow.
-        require(args.block_table_stride >= (args.max_seqlen_k + cache[1] - 1) / cache[1], bad,
+        const std::int64_t pages = divide_up(args.max_seqlen_k, cache[1]);
+        require(args.block_table_stride >= pages, bad,
                 "block_table_stride is {}; max_seqlen_k {} needs {} pages of {} tokens a sequence",
-                args.block_table_stride, args.max_seqlen_k,
-                (args.max_seqlen_k + cache[1] - 1) / cache[1], cache[1]);
+                args.block_table_stride, args.max_seqlen_k, pages, cache[1]);
         check_shape("k_cache", args.k_cache, {cache[0], cache[1], w.heads_kv, w.headdim},
                     "(pages, page_size, heads_kv, headdim)");
         check_shape("v_cache", args.v_cache, {cache[0], cache[1], w.heads_kv, w.headdim_v},
@@ -113,19 +114,11 @@ void read_sizes(const DecodeArgs& args, Workload& w) {
 
 void check_queries(const DecodeArgs& args, const Workload& w) {
     if (is_packed(args)) {
-        const std::int64_t total = args.q.shape[0];
-        check_shape("out", args.out, {total, w.heads_q, w.headdim_v},
-                    "(total, heads_q, headdim_v)");
-        if (args.lse.data != nullptr) {
-            check_shape("lse", args.lse, {total, w.heads_q}, "(total, heads_q)");
-        }
-        return;
-    }
-    check_shape("out", args.out, {w.batch, w.seqlen_q, w.heads_q, w.headdim_v},
-                "(batch, seqlen_q, heads_q, headdim_v)");
-    if (args.lse.data != nullptr) {
-        check_shape("lse", args.lse, {w.batch, w.seqlen_q, w.heads_q},
-                    "(batch, seqlen_q, heads_q)");
+        check_outputs(args.out, args.lse, {args.q.shape[0], w.heads_q, w.headdim_v},
+                      "(total, heads_q, headdim_v)", "(total, heads_q)");
+    } else {
+        check_outputs(args.out, args.lse, {w.batch, w.seqlen_q, w.heads_q, w.headdim_v},
+                      "(batch, seqlen_q, heads_q, headdim_v)", "(batch, seqlen_q, heads_q)");
     }
 }
 

@@ -13,6 +13,7 @@
 #include "device/catalog.hpp"
 #include "registry/registry.hpp"
 #include "support/check.hpp"
+#include "support/rounding.hpp"
 
 namespace raceline::api {
 namespace {
@@ -51,7 +52,7 @@ struct KeyHash {
 };
 
 std::int64_t mean_length(std::int64_t tokens, std::int64_t batch) {
-    return batch == 0 ? 0 : rounded_size((tokens + batch - 1) / batch);
+    return batch == 0 ? 0 : rounded_size(divide_up(tokens, batch));
 }
 
 std::int64_t backend_number(std::string_view backend) {
@@ -188,8 +189,7 @@ std::int64_t rounded_size(std::int64_t size) {
     }
     const auto dropped = std::bit_width(static_cast<std::uint64_t>(size - 1)) - 4;
     const std::int64_t step = std::int64_t{1} << dropped;
-    return std::min<std::int64_t>((size + step - 1) / step * step,
-                                  std::numeric_limits<std::int32_t>::max());
+    return std::min<std::int64_t>(round_up(size, step), std::numeric_limits<std::int32_t>::max());
 }
 
 Workload representative(const Workload& workload) {

@@ -61,28 +61,20 @@ void check_memory(const ForwardArgs& args, const Call& call, const MemoryRange& 
 // The sizes that must agree, once q and k say what they are.
 void check_shapes(const ForwardArgs& args, const Workload& w, bool ragged) {
     if (ragged) {
-        const std::int64_t tokens_q = args.q.shape[0];
         const std::int64_t tokens_k = args.k.shape[0];
         check_shape("k", args.k, {tokens_k, w.heads_kv, w.headdim}, "(total_k, heads_kv, headdim)");
         check_shape("v", args.v, {tokens_k, w.heads_kv, w.headdim_v},
                     "(total_k, heads_kv, headdim_v)");
-        check_shape("out", args.out, {tokens_q, w.heads_q, w.headdim_v},
-                    "(total_q, heads_q, headdim_v)");
-        if (args.lse.data != nullptr) {
-            check_shape("lse", args.lse, {tokens_q, w.heads_q}, "(total_q, heads_q)");
-        }
+        check_outputs(args.out, args.lse, {args.q.shape[0], w.heads_q, w.headdim_v},
+                      "(total_q, heads_q, headdim_v)", "(total_q, heads_q)");
         return;
     }
     check_shape("k", args.k, {w.batch, w.seqlen_k, w.heads_kv, w.headdim},
                 "(batch, seqlen_k, heads_kv, headdim)");
     check_shape("v", args.v, {w.batch, w.seqlen_k, w.heads_kv, w.headdim_v},
                 "(batch, seqlen_k, heads_kv, headdim_v)");
-    check_shape("out", args.out, {w.batch, w.seqlen_q, w.heads_q, w.headdim_v},
-                "(batch, seqlen_q, heads_q, headdim_v)");
-    if (args.lse.data != nullptr) {
-        check_shape("lse", args.lse, {w.batch, w.seqlen_q, w.heads_q},
-                    "(batch, seqlen_q, heads_q)");
-    }
+    check_outputs(args.out, args.lse, {w.batch, w.seqlen_q, w.heads_q, w.headdim_v},
+                  "(batch, seqlen_q, heads_q, headdim_v)", "(batch, seqlen_q, heads_q)");
 }
 
 }  // namespace

@@ -144,6 +144,14 @@ void check_no_alias(std::string_view name, const TensorView& view) {
     }
 }
 
+void check_sizes_are(std::string_view name, const TensorView& view,
+                     std::span<const std::int64_t> expected, std::string_view meaning) {
+    if (!std::ranges::equal(view.shape, expected)) {
+        fail(bad, "{} has shape {}; it must be {} = {}", name, list(view.shape), meaning,
+             list(expected));
+    }
+}
+
 }  // namespace
 
 MemoryRange check_view(std::string_view name, const TensorView& view, std::size_t rank,
@@ -196,9 +204,15 @@ void check_apart(const MemoryRange& written, std::initializer_list<MemoryRange> 
 
 void check_shape(std::string_view name, const TensorView& view,
                  std::initializer_list<std::int64_t> expected, std::string_view meaning) {
-    if (!std::equal(view.shape.begin(), view.shape.end(), expected.begin(), expected.end())) {
-        fail(bad, "{} has shape {}; it must be {} = {}", name, list(view.shape), meaning,
-             list({expected.begin(), expected.size()}));
+    check_sizes_are(name, view, {expected.begin(), expected.size()}, meaning);
+}
+
+void check_outputs(const TensorView& out, const TensorView& lse,
+                   std::initializer_list<std::int64_t> expected, std::string_view meaning,
+                   std::string_view meaning_of_lse) {
+    check_shape("out", out, expected, meaning);
+    if (lse.data != nullptr) {
+        check_sizes_are("lse", lse, {expected.begin(), expected.size() - 1}, meaning_of_lse);
     }
 }
 

@@ -54,6 +54,11 @@ void check_apart(const MemoryRange& written, std::initializer_list<MemoryRange> 
 void check_shape(std::string_view name, const TensorView& view,
                  std::initializer_list<std::int64_t> expected, std::string_view meaning);
 
+/// The same of an output, and of its LSE unless its pointer is null: out's sizes without columns.
+void check_outputs(const TensorView& out, const TensorView& lse,
+                   std::initializer_list<std::int64_t> expected, std::string_view meaning,
+                   std::string_view meaning_of_lse);
+
 /// The dtypes that calls take: `view`'s must be `expected`, which `of` names.
 void check_dtype(std::string_view name, const TensorView& view, DType expected,
                  std::string_view of);

@@ -9,6 +9,7 @@
 #include "model/rates.hpp"
 #include "model/residency.hpp"
 #include "support/check.hpp"
+#include "support/rounding.hpp"
 
 namespace raceline {
 namespace {
@@ -229,7 +230,7 @@ double Builder::seconds_at_highest() const {
     }
     const std::int64_t units = std::max(1, device.units);
     const std::int64_t on_unit =
-        std::min<std::int64_t>(occupancy(device, counts), (counts.ctas + units - 1) / units);
+        std::min<std::int64_t>(occupancy(device, counts), divide_up(counts.ctas, units));
     for (const StepCosts& step : out.steps) {
         const double longest = *std::max_element(step.costs.alone.begin(), step.costs.alone.end());
         const double clocks = step.counted == nullptr ? 0 : step.counted->clocks_among(on_unit);
@@ -299,7 +300,7 @@ void Builder::settle_clock(const RereadSplit& rereads) {
 double Builder::matrix_share() const {
     const double slower = clock_under_load(device, 1) / device.clock_hz;
     const std::int64_t units = std::max(1, device.units);
-    const std::int64_t on_unit = (counts.ctas + units - 1) / units;
+    const std::int64_t on_unit = divide_up(counts.ctas, units);
     double matrix = 0, all = 0;
     for (std::size_t s = 0; s < counts.steps.size(); ++s) {
         const Step& step = counts.steps[s];

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "support/check.hpp"
+#include "support/rounding.hpp"
 
 namespace raceline {
 namespace {
@@ -12,10 +13,6 @@ namespace {
 constexpr std::int64_t warp_threads = 32;
 constexpr std::int64_t register_unit = 256;  // registers are given to a warp in these portions
 constexpr std::int64_t partitions = 4;       // of a unit; each has a fourth of the registers
-
-std::int64_t round_up(std::int64_t value, std::int64_t unit) {
-    return (value + unit - 1) / unit * unit;
-}
 
 std::int64_t register_limit(const Device& device, const Counts& counts, std::int64_t warps) {
     const std::int64_t per_warp = round_up(counts.registers * warp_threads, register_unit);
@@ -36,7 +33,7 @@ std::int64_t smem_limit(const Device& device, const Counts& counts) {
 
 // CTAs that a unit holds; 0: not one.
 std::int64_t held_by_unit(const Device& device, const Counts& counts) {
-    const std::int64_t warps = (counts.threads + warp_threads - 1) / warp_threads;
+    const std::int64_t warps = divide_up(counts.threads, warp_threads);
     std::int64_t held = device.ctas_per_unit > 0 ? device.ctas_per_unit : 32;
     if (device.threads_per_unit > 0) {
         held = std::min(held, device.threads_per_unit / (warps * warp_threads));

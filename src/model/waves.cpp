@@ -5,6 +5,7 @@
 
 #include "model/overlap.hpp"
 #include "model/residents.hpp"
+#include "support/rounding.hpp"
 
 namespace raceline {
 namespace {
@@ -99,7 +100,7 @@ double heaviest_seconds(double serial, double busy, std::int64_t residents, doub
 WaveTime wave_time(const LaunchCosts& costs, const Layout& layout, std::int64_t ctas,
                    bool with_latency) {
     const std::int64_t units = std::min(ctas, layout.units);
-    const std::int64_t residents = (ctas + layout.units - 1) / layout.units;
+    const std::int64_t residents = divide_up(ctas, layout.units);
     const auto on_fullest = static_cast<double>(residents);
     const SerialTime serial = serial_time(costs, units, with_latency);
     double busiest = 0;  // of the average CTA, on a resource that its unit has to itself
@@ -158,8 +159,7 @@ ScheduleTime schedule_time(const LaunchCosts& costs, const Layout& layout, bool 
 
     const double equal = static_cast<double>(full) * whole.seconds + last.seconds;
     // A launch of less than one wave fills as many CTAs a unit as its fullest unit has.
-    const std::int64_t filled =
-        full > 0 ? layout.slots : (rest + layout.units - 1) / layout.units * layout.units;
+    const std::int64_t filled = full > 0 ? layout.slots : round_up(rest, layout.units);
     const double used = static_cast<double>(layout.ctas) / static_cast<double>(filled);
     const double shared =
         typical.shared_seconds *

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "plot/placement.hpp"
+#include "support/rounding.hpp"
 
 namespace raceline {
 
@@ -57,7 +58,7 @@ Legend legend_of(const Panel& panel, double width, double letter, double sample)
     if (longest <= most) {
         const double entry = static_cast<double>(longest) * letter + sample;
         const auto across = static_cast<std::size_t>(std::max(1.0, width / entry));
-        return {.rows = (entries + across - 1) / across, .most = most};
+        return {.rows = divide_up(entries, across), .most = most};
     }
     // One below the other: the lines of an entry stay together.
     Legend legend{.rows = 0, .most = most};

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "support/check.hpp"
+#include "support/rounding.hpp"
 #include "timing/measurement.hpp"
 
 namespace raceline::probe {
@@ -103,7 +104,7 @@ const Pass& better(const Pass& left, const Pass& right) {
 
 Pages::Pages(std::size_t bytes) {
     constexpr std::size_t huge = std::size_t{2} << 20U;
-    bytes_ = (bytes + huge - 1) / huge * huge;
+    bytes_ = round_up(bytes, huge);
     void* memory =
         mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     require(memory != MAP_FAILED, Status::internal,

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <numbers>
 #include <string>
 
 #include "raceline/error.hpp"
@@ -20,7 +21,7 @@ struct ScoreScale {
 /// A softcap's cap_inner is never 0, which says that there is none: where the quotient is too small
 /// for a float it is the smallest normal one, and all scores are next to 0 as they should be.
 inline ScoreScale score_scale(const AttentionArgs& a) {
-    constexpr float log2_of_e = 1.4426950408889634F;
+    constexpr auto log2_of_e = std::numbers::log2e_v<float>;
     if (!(a.softcap > 0)) {
         return {a.scale * log2_of_e, 0};
     }

@@ -11,6 +11,18 @@
 
 namespace raceline {
 
+/// Of a kernel for any GPU.
+inline std::string why_not_cuda(const Device& device) {
+    return device.kind == DeviceKind::cuda ? "" : "it needs a CUDA device";
+}
+
+/// Of an engine that is compiled for sm_90a alone.
+inline std::string why_not_hopper(const Device& device) {
+    return device.kind != DeviceKind::cuda || device.compute_capability != 90
+               ? "it needs a Hopper GPU (compute capability 9.0)"
+               : "";
+}
+
 /// Of an engine that multiplies 16-bit operands of one type.
 inline std::string why_not_16_bits(const Workload& w) {
     if ((w.dtype != DType::bf16 && w.dtype != DType::fp16) || w.kv_dtype != w.dtype) {
@@ -67,21 +79,32 @@ constexpr HeadDims narrowest(const Tiles& tiles, HeadDims asked) {
     return best;
 }
 
-/// Of a tile for head dims that are multiples of 8, 16 bytes; the widest of `tiles` has 256.
-template <class Tiles, class Tile>
-std::string why_not_head_dims(const Workload& w, const Tiles& tiles, const Tile& tile) {
+/// The width of a tile that has one for Q, K and V.
+struct HeadDim {
+    std::int64_t all;
+    bool operator==(const HeadDim&) const = default;
+    [[nodiscard]] std::string text() const { return "head dim " + std::to_string(all); }
+};
+
+/// Of a tile for head dims that are multiples of `granule`, 16 bytes. `serving`: the widths of the
+/// tiles that serve them; zeros if none does, and the widest tiles have 256.
+template <class Widths>
+std::string why_not_widths(const Workload& w, std::int64_t granule, const Widths& serving,
+                           const Widths& of_tile) {
     const HeadDims asked{w.headdim, w.headdim_v};
-    if (asked.qk % 8 != 0 || asked.v % 8 != 0) {
-        return asked.text() + " must be multiples of 8";
+    if (asked.qk % granule != 0 || asked.v % granule != 0) {
+        return asked.text() + " must be multiples of " + std::to_string(granule);
     }
-    const HeadDims widths = narrowest(tiles, asked);
-    if (widths.qk == 0) {
+    if (serving == Widths{}) {
         return asked.text() + " are over 256";
     }
-    if (widths != HeadDims{tile.headdim, tile.headdim_v}) {
-        return "tiles of " + widths.text() + " serve " + asked.text();
-    }
-    return {};
+    return serving == of_tile ? "" : "tiles of " + serving.text() + " serve " + asked.text();
+}
+/// Where a tile has a width for Q and K and one for V, in 16 bits.
+template <class Tiles, class Tile>
+std::string why_not_head_dims(const Workload& w, const Tiles& tiles, const Tile& tile) {
+    return why_not_widths(w, 8, narrowest(tiles, {w.headdim, w.headdim_v}),
+                          HeadDims{tile.headdim, tile.headdim_v});
 }
 
 }  // namespace raceline

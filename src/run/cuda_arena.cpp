@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "run/device_reference.hpp"
+#include "support/rounding.hpp"
 
 namespace raceline {
 namespace {
@@ -52,7 +53,7 @@ CudaArena::Layout CudaArena::make_layout(const Workload& w, const Inputs& in) {
     for (std::size_t part = 0; part < parts; ++part) {
         layout.offset[part] = layout.total;
         const std::size_t end = layout.total + layout.bytes[part] + red_zone_bytes;
-        layout.total = (end + alignment - 1) / alignment * alignment;
+        layout.total = round_up(end, alignment);
     }
     return layout;
 }

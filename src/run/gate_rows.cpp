@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "run/gate.hpp"
+#include "support/rounding.hpp"
 #include "workload/normal.hpp"
 
 namespace raceline {
@@ -138,7 +139,7 @@ std::int64_t roundings_of(const Workload& w, std::span<const Row> rows) {
 
 std::int64_t roundings_for(const Workload& w, std::int64_t scattering) {
     const std::int64_t errors = affordable(w, enough);
-    return scattering == 0 ? 1 : std::max<std::int64_t>(1, (errors + scattering - 1) / scattering);
+    return scattering == 0 ? 1 : std::max<std::int64_t>(1, divide_up(errors, scattering));
 }
 
 }  // namespace raceline

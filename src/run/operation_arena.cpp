@@ -6,6 +6,7 @@
 #include "run/cuda_arena.hpp"
 #include "run/gate.hpp"
 #include "support/check.hpp"
+#include "support/rounding.hpp"
 
 namespace raceline {
 namespace {
@@ -16,7 +17,7 @@ std::vector<std::size_t> offsets_of(std::span<const TensorSpec> tensors) {
     std::vector<std::size_t> offsets{0};
     for (const TensorSpec& tensor : tensors) {
         const std::size_t end = offsets.back() + tensor.bytes() + red_zone_bytes;
-        offsets.push_back((end + tensor_alignment - 1) / tensor_alignment * tensor_alignment);
+        offsets.push_back(round_up(end, tensor_alignment));
     }
     return offsets;
 }

@@ -53,15 +53,6 @@ inline constexpr std::int32_t work_tiles_walked = 1 << 18;
 // Of the tiles of rows of one sequence, so many are then looked at between two bends of the mask.
 inline constexpr std::int32_t row_tiles_sampled = 1 << 12;
 
-inline Band band_of(const Workload& w, const Plan& plan, std::int64_t b) {
-    Band band = plan.band;
-    if (w.ragged()) {
-        band.length_q = static_cast<std::int32_t>(w.length_q(b));
-        band.length_k = static_cast<std::int32_t>(w.length_k(b));
-    }
-    return band;
-}
-
 template <class LoadOfTile>
 std::vector<Load> fixed_shares(const Plan& plan, std::int32_t work_tiles,
                                const LoadOfTile& load_of_tile) {
@@ -174,8 +165,8 @@ Share share_of(const Workload& w, const Plan& plan, const Tile& tile,
     std::vector<std::vector<CountedLoad>> loads_of_head;
     Load mean;
     for (std::int64_t b = 0; b < sequences; ++b) {
-        loads_of_head.push_back(add_sequence(share, band_of(w, plan, b), tile, heads, alone, most,
-                                             clocks_of_block, clocks_between));
+        loads_of_head.push_back(add_sequence(share, band_of(w, plan.band, b), tile, heads, alone,
+                                             most, clocks_of_block, clocks_between));
         for (const auto& [load, times] : loads_of_head.back()) {
             mean.add(load, heads / plan.ctas * times);
         }

@@ -50,17 +50,17 @@ std::vector<Step> steps_of(const Share& share, const BlockWork& p, int warpgroup
     const int working =
         any > 0 ? static_cast<int>(std::lround(most.warpgroups / most.work_tiles)) : warpgroups;
     const StepClocks c = clocks(working);
-    return {
-        {"start", any * trips, {}, "latency.dram"},
-        {"rows", any, p.start, ""},
-        {"first scores", any, p.scores, ""},
-        {"first softmax", any, p.first_softmax, "", c.first_softmax},
-        {"item's first block", firsts, p.scores + p.first_softmax + p.values, "", c.first_block},
-        {"block", std::max(0.0, most.worked - most.firsts), p.scores + p.softmax + p.values, "",
-         c.block},
-        {"masks", most.masked, {}, "", c.mask},
-        {"last values", any, p.values, ""},
-        {"finish", most.work_tiles, p.finish, "", c.between}};
+    return {{"start", any * trips, {}, "latency.dram"},
+            {"rows", any, p.start, ""},
+            {"first scores", any, p.scores, ""},
+            {"first softmax", any, p.first_softmax, "", c.first_softmax},
+            {"work tile's first block", firsts, p.scores + p.first_softmax + p.values, "",
+             c.first_block},
+            {"block", std::max(0.0, most.worked - most.firsts), p.scores + p.softmax + p.values, "",
+             c.block},
+            {"masks", most.masked, {}, "", c.mask},
+            {"last values", any, p.values, ""},
+            {"finish", most.work_tiles, p.finish, "", c.between}};
 }
 
 /// The memset of the counter that work tiles are drawn from: no CTA, a floor.

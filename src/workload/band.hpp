@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "support/rounding.hpp"
+
 namespace raceline {
 
 template <class A, class B>
@@ -16,9 +18,6 @@ constexpr std::common_type_t<A, B> smaller(A a, B b) {
 template <class A, class B>
 constexpr std::common_type_t<A, B> larger(A a, B b) {
     return a > b ? a : b;
-}
-constexpr std::int64_t divide_up(std::int64_t a, std::int64_t b) {
-    return (a + b - 1) / b;
 }
 
 /// Blocks of keys [first, last); none if first >= last.

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "support/check.hpp"
+#include "support/rounding.hpp"
 #include "workload/normal.hpp"
 
 namespace raceline {
@@ -35,7 +36,7 @@ std::int64_t make_pages(Inputs& in, const Workload& w, bool poison, std::uint64_
     std::int64_t used = 0;
     std::int64_t widest = 0;
     for (std::int64_t b = 0; b < w.batch; ++b) {
-        const std::int64_t pages = (w.length_k(b) + w.page_size - 1) / w.page_size;
+        const std::int64_t pages = divide_up(w.length_k(b), w.page_size);
         used += pages;
         widest = std::max(widest, pages);
         in.seqlens_k.push_back(static_cast<std::int32_t>(w.length_k(b)));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "support/check.hpp"
+#include "support/rounding.hpp"
 #include "workload/inputs.hpp"
 #include "workload/nvfp4.hpp"
 #include "workload/oracle.hpp"
@@ -179,7 +180,7 @@ Nvfp4Pages::Nvfp4Pages(const Workload& w, std::int64_t row) {
     constexpr std::int64_t step = 256;  // elements: 128 bytes of codes, 16 of scales
     const std::int64_t together = w.seqlens_k.empty() ? w.seqlen_k : w.tokens_k();
     tokens = std::max<std::int64_t>(1, w.page_size != 0 ? w.page_size : together);
-    elements = (tokens * row + step - 1) / step * step;
+    elements = round_up(tokens * row, step);
 }
 
 void store_nvfp4(std::byte* page, std::int64_t page_elements, std::int64_t first,

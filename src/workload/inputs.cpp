@@ -12,6 +12,7 @@
 
 #include "support/check.hpp"
 #include "support/out_of_memory.hpp"
+#include "support/rounding.hpp"
 #include "workload/block_table.hpp"
 #include "workload/normal.hpp"
 #include "workload/nvfp4.hpp"
@@ -115,7 +116,7 @@ void fill_nvfp4_cache(std::vector<std::byte>& cache, const Workload& w, const In
     const std::uint64_t key = stream_key(options.seed, keys ? stream_k : stream_v);
     const std::int64_t channel = outlier_channel(w, options.seed);
     const bool poisoned = options.poison && w.page_size != 0;
-    cache.resize((tokens + pages.tokens - 1) / pages.tokens * pages.bytes(),
+    cache.resize(divide_up(tokens, pages.tokens) * pages.bytes(),
                  poisoned ? nan_byte : std::byte{0});
     std::vector<float> factors(slots.size(), 1);
     if (!keys && options.draw == Draw::outliers) {

@@ -38,6 +38,11 @@ Problem problem_of(const Workload& w) {
     return p;
 }
 
+Band band_of(const Workload& w, const Band& longest, std::int64_t b) {
+    return {static_cast<std::int32_t>(w.length_q(b)), static_cast<std::int32_t>(w.length_k(b)),
+            longest.left, longest.right};
+}
+
 Problem problem_of(const AttentionArgs& a) {
     Problem p = sizes_of(a);
     p.window = {a.window_left, a.window_right};

@@ -32,4 +32,7 @@ struct Problem {
 Problem problem_of(const Workload& workload);
 Problem problem_of(const AttentionArgs& args);
 
+/// Of sequence b of a workload; `longest` is its Problem's band, whose sides hold for all.
+Band band_of(const Workload& workload, const Band& longest, std::int64_t b);
+
 }  // namespace raceline

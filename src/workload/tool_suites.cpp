@@ -14,11 +14,12 @@ namespace {
 using Shapes = std::vector<std::string>;
 
 /// Of training-16k some lengths of a sequence, and what `rest` says: type and accuracy.
-Shapes training_lengths(std::initializer_list<int> lengths, std::string_view rest) {
+Shapes training_lengths(std::initializer_list<int> lengths, std::string_view rest,
+                        std::initializer_list<const char*> masks = {"", ",causal"}) {
     Shapes shapes;
     for (const int d : {64, 128, 256}) {
         for (const int n : lengths) {
-            for (const char* mask : {"", ",causal"}) {
+            for (const char* mask : masks) {
                 shapes.push_back(fmt::format("b={},h={},q={},k={},d={}{},{}", 16384 / n, 2048 / d,
                                              n, n, d, mask, rest));
             }
@@ -61,6 +62,18 @@ Shapes warm_up() {
     Shapes shapes;
     for (const int d : {64, 128, 256}) {
         shapes.push_back(fmt::format("h=2,k=256,d={},dtype=bf16", d));
+    }
+    return shapes;
+}
+
+/// Kernels for decode differ by head dim, group and the cache's type.
+Shapes warm_up_decode() {
+    Shapes shapes;
+    for (const char* heads : {"h=4/1,d=128", "h=8/1,d=128", "h=1,d=128", "h=1,d=64"}) {
+        for (const char* cache : {"bf16", "e4m3"}) {
+            shapes.push_back(
+                fmt::format("b=1,{},q=1,k=128,dtype=bf16,kv={},page=64", heads, cache));
+        }
     }
     return shapes;
 }
@@ -365,12 +378,33 @@ constexpr std::array measuring{
                +[] { return training_lengths({16384, 4096}, "dtype=e4m3,accuracy=fast"); }},
     SuiteEntry{"lengths-longest", "of training-16k one sequence of 16,384 tokens",
                +[] { return training_lengths({16384}, "dtype=bf16"); }},
+    SuiteEntry{"lengths-longest-full", "of lengths-longest what has no mask, a shape a head dim",
+               +[] { return training_lengths({16384}, "dtype=bf16", {""}); }},
+    SuiteEntry{"lengths-shortest-full", "of training-16k 512 tokens without a mask",
+               +[] { return training_lengths({512}, "dtype=bf16", {""}); }},
+    SuiteEntry{"lengths-shortest-causal", "of training-16k 512 tokens under a causal mask",
+               +[] { return training_lengths({512}, "dtype=bf16", {",causal"}); }},
+    SuiteEntry{"portable-profile", "decode in bf16 and prefill in fp32, for portable kernels",
+               +[] {
+                   return Shapes{"b=4,h=32/8,q=1,k=8192,d=128,dtype=bf16",
+                                 "h=4,q=2048,k=2048,d=64,dtype=fp32"};
+               }},
+    SuiteEntry{"fused-chains", "chains of operations that are worth fusing",
+               +[] {
+                   return Shapes{"op=add+rmsnorm,n=16384x4096,dtype=bf16",
+                                 "op=silu+mul,n=16384x14336,dtype=bf16",
+                                 "op=rmsnorm+rope,n=524288x128,dtype=bf16",
+                                 "op=linear+bias+gelu,m=4096,n=14336,k=4096,dtype=bf16",
+                                 "op=rmsnorm+linear+silu,m=4096,n=4096,k=4096,dtype=bf16"};
+               }},
     SuiteEntry{"ladder-wide", "a second shape of each rung: short prefill, many sequences",
                +[] {
                    return Shapes{"h=8,k=512,d=64,dtype=fp16",
                                  "b=64,h=32/8,q=1,k=8192,d=128,dtype=fp16"};
                }},
     SuiteEntry{"warm-up", "one small prefill a head dim, for libraries that compile", warm_up},
+    SuiteEntry{"warm-up-decode", "one small decode a kernel, for libraries that compile",
+               warm_up_decode},
     SuiteEntry{"cpu-figures", "what a CPU's figures rest on: prefill and decode in three types",
                cpu_figures},
     SuiteEntry{"cpu-one-thread", "small prefill in fp32, for one thread", cpu_one_thread},

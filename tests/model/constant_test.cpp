@@ -176,7 +176,6 @@ struct Definition {
 };
 constexpr std::array definitions{
     Definition{"kernels/decode_sm90/params.hpp", "3", "how often its plan tries"},
-    Definition{"kernels/prefill_sm90/counts.cpp", "90", "a compute capability"},
     Definition{"src/model/costs.cpp", "1e-6", "a ratio of sums may fall short of 1 by rounding"},
     Definition{"src/model/costs.hpp", "24", "how many resources a launch may have"},
     Definition{"src/model/error_band.cpp", "20e-6", "the border of two regimes"},

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Adding an engine with device code touches one folder: copies the tree, but for the engines and rungs
 # that it has, adds kernels/throwaway_gpu/ in the style of one, and finds it in `kernels` and `predict`,
-# compiled for the GPU, and proven on the emulated machine. Needs nvcc, no GPU.
+# compiled for the GPU, and proven on the emulated machine. So it finds kernels/throwaway_tensor/, the
+# same for sm_90a with an instruction that only the machine of tensor cores knows. Needs nvcc, no GPU.
 file(REMOVE_RECURSE ${WORK}/tree)
 file(MAKE_DIRECTORY ${WORK}/tree)
 foreach(part CMakeLists.txt CMakePresets.json cmake apps include devices src operations kernels ladder cpu gpu
@@ -178,23 +179,53 @@ RACELINE_KERNEL(throwaway_gpu, record_of("a test's engine", Engine::cuda, tiles,
                                         {supports, counts, precision, workspace}))
 ]=])
 
+# The other one stages the first element of a row of Q in shared memory by cp.async.
+set(other ${WORK}/tree/kernels/throwaway_tensor)
+foreach(file tile.hpp instances.hpp forward.cuh launch.cu throwaway_gpu.cpp)
+  file(READ ${folder}/${file} text)
+  string(REPLACE throwaway_gpu throwaway_tensor text "${text}")
+  string(REPLACE throwaway_gpu throwaway_tensor name ${file})
+  string(REPLACE forward.cuh forward.sm90a.cuh name ${name})
+  if(file STREQUAL "tile.hpp")
+    string(REPLACE "{{32}, {64}, {96}, {128}}" "{{128}, {256}, {384}, {512}}" text "${text}")  # whole warpgroups
+  elseif(file STREQUAL "launch.cu")
+    string(REPLACE "threads, 0, stream" "threads, 4 * static_cast<std::size_t>(threads), stream" text "${text}")
+  elseif(file STREQUAL "forward.cuh")
+    string(REPLACE "#include <cmath>\n" "#include <cmath>\n\n#include \"gpu/ptx/cp_async.cuh\"" text "${text}")
+    string(REPLACE "    const int row =" "    extern __shared__ float first[];\n    const int row =" text "${text}")
+    string(REPLACE "    float out[d] = {};" [=[
+    ptx::cp_async_ca_4(static_cast<std::uint32_t>(__cvta_generic_to_shared(first + threadIdx.x)), q, 4);
+    ptx::cp_async_commit_group();
+    ptx::cp_async_wait_group<0>();
+    float out[d] = {};]=] text "${text}")
+    string(REPLACE "fmaf(q[c]," "fmaf(c == 0 ? first[threadIdx.x] : q[c]," text "${text}")
+  endif()
+  file(WRITE ${other}/${name} "${text}")
+endforeach()
+
 # The same flags as the tree's own build, so that its cache of compiled files serves.
 run(${CMAKE_COMMAND} -G Ninja -B ${WORK}/tree/build -S . -DRACELINE_CUDA=ON -DBUILD_TESTING=ON
     -DCMAKE_BUILD_TYPE=Release)
-run(${CMAKE_COMMAND} --build ${WORK}/tree/build --target raceline_cli test_emulated)
-run(${WORK}/tree/build/raceline kernels)
-if(NOT out MATCHES "throwaway_gpu +cuda +4")
-  message(FATAL_ERROR "it is not listed:\n${out}")
-endif()
-if(out MATCHES "throwaway_gpu[^\n]*predicted only")
-  message(FATAL_ERROR "its device code was not compiled:\n${out}")
-endif()
-run(${WORK}/tree/build/raceline predict --device h200 --kernel throwaway_gpu --shape h=8,q=512,k=512,d=64,dtype=fp32)
-if(NOT out MATCHES "throwaway_gpu")
-  message(FATAL_ERROR "it is not predicted:\n${out}")
-endif()
-run(${WORK}/tree/build/tests/test_emulated --gtest_filter=*Proof*throwaway_gpu*)
-if(NOT out MATCHES "1 test from .* ran" OR NOT out MATCHES "PASSED[^\n]* 1 test")
-  message(FATAL_ERROR "it is not proven on the emulated machine:\n${out}")
-endif()
+run(${CMAKE_COMMAND} --build ${WORK}/tree/build --target raceline_cli test_emulated test_emulated_tensor)
+foreach(engine throwaway_gpu throwaway_tensor)
+  run(${WORK}/tree/build/raceline kernels)
+  if(NOT out MATCHES "${engine} +cuda +4")
+    message(FATAL_ERROR "${engine} is not listed:\n${out}")
+  endif()
+  if(out MATCHES "${engine}[^\n]*predicted only")
+    message(FATAL_ERROR "${engine}'s device code was not compiled:\n${out}")
+  endif()
+  run(${WORK}/tree/build/raceline predict --device h200 --kernel ${engine} --shape h=8,q=512,k=512,d=64,dtype=fp32)
+  if(NOT out MATCHES "${engine}")
+    message(FATAL_ERROR "${engine} is not predicted:\n${out}")
+  endif()
+  set(program test_emulated)
+  if(engine STREQUAL "throwaway_tensor")
+    set(program test_emulated_tensor)
+  endif()
+  run(${WORK}/tree/build/tests/${program} --gtest_filter=*Proof*${engine}*)
+  if(NOT out MATCHES "1 test from .* ran" OR NOT out MATCHES "PASSED[^\n]* 1 test")
+    message(FATAL_ERROR "${engine} is not proven on the emulated machine:\n${out}")
+  endif()
+endforeach()
 message("one folder of an engine, and it is listed, compiled, predicted and proven")

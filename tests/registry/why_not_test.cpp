@@ -37,6 +37,31 @@ TEST(WhyNot, head_dims_are_refused_in_this_order) {
     EXPECT_EQ(asked("h=1,q=8,k=8,d=56,dtype=bf16", tiles[1]), "");
 }
 
+TEST(WhyNot, a_tile_of_one_width_is_told_by_one) {
+    const auto asked = [](const char* shape, std::int64_t granule, HeadDim serving) {
+        return why_not_widths(parse_shape(shape), granule, serving, HeadDim{128});
+    };
+    EXPECT_EQ(asked("h=1,q=8,k=8,d=80/72,dtype=bf16", 16, {128}),
+              "head dims 80 and 72 must be multiples of 16");
+    EXPECT_EQ(asked("h=1,q=8,k=8,d=264,dtype=bf16", 8, {0}), "head dims 264 and 264 are over 256");
+    EXPECT_EQ(asked("h=1,q=8,k=8,d=56,dtype=bf16", 8, {64}),
+              "tiles of head dim 64 serve head dims 56 and 56");
+    EXPECT_EQ(asked("h=1,q=8,k=8,d=120,dtype=bf16", 8, {128}), "");
+}
+
+TEST(WhyNot, a_device_is_refused_by_what_it_is) {
+    Device device;
+    device.kind = DeviceKind::cpu;
+    EXPECT_EQ(why_not_cuda(device), "it needs a CUDA device");
+    EXPECT_EQ(why_not_hopper(device), "it needs a Hopper GPU (compute capability 9.0)");
+    device.kind = DeviceKind::cuda;
+    device.compute_capability = 80;
+    EXPECT_EQ(why_not_cuda(device), "");
+    EXPECT_EQ(why_not_hopper(device), "it needs a Hopper GPU (compute capability 9.0)");
+    device.compute_capability = 90;
+    EXPECT_EQ(why_not_hopper(device), "");
+}
+
 TEST(LaunchArgs, chunks_need_address_strides_and_width) {
     alignas(16) std::array<std::uint16_t, 16> memory{};
     const TensorArg good{memory.data(), 64, 16, 8};

@@ -44,6 +44,14 @@ forbid(operations/attention/attention.cpp "#include \"run/gate.hpp\"" "includes 
 forbid(kernels/simt/simt.cpp "#include \"operations/attention/attention.hpp\""
        "includes operations/attention/attention.hpp")
 allow(operations/attention/attention.cpp "#include \"workload/oracle.hpp\"")
+# What hides where it goes: without a folder, or by a macro. Lists that a build writes have none.
+forbid(src/run/gate.cpp "#include \"counts.hpp\"" "includes counts.hpp")
+forbid(kernels/simt/simt.cpp "  #  include \"gate.hpp\"" "includes gate.hpp")
+forbid(src/workload/oracle.cpp "#include \"embedded.inc\"" "includes embedded.inc")
+forbid(src/support/json.cpp "#define HEADER \"run/gate.hpp\"\n#include HEADER" "includes what a macro says")
+forbid(gpu/tile/chunk.cuh "#  include HEADER_OF(model)" "includes what a macro says")
+allow(kernels/simt/simt.cpp "#include \"plan.hpp\"")
+allow(src/run/gate.cpp "#include \"kernels.inc\"")
 # gpu
 forbid(gpu/ptx/bar.cuh "#include \"workload/workload.hpp\"" "includes workload/workload.hpp")
 forbid(gpu/tile/tanh.cuh "#  include \"model/counts.hpp\"" "includes model/counts.hpp")
@@ -62,11 +70,16 @@ forbid(python/raceline/torch.py "from ._attention import attention" "imports ._a
 forbid(python/raceline/_call.py "    from . import (_table,\n  torch as other)" "imports .torch")
 forbid(python/raceline/_tensors.py "import raceline.torch" "imports raceline.torch")
 forbid(python/raceline/_devices.py "import json; import c_library" "imports c_library")
+forbid(python/raceline/_table.py "torch = importlib.import_module('raceline.torch')" "imports raceline.torch")
+forbid(python/raceline/_tensors.py "call = importlib.import_module(\n    \".torch\", __package__)" "imports .torch")
+forbid(python/raceline/_devices.py "core = __import__(\"raceline._page\")" "imports raceline._page")
+allow(python/raceline/_devices.py "importlib.import_module(\"raceline._call\")\nnumpy = __import__('numpy')")
 allow(python/raceline/_predict.py "from . import _call, _tensors as others\nimport torch")
 # bench
 forbid(bench/ratios.py "import os, raceline" "imports raceline")
 forbid(bench/compare.py "if True: from raceline.torch import attention" "imports raceline.torch")
 forbid(bench/tests/stand_in_gpu.py "import figures" "imports figures")
+forbid(bench/errors.py "importlib.import_module( 'raceline' )" "imports raceline")
 allow(bench/ratios.py "import torch\nfrom c_library import Library  # else: import raceline")
 # A place without a row.
 file(WRITE ${WORK}/src/attic/old.cpp "")

@@ -172,6 +172,11 @@ TEST(Suites, ThoseOfToolsHoldTheirTypesAlone) {
         {"lengths-long", {DType::bf16}},
         {"lengths-long-fast", {DType::e4m3}},
         {"lengths-longest", {DType::bf16}},
+        {"lengths-longest-full", {DType::bf16}},
+        {"lengths-shortest-full", {DType::bf16}},
+        {"lengths-shortest-causal", {DType::bf16}},
+        {"portable-profile", {DType::bf16, DType::fp32}},
+        {"fused-chains", {DType::bf16}},
         {"ladder-wide", {DType::fp16}},
         {"operations-odd", {DType::bf16, DType::fp32}},
         {"decode-odd", {DType::bf16}},
@@ -181,6 +186,7 @@ TEST(Suites, ThoseOfToolsHoldTheirTypesAlone) {
         {"decode-grid-paged-e4m3", {DType::bf16}},
         {"decode-grid-e4m3-token", {DType::bf16}},
         {"warm-up", {DType::bf16}},
+        {"warm-up-decode", {DType::bf16}},
         {"cpu-figures", {DType::fp32, DType::bf16, DType::fp16}},
         {"cpu-one-thread", {DType::fp32}},
         {"edges", {DType::bf16, DType::fp16}},
@@ -219,7 +225,8 @@ TEST(Suites, LengthsArePartsOfTraining) {
     for (const char* dtype : {"bf16", "e4m3"}) {
         const auto training = make_suite("training-16k", parse_dtype(dtype)).workloads;
         for (const char* name :
-             {"lengths", "lengths-ends", "lengths-long", "lengths-longest", "lengths-long-fast"}) {
+             {"lengths", "lengths-ends", "lengths-long", "lengths-longest", "lengths-long-fast",
+              "lengths-longest-full", "lengths-shortest-full", "lengths-shortest-causal"}) {
             for (Workload w : make_suite(name, parse_dtype(dtype)).workloads) {
                 EXPECT_EQ(w.accuracy == Accuracy::fast, name == std::string("lengths-long-fast"));
                 w.accuracy = Accuracy::accurate;
@@ -234,11 +241,30 @@ TEST(Suites, LengthsArePartsOfTraining) {
     EXPECT_EQ(make_suite("lengths-longest").workloads.size(), 6U);
 }
 
+// A profiler looks at one launch of a program: scripts name one shape by suite and head dim.
+TEST(Suites, ProfiledPartsAreOneShape) {
+    const auto part = [](const std::string& name) {
+        const Suite suite = make_suite(name);
+        EXPECT_EQ(suite.workloads.size(), 1U) << name;
+        return format_shape(suite.workloads.front());
+    };
+    for (const char* d : {"64", "128", "256"}) {
+        part(std::string("lengths-longest-full:") + d);
+        part(std::string("lengths-shortest-full:") + d);
+        part(std::string("lengths-shortest-causal:") + d);
+    }
+    EXPECT_EQ(part("lengths-longest-full:64"), "h=32,q=16384,k=16384,d=64,dtype=bf16");
+    EXPECT_EQ(part("lengths-shortest-full:128"), "b=32,h=16,q=512,k=512,d=128,dtype=bf16");
+    EXPECT_EQ(part("lengths-shortest-causal:256"), "b=32,h=8,q=512,k=512,d=256,dtype=bf16,causal");
+    EXPECT_EQ(part("portable-profile:128"), "b=4,h=32/8,q=1,k=8192,d=128,dtype=bf16");
+    EXPECT_EQ(part("portable-profile:64"), "h=4,q=2048,k=2048,d=64,dtype=fp32");
+}
+
 // Scripts run a suite in parts, so that what breaks at one head dim does not hide the others: no
 // shape may fall between them.
 TEST(Suites, PartsMakeUpTheWhole) {
     for (const char* name : {"edges", "edges-e4m3", "edges-promotion", "lengths-long",
-                             "lengths-long-fast", "warm-up"}) {
+                             "lengths-long-fast", "warm-up", "lengths-longest-full"}) {
         std::size_t shapes = 0;
         for (const char* part : {":64", ":128", ":256"}) {
             const Suite suite = make_suite(name + std::string(part));
