@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the program says to mistakes: one line that names them, the right exit code, nothing lost.
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <gmock/gmock.h>
@@ -27,6 +28,14 @@ protected:
     // The program with one of its standard streams redirected.
     static std::string with(const std::string& redirection) {
         return "sh -c 'exec \"$0\" \"$@\" " + redirection + "'";
+    }
+    static std::string only_file(const std::string& folder) {
+        std::vector<std::string> files;
+        for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+            files.push_back(entry.path().string());
+        }
+        EXPECT_EQ(files.size(), 1U) << testing::PrintToString(files);
+        return files.empty() ? "" : files.front();
     }
     Sandbox box;
 };
@@ -252,3 +261,34 @@ TEST_F(Mistakes, a_refused_run_leaves_no_receipt_behind) {
 
 }  // namespace
 }  // namespace raceline::test
+    const std::string good = only_file(box.path("state/raceline"));
+    EXPECT_THAT(Sandbox::read(good), HasSubstr(R"("kind":"measurement")"));
+    // Of a kernel that was named the refusal is a row, and no measurement either.
+    EXPECT_EQ(box.run("bench --device cpu --kernel simt --shape h=8,q=1,k=64,d=64").exit, 2);
+    EXPECT_EQ(only_file(box.path("state/raceline")), good);
+    EXPECT_EQ(report.err, good + "\n");
+}
+
+// A file that the user named is his, whatever came of the run.
+TEST_F(Mistakes, a_refused_run_leaves_the_file_that_was_named) {
+    const Outcome run =
+        box.run("bench --device cpu --kernel simt --shape h=8,q=1,k=64,d=64 --receipts r.jsonl");
+    EXPECT_EQ(run.exit, 2);
+    EXPECT_THAT(Sandbox::read(box.path("r.jsonl")), HasSubstr(R"("kind":"refusal")"));
+}
+
+// As a run leaves it that was killed in its first case.
+TEST_F(Mistakes, a_report_without_a_file_is_of_the_newest_run_that_has_a_measurement) {
+    ASSERT_EQ(box.run("bench --device cpu --max-seconds 0.01 --shape h=1,q=16,k=16,d=64").exit, 0);
+    const std::string good = only_file(box.path("state/raceline"));
+    ASSERT_EQ(
+        box.run("predict --device cpu --shape h=1,q=16,k=16,d=64 --receipts killed.jsonl").exit, 0);
+    const std::string killed = box.path("state/raceline/killed.jsonl");
+    std::filesystem::rename(box.path("killed.jsonl"), killed);
+    std::filesystem::last_write_time(
+        killed, std::filesystem::file_time_type::clock::now() + std::chrono::hours(1));
+    const Outcome report = box.run("report");
+    EXPECT_EQ(report.err, good + ", the newest run that has a measurement\n");
+    EXPECT_THAT(report.out, HasSubstr("cpu_flash"));
+    std::filesystem::remove(good);
+    EXPECT_EQ(box.run("report").err, killed + "\n") << "better than nothing";

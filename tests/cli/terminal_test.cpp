@@ -388,3 +388,42 @@ TEST(SignalledTwice, a_run_stops_at_once_and_keeps_what_was_whole) {
 
 }  // namespace
 }  // namespace raceline::test
+// Nothing was kept, and no file is there that a report would take for the newest run.
+TEST(SignalledTwice, a_run_without_a_case_leaves_no_file) {
+    const Sandbox box;
+    const Process bench(box, "bench --device cpu --shape h=16,q=16384,k=16384,d=256,dtype=fp32");
+    const std::string folder = box.path("state/raceline");
+    const auto begun = [&] {
+        return std::filesystem::exists(folder) && !std::filesystem::is_empty(folder) &&
+               rows_of_kind(std::filesystem::directory_iterator(folder)->path(), "prediction") > 0;
+    };
+    ASSERT_TRUE(Process::wait_until(begun));
+    bench.send(SIGINT);
+    ASSERT_TRUE(Process::wait_until([&] {
+        return Sandbox::read(box.path("err")).find("stopping after") != std::string::npos;
+    }));
+    bench.send(SIGINT);
+    const Outcome run = bench.end();
+    EXPECT_EQ(run.exit, 130);
+    EXPECT_THAT(run.err, HasSubstr("stopped at once: no case was measured: nothing was kept"));
+    EXPECT_TRUE(std::filesystem::is_empty(folder));
+}
+
+TEST(SignalledTwice, a_file_that_was_named_stays) {
+    const Sandbox box;
+    const std::string file = box.path("r.jsonl");
+    const Process bench(box,
+                        "bench --device cpu --shape h=16,q=16384,k=16384,d=256,dtype=fp32 "
+                        "--receipts " +
+                            file);
+    ASSERT_TRUE(Process::wait_until(
+        [&] { return std::filesystem::exists(file) && rows_of_kind(file, "prediction") > 0; }));
+    bench.send(SIGINT);
+    ASSERT_TRUE(Process::wait_until([&] {
+        return Sandbox::read(box.path("err")).find("stopping after") != std::string::npos;
+    }));
+    bench.send(SIGINT);
+    EXPECT_THAT(bench.end().err, HasSubstr("no case was measured: " + file + " has none of it"));
+    EXPECT_EQ(rows_of_kind(file, "prediction"), 1U);
+}
+
