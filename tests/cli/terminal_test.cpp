@@ -191,6 +191,8 @@ TEST_F(Terminal, sentences_are_as_wide_as_columns_says) {
              std::string("report --scorecard ") + receipts +
                  "/cpu/2026-11-21-quickstart-d1ca717f26ff.jsonl.gz",
              *std::prev(every_table.end(), 2), std::string("--help"), std::string("help bench"),
+             std::string("help point"), std::string("devices --device cpu"),
+             std::string("predict --device h200 --suite layer:llama3-8b:decode=64x8192"),
              std::string("kernels --diff gqa gqa_ilp")}) {
         for (const std::string& line : box->run(words, "COLUMNS=80").lines()) {
             if (line.starts_with("==")) {
@@ -386,8 +388,6 @@ TEST(SignalledTwice, a_run_stops_at_once_and_keeps_what_was_whole) {
     EXPECT_EQ(box.run("report --check " + file).exit, 0);
 }
 
-}  // namespace
-}  // namespace raceline::test
 // Nothing was kept, and no file is there that a report would take for the newest run.
 TEST(SignalledTwice, a_run_without_a_case_leaves_no_file) {
     const Sandbox box;
@@ -427,3 +427,5 @@ TEST(SignalledTwice, a_file_that_was_named_stays) {
     EXPECT_EQ(rows_of_kind(file, "prediction"), 1U);
 }
 
+}  // namespace
+}  // namespace raceline::test
