@@ -68,7 +68,7 @@ class Pages(unittest.TestCase):
         return result, said.getvalue()
 
     def test_a_page_that_is_right(self) -> None:
-        self.assertEqual(self.judged({"whole": WHOLE}), (0, "6 commands and 5 blocks of code, 0 failed\n"))
+        self.assertEqual(self.judged({"whole": WHOLE}), (0, "13 commands and 6 blocks of code, 0 failed\n"))
 
     def test_each_fault_is_found(self) -> None:
         result, said = self.judged(BROKEN)
