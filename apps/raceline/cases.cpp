@@ -32,8 +32,10 @@ namespace {
 // "3 of 19 cases were measured, and are kept in run.jsonl"
 std::string kept_sentence(const Run& run, int ran, std::size_t all) {
     if (ran == 0) {
-        return fmt::format("none of {} was {}: nothing was kept", counted_text(all, "case"),
-                           run.done);
+        return fmt::format(
+            "{} was {}: {}", all == 1 ? "no case" : "none of " + counted_text(all, "case"),
+            run.done,
+            run.file.empty() || run.passing ? "nothing was kept" : run.file + " has none of it");
     }
     return fmt::format(
         "{} of {} {} {}{}", ran, counted_text(all, "case"), ran == 1 ? "was" : "were", run.done,
@@ -92,7 +94,8 @@ Outcome run_each(const std::vector<Case>& cases, const Options& options, const D
     {
         Progress progress(static_cast<int>(all));
         for (const Case& one : cases) {
-            interruption.say_at_once("raceline: stopped at once: " + kept());
+            interruption.say_at_once("raceline: stopped at once: " + kept(),
+                                     run.passing && outcome.ran == 0 ? run.file : "");
             progress.step(outcome.ran, name_of(one), left.text());
             const CaseResult result = run.one(one);
             left.case_ended();

@@ -34,6 +34,7 @@ struct Outcome {
 struct Run {
     std::string_view done;  ///< what becomes of a case: "measured", "checked"
     std::string file;       ///< where rows are kept; empty: nowhere
+    bool passing = false;   ///< the file goes where no case comes to its end
     std::string heading;    ///< said before the first case that the device runs, if there is one
     CaseTable::Columns columns = CaseTable::Columns::all;
     std::function<CaseResult(const Case&)> one;

@@ -9,6 +9,7 @@
 #include "completion.hpp"
 #include "help.hpp"
 #include "support/build_info.hpp"
+#include "support/nearest.hpp"
 #include "terminal.hpp"
 #include "usage.hpp"
 
@@ -26,13 +27,21 @@ std::string early_option(int argc, const char* const* argv, const CLI::App& app,
     const auto its = std::ranges::find_if(commands, [&](const Command& command) {
         return command.app->get_option_no_throw(name) != nullptr;
     });
-    return its == commands.end()
-               ? fmt::format(
-                     "raceline: no option '{}'; `raceline --help` lists the commands, and "
-                     "`raceline help COMMAND` the options of each",
-                     name)
-               : fmt::format("raceline: '{}' belongs behind a command, as in `raceline {} {}`",
-                             name, its->app->get_name(), name);
+    if (its == commands.end()) {
+        std::vector<std::string> names;
+        for (const CLI::Option* option : app.get_options()) {
+            for (const std::string& its_name : option->get_lnames()) {
+                names.push_back("--" + its_name);
+            }
+        }
+        return fmt::format(
+            "raceline: no option '{}'{}", name,
+            did_you_mean(name, std::vector<std::string_view>(names.begin(), names.end()),
+                         "`raceline --help` lists the commands, and `raceline help COMMAND` the "
+                         "options of each"));
+    }
+    return fmt::format("raceline: '{}' belongs behind a command, as in `raceline {} {}`", name,
+                       its->app->get_name(), name);
 }
 
 // CLI11 says the same whether there was no command or a wrong one.
@@ -81,7 +90,7 @@ void set_up(CLI::App& app) {
     app.require_subcommand(1);
     app.footer(
         "Exit codes: 0 fine, 1 a check failed, 2 wrong usage or input, 3 no such device; 130 or "
-        "143 where Ctrl-C or a termination signal ended bench or check.\n"
+        "143 where Ctrl-C or a termination signal ended bench, check or measure.\n"
         "Examples:\n  raceline devices\n  raceline bench --suite quickstart\n"
         "  raceline help predict");
 }

@@ -347,7 +347,7 @@ void add_point_command(CLI::App& app, Options& o, std::vector<Command>& commands
     add_layout(*point, o);
     add(commands, *point, run_point,
         "Examples:\n"
-        "  raceline point --flops 1e11 --bytes 1e8 --seconds 3e-4 --engine bf16 --device h200\n"
+        "  raceline point --flops 1e11 --bytes 1e8 --engine bf16 --device h200\n"
         "  raceline point --bytes 7e7 --seconds 3e-5 --memory dram_copy --device h200");
 }
 

@@ -14,6 +14,22 @@
 namespace raceline::cli {
 namespace {
 
+std::vector<std::string_view> words_of(std::string_view text) {
+    std::vector<std::string_view> words;
+    while (!text.empty()) {
+        words.push_back(text.substr(0, text.find(' ')));
+        text.remove_prefix(std::min(words.back().size() + 1, text.size()));
+    }
+    return words;
+}
+
+// `other_names` has spaces between them.
+bool is_called(std::string_view given, std::string_view name, std::string_view other_names) {
+    return same_word(given, name) ||
+           std::ranges::any_of(words_of(other_names),
+                               [&](std::string_view other) { return same_word(given, other); });
+}
+
 // A shape that ends in the middle of a field.
 struct UnfinishedShape {
     std::vector<std::string> fields;  // finished: "h=8", "causal"
@@ -47,15 +63,7 @@ struct UnfinishedShape {
     // `other_names` has spaces between them.
     [[nodiscard]] bool has(std::string_view name, std::string_view other_names = {}) const {
         return std::ranges::any_of(fields, [&](const std::string& one) {
-            const std::string_view given = std::string_view(one).substr(0, one.find('='));
-            std::string_view rest = other_names;
-            bool same = same_word(given, name);
-            while (!same && !rest.empty()) {
-                const std::size_t end = std::min(rest.find(' '), rest.size());
-                same = same_word(given, rest.substr(0, end));
-                rest.remove_prefix(std::min(end + 1, rest.size()));
-            }
-            return same;
+            return is_called(std::string_view(one).substr(0, one.find('=')), name, other_names);
         });
     }
 };
@@ -95,6 +103,13 @@ Offers open_fields(const UnfinishedShape& shape) {
                 attention || field.name != "dtype" ? field.meaning : "type of its tensors";
             words.push_back(
                 {fmt::format("{}{}", field.name, valued ? "=" : ""), std::string(meaning)});
+            // Its other names where one of them was begun: all would hide what there is.
+            for (const std::string_view other : words_of(attention ? field.aliases : "")) {
+                if (!shape.field.empty() &&
+                    same_word(other.substr(0, shape.field.size()), shape.field)) {
+                    words.push_back({fmt::format("{}=", other), std::string(meaning)});
+                }
+            }
         }
     }
     return words;
@@ -126,15 +141,16 @@ Offers values_of_field(const UnfinishedShape& shape, const std::string& written)
         words.push_back({Workload{}.op, ""});
         return words;
     }
-    if (same_word(shape.field, "dtype") || same_word(shape.field, "kv")) {
-        for (const std::string& type : names_of_dtypes()) {
+    const bool attention = shape.operation() == Workload{}.op;
+    const bool of_cache = attention && is_called(shape.field, "kv", "kv_dtype");
+    if (of_cache || is_called(shape.field, "dtype", attention ? "type" : "")) {
+        for (const std::string& type : of_cache ? names_of_cache_dtypes() : names_of_dtypes()) {
             words.push_back({type, ""});
         }
         return words;
     }
     for (const ShapeField& field : shape_fields()) {
-        const bool has = field.of_all || shape.operation() == Workload{}.op;
-        if (has && same_word(shape.field, field.name)) {
+        if ((field.of_all || attention) && is_called(shape.field, field.name, field.aliases)) {
             for (const std::string_view choice : field.choices) {
                 words.push_back({std::string(choice), ""});
             }

@@ -40,10 +40,23 @@ Offers plain_words(const std::vector<std::string>& texts) {
     return words;
 }
 
-Offers devices_of(const UnfinishedLine& /*line*/) {
-    Offers words{{"cuda", "the GPU of this machine"}};
+// What runs needs a device that is there; to ask about one it need not be.
+Offers devices_of(const UnfinishedLine& line) {
+    const std::string command = line.command == nullptr ? "" : line.command->get_name();
+    const bool measures = command == "measure";
+    const bool runs = command == "bench" || command == "check" || measures;
+    const auto cuda = live_cuda();
+    Offers words;
+    if (cuda || !runs) {
+        words.push_back({"cuda", "the GPU of this machine"});
+    }
     for (const std::string& id : device_ids()) {
-        words.push_back({id, datasheet_device(id).name});
+        if (!runs || id == "cpu" || (cuda && cuda->id == id)) {
+            words.push_back({id, datasheet_device(id).name});
+        }
+    }
+    if (runs && !measures) {
+        words.push_back({"replay:", "and a receipt file"});
     }
     return words;
 }

@@ -4,6 +4,8 @@
 #include "report/fusion_report.hpp"
 #include "selection.hpp"
 #include "support/check.hpp"
+#include "support/nearest.hpp"
+#include "workload/operation.hpp"
 #include "workload/shape_grammar.hpp"
 
 namespace raceline::cli {
@@ -24,11 +26,27 @@ void take_measured(const Workload& w, const std::vector<RanCase>& ran, FusionTim
     }
 }
 
+bool is_operation(const std::string& name) {
+    try {
+        return named_operation(spelled_operation(name)).record != nullptr;
+    } catch (const Error&) {
+        return false;
+    }
+}
+
 }  // namespace
 
 Fusion fusion_of(const Options& options) {
     require(options.suite.empty() && options.shapes.empty(), Status::invalid_argument,
             "--fuse names its own shapes: leave out --suite and --shape");
+    const std::string name = options.fuse.substr(0, options.fuse.find(','));
+    // Before its sizes are asked for: with them it would be refused all the same.
+    const bool one_step = name.find('+') == std::string::npos && !same_word(name, Workload{}.op) &&
+                          is_operation(name);
+    require(!one_step, Status::invalid_argument,
+            "--fuse {0}: {0} is one step: a chain to fuse has two or more, as in "
+            "add+rmsnorm,n=8192x4096, or is attention; one alone is --op {0}",
+            name);
     const DType dtype = options.dtype.empty() ? DType::bf16 : parse_dtype(options.dtype);
     return raceline::fusion_of(parse_shape("op=" + options.fuse, dtype));
 }

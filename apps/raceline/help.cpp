@@ -171,6 +171,12 @@ std::string shapes_and_suites_help() {
 }
 
 std::vector<std::string> names_of_dtypes() {
+    std::vector<std::string> names = names_of_cache_dtypes();
+    std::erase(names, name_of(DType::nvfp4));
+    return names;
+}
+
+std::vector<std::string> names_of_cache_dtypes() {
     std::vector<std::string> names;
     for (const DTypeNames& type : dtype_names()) {
         names.emplace_back(name_of(type.dtype));

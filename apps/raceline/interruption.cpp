@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <climits>
 #include <csignal>
 #include <cstring>
 #include <string_view>
@@ -23,6 +24,7 @@ std::atomic<int> noted{0};
 struct Sentence {
     std::array<char, 1024> bytes;
     std::size_t size;
+    std::array<char, PATH_MAX> removed;  // a path, or nothing
 };
 std::array<Sentence, 2> sentences;
 std::atomic<int> current{0};
@@ -34,6 +36,9 @@ void write_to_person(const char* bytes, std::size_t size) {
 
 [[noreturn]] void stop_at_once(int signal) {
     const Sentence& sentence = sentences[static_cast<std::size_t>(current.load())];
+    if (sentence.removed.front() != '\0') {
+        static_cast<void>(!::unlink(sentence.removed.data()));
+    }
     write_to_person(sentence.bytes.data(), sentence.size);
     _exit(first_signal_exit + signal);
 }
@@ -49,13 +54,17 @@ void note(int signal) {
     stop_at_once(signal);
 }
 
-void set_sentence(const std::string& sentence) {
+void set_sentence(const std::string& sentence, const std::string& removed = "") {
     const int next = 1 - current.load();
     Sentence& written = sentences[static_cast<std::size_t>(next)];
     std::string line = one_line(sentence).substr(0, written.bytes.size() - 2);
     line = "\n" + line + "\n";
     std::copy(line.begin(), line.end(), written.bytes.begin());
     written.size = line.size();
+    written.removed.fill('\0');
+    if (removed.size() < written.removed.size()) {
+        std::ranges::copy(removed, written.removed.begin());
+    }
     current = next;
 }
 
@@ -95,8 +104,8 @@ Interruption::~Interruption() {
     set_handlers(SIG_DFL);
 }
 
-void Interruption::say_at_once(const std::string& sentence) {
-    set_sentence(sentence);
+void Interruption::say_at_once(const std::string& sentence, const std::string& removed) {
+    set_sentence(sentence, removed);
 }
 
 int Interruption::signal() const {

@@ -26,8 +26,8 @@ public:
     Interruption(const Interruption&) = delete;
     Interruption& operator=(const Interruption&) = delete;
 
-    /// What a second signal says, from now on.
-    void say_at_once(const std::string& sentence);
+    /// What a second signal says, from now on, and which file goes then; "" none.
+    void say_at_once(const std::string& sentence, const std::string& removed = "");
 
     /// The signal that came; 0: none.
     [[nodiscard]] int signal() const;

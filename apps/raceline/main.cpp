@@ -7,6 +7,7 @@
 
 #include "command_line.hpp"
 #include "raceline/error.hpp"
+#include "support/output_file.hpp"
 #include "terminal.hpp"
 
 namespace raceline::cli {
@@ -29,6 +30,9 @@ int run(int argc, const char* const* argv) {
             say("{}", line.err);
         }
         return line.exit;
+    }
+    if (!line.options.receipts.empty()) {
+        require_folder("--receipts", line.options.receipts);
     }
     line.options.context = RowContext::of_this_process(argc, argv);
     return line.run(line.options);

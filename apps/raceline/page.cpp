@@ -31,7 +31,7 @@ PageRequest request_of(const Options& options) {
     if (options.files.empty() && fs::is_directory("receipts")) {
         take_tree("receipts", request);
     } else if (options.files.empty()) {
-        request.receipts.push_back(newest_receipt());
+        request.receipts.push_back(newest_receipt().file);
     }
     return request;
 }

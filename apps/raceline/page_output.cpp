@@ -108,10 +108,12 @@ std::string page_output(const DocsBlock& block) {
     const std::string& text = block.at("command");
     const PageCommand command = parse_command(text);
     require_same_everywhere(command.words, text);
+    // As wide as a reader's pipe is: what it prints for him can be compared.
     WordList words{"env",
                    "-u",
                    "NO_COLOR",
-                   "COLUMNS=80",
+                   "-u",
+                   "COLUMNS",
                    "CUDA_VISIBLE_DEVICES=",
                    "XDG_CACHE_HOME=/nonexistent",
                    this_program()};

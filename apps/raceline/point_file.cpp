@@ -207,6 +207,12 @@ std::vector<NamedPoint> read_points(const std::string& path, const WorkPoint& ot
     text.resize(static_cast<std::size_t>(in.gcount()));
     require(text.size() <= most, Status::invalid_argument,
             "{}: it has more than {} MiB, the most that are read", path, most >> 20U);
+    const auto is_of_text = [](char c) {
+        return static_cast<unsigned char>(c) >= ' ' || c == '\n' || c == '\r' || c == '\t';
+    };
+    require(std::ranges::all_of(text, is_of_text), Status::invalid_argument,
+            "{} is no file of points: it holds bytes that no text has; name a CSV or JSON file",
+            path);
     return parse_points(text, path, otherwise);
 }
 

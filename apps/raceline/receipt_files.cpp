@@ -35,8 +35,31 @@ std::vector<std::string> receipts_newest_first() {
     return names;
 }
 
-std::string newest_receipt() {
-    return receipts_newest_first().front();
+namespace {
+
+// Rows are written by this program, in one way. Of a file that cannot be read or unpacked nobody
+// knows, and `report FILE` says so.
+bool has_measurement(const std::string& file) {
+    try {
+        const std::string text = stored_text(file);
+        return text.find(R"("kind":"measurement")") != std::string::npos ||
+               text.find(R"("kind":"comparison")") != std::string::npos;
+    } catch (const Error&) {
+        return false;
+    }
+}
+
+}  // namespace
+
+std::string NewestReceipt::text() const {
+    return others_are_newer ? file + ", the newest run that has a measurement" : file;
+}
+
+NewestReceipt newest_receipt() {
+    const std::vector<std::string> files = receipts_newest_first();
+    const auto found = std::ranges::find_if(files, has_measurement);
+    return found == files.end() ? NewestReceipt{files.front()}
+                                : NewestReceipt{*found, found != files.begin()};
 }
 
 }  // namespace raceline::cli

@@ -141,8 +141,9 @@ int run_report(const Options& options) {
     }
     std::vector<std::string> files = options.files;
     if (files.empty() && !options.ladder) {
-        files.push_back(newest_receipt());
-        say("{}", files.front());
+        const NewestReceipt newest = newest_receipt();
+        files.push_back(newest.file);
+        say("{}", newest.text());
     }
     ReceiptReport report;
     Trees trees;

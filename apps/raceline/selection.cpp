@@ -49,12 +49,18 @@ Device named_device(const std::string& name) {
 
 using Words = std::vector<std::string_view>;
 
-// One of a device's words; the first where none is given.
-std::string known_word(std::string_view what, const std::string& given, const Words& words,
-                       const Device& device) {
-    const std::string_view known = given.empty() ? words.front() : same_among(given, words);
-    require(!known.empty(), Status::invalid_argument, "{} '{}' does not exist on {}{}", what, given,
-            device.id, one_of_these(given, words));
+// One of an option's words for GPUs, of which the first is the default; on a CPU `of_cpu` alone.
+std::string known_word(std::string_view option, const std::string& given, const Words& of_gpus,
+                       std::string_view of_cpu, const Device& device) {
+    const bool on_cpu = device.kind == DeviceKind::cpu;
+    if (given.empty() || (on_cpu && same_word(given, of_cpu))) {
+        return std::string(on_cpu ? of_cpu : of_gpus.front());
+    }
+    const std::string_view known = same_among(given, of_gpus);
+    require(!known.empty(), Status::invalid_argument, "{} '{}' does not exist{}", option, given,
+            one_of_these(given, of_gpus));
+    require(!on_cpu, Status::invalid_argument, "{} {}: only a GPU has this to choose, {} is a CPU",
+            option, known, device.id);
     return std::string(known);
 }
 
@@ -88,10 +94,10 @@ LaunchCase launch_case(const Options& options, const Device& device) {
     const bool on_cpu = device.kind == DeviceKind::cpu;
     LaunchCase how;
     how.cold = !options.warm;
-    how.launch_path = known_word("launch path", options.launch_path,
-                                 on_cpu ? Words{"parallel"} : Words{"graph", "stream"}, device);
-    how.regime = known_word("--regime", options.regime,
-                            on_cpu ? Words{"sustained"} : Words{"sustained", "alone"}, device);
+    how.launch_path =
+        known_word("--launch-path", options.launch_path, {"graph", "stream"}, "parallel", device);
+    how.regime =
+        known_word("--regime", options.regime, {"sustained", "alone"}, "sustained", device);
     // A replayed file may hold one case with several numbers of threads.
     how.threads = on_cpu ? (options.threads != 0 ? options.threads : device.units) : 0;
     return how;
@@ -205,7 +211,10 @@ std::vector<const Kernel*> select_kernels(const Options& options, const Device& 
     std::vector<const Kernel*> kernels;
     kernels.reserve(all_kernels().size() + options.kernels.size());
     for (const std::string& name : options.kernels) {
-        kernels.push_back(&find_kernel(name));
+        const Kernel* const named = &find_kernel(name);
+        if (std::ranges::find(kernels, named) == kernels.end()) {
+            kernels.push_back(named);
+        }
     }
     const bool on_cpu = device.kind == DeviceKind::cpu;
     for (const Kernel& kernel : all_kernels()) {

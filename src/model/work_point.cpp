@@ -50,6 +50,9 @@ std::string_view without_first_word(std::string_view id) {
     for (const std::string_view id : ids) {
         words.push_back(without_first_word(id));
     }
+    if (name == "memory") {
+        words.insert(words.begin(), dram);
+    }
     require(!given.empty(), Status::invalid_argument, "{} is missing; {} has {}", name, device.name,
             words.empty() ? "none" : fmt::format("{}", fmt::join(words, ", ")));
     const std::string_view whole = nearest(given, ids);

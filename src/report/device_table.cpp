@@ -75,10 +75,15 @@ std::string device_text(const Device& d, const TextStyle& style) {
     }
     const std::string size = counted_text(static_cast<std::size_t>(d.units),
                                           d.kind == DeviceKind::cpu ? "core" : "unit");
-    return fmt::format("{} ({}){}: {}, {}, memory {}, last-level cache {}\n{}rates {}\n{}",
-                       inked(d.name, Ink::heading, style), d.id, d.live ? ", live" : "", size,
-                       format_si(d.clock_hz, "Hz"), bytes_text(d.memory_bytes),
-                       bytes_text(d.llc_bytes), table.str(style), d.rates_id,
+    const std::string rest = fmt::format(" ({}){}: {}, {}, memory {}, last-level cache {}", d.id,
+                                         d.live ? ", live" : "", size, format_si(d.clock_hz, "Hz"),
+                                         bytes_text(d.memory_bytes), bytes_text(d.llc_bytes));
+    // Laid out without its ink, which takes no columns.
+    std::string head = paragraph(d.name + rest, style);
+    if (head.starts_with(d.name)) {
+        head.replace(0, d.name.size(), inked(d.name, Ink::heading, style));
+    }
+    return fmt::format("{}{}rates {}\n{}", head, table.str(style), d.rates_id,
                        d.power.known() ? power_text(d, style) : "");
 }
 

@@ -20,7 +20,7 @@ std::string docs_answer(const DocsBlock& block) {
     // What the command does without options.
     problem.options.how.launch_path = "graph";
     // As a terminal of this width has it, whoever writes the page.
-    constexpr std::size_t columns = 80;
+    constexpr std::size_t columns = 100;  // of a pipe
     return "```text\n" +
            answer_text(answer_problem(problem, device, device, Calibration::used), device,
                        {columns, false}) +

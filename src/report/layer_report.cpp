@@ -119,11 +119,13 @@ std::string layer_text(std::span<const std::pair<Case, CaseResult>> ran, const D
     const bool without_floor = std::ranges::any_of(parts, [&](const Part& part) {
         return part.predicted > 0 && lacks_launch_floor(device, part.predicted);
     });
-    text += fmt::format("{} parts{}{}\n", parts.size(),
-                        missing.empty() ? ", shares of the expected time" : "",
-                        without_floor ? ""
-                                      : fmt::format("; {} of the model's are gaps between launches",
-                                                    format_seconds(sum.launches)));
+    text += paragraph(
+        fmt::format("{} parts{}{}", parts.size(),
+                    missing.empty() ? ", shares of the expected time" : "",
+                    without_floor ? ""
+                                  : fmt::format("; {} of the model's are gaps between launches",
+                                                format_seconds(sum.launches))),
+        style);
     if (!missing.empty()) {
         text += paragraph(fmt::format("this is not the whole layer: no kernel here runs {} ({}), "
                                       "which take {} or more by their bounds",

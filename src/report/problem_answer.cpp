@@ -12,6 +12,7 @@
 #include "registry/registry.hpp"
 #include "run/call_caveats.hpp"
 #include "run/memory_need.hpp"
+#include "workload/shape_grammar.hpp"
 
 namespace raceline {
 namespace {
@@ -69,10 +70,29 @@ std::string reason_of(std::size_t kernels, const std::string& reason) {
     return kernels > 1 && reason.starts_with(it) ? "each " + reason.substr(it.size()) : reason;
 }
 
+// Whether some device runs it with a tree, and not without one: its twin takes the other calls.
+bool takes_trees_alone(const Kernel& kernel) {
+    const Workload plain = parse_shape("h=8,q=8,k=64,d=64");
+    const Workload tree = parse_shape("h=8,q=8,k=64,d=64,tree=1");
+    return kernel.trees && std::ranges::any_of(device_ids(), [&](const std::string& id) {
+               const Device device = datasheet_device(id);
+               return why_not(kernel, tree, device).empty() &&
+                      !why_not(kernel, plain, device).empty();
+           });
+}
+
 // "decode_sm90: it takes up to 16 query tokens a sequence; simt, prefill_mma: ..."
 std::string refusal_of(const Workload& workload, const Device& device) {
     std::string text;
-    for (const auto& [reason, kernels] : api::reasons_of_engines(workload, device)) {
+    for (auto [reason, kernels] : api::reasons_of_engines(workload, device)) {
+        if (workload.tree == 0) {
+            std::erase_if(kernels, [](std::string_view name) {
+                return takes_trees_alone(find_kernel(name));
+            });
+        }
+        if (kernels.empty()) {
+            continue;
+        }
         text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", some_of(kernels),
                             reason_of(kernels.size(), reason));
     }

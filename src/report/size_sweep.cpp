@@ -13,6 +13,7 @@
 #include "report/case_columns.hpp"
 #include "run/run_case.hpp"
 #include "support/check.hpp"
+#include "support/nearest.hpp"
 #include "support/text_table.hpp"
 #include "workload/shape_field.hpp"
 #include "workload/shape_grammar.hpp"
@@ -89,6 +90,13 @@ SizeRange parse_size_range(std::string_view text) {
 
 std::string size_sweep_text(const std::string& shape, DType dtype, const SizeRange& range,
                             const Device& device, const LaunchCase& how, const TextStyle& style) {
+    // The parser would say that it is given twice, of what nobody wrote twice.
+    for (const std::string_view field : split_fields(shape)) {
+        const std::string_view name = field.substr(0, field.find('='));
+        require(!same_word(name, range.field), Status::invalid_argument,
+                "--over {0} varies '{1}', and the shape has it already: leave {2} out of it",
+                fmt::format("{}={}:{}", range.field, range.first, range.last), name, field);
+    }
     const ProblemOf problem = [&](std::int64_t size) {
         return parse_shape(fmt::format("{},{}={}", shape, range.field, size), dtype);
     };

@@ -37,9 +37,18 @@ std::string beginning_of(const std::string& file) {
 
 }  // namespace
 
+void require_folder(const std::string& option, const std::string& file) {
+    std::error_code none;
+    const fs::path folder = fs::path(file).parent_path();
+    require(folder.empty() || fs::exists(folder, none), Status::invalid_argument,
+            "{} {}: there is no folder {}; make it, or name a file in one that exists", option,
+            file, folder.string());
+}
+
 void require_output(const std::string& option, const std::string& file,
                     const std::vector<std::string>& inputs) {
     std::error_code none;
+    require_folder(option, file);
     const std::string ending = fs::path(file).extension().string();
     const auto form = std::ranges::find(forms, std::string_view(ending), &Form::ending);
     const std::string example = form == forms.end() ? ".html" : ending;

@@ -44,6 +44,19 @@ std::size_t break_before(std::string_view text, std::size_t end) {
     return underscore == std::string_view::npos || 2 * underscore < end ? end : underscore + 1;
 }
 
+// Where the line ends so that no path is broken, if one stands at `at`: before the path, or behind
+// one that begins the line.
+std::size_t outside_path(std::string_view text, std::size_t at) {
+    const std::size_t space = text.rfind(' ', at == 0 ? 0 : at - 1);
+    const std::size_t begin = space == std::string_view::npos ? 0 : space + 1;
+    const std::string_view word = text.substr(begin, text.find(' ', begin) - begin);
+    const bool path = word.starts_with('/') || word.starts_with("./") || word.starts_with("~/");
+    if (!path || at >= begin + word.size()) {
+        return at;
+    }
+    return begin > 0 ? begin - 1 : word.size();
+}
+
 }  // namespace
 
 std::string inked(std::string_view text, Ink ink, const TextStyle& style) {
@@ -57,11 +70,13 @@ std::size_t text_width(std::string_view text) {
     return static_cast<std::size_t>(std::ranges::count_if(text, begins_character));
 }
 
-std::vector<std::string> broken_lines(std::string_view text, std::size_t columns) {
+std::vector<std::string> broken_lines(std::string_view text, std::size_t columns,
+                                      bool whole_paths) {
     std::vector<std::string> lines;
     const std::size_t most = columns == 0 ? text.size() : columns;
     while (text_width(text) > most) {
-        const std::size_t at = break_before(text, end_of_columns(text, most));
+        std::size_t at = break_before(text, end_of_columns(text, most));
+        at = whole_paths ? outside_path(text, at) : at;
         lines.emplace_back(text.substr(0, at));
         text.remove_prefix(at);
         text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
@@ -78,11 +93,11 @@ std::string paragraph(std::string_view text, const TextStyle& style, std::size_t
     }
     std::string all;
     const std::size_t width = style.columns > indent ? style.columns - indent : 1;
-    const std::vector<std::string> first = broken_lines(text, style.columns);
+    const std::vector<std::string> first = broken_lines(text, style.columns, true);
     all = first.front() + "\n";
     std::string_view rest = text.substr(first.front().size());
     rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
-    for (const std::string& line : broken_lines(rest, width)) {
+    for (const std::string& line : broken_lines(rest, width, true)) {
         all += std::string(indent, ' ') + line + "\n";
     }
     return all;

@@ -27,11 +27,14 @@ std::size_t text_width(std::string_view text);
 
 /// The text in lines of at most `columns`: broken at a space, which is left out, in long words
 /// behind a comma, semicolon or slash, in names behind an underscore, and anywhere where there is
-/// none of these. 0 columns: one line.
-std::vector<std::string> broken_lines(std::string_view text, std::size_t columns);
+/// none of these. 0 columns: one line. With `whole_paths` a word that begins as a path does (`/`,
+/// `./`, `~/`) is never broken: it stands in a line of its own where it is too long for the rest of
+/// one, so that it can be copied.
+std::vector<std::string> broken_lines(std::string_view text, std::size_t columns,
+                                      bool whole_paths = false);
 
 /// A paragraph in lines of the style's width, those behind the first one indented by `indent`, each
-/// with its end.
+/// with its end. Paths stay whole.
 std::string paragraph(std::string_view text, const TextStyle& style, std::size_t indent = 2);
 
 }  // namespace raceline

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <numeric>
 
 #include "registry/registry.hpp"
@@ -117,6 +118,51 @@ std::vector<int> supporting(const Kernel& kernel, const std::vector<int>& tiles,
     return fit;
 }
 
+std::int64_t value_of(const TileFields& tile, std::string_view field) {
+    const auto found =
+        std::find_if(tile.begin(), tile.end(), [&](const auto& own) { return own.first == field; });
+    return found == tile.end() ? 0 : found->second;
+}
+
+// How far a tile is from what was wanted: by how many fields, and then by what factors.
+std::pair<int, double> distance(const TileFields& tile, const std::vector<Wanted>& wanted) {
+    std::pair<int, double> far{0, 0};
+    for (const Wanted& want : wanted) {
+        const std::int64_t value = value_of(tile, want.field);
+        far.first += value == want.value ? 0 : 1;
+        far.second +=
+            std::abs(std::log2((static_cast<double>(value) + 1) /
+                               (static_cast<double>(std::max<std::int64_t>(want.value, 0)) + 1)));
+    }
+    return far;
+}
+
+// "rows=128,keys=128 or rows=192,keys=64": of the tiles that serve the workload the nearest values
+// of the fields that were wanted; "" where none does.
+std::string nearest_values(const Kernel& kernel, const std::vector<Wanted>& wanted,
+                           const Workload& workload, const Device& device) {
+    constexpr std::size_t most = 3;
+    std::vector<std::pair<std::pair<int, double>, std::string>> offered;
+    for (int tile = 0; tile < kernel.tile_count(); ++tile) {
+        if (!why_not(kernel, workload, tile, device).empty()) {
+            continue;
+        }
+        std::string text;
+        for (const Wanted& want : wanted) {
+            text += fmt::format("{}{}={}", text.empty() ? "" : ",", want.field,
+                                value_of(kernel.tile(tile), want.field));
+        }
+        offered.emplace_back(distance(kernel.tile(tile), wanted), std::move(text));
+    }
+    std::sort(offered.begin(), offered.end());
+    offered.erase(std::unique(offered.begin(), offered.end()), offered.end());
+    std::string nearest;
+    for (std::size_t i = 0; i < std::min(most, offered.size()); ++i) {
+        nearest += (nearest.empty() ? "" : " or ") + offered[i].second;
+    }
+    return nearest;
+}
+
 std::vector<int> all_tiles(const Kernel& kernel) {
     std::vector<int> tiles(static_cast<std::size_t>(kernel.tile_count()));
     std::iota(tiles.begin(), tiles.end(), 0);
@@ -167,9 +213,29 @@ std::vector<int> select_tiles(const Kernel& kernel, std::string_view text, const
     std::vector<int> chosen;
     std::copy_if(every.begin(), every.end(), std::back_inserter(chosen),
                  [&](int tile) { return matches(kernel.tile(tile), wanted); });
-    require(!chosen.empty(), Status::invalid_argument,
-            "tile '{}' matches none of the {} tiles of {}; its fields and their values are {}",
-            text, every.size(), kernel.name, tile_space(kernel));
+    if (chosen.empty()) {
+        const std::string near = nearest_values(kernel, wanted, workload, device);
+        fail(Status::invalid_argument,
+             "tile '{}' matches none of the {} tiles of {}; {}its fields and their values are {}",
+             text, every.size(), kernel.name,
+             near.empty()
+                 ? ""
+                 : fmt::format("nearest of those for {} is {}; ", format_shape(workload), near),
+             tile_space(kernel));
+    }
+    const bool serves = std::any_of(chosen.begin(), chosen.end(), [&](int tile) {
+        return why_not(kernel, workload, tile, device).empty();
+    });
+    if (!serves) {
+        // Where others do serve, they come before the reason.
+        const std::string near = nearest_values(kernel, wanted, workload, device);
+        require(near.empty(), Status::unsupported,
+                "no tile '{}' of {} is for {} on {}; nearest of those that are is {}; {} refuses "
+                "it: {}",
+                text, kernel.name, format_shape(workload), device.id, near,
+                kernel.tile_text(chosen.front()),
+                why_not(kernel, workload, chosen.front(), device));
+    }
     return supporting(kernel, chosen, workload, device);
 }
 

@@ -100,6 +100,16 @@ void set_chain(Workload& w, const OperationRecord& operation, std::string_view c
     }
 }
 
+/// "n=7x200" of "op=rmsnorm,n=7x200,dtype=fp32"; the whole text where it has no such field.
+std::string_view field_of(std::string_view example, std::string_view name) {
+    for (const std::string_view field : split_fields(example)) {
+        if (field.substr(0, field.find('=')) == name) {
+            return field;
+        }
+    }
+    return example;
+}
+
 void fill_in_fallbacks(Workload& w, const OperationRecord& operation) {
     for (const OperationField& field : operation.fields.value) {
         if (has_field(w, field)) {
@@ -107,7 +117,8 @@ void fill_in_fallbacks(Workload& w, const OperationRecord& operation) {
         }
         require(!field.fallback.empty(), wrong,
                 "shape field '{}' of op={} is missing ({}): give one such as {}", field.name,
-                name_of_operation(w), field.meaning, operation.examples.value.front());
+                name_of_operation(w), field.meaning,
+                field_of(operation.examples.value.front(), field.name));
         set_field(w, field, field.fallback);
     }
 }

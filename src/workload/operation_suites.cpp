@@ -118,24 +118,27 @@ const DecoderModel& find_model(std::string_view name) {
 /// Sequences, new tokens of each, and keys that each has then.
 struct LayerCall {
     std::int64_t batch, tokens, keys;
+    bool decode;
 };
 LayerCall parse_call(std::string_view text) {
+    constexpr std::array<std::string_view, 2> passes{"prefill", "decode"};
     const std::size_t equals = text.find('=');
-    const std::string_view pass = text.substr(0, equals);
+    const std::string_view written = text.substr(0, equals);
+    const std::string_view same = same_among(written, passes);
+    const std::string_view pass = same.empty() ? written : same;
     const std::string_view value = equals == std::string_view::npos ? "" : text.substr(equals + 1);
-    const std::size_t times = value.find('x');
+    const std::size_t times = value.find_first_of("xX");
     if (pass == "prefill" && times == std::string_view::npos) {
         const std::int64_t tokens = parse_count(pass, value);
         require(tokens > 0, Status::invalid_argument, "prefill=0 is no call: 1 token or more");
-        return {1, tokens, tokens};
+        return {1, tokens, tokens, false};
     }
-    constexpr std::array<std::string_view, 2> passes{"prefill", "decode"};
     const std::string_view near = nearest(pass, passes);
     require(pass == "decode" && times != std::string_view::npos, Status::invalid_argument,
             "a layer's call is {}{}; it must be prefill=TOKENS or decode=SEQUENCESxKEYS",
             in_quotes(text), near.empty() || near == pass ? "" : fmt::format(" ({}?)", near));
     const LayerCall call{parse_count(pass, value.substr(0, times)), 1,
-                         parse_count(pass, value.substr(times + 1))};
+                         parse_count(pass, value.substr(times + 1)), true};
     require(call.batch > 0 && call.keys > 0, Status::invalid_argument,
             "decode={}x{} is no call: 1 sequence and 1 key or more", call.batch, call.keys);
     return call;
@@ -188,10 +191,19 @@ std::vector<std::string_view> layer_models() {
     return names;
 }
 
+std::string layer_name(std::string_view layer) {
+    const std::size_t colon = layer.find(':');
+    const DecoderModel& m = find_model(layer.substr(0, colon));
+    const LayerCall call = parse_call(layer.substr(colon + 1));
+    return call.decode ? fmt::format("{}:decode={}x{}", m.name, call.batch, call.keys)
+                       : fmt::format("{}:prefill={}", m.name, call.tokens);
+}
+
 std::vector<std::string> layer_shapes(std::string_view layer) {
     const std::size_t colon = layer.find(':');
     require(colon != std::string_view::npos, Status::invalid_argument,
-            "a layer is a model and a call, as in layer:llama3-8b:prefill=4096");
+            "a layer is a model and a call, as in layer:llama3-8b:{}",
+            layer.find_first_of("dD") == 0 ? "decode=64x8192" : "prefill=4096");
     const DecoderModel& m = find_model(layer.substr(0, colon));
     const LayerCall call = parse_call(layer.substr(colon + 1));
     const std::int64_t tokens = call.batch * call.tokens;

@@ -25,6 +25,8 @@ std::vector<Workload> draw_operations(std::uint64_t seed, std::size_t count);
 /// one decoder layer in the order in which they run, as texts. Throws Error(invalid_argument) for a
 /// model or a pass that does not exist, with the nearest one.
 std::vector<std::string> layer_shapes(std::string_view layer);
+/// The same text, of which layer_shapes makes something, as rows have it: in small letters.
+std::string layer_name(std::string_view layer);
 
 /// Names of the models that layer_shapes knows.
 std::vector<std::string_view> layer_models();

@@ -28,13 +28,14 @@ constexpr std::array<std::string_view, 2> accuracies{"accurate", "fast"};
 
 // What the parser does with a field stands behind the class that does it; this says what there is.
 constexpr std::array grammar{
-    ShapeField{"b", "b=4", "sequences in the batch", "1, or as many as a list has", "batch"},
-    ShapeField{"h", "h=32/8", "query heads / KV heads", "", "heads"},
+    ShapeField{"b", "b=4", "sequences in the batch", "1, or as many as a list has",
+               "batch batch_size"},
+    ShapeField{"h", "h=32/8", "query heads / KV heads", "", "heads heads_q"},
     ShapeField{"q", "q=1", "query tokens a sequence; 'q=1;5;7' one length each", "k", "seqlen_q"},
     ShapeField{"k", "k=8192", "keys a sequence; 'k=100;2048;7' one length each", "q", "seqlen_k"},
     ShapeField{"d", "d=192/128", "head dim of Q and K / of V", "", "headdim head_dim"},
     ShapeField{"mla", "mla=512+64", "in the place of d: columns of one latent cache", none, ""},
-    ShapeField{"kv", "kv=e4m3", "type of the cache", "dtype", "kv_dtype"},
+    ShapeField{"kv", "kv=e4m3", "type of the cache: that of Q, e4m3 or nvfp4", "dtype", "kv_dtype"},
     ShapeField{"scales", "scales=token", "what of an e4m3 cache has a scale: head or token", "head",
                "", false, what_has_a_scale},
     ShapeField{"full", "full", "no mask", "full", ""},
@@ -50,6 +51,9 @@ constexpr std::array grammar{
     ShapeField{"dtype", "dtype=bf16", "type of Q and the output", "bf16, or --dtype", "type", true},
     ShapeField{"op", "op=attention", "the operation", "attention", "", true},
     ShapeField{"pass", "pass=forward", "its pass", "forward", "", true}};
+
+/// The second half of `h` by itself, as rows of receipts name it: heads_q=32,heads_kv=8.
+constexpr std::string_view kv_heads = "heads_kv";
 
 constexpr auto attention_count = static_cast<std::size_t>(std::count_if(
     grammar.begin(), grammar.end(), [](const ShapeField& field) { return !field.of_all; }));
@@ -91,6 +95,12 @@ bool names_operation(std::string_view text) {
     }
 }
 
+/// "; did you mean 'token'?" or nothing.
+std::string meant_text(std::string_view word, std::span<const std::string_view> known) {
+    const std::string_view near = nearest(word.substr(0, 40), known);
+    return near.empty() ? "" : fmt::format("; did you mean '{}'?", near);
+}
+
 const ShapeField& field_called(std::string_view key) {
     const auto found = std::ranges::find_if(grammar, [&](const ShapeField& field) {
         return same_word(key, field.name) || is_alias(key, field.aliases);
@@ -98,10 +108,15 @@ const ShapeField& field_called(std::string_view key) {
     if (found != grammar.end()) {
         return *found;
     }
-    std::vector<std::string_view> known;
+    std::vector<std::string_view> known{kv_heads};
     std::string valid;
     for (const ShapeField& field : grammar) {
         known.push_back(field.name);
+        for (std::string_view rest = field.aliases; !rest.empty();) {
+            const std::string_view alias = rest.substr(0, rest.find(' '));
+            known.push_back(alias);
+            rest.remove_prefix(std::min(alias.size() + 1, rest.size()));
+        }
         valid += " " + std::string(field.name);
     }
     require(!names_operation(key), bad,
@@ -178,6 +193,10 @@ public:
 
     void field(std::string_view text) {
         const std::size_t equals = text.find('=');
+        if (same_word(text.substr(0, equals), kv_heads)) {
+            set_kv_heads(equals == std::string_view::npos ? "" : text.substr(equals + 1));
+            return;
+        }
         const ShapeField& field = field_called(text.substr(0, equals));
         const std::string_view key = field.name;
         const bool flag = field.written == field.name;
@@ -209,7 +228,11 @@ public:
             const std::size_t sequences = std::max(q.each.size(), k.each.size());
             workload_.batch = sequences == 0 ? 1 : static_cast<std::int64_t>(sequences);
         }
-        if (!kv_heads_given_) {
+        require(!kv_heads_ || !kv_heads_given_, bad,
+                "shape field 'h' has KV heads behind its slash, and heads_kv gives them again");
+        if (kv_heads_) {
+            workload_.heads_kv = *kv_heads_;
+        } else if (!kv_heads_given_) {
             workload_.heads_kv = workload_.mla ? 1 : workload_.heads_q;
         }
         if (!has("kv")) {
@@ -239,7 +262,7 @@ private:
         } else if (key == "dtype") {
             workload_.dtype = parse_dtype(value);
         } else if (key == "kv") {
-            workload_.kv_dtype = parse_dtype(value);
+            workload_.kv_dtype = parse_cache_dtype(value);
         } else if (key == "page") {
             workload_.page_size = parse_count(key, value);
             require(workload_.page_size > 0, bad,
@@ -247,6 +270,13 @@ private:
         } else {
             set_softmax(key, value);
         }
+    }
+
+    void set_kv_heads(std::string_view value) {
+        require(!kv_heads_, bad, "shape field '{}' is given twice", kv_heads);
+        kv_heads_ = parse_count(kv_heads, value);
+        require(*kv_heads_ > 0, bad, "shape field '{}': {} needs at least one head", kv_heads,
+                in_quotes(value));
     }
 
     void set_head_dims(std::string_view key, std::string_view value) {
@@ -276,8 +306,9 @@ private:
         } else if (key == "scale") {
             workload_.scale = parse_real(key, value);
         } else if (key == "scales") {
-            require(same_word(value, "head") || same_word(value, "token"), bad,
-                    "shape field 'scales': {} must be head or token", in_quotes(value));
+            require(!same_among(value, what_has_a_scale).empty(), bad,
+                    "shape field 'scales': {} must be head or token{}", in_quotes(value),
+                    meant_text(value, what_has_a_scale));
             workload_.scale_of = same_word(value, "token") ? ScaleOf::token : ScaleOf::head;
         } else if (key == "tree") {
             workload_.tree = parse_count(key, value);
@@ -299,6 +330,7 @@ private:
     Workload workload_;
     Lengths q_, k_;
     bool kv_heads_given_ = false;
+    std::optional<std::int64_t> kv_heads_;  // of a field of its own
     std::set<std::string_view> seen_;
 };
 
@@ -341,7 +373,8 @@ Workload parse_shape(std::string_view text, DType fallback_dtype) {
 
 Accuracy accuracy_named(std::string_view text) {
     require(text == "accurate" || text == "fast", bad,
-            "accuracy is {}; it must be accurate or fast", in_quotes(text));
+            "accuracy is {}; it must be accurate or fast{}", in_quotes(text),
+            meant_text(text, accuracies));
     return text == "fast" ? Accuracy::fast : Accuracy::accurate;
 }
 
@@ -350,17 +383,30 @@ Accuracy parse_accuracy(std::string_view text) {
     return accuracy_named(word.empty() ? text : word);
 }
 
-DType dtype_named(std::string_view text) {
+namespace {
+
+// Of what was written for `what`, among the types that may stand there.
+[[noreturn]] void refuse_type(std::string_view what, std::string_view text, bool of_cache) {
     std::vector<std::string_view> known;
+    for (const DTypeNames& type : names_of_types) {
+        if (of_cache || type.dtype != DType::nvfp4) {
+            known.push_back(name_of(type.dtype));
+        }
+    }
+    const std::string_view near = nearest(text.substr(0, 40), known);
+    fail(bad, "{} {} is unknown{}: {} are accepted", what, in_quotes(text),
+         near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near), fmt::join(known, ", "));
+}
+
+}  // namespace
+
+DType dtype_named(std::string_view text) {
     for (const DTypeNames& type : names_of_types) {
         if (text == name_of(type.dtype)) {
             return type.dtype;
         }
-        known.push_back(name_of(type.dtype));
     }
-    const std::string_view near = nearest(text.substr(0, 40), known);
-    fail(bad, "dtype {} is unknown{}: {} are accepted", in_quotes(text),
-         near.empty() ? "" : fmt::format(" (did you mean '{}'?)", near), fmt::join(known, ", "));
+    refuse_type("dtype", text, true);
 }
 
 std::optional<DType> find_dtype(std::string_view text) {
@@ -373,8 +419,17 @@ std::optional<DType> find_dtype(std::string_view text) {
 }
 
 DType parse_dtype(std::string_view text) {
-    const std::optional<DType> dtype = find_dtype(text);
-    return dtype ? *dtype : dtype_named(text);  // which says what there is
+    if (const std::optional<DType> dtype = find_dtype(text)) {
+        return *dtype;
+    }
+    refuse_type("dtype", text, false);
+}
+
+DType parse_cache_dtype(std::string_view text) {
+    if (const std::optional<DType> dtype = find_dtype(text)) {
+        return *dtype;
+    }
+    refuse_type("kv", text, true);
 }
 
 }  // namespace raceline

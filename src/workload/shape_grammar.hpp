@@ -50,8 +50,10 @@ std::string format_shape(const Workload& workload);
 /// A type by its name or one of its aliases, in capital letters or small ones; nothing if there is
 /// none.
 std::optional<DType> find_dtype(std::string_view text);
-/// The same; throws Error(invalid_argument) listing the names.
+/// The same; throws Error(invalid_argument) listing the names: those that Q may have.
 DType parse_dtype(std::string_view text);
+/// The same of a cache, which may also be nvfp4.
+DType parse_cache_dtype(std::string_view text);
 /// By its name alone, as files have it.
 DType dtype_named(std::string_view text);
 

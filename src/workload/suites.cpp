@@ -79,24 +79,59 @@ Suite random_suite(std::string_view name) {
 }
 
 Suite drawn_operations(std::string_view name) {
-    return {std::string(name), "20 operations beside attention, drawn from a seed",
-            draw_operations(seed_of(name, operations_prefix), random_count)};
+    const std::uint64_t seed = seed_of(name, operations_prefix);
+    return {fmt::format("{}{}", operations_prefix, seed),
+            "20 operations beside attention, drawn from a seed",
+            draw_operations(seed, random_count)};
 }
 
 Suite layer_suite(std::string_view name) {
-    return {std::string(name), "the parts of a decoder layer, in the order in which they run",
-            parse_all(layer_shapes(name.substr(layer_prefix.size())))};
+    const std::string_view layer = name.substr(layer_prefix.size());
+    const std::vector<std::string> shapes = layer_shapes(layer);
+    return {fmt::format("{}{}", layer_prefix, layer_name(layer)),
+            "the parts of a decoder layer, in the order in which they run", parse_all(shapes)};
 }
 
 constexpr std::array<std::string_view, 5> drawn_names{
     "operations:SEED", "layer:MODEL:prefill=TOKENS", "layer:MODEL:decode=SEQUENCESxKEYS",
     "random:SEED", "serving:SEED"};
 
-[[noreturn]] void refuse_name(std::string_view name) {
+// A word with a colon behind it that was meant to be one of the names that go on there, such as
+// layers:llama3-8b:decode=1x64.
+std::string_view meant_to_go_on(std::string_view name) {
+    constexpr std::string_view of_decode = "decode";
+    const std::size_t colon = name.find(':');
+    if (colon == std::string_view::npos) {
+        return {};
+    }
+    std::vector<std::string_view> heads;
+    for (const std::string_view drawn : drawn_names) {
+        heads.push_back(drawn.substr(0, drawn.find(':')));
+    }
+    const std::string_view head = nearest(name.substr(0, colon), heads);
+    const bool decode = std::ranges::search(name, of_decode, [](char a, char b) {
+                            return same_word({&a, 1}, {&b, 1});
+                        }).size() > 0;
+    for (const std::string_view drawn : drawn_names) {
+        const bool other_call = head == "layer" && drawn.ends_with("TOKENS") == decode;
+        if (!head.empty() && drawn.starts_with(head) && !other_call) {
+            return drawn;
+        }
+    }
+    return {};
+}
+
+// `name` as far as it is none; `whole` as it was written.
+[[noreturn]] void refuse_name(std::string_view name, std::string_view whole) {
     // All are near or not; those that are said are the ones that a reader looks for.
     const std::vector<std::string> all = suite_names();
     std::vector<std::string_view> near(all.begin(), all.end());
     near.insert(near.end(), drawn_names.begin(), drawn_names.end());
+    const std::string_view going_on = meant_to_go_on(whole);
+    if (nearest(name, near).empty() && !going_on.empty()) {
+        fail(Status::invalid_argument, "suite '{}' does not exist: did you mean '{}'?",
+             whole.substr(0, 40), going_on);
+    }
     std::vector<std::string> named = suite_names(SuiteGroup::benchmark);
     named.insert(named.end(), drawn_names.begin(), drawn_names.end());
     const std::string_view shown = name.substr(0, 40);
@@ -106,7 +141,7 @@ constexpr std::array<std::string_view, 5> drawn_names{
                                   fmt::join(named, ", "), near.size() - named.size())));
 }
 
-Suite whole_suite(std::string_view name) {
+Suite whole_suite(std::string_view name, std::string_view written) {
     for (const SuiteGroup group : suite_groups) {
         for (const SuiteEntry& entry : entries(group)) {
             if (same_word(entry.name, name)) {
@@ -115,12 +150,12 @@ Suite whole_suite(std::string_view name) {
             }
         }
     }
-    refuse_name(name);
+    refuse_name(name, written);
 }
 
 /// NAME:HEADDIM. Parts by powers of two make up the suite and share nothing.
 Suite part_of_suite(std::string_view name, std::size_t colon) {
-    Suite suite = whole_suite(name.substr(0, colon));
+    Suite suite = whole_suite(name.substr(0, colon), name);
     const auto most = whole<std::int64_t>(name.substr(colon + 1));
     require(most && *most >= 1 && *most <= 1024, Status::invalid_argument,
             "suite '{}': behind the colon stands a head dim from 1 to 1024, as in {}:128",
@@ -146,14 +181,14 @@ Suite named_suite(std::string_view name) {
     if (begins_with_word(name, serving_prefix)) {
         return serving_suite(name);
     }
-    if (name.starts_with(operations_prefix)) {
+    if (begins_with_word(name, operations_prefix)) {
         return drawn_operations(name);
     }
-    if (name.starts_with(layer_prefix)) {
+    if (begins_with_word(name, layer_prefix)) {
         return layer_suite(name);
     }
     const std::size_t colon = name.find(':');
-    return colon == std::string_view::npos ? whole_suite(name) : part_of_suite(name, colon);
+    return colon == std::string_view::npos ? whole_suite(name, name) : part_of_suite(name, colon);
 }
 
 }  // namespace

@@ -94,7 +94,26 @@ TEST(Completion, offers_the_names_that_there_are) {
     EXPECT_THAT(offered("raceline check --kernel cpu_flash --tile rows=64"),
                 ElementsAre("rows=64,keys=96"));
     EXPECT_THAT(offered("raceline bench --dtype e"), ElementsAre("e4m3"));
+    EXPECT_THAT(offered("raceline bench --dtype n"), IsEmpty()) << "nvfp4 is of caches";
+    EXPECT_THAT(offered("raceline predict --shape h=8,dtype=n"), IsEmpty());
+    EXPECT_THAT(offered("raceline predict --shape h=8,kv=n"), ElementsAre("h=8,kv=nvfp4"));
     EXPECT_THAT(offered("raceline completion z"), ElementsAre("zsh"));
+}
+
+// What is offered must run: of the devices those that are there.
+TEST(Completion, offers_devices_that_can_run) {
+    for (const std::string command : {"bench", "check", "measure"}) {
+        const std::vector<std::string> devices = offered("raceline " + command + " --device ");
+        EXPECT_THAT(devices, Contains("cpu"));
+        for (const std::string& device : devices) {
+            const Outcome run = Sandbox().run("devices --device " + device);
+            EXPECT_TRUE(device == "replay:" || device == "cuda" ||
+                        run.out.find(", live") != std::string::npos)
+                << command << ": " << device;
+        }
+    }
+    EXPECT_THAT(offered("raceline bench --device r"), Contains("replay:"));
+    EXPECT_THAT(offered("raceline measure --device r"), Not(Contains("replay:")));
 }
 
 TEST(Completion, goes_on_with_a_shape) {
@@ -109,6 +128,16 @@ TEST(Completion, goes_on_with_a_shape) {
     EXPECT_THAT(offered("raceline predict --shape h=8,accuracy=f"),
                 ElementsAre("h=8,accuracy=fast"));
     EXPECT_THAT(offered("raceline predict --op rmsnorm,n=4x4,scales="), IsEmpty());
+    // Another name of a field, where it was begun.
+    EXPECT_THAT(offered("raceline predict --shape h=8,seq"),
+                ElementsAre("h=8,seqlen_q=", "h=8,seqlen_k="));
+    EXPECT_THAT(offered("raceline predict --shape h=8,Head"),
+                ElementsAre("h=8,headdim=", "h=8,head_dim="));
+    EXPECT_THAT(offered("raceline predict --shape h=8,q=1,seqlen_"),
+                ElementsAre("h=8,q=1,seqlen_k="));
+    EXPECT_THAT(offered("raceline predict --shape h=8,kv_dtype=n"),
+                ElementsAre("h=8,kv_dtype=nvfp4"));
+    EXPECT_THAT(offered("raceline predict --shape h=8,type=b"), ElementsAre("h=8,type=bf16"));
 }
 
 // The names after the last comma of what is offered: "d" of "op=linear,d=".

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the program says to mistakes: one line that names them, the right exit code, nothing lost.
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <gmock/gmock.h>
@@ -27,6 +28,14 @@ protected:
     // The program with one of its standard streams redirected.
     static std::string with(const std::string& redirection) {
         return "sh -c 'exec \"$0\" \"$@\" " + redirection + "'";
+    }
+    static std::string only_file(const std::string& folder) {
+        std::vector<std::string> files;
+        for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+            files.push_back(entry.path().string());
+        }
+        EXPECT_EQ(files.size(), 1U) << testing::PrintToString(files);
+        return files.empty() ? "" : files.front();
     }
     Sandbox box;
 };
@@ -160,6 +169,36 @@ TEST_F(Mistakes, one_line_says_what_was_meant) {
     refused("predict --shape hh=8,q=1,k=8,d=64", "'hh' is unknown");
     refused("predict --color purple", "--color 'purple' does not exist; there are auto");
     refused("predict --shape h=8 q=1", "takes no word 'q=1'; a shape's fields stand side by side");
+    const std::string prefill =
+        "predict --device h200 --kernel prefill_sm90 --shape "
+        "h=8,q=128,k=128,d=128 --tile ";
+    refused(prefill + "rows=128,keys=64",
+            "nearest of those that are is rows=192,keys=64 or rows=128,keys=128 or rows=128,keys=");
+    refused(prefill + "rows=192,keys=160",
+            "nearest of those for h=8,q=128,k=128,d=128,dtype=bf16 "
+            "is rows=128,keys=160 or rows=192,keys=64");
+    refused("predict --device cpu --tile rows=128 --shape h=8,q=1,k=64,d=64",
+            "no tile 'rows=128' of cpu_flash is for h=8,q=1,k=64,d=64,dtype=bf16 on cpu; nearest "
+            "of those that are is rows=256");
+    refused("--verison", "no option '--verison': did you mean '--version'?");
+    refused("predict --device h200 --launch-path grpah",
+            "did you mean 'graph'? There are graph, stream");
+    refused("predict --device cpu --launch-path grpah",
+            "did you mean 'graph'? There are graph, stream");
+    refused("predict --device cpu --launch-path graph",
+            "--launch-path graph: only a GPU has this to choose, cpu is a CPU");
+    refused("bench --device cpu --regime alnoe",
+            "did you mean 'alone'? There are sustained, alone");
+    refused("bench --device cpu --regime alone", "only a GPU has this to choose");
+    refused("predict --dtype fp33", "fp32, fp16, bf16, e4m3 are accepted");
+    refused("predict --device h200 --fuse add", "--fuse add: add is one step");
+    refused("predict --device h200 --fuse add+rmsnorm",
+            "is missing (rows x width of the matrix): "
+            "give one such as n=");
+    refused("predict --device h200 --op linear,n=4096,k=4096,m=3 --over m=1:4096",
+            "--over m=1:4096 varies 'm', and the shape has it already: leave m=3 out of it");
+    refused("point --flops 1e11 --bytes 1e8 --engine bf16 --memory drm --device h200",
+            "did you mean 'dram'?");
     refused("help pedict", "command 'pedict' does not exist: did you mean 'predict'?");
     refused("bnech", "command 'bnech' does not exist: did you mean 'bench'?");
     refused("--foo", "no option '--foo'; `raceline --help` lists the commands");
@@ -172,6 +211,32 @@ TEST_F(Mistakes, one_line_says_what_was_meant) {
     refused("help predict bench", "help takes no word 'bench'");
     refused("diff a.jsonl", "and one was given");
     refused("predict --device \"$(printf 'a\\nb\\377')\"", "a\\x0Ab\\xFF", 3);
+}
+
+// A misspelt path makes no folder, and nothing runs before it is refused.
+TEST_F(Mistakes, a_file_in_a_folder_that_is_not_there_is_refused) {
+    const std::string said =
+        "nowhere/x.jsonl: there is no folder nowhere; make it, or name a file "
+        "in one that exists";
+    for (const std::string command : {"bench", "check", "predict"}) {
+        refused(command + " --receipts nowhere/x.jsonl" + with_tiny, "--receipts " + said);
+    }
+    refused("measure --device cpu --receipts nowhere/x.jsonl", "--receipts " + said);
+    EXPECT_FALSE(std::filesystem::exists(box.path("nowhere")));
+    refused("plot roofline -o nowhere/x.svg", "-o nowhere/x.svg: there is no folder nowhere");
+    refused("report --html nowhere/x.html", "--html nowhere/x.html: there is no folder nowhere");
+}
+
+// Twice the same kernel would be measured twice, and be two rows of one case.
+TEST_F(Mistakes, a_kernel_that_is_named_twice_runs_once) {
+    const std::string words = "predict --json --kernel cpu_flash --kernel CPU-Flash" + with_tiny;
+    const std::vector<std::string> rows = box.run(words).lines();
+    EXPECT_EQ(std::ranges::count_if(rows,
+                                    [](const std::string& row) {
+                                        return row.find(R"("kind":"prediction")") !=
+                                               std::string::npos;
+                                    }),
+              1);
 }
 
 // Capital letters and long names are no mistakes; rows have one spelling.
@@ -193,8 +258,9 @@ TEST_F(Mistakes, names_are_read_in_any_spelling) {
     EXPECT_THAT(row.out, HasSubstr("\"id\":\"cpu\""));
     for (const char* words :
          {"predict --device H200 --suite Llama3-8B --dtype BFLOAT16",
-          "predict --device 'NVIDIA H200'", "devices --device RTX-4090",
-          "point --flops 1e12 --engine BF16 --device H200",
+          "predict --device h200 --suite LAYER:Llama3-8B:DECODE=64X8192",
+          "predict --device cpu --launch-path parallel", "predict --device 'NVIDIA H200'",
+          "devices --device RTX-4090", "point --flops 1e12 --engine BF16 --device H200",
           "point --flops 1e12 --bytes 1e9 --engine fp8 --memory L2 --device h200",
           "predict --device h200 --launch-path STREAM", "predict --color NEVER", "PREDICT",
           "help Predict", "completion ZSH", "kernels --diff GQA gqa-ilp"}) {
@@ -244,10 +310,41 @@ TEST_F(Mistakes, a_refused_run_leaves_no_receipt_behind) {
     EXPECT_EQ(std::ranges::count(run.err, '\n'), 1) << run.err;
     EXPECT_TRUE(std::filesystem::is_empty(box.path("state/raceline")));
     ASSERT_EQ(box.run("bench --device cpu --max-seconds 0.01 --shape h=1,q=16,k=16,d=64").exit, 0);
+    const std::string good = only_file(box.path("state/raceline"));
+    EXPECT_THAT(Sandbox::read(good), HasSubstr(R"("kind":"measurement")"));
+    // Of a kernel that was named the refusal is a row, and no measurement either.
+    EXPECT_EQ(box.run("bench --device cpu --kernel simt --shape h=8,q=1,k=64,d=64").exit, 2);
+    EXPECT_EQ(only_file(box.path("state/raceline")), good);
     box.write("state/raceline/2099-01-01T000000-shape-0.jsonl", "");
     const Outcome report = box.run("report");
     EXPECT_EQ(report.exit, 0) << report.err;
     EXPECT_THAT(report.out, HasSubstr("cpu_flash"));
+    EXPECT_EQ(report.err, good + "\n");
+}
+
+// A file that the user named is his, whatever came of the run.
+TEST_F(Mistakes, a_refused_run_leaves_the_file_that_was_named) {
+    const Outcome run =
+        box.run("bench --device cpu --kernel simt --shape h=8,q=1,k=64,d=64 --receipts r.jsonl");
+    EXPECT_EQ(run.exit, 2);
+    EXPECT_THAT(Sandbox::read(box.path("r.jsonl")), HasSubstr(R"("kind":"refusal")"));
+}
+
+// As a run leaves it that was killed in its first case.
+TEST_F(Mistakes, a_report_without_a_file_is_of_the_newest_run_that_has_a_measurement) {
+    ASSERT_EQ(box.run("bench --device cpu --max-seconds 0.01 --shape h=1,q=16,k=16,d=64").exit, 0);
+    const std::string good = only_file(box.path("state/raceline"));
+    ASSERT_EQ(
+        box.run("predict --device cpu --shape h=1,q=16,k=16,d=64 --receipts killed.jsonl").exit, 0);
+    const std::string killed = box.path("state/raceline/killed.jsonl");
+    std::filesystem::rename(box.path("killed.jsonl"), killed);
+    std::filesystem::last_write_time(
+        killed, std::filesystem::file_time_type::clock::now() + std::chrono::hours(1));
+    const Outcome report = box.run("report");
+    EXPECT_EQ(report.err, good + ", the newest run that has a measurement\n");
+    EXPECT_THAT(report.out, HasSubstr("cpu_flash"));
+    std::filesystem::remove(good);
+    EXPECT_EQ(box.run("report").err, killed + "\n") << "better than nothing";
 }
 
 }  // namespace

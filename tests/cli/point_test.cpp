@@ -158,6 +158,7 @@ TEST_F(Point, refusals_are_one_sentence) {
     refused("--bytes 1 --memory l9", "memory is 'l9'");
     refused("no.csv", "no.csv: cannot be opened");
     refused("/dev/zero", "no file of points but a device");
+    refused("/bin/sh", "/bin/sh is no file of points: it holds bytes that no text has; name a CSV");
     refused(".", "no file of points but a folder");
     refused(write("a.csv", "bytes\n1\n") + " --bytes 3", "a.csv has points of its own");
     refused("a.csv a.csv", "one file");

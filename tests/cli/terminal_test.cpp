@@ -191,6 +191,8 @@ TEST_F(Terminal, sentences_are_as_wide_as_columns_says) {
              std::string("report --scorecard ") + receipts +
                  "/cpu/2026-11-21-quickstart-d1ca717f26ff.jsonl.gz",
              *std::prev(every_table.end(), 2), std::string("--help"), std::string("help bench"),
+             std::string("help point"), std::string("devices --device cpu"),
+             std::string("predict --device h200 --suite layer:llama3-8b:decode=64x8192"),
              std::string("kernels --diff gqa gqa_ilp")}) {
         for (const std::string& line : box->run(words, "COLUMNS=80").lines()) {
             if (line.starts_with("==")) {
@@ -384,6 +386,45 @@ TEST(SignalledTwice, a_run_stops_at_once_and_keeps_what_was_whole) {
     EXPECT_THAT(run.err, HasSubstr("stopped at once: 1 of 3 cases was checked, and is kept in "));
     EXPECT_EQ(rows_of_kind(file, "check"), 1U);
     EXPECT_EQ(box.run("report --check " + file).exit, 0);
+}
+
+// Nothing was kept, and no file is there that a report would take for the newest run.
+TEST(SignalledTwice, a_run_without_a_case_leaves_no_file) {
+    const Sandbox box;
+    const Process bench(box, "bench --device cpu --shape h=16,q=16384,k=16384,d=256,dtype=fp32");
+    const std::string folder = box.path("state/raceline");
+    const auto begun = [&] {
+        return std::filesystem::exists(folder) && !std::filesystem::is_empty(folder) &&
+               rows_of_kind(std::filesystem::directory_iterator(folder)->path(), "prediction") > 0;
+    };
+    ASSERT_TRUE(Process::wait_until(begun));
+    bench.send(SIGINT);
+    ASSERT_TRUE(Process::wait_until([&] {
+        return Sandbox::read(box.path("err")).find("stopping after") != std::string::npos;
+    }));
+    bench.send(SIGINT);
+    const Outcome run = bench.end();
+    EXPECT_EQ(run.exit, 130);
+    EXPECT_THAT(run.err, HasSubstr("stopped at once: no case was measured: nothing was kept"));
+    EXPECT_TRUE(std::filesystem::is_empty(folder));
+}
+
+TEST(SignalledTwice, a_file_that_was_named_stays) {
+    const Sandbox box;
+    const std::string file = box.path("r.jsonl");
+    const Process bench(box,
+                        "bench --device cpu --shape h=16,q=16384,k=16384,d=256,dtype=fp32 "
+                        "--receipts " +
+                            file);
+    ASSERT_TRUE(Process::wait_until(
+        [&] { return std::filesystem::exists(file) && rows_of_kind(file, "prediction") > 0; }));
+    bench.send(SIGINT);
+    ASSERT_TRUE(Process::wait_until([&] {
+        return Sandbox::read(box.path("err")).find("stopping after") != std::string::npos;
+    }));
+    bench.send(SIGINT);
+    EXPECT_THAT(bench.end().err, HasSubstr("no case was measured: " + file + " has none of it"));
+    EXPECT_EQ(rows_of_kind(file, "prediction"), 1U);
 }
 
 }  // namespace

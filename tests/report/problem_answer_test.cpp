@@ -125,6 +125,15 @@ TEST(ProblemAnswer, SaysInOneLineWhyNothingRuns) {
     EXPECT_THAT(text, Not(HasSubstr("Why")));
 }
 
+// A kernel for trees alone says nothing to a call that has none.
+TEST(ProblemAnswer, NamesKernelsForTreesToCallsWithATreeAlone) {
+    const Device h200 = committed("h200");
+    const std::string shape = "h=8,q=4,k=64,d=64,kv=nvfp4";
+    EXPECT_THAT(answer_on(h200, problem(shape)).refusal,
+                AllOf(HasSubstr("decode_sm90"), Not(HasSubstr("_tree"))));
+    EXPECT_THAT(answer_on(h200, problem(shape + ",tree=1")).refusal, HasSubstr("decode_sm90_tree"));
+}
+
 // Another kind of device is a reason only where there is no better one.
 TEST(ProblemAnswer, GivesTheReasonsOfTheDevicesOwnKernels) {
     const ProblemAnswer answer =

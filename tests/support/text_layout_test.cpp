@@ -216,6 +216,11 @@ TEST(BrokenLines, BreakNamesBehindAnUnderscore) {
 TEST(Paragraph, IndentsWhatFollows) {
     EXPECT_EQ(paragraph("one two three", {.columns = 8}), "one two\n  three\n");
     EXPECT_EQ(paragraph("one two three", {}), "one two three\n");
+    // A path can be copied.
+    EXPECT_EQ(paragraph("kept in /a/long/path/f.jsonl today", {.columns = 12}),
+              "kept in\n  /a/long/path/f.jsonl\n  today\n");
+    EXPECT_EQ(paragraph("/a/long/path is a file", {.columns = 9}, 0), "/a/long/path\nis a file\n");
+    EXPECT_EQ(paragraph("in /tmp/x h=32/8,k=4", {.columns = 10}, 0), "in /tmp/x\nh=32/8,k=4\n");
 }
 
 TEST(FormatQuantity, KnowsTheUnitsOfReceipts) {

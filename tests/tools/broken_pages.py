@@ -30,12 +30,28 @@ BROKEN = {
     "a C excerpt that strayed": "<!-- from: examples/c/attention.c -->\n```c\nint strayed;\n```\n",
     "CMake with a target that is none": CMAKE.format("raceline::none"),
     "JSON that is none": '```json\n{"schema": 1,}\n```\n',
+    "a variable that make does not read": "```sh\nmake fuzz FUZZ_SECOND=60\n```\n",
+    "make in a sentence": "Run `make coffee`.\n",
+    "a script in a sentence": "Run `tools/no_such_script.sh quick`.\n",
+    "pip in a sentence": "Run `pip install nothing`.\n",
+    "another shell's grammar or command": "```zsh\nsource <(raceline completions zsh)\n```\n",
+    "output that is not so": "<!-- raceline:begin output raceline kernels | grep simt -->\n```sh\n"
+                             "raceline kernels | grep simt\n```\n\n```text\nsimt, more or less\n```\n<!-- raceline:end -->\n",
+    "an answer that is not so": "<!-- raceline:begin answer device=h200 shape=h=8,k=64,d=64 -->\n```text\nno\n```\n"
+                                "<!-- raceline:end -->\n",
+    "a file that cannot be read": "<!-- file: a.csv -->\n```csv\nname,flop\na,1\n```\n```sh\nraceline point a.csv "
+                                  "--device h200\n```\n",
+    "a line that needs one before it": "```sh\n$HERE/raceline kernels\n```\n",
     "an option in a sentence": "Run `raceline predict --explains`.\n",
     "a command in a sentence": "Run `raceline predicts`.\n",
     "a shape in a sentence": "Run `raceline predict --device h200 --op softmax`.\n",
 }
 WHOLE = ("```sh\nraceline predict --device h200 --shape h=8,q=1,k=64,d=64  # a line\nraceline plot roofline run.jsonl >x\n"
-         "make test\n```\n" + CPP.format("predict_forward")
+         "make test RELEASE=cpu\nexport HERE=build\n$HERE/raceline kernels\n```\n"
+         "<!-- raceline:begin output raceline kernels | grep linear_cublaslt -->\n```sh\nraceline kernels \\\n"
+         "    | grep -o linear_cublaslt\n```\n\n```text\nlinear_cublaslt\n```\n<!-- raceline:end -->\n"
+         "<!-- file: a.csv -->\n```csv\nname,bytes\na,1e6\n```\n```sh\nraceline point a.csv --device h200\n```\n"
+         "```zsh\nsource <(raceline completion zsh)\n```\nRun `make test` or `tools/fuzz.sh quick`.\n" + CPP.format("predict_forward")
          + "```c\nstatic int here(void);\nint status = here();\n```\n```c\nstatus = RL_OK;\n```\n"
          + CMAKE.format("raceline::c") + '```json\n{"schema": 1}\n```\n'
          + "`raceline predict --explain`, `raceline bench --receipts FILE` and `raceline help predict`.\n")
@@ -52,7 +68,7 @@ class Pages(unittest.TestCase):
         return result, said.getvalue()
 
     def test_a_page_that_is_right(self) -> None:
-        self.assertEqual(self.judged({"whole": WHOLE}), (0, "6 commands and 5 blocks of code, 0 failed\n"))
+        self.assertEqual(self.judged({"whole": WHOLE}), (0, "13 commands and 6 blocks of code, 0 failed\n"))
 
     def test_each_fault_is_found(self) -> None:
         result, said = self.judged(BROKEN)

@@ -146,6 +146,10 @@ TEST_F(BestTile, RefusesWhatIsNoTile) {
 
 TEST_F(BestTile, SaysWhyATileDoesNotSupportTheWorkload) {
     EXPECT_THAT(refusal("n=256"), Pair(Status::unsupported, HasSubstr("n 256 is over 128")));
+    EXPECT_THAT(refusal("n=256"),
+                Pair(Status::unsupported, HasSubstr("nearest of those that are is n=64 or n=32")));
+    EXPECT_THAT(refusal("m=96"),
+                Pair(Status::invalid_argument, HasSubstr("is m=128 or m=64; its fields")));
     workload.headdim = 256;
     EXPECT_THAT(refusal("best"), Pair(Status::unsupported, HasSubstr("head dim 256 is over 128")));
     EXPECT_THAT(refusal("all"), Pair(Status::unsupported, HasSubstr("tuned")));

@@ -68,13 +68,26 @@ TEST(OperationSuites, ALayerIsItsPartsInOrder) {
     }
     EXPECT_NEAR(products / 4096 / 2, 218e6, 1e6);
     EXPECT_EQ(make_suite("layer:Llama3-8B:prefill=4096").workloads, prefill);
+    EXPECT_EQ(make_suite("LAYER:LLAMA3-8B:PREFILL=4096").workloads, prefill);
     const auto decode = make_suite("layer:qwen3-8b:decode=64x8192").workloads;
+    // Rows have one spelling.
+    const Suite large = make_suite("Layer:Qwen3-8B:Decode=64X8192");
+    EXPECT_EQ(large.name, "layer:qwen3-8b:decode=64x8192");
+    EXPECT_EQ(large.workloads, decode);
+    EXPECT_EQ(make_suite("layer:LLAMA3-8B:prefill=4096").name, "layer:llama3-8b:prefill=4096");
+    EXPECT_EQ(make_suite("OPERATIONS:7").name, "operations:7");
     EXPECT_EQ(format_shape(decode[2]), "op=rmsnorm+rope,n=2560x128,dtype=bf16");
     EXPECT_EQ(format_shape(decode[3]), "b=64,h=32/8,q=1,k=8192,d=128,dtype=bf16,causal");
 }
 
 TEST(OperationSuites, RefuseWhatIsNoLayer) {
     EXPECT_THAT(refusal("layer:llama3-8"), HasSubstr("as in layer:llama3-8b:prefill=4096"));
+    EXPECT_THAT(refusal("layer:decode=1x64"), HasSubstr("as in layer:llama3-8b:decode=64x8192"));
+    EXPECT_THAT(refusal("layers:llama3-8b:decode=64x8192"),
+                HasSubstr("did you mean 'layer:MODEL:decode=SEQUENCESxKEYS'?"));
+    EXPECT_THAT(refusal("layers:llama3-8b:prefill=64"),
+                HasSubstr("did you mean 'layer:MODEL:prefill=TOKENS'?"));
+    EXPECT_THAT(refusal("ramdom:7"), HasSubstr("did you mean 'random:SEED'?"));
     EXPECT_THAT(refusal("layer:lama3-8b:prefill=1"), HasSubstr("did you mean 'llama3-8b'?"));
     EXPECT_THAT(refusal("layer:llama3-8b:prefil=1"), HasSubstr("it must be prefill=TOKENS"));
     EXPECT_THAT(refusal("layer:llama3-8b:decode=64"), HasSubstr("it must be prefill=TOKENS"));

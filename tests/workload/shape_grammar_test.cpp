@@ -62,6 +62,7 @@ TEST(ShapeGrammar, scales_of_tokens_are_those_of_an_e4m3_cache_alone) {
     EXPECT_EQ(parse_shape(cache + ",scales=head"), parse_shape(cache));
     EXPECT_EQ(w.bytes_kv(), parse_shape(cache).bytes_kv() + 64 * 2 * 2 * 4);
     EXPECT_THAT(refusal(cache + ",scales=row"), HasSubstr("'row' must be head or token"));
+    EXPECT_THAT(refusal(cache + ",scales=tokn"), HasSubstr("did you mean 'token'?"));
     EXPECT_THAT(refusal("h=4/2,q=1,k=64,d=64,dtype=bf16,scales=token"),
                 HasSubstr("scales=token with dtype bf16 and a cache in bf16"));
     EXPECT_THAT(refusal("h=4,q=1,k=64,mla=64+16,dtype=bf16,kv=e4m3,scales=token"),
@@ -106,11 +107,37 @@ TEST(ShapeGrammar, SuggestsTheFieldThatWasMeant) {
                 HasSubstr("'causl' is unknown; did you mean 'causal'"));
     EXPECT_THAT(refusal("h=8,k=1,d=64,windw=4"), HasSubstr("did you mean 'window'"));
     EXPECT_THAT(refusal("h=8,k=1,d=64,pag=4"), HasSubstr("did you mean 'page'"));
+    // Among all names that are read.
+    EXPECT_THAT(refusal("h=8,k=1,head_dm=64"), HasSubstr("did you mean 'head_dim'"));
+    EXPECT_THAT(refusal("h=8,k=1,d=64,batchsize=4"), HasSubstr("did you mean 'batch_size'"));
+    EXPECT_THAT(refusal("h=8,d=64,seqlen=4"), HasSubstr("did you mean 'seqlen_"));
+    EXPECT_THAT(refusal("h=8,k=1,d=64,headskv=4"), HasSubstr("did you mean 'heads_kv'"));
+    EXPECT_THAT(refusal("h=8,k=1,d=64,accuracy=fsat"), HasSubstr("did you mean 'fast'?"));
     EXPECT_THAT(refusal("h=8,k=1,d=64,banana=1"), HasSubstr("valid fields: b h q k d"));
     // The words of --op.
     EXPECT_THAT(refusal("rmsnorm,n=8192x4096"), HasSubstr("write op=rmsnorm before its fields"));
     EXPECT_THAT(refusal("silu+mul,n=8192x4096"), HasSubstr("write op=silu+mul before its fields"));
     EXPECT_THAT(refusal("add+banana,n=8192x4096"), HasSubstr("'add+banana' is unknown"));
+}
+
+// As rows of receipts name them.
+TEST(ShapeGrammar, ReadsHeadsInTwoFields) {
+    const Workload w = parse_shape("h=32/8,q=1,k=64,d=128");
+    EXPECT_EQ(parse_shape("heads_q=32,heads_kv=8,q=1,k=64,d=128"), w);
+    EXPECT_EQ(parse_shape("HEADS-KV=8,h=32,q=1,k=64,d=128"), w);
+    EXPECT_EQ(parse_shape("heads_q=32,q=1,k=64,d=128"), parse_shape("h=32,q=1,k=64,d=128"));
+    EXPECT_THAT(refusal("h=32/8,heads_kv=8,k=64,d=128"), HasSubstr("gives them again"));
+    EXPECT_THAT(refusal("h=32,heads_kv=8,heads_kv=8,k=64,d=128"), HasSubstr("given twice"));
+    EXPECT_THAT(refusal("h=32,heads_kv=0,k=64,d=128"), HasSubstr("at least one head"));
+    EXPECT_THAT(refusal("h=32,heads_kv,k=64,d=128"), HasSubstr("'heads_kv'"));
+    EXPECT_THAT(refusal("heads_kv=8,k=64,d=128"), HasSubstr("'h' is missing"));
+}
+
+// Q has none of it: it is not offered where it would be refused.
+TEST(ShapeGrammar, NamesAFormatOfCachesForCachesAlone) {
+    EXPECT_THAT(refusal("h=8,k=16,d=64,dtype=fp33"), HasSubstr("fp32, fp16, bf16, e4m3 are"));
+    EXPECT_THAT(refusal("h=8,k=16,d=64,kv=fp33"), HasSubstr("bf16, e4m3, nvfp4 are accepted"));
+    EXPECT_THAT(refusal("h=8,k=16,d=64,dtype=nvfp4"), HasSubstr("nvfp4 is a cache format"));
 }
 
 TEST(ShapeGrammar, ReadsCapitalLettersAndLongNames) {
@@ -120,7 +147,8 @@ TEST(ShapeGrammar, ReadsCapitalLettersAndLongNames) {
           "batch=2,heads=32/8,seqlen_q=16,seqlen_k=64,headdim=128,dtype=float16,kv_dtype=fp8,"
           "causal,page_size=16",
           "Batch=2,HEADS=32/8,seqlen-q=16,SeqLen_K=64,head_dim=128,type=half,"
-          "kv=float8_e4m3fn,Causal,page-size=16,OP=Attention,PASS=Forward"}) {
+          "kv=float8_e4m3fn,Causal,page-size=16,OP=Attention,PASS=Forward",
+          "batch_size=2,h=32/8,q=16,k=64,d=128,dtype=fp16,kv=e4m3,causal,page=16"}) {
         EXPECT_EQ(parse_shape(text), w) << text;
     }
     EXPECT_EQ(parse_shape("h=1,k=9,d=8,WINDOW=INF:2").window, (Window{-1, 2}));

@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <fstream>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <iterator>
 #include <map>
+#include <regex>
 #include <set>
 
 #include "support/check.hpp"
@@ -322,6 +325,34 @@ TEST(Suites, HaveOneSpelling) {
     EXPECT_EQ(make_suite("Random:07").name, "random:7");
     EXPECT_EQ(make_suite("SERVING:7").name, "serving:7");
     EXPECT_EQ(make_suite("RANDOM:7").workloads, make_suite("random:7").workloads);
+}
+
+// The page says of most suites how many shapes they have: those of an entry are these.
+TEST(Suites, AreAsLargeAsTheirPageSays) {
+    std::ifstream in(RACELINE_SOURCE_DIR "/docs/shapes.md");
+    std::string page{std::istreambuf_iterator<char>(in), {}};
+    page.erase(0, page.find("\n## Suites"));
+    const std::regex entry("\n- ((?:`[^`]+`(?:, )?)+): ((?:[^\n]|\n(?=  ))*)");
+    const std::regex name("`([^`:]+)(:SEED)?`"), size("([0-9]+) shapes");
+    std::set<std::string> named;
+    int compared = 0;
+    for (std::sregex_iterator one(page.begin(), page.end(), entry), none; one != none; ++one) {
+        const std::string names = (*one)[1], says = (*one)[2];
+        std::smatch shapes;
+        const bool has_size = std::regex_search(says, shapes, size);
+        for (std::sregex_iterator n(names.begin(), names.end(), name); n != none; ++n) {
+            const std::string suite = (*n)[1].str() + ((*n)[2].matched ? ":1" : "");
+            named.insert(suite);
+            if (has_size) {
+                ++compared;
+                EXPECT_EQ(std::to_string(make_suite(suite).workloads.size()), shapes[1]) << suite;
+            }
+        }
+    }
+    EXPECT_GT(compared, 15);
+    for (const std::string& suite : suite_names()) {
+        EXPECT_TRUE(named.contains(suite)) << suite << " is not in docs/shapes.md";
+    }
 }
 
 }  // namespace
