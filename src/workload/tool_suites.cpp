@@ -45,6 +45,8 @@ Shapes cpu_figures() {
         shapes.push_back(fmt::format("h=32/8,q=1,k=32768,d=128,dtype={}", type));
         shapes.push_back(fmt::format("h=32/32,q=1,k=16384,d=128,dtype={}", type));
     }
+    shapes.push_back("h=32/8,q=1,k=32768,d=128,dtype=bf16,kv=e4m3");
+    shapes.push_back("h=32/32,q=1,k=16384,d=128,dtype=bf16,kv=e4m3");
     return shapes;
 }
 
@@ -405,7 +407,7 @@ constexpr std::array measuring{
     SuiteEntry{"warm-up", "one small prefill a head dim, for libraries that compile", warm_up},
     SuiteEntry{"warm-up-decode", "one small decode a kernel, for libraries that compile",
                warm_up_decode},
-    SuiteEntry{"cpu-figures", "what a CPU's figures rest on: prefill and decode in three types",
+    SuiteEntry{"cpu-figures", "what a CPU's figures rest on: prefill, decode, four types",
                cpu_figures},
     SuiteEntry{"cpu-one-thread", "small prefill in fp32, for one thread", cpu_one_thread},
 };
