@@ -294,8 +294,8 @@ std::vector<Counts> counts_kept(const RowProgram& program, const Workload& w, co
     const auto rows = static_cast<double>(w.extent(grid_rows));
     const std::int64_t bytes = w.extent(grid_width) * element_bytes(w);
     const auto row = static_cast<double>(bytes);
-    const double chunks =
-        std::ceil(static_cast<double>(chunks_of_section(bytes / 16, layout.cluster)) / tile.threads);
+    const double chunks = std::ceil(
+        static_cast<double>(chunks_of_section(bytes / 16, layout.cluster)) / tile.threads);
     const Reading reading{chunks * static_cast<double>(16 / element_bytes(w)), chunks,
                           static_cast<double>(tile.lanes), w.dtype, 0};
     const Amounts of_pass = amounts_of_passes(program, reading);
@@ -342,9 +342,9 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     const double passes = layout.pieces > 1 ? 1 + static_cast<double>(reductions_of(program)) : 1;
     const Way way = way_of(program, w, layout, device);
     if (way == Way::kept) {
-        return counts_kept(
-            program, w, tile,
-            kept_layout(program, w.extent(grid_width) * element_bytes(w), device), device);
+        return counts_kept(program, w, tile,
+                           kept_layout(program, w.extent(grid_width) * element_bytes(w), device),
+                           device);
     }
     const bool compiled = way == Way::compiled;
     const bool stays = way == Way::wide;  // its CTAs take row after row

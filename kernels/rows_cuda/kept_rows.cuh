@@ -98,21 +98,19 @@ struct KeptRow {
     using Params = KeptParams<compiled_programs[chain].result + 1>;
 
     const Params& p;
-    uint4* kept;       ///< this CTA's section of the row, in shared memory
-    float* partial;    ///< two rows of 32 floats behind it, for the warps of the CTA
-    float* sums;       ///< two rows of a float for each CTA of the cluster
-    int rank;          ///< among them
-    int first;         ///< chunk of the row that the section begins with
-    int of_section;    ///< its chunks
-    int of_group;      ///< those of a group of all threads, a multiple of what they take at a time
+    uint4* kept;     ///< this CTA's section of the row, in shared memory
+    float* partial;  ///< two rows of 32 floats behind it, for the warps of the CTA
+    float* sums;     ///< two rows of a float for each CTA of the cluster
+    int rank;        ///< among them
+    int first;       ///< chunk of the row that the section begins with
+    int of_section;  ///< its chunks
+    int of_group;    ///< those of a group of all threads, a multiple of what they take at a time
     int turn = 0;
     float left[reductions_before(program, program.size) + 1];  ///< what reductions have left
     float x[1][per_chunk];
 
     __device__ __forceinline__ KeptRow(const Params& params, uint4* shared)
-        : p(params),
-          kept(shared),
-          rank(static_cast<int>(blockIdx.x) % params.cluster) {
+        : p(params), kept(shared), rank(static_cast<int>(blockIdx.x) % params.cluster) {
         const auto of_row = static_cast<int>(p.width / per_chunk);
         const int section = chunks_of_section(of_row, p.cluster);
         partial = reinterpret_cast<float*>(shared + section);
@@ -249,8 +247,7 @@ struct KeptRow {
             all = over_cluster(mine, Sum());
         }
         constexpr int its_own = reductions_before(program, i);
-        left[its_own] =
-            finished(its.finish, all, static_cast<float>(p.width), p.eps);
+        left[its_own] = finished(its.finish, all, static_cast<float>(p.width), p.eps);
     }
     template <int i, class SoFar>
     __device__ __forceinline__ void leave_pair() {

@@ -19,12 +19,12 @@ struct Piece {
     static constexpr std::int64_t at_once = static_cast<std::int64_t>(lanes) * chunks * per_chunk;
 
     const RowPlaces& p;
-    int lane;             ///< among those that share the row
-    std::int64_t row;     ///< its number
-    std::int64_t first;   ///< position that the piece begins with
-    std::int32_t shift;   ///< of the row
-    std::int32_t begin;   ///< of the row in the piece: what stands before is a neighbour's
-    std::int32_t in_row;  ///< end of the row in the piece, or of the piece
+    int lane;              ///< among those that share the row
+    std::int64_t row;      ///< its number
+    std::int64_t first;    ///< position that the piece begins with
+    std::int32_t shift;    ///< of the row
+    std::int32_t begin;    ///< of the row in the piece: what stands before is a neighbour's
+    std::int32_t in_row;   ///< end of the row in the piece, or of the piece
     std::int32_t wrapped;  ///< elements at the end of the row that stand first in the piece
     float x[chunks][per_chunk];
 

@@ -66,8 +66,8 @@ constexpr bool reads_wide_rows(const Tile& tile) {
 }
 inline constexpr int wide_rows_index =
     static_cast<int>(std::ranges::find_if(tile_list, reads_wide_rows) - tile_list.begin());
-/// Rows kept in shared memory (kept_rows.cuh): the bytes of a CTA beside its section of the row, the
-/// most CTAs that keep one together, and the CTAs of an SM that registers have room for.
+/// Rows kept in shared memory (kept_rows.cuh): the bytes of a CTA beside its section of the row,
+/// the most CTAs that keep one together, and the CTAs of an SM that registers have room for.
 inline constexpr int most_kept_cluster = 16;
 inline constexpr std::int64_t kept_beside = (64 + 2 * most_kept_cluster) * sizeof(float);
 inline constexpr int kept_residents = 2;

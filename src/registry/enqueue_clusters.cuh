@@ -53,9 +53,9 @@ std::int64_t most_clusters(const char* who, void (*code)(Parameters...), const L
                 cudaFuncSetAttribute(address, cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
                 who, ": asking for clusters");
         }
-        check_cuda(cudaOccupancyMaxActiveClusters(&count, code,
-                                                  ClusterLaunch(shape, cluster).config()),
-                   who, ": clusters at once");
+        check_cuda(
+            cudaOccupancyMaxActiveClusters(&count, code, ClusterLaunch(shape, cluster).config()),
+            who, ": clusters at once");
     }
     return count;
 }
@@ -65,8 +65,8 @@ template <class... Parameters, class... Arguments>
 void enqueue_in_clusters(const char* who, void (*code)(Parameters...), const LaunchShape& shape,
                          int cluster, const Arguments&... arguments) {
     allow_shared_memory(who, reinterpret_cast<const void*>(code), shape.smem_bytes);
-    check_launch(who, cudaLaunchKernelEx(ClusterLaunch(shape, cluster).config(), code,
-                                         arguments...));
+    check_launch(who,
+                 cudaLaunchKernelEx(ClusterLaunch(shape, cluster).config(), code, arguments...));
 }
 
 }  // namespace raceline

@@ -2,9 +2,9 @@
 // A GPU for tests on machines without one: the kernels' own source compiled for the host, every
 // thread of a CTA a fiber, CTAs one after the other. Fibers run in random order between barriers,
 // so that a missing barrier gives a wrong answer; shared memory starts as NaN and has a guard
-// behind it. CTAs of a cluster run side by side; of those the kernel must have all its shared memory
-// in the dynamic block, since other variables are one for all. Rounding differs from a GPU only
-// where the kernel asks for an approximation.
+// behind it. CTAs of a cluster run side by side; of those the kernel must have all its shared
+// memory in the dynamic block, since other variables are one for all. Rounding differs from a GPU
+// only where the kernel asks for an approximation.
 #pragma once
 
 #include <algorithm>
@@ -269,9 +269,9 @@ auto enqueue(Kernel kernel, dim3 grid, unsigned threads, std::size_t bytes = 0,
 }  // namespace raceline::test
 
 inline std::size_t __cvta_generic_to_shared(const void* address) {
-    return static_cast<std::size_t>(static_cast<const char*>(address) -
-                                    reinterpret_cast<const char*>(
-                                        raceline::test::Machine::get().shared()));
+    return static_cast<std::size_t>(
+        static_cast<const char*>(address) -
+        reinterpret_cast<const char*>(raceline::test::Machine::get().shared()));
 }
 inline void __syncthreads() {
     raceline::test::Machine::get().wait_for_cta();

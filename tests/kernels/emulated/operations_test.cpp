@@ -73,7 +73,8 @@ TEST(EmulatedRows, rows_begin_and_end_inside_of_chunks) {
                "op=gain+sub+bias,n=9x1031,dtype=bf16", "op=add+store+rmsnorm,n=9x253,dtype=fp16",
                "op=layernorm+tanh,n=3x4095,dtype=bf16"});
 }
-// Rows as long as their lanes hold: the end stands before the begin where they begin inside a chunk.
+// Rows as long as their lanes hold: the end stands before the begin where they begin inside a
+// chunk.
 TEST(EmulatedRows, rows_that_fill_their_lanes_begin_anywhere) {
     check_all("rows_cuda",
               {"op=rmsnorm+bias,n=9x127,dtype=fp16", "op=layernorm+gain,n=9x255,dtype=bf16",
@@ -198,10 +199,11 @@ TEST(EmulatedRows, narrow_rows_of_unknown_chains_have_eight_lanes) {
 // An odd number of rows leaves half of the last warp without one, where lanes exchange all the
 // same.
 TEST(EmulatedRows, half_a_warp_without_a_row_goes_along) {
-    check_all("rows_cuda",
-              {"op=square+rmsnorm,n=5x64,dtype=bf16", "op=square+rmsnorm,n=99x64,dtype=bf16",
-               "op=rmsnorm,n=3x61,dtype=bf16", "op=square+rmsnorm,n=33x63,dtype=bf16", "op=square+rmsnorm+rope,n=7x64,d=64,dtype=bf16",
-               "op=square+softmax,n=33x24,dtype=fp32"});
+    check_all(
+        "rows_cuda",
+        {"op=square+rmsnorm,n=5x64,dtype=bf16", "op=square+rmsnorm,n=99x64,dtype=bf16",
+         "op=rmsnorm,n=3x61,dtype=bf16", "op=square+rmsnorm,n=33x63,dtype=bf16",
+         "op=square+rmsnorm+rope,n=7x64,d=64,dtype=bf16", "op=square+softmax,n=33x24,dtype=fp32"});
 }
 
 // Elements that do not know their row are dealt out in whole chunks, however wide a row is.
