@@ -17,10 +17,11 @@ percents alone; later ones keep that verdict as `limiter_of_peaks`."""
 
 # A resource at this share of its peak or more is the limiter: the busiest one, the first of equals.
 BUSY = 0.60
-# Without one: SMs that hold no CTA while others do, for more than this share of the time, are the
-# limiter (the model's `tail`: not enough CTAs), else warps that wait are (its `latency`). Time in
-# which no SM holds one is the launch itself. It does not count: under the profiler a launch takes
-# some 2 us, several times what it takes in a graph. Rows before 2026-11-30 counted it as idle SMs.
+# Without one: SMs that hold no CTA for more than this share of the time are the limiter (the model's
+# `tail`: not enough CTAs), else warps that wait are (its `latency`). The time is that in which the
+# SM that holds one longest does. The rest is the launch, which under the profiler takes some 2 us,
+# several times what it takes in a graph. Rows without `started` counted it as idle SMs, those of
+# freeze 5b6fd55 took the share of all time.
 IDLE = 0.40
 
 PEAK = ".avg.pct_of_peak_sustained_elapsed"
@@ -162,7 +163,7 @@ def name_limiter(shares, resident, started=None):
     busiest = max(shares, key=shares.get)
     if shares[busiest] >= BUSY:
         return busiest
-    idle = 0 if resident is None else (1 if started is None else started) - resident
+    idle = 0 if resident is None else 1 - resident / (started or 1)
     return "tail" if idle > IDLE else "latency"
 
 

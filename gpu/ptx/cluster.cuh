@@ -26,10 +26,12 @@ __device__ __forceinline__ void st_shared_cluster_f32(std::uint32_t address, std
 #endif
 }
 
-/// barrier.cluster, arrive.release and wait.acquire: until all threads of all CTAs of the cluster
-/// are here. What they stored before is seen by all.
+/// barrier.cluster, arrive.release and wait.acquire, behind a barrier of the warp, whose lanes must
+/// come together: until all threads of all CTAs of the cluster are here. What they stored before is
+/// seen by all.
 __device__ __forceinline__ void barrier_cluster() {
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+    __syncwarp();
     asm volatile(
         "barrier.cluster.arrive.release.aligned;\n"
         "barrier.cluster.wait.acquire.aligned;" ::

@@ -73,14 +73,14 @@ struct VarianceSoFar {
         }
         const float apart = mean_of_chunk - mean;
         const float share = per_chunk * ptx::rcp_approx_ftz_f32(count + per_chunk);
-        squares = fmaf(apart * apart, count * share, squares);
+        squares = fmaf(apart * count, apart * share, squares);  // 0 where nothing was seen
         mean = fmaf(apart, share, mean);
         count += per_chunk;
     }
     [[nodiscard]] __device__ __forceinline__ float first() const { return sum; }
     /// The squares, had they been of elements plus the statistic, the row's mean negated.
     [[nodiscard]] __device__ __forceinline__ float second(float statistic) const {
-        return fmaf((mean + statistic) * (mean + statistic), count, squares);
+        return fmaf((mean + statistic) * count, mean + statistic, squares);
     }
 };
 
@@ -225,7 +225,6 @@ struct KeptRow {
                     static_cast<std::uint32_t>(__cvta_generic_to_shared(of_ctas + rank)),
                     threadIdx.x, all);
             }
-            __syncwarp();
             ptx::barrier_cluster();
             all = of_ctas[0];
             for (int other = 1; other < p.cluster; ++other) {

@@ -73,9 +73,10 @@ void launch_held(const Params& p, void* stream) {
     }
 }
 
-/// Clusters stay and take row after row: as many as run at once.
+/// Clusters stay and take row after row: as many as run at once. False where the device runs none
+/// of so many CTAs, or the code was compiled for one without clusters.
 template <DType type, std::size_t chain>
-void launch_kept(const Params& p, int units, void* stream) {
+bool launch_kept(const Params& p, int units, void* stream) {
     constexpr RowProgram program = compiled_programs[chain];
     if constexpr (has_kept_code(program)) {
         const int cluster = p.kept.cluster;
@@ -89,11 +90,17 @@ void launch_kept(const Params& p, int units, void* stream) {
                                          ? std::int64_t{units} * p.kept.residents
                                          : most_clusters("rows_cuda", code, shape, cluster);
         shape.grid.x *= static_cast<unsigned>(std::min(p.layout.rows, at_once));
+        if (at_once == 0) {
+            return false;
+        }
         if (cluster == 1) {
             enqueue("rows_cuda", code, shape, kept);
         } else {
             enqueue_in_clusters("rows_cuda", code, shape, cluster, kept);
         }
+        return true;
+    } else {
+        return false;
     }
 }
 
@@ -101,8 +108,8 @@ template <DType type, int index, std::size_t... chain>
 void launch_tile(const Params& p, int units, void* stream, std::index_sequence<chain...>) {
     const std::size_t known = compiled_index(p.program);
     if constexpr (index == wide_rows_index) {
-        if (p.kept.cluster > 0) {
-            ((chain == known ? launch_kept<type, chain>(p, units, stream) : void()), ...);
+        if (p.kept.cluster > 0 &&
+            ((chain == known && launch_kept<type, chain>(p, units, stream)) || ...)) {
             return;
         }
     }

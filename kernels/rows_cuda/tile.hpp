@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <initializer_list>
 
+#include "registry/cuda_limits.hpp"
 #include "registry/kernel.hpp"
 #include "workload/row_program.hpp"
 
@@ -112,9 +113,9 @@ struct KeptLayout {
     int residents = 1;  ///< CTAs of an SM
 };
 /// One CTA or two, where an SM has room for two of them, so that one of another row reads while one
-/// waits or writes; else the fewest that hold the row, since barriers of larger clusters cost more
-/// than a second CTA an SM gains. Sixteen were faster than eight (1 MB rows, an H200:
-/// receipts/h200/logs/2026-11-29-rows-clusters.txt).
+/// waits or writes. Else the fewest that hold the row, since barriers of larger clusters cost more
+/// than a second CTA an SM gains; but sixteen in the place of eight where a device has them: a
+/// tenth faster in one case, level in another (receipts/h200/logs/2026-11-29-rows-clusters.txt).
 inline KeptLayout kept_layout(const RowProgram& program, std::int64_t row_bytes,
                               const Device& device) {
     if (!has_kept_code(program)) {
@@ -317,8 +318,5 @@ inline std::int64_t ctas_reading(const RowLayout& layout, const Tile& tile, int 
     return std::min(ctas_of(layout, tile),
                     static_cast<std::int64_t>(units) * residents_reading(tile));
 }
-
-/// Of a grid's first dimension; and of pieces, by whose number threads find their row.
-inline constexpr std::int64_t most_ctas = (std::int64_t{1} << 31) - 1;
 
 }  // namespace raceline::kernels::rows_cuda

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <span>
+#include <tuple>
 #include <vector>
 
 #include "api/call.hpp"
@@ -251,10 +252,7 @@ Call check_decode(const DecodeArgs& args, const Execution& execution, Pointers p
     const MemoryRange k = check_view("k_cache", args.k_cache, 4, pointers);
     const MemoryRange v = check_view("v_cache", args.v_cache, 4, pointers);
     Call call;
-    call.out = check_output("out", args.out, rank, pointers);
-    if (args.lse.data != nullptr) {
-        call.lse = check_lse(args.lse, rank - 1, pointers);
-    }
+    std::tie(call.out, call.lse) = check_results(args.out, args.lse, rank, pointers);
     check_types(args);
     Workload& w = call.workload;
     read_sizes(args, w);

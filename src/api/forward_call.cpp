@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <tuple>
+
 #include "api/call.hpp"
 #include "api/refusal.hpp"
 #include "support/check.hpp"
@@ -86,10 +88,7 @@ Call check_forward(const ForwardArgs& args, Place place, Pointers pointers) {
     const MemoryRange k = check_view("k", args.k, rank, pointers);
     const MemoryRange v = check_view("v", args.v, rank, pointers);
     Call call;
-    call.out = check_output("out", args.out, rank, pointers);
-    if (args.lse.data != nullptr) {
-        call.lse = check_lse(args.lse, rank - 1, pointers);
-    }
+    std::tie(call.out, call.lse) = check_results(args.out, args.lse, rank, pointers);
     check_types(args);
 
     Workload& w = call.workload;

@@ -182,6 +182,12 @@ MemoryRange check_lse(const TensorView& view, std::size_t rank, Pointers pointer
     return range;
 }
 
+std::pair<MemoryRange, MemoryRange> check_results(const TensorView& out, const TensorView& lse,
+                                                  std::size_t rank, Pointers pointers) {
+    return {check_output("out", out, rank, pointers),
+            lse.data == nullptr ? MemoryRange{} : check_lse(lse, rank - 1, pointers)};
+}
+
 MemoryRange check_array(std::string_view name, const void* data, std::int64_t count,
                         std::size_t size) {
     std::int64_t bytes = 0;

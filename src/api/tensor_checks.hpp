@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "raceline/raceline.hpp"
 
@@ -37,6 +38,10 @@ MemoryRange check_strided(std::string_view name, const TensorView& view, std::si
 
 /// float32 of any strides, no last dimension that must be contiguous; written.
 MemoryRange check_lse(const TensorView& view, std::size_t rank, Pointers pointers);
+
+/// The results of a call: out, and its LSE, of one dimension less, unless its pointer is null.
+std::pair<MemoryRange, MemoryRange> check_results(const TensorView& out, const TensorView& lse,
+                                                  std::size_t rank, Pointers pointers);
 
 /// Plain arrays: `count` elements of `size` bytes at `data`; null only if there are none.
 MemoryRange check_array(std::string_view name, const void* data, std::int64_t count,

@@ -12,17 +12,14 @@ namespace raceline {
 /// A launch in clusters of so many CTAs, and the attribute that says so.
 class ClusterLaunch {
 public:
-    ClusterLaunch(const LaunchShape& shape, int cluster) {
+    ClusterLaunch(const LaunchShape& shape, int cluster)
+        : config_{shape.grid,       dim3(static_cast<unsigned>(shape.threads)),
+                  shape.smem_bytes, static_cast<cudaStream_t>(shape.stream),
+                  &attribute_,      1} {
         attribute_.id = cudaLaunchAttributeClusterDimension;
         attribute_.val.clusterDim.x = static_cast<unsigned>(cluster);
         attribute_.val.clusterDim.y = 1;
         attribute_.val.clusterDim.z = 1;
-        config_.gridDim = shape.grid;
-        config_.blockDim = dim3(static_cast<unsigned>(shape.threads));
-        config_.dynamicSmemBytes = shape.smem_bytes;
-        config_.stream = static_cast<cudaStream_t>(shape.stream);
-        config_.attrs = &attribute_;
-        config_.numAttrs = 1;
     }
     ClusterLaunch(const ClusterLaunch&) = delete;  // it holds an address of its own
     ClusterLaunch& operator=(const ClusterLaunch&) = delete;
@@ -31,42 +28,59 @@ public:
 
 private:
     cudaLaunchAttribute attribute_{};
-    cudaLaunchConfig_t config_{};
+    cudaLaunchConfig_t config_;
 };
 
-/// Clusters of so many CTAs that the device runs at once. A thread remembers the answer. Clusters
-/// of more than eight CTAs are asked for first: not every device has them.
-template <class... Parameters>
-std::int64_t most_clusters(const char* who, void (*code)(Parameters...), const LaunchShape& shape,
-                           int cluster) {
+/// What most_clusters has answered this thread, by code, device, shared memory and cluster.
+inline auto& known_clusters() {
     using Key = std::tuple<const void*, int, std::size_t, int>;
     thread_local std::map<Key, int> known;
+    return known;
+}
+
+/// Clusters of so many CTAs that the device runs at once; 0 where it has no room for one, or no
+/// clusters of that size, or where the code was compiled for devices without. A thread remembers
+/// the answer until a launch in clusters fails, for the device may have been reset. Clusters of
+/// more than eight CTAs are asked for first: not every device has them.
+template <class... Parameters>
+int most_clusters(const char* who, void (*code)(Parameters...), const LaunchShape& shape,
+                  int cluster) {
     const auto* const address = reinterpret_cast<const void*>(code);
     int device = 0;
     check_cuda(cudaGetDevice(&device), who, ": the device");
-    int& count = known[{address, device, shape.smem_bytes, cluster}];
-    if (count == 0) {
+    const auto [its, is_new] =
+        known_clusters().insert({{address, device, shape.smem_bytes, cluster}, 0});
+    if (is_new) {
         constexpr int portable = 8;  // CUDA programming guide
+        cudaFuncAttributes compiled{};
+        check_cuda(cudaFuncGetAttributes(&compiled, address), who, ": its attributes");
         allow_shared_memory(who, address, shape.smem_bytes);
-        if (cluster > portable) {
-            check_cuda(
-                cudaFuncSetAttribute(address, cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
-                who, ": asking for clusters");
+        const bool runs =
+            compiled.ptxVersion >= 90 &&
+            (cluster <= portable ||
+             cudaFuncSetAttribute(address, cudaFuncAttributeNonPortableClusterSizeAllowed, 1) ==
+                 cudaSuccess) &&
+            cudaOccupancyMaxActiveClusters(&its->second, code,
+                                           ClusterLaunch(shape, cluster).config()) == cudaSuccess;
+        if (!runs) {
+            its->second = 0;
+            static_cast<void>(cudaGetLastError());  // else the next launch would report it
         }
-        check_cuda(
-            cudaOccupancyMaxActiveClusters(&count, code, ClusterLaunch(shape, cluster).config()),
-            who, ": clusters at once");
     }
-    return count;
+    return its->second;
 }
 
-/// As enqueue, in clusters of so many CTAs, for which most_clusters was asked.
+/// As enqueue, in clusters of so many CTAs, of which most_clusters has said that one runs.
 template <class... Parameters, class... Arguments>
 void enqueue_in_clusters(const char* who, void (*code)(Parameters...), const LaunchShape& shape,
                          int cluster, const Arguments&... arguments) {
     allow_shared_memory(who, reinterpret_cast<const void*>(code), shape.smem_bytes);
-    check_launch(who,
-                 cudaLaunchKernelEx(ClusterLaunch(shape, cluster).config(), code, arguments...));
+    const cudaError_t status =
+        cudaLaunchKernelEx(ClusterLaunch(shape, cluster).config(), code, arguments...);
+    if (status != cudaSuccess) {
+        known_clusters().clear();
+    }
+    check_launch(who, status);
 }
 
 }  // namespace raceline

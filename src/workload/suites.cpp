@@ -19,11 +19,11 @@
 namespace raceline {
 namespace {
 
+constexpr std::size_t random_count = 20;  // cases of each that is drawn
 constexpr std::string_view random_prefix = "random:";
 constexpr std::string_view serving_prefix = "serving:";
 constexpr std::string_view operations_prefix = "operations:";
 constexpr std::string_view layer_prefix = "layer:";
-constexpr std::size_t random_count = 20;  // of each
 
 std::vector<Workload> parse_all(const std::vector<std::string>& shapes) {
     std::vector<Workload> workloads;
@@ -59,30 +59,35 @@ std::uint64_t seed_of(std::string_view name, std::string_view prefix) {
     return *seed;
 }
 
+// `draw` makes the workloads of a seed.
+template <class Draw>
+Suite drawn_suite(std::string_view name, std::string_view prefix, std::string_view what,
+                  const Draw& draw) {
+    const std::uint64_t seed = seed_of(name, prefix);
+    return {fmt::format("{}{}", prefix, seed), std::string(what), draw(seed)};
+}
+
 Suite serving_suite(std::string_view name) {
-    const std::uint64_t seed = seed_of(name, serving_prefix);
-    return {fmt::format("{}{}", serving_prefix, seed),
-            "20 batches of a server's decode steps, drawn from a seed",
-            draw_serving(seed, random_count)};
+    return drawn_suite(name, serving_prefix,
+                       "20 batches of a server's decode steps, drawn from a seed",
+                       [](std::uint64_t seed) { return draw_serving(seed, random_count); });
 }
 
 Suite random_suite(std::string_view name) {
-    const std::uint64_t seed = seed_of(name, random_prefix);
-    std::vector<Workload> taken;
-    for (const SuiteEntry& entry : benchmark_suites()) {
-        const auto workloads = parse_all(entry.shapes());
-        taken.insert(taken.end(), workloads.begin(), workloads.end());
-    }
-    return {fmt::format("{}{}", random_prefix, seed),
-            "20 shapes drawn from a seed, in no benchmark suite",
-            draw_workloads(seed, random_count, taken)};
+    return drawn_suite(name, random_prefix, "20 shapes drawn from a seed, in no benchmark suite",
+                       [](std::uint64_t seed) {
+                           std::vector<Workload> taken;
+                           for (const SuiteEntry& entry : benchmark_suites()) {
+                               const auto workloads = parse_all(entry.shapes());
+                               taken.insert(taken.end(), workloads.begin(), workloads.end());
+                           }
+                           return draw_workloads(seed, random_count, taken);
+                       });
 }
 
 Suite drawn_operations(std::string_view name) {
-    const std::uint64_t seed = seed_of(name, operations_prefix);
-    return {fmt::format("{}{}", operations_prefix, seed),
-            "20 operations beside attention, drawn from a seed",
-            draw_operations(seed, random_count)};
+    return drawn_suite(name, operations_prefix, "20 operations beside attention, drawn from a seed",
+                       [](std::uint64_t seed) { return draw_operations(seed, random_count); });
 }
 
 Suite layer_suite(std::string_view name) {

@@ -79,6 +79,12 @@ public:
     static float* shared_of(std::size_t cta) { return shared_block + cta * floats_between_ctas; }
     float* shared() { return shared_of(current_ / threads_); }
     void store_of_cta(std::uint32_t address, std::uint32_t cta, float value) {
+        const auto first = fibers_.begin() + static_cast<std::ptrdiff_t>(cta * threads_);
+        if (!begun_[cta] || std::all_of(first, first + threads_, [](const Fiber& f) {
+                return f.waits == Waits::for_ever;
+            })) {
+            throw std::logic_error("a store to a CTA that has not begun, or has ended");
+        }
         std::memcpy(reinterpret_cast<char*>(shared_of(cta)) + address, &value, sizeof(value));
     }
     /// cp.async: a copy lands as late as its wait allows, and until then its target holds NaN, so
@@ -103,7 +109,7 @@ public:
     }
 
 private:
-    enum class Waits { for_nothing, for_cta, for_warp, for_cluster, for_ever };
+    enum class Waits { for_nothing, for_cta, for_warp, for_cluster, for_a_while, for_ever };
     struct Copy {
         void* to;
         const void* from;
@@ -120,6 +126,7 @@ private:
 
     static void enter() {
         Machine& m = get();
+        m.begun_[m.current_ / m.threads_] = true;
         m.body_();
         m.pause(Waits::for_ever);
     }
@@ -135,14 +142,25 @@ private:
         return std::all_of(fibers_.begin(), fibers_.end(),
                            [&](const Fiber& f) { return f.waits == waits; });
     }
-    void release_all() {
-        for (Fiber& f : fibers_) {
-            f.waits = Waits::for_nothing;
+    /// CTAs of a cluster go on at different times, and so they begin.
+    void release_cluster() {
+        for (std::size_t i = 0, at_once = 0; i < fibers_.size(); ++i) {
+            at_once = i % threads_ == 0 ? random_() % 2 : at_once;
+            fibers_[i].waits = at_once != 0 ? Waits::for_nothing : Waits::for_a_while;
         }
+    }
+    bool release_late_ones() {
+        bool released = false;
+        for (Fiber& f : fibers_) {
+            released = released || f.waits == Waits::for_a_while;
+            f.waits = f.waits == Waits::for_a_while ? Waits::for_nothing : f.waits;
+        }
+        return released;
     }
 
     std::vector<Fiber> fibers_;
     std::vector<float> slots_;
+    std::vector<bool> begun_;  // of each CTA
     std::function<void()> body_;
     ucontext_t scheduler_{};
     unsigned current_ = 0, threads_ = 1, first_cta_ = 0;
@@ -198,6 +216,7 @@ inline void Machine::run_ctas(unsigned ctas, unsigned threads, std::function<voi
     first_cta_ = blockIdx.x;
     const unsigned count = ctas * threads;
     slots_.assign(count, 0);
+    begun_.assign(ctas, false);
     if (fibers_.size() != count) {
         fibers_ = std::vector<Fiber>(count);
     }
@@ -213,14 +232,17 @@ inline void Machine::run_ctas(unsigned ctas, unsigned threads, std::function<voi
         makecontext(&f.context, &Machine::enter, 0);
         order[i] = i;
     }
+    if (ctas > 1) {
+        release_cluster();
+    }
     while (!all_wait(Waits::for_ever)) {
         std::shuffle(order.begin(), order.end(), random_);
         const bool ran = step(order);
-        if (!release_warps(!ran) && !ran && !release_ctas()) {
+        if (!release_warps(!ran) && !ran && !release_ctas() && !release_late_ones()) {
             if (!all_wait(Waits::for_cluster)) {
                 throw std::logic_error("threads of a CTA or cluster wait at different barriers");
             }
-            release_all();
+            release_cluster();
         }
     }
     blockIdx.x = first_cta_;

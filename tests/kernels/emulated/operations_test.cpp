@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernels of operations beside attention on an emulated GPU, in every tile: rows that are
 // shorter than what a thread holds, end inside of a chunk, or are wider than all threads hold.
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -230,17 +231,54 @@ TEST(EmulatedRows, wide_rows_of_known_chains_are_kept_in_shared_memory) {
                "op=softmax,n=5x40000,dtype=bf16", "op=layernorm,n=3x16640,dtype=fp32"});
 }
 
-// SMs with less shared memory: two and four CTAs keep a row, the last one fewer chunks of it.
+// SMs with less shared memory: two and four CTAs keep a row, the last one fewer chunks of it. The
+// record says by how many, of whichever tile has such code.
 TEST(EmulatedRows, wide_rows_of_known_chains_are_kept_by_clusters) {
     Device device = test::small_hopper_gpu(2);
-    device.smem_bytes_per_cta = 40 * 1024;
     device.smem_bytes_per_unit = 88 * 1024;
-    check_all("rows_cuda",
-              {"op=rmsnorm,n=5x40008,dtype=bf16", "op=layernorm,n=3x40008,dtype=fp16",
-               "op=softmax,n=5x16644,dtype=fp32"},
-              device);
-    device.smem_bytes_per_unit = 50 * 1024;
-    check_all("rows_cuda", {"op=layernorm,n=5x40008,dtype=bf16"}, device);
+    const auto largest_cluster = [&](const char* shape) {
+        const Kernel& kernel = find_kernel("rows_cuda");
+        const Workload w = parse_shape(shape);
+        int largest = 0;
+        for (int tile = 0; tile < kernel.tile_count(); ++tile) {
+            if (kernel.why_not(w, tile, device).empty()) {
+                largest = std::max(largest, kernel.counts(w, tile, device).front().cluster);
+            }
+        }
+        return largest;
+    };
+    const auto check = [&](int kilobytes, int cluster, const char* shape) {
+        device.smem_bytes_per_cta = std::int64_t{kilobytes} * 1024;
+        EXPECT_EQ(largest_cluster(shape), cluster) << shape;
+        check_all("rows_cuda", {shape}, device);
+    };
+    check(48, 2, "op=rmsnorm,n=5x40008,dtype=bf16");
+    check(48, 2, "op=layernorm,n=3x40008,dtype=fp16");
+    check(48, 2, "op=softmax,n=5x16644,dtype=fp32");
+    check(24, 4, "op=layernorm,n=5x40008,dtype=bf16");
+    check(24, 4, "op=softmax,n=3x40008,dtype=fp16");
+}
+
+// Squares of large elements are infinite where those of their distances are not.
+TEST(EmulatedRows, wide_rows_of_large_equal_elements_have_no_variance) {
+    const Device device = test::small_hopper_gpu(2);
+    const Kernel& kernel = find_kernel("rows_cuda");
+    const Workload w = parse_shape("op=layernorm,n=2x16640,dtype=fp32");
+    constexpr std::size_t width = 16640;
+    alignas(16) static std::array<float, 2 * width> in{}, out{};
+    alignas(16) static std::array<float, width> gain{}, bias{};
+    in.fill(0x1p64F);
+    gain.fill(1);
+    bias.fill(0.5F);
+    const std::vector<void*> addresses{in.data(), gain.data(), bias.data(), out.data()};
+    for (int tile = 0; tile < kernel.tile_count(); ++tile) {
+        if (kernel.why_not(w, tile, device).empty()) {
+            kernel.enqueue(make_operation_args(w, addresses), tile, device, nullptr, nullptr);
+            for (const float one : out) {
+                ASSERT_EQ(one, 0.5F) << kernel.tile_text(tile);
+            }
+        }
+    }
 }
 
 // A tile is chosen by shape. This one has code for aligned rows alone.

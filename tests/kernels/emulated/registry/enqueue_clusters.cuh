@@ -8,8 +8,8 @@ namespace raceline {
 
 /// As many as devices of tests have units.
 template <class... Parameters>
-std::int64_t most_clusters(const char* /*who*/, void (* /*code*/)(Parameters...),
-                           const LaunchShape& /*shape*/, int /*cluster*/) {
+int most_clusters(const char* /*who*/, void (* /*code*/)(Parameters...),
+                  const LaunchShape& /*shape*/, int /*cluster*/) {
     return 2;
 }
 
