@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Refuses what a stranger would have to read twice, in pages, help texts and messages.
 
-Pages are README.md, SECURITY.md, CONTRIBUTING.md and docs/**/*.md; texts are the string literals of apps/ and src/. Refused are
+Pages are README.md, SECURITY.md, CONTRIBUTING.md and docs/**/*.md; texts are the string literals of apps/ and src/, and what the
+site's reference is made of: comments of include/raceline/ and docstrings of python/raceline/. Refused are
 
 - a paragraph of more than 90 words, and a sentence of more than 35;
 - a table that is wider than 100 columns once its cells are padded, and a line of code that is;
@@ -16,6 +17,7 @@ most so many faults, and its number may only fall.
 Usage: tools/prose.py [FILE...]; without a file, all of the tree. --counts prints faults by file.
 """
 
+import ast
 import re
 import subprocess
 import sys
@@ -177,6 +179,44 @@ def of_source(path: Path) -> list[Fault]:
     return faults
 
 
+COMMENT = re.compile(r"(?m)^[^\S\n]*///<?[^\S\n]?(.*)$|///<[^\S\n]?(.*)$")
+
+
+def of_header(path: Path) -> list[Fault]:
+    """Comments of a public header: lines one under the other are one text, an empty one ends it."""
+    faults: list[Fault] = []
+    text, first, last = "", 0, -1
+    source = path.read_text(encoding="utf-8")
+    for found in COMMENT.finditer(source):
+        line = source.count("\n", 0, found.start()) + 1
+        own = found.group(1) if found.group(1) is not None else found.group(2)
+        behind_code = found.group(1) is None or "///<" in found.group()
+        if line != last + 1 or not own.strip() or behind_code:
+            faults += long_ones(text, first)
+            text, first = "", line
+        text, last = f"{text} {own}", line
+    faults += long_ones(text, first)
+    for found in re.finditer(r"/\*(.*?)\*/", source, re.DOTALL):  # of C
+        for part in re.split(r"\n\s*\*?\s*\n", found.group(1)):
+            line = source.count("\n", 0, found.start()) + 1
+            faults += long_ones(re.sub(r"\n\s*\* ?", " ", part), line)
+    return faults
+
+
+def of_docstrings(path: Path) -> list[Fault]:
+    """Docstrings of a Python file; an empty line, or one that begins a parameter, ends a text. Lines
+    in columns are examples."""
+    faults: list[Fault] = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+            told = ast.get_docstring(node, clean=True) or ""
+            told = re.sub(r"(?m)^.*\S {2,}\S.*$", "", told)  # columns of an example
+            line = node.body[0].lineno if told else 0
+            for part in re.split(r"\n\s*\n|\n(?=\s*[\w*, ]+: )", told):
+                faults += long_ones(part, line)
+    return faults
+
+
 # Vermillion is what Okabe and Ito call it.
 def misspelt(paths: list[Path]) -> list[tuple[Path, Fault]]:
     command = [sys.executable, "-m", "codespell_lib", "--builtin", "clear,rare",
@@ -191,11 +231,20 @@ def misspelt(paths: list[Path]) -> list[tuple[Path, Fault]]:
 
 
 def files() -> list[Path]:
-    read = ["README.md", "SECURITY.md", "CONTRIBUTING.md", "docs", "apps", "src"]
+    read = ["README.md", "SECURITY.md", "CONTRIBUTING.md", "docs", "apps", "src", "include/raceline",
+            "python/raceline"]
     listed = subprocess.run(["git", "ls-files", *read], cwd=ROOT,
                             capture_output=True, text=True, check=True).stdout.split()
-    return [ROOT / name for name in listed if Path(name).suffix in (".md", ".cpp", ".hpp")
+    return [ROOT / name for name in listed if Path(name).suffix in (".md", ".cpp", ".hpp", ".h", ".py")
             and (ROOT / name).exists()]
+
+
+def of_file(path: Path) -> list[Fault]:
+    if path.suffix == ".md":
+        return of_page(path)
+    if path.suffix == ".py":
+        return of_docstrings(path)
+    return of_header(path) if path.is_relative_to(ROOT / "include") else of_source(path)
 
 
 def main(arguments: list[str]) -> int:
@@ -207,7 +256,7 @@ def main(arguments: list[str]) -> int:
             return 2
     faults: dict[Path, list[Fault]] = {}
     for path in paths:
-        faults[path] = of_page(path) if path.suffix == ".md" else of_source(path)
+        faults[path] = of_file(path)
     for path, fault in misspelt(paths):
         faults[path.resolve()].append(fault)
     wrong = 0

@@ -39,8 +39,8 @@ struct PointVerdict {
 };
 
 /// `device` as in predict_shape. Throws Error(invalid_argument) for a count or time that is
-/// negative or not a number, for operations without an engine, and for an engine or memory for
-/// which the device has no rate; the message names the nearest one.
+/// negative or not a number, and for operations without an engine. So it does for an engine or
+/// memory for which the device has no rate, and names the nearest one.
 PointVerdict judge_point(const WorkPoint& point, const std::string& device = {});
 
 }  // namespace raceline

@@ -152,10 +152,11 @@ typedef struct rl_decode_args {
      * GPUs only Hopper takes them, four at a time if tokens are adjacent (stride 1). */
     const rl_tensor* k_token_scale;
     const rl_tensor* v_token_scale;
-    /* Sequences with different numbers of new tokens: q, out, lse and tree are packed, (total, ...)
-     * in the place of (batch, seqlen_q, ...). cu_seqlens_q has the prefix sums of these numbers,
-     * from 0 to the total, on the device of the call. A GPU call does not wait for them. On a CPU,
-     * and with options.checked, wrong sums are refused; elsewhere the answer is undefined. */
+    /* For sequences with different numbers of new tokens. q, out, lse and tree are then packed,
+     * (total, ...) in the place of (batch, seqlen_q, ...). The array cu_seqlens_q has the prefix
+     * sums of these numbers, from 0 to the total, on the device of the call. A GPU call does not
+     * wait for them. On a CPU, and with options.checked, wrong sums are refused; elsewhere the
+     * answer is undefined. */
     int64_t cu_seqlens_count; /* batch + 1, or 0: q is not packed */
     const int32_t* cu_seqlens_q;
     int64_t max_seqlen_q; /* the host's upper bound of a sequence's new tokens; 0: 16, or the total
@@ -172,11 +173,11 @@ RL_API rl_status rl_forward(const rl_forward_args* args, int32_t place, void* st
 RL_API rl_status rl_decode(const rl_decode_args* args, int32_t place, void* stream, void* workspace,
                            size_t workspace_bytes);
 
-/* Combines partial results over disjoint sets of keys: out_parts (parts, rows, heads, headdim) in
- * fp32, fp16 or bf16, lse_parts (parts, rows, heads) in float32 with any strides, out (rows, heads,
- * headdim) in any of these types, lse (rows, heads) in float32 or null. A part with an LSE of -inf
- * is ignored, whatever its output holds. Give sinks either here or to one of the calls that made
- * the parts. */
+/* Combines partial results over disjoint sets of keys. The outputs, out_parts (parts, rows, heads,
+ * headdim) and out (rows, heads, headdim), are in fp32, fp16 or bf16 each. The LSEs, lse_parts
+ * (parts, rows, heads) of any strides and lse (rows, heads) or null, are in float32. A part with an
+ * LSE of -inf is ignored, whatever its output holds. Give sinks either here or to one of the calls
+ * that made the parts. */
 typedef struct rl_combine_args {
     size_t struct_size;
     const rl_tensor* out_parts;
@@ -217,20 +218,21 @@ RL_API void rl_operation_free(rl_operation* operation); /* null is fine */
 /* A JSON array of the known devices, {"id", "name", "year", "live"}, live ones first. */
 RL_API rl_status rl_devices(char** json);
 
-/* The predicted case as a JSON object, in the form of receipts: device, kernel, tile, workload,
- * case and prediction {seconds, limiter, layer1, layer2, ...}; too_large, a clause, where a call
- * would be refused for want of memory. device: an id of rl_devices; null or
- * "": this machine. kernel: a name; null or "": the one that a call would run. Data pointers may be
- * null. Lengths in seqlens_k are not read: all count as max_seqlen_k. Nor are the sums in
- * cu_seqlens_q: one sequence counts as max_seqlen_q tokens, the others share the rest. Only a shape
- * can give lengths, as in "q=4;1,k=100;200,page=16". */
+/* The predicted case as a JSON object, in the form of receipts. Its members are device, kernel,
+ * tile, workload, case and prediction {seconds, limiter, layer1, layer2, ...}. Where a call would
+ * be refused for want of memory it has too_large, a clause.
+ *
+ * device: an id of rl_devices; null or "": this machine. kernel: a name; null or "": the one that a
+ * call would run. Data pointers may be null. Lengths in seqlens_k are not read: all count as
+ * max_seqlen_k. Nor are the sums in cu_seqlens_q: one sequence counts as max_seqlen_q tokens, the
+ * others share the rest. Only a shape can give lengths, as in "q=4;1,k=100;200,page=16". */
 RL_API rl_status rl_predict_shape(const char* shape, const char* device, const char* kernel,
                                   char** json);
 RL_API rl_status rl_predict_forward(const rl_forward_args* args, const char* device, char** json);
 RL_API rl_status rl_predict_decode(const rl_decode_args* args, const char* device, char** json);
 
 /* The least time of a problem, whatever kernel solves it, also on devices that no kernel here runs
- * on, as a JSON object: device, workload, case, bound {seconds, limiter, engine, memory_seconds,
+ * on. A JSON object of device, workload, case and bound {seconds, limiter, engine, memory_seconds,
  * compute_seconds, launch_seconds, arithmetic_intensity, ridge, rates}. */
 RL_API rl_status rl_predict_bound(const char* shape, const char* device, char** json);
 
@@ -255,23 +257,25 @@ typedef struct rl_work_point {
                          * may be null if flops is 0 */
     const char* memory; /* "l2", "dram_copy", ...; null or "": "dram", at the read ceiling */
 } rl_work_point;
-/* Its place on the roofline of a device (as in rl_predict_shape), as a JSON object: arithmetic_
- * intensity, ridge, memory_seconds, compute_seconds, bound_seconds, limiter, of_roof (bound /
- * measured time), standing, gain_of_tenth (the factor by which the bound falls if the limiting rate
- * rises by a tenth). */
+/* Its place on the roofline of a device (as in rl_predict_shape), as a JSON object. Its members are
+ * arithmetic_intensity, ridge, memory_seconds, compute_seconds, bound_seconds, limiter, standing,
+ * of_roof (bound / measured time) and gain_of_tenth. That is the factor by which the bound falls if
+ * the limiting rate rises by a tenth. */
 RL_API rl_status rl_point(const rl_work_point* point, const char* device, char** json);
 
-/* A JSON array of the shapes of a suite, as texts that rl_predict_shape takes. name: of a suite, of
- * a part (NAME:128), random:SEED or serving:SEED (docs/shapes.md).
- * dtype: "bf16", ... for all of them; null or "": the suite's own. */
+/* A JSON array of the shapes of a suite, as texts that rl_predict_shape takes. The name is that of
+ * a suite, of a part (NAME:128), random:SEED or serving:SEED (docs/shapes.md). The dtype, "bf16",
+ * ..., is for all of them; null or "": the suite's own. */
 RL_API rl_status rl_suite(const char* name, const char* dtype, char** json);
 
 /* ---- correctness ---- */
 
 /* Checks an output, whoever computed it, on the host: q, k, v, out (and lse, if given) are in host
- * memory, whatever device the answer came from. kernel: the name of the kernel whose declared
- * rounding sets the bound. seed: selects the rows of a large output that are compared with float64
- * and with the rounded reference. json: {"passed", "relative_rms", "worst", "bound", "bound_worst",
+ * memory, whatever device the answer came from. The declared rounding of the kernel that is named
+ * sets the bound. The seed selects the rows of a large output that are compared with float64 and
+ * with the rounded reference.
+ *
+ * json: {"passed", "relative_rms", "worst", "bound", "bound_worst",
  * "cases" and, on failure, "why"}. A wrong output still returns RL_OK. */
 RL_API rl_status rl_check_forward(const rl_forward_args* args, const char* kernel, uint64_t seed,
                                   char** json);
@@ -370,9 +374,9 @@ RL_API const char* rl_receipt_path(const rl_receipt* receipt);
 /* Bytes of an unfinished last line that opening cut off; 0: none. */
 RL_API size_t rl_receipt_repaired(const rl_receipt* receipt);
 
-/* Appends one row. kind: prediction, measurement, counters, comparison, ceiling, check, refusal,
- * device or kernel. content: a JSON object with the row's own members; the library adds the rest.
- * row (may be null) receives the row as written. */
+/* Appends one row. Its kind is prediction, measurement, counters, comparison, ceiling, check,
+ * refusal, device or kernel. The content is a JSON object with the row's own members, to which the
+ * library adds the rest. The string row (may be null) receives the row as written. */
 RL_API rl_status rl_receipt_append(rl_receipt* receipt, const char* kind, const char* content,
                                    char** row);
 
@@ -390,9 +394,9 @@ typedef struct rl_samples {
     const rl_timing* timing; /* replaces all of the above, which must then be 0 */
 } rl_samples;
 
-/* Appends a `comparison` row. about: a JSON object that describes what both sides ran (kernel,
- * tile, workload, device, case, ... as rl_predict_* returns it; correctness of ours). peer: a JSON
- * object with name, version, backend and correctness {"passed": ...}. Medians and intervals of raw
+/* Appends a `comparison` row. The object `about` describes in JSON what both sides ran: kernel,
+ * tile, workload, device, case, ... as rl_predict_* returns it, and correctness of ours. The object
+ * `peer` has name, version, backend and correctness {"passed": ...}. Medians and intervals of raw
  * samples and the ratio (peer's time / ours) with its interval are computed here. */
 RL_API rl_status rl_receipt_append_comparison(rl_receipt* receipt, const char* about,
                                               const rl_samples* ours, const char* peer,

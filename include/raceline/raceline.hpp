@@ -126,10 +126,10 @@ void forward(const ForwardArgs& args, const Execution& execution);
 /// ones. A bit at or above seqlen_q is refused on a CPU, and on a GPU with options.checked;
 /// otherwise it is ignored.
 ///
-/// Sequences may have different numbers of new tokens. q, out, lse and tree are then packed,
-/// without a dimension for the batch: q is (total, heads_q, headdim), and `cu_seqlens_q` has the
-/// prefix sums of the numbers of tokens. A sequence may have none. seqlen_q is then each sequence's
-/// own number.
+/// Sequences may have different numbers of new tokens. Then q, out, lse and tree are packed,
+/// without a dimension for the batch: q is (total, heads_q, headdim). The prefix sums of the
+/// numbers of tokens stand in `cu_seqlens_q`. A sequence may have none. Then seqlen_q is each
+/// sequence's own number.
 ///
 /// The sums stay on the device of the call: a GPU call does not wait, and a captured graph can be
 /// replayed with other sums of the same total. Plans, workspace and predictions go by

@@ -23,8 +23,8 @@ def report_html(receipts: _Path | Sequence[_Path], out: _Path) -> None:
         out: the page's file. It replaces an older page, but no other file.
 
     Raises:
-        ValueError: no file is named, one of them is a folder or a device or has more than
-            256 MiB once it is unpacked, or `out` is one of them or holds something that is no page.
+        ValueError: no file is named, or one of them is a folder or a device or has more than
+            256 MiB once it is unpacked. Or `out` is one of them, or holds what is no page.
         OSError: a file cannot be read, or the page cannot be written; an older page then stays.
         RuntimeError: no line of a file looks like a row. A compressed file that is cut off,
             damaged, or followed by other bytes is left out, and the page says why.

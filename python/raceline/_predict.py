@@ -116,7 +116,8 @@ def predict(
 ) -> Prediction:
     """Predicts the time of the call that has the same arguments; runs and writes nothing.
 
-    Three forms:
+    There are three forms.
+
         predict(q, k, v, causal=True)                    tensors, as for `attention`
         predict(q, k_cache=k, v_cache=v, seqlens=n)      tensors, as for `decode`
         predict((1, 4096, 32, 128), (1, 4096, 8, 128), dtype="bf16", device="h200")

@@ -122,9 +122,9 @@ class _CuPy(Library):
 
 
 class _Jax(Library):
-    """JAX arrays do not change, so outputs are written as fresh buffers before JAX sees them: on a
-    CPU NumPy's, handed over without a copy; on a GPU JAX's own, before anything else refers to
-    them. JAX has no current stream: a GPU call runs on the default stream and is waited for."""
+    """JAX arrays do not change, so outputs are written as fresh buffers before JAX sees them. On a
+    CPU these are NumPy's, handed over without a copy. On a GPU they are JAX's own, before anything
+    else refers to them. JAX has no current stream: a GPU call runs on the default stream and is waited for."""
 
     def __init__(self, module: str):
         super().__init__("jax")

@@ -5,8 +5,8 @@
     model = AutoModelForCausalLM.from_pretrained(name, attn_implementation="raceline")
 
 Importing registers the implementation. It serves prefill and generation with the model's own cache
-(dynamic or static), grouped heads, sliding windows, softcap, sinks, padded batches (their tokens are
-packed first, which copies the cache in every layer) and packed ones. Attention weights are not
+(dynamic or static), grouped heads, sliding windows, softcap, sinks, packed batches and padded ones.
+Tokens of padded ones are packed first, which copies the cache in every layer. Attention weights are not
 returned, and there is no dropout and no backward pass.
 """
 

@@ -70,6 +70,20 @@ class Prose(unittest.TestCase):
         self.assertIn("a sentence of 40 words", self.faults(long, "a.cpp")[0])
         self.assertIn("'scribe'", self.faults('fail("ask the scribe for it");\n', "a.cpp")[0])
 
+    def test_comments_of_a_header(self):
+        half = "word " * 20
+        with tempfile.TemporaryDirectory() as folder:
+            header = Path(folder) / "a.hpp"
+            header.write_text(f"/// {half}\n/// {half}\nint a;  ///< {half}\nint b;  ///< {half}\n// {half * 3}\n")
+            self.assertEqual([what[:22] for _, what in prose.of_header(header)], ["a sentence of 40 words"])
+
+    def test_docstrings(self):
+        half = "word " * 20
+        with tempfile.TemporaryDirectory() as folder:
+            module = Path(folder) / "a.py"
+            module.write_text(f'def f(a):\n    """{half}\n\n    a: {half}\n    {half}\n    """\n')
+            self.assertEqual([what[:22] for _, what in prose.of_docstrings(module)], ["a sentence of 41 words"])
+
 
 if __name__ == "__main__":
     unittest.main()
