@@ -65,7 +65,7 @@ if(NOT out MATCHES "op is \"gone\", but its workload's is \"scale\"")
 endif()
 
 refuse(op=scal,n=5 "operation 'scal' does not exist. did you mean 'scale'. there are: adam attention combine crossentropy embedding scale")
-refuse(op=scale "shape field 'n' of op=scale is missing .elements.: give one such as op=scale,n=1000,a=0.3")
+refuse(op=scale "shape field 'n' of op=scale is missing .elements.: give one such as n=1000")
 refuse(op=scale,n=5,b=3 "shape field 'b' is unknown to op=scale. .*valid fields: n a dtype op pass")
 refuse(op=scale,n=x "shape field 'n': 'x' is not a whole number")
 refuse(op=scale,n=5,a=nan "shape field 'a': 'nan' is not a finite number")
