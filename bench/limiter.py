@@ -15,13 +15,15 @@ which anything passes. A copy at 82 % of DRAM's peak kept it 87 % busy
 carries at most. DRAM's own peak is one that no probe reaches. Rows before 2026-11-27 were judged by
 percents alone; later ones keep that verdict as `limiter_of_peaks`."""
 
+# Shares are of the time in which the SM that holds a CTA longest does. The rest is the launch, which
+# under the profiler takes some 2 us, several times what it takes in a graph; the model leaves it out
+# too (src/model/schedule.cpp, limiter_of). Rows from before 2026-11-30 were judged by shares of all
+# time, and where they have no `started` nobody can tell the launch.
+#
 # A resource at this share of its peak or more is the limiter: the busiest one, the first of equals.
 BUSY = 0.60
-# Without one: SMs that hold no CTA for more than this share of the time are the limiter (the model's
-# `tail`: not enough CTAs), else warps that wait are (its `latency`). The time is that in which the
-# SM that holds one longest does. The rest is the launch, which under the profiler takes some 2 us,
-# several times what it takes in a graph. Rows without `started` counted it as idle SMs, those of
-# freeze 5b6fd55 took the share of all time.
+# Without one: SMs that hold no CTA for more than this share are the limiter (the model's `tail`: not
+# enough CTAs), else warps that wait are (its `latency`).
 IDLE = 0.40
 
 PEAK = ".avg.pct_of_peak_sustained_elapsed"
@@ -161,7 +163,7 @@ def name_limiter(shares, resident, started=None):
     if not shares:
         raise ValueError("no counter tells how busy any resource was")
     busiest = max(shares, key=shares.get)
-    if shares[busiest] >= BUSY:
+    if shares[busiest] >= BUSY * (started or 1):
         return busiest
     idle = 0 if resident is None else 1 - resident / (started or 1)
     return "tail" if idle > IDLE else "latency"

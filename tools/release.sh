@@ -79,6 +79,23 @@ q, k, v = (np.random.randn(1, 64, 2, 64).astype(np.float32) for _ in range(3))
 print("Python:", raceline.__version__, raceline.attention(q, k, v, causal=True).shape)'
     )
     made="$made $(echo "$folder"/*.whl)"
+    [ "$1" != cpu ] || as_readme_says "$1"
+}
+
+# as_readme_says NAME: README's `pip install .`, as it stands there, in a fresh environment that is active. What
+# the wheel of that name compiled is taken; all else is as at a reader who has no CUDA.
+as_readme_says() {
+    install='pip install .'
+    grep -qF "\`$install\`" README.md || { echo "release: README.md no longer says: $install" >&2; exit 1; }
+    say "README's $install, in a fresh virtual environment"
+    "$python" -m venv "$scratch/readme"
+    quietly readme env PATH="$scratch/readme/bin:$PATH" VIRTUAL_ENV="$scratch/readme" CMAKE_ARGS=-DRACELINE_CUDA=OFF \
+        PIP_CONFIG_SETTINGS="build-dir=build-python/$1" sh -c "$install"
+    (
+        cd "$scratch"
+        [ "$(readme/bin/raceline --version)" = "$("$1/bin/raceline" --version)" ]
+        sed -n '/^```python$/,/^```$/{/^```/d;p}' "$root/README.md" | readme/bin/python -
+    )
 }
 
 # project FOLDER LINES [CMAKE OPTION]: a program that asks for a prediction, with lines that bring

@@ -106,6 +106,8 @@ class Naming(unittest.TestCase):
     def test_time_in_which_no_sm_holds_a_cta_is_the_launch_s(self):
         self.assertEqual(limiter.name_limiter({"dram": 0.2}, 0.4, 0.55), "latency")
         self.assertEqual(limiter.name_limiter({"dram": 0.2}, 0.3, 0.55), "tail")
+        self.assertEqual(limiter.name_limiter({"dram": 0.4}, 0.3, 0.55), "dram")
+        self.assertEqual(limiter.name_limiter({"dram": 0.4}, 0.3, 0.7), "tail")
         one = {limiter.DURATION: 4e-6, limiter.ELAPSED: 8000, limiter.LONGEST_RESIDENT: 2000}
         two = {limiter.DURATION: 2e-6, limiter.ELAPSED: 4000, limiter.LONGEST_RESIDENT: 4000}
         self.assertAlmostEqual(limiter.started_share([one, two]), 0.5)

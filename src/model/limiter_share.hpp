@@ -5,7 +5,8 @@
 
 namespace raceline {
 
-/// A resource that takes this share of a time limits it; under it, what is waited for does.
+/// A resource that takes this share of the time behind the launch limits it; under it, what is
+/// waited for does.
 inline constexpr Constant limiter_share =
     manual("limiter.share", 0.6,
            "bench/limiter.py, the rule by which hardware counters name a limiter; it is older");

@@ -92,6 +92,8 @@ double warps_in_line_seconds(const LaunchCosts& costs, std::int64_t units, std::
         steps.push_back(warp_step(costs, step, units));
         total += step.repeat * steps.back().seconds;
     }
+    double kept = 0;  // of a wait, from the round before: none as long as rounds come closer fast
+    double last_change = total;
     for (int round = 0; round < most_rounds; ++round) {
         const Seconds shares = shares_of(steps, total);
         const double before = total;
@@ -100,18 +102,22 @@ double warps_in_line_seconds(const LaunchCosts& costs, std::int64_t units, std::
             double seconds = step.alone;
             for (std::size_t i = 0; i < costs.resources; ++i) {
                 if (step.work[i] > 0) {
-                    // Half way: else rounds swing around the answer.
-                    step.wait[i] =
-                        (step.wait[i] + waiting(costs, step, i, shares[i], residents)) / 2;
+                    step.wait[i] = kept * step.wait[i] +
+                                   (1 - kept) * waiting(costs, step, i, shares[i], residents);
                     seconds += step.wait[i];
                 }
             }
             step.seconds = seconds;
             total += step.repeat * seconds;
         }
-        if (std::abs(total - before) <= settled * total) {
+        const double change = std::abs(total - before);
+        if (change <= settled * total) {
             break;
         }
+        if (change > last_change / 2) {  // rounds swing around the answer: half way from here on
+            kept = 0.5;
+        }
+        last_change = change;
     }
     return total;
 }

@@ -120,8 +120,9 @@ double add_launch(const Device& device, const Counts& counts, const LaunchCase& 
     return seconds;
 }
 
-// A resource limits if it decides for most of the time; else what is waited for does, if that is
-// most of the rest. The parts of launching count as one. What is waited for is the tail where units
+// A resource limits if it decides for most of the time behind the launch; else what is waited for
+// does, if that is most of the rest. The parts of launching count as one, and limit if they take
+// longer than the resource. What is waited for is the tail where units
 // hold no CTA for so long that counters would say so, else latency.
 std::string_view limiter_of(const Terms& terms) {
     struct Largest {
@@ -148,8 +149,9 @@ std::string_view limiter_of(const Terms& terms) {
     waiting.take("launch", launching);
     const bool waits =
         waiting.seconds >= (all - resource.seconds) / 2 || waiting.seconds > resource.seconds;
-    const bool by_resource =
-        resource.seconds > 0 && (resource.seconds >= limiter_share * all || !waits);
+    const bool busy = resource.seconds >= limiter_share * (all - launching) &&
+                      resource.seconds >= launching;
+    const bool by_resource = resource.seconds > 0 && (busy || !waits);
     if (by_resource || waiting.name == "launch") {
         return by_resource ? resource.name : waiting.name;
     }

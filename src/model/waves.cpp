@@ -28,16 +28,20 @@ double makespan(double equal, double ideal, double heaviest, const Layout& layou
     return equal + heaviest * (1 - 1 / layout.imbalance);
 }
 
-// The heaviest CTA of a unit, which takes `seconds_among(n)` with n there: it meets all `residents`
-// until the lightest is done, then evenly fewer.
+// The heaviest CTA of a unit, which takes `seconds_among(n)` with n there, `together` with all
+// `residents`: it meets them until the lightest is done, then evenly fewer.
 template <class SecondsAmong>
-double heaviest_among(const SecondsAmong& seconds_among, std::int64_t residents, double imbalance) {
+double heaviest_among(const SecondsAmong& seconds_among, double together, std::int64_t residents,
+                      double imbalance) {
     const double all_there = std::max(0.0, 2 - imbalance) / imbalance;
+    if (all_there == 1) {
+        return together;
+    }
     double fewer = 0;
     for (std::int64_t n = 1; n <= residents; ++n) {
         fewer += seconds_among(n) / static_cast<double>(residents);
     }
-    return all_there * seconds_among(residents) + (1 - all_there) * fewer;
+    return all_there * together + (1 - all_there) * fewer;
 }
 
 }  // namespace
@@ -93,8 +97,8 @@ double resident_seconds(double serial, double busy, std::int64_t residents) {
 }
 
 double heaviest_seconds(double serial, double busy, std::int64_t residents, double imbalance) {
-    return heaviest_among([&](std::int64_t n) { return resident_seconds(serial, busy, n); },
-                          residents, imbalance);
+    const auto among = [&](std::int64_t n) { return resident_seconds(serial, busy, n); };
+    return heaviest_among(among, among(residents), residents, imbalance);
 }
 
 WaveTime wave_time(const LaunchCosts& costs, const Layout& layout, std::int64_t ctas,
@@ -117,12 +121,14 @@ WaveTime wave_time(const LaunchCosts& costs, const Layout& layout, std::int64_t 
         const auto among = [&](std::int64_t n) {
             return serial_time(costs, units, true, n).seconds;
         };
-        wave.seconds = among(residents) / layout.imbalance;
-        wave.serial_heaviest = heaviest_among(among, residents, layout.imbalance);
+        const double together = among(residents);
+        wave.seconds = together / layout.imbalance;
+        wave.serial_heaviest = heaviest_among(among, together, residents, layout.imbalance);
     } else if (with_latency && costs.warps > 0) {
         const auto among = [&](std::int64_t n) { return warps_in_line_seconds(costs, units, n); };
-        wave.seconds = among(residents) / layout.imbalance;
-        wave.serial_heaviest = heaviest_among(among, residents, layout.imbalance);
+        const double together = among(residents);
+        wave.seconds = together / layout.imbalance;
+        wave.serial_heaviest = heaviest_among(among, together, residents, layout.imbalance);
     } else if (with_latency && counted && residents > 1) {
         wave.seconds = resident_seconds(wave.seconds, busiest, residents);
         wave.serial_heaviest = heaviest_seconds(serial.seconds, busiest * layout.imbalance,

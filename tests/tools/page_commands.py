@@ -63,7 +63,7 @@ LEFT_OUT = {
     "git clone": "the address is for the reader to fill in",
     "cmake --preset auto && cmake --build": "the test installed_package, on the folder that is built already",
     "cmake --install build": "the test installed_package",
-    "pip install .": "compiles the library anew, which takes minutes; `make python-test` runs pip on this folder",
+    "pip install .": "compiles the library anew, which takes minutes; tools/release.sh runs it, after the wheel of the CPU",
     "pip wheel": "compiles the library anew, which takes minutes; tools/release.sh runs it with options of its own",
     "my_kernel": "the test new_kernel_folder, with a kernel that it writes",
     "plot compare": "a run beside other libraries; the test of pictures has one",
