@@ -101,8 +101,8 @@ constexpr auto most_rows =
 constexpr auto most_results =
     256 * static_cast<std::int64_t>(counted(156, "192x208 is the largest of its kernels' names"));
 constexpr std::int64_t most_waves = 4;
-// Of k, that a part has at least: grids under a profiler show 4096 in six parts, 2048 in two, and 1024
-// never split (receipts of operations suites up to 5b6fd55 on an H200).
+// Of k, that a part has at least: grids under a profiler show 4096 in six parts, 2048 in two, and
+// 1024 never split (receipts of operations suites up to 5b6fd55 on an H200).
 constexpr auto columns_of_part =
     static_cast<std::int64_t>(counted(640, "grids of its kernels on an H200"));
 

@@ -92,7 +92,7 @@ double warps_in_line_seconds(const LaunchCosts& costs, std::int64_t units, std::
         steps.push_back(warp_step(costs, step, units));
         total += step.repeat * steps.back().seconds;
     }
-    double kept = 0;  // of a wait, from the round before: none as long as rounds come closer fast
+    bool half_way = false;  // from the round before: not as long as rounds come closer fast
     double last_change = total;
     for (int round = 0; round < most_rounds; ++round) {
         const Seconds shares = shares_of(steps, total);
@@ -102,8 +102,8 @@ double warps_in_line_seconds(const LaunchCosts& costs, std::int64_t units, std::
             double seconds = step.alone;
             for (std::size_t i = 0; i < costs.resources; ++i) {
                 if (step.work[i] > 0) {
-                    step.wait[i] = kept * step.wait[i] +
-                                   (1 - kept) * waiting(costs, step, i, shares[i], residents);
+                    const double next = waiting(costs, step, i, shares[i], residents);
+                    step.wait[i] = half_way ? (step.wait[i] + next) / 2 : next;
                     seconds += step.wait[i];
                 }
             }
@@ -114,9 +114,7 @@ double warps_in_line_seconds(const LaunchCosts& costs, std::int64_t units, std::
         if (change <= settled * total) {
             break;
         }
-        if (change > last_change / 2) {  // rounds swing around the answer: half way from here on
-            kept = 0.5;
-        }
+        half_way |= change > last_change / 2;  // rounds swing around the answer
         last_change = change;
     }
     return total;

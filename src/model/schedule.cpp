@@ -149,8 +149,8 @@ std::string_view limiter_of(const Terms& terms) {
     waiting.take("launch", launching);
     const bool waits =
         waiting.seconds >= (all - resource.seconds) / 2 || waiting.seconds > resource.seconds;
-    const bool busy = resource.seconds >= limiter_share * (all - launching) &&
-                      resource.seconds >= launching;
+    const bool busy =
+        resource.seconds >= limiter_share * (all - launching) && resource.seconds >= launching;
     const bool by_resource = resource.seconds > 0 && (busy || !waits);
     if (by_resource || waiting.name == "launch") {
         return by_resource ? resource.name : waiting.name;

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// What predictions of many sizes cost on this machine: SizeModel::at one by one, in processor and in
-// wall-clock time, and SizeModel::at_all over a million points on two threads. It fails no test:
+// What predictions of many sizes cost on this machine: SizeModel::at one by one, in processor and
+// in wall-clock time, and SizeModel::at_all over a million points on two threads. It fails no test:
 // figures depend on what else runs. Run by hand, on a quiet machine: build/tests/size_cost
 #include <array>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <ctime>
-#include <vector>
-
 #include <raceline/raceline.hpp>
 #include <raceline/sizes.hpp>
+#include <vector>
 
 namespace {
 

@@ -327,6 +327,19 @@ TEST(Limiter, is_what_is_waited_for_only_where_that_is_most_of_what_the_resource
         << "6 µs of 15, of which 10 are not dram's";
 }
 
+// DRAM has 5 of 11.4 µs, of which two launches take 3.4: 62 % of what is left, where counters see
+// it busy.
+TEST(Limiter, the_launch_is_left_out_of_the_time_that_a_resource_must_have) {
+    Device device = gpu10();
+    device.rates["floor.launch_graph"].value = 1.7e-6;
+    const std::vector<Counts> launches{equal_ctas({{"byte.dram_read", 0.5e6}}, 10),
+                                       equal_ctas({{"flop.fma.fp32", 3e6}}, 10)};
+    const Prediction shared = predict(device, launches, {.launch_path = "graph"});
+    EXPECT_NEAR(term(shared, "dram"), 5 * us, tiny);
+    EXPECT_NEAR(shared.seconds, 11.4 * us, tiny);
+    EXPECT_EQ(shared.limiter, "dram");
+}
+
 // A launch of 1 us and a wait of 1.5: no half of the rest each, but both more than DRAM's 10 ns.
 TEST(Limiter, is_no_resource_that_is_less_than_what_is_waited_for) {
     Device device = gpu10();
