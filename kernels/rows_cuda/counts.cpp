@@ -175,7 +175,7 @@ Way way_of(const RowProgram& program, const Workload& w, const RowLayout& layout
 int residents_on(Way way, const RowProgram& program, const Workload& w, const Tile& tile) {
     switch (way) {
         case Way::compiled: return residents_of(tile, program);
-        case Way::kept: return kept_residents;
+        case Way::kept: return kept_threads_of_sm / kept_threads[1];
         case Way::flat: return residents_reading_flat;
         case Way::wide: return residents_reading(tile);
         case Way::held: break;
@@ -288,16 +288,18 @@ void add_shifted_traffic(const RowProgram& program, const Workload& w, double pa
 }
 
 /// Of rows that are kept in shared memory: each comes from memory once, is gone over there for
-/// every reduction, or pair of them, and once more to the end, while the next one comes behind it.
-std::vector<Counts> counts_kept(const RowProgram& program, const Workload& w, const Tile& tile,
+/// every reduction, or pair of them, and once more to the end, while the next one comes behind it
+/// or other CTAs read theirs.
+std::vector<Counts> counts_kept(const RowProgram& program, const Workload& w,
                                 const KeptLayout& layout, const Device& device) {
     const auto rows = static_cast<double>(w.extent(grid_rows));
     const std::int64_t bytes = w.extent(grid_width) * element_bytes(w);
     const auto row = static_cast<double>(bytes);
     const double chunks = std::ceil(
-        static_cast<double>(chunks_of_section(bytes / 16, layout.cluster)) / tile.threads);
+        static_cast<double>(chunks_of_section(bytes / 16, layout.cluster)) / layout.threads);
+    const Tile all{layout.threads, layout.threads, 1};
     const Reading reading{chunks * static_cast<double>(16 / element_bytes(w)), chunks,
-                          static_cast<double>(tile.lanes), w.dtype, 0};
+                          static_cast<double>(all.lanes), w.dtype, 0};
     const Amounts of_pass = amounts_of_passes(program, reading);
     const auto reductions = static_cast<double>(reductions_of(program));
     const double passes = reductions + 1 - (pair_of(program).at > 0 ? 1 : 0);
@@ -305,10 +307,13 @@ std::vector<Counts> counts_kept(const RowProgram& program, const Workload& w, co
     Counts c;
     c.launch = "main";
     c.cluster = layout.cluster;
-    c.ctas = std::min(w.extent(grid_rows) * layout.cluster,
-                      slots(std::max(1, device.units), layout.residents, layout.cluster));
-    c.threads = tile.threads;
-    c.registers = registers_of(tile, kept_residents);
+    c.ctas = w.extent(grid_rows) * layout.cluster;
+    if (layout.stays) {
+        c.ctas =
+            std::min(c.ctas, slots(std::max(1, device.units), layout.residents, layout.cluster));
+    }
+    c.threads = layout.threads;
+    c.registers = registers_of(all, kept_threads_of_sm / layout.threads);
     c.smem_bytes = kept_bytes(bytes, layout.cluster);
     c.bytes_in_flight = row / layout.cluster;
     c.balanced_order = true;
@@ -318,8 +323,8 @@ std::vector<Counts> counts_kept(const RowProgram& program, const Workload& w, co
     of_row["byte.l2"] = row * (2 + vectors);
     // Copied there, read in each pass; results and what is the same for all rows take the same way.
     of_row["byte.smem_lsu"] = row * (1 + passes + 1 + vectors);
-    of_row["op.issue"] = layout.cluster * tile.threads * of_pass.slots * passes;
-    of_row["op.ex2"] = layout.cluster * tile.threads * of_pass.specials * passes;
+    of_row["op.issue"] = layout.cluster * layout.threads * of_pass.slots * passes;
+    of_row["op.ex2"] = layout.cluster * layout.threads * of_pass.specials * passes;
     const double of_cta = std::ceil(rows * layout.cluster / static_cast<double>(c.ctas));
     c.steps.push_back({"first row", 1, {}, "latency.dram"});
     c.steps.push_back({"row", of_cta, of_row * (1.0 / layout.cluster), ""});
@@ -342,7 +347,7 @@ std::vector<Counts> counts(const Workload& w, const Tile& tile, const Device& de
     const double passes = layout.pieces > 1 ? 1 + static_cast<double>(reductions_of(program)) : 1;
     const Way way = way_of(program, w, layout, device);
     if (way == Way::kept) {
-        return counts_kept(program, w, tile,
+        return counts_kept(program, w,
                            kept_layout(program, w.extent(grid_width) * element_bytes(w), device),
                            device);
     }

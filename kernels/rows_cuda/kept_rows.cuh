@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // A chain whose steps are known when it is compiled and that reduces one matrix, on rows of whole
 // chunks of 16 bytes that are too wide for the registers of a CTA. A cluster of CTAs keeps a row in
-// its shared memory, a section each; a single CTA does where it has room. A thread copies, reduces
-// and stores chunks of its own, so that it asks for the next row's chunks as soon as it has stored
-// this one's, and waits for others only where sums meet. Statistics of a norm or softmax are taken
-// while the row comes in: memory would wait while lanes went over it once more.
+// its shared memory, a section each; a single CTA does where it has room, a small one for each row
+// where an SM has room for four. A thread copies, reduces and stores chunks of its own, so that it
+// asks for the next row's chunks as soon as it has stored this one's, and waits for others only
+// where sums meet. Statistics of a norm or softmax are taken while the row comes in: memory would
+// wait while lanes went over it once more.
 #pragma once
 
 #include <cstdint>
@@ -84,10 +85,9 @@ struct VarianceSoFar {
     }
 };
 
-template <DType type, std::size_t chain>
+template <DType type, std::size_t chain, int threads>
 struct KeptRow {
     static constexpr RowProgram program = compiled_programs[chain];
-    static constexpr int threads = tile_list[wide_rows_index].threads;
     static constexpr int per_chunk = gpu::chunk_of<type>;
     /// A thread's copies of a row are waited for in so many groups, in the order of its chunks.
     static constexpr int groups = 4;
@@ -322,11 +322,11 @@ struct KeptRow {
     }
 };
 
-template <DType type, std::size_t chain>
-__global__ void __launch_bounds__(tile_list[wide_rows_index].threads, kept_residents)
+template <DType type, std::size_t chain, int threads>
+__global__ void __launch_bounds__(threads, kept_threads_of_sm / threads)
     kept_rows(const __grid_constant__ KeptParams<compiled_programs[chain].result + 1> p) {
     extern __shared__ uint4 dynamic_shared[];
-    KeptRow<type, chain> kept(p, dynamic_shared);
+    KeptRow<type, chain, threads> kept(p, dynamic_shared);
     kept.run();
 }
 

@@ -73,7 +73,7 @@ void launch_held(const Params& p, void* stream) {
     }
 }
 
-/// Clusters stay and take row after row: as many as run at once. False where the device runs none
+/// Where CTAs stay and take row after row, as many as run at once. False where the device runs none
 /// of so many CTAs, or the code was compiled for one without clusters.
 template <DType type, std::size_t chain>
 bool launch_kept(const Params& p, int units, void* stream) {
@@ -83,13 +83,16 @@ bool launch_kept(const Params& p, int units, void* stream) {
         const std::int64_t row = p.layout.width * gpu::width_of<type>;
         KeptParams<program.result + 1> kept{p.layout.rows, p.layout.width, cluster, p.eps, {}};
         std::copy_n(p.tensors, std::size(kept.tensors), kept.tensors);
-        LaunchShape shape{dim3(static_cast<unsigned>(cluster)), tile_list[wide_rows_index].threads,
+        LaunchShape shape{dim3(static_cast<unsigned>(cluster)), p.kept.threads,
                           static_cast<std::size_t>(kept_bytes(row, cluster)), stream};
-        const auto code = kept_rows<type, chain>;
+        const auto code = p.kept.threads == kept_threads[0]
+                              ? kept_rows<type, chain, kept_threads[0]>
+                              : kept_rows<type, chain, kept_threads[1]>;
         const std::int64_t at_once = cluster == 1
                                          ? std::int64_t{units} * p.kept.residents
                                          : most_clusters("rows_cuda", code, shape, cluster);
-        shape.grid.x *= static_cast<unsigned>(std::min(p.layout.rows, at_once));
+        shape.grid.x *=
+            static_cast<unsigned>(p.kept.stays ? std::min(p.layout.rows, at_once) : p.layout.rows);
         if (at_once == 0) {
             return false;
         }

@@ -52,15 +52,15 @@ std::string supports(const Workload& w, const Tile& tile, const Device& device) 
         return "rows of eight chunks a thread are those of a known chain in fp32 that reduces one "
                "matrix";
     }
-    if (is_narrowest(tile) && is_compiled(program, w)) {
-        return "rows of known chains lie in half a warp or more";
+    if (is_narrow(tile) && is_compiled(program, w) && !has_code(program, w.dtype, tile)) {
+        return "rows of known chains that reduce nothing lie in half a warp or more";
     }
     if (!is_compiled(program, w) && !reads_any_chain(tile)) {
         return "its threads have registers for rows of known chains alone";
     }
     if (knows_rows(program) && !is_whole(program, w) &&
         !steps_through_rows(tile, Access::shifted)) {
-        return "rows that begin inside a chunk have no code in CTAs of 128 threads";
+        return "rows that begin inside a chunk have no code in it";
     }
     if (has_rope(program) && d > static_cast<std::uint64_t>(tile.lanes) * chunk) {
         return fmt::format("heads of {} columns lie in more lanes than the {} of a row", d,

@@ -25,11 +25,12 @@ struct Tile {
 // matrix whose elements do not know their row, `flat` ones alone. Of tiles that the model holds to
 // be equal the first is taken, which is that of fewer chunks: so measured of short calls
 // (receipts/h200/logs/2026-11-28-rows-tiles.tsv).
-inline constexpr std::array tile_list{Tile{256, 32, 1},  Tile{256, 256, 1},   Tile{256, 16, 1},
-                                      Tile{256, 8, 1},   Tile{256, 32, 2},    Tile{256, 256, 2},
-                                      Tile{128, 128, 2}, Tile{512, 512, 2},   Tile{1024, 1024, 2},
-                                      Tile{256, 32, 4},  Tile{128, 128, 4},   Tile{256, 256, 4},
-                                      Tile{512, 512, 4}, Tile{1024, 1024, 4}, Tile{1024, 1024, 8}};
+inline constexpr std::array tile_list{Tile{256, 32, 1},    Tile{256, 256, 1},   Tile{256, 16, 1},
+                                      Tile{256, 8, 1},     Tile{256, 4, 2},     Tile{256, 8, 2},
+                                      Tile{256, 32, 2},    Tile{256, 256, 2},   Tile{128, 128, 2},
+                                      Tile{512, 512, 2},   Tile{1024, 1024, 2}, Tile{256, 32, 4},
+                                      Tile{128, 128, 4},   Tile{256, 256, 4},   Tile{512, 512, 4},
+                                      Tile{1024, 1024, 4}, Tile{1024, 1024, 8}};
 inline constexpr int flat_threads = 256;
 constexpr bool is_flat(const Tile& tile) {
     return tile.threads == flat_threads && tile.lanes == flat_threads;
@@ -71,7 +72,10 @@ inline constexpr int wide_rows_index =
 /// the most CTAs that keep one together, and the CTAs of an SM that registers have room for.
 inline constexpr int most_kept_cluster = 16;
 inline constexpr std::int64_t kept_beside = (64 + 2 * most_kept_cluster) * sizeof(float);
-inline constexpr int kept_residents = 2;
+/// Threads of an SM, which have as many registers each: two CTAs of the tile that goes over wide
+/// rows, or four of half as many.
+inline constexpr int kept_threads_of_sm = 1024;
+inline constexpr std::array kept_threads{256, 512};
 /// Chunks of a CTA's section of a row, of which the last may have fewer.
 constexpr int chunks_of_section(std::int64_t chunks_of_row, int cluster) {
     return static_cast<int>((chunks_of_row + cluster - 1) / cluster);
@@ -111,11 +115,17 @@ constexpr ReductionPair pair_of(const RowProgram& program) {
 struct KeptLayout {
     int cluster = 0;    ///< CTAs that keep a row; 0: they cannot
     int residents = 1;  ///< CTAs of an SM
+    int threads = 512;  ///< of a CTA
+    bool stays = true;  ///< it takes row after row
 };
-/// One CTA or two, where an SM has room for two of them, so that one of another row reads while one
-/// waits or writes. Else the fewest that hold the row, since barriers of larger clusters cost more
-/// than a second CTA an SM gains; but sixteen in the place of eight where a device has them: a
-/// tenth faster in one case, level in another (receipts/h200/logs/2026-11-29-rows-clusters.txt).
+/// A small CTA for each row, where an SM has room for four. Such CTAs begin in the order of the
+/// rows, so that what all SMs read at a time lies close together: where four stay and take row
+/// after row, rows of 32 KB of an RMS norm take 285 us in the place of 267
+/// (receipts/h200/logs/2026-11-30-rows-small.txt). Else one or two larger ones where an SM has room
+/// for two, which stay, so that one of another row reads while one waits or writes. Else the fewest
+/// that hold the row, since barriers of larger clusters cost more than a second CTA an SM gains;
+/// but sixteen in the place of eight where a device has them: a tenth faster in one case, level in
+/// another (receipts/h200/logs/2026-11-29-rows-clusters.txt).
 inline KeptLayout kept_layout(const RowProgram& program, std::int64_t row_bytes,
                               const Device& device) {
     if (!has_kept_code(program)) {
@@ -129,19 +139,24 @@ inline KeptLayout kept_layout(const RowProgram& program, std::int64_t row_bytes,
         return cluster <= most && bytes <= device.smem_bytes_per_cta &&
                (residents == 1 || residents * (bytes + reserved) <= device.smem_bytes_per_unit);
     };
+    const auto [few, many] = kept_threads;
+    if (serves(1, kept_threads_of_sm / few)) {
+        return {1, kept_threads_of_sm / few, few, false};
+    }
+    const int two = kept_threads_of_sm / many;
     for (const int cluster : {1, 2}) {
-        if (serves(cluster, kept_residents)) {
-            return {cluster, kept_residents};
+        if (serves(cluster, two)) {
+            return {cluster, two, many};
         }
     }
     for (const int cluster : {1, 2, 4, most > 8 ? 16 : 8}) {
         if (serves(cluster, 1)) {
-            return {cluster, serves(cluster, kept_residents) ? kept_residents : 1};
+            return {cluster, serves(cluster, two) ? two : 1, many};
         }
     }
     return {};
 }
-/// Beside it, the one that takes lone elements of narrow rows.
+/// Beside the tile that goes over wide rows, the one that takes lone elements of narrow ones.
 constexpr bool takes_lone_rows(const Tile& tile) {
     return tile.lanes == 32 && tile.chunks == 2;
 }
@@ -155,23 +170,22 @@ constexpr bool is_longest(const Tile& tile) {
 constexpr bool reads_any_chain(const Tile& tile) {
     return tile.threads * tile.chunks < 4096;
 }
+/// Rows so narrow that half a warp would be idle in part.
+constexpr bool is_narrow(const Tile& tile) {
+    return tile.lanes < 16;
+}
 /// Whether a tile has code that reads the steps of rows which lie so. Code of shifted rows is long
-/// to compile: what CTAs of 128 threads hold, others do too.
+/// to compile: what CTAs of 128 threads hold, or few lanes of two chunks, others do too.
 constexpr bool steps_through_rows(const Tile& tile, Access access) {
     if (access == Access::lone) {
         return reads_wide_rows(tile) || takes_lone_rows(tile);
     }
-    return reads_any_chain(tile) && (access == Access::whole || tile.threads != 128);
+    const bool of_whole_rows = tile.threads == 128 || (is_narrow(tile) && tile.chunks > 1);
+    return reads_any_chain(tile) && (access == Access::whole || !of_whole_rows);
 }
 /// Whether a thread has registers for rows that are the same for all while its own is reduced.
 constexpr bool holds_vectors(const Tile& tile) {
     return reads_any_chain(tile);
-}
-
-/// The one tile of rows so narrow that half a warp would be idle in part: code that knows no chain
-/// has most to gain there.
-constexpr bool is_narrowest(const Tile& tile) {
-    return tile.lanes == 8;
 }
 
 /// Whether code that knows a chain is compiled for a tile. Where elements do not know their row a
@@ -183,7 +197,8 @@ constexpr bool has_code(const RowProgram& program, DType type, const Tile& tile)
         return type == DType::fp32 && has_reductions(program) && !has_rope(program) &&
                steps_before(program, program.size, takes_matrix) == 0;
     }
-    return knows_rows(program) ? !is_narrowest(tile) : is_flat(tile) && tile.chunks == 1;
+    return knows_rows(program) ? has_reductions(program) || !is_narrow(tile)
+                               : is_flat(tile) && tile.chunks == 1;
 }
 
 /// Whether a thread needs no more registers for a row than for what it loads of it and of one row

@@ -273,10 +273,12 @@ Shapes operations_odd() {
           "relu,n=65536x4095,dtype=bf16", "relu,n=65537x4095,dtype=bf16",
           "rmsnorm,n=1024x100000,dtype=bf16", "layernorm,n=1024x100000,dtype=bf16",
           "softmax,n=1024x100000,dtype=bf16", "layernorm,n=512x250000,dtype=fp32",
-          "rmsnorm,n=512x1000000,dtype=bf16", "square+rmsnorm,n=300001x64,dtype=bf16",
-          "layernorm+tanh,n=16384x8192,dtype=bf16", "layernorm+gelu,n=16384x8192,dtype=bf16",
-          "sub,n=32768x4096,dtype=bf16", "add+add+add,n=32768x4096,dtype=bf16",
-          "sigmoid,n=32768x4096,dtype=bf16", "gain+bias,n=32768x4096,dtype=bf16"}) {
+          "rmsnorm,n=512x1000000,dtype=bf16", "softmax,n=16384x12288,dtype=bf16",
+          "square+rmsnorm,n=300001x64,dtype=bf16", "softmax,n=300001x64,dtype=bf16",
+          "layernorm,n=150000x128,dtype=bf16", "layernorm+tanh,n=16384x8192,dtype=bf16",
+          "layernorm+gelu,n=16384x8192,dtype=bf16", "sub,n=32768x4096,dtype=bf16",
+          "add+add+add,n=32768x4096,dtype=bf16", "sigmoid,n=32768x4096,dtype=bf16",
+          "gain+bias,n=32768x4096,dtype=bf16"}) {
         shapes.push_back(fmt::format("op={}", rows));
     }
     for (const char* product :
@@ -350,9 +352,10 @@ Shapes sanitizer_operations() {
 constexpr std::array measuring{
     SuiteEntry{"operations", "operations beside attention, at sizes that memory has to serve",
                operation_shapes},
-    SuiteEntry{"operations-odd",
-               "odd and very wide rows, chains without code of their own, products of a few rows",
-               operations_odd},
+    SuiteEntry{
+        "operations-odd",
+        "odd, narrow and very wide rows, chains without code of their own, products of a few rows",
+        operations_odd},
     SuiteEntry{"combine", "partial results of attention over disjoint keys, 2 to 64 parts",
                combine},
     SuiteEntry{"decode-grid",

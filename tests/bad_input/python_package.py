@@ -115,6 +115,8 @@ def answer(call: str) -> list[Any]:
         str(result)
         if not call.startswith("raceline.predict("):
             return ["", "", []]
+        if not result.terms:  # nothing to compute, where nobody has measured what an empty call takes
+            return ["", "" if result.seconds == 0 else f"{result.seconds} s without a term", []]
         return ["", "", [result.seconds, result.expected_seconds, result.uncalibrated_seconds, *(result.band or ())]]
     except Exception as error:
         return [type(error).__name__, str(error), []]
@@ -127,6 +129,7 @@ def check(call: str) -> None:
     kind, sentence, times = in_a_child(lambda: answer(call), call)
     for seconds in times:
         check_time(seconds, f"{call}: a time")
+    require(kind or not sentence, f"{call}: {sentence}")
     if kind and not (kind == "RuntimeError" and sentence == "odd"):  # the caller's own passes through
         require(kind in KINDS, f"{call}: raises {kind}: {sentence}")
         check_sentence(sentence, call)

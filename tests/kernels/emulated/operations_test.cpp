@@ -178,8 +178,8 @@ TEST(EmulatedRows, equal_elements_less_their_mean_are_zeros) {
     }
 }
 
-// Rows of eight chunks fill eight lanes; code that knows the chain has half a warp for them.
-TEST(EmulatedRows, narrow_rows_of_unknown_chains_have_eight_lanes) {
+// Rows of eight chunks fill eight lanes. Of known chains those that reduce have code for them.
+TEST(EmulatedRows, narrow_rows_have_eight_lanes) {
     const Device device = test::small_hopper_gpu(2);
     const Kernel& kernel = find_kernel("rows_cuda");
     int narrow = 0;
@@ -190,7 +190,8 @@ TEST(EmulatedRows, narrow_rows_of_unknown_chains_have_eight_lanes) {
         return kernel.why_not(parse_shape(shape), narrow, device);
     };
     EXPECT_EQ(why_not("op=square+rmsnorm,n=5x64,dtype=bf16"), "");
-    EXPECT_NE(why_not("op=rmsnorm,n=5x64,dtype=bf16").find("half a warp"), std::string::npos);
+    EXPECT_EQ(why_not("op=rmsnorm,n=5x64,dtype=bf16"), "");
+    EXPECT_NE(why_not("op=rope,n=5x64,d=64,dtype=bf16").find("half a warp"), std::string::npos);
     EXPECT_NE(why_not("op=square+rmsnorm,n=5x72,dtype=bf16").find("wider"), std::string::npos);
     // 63 elements have a part of nine chunks, if they begin at the last of one; the ninth's goes
     // into the first.
@@ -229,6 +230,31 @@ TEST(EmulatedRows, wide_rows_of_known_chains_are_kept_in_shared_memory) {
     check_all("rows_cuda",
               {"op=rmsnorm,n=5x40008,dtype=bf16", "op=layernorm,n=3x33280,dtype=fp16",
                "op=softmax,n=5x40000,dtype=bf16", "op=layernorm,n=3x16640,dtype=fp32"});
+}
+
+// Rows of which an SM has room for four: a small CTA for each.
+TEST(EmulatedRows, rows_of_known_chains_that_an_sm_keeps_four_of_have_a_small_cta_each) {
+    const Device device = test::small_hopper_gpu(2);
+    const Workload w = parse_shape("op=rmsnorm,n=11x20008,dtype=bf16");
+    std::vector<std::int64_t> small;
+    const Kernel& kernel = find_kernel("rows_cuda");
+    for (int tile = 0; tile < kernel.tile_count(); ++tile) {
+        if (kernel.why_not(w, tile, device).empty()) {
+            const Counts counts = kernel.counts(w, tile, device).front();
+            small.push_back(counts.ctas * counts.threads);
+        }
+    }
+    EXPECT_EQ(std::ranges::count(small, 11 * 256), 1);
+    check_all("rows_cuda", {"op=rmsnorm,n=11x20008,dtype=bf16", "op=layernorm,n=3x12296,dtype=fp16",
+                            "op=softmax,n=9x9004,dtype=fp32", "op=softmax,n=2x27648,dtype=bf16"});
+}
+
+// Four lanes of two chunks and eight of two, the last of them not in every row.
+TEST(EmulatedRows, narrow_rows_lie_in_few_lanes_of_two_chunks) {
+    check_all("rows_cuda",
+              {"op=rmsnorm,n=131x64,dtype=bf16", "op=layernorm,n=70x128,dtype=fp16",
+               "op=softmax,n=67x20,dtype=fp32", "op=add+store+rmsnorm,n=5x56,dtype=bf16",
+               "op=square+rmsnorm,n=66x40,dtype=bf16"});
 }
 
 // SMs with less shared memory: two and four CTAs keep a row, the last one fewer chunks of it. The
