@@ -181,6 +181,27 @@ TEST_F(Cli, a_rung_is_printed_as_what_it_changes) {
     EXPECT_EQ(engine.exit, 2);
     EXPECT_THAT(engine.err, HasSubstr("--diff takes two rungs of the ladder; simt is an engine"));
     EXPECT_EQ(box.run("kernels --diff gqa").exit, 2);
+    const Outcome same = box.run("kernels --diff gqa GQA");
+    EXPECT_EQ(same.exit, 2);
+    EXPECT_THAT(same.err, HasSubstr("--diff takes two rungs that differ; both are gqa"));
+}
+
+// The probes take half a minute, and would be in vain.
+TEST_F(Cli, measure_looks_where_it_writes_before_it_probes) {
+    box.write("notes.txt", "no receipts\n");
+    const auto refused = [&](const std::string& words, const std::string& before,
+                             const std::string& why) {
+        const Outcome run = box.run("measure --device cpu " + words, before);
+        EXPECT_EQ(run.exit, 2) << run.out;
+        EXPECT_THAT(run.err, AllOf(HasSubstr(why), Not(HasSubstr("probe")))) << before;
+    };
+    refused("", "env -u XDG_CACHE_HOME HOME=/proc/nope", "cannot create the folder");
+    refused("", "env -u XDG_CACHE_HOME -u HOME", "no folder for the user's cache");
+    refused("", "env -u XDG_CACHE_HOME HOME=relative", "no folder for the user's cache");
+    refused("--receipts notes.txt", "", "notes.txt");
+    EXPECT_FALSE(std::filesystem::exists(box.path("relative")));
+    const Outcome other = box.run("predict " + std::string(tiny), "env -u XDG_CACHE_HOME -u HOME");
+    EXPECT_EQ(other.exit, 0) << other.err;
 }
 
 TEST_F(Cli, replay_answers_from_a_receipt) {
