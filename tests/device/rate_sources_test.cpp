@@ -449,6 +449,10 @@ TEST_F(RateSources, AGpuThatNobodyMeasuredGoesByWhatTheNearestOneReaches) {
         EXPECT_DOUBLE_EQ(geforce.rate(clocked + std::string(".datasheet")),
                          sheet.rate(clocked) * geforce.clock_max_hz / geforce.clock_hz);
     }
+    // The vendor states it at another clock.
+    EXPECT_THAT(geforce.rates.at("flop.mma.bf16.datasheet").source,
+                testing::StartsWith("datasheet, at 3.105 GHz: NVIDIA Ada"));
+    EXPECT_EQ(origin_text(geforce.rates.at("flop.mma.bf16.datasheet")), "datasheet");
     EXPECT_EQ(geforce.rate("byte.dram_read.datasheet"), sheet.rate("byte.dram_read"));
     EXPECT_FALSE(geforce.find("latency.l2.datasheet"));
 
