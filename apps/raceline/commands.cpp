@@ -142,6 +142,7 @@ void add_listing_commands(CLI::App& app, Options& o, std::vector<Command>& comma
                      "two rungs of the ladder: shows what the second changes in the first")
         ->expected(2)
         ->type_name("RUNG");
+        ->excludes("--json")
     add_layout(*kernels, o);
     add(commands, *kernels, run_kernels,
         "Examples:\n  raceline kernels\n  raceline kernels --json\n"
@@ -245,6 +246,9 @@ void add_report_command(CLI::App& app, Options& o, std::vector<Command>& command
                      "receipt files, plain or gzip-compressed (default: the newest of this user)")
         ->type_name("FILE");
     auto* verify = report->add_flag(
+    report->add_flag("--json", o.json,
+                     "receipt rows on stdout, one per line, and nothing else; with --scorecard one "
+                     "object without a kind, which is no row");
         "--check", o.check,
         "verify rows, manifest, index and history (docs/receipts.md); exit 1 if broken");
     auto* repredict = report->add_flag(
@@ -261,7 +265,8 @@ void add_report_command(CLI::App& app, Options& o, std::vector<Command>& command
         "--ladder", o.ladder,
         "docs/ladder.md from these receipts, receipts/index.jsonl among them (none: the "
         "rungs are listed as not run)");
-    repredict->excludes(verify)->excludes(ladder);
+    repredict->excludes(verify)->excludes(ladder)->excludes("--json");
+    ladder->excludes("--json");
     report->add_flag("--docs", o.docs,
                      "the files are pages: write their generated parts from the receipts that "
                      "docs/evidence.json names; with --check exit 1 where they differ");
@@ -283,7 +288,6 @@ void add_report_command(CLI::App& app, Options& o, std::vector<Command>& command
         ->excludes(repredict)
         ->excludes(ladder)
         ->excludes(scorecard);
-    add_json(*report, o);
     add_layout(*report, o);
     add(commands, *report, run_report,
         "Examples:\n  raceline report --help\n  raceline report --check FILE.jsonl\n"

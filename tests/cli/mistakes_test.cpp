@@ -210,6 +210,12 @@ TEST_F(Mistakes, one_line_says_what_was_meant) {
     }
     refused("point --flops 1e11 --bytes 1e8 --engine bf16 --memory drm --device h200",
             "did you mean 'dram'?");
+    // Rows on stdout are of commands that make rows.
+    refused("kernels --diff gqa gqa_ilp --json", "--json excludes --diff");
+    refused("report --ladder --json", "--json excludes --ladder");
+    refused("report --repredict --json", "--json excludes --repredict");
+    refused("predict -v=1", "-v takes no value, and '1' was given");
+    refused("predict -- foo", "predict takes no word 'foo'");
     refused("help pedict", "command 'pedict' does not exist: did you mean 'predict'?");
     refused("bnech", "command 'bnech' does not exist: did you mean 'bench'?");
     refused("--foo", "no option '--foo'; `raceline --help` lists the commands");
