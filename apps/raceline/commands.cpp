@@ -39,7 +39,8 @@ void add_operations(CLI::App& command, Options& o) {
             "--op",
             [&o](const std::vector<std::string>& operations) {
                 for (const std::string& operation : operations) {
-                    o.shapes.push_back("op=" + operation);
+                    const bool named = same_word(operation.substr(0, 3), "op=");
+                    o.shapes.push_back((named ? "" : "op=") + operation);
                 }
             },
             "another operation than attention, with its sizes, as in "
