@@ -142,8 +142,8 @@ void add_listing_commands(CLI::App& app, Options& o, std::vector<Command>& comma
         ->add_option("--diff", o.diff,
                      "two rungs of the ladder: shows what the second changes in the first")
         ->expected(2)
-        ->type_name("RUNG");
         ->excludes("--json")
+        ->type_name("RUNG");
     add_layout(*kernels, o);
     add(commands, *kernels, run_kernels,
         "Examples:\n  raceline kernels\n  raceline kernels --json\n"
@@ -246,10 +246,10 @@ void add_report_command(CLI::App& app, Options& o, std::vector<Command>& command
         ->add_option("files", o.files,
                      "receipt files, plain or gzip-compressed (default: the newest of this user)")
         ->type_name("FILE");
-    auto* verify = report->add_flag(
     report->add_flag("--json", o.json,
                      "receipt rows on stdout, one per line, and nothing else; with --scorecard one "
                      "object without a kind, which is no row");
+    auto* verify = report->add_flag(
         "--check", o.check,
         "verify rows, manifest, index and history (docs/receipts.md); exit 1 if broken");
     auto* repredict = report->add_flag(
@@ -375,8 +375,8 @@ void add_plot_command(CLI::App& app, Options& o, std::vector<Command>& commands)
         ->type_name("SHAPE");
     plot->add_option(
             "--over", o.over,
-            "sweep: the field that varies, such as seqlen_k, batch or length (default: the "
-            "one with the most cases)")
+            "sweep: the field that varies, such as seqlen_k, batch or length, of attention also as "
+            "a shape has it: k, b (default: the one with the most cases)")
         ->type_name("FIELD");
     plot->add_flag(
         "--all", o.all,
